@@ -1,0 +1,61 @@
+#include "base/address.h"
+
+#include <sys/un.h>
+
+#include <charconv>
+
+namespace hat {
+namespace {
+
+constexpr std::string_view kForms =
+    "expected tcp:HOST:PORT, tcp:[IPV6]:PORT or unix:/ABSOLUTE/PATH";
+
+std::unexpected<Error> bad(std::string_view text, std::string_view why) {
+  return fail("'" + std::string(text) + "' " + std::string(why) + "; " + std::string(kForms));
+}
+
+Result<Address> parse_unix(std::string_view text, std::string_view path) {
+  if (path.empty() || path.front() != '/') return bad(text, "has no absolute path");
+  if (path.size() >= sizeof(sockaddr_un::sun_path)) {
+    return bad(text, "has a path over " + std::to_string(sizeof(sockaddr_un::sun_path) - 1) +
+                         " bytes, the kernel's limit for a unix socket");
+  }
+  return Address{Address::Kind::kUnix, {}, 0, std::string(path)};
+}
+
+Result<Address> parse_tcp(std::string_view text, std::string_view rest) {
+  const size_t colon = rest.rfind(':');
+  if (colon == std::string_view::npos) return bad(text, "has no port");
+  std::string_view host = rest.substr(0, colon);
+  const std::string_view port_text = rest.substr(colon + 1);
+  if (host.size() >= 2 && host.front() == '[' && host.back() == ']') {
+    host = host.substr(1, host.size() - 2);
+  } else if (host.find(':') != std::string_view::npos) {
+    return bad(text, "needs brackets around its IPv6 address");
+  }
+  if (host.empty()) return bad(text, "has no host");
+  uint16_t port = 0;
+  const auto [end, error] =
+      std::from_chars(port_text.data(), port_text.data() + port_text.size(), port);
+  if (error != std::errc{} || end != port_text.data() + port_text.size()) {
+    return bad(text, "has a port that is no number from 0 to 65535");
+  }
+  return Address{Address::Kind::kTcp, std::string(host), port, {}};
+}
+
+}  // namespace
+
+Result<Address> parse_address(std::string_view text) {
+  if (text.starts_with("unix:")) return parse_unix(text, text.substr(5));
+  if (text.starts_with("tcp:")) return parse_tcp(text, text.substr(4));
+  return bad(text, "is no address");
+}
+
+std::string to_string(const Address& address) {
+  if (address.kind == Address::Kind::kUnix) return "unix:" + address.path;
+  const bool ipv6 = address.host.find(':') != std::string::npos;
+  return "tcp:" + (ipv6 ? "[" + address.host + "]" : address.host) + ":" +
+         std::to_string(address.port);
+}
+
+}  // namespace hat

@@ -1,0 +1,119 @@
+// base/reactor.h: what a worker asks of its event loop: sockets that never block, timers, a clock.
+//
+// One reactor belongs to one thread, and so does all that it makes. The daemon's reactor is libevent
+// over the kernel's sockets (daemon/libevent_reactor.h). The simulation's is a network and a clock
+// made from a seed (tests/sim/sim_reactor.h), which is why nothing above this header may call
+// the kernel about a socket or about the time.
+//
+// A turn: the reactor waits, reads the clock once, calls whoever has something to do, and then calls
+// every TurnEvents once, so that work which is cheaper in batches is done in batches.
+#pragma once
+
+#include <sys/uio.h>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "base/address.h"
+#include "base/result.h"
+
+namespace hat {
+
+using Duration = std::chrono::nanoseconds;
+using TimePoint = std::chrono::time_point<std::chrono::steady_clock, Duration>;
+
+// What one read or write came to. `bytes` is set for kOk alone, and is then at least 1.
+struct IoResult {
+  enum class Kind : uint8_t {
+    kOk,
+    kWouldBlock,  // nothing moved; the matching event follows when it can
+    kEnd,         // read: the other side will send no more (half-close)
+    kError,       // the stream is dead; `error` says why
+  };
+  Kind kind = Kind::kWouldBlock;
+  size_t bytes = 0;
+  int error = 0;  // an errno value, for kError
+};
+
+// Told by a Stream. Either call may destroy the stream that made it.
+class StreamEvents {
+ public:
+  virtual ~StreamEvents() = default;
+  // Bytes, the end of the stream, or an error: read() tells which. Level-triggered while wanted.
+  virtual void on_readable() = 0;
+  // After want_write(true): room again, a finished connect, or an error that write() will tell.
+  virtual void on_writable() = 0;
+};
+
+// A connected (or connecting) byte stream. Destroying it closes it: with FIN when all was read and
+// written, as close(2) does.
+class Stream {
+ public:
+  virtual ~Stream() = default;
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+
+  virtual IoResult read(std::span<std::byte> into) = 0;
+  // Gathers; may take fewer bytes than offered. A stream that is still connecting says kWouldBlock.
+  virtual IoResult write(std::span<const iovec> from) = 0;
+  // Half-close: the other side reads the end after what was written; reading goes on.
+  virtual void shutdown_write() = 0;
+  // Which events to deliver. A new stream wants neither.
+  virtual void want_read(bool wanted) = 0;
+  virtual void want_write(bool wanted) = 0;
+  // Makes the destructor send RST instead of FIN, for a peer that must not mistake it for an end.
+  virtual void abort_on_close() = 0;
+
+ protected:
+  Stream() = default;
+};
+
+// Told by a Listener: a new stream, which the callee binds to its events with Stream's owner.
+class ListenerEvents {
+ public:
+  virtual ~ListenerEvents() = default;
+  // `accept(events)` makes the stream; not calling it refuses the connection.
+  using Accept = std::function<std::unique_ptr<Stream>(StreamEvents&)>;
+  virtual void on_connection(const Accept& accept) = 0;
+};
+
+// A listening socket. Destroying it stops accepting; a unix socket's path stays.
+class Listener {
+ public:
+  virtual ~Listener() = default;
+  virtual void want_accept(bool wanted) = 0;
+};
+
+// A one-shot alarm that can be set again. Destroying it cancels it.
+class Timer {
+ public:
+  virtual ~Timer() = default;
+  virtual void set(TimePoint when) = 0;  // replaces an earlier setting
+  virtual void cancel() = 0;
+};
+
+class TurnEvents {
+ public:
+  virtual ~TurnEvents() = default;
+  virtual void on_turn_end() = 0;
+};
+
+class Reactor {
+ public:
+  virtual ~Reactor() = default;
+
+  // The clock as it was read for this turn: all deadlines of one turn agree.
+  virtual TimePoint now() const = 0;
+  // Never fails at once: what goes wrong is told by the first read() or write().
+  virtual std::unique_ptr<Stream> connect(const Address& to, StreamEvents& events) = 0;
+  virtual std::unique_ptr<Timer> timer(std::function<void()> on_time) = 0;
+  virtual void add_turn_events(TurnEvents& events) = 0;
+  virtual void remove_turn_events(TurnEvents& events) = 0;
+};
+
+}  // namespace hat

@@ -1,0 +1,28 @@
+# hat_test(NAME SOURCES... LIBRARIES...): one GoogleTest program; every TEST in it is a ctest case.
+# hat_fuzz(NAME SOURCE LIBRARIES...):     one libFuzzer target, in HAT_FUZZ builds; in all others the
+#                                         same code replays tests/fuzz/corpus/NAME as one ctest case.
+include(GoogleTest)
+
+function(hat_test name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
+  if(HAT_FUZZ)
+    return()
+  endif()
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES} GTest::gmock GTest::gtest_main)
+  gtest_discover_tests(${name} TEST_PREFIX "${name}." DISCOVERY_TIMEOUT 60
+                       PROPERTIES TIMEOUT 120)
+endfunction()
+
+function(hat_fuzz name)
+  cmake_parse_arguments(ARG "" "SOURCE" "LIBRARIES" ${ARGN})
+  set(corpus ${CMAKE_SOURCE_DIR}/tests/fuzz/corpus/${name})
+  if(HAT_FUZZ)
+    add_executable(${name} ${ARG_SOURCE})
+    target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+  else()
+    add_executable(${name} ${ARG_SOURCE} ${CMAKE_SOURCE_DIR}/tests/fuzz/replay_main.cc)
+    add_test(NAME ${name}.replay COMMAND ${name} ${corpus})
+  endif()
+  target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES})
+endfunction()

@@ -1,0 +1,64 @@
+// config/manifest.h: *how* calls travel: services, functions, hints. One file per IDL file, the same
+// on every node; hintgen writes it, people edit its hints.
+//
+//   hatrpc_manifest: 1
+//   source: kv/hatkv.thrift
+//   services:
+//     HatKV:
+//       origin: kv/hatkv.thrift:21:9
+//       hint: {perf_goal: latency, concurrency: 16}
+//       functions:
+//         get:
+//           origin: kv/hatkv.thrift:30:9
+//           oneway: false
+//           c_hint: {payload_size: 64}
+//           s_hint: {payload_size: 1KiB}
+//
+// Required: hatrpc_manifest, services; everything else may be absent (oneway: false).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "config/hints.h"
+#include "config/mistakes.h"
+
+namespace hat {
+
+struct FunctionSpec {
+  std::string name;
+  bool oneway = false;  // from the IDL: the message type on the wire is not to be trusted
+  HintGroups hints;
+  std::string origin;   // FILE:LINE:COLUMN in the IDL, or empty
+
+  friend bool operator==(const FunctionSpec&, const FunctionSpec&) = default;
+};
+
+struct ServiceSpec {
+  std::string name;
+  HintGroups hints;
+  std::vector<FunctionSpec> functions;  // inherited ones included; in the order of the file
+  std::string origin;
+
+  friend bool operator==(const ServiceSpec&, const ServiceSpec&) = default;
+};
+
+struct Manifest {
+  std::string source;  // the IDL file it was made from, or empty
+  std::vector<ServiceSpec> services;
+
+  friend bool operator==(const Manifest&, const Manifest&) = default;
+};
+
+// Reads one file's text. Every mistake goes to `mistakes`; the result is meaningful if none was added.
+Manifest read_manifest(const std::string& text, const std::string& file, Mistakes& mistakes);
+
+// Reads files and directories (every *.yaml and *.yml in them, by name, links followed) as one
+// manifest. A service named twice is a mistake, told with both places.
+Manifest load_manifests(const std::vector<std::string>& paths, Mistakes& mistakes);
+
+// The text that read_manifest() reads back as the same value: stable order, sizes with units.
+std::string write_manifest(const Manifest& manifest);
+
+}  // namespace hat

@@ -1,0 +1,111 @@
+// config/node.h: *where* calls travel: this node's name, fabric, peers, local endpoints, what it
+// serves, limits. One file per node, /etc/hatrpc/hatrpcd.yaml; config/examples/hatrpcd.yaml shows
+// every key at its default.
+//
+//   node: host-a
+//   manifests: [/etc/hatrpc/manifests]
+//   link: {listen: "tcp:10.0.0.1:9465", insecure: true}
+//   peers:
+//     host-b: {link: "tcp:10.0.0.2:9465"}
+//   endpoints:
+//     - {listen: "tcp:127.0.0.1:9090", service: HatKV, peers: [host-b]}
+//   serves:
+//     HatKV: {upstream: "tcp:127.0.0.1:9091"}
+//   admin: {listen: "tcp:127.0.0.1:9464", socket: /run/hatrpcd/admin.sock}
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/address.h"
+#include "config/mistakes.h"
+
+namespace hat {
+
+// Which fabric carries RDMA lanes. `kAuto` takes the best that is there; `kTcp` has TCP lanes alone.
+enum class FabricKind : uint8_t { kAuto, kTcp };
+
+struct LinkConfig {
+  std::optional<Address> listen;  // absent: this node calls others, none calls it
+  bool insecure = false;          // must be said: links are neither encrypted nor authenticated yet
+  Place place;
+};
+
+struct PeerConfig {
+  std::string name;
+  Address link;
+  Place place;
+};
+
+struct EndpointConfig {
+  Address listen;
+  std::string service;             // whose hints hold, and what the peer is asked for
+  std::vector<std::string> peers;  // one connection stays with one of them; new ones go round
+  uint32_t mode = 0660;            // unix: permission bits
+  std::string group;               // unix: owning group's name, or empty for the daemon's own
+  Place place;
+};
+
+enum class UpstreamMode : uint8_t {
+  kMirror,  // one upstream connection per client connection, opened and closed with it
+  kShared,  // a pool; a connection carries one call at a time
+};
+
+struct ServedConfig {
+  std::string service;
+  Address upstream;
+  UpstreamMode mode = UpstreamMode::kMirror;
+  uint32_t connections_max = 0;  // 0: 1024 for mirror, 16 for shared
+  Place place;
+};
+
+struct AdminConfig {
+  std::optional<Address> listen;   // HTTP: /metrics, /healthz, /readyz, /routes. tcp: only
+  std::string socket;              // unix socket for hatctl; empty: none
+  Place place;
+};
+
+// Every bound the daemon keeps. Keys, units, defaults and ranges: config/limit_keys.h.
+struct Limits {
+  uint64_t message_bytes_max;       // `max_message`: largest request or reply
+  uint64_t buffered_bytes_max;      // `max_buffered`: bytes held for slow readers, all connections
+  uint32_t connections_max;         // `max_connections`: local client connections, per endpoint
+  uint32_t calls_per_connection_max;  // `max_pipelined`: unanswered calls of one connection
+  std::chrono::nanoseconds connect_timeout;   // to a peer or an upstream
+  std::chrono::nanoseconds peer_wait;         // a call waits this long for a link that is being built
+  std::chrono::nanoseconds keepalive_interval;  // silence on a link before a ping
+  std::chrono::nanoseconds keepalive_timeout;   // silence after which the link is dead
+  std::chrono::nanoseconds reconnect_backoff_max;
+  std::chrono::nanoseconds drain_timeout;     // SIGTERM to exit, at most
+  std::chrono::nanoseconds spin;              // adaptive polling: look this long before sleeping
+
+  friend bool operator==(const Limits&, const Limits&) = default;
+};
+Limits default_limits();
+
+struct NodeConfig {
+  std::string node;
+  FabricKind fabric = FabricKind::kAuto;
+  uint32_t workers = 0;  // 0 (`auto`): a quarter of the cores, at least 1, at most 8
+  std::vector<std::string> manifests;  // files or directories; relative to this file's directory
+  LinkConfig link;
+  std::vector<PeerConfig> peers;
+  std::vector<EndpointConfig> endpoints;
+  std::vector<ServedConfig> serves;
+  AdminConfig admin;
+  Limits limits = default_limits();
+};
+
+// Reads one file's text; `file` is for places and for relative paths. Every mistake, names that point
+// nowhere included, goes to `mistakes`; the result is meaningful if none was added.
+NodeConfig read_node_config(const std::string& text, const std::string& file, Mistakes& mistakes);
+
+// read_node_config() of a file's contents; one that cannot be read is a mistake.
+NodeConfig load_node_config(const std::string& file, Mistakes& mistakes);
+
+}  // namespace hat

@@ -1,0 +1,59 @@
+// daemon/thrift/message.h: what the daemon knows of one Thrift message: how it is wrapped, and who
+// it says it is. Everything after that is the application's.
+//
+// Words: Thrift calls Encoding a protocol and Framing a transport; both words are taken here.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace hat::thrift {
+
+enum class Framing : uint8_t {
+  kUnframed,
+  kFramed,  // i32 length, then messages (usually one)
+  kHeader,  // THeader: length, magic 0x0fff, flags, seqid, header words, then a message
+};
+
+enum class Encoding : uint8_t {
+  kBinary,     // TBinaryProtocol, strict: version word first
+  kBinaryOld,  // TBinaryProtocol, non-strict: name length first
+  kCompact,
+  kJson,
+};
+
+// TMessageType on the wire.
+enum class MessageType : uint8_t { kCall = 1, kReply = 2, kException = 3, kOneway = 4 };
+
+// How a call ended, told from the reply's type and the first field of its struct.
+enum class Outcome : uint8_t {
+  kSuccess,               // field 0, or no field at all (void)
+  kDeclaredException,     // a field of the function's `throws`
+  kApplicationException,  // TApplicationException
+};
+
+// Longer names make a stream opaque.
+inline constexpr uint32_t kNameBytesMax = 255;
+
+struct Head {
+  Framing framing = Framing::kUnframed;
+  Encoding encoding = Encoding::kBinary;
+  MessageType type = MessageType::kCall;
+  int32_t seqid = 0;
+  std::string_view name;  // as on the wire ("Service:method" when multiplexed); owned by the reader
+
+  // kFramed, kHeader: bytes of the whole frame, its length word included. kUnframed: 0.
+  uint32_t frame_bytes = 0;
+
+  // kHeader alone, for an answer in kind.
+  uint16_t header_flags = 0;
+  uint32_t header_seqid = 0;
+};
+
+// "Service:method" → "method"; a bare name stays. Stock servers reply with the bare name.
+constexpr std::string_view bare_name(std::string_view name) {
+  const auto colon = name.find(':');
+  return colon == std::string_view::npos ? name : name.substr(colon + 1);
+}
+
+}  // namespace hat::thrift

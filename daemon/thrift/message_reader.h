@@ -1,0 +1,65 @@
+// daemon/thrift/message_reader.h: finds Thrift messages in a byte stream that arrives in pieces.
+//
+//   MessageReader reader;
+//   for (;;) {
+//     const auto step = reader.next(bytes);     // looks at bytes from the front
+//     bytes = bytes.subspan(step.consumed);     // what it took belongs to the current unit
+//     switch (step.event) {
+//       kNeedMore: bytes is empty now; come back with more
+//       kHead:     head() is set: a message of this unit has said who it is
+//       kEnd:      the unit is complete; outcome() is set; the next byte begins another
+//       kOpaque:   no Thrift that we can follow; see below
+//     }
+//   }
+//
+// A *unit* is what a transport hands over at once: one frame, or one unframed message. A frame may
+// carry several messages (stock blocking servers answer each): each gives one kHead, and one kEnd
+// closes them all. Detection repeats at each unit, because stock servers allow a connection to mix
+// framings; an answer never depends on how the bytes were split.
+//
+// Opaque: TLS, SASL, HTTP, a zlib stream, little-endian binary, a THeader payload under transforms,
+// names over kNameBytesMax, and anything unknown. Before the unit's first kHead, all its bytes so
+// far are opaque. After it (an unframed message whose struct cannot be walked), the rest is. The
+// reader then stays opaque: it takes no more bytes. Inside a frame nothing is ever opaque: a
+// body that cannot be walked is one message up to the frame's end.
+//
+// Bounds   nesting 64, names kNameBytesMax, frames 0x3fffffff bytes. A frame's size against the
+//          configured limit is the caller's business (Head::frame_bytes).
+// Cost     no allocation, lock or exception; each byte is looked at once at most, and string bodies
+//          and arrays of fixed-size elements are skipped in O(1).
+// Thread   none of its own; one reader per stream and direction.
+// Source   shared wire facts, docs/wire.md section 1; Thrift's doc/specs.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "daemon/thrift/message.h"
+
+namespace hat::thrift {
+
+class MessageReader {
+ public:
+  enum class Event : uint8_t { kNeedMore, kHead, kEnd, kOpaque };
+  struct Step {
+    size_t consumed = 0;
+    Event event = Event::kNeedMore;
+  };
+
+  Step next(std::span<const std::byte> bytes);
+
+  // The newest message's head; its name lives until the next kHead.
+  const Head& head() const;
+  // How the newest message ended. For requests it has no meaning.
+  Outcome outcome() const;
+  // Why the stream is opaque, as a stable lower-case token for metrics: "tls", "http", "sasl",
+  // "zlib", "binary_le", "theader_transform", "long_name", "unknown". Set with kOpaque.
+  std::string_view opaque_reason() const;
+  // True between the first byte of a unit and its kEnd.
+  bool inside_unit() const;
+};
+
+}  // namespace hat::thrift

@@ -1,0 +1,65 @@
+// engine/protocols.h: the RDMA protocols by name. A protocol is a pair of legs; each leg says how one
+// message moves from its sender S to its receiver R.
+//
+// Source: HatRPC (SC'21) 3.1 and Figure 3; HiPower (NPC'19); names as hints spell them.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace hat::engine {
+
+enum class Leg : uint8_t {
+  kSend,              // copy into a slot, SEND
+  kWriteSend,         // WRITE into R's window, then SEND a notice
+  kChainedWriteSend,  // the same two work requests in one post
+  kWriteImm,          // one WRITE_WITH_IMM
+  kWriteRndv,         // R offers a buffer, S WRITEs it in chunks
+  kReadRndv,          // S announces, R READs it in chunks
+  kSendOrWriteRndv,   // kSend up to 4 KiB, else kWriteRndv
+  kSendOrReadRndv,    // kSend up to 4 KiB, else kReadRndv
+  kFetch0,            // R READs S's slot; no metadata READ before (RFP)
+  kFetch1,            // one metadata READ before (FaRM)
+  kFetch2,            // two metadata READs before (Pilaf)
+  kBitmap,            // S WRITEs slots, R READs S's bitmap (HiPower)
+};
+
+struct Protocol {
+  std::string_view name;
+  Leg request;
+  Leg response;
+  std::string_view source;
+};
+
+inline constexpr std::array kProtocols = {
+    Protocol{"eager", Leg::kSend, Leg::kSend, "HatRPC 3.1, Eager-SendRecv"},
+    Protocol{"direct_write_send", Leg::kWriteSend, Leg::kWriteSend, "HatRPC 3.1, Direct-Write-Send"},
+    Protocol{"chained_write_send", Leg::kChainedWriteSend, Leg::kChainedWriteSend,
+             "HatRPC 3.1, Chained-Write-Send"},
+    Protocol{"direct_write_imm", Leg::kWriteImm, Leg::kWriteImm, "HatRPC 3.1, Direct-WriteIMM"},
+    Protocol{"write_rndv", Leg::kWriteRndv, Leg::kWriteRndv, "HatRPC 3.1, Write-RNDV"},
+    Protocol{"read_rndv", Leg::kReadRndv, Leg::kReadRndv, "HatRPC 3.1, Read-RNDV"},
+    Protocol{"hybrid_eager_rndv", Leg::kSendOrWriteRndv, Leg::kSendOrWriteRndv,
+             "HatRPC 5.2, Hybrid-EagerRNDV"},
+    Protocol{"ar_grpc", Leg::kSendOrReadRndv, Leg::kSendOrReadRndv, "HatRPC 5.4, AR-gRPC"},
+    Protocol{"rfp", Leg::kWriteImm, Leg::kFetch0, "HatRPC 3.1, RFP"},
+    Protocol{"farm", Leg::kWriteImm, Leg::kFetch1, "HatRPC 3.1, FaRM"},
+    Protocol{"pilaf", Leg::kWriteImm, Leg::kFetch2, "HatRPC 3.1, Pilaf"},
+    Protocol{"herd", Leg::kWriteImm, Leg::kSend, "HatRPC 5.4, HERD"},
+    Protocol{"hipower", Leg::kBitmap, Leg::kBitmap, "HiPower (NPC'19)"},
+};
+
+// Index into kProtocols.
+enum class ProtocolId : uint8_t {};
+
+constexpr std::optional<ProtocolId> find_protocol(std::string_view name) {
+  for (size_t i = 0; i < kProtocols.size(); ++i) {
+    if (kProtocols[i].name == name) return ProtocolId{static_cast<uint8_t>(i)};
+  }
+  return std::nullopt;
+}
+constexpr const Protocol& protocol(ProtocolId id) { return kProtocols[static_cast<size_t>(id)]; }
+
+}  // namespace hat::engine
