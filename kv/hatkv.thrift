@@ -43,7 +43,7 @@ service HatKV {
 
   /** Sets the value of a key, new or not. It is in the store when the call returns. */
   void put(1: binary key, 2: binary value) throws (1: Refused refused)
-  [ c_hint: payload_size=1152; s_hint: payload_size=64; hint: idempotent=true; ]
+  [ c_hint: payload_size=1152; s_hint: payload_size=64; ]
 
   /** One answer per key, in the order of the keys, all from the same moment. */
   list<Lookup> multiget(1: list<binary> keys) throws (1: Refused refused)
@@ -52,8 +52,7 @@ service HatKV {
 
   /** Sets all pairs, or none. Where a key comes twice, the later pair holds. */
   void multiput(1: list<Pair> pairs) throws (1: Refused refused)
-  [ hint: perf_goal=throughput, idempotent=true;
-    c_hint: payload_size=11KiB; s_hint: payload_size=64; ]
+  [ hint: perf_goal=throughput; c_hint: payload_size=11KiB; s_hint: payload_size=64; ]
 
   /** Takes a key out; tells whether it was there. (`del` is a reserved word of Thrift.) */
   bool remove(1: binary key) throws (1: Refused refused)
