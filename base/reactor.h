@@ -6,7 +6,8 @@
 // the kernel about a socket or about the time.
 //
 // A turn: the reactor waits, reads the clock once, calls whoever has something to do, and then calls
-// every TurnEvents once, so that work which is cheaper in batches is done in batches.
+// every TurnEvents once, so that work which is cheaper in batches is done in batches. It calls them
+// before the first wait too: what set-up has queued must not wait for an event.
 #pragma once
 
 #include <sys/uio.h>
@@ -112,6 +113,9 @@ class Reactor {
   // Never fails at once: what goes wrong is told by the first read() or write().
   virtual std::unique_ptr<Stream> connect(const Address& to, StreamEvents& events) = 0;
   virtual std::unique_ptr<Timer> timer(std::function<void()> on_time) = 0;
+  // Until then, look again instead of sleeping (yielding the core in between): what is expected
+  // soon costs less to look for than to be woken for. Earlier times than one set before change nothing.
+  virtual void stay_awake_until(TimePoint when) = 0;
   virtual void add_turn_events(TurnEvents& events) = 0;
   virtual void remove_turn_events(TurnEvents& events) = 0;
 };

@@ -1,0 +1,45 @@
+// base/fifo.h: a queue that keeps its memory: once it has grown to what it needs, pushing and
+// popping allocate nothing.
+#pragma once
+
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+namespace hat {
+
+template <class T>
+class Fifo {
+ public:
+  bool empty() const { return size_ == 0; }
+  size_t size() const { return size_; }
+  T& front() { return slots_[begin_]; }
+  T& back() { return (*this)[size_ - 1]; }
+  T& operator[](size_t i) { return slots_[(begin_ + i) & (slots_.size() - 1)]; }
+
+  T& push_back(T value) {
+    if (size_ == slots_.size()) grow();
+    ++size_;
+    return back() = std::move(value);
+  }
+  void pop_front() {
+    begin_ = (begin_ + 1) & (slots_.size() - 1);
+    --size_;
+  }
+  void pop_back() { --size_; }
+  void clear() { begin_ = size_ = 0; }
+
+ private:
+  void grow() {  // capacities are powers of two, so that an index wraps by a mask
+    std::vector<T> bigger(slots_.empty() ? 8 : slots_.size() * 2);
+    for (size_t i = 0; i < size_; ++i) bigger[i] = std::move((*this)[i]);
+    slots_ = std::move(bigger);
+    begin_ = 0;
+  }
+
+  std::vector<T> slots_;
+  size_t begin_ = 0;
+  size_t size_ = 0;
+};
+
+}  // namespace hat

@@ -1,0 +1,90 @@
+// daemon/call.h: one call of a local client, from its head to its one answer.
+//
+// Owned by the worker's pool; held by its connection, in the order in which answers must leave.
+#pragma once
+
+#include <array>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "daemon/counters.h"
+#include "daemon/deadlines.h"
+#include "daemon/thrift/message.h"
+#include "engine/failure.h"
+
+namespace hat {
+
+class ClientConnection;
+
+// A message's head with its name kept: the reader's own lives only until the next one.
+class KeptHead {
+ public:
+  void keep(const thrift::Head& head) {
+    head_ = head;
+    std::memcpy(name_.data(), head.name.data(), head.name.size());
+    head_.name = {name_.data(), head.name.size()};
+  }
+  const thrift::Head& get() const { return head_; }
+
+  KeptHead() = default;
+  KeptHead(const KeptHead& other) { keep(other.head_); }
+  KeptHead& operator=(const KeptHead& other) {
+    keep(other.head_);
+    return *this;
+  }
+
+ private:
+  thrift::Head head_;
+  std::array<char, thrift::kNameBytesMax> name_;
+};
+
+struct Call final : Deadline {
+  void on_deadline() override;
+
+  ClientConnection* connection = nullptr;
+  FunctionCounters* counters = nullptr;
+  uint64_t ordinal = 0;  // in its stream
+  TimePoint started{};
+  uint64_t request_bytes = 0;
+  uint64_t response_bytes = 0;
+  uint16_t replies = 0;  // owed to the caller: 0 for oneway, 1, or more for a frame of several
+  bool sent = false;     // some of it is with the peer daemon
+  bool reply_started = false;
+  std::optional<engine::Failure> failure;
+  std::string failure_detail;
+  KeptHead head;
+  std::vector<KeptHead> more_heads;  // of the other two-way messages in the same frame; rare
+};
+
+class CallPool {
+ public:
+  Call* take() {
+    if (free_.empty()) {
+      all_.push_back(std::make_unique<Call>());
+      return all_.back().get();
+    }
+    Call* call = free_.back();
+    free_.pop_back();
+    return call;
+  }
+  void give_back(Call* call) {
+    call->end();
+    call->counters = nullptr;
+    call->request_bytes = call->response_bytes = 0;
+    call->replies = 0;
+    call->sent = call->reply_started = false;
+    call->failure.reset();
+    call->failure_detail.clear();
+    call->more_heads.clear();
+    free_.push_back(call);
+  }
+
+ private:
+  std::vector<std::unique_ptr<Call>> all_;
+  std::vector<Call*> free_;
+};
+
+}  // namespace hat

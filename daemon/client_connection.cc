@@ -1,0 +1,362 @@
+#include "daemon/client_connection.h"
+
+#include <glog/logging.h>
+
+#include <algorithm>
+
+#include "daemon/worker.h"
+
+namespace hat {
+
+using engine::Failure;
+using engine::FrameHeader;
+using engine::FrameKind;
+
+namespace {
+
+// A connection under load must not keep its worker from everyone else.
+constexpr int kReadsPerEvent = 4;
+
+std::string_view service_prefix(std::string_view name) {
+  const auto colon = name.find(':');
+  return colon == std::string_view::npos ? std::string_view() : name.substr(0, colon);
+}
+
+Bytes bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
+
+}  // namespace
+
+void Call::on_deadline() { connection->on_call_deadline(*this); }
+
+ClientConnection::ClientConnection(Worker& worker, size_t endpoint,
+                                   const ListenerEvents::Accept& accept)
+    : worker_(worker), endpoint_(endpoint), stream_(accept(*this)) {
+  want_read(true);
+}
+
+ClientConnection::~ClientConnection() {
+  for (size_t i = 0; i < calls_.size(); ++i) worker_.calls().give_back(calls_[i]);
+  worker_.buffered(-static_cast<int64_t>(out_.size()));
+}
+
+// --- Bytes from the application ---
+
+size_t ClientConnection::read_budget() const {
+  const int64_t room = send_credit_ - static_cast<int64_t>(backlog_.size() + reader_.held_bytes());
+  return room <= 0 ? 0 : std::min<size_t>(static_cast<size_t>(room), worker_.scratch().size());
+}
+
+void ClientConnection::want_read(bool wanted) {
+  if (wanted == reading_) return;
+  reading_ = wanted;
+  stream_->want_read(wanted);
+}
+
+void ClientConnection::on_readable() {
+  for (int i = 0; i < kReadsPerEvent && reading_ && !closed_; ++i) {
+    const auto room = worker_.scratch().first(read_budget());
+    const IoResult result = stream_->read(room);
+    switch (result.kind) {
+      case IoResult::Kind::kWouldBlock:
+        return;
+      case IoResult::Kind::kEnd:
+        return on_end_of_input();
+      case IoResult::Kind::kError:
+        return close(true);
+      case IoResult::Kind::kOk:
+        take(room.first(result.bytes));
+        if (result.bytes < room.size()) return;
+    }
+  }
+}
+
+void ClientConnection::take(Bytes bytes) {
+  taking_ = true;
+  size_t taken = 0;
+  if (mode_ == Mode::kCalls && !blocked()) taken = reader_.feed(bytes, *this);
+  if (mode_ == Mode::kOpaque && taken < bytes.size() && !blocked()) {
+    send_raw(bytes.subspan(taken));
+    taken = bytes.size();
+  }
+  taking_ = false;
+  if (closed_) return;
+  backlog_.append(bytes.subspan(taken));
+  want_read(!input_ended_ && backlog_.empty() && !blocked() && read_budget() != 0);
+}
+
+void ClientConnection::take_backlog() {
+  ByteQueue backlog;
+  std::swap(backlog, backlog_);
+  take(backlog.bytes());
+}
+
+bool ClientConnection::blocked() {
+  return closed_ || waiting_ || calls_.size() >= worker_.node().limits.calls_per_connection_max ||
+         (stream_id_ != 0 && peer_->link->up() && peer_->link->lane().congested());
+}
+
+void ClientConnection::resume() {
+  if (taking_ || reading_ || blocked()) return;
+  take_backlog();
+  if (!closed_ && input_ended_ && backlog_.empty() && !blocked()) on_end_of_input();
+}
+
+void ClientConnection::on_end_of_input() {
+  input_ended_ = true;
+  want_read(false);
+  if (waiting_ || !backlog_.empty()) return;  // resume() comes back here
+  if (mode_ == Mode::kCalls) reader_.end(*this);
+  if (closed_ || waiting_) return;
+  if (mode_ == Mode::kOpaque) {
+    send_control(FrameKind::kEnd);
+  } else if (current_ != nullptr) {
+    // The application left in the middle of a request: nobody can be answered for it.
+    Call& call = *current_;
+    current_ = nullptr;
+    if (call.sent) send_control(FrameKind::kCancel, call.ordinal);
+    call.counters->requests[static_cast<size_t>(CallOutcome::kUnknown)].add();
+    calls_.pop_back();
+    worker_.calls().give_back(&call);
+  }
+  close_if_done();
+}
+
+bool ClientConnection::on_head(const thrift::Head& head) {
+  if (discarding_ || current_ != nullptr) {
+    add_message(head);
+    return !closed_;
+  }
+  return begin_call(head);
+}
+
+bool ClientConnection::on_piece(Bytes piece, bool last) {
+  if (closed_) return false;
+  if (!discarding_) {
+    if (current_ != nullptr) {
+      current_->request_bytes += piece.size();
+      if (current_->request_bytes > worker_.node().limits.message_bytes_max) {
+        if (current_->sent) send_control(FrameKind::kCancel, current_->ordinal);
+        fail(*current_, Failure::kTooLarge, "the request passes limits.max_message");
+      }
+    }
+    // An empty frame carries no call, so it is no reason to wait for a link.
+    if (!discarding_ && (current_ != nullptr || have_stream())) send_piece(piece, last);
+  }
+  if (last) end_request();
+  return !blocked();
+}
+
+void ClientConnection::end_request() {
+  discarding_.reset();
+  Call* call = std::exchange(current_, nullptr);
+  if (call == nullptr || call->replies != 0) return;
+  call->counters->requests[static_cast<size_t>(CallOutcome::kOneway)].add();
+  call->counters->request_bytes.add(call->request_bytes);
+  calls_.pop_back();
+  worker_.calls().give_back(call);
+}
+
+void ClientConnection::on_opaque(Bytes bytes) {
+  VLOG(1) << "endpoint " << to_string(worker_.node().endpoints[endpoint_].listen)
+          << ": a connection is carried byte for byte: "
+          << reader_.messages().opaque_reason();
+  worker_.counters().opaque_streams.add();
+  mode_ = Mode::kOpaque;
+  current_ = nullptr;
+  forget_calls();
+  if (worker_.draining()) return close(true);
+  if (!have_stream()) {
+    backlog_.append(bytes);
+    return start_waiting();
+  }
+  send_raw(bytes);
+}
+
+// --- Calls ---
+
+const Route& ClientConnection::route(std::string_view name) const {
+  const RoutingTable& routes = worker_.routes();
+  if (const ServiceRoutes* service = routes.find(service_prefix(name))) {
+    return service->find(thrift::bare_name(name));
+  }
+  return routes.find(worker_.node().endpoints[endpoint_].service)->find(thrift::bare_name(name));
+}
+
+bool ClientConnection::replies_to(const thrift::Head& head, const Route& route) const {
+  return route.listed ? !route.oneway : head.type != thrift::MessageType::kOneway;
+}
+
+bool ClientConnection::begin_call(const thrift::Head& head) {
+  const Route& route = this->route(head.name);
+  Call& call = *worker_.calls().take();
+  call.connection = this;
+  call.counters = &route.metrics->at(Side::kClient, worker_.index());
+  call.started = worker_.reactor().now();
+  call.head.keep(head);
+  call.replies = replies_to(head, route) ? 1 : 0;
+  call.counters->started.add();
+  worker_.looked_at(route.client);
+  calls_.push_back(&call);
+  current_ = &call;
+  const Limits& limits = worker_.node().limits;
+  if (head.frame_bytes > limits.message_bytes_max) {
+    fail(call, Failure::kTooLarge,
+         "a frame of " + std::to_string(head.frame_bytes) + " bytes, limits.max_message is " +
+             std::to_string(limits.message_bytes_max));
+  } else if (worker_.draining()) {
+    fail(call, Failure::kDraining, "node " + worker_.node().node + " is shutting down");
+  } else if (worker_.over_buffer_limit()) {
+    fail(call, Failure::kOverloaded, "limits.max_buffered is reached");
+  } else if (stream_id_ != 0 && calls_.size() > 1 && !peer_->link->takes_calls()) {
+    fail(call, Failure::kDraining, "peer " + peer_->link->peer() + " is shutting down");
+  } else {
+    if (route.client.timeout && call.replies != 0) {
+      worker_.deadlines().set(call, *route.client.timeout);
+    }
+    if (!have_stream()) {
+      start_waiting();
+      return false;
+    }
+    call.ordinal = next_ordinal_++;
+  }
+  return !closed_;
+}
+
+void ClientConnection::add_message(const thrift::Head& head) {
+  const Route& route = this->route(head.name);
+  if (!replies_to(head, route)) return;
+  if (!discarding_) {
+    if (current_->replies++ == 0) {
+      current_->head.keep(head);
+    } else {
+      current_->more_heads.emplace_back().keep(head);
+    }
+    return;
+  }
+  // The frame's first call has failed, and so has this one: it is owed its own answer.
+  Call& call = *worker_.calls().take();
+  call.connection = this;
+  call.counters = &route.metrics->at(Side::kClient, worker_.index());
+  call.started = worker_.reactor().now();
+  call.head.keep(head);
+  call.replies = 1;
+  call.counters->started.add();
+  calls_.push_back(&call);
+  fail(call, *discarding_, "an earlier call of the same frame failed");
+}
+
+void ClientConnection::start_waiting() {
+  waiting_ = true;
+  waiting_since_ = worker_.reactor().now();
+  worker_.start_waiting(*this);
+  worker_.deadlines().set(*this, worker_.node().limits.peer_wait);
+}
+
+void ClientConnection::stop_waiting() {
+  waiting_ = false;
+  worker_.stop_waiting(*this);
+  end();
+}
+
+void ClientConnection::on_link_news() {
+  if (have_stream()) {
+    stop_waiting();
+    if (current_ != nullptr) current_->ordinal = next_ordinal_++;
+    return resume();
+  }
+  if (worker_.peers_hopeless(worker_.node().endpoints[endpoint_], waiting_since_)) on_deadline();
+}
+
+void ClientConnection::on_deadline() {
+  stop_waiting();
+  if (mode_ == Mode::kOpaque) return close(true);
+  fail(*current_, Failure::kPeerUnreachable,
+       worker_.peer_errors(worker_.node().endpoints[endpoint_]));
+  resume();
+}
+
+void ClientConnection::on_call_deadline(Call& call) {
+  if (call.sent) send_control(FrameKind::kCancel, call.ordinal);
+  if (&call == current_ && waiting_) stop_waiting();
+  fail(call, Failure::kDeadlineExceeded, "no reply within the function's timeout_ms");
+  if (!closed_) resume();
+}
+
+// --- The stream to the peer daemon ---
+
+bool ClientConnection::have_stream() {
+  if (stream_id_ != 0) {
+    if (peer_->link->takes_calls()) return true;
+    leave_stream(FrameKind::kEnd);
+  }
+  PeerLink* peer = worker_.choose_peer(worker_.node().endpoints[endpoint_]);
+  if (peer == nullptr) return false;
+  open_stream(*peer);
+  return true;
+}
+
+void ClientConnection::open_stream(PeerLink& peer) {
+  peer_ = &peer;
+  stream_id_ = peer.link->next_stream();
+  peer.streams[stream_id_] = this;
+  send_credit_ = engine::kStreamWindowBytes;
+  next_ordinal_ = 1;
+  peer.link->lane().send({.kind = FrameKind::kOpen, .stream = stream_id_},
+                         {bytes_of(worker_.node().endpoints[endpoint_].service)});
+}
+
+void ClientConnection::leave_stream(FrameKind farewell) {
+  if (stream_id_ == 0) return;
+  send_control(farewell);
+  peer_->streams.erase(stream_id_);
+  peer_ = nullptr;
+  stream_id_ = 0;
+  grant_ = 0;
+  ungranted_ = out_.size();
+}
+
+void ClientConnection::send_control(FrameKind kind, uint64_t call) {
+  if (stream_id_ == 0 || !peer_->link->up()) return;
+  peer_->link->lane().send({.kind = kind, .stream = stream_id_, .call = call}, {});
+}
+
+void ClientConnection::send_piece(Bytes piece, bool last) {
+  FrameHeader header{.kind = FrameKind::kMore,
+                     .flags = last ? engine::kLastPiece : uint8_t{0},
+                     .stream = stream_id_,
+                     .credit = std::exchange(grant_, 0)};
+  send_credit_ -= static_cast<int64_t>(piece.size());
+  engine::Lane& lane = peer_->link->lane();
+  if (current_ == nullptr || !current_->sent) {
+    // An empty frame has no call, but its bytes belong to the stream all the same.
+    const std::string_view name =
+        current_ == nullptr ? std::string_view() : current_->head.get().name;
+    const std::string_view method = thrift::bare_name(name);
+    const std::string_view service = service_prefix(name);
+    const engine::CallMeta meta{static_cast<uint16_t>(method.size()),
+                                static_cast<uint16_t>(service.size())};
+    header.kind = FrameKind::kCall;
+    header.call = current_ == nullptr ? next_ordinal_++ : current_->ordinal;
+    header.replies = last && current_ != nullptr ? current_->replies : 0;
+    lane.send(header, {std::as_bytes(std::span(&meta, 1)), bytes_of(method), bytes_of(service),
+                       piece});
+    if (current_ != nullptr) current_->sent = true;
+    return;
+  }
+  header.call = current_->ordinal;
+  header.replies = last ? current_->replies : 0;
+  lane.send(header, {piece});
+}
+
+void ClientConnection::send_raw(Bytes bytes) {
+  while (!bytes.empty()) {
+    const Bytes piece = bytes.first(std::min<size_t>(bytes.size(), engine::kPieceBytesMax));
+    bytes = bytes.subspan(piece.size());
+    send_credit_ -= static_cast<int64_t>(piece.size());
+    peer_->link->lane().send(
+        {.kind = FrameKind::kRaw, .stream = stream_id_, .credit = std::exchange(grant_, 0)},
+        {piece});
+  }
+}
+
+}  // namespace hat

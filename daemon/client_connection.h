@@ -1,0 +1,127 @@
+// daemon/client_connection.h: one application's connection to a local endpoint: its bytes become
+// calls on a stream to a peer daemon, and the answers become bytes again, in the order of the calls.
+//
+//   kCalls    messages are followed; every two-way call gets exactly one answer
+//   kOpaque   bytes are carried as they are, in both directions, half-close included
+//
+// Bounds   in each direction at most a stream's window of bytes is on its way; reading stops where a
+//          limit is reached, and goes on when there is room.
+// Thread   the worker's.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/byte_queue.h"
+#include "base/fifo.h"
+#include "base/reactor.h"
+#include "config/node.h"
+#include "daemon/call.h"
+#include "daemon/routing_table.h"
+#include "daemon/unit_reader.h"
+#include "engine/frame.h"
+
+namespace hat {
+
+struct PeerLink;
+class Worker;
+
+class ClientConnection final : public StreamEvents, private UnitSink, private Deadline {
+ public:
+  ClientConnection(Worker& worker, size_t endpoint, const ListenerEvents::Accept& accept);
+  ~ClientConnection() override;
+
+  // From the worker.
+  void on_frame(const engine::FrameHeader& header, Bytes payload);
+  void on_session_lost(const std::string& reason);  // the stream's link broke
+  void on_link_uncongested() { resume(); }
+  void on_link_news();  // while waiting: a link came up, or an attempt failed
+  void on_call_deadline(Call& call);
+  bool idle() const { return calls_.empty() && out_.empty(); }
+  size_t endpoint() const { return endpoint_; }
+
+ private:
+  enum class Mode : uint8_t { kCalls, kOpaque };
+
+  // Bytes from the application.
+  void on_readable() override;
+  void take(Bytes bytes);
+  void on_end_of_input();
+  void take_backlog();
+  bool on_head(const thrift::Head& head) override;
+  bool on_piece(Bytes piece, bool last) override;
+  void on_opaque(Bytes bytes) override;
+  bool blocked();
+  void resume();
+  void want_read(bool wanted);
+  size_t read_budget() const;
+
+  // Calls.
+  bool begin_call(const thrift::Head& head);
+  void add_message(const thrift::Head& head);
+  void end_request();
+  const Route& route(std::string_view name) const;
+  bool replies_to(const thrift::Head& head, const Route& route) const;
+  void start_waiting();
+  void stop_waiting();
+  void on_deadline() override;  // waited for a link long enough
+
+  // The stream to the peer daemon.
+  bool have_stream();
+  void open_stream(PeerLink& peer);
+  void leave_stream(engine::FrameKind farewell);
+  void send_piece(Bytes piece, bool last);
+  void send_raw(Bytes bytes);
+  void send_control(engine::FrameKind kind, uint64_t call = 0);
+
+  // Answers, in client_answers.cc.
+  void on_writable() override;
+  void on_reply(const engine::FrameHeader& header, Bytes payload);
+  void on_fail(const engine::FrameHeader& header, Bytes payload);
+  void on_raw(Bytes payload);
+  void on_far_end();
+  void on_reset(Bytes payload);
+  void lose_stream(engine::Failure failure, const std::string& reason);
+  void fail(Call& call, engine::Failure failure, std::string detail);
+  void answer_failed_calls();
+  void write_exceptions(const Call& call);
+  void finish(Call& call, CallOutcome outcome);
+  void forget_calls();
+  enum class From : uint8_t { kStream, kSelf };
+  void write(Bytes bytes, From from);
+  void wrote(size_t bytes);
+  void grant(size_t bytes);
+  void close_if_done();
+  void close(bool abort);
+
+  Worker& worker_;
+  const size_t endpoint_;
+  Mode mode_ = Mode::kCalls;
+  bool closed_ = false;
+  bool reading_ = false;
+  bool input_ended_ = false;
+  bool output_ended_ = false;  // opaque: the far side's end was passed on
+  bool far_ended_ = false;     // opaque: the far side sends no more
+  bool waiting_ = false;       // for a link
+  bool taking_ = false;        // inside take(): what it causes must not begin another
+  std::optional<engine::Failure> discarding_;  // the current unit's call has failed: why
+  TimePoint waiting_since_{};
+
+  UnitReader reader_;
+  ByteQueue backlog_;        // read, but not yet looked at
+  Call* current_ = nullptr;  // whose unit is arriving
+  Fifo<Call*> calls_;        // unanswered, in the order of their answers
+  uint64_t next_ordinal_ = 1;
+
+  PeerLink* peer_ = nullptr;
+  uint32_t stream_id_ = 0;  // 0: no stream
+  int64_t send_credit_ = engine::kStreamWindowBytes;
+  uint32_t grant_ = 0;      // taken from the far side, not yet granted again
+  size_t ungranted_ = 0;    // bytes in out_ that no credit of this stream was spent on
+
+  ByteQueue out_;  // for a slow reader
+  std::unique_ptr<Stream> stream_;
+};
+
+}  // namespace hat

@@ -1,0 +1,66 @@
+// daemon/control.h: what the admin API asks of the running daemon: its state, and changes to it.
+//
+// Thread   the main thread, all of it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "config/node.h"
+#include "daemon/counters.h"
+#include "daemon/function_metrics.h"
+#include "daemon/routing_table.h"
+
+namespace hat {
+
+// A worker's way to one peer.
+struct LinkReport {
+  size_t worker = 0;
+  std::string peer;
+  std::string address;
+  bool up = false;
+  std::string last_error;  // why it is down; empty while up
+  uint64_t sessions = 0;   // built so far
+};
+
+struct ReloadReport {
+  uint64_t generation = 0;           // of the routes that hold now
+  std::vector<std::string> changes;  // one line per function whose plan differs: "HatKV.get: … → …"
+  std::vector<std::string> warnings;
+};
+
+struct LastReload {
+  bool tried = false;
+  bool successful = true;
+  double unix_time = 0;   // of the last success, the start included
+  std::string error;      // of the last attempt, if it was refused
+  uint64_t succeeded = 0;
+  uint64_t refused = 0;
+};
+
+class Control {
+ public:
+  virtual ~Control() = default;
+
+  virtual const NodeConfig& node() const = 0;
+  virtual std::shared_ptr<const RoutingTable> routes() const = 0;
+  virtual MetricsRegistry& functions() = 0;
+  virtual const std::vector<const WorkerCounters*>& workers() const = 0;
+  virtual std::vector<LinkReport> links() const = 0;
+  virtual double start_unix_time() const = 0;
+  virtual LastReload last_reload() const = 0;
+  virtual bool draining() const = 0;
+  // What keeps the daemon from being ready: "links to host-b", "draining"; empty: ready.
+  virtual std::vector<std::string> pending() const = 0;
+  // Every worker's loop has turned within the last seconds.
+  virtual bool alive() = 0;
+
+  // All or nothing. The error holds every mistake, a line each.
+  virtual Result<ReloadReport> reload(bool dry_run) = 0;
+  virtual void drain() = 0;
+};
+
+}  // namespace hat

@@ -1,0 +1,102 @@
+#include "daemon/libevent_reactor.h"
+
+#include <glog/logging.h>
+#include <sched.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "daemon/kernel_stream.h"
+
+namespace hat {
+
+LibeventReactor::LibeventReactor() {
+  Owned<event_config, event_config_free> config(event_config_new());
+  // One thread uses the base, and descriptors are never dup'ed: no locks, and batched epoll_ctl.
+  event_config_set_flag(config.get(), EVENT_BASE_FLAG_NOLOCK);
+  event_config_set_flag(config.get(), EVENT_BASE_FLAG_EPOLL_USE_CHANGELIST);
+  base_.reset(event_base_new_with_config(config.get()));
+  CHECK(base_) << "libevent has no event base: out of memory or descriptors";
+  wake_fd_ = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+  PCHECK(wake_fd_ >= 0) << "eventfd";
+  wake_event_.reset(event_new(
+      base_.get(), wake_fd_, EV_READ | EV_PERSIST,
+      [](evutil_socket_t, short, void* self) {
+        static_cast<LibeventReactor*>(self)->run_posted();
+      },
+      this));
+  event_add(wake_event_.get(), nullptr);
+}
+
+LibeventReactor::~LibeventReactor() {
+  wake_event_.reset();
+  close(wake_fd_);
+}
+
+void LibeventReactor::run() {
+  while (!stopped_.load(std::memory_order_relaxed)) {
+    end_turn();
+    const bool awake = awake_until_ > now();
+    now_is_fresh_ = false;
+    events_this_turn_ = false;
+    wait(awake ? EVLOOP_NONBLOCK : EVLOOP_ONCE);
+    // Others may have what we look for: the application and its server share our cores.
+    if (awake && !events_this_turn_) sched_yield();
+  }
+  end_turn();
+}
+
+void LibeventReactor::wait(int flags) {
+  if (event_base_loop(base_.get(), flags) < 0) LOG(FATAL) << "libevent's loop failed";
+}
+
+void LibeventReactor::stop() {
+  stopped_ = true;
+  post([] {});
+}
+
+void LibeventReactor::post(std::function<void()> work) {
+  {
+    const std::lock_guard lock(posted_mutex_);
+    posted_.push_back(std::move(work));
+  }
+  const uint64_t one = 1;
+  [[maybe_unused]] const auto written = write(wake_fd_, &one, sizeof one);
+}
+
+void LibeventReactor::run_posted() {
+  note_event();
+  uint64_t count = 0;
+  [[maybe_unused]] const auto drained = read(wake_fd_, &count, sizeof count);
+  std::vector<std::function<void()>> posted;
+  {
+    const std::lock_guard lock(posted_mutex_);
+    posted.swap(posted_);
+  }
+  for (const auto& work : posted) work();
+}
+
+TimePoint LibeventReactor::now() const {
+  if (!now_is_fresh_) {
+    now_ = std::chrono::steady_clock::now();
+    now_is_fresh_ = true;
+  }
+  return now_;
+}
+
+void LibeventReactor::stay_awake_until(TimePoint when) {
+  awake_until_ = std::max(awake_until_, when);
+}
+
+void LibeventReactor::end_turn() {
+  for (TurnEvents* events : turn_events_) events->on_turn_end();
+}
+
+void LibeventReactor::add_turn_events(TurnEvents& events) { turn_events_.push_back(&events); }
+
+void LibeventReactor::remove_turn_events(TurnEvents& events) {
+  std::erase(turn_events_, &events);
+}
+
+}  // namespace hat

@@ -1,0 +1,83 @@
+// daemon/libevent_reactor.h: the reactor over the kernel's sockets, by libevent.
+//
+// Thread   one thread makes it, runs it and destroys it; post() and stop() may be called from any.
+#pragma once
+
+#include <event2/event.h>
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "base/owned.h"
+#include "base/reactor.h"
+
+namespace hat {
+
+// A listening socket, opened once and shared by the workers' reactors.
+class ListenSocket {
+ public:
+  // A unix socket's stale path (nobody listens) is replaced; `mode` and `group` are its own.
+  // Errors say the address and what to do.
+  static Result<ListenSocket> open(const Address& address, uint32_t mode = 0660,
+                                   const std::string& group = "");
+  ListenSocket(ListenSocket&& other) noexcept;
+  ListenSocket& operator=(ListenSocket&&) = delete;
+  ~ListenSocket();  // also removes a unix socket's path
+
+  int fd() const { return fd_; }
+  const Address& address() const { return address_; }  // with the port that the kernel chose
+
+ private:
+  ListenSocket(int fd, Address address) : fd_(fd), address_(std::move(address)) {}
+  int fd_ = -1;
+  Address address_;
+};
+
+class LibeventReactor final : public Reactor {
+ public:
+  LibeventReactor();
+  ~LibeventReactor() override;
+
+  // Turns until stop().
+  void run();
+  void stop();
+  // Runs `work` on the reactor's thread, in a coming turn.
+  void post(std::function<void()> work);
+
+  // Tells `events` of connections to a socket that other reactors may listen on too.
+  std::unique_ptr<Listener> listen(const ListenSocket& socket, ListenerEvents& events);
+
+  TimePoint now() const override;
+  std::unique_ptr<Stream> connect(const Address& to, StreamEvents& events) override;
+  std::unique_ptr<Timer> timer(std::function<void()> on_time) override;
+  void stay_awake_until(TimePoint when) override;
+  void add_turn_events(TurnEvents& events) override;
+  void remove_turn_events(TurnEvents& events) override;
+
+ private:
+  friend class KernelStream;
+  friend class KernelListener;
+  friend class KernelTimer;
+
+  void note_event() { events_this_turn_ = true; }
+  void end_turn();
+  void run_posted();
+  void wait(int flags);
+
+  Owned<event_base, event_base_free> base_;
+  mutable TimePoint now_{};
+  mutable bool now_is_fresh_ = false;
+  bool events_this_turn_ = false;
+  TimePoint awake_until_{};
+  std::vector<TurnEvents*> turn_events_;
+  std::atomic<bool> stopped_{false};
+  std::mutex posted_mutex_;
+  std::vector<std::function<void()>> posted_;
+  int wake_fd_ = -1;
+  Owned<event, event_free> wake_event_;
+};
+
+}  // namespace hat

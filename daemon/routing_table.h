@@ -1,0 +1,70 @@
+// daemon/routing_table.h: service and function to plan, immutable; a reload swaps it whole.
+//
+// Thread   built on the main thread; read by every worker.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "config/manifest.h"
+#include "daemon/function_metrics.h"
+#include "engine/plan/planner.h"
+
+namespace hat {
+
+struct Route {
+  std::string service;
+  std::string method;  // "_other": what no manifest names
+  bool listed = false;
+  bool oneway = false;  // true only where listed
+  engine::Plan client;
+  engine::Plan server;
+  std::string origin;
+  FunctionMetrics* metrics = nullptr;
+};
+
+class ServiceRoutes {
+ public:
+  ServiceRoutes(std::string name, Route other, std::vector<Route> functions);
+
+  // The function's own route, or the one for what the manifest does not name.
+  const Route& find(std::string_view method) const {
+    const auto found = by_name_.find(method);
+    return found == by_name_.end() ? other_ : *found->second;
+  }
+  const std::string& name() const { return name_; }
+  const std::vector<Route>& functions() const { return functions_; }
+  const Route& other() const { return other_; }
+
+ private:
+  std::string name_;
+  Route other_;
+  std::vector<Route> functions_;
+  std::unordered_map<std::string_view, const Route*> by_name_;
+};
+
+class RoutingTable {
+ public:
+  // Services that a node configuration names but no manifest does get default plans.
+  RoutingTable(uint64_t generation, const Manifest& manifest,
+               const std::vector<std::string>& unlisted_services, const engine::HostFacts& host,
+               MetricsRegistry& metrics);
+
+  // nullptr where neither manifest nor configuration names it.
+  const ServiceRoutes* find(std::string_view service) const {
+    const auto found = by_name_.find(service);
+    return found == by_name_.end() ? nullptr : found->second;
+  }
+  const std::vector<std::unique_ptr<ServiceRoutes>>& services() const { return services_; }
+  uint64_t generation() const { return generation_; }
+
+ private:
+  uint64_t generation_;
+  std::vector<std::unique_ptr<ServiceRoutes>> services_;
+  std::unordered_map<std::string_view, const ServiceRoutes*> by_name_;
+};
+
+}  // namespace hat

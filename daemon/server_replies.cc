@@ -1,0 +1,166 @@
+// daemon/server_replies.cc: the other direction of a served stream: what the local server says goes
+// back to the peer daemon, reply by reply.
+#include <algorithm>
+
+#include "daemon/worker.h"
+
+namespace hat {
+
+using engine::Failure;
+using engine::FrameHeader;
+using engine::FrameKind;
+
+size_t ServerStream::read_budget() const {
+  if (closed_ || send_credit_ <= 0 || link_.session->lane().congested()) return 0;
+  return std::min<size_t>(static_cast<size_t>(send_credit_), worker_.scratch().size());
+}
+
+void ServerStream::read_if_room() {
+  if (upstream_) upstream_->want_read(read_budget() != 0);
+}
+
+void ServerStream::on_upstream_bytes(Bytes bytes) {
+  if (opaque_) {
+    send_raw(bytes);
+  } else {
+    upstream_->replies().feed(bytes, *this);
+  }
+  if (!closed_) read_if_room();
+}
+
+bool ServerStream::on_head(const thrift::Head& head) {
+  if (dropping_reply_) return true;
+  if (!match(head)) {
+    dropping_reply_ = true;
+    worker_.counters().unsolicited_replies.add();
+    return true;
+  }
+  ++calls_.front().replies_seen;
+  return true;
+}
+
+// Whether the reply is for the front call. Servers answer in order, so it is, unless somebody was
+// answered who did not ask: an unknown oneway function gets an exception from stock servers.
+bool ServerStream::match(const thrift::Head& head) {
+  if (calls_.empty() || !calls_.front().handed_over) return false;
+  ServedCall& front = calls_.front();
+  if (front.replies_seen != 0 || head.name.empty()) return true;
+  const size_t hash = std::hash<std::string_view>()(thrift::bare_name(head.name));
+  if (hash == front.name_hash) return true;
+  if (head.type == thrift::MessageType::kException && hash == oneway_hash_) return false;
+  // Go sends oneway calls as ordinary ones. Where no manifest tells, a reply to a later call does.
+  for (size_t i = 1; i < calls_.size() && !calls_.front().listed; ++i) {
+    if (calls_[i].name_hash != hash || !calls_[i].handed_over) continue;
+    for (; i != 0; --i) {
+      count(calls_.front(), CallOutcome::kOneway);
+      calls_.pop_front();
+    }
+    return true;
+  }
+  return true;
+}
+
+bool ServerStream::on_piece(Bytes piece, bool last) {
+  if (dropping_reply_ || calls_.empty()) {
+    if (last) dropping_reply_ = false;
+    return true;
+  }
+  const ServedCall& call = calls_.front();
+  const bool complete = last && call.replies_seen >= (call.request_complete ? call.replies : 1);
+  send_reply(piece, complete);
+  if (complete) finish_reply(upstream_->replies().messages().outcome());
+  return !closed_ && upstream_ != nullptr;
+}
+
+void ServerStream::on_opaque(Bytes bytes) {
+  become_opaque();
+  send_raw(bytes);
+}
+
+void ServerStream::send_reply(Bytes piece, bool last) {
+  ServedCall& call = calls_.front();
+  FrameHeader header{.kind = reply_begun_ ? FrameKind::kMore : FrameKind::kReply,
+                     .stream = id_,
+                     .credit = std::exchange(grant_, 0),
+                     .call = call.ordinal};
+  if (last) {
+    const auto outcome = static_cast<uint8_t>(upstream_->replies().messages().outcome());
+    header.flags = static_cast<uint8_t>(engine::kLastPiece | outcome << engine::kOutcomeShift);
+  }
+  reply_begun_ = true;
+  call.response_bytes += piece.size();
+  send_credit_ -= static_cast<int64_t>(piece.size());
+  link_.session->lane().send(header, {piece});
+}
+
+void ServerStream::finish_reply(thrift::Outcome outcome) {
+  const ServedCall call = calls_.front();
+  count(call, static_cast<CallOutcome>(outcome));
+  reply_begun_ = false;
+  last_was_oneway_ = false;
+  calls_.pop_front();
+  if (call.cancelled || !call.request_complete) {
+    // Half of a request, or a caller that gave up: the connection is in no state to go on with.
+    request_open_ = request_open_ && call.request_complete;
+    return lose_upstream(Failure::kUpstreamClosed, true, "an earlier request was cut short");
+  }
+  advance();
+}
+
+void ServerStream::send_raw(Bytes bytes) {
+  while (!bytes.empty()) {
+    const Bytes piece = bytes.first(std::min<size_t>(bytes.size(), engine::kPieceBytesMax));
+    bytes = bytes.subspan(piece.size());
+    send_credit_ -= static_cast<int64_t>(piece.size());
+    link_.session->lane().send(
+        {.kind = FrameKind::kRaw, .stream = id_, .credit = std::exchange(grant_, 0)}, {piece});
+  }
+}
+
+void ServerStream::send_fail(const ServedCall& call, Failure failure, bool delivered,
+                             std::string_view detail) {
+  worker_.counters().local_replies[static_cast<size_t>(failure)].add();
+  if (call.request_complete && call.replies == 0) worker_.counters().oneway_dropped.add();
+  count(call, CallOutcome::kLocalError);
+  const engine::FailMeta meta{failure, delivered};
+  link_.session->lane().send({.kind = FrameKind::kFail, .stream = id_, .call = call.ordinal},
+                             {std::as_bytes(std::span(&meta, 1)), std::as_bytes(std::span(detail))});
+}
+
+void ServerStream::send_control(FrameKind kind) {
+  link_.session->lane().send({.kind = kind, .stream = id_}, {});
+}
+
+void ServerStream::grant(size_t bytes) {
+  grant_ += static_cast<uint32_t>(bytes);
+  if (grant_ < engine::kStreamWindowBytes / 2) return;
+  link_.session->lane().send(
+      {.kind = FrameKind::kCredit, .stream = id_, .credit = std::exchange(grant_, 0)}, {});
+}
+
+void ServerStream::count(const ServedCall& call, CallOutcome outcome) {
+  FunctionCounters& counters = *call.counters;
+  counters.requests[static_cast<size_t>(outcome)].add();
+  counters.request_bytes.add(call.request_bytes);
+  counters.response_bytes.add(call.response_bytes);
+  if (outcome <= CallOutcome::kApplicationException) {
+    counters.latency.observe(worker_.reactor().now() - call.started);
+  }
+}
+
+void ServerStream::close_if_done() {
+  if (closed_ || !client_ended_) return;
+  if (!idle() || (upstream_ && !upstream_->connected())) return;
+  if (opaque_ && !upstream_ended_ && upstream_) return;
+  closed_ = true;
+  worker_.bury(link_, id_);
+}
+
+void ServerStream::reset() {
+  if (closed_) return;
+  send_control(FrameKind::kReset);
+  closed_ = true;
+  worker_.bury(link_, id_);
+}
+
+}  // namespace hat

@@ -1,0 +1,330 @@
+#include "daemon/server_stream.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "daemon/worker.h"
+
+namespace hat {
+
+using engine::Failure;
+using engine::FrameHeader;
+using engine::FrameKind;
+
+namespace {
+
+std::string_view text_of(Bytes bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+size_t hash_of(std::string_view name) { return std::hash<std::string_view>()(name); }
+
+}  // namespace
+
+ServerStream::ServerStream(Worker& worker, AcceptedLink& link, uint32_t id,
+                           const ServedConfig& served)
+    : worker_(worker), link_(link), id_(id), served_(served) {}
+
+ServerStream::~ServerStream() {
+  if (waiting_) worker_.upstreams().forget(*this);
+  if (upstream_) {
+    if (parked_) worker_.upstreams().unpark(*this);
+    upstream_->set_user(nullptr);
+    worker_.upstreams().release(std::move(upstream_), false);
+  }
+  for (size_t i = 0; i < calls_.size(); ++i) count(calls_[i], CallOutcome::kUnknown);
+}
+
+bool ServerStream::idle() const {
+  return calls_.empty() && (upstream_ == nullptr || upstream_->backlog() == 0);
+}
+
+void ServerStream::on_frame(const FrameHeader& header, Bytes payload) {
+  if (closed_) return;
+  send_credit_ += header.credit;
+  switch (header.kind) {
+    case FrameKind::kCall:
+      on_call(header, payload);
+      break;
+    case FrameKind::kMore:
+      on_request_bytes(header, payload);
+      break;
+    case FrameKind::kCancel:
+      on_cancel(header.call);
+      break;
+    case FrameKind::kRaw:
+      on_raw(payload);
+      break;
+    case FrameKind::kEnd:
+      on_client_end();
+      break;
+    case FrameKind::kReset:
+      closed_ = true;
+      return worker_.bury(link_, id_);
+    default:  // kCredit; what an initiator never sends changes nothing
+      break;
+  }
+  if (!closed_ && header.credit != 0) read_if_room();
+}
+
+// --- Requests ---
+
+void ServerStream::on_call(const FrameHeader& header, Bytes payload) {
+  engine::CallMeta meta;
+  if (payload.size() < sizeof meta) return reset();
+  std::memcpy(&meta, payload.data(), sizeof meta);
+  payload = payload.subspan(sizeof meta);
+  const size_t names = size_t{meta.name_bytes} + meta.service_bytes;
+  if (payload.size() < names || header.call <= last_ordinal_ || request_open_ || opaque_) {
+    return reset();
+  }
+  last_ordinal_ = header.call;
+  const std::string_view method = text_of(payload.first(meta.name_bytes));
+  const std::string_view service = text_of(payload.subspan(meta.name_bytes, meta.service_bytes));
+  const ServiceRoutes* routes = worker_.routes().find(service);
+  if (routes == nullptr) routes = worker_.routes().find(served_.service);
+  const Route& route = routes->find(method);
+
+  ServedCall call;
+  call.ordinal = header.call;
+  call.counters = &route.metrics->at(Side::kServer, worker_.index());
+  call.started = worker_.reactor().now();
+  call.name_hash = hash_of(method);
+  call.listed = route.listed;
+  call.counters->started.add();
+  worker_.looked_at(route.server);
+  calls_.push_back(call);
+  request_open_ = true;
+  on_request_bytes(header, payload.subspan(names));
+}
+
+void ServerStream::on_request_bytes(const FrameHeader& header, Bytes bytes) {
+  const bool last = (header.flags & engine::kLastPiece) != 0;
+  if (!request_open_ || calls_.empty() || calls_.back().ordinal != header.call) {
+    return grant(bytes.size());  // of a call that has failed here
+  }
+  ServedCall& call = calls_.back();
+  call.request_bytes += bytes.size();
+  if (last) {
+    call.request_complete = true;
+    call.replies = header.replies;
+    request_open_ = false;
+  }
+  if (!ensure_upstream()) {
+    grant(bytes.size());
+    return refuse_newest(Failure::kOverloaded,
+                         served_.service + " has all of its upstream connections");
+  }
+  if (may_pass(call)) {
+    pass(call, bytes);
+  } else {
+    call.held_bytes += bytes.size();
+    held_.append(bytes);
+    worker_.buffered(static_cast<int64_t>(bytes.size()));
+  }
+  advance();
+}
+
+void ServerStream::refuse_newest(Failure failure, std::string_view detail) {
+  send_fail(calls_.back(), failure, false, detail);
+  calls_.pop_back();
+  request_open_ = false;
+}
+
+void ServerStream::on_cancel(uint64_t ordinal) {
+  for (size_t i = 0; i < calls_.size(); ++i) {
+    ServedCall& call = calls_[i];
+    if (call.ordinal != ordinal) continue;
+    call.cancelled = true;
+    if (!call.request_complete) {
+      request_open_ = false;
+      // Half of a request is with the server: nothing that follows could be understood.
+      if (call.handed_over) {
+        return lose_upstream(Failure::kUpstreamClosed, true, "an earlier request was cut short");
+      }
+    }
+    return advance();
+  }
+}
+
+void ServerStream::on_client_end() {
+  client_ended_ = true;
+  if (opaque_ && upstream_) upstream_->end_writes();
+  close_if_done();
+}
+
+// --- The upstream connection ---
+
+bool ServerStream::ensure_upstream() {
+  if (upstream_ || waiting_) return true;
+  switch (worker_.upstreams().acquire(served_, *this, upstream_)) {
+    case UpstreamPool::Answer::kRefused:
+      return false;
+    case UpstreamPool::Answer::kWait:
+      waiting_ = true;
+      return true;
+    case UpstreamPool::Answer::kConnection:
+      break;
+  }
+  upstream_->set_user(this);
+  if (!upstream_->connected()) {
+    worker_.deadlines().set(*this, worker_.node().limits.connect_timeout);
+  }
+  read_if_room();
+  return true;
+}
+
+void ServerStream::on_upstream_free() {
+  waiting_ = false;
+  if (!ensure_upstream()) {  // the pool's answer cannot be kRefused for who has waited
+    return reset();
+  }
+  if (opaque_ && upstream_) {
+    ByteQueue held;
+    std::swap(held, held_);
+    worker_.buffered(-static_cast<int64_t>(held.size()));
+    upstream_->write(held.bytes());
+    return;
+  }
+  advance();
+}
+
+bool ServerStream::may_pass(const ServedCall& call) {
+  return upstream_ != nullptr &&
+         (served_.mode == UpstreamMode::kMirror || &call == &calls_.front());
+}
+
+void ServerStream::pass(ServedCall& call, Bytes bytes) {
+  if (bytes.empty()) return;
+  if (parked_) worker_.upstreams().unpark(*this);
+  call.handed_over = true;
+  upstream_->write(bytes);
+}
+
+// Moves on as far as the front calls allow: passes what they hold, drops what needs no answer.
+void ServerStream::advance() {
+  while (!closed_ && !calls_.empty()) {
+    ServedCall& call = calls_.front();
+    if (call.cancelled && !call.request_complete && request_open_) return;
+    if (call.held_bytes != 0 && (call.cancelled || upstream_ != nullptr)) {
+      const size_t bytes = std::exchange(call.held_bytes, 0);
+      if (call.cancelled) {
+        grant(bytes);
+      } else {
+        pass(call, held_.bytes().first(bytes));
+        if (closed_ || calls_.empty()) return;  // the connection broke
+      }
+      held_.consume(bytes);
+      worker_.buffered(-static_cast<int64_t>(bytes));
+    }
+    if (call.cancelled) {
+      if (call.handed_over) {
+        return lose_upstream(Failure::kUpstreamClosed, true, "an earlier call passed its deadline");
+      }
+    } else if (!call.request_complete || call.replies != 0 || !call.handed_over) {
+      return;
+    } else {
+      oneway_hash_ = call.name_hash;
+      last_was_oneway_ = true;
+    }
+    count(call, call.cancelled ? CallOutcome::kUnknown : CallOutcome::kOneway);
+    calls_.pop_front();
+  }
+  if (!closed_) let_go_of_upstream();
+}
+
+void ServerStream::let_go_of_upstream() {
+  if (served_.mode == UpstreamMode::kShared && upstream_ && !opaque_) {
+    if (last_was_oneway_) {
+      if (!parked_) worker_.upstreams().park(*this);
+    } else {
+      upstream_->set_user(nullptr);
+      end();
+      worker_.upstreams().release(std::move(upstream_), true);
+    }
+  }
+  close_if_done();
+}
+
+std::unique_ptr<UpstreamConnection> ServerStream::give_up_upstream() {
+  last_was_oneway_ = false;
+  upstream_->set_user(nullptr);
+  end();
+  return std::move(upstream_);
+}
+
+// The connection is gone, and with it the calls that it has seen.
+void ServerStream::lose_upstream(Failure failure, bool delivered, std::string_view detail) {
+  end();
+  if (upstream_) {
+    if (parked_) worker_.upstreams().unpark(*this);
+    upstream_->set_user(nullptr);
+    worker_.upstreams().release(std::move(upstream_), false);
+  }
+  last_was_oneway_ = false;
+  dropping_reply_ = false;
+  if (opaque_ || (reply_begun_ && !calls_.front().cancelled)) return reset();
+  reply_begun_ = false;
+  while (!calls_.empty() && calls_.front().handed_over) {
+    const ServedCall& call = calls_.front();
+    if (!call.request_complete) request_open_ = false;
+    if (call.cancelled) {
+      count(call, CallOutcome::kUnknown);
+    } else {
+      send_fail(call, failure, delivered, detail);
+    }
+    calls_.pop_front();
+  }
+  if (!calls_.empty()) {  // shared: they were still waiting for their turn
+    if (!ensure_upstream()) return reset();
+    return advance();
+  }
+  close_if_done();
+}
+
+void ServerStream::on_upstream_connected() { end(); }
+
+void ServerStream::on_deadline() {
+  lose_upstream(Failure::kUpstreamUnreachable, false,
+                to_string(served_.upstream) + ": no connection within limits.connect_timeout");
+}
+
+void ServerStream::on_upstream_wrote(size_t bytes) {
+  grant(bytes);
+  if (client_ended_) close_if_done();
+}
+
+void ServerStream::on_upstream_end() {
+  if (opaque_) {
+    upstream_ended_ = true;
+    send_control(FrameKind::kEnd);
+    return close_if_done();
+  }
+  lose_upstream(Failure::kUpstreamClosed, true,
+                to_string(served_.upstream) + ": the server closed the connection");
+}
+
+void ServerStream::on_upstream_broke(const std::string& reason) {
+  const bool connected = upstream_->connected();
+  lose_upstream(connected ? Failure::kUpstreamClosed : Failure::kUpstreamUnreachable, connected,
+                to_string(served_.upstream) + ": " + reason);
+}
+
+void ServerStream::on_raw(Bytes bytes) {
+  if (!opaque_) become_opaque();
+  if (!ensure_upstream()) return reset();
+  if (upstream_) return upstream_->write(bytes);
+  held_.append(bytes);
+  worker_.buffered(static_cast<int64_t>(bytes.size()));
+}
+
+void ServerStream::become_opaque() {
+  opaque_ = true;
+  request_open_ = false;
+  reply_begun_ = false;
+  worker_.counters().opaque_streams.add();
+  for (size_t i = 0; i < calls_.size(); ++i) count(calls_[i], CallOutcome::kUnknown);
+  calls_.clear();
+}
+
+}  // namespace hat

@@ -1,0 +1,126 @@
+// daemon/server_stream.h: one stream from a peer daemon: its requests go to the local server, in
+// order, and the replies go back.
+//
+// Thread   the worker's.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/byte_queue.h"
+#include "base/fifo.h"
+#include "config/node.h"
+#include "daemon/counters.h"
+#include "daemon/deadlines.h"
+#include "daemon/unit_reader.h"
+#include "daemon/upstream.h"
+#include "engine/frame.h"
+#include "engine/link/session.h"
+
+namespace hat {
+
+struct AcceptedLink;
+class Worker;
+
+class ServerStream final : private UnitSink, private Deadline {
+ public:
+  ServerStream(Worker& worker, AcceptedLink& link, uint32_t id, const ServedConfig& served);
+  ~ServerStream() override;
+
+  // From the link.
+  void on_frame(const engine::FrameHeader& header, Bytes payload);
+  void on_link_uncongested() { read_if_room(); }
+  bool idle() const;
+
+  // From the upstream connection and its pool.
+  const ServedConfig& served() const { return served_; }
+  size_t read_budget() const;
+  void on_upstream_connected();
+  void on_upstream_bytes(Bytes bytes);
+  void on_upstream_wrote(size_t bytes);
+  void on_upstream_end();                            // it will send no more
+  void on_upstream_broke(const std::string& reason);  // refused, reset, or gone
+  void on_upstream_free();                           // acquire() may be asked again
+  void set_parked(bool parked) { parked_ = parked; }
+  std::unique_ptr<UpstreamConnection> give_up_upstream();  // parked; somebody else needs it
+
+ private:
+  struct ServedCall {
+    uint64_t ordinal = 0;
+    FunctionCounters* counters = nullptr;
+    TimePoint started{};
+    uint64_t request_bytes = 0;
+    uint64_t response_bytes = 0;
+    size_t name_hash = 0;
+    uint16_t replies = 1;       // expected; known for sure once the request is complete
+    uint16_t replies_seen = 0;
+    size_t held_bytes = 0;      // of held_, waiting for a shared connection
+    bool request_complete = false;
+    bool handed_over = false;   // some of it went to the server's connection
+    bool cancelled = false;     // nobody waits for its reply
+    bool listed = false;
+  };
+
+  void on_call(const engine::FrameHeader& header, Bytes payload);
+  void on_request_bytes(const engine::FrameHeader& header, Bytes bytes);
+  void on_cancel(uint64_t ordinal);
+  void on_raw(Bytes bytes);
+  void on_client_end();
+
+  bool on_head(const thrift::Head& head) override;
+  bool on_piece(Bytes piece, bool last) override;
+  void on_opaque(Bytes bytes) override;
+  void on_deadline() override;  // connecting took too long
+
+  // The upstream connection.
+  bool ensure_upstream();
+  bool may_pass(const ServedCall& call);
+  void pass(ServedCall& call, Bytes bytes);
+  void advance();
+  void lose_upstream(engine::Failure failure, bool delivered, std::string_view detail);
+  void let_go_of_upstream();
+
+  // What goes back to the peer daemon.
+  bool match(const thrift::Head& head);
+  void finish_reply(thrift::Outcome outcome);
+  void send_reply(Bytes piece, bool last);
+  void send_raw(Bytes bytes);
+  void send_fail(const ServedCall& call, engine::Failure failure, bool delivered,
+                 std::string_view detail);
+  void send_control(engine::FrameKind kind);
+  void grant(size_t bytes);
+  void read_if_room();
+
+  void become_opaque();
+  void refuse_newest(engine::Failure failure, std::string_view detail);
+  void reset();
+  void close_if_done();
+  void count(const ServedCall& call, CallOutcome outcome);
+
+  Worker& worker_;
+  AcceptedLink& link_;
+  const uint32_t id_;
+  const ServedConfig& served_;
+  bool opaque_ = false;
+  bool closed_ = false;
+  bool client_ended_ = false;
+  bool upstream_ended_ = false;
+  bool waiting_ = false;          // for a shared connection
+  bool parked_ = false;           // holds a shared connection that others may take
+  bool request_open_ = false;     // pieces of the newest call are still to come
+  bool dropping_reply_ = false;   // the unit being read answers nobody
+  bool last_was_oneway_ = false;  // shared: what comes next must not overtake it
+  bool reply_begun_ = false;      // the front call's kReply went out
+  uint64_t last_ordinal_ = 0;
+  size_t oneway_hash_ = 0;        // of the newest oneway call's name
+
+  Fifo<ServedCall> calls_;  // two-way calls without their whole reply, and the open request
+  ByteQueue held_;          // requests that wait for a shared connection
+  int64_t send_credit_ = engine::kStreamWindowBytes;
+  uint32_t grant_ = 0;
+  std::unique_ptr<UpstreamConnection> upstream_;
+};
+
+}  // namespace hat

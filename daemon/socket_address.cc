@@ -1,0 +1,38 @@
+#include "daemon/socket_address.h"
+
+#include <netdb.h>
+#include <sys/un.h>
+
+#include <cstring>
+
+#include "base/owned.h"
+
+namespace hat {
+
+Result<SocketAddress> resolve(const Address& address, bool passive) {
+  SocketAddress result;
+  if (address.kind == Address::Kind::kUnix) {
+    sockaddr_un name{};
+    name.sun_family = AF_UNIX;
+    std::memcpy(name.sun_path, address.path.data(), address.path.size());
+    std::memcpy(&result.storage, &name, sizeof name);
+    result.length = sizeof name;
+    return result;
+  }
+  addrinfo hints{};
+  hints.ai_family = AF_UNSPEC;
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_NUMERICSERV | (passive ? AI_PASSIVE : 0);
+  addrinfo* found = nullptr;
+  const int error =
+      getaddrinfo(address.host.c_str(), std::to_string(address.port).c_str(), &hints, &found);
+  if (error != 0) {
+    return fail(to_string(address) + ": the host cannot be looked up: " + gai_strerror(error));
+  }
+  const Owned<addrinfo, freeaddrinfo> owned(found);
+  std::memcpy(&result.storage, found->ai_addr, found->ai_addrlen);
+  result.length = found->ai_addrlen;
+  return result;
+}
+
+}  // namespace hat

@@ -1,0 +1,121 @@
+// daemon/thrift/cursor.h: reads a piece of input whose tokens may be cut by the piece's end.
+//
+// Every reader here works the same way: it takes what the cursor has, keeps what is cut in a Token
+// or a Varint, and says kNeedMore only when the cursor is empty.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace hat::thrift {
+
+enum class Progress : uint8_t {
+  kNeedMore,  // the cursor is empty
+  kDone,
+  kBroken,    // these bytes are not what they should be
+  kLongName,  // a name over kNameBytesMax
+};
+
+struct Cursor {
+  const uint8_t* at;
+  const uint8_t* end;
+
+  size_t left() const { return static_cast<size_t>(end - at); }
+};
+
+inline uint16_t big_endian16(const uint8_t* p) { return static_cast<uint16_t>(p[0] << 8 | p[1]); }
+inline uint32_t big_endian32(const uint8_t* p) {
+  return uint32_t{p[0]} << 24 | uint32_t{p[1]} << 16 | uint32_t{p[2]} << 8 | p[3];
+}
+
+// A token of known size, put together when its bytes come in pieces.
+class Token {
+ public:
+  static constexpr size_t kBytesMax = 16;
+
+  // The whole token, or nullptr when the cursor ran empty before its end. Ask again with the same
+  // size then. What it returns lives until the next call or as long as the input.
+  const uint8_t* take(Cursor& in, size_t size) {
+    if (filled_ == 0 && in.left() >= size) [[likely]] {
+      const uint8_t* token = in.at;
+      in.at += size;
+      return token;
+    }
+    return gather(in, size);
+  }
+  bool begun() const { return filled_ > 0; }
+  void clear() { filled_ = 0; }
+
+ private:
+  [[gnu::noinline]] const uint8_t* gather(Cursor& in, size_t size) {
+    const size_t more = std::min(size - filled_, in.left());
+    if (more > 0) std::memcpy(bytes_.data() + filled_, in.at, more);
+    in.at += more;
+    filled_ += static_cast<uint8_t>(more);
+    if (filled_ < size) return nullptr;
+    filled_ = 0;
+    return bytes_.data();
+  }
+
+  std::array<uint8_t, kBytesMax> bytes_;
+  uint8_t filled_ = 0;
+};
+
+// A variable-length integer, 7 bits a byte, least first. As in libthrift: at most 10 bytes, and
+// readers of 32 bits take the low ones.
+class Varint {
+ public:
+  static constexpr uint8_t kBytesMax = 10;
+
+  Progress take(Cursor& in, uint64_t& value) {
+    if (bytes_ == 0 && in.left() > 0 && *in.at < 0x80) [[likely]] {
+      value = *in.at++;
+      return Progress::kDone;
+    }
+    return gather(in, value);
+  }
+  void clear() { bytes_ = 0, value_ = 0; }
+
+ private:
+  [[gnu::noinline]] Progress gather(Cursor& in, uint64_t& value) {
+    while (in.left() > 0) {
+      const uint8_t byte = *in.at++;
+      value_ |= uint64_t{byte & 0x7fu} << (7 * bytes_);
+      ++bytes_;
+      if (byte < 0x80) {
+        value = value_;
+        clear();
+        return Progress::kDone;
+      }
+      if (bytes_ == kBytesMax) return Progress::kBroken;
+    }
+    return Progress::kNeedMore;
+  }
+
+  uint64_t value_ = 0;
+  uint8_t bytes_ = 0;
+};
+
+// Bytes that nobody looks at, however many pieces they come in.
+class Skip {
+ public:
+  void begin(Cursor& in, uint64_t bytes) {
+    const auto now = std::min<uint64_t>(bytes, in.left());
+    in.at += now;
+    left_ = bytes - now;
+  }
+  // False: the cursor is empty and more is to be skipped.
+  bool finish(Cursor& in) {
+    if (left_ > 0) begin(in, left_);
+    return left_ == 0;
+  }
+  void clear() { left_ = 0; }
+
+ private:
+  uint64_t left_ = 0;
+};
+
+}  // namespace hat::thrift

@@ -1,0 +1,75 @@
+// daemon/thrift/head_reader.h: reads the head of one message, in pieces: type, name, sequence id.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "daemon/thrift/cursor.h"
+#include "daemon/thrift/message.h"
+
+namespace hat::thrift {
+
+class HeadReader {
+ public:
+  // The message's first byte comes next.
+  void begin(Encoding encoding);
+  // kDone: the cursor is at the message's struct.
+  Progress read(Cursor& in);
+
+  MessageType type() const { return type_; }
+  int32_t seqid() const { return seqid_; }
+  uint32_t name_bytes() const { return name_bytes_; }  // also after kLongName, but for JSON
+  std::string_view name() const { return {name_.data(), name_filled_}; }
+
+ private:
+  enum class Awaited : uint8_t {
+    // Binary
+    kVersion,
+    kNameLength,
+    kName,
+    kSeqid,
+    kTypeAndSeqid,
+    // Compact
+    kProtocolAndType,
+    kVarintSeqid,
+    kVarintNameLength,
+    // JSON
+    kStart,
+    kNameByte,
+    kEscapeByte,
+    kEscapeDigits,
+    kTypeDigit,
+    kSeqidDigits,
+    kDone,
+  };
+
+  Progress step(Cursor& in);
+  Progress binary_step(Cursor& in);
+  Progress compact_step(Cursor& in);
+  Progress json_step(Cursor& in);
+  Progress set_type(uint8_t type);
+  Progress set_name_length(uint32_t bytes);
+  Progress read_name(Cursor& in);
+  Progress json_name_byte(uint8_t byte);
+  Progress json_escape_byte(uint8_t byte);
+  Progress json_escape_digits(Cursor& in);
+  Progress json_seqid_byte(uint8_t byte);
+  Progress append_to_name(uint8_t byte);
+
+  Encoding encoding_ = Encoding::kBinary;
+  Awaited awaited_ = Awaited::kVersion;
+  MessageType type_ = MessageType::kCall;
+  Token token_;
+  Varint varint_;
+  int32_t seqid_ = 0;
+  uint32_t name_bytes_ = 0;
+  uint32_t name_filled_ = 0;
+  // JSON's sequence id so far.
+  int64_t digits_ = 0;
+  uint8_t digit_count_ = 0;
+  bool negative_ = false;
+  std::array<char, kNameBytesMax> name_;
+};
+
+}  // namespace hat::thrift

@@ -1,0 +1,65 @@
+#include "daemon/thrift/theader.h"
+
+namespace hat::thrift {
+namespace {
+
+constexpr uint16_t kMagic = 0x0fff;
+constexpr uint32_t kFixedBytes = 10;
+constexpr uint64_t kProtocolBinary = 0;
+constexpr uint64_t kProtocolCompact = 2;
+
+}  // namespace
+
+void HeaderReader::begin(uint32_t frame_bytes) {
+  token_.clear();
+  varint_.clear();
+  rest_.clear();
+  awaited_ = Awaited::kFixed;
+  transformed_ = false;
+  frame_bytes_ = frame_bytes;
+}
+
+Progress HeaderReader::read(Cursor& in) {
+  while (awaited_ != Awaited::kRest) {
+    if (const Progress progress = step(in); progress != Progress::kDone) return progress;
+  }
+  return rest_.finish(in) ? Progress::kDone : Progress::kNeedMore;
+}
+
+Progress HeaderReader::step(Cursor& in) {
+  uint64_t value = 0;
+  if (awaited_ == Awaited::kFixed) {
+    const uint8_t* fixed = token_.take(in, kFixedBytes);
+    if (fixed == nullptr) return Progress::kNeedMore;
+    flags_ = big_endian16(fixed + 2);
+    seqid_ = big_endian32(fixed + 4);
+    words_left_ = 4 * uint32_t{big_endian16(fixed + 8)};
+    awaited_ = Awaited::kProtocol;
+    const bool fits = big_endian16(fixed) == kMagic && frame_bytes_ >= kFixedBytes + words_left_;
+    return fits ? Progress::kDone : Progress::kBroken;
+  }
+  const Progress progress = take_word_varint(in, value);
+  if (progress != Progress::kDone) return progress;
+  if (awaited_ == Awaited::kProtocol) {
+    awaited_ = Awaited::kTransforms;
+    if (value != kProtocolBinary && value != kProtocolCompact) return Progress::kBroken;
+    encoding_ = value == kProtocolBinary ? Encoding::kBinary : Encoding::kCompact;
+    return Progress::kDone;
+  }
+  awaited_ = Awaited::kRest;
+  rest_.begin(in, words_left_);
+  transformed_ = value > 0;
+  return transformed_ ? Progress::kBroken : Progress::kDone;
+}
+
+// One varint that has to end within the header words.
+Progress HeaderReader::take_word_varint(Cursor& in, uint64_t& value) {
+  Cursor words{in.at, in.at + std::min<size_t>(in.left(), words_left_)};
+  const Progress progress = varint_.take(words, value);
+  words_left_ -= static_cast<uint32_t>(words.at - in.at);
+  in.at = words.at;
+  if (progress == Progress::kNeedMore && words_left_ == 0) return Progress::kBroken;
+  return progress;
+}
+
+}  // namespace hat::thrift

@@ -1,0 +1,52 @@
+// daemon/thrift/walker_compact.h: finds the end of a struct in TCompactProtocol, in pieces.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "daemon/thrift/cursor.h"
+#include "daemon/thrift/nesting.h"
+
+namespace hat::thrift {
+
+class CompactWalker {
+ public:
+  void reset();
+  // As BinaryWalker's.
+  Progress walk(Cursor& in);
+  std::optional<int16_t> first_field() const { return first_field_; }
+
+ private:
+  enum class Awaited : uint8_t {
+    kNextValue,
+    kFieldId,
+    kValue,
+    kVarints,  // varints_left_ of them, of no interest
+    kStringBytes,
+    kListCount,
+    kMapCount,
+    kMapTypes,
+  };
+
+  Progress step(Cursor& in);
+  Progress next_value(Cursor& in);
+  Progress begin_field(uint8_t type, std::optional<int16_t> id);
+  Progress begin_value(Cursor& in, uint8_t type);
+  Progress begin_list(Cursor& in, uint32_t count);
+  Progress begin_map(Cursor& in, uint8_t types);
+  Progress skip_varints(Cursor& in);
+  Progress take_count(Cursor& in, uint32_t& count);
+
+  Skip skip_;
+  Nesting nesting_;
+  Varint varint_;
+  Awaited awaited_ = Awaited::kNextValue;
+  uint8_t type_ = 0;        // of the field, value or list whose bytes are awaited
+  uint32_t map_count_ = 0;  // kMapTypes
+  uint64_t varints_left_ = 0;
+  uint8_t varint_bytes_ = 0;  // of the varint that is being skipped
+  bool fields_seen_ = false;
+  std::optional<int16_t> first_field_;
+};
+
+}  // namespace hat::thrift

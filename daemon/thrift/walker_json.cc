@@ -1,0 +1,132 @@
+#include "daemon/thrift/walker_json.h"
+
+#include <bit>
+
+namespace hat::thrift {
+namespace {
+
+enum Class : uint8_t { kPlain, kOpen, kClose, kQuote, kForeign };
+
+// Bytes outside of strings.
+constexpr std::array<uint8_t, 256> kClasses = [] {
+  std::array<uint8_t, 256> classes{};
+  for (size_t byte = 0; byte < 256; ++byte) {
+    classes[byte] = byte >= 0x20 && byte < 0x7f ? kPlain : kForeign;
+  }
+  classes['\t'] = classes['\n'] = classes['\r'] = kPlain;
+  classes['['] = classes['{'] = kOpen;
+  classes[']'] = classes['}'] = kClose;
+  classes['"'] = kQuote;
+  return classes;
+}();
+
+// The high bit of each byte of `word` that equals `byte`; bits above the lowest one may be wrong.
+constexpr uint64_t equal_bytes(uint64_t word, uint8_t byte) {
+  constexpr uint64_t kOnes = 0x0101010101010101;
+  const uint64_t zero_where_equal = word ^ (kOnes * byte);
+  return (zero_where_equal - kOnes) & ~zero_where_equal & (kOnes << 7);
+}
+
+}  // namespace
+
+void JsonWalker::reset() {
+  place_ = Place::kStruct;
+  brackets_ = 1;
+  key_ = 0;
+  first_field_.reset();
+}
+
+Progress JsonWalker::walk(Cursor& cursor) {
+  Cursor in = cursor;
+  Progress progress = Progress::kNeedMore;
+  while (progress == Progress::kNeedMore && in.left() > 0) progress = step(in);
+  cursor = in;
+  return progress;
+}
+
+// kNeedMore: go on, as long as there are bytes.
+Progress JsonWalker::step(Cursor& in) {
+  switch (place_) {
+    case Place::kStruct:
+      if (*in.at++ != '{') return Progress::kBroken;
+      ++brackets_;
+      place_ = Place::kFirstKey;
+      return Progress::kNeedMore;
+    case Place::kFirstKey:
+    case Place::kInFirstKey: return first_key_byte(*in.at++);
+    case Place::kValues: return walk_values(in);
+    case Place::kString: walk_string(in); return Progress::kNeedMore;
+    case Place::kEscape:
+      ++in.at;
+      place_ = Place::kString;
+      return Progress::kNeedMore;
+    case Place::kEnd: return *in.at++ == ']' ? Progress::kDone : Progress::kBroken;
+  }
+  return Progress::kBroken;
+}
+
+Progress JsonWalker::first_key_byte(uint8_t byte) {
+  if (place_ == Place::kFirstKey) {
+    if (byte == '}') {
+      place_ = Place::kEnd;
+    } else if (byte == '"') {
+      place_ = Place::kInFirstKey;
+    } else {
+      return Progress::kBroken;
+    }
+  } else if (byte == '"') {
+    first_field_ = key_;
+    place_ = Place::kValues;
+  } else if (byte >= '0' && byte <= '9' && key_ >= 0 && key_ <= INT16_MAX) {
+    key_ = 10 * key_ + (byte - '0');
+  } else {
+    key_ = -1;
+    if (byte == '\\') return Progress::kBroken;  // no field id is spelt so
+  }
+  return Progress::kNeedMore;
+}
+
+Progress JsonWalker::walk_values(Cursor& in) {
+  const uint8_t* at = in.at;
+  Progress progress = Progress::kNeedMore;
+  while (at != in.end && progress == Progress::kNeedMore && place_ == Place::kValues) {
+    switch (kClasses[*at++]) {
+      case kPlain: break;
+      case kQuote: place_ = Place::kString; break;
+      case kOpen:
+        if (++brackets_ > kJsonBracketsMax) progress = Progress::kBroken;
+        break;
+      case kClose:
+        if (--brackets_ == 1) place_ = Place::kEnd;
+        break;
+      default: progress = Progress::kBroken;
+    }
+  }
+  in.at = at;
+  return progress;
+}
+
+// Up to the string's end or an escape: eight bytes at a time, as values of type binary can be long.
+void JsonWalker::walk_string(Cursor& in) {
+  while (in.left() >= 8) {
+    uint64_t word;
+    std::memcpy(&word, in.at, 8);
+    if constexpr (std::endian::native == std::endian::big) word = __builtin_bswap64(word);
+    const uint64_t found = equal_bytes(word, '"') | equal_bytes(word, '\\');
+    if (found == 0) {
+      in.at += 8;
+      continue;
+    }
+    in.at += std::countr_zero(found) / 8;
+    break;
+  }
+  while (in.left() > 0) {
+    const uint8_t byte = *in.at++;
+    if (byte == '"' || byte == '\\') {
+      place_ = byte == '"' ? Place::kValues : Place::kEscape;
+      return;
+    }
+  }
+}
+
+}  // namespace hat::thrift

@@ -1,0 +1,183 @@
+#include "daemon/upstream.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "daemon/worker.h"
+
+namespace hat {
+
+UpstreamConnection::UpstreamConnection(Worker& worker, const ServedConfig& served)
+    : worker_(worker), served_(served), stream_(worker.reactor().connect(served.upstream, *this)) {
+  worker_.counters().upstream_connects.add();
+  worker_.counters().upstream_connections_open.add();
+  stream_->want_write(true);
+}
+
+UpstreamConnection::~UpstreamConnection() {
+  worker_.counters().upstream_connections_open.sub();
+  worker_.buffered(-static_cast<int64_t>(out_.size()));
+}
+
+void UpstreamConnection::set_user(ServerStream* user) {
+  user_ = user;
+  if (user == nullptr) want_read(true);  // an idle one is read to see its end
+}
+
+void UpstreamConnection::want_read(bool wanted) {
+  if (wanted == reading_ || dead_) return;
+  reading_ = wanted;
+  stream_->want_read(wanted);
+}
+
+void UpstreamConnection::write(Bytes bytes) {
+  if (dead_) return;
+  if (connected_ && out_.empty()) {
+    const iovec one{const_cast<std::byte*>(bytes.data()), bytes.size()};
+    const IoResult result = stream_->write({&one, 1});
+    // An error is told by the event that follows it: who writes is not to be called back from here.
+    if (result.kind == IoResult::Kind::kOk) {
+      bytes = bytes.subspan(result.bytes);
+      user_->on_upstream_wrote(result.bytes);
+    }
+    if (bytes.empty()) return;
+    stream_->want_write(true);
+  }
+  out_.append(bytes);
+  worker_.buffered(static_cast<int64_t>(bytes.size()));
+}
+
+void UpstreamConnection::end_writes() {
+  end_wanted_ = true;
+  if (connected_ && out_.empty()) stream_->shutdown_write();
+}
+
+void UpstreamConnection::on_writable() {
+  while (!out_.empty()) {
+    const Bytes bytes = out_.bytes();
+    const iovec one{const_cast<std::byte*>(bytes.data()), bytes.size()};
+    const IoResult result = stream_->write({&one, 1});
+    if (result.kind == IoResult::Kind::kError) return broke(std::strerror(result.error));
+    if (result.kind != IoResult::Kind::kOk) return;
+    if (!std::exchange(connected_, true) && user_ != nullptr) user_->on_upstream_connected();
+    worker_.buffered(-static_cast<int64_t>(result.bytes));
+    out_.consume(result.bytes);
+    if (user_ != nullptr) user_->on_upstream_wrote(result.bytes);
+    if (dead_) return;
+  }
+  stream_->want_write(false);
+  if (end_wanted_) stream_->shutdown_write();
+}
+
+void UpstreamConnection::on_readable() {
+  const size_t budget = user_ == nullptr ? worker_.scratch().size() : user_->read_budget();
+  if (budget == 0) return want_read(false);
+  const auto room = worker_.scratch().first(budget);
+  const IoResult result = stream_->read(room);
+  switch (result.kind) {
+    case IoResult::Kind::kWouldBlock:
+      return;
+    case IoResult::Kind::kOk:
+      // What an idle connection says answers nobody; it may not serve another call after that.
+      return user_ != nullptr ? user_->on_upstream_bytes(room.first(result.bytes))
+                              : broke("unexpected bytes");
+    case IoResult::Kind::kEnd:
+      want_read(false);
+      return user_ != nullptr ? user_->on_upstream_end() : broke("closed by the server");
+    case IoResult::Kind::kError:
+      return broke(std::strerror(result.error));
+  }
+}
+
+void UpstreamConnection::broke(const std::string& reason) {
+  if (dead_) return;
+  dead_ = true;
+  stream_->want_read(false);
+  stream_->want_write(false);
+  if (user_ != nullptr) {
+    user_->on_upstream_broke(reason);
+  } else {
+    worker_.upstreams().on_idle_broke(*this);
+  }
+}
+
+size_t UpstreamPool::connections_max(const ServedConfig& served) {
+  if (served.connections_max != 0) return served.connections_max;
+  return served.mode == UpstreamMode::kMirror ? 1024 : 16;
+}
+
+UpstreamPool::Answer UpstreamPool::acquire(const ServedConfig& served, ServerStream& stream,
+                                           std::unique_ptr<UpstreamConnection>& connection) {
+  Service& service = of(served);
+  if (!service.idle.empty()) {
+    connection = std::move(service.idle.back());  // the warmest
+    service.idle.pop_back();
+    return Answer::kConnection;
+  }
+  if (service.open < connections_max(served)) {
+    ++service.open;
+    connection = std::make_unique<UpstreamConnection>(worker_, served);
+    return Answer::kConnection;
+  }
+  if (served.mode == UpstreamMode::kMirror) return Answer::kRefused;
+  if (!service.parked.empty()) {
+    ServerStream* holder = service.parked.front();
+    service.parked.pop_front();
+    holder->set_parked(false);
+    connection = holder->give_up_upstream();
+    return Answer::kConnection;
+  }
+  service.waiting.push_back(&stream);
+  return Answer::kWait;
+}
+
+void UpstreamPool::release(std::unique_ptr<UpstreamConnection> connection, bool reusable) {
+  const ServedConfig& served = connection->served();
+  Service& service = of(served);
+  if (reusable && served.mode == UpstreamMode::kShared &&
+      !connection->replies().inside_unit()) {
+    service.idle.push_back(std::move(connection));
+  } else {
+    --service.open;
+    worker_.bury(std::move(connection));
+  }
+  serve_waiting(served);
+}
+
+void UpstreamPool::serve_waiting(const ServedConfig& served) {
+  Service& service = of(served);
+  if (service.waiting.empty()) return;
+  if (service.idle.empty() && service.parked.empty() &&
+      service.open >= connections_max(served)) {
+    return;
+  }
+  ServerStream* next = service.waiting.front();
+  service.waiting.pop_front();
+  next->on_upstream_free();
+}
+
+void UpstreamPool::park(ServerStream& stream) {
+  stream.set_parked(true);
+  of(stream.served()).parked.push_back(&stream);
+  serve_waiting(stream.served());
+}
+
+void UpstreamPool::unpark(ServerStream& stream) {
+  stream.set_parked(false);
+  of(stream.served()).parked.remove(&stream);
+}
+
+void UpstreamPool::forget(ServerStream& stream) { of(stream.served()).waiting.remove(&stream); }
+
+void UpstreamPool::on_idle_broke(UpstreamConnection& connection) {
+  Service& service = of(connection.served());
+  for (auto it = service.idle.begin(); it != service.idle.end(); ++it) {
+    if (it->get() != &connection) continue;
+    worker_.bury(std::move(*it));
+    service.idle.erase(it);
+    --service.open;
+    return;
+  }
+}
+
+}  // namespace hat

@@ -1,0 +1,93 @@
+// daemon/upstream.h: connections to the local Thrift servers.
+//
+// A mirrored stream opens its own and closes it with the stream. A shared one borrows from the pool
+// for a call at a time; after a oneway call it keeps the connection, so that what it sends next
+// cannot overtake, until its next reply or until somebody else needs one.
+//
+// Thread   the worker's.
+#pragma once
+
+#include <list>
+#include <memory>
+#include <string>
+#include <unordered_map>
+
+#include "base/byte_queue.h"
+#include "base/reactor.h"
+#include "config/node.h"
+#include "daemon/unit_reader.h"
+
+namespace hat {
+
+class ServerStream;
+class UpstreamPool;
+class Worker;
+
+// One connection, with whoever uses it now.
+class UpstreamConnection final : public StreamEvents {
+ public:
+  UpstreamConnection(Worker& worker, const ServedConfig& served);
+  ~UpstreamConnection() override;
+
+  void set_user(ServerStream* user);
+  // Writes or keeps; what is kept is bounded by the stream's window.
+  void write(Bytes bytes);
+  void end_writes();  // FIN once all is written
+  void want_read(bool wanted);
+  bool connected() const { return connected_; }
+  size_t backlog() const { return out_.size(); }
+  UnitReader& replies() { return replies_; }
+  const ServedConfig& served() const { return served_; }
+
+ private:
+  void on_readable() override;
+  void on_writable() override;
+  bool push();
+  void broke(const std::string& reason);
+
+  Worker& worker_;
+  const ServedConfig& served_;
+  ServerStream* user_ = nullptr;
+  UnitReader replies_;
+  ByteQueue out_;
+  bool connected_ = false;
+  bool reading_ = false;
+  bool end_wanted_ = false;
+  bool dead_ = false;
+  std::unique_ptr<Stream> stream_;
+};
+
+class UpstreamPool {
+ public:
+  explicit UpstreamPool(Worker& worker) : worker_(worker) {}
+
+  enum class Answer : uint8_t { kConnection, kWait, kRefused };
+  // kWait (shared only): the stream is told with on_upstream_free() when its turn comes.
+  Answer acquire(const ServedConfig& served, ServerStream& stream,
+                 std::unique_ptr<UpstreamConnection>& connection);
+  // A connection whose call is done; `reusable`: it owes nothing and may serve another call.
+  void release(std::unique_ptr<UpstreamConnection> connection, bool reusable);
+  // The stream keeps its connection only as long as nobody waits.
+  void park(ServerStream& stream);
+  void unpark(ServerStream& stream);
+  // The stream does not wait any more.
+  void forget(ServerStream& stream);
+  // An idle connection that its server closed.
+  void on_idle_broke(UpstreamConnection& connection);
+
+ private:
+  struct Service {
+    size_t open = 0;
+    std::list<std::unique_ptr<UpstreamConnection>> idle;
+    std::list<ServerStream*> parked;
+    std::list<ServerStream*> waiting;
+  };
+  Service& of(const ServedConfig& served) { return services_[&served]; }
+  static size_t connections_max(const ServedConfig& served);
+  void serve_waiting(const ServedConfig& served);
+
+  Worker& worker_;
+  std::unordered_map<const ServedConfig*, Service> services_;
+};
+
+}  // namespace hat

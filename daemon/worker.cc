@@ -1,0 +1,280 @@
+#include "daemon/worker.h"
+
+#include <glog/logging.h>
+
+#include <algorithm>
+
+namespace hat {
+
+using engine::FrameHeader;
+using engine::FrameKind;
+
+// Objects end here, at the turn's end, when no event of theirs can be running.
+struct Worker::Grave {
+  std::vector<std::unique_ptr<ClientConnection>> connections;
+  std::vector<std::unique_ptr<ServerStream>> streams;
+  std::vector<std::unique_ptr<UpstreamConnection>> upstreams;
+  std::vector<std::unique_ptr<engine::Session>> sessions;
+  std::vector<std::unique_ptr<AcceptedLink>> links;
+
+  bool empty() const {
+    return connections.empty() && streams.empty() && upstreams.empty() && sessions.empty() &&
+           links.empty();
+  }
+};
+
+Worker::Worker(Reactor& reactor, Setup setup)
+    : reactor_(reactor),
+      setup_(std::move(setup)),
+      routes_(setup_.routes),
+      deadlines_(reactor),
+      upstreams_(*this),
+      connections_per_endpoint_(node().endpoints.size()),
+      grave_(std::make_unique<Grave>()) {
+  reactor_.add_turn_events(*this);
+  for (const PeerConfig& peer : node().peers) {
+    auto& link = peers_[peer.name].link;
+    link = std::make_unique<engine::Link>(
+        reactor_, peer.link, session_options(peer.name), node().limits.reconnect_backoff_max,
+        setup_.seed + static_cast<uint32_t>(peers_.size()), *this);
+    link->connect_now();
+  }
+}
+
+Worker::~Worker() {
+  reactor_.remove_turn_events(*this);
+  connections_.clear();
+  accepted_.clear();
+  while (!grave_->empty()) std::exchange(grave_, std::make_unique<Grave>()).reset();
+}
+
+engine::SessionOptions Worker::session_options(std::string peer) const {
+  const Limits& limits = node().limits;
+  return {.node = node().node,
+          .peer = std::move(peer),
+          .generation = setup_.generation,
+          .handshake_timeout = limits.connect_timeout,
+          .keepalive_interval = limits.keepalive_interval,
+          .keepalive_timeout = limits.keepalive_timeout};
+}
+
+// --- Local clients ---
+
+void Worker::accept_client(size_t endpoint, const ListenerEvents::Accept& accept) {
+  if (connections_per_endpoint_[endpoint] >= node().limits.connections_max || draining_) {
+    counters().connections_refused.add();
+    return;
+  }
+  ++connections_per_endpoint_[endpoint];
+  counters().connections_accepted.add();
+  counters().connections_open.add();
+  auto connection = std::make_unique<ClientConnection>(*this, endpoint, accept);
+  const ClientConnection* key = connection.get();
+  connections_.emplace(key, std::move(connection));
+}
+
+void Worker::bury(ClientConnection& connection) {
+  const auto found = connections_.find(&connection);
+  if (found == connections_.end()) return;
+  --connections_per_endpoint_[connection.endpoint()];
+  counters().connections_open.sub();
+  grave_->connections.push_back(std::move(found->second));
+  connections_.erase(found);
+}
+
+PeerLink* Worker::choose_peer(const EndpointConfig& endpoint) {
+  const size_t count = endpoint.peers.size();
+  for (size_t i = 0; i < count; ++i) {
+    PeerLink& peer = peers_.at(endpoint.peers[(next_peer_ + i) % count]);
+    if (!peer.link->takes_calls()) continue;
+    next_peer_ = (next_peer_ + i + 1) % count;
+    return &peer;
+  }
+  for (const std::string& name : endpoint.peers) peers_.at(name).link->connect_now();
+  return nullptr;
+}
+
+bool Worker::peers_hopeless(const EndpointConfig& endpoint, TimePoint since) const {
+  return std::ranges::all_of(endpoint.peers, [&](const std::string& name) {
+    const engine::Link& link = *peers_.at(name).link;
+    return !link.takes_calls() && !link.trying() && link.last_attempt() >= since &&
+           reactor_.now() - link.down_since() > node().limits.peer_wait;
+  });
+}
+
+std::string Worker::peer_errors(const EndpointConfig& endpoint) const {
+  std::string text;
+  for (const std::string& name : endpoint.peers) {
+    const engine::Link& link = *peers_.at(name).link;
+    text += (text.empty() ? "" : "; ") + name + " at " + to_string(link.address()) + ": " +
+            (link.last_error().empty() ? "it is shutting down" : link.last_error());
+  }
+  return text;
+}
+
+void Worker::buffered(int64_t change) {
+  buffered_bytes_ += static_cast<uint64_t>(change);
+  counters().buffered_bytes.add(static_cast<uint64_t>(change));
+}
+
+void Worker::looked_at(const engine::Plan& plan) {
+  // A busy lane is looked at for long after its last call; but never for ever, so that a connection
+  // that lies idle costs nothing.
+  constexpr Duration kBusySpin = std::chrono::milliseconds(10);
+  if (plan.polling == Polling::kEvent) return;
+  const Duration spin = plan.polling == Polling::kBusy ? kBusySpin : Duration(node().limits.spin);
+  reactor_.stay_awake_until(reactor_.now() + spin);
+}
+
+// --- Links to peers ---
+
+PeerLink& Worker::peer_of(const engine::Link& link) { return peers_.at(link.peer()); }
+
+void Worker::on_link_up(engine::Link& link) {
+  counters().peer_sessions.add();
+  LOG(INFO) << "peer " << link.peer() << ": link up at " << to_string(link.address());
+  tell_waiting();
+}
+
+void Worker::on_link_frame(engine::Link& link, const FrameHeader& header,
+                           engine::Bytes payload) {
+  PeerLink& peer = peer_of(link);
+  const auto stream = peer.streams.find(header.stream);
+  if (stream != peer.streams.end()) stream->second->on_frame(header, payload);
+}
+
+void Worker::on_link_uncongested(engine::Link& link) {
+  // A connection that goes on may close, and so change the map.
+  std::vector<ClientConnection*> connections;
+  for (const auto& [id, connection] : peer_of(link).streams) connections.push_back(connection);
+  for (ClientConnection* connection : connections) connection->on_link_uncongested();
+}
+
+void Worker::on_link_down(engine::Link& link, bool was_up, const std::string& reason) {
+  if (was_up) LOG(WARNING) << "peer " << link.peer() << ": link down: " << reason;
+  const auto streams = std::exchange(peer_of(link).streams, {});
+  for (const auto& [id, connection] : streams) connection->on_session_lost(reason);
+  tell_waiting();
+}
+
+void Worker::tell_waiting() {
+  const std::vector<ClientConnection*> waiting(waiting_.begin(), waiting_.end());
+  for (ClientConnection* connection : waiting) {
+    if (waiting_.contains(connection)) connection->on_link_news();
+  }
+}
+
+std::vector<LinkStatus> Worker::link_status() const {
+  std::vector<LinkStatus> all;
+  for (const auto& [name, peer] : peers_) {
+    all.push_back({name, to_string(peer.link->address()), peer.link->takes_calls(),
+                   peer.link->last_error(), peer.link->sessions()});
+  }
+  return all;
+}
+
+// --- Links from peers ---
+
+void Worker::accept_link(const ListenerEvents::Accept& accept) {
+  if (draining_) return;
+  auto link = std::make_unique<AcceptedLink>();
+  link->session = std::make_unique<engine::Session>(
+      reactor_, engine::Session::Role::kAcceptor, session_options(""), accept, *this);
+  const engine::Session* key = link->session.get();
+  accepted_.emplace(key, std::move(link));
+}
+
+void Worker::on_session_up(engine::Session& session) {
+  LOG(INFO) << "peer " << session.peer().node << ": opened a link to this node";
+}
+
+void Worker::on_frame(engine::Session& session, const FrameHeader& header,
+                      engine::Bytes payload) {
+  const auto found = accepted_.find(&session);
+  if (found == accepted_.end()) return;
+  AcceptedLink& link = *found->second;
+  if (header.kind == FrameKind::kOpen) return open_stream(link, header, payload);
+  if (header.kind == FrameKind::kGoAway) {
+    link.agreed_to_go_away = true;
+    return;
+  }
+  const auto stream = link.streams.find(header.stream);
+  if (stream != link.streams.end()) stream->second->on_frame(header, payload);
+}
+
+void Worker::open_stream(AcceptedLink& link, const FrameHeader& header, engine::Bytes payload) {
+  const std::string service(reinterpret_cast<const char*>(payload.data()), payload.size());
+  const auto& serves = node().serves;
+  const auto served = std::ranges::find(serves, service, &ServedConfig::service);
+  if (served != serves.end() && !link.streams.contains(header.stream)) {
+    link.streams.emplace(header.stream,
+                         std::make_unique<ServerStream>(*this, link, header.stream, *served));
+    return;
+  }
+  const engine::FailMeta meta{engine::Failure::kUnknownService, 0};
+  const std::string detail = "node " + node().node + " serves no '" + service + "'";
+  link.session->lane().send(
+      {.kind = FrameKind::kReset, .stream = header.stream},
+      {std::as_bytes(std::span(&meta, 1)), std::as_bytes(std::span(detail))});
+}
+
+void Worker::on_uncongested(engine::Session& session) {
+  const auto found = accepted_.find(&session);
+  if (found == accepted_.end()) return;
+  for (const auto& [id, stream] : found->second->streams) stream->on_link_uncongested();
+}
+
+void Worker::on_session_down(engine::Session& session, const std::string& reason) {
+  const auto found = accepted_.find(&session);
+  if (found == accepted_.end()) return;
+  if (!session.peer().node.empty()) {
+    LOG(INFO) << "peer " << session.peer().node << ": its link to this node ended: " << reason;
+  } else {
+    LOG(WARNING) << "link: a connection was refused: " << reason;
+  }
+  grave_->links.push_back(std::move(found->second));
+  accepted_.erase(found);
+}
+
+// --- Ends ---
+
+void Worker::bury(std::unique_ptr<UpstreamConnection> upstream) {
+  grave_->upstreams.push_back(std::move(upstream));
+}
+
+void Worker::bury(std::unique_ptr<engine::Session> session) {
+  if (session) grave_->sessions.push_back(std::move(session));
+}
+
+void Worker::bury(AcceptedLink& link, uint32_t stream) {
+  const auto found = link.streams.find(stream);
+  if (found == link.streams.end()) return;
+  grave_->streams.push_back(std::move(found->second));
+  link.streams.erase(found);
+}
+
+void Worker::begin_drain() {
+  draining_ = true;
+  for (auto& [session, link] : accepted_) {
+    link->session->lane().send({.kind = FrameKind::kGoAway}, {});
+  }
+}
+
+bool Worker::drained() const {
+  const auto quiet = [](const auto& entry) {
+    const AcceptedLink& link = *entry.second;
+    return (link.agreed_to_go_away || !link.session->up()) &&
+           std::ranges::all_of(link.streams, [](const auto& s) { return s.second->idle(); });
+  };
+  return draining_ && std::ranges::all_of(accepted_, quiet) &&
+         std::ranges::all_of(connections_, [](const auto& c) { return c.second->idle(); });
+}
+
+void Worker::on_turn_end() {
+  counters().turns.add();
+  while (!grave_->empty()) std::exchange(grave_, std::make_unique<Grave>()).reset();
+  for (auto& [name, peer] : peers_) peer.link->flush();
+  for (auto& [session, link] : accepted_) link->session->lane().flush();
+}
+
+}  // namespace hat

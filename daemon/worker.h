@@ -1,0 +1,156 @@
+// daemon/worker.h: one event loop and all that lives on it: client connections, links to peers, links
+// from peers, upstream connections. Nothing of it is shared, so nothing is locked.
+//
+// A worker knows its reactor and no kernel: the simulation (tests/sim) runs several in one thread.
+//
+// Thread   the reactor's, all of it.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "base/reactor.h"
+#include "config/node.h"
+#include "daemon/call.h"
+#include "daemon/client_connection.h"
+#include "daemon/counters.h"
+#include "daemon/deadlines.h"
+#include "daemon/routing_table.h"
+#include "daemon/server_stream.h"
+#include "daemon/upstream.h"
+#include "engine/link/link.h"
+
+namespace hat {
+
+// A link to a peer, and the client connections that have a stream on it.
+struct PeerLink {
+  std::unique_ptr<engine::Link> link;
+  std::unordered_map<uint32_t, ClientConnection*> streams;
+};
+
+// A session that a peer opened, and its streams.
+struct AcceptedLink {
+  std::unique_ptr<engine::Session> session;
+  std::unordered_map<uint32_t, std::unique_ptr<ServerStream>> streams;
+  bool agreed_to_go_away = false;
+};
+
+// What a worker says of its links, for hatctl and readiness.
+struct LinkStatus {
+  std::string peer;
+  std::string address;
+  bool up = false;
+  std::string last_error;
+  uint64_t sessions = 0;
+};
+
+class Worker final : public engine::LinkEvents,
+                     public engine::SessionEvents,
+                     public TurnEvents {
+ public:
+  struct Setup {
+    size_t index = 0;
+    uint64_t generation = 0;  // of the process, told to peers
+    uint32_t seed = 1;        // for jitter
+    std::shared_ptr<const NodeConfig> node;
+    std::shared_ptr<const RoutingTable> routes;
+    WorkerCounters* counters = nullptr;  // outlives the worker
+  };
+
+  Worker(Reactor& reactor, Setup setup);
+  ~Worker() override;
+
+  // A local client, or a peer daemon, has connected.
+  void accept_client(size_t endpoint, const ListenerEvents::Accept& accept);
+  void accept_link(const ListenerEvents::Accept& accept);
+
+  // From the next call on.
+  void set_routes(std::shared_ptr<const RoutingTable> routes) { routes_ = std::move(routes); }
+
+  // Tells peers and answers new calls with `draining`; what is in flight goes on.
+  void begin_drain();
+  // After begin_drain(): nothing is in flight.
+  bool drained() const;
+
+  std::vector<LinkStatus> link_status() const;
+
+  // For connections, streams and upstreams.
+  Reactor& reactor() { return reactor_; }
+  const NodeConfig& node() const { return *setup_.node; }
+  const RoutingTable& routes() const { return *routes_; }
+  WorkerCounters& counters() { return *setup_.counters; }
+  size_t index() const { return setup_.index; }
+  Deadlines& deadlines() { return deadlines_; }
+  CallPool& calls() { return calls_; }
+  UpstreamPool& upstreams() { return upstreams_; }
+  std::span<std::byte> scratch() { return scratch_; }
+  bool draining() const { return draining_; }
+
+  // A peer of the endpoint that takes calls now, in turn; nullptr where none does, and then all of
+  // them are told to connect.
+  PeerLink* choose_peer(const EndpointConfig& endpoint);
+  // True where none of the endpoint's peers can be had: each failed an attempt made since `since`,
+  // after being down for longer than limits.peer_wait.
+  bool peers_hopeless(const EndpointConfig& endpoint, TimePoint since) const;
+  std::string peer_errors(const EndpointConfig& endpoint) const;
+  void start_waiting(ClientConnection& connection) { waiting_.insert(&connection); }
+  void stop_waiting(ClientConnection& connection) { waiting_.erase(&connection); }
+
+  // Bytes held for slow readers, against limits.max_buffered.
+  void buffered(int64_t change);
+  bool over_buffer_limit() const { return buffered_bytes_ > node().limits.buffered_bytes_max; }
+
+  // The plan of a call that begins says how long to look for more before sleeping.
+  void looked_at(const engine::Plan& plan);
+
+  // Ends the object at the end of the turn, when no event of it can be running.
+  void bury(ClientConnection& connection);
+  void bury(std::unique_ptr<UpstreamConnection> upstream);
+  void bury(std::unique_ptr<engine::Session> session) override;
+  void bury(AcceptedLink& link, uint32_t stream);
+
+ private:
+  void on_link_up(engine::Link& link) override;
+  void on_link_frame(engine::Link& link, const engine::FrameHeader& header,
+                     engine::Bytes payload) override;
+  void on_link_uncongested(engine::Link& link) override;
+  void on_link_down(engine::Link& link, bool was_up, const std::string& reason) override;
+
+  void on_session_up(engine::Session& session) override;
+  void on_frame(engine::Session& session, const engine::FrameHeader& header,
+                engine::Bytes payload) override;
+  void on_uncongested(engine::Session& session) override;
+  void on_session_down(engine::Session& session, const std::string& reason) override;
+  void open_stream(AcceptedLink& link, const engine::FrameHeader& header, engine::Bytes payload);
+
+  void on_turn_end() override;
+  void tell_waiting();
+  PeerLink& peer_of(const engine::Link& link);
+  engine::SessionOptions session_options(std::string peer) const;
+
+  struct Grave;  // what ends with the turn
+
+  Reactor& reactor_;
+  Setup setup_;
+  std::shared_ptr<const RoutingTable> routes_;
+  std::array<std::byte, engine::kPieceBytesMax> scratch_;
+  CallPool calls_;
+  Deadlines deadlines_;
+  UpstreamPool upstreams_;
+  bool draining_ = false;
+  uint64_t buffered_bytes_ = 0;
+  size_t next_peer_ = 0;
+  std::vector<size_t> connections_per_endpoint_;
+
+  std::unique_ptr<Grave> grave_;
+  std::unordered_map<std::string, PeerLink> peers_;  // by name; never changes after the start
+  std::unordered_map<const engine::Session*, std::unique_ptr<AcceptedLink>> accepted_;
+  std::unordered_map<const ClientConnection*, std::unique_ptr<ClientConnection>> connections_;
+  std::unordered_set<ClientConnection*> waiting_;
+};
+
+}  // namespace hat

@@ -1,0 +1,32 @@
+#include "engine/frame.h"
+
+namespace hat::engine {
+
+const char* invalid(const FrameHeader& header) {
+  if (header.payload_bytes > kFramePayloadBytesMax) return "payload over the frame limit";
+  if ((header.flags & ~kFlagsKnown) != 0) return "unknown flags";
+  switch (header.kind) {
+    case FrameKind::kHello:
+    case FrameKind::kRefuse:
+    case FrameKind::kPing:
+    case FrameKind::kPong:
+    case FrameKind::kGoAway:
+      return header.stream == 0 ? nullptr : "a frame of the link names a stream";
+    case FrameKind::kOpen:
+    case FrameKind::kRaw:
+    case FrameKind::kCredit:
+    case FrameKind::kEnd:
+    case FrameKind::kReset:
+      return header.stream != 0 ? nullptr : "a frame of a stream names none";
+    case FrameKind::kCall:
+    case FrameKind::kReply:
+    case FrameKind::kMore:
+    case FrameKind::kFail:
+    case FrameKind::kCancel:
+      if (header.stream == 0) return "a frame of a stream names none";
+      return header.call != 0 ? nullptr : "a frame of a call names none";
+  }
+  return "unknown kind";
+}
+
+}  // namespace hat::engine

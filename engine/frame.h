@@ -1,0 +1,74 @@
+// engine/frame.h: the unit that lanes carry between daemons: a fixed header, then payload.
+//
+// A link's initiator opens *streams* (one per client connection) and sends calls on them; the
+// acceptor answers. Each message may be cut into several frames; the frames of one stream keep their
+// order. docs/wire.md section 3 shows the bytes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "engine/failure.h"
+
+namespace hat::engine {
+
+enum class FrameKind : uint8_t {
+  kHello = 1,  // both, first: payload is a Hello (engine/link/hello.h)
+  kRefuse,     // acceptor, instead of its hello: payload is the reason as text
+  kPing,       // both: answer with a pong
+  kPong,       // both
+  kGoAway,     // acceptor: begin no more calls here, I am leaving; initiator: I shall begin none
+  kOpen,       // initiator: stream `stream` begins; payload is the service's name
+  kCall,       // initiator: first piece of a request; payload is a CallMeta, the name, then bytes
+  kReply,      // acceptor: first piece of a reply; payload is bytes
+  kMore,       // both: the next piece of the message that the last kCall or kReply began
+  kFail,       // acceptor: call `call` has no reply; payload is a FailMeta, then text
+  kCancel,     // initiator: nobody waits for call `call` any more
+  kRaw,        // both: bytes that are no calls; the stream is opaque from here, in both directions
+  kCredit,     // both: only the header's credit
+  kEnd,        // both: this side sends no more on the stream; what is owed is still answered
+  kReset,      // both: the stream is gone; from the acceptor perhaps with a FailMeta and text
+};
+
+// Header flags.
+inline constexpr uint8_t kLastPiece = 1;      // kCall, kReply, kMore: the message ends here
+inline constexpr uint8_t kOutcomeShift = 1;   // kReply, kMore with kLastPiece: two bits of outcome
+inline constexpr uint8_t kOutcomeMask = 3 << kOutcomeShift;
+inline constexpr uint8_t kFlagsKnown = kLastPiece | kOutcomeMask;
+
+struct FrameHeader {  // little-endian
+  uint32_t payload_bytes = 0;  // at most kFramePayloadBytesMax
+  FrameKind kind{};
+  uint8_t flags = 0;
+  uint16_t replies = 0;  // on a request's last piece: how many replies it calls for; else 0
+  uint32_t stream = 0;   // chosen by the initiator, never reused on a link; 0: the link itself
+  uint32_t credit = 0;   // bytes of message that the other side may send on this stream, beyond before
+  uint64_t call = 0;     // 1, 2, 3 … in each stream; 0 where no call is meant
+};
+static_assert(sizeof(FrameHeader) == 24 && offsetof(FrameHeader, call) == 16);
+static_assert(std::has_unique_object_representations_v<FrameHeader>);
+
+struct CallMeta {
+  uint16_t name_bytes = 0;     // the function's bare name follows
+  uint16_t service_bytes = 0;  // then the service's, where a multiplexed name gave one
+};
+static_assert(sizeof(CallMeta) == 4 && std::has_unique_object_representations_v<CallMeta>);
+
+struct FailMeta {
+  Failure failure{};
+  uint8_t delivered = 0;  // 1: the server may have seen the call
+};
+static_assert(sizeof(FailMeta) == 2);
+
+// Messages travel in pieces of at most this; a piece, its meta and two names fit a frame.
+inline constexpr uint32_t kPieceBytesMax = 64 * 1024;
+inline constexpr uint32_t kFramePayloadBytesMax = kPieceBytesMax + 1024;
+// Each direction of a stream starts with this much credit.
+inline constexpr uint32_t kStreamWindowBytes = 256 * 1024;
+static_assert(kStreamWindowBytes >= 2 * kPieceBytesMax, "else a piece waits for its own credit");
+
+// nullptr, or what no sender of ours would do: a constant string.
+const char* invalid(const FrameHeader& header);
+
+}  // namespace hat::engine

@@ -1,0 +1,41 @@
+// engine/lane.h: an ordered, reliable carrier of frames between two daemons.
+//
+// The TCP lane (engine/link/tcp_lane.h) is one; each RDMA protocol's lane is another. Whoever uses a
+// lane knows frames alone.
+#pragma once
+
+#include <initializer_list>
+#include <span>
+#include <string>
+
+#include "engine/frame.h"
+
+namespace hat::engine {
+
+using Bytes = std::span<const std::byte>;
+
+// Told by a lane, on its worker's thread. No call may destroy the lane; bury it instead.
+class LaneEvents {
+ public:
+  virtual ~LaneEvents() = default;
+  // `payload` lives until the return.
+  virtual void on_frame(const FrameHeader& header, Bytes payload) = 0;
+  // After congested() was true: it no longer is.
+  virtual void on_uncongested() = 0;
+  // Once; the lane carries nothing more. What was sent and not answered may or may not have arrived.
+  virtual void on_down(const std::string& reason) = 0;
+};
+
+class Lane {
+ public:
+  virtual ~Lane() = default;
+  // Takes a frame, copying `pieces`; sets payload_bytes to their sum. Never refuses (a lane that is
+  // down drops it), so control always gets through: who sends messages looks at congested() first.
+  virtual void send(FrameHeader header, std::initializer_list<Bytes> pieces) = 0;
+  // More is queued than the other side takes; come back at on_uncongested().
+  virtual bool congested() const = 0;
+  // Pushes what send() took; the worker calls it once a turn.
+  virtual void flush() = 0;
+};
+
+}  // namespace hat::engine

@@ -1,0 +1,62 @@
+#include "engine/link/hello.h"
+
+#include <cstring>
+
+namespace hat::engine {
+namespace {
+
+constexpr uint32_t kMagic = 0x4c544148;  // "HATL"
+constexpr size_t kNodeBytesMax = 255;
+
+struct HelloHeader {  // little-endian; the two names follow
+  uint32_t magic = kMagic;
+  uint16_t version_min = 0;
+  uint16_t version_max = 0;
+  uint64_t generation = 0;
+  uint16_t node_bytes = 0;
+  uint16_t peer_bytes = 0;
+  uint32_t reserved = 0;
+};
+static_assert(sizeof(HelloHeader) == 24);
+static_assert(std::has_unique_object_representations_v<HelloHeader>);
+
+}  // namespace
+
+std::vector<std::byte> encode(const Hello& hello) {
+  const HelloHeader header{kMagic,
+                           hello.version_min,
+                           hello.version_max,
+                           hello.generation,
+                           static_cast<uint16_t>(hello.node.size()),
+                           static_cast<uint16_t>(hello.peer.size()),
+                           0};
+  std::vector<std::byte> out(sizeof header + hello.node.size() + hello.peer.size());
+  std::memcpy(out.data(), &header, sizeof header);
+  std::memcpy(out.data() + sizeof header, hello.node.data(), hello.node.size());
+  std::memcpy(out.data() + sizeof header + hello.node.size(), hello.peer.data(),
+              hello.peer.size());
+  return out;
+}
+
+Result<Hello> decode_hello(Bytes payload) {
+  HelloHeader header;
+  if (payload.size() < sizeof header) return fail("the hello is too short");
+  std::memcpy(&header, payload.data(), sizeof header);
+  if (header.magic != kMagic) return fail("the hello has no HATL magic: is that a hatrpcd link?");
+  if (header.node_bytes == 0 || header.node_bytes > kNodeBytesMax ||
+      header.peer_bytes > kNodeBytesMax ||
+      payload.size() != sizeof header + header.node_bytes + header.peer_bytes) {
+    return fail("the hello's names do not fit its length");
+  }
+  if (header.version_min > kLinkVersion || header.version_max < kLinkVersion) {
+    return fail("the peer speaks link versions " + std::to_string(header.version_min) + " to " +
+                std::to_string(header.version_max) + ", this daemon speaks " +
+                std::to_string(kLinkVersion));
+  }
+  const auto* names = reinterpret_cast<const char*>(payload.data()) + sizeof header;
+  return Hello{header.version_min, header.version_max, header.generation,
+               std::string(names, header.node_bytes),
+               std::string(names + header.node_bytes, header.peer_bytes)};
+}
+
+}  // namespace hat::engine

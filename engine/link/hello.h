@@ -1,0 +1,31 @@
+// engine/link/hello.h: what two daemons tell each other before anything else.
+//
+// Both send one; the initiator first. It names the node it wants to reach, so that a wrong address
+// is refused rather than served. docs/wire.md section 3.1 shows the bytes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "engine/lane.h"
+
+namespace hat::engine {
+
+inline constexpr uint16_t kLinkVersion = 1;
+
+struct Hello {
+  uint16_t version_min = kLinkVersion;
+  uint16_t version_max = kLinkVersion;
+  uint64_t generation = 0;  // of the sender's process: tells a restarted peer from the old one
+  std::string node;         // who I am; 1 to 255 bytes
+  std::string peer;         // who I take you for; empty from an acceptor
+
+  friend bool operator==(const Hello&, const Hello&) = default;
+};
+
+std::vector<std::byte> encode(const Hello& hello);
+Result<Hello> decode_hello(Bytes payload);
+
+}  // namespace hat::engine

@@ -1,0 +1,70 @@
+#include "engine/link/link.h"
+
+#include <algorithm>
+
+namespace hat::engine {
+
+Link::Link(Reactor& reactor, Address address, SessionOptions options, Duration backoff_max,
+           uint32_t seed, LinkEvents& events)
+    : reactor_(reactor),
+      address_(std::move(address)),
+      options_(std::move(options)),
+      backoff_max_(backoff_max),
+      events_(events),
+      random_(seed),
+      down_since_(reactor.now()),
+      retry_(reactor.timer([this] { attempt(); })) {}
+
+void Link::connect_now() {
+  if (session_) return;
+  const TimePoint earliest = attempts_ == 0 ? reactor_.now() : last_attempt_ + kBackoffMin;
+  if (earliest <= reactor_.now()) return attempt();
+  retry_->set(earliest);
+}
+
+void Link::attempt() {
+  if (session_) return;
+  retry_->cancel();
+  ++attempts_;
+  last_attempt_ = reactor_.now();
+  next_stream_ = 1;
+  going_away_ = false;
+  session_ = std::make_unique<Session>(
+      reactor_, Session::Role::kInitiator, options_,
+      [this](StreamEvents& events) { return reactor_.connect(address_, events); }, *this);
+}
+
+void Link::on_session_up(Session&) {
+  ++sessions_;
+  backoff_ = kBackoffMin;
+  last_error_.clear();
+  events_.on_link_up(*this);
+}
+
+void Link::on_frame(Session&, const FrameHeader& header, Bytes payload) {
+  // A peer that drains finishes what it has; calls that come now would be refused, so they wait for
+  // its successor or go to another peer.
+  if (header.kind == FrameKind::kGoAway) {
+    going_away_ = true;
+    down_since_ = reactor_.now();
+    session_->lane().send({.kind = FrameKind::kGoAway}, {});
+    return;
+  }
+  events_.on_link_frame(*this, header, payload);
+}
+
+void Link::on_uncongested(Session&) { events_.on_link_uncongested(*this); }
+
+void Link::on_session_down(Session&, const std::string& reason) {
+  const bool was_up = last_error_.empty();
+  if (was_up && !going_away_) down_since_ = reactor_.now();
+  last_error_ = reason;
+  events_.bury(std::move(session_));
+  // Jitter of a half keeps many nodes from knocking at a restarted peer at once.
+  const auto jitter = std::uniform_int_distribution<int64_t>(0, backoff_.count() / 2)(random_);
+  retry_->set(reactor_.now() + backoff_ + Duration(jitter));
+  backoff_ = std::min(backoff_ * 2, backoff_max_);
+  events_.on_link_down(*this, was_up, reason);
+}
+
+}  // namespace hat::engine

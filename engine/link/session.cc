@@ -1,0 +1,96 @@
+#include "engine/link/session.h"
+
+#include <algorithm>
+
+namespace hat::engine {
+
+Session::Session(Reactor& reactor, Role role, SessionOptions options, const TcpLane::Open& open,
+                 SessionEvents& events)
+    : reactor_(reactor),
+      role_(role),
+      options_(std::move(options)),
+      events_(events),
+      began_(reactor.now()),
+      timer_(reactor.timer([this] { check_alive(); })),
+      lane_(std::make_unique<TcpLane>(reactor, open, *this)) {
+  timer_->set(began_ + options_.handshake_timeout);
+  if (role_ == Role::kInitiator) say_hello();
+}
+
+void Session::say_hello() {
+  const Hello hello{kLinkVersion, kLinkVersion, options_.generation, options_.node, options_.peer};
+  lane_->send({.kind = FrameKind::kHello}, {encode(hello)});
+}
+
+void Session::refuse(const std::string& reason) {
+  lane_->send({.kind = FrameKind::kRefuse}, {std::as_bytes(std::span(reason))});
+  lane_->flush();
+  go_down("refused it: " + reason);
+}
+
+void Session::take_first_frame(const FrameHeader& header, Bytes payload) {
+  if (header.kind == FrameKind::kRefuse && role_ == Role::kInitiator) {
+    return go_down("the peer refused: " +
+                   std::string(reinterpret_cast<const char*>(payload.data()), payload.size()));
+  }
+  if (header.kind != FrameKind::kHello) return go_down("the peer did not begin with a hello");
+  auto hello = decode_hello(payload);
+  if (role_ == Role::kInitiator) {
+    if (!hello) return go_down(hello.error().message);
+    if (hello->node != options_.peer) {
+      return go_down("this address is node '" + hello->node + "', not '" + options_.peer + "'");
+    }
+  } else {
+    if (!hello) return refuse(hello.error().message);
+    if (hello->peer != options_.node) {
+      return refuse("this is node '" + options_.node + "', not '" + hello->peer + "'");
+    }
+    say_hello();
+  }
+  peer_ = std::move(*hello);
+  state_ = State::kUp;
+  timer_->set(reactor_.now() + options_.keepalive_interval);
+  events_.on_session_up(*this);
+}
+
+void Session::on_frame(const FrameHeader& header, Bytes payload) {
+  if (state_ == State::kHandshake) return take_first_frame(header, payload);
+  if (state_ == State::kDown) return;
+  switch (header.kind) {
+    case FrameKind::kPing:
+      lane_->send({.kind = FrameKind::kPong}, {});
+      return;
+    case FrameKind::kPong:
+      return;
+    case FrameKind::kHello:
+    case FrameKind::kRefuse:
+      return go_down("the peer sent a second hello");
+    default:
+      events_.on_frame(*this, header, payload);
+  }
+}
+
+void Session::on_uncongested() {
+  if (state_ == State::kUp) events_.on_uncongested(*this);
+}
+
+void Session::on_down(const std::string& reason) { go_down(reason); }
+
+void Session::go_down(const std::string& reason) {
+  if (state_ == State::kDown) return;
+  state_ = State::kDown;
+  timer_->cancel();
+  events_.on_session_down(*this, reason);
+}
+
+void Session::check_alive() {
+  const TimePoint now = reactor_.now();
+  if (state_ == State::kHandshake) return go_down("no hello within the time-out");
+  const Duration silence = now - lane_->last_received();
+  if (silence >= options_.keepalive_timeout) return go_down("nothing heard within keepalive_timeout");
+  if (silence >= options_.keepalive_interval) lane_->send({.kind = FrameKind::kPing}, {});
+  // Often enough to see both bounds pass within a quarter of the interval.
+  timer_->set(now + std::max(options_.keepalive_interval / 4, Duration(1)));
+}
+
+}  // namespace hat::engine

@@ -1,0 +1,78 @@
+// engine/link/session.h: one connection of a link, from its hello to its end.
+//
+//   initiator: kHello ──▶            ◀── kHello | kRefuse          then frames both ways
+//
+// Each side pings when it has heard nothing for `keepalive_interval` and gives up after
+// `keepalive_timeout`: a peer whose kernel died sends nothing.
+//
+// Thread   the reactor's.
+// Errors   on_session_down() once, in words; nothing after it.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/reactor.h"
+#include "engine/lane.h"
+#include "engine/link/hello.h"
+#include "engine/link/tcp_lane.h"
+
+namespace hat::engine {
+
+class Session;
+
+// No call may destroy the session; bury it instead.
+class SessionEvents {
+ public:
+  virtual ~SessionEvents() = default;
+  virtual void on_session_up(Session& session) = 0;  // the hello was taken; peer() is known
+  virtual void on_frame(Session& session, const FrameHeader& header, Bytes payload) = 0;
+  virtual void on_uncongested(Session& session) = 0;
+  virtual void on_session_down(Session& session, const std::string& reason) = 0;
+};
+
+struct SessionOptions {
+  std::string node;  // this node's name
+  std::string peer;  // initiator: the node it wants; acceptor: empty
+  uint64_t generation = 0;
+  Duration handshake_timeout{};
+  Duration keepalive_interval{};
+  Duration keepalive_timeout{};
+};
+
+class Session final : public LaneEvents {
+ public:
+  enum class Role : uint8_t { kInitiator, kAcceptor };
+
+  Session(Reactor& reactor, Role role, SessionOptions options, const TcpLane::Open& open,
+          SessionEvents& events);
+
+  bool up() const { return state_ == State::kUp; }
+  const Hello& peer() const { return peer_; }  // once up
+  Lane& lane() { return *lane_; }
+
+ private:
+  enum class State : uint8_t { kHandshake, kUp, kDown };
+
+  void on_frame(const FrameHeader& header, Bytes payload) override;
+  void on_uncongested() override;
+  void on_down(const std::string& reason) override;
+
+  void take_first_frame(const FrameHeader& header, Bytes payload);
+  void say_hello();
+  void refuse(const std::string& reason);
+  void go_down(const std::string& reason);
+  void check_alive();
+
+  Reactor& reactor_;
+  const Role role_;
+  const SessionOptions options_;
+  SessionEvents& events_;
+  State state_ = State::kHandshake;
+  Hello peer_;
+  TimePoint began_;
+  std::unique_ptr<Timer> timer_;
+  std::unique_ptr<TcpLane> lane_;
+};
+
+}  // namespace hat::engine

@@ -1,0 +1,56 @@
+// engine/link/tcp_lane.h: frames over one byte stream, batched: a turn's frames leave in one write.
+//
+// Bounds   frames of at most kFramePayloadBytesMax; kCongestedBytes queued before congested().
+// Memory   one receive buffer, and a send buffer that keeps the capacity it once needed.
+// Thread   the reactor's.
+// Errors   on_down() once, with the reason in words: end of stream, an errno, or a frame that breaks
+//          the format.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "base/reactor.h"
+#include "engine/lane.h"
+
+namespace hat::engine {
+
+class TcpLane final : public Lane, private StreamEvents {
+ public:
+  static constexpr size_t kCongestedBytes = 1024 * 1024;
+  static constexpr size_t kReceiveBytes = 256 * 1024;
+  static_assert(kReceiveBytes >= 2 * (sizeof(FrameHeader) + kFramePayloadBytesMax));
+
+  // Makes the stream through `open`, which is given the lane as the stream's events.
+  using Open = std::function<std::unique_ptr<Stream>(StreamEvents&)>;
+  TcpLane(Reactor& reactor, const Open& open, LaneEvents& events);
+
+  void send(FrameHeader header, std::initializer_list<Bytes> pieces) override;
+  bool congested() const override { return congested_; }
+  void flush() override;
+
+  // When bytes last came in, for keep-alive.
+  TimePoint last_received() const { return last_received_; }
+
+ private:
+  void on_readable() override;
+  void on_writable() override;
+  bool take_frames();  // false: the lane went down
+  void go_down(const std::string& reason);
+  size_t queued() const { return out_.size() - out_sent_; }
+
+  Reactor& reactor_;
+  LaneEvents& events_;
+  std::vector<std::byte> in_;  // always kReceiveBytes long
+  size_t in_begin_ = 0;
+  size_t in_end_ = 0;
+  std::vector<std::byte> out_;
+  size_t out_sent_ = 0;
+  bool congested_ = false;
+  bool write_blocked_ = false;
+  bool down_ = false;
+  TimePoint last_received_;
+  std::unique_ptr<Stream> stream_;  // last: gone first, so that no event meets half a lane
+};
+
+}  // namespace hat::engine
