@@ -37,7 +37,14 @@
 #include <span>
 #include <string_view>
 
+#include "daemon/thrift/classify.h"
+#include "daemon/thrift/cursor.h"
+#include "daemon/thrift/head_reader.h"
 #include "daemon/thrift/message.h"
+#include "daemon/thrift/theader.h"
+#include "daemon/thrift/walker_binary.h"
+#include "daemon/thrift/walker_compact.h"
+#include "daemon/thrift/walker_json.h"
 
 namespace hat::thrift {
 
@@ -49,17 +56,62 @@ class MessageReader {
     Event event = Event::kNeedMore;
   };
 
+  MessageReader() = default;
+  MessageReader(const MessageReader&) = delete;  // head().name lies within
+  MessageReader& operator=(const MessageReader&) = delete;
+
   Step next(std::span<const std::byte> bytes);
 
   // The newest message's head; its name lives until the next kHead.
-  const Head& head() const;
+  const Head& head() const { return head_; }
   // How the newest message ended. For requests it has no meaning.
   Outcome outcome() const;
   // Why the stream is opaque, as a stable lower-case token for metrics: "tls", "http", "sasl",
   // "zlib", "binary_le", "theader_transform", "long_name", "unknown". Set with kOpaque.
-  std::string_view opaque_reason() const;
+  std::string_view opaque_reason() const { return opaque_reason_; }
   // True between the first byte of a unit and its kEnd.
-  bool inside_unit() const;
+  bool inside_unit() const { return place_ != Place::kStart || first_size_ > 0; }
+
+ private:
+  enum class Place : uint8_t {
+    kStart,      // of a unit; first_ holds what has come
+    kHeader,     // THeader's own part
+    kHead,       // of a message
+    kBody,       // its struct
+    kFrameRest,  // a frame's bytes that belong to the newest message, whatever they are
+    kOpaque,
+  };
+
+  Event advance(Cursor& in);
+  bool start_whole(Cursor& in);
+  Event start(Cursor& in);
+  Event begin_unit(const Classification& found, const uint8_t* first);
+  Progress read_place(Cursor& in);
+  Event at_frame_end();
+  Event after_place();
+  Event after_broken(Progress progress);
+  void begin_head(Encoding encoding);
+  void begin_body();
+  Event end_unit();
+  Event become_opaque(std::string_view reason);
+
+  Place place_ = Place::kStart;
+  bool head_begun_ = false;    // kHead: some of its bytes have come
+  bool unit_has_head_ = false;
+  uint8_t first_size_ = 0;
+  std::array<uint8_t, kDecisiveBytesMax> first_;
+  uint64_t frame_left_ = 0;  // kNoFrame where the unit is not a frame
+  Framing framing_ = Framing::kUnframed;
+  Encoding encoding_ = Encoding::kBinary;
+  uint32_t frame_bytes_ = 0;  // as in Head
+  Head head_;
+  std::string_view opaque_reason_;
+  HeaderReader header_;
+  HeadReader head_reader_;
+  BinaryWalker binary_;
+  CompactWalker compact_;
+  JsonWalker json_;
+  std::array<char, kNameBytesMax> name_;  // head_.name
 };
 
 }  // namespace hat::thrift

@@ -1,0 +1,229 @@
+#include "daemon/thrift/message_reader.h"
+
+#include <limits>
+
+namespace hat::thrift {
+namespace {
+
+constexpr uint64_t kNoFrame = std::numeric_limits<uint64_t>::max();
+constexpr size_t kLengthBytes = 4;
+
+}  // namespace
+
+MessageReader::Step MessageReader::next(std::span<const std::byte> bytes) {
+  const auto* begin = reinterpret_cast<const uint8_t*>(bytes.data());
+  Cursor in{begin, begin + bytes.size()};
+  const Event event = place_ == Place::kStart && start_whole(in) ? Event::kHead : advance(in);
+  return {static_cast<size_t>(in.at - begin), event};
+}
+
+// kNeedMore with bytes left means: go on.
+MessageReader::Event MessageReader::advance(Cursor& in) {
+  for (;;) {
+    if (place_ == Place::kOpaque) return Event::kOpaque;
+    Event event = Event::kNeedMore;
+    if (place_ == Place::kStart) {
+      if (in.left() == 0) return Event::kNeedMore;
+      event = start(in);
+    } else {
+      Cursor part{in.at, in.at + std::min<uint64_t>(in.left(), frame_left_)};
+      const Progress progress = read_place(part);
+      const auto taken = static_cast<size_t>(part.at - in.at);
+      frame_left_ -= taken;
+      head_begun_ |= place_ == Place::kHead && taken > 0;
+      in.at = part.at;
+      switch (progress) {
+        case Progress::kNeedMore:
+          if (frame_left_ > 0) return Event::kNeedMore;
+          event = at_frame_end();
+          break;
+        case Progress::kDone: event = after_place(); break;
+        default: event = after_broken(progress);
+      }
+    }
+    if (event != Event::kNeedMore) return event;
+  }
+}
+
+// What nearly every unit is: strict binary whose head has come whole. Anything else is left to the
+// general way, which gives the same answer for these too. False: nothing was taken.
+bool MessageReader::start_whole(Cursor& in) {
+  constexpr uint32_t kStrictVersion = 0x8001;
+  constexpr size_t kHeadBytesMin = 12;  // with an empty name
+  if (first_size_ > 0 || in.left() < kLengthBytes + kHeadBytesMin) return false;
+  const uint8_t* message = in.at;
+  uint64_t frame_bytes = kNoFrame;
+  if (big_endian16(message) != kStrictVersion) {
+    frame_bytes = big_endian32(message);
+    message += kLengthBytes;
+    if (frame_bytes > kFrameBytesMax || big_endian16(message) != kStrictVersion) return false;
+    if (in.at[0] == 0x16) return false;  // perhaps TLS
+  }
+  const uint8_t type = message[3];
+  const uint32_t name_bytes = big_endian32(message + 4);
+  if (type < 1 || type > 4 || name_bytes > kNameBytesMax) return false;
+  const size_t head_bytes = kHeadBytesMin + name_bytes;
+  const auto come = static_cast<size_t>(in.end - message);
+  if (come < head_bytes || frame_bytes < head_bytes) return false;
+
+  const bool framed = frame_bytes != kNoFrame;
+  framing_ = framed ? Framing::kFramed : Framing::kUnframed;
+  encoding_ = Encoding::kBinary;
+  frame_left_ = framed ? frame_bytes - head_bytes : kNoFrame;
+  frame_bytes_ = framed ? static_cast<uint32_t>(kLengthBytes + frame_bytes) : 0;
+  std::memcpy(name_.data(), message + 8, name_bytes);
+  head_ = {.framing = framing_,
+           .encoding = Encoding::kBinary,
+           .type = static_cast<MessageType>(type),
+           .seqid = static_cast<int32_t>(big_endian32(message + 8 + name_bytes)),
+           .name = {name_.data(), name_bytes},
+           .frame_bytes = frame_bytes_};
+  in.at = message + head_bytes;
+  begin_body();
+  return true;
+}
+
+MessageReader::Event MessageReader::start(Cursor& in) {
+  if (first_size_ == 0 && in.left() >= kDecisiveBytesMax) {
+    const uint8_t* first = in.at;
+    const auto found = classify({first, kDecisiveBytesMax});
+    if (found.framing != Framing::kUnframed) in.at += kLengthBytes;
+    return begin_unit(found, first);
+  }
+  while (in.left() > 0) {
+    first_[first_size_++] = *in.at++;
+    const auto found = classify({first_.data(), first_size_});
+    if (found.kind == Classification::Kind::kUndecided) continue;
+    const size_t length_bytes = found.framing == Framing::kUnframed ? 0 : kLengthBytes;
+    Cursor again{first_.data() + length_bytes, first_.data() + first_size_};
+    first_size_ = 0;
+    const Event event = begin_unit(found, first_.data());
+    // The first bytes of what begins here, which never are all of it.
+    return event == Event::kNeedMore ? advance(again) : event;
+  }
+  return Event::kNeedMore;
+}
+
+MessageReader::Event MessageReader::begin_unit(const Classification& found, const uint8_t* first) {
+  using Kind = Classification::Kind;
+  if (found.kind == Kind::kOpaque) return become_opaque(found.opaque_reason);
+  if (found.kind == Kind::kEmptyFrame) return end_unit();
+  framing_ = found.framing;
+  frame_left_ = kNoFrame;
+  frame_bytes_ = 0;
+  unit_has_head_ = false;
+  if (framing_ != Framing::kUnframed) {
+    frame_left_ = big_endian32(first);
+    frame_bytes_ = static_cast<uint32_t>(kLengthBytes + frame_left_);
+  }
+  if (framing_ == Framing::kHeader) {
+    place_ = Place::kHeader;
+    header_.begin(static_cast<uint32_t>(frame_left_));
+  } else {
+    begin_head(found.encoding);
+  }
+  return Event::kNeedMore;
+}
+
+Progress MessageReader::read_place(Cursor& in) {
+  switch (place_) {
+    case Place::kHeader: return header_.read(in);
+    case Place::kHead: return head_reader_.read(in);
+    case Place::kBody:
+      switch (encoding_) {
+        case Encoding::kBinary:
+        case Encoding::kBinaryOld: return binary_.walk(in);
+        case Encoding::kCompact: return compact_.walk(in);
+        case Encoding::kJson: return json_.walk(in);
+      }
+      break;
+    default: break;
+  }
+  in.at = in.end;  // kFrameRest
+  return Progress::kNeedMore;
+}
+
+MessageReader::Event MessageReader::at_frame_end() {
+  // A header without payload is an empty frame; a head that is cut off is none.
+  const bool cut_off = place_ == Place::kHead && head_begun_ && !unit_has_head_;
+  return cut_off ? become_opaque("unknown") : end_unit();
+}
+
+MessageReader::Event MessageReader::after_place() {
+  switch (place_) {
+    case Place::kHeader: begin_head(header_.encoding()); return Event::kNeedMore;
+    case Place::kHead: {
+      const auto name = head_reader_.name();
+      std::copy(name.begin(), name.end(), name_.begin());
+      const bool header = framing_ == Framing::kHeader;
+      head_ = {.framing = framing_,
+               .encoding = encoding_,
+               .type = head_reader_.type(),
+               .seqid = head_reader_.seqid(),
+               .name = {name_.data(), name.size()},
+               .frame_bytes = frame_bytes_,
+               .header_flags = header ? header_.flags() : uint16_t{0},
+               .header_seqid = header ? header_.seqid() : 0};
+      begin_body();
+      return Event::kHead;
+    }
+    default:  // kBody
+      if (framing_ == Framing::kUnframed || frame_left_ == 0) return end_unit();
+      begin_head(encoding_);
+      return Event::kNeedMore;
+  }
+}
+
+MessageReader::Event MessageReader::after_broken(Progress progress) {
+  if (unit_has_head_ && framing_ != Framing::kUnframed) {
+    place_ = Place::kFrameRest;
+    return Event::kNeedMore;
+  }
+  if (place_ == Place::kHeader && header_.transformed()) return become_opaque("theader_transform");
+  // In a frame, a name that is longer than the frame is no name.
+  const bool long_name = progress == Progress::kLongName && head_reader_.name_bytes() < frame_left_;
+  return become_opaque(long_name ? "long_name" : "unknown");
+}
+
+void MessageReader::begin_head(Encoding encoding) {
+  place_ = Place::kHead;
+  encoding_ = encoding;
+  head_begun_ = false;
+  head_reader_.begin(encoding);
+}
+
+void MessageReader::begin_body() {
+  place_ = Place::kBody;
+  unit_has_head_ = true;
+  switch (encoding_) {
+    case Encoding::kBinary:
+    case Encoding::kBinaryOld: binary_.reset(); break;
+    case Encoding::kCompact: compact_.reset(); break;
+    case Encoding::kJson: json_.reset(); break;
+  }
+}
+
+MessageReader::Event MessageReader::end_unit() {
+  place_ = Place::kStart;
+  return Event::kEnd;
+}
+
+MessageReader::Event MessageReader::become_opaque(std::string_view reason) {
+  place_ = Place::kOpaque;
+  opaque_reason_ = reason;
+  return Event::kOpaque;
+}
+
+Outcome MessageReader::outcome() const {
+  if (head_.type == MessageType::kException) return Outcome::kApplicationException;
+  int32_t field = 0;
+  switch (head_.encoding) {
+    case Encoding::kBinary:
+    case Encoding::kBinaryOld: field = binary_.first_field().value_or(0); break;
+    case Encoding::kCompact: field = compact_.first_field().value_or(0); break;
+    case Encoding::kJson: field = json_.first_field().value_or(0); break;
+  }
+  return field == 0 ? Outcome::kSuccess : Outcome::kDeclaredException;
+}
+
+}  // namespace hat::thrift
