@@ -31,6 +31,7 @@ class LinkEvents {
 class Link final : public SessionEvents {
  public:
   static constexpr Duration kBackoffMin = std::chrono::milliseconds(10);
+  static constexpr const char* kNotTried = "not tried yet";  // the first last_error()
 
   Link(Reactor& reactor, Address address, SessionOptions options, Duration backoff_max,
        uint32_t seed, LinkEvents& events);
@@ -81,7 +82,7 @@ class Link final : public SessionEvents {
   uint64_t sessions_ = 0;
   uint32_t next_stream_ = 1;
   bool going_away_ = false;
-  std::string last_error_ = "not tried yet";
+  std::string last_error_ = kNotTried;
   std::unique_ptr<Timer> retry_;
   std::unique_ptr<Session> session_;
 };

@@ -1,0 +1,71 @@
+#include "daemon/configuration.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+namespace hat {
+namespace {
+
+void mix(uint64_t& hash, uint64_t value) {
+  hash = (hash ^ value) * 0x100000001b3;  // FNV-1a, a word at a time
+}
+
+void mix_file(uint64_t& hash, const std::string& path) {
+  struct stat info {};
+  if (stat(path.c_str(), &info) != 0) return mix(hash, 1);
+  for (const char c : path) mix(hash, static_cast<unsigned char>(c));
+  mix(hash, info.st_ino);
+  mix(hash, static_cast<uint64_t>(info.st_size));
+  mix(hash, static_cast<uint64_t>(info.st_mtim.tv_sec));
+  mix(hash, static_cast<uint64_t>(info.st_mtim.tv_nsec));
+}
+
+}  // namespace
+
+Configuration load_configuration(const std::string& file, Mistakes& mistakes) {
+  Configuration configuration;
+  configuration.node = load_node_config(file, mistakes);
+  configuration.manifest = load_manifests(configuration.node.manifests, mistakes);
+  check_against(configuration.node, configuration.manifest, mistakes);
+  std::ifstream text(file, std::ios::binary);
+  configuration.node_text.assign(std::istreambuf_iterator<char>(text), {});
+  return configuration;
+}
+
+std::vector<std::string> services_of(const NodeConfig& node) {
+  std::vector<std::string> services;
+  for (const auto& endpoint : node.endpoints) services.push_back(endpoint.service);
+  for (const auto& served : node.serves) services.push_back(served.service);
+  return services;
+}
+
+engine::HostFacts host_facts(const NodeConfig& node) {
+  engine::HostFacts host = engine::this_host();
+  host.rdma = false;
+  host.rdma_absent_reason = node.fabric == FabricKind::kTcp
+                                ? "the configuration says fabric: tcp"
+                                : "this version of hatrpcd has TCP lanes alone";
+  return host;
+}
+
+uint64_t fingerprint(const std::string& file, const NodeConfig& node) {
+  uint64_t hash = 0xcbf29ce484222325;
+  mix_file(hash, file);
+  for (const std::string& path : node.manifests) {
+    mix_file(hash, path);
+    std::error_code error;
+    std::vector<std::string> inside;
+    for (const auto& entry : std::filesystem::directory_iterator(path, error)) {
+      inside.push_back(entry.path());
+    }
+    std::ranges::sort(inside);
+    for (const std::string& name : inside) mix_file(hash, name);
+  }
+  return hash;
+}
+
+}  // namespace hat

@@ -1,0 +1,33 @@
+// daemon/configuration.h: everything a daemon reads, read and checked in one go.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "config/manifest.h"
+#include "config/mistakes.h"
+#include "config/node.h"
+#include "engine/plan/planner.h"
+
+namespace hat {
+
+struct Configuration {
+  NodeConfig node;
+  Manifest manifest;
+  std::string node_text;  // of the node's file, to tell whether it changed
+};
+
+// Every mistake of every file goes to `mistakes`; the result is meaningful if none is an error.
+Configuration load_configuration(const std::string& file, Mistakes& mistakes);
+
+// The services that the node's endpoints and `serves` name.
+std::vector<std::string> services_of(const NodeConfig& node);
+
+// What the planner may count on here.
+engine::HostFacts host_facts(const NodeConfig& node);
+
+// A number that changes when any of the files that load_configuration() reads does: by name, size,
+// time and inode, through links, so that a renamed symlink (a Kubernetes ConfigMap) counts too.
+uint64_t fingerprint(const std::string& file, const NodeConfig& node);
+
+}  // namespace hat

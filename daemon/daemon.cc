@@ -1,0 +1,299 @@
+#include "daemon/daemon.h"
+
+#include <glog/logging.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <csignal>
+#include <random>
+
+namespace hat {
+namespace {
+
+constexpr timeval kWatchInterval{1, 0};       // how often files are looked at
+constexpr timeval kDrainInterval{0, 20'000};  // how often a draining daemon looks whether it is done
+
+double unix_now() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+size_t worker_count(const NodeConfig& node) {
+  if (node.workers != 0) return node.workers;
+  return std::clamp<size_t>(engine::this_host().cores / 4, 1, 8);
+}
+
+// Each connection is a descriptor: the limit that systemd or a shell sets first is often a low one.
+void raise_descriptor_limit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+std::vector<std::string> changes(const RoutingTable& before, const RoutingTable& after) {
+  std::vector<std::string> lines;
+  for (const auto& service : after.services()) {
+    const ServiceRoutes* old = before.find(service->name());
+    for (const Route& route : service->functions()) {
+      const std::string name = service->name() + "." + route.method;
+      const auto known = [&](const Route& r) { return r.method == route.method; };
+      if (old == nullptr || std::ranges::none_of(old->functions(), known)) {
+        lines.push_back(name + ": new, " + describe(route.client));
+        continue;
+      }
+      const Route& was = old->find(route.method);
+      if (was.client != route.client) {
+        lines.push_back(name + ": client: " + describe(was.client) + " → " +
+                        describe(route.client));
+      }
+      if (was.server != route.server) {
+        lines.push_back(name + ": server: " + describe(was.server) + " → " +
+                        describe(route.server));
+      }
+    }
+  }
+  for (const auto& service : before.services()) {
+    const ServiceRoutes* now = after.find(service->name());
+    for (const Route& route : service->functions()) {
+      const auto known = [&](const Route& r) { return r.method == route.method; };
+      if (now == nullptr || std::ranges::none_of(now->functions(), known)) {
+        lines.push_back(service->name() + "." + route.method + ": gone from the manifests");
+      }
+    }
+  }
+  return lines;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Daemon>> Daemon::open(const std::string& config_file,
+                                             Configuration configuration) {
+  raise_descriptor_limit();
+  NodeConfig& node = configuration.node;
+  Sockets sockets;
+  for (EndpointConfig& endpoint : node.endpoints) {
+    HAT_TRY(ListenSocket socket,
+            ListenSocket::open(endpoint.listen, endpoint.mode, endpoint.group));
+    endpoint.listen = socket.address();
+    sockets.endpoints.push_back(std::move(socket));
+  }
+  if (node.link.listen) {
+    HAT_TRY(ListenSocket socket, ListenSocket::open(*node.link.listen));
+    node.link.listen = socket.address();
+    sockets.link.emplace(std::move(socket));
+  }
+  if (node.admin.listen) {
+    HAT_TRY(ListenSocket socket, ListenSocket::open(*node.admin.listen));
+    node.admin.listen = socket.address();
+    sockets.admin_http.emplace(std::move(socket));
+  }
+  if (!node.admin.socket.empty()) {
+    HAT_TRY(ListenSocket socket,
+            ListenSocket::open({Address::Kind::kUnix, "", 0, node.admin.socket}));
+    sockets.admin_socket.emplace(std::move(socket));
+  }
+  return std::unique_ptr<Daemon>(
+      new Daemon(config_file, std::move(configuration), std::move(sockets)));
+}
+
+Daemon::Daemon(std::string config_file, Configuration configuration, Sockets sockets)
+    : config_file_(std::move(config_file)),
+      node_text_(std::move(configuration.node_text)),
+      node_(std::make_shared<const NodeConfig>(std::move(configuration.node))),
+      start_unix_time_(unix_now()),
+      functions_(worker_count(*node_)),
+      sockets_(std::move(sockets)),
+      base_(event_base_new()) {
+  routes_ = make_routes(1, configuration.manifest);
+  last_reload_.unix_time = start_unix_time_;
+  applied_fingerprint_ = seen_fingerprint_ = fingerprint(config_file_, *node_);
+  std::random_device random;
+  const uint64_t generation = (uint64_t{random()} << 32) | random();
+  for (size_t i = 0; i < worker_count(*node_); ++i) {
+    counters_.push_back(std::make_unique<WorkerCounters>());
+    counter_views_.push_back(counters_.back().get());
+    threads_.push_back(std::make_unique<WorkerThread>(
+        Worker::Setup{i, generation, static_cast<uint32_t>(random()), node_, routes_,
+                      counters_.back().get()},
+        sockets_.endpoints, sockets_.link));
+  }
+}
+
+Daemon::~Daemon() = default;
+
+std::shared_ptr<const RoutingTable> Daemon::make_routes(uint64_t generation,
+                                                        const Manifest& manifest) {
+  return std::make_shared<const RoutingTable>(generation, manifest, services_of(*node_),
+                                              host_facts(*node_), functions_);
+}
+
+void Daemon::run() {
+  // The workers inherit a mask that leaves signals to this thread.
+  sigset_t ours;
+  sigemptyset(&ours);
+  for (const int signal : {SIGHUP, SIGTERM, SIGINT}) sigaddset(&ours, signal);
+  pthread_sigmask(SIG_BLOCK, &ours, nullptr);
+  for (auto& thread : threads_) thread->start();
+  pthread_sigmask(SIG_UNBLOCK, &ours, nullptr);
+
+  for (const int signal : {SIGHUP, SIGTERM, SIGINT}) {
+    events_.emplace_back(event_new(base_.get(), signal, EV_SIGNAL | EV_PERSIST, on_signal, this));
+    event_add(events_.back().get(), nullptr);
+  }
+  tick_.reset(event_new(base_.get(), -1, EV_PERSIST, on_tick, this));
+  event_add(tick_.get(), &kWatchInterval);
+  admin_ = std::make_unique<AdminServer>(
+      base_.get(), *this, sockets_.admin_http ? &*sockets_.admin_http : nullptr,
+      sockets_.admin_socket ? &*sockets_.admin_socket : nullptr);
+
+  for (const auto& endpoint : node_->endpoints) {
+    LOG(INFO) << "endpoint " << to_string(endpoint.listen) << " offers " << endpoint.service;
+    if (endpoint.listen.kind == Address::Kind::kTcp) {
+      LOG(WARNING) << "endpoint " << to_string(endpoint.listen)
+                   << ": TCP tells nothing of who calls; every local user may";
+    }
+  }
+  if (node_->link.listen) {
+    LOG(WARNING) << "link " << to_string(*node_->link.listen)
+                 << " is insecure: peers are neither authenticated nor encrypted";
+  }
+  if (node_->admin.listen) LOG(INFO) << "admin http at " << to_string(*node_->admin.listen);
+  LOG(INFO) << "node " << node_->node << " runs with " << threads_.size() << " worker(s)";
+  event_base_dispatch(base_.get());
+  admin_.reset();
+  threads_.clear();
+  LOG(INFO) << "node " << node_->node << " has left";
+}
+
+void Daemon::on_signal(evutil_socket_t signal, short, void* self) {
+  auto& daemon = *static_cast<Daemon*>(self);
+  if (signal == SIGHUP) return daemon.reload_and_log();
+  if (!daemon.draining_) return daemon.drain();
+  LOG(WARNING) << "leaving at once: a second signal came";
+  event_base_loopbreak(daemon.base_.get());
+}
+
+void Daemon::on_tick(evutil_socket_t, short, void* self) {
+  auto& daemon = *static_cast<Daemon*>(self);
+  daemon.draining_ ? daemon.leave_if_drained() : daemon.look_for_changes();
+}
+
+// --- Reload ---
+
+Result<ReloadReport> Daemon::try_reload(bool dry_run) {
+  Mistakes mistakes;
+  const Configuration fresh = load_configuration(config_file_, mistakes);
+  if (mistakes.any_errors()) return fail(mistakes.text());
+  if (fresh.node_text != node_text_) {
+    return fail(config_file_ +
+                ": error: it has changed since the start; manifests can be reloaded, the node's "
+                "own configuration needs a restart\n");
+  }
+  const auto routes = make_routes(routes_->generation() + 1, fresh.manifest);
+  ReloadReport report{routes->generation(), changes(*routes_, *routes), {}};
+  for (const Mistake& warning : mistakes.all()) {
+    report.warnings.push_back(to_string(warning.place) + ": warning: " + warning.message);
+  }
+  if (dry_run) {
+    report.generation = routes_->generation();
+    return report;
+  }
+  routes_ = routes;
+  for (auto& thread : threads_) {
+    thread->ask([routes](Worker& worker) {
+      worker.set_routes(routes);
+      return true;
+    });
+  }
+  return report;
+}
+
+Result<ReloadReport> Daemon::reload(bool dry_run) {
+  auto report = try_reload(dry_run);
+  if (dry_run) return report;
+  applied_fingerprint_ = fingerprint(config_file_, *node_);
+  last_reload_.tried = true;
+  last_reload_.successful = report.has_value();
+  last_reload_.error = report ? "" : report.error().message;
+  ++(report ? last_reload_.succeeded : last_reload_.refused);
+  if (report) last_reload_.unix_time = unix_now();
+  return report;
+}
+
+void Daemon::reload_and_log() {
+  const auto report = reload(false);
+  if (!report) {
+    LOG(ERROR) << "reload refused, the old routes stay:\n" << report.error().message;
+    return;
+  }
+  LOG(INFO) << "reloaded: generation " << report->generation << ", " << report->changes.size()
+            << " plan(s) changed";
+  for (const std::string& change : report->changes) LOG(INFO) << "reload: " << change;
+}
+
+void Daemon::look_for_changes() {
+  const uint64_t now = fingerprint(config_file_, *node_);
+  // Only what was the same twice is complete: an editor may still be writing.
+  const bool settled = std::exchange(seen_fingerprint_, now) == now;
+  if (settled && now != applied_fingerprint_) reload_and_log();
+}
+
+// --- State ---
+
+std::vector<LinkReport> Daemon::links() const {
+  std::vector<LinkReport> all;
+  for (size_t i = 0; i < threads_.size(); ++i) {
+    const auto status = threads_[i]->ask([](Worker& worker) { return worker.link_status(); });
+    if (!status) continue;
+    for (const LinkStatus& link : *status) {
+      all.push_back({i, link.peer, link.address, link.up, link.last_error, link.sessions});
+    }
+  }
+  return all;
+}
+
+std::vector<std::string> Daemon::pending() const {
+  std::vector<std::string> pending;
+  if (draining_) pending.push_back("draining");
+  for (const LinkReport& link : links()) {
+    if (!link.up && link.last_error == engine::Link::kNotTried) {
+      pending.push_back("link to " + link.peer);
+    }
+  }
+  return pending;
+}
+
+bool Daemon::alive() {
+  return std::ranges::all_of(threads_, [](auto& thread) {
+    return thread->ask([](Worker&) { return true; }).has_value();
+  });
+}
+
+// --- The end ---
+
+void Daemon::drain() {
+  if (draining_) return;
+  draining_ = true;
+  drain_until_ = std::chrono::steady_clock::now() + node_->limits.drain_timeout;
+  LOG(INFO) << "draining: no new connections, calls in flight go on";
+  for (auto& thread : threads_) {
+    thread->stop_accepting();
+    thread->ask([](Worker& worker) {
+      worker.begin_drain();
+      return true;
+    });
+  }
+  event_add(tick_.get(), &kDrainInterval);
+}
+
+void Daemon::leave_if_drained() {
+  const bool drained = std::ranges::all_of(threads_, [](auto& thread) {
+    return thread->ask([](Worker& worker) { return worker.drained(); }).value_or(false);
+  });
+  const bool late = std::chrono::steady_clock::now() >= drain_until_;
+  if (!drained && !late) return;
+  if (!drained) LOG(WARNING) << "limits.drain_timeout has passed: what is in flight is cut";
+  event_base_loopbreak(base_.get());
+}
+
+}  // namespace hat

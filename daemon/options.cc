@@ -1,0 +1,49 @@
+#include "daemon/options.h"
+
+#include <getopt.h>
+
+#include <array>
+
+namespace hat {
+
+Result<Options> parse_options(int argc, char** argv) {
+  constexpr int kVersion = 256;
+  constexpr int kLogLevel = 257;
+  static const std::array<option, 7> kLong = {{{"config", required_argument, nullptr, 'c'},
+                                               {"check", no_argument, nullptr, 't'},
+                                               {"quiet", no_argument, nullptr, 'q'},
+                                               {"log-level", required_argument, nullptr, kLogLevel},
+                                               {"help", no_argument, nullptr, 'h'},
+                                               {"version", no_argument, nullptr, kVersion},
+                                               {nullptr, 0, nullptr, 0}}};
+  Options options;
+  opterr = 0;
+  optind = 1;
+  for (int key; (key = getopt_long(argc, argv, ":c:tqh", kLong.data(), nullptr)) != -1;) {
+    const std::string value = optarg == nullptr ? "" : optarg;
+    const std::string word = argv[optind - 1];
+    if (key == 'c') {
+      options.config = value;
+    } else if (key == 't') {
+      options.check = true;
+    } else if (key == 'q') {
+      options.quiet = true;
+    } else if (key == 'h') {
+      options.help = true;
+    } else if (key == kVersion) {
+      options.version = true;
+    } else if (key == kLogLevel) {
+      if (value == "debug") options.log_level = -1;
+      else if (value == "info") options.log_level = 0;
+      else if (value == "warning") options.log_level = 1;
+      else if (value == "error") options.log_level = 2;
+      else return fail("--log-level '" + value + "': expected debug, info, warning or error");
+    } else {
+      return fail(key == ':' ? "'" + word + "' needs a value" : "'" + word + "' is no option");
+    }
+  }
+  if (optind < argc) return fail("'" + std::string(argv[optind]) + "' is no option");
+  return options;
+}
+
+}  // namespace hat

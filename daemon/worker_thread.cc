@@ -1,0 +1,42 @@
+#include "daemon/worker_thread.h"
+
+#include <pthread.h>
+
+namespace hat {
+
+WorkerThread::WorkerThread(Worker::Setup setup, const std::vector<ListenSocket>& endpoints,
+                           const std::optional<ListenSocket>& link)
+    : worker_(std::make_unique<Worker>(reactor_, std::move(setup))) {
+  for (size_t i = 0; i < endpoints.size(); ++i) {
+    listener_events_.push_back(std::make_unique<EndpointListener>(*worker_, i));
+    listeners_.push_back(reactor_.listen(endpoints[i], *listener_events_.back()));
+  }
+  if (link) {
+    listener_events_.push_back(std::make_unique<LinkListener>(*worker_));
+    listeners_.push_back(reactor_.listen(*link, *listener_events_.back()));
+  }
+}
+
+WorkerThread::~WorkerThread() {
+  if (thread_.joinable()) {
+    reactor_.stop();
+    thread_.join();
+  }
+  listeners_.clear();
+  worker_.reset();
+}
+
+void WorkerThread::start() {
+  thread_ = std::thread([this] { reactor_.run(); });
+  const std::string name = "worker-" + std::to_string(worker_->index());
+  pthread_setname_np(thread_.native_handle(), name.c_str());
+}
+
+void WorkerThread::stop_accepting() {
+  ask([this](Worker&) {
+    listeners_.clear();
+    return true;
+  });
+}
+
+}  // namespace hat

@@ -1,0 +1,60 @@
+// daemon/worker_thread.h: a worker on a thread of its own, and how the main thread talks to it.
+//
+// Thread   the main thread's; what is asked runs on the worker's.
+#pragma once
+
+#include <chrono>
+#include <future>
+#include <memory>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "daemon/libevent_reactor.h"
+#include "daemon/worker.h"
+
+namespace hat {
+
+class WorkerThread {
+ public:
+  WorkerThread(Worker::Setup setup, const std::vector<ListenSocket>& endpoints,
+               const std::optional<ListenSocket>& link);
+  ~WorkerThread();  // stops it: whatever is in flight is cut
+
+  void start();
+  void stop_accepting();
+
+  // Runs `question` with the worker, and returns its answer; nothing where the worker does not turn
+  // within `patience`.
+  template <class Question>
+  auto ask(Question question, std::chrono::milliseconds patience = std::chrono::seconds(2))
+      -> std::optional<decltype(question(std::declval<Worker&>()))> {
+    using Answer = decltype(question(std::declval<Worker&>()));
+    auto promise = std::make_shared<std::promise<Answer>>();
+    auto answer = promise->get_future();
+    reactor_.post([this, promise, question] { promise->set_value(question(*worker_)); });
+    if (answer.wait_for(patience) != std::future_status::ready) return std::nullopt;
+    return answer.get();
+  }
+
+ private:
+  struct EndpointListener final : ListenerEvents {
+    EndpointListener(Worker& worker, size_t index) : worker(worker), index(index) {}
+    void on_connection(const Accept& accept) override { worker.accept_client(index, accept); }
+    Worker& worker;
+    size_t index;
+  };
+  struct LinkListener final : ListenerEvents {
+    explicit LinkListener(Worker& worker) : worker(worker) {}
+    void on_connection(const Accept& accept) override { worker.accept_link(accept); }
+    Worker& worker;
+  };
+
+  LibeventReactor reactor_;
+  std::unique_ptr<Worker> worker_;
+  std::vector<std::unique_ptr<ListenerEvents>> listener_events_;
+  std::vector<std::unique_ptr<Listener>> listeners_;
+  std::thread thread_;
+};
+
+}  // namespace hat
