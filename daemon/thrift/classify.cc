@@ -19,7 +19,7 @@ constexpr std::string_view kJsonStart = "[1,\"";
 constexpr uint32_t kStrictBytesMin = 4 + 4 + 4;
 constexpr uint32_t kOldBytesMin = 4 + 1 + 4;
 constexpr uint32_t kCompactBytesMin = 2 + 1 + 1;
-constexpr uint32_t kJsonBytesMin = 10;         // [1,"",1,0,
+constexpr uint32_t kJsonBytesMin = 10;        // [1,"",1,0,
 constexpr uint32_t kHeaderBytesMin = 10 + 4;  // fixed fields and a word that names the protocol
 
 constexpr uint8_t kSaslNameBytesMax = 20;
@@ -67,12 +67,16 @@ Classification classify_marked(First body, uint32_t body_bytes, Framing framing)
     case '[':
       if (!fits(kJsonBytesMin)) break;
       switch (match(body, kJsonStart)) {
-        case Match::kNo: break;
-        case Match::kPartly: return undecided();
-        case Match::kYes: return message(framing, Encoding::kJson);
+        case Match::kNo:
+          break;
+        case Match::kPartly:
+          return undecided();
+        case Match::kYes:
+          return message(framing, Encoding::kJson);
       }
       break;
-    default: break;
+    default:
+      break;
   }
   return opaque("unknown");
 }
@@ -91,9 +95,12 @@ Classification classify_lengthless(First first) {
   }
   for (const auto start : kHttpStarts) {
     switch (match(first, start)) {
-      case Match::kNo: break;
-      case Match::kPartly: return undecided();
-      case Match::kYes: return opaque("http");
+      case Match::kNo:
+        break;
+      case Match::kPartly:
+        return undecided();
+      case Match::kYes:
+        return opaque("http");
     }
   }
   return opaque("unknown");

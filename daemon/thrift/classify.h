@@ -22,9 +22,9 @@ struct Classification {
   enum class Kind : uint8_t { kUndecided, kMessage, kEmptyFrame, kOpaque };
 
   Kind kind = Kind::kUndecided;
-  Framing framing = Framing::kUnframed;     // kMessage
-  Encoding encoding = Encoding::kBinary;    // kMessage, unless framing is kHeader
-  std::string_view opaque_reason;           // kOpaque; see MessageReader::opaque_reason
+  Framing framing = Framing::kUnframed;   // kMessage
+  Encoding encoding = Encoding::kBinary;  // kMessage, unless framing is kHeader
+  std::string_view opaque_reason;         // kOpaque; see MessageReader::opaque_reason
 };
 
 // `first` are the unit's bytes from its first. More bytes never change a decision.

@@ -18,7 +18,9 @@ class Writer {
   Writer(std::byte* begin) : begin_(begin), at_(begin) {}
 
   void u8(uint8_t value) { *at_++ = std::byte{value}; }
-  void u16(uint16_t value) { u8(static_cast<uint8_t>(value >> 8)), u8(static_cast<uint8_t>(value)); }
+  void u16(uint16_t value) {
+    u8(static_cast<uint8_t>(value >> 8)), u8(static_cast<uint8_t>(value));
+  }
   void u32(uint32_t value) {
     u16(static_cast<uint16_t>(value >> 16)), u16(static_cast<uint16_t>(value));
   }
@@ -120,9 +122,15 @@ ExceptionReply::ExceptionReply(const Head& request, ExceptionCode code, std::str
   }
   switch (request.encoding) {
     case Encoding::kBinary:
-    case Encoding::kBinaryOld: write_binary(out, name, request.seqid, number, shown); break;
-    case Encoding::kCompact: write_compact(out, name, request.seqid, number, shown); break;
-    case Encoding::kJson: write_json(out, name, request.seqid, number, shown); break;
+    case Encoding::kBinaryOld:
+      write_binary(out, name, request.seqid, number, shown);
+      break;
+    case Encoding::kCompact:
+      write_compact(out, name, request.seqid, number, shown);
+      break;
+    case Encoding::kJson:
+      write_json(out, name, request.seqid, number, shown);
+      break;
   }
   size_ = out.size();
   if (request.framing != Framing::kUnframed) {

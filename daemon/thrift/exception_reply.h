@@ -1,8 +1,10 @@
-// daemon/thrift/exception_reply.h: a TApplicationException in the caller's own framing and encoding.
+// daemon/thrift/exception_reply.h: a TApplicationException in the caller's own framing and
+// encoding.
 //
-// Some clients insist on the exact sequence id and the *bare* function name (Go, Rust, Node), so both
-// come from the request's head. Old binary is answered in strict binary, as stock servers do. A
-// THeader answer repeats the caller's protocol id, flags and header sequence id, without transforms.
+// Some clients insist on the exact sequence id and the *bare* function name (Go, Rust, Node), so
+// both come from the request's head. Old binary is answered in strict binary, as stock servers do.
+// A THeader answer repeats the caller's protocol id, flags and header sequence id, without
+// transforms.
 //
 // Source: shared wire facts, docs/wire.md section 2.
 #pragma once

@@ -23,10 +23,18 @@ void HeadReader::begin(Encoding encoding) {
   digit_count_ = 0;
   negative_ = false;
   switch (encoding) {
-    case Encoding::kBinary: awaited_ = Awaited::kVersion; break;
-    case Encoding::kBinaryOld: awaited_ = Awaited::kNameLength; break;
-    case Encoding::kCompact: awaited_ = Awaited::kProtocolAndType; break;
-    case Encoding::kJson: awaited_ = Awaited::kStart; break;
+    case Encoding::kBinary:
+      awaited_ = Awaited::kVersion;
+      break;
+    case Encoding::kBinaryOld:
+      awaited_ = Awaited::kNameLength;
+      break;
+    case Encoding::kCompact:
+      awaited_ = Awaited::kProtocolAndType;
+      break;
+    case Encoding::kJson:
+      awaited_ = Awaited::kStart;
+      break;
   }
 }
 
@@ -40,9 +48,12 @@ Progress HeadReader::read(Cursor& in) {
 Progress HeadReader::step(Cursor& in) {
   switch (encoding_) {
     case Encoding::kBinary:
-    case Encoding::kBinaryOld: return binary_step(in);
-    case Encoding::kCompact: return compact_step(in);
-    case Encoding::kJson: return json_step(in);
+    case Encoding::kBinaryOld:
+      return binary_step(in);
+    case Encoding::kCompact:
+      return compact_step(in);
+    case Encoding::kJson:
+      return json_step(in);
   }
   return Progress::kBroken;
 }
@@ -140,7 +151,7 @@ Progress HeadReader::json_step(Cursor& in) {
     if (token == nullptr) return Progress::kNeedMore;
     awaited_ = Awaited::kNameByte;
     return std::memcmp(token, kJsonStart.data(), kJsonStart.size()) == 0 ? Progress::kDone
-                                                                          : Progress::kBroken;
+                                                                         : Progress::kBroken;
   }
   if (awaited_ == Awaited::kTypeDigit) {
     const uint8_t* token = token_.take(in, 3);  // ,type,
@@ -152,9 +163,12 @@ Progress HeadReader::json_step(Cursor& in) {
   if (in.left() == 0) return Progress::kNeedMore;
   const uint8_t byte = *in.at++;
   switch (awaited_) {
-    case Awaited::kNameByte: return json_name_byte(byte);
-    case Awaited::kEscapeByte: return json_escape_byte(byte);
-    default: return json_seqid_byte(byte);
+    case Awaited::kNameByte:
+      return json_name_byte(byte);
+    case Awaited::kEscapeByte:
+      return json_escape_byte(byte);
+    default:
+      return json_seqid_byte(byte);
   }
 }
 
@@ -182,14 +196,23 @@ Progress HeadReader::json_escape_byte(uint8_t byte) {
   switch (byte) {
     case '"':
     case '\\':
-    case '/': return append_to_name(byte);
-    case 'b': return append_to_name('\b');
-    case 'f': return append_to_name('\f');
-    case 'n': return append_to_name('\n');
-    case 'r': return append_to_name('\r');
-    case 't': return append_to_name('\t');
-    case 'u': awaited_ = Awaited::kEscapeDigits; return Progress::kDone;
-    default: return Progress::kBroken;
+    case '/':
+      return append_to_name(byte);
+    case 'b':
+      return append_to_name('\b');
+    case 'f':
+      return append_to_name('\f');
+    case 'n':
+      return append_to_name('\n');
+    case 'r':
+      return append_to_name('\r');
+    case 't':
+      return append_to_name('\t');
+    case 'u':
+      awaited_ = Awaited::kEscapeDigits;
+      return Progress::kDone;
+    default:
+      return Progress::kBroken;
   }
 }
 

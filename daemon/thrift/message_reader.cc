@@ -37,8 +37,11 @@ MessageReader::Event MessageReader::advance(Cursor& in) {
           if (frame_left_ > 0) return Event::kNeedMore;
           event = at_frame_end();
           break;
-        case Progress::kDone: event = after_place(); break;
-        default: event = after_broken(progress);
+        case Progress::kDone:
+          event = after_place();
+          break;
+        default:
+          event = after_broken(progress);
       }
     }
     if (event != Event::kNeedMore) return event;
@@ -127,17 +130,23 @@ MessageReader::Event MessageReader::begin_unit(const Classification& found, cons
 
 Progress MessageReader::read_place(Cursor& in) {
   switch (place_) {
-    case Place::kHeader: return header_.read(in);
-    case Place::kHead: return head_reader_.read(in);
+    case Place::kHeader:
+      return header_.read(in);
+    case Place::kHead:
+      return head_reader_.read(in);
     case Place::kBody:
       switch (encoding_) {
         case Encoding::kBinary:
-        case Encoding::kBinaryOld: return binary_.walk(in);
-        case Encoding::kCompact: return compact_.walk(in);
-        case Encoding::kJson: return json_.walk(in);
+        case Encoding::kBinaryOld:
+          return binary_.walk(in);
+        case Encoding::kCompact:
+          return compact_.walk(in);
+        case Encoding::kJson:
+          return json_.walk(in);
       }
       break;
-    default: break;
+    default:
+      break;
   }
   in.at = in.end;  // kFrameRest
   return Progress::kNeedMore;
@@ -151,7 +160,9 @@ MessageReader::Event MessageReader::at_frame_end() {
 
 MessageReader::Event MessageReader::after_place() {
   switch (place_) {
-    case Place::kHeader: begin_head(header_.encoding()); return Event::kNeedMore;
+    case Place::kHeader:
+      begin_head(header_.encoding());
+      return Event::kNeedMore;
     case Place::kHead: {
       const auto name = head_reader_.name();
       std::copy(name.begin(), name.end(), name_.begin());
@@ -197,9 +208,15 @@ void MessageReader::begin_body() {
   unit_has_head_ = true;
   switch (encoding_) {
     case Encoding::kBinary:
-    case Encoding::kBinaryOld: binary_.reset(); break;
-    case Encoding::kCompact: compact_.reset(); break;
-    case Encoding::kJson: json_.reset(); break;
+    case Encoding::kBinaryOld:
+      binary_.reset();
+      break;
+    case Encoding::kCompact:
+      compact_.reset();
+      break;
+    case Encoding::kJson:
+      json_.reset();
+      break;
   }
 }
 
@@ -219,9 +236,15 @@ Outcome MessageReader::outcome() const {
   int32_t field = 0;
   switch (head_.encoding) {
     case Encoding::kBinary:
-    case Encoding::kBinaryOld: field = binary_.first_field().value_or(0); break;
-    case Encoding::kCompact: field = compact_.first_field().value_or(0); break;
-    case Encoding::kJson: field = json_.first_field().value_or(0); break;
+    case Encoding::kBinaryOld:
+      field = binary_.first_field().value_or(0);
+      break;
+    case Encoding::kCompact:
+      field = compact_.first_field().value_or(0);
+      break;
+    case Encoding::kJson:
+      field = json_.first_field().value_or(0);
+      break;
   }
   return field == 0 ? Outcome::kSuccess : Outcome::kDeclaredException;
 }

@@ -96,7 +96,7 @@ class MessageReader {
   Event become_opaque(std::string_view reason);
 
   Place place_ = Place::kStart;
-  bool head_begun_ = false;    // kHead: some of its bytes have come
+  bool head_begun_ = false;  // kHead: some of its bytes have come
   bool unit_has_head_ = false;
   uint8_t first_size_ = 0;
   std::array<uint8_t, kDecisiveBytesMax> first_;

@@ -117,8 +117,10 @@ inline Progress BinaryWalker::begin_value(Cursor& in, uint8_t type) {
       if (nesting_.full()) return Progress::kBroken;
       nesting_.enter_struct();
       return Progress::kDone;
-    case kMap: return begin_map(in);
-    default: return begin_list(in);  // kSet, kList: is_type() let nothing else pass
+    case kMap:
+      return begin_map(in);
+    default:
+      return begin_list(in);  // kSet, kList: is_type() let nothing else pass
   }
 }
 

@@ -30,10 +30,14 @@ constexpr uint8_t fixed_bytes(uint8_t type) {
   switch (type) {
     case kTrue:
     case kFalse:
-    case kByte: return 1;
-    case kDouble: return 8;
-    case kUuid: return 16;
-    default: return 0;
+    case kByte:
+      return 1;
+    case kDouble:
+      return 8;
+    case kUuid:
+      return 16;
+    default:
+      return 0;
   }
 }
 
@@ -77,13 +81,16 @@ inline Progress CompactWalker::step(Cursor& in) {
   uint32_t count = 0;
   Progress progress = Progress::kDone;
   switch (awaited_) {
-    case Awaited::kNextValue: return next_value(in);
+    case Awaited::kNextValue:
+      return next_value(in);
     case Awaited::kFieldId:
       progress = varint_.take(in, value);
       if (progress != Progress::kDone) return progress;
       return begin_field(type_, from_zigzag(value));
-    case Awaited::kValue: return begin_value(in, type_);
-    case Awaited::kVarints: return skip_varints(in);
+    case Awaited::kValue:
+      return begin_value(in, type_);
+    case Awaited::kVarints:
+      return skip_varints(in);
     case Awaited::kStringBytes:
       progress = take_count(in, count);
       if (progress != Progress::kDone) return progress;
@@ -153,12 +160,16 @@ inline Progress CompactWalker::begin_value(Cursor& in, uint8_t type) {
     return skip_varints(in);
   }
   switch (type) {
-    case kBinary: awaited_ = Awaited::kStringBytes; return Progress::kDone;
+    case kBinary:
+      awaited_ = Awaited::kStringBytes;
+      return Progress::kDone;
     case kStruct:
       if (nesting_.full()) return Progress::kBroken;
       nesting_.enter_struct();
       return Progress::kDone;
-    case kMap: awaited_ = Awaited::kMapCount; return Progress::kDone;
+    case kMap:
+      awaited_ = Awaited::kMapCount;
+      return Progress::kDone;
     case kList:
     case kSet: {
       if (in.left() == 0) {
@@ -172,7 +183,9 @@ inline Progress CompactWalker::begin_value(Cursor& in, uint8_t type) {
       awaited_ = Awaited::kListCount;
       return Progress::kDone;
     }
-    default: skip_.begin(in, fixed_bytes(type)); return Progress::kDone;
+    default:
+      skip_.begin(in, fixed_bytes(type));
+      return Progress::kDone;
   }
 }
 

@@ -53,14 +53,19 @@ Progress JsonWalker::step(Cursor& in) {
       place_ = Place::kFirstKey;
       return Progress::kNeedMore;
     case Place::kFirstKey:
-    case Place::kInFirstKey: return first_key_byte(*in.at++);
-    case Place::kValues: return walk_values(in);
-    case Place::kString: walk_string(in); return Progress::kNeedMore;
+    case Place::kInFirstKey:
+      return first_key_byte(*in.at++);
+    case Place::kValues:
+      return walk_values(in);
+    case Place::kString:
+      walk_string(in);
+      return Progress::kNeedMore;
     case Place::kEscape:
       ++in.at;
       place_ = Place::kString;
       return Progress::kNeedMore;
-    case Place::kEnd: return *in.at++ == ']' ? Progress::kDone : Progress::kBroken;
+    case Place::kEnd:
+      return *in.at++ == ']' ? Progress::kDone : Progress::kBroken;
   }
   return Progress::kBroken;
 }
@@ -91,15 +96,19 @@ Progress JsonWalker::walk_values(Cursor& in) {
   Progress progress = Progress::kNeedMore;
   while (at != in.end && progress == Progress::kNeedMore && place_ == Place::kValues) {
     switch (kClasses[*at++]) {
-      case kPlain: break;
-      case kQuote: place_ = Place::kString; break;
+      case kPlain:
+        break;
+      case kQuote:
+        place_ = Place::kString;
+        break;
       case kOpen:
         if (++brackets_ > kJsonBracketsMax) progress = Progress::kBroken;
         break;
       case kClose:
         if (--brackets_ == 1) place_ = Place::kEnd;
         break;
-      default: progress = Progress::kBroken;
+      default:
+        progress = Progress::kBroken;
     }
   }
   in.at = at;

@@ -1,7 +1,7 @@
 // daemon/thrift/walker_json.h: finds the end of a message in TJSONProtocol, in pieces.
 //
-// Brackets are counted and strings are passed over; nothing else is understood, as nothing else says
-// where a message ends.
+// Brackets are counted and strings are passed over; nothing else is understood, as nothing else
+// says where a message ends.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +13,8 @@
 
 namespace hat::thrift {
 
-// A struct in a struct takes two brackets, {"1":{"rec":{…}}}, other nestings less; around them all are
-// the message's own bracket and the innermost value's.
+// A struct in a struct takes two brackets, {"1":{"rec":{…}}}, other nestings less; around them all
+// are the message's own bracket and the innermost value's.
 inline constexpr size_t kJsonBracketsMax = 2 * kNestingMax + 1;
 
 class JsonWalker {

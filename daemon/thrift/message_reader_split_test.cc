@@ -1,0 +1,117 @@
+// daemon/thrift/message_reader_split_test.cc: checks that no split of the input changes anything,
+// and that messages end where libthrift says.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "daemon/thrift/stock_messages.h"
+#include "daemon/thrift/trace.h"
+
+namespace hat::thrift {
+namespace {
+
+using Event = MessageReader::Event;
+
+std::string some_units(std::mt19937& random) {
+  std::string bytes;
+  const auto below = [&](uint32_t bound) {
+    return std::uniform_int_distribution<uint32_t>(0, bound - 1)(random);
+  };
+  for (uint32_t left = 1 + below(3); left > 0; --left) {
+    const auto type = static_cast<MessageType>(1 + below(4));
+    const auto seqid = static_cast<int32_t>(random()) >> below(32);
+    const Body body{.first_field = static_cast<int16_t>(below(3))};
+    bytes += stock_message(kDialects[below(std::size(kDialects))],
+                           {below(2) == 0 ? "get" : "Store:multi_get", type, seqid}, body, random);
+  }
+  return bytes;
+}
+
+// Cuts bytes, changes bytes, puts bytes behind: what is not Thrift must not depend on splits
+// either.
+void damage(std::string& bytes, std::mt19937& random) {
+  for (auto left = random() % 3; left > 0; --left)
+    bytes[random() % bytes.size()] ^= 1 << random() % 8;
+  if (random() % 4 == 0) bytes.resize(1 + random() % bytes.size());
+  if (random() % 4 == 0) bytes.insert(random() % bytes.size(), 1 + random() % 4, '\0');
+}
+
+void expect_same_for_splits(const std::string& bytes, std::mt19937& random) {
+  const auto whole = trace(bytes);
+  for (size_t cut = 0; cut <= bytes.size(); ++cut) {
+    const size_t cuts[] = {cut};
+    ASSERT_EQ(trace(bytes, cuts), whole) << "cut at " << cut;
+  }
+  std::vector<size_t> every(bytes.size());
+  std::iota(every.begin(), every.end(), 0);
+  ASSERT_EQ(trace(bytes, every), whole) << "byte by byte";
+  for (int round = 0; round < 20; ++round) {
+    std::vector<size_t> cuts(random() % 12);
+    for (auto& cut : cuts) cut = random() % (bytes.size() + 1);
+    std::ranges::sort(cuts);
+    ASSERT_EQ(trace(bytes, cuts), whole) << "cuts " << testing::PrintToString(cuts);
+  }
+}
+
+TEST(MessageReaderSplit, NeverChangesTheMeaning) {
+  for (uint32_t seed = 0; seed < 300; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937 random(seed);
+    auto bytes = some_units(random);
+    if (bytes.size() > 1500) bytes.resize(1500);  // single cuts cost its square
+    if (seed % 2 == 1) damage(bytes, random);
+    expect_same_for_splits(bytes, random);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(MessageReaderSplit, EveryUndamagedUnitIsFound) {
+  for (uint32_t seed = 0; seed < 2000; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937 random(seed);
+    std::string bytes;
+    std::vector<size_t> ends;
+    for (int left = 5; left > 0; --left) {
+      const auto& dialect = kDialects[random() % std::size(kDialects)];
+      bytes += stock_message(dialect, {"get", MessageType::kReply, 5}, {}, random);
+      ends.push_back(bytes.size());
+    }
+    const auto got = trace(bytes);
+    std::vector<size_t> got_ends;
+    for (const auto& seen : got.seen) {
+      if (seen.event == Event::kEnd) got_ends.push_back(seen.at);
+    }
+    ASSERT_EQ(got_ends, ends) << got;
+    ASSERT_EQ(got.count(Event::kHead), ends.size());
+  }
+}
+
+TEST(MessageReaderSplit, EndsWhereLibthriftEnds) {
+  size_t compared = 0;
+  for (uint32_t seed = 0; seed < 4000; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937 random(seed);
+    constexpr Encoding kEncodings[] = {Encoding::kBinary, Encoding::kBinaryOld, Encoding::kCompact};
+    const auto encoding = kEncodings[seed % 3];
+    auto bytes = stock_message({"", Framing::kUnframed, encoding}, {"get", MessageType::kReply, 5},
+                               {}, random);
+    const auto head = trace(bytes).seen.at(0).at;
+    // Damage to the body alone: what libthrift still reads, we read to the same end.
+    if (seed % 2 == 1) bytes[head + random() % (bytes.size() - head)] ^= 1 << random() % 8;
+    const auto expected = stock_message_bytes(encoding, bytes);
+    if (!expected) continue;
+    ++compared;
+    const auto got = trace(bytes);
+    ASSERT_GE(got.seen.size(), 2u) << got;
+    ASSERT_EQ(got.seen[1].event, Event::kEnd) << got;
+    ASSERT_EQ(got.seen[1].at, *expected) << got;
+  }
+  EXPECT_GT(compared, 2500u);
+}
+
+}  // namespace
+}  // namespace hat::thrift

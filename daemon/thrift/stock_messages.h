@@ -1,0 +1,66 @@
+// daemon/thrift/stock_messages.h: lets libthrift write and read messages; for tests alone.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <random>
+#include <string>
+#include <string_view>
+
+#include "daemon/thrift/message.h"
+
+namespace hat::thrift {
+
+struct Dialect {
+  std::string_view name;
+  Framing framing;
+  Encoding encoding;
+};
+
+inline constexpr Dialect kDialects[] = {
+    {"unframed_binary", Framing::kUnframed, Encoding::kBinary},
+    {"unframed_binary_old", Framing::kUnframed, Encoding::kBinaryOld},
+    {"unframed_compact", Framing::kUnframed, Encoding::kCompact},
+    {"unframed_json", Framing::kUnframed, Encoding::kJson},
+    {"framed_binary", Framing::kFramed, Encoding::kBinary},
+    {"framed_binary_old", Framing::kFramed, Encoding::kBinaryOld},
+    {"framed_compact", Framing::kFramed, Encoding::kCompact},
+    {"framed_json", Framing::kFramed, Encoding::kJson},
+    {"theader_binary", Framing::kHeader, Encoding::kBinary},
+    {"theader_compact", Framing::kHeader, Encoding::kCompact},
+};
+
+struct StockHead {
+  std::string name;
+  MessageType type;
+  int32_t seqid;
+};
+
+// What a message's struct holds.
+struct Body {
+  enum class Kind : uint8_t { kEmpty, kRandom, kNested, kString };
+  Kind kind = Kind::kRandom;
+  uint32_t size = 0;        // kNested: structs in structs; kString: bytes
+  int16_t first_field = 1;  // kRandom, kString: ids ascend from here
+};
+
+// One unit, as libthrift writes it.
+std::string stock_message(const Dialect& dialect, const StockHead& head, const Body& body,
+                          std::mt19937& random);
+
+struct StockException {
+  std::string name;
+  int32_t seqid;
+  int32_t code;
+  std::string text;
+  size_t bytes_left;  // unread, behind it
+};
+
+// Reads one unit with libthrift; none where it is no exception reply.
+std::optional<StockException> stock_exception(const Dialect& dialect, std::string_view bytes);
+
+// The bytes of the unframed message at the front, as libthrift counts them; none where it throws.
+// Binary (strict or old) and compact alone.
+std::optional<size_t> stock_message_bytes(Encoding encoding, std::string_view bytes);
+
+}  // namespace hat::thrift

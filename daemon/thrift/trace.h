@@ -1,0 +1,143 @@
+// daemon/thrift/trace.h: writes down what a MessageReader says about given bytes; for tests alone.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <ostream>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "daemon/thrift/message_reader.h"
+
+namespace hat::thrift {
+
+struct Seen {
+  MessageReader::Event event = MessageReader::Event::kNeedMore;
+  size_t at = 0;  // bytes from the stream's start to behind the event
+  Framing framing = Framing::kUnframed;
+  Encoding encoding = Encoding::kBinary;
+  MessageType type = MessageType::kCall;
+  int32_t seqid = 0;
+  std::string name;
+  uint32_t frame_bytes = 0;
+  uint16_t header_flags = 0;
+  uint32_t header_seqid = 0;
+  Outcome outcome = Outcome::kSuccess;  // kEnd
+  std::string reason;                   // kOpaque
+
+  bool operator==(const Seen&) const = default;
+};
+
+inline std::ostream& operator<<(std::ostream& out, const Seen& seen) {
+  constexpr std::string_view kEvents[] = {"need_more", "head", "end", "opaque"};
+  return out << kEvents[static_cast<int>(seen.event)] << "@" << seen.at << " framing "
+             << static_cast<int>(seen.framing) << " encoding " << static_cast<int>(seen.encoding)
+             << " type " << static_cast<int>(seen.type) << " seqid " << seen.seqid << " '"
+             << seen.name << "' frame " << seen.frame_bytes << " flags " << seen.header_flags
+             << " header seqid " << seen.header_seqid << " outcome "
+             << static_cast<int>(seen.outcome) << " " << seen.reason;
+}
+
+struct Trace {
+  std::vector<Seen> seen;
+  bool inside_unit = false;  // at the end
+
+  bool operator==(const Trace&) const = default;
+  size_t count(MessageReader::Event event) const {
+    return static_cast<size_t>(std::ranges::count(seen, event, &Seen::event));
+  }
+};
+
+inline std::ostream& operator<<(std::ostream& out, const Trace& trace) {
+  for (const auto& seen : trace.seen) out << "\n    " << seen;
+  return out << (trace.inside_unit ? "\n    inside a unit" : "");
+}
+
+class Tracer {
+ public:
+  // Aborts where the reader breaks its own promises; a fuzz target has no other way to fail.
+  void feed(std::span<const std::byte> bytes) {
+    using Event = MessageReader::Event;
+    for (;;) {
+      const auto step = reader_.next(bytes);
+      if (step.consumed > bytes.size()) std::abort();
+      bytes = bytes.subspan(step.consumed);
+      at_ += step.consumed;
+      trace_.inside_unit = reader_.inside_unit();
+      switch (step.event) {
+        case Event::kNeedMore:
+          if (!bytes.empty()) std::abort();
+          return;
+        case Event::kHead:
+          unit_has_head_ = true;
+          add_head();
+          break;
+        case Event::kEnd:
+          unit_ = at_;
+          unit_has_head_ = false;
+          trace_.seen.push_back({.event = Event::kEnd, .at = at_, .outcome = reader_.outcome()});
+          break;
+        case Event::kOpaque:
+          add_opaque();
+          return;
+      }
+    }
+  }
+  const Trace& trace() const { return trace_; }
+
+ private:
+  void add_head() {
+    const Head& head = reader_.head();
+    trace_.seen.push_back({.event = MessageReader::Event::kHead,
+                           .at = at_,
+                           .framing = head.framing,
+                           .encoding = head.encoding,
+                           .type = head.type,
+                           .seqid = head.seqid,
+                           .name = std::string(head.name),
+                           .frame_bytes = head.frame_bytes,
+                           .header_flags = head.header_flags,
+                           .header_seqid = head.header_seqid});
+  }
+  void add_opaque() {
+    const bool again =
+        !trace_.seen.empty() && trace_.seen.back().event == MessageReader::Event::kOpaque;
+    if (again) return;
+    // Before a unit's first head, all its bytes are opaque, however many were looked at.
+    trace_.seen.push_back({.event = MessageReader::Event::kOpaque,
+                           .at = unit_has_head_ ? at_ : unit_,
+                           .reason = std::string(reader_.opaque_reason())});
+  }
+
+  MessageReader reader_;
+  Trace trace_;
+  size_t at_ = 0;
+  size_t unit_ = 0;
+  bool unit_has_head_ = false;
+};
+
+// `cuts`: offsets in ascending order where the bytes are split.
+inline Trace trace(std::span<const std::byte> bytes, std::span<const size_t> cuts = {}) {
+  Tracer tracer;
+  size_t from = 0;
+  for (const size_t cut : cuts) {
+    tracer.feed(bytes.subspan(from, cut - from));
+    from = cut;
+  }
+  tracer.feed(bytes.subspan(from));
+  return tracer.trace();
+}
+
+inline std::span<const std::byte> as_bytes(std::string_view text) {
+  return std::as_bytes(std::span(text.data(), text.size()));
+}
+
+inline Trace trace(std::string_view bytes, std::span<const size_t> cuts = {}) {
+  return trace(as_bytes(bytes), cuts);
+}
+
+}  // namespace hat::thrift
