@@ -19,8 +19,11 @@ using apache::thrift::TConfiguration;
 
 constexpr uint32_t kDepthMax = 6;
 
+// `string_bytes_max`: for input; 0 is none. Without one libthrift makes room for a string before it
+// looks whether that is there.
 std::shared_ptr<tp::TProtocol> protocol(const Dialect& dialect,
-                                        const std::shared_ptr<tt::TTransport>& memory) {
+                                        const std::shared_ptr<tt::TTransport>& memory,
+                                        int32_t string_bytes_max = 0) {
   if (dialect.framing == Framing::kHeader) {
     return std::make_shared<tp::THeaderProtocol>(memory, dialect.encoding == Encoding::kCompact
                                                              ? tp::T_COMPACT_PROTOCOL
@@ -32,11 +35,11 @@ std::shared_ptr<tp::TProtocol> protocol(const Dialect& dialect,
           : memory;
   switch (dialect.encoding) {
     case Encoding::kBinary:
-      return std::make_shared<tp::TBinaryProtocol>(transport);
+      return std::make_shared<tp::TBinaryProtocol>(transport, string_bytes_max, 0, false, true);
     case Encoding::kBinaryOld:
-      return std::make_shared<tp::TBinaryProtocol>(transport, 0, 0, false, false);
+      return std::make_shared<tp::TBinaryProtocol>(transport, string_bytes_max, 0, false, false);
     case Encoding::kCompact:
-      return std::make_shared<tp::TCompactProtocol>(transport);
+      return std::make_shared<tp::TCompactProtocol>(transport, string_bytes_max, 0);
     case Encoding::kJson:
       return std::make_shared<tp::TJSONProtocol>(transport);
   }
@@ -45,11 +48,10 @@ std::shared_ptr<tp::TProtocol> protocol(const Dialect& dialect,
 
 std::shared_ptr<tt::TMemoryBuffer> memory_over(std::string_view bytes) {
   auto* data = reinterpret_cast<uint8_t*>(const_cast<char*>(bytes.data()));
-  // A small message limit: libthrift makes room for a string before it looks whether it is there.
-  constexpr int kMessageBytesMax = 1 << 20;
+  // Its own configuration: the shared one counts bytes over all buffers.
   return std::make_shared<tt::TMemoryBuffer>(data, static_cast<uint32_t>(bytes.size()),
                                              tt::TMemoryBuffer::OBSERVE,
-                                             std::make_shared<TConfiguration>(kMessageBytesMax));
+                                             std::make_shared<TConfiguration>());
 }
 
 class BodyWriter {
@@ -87,6 +89,36 @@ class BodyWriter {
     out_.writeStructBegin("s");
     out_.writeFieldBegin("f", tp::T_STRING, field);
     out_.writeBinary(std::string(bytes, 'x'));
+    out_.writeFieldEnd();
+    out_.writeFieldStop();
+    out_.writeStructEnd();
+  }
+  void list_of_structs(uint32_t count) {
+    out_.writeStructBegin("s");
+    out_.writeFieldBegin("f", tp::T_LIST, 1);
+    out_.writeListBegin(tp::T_STRUCT, count);
+    for (uint32_t i = 0; i < count; ++i) {
+      out_.writeStructBegin("s");
+      out_.writeFieldBegin("f", tp::T_I32, 1);
+      out_.writeI32(static_cast<int32_t>(i));
+      out_.writeFieldEnd();
+      out_.writeFieldBegin("f", tp::T_STRING, 2);
+      out_.writeString("0123456789");
+      out_.writeFieldEnd();
+      out_.writeFieldStop();
+      out_.writeStructEnd();
+    }
+    out_.writeListEnd();
+    out_.writeFieldEnd();
+    out_.writeFieldStop();
+    out_.writeStructEnd();
+  }
+  void list_of_numbers(uint32_t count) {
+    out_.writeStructBegin("s");
+    out_.writeFieldBegin("f", tp::T_LIST, 1);
+    out_.writeListBegin(tp::T_I64, count);
+    for (uint32_t i = 0; i < count; ++i) out_.writeI64(int64_t{i} * i);
+    out_.writeListEnd();
     out_.writeFieldEnd();
     out_.writeFieldStop();
     out_.writeStructEnd();
@@ -212,6 +244,12 @@ std::string stock_message(const Dialect& dialect, const StockHead& head, const B
     case Body::Kind::kString:
       writer.one_string(body.size, body.first_field);
       break;
+    case Body::Kind::kStructs:
+      writer.list_of_structs(body.size);
+      break;
+    case Body::Kind::kNumbers:
+      writer.list_of_numbers(body.size);
+      break;
   }
   out->writeMessageEnd();
   out->getTransport()->writeEnd();
@@ -243,7 +281,8 @@ std::optional<StockException> stock_exception(const Dialect& dialect, std::strin
 std::optional<size_t> stock_message_bytes(Encoding encoding, std::string_view bytes) {
   try {
     const auto memory = memory_over(bytes);
-    const auto in = protocol({"", Framing::kUnframed, encoding}, memory);
+    const auto in =
+        protocol({"", Framing::kUnframed, encoding}, memory, static_cast<int32_t>(bytes.size()));
     in->setRecurisionLimit(1000);
     std::string name;
     tp::TMessageType type;

@@ -38,9 +38,11 @@ struct StockHead {
 
 // What a message's struct holds.
 struct Body {
-  enum class Kind : uint8_t { kEmpty, kRandom, kNested, kString };
+  enum class Kind : uint8_t { kEmpty, kRandom, kNested, kString, kStructs, kNumbers };
   Kind kind = Kind::kRandom;
-  uint32_t size = 0;        // kNested: structs in structs; kString: bytes
+  // kNested: structs in structs. kString: bytes. kStructs: in a list, each an i32 and a string
+  // of 10. kNumbers: i64 in a list.
+  uint32_t size = 0;
   int16_t first_field = 1;  // kRandom, kString: ids ascend from here
 };
 
