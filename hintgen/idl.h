@@ -1,0 +1,214 @@
+// hintgen/idl.h: a Thrift IDL file as a tree of plain data, hints included.
+//
+// The parser fills everything but the members under "resolved", which resolve() and read_hints()
+// fill. Nothing moves once a file is parsed, so resolved members point into other files' trees.
+//
+// Source: Apache Thrift's IDL (0.17 and later); HatRPC (SC'21) Figure 7 for hint groups.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "config/hints.h"
+#include "hintgen/source.h"
+
+namespace hat::hintgen {
+
+// Brackets of any kind nest at most this deep, and so do types and values.
+inline constexpr int kNestingMax = 64;
+
+// A word, or an unescaped literal, with where it stands.
+struct Name {
+  std::string text;
+  Span at;
+};
+
+struct Annotation {
+  Name key;
+  std::optional<Name> value;  // absent: Thrift takes "1"
+  Span at;                    // with its separator
+};
+
+// ( key = "value", … ) after a definition, type, field or function.
+struct Annotations {
+  std::vector<Annotation> items;
+  Span at;  // with both brackets; empty where there are none
+};
+
+struct Hint {
+  Name key;
+  Name value;  // as written, or unescaped where it was quoted
+};
+
+// `hint: key=value, …;`
+struct HintGroup {
+  Name word;  // should be hint, c_hint or s_hint
+  std::vector<Hint> hints;
+  Span at;
+};
+
+enum class TypeKind : uint8_t {
+  kVoid,
+  kBool,
+  kI8,
+  kI16,
+  kI32,
+  kI64,
+  kDouble,
+  kString,
+  kBinary,
+  kUuid,
+  kMap,
+  kSet,
+  kList,
+  kNamed,
+};
+
+struct Definition;
+
+struct Type {
+  TypeKind kind = TypeKind::kVoid;
+  Name name;                   // as written: `i32`, `map`, `inc.Thing`
+  std::vector<Type> elements;  // of a container: one, or key and value
+  std::optional<Name> cpp_type;
+  Annotations annotations;
+
+  // Resolved, for kNamed: null where the name is unknown.
+  const Definition* definition = nullptr;
+};
+
+struct ConstValue {
+  enum class Kind : uint8_t { kInteger, kDouble, kLiteral, kName, kList, kMap };
+
+  Kind kind = Kind::kInteger;
+  int64_t integer = 0;
+  double number = 0;
+  Name text;                      // of kLiteral (unescaped) and kName
+  std::vector<ConstValue> items;  // of kList; of kMap: key, value, key, value, …
+  Span at;
+};
+
+enum class Requiredness : uint8_t { kDefault, kRequired, kOptional };
+
+struct FieldId {
+  int64_t value = 0;
+  Span at;
+};
+
+struct Field {
+  std::optional<FieldId> written_id;
+  int64_t id = 0;  // as written where positive, else -1, -2, … as Thrift numbers them
+  Requiredness requiredness = Requiredness::kDefault;
+  Span requiredness_at;
+  Type type;
+  bool reference = false;  // '&'
+  Name name;
+  std::optional<ConstValue> value;
+  bool xsd_optional = false;
+  bool xsd_nillable = false;
+  std::vector<Field> xsd_attributes;
+  Annotations annotations;
+};
+
+struct Function {
+  bool oneway = false;
+  std::optional<Span> async_at;  // the old word for oneway
+  Type result;
+  Name name;
+  std::vector<Field> arguments;
+  std::vector<Field> exceptions;
+  Span signature;  // from the result type to the last of ')', throws clause and annotations
+  Annotations annotations;
+  Span separator;        // ',' or ';' between signature and hint block; empty if absent
+  Span hint_block;       // '[' … ']'; empty if absent
+  Span block_separator;  // after the hint block
+  std::vector<HintGroup> groups;
+
+  HintGroups hints;  // resolved
+};
+
+struct Service {
+  Name name;
+  std::optional<Name> extends;
+  std::vector<Function> functions;
+  std::vector<HintGroup> groups;
+  Annotations annotations;
+  Span closing_brace;
+
+  // Resolved.
+  const Service* parent = nullptr;
+  HintGroups hints;  // its own alone
+};
+
+struct Struct {
+  enum class Kind : uint8_t { kStruct, kUnion, kException };
+  Kind kind = Kind::kStruct;
+  Name name;
+  bool xsd_all = false;
+  std::vector<Field> fields;
+  Annotations annotations;
+};
+
+struct EnumMember {
+  Name name;
+  std::optional<int64_t> written_value;
+  Annotations annotations;
+  int64_t value = 0;  // as written, or one more than the member before
+};
+
+struct Enum {
+  Name name;
+  std::vector<EnumMember> members;
+  Annotations annotations;
+};
+
+struct Typedef {
+  Name name;
+  Type type;
+  Annotations annotations;
+};
+
+struct Const {
+  Name name;
+  Type type;
+  ConstValue value;
+};
+
+struct Definition {
+  std::variant<Const, Typedef, Enum, Struct, Service> value;
+
+  const Name& name() const {
+    return std::visit([](const auto& it) -> const Name& { return it.name; }, value);
+  }
+};
+
+struct Program;
+
+struct Include {
+  Name path;                         // as written
+  const Program* program = nullptr;  // resolved; null where the file is missing or broken
+};
+
+struct Namespace {
+  Name scope;  // `cpp`, `py`, …, or `*`
+  Name name;
+  Annotations annotations;
+};
+
+// One file.
+struct Program {
+  std::shared_ptr<const SourceFile> source;
+  std::string name;  // the file's name without folder and ".thrift": what others write before '.'
+  std::vector<Include> includes;
+  std::vector<Name> cpp_includes;
+  std::vector<Namespace> namespaces;
+  std::vector<std::unique_ptr<Definition>> definitions;
+  std::vector<Span> comments;  // in the order of the file
+  bool complete = true;        // false: a syntax error may have hidden definitions
+};
+
+}  // namespace hat::hintgen

@@ -1,0 +1,189 @@
+// hintgen/parse.cc: runs lexer and grammar over a file, and does what their rules ask for.
+#include "hintgen/parse.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <utility>
+
+#include "hintgen/parse_state.h"
+
+namespace hat::hintgen {
+
+void run_parser(ParseState& state);  // in lexer.l, which alone knows flex's types
+
+namespace {
+
+std::string program_name(const std::string& path) {
+  std::string name = path.substr(path.rfind('/') + 1);  // npos + 1 is 0: the whole path
+  if (name.ends_with(".thrift")) name.resize(name.size() - std::string_view(".thrift").size());
+  return name;
+}
+
+struct BaseWord {
+  std::string_view word;
+  TypeKind kind;
+};
+constexpr std::array kBaseWords = {
+    BaseWord{"void", TypeKind::kVoid},     BaseWord{"bool", TypeKind::kBool},
+    BaseWord{"byte", TypeKind::kI8},       BaseWord{"i8", TypeKind::kI8},
+    BaseWord{"i16", TypeKind::kI16},       BaseWord{"i32", TypeKind::kI32},
+    BaseWord{"i64", TypeKind::kI64},       BaseWord{"double", TypeKind::kDouble},
+    BaseWord{"string", TypeKind::kString}, BaseWord{"binary", TypeKind::kBinary},
+};
+
+}  // namespace
+
+void ParseState::advance(size_t bytes) {
+  token = Span{token.end, token.end + static_cast<uint32_t>(bytes)};
+}
+
+bool ParseState::open_bracket(Span at) {
+  if (++nesting_ <= kNestingMax) return true;
+  syntax_error(at, "brackets nest more than " + std::to_string(kNestingMax) + " deep");
+  gave_up_ = true;
+  return false;
+}
+
+void ParseState::syntax_error(Span at, std::string message) {
+  program.complete = false;
+  if (gave_up_) return;
+  mistakes_.error(program.source->place(at), std::move(message));
+  if (++syntax_errors_ < kSyntaxErrorsMax) return;
+  mistakes_.error(program.source->place(at), "too many mistakes; the rest is not read");
+  gave_up_ = true;
+}
+
+void ParseState::warning(Span at, std::string message) {
+  mistakes_.warning(program.source->place(at), std::move(message));
+}
+
+std::optional<int64_t> ParseState::integer(Span at) {
+  const std::string digits(text(at));
+  const bool hexadecimal = digits.find('x') != std::string::npos;
+  errno = 0;
+  const int64_t value = std::strtoll(digits.c_str(), nullptr, hexadecimal ? 16 : 10);
+  if (errno != ERANGE) return value;
+  syntax_error(at, "'" + digits + "' does not fit into 64 bits");
+  return std::nullopt;
+}
+
+std::optional<std::string> ParseState::unquote(Span at) {
+  const std::string_view body = text(Span{at.begin + 1, at.end - 1});
+  std::string value;
+  value.reserve(body.size());
+  for (size_t i = 0; i < body.size(); ++i) {
+    if (body[i] != '\\') {
+      value += body[i];
+      continue;
+    }
+    switch (body[++i]) {  // the lexer's rule has a character after each backslash
+      case 'r':
+        value += '\r';
+        break;
+      case 'n':
+        value += '\n';
+        break;
+      case 't':
+        value += '\t';
+        break;
+      case '"':
+        value += '"';
+        break;
+      case '\'':
+        value += '\'';
+        break;
+      case '\\':
+        value += '\\';
+        break;
+      default: {
+        const uint32_t begin = at.begin + static_cast<uint32_t>(i);
+        syntax_error(Span{begin, begin + 2},
+                     "Thrift knows only the escapes \\r \\n \\t \\\" \\' \\\\");
+        return std::nullopt;
+      }
+    }
+  }
+  return value;
+}
+
+void ParseState::header_seen(Span at) {
+  if (program.definitions.empty()) return;
+  syntax_error(at, "'" + std::string(text(at).substr(0, text(at).find_first_of(" \t\r\n"))) +
+                       "' must stand before the first definition");
+}
+
+void ParseState::add_definition(std::variant<Const, Typedef, Enum, Struct, Service> value) {
+  program.definitions.push_back(std::make_unique<Definition>(Definition{std::move(value)}));
+}
+
+void ParseState::add_group(Service& service, HintGroup group) {
+  if (!service.functions.empty()) {
+    warning(group.at, "these hints hold for the whole service; write them before its functions");
+  }
+  service.groups.push_back(std::move(group));
+}
+
+Type ParseState::base_type(Span word, Annotations annotations) {
+  Type type{.name = name(word), .annotations = std::move(annotations)};
+  for (const BaseWord& base : kBaseWords) {
+    if (base.word == type.name.text) type.kind = base.kind;
+  }
+  return type;
+}
+
+Type ParseState::container(TypeKind kind, Span word, std::optional<Name> cpp_type,
+                           std::vector<Type> elements) {
+  return Type{.kind = kind,
+              .name = name(word),
+              .elements = std::move(elements),
+              .cpp_type = std::move(cpp_type)};
+}
+
+Name ParseState::joined_value(Span number, Span unit) {
+  const Span both{number.begin, unit.end};
+  if (number.end != unit.begin) {
+    syntax_error(
+        both, "write '" + std::string(text(number)) + std::string(text(unit)) + "' without a gap");
+  }
+  return Name{std::string(text(number)) + std::string(text(unit)), both};
+}
+
+void add_field(std::vector<Field>& fields, Field field) {
+  const bool usable = field.written_id && field.written_id->value > 0;
+  if (usable) {
+    field.id = field.written_id->value;
+  } else {
+    const auto numbered = std::find_if(fields.rbegin(), fields.rend(),
+                                       [](const Field& before) { return before.id < 0; });
+    field.id = numbered == fields.rend() ? -1 : numbered->id - 1;
+  }
+  fields.push_back(std::move(field));
+}
+
+void add_enum_member(std::vector<EnumMember>& members, EnumMember member) {
+  const int64_t automatic = members.empty() ? 0 : members.back().value + 1;
+  member.value = member.written_value.value_or(automatic);
+  members.push_back(std::move(member));
+}
+
+std::string shown_byte(char byte) {
+  const auto code = static_cast<unsigned char>(byte);
+  if (code > 0x20 && code < 0x7F) return std::string("'") + byte + "'";
+  char text[16];
+  std::snprintf(text, sizeof text, "byte 0x%02X", code);
+  return text;
+}
+
+std::unique_ptr<Program> parse(std::shared_ptr<const SourceFile> source, Mistakes& mistakes) {
+  auto program = std::make_unique<Program>();
+  program->name = program_name(source->path());
+  program->source = std::move(source);
+  ParseState state(*program, mistakes);
+  run_parser(state);
+  return program;
+}
+
+}  // namespace hat::hintgen

@@ -1,0 +1,116 @@
+// hintgen/source.cc: finds lines in a text and draws carets under them.
+#include "hintgen/source.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
+
+namespace hat::hintgen {
+namespace {
+
+constexpr size_t kShownLineBytesMax = 400;
+
+// Spaces as wide as `before`: a tab stays a tab, a multi-byte UTF-8 character is one column.
+std::string blank_like(std::string_view before) {
+  std::string blank;
+  for (const char c : before) {
+    const bool continues_character = (static_cast<unsigned char>(c) & 0xC0) == 0x80;
+    if (!continues_character) blank += c == '\t' ? '\t' : ' ';
+  }
+  return blank;
+}
+
+// A terminal must not be steered by what a file contains.
+std::string printable(std::string_view line) {
+  std::string shown(line);
+  for (char& c : shown) {
+    const auto byte = static_cast<unsigned char>(c);
+    if ((byte < 0x20 && c != '\t') || byte == 0x7F) c = '?';
+  }
+  return shown;
+}
+
+std::string source_excerpt(const SourceFile& file, const Place& place) {
+  const std::string_view line = file.line(place.line);
+  const auto column = static_cast<size_t>(place.column);
+  if (column > kShownLineBytesMax || column > line.size() + 1) return "";
+  const std::string shown = printable(line.substr(0, kShownLineBytesMax));
+  return shown + "\n" + blank_like(line.substr(0, column - 1)) + "^\n";
+}
+
+std::string counted(size_t count, const char* word) {
+  return std::to_string(count) + " " + word + (count == 1 ? "" : "s");
+}
+
+}  // namespace
+
+SourceFile::SourceFile(std::string path, std::string text)
+    : path_(std::move(path)), text_(std::move(text)), line_begins_{0} {
+  text_.resize(std::min(text_.size(), kFileBytesMax));
+  for (uint32_t i = 0; i < text_.size(); ++i) {
+    if (text_[i] == '\n') line_begins_.push_back(i + 1);
+  }
+}
+
+std::string_view SourceFile::text(Span span) const {
+  return std::string_view(text_).substr(span.begin, span.end - span.begin);
+}
+
+Place SourceFile::place(uint32_t offset) const {
+  const auto after = std::upper_bound(line_begins_.begin(), line_begins_.end(), offset);
+  const auto line = after - line_begins_.begin();  // at least 1: the first line begins at 0
+  const uint32_t column = offset - line_begins_[static_cast<size_t>(line - 1)] + 1;
+  return Place{path_, static_cast<int>(line), static_cast<int>(column)};
+}
+
+std::string_view SourceFile::line(int number) const {
+  const auto index = static_cast<size_t>(number) - 1;
+  if (number < 1 || index >= line_begins_.size()) return {};
+  const size_t begin = line_begins_[index];
+  size_t end = text_.find('\n', begin);
+  if (end == std::string::npos) end = text_.size();
+  if (end > begin && text_[end - 1] == '\r') --end;
+  return std::string_view(text_).substr(begin, end - begin);
+}
+
+std::string render(const Mistakes& mistakes, const std::vector<const SourceFile*>& files) {
+  std::map<std::string, std::pair<size_t, const SourceFile*>> by_path;
+  for (size_t i = 0; i < files.size(); ++i) by_path.try_emplace(files[i]->path(), i, files[i]);
+
+  std::vector<const Mistake*> ordered;
+  for (const Mistake& mistake : mistakes.all()) ordered.push_back(&mistake);
+  const auto key = [&](const Mistake* mistake) {
+    const auto file = by_path.find(mistake->place.file);
+    const size_t rank = file == by_path.end() ? files.size() : file->second.first;
+    return std::tuple(rank, mistake->place.line, mistake->place.column);
+  };
+  std::stable_sort(ordered.begin(), ordered.end(),
+                   [&](const Mistake* a, const Mistake* b) { return key(a) < key(b); });
+
+  std::string text;
+  for (const Mistake* mistake : ordered) {
+    const bool is_error = mistake->severity == Mistake::Severity::kError;
+    text += to_string(mistake->place) + (is_error ? ": error: " : ": warning: ");
+    text += mistake->message + "\n";
+    const auto file = by_path.find(mistake->place.file);
+    if (file != by_path.end() && mistake->place.line > 0) {
+      text += source_excerpt(*file->second.second, mistake->place);
+    }
+  }
+  return text;
+}
+
+std::string count_mistakes(const Mistakes& mistakes) {
+  size_t errors = 0;
+  for (const Mistake& mistake : mistakes.all()) {
+    errors += mistake.severity == Mistake::Severity::kError;
+  }
+  const size_t warnings = mistakes.all().size() - errors;
+  std::string text;
+  if (errors != 0) text = counted(errors, "error");
+  if (warnings != 0) text += (text.empty() ? "" : ", ") + counted(warnings, "warning");
+  return text;
+}
+
+}  // namespace hat::hintgen
