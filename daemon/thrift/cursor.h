@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -26,10 +27,14 @@ struct Cursor {
   size_t left() const { return static_cast<size_t>(end - at); }
 };
 
-inline uint16_t big_endian16(const uint8_t* p) { return static_cast<uint16_t>(p[0] << 8 | p[1]); }
-inline uint32_t big_endian32(const uint8_t* p) {
-  return uint32_t{p[0]} << 24 | uint32_t{p[1]} << 16 | uint32_t{p[2]} << 8 | p[3];
+template <class Word>
+Word big_endian(const uint8_t* p) {
+  Word word;
+  std::memcpy(&word, p, sizeof word);
+  return std::endian::native == std::endian::big ? word : std::byteswap(word);
 }
+inline uint16_t big_endian16(const uint8_t* p) { return big_endian<uint16_t>(p); }
+inline uint32_t big_endian32(const uint8_t* p) { return big_endian<uint32_t>(p); }
 
 // A token of known size, put together when its bytes come in pieces.
 class Token {

@@ -74,7 +74,12 @@ bool MessageReader::start_whole(Cursor& in) {
   encoding_ = Encoding::kBinary;
   frame_left_ = framed ? frame_bytes - head_bytes : kNoFrame;
   frame_bytes_ = framed ? static_cast<uint32_t>(kLengthBytes + frame_bytes) : 0;
-  std::memcpy(name_.data(), message + 8, name_bytes);
+  constexpr size_t kUsualNameBytes = 32;  // copied in one go, with what lies behind the name
+  if (name_bytes <= kUsualNameBytes && come >= 8 + kUsualNameBytes) {
+    std::memcpy(name_.data(), message + 8, kUsualNameBytes);
+  } else {
+    std::memcpy(name_.data(), message + 8, name_bytes);
+  }
   head_ = {.framing = framing_,
            .encoding = Encoding::kBinary,
            .type = static_cast<MessageType>(type),

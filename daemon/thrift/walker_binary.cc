@@ -49,7 +49,7 @@ void BinaryWalker::reset() {
 }
 
 Progress BinaryWalker::walk(Cursor& cursor) {
-  Cursor in = cursor;  // a copy whose address nobody keeps stays in registers
+  Cursor in{cursor.at, cursor.end};  // a copy whose address nobody keeps stays in registers
   Progress progress = Progress::kDone;
   while (progress == Progress::kDone) {
     if (!skip_.finish(in)) {
@@ -65,7 +65,7 @@ Progress BinaryWalker::walk(Cursor& cursor) {
     progress = begin_value(in, type);
     value_type_ = progress == Progress::kNeedMore ? type : 0;
   }
-  cursor = in;
+  cursor.at = in.at;
   return progress;
 }
 

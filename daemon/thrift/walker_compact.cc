@@ -60,7 +60,7 @@ void CompactWalker::reset() {
 }
 
 Progress CompactWalker::walk(Cursor& cursor) {
-  Cursor in = cursor;
+  Cursor in{cursor.at, cursor.end};
   Progress progress = Progress::kDone;
   while (progress == Progress::kDone) {
     if (!skip_.finish(in)) {
@@ -70,45 +70,30 @@ Progress CompactWalker::walk(Cursor& cursor) {
     if (nesting_.empty() && awaited_ == Awaited::kNextValue) break;
     progress = step(in);
   }
-  cursor = in;
+  cursor.at = in.at;
   return progress;
 }
 
-// Each step leaves awaited_ at kNextValue unless it sets another: what is not finished is asked
-// again with the same awaited_.
+// Goes on with what the last bytes were cut from. Each part sets awaited_ to itself before it asks
+// for bytes, and hands over to the next part directly.
 inline Progress CompactWalker::step(Cursor& in) {
-  uint64_t value = 0;
-  uint32_t count = 0;
-  Progress progress = Progress::kDone;
   switch (awaited_) {
     case Awaited::kNextValue:
       return next_value(in);
     case Awaited::kFieldId:
-      progress = varint_.take(in, value);
-      if (progress != Progress::kDone) return progress;
-      return begin_field(type_, from_zigzag(value));
-    case Awaited::kValue:
-      return begin_value(in, type_);
+      return read_field_id(in);
     case Awaited::kVarints:
       return skip_varints(in);
     case Awaited::kStringBytes:
-      progress = take_count(in, count);
-      if (progress != Progress::kDone) return progress;
-      awaited_ = Awaited::kNextValue;
-      skip_.begin(in, count);
-      return Progress::kDone;
+      return read_string(in);
+    case Awaited::kListHeader:
+      return read_list(in);
     case Awaited::kListCount:
-      progress = take_count(in, count);
-      if (progress != Progress::kDone) return progress;
-      return begin_list(in, count);
+      return read_list_count(in);
     case Awaited::kMapCount:
-      progress = take_count(in, map_count_);
-      if (progress != Progress::kDone) return progress;
-      awaited_ = map_count_ == 0 ? Awaited::kNextValue : Awaited::kMapTypes;
-      return Progress::kDone;
+      return read_map(in);
     case Awaited::kMapTypes:
-      if (in.left() == 0) return Progress::kNeedMore;
-      return begin_map(in, *in.at++);
+      return read_map_types(in);
   }
   return Progress::kBroken;
 }
@@ -132,64 +117,80 @@ inline Progress CompactWalker::next_value(Cursor& in) {
     return Progress::kDone;
   }
   if (!is_type(type)) return Progress::kBroken;
-  if (header >> 4 == 0) {  // the id follows
-    type_ = type;
-    awaited_ = Awaited::kFieldId;
-    return Progress::kDone;
-  }
-  return begin_field(type, static_cast<int16_t>(header >> 4));
+  if (header >> 4 != 0) return begin_field(in, type, static_cast<int16_t>(header >> 4));
+  type_ = type;
+  return read_field_id(in);
 }
 
-inline Progress CompactWalker::begin_field(uint8_t type, std::optional<int16_t> id) {
+Progress CompactWalker::read_field_id(Cursor& in) {
+  awaited_ = Awaited::kFieldId;
+  uint64_t id = 0;
+  const Progress progress = varint_.take(in, id);
+  if (progress != Progress::kDone) return progress;
+  awaited_ = Awaited::kNextValue;
+  return begin_field(in, type_, from_zigzag(id));
+}
+
+inline Progress CompactWalker::begin_field(Cursor& in, uint8_t type, int16_t id) {
   if (!fields_seen_) {
     fields_seen_ = true;
     first_field_ = id;
   }
-  // A bool's value is its type.
-  awaited_ = type == kTrue || type == kFalse ? Awaited::kNextValue : Awaited::kValue;
-  type_ = type;
-  return Progress::kDone;
+  if (type == kTrue || type == kFalse) return Progress::kDone;  // a bool's value is its type
+  return begin_value(in, type);
 }
 
 // `type` is no bool that is a field.
 inline Progress CompactWalker::begin_value(Cursor& in, uint8_t type) {
-  awaited_ = Awaited::kNextValue;
-  if (is_varint(type)) {
-    varints_left_ = 1;
-    awaited_ = Awaited::kVarints;
-    return skip_varints(in);
-  }
   switch (type) {
+    case kI16:
+    case kI32:
+    case kI64:
+      varints_left_ = 1;
+      return skip_varints(in);
     case kBinary:
-      awaited_ = Awaited::kStringBytes;
-      return Progress::kDone;
+      return read_string(in);
     case kStruct:
       if (nesting_.full()) return Progress::kBroken;
       nesting_.enter_struct();
       return Progress::kDone;
     case kMap:
-      awaited_ = Awaited::kMapCount;
-      return Progress::kDone;
+      return read_map(in);
     case kList:
-    case kSet: {
-      if (in.left() == 0) {
-        awaited_ = Awaited::kValue;
-        type_ = type;
-        return Progress::kNeedMore;
-      }
-      const uint8_t header = *in.at++;
-      type_ = header & 0x0f;
-      if (header >> 4 < 15) return begin_list(in, header >> 4);
-      awaited_ = Awaited::kListCount;
-      return Progress::kDone;
-    }
+    case kSet:
+      return read_list(in);
     default:
       skip_.begin(in, fixed_bytes(type));
       return Progress::kDone;
   }
 }
 
-inline Progress CompactWalker::begin_list(Cursor& in, uint32_t count) {
+inline Progress CompactWalker::read_string(Cursor& in) {
+  awaited_ = Awaited::kStringBytes;
+  uint32_t bytes = 0;
+  const Progress progress = take_count(in, bytes);
+  if (progress != Progress::kDone) return progress;
+  awaited_ = Awaited::kNextValue;
+  skip_.begin(in, bytes);
+  return Progress::kDone;
+}
+
+Progress CompactWalker::read_list(Cursor& in) {
+  awaited_ = Awaited::kListHeader;
+  if (in.left() == 0) return Progress::kNeedMore;
+  const uint8_t header = *in.at++;
+  type_ = header & 0x0f;
+  return header >> 4 < 15 ? begin_list(in, header >> 4) : read_list_count(in);
+}
+
+Progress CompactWalker::read_list_count(Cursor& in) {
+  awaited_ = Awaited::kListCount;
+  uint32_t count = 0;
+  const Progress progress = take_count(in, count);
+  return progress == Progress::kDone ? begin_list(in, count) : progress;
+}
+
+Progress CompactWalker::begin_list(Cursor& in, uint32_t count) {
   awaited_ = Awaited::kNextValue;
   if (count == 0) return Progress::kDone;  // of whatever type
   if (!is_type(type_)) return Progress::kBroken;
@@ -199,7 +200,6 @@ inline Progress CompactWalker::begin_list(Cursor& in, uint32_t count) {
   }
   if (is_varint(type_)) {
     varints_left_ = count;
-    awaited_ = Awaited::kVarints;
     return skip_varints(in);
   }
   if (nesting_.full()) return Progress::kBroken;
@@ -207,7 +207,19 @@ inline Progress CompactWalker::begin_list(Cursor& in, uint32_t count) {
   return Progress::kDone;
 }
 
-inline Progress CompactWalker::begin_map(Cursor& in, uint8_t types) {
+Progress CompactWalker::read_map(Cursor& in) {
+  awaited_ = Awaited::kMapCount;
+  const Progress progress = take_count(in, map_count_);
+  if (progress != Progress::kDone) return progress;
+  if (map_count_ > 0) return read_map_types(in);
+  awaited_ = Awaited::kNextValue;
+  return Progress::kDone;
+}
+
+Progress CompactWalker::read_map_types(Cursor& in) {
+  awaited_ = Awaited::kMapTypes;
+  if (in.left() == 0) return Progress::kNeedMore;
+  const uint8_t types = *in.at++;
   const uint8_t key = types >> 4, value = types & 0x0f;
   if (!is_type(key) || !is_type(value)) return Progress::kBroken;
   awaited_ = Awaited::kNextValue;
@@ -217,7 +229,6 @@ inline Progress CompactWalker::begin_map(Cursor& in, uint8_t types) {
   }
   if (is_varint(key) && is_varint(value)) {
     varints_left_ = 2 * uint64_t{map_count_};
-    awaited_ = Awaited::kVarints;
     return skip_varints(in);
   }
   if (nesting_.full()) return Progress::kBroken;
@@ -226,18 +237,22 @@ inline Progress CompactWalker::begin_map(Cursor& in, uint8_t types) {
 }
 
 inline Progress CompactWalker::skip_varints(Cursor& in) {
-  while (in.left() > 0) {
+  awaited_ = Awaited::kVarints;
+  uint64_t left = varints_left_;
+  while (left > 0) {
+    if (in.left() == 0) {
+      varints_left_ = left;
+      return Progress::kNeedMore;
+    }
     if (*in.at++ < 0x80) {
+      --left;
       varint_bytes_ = 0;
-      if (--varints_left_ == 0) {
-        awaited_ = Awaited::kNextValue;
-        return Progress::kDone;
-      }
     } else if (++varint_bytes_ == Varint::kBytesMax) {
       return Progress::kBroken;
     }
   }
-  return Progress::kNeedMore;
+  awaited_ = Awaited::kNextValue;
+  return Progress::kDone;
 }
 
 inline Progress CompactWalker::take_count(Cursor& in, uint32_t& count) {

@@ -17,12 +17,13 @@ class CompactWalker {
   std::optional<int16_t> first_field() const { return first_field_; }
 
  private:
+  // The part whose bytes come next.
   enum class Awaited : uint8_t {
     kNextValue,
     kFieldId,
-    kValue,
     kVarints,  // varints_left_ of them, of no interest
     kStringBytes,
+    kListHeader,
     kListCount,
     kMapCount,
     kMapTypes,
@@ -30,10 +31,15 @@ class CompactWalker {
 
   Progress step(Cursor& in);
   Progress next_value(Cursor& in);
-  Progress begin_field(uint8_t type, std::optional<int16_t> id);
+  Progress read_field_id(Cursor& in);
+  Progress begin_field(Cursor& in, uint8_t type, int16_t id);
   Progress begin_value(Cursor& in, uint8_t type);
+  Progress read_string(Cursor& in);
+  Progress read_list(Cursor& in);
+  Progress read_list_count(Cursor& in);
   Progress begin_list(Cursor& in, uint32_t count);
-  Progress begin_map(Cursor& in, uint8_t types);
+  Progress read_map(Cursor& in);
+  Progress read_map_types(Cursor& in);
   Progress skip_varints(Cursor& in);
   Progress take_count(Cursor& in, uint32_t& count);
 
@@ -41,7 +47,7 @@ class CompactWalker {
   Nesting nesting_;
   Varint varint_;
   Awaited awaited_ = Awaited::kNextValue;
-  uint8_t type_ = 0;        // of the field, value or list whose bytes are awaited
+  uint8_t type_ = 0;        // of the field or list whose id or count is awaited
   uint32_t map_count_ = 0;  // kMapTypes
   uint64_t varints_left_ = 0;
   uint8_t varint_bytes_ = 0;  // of the varint that is being skipped

@@ -37,10 +37,10 @@ void JsonWalker::reset() {
 }
 
 Progress JsonWalker::walk(Cursor& cursor) {
-  Cursor in = cursor;
+  Cursor in{cursor.at, cursor.end};
   Progress progress = Progress::kNeedMore;
   while (progress == Progress::kNeedMore && in.left() > 0) progress = step(in);
-  cursor = in;
+  cursor.at = in.at;
   return progress;
 }
 
@@ -120,7 +120,7 @@ void JsonWalker::walk_string(Cursor& in) {
   while (in.left() >= 8) {
     uint64_t word;
     std::memcpy(&word, in.at, 8);
-    if constexpr (std::endian::native == std::endian::big) word = __builtin_bswap64(word);
+    if constexpr (std::endian::native == std::endian::big) word = std::byteswap(word);
     const uint64_t found = equal_bytes(word, '"') | equal_bytes(word, '\\');
     if (found == 0) {
       in.at += 8;
