@@ -1,0 +1,127 @@
+#include "daemon/libevent_reactor.h"
+
+#include <gmock/gmock.h>
+#include <unistd.h>
+
+#include <thread>
+
+namespace hat {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Reads all, says it back, and closes at the end.
+struct Echo final : StreamEvents {
+  void on_readable() override {
+    std::array<std::byte, 64> buffer;
+    const IoResult result = stream->read(buffer);
+    if (result.kind == IoResult::Kind::kOk) {
+      const iovec same{buffer.data(), result.bytes};
+      stream->write({&same, 1});
+    } else if (result.kind != IoResult::Kind::kWouldBlock) {
+      stream.reset();
+    }
+  }
+  void on_writable() override {}
+  std::unique_ptr<Stream> stream;
+};
+
+struct EchoListener final : ListenerEvents {
+  void on_connection(const Accept& accept) override {
+    echo.stream = accept(echo);
+    echo.stream->want_read(true);
+  }
+  Echo echo;
+};
+
+struct Caller final : StreamEvents {
+  explicit Caller(LibeventReactor& reactor) : reactor(reactor) {}
+  void on_writable() override {
+    stream->want_write(false);
+    std::string hello = "hello";
+    const iovec one{hello.data(), hello.size()};
+    const IoResult result = stream->write({&one, 1});
+    error = result.error;
+    if (result.kind == IoResult::Kind::kError) return reactor.stop();
+    stream->shutdown_write();
+  }
+  void on_readable() override {
+    std::array<std::byte, 64> buffer;
+    const IoResult result = stream->read(buffer);
+    if (result.kind == IoResult::Kind::kOk) {
+      answer.append(reinterpret_cast<char*>(buffer.data()), result.bytes);
+    } else if (result.kind != IoResult::Kind::kWouldBlock) {
+      error = result.error;
+      reactor.stop();
+    }
+  }
+  LibeventReactor& reactor;
+  std::unique_ptr<Stream> stream;
+  std::string answer;
+  int error = 0;
+};
+
+void call(LibeventReactor& reactor, const Address& address, Caller& caller) {
+  caller.stream = reactor.connect(address, caller);
+  caller.stream->want_write(true);
+  caller.stream->want_read(true);
+  const auto guard = reactor.timer([&] {
+    ADD_FAILURE() << "nothing happened";
+    reactor.stop();
+  });
+  guard->set(reactor.now() + 5s);
+  reactor.run();
+}
+
+TEST(LibeventReactor, CarriesBytesAndHalfCloseOverTcpAndUnix) {
+  const std::string path = "/tmp/hat_reactor_test_" + std::to_string(getpid());
+  for (const std::string& text : {std::string("tcp:127.0.0.1:0"), "unix:" + path}) {
+    LibeventReactor reactor;
+    auto socket = ListenSocket::open(*parse_address(text));
+    ASSERT_TRUE(socket) << socket.error().message;
+    EchoListener events;
+    const auto listener = reactor.listen(*socket, events);
+    Caller caller(reactor);
+    call(reactor, socket->address(), caller);
+    EXPECT_EQ(caller.answer, "hello") << text;
+    EXPECT_EQ(caller.error, 0) << text;
+  }
+  EXPECT_NE(access(path.c_str(), F_OK), 0) << "the socket's path was left behind";
+}
+
+TEST(LibeventReactor, TellsARefusedConnectByAnError) {
+  LibeventReactor reactor;
+  Address closed;
+  {
+    auto socket = ListenSocket::open(*parse_address("tcp:127.0.0.1:0"));
+    ASSERT_TRUE(socket);
+    closed = socket->address();
+  }
+  Caller caller(reactor);
+  call(reactor, closed, caller);
+  EXPECT_EQ(caller.error, ECONNREFUSED);
+}
+
+TEST(LibeventReactor, RunsWhatAnotherThreadPosts) {
+  LibeventReactor reactor;
+  int ran = 0;
+  std::thread other([&] {
+    for (int i = 0; i < 100; ++i) reactor.post([&] { ++ran; });
+    reactor.stop();
+  });
+  reactor.run();
+  other.join();
+  EXPECT_EQ(ran, 100);
+}
+
+TEST(ListenSocket, ReplacesAStalePathButNotALivingOne) {
+  const auto address = *parse_address("unix:/tmp/hat_listen_test_" + std::to_string(getpid()));
+  auto first = ListenSocket::open(address);
+  ASSERT_TRUE(first) << first.error().message;
+  const auto second = ListenSocket::open(address);
+  ASSERT_FALSE(second);
+  EXPECT_THAT(second.error().message, testing::HasSubstr("another process listens there"));
+}
+
+}  // namespace
+}  // namespace hat

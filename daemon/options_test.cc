@@ -1,0 +1,35 @@
+#include "daemon/options.h"
+
+#include <gmock/gmock.h>
+
+#include <vector>
+
+namespace hat {
+namespace {
+
+Result<Options> parse(std::vector<std::string> words) {
+  words.insert(words.begin(), "hatrpcd");
+  std::vector<char*> argv;
+  for (auto& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  return parse_options(static_cast<int>(words.size()), argv.data());
+}
+
+TEST(Options, TakesEachOption) {
+  const auto options = parse({"-c", "node.yaml", "--check", "-q", "--log-level", "debug"});
+  ASSERT_TRUE(options) << options.error().message;
+  EXPECT_EQ(options->config, "node.yaml");
+  EXPECT_TRUE(options->check && options->quiet);
+  EXPECT_EQ(options->log_level, -1);
+  EXPECT_EQ(parse({})->config, "/etc/hatrpc/hatrpcd.yaml");
+}
+
+TEST(Options, SaysWhichWordIsWrong) {
+  EXPECT_THAT(parse({"--chek"}).error().message, testing::HasSubstr("'--chek' is no option"));
+  EXPECT_THAT(parse({"-c"}).error().message, testing::HasSubstr("'-c' needs a value"));
+  EXPECT_THAT(parse({"--log-level", "loud"}).error().message, testing::HasSubstr("'loud'"));
+  EXPECT_THAT(parse({"node.yaml"}).error().message, testing::HasSubstr("'node.yaml'"));
+}
+
+}  // namespace
+}  // namespace hat

@@ -1,0 +1,62 @@
+#include "engine/frame.h"
+
+#include <gtest/gtest.h>
+
+#include "engine/link/hello.h"
+
+namespace hat::engine {
+namespace {
+
+TEST(Frame, RefusesWhatNoSenderOfOursWouldSend) {
+  struct Row {
+    const char* name;
+    FrameHeader header;
+    bool valid;
+  };
+  for (const auto& [name, header, valid] : {
+           Row{"call", {.kind = FrameKind::kCall, .stream = 1, .call = 1}, true},
+           Row{"ping", {.kind = FrameKind::kPing}, true},
+           Row{"largest payload",
+               {.payload_bytes = kFramePayloadBytesMax, .kind = FrameKind::kRaw, .stream = 1},
+               true},
+           Row{"payload over the limit",
+               {.payload_bytes = kFramePayloadBytesMax + 1, .kind = FrameKind::kRaw, .stream = 1},
+               false},
+           Row{"kind 0", {}, false},
+           Row{"kind beyond the last",
+               {.kind = static_cast<FrameKind>(static_cast<int>(FrameKind::kReset) + 1),
+                .stream = 1},
+               false},
+           Row{"unknown flag", {.kind = FrameKind::kRaw, .flags = 0x80, .stream = 1}, false},
+           Row{"call without a stream", {.kind = FrameKind::kCall, .call = 1}, false},
+           Row{"call without a number", {.kind = FrameKind::kCall, .stream = 1}, false},
+           Row{"ping on a stream", {.kind = FrameKind::kPing, .stream = 1}, false},
+           Row{"credit on no stream", {.kind = FrameKind::kCredit}, false},
+       }) {
+    EXPECT_EQ(invalid(header) == nullptr, valid) << name;
+  }
+}
+
+TEST(Hello, ReadsWhatItWrites) {
+  const Hello hello{1, 1, 0x1122334455667788, "host-a", "host-b"};
+  const auto bytes = encode(hello);
+  const auto back = decode_hello(bytes);
+  ASSERT_TRUE(back) << back.error().message;
+  EXPECT_EQ(*back, hello);
+}
+
+TEST(Hello, RefusesEveryTruncationAndOtherVersions) {
+  const auto bytes = encode({1, 1, 7, "host-a", "host-b"});
+  for (size_t size = 0; size < bytes.size(); ++size) {
+    EXPECT_FALSE(decode_hello(Bytes(bytes).first(size))) << size;
+  }
+  EXPECT_FALSE(decode_hello(encode({2, 3, 7, "host-a", "host-b"})));
+  EXPECT_FALSE(decode_hello(encode({1, 1, 7, "", "host-b"})));
+  EXPECT_TRUE(decode_hello(encode({0, 9, 7, "host-a", "host-b"})));
+  auto wrong = bytes;
+  wrong[0] ^= std::byte{1};
+  EXPECT_FALSE(decode_hello(wrong));
+}
+
+}  // namespace
+}  // namespace hat::engine

@@ -1,0 +1,175 @@
+#include "engine/link/link.h"
+
+#include <gmock/gmock.h>
+
+#include "tests/fake_reactor.h"
+
+namespace hat::engine {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+std::string frame(FrameKind kind, const std::string& payload = "", uint32_t stream = 0) {
+  const FrameHeader header{.payload_bytes = static_cast<uint32_t>(payload.size()),
+                           .kind = kind,
+                           .stream = stream};
+  return std::string(reinterpret_cast<const char*>(&header), sizeof header) + payload;
+}
+
+std::string hello_of(const std::string& node) {
+  const auto bytes = encode({1, 1, 42, node, ""});
+  return frame(FrameKind::kHello,
+               {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+}
+
+struct Log final : LinkEvents {
+  void on_link_up(Link&) override { lines.push_back("up"); }
+  void on_link_frame(Link&, const FrameHeader& header, Bytes payload) override {
+    lines.push_back("frame " + std::to_string(static_cast<int>(header.kind)) + " " +
+                    std::to_string(payload.size()));
+  }
+  void on_link_uncongested(Link&) override { lines.push_back("uncongested"); }
+  void on_link_down(Link&, bool was_up, const std::string& reason) override {
+    lines.push_back((was_up ? "down: " : "failed: ") + reason);
+  }
+  void bury(std::unique_ptr<Session> session) override { graves.push_back(std::move(session)); }
+  std::vector<std::string> lines;
+  std::vector<std::unique_ptr<Session>> graves;
+};
+
+class LinkTest : public testing::Test {
+ protected:
+  LinkTest() {
+    link_.connect_now();
+    link_.flush();
+  }
+  FakeStream::Wire& wire() { return *reactor_.wires.back(); }
+  void receive(const std::string& bytes) {
+    wire().incoming += bytes;
+    wire().events->on_readable();
+    link_.flush();
+  }
+  void advance(Duration by) {  // as a worker would: flushes after each turn
+    for (Duration passed{}; passed < by; passed += 10ms) {
+      reactor_.advance(10ms);
+      link_.flush();
+    }
+  }
+
+  FakeReactor reactor_;
+  Log log_;
+  Link link_{reactor_,
+             *parse_address("tcp:127.0.0.1:9465"),
+             {.node = "host-a",
+              .peer = "host-b",
+              .generation = 1,
+              .handshake_timeout = 1s,
+              .keepalive_interval = 1s,
+              .keepalive_timeout = 3s},
+             1s,
+             7,
+             log_};
+};
+
+TEST_F(LinkTest, IsUpOnceThePeerSaysItsName) {
+  EXPECT_THAT(wire().written, HasSubstr("host-ahost-b"));
+  EXPECT_FALSE(link_.up());
+  const std::string hello = hello_of("host-b");
+  receive(hello.substr(0, 5));
+  EXPECT_FALSE(link_.up());
+  receive(hello.substr(5));
+  EXPECT_TRUE(link_.takes_calls());
+  EXPECT_THAT(log_.lines, ElementsAre("up"));
+}
+
+TEST_F(LinkTest, RefusesAnotherNodeAtTheAddress) {
+  receive(hello_of("host-c"));
+  EXPECT_THAT(log_.lines, ElementsAre(HasSubstr("failed: this address is node 'host-c'")));
+  EXPECT_FALSE(link_.up());
+}
+
+TEST_F(LinkTest, TellsWhyThePeerRefused) {
+  receive(frame(FrameKind::kRefuse, "this is node 'host-x', not 'host-b'"));
+  EXPECT_THAT(link_.last_error(), HasSubstr("this is node 'host-x'"));
+}
+
+TEST_F(LinkTest, TriesAgainWithBackoffAndAtOnceForACall) {
+  receive(frame(FrameKind::kRefuse, "no"));
+  EXPECT_EQ(reactor_.wires.size(), 1u);
+  advance(20ms);
+  EXPECT_EQ(reactor_.wires.size(), 2u);
+  for (int i = 0; i < 10; ++i) {  // each failure doubles the pause, up to its bound
+    wire().error = ECONNREFUSED;
+    wire().events->on_readable();
+    advance(2s);
+  }
+  const size_t before = reactor_.wires.size();
+  wire().error = ECONNREFUSED;
+  wire().events->on_readable();
+  advance(100ms);
+  EXPECT_EQ(reactor_.wires.size(), before);
+  link_.connect_now();
+  EXPECT_EQ(reactor_.wires.size(), before + 1);
+}
+
+TEST_F(LinkTest, PingsAQuietPeerAndGivesUpASilentOne) {
+  receive(hello_of("host-b"));
+  wire().written.clear();
+  advance(1500ms);
+  EXPECT_THAT(wire().written, HasSubstr(frame(FrameKind::kPing)));
+  receive(frame(FrameKind::kPong));
+  advance(2500ms);
+  EXPECT_TRUE(link_.up());
+  advance(1s);
+  EXPECT_THAT(log_.lines, ElementsAre("up", HasSubstr("down: nothing heard")));
+}
+
+TEST_F(LinkTest, GivesUpAPeerThatSaysNoHello) {
+  advance(1100ms);
+  EXPECT_THAT(log_.lines, ElementsAre(HasSubstr("failed: no hello")));
+}
+
+TEST_F(LinkTest, AnswersPingsAndPassesFramesOn) {
+  receive(hello_of("host-b"));
+  wire().written.clear();
+  receive(frame(FrameKind::kPing) + frame(FrameKind::kRaw, "abc", 5));
+  EXPECT_EQ(wire().written, frame(FrameKind::kPong));
+  EXPECT_THAT(log_.lines, ElementsAre("up", "frame 12 3"));
+}
+
+TEST_F(LinkTest, BreaksOnAFrameThatBreaksTheFormat) {
+  receive(hello_of("host-b"));
+  receive(frame(static_cast<FrameKind>(99)));
+  EXPECT_THAT(log_.lines, ElementsAre("up", HasSubstr("down: the peer sent a bad frame")));
+}
+
+TEST_F(LinkTest, TakesNoMoreCallsOnceThePeerLeavesButCarriesTheOthers) {
+  receive(hello_of("host-b"));
+  wire().written.clear();
+  receive(frame(FrameKind::kGoAway));
+  EXPECT_FALSE(link_.takes_calls());
+  EXPECT_TRUE(link_.up());
+  EXPECT_EQ(wire().written, frame(FrameKind::kGoAway)) << "the peer waits for our agreement";
+}
+
+TEST_F(LinkTest, IsCongestedWhileThePeerTakesNothingAndSaysWhenThatIsOver) {
+  receive(hello_of("host-b"));
+  wire().room = 0;
+  const std::vector<std::byte> piece(kPieceBytesMax);
+  while (!link_.lane().congested()) {
+    link_.lane().send({.kind = FrameKind::kRaw, .stream = 1}, {piece});
+  }
+  link_.flush();
+  EXPECT_TRUE(link_.lane().congested());
+  EXPECT_TRUE(wire().writing);
+  wire().room = SIZE_MAX;
+  wire().events->on_writable();
+  EXPECT_FALSE(link_.lane().congested());
+  EXPECT_THAT(log_.lines, ElementsAre("up", "uncongested"));
+}
+
+}  // namespace
+}  // namespace hat::engine

@@ -1,0 +1,127 @@
+// tests/fake_reactor.h: a reactor for unit tests: the test moves the clock and hands over the bytes.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/reactor.h"
+
+namespace hat {
+
+// The far end of a FakeStream is the test: it pushes what read() returns and sees what was written.
+class FakeStream final : public Stream {
+ public:
+  struct Wire {
+    std::string incoming;
+    std::string written;
+    size_t room = SIZE_MAX;  // that write() takes
+    bool end = false;        // after `incoming`
+    int error = 0;
+    bool reading = false;
+    bool writing = false;
+    bool shut = false;
+    bool aborted = false;
+    bool closed = false;
+    StreamEvents* events = nullptr;
+  };
+
+  FakeStream(std::shared_ptr<Wire> wire, StreamEvents& events) : wire_(std::move(wire)) {
+    wire_->events = &events;
+  }
+  ~FakeStream() override { wire_->closed = true; }
+
+  IoResult read(std::span<std::byte> into) override {
+    if (wire_->error != 0) return {IoResult::Kind::kError, 0, wire_->error};
+    if (wire_->incoming.empty()) {
+      return {wire_->end ? IoResult::Kind::kEnd : IoResult::Kind::kWouldBlock};
+    }
+    const size_t count = std::min(into.size(), wire_->incoming.size());
+    std::memcpy(into.data(), wire_->incoming.data(), count);
+    wire_->incoming.erase(0, count);
+    return {IoResult::Kind::kOk, count};
+  }
+  IoResult write(std::span<const iovec> from) override {
+    if (wire_->error != 0) return {IoResult::Kind::kError, 0, wire_->error};
+    size_t taken = 0;
+    for (const iovec& piece : from) {
+      const size_t count = std::min(piece.iov_len, wire_->room - taken);
+      wire_->written.append(static_cast<const char*>(piece.iov_base), count);
+      taken += count;
+    }
+    wire_->room -= taken;
+    if (taken == 0) return {IoResult::Kind::kWouldBlock};
+    return {IoResult::Kind::kOk, taken};
+  }
+  void shutdown_write() override { wire_->shut = true; }
+  void want_read(bool wanted) override { wire_->reading = wanted; }
+  void want_write(bool wanted) override { wire_->writing = wanted; }
+  void abort_on_close() override { wire_->aborted = true; }
+
+ private:
+  std::shared_ptr<Wire> wire_;
+};
+
+class FakeReactor final : public Reactor {
+ public:
+  TimePoint now() const override { return now_; }
+  std::unique_ptr<Stream> connect(const Address& to, StreamEvents& events) override {
+    connected_to.push_back(to);
+    wires.push_back(std::make_shared<FakeStream::Wire>());
+    return std::make_unique<FakeStream>(wires.back(), events);
+  }
+  std::unique_ptr<Timer> timer(std::function<void()> on_time) override {
+    return std::make_unique<FakeTimer>(*this, std::move(on_time));
+  }
+  void stay_awake_until(TimePoint) override {}
+  void add_turn_events(TurnEvents& events) override { turn_events_.push_back(&events); }
+  void remove_turn_events(TurnEvents& events) override { std::erase(turn_events_, &events); }
+
+  // Lets time pass: timers in their order, each followed by a turn's end.
+  void advance(Duration by) {
+    const TimePoint until = now_ + by;
+    for (;;) {
+      FakeTimer* next = nullptr;
+      for (FakeTimer* timer : timers_) {
+        if (timer->when_ <= until && (next == nullptr || timer->when_ < next->when_)) next = timer;
+      }
+      if (next == nullptr) break;
+      now_ = std::max(now_, next->when_);
+      next->when_ = TimePoint::max();
+      next->on_time_();
+      end_turn();
+    }
+    now_ = until;
+  }
+  void end_turn() {
+    for (TurnEvents* events : turn_events_) events->on_turn_end();
+  }
+
+  std::vector<Address> connected_to;
+  std::vector<std::shared_ptr<FakeStream::Wire>> wires;
+
+ private:
+  struct FakeTimer final : Timer {
+    FakeTimer(FakeReactor& reactor, std::function<void()> on_time)
+        : reactor_(reactor), on_time_(std::move(on_time)) {
+      reactor_.timers_.push_back(this);
+    }
+    ~FakeTimer() override { std::erase(reactor_.timers_, this); }
+    void set(TimePoint when) override { when_ = when; }
+    void cancel() override { when_ = TimePoint::max(); }
+
+    FakeReactor& reactor_;
+    std::function<void()> on_time_;
+    TimePoint when_ = TimePoint::max();
+  };
+
+  TimePoint now_ = TimePoint(std::chrono::hours(1));
+  std::vector<FakeTimer*> timers_;
+  std::vector<TurnEvents*> turn_events_;
+};
+
+}  // namespace hat
