@@ -283,7 +283,6 @@ std::optional<size_t> stock_message_bytes(Encoding encoding, std::string_view by
     const auto memory = memory_over(bytes);
     const auto in =
         protocol({"", Framing::kUnframed, encoding}, memory, static_cast<int32_t>(bytes.size()));
-    in->setRecurisionLimit(1000);
     std::string name;
     tp::TMessageType type;
     int32_t seqid = 0;

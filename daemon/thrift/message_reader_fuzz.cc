@@ -1,0 +1,103 @@
+// daemon/thrift/message_reader_fuzz.cc: fuzzes the reader; splits change nothing, libthrift agrees.
+//
+// Input: u8 count of cuts, u16 (big-endian) for each, then the stream. Besides these cuts, each
+// stream is read whole and byte by byte. Where libthrift reads an unframed message to its end, so
+// do we; and whatever head is found can be answered in a way that we read back.
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <iostream>
+#include <numeric>
+#include <span>
+#include <vector>
+
+#include "daemon/thrift/exception_reply.h"
+#include "daemon/thrift/stock_messages.h"
+#include "daemon/thrift/trace.h"
+
+namespace hat::thrift {
+namespace {
+
+using Event = MessageReader::Event;
+
+constexpr size_t kCutsMax = 16;
+constexpr size_t kBytewiseMax = 4096;  // longer streams are not read byte by byte: it takes long
+
+[[noreturn]] void fail(const char* what, const Trace& expected, const Trace& got) {
+  std::cerr << what << "\n  expected" << expected << "\n  got" << got << "\n";
+  std::abort();
+}
+
+void check_splits(std::span<const std::byte> stream, std::span<const size_t> cuts,
+                  const Trace& whole) {
+  if (const auto split = trace(stream, cuts); split != whole) fail("cuts matter", whole, split);
+  if (stream.size() > kBytewiseMax) return;
+  std::vector<size_t> every(stream.size());
+  std::iota(every.begin(), every.end(), 0);
+  if (const auto split = trace(stream, every); split != whole) fail("bytewise", whole, split);
+}
+
+void check_libthrift(std::string_view stream, const Trace& whole) {
+  if (whole.seen.empty() || whole.seen[0].event != Event::kHead) return;
+  const Seen& head = whole.seen[0];
+  if (head.framing != Framing::kUnframed || head.encoding == Encoding::kJson) return;
+  const auto bytes = stock_message_bytes(head.encoding, stream);
+  if (!bytes) return;
+  Trace expected{.seen = {head, {.event = Event::kEnd, .at = *bytes}}};
+  const bool agrees =
+      whole.seen.size() >= 2 && whole.seen[1].event == Event::kEnd && whole.seen[1].at == *bytes;
+  if (!agrees) fail("libthrift ends elsewhere", expected, whole);
+}
+
+void check_answer(const Seen& seen) {
+  const Head head{.framing = seen.framing,
+                  .encoding = seen.encoding,
+                  .type = seen.type,
+                  .seqid = seen.seqid,
+                  .name = seen.name,
+                  .frame_bytes = seen.frame_bytes,
+                  .header_flags = seen.header_flags,
+                  .header_seqid = seen.header_seqid};
+  const ExceptionReply reply(head, ExceptionCode::kInternalError, seen.name);
+  const auto got = trace(reply.bytes());
+  Seen expected = seen;
+  expected.type = MessageType::kException;
+  expected.name = bare_name(seen.name);
+  if (seen.encoding == Encoding::kBinaryOld) expected.encoding = Encoding::kBinary;
+  if (seen.framing != Framing::kUnframed) {
+    expected.frame_bytes = static_cast<uint32_t>(reply.bytes().size());
+  }
+  if (!got.seen.empty()) expected.at = got.seen[0].at;
+  const Trace answer{.seen = {expected,
+                              {.event = Event::kEnd,
+                               .at = reply.bytes().size(),
+                               .outcome = Outcome::kApplicationException}}};
+  if (got != answer) fail("our answer is not read back", answer, got);
+}
+
+void check(std::span<const uint8_t> input) {
+  if (input.empty()) return;
+  const size_t count = std::min<size_t>(input[0] % (kCutsMax + 1), (input.size() - 1) / 2);
+  const auto stream = input.subspan(1 + 2 * count);
+  std::vector<size_t> cuts;
+  for (size_t i = 0; i < count; ++i) {
+    cuts.push_back((input[1 + 2 * i] * size_t{256} + input[2 + 2 * i]) % (stream.size() + 1));
+  }
+  std::ranges::sort(cuts);
+  const std::string_view text(reinterpret_cast<const char*>(stream.data()), stream.size());
+  const auto whole = trace(text);
+  check_splits(std::as_bytes(stream), cuts, whole);
+  check_libthrift(text, whole);
+  for (const auto& seen : whole.seen) {
+    if (seen.event == Event::kHead) check_answer(seen);
+  }
+}
+
+}  // namespace
+}  // namespace hat::thrift
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  hat::thrift::check({data, size});
+  return 0;
+}
