@@ -6,7 +6,7 @@
 // A THeader answer repeats the caller's protocol id, flags and header sequence id, without
 // transforms.
 //
-// Source: shared wire facts, docs/wire.md section 2.
+// Source: docs/wire.md section 2.
 #pragma once
 
 #include <array>

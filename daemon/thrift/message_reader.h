@@ -28,7 +28,7 @@
 // Cost     no allocation, lock or exception; each byte is looked at once at most, and string bodies
 //          and arrays of fixed-size elements are skipped in O(1).
 // Thread   none of its own; one reader per stream and direction.
-// Source   shared wire facts, docs/wire.md section 1; Thrift's doc/specs.
+// Source   docs/wire.md section 1; Thrift's doc/specs.
 #pragma once
 
 #include <array>
