@@ -170,6 +170,9 @@ struct Typedef {
   Name name;
   Type type;
   Annotations annotations;
+
+  // Resolved: the type behind all typedefs; null where it is unknown.
+  const Type* meaning = nullptr;
 };
 
 struct Const {
@@ -189,8 +192,11 @@ struct Definition {
 struct Program;
 
 struct Include {
-  Name path;                         // as written
-  const Program* program = nullptr;  // resolved; null where the file is missing or broken
+  Name path;  // as written
+
+  // Resolved. Null where there is no such file, or where following it was refused (`refused`).
+  const Program* program = nullptr;
+  bool refused = false;
 };
 
 struct Namespace {

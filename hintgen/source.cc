@@ -21,12 +21,28 @@ std::string blank_like(std::string_view before) {
   return blank;
 }
 
-// A terminal must not be steered by what a file contains.
+// How many bytes of `text` from `at` make one UTF-8 character that a terminal may be given; 0:
+// none.
+size_t printable_bytes(std::string_view text, size_t at) {
+  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char first = byte(at);
+  if (first < 0x80) return first == '\t' || (first >= 0x20 && first != 0x7F) ? 1 : 0;
+  const size_t count = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
+  if (first < 0xC2 || first > 0xF4 || at + count > text.size()) return 0;
+  for (size_t i = 1; i < count; ++i) {
+    if ((byte(at + i) & 0xC0) != 0x80) return 0;
+  }
+  const bool is_control = first == 0xC2 && byte(at + 1) < 0xA0;
+  return is_control ? 0 : count;
+}
+
+// Whatever a file contains, it must not steer the terminal that shows it.
 std::string printable(std::string_view line) {
-  std::string shown(line);
-  for (char& c : shown) {
-    const auto byte = static_cast<unsigned char>(c);
-    if ((byte < 0x20 && c != '\t') || byte == 0x7F) c = '?';
+  std::string shown;
+  for (size_t at = 0; at < line.size();) {
+    const size_t count = printable_bytes(line, at);
+    shown += count == 0 ? "?" : line.substr(at, count);
+    at += count == 0 ? 1 : count;
   }
   return shown;
 }
@@ -35,8 +51,8 @@ std::string source_excerpt(const SourceFile& file, const Place& place) {
   const std::string_view line = file.line(place.line);
   const auto column = static_cast<size_t>(place.column);
   if (column > kShownLineBytesMax || column > line.size() + 1) return "";
-  const std::string shown = printable(line.substr(0, kShownLineBytesMax));
-  return shown + "\n" + blank_like(line.substr(0, column - 1)) + "^\n";
+  return printable(line.substr(0, kShownLineBytesMax)) + "\n" +
+         blank_like(printable(line.substr(0, column - 1))) + "^\n";
 }
 
 std::string counted(size_t count, const char* word) {

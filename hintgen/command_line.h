@@ -1,0 +1,40 @@
+// hintgen/command_line.h: the arguments of hintgen.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "config/hints.h"
+#include "engine/plan/planner.h"
+
+namespace hat::hintgen {
+
+enum class Mode : uint8_t {
+  kManifest,
+  kCheck,
+  kExplain,
+  kStrip,
+  kAnnotate,
+  kDump,
+  kHelp,
+  kVersion,
+};
+
+struct CommandLine {
+  Mode mode = Mode::kManifest;
+  std::string input;
+  std::string output = "-";  // "-": standard output
+  std::vector<std::string> include_dirs;
+  engine::HostFacts host;    // kExplain: this host's cores, and RDMA, unless told otherwise
+  std::optional<Side> side;  // kExplain: both if absent
+};
+
+// Errors say which argument is wrong and what to write instead.
+Result<CommandLine> parse_command_line(const std::vector<std::string>& arguments);
+
+std::string help_text();
+
+}  // namespace hat::hintgen

@@ -1,0 +1,151 @@
+// hintgen/dump.cc: writes the tree as JSON.
+#include "hintgen/dump.h"
+
+#include <cstdio>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace hat::hintgen {
+namespace {
+
+std::string quoted(std::string_view value) {
+  std::string text = "\"";
+  for (const char c : value) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      text += std::string("\\") + c;
+    } else if (byte < 0x20) {
+      char escape[8];
+      std::snprintf(escape, sizeof escape, "\\u%04x", byte);
+      text += escape;
+    } else {
+      text += c;
+    }
+  }
+  return text + "\"";
+}
+
+// {"a": 1, …} from names and values that are JSON already.
+std::string object(const std::vector<std::pair<std::string_view, std::string>>& members) {
+  std::string text;
+  for (const auto& [name, value] : members) {
+    text += (text.empty() ? "" : ", ") + quoted(name) + ": " + value;
+  }
+  return "{" + text + "}";
+}
+
+template <class T, class Show>
+std::string array(const std::vector<T>& items, const Show& show) {
+  std::string text;
+  for (const T& item : items) text += (text.empty() ? "" : ",\n ") + show(item);
+  return "[" + text + "]";
+}
+
+std::string flag(bool value) { return value ? "true" : "false"; }
+
+std::string spelled(const Type& type) {
+  std::string text = type.name.text;
+  for (size_t i = 0; i < type.elements.size(); ++i) {
+    text += (i == 0 ? "<" : ", ") + spelled(type.elements[i]);
+  }
+  return type.elements.empty() ? text : text + ">";
+}
+
+std::string show(const Annotations& annotations) {
+  return array(annotations.items, [](const Annotation& it) {
+    return "[" + quoted(it.key.text) + ", " + quoted(it.value ? it.value->text : "1") + "]";
+  });
+}
+
+std::string show(const Field& field) {
+  constexpr const char* kRequiredness[] = {"default", "required", "optional"};
+  return object({{"id", std::to_string(field.id)},
+                 {"name", quoted(field.name.text)},
+                 {"type", quoted(spelled(field.type))},
+                 {"required", quoted(kRequiredness[static_cast<size_t>(field.requiredness)])},
+                 {"has_default", flag(field.value.has_value())},
+                 {"annotations", show(field.annotations)}});
+}
+
+std::string show(const std::vector<Field>& fields) {
+  return array(fields, [](const Field& it) { return show(it); });
+}
+
+std::string show(const Function& function) {
+  return object({{"name", quoted(function.name.text)},
+                 {"oneway", flag(function.oneway)},
+                 {"result", quoted(spelled(function.result))},
+                 {"arguments", show(function.arguments)},
+                 {"exceptions", show(function.exceptions)},
+                 {"annotations", show(function.annotations)}});
+}
+
+std::string show(const Service& service) {
+  return object(
+      {{"name", quoted(service.name.text)},
+       {"extends", service.extends ? quoted(service.extends->text) : "null"},
+       {"functions", array(service.functions, [](const Function& it) { return show(it); })},
+       {"annotations", show(service.annotations)}});
+}
+
+std::string show(const Struct& definition) {
+  constexpr const char* kKinds[] = {"struct", "union", "exception"};
+  return object({{"name", quoted(definition.name.text)},
+                 {"kind", quoted(kKinds[static_cast<size_t>(definition.kind)])},
+                 {"fields", show(definition.fields)},
+                 {"annotations", show(definition.annotations)}});
+}
+
+std::string show(const Enum& definition) {
+  const auto member = [](const EnumMember& it) {
+    return object({{"name", quoted(it.name.text)}, {"value", std::to_string(it.value)}});
+  };
+  return object({{"name", quoted(definition.name.text)},
+                 {"members", array(definition.members, member)},
+                 {"annotations", show(definition.annotations)}});
+}
+
+std::string show(const Typedef& definition) {
+  return object({{"name", quoted(definition.name.text)},
+                 {"type", quoted(spelled(definition.type))},
+                 {"annotations", show(definition.annotations)}});
+}
+
+std::string show(const Const& definition) {
+  return object(
+      {{"name", quoted(definition.name.text)}, {"type", quoted(spelled(definition.type))}});
+}
+
+// All definitions of one kind, in the order of the file.
+template <class Kind>
+std::string all(const Program& program) {
+  std::vector<const Kind*> found;
+  for (const auto& definition : program.definitions) {
+    if (const auto* it = std::get_if<Kind>(&definition->value)) found.push_back(it);
+  }
+  return array(found, [](const Kind* it) { return show(*it); });
+}
+
+}  // namespace
+
+std::string dump_json(const Program& program) {
+  const auto name = [](const Name& it) { return quoted(it.text); };
+  return object({{"name", quoted(program.name)},
+                 {"includes",
+                  array(program.includes, [](const Include& it) { return quoted(it.path.text); })},
+                 {"cpp_includes", array(program.cpp_includes, name)},
+                 {"namespaces", array(program.namespaces,
+                                      [](const Namespace& it) {
+                                        return "[" + quoted(it.scope.text) + ", " +
+                                               quoted(it.name.text) + "]";
+                                      })},
+                 {"enums", all<Enum>(program)},
+                 {"typedefs", all<Typedef>(program)},
+                 {"structs", all<Struct>(program)},
+                 {"constants", all<Const>(program)},
+                 {"services", all<Service>(program)}}) +
+         "\n";
+}
+
+}  // namespace hat::hintgen

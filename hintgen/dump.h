@@ -1,0 +1,14 @@
+// hintgen/dump.h: what was read of a file, as JSON for scripts and tests.
+#pragma once
+
+#include <string>
+
+#include "hintgen/idl.h"
+
+namespace hat::hintgen {
+
+// One object: name, includes, cpp_includes, namespaces, enums, typedefs, structs, constants,
+// services. Types are spelled as in the IDL, without annotations and cpp_type.
+std::string dump_json(const Program& program);
+
+}  // namespace hat::hintgen

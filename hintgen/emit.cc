@@ -1,0 +1,103 @@
+// hintgen/emit.cc: flattens inherited functions and hints; lays out the table of plans.
+#include "hintgen/emit.h"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace hat::hintgen {
+namespace {
+
+using Origins = std::unordered_map<const Service*, const SourceFile*>;
+
+Origins origins_of(const Idl& idl) {
+  Origins origins;
+  for (const auto& program : idl.programs) {
+    for (const auto& definition : program->definitions) {
+      if (const auto* service = std::get_if<Service>(&definition->value)) {
+        origins[service] = program->source.get();
+      }
+    }
+  }
+  return origins;
+}
+
+ServiceSpec make_service(const Service& service, const Origins& origins) {
+  ServiceSpec spec{.name = service.name.text,
+                   .origin = to_string(origins.at(&service)->place(service.name.at))};
+  std::vector<const Service*> bases_first;
+  for (const Service* base = &service; base != nullptr; base = base->parent) {
+    bases_first.push_back(base);
+  }
+  std::reverse(bases_first.begin(), bases_first.end());
+  for (const Service* base : bases_first) {
+    spec.hints = overlay(base->hints, spec.hints);
+    for (const Function& function : base->functions) {
+      spec.functions.push_back({.name = function.name.text,
+                                .oneway = function.oneway,
+                                .hints = function.hints,
+                                .origin = to_string(origins.at(base)->place(function.name.at))});
+    }
+  }
+  return spec;
+}
+
+// Columns on a terminal: plans contain '≤', three bytes and one column.
+size_t shown_width(const std::string& text) {
+  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
+  }));
+}
+
+using Row = std::array<std::string, 5>;
+
+// Columns as wide as their longest cell; the last one runs free.
+std::string aligned(const std::vector<Row>& rows) {
+  std::array<size_t, std::tuple_size_v<Row>> widths{};
+  for (const Row& row : rows) {
+    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], shown_width(row[i]));
+  }
+  std::string text;
+  for (const Row& row : rows) {
+    for (size_t i = 0; i + 1 < row.size(); ++i) {
+      text += row[i] + std::string(widths[i] - shown_width(row[i]) + 2, ' ');
+    }
+    text += row.back() + "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+Manifest make_manifest(const Idl& idl) {
+  const Origins origins = origins_of(idl);
+  Manifest manifest{.source = idl.main->source->path()};
+  for (const auto& definition : idl.main->definitions) {
+    if (const auto* service = std::get_if<Service>(&definition->value)) {
+      manifest.services.push_back(make_service(*service, origins));
+    }
+  }
+  return manifest;
+}
+
+std::string explain(const Manifest& manifest, const engine::HostFacts& host,
+                    std::optional<Side> side) {
+  std::vector<Row> rows = {{"SERVICE", "FUNCTION", "SIDE", "PLAN", "REASON"}};
+  for (const ServiceSpec& service : manifest.services) {
+    for (const FunctionSpec& function : service.functions) {
+      for (const Side one : {Side::kClient, Side::kServer}) {
+        if (side && *side != one) continue;
+        const engine::Plan plan =
+            engine::make_plan(effective(function.hints, service.hints, one), host);
+        rows.push_back({service.name, function.name, one == Side::kClient ? "client" : "server",
+                        engine::describe(plan), plan.reason});
+      }
+    }
+  }
+  return aligned(rows);
+}
+
+}  // namespace hat::hintgen

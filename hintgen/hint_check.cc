@@ -1,0 +1,157 @@
+// hintgen/hint_check.cc: brings both spellings to one form, and tells of unknown and doubled hints.
+#include "hintgen/hint_check.h"
+
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "config/hint_values.h"
+#include "hintgen/hint_spelling.h"
+#include "hintgen/report.h"
+
+namespace hat::hintgen {
+namespace {
+
+// The hints of one service or function as they are gathered.
+class Gatherer {
+ public:
+  explicit Gatherer(const Report& report) : report_(report) {}
+
+  HintGroups gather(const std::vector<HintGroup>& groups, const Annotations& annotations) {
+    for (const HintGroup& group : groups) add(group);
+    for (const Annotation& annotation : annotations.items) add(annotation);
+    return hints_;
+  }
+
+ private:
+  // One hint that was read: in which group, what it sets, and where it stands.
+  struct Said {
+    HintSide side;
+    Hints value;
+    Name key;
+  };
+
+  void add(const HintGroup& group) {
+    const std::optional<HintSide> side = side_of_group(group.word.text);
+    if (!side) {
+      report_.error(group.word.at,
+                    "unknown kind of hints '" + group.word.text + "'" +
+                        did_you_mean(group.word.text, {kGroupWords.begin(), kGroupWords.end()}) +
+                        "; expected hint, c_hint or s_hint");
+      return;
+    }
+    for (const Hint& hint : group.hints) add(*side, hint.key, hint.key.text, hint.value);
+  }
+
+  void add(const Annotation& annotation) {
+    if (!is_hint_annotation(annotation.key.text)) return;
+    const std::optional<SidedKey> sided = split_annotation_key(annotation.key.text);
+    if (!sided) {
+      report_.error(annotation.key.at, "cannot read '" + annotation.key.text +
+                                           "' as a hint; write hat.KEY, hat.client.KEY or "
+                                           "hat.server.KEY");
+    } else if (!annotation.value) {
+      report_.error(annotation.key.at, "the hint '" + annotation.key.text + "' needs a value: " +
+                                           annotation.key.text + " = \"VALUE\"");
+    } else {
+      add(sided->side, annotation.key, sided->key, *annotation.value);
+    }
+  }
+
+  void add(HintSide side, const Name& written, const std::string& key, const Name& value) {
+    Said said{side, {}, written};
+    if (const auto set = set_hint(said.value, key, value.text); !set) {
+      const Span at = is_hint_key(key) ? value.at : written.at;
+      report_.error(at, set.error().message);
+      return;
+    }
+    for (const Said& before : said_) {
+      // Each of both sets one member; they are the same member if one hides the other.
+      const bool same_hint = before.side == side && overlay(said.value, before.value) == said.value;
+      if (same_hint && before.value != said.value) {
+        report_.error(written.at, "'" + written.text + "' contradicts '" + before.key.text +
+                                      "' in " + report_.line_of(before.key.at) + "; say it once");
+        return;
+      }
+    }
+    Hints& group = group_of(hints_, side);
+    group = overlay(said.value, group);
+    said_.push_back(std::move(said));
+  }
+
+  static Hints& group_of(HintGroups& groups, HintSide side) {
+    switch (side) {
+      case HintSide::kClient:
+        return groups.client;
+      case HintSide::kServer:
+        return groups.server;
+      case HintSide::kBoth:
+        break;
+    }
+    return groups.both;
+  }
+
+  const Report& report_;
+  HintGroups hints_;
+  std::vector<Said> said_;
+};
+
+// Hints where they have no effect are probably meant for something else.
+class MisplacedHints {
+ public:
+  explicit MisplacedHints(const Report& report) : report_(report) {}
+
+  void operator()(const Const&) const {}
+  void operator()(const Typedef& it) const { tell(it.annotations); }
+  void operator()(const Enum& it) const {
+    tell(it.annotations);
+    for (const EnumMember& member : it.members) tell(member.annotations);
+  }
+  void operator()(const Struct& it) const {
+    tell(it.annotations);
+    tell(it.fields);
+  }
+  void operator()(const Service& it) const {
+    for (const Function& function : it.functions) {
+      tell(function.arguments);
+      tell(function.exceptions);
+    }
+  }
+
+ private:
+  void tell(const std::vector<Field>& fields) const {
+    for (const Field& field : fields) tell(field.annotations);
+  }
+  void tell(const Annotations& annotations) const {
+    for (const Annotation& annotation : annotations.items) {
+      if (!is_hint_annotation(annotation.key.text)) continue;
+      report_.warning(annotation.key.at, "'" + annotation.key.text +
+                                             "' has no effect here; hints belong to services "
+                                             "and functions");
+    }
+  }
+
+  const Report& report_;
+};
+
+}  // namespace
+
+void read_hints(Idl& idl, Mistakes& mistakes) {
+  for (const auto& program : idl.programs) {
+    const Report report(*program, mistakes);
+    for (const auto& definition : program->definitions) {
+      std::visit(MisplacedHints(report), definition->value);
+      auto* service = std::get_if<Service>(&definition->value);
+      if (service == nullptr) continue;
+      service->hints = Gatherer(report).gather(service->groups, service->annotations);
+      for (Function& function : service->functions) {
+        function.hints = Gatherer(report).gather(function.groups, function.annotations);
+      }
+    }
+  }
+}
+
+}  // namespace hat::hintgen

@@ -1,0 +1,50 @@
+// hintgen/hint_spelling.h: the words around a hint's key, in HatRPC's grammar and in annotations.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace hat::hintgen {
+
+enum class HintSide : uint8_t { kBoth, kClient, kServer };
+
+// Indexed by HintSide: `hint: key=value;` is `hat.key = "value"`.
+inline constexpr std::array<std::string_view, 3> kGroupWords = {"hint", "c_hint", "s_hint"};
+inline constexpr std::array<std::string_view, 3> kKeyPrefixes = {"hat.", "hat.client.",
+                                                                 "hat.server."};
+
+constexpr std::optional<HintSide> side_of_group(std::string_view word) {
+  for (size_t i = 0; i < kGroupWords.size(); ++i) {
+    if (kGroupWords[i] == word) return static_cast<HintSide>(i);
+  }
+  return std::nullopt;
+}
+
+// Ours, by its first word; other annotations belong to other tools.
+constexpr bool is_hint_annotation(std::string_view key) { return key.starts_with(kKeyPrefixes[0]); }
+
+struct SidedKey {
+  HintSide side;
+  std::string key;
+};
+
+// Nothing where a word other than a side stands before the key, or no key follows.
+constexpr std::optional<SidedKey> split_annotation_key(std::string_view annotation_key) {
+  for (size_t i = kKeyPrefixes.size(); i-- > 0;) {  // the longer ones first
+    if (!annotation_key.starts_with(kKeyPrefixes[i])) continue;
+    const std::string_view key = annotation_key.substr(kKeyPrefixes[i].size());
+    const bool is_side_alone = key == "client" || key == "server";
+    if (key.empty() || is_side_alone || key.find('.') != std::string_view::npos) break;
+    return SidedKey{static_cast<HintSide>(i), std::string(key)};
+  }
+  return std::nullopt;
+}
+
+inline std::string annotation_key(HintSide side, std::string_view key) {
+  return std::string(kKeyPrefixes[static_cast<size_t>(side)]) + std::string(key);
+}
+
+}  // namespace hat::hintgen

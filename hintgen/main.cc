@@ -1,0 +1,136 @@
+// hintgen/main.cc: the command hintgen.
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "config/manifest.h"
+#include "hintgen/command_line.h"
+#include "hintgen/dump.h"
+#include "hintgen/emit.h"
+#include "hintgen/hint_check.h"
+#include "hintgen/load.h"
+#include "hintgen/resolve.h"
+#include "hintgen/rewrite.h"
+
+namespace hat::hintgen {
+namespace {
+
+constexpr int kExitMistakes = 1;
+constexpr int kExitUsage = 2;
+
+std::string describe_check(const Manifest& manifest) {
+  size_t function_count = 0;
+  for (const ServiceSpec& service : manifest.services) function_count += service.functions.size();
+  const auto counted = [](size_t count, const char* word) {
+    return std::to_string(count) + " " + word + (count == 1 ? "" : "s");
+  };
+  return manifest.source + ": " + counted(manifest.services.size(), "service") + ", " +
+         counted(function_count, "function") + ", no errors\n";
+}
+
+std::string describe_host(const engine::HostFacts& host) {
+  return "Host: " + std::to_string(host.cores) + " cores, " + std::to_string(host.nic_cores) +
+         " near the NIC, " + (host.rdma ? "RDMA" : "no RDMA") + "\n\n";
+}
+
+std::string make_output(const CommandLine& line, const Idl& idl) {
+  switch (line.mode) {
+    case Mode::kCheck:
+      return describe_check(make_manifest(idl));
+    case Mode::kExplain:
+      return describe_host(line.host) + explain(make_manifest(idl), line.host, line.side);
+    case Mode::kStrip:
+      return strip(*idl.main);
+    case Mode::kAnnotate:
+      return annotate(*idl.main);
+    case Mode::kDump:
+      return dump_json(*idl.main);
+    case Mode::kHelp:
+    case Mode::kVersion:
+    case Mode::kManifest:
+      break;
+  }
+  return write_manifest(make_manifest(idl));
+}
+
+Result<void> write_stream(std::FILE* file, const std::string& text, const std::string& name) {
+  const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  if (written && std::fflush(file) == 0) return {};
+  return fail("cannot write " + name + ": " + std::strerror(errno));
+}
+
+// A daemon may be watching the file: it must never see half of it, so a whole one is moved there.
+Result<void> write_file(const std::string& path, const std::string& text) {
+  std::error_code error;
+  const bool is_special =
+      std::filesystem::exists(path, error) && !std::filesystem::is_regular_file(path, error);
+  const std::string written_path = is_special ? path : path + ".new";
+  std::FILE* file = std::fopen(written_path.c_str(), "wb");
+  if (file == nullptr) return fail("cannot write '" + written_path + "': " + std::strerror(errno));
+  auto written = write_stream(file, text, "'" + written_path + "'");
+  if (std::fclose(file) != 0 && written) {
+    written = fail("cannot write '" + written_path + "': " + std::strerror(errno));
+  }
+  if (is_special) return written;
+  if (written) {
+    std::filesystem::rename(written_path, path, error);
+    if (!error) return {};
+    written = fail("cannot write '" + path + "': " + error.message());
+  }
+  std::filesystem::remove(written_path, error);
+  return written;
+}
+
+int run(const CommandLine& line) {
+  Mistakes mistakes;
+  Idl idl = load(line.input, line.include_dirs, read_file, mistakes);
+  resolve(idl, mistakes);
+  read_hints(idl, mistakes);
+  std::fputs(render(mistakes, idl.files).c_str(), stderr);
+  if (const std::string count = count_mistakes(mistakes); !count.empty()) {
+    std::fprintf(stderr, "hintgen: %s\n", count.c_str());
+  }
+  if (mistakes.any_errors()) return kExitMistakes;
+
+  const std::string output = make_output(line, idl);
+  const auto written = line.output == "-" ? write_stream(stdout, output, "standard output")
+                                          : write_file(line.output, output);
+  if (written) return 0;
+  std::fprintf(stderr, "hintgen: %s\n", written.error().message.c_str());
+  return kExitMistakes;
+}
+
+int run_arguments(const std::vector<std::string>& arguments) {
+  const auto line = parse_command_line(arguments);
+  if (!line) {
+    std::fprintf(stderr, "hintgen: %s\n", line.error().message.c_str());
+    return kExitUsage;
+  }
+  if (line->mode == Mode::kHelp) {
+    std::fputs(help_text().c_str(), stdout);
+    return 0;
+  }
+  if (line->mode == Mode::kVersion) {
+    std::puts("hintgen " HAT_VERSION);
+    return 0;
+  }
+  return run(*line);
+}
+
+}  // namespace
+}  // namespace hat::hintgen
+
+int main(int argc, char** argv) {
+  try {
+    return hat::hintgen::run_arguments({argv + 1, argv + argc});
+  } catch (const std::exception& error) {  // out of memory, in all likelihood
+    std::fprintf(stderr, "hintgen: %s\n", error.what());
+    return 1;
+  }
+}

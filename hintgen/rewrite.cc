@@ -1,0 +1,184 @@
+// hintgen/rewrite.cc: cuts hint groups out of a text and puts annotations in.
+#include "hintgen/rewrite.h"
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "hintgen/hint_spelling.h"
+
+namespace hat::hintgen {
+namespace {
+
+// Bytes to leave out (comments and line ends within stay), or a text to put in where it begins.
+struct Edit {
+  Span at;
+  std::string inserted;
+};
+
+bool is_blank(char c) { return c == ' ' || c == '\t'; }
+
+class Rewriter {
+ public:
+  explicit Rewriter(const Program& program)
+      : text_(program.source->text()), comments_(program.comments) {}
+
+  std::string run(std::vector<Edit> edits) {
+    // What is put in before a byte comes before that byte is left out.
+    const auto order = [](const Edit& edit) { return std::pair(edit.at.begin, !edit.at.empty()); };
+    std::stable_sort(edits.begin(), edits.end(),
+                     [&](const Edit& a, const Edit& b) { return order(a) < order(b); });
+    for (const Edit& edit : edits) {
+      copy_until(edit.at.begin);
+      out_ += edit.inserted;
+      leave_out(edit.at);
+    }
+    copy_until(text_.size());
+    return std::move(out_);
+  }
+
+ private:
+  void copy_until(size_t end) {
+    out_.append(text_, position_, end - position_);
+    position_ = end;
+  }
+
+  void leave_out(Span at) {
+    if (at.empty()) return;
+    while (position_ < at.end) {
+      const auto comment =
+          std::lower_bound(comments_.begin(), comments_.end(), position_,
+                           [](Span span, size_t offset) { return span.begin < offset; });
+      if (comment != comments_.end() && comment->begin == position_) {
+        copy_until(comment->end);
+        continue;
+      }
+      const char c = text_[position_];
+      if (c == '\n' || (c == '\r' && text_[position_ + 1] == '\n')) {
+        trim_line();
+        out_ += c;
+      }
+      ++position_;
+    }
+    const size_t next = text_.find_first_not_of(" \t", position_);
+    const bool at_line_end =
+        next == std::string::npos || text_[next] == '\n' || text_[next] == '\r';
+    if (at_line_end) {
+      trim_line();
+      position_ = std::min(next, text_.size());
+    }
+  }
+
+  void trim_line() {
+    while (!out_.empty() && is_blank(out_.back())) out_.pop_back();
+  }
+
+  const std::string& text_;
+  const std::vector<Span>& comments_;
+  std::string out_;
+  size_t position_ = 0;
+};
+
+std::vector<const Service*> services_of(const Program& program) {
+  std::vector<const Service*> services;
+  for (const auto& definition : program.definitions) {
+    if (const auto* service = std::get_if<Service>(&definition->value)) services.push_back(service);
+  }
+  return services;
+}
+
+std::vector<Edit> cuts(const Program& program) {
+  std::vector<Edit> edits;
+  for (const Service* service : services_of(program)) {
+    for (const HintGroup& group : service->groups) edits.push_back({group.at, ""});
+    for (const Function& function : service->functions) {
+      if (function.hint_block.empty()) continue;
+      edits.push_back({function.hint_block, ""});
+      // Plain Thrift takes one separator after a function.
+      if (!function.separator.empty()) edits.push_back({function.block_separator, ""});
+    }
+  }
+  return edits;
+}
+
+std::string quoted(std::string_view value) {
+  std::string text = "\"";
+  for (const char c : value) {
+    switch (c) {
+      case '"':
+        text += "\\\"";
+        break;
+      case '\\':
+        text += "\\\\";
+        break;
+      case '\n':
+        text += "\\n";
+        break;
+      case '\r':
+        text += "\\r";
+        break;
+      case '\t':
+        text += "\\t";
+        break;
+      default:
+        text += c;
+    }
+  }
+  return text + "\"";
+}
+
+// `hat.perf_goal = "latency", hat.client.payload_size = "64"`: each hint that no annotation says.
+std::string as_annotations(const std::vector<HintGroup>& groups, const Annotations& present) {
+  std::set<std::string> said;
+  for (const Annotation& annotation : present.items) said.insert(annotation.key.text);
+  std::string text;
+  for (const HintGroup& group : groups) {
+    const std::optional<HintSide> side = side_of_group(group.word.text);
+    if (!side) continue;
+    for (const Hint& hint : group.hints) {
+      const std::string key = annotation_key(*side, hint.key.text);
+      if (!said.insert(key).second) continue;
+      text += (text.empty() ? "" : ", ") + key + " = " + quoted(hint.value.text);
+    }
+  }
+  return text;
+}
+
+// Puts `added` into the brackets that are there, or into new ones at `end`.
+Edit insertion(const std::string& text, const Annotations& present, uint32_t end,
+               std::string added) {
+  if (present.at.empty()) return {Span{end, end}, " ( " + added + " )"};
+  if (present.items.empty()) {
+    const uint32_t inside = present.at.begin + 1;
+    return {Span{inside, inside}, " " + added + " "};
+  }
+  const uint32_t after_last = present.items.back().at.end;
+  const char last = text[after_last - 1];
+  const bool separated = last == ',' || last == ';';
+  return {Span{after_last, after_last}, (separated ? " " : ", ") + added};
+}
+
+}  // namespace
+
+std::string strip(const Program& program) { return Rewriter(program).run(cuts(program)); }
+
+std::string annotate(const Program& program) {
+  std::vector<Edit> edits = cuts(program);
+  const std::string& text = program.source->text();
+  for (const Service* service : services_of(program)) {
+    std::string added = as_annotations(service->groups, service->annotations);
+    if (!added.empty()) {
+      edits.push_back(insertion(text, service->annotations, service->closing_brace.end, added));
+    }
+    for (const Function& function : service->functions) {
+      added = as_annotations(function.groups, function.annotations);
+      if (added.empty()) continue;
+      edits.push_back(insertion(text, function.annotations, function.signature.end, added));
+    }
+  }
+  return Rewriter(program).run(std::move(edits));
+}
+
+}  // namespace hat::hintgen

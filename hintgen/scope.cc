@@ -1,0 +1,109 @@
+// hintgen/scope.cc: looks names up, through includes where they have a dot.
+#include "hintgen/scope.h"
+
+#include <algorithm>
+
+namespace hat::hintgen {
+namespace {
+
+struct Split {
+  std::string_view before;  // the last dot; empty where there is none
+  std::string_view after;
+};
+
+Split split_at_last_dot(std::string_view name) {
+  const size_t dot = name.rfind('.');
+  if (dot == std::string_view::npos) return {{}, name};
+  return {name.substr(0, dot), name.substr(dot + 1)};
+}
+
+// "kv" for "shared/kv.thrift".
+std::string_view include_name(const Include& include) {
+  std::string_view name = include.path.text;
+  name.remove_prefix(name.rfind('/') + 1);
+  if (name.ends_with(".thrift")) name.remove_suffix(std::string_view(".thrift").size());
+  return name;
+}
+
+// Calls `visit(program)` for the file itself, or for each include of that name; stops at a result.
+template <class Visit>
+auto in_files(const Program& from, std::string_view include, const Visit& visit)
+    -> decltype(visit(from)) {
+  if (include.empty()) return visit(from);
+  for (const Include& candidate : from.includes) {
+    if (candidate.program == nullptr || include_name(candidate) != include) continue;
+    if (auto found = visit(*candidate.program)) return found;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+Scopes::Scopes(const Idl& idl) {
+  for (const auto& program : idl.programs) {
+    Names& names = by_program_[program.get()];
+    for (const auto& definition : program->definitions) {
+      const std::string& name = definition->name().text;
+      if (const auto* constant = std::get_if<Const>(&definition->value)) {
+        names.constants.emplace(name, constant);
+      } else {
+        names.types_and_services.emplace(name, definition.get());
+      }
+    }
+  }
+}
+
+const Definition* Scopes::type_or_service(const Program& from, std::string_view name) const {
+  const auto [include, bare] = split_at_last_dot(name);
+  return in_files(from, include, [&](const Program& program) -> const Definition* {
+    const auto& names = by_program_.at(&program).types_and_services;
+    const auto found = names.find(std::string(bare));
+    return found == names.end() ? nullptr : found->second;
+  });
+}
+
+const Const* Scopes::constant(const Program& from, std::string_view name) const {
+  const auto [include, bare] = split_at_last_dot(name);
+  return in_files(from, include, [&](const Program& program) -> const Const* {
+    const auto& names = by_program_.at(&program).constants;
+    const auto found = names.find(std::string(bare));
+    return found == names.end() ? nullptr : found->second;
+  });
+}
+
+const Definition* Scopes::enum_of_member(const Program& from, std::string_view name) const {
+  const auto [enum_name, member] = split_at_last_dot(name);
+  if (enum_name.empty()) return nullptr;
+  const Definition* definition = type_or_service(from, enum_name);
+  if (definition == nullptr) return nullptr;
+  const auto* found = std::get_if<Enum>(&definition->value);
+  return found != nullptr && has_member(*found, member) ? definition : nullptr;
+}
+
+bool Scopes::is_known_fully(const Program& from, std::string_view name) const {
+  if (!from.complete) return false;
+  const std::string_view first = name.substr(0, name.find('.'));
+  const std::string_view include = split_at_last_dot(name).before;
+  return std::none_of(from.includes.begin(), from.includes.end(), [&](const Include& candidate) {
+    const std::string_view its_name = include_name(candidate);
+    if (its_name != include && its_name != first) return false;
+    return candidate.refused || (candidate.program != nullptr && !candidate.program->complete);
+  });
+}
+
+const Include* Scopes::missing_include(const Program& from, std::string_view name) const {
+  const std::string_view include = split_at_last_dot(name).before;
+  for (const Include& candidate : from.includes) {
+    if (candidate.program == nullptr && !candidate.refused && include_name(candidate) == include) {
+      return &candidate;
+    }
+  }
+  return nullptr;
+}
+
+bool has_member(const Enum& definition, std::string_view member) {
+  return std::any_of(definition.members.begin(), definition.members.end(),
+                     [&](const EnumMember& it) { return it.name.text == member; });
+}
+
+}  // namespace hat::hintgen

@@ -1,0 +1,33 @@
+// hintgen/values.h: checks constants and default values against their types.
+#pragma once
+
+#include "hintgen/report.h"
+#include "hintgen/scope.h"
+
+namespace hat::hintgen {
+
+class ValueRules {
+ public:
+  ValueRules(const Program& program, const Scopes& scopes, Mistakes& mistakes)
+      : program_(program), scopes_(scopes), report_(program, mistakes) {}
+
+  // `owner` is the constant or field that has the value.
+  void check(const Type& type, const ConstValue& value, const Name& owner) const;
+
+  // Thrift reads files in one pass: what `owner` needs for its value or throws must stand above it.
+  bool check_defined_before(const Type& use, const Name& owner) const;
+
+ private:
+  void check_name(const Type& type, const ConstValue& value, const Name& owner) const;
+  void check_enum(const Enum& definition, const ConstValue& value) const;
+  void check_struct(const Struct& definition, const ConstValue& value, const Name& owner) const;
+  void check_base(const Type& type, const ConstValue& value, const Name& owner) const;
+  void check_items(const Type& type, const ConstValue& value, const Name& owner) const;
+  bool is_before(Span definition, Span use) const { return definition.begin < use.begin; }
+
+  const Program& program_;
+  const Scopes& scopes_;
+  Report report_;
+};
+
+}  // namespace hat::hintgen
