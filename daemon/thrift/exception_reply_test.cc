@@ -88,6 +88,14 @@ TEST_P(ExceptionReplyTest, TheLongestFits) {
   EXPECT_EQ(read->text, text.substr(0, kExceptionTextBytesMax));
 }
 
+TEST(ExceptionReplyJson, HasNoControlBytes) {
+  std::string text;
+  for (char c = 0; c < 0x20; ++c) text += c;
+  const Head request{.encoding = Encoding::kJson, .name = text};
+  const ExceptionReply reply(request, ExceptionCode::kUnknown, text);
+  for (const char c : text_of(reply.bytes())) EXPECT_GE(static_cast<uint8_t>(c), 0x20);
+}
+
 TEST_P(ExceptionReplyTest, TextsAreNotCutWithinACharacter) {
   std::string text(kExceptionTextBytesMax - 1, 'a');
   text += "\xe2\x82\xac";  // of which one byte would fit
