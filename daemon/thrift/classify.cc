@@ -1,3 +1,4 @@
+// daemon/thrift/classify.cc: holds the table of first bytes.
 #include "daemon/thrift/classify.h"
 
 #include <algorithm>

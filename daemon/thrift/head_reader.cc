@@ -1,3 +1,4 @@
+// daemon/thrift/head_reader.cc: reads heads, one function for each encoding.
 #include "daemon/thrift/head_reader.h"
 
 #include <charconv>

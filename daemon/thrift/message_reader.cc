@@ -1,3 +1,4 @@
+// daemon/thrift/message_reader.cc: leads through a unit: first bytes, header, heads, bodies, end.
 #include "daemon/thrift/message_reader.h"
 
 #include <limits>

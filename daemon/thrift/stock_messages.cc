@@ -1,3 +1,4 @@
+// daemon/thrift/stock_messages.cc: drives libthrift's protocols and transports.
 #include "daemon/thrift/stock_messages.h"
 
 #include <thrift/TApplicationException.h>

@@ -1,3 +1,4 @@
+// daemon/thrift/theader.cc: reads the fixed fields and the two words that matter.
 #include "daemon/thrift/theader.h"
 
 namespace hat::thrift {
