@@ -108,4 +108,8 @@ NodeConfig read_node_config(const std::string& text, const std::string& file, Mi
 // read_node_config() of a file's contents; one that cannot be read is a mistake.
 NodeConfig load_node_config(const std::string& file, Mistakes& mistakes);
 
+struct Manifest;
+// Warns of services that the node names and no manifest does.
+void check_against(const NodeConfig& node, const Manifest& manifest, Mistakes& mistakes);
+
 }  // namespace hat

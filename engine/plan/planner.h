@@ -27,7 +27,7 @@ namespace hat::engine {
 
 inline constexpr uint64_t kSmallBytesMax = 4096;  // HatRPC 4.3: the eager/rendezvous threshold
 
-// What the planner needs to know of a host. Unknown hardware: see assumed_host().
+// What the planner needs to know of a host.
 struct HostFacts {
   uint32_t cores = 1;      // that this process may run on
   uint32_t nic_cores = 1;  // of the NIC's NUMA node; all of them where there is no NIC
@@ -47,6 +47,7 @@ struct Plan {
   Priority priority = Priority::kNormal;
   std::optional<std::chrono::milliseconds> timeout;
   bool idempotent = false;
+  bool tcp_wanted = false;         // the hint `transport: tcp` decided, not a lack of RDMA
   // One sentence: the hints that decided, the row and column they led to, what overrode the table,
   // and, where path is kTcp against the plan's wish, why.
   std::string reason;

@@ -1,0 +1,47 @@
+// config/hint_keys.h: every hint: its key, its values and its meaning, as one table.
+//
+// The readers of IDL and YAML, docs/hints.md and its test go by this table.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+namespace hat {
+
+inline constexpr std::array<std::string_view, 3> kPerfGoalWords = {"latency", "throughput",
+                                                                   "res_util"};
+inline constexpr std::array<std::string_view, 3> kPollingWords = {"busy", "event", "adaptive"};
+inline constexpr std::array<std::string_view, 2> kTransportWords = {"rdma", "tcp"};
+inline constexpr std::array<std::string_view, 3> kPriorityWords = {"low", "normal", "high"};
+inline constexpr std::array<std::string_view, 3> kSubscriptionWords = {"under", "full", "over"};
+inline constexpr std::array<std::string_view, 2> kNumaWords = {"nic", "any"};
+inline constexpr std::array<std::string_view, 2> kBoolWords = {"false", "true"};
+// The names of engine/protocols.h, which this room may not include; a test of the engine compares.
+inline constexpr std::array<std::string_view, 13> kProtocolWords = {
+    "eager",      "direct_write_send", "chained_write_send", "direct_write_imm",
+    "write_rndv", "read_rndv",         "hybrid_eager_rndv",  "ar_grpc",
+    "rfp",        "farm",              "pilaf",              "herd",
+    "hipower"};
+
+struct HintKey {
+  std::string_view name;
+  std::string_view older;   // the spelling of HatRPC's artifact, or empty
+  std::string_view values;  // in words, for messages and the reference
+  std::string_view meaning;
+};
+
+inline constexpr std::array kHintKeys = {
+    HintKey{"perf_goal", "", "latency, throughput or res_util", "what the function is tuned for"},
+    HintKey{"concurrency", "", "a number of callers, or under, full or over",
+            "callers at once, against the host's cores"},
+    HintKey{"payload_size", "", "bytes, as 512, 4KiB or 1MiB", "how large its messages are"},
+    HintKey{"polling", "perf_pref", "busy, event or adaptive", "how completions are awaited"},
+    HintKey{"protocol", "proto", "a protocol's name", "the RDMA protocol, instead of the planner's"},
+    HintKey{"transport", "", "rdma or tcp", "tcp: never over RDMA"},
+    HintKey{"numa", "", "a node's number, nic or any", "where its worker's memory and core lie"},
+    HintKey{"priority", "", "low, normal or high", "who goes first where calls compete"},
+    HintKey{"timeout_ms", "", "milliseconds, from 1", "how long a caller waits for the reply"},
+    HintKey{"idempotent", "", "true or false", "whether a call may be handed over twice"},
+};
+
+}  // namespace hat

@@ -1,0 +1,182 @@
+#include "config/manifest.h"
+
+#include <yaml-cpp/yaml.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+
+#include "config/hint_values.h"
+#include "config/yaml.h"
+
+namespace hat {
+namespace {
+
+constexpr uint64_t kVersion = 1;
+
+Hints read_hints(const YamlValue& value, std::string_view what) {
+  Hints hints;
+  read_names(value, what, [&](const std::string& key, const YamlValue& at, const YamlValue& v) {
+    const auto text = is_hint_key(key) ? read_text(v, key) : std::optional<std::string>("");
+    if (!text) return;
+    const auto set = set_hint(hints, key, *text);
+    if (!set) (is_hint_key(key) ? v : at).error(set.error().message);
+  });
+  return hints;
+}
+
+std::vector<YamlKey> hint_group_keys(HintGroups& hints) {
+  return {
+      {"hint", false, [&](const YamlValue& v) { hints.both = read_hints(v, "hint"); }},
+      {"c_hint", false, [&](const YamlValue& v) { hints.client = read_hints(v, "c_hint"); }},
+      {"s_hint", false, [&](const YamlValue& v) { hints.server = read_hints(v, "s_hint"); }},
+  };
+}
+
+YamlKey origin_key(std::string& origin) {
+  return {"origin", false,
+          [&](const YamlValue& v) { origin = read_text(v, "origin").value_or(""); }};
+}
+
+FunctionSpec read_function(const std::string& name, const YamlValue& value) {
+  FunctionSpec function{.name = name};
+  if (value.node.IsNull()) return function;  // "get:" alone: a function without hints
+  std::vector<YamlKey> keys = hint_group_keys(function.hints);
+  keys.insert(keys.begin(),
+              {origin_key(function.origin), {"oneway", false, [&](const YamlValue& v) {
+                                               function.oneway =
+                                                   read_bool(v, "oneway").value_or(false);
+                                             }}});
+  read_keys(value, "function " + name, keys);
+  return function;
+}
+
+ServiceSpec read_service(const std::string& name, const YamlValue& value) {
+  ServiceSpec service{.name = name};
+  if (value.node.IsNull()) return service;
+  std::vector<YamlKey> keys = hint_group_keys(service.hints);
+  keys.insert(keys.begin(), origin_key(service.origin));
+  keys.push_back({"functions", false, [&](const YamlValue& functions) {
+                    read_names(functions, "functions",
+                               [&](const std::string& function, const YamlValue& key,
+                                   const YamlValue& v) {
+                                 if (function.empty()) key.error("a function has no name");
+                                 service.functions.push_back(read_function(function, v));
+                               });
+                  }});
+  read_keys(value, "service " + name, keys);
+  return service;
+}
+
+// Also where each service stands, for load_manifests().
+Manifest read(const std::string& text, const std::string& file, Mistakes& mistakes,
+              std::vector<Place>& places) {
+  Manifest manifest;
+  const auto document = parse_yaml(text, file, mistakes);
+  if (!document) return manifest;
+  read_keys(*document, "manifest",
+            {{"hatrpc_manifest", true,
+              [](const YamlValue& v) { read_count(v, "hatrpc_manifest", kVersion, kVersion); }},
+             {"source", false,
+              [&](const YamlValue& v) { manifest.source = read_text(v, "source").value_or(""); }},
+             {"services", true, [&](const YamlValue& services) {
+                read_names(services, "services",
+                           [&](const std::string& name, const YamlValue& key, const YamlValue& v) {
+                             if (name.empty()) key.error("a service has no name");
+                             places.push_back(key.place());
+                             manifest.services.push_back(read_service(name, v));
+                           });
+              }}});
+  return manifest;
+}
+
+std::vector<std::string> files_at(const std::string& path, Mistakes& mistakes) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  if (!fs::is_directory(path, error)) return {path};  // reading it tells what is wrong
+  std::vector<std::string> files;
+  for (const auto& entry : fs::directory_iterator(path, error)) {
+    const auto extension = entry.path().extension();
+    const bool hidden = entry.path().filename().string().starts_with(".");
+    if (!hidden && (extension == ".yaml" || extension == ".yml")) files.push_back(entry.path());
+  }
+  if (error) mistakes.error({path}, "the directory cannot be read: " + error.message());
+  std::ranges::sort(files);
+  return files;
+}
+
+void emit_hints(YAML::Emitter& out, const char* key, const Hints& hints) {
+  if (hints.empty()) return;
+  out << YAML::Key << key << YAML::Value << YAML::Flow << YAML::BeginMap;
+  for (const auto& [name, value] : hint_words(hints)) out << YAML::Key << name << YAML::Value << value;
+  out << YAML::EndMap;
+}
+
+void emit_hint_groups(YAML::Emitter& out, const HintGroups& hints) {
+  emit_hints(out, "hint", hints.both);
+  emit_hints(out, "c_hint", hints.client);
+  emit_hints(out, "s_hint", hints.server);
+}
+
+void emit_origin(YAML::Emitter& out, const std::string& origin) {
+  if (!origin.empty()) out << YAML::Key << "origin" << YAML::Value << origin;
+}
+
+void emit_service(YAML::Emitter& out, const ServiceSpec& service) {
+  out << YAML::Key << service.name << YAML::Value << YAML::BeginMap;
+  emit_origin(out, service.origin);
+  emit_hint_groups(out, service.hints);
+  out << YAML::Key << "functions" << YAML::Value << YAML::BeginMap;
+  for (const FunctionSpec& function : service.functions) {
+    out << YAML::Key << function.name << YAML::Value << YAML::BeginMap;
+    emit_origin(out, function.origin);
+    out << YAML::Key << "oneway" << YAML::Value << function.oneway;
+    emit_hint_groups(out, function.hints);
+    out << YAML::EndMap;
+  }
+  out << YAML::EndMap << YAML::EndMap;
+}
+
+}  // namespace
+
+Manifest read_manifest(const std::string& text, const std::string& file, Mistakes& mistakes) {
+  std::vector<Place> places;
+  return read(text, file, mistakes, places);
+}
+
+Manifest load_manifests(const std::vector<std::string>& paths, Mistakes& mistakes) {
+  Manifest all;
+  std::map<std::string, Place> known;
+  for (const std::string& path : paths) {
+    for (const std::string& file : files_at(path, mistakes)) {
+      const auto text = read_file(file, mistakes);
+      if (!text) continue;
+      std::vector<Place> places;
+      Manifest manifest = read(*text, file, mistakes, places);
+      for (size_t i = 0; i < manifest.services.size(); ++i) {
+        const auto [before, is_new] = known.emplace(manifest.services[i].name, places[i]);
+        if (!is_new) {
+          mistakes.error(places[i], "service '" + manifest.services[i].name +
+                                        "' stands twice; first at " + to_string(before->second));
+          continue;
+        }
+        all.services.push_back(std::move(manifest.services[i]));
+      }
+    }
+  }
+  return all;
+}
+
+std::string write_manifest(const Manifest& manifest) {
+  YAML::Emitter out;
+  out << YAML::BeginMap;
+  out << YAML::Key << "hatrpc_manifest" << YAML::Value << kVersion;
+  if (!manifest.source.empty()) out << YAML::Key << "source" << YAML::Value << manifest.source;
+  out << YAML::Key << "services" << YAML::Value << YAML::BeginMap;
+  for (const ServiceSpec& service : manifest.services) emit_service(out, service);
+  out << YAML::EndMap << YAML::EndMap;
+  return "# How calls travel. Hints are yours to edit; `hatctl reload` applies them: docs/hints.md\n" +
+         std::string(out.c_str()) + "\n";
+}
+
+}  // namespace hat

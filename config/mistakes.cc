@@ -1,0 +1,67 @@
+#include "config/mistakes.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace hat {
+namespace {
+
+// Levenshtein: single letters put in, taken out or changed; a swap of neighbours counts as one too.
+size_t distance(std::string_view a, std::string_view b) {
+  std::vector<std::vector<size_t>> table(a.size() + 1, std::vector<size_t>(b.size() + 1));
+  for (size_t i = 0; i <= a.size(); ++i) table[i][0] = i;
+  std::iota(table[0].begin(), table[0].end(), size_t{0});
+  for (size_t i = 1; i <= a.size(); ++i) {
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const size_t change = table[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+      table[i][j] = std::min({table[i - 1][j] + 1, table[i][j - 1] + 1, change});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+        table[i][j] = std::min(table[i][j], table[i - 2][j - 2] + 1);
+      }
+    }
+  }
+  return table[a.size()][b.size()];
+}
+
+constexpr size_t kWordBytesMax = 64;  // longer words are no misspelling of ours
+
+}  // namespace
+
+std::string to_string(const Place& place) {
+  if (place.line == 0) return place.file;
+  return place.file + ":" + std::to_string(place.line) + ":" + std::to_string(place.column);
+}
+
+void Mistakes::error(Place place, std::string message) {
+  all_.push_back({std::move(place), Mistake::Severity::kError, std::move(message)});
+  ++errors_;
+}
+
+void Mistakes::warning(Place place, std::string message) {
+  all_.push_back({std::move(place), Mistake::Severity::kWarning, std::move(message)});
+}
+
+std::string Mistakes::text() const {
+  std::string text;
+  for (const Mistake& mistake : all_) {
+    const bool error = mistake.severity == Mistake::Severity::kError;
+    text += to_string(mistake.place) + (error ? ": error: " : ": warning: ") + mistake.message +
+            "\n";
+  }
+  return text;
+}
+
+std::string did_you_mean(std::string_view found, const std::vector<std::string_view>& known) {
+  if (found.empty() || found.size() > kWordBytesMax) return "";
+  std::string_view nearest;
+  size_t nearest_distance = std::max<size_t>(1, found.size() / 3) + 1;  // a third may be wrong
+  for (const std::string_view word : known) {
+    const size_t d = distance(found, word);
+    if (d >= nearest_distance) continue;
+    nearest = word;
+    nearest_distance = d;
+  }
+  return nearest.empty() ? "" : " (did you mean '" + std::string(nearest) + "'?)";
+}
+
+}  // namespace hat

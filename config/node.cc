@@ -1,0 +1,294 @@
+#include "config/node.h"
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <functional>
+#include <map>
+
+#include "config/limit_keys.h"
+#include "config/manifest.h"
+#include "config/yaml.h"
+
+namespace hat {
+namespace {
+
+constexpr uint32_t kWorkersMax = 64;
+constexpr uint32_t kUpstreamsMax = 65536;
+constexpr size_t kNameBytesMax = 255;  // what a link's hello carries
+
+// A key whose value is read into `member` where it is right.
+template <class T, class Read>
+YamlKey into(std::string_view key, bool required, T& member, Read read) {
+  return {key, required, [key, &member, read](const YamlValue& value) {
+            if (auto result = read(value, key)) member = std::move(*result);
+          }};
+}
+
+std::optional<std::string> read_name(const YamlValue& value, std::string_view key) {
+  auto name = read_text(value, key);
+  if (name && (name->empty() || name->size() > kNameBytesMax)) {
+    value.error(std::string(key) + " has " + std::to_string(name->size()) +
+                " bytes; expected 1 to " + std::to_string(kNameBytesMax));
+    return std::nullopt;
+  }
+  return name;
+}
+
+std::optional<uint32_t> read_mode(const YamlValue& value, std::string_view key) {
+  const auto text = read_text(value, key);
+  if (!text) return std::nullopt;
+  uint32_t mode = 0;
+  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), mode, 8);
+  if (error == std::errc{} && end == text->data() + text->size() && mode <= 0777) return mode;
+  value.error(std::string(key) + ": '" + *text + "'; expected permission bits such as \"0660\"");
+  return std::nullopt;
+}
+
+template <class Enum>
+auto word_of(std::vector<std::string_view> words) {
+  return [words](const YamlValue& value, std::string_view key) -> std::optional<Enum> {
+    const auto index = read_word(value, key, words);
+    return index ? std::optional(static_cast<Enum>(*index)) : std::nullopt;
+  };
+}
+
+auto count_of(uint64_t min, uint64_t max) {
+  return [min, max](const YamlValue& value, std::string_view key) -> std::optional<uint32_t> {
+    const auto count = read_count(value, key, min, max);
+    return count ? std::optional(static_cast<uint32_t>(*count)) : std::nullopt;
+  };
+}
+
+std::optional<uint32_t> read_workers(const YamlValue& value, std::string_view key) {
+  if (value.node.IsScalar() && value.node.Scalar() == "auto") return 0;
+  return count_of(1, kWorkersMax)(value, key);
+}
+
+std::vector<std::string> read_names_list(const YamlValue& value, std::string_view key) {
+  std::vector<std::string> names;
+  read_items(value, key, [&](const YamlValue& item) {
+    if (auto name = read_text(item, key)) names.push_back(std::move(*name));
+  });
+  return names;
+}
+
+LinkConfig read_link(const YamlValue& value) {
+  LinkConfig link{.place = value.place()};
+  read_keys(value, "link",
+            {into("listen", false, link.listen, read_address),
+             into("insecure", false, link.insecure, read_bool)});
+  return link;
+}
+
+EndpointConfig read_endpoint(const YamlValue& value) {
+  EndpointConfig endpoint{.place = value.place()};
+  read_keys(value, "endpoint",
+            {into("listen", true, endpoint.listen, read_address),
+             into("service", true, endpoint.service, read_name),
+             {"peers", true,
+              [&](const YamlValue& v) {
+                endpoint.peers = read_names_list(v, "peers");
+                if (v.node.IsSequence() && endpoint.peers.empty()) {
+                  v.error("peers is empty; expected the name of at least one peer");
+                }
+              }},
+             into("mode", false, endpoint.mode, read_mode),
+             into("group", false, endpoint.group, read_text)});
+  return endpoint;
+}
+
+ServedConfig read_served(const std::string& service, const YamlValue& value, const Place& place) {
+  ServedConfig served{.service = service, .place = place};
+  read_keys(value, "serves." + service,
+            {into("upstream", true, served.upstream, read_address),
+             into("mode", false, served.mode, word_of<UpstreamMode>({"mirror", "shared"})),
+             into("max_connections", false, served.connections_max, count_of(1, kUpstreamsMax))});
+  return served;
+}
+
+AdminConfig read_admin(const YamlValue& value) {
+  AdminConfig admin{.place = value.place()};
+  read_keys(value, "admin",
+            {{"listen", false,
+              [&](const YamlValue& v) {
+                admin.listen = read_address(v, "listen");
+                if (admin.listen && admin.listen->kind != Address::Kind::kTcp) {
+                  v.error("admin.listen is for HTTP over tcp:; hatctl's socket is admin.socket");
+                }
+              }},
+             {"socket", false, [&](const YamlValue& v) {
+                const auto path = read_text(v, "socket");
+                if (!path) return;
+                const auto address = parse_address("unix:" + *path);
+                if (!address) return v.error("socket: " + address.error().message);
+                admin.socket = *path;
+              }}});
+  return admin;
+}
+
+Limits read_limits(const YamlValue& value) {
+  Limits limits = default_limits();
+  std::vector<YamlKey> keys;
+#define HAT_SIZE(member, key, standard, min, max, meaning)                    \
+  keys.push_back({key, false, [&limits](const YamlValue& v) {                 \
+                    if (auto read = read_bytes(v, key, min, max)) limits.member = *read; \
+                  }});
+#define HAT_COUNT(member, key, standard, min, max, meaning)                   \
+  keys.push_back({key, false, [&limits](const YamlValue& v) {                 \
+                    if (auto read = count_of(min, max)(v, key)) limits.member = *read; \
+                  }});
+#define HAT_TIME(member, key, standard, min, max, meaning)                    \
+  keys.push_back({key, false, [&limits](const YamlValue& v) {                 \
+                    if (auto read = read_duration(v, key, min, max)) limits.member = *read; \
+                  }});
+  HAT_SIZE_LIMITS(HAT_SIZE)
+  HAT_COUNT_LIMITS(HAT_COUNT)
+  HAT_TIME_LIMITS(HAT_TIME)
+#undef HAT_TIME
+#undef HAT_COUNT
+#undef HAT_SIZE
+  read_keys(value, "limits", keys);
+  if (limits.keepalive_timeout <= limits.keepalive_interval) {
+    value.error("limits.keepalive_timeout (" + duration_text(limits.keepalive_timeout) +
+                ") must be longer than keepalive_interval (" +
+                duration_text(limits.keepalive_interval) + "), or no ping can be answered in time");
+  }
+  return limits;
+}
+
+// What needs more than one key to judge.
+class Relations {
+ public:
+  Relations(const NodeConfig& node, Mistakes& mistakes) : node_(node), mistakes_(mistakes) {}
+
+  void check() {
+    check_peers();
+    check_endpoints();
+    check_security();
+    if (node_.link.listen) claim(*node_.link.listen, node_.link.place);
+    if (node_.admin.listen) claim(*node_.admin.listen, node_.admin.place);
+  }
+
+ private:
+  void check_peers() {
+    for (const PeerConfig& peer : node_.peers) {
+      if (peer.name == node_.node) {
+        mistakes_.error(peer.place, "peer '" + peer.name + "' is this node itself");
+      }
+    }
+  }
+
+  void check_endpoints() {
+    std::vector<std::string_view> names;
+    for (const PeerConfig& peer : node_.peers) names.push_back(peer.name);
+    for (const EndpointConfig& endpoint : node_.endpoints) {
+      claim(endpoint.listen, endpoint.place);
+      for (const std::string& peer : endpoint.peers) {
+        if (std::ranges::find(names, peer) != names.end()) continue;
+        mistakes_.error(endpoint.place, "no peer is called '" + peer + "'" +
+                                            did_you_mean(peer, names) + "; `peers` lists them");
+      }
+    }
+  }
+
+  void check_security() {
+    if (node_.link.insecure) return;
+    const std::string advice =
+        "links are neither encrypted nor authenticated in this version; write `insecure: true` "
+        "under `link` to say that the network between the nodes is trusted";
+    if (node_.link.listen) {
+      mistakes_.error(node_.link.place, advice);
+    } else if (!node_.peers.empty()) {
+      mistakes_.error(node_.peers.front().place, advice);
+    }
+  }
+
+  // An address has one listener; port 0 is chosen by the kernel and never the same.
+  void claim(const Address& address, const Place& place) {
+    if (address.kind == Address::Kind::kTcp && address.port == 0) return;
+    const auto [before, is_new] = claimed_.emplace(to_string(address), place);
+    if (is_new) return;
+    mistakes_.error(place, to_string(address) + " is listened on twice; first at " +
+                               to_string(before->second));
+  }
+
+  const NodeConfig& node_;
+  Mistakes& mistakes_;
+  std::map<std::string, Place> claimed_;
+};
+
+}  // namespace
+
+Limits default_limits() {
+  Limits limits{};
+#define HAT_DEFAULT(member, key, standard, min, max, meaning) limits.member = standard;
+  HAT_SIZE_LIMITS(HAT_DEFAULT)
+  HAT_COUNT_LIMITS(HAT_DEFAULT)
+  HAT_TIME_LIMITS(HAT_DEFAULT)
+#undef HAT_DEFAULT
+  return limits;
+}
+
+NodeConfig read_node_config(const std::string& text, const std::string& file,
+                            Mistakes& mistakes) {
+  NodeConfig node;
+  const auto document = parse_yaml(text, file, mistakes);
+  if (!document) return node;
+  const auto read_peers = [&](const YamlValue& value) {
+    read_names(value, "peers",
+               [&](const std::string& name, const YamlValue& key, const YamlValue& v) {
+                 PeerConfig peer{.name = name, .place = key.place()};
+                 read_name(key, "a peer's name");
+                 read_keys(v, "peers." + name, {into("link", true, peer.link, read_address)});
+                 node.peers.push_back(std::move(peer));
+               });
+  };
+  const auto read_serves = [&](const YamlValue& value) {
+    read_names(value, "serves",
+               [&](const std::string& service, const YamlValue& key, const YamlValue& v) {
+                 read_name(key, "a service's name");
+                 node.serves.push_back(read_served(service, v, key.place()));
+               });
+  };
+  read_keys(*document, "node configuration",
+            {into("node", true, node.node, read_name),
+             into("fabric", false, node.fabric, word_of<FabricKind>({"auto", "tcp"})),
+             into("workers", false, node.workers, read_workers),
+             {"manifests", false,
+              [&](const YamlValue& v) { node.manifests = read_names_list(v, "manifests"); }},
+             {"link", false, [&](const YamlValue& v) { node.link = read_link(v); }},
+             {"peers", false, read_peers},
+             {"endpoints", false,
+              [&](const YamlValue& v) {
+                read_items(v, "endpoints", [&](const YamlValue& item) {
+                  node.endpoints.push_back(read_endpoint(item));
+                });
+              }},
+             {"serves", false, read_serves},
+             {"admin", false, [&](const YamlValue& v) { node.admin = read_admin(v); }},
+             {"limits", false, [&](const YamlValue& v) { node.limits = read_limits(v); }}});
+  Relations(node, mistakes).check();
+  const auto folder = std::filesystem::path(file).parent_path();
+  for (std::string& path : node.manifests) path = (folder / path).lexically_normal();
+  return node;
+}
+
+NodeConfig load_node_config(const std::string& file, Mistakes& mistakes) {
+  const auto text = read_file(file, mistakes);
+  return text ? read_node_config(*text, file, mistakes) : NodeConfig{};
+}
+
+void check_against(const NodeConfig& node, const Manifest& manifest, Mistakes& mistakes) {
+  std::vector<std::string_view> names;
+  for (const ServiceSpec& service : manifest.services) names.push_back(service.name);
+  const auto check = [&](const std::string& service, const Place& place) {
+    if (service.empty() || std::ranges::find(names, service) != names.end()) return;
+    mistakes.warning(place, "no manifest names service '" + service + "'" +
+                                did_you_mean(service, names) + "; its calls go by default plans");
+  };
+  for (const EndpointConfig& endpoint : node.endpoints) check(endpoint.service, endpoint.place);
+  for (const ServedConfig& served : node.serves) check(served.service, served.place);
+}
+
+}  // namespace hat

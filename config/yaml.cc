@@ -1,0 +1,252 @@
+#include "config/yaml.h"
+
+#include <yaml-cpp/yaml.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+
+#include "config/hint_values.h"
+
+namespace hat {
+namespace {
+
+struct TimeUnit {
+  std::string_view suffix;
+  int64_t ns;
+};
+constexpr std::array kTimeUnits = {TimeUnit{"ns", 1},
+                                   TimeUnit{"us", 1'000},
+                                   TimeUnit{"ms", 1'000'000},
+                                   TimeUnit{"min", 60'000'000'000},
+                                   TimeUnit{"s", 1'000'000'000}};
+
+Place at(const std::string& file, const YAML::Mark& mark) {
+  return mark.is_null() ? Place{file, 0, 0} : Place{file, mark.line + 1, mark.column + 1};
+}
+
+std::string quoted(std::string_view text) {
+  constexpr size_t kShown = 60;
+  return "'" + std::string(text.substr(0, kShown)) + (text.size() > kShown ? "…'" : "'");
+}
+
+std::string list(const std::vector<std::string_view>& words) {
+  std::string text;
+  for (const auto word : words) text += (text.empty() ? "" : ", ") + std::string(word);
+  return text;
+}
+
+const char* kind_of(const YAML::Node& node) {
+  switch (node.Type()) {
+    case YAML::NodeType::Scalar:
+      return "a single value";
+    case YAML::NodeType::Sequence:
+      return "a list";
+    case YAML::NodeType::Map:
+      return "a mapping";
+    default:
+      return "nothing";
+  }
+}
+
+bool expect(const YamlValue& value, YAML::NodeType::value type, std::string_view what,
+            const char* expected) {
+  if (value.node.Type() == type) return true;
+  value.error(std::string(what) + " is " + kind_of(value.node) + "; expected " + expected);
+  return false;
+}
+
+template <class T>
+std::optional<T> number(std::string_view text) {
+  T value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+std::optional<int64_t> parse_duration(std::string_view text) {
+  for (const TimeUnit& unit : kTimeUnits) {
+    if (!text.ends_with(unit.suffix)) continue;
+    const auto count = number<uint32_t>(text.substr(0, text.size() - unit.suffix.size()));
+    if (count) return int64_t{*count} * unit.ns;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Place YamlValue::place() const { return at(*file, node.Mark()); }
+
+std::optional<YamlValue> parse_yaml(const std::string& text, const std::string& file,
+                                    Mistakes& mistakes) {
+  if (text.size() > kYamlBytesMax) {
+    mistakes.error({file}, "the file has " + std::to_string(text.size()) + " bytes; at most " +
+                               bytes_text(kYamlBytesMax) + " are read");
+    return std::nullopt;
+  }
+  try {
+    const auto documents = YAML::LoadAll(text);
+    if (documents.size() > 1) {
+      mistakes.error({file}, "the file holds " + std::to_string(documents.size()) +
+                                 " YAML documents; expected one");
+      return std::nullopt;
+    }
+    if (documents.empty() || documents[0].IsNull()) {
+      mistakes.error({file}, "the file is empty; expected a mapping");
+      return std::nullopt;
+    }
+    return YamlValue{documents[0], &file, &mistakes};
+  } catch (const YAML::Exception& error) {
+    mistakes.error(at(file, error.mark), "this is not YAML: " + error.msg);
+    return std::nullopt;
+  }
+}
+
+std::optional<std::string> read_file(const std::string& file, Mistakes& mistakes) {
+  errno = 0;
+  std::ifstream stream(file, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(stream), {}};
+  if (!stream.is_open() || stream.bad()) {
+    mistakes.error({file}, std::string("the file cannot be read: ") +
+                               std::strerror(errno == 0 ? EIO : errno));
+    return std::nullopt;
+  }
+  return text;
+}
+
+void read_names(const YamlValue& value, std::string_view what,
+                const std::function<void(const std::string&, const YamlValue&, const YamlValue&)>&
+                    read) {
+  if (!expect(value, YAML::NodeType::Map, what, "a mapping")) return;
+  std::vector<std::pair<std::string, Place>> seen;
+  for (const auto& entry : value.node) {
+    const YamlValue key{entry.first, value.file, value.mistakes};
+    if (!entry.first.IsScalar()) {
+      key.error("a key of " + std::string(what) + " is " + kind_of(entry.first) +
+                "; expected a name");
+      continue;
+    }
+    const std::string& name = entry.first.Scalar();
+    const auto before =
+        std::ranges::find(seen, name, [](const auto& earlier) { return earlier.first; });
+    if (before != seen.end()) {
+      key.error(quoted(name) + " stands twice; first at line " +
+                std::to_string(before->second.line));
+      continue;
+    }
+    seen.emplace_back(name, key.place());
+    read(name, key, {entry.second, value.file, value.mistakes});
+  }
+}
+
+void read_keys(const YamlValue& value, std::string_view what, const std::vector<YamlKey>& keys) {
+  if (!expect(value, YAML::NodeType::Map, what, "a mapping")) return;
+  std::vector<std::string_view> names;
+  for (const YamlKey& key : keys) names.push_back(key.name);
+  std::vector<std::string> found;
+  read_names(value, what, [&](const std::string& name, const YamlValue& key, const YamlValue& v) {
+    const auto known = std::ranges::find(keys, name, &YamlKey::name);
+    if (known == keys.end()) {
+      key.error("unknown key " + quoted(name) + " in " + std::string(what) +
+                did_you_mean(name, names) + "; expected one of " + list(names));
+      return;
+    }
+    found.push_back(name);
+    known->read(v);
+  });
+  for (const YamlKey& key : keys) {
+    if (key.required && std::ranges::find(found, key.name) == found.end()) {
+      value.error(std::string(what) + " has no '" + std::string(key.name) + "'");
+    }
+  }
+}
+
+void read_items(const YamlValue& value, std::string_view what,
+                const std::function<void(const YamlValue&)>& read) {
+  if (!expect(value, YAML::NodeType::Sequence, what, "a list")) return;
+  for (const auto& item : value.node) read({item, value.file, value.mistakes});
+}
+
+std::optional<std::string> read_text(const YamlValue& value, std::string_view what) {
+  if (!expect(value, YAML::NodeType::Scalar, what, "a single value")) return std::nullopt;
+  return value.node.Scalar();
+}
+
+std::optional<bool> read_bool(const YamlValue& value, std::string_view what) {
+  const auto word = read_word(value, what, {"false", "true"});
+  return word ? std::optional(*word == 1) : std::nullopt;
+}
+
+std::optional<size_t> read_word(const YamlValue& value, std::string_view what,
+                                const std::vector<std::string_view>& words) {
+  const auto text = read_text(value, what);
+  if (!text) return std::nullopt;
+  const auto found = std::ranges::find(words, *text);
+  if (found != words.end()) return static_cast<size_t>(found - words.begin());
+  value.error(std::string(what) + ": " + quoted(*text) + did_you_mean(*text, words) +
+              "; expected " + list(words));
+  return std::nullopt;
+}
+
+std::optional<uint64_t> read_count(const YamlValue& value, std::string_view what, uint64_t min,
+                                   uint64_t max) {
+  const auto text = read_text(value, what);
+  if (!text) return std::nullopt;
+  const auto count = number<uint64_t>(*text);
+  if (count && *count >= min && *count <= max) return count;
+  value.error(std::string(what) + ": " + quoted(*text) + "; expected a number from " +
+              std::to_string(min) + " to " + std::to_string(max));
+  return std::nullopt;
+}
+
+std::optional<Address> read_address(const YamlValue& value, std::string_view what) {
+  const auto text = read_text(value, what);
+  if (!text) return std::nullopt;
+  auto address = parse_address(*text);
+  if (address) return std::move(*address);
+  value.error(std::string(what) + ": " + address.error().message);
+  return std::nullopt;
+}
+
+std::optional<uint64_t> read_bytes(const YamlValue& value, std::string_view what, uint64_t min,
+                                   uint64_t max) {
+  const auto text = read_text(value, what);
+  if (!text) return std::nullopt;
+  const auto bytes = parse_bytes(*text);
+  const bool bare = number<uint64_t>(*text).has_value();
+  if (bytes && !bare && *bytes >= min && *bytes <= max) return bytes;
+  value.error(std::string(what) + ": " + quoted(*text) + (bare ? " has no unit" : "") +
+              "; expected a size from " + bytes_text(min) + " to " + bytes_text(max) +
+              ", such as 512B, 128KiB, 16MiB or 1GiB");
+  return std::nullopt;
+}
+
+std::optional<std::chrono::nanoseconds> read_duration(const YamlValue& value,
+                                                      std::string_view what,
+                                                      std::chrono::nanoseconds min,
+                                                      std::chrono::nanoseconds max) {
+  const auto text = read_text(value, what);
+  if (!text) return std::nullopt;
+  const auto ns = parse_duration(*text);
+  if (ns && *ns >= min.count() && *ns <= max.count()) return std::chrono::nanoseconds(*ns);
+  const bool bare = number<uint64_t>(*text).has_value();
+  value.error(std::string(what) + ": " + quoted(*text) + (bare ? " has no unit" : "") +
+              "; expected a time from " + duration_text(min) + " to " + duration_text(max) +
+              ", such as 50us, 250ms, 1s or 2min");
+  return std::nullopt;
+}
+
+std::string duration_text(std::chrono::nanoseconds duration) {
+  const int64_t ns = duration.count();
+  if (ns != 0 && ns % 60'000'000'000 == 0) return std::to_string(ns / 60'000'000'000) + "min";
+  if (ns % 1'000'000'000 == 0) return std::to_string(ns / 1'000'000'000) + "s";
+  if (ns % 1'000'000 == 0) return std::to_string(ns / 1'000'000) + "ms";
+  if (ns % 1'000 == 0) return std::to_string(ns / 1'000) + "us";
+  return std::to_string(ns) + "ns";
+}
+
+}  // namespace hat
