@@ -26,8 +26,6 @@
 }
 
 %code {
-#include "hintgen/syntax_error.h"
-
 #define YYLLOC_DEFAULT(current, rhs, count)              \
   do {                                                   \
     if (count) {                                         \
@@ -99,10 +97,12 @@ items:
 ;
 
 header:
-  INCLUDE literal                               { state.program.includes.push_back({$2}); }
-| CPP_INCLUDE literal                           { state.program.cpp_includes.push_back($2); }
-| NAMESPACE identifier identifier annotations   { state.program.namespaces.push_back({$2, $3, $4}); }
-| NAMESPACE STAR identifier                     { state.program.namespaces.push_back({state.name(@2), $3, {}}); }
+  INCLUDE literal      { state.program.includes.push_back({$2}); }
+| CPP_INCLUDE literal  { state.program.cpp_includes.push_back($2); }
+| NAMESPACE identifier identifier annotations
+    { state.program.namespaces.push_back({$2, $3, $4}); }
+| NAMESPACE STAR identifier
+    { state.program.namespaces.push_back({state.name(@2), $3, {}}); }
 ;
 
 definition:
@@ -115,9 +115,11 @@ definition:
 | ENUM identifier OPEN_BRACE enum_members error CLOSE_BRACE annotations
     { state.add_definition(Enum{.name = $2, .members = $4, .annotations = $7}); }
 | struct_kind identifier xsd_all braced_fields annotations
-    { state.add_definition(Struct{.kind = $1, .name = $2, .xsd_all = $3, .fields = $4, .annotations = $5}); }
+    { state.add_definition(Struct{.kind = $1, .name = $2, .xsd_all = $3, .fields = $4,
+                                  .annotations = $5}); }
 | EXCEPTION identifier braced_fields annotations
-    { state.add_definition(Struct{.kind = Struct::Kind::kException, .name = $2, .fields = $3, .annotations = $4}); }
+    { state.add_definition(Struct{.kind = Struct::Kind::kException, .name = $2, .fields = $3,
+                                  .annotations = $4}); }
 | SERVICE identifier extends braced_service_body annotations
     { Service service = $4;
       service.name = $2;
@@ -135,7 +137,8 @@ literal: LITERAL        { $$ = Name{$1, @1}; };
 
 type:
   identifier                         { $$ = Type{.kind = TypeKind::kNamed, .name = $1}; }
-| identifier bracketed_annotations   { $$ = Type{.kind = TypeKind::kNamed, .name = $1, .annotations = $2}; }
+| identifier bracketed_annotations
+    { $$ = Type{.kind = TypeKind::kNamed, .name = $1, .annotations = $2}; }
 | base_type annotations              { $$ = state.base_type(@1, $2); }
 | MAP cpp_type OPEN_ANGLE type COMMA type CLOSE_ANGLE annotations
     { $$ = state.container(TypeKind::kMap, @1, $2, {$4, $6}); $$.annotations = $8; }
@@ -379,6 +382,5 @@ void hat::hintgen::GrammarParser::report_syntax_error(const context& context) co
   const int count = context.expected_tokens(kinds.data(), YYNTOKENS);
   std::vector<std::string_view> expected;
   for (int i = 0; i < count; ++i) expected.push_back(symbol_name(kinds[i]));
-  const Span at = context.location();
-  state.syntax_error(at, syntax_error_text(state.text(at), expected));
+  state.unexpected_token(context.location(), std::move(expected));
 }

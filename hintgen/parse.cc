@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "hintgen/parse_state.h"
+#include "hintgen/syntax_error.h"
 
 namespace hat::hintgen {
 
@@ -40,11 +41,32 @@ void ParseState::advance(size_t bytes) {
   token = Span{token.end, token.end + static_cast<uint32_t>(bytes)};
 }
 
+Span ParseState::end() const {
+  const size_t last = program.source->text().find_last_not_of(" \t\r\n");
+  const auto end = static_cast<uint32_t>(last == std::string::npos ? 0 : last + 1);
+  return Span{end, end};
+}
+
 bool ParseState::open_bracket(Span at) {
-  if (++nesting_ <= kNestingMax) return true;
+  open_brackets_.push_back(at);
+  if (open_brackets_.size() <= kNestingMax) return true;
   syntax_error(at, "brackets nest more than " + std::to_string(kNestingMax) + " deep");
   gave_up_ = true;
   return false;
+}
+
+void ParseState::close_bracket() {
+  if (!open_brackets_.empty()) open_brackets_.pop_back();
+}
+
+void ParseState::unexpected_token(Span at, std::vector<std::string_view> expected) {
+  std::string message = syntax_error_text(text(at), std::move(expected));
+  if (at.empty() && !open_brackets_.empty()) {  // the end of the file
+    const Span open = open_brackets_.back();
+    message = "unexpected end of the file; the '" + std::string(text(open)) + "' in line " +
+              std::to_string(program.source->place(open).line) + " is not closed";
+  }
+  syntax_error(at, std::move(message));
 }
 
 void ParseState::syntax_error(Span at, std::string message) {

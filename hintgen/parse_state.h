@@ -21,13 +21,16 @@ class ParseState {
   // The lexer's position: `token` is the text that was matched last.
   void advance(size_t bytes);
   Span token;
+  Span end() const;  // behind the last byte that is not white space
 
-  // Keeps count of brackets; false where they nest too deep, which ends the file.
+  // Keeps track of brackets; false where they nest too deep, which ends the file.
   bool open_bracket(Span at);
-  void close_bracket() { nesting_ -= nesting_ > 0; }
+  void close_bracket();
 
   // A mistake in the file's syntax. After kSyntaxErrorsMax of them the lexer sees the end.
   void syntax_error(Span at, std::string message);
+  // The same for a token that the grammar did not expect.
+  void unexpected_token(Span at, std::vector<std::string_view> expected);
   bool gave_up() const { return gave_up_; }
   void warning(Span at, std::string message);
 
@@ -49,7 +52,7 @@ class ParseState {
 
  private:
   Mistakes& mistakes_;
-  int nesting_ = 0;
+  std::vector<Span> open_brackets_;
   int syntax_errors_ = 0;
   bool gave_up_ = false;
 };

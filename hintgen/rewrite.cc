@@ -47,20 +47,22 @@ class Rewriter {
 
   void leave_out(Span at) {
     if (at.empty()) return;
+    size_t line_begin = std::string::npos;  // of a line that has been blank so far
     while (position_ < at.end) {
-      const auto comment =
-          std::lower_bound(comments_.begin(), comments_.end(), position_,
-                           [](Span span, size_t offset) { return span.begin < offset; });
-      if (comment != comments_.end() && comment->begin == position_) {
+      if (const Span* comment = comment_at(position_)) {
+        if (line_begin != std::string::npos) out_.append(text_, line_begin, position_ - line_begin);
+        line_begin = std::string::npos;
         copy_until(comment->end);
         continue;
       }
-      const char c = text_[position_];
-      if (c == '\n' || (c == '\r' && text_[position_ + 1] == '\n')) {
+      const char c = text_[position_++];
+      if (c == '\n' || (c == '\r' && text_[position_] == '\n')) {
         trim_line();
         out_ += c;
+        line_begin = position_;
+      } else if (!is_blank(c)) {
+        line_begin = std::string::npos;
       }
-      ++position_;
     }
     const size_t next = text_.find_first_not_of(" \t", position_);
     const bool at_line_end =
@@ -69,6 +71,12 @@ class Rewriter {
       trim_line();
       position_ = std::min(next, text_.size());
     }
+  }
+
+  const Span* comment_at(size_t offset) const {
+    const auto found = std::lower_bound(comments_.begin(), comments_.end(), offset,
+                                        [](Span span, size_t at) { return span.begin < at; });
+    return found != comments_.end() && found->begin == offset ? &*found : nullptr;
   }
 
   void trim_line() {

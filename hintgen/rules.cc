@@ -27,7 +27,8 @@ class Rules {
       const Name& name = definition->name();
       check_name(name);
       const bool is_const = std::holds_alternative<Const>(definition->value);
-      check_unique(is_const ? constants_ : types_, name, is_const ? "constant" : "name");
+      check_unique(is_const ? constants_ : types_, name,
+                   is_const ? "constant" : "a type or service named");
       std::visit([this](const auto& it) { check(it); }, definition->value);
     }
   }
@@ -84,7 +85,7 @@ class Rules {
   void check_unique(Seen& seen, const Name& name, const char* what) {
     const auto [first, is_new] = seen.emplace(name.text, name.at);
     if (is_new) return;
-    report_.error(name.at, std::string(what) + " '" + name.text + "' is already used in " +
+    report_.error(name.at, std::string(what) + " '" + name.text + "' is already defined in " +
                                report_.line_of(first->second));
   }
 

@@ -81,7 +81,7 @@ constexpr std::array kGone = {
 };
 
 std::string quoted(std::string_view found) {
-  if (found.empty()) return "the end of the file";
+  if (found.empty()) return "end of the file";
   if (found.size() <= kFoundBytesMax) return "'" + std::string(found) + "'";
   return "'" + std::string(found.substr(0, kFoundBytesMax)) + "…'";
 }
@@ -105,7 +105,7 @@ std::string syntax_error_text(std::string_view found, Words expected) {
       if (gone.word == found) return std::string(gone.text);
     }
     if (found == ";" || found == ",") {
-      return "unexpected " + quoted(found) + "; no separator follows the '}' of a definition";
+      return "unexpected " + quoted(found) + "; Thrift takes no separator here";
     }
   }
   std::string text = "unexpected " + quoted(found);

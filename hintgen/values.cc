@@ -122,15 +122,15 @@ void ValueRules::check_name(const Type& type, const ConstValue& value, const Nam
     }
     const Type* have = meaning_of(constant->type);
     if (have != nullptr && !compatible(type.kind, have->kind)) {
-      report_.error(value.at, "'" + owner.text + "' is a " + type.name.text + ", but '" + name +
-                                  "' is a " + constant->type.name.text);
+      report_.error(value.at, "'" + owner.text + "' has type " + type.name.text + ", but '" + name +
+                                  "' has type " + constant->type.name.text);
     }
     return;
   }
   const Definition* definition = scopes_.enum_of_member(program_, name);
   if (definition != nullptr) {
     if (is_text(type.kind)) {
-      report_.error(value.at, "'" + owner.text + "' is a " + type.name.text +
+      report_.error(value.at, "'" + owner.text + "' has type " + type.name.text +
                                   ", but an enum's member is an integer");
     }
     return;
@@ -171,8 +171,9 @@ void ValueRules::check_enum(const Enum& definition, const ConstValue& value) con
 void ValueRules::check_struct(const Struct& definition, const ConstValue& value,
                               const Name& owner) const {
   if (value.kind != Kind::kMap) {
-    report_.error(value.at, "'" + owner.text + "' is a " + definition.name.text +
-                                ": expected {\"field\": value, …}, found " + shape_of(value.kind));
+    report_.error(value.at, "'" + owner.text + "' has type " + definition.name.text +
+                                ", written {\"field\": value}, but the value is " +
+                                shape_of(value.kind));
     return;
   }
   for (size_t i = 0; i + 1 < value.items.size(); i += 2) {
@@ -197,8 +198,8 @@ void ValueRules::check_base(const Type& type, const ConstValue& value, const Nam
                         ? value.kind == Kind::kInteger || value.kind == Kind::kDouble
                         : value.kind == Kind::kInteger;
   if (!good) {
-    report_.error(value.at, "'" + owner.text + "' is a " + type.name.text + ", but the value is " +
-                                shape_of(value.kind));
+    report_.error(value.at, "'" + owner.text + "' has type " + type.name.text +
+                                ", but the value is " + shape_of(value.kind));
   } else if (type.kind == TypeKind::kUuid && !is_uuid(value.text.text)) {
     report_.error(value.at, "expected a uuid such as \"6ba7b810-9dad-11d1-80b4-00c04fd430c8\"");
   } else if (is_integer(type.kind) && !fits(value.integer, bits_of(type.kind))) {
@@ -217,7 +218,7 @@ void ValueRules::check_items(const Type& type, const ConstValue& value, const Na
       check(element, value.items[i], owner);
     }
   } else if (!value.items.empty() || (value.kind != Kind::kList && value.kind != Kind::kMap)) {
-    report_.warning(value.at, "'" + owner.text + "' is a " + type.name.text +
+    report_.warning(value.at, "'" + owner.text + "' has type " + type.name.text +
                                   ", but the value is " + shape_of(value.kind));
   }
 }

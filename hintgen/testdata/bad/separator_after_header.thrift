@@ -1,0 +1,3 @@
+# The stock compiler refuses this too.
+# hintgen: 3:16: error: unexpected ';'; Thrift takes no separator here
+namespace cpp a;

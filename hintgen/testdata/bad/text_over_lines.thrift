@@ -1,0 +1,4 @@
+# The stock compiler refuses this too.
+# hintgen: 3:18: error: this text has no closing quote on its line
+const string a = "a
+b"
