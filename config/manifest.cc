@@ -1,6 +1,5 @@
 #include "config/manifest.h"
 
-#include <yaml-cpp/yaml.h>
 
 #include <algorithm>
 #include <filesystem>

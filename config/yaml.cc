@@ -1,7 +1,5 @@
 #include "config/yaml.h"
 
-#include <yaml-cpp/yaml.h>
-
 #include <algorithm>
 #include <array>
 #include <cerrno>

@@ -4,7 +4,7 @@
 // empty where it added one. Files over kYamlBytesMax are refused unread.
 #pragma once
 
-#include <yaml-cpp/node/node.h>
+#include <yaml-cpp/yaml.h>
 
 #include <chrono>
 #include <cstdint>

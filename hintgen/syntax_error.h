@@ -1,4 +1,4 @@
-// hintgen/syntax_error.h: words a syntax error from what was found and what could have stood there.
+// hintgen/syntax_error.h: words a syntax error from what was found and what was expected.
 #pragma once
 
 #include <string>

@@ -1,0 +1,192 @@
+#include "daemon/admin.h"
+
+#include <event2/buffer.h>
+#include <event2/bufferevent.h>
+#include <event2/keyvalq_struct.h>
+#include <event2/listener.h>
+#include <glog/logging.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstring>
+
+#include "daemon/admin_json.h"
+#include "daemon/exposition.h"
+
+namespace hat {
+namespace {
+
+struct Answer {
+  int status = 200;
+  std::string type = "text/plain; charset=utf-8";
+  std::string body;
+};
+
+struct Request {
+  Control& control;
+  evhttp_request* http;
+
+  bool flag(const char* name) const {
+    evkeyvalq query{};
+    const char* text = evhttp_uri_get_query(evhttp_request_get_evhttp_uri(http));
+    if (text == nullptr || evhttp_parse_query_str(text, &query) != 0) return false;
+    const char* value = evhttp_find_header(&query, name);
+    const bool set = value != nullptr && std::strcmp(value, "1") == 0;
+    evhttp_clear_headers(&query);
+    return set;
+  }
+};
+
+Answer json_answer(const nlohmann::json& body, int status = 200) {
+  // Text from outside (file contents in messages) may be no UTF-8: replaced, never thrown at.
+  return {status, "application/json",
+          body.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n"};
+}
+
+Answer metrics(const Request& request) {
+  return {200, "text/plain; version=0.0.4; charset=utf-8", exposition(request.control)};
+}
+
+Answer live(const Request& request) {
+  if (request.control.alive()) return {.body = "ok\n"};
+  return {.status = 503, .body = "a worker does not turn\n"};
+}
+
+Answer ready(const Request& request) {
+  std::string text;
+  for (const auto& what : request.control.pending()) text += (text.empty() ? "" : ", ") + what;
+  if (text.empty()) return {.body = "ready\n"};
+  return {.status = 503, .body = "not ready, pending: " + text + "\n"};
+}
+
+Answer routes(const Request& request) {
+  return json_answer(routes_json(*request.control.routes()));
+}
+
+Answer status(const Request& request) { return json_answer(status_json(request.control)); }
+
+Answer functions(const Request& request) { return json_answer(functions_json(request.control)); }
+
+Answer ping(const Request& request) {
+  return json_answer({{"node", request.control.node().node}, {"version", HAT_VERSION}});
+}
+
+Answer reload(const Request& request) {
+  const auto report = request.control.reload(request.flag("dry_run"));
+  return json_answer(reload_json(report), report ? 200 : 409);
+}
+
+Answer drain(const Request& request) {
+  request.control.drain();
+  return json_answer({{"ok", true}}, 202);
+}
+
+struct Page {
+  std::string_view path;
+  evhttp_cmd_type method;
+  bool local;  // on the unix socket alone
+  Answer (*make)(const Request&);
+};
+
+constexpr std::array kPages = {
+    Page{"/metrics", EVHTTP_REQ_GET, false, metrics},
+    Page{"/healthz", EVHTTP_REQ_GET, false, live},
+    Page{"/healthz/live", EVHTTP_REQ_GET, false, live},
+    Page{"/readyz", EVHTTP_REQ_GET, false, ready},
+    Page{"/healthz/ready", EVHTTP_REQ_GET, false, ready},
+    Page{"/routes", EVHTTP_REQ_GET, false, routes},
+    Page{"/status", EVHTTP_REQ_GET, true, status},
+    Page{"/functions", EVHTTP_REQ_GET, true, functions},
+    Page{"/ping", EVHTTP_REQ_GET, true, ping},
+    Page{"/reload", EVHTTP_REQ_POST, true, reload},
+    Page{"/drain", EVHTTP_REQ_POST, true, drain},
+};
+
+std::string index_text() {
+  std::string text = "hatrpcd answers:\n";
+  for (const Page& page : kPages) {
+    text += std::string(page.method == EVHTTP_REQ_POST ? "  POST " : "  GET  ") +
+            std::string(page.path) + (page.local ? "   on the unix socket\n" : "\n");
+  }
+  return text;
+}
+
+bool may_change(evhttp_request* request) {
+  bufferevent* connection = evhttp_connection_get_bufferevent(
+      evhttp_request_get_connection(request));
+  ucred who{};
+  socklen_t size = sizeof who;
+  if (getsockopt(bufferevent_getfd(connection), SOL_SOCKET, SO_PEERCRED, &who, &size) != 0) {
+    return false;
+  }
+  return who.uid == 0 || who.uid == geteuid();
+}
+
+Answer choose(const Request& request, bool local) {
+  const evhttp_cmd_type method = evhttp_request_get_command(request.http);
+  const char* path = evhttp_uri_get_path(evhttp_request_get_evhttp_uri(request.http));
+  const std::string_view asked = path == nullptr ? "/" : path;
+  if (asked == "/" || asked.empty()) return {.body = index_text()};
+  for (const Page& page : kPages) {
+    if (page.path != asked) continue;
+    if (page.local && !local) {
+      return {.status = 403, .body = std::string(asked) + " answers on the unix socket alone\n"};
+    }
+    const bool head = method == EVHTTP_REQ_HEAD && page.method == EVHTTP_REQ_GET;
+    if (method != page.method && !head) {
+      return {.status = 405,
+              .body = std::string(asked) + " wants " +
+                      (page.method == EVHTTP_REQ_POST ? "POST\n" : "GET\n")};
+    }
+    if (page.method == EVHTTP_REQ_POST && !may_change(request.http)) {
+      return {.status = 403, .body = "only root and hatrpcd's own user may change anything\n"};
+    }
+    return page.make(request);
+  }
+  return {.status = 404, .body = "there is no " + std::string(asked) + "\n" + index_text()};
+}
+
+Owned<evhttp, evhttp_free> serve(event_base* base, const ListenSocket* socket,
+                                 void (*on_request)(evhttp_request*, void*), void* self) {
+  if (socket == nullptr) return nullptr;
+  Owned<evhttp, evhttp_free> server(evhttp_new(base));
+  CHECK(server) << "libevent has no HTTP server: out of memory";
+  evhttp_set_gencb(server.get(), on_request, self);
+  evhttp_set_max_body_size(server.get(), 4096);
+  evhttp_set_max_headers_size(server.get(), 16384);
+  evhttp_set_timeout(server.get(), 10);
+  // No LEV_OPT_CLOSE_ON_FREE: the descriptor is the ListenSocket's. It listens already.
+  evconnlistener* listener =
+      evconnlistener_new(base, nullptr, nullptr, LEV_OPT_CLOSE_ON_EXEC, 0, socket->fd());
+  CHECK(listener != nullptr) << to_string(socket->address());
+  evhttp_bind_listener(server.get(), listener);
+  return server;
+}
+
+}  // namespace
+
+AdminServer::AdminServer(event_base* base, Control& control, const ListenSocket* http,
+                         const ListenSocket* unix_socket)
+    : control_(control),
+      http_(serve(base, http, on_http, this)),
+      unix_(serve(base, unix_socket, on_unix, this)) {}
+
+void AdminServer::on_http(evhttp_request* request, void* self) {
+  static_cast<AdminServer*>(self)->answer(request, false);
+}
+
+void AdminServer::on_unix(evhttp_request* request, void* self) {
+  static_cast<AdminServer*>(self)->answer(request, true);
+}
+
+void AdminServer::answer(evhttp_request* request, bool local) {
+  const Answer answer = choose({control_, request}, local);
+  evbuffer* out = evhttp_request_get_output_buffer(request);
+  evbuffer_add(out, answer.body.data(), answer.body.size());
+  evhttp_add_header(evhttp_request_get_output_headers(request), "Content-Type",
+                    answer.type.c_str());
+  evhttp_send_reply(request, answer.status, nullptr, nullptr);
+}
+
+}  // namespace hat

@@ -1,0 +1,39 @@
+// daemon/admin.h: what an operator asks over HTTP.
+//
+//   on the TCP address and the unix socket     on the unix socket alone
+//   GET /metrics                               GET  /status, /functions, /ping
+//   GET /healthz, /healthz/live                POST /reload[?dry_run=1]
+//   GET /readyz, /healthz/ready                POST /drain
+//   GET /routes
+//
+// Only root and the daemon's own user may POST: the unix socket's peer credentials tell who asks.
+//
+// Thread   the main thread's, on its event base.
+#pragma once
+
+#include <event2/event.h>
+#include <event2/http.h>
+
+#include "base/owned.h"
+#include "daemon/control.h"
+#include "daemon/libevent_reactor.h"
+
+namespace hat {
+
+class AdminServer {
+ public:
+  // Either socket may be absent; both stay the caller's and outlive the server.
+  AdminServer(event_base* base, Control& control, const ListenSocket* http,
+              const ListenSocket* unix_socket);
+
+ private:
+  static void on_http(evhttp_request* request, void* self);
+  static void on_unix(evhttp_request* request, void* self);
+  void answer(evhttp_request* request, bool local);
+
+  Control& control_;
+  Owned<evhttp, evhttp_free> http_;
+  Owned<evhttp, evhttp_free> unix_;
+};
+
+}  // namespace hat

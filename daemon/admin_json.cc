@@ -1,0 +1,130 @@
+#include "daemon/admin_json.h"
+
+#include <unistd.h>
+
+#include <chrono>
+
+#include "daemon/function_totals.h"
+
+namespace hat {
+
+using nlohmann::json;
+
+namespace {
+
+json route_json(const Route& route) {
+  const auto plan_json = [](const engine::Plan& plan) {
+    return json{{"plan", describe(plan)}, {"reason", plan.reason}};
+  };
+  return {{"method", route.method},
+          {"oneway", route.oneway},
+          {"origin", route.origin},
+          {"client", plan_json(route.client)},
+          {"server", plan_json(route.server)}};
+}
+
+json links_json(Control& control) {
+  json links = json::array();
+  for (const LinkReport& link : control.links()) {
+    links.push_back({{"worker", link.worker},
+                     {"peer", link.peer},
+                     {"address", link.address},
+                     {"up", link.up},
+                     {"sessions", link.sessions},
+                     {"last_error", link.last_error}});
+  }
+  return links;
+}
+
+json places_json(const NodeConfig& node) {
+  json endpoints = json::array();
+  for (const EndpointConfig& endpoint : node.endpoints) {
+    endpoints.push_back({{"listen", to_string(endpoint.listen)},
+                         {"service", endpoint.service},
+                         {"peers", endpoint.peers}});
+  }
+  json serves = json::array();
+  for (const ServedConfig& served : node.serves) {
+    serves.push_back({{"service", served.service},
+                      {"upstream", to_string(served.upstream)},
+                      {"mode", served.mode == UpstreamMode::kMirror ? "mirror" : "shared"}});
+  }
+  return {{"endpoints", endpoints}, {"serves", serves}};
+}
+
+}  // namespace
+
+json status_json(Control& control) {
+  const auto& workers = control.workers();
+  const LastReload last = control.last_reload();
+  const double now =
+      std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+  json local_replies;
+  for (size_t i = 0; i < engine::kFailureCount; ++i) {
+    const auto failure = static_cast<engine::Failure>(i);
+    local_replies[std::string(engine::text(failure).token)] = total(workers, failure);
+  }
+  json status = {
+      {"node", control.node().node},
+      {"version", HAT_VERSION},
+      {"pid", getpid()},
+      {"uptime_s", now - control.start_unix_time()},
+      {"state", control.draining() ? "draining" : "running"},
+      {"pending", control.pending()},
+      {"generation", control.routes()->generation()},
+      {"workers", workers.size()},
+      {"links", links_json(control)},
+      {"connections_open", total(workers, &WorkerCounters::connections_open)},
+      {"upstream_connections_open", total(workers, &WorkerCounters::upstream_connections_open)},
+      {"buffered_bytes", total(workers, &WorkerCounters::buffered_bytes)},
+      {"local_replies", local_replies},
+      {"last_reload",
+       {{"successful", last.successful}, {"unix_time", last.unix_time}, {"error", last.error}}},
+  };
+  status.update(places_json(control.node()));
+  return status;
+}
+
+json routes_json(const RoutingTable& routes) {
+  json services = json::array();
+  for (const auto& service : routes.services()) {
+    json functions = json::array();
+    for (const Route& route : service->functions()) functions.push_back(route_json(route));
+    functions.push_back(route_json(service->other()));
+    services.push_back({{"service", service->name()}, {"functions", functions}});
+  }
+  return {{"generation", routes.generation()}, {"services", services}};
+}
+
+json functions_json(Control& control) {
+  json all = json::array();
+  for (FunctionMetrics& function : control.functions().all()) {
+    for (const Side side : {Side::kClient, Side::kServer}) {
+      const FunctionTotals totals = total(function, side);
+      json outcomes;
+      for (size_t i = 0; i < totals.outcomes.size(); ++i) {
+        outcomes[kCallOutcomeNames[i]] = totals.outcomes[i];
+      }
+      all.push_back({{"service", function.service},
+                     {"method", function.method},
+                     {"side", side == Side::kClient ? "client" : "server"},
+                     {"started", totals.started},
+                     {"in_flight", totals.in_flight()},
+                     {"outcomes", outcomes},
+                     {"request_bytes", totals.request_bytes},
+                     {"response_bytes", totals.response_bytes},
+                     {"latency", {{"buckets", totals.buckets}, {"sum_ns", totals.latency_sum_ns}}}});
+    }
+  }
+  return all;
+}
+
+json reload_json(const Result<ReloadReport>& report) {
+  if (!report) return {{"ok", false}, {"error", report.error().message}};
+  return {{"ok", true},
+          {"generation", report->generation},
+          {"changes", report->changes},
+          {"warnings", report->warnings}};
+}
+
+}  // namespace hat

@@ -1,0 +1,28 @@
+// daemon/admin_json.h: the admin API's answers. Their shapes are an interface: hatctl and scripts read
+// them, so keys are added and never renamed.
+//
+//   /status     {node, version, pid, uptime_s, state: "running"|"draining", pending: [text],
+//                generation, workers, links: [{worker, peer, address, up, sessions, last_error}],
+//                endpoints: [{listen, service, peers}], serves: [{service, upstream, mode}],
+//                connections_open, upstream_connections_open, buffered_bytes,
+//                local_replies: {token: count}, last_reload: {successful, unix_time, error}}
+//   /routes     {generation, services: [{service, functions: [{method, oneway, origin,
+//                client: {plan, reason}, server: {plan, reason}}]}]}; the last function is "_other"
+//   /functions  [{service, method, side, started, in_flight, outcomes: {name: count},
+//                request_bytes, response_bytes, latency: {buckets: [count], sum_ns}}]
+//                bucket i: at most 2^i µs, the last one the rest; not cumulative
+//   /reload     {ok: true, generation, changes: [text], warnings: [text]} or {ok: false, error}
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "daemon/control.h"
+
+namespace hat {
+
+nlohmann::json status_json(Control& control);
+nlohmann::json routes_json(const RoutingTable& routes);
+nlohmann::json functions_json(Control& control);
+nlohmann::json reload_json(const Result<ReloadReport>& report);
+
+}  // namespace hat

@@ -1,0 +1,228 @@
+#include "daemon/exposition.h"
+
+#include <prometheus/text_serializer.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <map>
+#include <sstream>
+
+#include "daemon/function_totals.h"
+
+namespace hat {
+namespace {
+
+using prometheus::ClientMetric;
+using prometheus::MetricFamily;
+using prometheus::MetricType;
+using Labels = std::vector<ClientMetric::Label>;
+
+constexpr std::array kSides = {Side::kClient, Side::kServer};
+constexpr std::array kSideNames = {"client", "server"};
+
+class Page {
+ public:
+  MetricFamily& family(const std::string& name, const std::string& help, MetricType type) {
+    families_.push_back({name, help, type, {}});
+    return families_.back();
+  }
+  static ClientMetric& add(MetricFamily& family, Labels labels, double value) {
+    ClientMetric& metric = family.metric.emplace_back();
+    metric.label = std::move(labels);
+    (family.type == MetricType::Counter ? metric.counter.value : metric.gauge.value) = value;
+    return metric;
+  }
+  void counter(const std::string& name, const std::string& help, double value) {
+    add(family(name, help, MetricType::Counter), {}, value);
+  }
+  void gauge(const std::string& name, const std::string& help, double value) {
+    add(family(name, help, MetricType::Gauge), {}, value);
+  }
+  std::string text() const { return prometheus::TextSerializer().Serialize(families_); }
+
+ private:
+  std::vector<MetricFamily> families_;
+};
+
+// One series of a family for each function and side.
+void add_functions(Control& control, const auto& add) {
+  for (FunctionMetrics& function : control.functions().all()) {
+    for (size_t i = 0; i < kSides.size(); ++i) {
+      const FunctionTotals totals = total(function, kSides[i]);
+      add(Labels{{"side", kSideNames[i]},
+                 {"thrift_method", function.method},
+                 {"thrift_service", function.service}},
+          totals);
+    }
+  }
+}
+
+void add_calls(Page& page, Control& control) {
+  auto& requests = page.family("hatrpc_requests_total", "Calls that ended, by how.",
+                               MetricType::Counter);
+  add_functions(control, [&](const Labels& labels, const FunctionTotals& totals) {
+    for (size_t i = 0; i < totals.outcomes.size(); ++i) {
+      Labels with_outcome = labels;
+      with_outcome.push_back({"outcome", kCallOutcomeNames[i]});
+      Page::add(requests, with_outcome, static_cast<double>(totals.outcomes[i]));
+    }
+  });
+  auto& in_flight = page.family("hatrpc_requests_in_flight", "Calls without an end yet.",
+                                MetricType::Gauge);
+  add_functions(control, [&](const Labels& labels, const FunctionTotals& totals) {
+    Page::add(in_flight, labels, static_cast<double>(totals.in_flight()));
+  });
+  auto& request_bytes = page.family("hatrpc_request_bytes_total", "Bytes of requests carried.",
+                                    MetricType::Counter);
+  add_functions(control, [&](const Labels& labels, const FunctionTotals& totals) {
+    Page::add(request_bytes, labels, static_cast<double>(totals.request_bytes));
+  });
+  auto& response_bytes = page.family("hatrpc_response_bytes_total", "Bytes of replies carried.",
+                                     MetricType::Counter);
+  add_functions(control, [&](const Labels& labels, const FunctionTotals& totals) {
+    Page::add(response_bytes, labels, static_cast<double>(totals.response_bytes));
+  });
+}
+
+void add_durations(Page& page, Control& control) {
+  auto& durations =
+      page.family("hatrpc_request_duration_seconds",
+                  "From a call's first bytes to its reply's last, as this daemon saw them.",
+                  MetricType::Histogram);
+  add_functions(control, [&](const Labels& labels, const FunctionTotals& totals) {
+    ClientMetric& metric = durations.metric.emplace_back();
+    metric.label = labels;
+    auto& histogram = metric.histogram;
+    double bound = 1e-6;
+    for (size_t i = 0; i < totals.buckets.size(); ++i, bound *= 2) {
+      histogram.sample_count += totals.buckets[i];
+      const bool last = i + 1 == totals.buckets.size();
+      histogram.bucket.push_back({histogram.sample_count,
+                                  last ? std::numeric_limits<double>::infinity() : bound});
+    }
+    histogram.sample_sum = static_cast<double>(totals.latency_sum_ns) / 1e9;
+  });
+}
+
+void add_plans(Page& page, Control& control) {
+  auto& plans = page.family("hatrpc_route_info", "Each function's plan; always 1.",
+                            MetricType::Gauge);
+  const auto routes = control.routes();
+  const auto add = [&](const Route& route) {
+    for (size_t i = 0; i < kSides.size(); ++i) {
+      const engine::Plan& plan = kSides[i] == Side::kClient ? route.client : route.server;
+      Page::add(plans,
+                {{"plan", describe(plan)},
+                 {"side", kSideNames[i]},
+                 {"thrift_method", route.method},
+                 {"thrift_service", route.service}},
+                1);
+    }
+  };
+  for (const auto& service : routes->services()) {
+    for (const Route& route : service->functions()) add(route);
+    add(service->other());
+  }
+}
+
+void add_traffic(Page& page, Control& control) {
+  const auto& workers = control.workers();
+  const auto sum = [&](Counter WorkerCounters::*counter) {
+    return static_cast<double>(total(workers, counter));
+  };
+  auto& local = page.family("hatrpc_local_replies_total",
+                            "Calls that hatrpcd answered itself, by why.", MetricType::Counter);
+  for (size_t i = 0; i < engine::kFailureCount; ++i) {
+    const auto failure = static_cast<engine::Failure>(i);
+    Page::add(local, {{"reason", std::string(engine::text(failure).token)}},
+              static_cast<double>(total(workers, failure)));
+  }
+  page.gauge("hatrpc_connections_open", "Client connections.",
+             sum(&WorkerCounters::connections_open));
+  page.counter("hatrpc_connections_accepted_total", "Client connections accepted.",
+               sum(&WorkerCounters::connections_accepted));
+  page.counter("hatrpc_connections_refused_total",
+               "Client connections closed at once: limits.max_connections, or draining.",
+               sum(&WorkerCounters::connections_refused));
+  page.counter("hatrpc_opaque_streams_total",
+               "Streams carried byte for byte: no Thrift that can be followed.",
+               sum(&WorkerCounters::opaque_streams));
+  page.gauge("hatrpc_upstream_connections_open", "Connections to local servers.",
+             sum(&WorkerCounters::upstream_connections_open));
+  page.counter("hatrpc_upstream_connects_total", "Attempts to connect to local servers.",
+               sum(&WorkerCounters::upstream_connects));
+  page.counter("hatrpc_oneway_dropped_total", "Oneway calls that could not be delivered.",
+               sum(&WorkerCounters::oneway_dropped));
+  page.counter("hatrpc_unsolicited_replies_total", "Replies that no call had asked for.",
+               sum(&WorkerCounters::unsolicited_replies));
+  page.gauge("hatrpc_buffered_bytes", "Bytes held for slow readers.",
+             sum(&WorkerCounters::buffered_bytes));
+  page.counter("hatrpc_peer_sessions_total", "Links to peers that came up.",
+               sum(&WorkerCounters::peer_sessions));
+}
+
+void add_peers(Page& page, Control& control) {
+  std::map<std::string, bool> up;
+  for (const LinkReport& link : control.links()) up[link.peer] |= link.up;
+  auto& peers = page.family("hatrpc_peer_up", "1: at least one worker's link to the peer is up.",
+                            MetricType::Gauge);
+  for (const auto& [peer, is_up] : up) Page::add(peers, {{"peer", peer}}, is_up);
+  page.gauge("hatrpc_insecure_links", "1: links are neither encrypted nor authenticated.",
+             control.node().link.insecure);
+}
+
+void add_configuration(Page& page, Control& control) {
+  const LastReload last = control.last_reload();
+  page.gauge("hatrpc_routes_generation", "Counts the reloads that were applied.",
+             static_cast<double>(control.routes()->generation()));
+  page.gauge("hatrpc_config_last_reload_successful", "1: the last reload was applied.",
+             last.successful);
+  page.gauge("hatrpc_config_last_reload_success_timestamp_seconds",
+             "When the configuration was last read and applied.", last.unix_time);
+  auto& reloads = page.family("hatrpc_config_reloads_total", "Reloads, by result.",
+                              MetricType::Counter);
+  Page::add(reloads, {{"result", "success"}}, static_cast<double>(last.succeeded));
+  Page::add(reloads, {{"result", "refused"}}, static_cast<double>(last.refused));
+}
+
+void add_process(Page& page, Control& control) {
+  Page::add(page.family("hatrpc_build_info", "The version; always 1.", MetricType::Gauge),
+            {{"version", HAT_VERSION}}, 1);
+  page.gauge("process_start_time_seconds", "When the process began.", control.start_unix_time());
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
+  };
+  page.counter("process_cpu_seconds_total", "Processor time, user and system.",
+               seconds(usage.ru_utime) + seconds(usage.ru_stime));
+  std::ifstream statm("/proc/self/statm");
+  uint64_t size_pages = 0;
+  uint64_t resident_pages = 0;
+  statm >> size_pages >> resident_pages;
+  page.gauge("process_resident_memory_bytes", "Resident memory.",
+             static_cast<double>(resident_pages) * static_cast<double>(sysconf(_SC_PAGESIZE)));
+  std::error_code error;
+  const auto descriptors = std::filesystem::directory_iterator("/proc/self/fd", error);
+  page.gauge("process_open_fds", "Open descriptors.",
+             static_cast<double>(std::distance(begin(descriptors), end(descriptors))));
+}
+
+}  // namespace
+
+std::string exposition(Control& control) {
+  Page page;
+  add_calls(page, control);
+  add_durations(page, control);
+  add_plans(page, control);
+  add_traffic(page, control);
+  add_peers(page, control);
+  add_configuration(page, control);
+  add_process(page, control);
+  return page.text();
+}
+
+}  // namespace hat

@@ -1,0 +1,41 @@
+// hintgen/compile_text.h: IDL that exists only in a test, through all of hintgen's steps.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hintgen/hint_check.h"
+#include "hintgen/load.h"
+#include "hintgen/resolve.h"
+
+namespace hat::hintgen {
+
+struct Compiled {
+  Mistakes mistakes;
+  Idl idl;
+
+  std::string messages() const { return render(mistakes, idl.files); }
+};
+
+inline Compiled compile_files(const std::map<std::string, std::string>& files,
+                              const std::string& main_file,
+                              const std::vector<std::string>& include_dirs = {}) {
+  const ReadFile read = [&](const std::string& path) -> Result<std::optional<std::string>> {
+    const auto found = files.find(path);
+    if (found == files.end()) return std::nullopt;
+    return found->second;
+  };
+  Compiled compiled;
+  compiled.idl = load(main_file, include_dirs, read, compiled.mistakes);
+  resolve(compiled.idl, compiled.mistakes);
+  read_hints(compiled.idl, compiled.mistakes);
+  return compiled;
+}
+
+inline Compiled compile_text(const std::string& text) {
+  return compile_files({{"t.thrift", text}}, "t.thrift");
+}
+
+}  // namespace hat::hintgen
