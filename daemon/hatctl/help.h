@@ -1,0 +1,129 @@
+// daemon/hatctl/help.h: what `hatctl --help` and `hatctl COMMAND --help` say.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+#include "daemon/hatctl/options.h"
+
+namespace hat::hatctl {
+
+struct CommandHelp {
+  Command command;
+  std::string_view name;
+  std::string_view text;
+};
+
+inline constexpr std::string_view kHelp =
+    R"(usage: hatctl [--socket PATH] [--json] COMMAND [OPTION...]
+
+Asks the hatrpcd on this host how it is, and tells it what to do.
+
+  status             links, endpoints, served services, what is pending; 1 unless ready
+  routes [WANTED]    each function's plan and the reason; WANTED: Service or Service.function
+  top                calls per second, latency, errors and bytes by function, every second
+  reload             read the manifests again, all or nothing, and print what changed
+  drain              take no new work, finish what is in flight, then leave
+  ping               whether the daemon answers and its workers turn
+  metrics            what a Prometheus server would read
+
+  --socket PATH      hatrpcd's admin.socket (default: $HATRPCD_SOCKET, else
+                     /run/hatrpcd/admin.sock)
+  --json             the daemon's answer as JSON, for scripts; all commands but metrics
+  -h, --help         this text; after a command: that command's options and examples
+      --version      the version
+
+Only root and the user that hatrpcd runs as may reload and drain.
+Exit status: 0 done, 1 refused or not well, 2 wrong usage, 3 hatrpcd cannot be reached.
+
+Examples:
+  hatctl status
+  hatctl routes HatKV.get
+  hatctl reload --dry-run && hatctl reload
+)";
+
+inline constexpr std::array kCommandHelps = {
+    CommandHelp{Command::kStatus, "status",
+                R"(usage: hatctl status [--json]
+
+Shows whether this node is ready, its links with the last error of each that is down, its endpoints
+and served services, how long it has run, the routes' generation, the last reload, and how many calls
+hatrpcd had to answer itself, by why. Exit status 1 while something is pending, as /readyz says.
+
+Examples:
+  hatctl status
+  hatctl status --json | jq '.links[] | select(.up | not)'
+  until hatctl status >/dev/null; do sleep 0.1; done    # wait until it is ready
+)"},
+    CommandHelp{Command::kRoutes, "routes",
+                R"(usage: hatctl routes [SERVICE[.FUNCTION]] [--json]
+
+Shows each function's plan on both sides, the reason, and the file and line that it comes from.
+"_other" is the plan of functions that no manifest names. Exit status 1 if there is no such function.
+
+Examples:
+  hatctl routes
+  hatctl routes HatKV.get
+  hatctl routes --json | jq -r '.services[].functions[] | .method + ": " + .client.plan'
+)"},
+    CommandHelp{Command::kTop, "top",
+                R"(usage: hatctl top [--interval SECONDS] [--count N | --once] [--json]
+
+Shows, by function and side, what happened since the last look: calls/s, the time that half of them
+(p50) and 99 of 100 (p99) took at most, errors/s, bytes in and out per second, and the calls in flight
+now. Most called first; functions that were never called are counted in the last line. Errors are
+application exceptions, answers of hatrpcd itself, and calls whose end is unknown.
+
+      --interval SECONDS   between looks, 0.1 to 3600 (default 1)
+      --count N            leave after N tables
+      --once               the same as --count 1
+
+Times are estimated from counts in powers of two: within a factor of two of the true value.
+
+Examples:
+  hatctl top
+  hatctl top --once --interval 10
+  hatctl top --count 60 --json > minute.jsonl           # one object a line
+)"},
+    CommandHelp{Command::kReload, "reload",
+                R"(usage: hatctl reload [--dry-run] [--json]
+
+Has hatrpcd read its manifests again. All or nothing: a mistake anywhere leaves what runs in place,
+is printed with file, line and column, and gives exit status 1. Calls in flight are not touched.
+
+      --dry-run   check everything and print what would change; change nothing
+
+Examples:
+  hatctl reload --dry-run
+  hatctl reload
+)"},
+    CommandHelp{Command::kDrain, "drain",
+                R"(usage: hatctl drain [--json]
+
+Has hatrpcd stop accepting, tell its peers, finish the calls in flight, and leave: what SIGTERM does.
+Returns at once; limits.drain_timeout bounds how long the daemon takes.
+
+Examples:
+  hatctl drain
+  hatctl drain && while hatctl ping >/dev/null 2>&1; do sleep 0.1; done    # until it has left
+)"},
+    CommandHelp{Command::kPing, "ping",
+                R"(usage: hatctl ping [--json]
+
+Says which node answers, its version, and how long the answer took. Exit status 1 if the daemon
+answers but one of its workers does not turn, as /healthz says.
+
+Example:
+  hatctl ping
+)"},
+    CommandHelp{Command::kMetrics, "metrics",
+                R"(usage: hatctl metrics
+
+Prints all metrics in Prometheus' text format 0.0.4, as GET /metrics does.
+
+Example:
+  hatctl metrics | grep hatrpc_local_replies_total
+)"},
+};
+
+}  // namespace hat::hatctl

@@ -1,0 +1,139 @@
+#include "daemon/hatctl/options.h"
+
+#include <getopt.h>
+
+#include <algorithm>
+#include <charconv>
+#include <vector>
+
+#include "daemon/hatctl/help.h"
+
+namespace hat::hatctl {
+namespace {
+
+constexpr size_t kSocketPathBytesMax = 107;  // sockaddr_un's, less its end
+
+enum Key : int { kSocket = 256, kJson, kDryRun, kInterval, kCount, kOnce, kVersion };
+
+constexpr std::array<option, 9> kLong = {{{"socket", required_argument, nullptr, kSocket},
+                                          {"json", no_argument, nullptr, kJson},
+                                          {"dry-run", no_argument, nullptr, kDryRun},
+                                          {"interval", required_argument, nullptr, kInterval},
+                                          {"count", required_argument, nullptr, kCount},
+                                          {"once", no_argument, nullptr, kOnce},
+                                          {"help", no_argument, nullptr, 'h'},
+                                          {"version", no_argument, nullptr, kVersion},
+                                          {nullptr, 0, nullptr, 0}}};
+
+// Which options belong to one command alone.
+struct Belongs {
+  Key key;
+  Command command;
+  const char* text;
+};
+constexpr std::array kBelongs = {Belongs{kDryRun, Command::kReload, "--dry-run"},
+                                 Belongs{kInterval, Command::kTop, "--interval"},
+                                 Belongs{kCount, Command::kTop, "--count"},
+                                 Belongs{kOnce, Command::kTop, "--once"}};
+
+const CommandHelp& help_of(Command command) {
+  return *std::ranges::find(kCommandHelps, command, &CommandHelp::command);
+}
+
+template <class T>
+bool read_number(const std::string& text, T& value) {
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, value);
+  return error == std::errc() && rest == end;
+}
+
+Result<void> take(int key, const std::string& value, Options& options) {
+  if (key == kSocket) {
+    if (value.empty() || value.size() > kSocketPathBytesMax) {
+      return fail("--socket '" + value + "': expected a path of 1 to 107 bytes");
+    }
+    options.socket = value;
+  } else if (key == kJson) {
+    options.json = true;
+  } else if (key == kDryRun) {
+    options.dry_run = true;
+  } else if (key == kOnce) {
+    options.count = 1;
+  } else if (key == kVersion) {
+    options.version = true;
+  } else if (key == kCount) {
+    if (!read_number(value, options.count) || options.count == 0) {
+      return fail("--count '" + value + "': expected a whole number from 1");
+    }
+  } else if (key == kInterval) {
+    double seconds = 0;
+    if (!read_number(value, seconds) || !(seconds >= 0.1 && seconds <= 3600)) {
+      return fail("--interval '" + value + "': expected seconds from 0.1 to 3600");
+    }
+    options.interval = std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000));
+  }
+  return {};
+}
+
+Result<void> take_words(const std::vector<std::string>& words, const std::vector<int>& keys,
+                        Options& options) {
+  if (words.empty()) {
+    return fail("no command: expected status, routes, top, reload, drain, ping or metrics");
+  }
+  const auto found = std::ranges::find(kCommandHelps, words[0], &CommandHelp::name);
+  if (found == kCommandHelps.end()) {
+    return fail("'" + words[0] +
+                "' is no command: expected status, routes, top, reload, drain, ping or metrics");
+  }
+  options.command = found->command;
+  const size_t words_max = found->command == Command::kRoutes ? 2 : 1;
+  if (words.size() > words_max) {
+    return fail("'" + words[words_max] + "': hatctl " + words[0] + " takes no more words");
+  }
+  if (words.size() == 2) options.wanted = words[1];
+  for (const Belongs& belongs : kBelongs) {
+    if (std::ranges::count(keys, belongs.key) != 0 && belongs.command != options.command) {
+      return fail(std::string(belongs.text) + " belongs to hatctl " +
+                  std::string(help_of(belongs.command).name) + ", not to hatctl " + words[0]);
+    }
+  }
+  if (options.json && options.command == Command::kMetrics) {
+    return fail("--json: metrics have a text format of their own; `hatctl top --json` has numbers");
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Options> parse_options(int argc, char** argv, const char* socket_in_environment) {
+  Options options;
+  if (socket_in_environment != nullptr && *socket_in_environment != '\0') {
+    HAT_TRY_VOID(take(kSocket, socket_in_environment, options));
+  }
+  bool help = false;
+  std::vector<int> keys;
+  opterr = 0;
+  optind = 0;  // glibc: forget an earlier run
+  for (int key; (key = getopt_long(argc, argv, ":h", kLong.data(), nullptr)) != -1;) {
+    const std::string word = argv[optind - 1];
+    if (key == ':') return fail("'" + word + "' needs a value");
+    if (key == '?') return fail("'" + word + "' is no option");
+    help |= key == 'h';
+    keys.push_back(key);
+    HAT_TRY_VOID(take(key, optarg == nullptr ? "" : optarg, options));
+  }
+  if (std::ranges::count(keys, kOnce) != 0 && std::ranges::count(keys, kCount) != 0) {
+    return fail("--once and --count: give one of them");
+  }
+  const std::vector<std::string> words(argv + optind, argv + argc);
+  if (options.version) return options;
+  if (help && words.empty()) {
+    options.help = kHelp;
+    return options;
+  }
+  HAT_TRY_VOID(take_words(words, keys, options));
+  if (help) options.help = help_of(options.command).text;
+  return options;
+}
+
+}  // namespace hat::hatctl

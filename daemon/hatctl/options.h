@@ -1,0 +1,32 @@
+// daemon/hatctl/options.h: hatctl's command line.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+#include "base/result.h"
+
+namespace hat::hatctl {
+
+enum class Command : uint8_t { kStatus, kRoutes, kTop, kReload, kDrain, kPing, kMetrics };
+
+inline constexpr const char* kDefaultSocket = "/run/hatrpcd/admin.sock";
+
+struct Options {
+  Command command = Command::kStatus;
+  std::string socket = kDefaultSocket;
+  std::string wanted;  // routes: a service, or service.function; empty: all
+  bool json = false;
+  bool dry_run = false;                      // reload
+  std::chrono::milliseconds interval{1000};  // top
+  uint64_t count = 0;                        // top: refreshes; 0: until interrupted
+  bool version = false;
+  std::string help;  // what --help asked for; empty: it was not given
+};
+
+// `socket_in_environment` is $HATRPCD_SOCKET, or null. Errors say which word is wrong and what to
+// write instead.
+Result<Options> parse_options(int argc, char** argv, const char* socket_in_environment);
+
+}  // namespace hat::hatctl

@@ -1,0 +1,63 @@
+// daemon/hatctl/routes.cc: /routes as text, all of it or what was asked for.
+#include "daemon/hatctl/pages.h"
+
+namespace hat::hatctl {
+namespace {
+
+using nlohmann::json;
+
+constexpr size_t kIndent = 11;
+
+std::string plan_text(const std::string& side, const json& plan, const Terminal& terminal) {
+  const std::string label = "  " + side + std::string(kIndent - 2 - side.size(), ' ');
+  return label + plan.at("plan").get<std::string>() + "\n" + std::string(kIndent, ' ') +
+         wrapped(plan.at("reason").get<std::string>(), kIndent, terminal.columns) + "\n";
+}
+
+std::string route_text(const std::string& service, const json& function, const Terminal& terminal) {
+  const std::string name = service + "." + function.at("method").get<std::string>();
+  std::string text = coloured(name, Colour::kBold, terminal);
+  if (function.at("oneway")) text += "  oneway";
+  text += "\n";
+  const json& client = function.at("client");
+  const json& server = function.at("server");
+  if (client == server) {
+    text += plan_text("both", client, terminal);
+  } else {
+    text += plan_text("client", client, terminal) + plan_text("server", server, terminal);
+  }
+  if (const std::string origin = function.at("origin"); !origin.empty()) {
+    text += "  from     " + origin + "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+json routes_wanted(json routes, const std::string& wanted) {
+  if (wanted.empty()) return routes;
+  json services = json::array();
+  for (json& service : routes.at("services")) {
+    const std::string name = service.at("service");
+    json functions = json::array();
+    for (const json& function : service.at("functions")) {
+      const std::string full = name + "." + function.at("method").get<std::string>();
+      if (wanted == name || wanted == full) functions.push_back(function);
+    }
+    if (!functions.empty()) services.push_back({{"service", name}, {"functions", functions}});
+  }
+  routes["services"] = services;
+  return routes;
+}
+
+std::string routes_text(const json& routes, const Terminal& terminal) {
+  std::string text;
+  for (const json& service : routes.at("services")) {
+    for (const json& function : service.at("functions")) {
+      text += (text.empty() ? "" : "\n") + route_text(service.at("service"), function, terminal);
+    }
+  }
+  return text;
+}
+
+}  // namespace hat::hatctl
