@@ -182,10 +182,14 @@ void AdminServer::on_unix(evhttp_request* request, void* self) {
 
 void AdminServer::answer(evhttp_request* request, bool local) {
   const Answer answer = choose({control_, request}, local);
-  evbuffer* out = evhttp_request_get_output_buffer(request);
-  evbuffer_add(out, answer.body.data(), answer.body.size());
-  evhttp_add_header(evhttp_request_get_output_headers(request), "Content-Type",
-                    answer.type.c_str());
+  evkeyvalq* headers = evhttp_request_get_output_headers(request);
+  evhttp_add_header(headers, "Content-Type", answer.type.c_str());
+  if (evhttp_request_get_command(request) == EVHTTP_REQ_HEAD) {
+    evhttp_add_header(headers, "Content-Length", std::to_string(answer.body.size()).c_str());
+  } else {
+    evbuffer_add(evhttp_request_get_output_buffer(request), answer.body.data(),
+                 answer.body.size());
+  }
   evhttp_send_reply(request, answer.status, nullptr, nullptr);
 }
 

@@ -14,7 +14,11 @@ namespace {
 
 json route_json(const Route& route) {
   const auto plan_json = [](const engine::Plan& plan) {
-    return json{{"plan", describe(plan)}, {"reason", plan.reason}};
+    return json{{"plan", describe(plan)},
+                {"reason", plan.reason},
+                {"slot_bytes", plan.slot_bytes},
+                {"timeout_ms", plan.timeout ? json(plan.timeout->count()) : json(nullptr)},
+                {"idempotent", plan.idempotent}};
   };
   return {{"method", route.method},
           {"oneway", route.oneway},
@@ -105,15 +109,16 @@ json functions_json(Control& control) {
       for (size_t i = 0; i < totals.outcomes.size(); ++i) {
         outcomes[kCallOutcomeNames[i]] = totals.outcomes[i];
       }
-      all.push_back({{"service", function.service},
-                     {"method", function.method},
-                     {"side", side == Side::kClient ? "client" : "server"},
-                     {"started", totals.started},
-                     {"in_flight", totals.in_flight()},
-                     {"outcomes", outcomes},
-                     {"request_bytes", totals.request_bytes},
-                     {"response_bytes", totals.response_bytes},
-                     {"latency", {{"buckets", totals.buckets}, {"sum_ns", totals.latency_sum_ns}}}});
+      all.push_back(
+          {{"service", function.service},
+           {"method", function.method},
+           {"side", side == Side::kClient ? "client" : "server"},
+           {"started", totals.started},
+           {"in_flight", totals.in_flight()},
+           {"outcomes", outcomes},
+           {"request_bytes", totals.request_bytes},
+           {"response_bytes", totals.response_bytes},
+           {"latency", {{"buckets", totals.buckets}, {"sum_ns", totals.latency_sum_ns}}}});
     }
   }
   return all;

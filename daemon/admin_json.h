@@ -7,7 +7,8 @@
 //                connections_open, upstream_connections_open, buffered_bytes,
 //                local_replies: {token: count}, last_reload: {successful, unix_time, error}}
 //   /routes     {generation, services: [{service, functions: [{method, oneway, origin,
-//                client: {plan, reason}, server: {plan, reason}}]}]}; the last function is "_other"
+//                client: PLAN, server: PLAN}]}]}; the last function is "_other"; PLAN: {plan, reason,
+//                slot_bytes, timeout_ms or null, idempotent}
 //   /functions  [{service, method, side, started, in_flight, outcomes: {name: count},
 //                request_bytes, response_bytes, latency: {buckets: [count], sum_ns}}]
 //                bucket i: at most 2^i µs, the last one the rest; not cumulative

@@ -28,7 +28,7 @@ struct LinkReport {
 
 struct ReloadReport {
   uint64_t generation = 0;           // of the routes that hold now
-  std::vector<std::string> changes;  // one line per function whose plan differs: "HatKV.get: … → …"
+  std::vector<std::string> changes;  // route_changes()
   std::vector<std::string> warnings;
 };
 

@@ -7,6 +7,8 @@
 #include <csignal>
 #include <random>
 
+#include "daemon/route_changes.h"
+
 namespace hat {
 namespace {
 
@@ -28,40 +30,6 @@ void raise_descriptor_limit() {
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
   limit.rlim_cur = limit.rlim_max;
   setrlimit(RLIMIT_NOFILE, &limit);
-}
-
-std::vector<std::string> changes(const RoutingTable& before, const RoutingTable& after) {
-  std::vector<std::string> lines;
-  for (const auto& service : after.services()) {
-    const ServiceRoutes* old = before.find(service->name());
-    for (const Route& route : service->functions()) {
-      const std::string name = service->name() + "." + route.method;
-      const auto known = [&](const Route& r) { return r.method == route.method; };
-      if (old == nullptr || std::ranges::none_of(old->functions(), known)) {
-        lines.push_back(name + ": new, " + describe(route.client));
-        continue;
-      }
-      const Route& was = old->find(route.method);
-      if (was.client != route.client) {
-        lines.push_back(name + ": client: " + describe(was.client) + " → " +
-                        describe(route.client));
-      }
-      if (was.server != route.server) {
-        lines.push_back(name + ": server: " + describe(was.server) + " → " +
-                        describe(route.server));
-      }
-    }
-  }
-  for (const auto& service : before.services()) {
-    const ServiceRoutes* now = after.find(service->name());
-    for (const Route& route : service->functions()) {
-      const auto known = [&](const Route& r) { return r.method == route.method; };
-      if (now == nullptr || std::ranges::none_of(now->functions(), known)) {
-        lines.push_back(service->name() + "." + route.method + ": gone from the manifests");
-      }
-    }
-  }
-  return lines;
 }
 
 }  // namespace
@@ -190,7 +158,7 @@ Result<ReloadReport> Daemon::try_reload(bool dry_run) {
                 "own configuration needs a restart\n");
   }
   const auto routes = make_routes(routes_->generation() + 1, fresh.manifest);
-  ReloadReport report{routes->generation(), changes(*routes_, *routes), {}};
+  ReloadReport report{routes->generation(), route_changes(*routes_, *routes), {}};
   for (const Mistake& warning : mistakes.all()) {
     report.warnings.push_back(to_string(warning.place) + ": warning: " + warning.message);
   }
@@ -227,7 +195,7 @@ void Daemon::reload_and_log() {
     return;
   }
   LOG(INFO) << "reloaded: generation " << report->generation << ", " << report->changes.size()
-            << " plan(s) changed";
+            << " change(s)";
   for (const std::string& change : report->changes) LOG(INFO) << "reload: " << change;
 }
 

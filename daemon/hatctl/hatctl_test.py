@@ -216,6 +216,7 @@ endpoints:
             self.a.manifest.write_text(MANIFEST.replace("perf_goal: latency", hint))
             return self.a.hatctl("reload", *words)
 
+        self.addCleanup(reload, "perf_goal: latency")
         generation = self.a.answer("status")["generation"]
         dry = reload("perf_goal: throughput", "--dry-run")
         self.assertEqual(dry.returncode, 0, dry.stderr)
@@ -240,7 +241,7 @@ endpoints:
 
         reason_only = reload("perf_goal: res_util, polling: event")
         self.assertEqual(reason_only.returncode, 0, reason_only.stderr)
-        self.assertNotRegex(reason_only.stdout, r"(: \w[^\n]*) → (?=\1)")
+        self.assertIn("as before; the reason now: ", reason_only.stdout)
 
     def test_ping_and_metrics(self):
         self.assertRegex(self.b.hatctl("ping").stdout, r"^node b, hatrpcd [\d.]+: answered in ")

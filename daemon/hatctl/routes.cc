@@ -10,7 +10,12 @@ constexpr size_t kIndent = 11;
 
 std::string plan_text(const std::string& side, const json& plan, const Terminal& terminal) {
   const std::string label = "  " + side + std::string(kIndent - 2 - side.size(), ' ');
-  return label + plan.at("plan").get<std::string>() + "\n" + std::string(kIndent, ' ') +
+  std::string text = label + plan.at("plan").get<std::string>();
+  if (const json& timeout_ms = plan.at("timeout_ms"); !timeout_ms.is_null()) {
+    text += ", timeout " + timeout_ms.dump() + " ms";
+  }
+  if (plan.at("idempotent")) text += ", idempotent";
+  return text + "\n" + std::string(kIndent, ' ') +
          wrapped(plan.at("reason").get<std::string>(), kIndent, terminal.columns) + "\n";
 }
 

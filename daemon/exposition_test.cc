@@ -1,0 +1,163 @@
+#include "daemon/exposition.h"
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+
+#include "daemon/fake_control.h"
+#include "daemon/metrics_text.h"
+
+namespace hat {
+namespace {
+
+using Labels = std::map<std::string, std::string>;
+using namespace std::chrono_literals;
+
+TEST(MetricsText, RefusesWhatIsNoExposition) {
+  const struct {
+    const char* what;
+    const char* text;
+  } rows[] = {
+      {"no type", "# HELP a b\na 1\n"},
+      {"sample of another family", "# HELP a b\n# TYPE a gauge\nc 1\n"},
+      {"series twice", "# HELP a b\n# TYPE a gauge\na{x=\"1\"} 1\na{x=\"1\"} 2\n"},
+      {"family twice", "# HELP a b\n# TYPE a gauge\na 1\n# HELP a b\n# TYPE a gauge\n"},
+      {"bad escape", "# HELP a b\n# TYPE a gauge\na{x=\"\\t\"} 1\n"},
+      {"open quote", "# HELP a b\n# TYPE a gauge\na{x=\"1} 1\n"},
+      {"no value", "# HELP a b\n# TYPE a gauge\na \n"},
+      {"no number", "# HELP a b\n# TYPE a gauge\na 1x\n"},
+      {"bare histogram", "# HELP a b\n# TYPE a histogram\na 1\n"},
+      {"bucket without bound", "# HELP a b\n# TYPE a histogram\na_bucket 1\n"},
+      {"no end of line", "# HELP a b\n# TYPE a gauge\na 1"},
+  };
+  for (const auto& row : rows) EXPECT_FALSE(read_metrics(row.text)) << row.what;
+  EXPECT_TRUE(read_metrics("# HELP a b\n# TYPE a gauge\na{x=\"\\\"\\\\\\n\"} 1\na{x=\"2\",} 2\n"));
+}
+
+class Exposition : public testing::Test {
+ protected:
+  std::vector<MetricFamilyText> families() {
+    auto read = read_metrics(exposition(control));
+    EXPECT_TRUE(read) << read.error().message;
+    return read ? *read : std::vector<MetricFamilyText>{};
+  }
+  // NaN if there is no such series.
+  double value(const std::string& name, const Labels& labels = {}) {
+    for (const auto& family : families()) {
+      for (const auto& sample : family.samples) {
+        if (sample.name == name && sample.labels == labels) return sample.value;
+      }
+    }
+    return std::nan("");
+  }
+  FunctionCounters& get(Side side, size_t worker) {
+    return control.registry.find("Kv", "get").at(side, worker);
+  }
+  static Labels of_get(const char* side, Labels more = {}) {
+    more.insert({{"side", side}, {"thrift_service", "Kv"}, {"thrift_method", "get"}});
+    return more;
+  }
+
+  FakeControl control;
+};
+
+TEST_F(Exposition, KeepsPrometheusNaming) {
+  for (const auto& family : families()) {
+    SCOPED_TRACE(family.name);
+    EXPECT_TRUE(family.name.starts_with("hatrpc_") || family.name.starts_with("process_"));
+    EXPECT_EQ(family.type == "counter", family.name.ends_with("_total"));
+    EXPECT_THAT(family.help, testing::EndsWith("."));
+    const bool has_samples = !family.samples.empty();
+    EXPECT_TRUE(has_samples || family.name == "hatrpc_peer_up") << "this node has no peers";
+  }
+}
+
+TEST_F(Exposition, HasEverySeriesFromTheStartAtZero) {
+  for (const char* side : {"client", "server"}) {
+    for (const char* outcome : kCallOutcomeNames) {
+      EXPECT_EQ(value("hatrpc_requests_total", of_get(side, {{"outcome", outcome}})), 0) << outcome;
+    }
+    EXPECT_EQ(value("hatrpc_requests_in_flight", of_get(side)), 0);
+    EXPECT_EQ(value("hatrpc_request_duration_seconds_count", of_get(side)), 0);
+    EXPECT_EQ(value("hatrpc_requests_in_flight",
+                    {{"side", side}, {"thrift_service", "Kv"}, {"thrift_method", "_other"}}),
+              0);
+  }
+  for (const auto& failure : engine::kFailureTexts) {
+    EXPECT_EQ(value("hatrpc_local_replies_total", {{"reason", std::string(failure.token)}}), 0);
+  }
+  EXPECT_EQ(value("hatrpc_config_reloads_total", {{"result", "refused"}}), 0);
+}
+
+TEST_F(Exposition, AddsUpTheWorkers) {
+  get(Side::kClient, 0).started.add(3);
+  get(Side::kClient, 0).requests[static_cast<size_t>(CallOutcome::kSuccess)].add(2);
+  get(Side::kClient, 1).started.add(2);
+  get(Side::kClient, 1).requests[static_cast<size_t>(CallOutcome::kSuccess)].add(1);
+  get(Side::kClient, 1).request_bytes.add(100);
+  control.counters[0].connections_open.add(5);
+  control.counters[1].connections_open.add(4);
+  control.counters[1].local_replies[static_cast<size_t>(engine::Failure::kDraining)].add(6);
+
+  EXPECT_EQ(value("hatrpc_requests_total", of_get("client", {{"outcome", "success"}})), 3);
+  EXPECT_EQ(value("hatrpc_requests_total", of_get("server", {{"outcome", "success"}})), 0);
+  EXPECT_EQ(value("hatrpc_requests_in_flight", of_get("client")), 2);
+  EXPECT_EQ(value("hatrpc_request_bytes_total", of_get("client")), 100);
+  EXPECT_EQ(value("hatrpc_connections_open"), 9);
+  EXPECT_EQ(value("hatrpc_local_replies_total", {{"reason", "draining"}}), 6);
+}
+
+// A scrape may read `started` before, and an outcome after, a call ends.
+TEST_F(Exposition, NeverSaysThatLessThanNoCallIsInFlight) {
+  get(Side::kServer, 0).requests[0].add(1);
+  EXPECT_EQ(value("hatrpc_requests_in_flight", of_get("server")), 0);
+}
+
+TEST_F(Exposition, HasCumulativeHistogramsThatEndInInf) {
+  get(Side::kClient, 0).latency.observe(900ns);
+  get(Side::kClient, 0).latency.observe(3us);
+  get(Side::kClient, 1).latency.observe(3us);
+  get(Side::kClient, 1).latency.observe(20s);
+
+  const auto bucket = [&](const char* bound) {
+    return value("hatrpc_request_duration_seconds_bucket", of_get("client", {{"le", bound}}));
+  };
+  EXPECT_EQ(bucket("1e-06"), 1);
+  EXPECT_EQ(bucket("2e-06"), 1);
+  EXPECT_EQ(bucket("4e-06"), 3);
+  EXPECT_EQ(bucket("8.388608"), 3);
+  EXPECT_EQ(bucket("+Inf"), 4);
+  EXPECT_EQ(value("hatrpc_request_duration_seconds_count", of_get("client")), 4);
+  EXPECT_NEAR(value("hatrpc_request_duration_seconds_sum", of_get("client")), 20.0000069, 1e-9);
+
+  double before = -1;
+  double bound_before = 0;
+  for (const auto& family : families()) {
+    if (family.type != "histogram") continue;
+    for (const auto& sample : family.samples) {
+      const auto bound = sample.labels.find("le");
+      if (bound == sample.labels.end()) continue;
+      const double upper = bound->second == "+Inf" ? INFINITY : std::stod(bound->second);
+      if (upper <= bound_before) before = -1;  // the next series
+      EXPECT_GE(sample.value, before) << sample.labels.at("side") << " " << bound->second;
+      before = sample.value;
+      bound_before = upper;
+    }
+  }
+}
+
+TEST_F(Exposition, EscapesWhatStandsInLabels) {
+  const std::string odd = "a\"b\\c\nd";
+  control.link_reports = {{0, odd, "tcp:x:1", true, "", 1}, {1, odd, "tcp:x:1", false, "", 1}};
+  EXPECT_EQ(value("hatrpc_peer_up", {{"peer", odd}}), 1);
+}
+
+TEST_F(Exposition, KeepsTheSeriesOfAFunctionThatIsGone) {
+  get(Side::kClient, 0).requests[0].add(4);
+  control.set_manifest({});
+  EXPECT_EQ(value("hatrpc_requests_total", of_get("client", {{"outcome", "success"}})), 4);
+  EXPECT_TRUE(std::isnan(value("hatrpc_route_info", of_get("client"))));
+}
+
+}  // namespace
+}  // namespace hat

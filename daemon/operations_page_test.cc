@@ -1,0 +1,76 @@
+#include <gmock/gmock.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <regex>
+#include <set>
+
+#include "config/limit_keys.h"
+#include "daemon/exposition.h"
+#include "daemon/fake_control.h"
+#include "daemon/metrics_text.h"
+
+// docs/operations.md says what there is: each list in it is compared with the code's, both ways.
+namespace hat {
+namespace {
+
+std::string file_text(const std::string& path) {
+  std::ifstream file(HAT_SOURCE_DIR "/" + path);
+  EXPECT_TRUE(file) << path;
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// What stands in back-quotes at the front of each row of the table under the heading.
+std::set<std::string> first_column(const std::string& text, const std::string& heading) {
+  const size_t begin = text.find("\n## " + heading + "\n");
+  EXPECT_NE(begin, std::string::npos) << heading;
+  const std::string section = text.substr(begin, text.find("\n## ", begin + 1) - begin);
+  std::set<std::string> words;
+  const std::regex row("\n\\| `([^`]+)`");
+  for (std::sregex_iterator match(section.begin(), section.end(), row), end; match != end;
+       ++match) {
+    EXPECT_TRUE(words.insert((*match)[1]).second) << "twice: " << (*match)[1];
+  }
+  return words;
+}
+
+class OperationsPage : public testing::Test {
+ protected:
+  const std::string page = file_text("docs/operations.md");
+};
+
+TEST_F(OperationsPage, HasEveryMetric) {
+  FakeControl control;
+  const auto families = read_metrics(exposition(control));
+  ASSERT_TRUE(families) << families.error().message;
+  std::set<std::string> metrics;
+  for (const auto& family : *families) metrics.insert(family.name);
+  EXPECT_THAT(first_column(page, "Metrics"), testing::ContainerEq(metrics));
+}
+
+TEST_F(OperationsPage, HasEveryFailureToken) {
+  std::set<std::string> tokens;
+  for (const auto& failure : engine::kFailureTexts) tokens.emplace(failure.token);
+  EXPECT_THAT(first_column(page, "When hatrpcd answers itself"), testing::ContainerEq(tokens));
+}
+
+TEST_F(OperationsPage, HasEveryLimit) {
+#define HAT_KEY(member, key, ...) std::string("limits.") + (key),
+  const std::set<std::string> keys = {HAT_SIZE_LIMITS(HAT_KEY) HAT_COUNT_LIMITS(HAT_KEY)
+                                          HAT_TIME_LIMITS(HAT_KEY)};
+#undef HAT_KEY
+  EXPECT_THAT(first_column(page, "What can be tuned"), testing::ContainerEq(keys));
+}
+
+TEST_F(OperationsPage, SoDoesTheManPage) {
+  const std::string man = file_text("docs/man/hatrpcd.yaml.5");
+#define HAT_KEY(member, key, ...) EXPECT_THAT(man, testing::HasSubstr("\n.B " key "\n"));
+  HAT_SIZE_LIMITS(HAT_KEY)
+  HAT_COUNT_LIMITS(HAT_KEY)
+  HAT_TIME_LIMITS(HAT_KEY)
+#undef HAT_KEY
+}
+
+}  // namespace
+}  // namespace hat
