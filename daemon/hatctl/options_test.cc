@@ -1,0 +1,87 @@
+#include "daemon/hatctl/options.h"
+
+#include <gmock/gmock.h>
+
+#include <vector>
+
+#include "daemon/hatctl/help.h"
+
+namespace hat::hatctl {
+namespace {
+
+using testing::HasSubstr;
+
+Result<Options> parse(std::vector<std::string> words, const char* environment = nullptr) {
+  words.insert(words.begin(), "hatctl");
+  std::vector<char*> argv;
+  for (auto& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  return parse_options(static_cast<int>(words.size()), argv.data(), environment);
+}
+
+TEST(HatctlOptions, TakeOptionsBeforeAndAfterTheCommand) {
+  const auto reload = parse({"--socket", "/s", "reload", "--dry-run", "--json"});
+  ASSERT_TRUE(reload) << reload.error().message;
+  EXPECT_EQ(reload->command, Command::kReload);
+  EXPECT_EQ(reload->socket, "/s");
+  EXPECT_TRUE(reload->dry_run && reload->json);
+
+  const auto top = parse({"top", "--interval", "0.25", "--count", "3"});
+  ASSERT_TRUE(top) << top.error().message;
+  EXPECT_EQ(top->interval, std::chrono::milliseconds(250));
+  EXPECT_EQ(top->count, 3u);
+  EXPECT_EQ(parse({"top", "--once"})->count, 1u);
+  EXPECT_EQ(parse({"routes", "Kv.get"})->wanted, "Kv.get");
+}
+
+TEST(HatctlOptions, TakeTheSocketFromTheEnvironmentUnlessTold) {
+  EXPECT_EQ(parse({"ping"})->socket, kDefaultSocket);
+  EXPECT_EQ(parse({"ping"}, "")->socket, kDefaultSocket);
+  EXPECT_EQ(parse({"ping"}, "/env")->socket, "/env");
+  EXPECT_EQ(parse({"ping", "--socket", "/told"}, "/env")->socket, "/told");
+}
+
+TEST(HatctlOptions, SayWhichWordIsWrong) {
+  const struct {
+    std::vector<std::string> words;
+    const char* message;
+  } rows[] = {
+      {{}, "no command"},
+      {{"restart"}, "'restart' is no command"},
+      {{"--sokcet", "/s", "ping"}, "'--sokcet' is no option"},
+      {{"ping", "--socket"}, "'--socket' needs a value"},
+      {{"ping", "--socket", std::string(108, 'x')}, "1 to 107 bytes"},
+      {{"status", "now"}, "'now'"},
+      {{"routes", "a", "b"}, "'b'"},
+      {{"status", "--dry-run"}, "--dry-run belongs to hatctl reload"},
+      {{"reload", "--once"}, "--once belongs to hatctl top"},
+      {{"top", "--once", "--count", "2"}, "--once and --count"},
+      {{"top", "--count", "0"}, "--count '0'"},
+      {{"top", "--count", "-1"}, "--count '-1'"},
+      {{"top", "--interval", "1s"}, "--interval '1s'"},
+      {{"top", "--interval", "nan"}, "--interval 'nan'"},
+      {{"top", "--interval", "0.05"}, "from 0.1 to 3600"},
+      {{"metrics", "--json"}, "text format"},
+  };
+  for (const auto& row : rows) {
+    const auto options = parse(row.words);
+    ASSERT_FALSE(options) << row.message;
+    EXPECT_THAT(options.error().message, HasSubstr(row.message));
+  }
+}
+
+TEST(HatctlOptions, HaveHelpForEveryCommand) {
+  EXPECT_EQ(parse({"--help"})->help, kHelp);
+  EXPECT_TRUE(parse({"--version"})->version);
+  for (const CommandHelp& help : kCommandHelps) {
+    const std::string name(help.name);
+    EXPECT_THAT(std::string(kHelp), HasSubstr("\n  " + name + " "));
+    EXPECT_EQ(parse({name, "--help"})->help, help.text);
+    EXPECT_EQ(parse({"-h", name})->command, help.command);
+    EXPECT_THAT(std::string(help.text), HasSubstr("usage: hatctl " + name));
+    EXPECT_THAT(std::string(help.text), HasSubstr("\nExample")) << name;
+  }
+}
+
+}  // namespace
+}  // namespace hat::hatctl

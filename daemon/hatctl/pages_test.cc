@@ -1,0 +1,175 @@
+#include "daemon/hatctl/pages.h"
+
+#include <gmock/gmock.h>
+
+#include "daemon/hatctl/quantities.h"
+
+namespace hat::hatctl {
+namespace {
+
+using nlohmann::json;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+const Terminal kPipe;
+
+json plan(const char* words, const char* reason) {
+  return {{"plan", words},
+          {"reason", reason},
+          {"slot_bytes", 4096},
+          {"timeout_ms", nullptr},
+          {"idempotent", false}};
+}
+
+json some_routes() {
+  json slow = plan("eager, event", "of the server");
+  slow["timeout_ms"] = 250;
+  slow["idempotent"] = true;
+  return {{"generation", 3},
+          {"services",
+           {{{"service", "Kv"},
+             {"functions",
+              {{{"method", "get"},
+                {"oneway", false},
+                {"origin", "kv.thrift:3:1"},
+                {"client", plan("eager, busy", "because of this")},
+                {"server", slow}},
+               {{"method", "log"},
+                {"oneway", true},
+                {"origin", ""},
+                {"client", plan("tcp", "that")},
+                {"server", plan("tcp", "that")}}}}}}}};
+}
+
+TEST(Routes, TellBothSidesOnceWhereTheyAreAlike) {
+  EXPECT_EQ(routes_text(some_routes(), kPipe),
+            "Kv.get\n"
+            "  client   eager, busy\n"
+            "           because of this\n"
+            "  server   eager, event, timeout 250 ms, idempotent\n"
+            "           of the server\n"
+            "  from     kv.thrift:3:1\n"
+            "\n"
+            "Kv.log  oneway\n"
+            "  both     tcp\n"
+            "           that\n");
+}
+
+TEST(Routes, AreBoldAndBrokenIntoLinesOnATerminal) {
+  const std::string text = routes_text(some_routes(), {true, true, 22, 24});
+  EXPECT_THAT(text, AllOf(HasSubstr("\x1b[1mKv.get\x1b[0m"),
+                          HasSubstr("           because of\n           this\n")));
+}
+
+TEST(Routes, AreChosenByServiceOrFunction) {
+  EXPECT_EQ(routes_wanted(some_routes(), ""), some_routes());
+  EXPECT_EQ(routes_wanted(some_routes(), "Kv"), some_routes());
+  const json one = routes_wanted(some_routes(), "Kv.log").at("services");
+  EXPECT_EQ(one[0].at("functions").size(), 1u);
+  EXPECT_TRUE(routes_wanted(some_routes(), "get").at("services").empty());
+  EXPECT_TRUE(routes_wanted(some_routes(), "K").at("services").empty());
+}
+
+json some_status() {
+  return json::parse(R"({
+    "node": "host-a", "version": "1.2.3", "pid": 77, "uptime_s": 3725.5, "state": "running",
+    "pending": [], "generation": 4, "workers": 2,
+    "links": [{"worker": 0, "peer": "b", "address": "tcp:b:1", "up": true, "sessions": 2,
+               "last_error": ""},
+              {"worker": 1, "peer": "b", "address": "tcp:b:1", "up": false, "sessions": 1,
+               "last_error": "connection refused"}],
+    "endpoints": [{"listen": "unix:/kv", "service": "Kv", "peers": ["b", "c"]}], "serves": [],
+    "connections_open": 12, "upstream_connections_open": 3, "buffered_bytes": 2048,
+    "local_replies": {"draining": 0, "overloaded": 5},
+    "last_reload": {"successful": true, "unix_time": 940, "error": ""}})");
+}
+
+TEST(Status, TellsAllInOneView) {
+  EXPECT_EQ(status_text(some_status(), 1000, kPipe),
+            "node         host-a, ready\n"
+            "hatrpcd      1.2.3, pid 77, running for 1 h 2 min, 2 workers\n"
+            "routes       generation 4, read 1 min ago\n"
+            "connections  12 of clients, 3 to servers, 2 KiB held for slow readers\n"
+            "\n"
+            "LINK TO  ADDRESS   UP  BUILT  LAST ERROR\n"
+            "b        tcp:b:1  1/2      3  connection refused\n"
+            "\n"
+            "ENDPOINT  SERVICE  PEERS\n"
+            "unix:/kv  Kv       b, c\n"
+            "\n"
+            "HATRPCD ANSWERED ITSELF  CALLS\n"
+            "overloaded                   5\n");
+}
+
+TEST(Status, TellsWhatIsPendingAndWhyAReloadWasRefused) {
+  json status = some_status();
+  status["pending"] = {"link to b", "draining"};
+  status["last_reload"] = {
+      {"successful", false}, {"unix_time", 990}, {"error", "a.yaml:1:1: error: x\nb.yaml: y\n"}};
+  EXPECT_THAT(status_text(status, 1000, kPipe),
+              AllOf(HasSubstr("host-a, not ready, pending: link to b, draining\n"),
+                    HasSubstr("last reload refused, the routes read 10 s ago hold: "
+                              "a.yaml:1:1: error: x (`"),
+                    Not(HasSubstr("b.yaml"))));
+  EXPECT_THAT(status_text(status, 1000, {true, true, 80, 24}),
+              HasSubstr("\x1b[31mnot ready\x1b[0m"));
+}
+
+TEST(Reload, TellsChangesAndWarnings) {
+  const json report = {{"ok", true},
+                       {"generation", 5},
+                       {"changes", {"Kv.get: client: a → b"}},
+                       {"warnings", {"m.yaml:1:1: warning: w"}}};
+  EXPECT_EQ(reload_text(report, false),
+            "reloaded: 1 change; generation 5 holds now\n"
+            "  Kv.get: client: a → b\n"
+            "m.yaml:1:1: warning: w\n");
+  EXPECT_THAT(reload_text(report, true), HasSubstr("dry run: 1 change; generation 5 goes on\n"));
+  EXPECT_THAT(
+      reload_text({{"generation", 6}, {"changes", json::array()}, {"warnings", json::array()}},
+                  false),
+      HasSubstr("reloaded: no plan changes; generation 6"));
+}
+
+TEST(Quantities, HaveThreeDigitsAndAUnit) {
+  EXPECT_EQ(count_text(0), "0");
+  EXPECT_EQ(count_text(0.254), "0.25");
+  EXPECT_EQ(count_text(87.54), "87.5");
+  EXPECT_EQ(count_text(9999), "9999");
+  EXPECT_EQ(count_text(184321), "184k");
+  EXPECT_EQ(count_text(999999), "1M");
+  EXPECT_EQ(bytes_text(0), "0 B");
+  EXPECT_EQ(bytes_text(1023.9), "1 KiB");
+  EXPECT_EQ(bytes_text(16 << 20), "16 MiB");
+  EXPECT_EQ(time_text(86.4), "86.4 µs");
+  EXPECT_EQ(time_text(999.8), "1 ms");
+  EXPECT_EQ(time_text(8388608), "8.39 s");
+  EXPECT_EQ(time_text(5e9), "5000 s");
+  EXPECT_EQ(age_text(59.9), "59 s");
+  EXPECT_EQ(age_text(192), "3 min 12 s");
+  EXPECT_EQ(age_text(3600), "1 h");
+  EXPECT_EQ(age_text(26 * 3600), "1 d 2 h");
+  EXPECT_EQ(age_text(-3), "0 s");
+}
+
+TEST(Texts, AreCutByColumnsAndNotByBytes) {
+  EXPECT_EQ(cut("≤4KiB", 5), "≤4KiB");
+  EXPECT_EQ(cut("≤4KiB", 3), "≤4…");
+  EXPECT_EQ(cut("abc", 1), "…");
+  EXPECT_EQ(width_of("≤4KiB → b"), 9u);
+  EXPECT_EQ(wrapped("one two three", 2, 9), "one two\n  three");
+  EXPECT_EQ(wrapped("averylongword x", 2, 6), "averylongword\n  x");
+  EXPECT_EQ(wrapped("one two", 2, 0), "one two");
+}
+
+TEST(Tables, GiveWayInTheFirstColumnThenAreCut) {
+  Table table({{"NAME"}, {"N", true}});
+  table.add({"abcdefghijklmnop", "12345"});
+  EXPECT_EQ(table.text(kPipe), "NAME                  N\nabcdefghijklmnop  12345\n");
+  EXPECT_EQ(table.text({true, false, 20, 24}), "NAME               N\nabcdefghijkl…  12345\n");
+  EXPECT_EQ(table.text({true, false, 14, 24}), "NAME         …\nabcdefghi…  1…\n");
+}
+
+}  // namespace
+}  // namespace hat::hatctl
