@@ -1,9 +1,11 @@
 // daemon/main.cc: hatrpcd: reads its arguments and its configuration, then runs.
 #include <glog/logging.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <iostream>
+#include <string>
 
 #include "daemon/daemon.h"
 #include "daemon/options.h"
@@ -22,20 +24,36 @@ void start_log(const char* program, int level) {
   google::InitGoogleLogging(program);
 }
 
+std::string counted(size_t count, const std::string& word) {
+  return std::to_string(count) + " " + word + (count == 1 ? "" : "s");
+}
+
+// What a person who sees a list of mistakes wants to know next.
+std::string verdict(const hat::Mistakes& mistakes) {
+  const auto errors = static_cast<size_t>(
+      std::ranges::count(mistakes.all(), hat::Mistake::Severity::kError, &hat::Mistake::severity));
+  if (errors == 0) return "";
+  return "hatrpcd: " + counted(errors, "error") + "; hatrpcd.yaml(5) describes what is expected\n";
+}
+
+std::string summary(const hat::Configuration& configuration) {
+  size_t functions = 0;
+  for (const auto& service : configuration.manifest.services) {
+    functions += service.functions.size();
+  }
+  const hat::NodeConfig& node = configuration.node;
+  return "node " + node.node + ", " + counted(node.endpoints.size(), "endpoint") + ", " +
+         counted(node.peers.size(), "peer") + ", " + counted(node.serves.size(), "served service") +
+         "; manifests: " + counted(configuration.manifest.services.size(), "service") + ", " +
+         counted(functions, "function");
+}
+
 int check(const hat::Options& options, const hat::Configuration& configuration,
           const hat::Mistakes& mistakes) {
   if (!options.quiet) {
-    std::cerr << mistakes.text();
+    std::cerr << mistakes.text() << verdict(mistakes);
     if (!mistakes.any_errors()) {
-      size_t functions = 0;
-      for (const auto& service : configuration.manifest.services) {
-        functions += service.functions.size();
-      }
-      std::cout << options.config << ": ok: node " << configuration.node.node << ", "
-                << configuration.node.endpoints.size() << " endpoint(s), "
-                << configuration.node.peers.size() << " peer(s), "
-                << configuration.manifest.services.size() << " service(s), " << functions
-                << " function(s)\n";
+      std::cout << options.config << ": ok: " << summary(configuration) << "\n";
     }
   }
   return mistakes.any_errors() ? kBadConfiguration : 0;
@@ -55,7 +73,7 @@ int main(int argc, char** argv) {
   hat::Mistakes mistakes;
   auto configuration = hat::load_configuration(options->config, mistakes);
   if (options->check) return check(*options, configuration, mistakes);
-  if (!mistakes.all().empty()) std::cerr << mistakes.text();
+  std::cerr << mistakes.text() << verdict(mistakes);
   if (mistakes.any_errors()) return kBadConfiguration;
 
   start_log(argv[0], options->log_level);

@@ -6,7 +6,9 @@
 #include <regex>
 #include <set>
 
+#include "config/hint_values.h"
 #include "config/limit_keys.h"
+#include "config/yaml.h"
 #include "daemon/exposition.h"
 #include "daemon/fake_control.h"
 #include "daemon/metrics_text.h"
@@ -63,13 +65,22 @@ TEST_F(OperationsPage, HasEveryLimit) {
   EXPECT_THAT(first_column(page, "What can be tuned"), testing::ContainerEq(keys));
 }
 
-TEST_F(OperationsPage, SoDoesTheManPage) {
+// So does the page of the manual: each with its default.
+TEST_F(OperationsPage, HasEveryLimitsDefault) {
   const std::string man = file_text("docs/man/hatrpcd.yaml.5");
-#define HAT_KEY(member, key, ...) EXPECT_THAT(man, testing::HasSubstr("\n.B " key "\n"));
-  HAT_SIZE_LIMITS(HAT_KEY)
-  HAT_COUNT_LIMITS(HAT_KEY)
-  HAT_TIME_LIMITS(HAT_KEY)
-#undef HAT_KEY
+  const auto expect = [&](const std::string& key, const std::string& standard) {
+    EXPECT_THAT(page, testing::HasSubstr("\n| `limits." + key + "` | " + standard + " |"));
+    EXPECT_THAT(man, testing::HasSubstr("\n.B " + key + "\n" + standard + ": "));
+  };
+#define HAT_SIZE(member, key, standard, ...) expect(key, bytes_text(standard));
+#define HAT_COUNT(member, key, standard, ...) expect(key, std::to_string(standard));
+#define HAT_TIME(member, key, standard, ...) expect(key, duration_text(standard));
+  HAT_SIZE_LIMITS(HAT_SIZE)
+  HAT_COUNT_LIMITS(HAT_COUNT)
+  HAT_TIME_LIMITS(HAT_TIME)
+#undef HAT_TIME
+#undef HAT_COUNT
+#undef HAT_SIZE
 }
 
 }  // namespace

@@ -43,6 +43,7 @@ Result<Options> parse_options(int argc, char** argv) {
     }
   }
   if (optind < argc) return fail("'" + std::string(argv[optind]) + "' is no option");
+  if (options.quiet && !options.check) return fail("'--quiet' belongs to --check");
   return options;
 }
 

@@ -27,6 +27,7 @@ TEST(Options, TakesEachOption) {
 TEST(Options, SaysWhichWordIsWrong) {
   EXPECT_THAT(parse({"--chek"}).error().message, testing::HasSubstr("'--chek' is no option"));
   EXPECT_THAT(parse({"-c"}).error().message, testing::HasSubstr("'-c' needs a value"));
+  EXPECT_THAT(parse({"-q"}).error().message, testing::HasSubstr("belongs to --check"));
   EXPECT_THAT(parse({"--log-level", "loud"}).error().message, testing::HasSubstr("'loud'"));
   EXPECT_THAT(parse({"node.yaml"}).error().message, testing::HasSubstr("'node.yaml'"));
 }

@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+# tests/man_pages.py: holds docs/man against groff's warnings, each program's --help, and its --check.
+"""usage: man_pages.py HATRPCD HATCTL"""
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HATRPCD, HATCTL = sys.argv[1:3]
+MAN = pathlib.Path(__file__).resolve().parent.parent / "docs" / "man"
+COMMANDS = ["status", "routes", "top", "reload", "drain", "ping", "metrics"]
+
+
+def output(*words):
+    return subprocess.run(words, text=True, capture_output=True, check=True).stdout
+
+
+def options_in(text):
+    return set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", text))
+
+
+def page_text(name):
+    """The page as source, with what groff needs escaped set free."""
+    text = (MAN / name).read_text(encoding="utf-8")
+    return text.replace(r"\-", "-").replace(r"\(dq", '"')
+
+
+class ManPages(unittest.TestCase):
+    def test_groff_has_nothing_to_warn_of(self):
+        for page in sorted(MAN.iterdir()):
+            with self.subTest(page.name):
+                done = subprocess.run(["groff", "-man", "-Tutf8", "-ww", "-z", page], text=True,
+                                      capture_output=True, check=True)
+                self.assertEqual(done.stderr, "")
+
+    def test_each_has_what_readers_look_for(self):
+        for page in sorted(MAN.iterdir()):
+            text = page_text(page.name)
+            for section in ("NAME", "DESCRIPTION", "EXAMPLES", "SEE ALSO"):
+                with self.subTest(page.name, section=section):
+                    self.assertRegex(text, rf"(?m)^\.SH {section}$")
+
+    def test_hatrpcd_has_the_options_of_its_help(self):
+        shown = options_in(output(HATRPCD, "--help"))
+        self.assertIn("--check", shown)
+        # --dry-run is hatctl's, in an example.
+        self.assertEqual(options_in(page_text("hatrpcd.8")) - {"--dry-run"}, shown - {"--dry-run"})
+
+    def test_hatctl_has_the_options_and_commands_of_its_help(self):
+        shown = options_in(output(HATCTL, "--help"))
+        for command in COMMANDS:
+            shown |= options_in(output(HATCTL, command, "--help"))
+        page = page_text("hatctl.1")
+        self.assertEqual(options_in(page), shown)
+        for command in COMMANDS:
+            self.assertRegex(page, rf"(?m)^\.TP\n\.B {command}$")
+
+    def test_each_program_names_its_version(self):
+        self.assertRegex(output(HATRPCD, "--version"), r"^hatrpcd \d+\.\d+\.\d+\n$")
+        self.assertRegex(output(HATCTL, "--version"), r"^hatctl \d+\.\d+\.\d+\n$")
+
+    def test_the_configurations_shown_are_right(self):
+        examples = re.findall(r"(?s)\n\.EX\n(.*?)\n\.EE\n", page_text("hatrpcd.yaml.5"))
+        self.assertEqual(len(examples), 2)
+        for example in examples:
+            with self.subTest(example.splitlines()[0]), tempfile.TemporaryDirectory() as folder:
+                folder = pathlib.Path(folder)
+                (folder / "manifests").mkdir()
+                (folder / "manifests" / "kv.yaml").write_text(
+                    "hatrpc_manifest: 1\nservices: {HatKV: {}}\n")
+                (folder / "hatrpcd.yaml").write_text(example + "\n")
+                done = subprocess.run([HATRPCD, "--check", "-c", folder / "hatrpcd.yaml"],
+                                      text=True, capture_output=True, check=False)
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])
