@@ -75,7 +75,7 @@ Manifest read(const std::string& text, const std::string& file, Mistakes& mistak
   if (!document) return manifest;
   read_keys(*document, "manifest",
             {{"hatrpc_manifest", true,
-              [](const YamlValue& v) { read_count(v, "hatrpc_manifest", kVersion, kVersion); }},
+              [](const YamlValue& v) { read_number(v, "hatrpc_manifest", kVersion, kVersion); }},
              {"source", false,
               [&](const YamlValue& v) { manifest.source = read_text(v, "source").value_or(""); }},
              {"services", true, [&](const YamlValue& services) {

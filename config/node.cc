@@ -53,16 +53,17 @@ auto word_of(std::vector<std::string_view> words) {
   };
 }
 
-auto count_of(uint64_t min, uint64_t max) {
-  return [min, max](const YamlValue& value, std::string_view key) -> std::optional<uint32_t> {
-    const auto count = read_count(value, key, min, max);
-    return count ? std::optional(static_cast<uint32_t>(*count)) : std::nullopt;
+template <typename Number = uint32_t>
+auto number_of(int64_t min, int64_t max) {
+  return [min, max](const YamlValue& value, std::string_view key) -> std::optional<Number> {
+    const auto number = read_number(value, key, min, max);
+    return number ? std::optional(static_cast<Number>(*number)) : std::nullopt;
   };
 }
 
 std::optional<uint32_t> read_workers(const YamlValue& value, std::string_view key) {
   if (value.node.IsScalar() && value.node.Scalar() == "auto") return 0;
-  return count_of(1, kWorkersMax)(value, key);
+  return number_of(1, kWorkersMax)(value, key);
 }
 
 std::vector<std::string> read_names_list(const YamlValue& value, std::string_view key) {
@@ -103,7 +104,7 @@ ServedConfig read_served(const std::string& service, const YamlValue& value, con
   read_keys(value, "serves." + service,
             {into("upstream", true, served.upstream, read_address),
              into("mode", false, served.mode, word_of<UpstreamMode>({"mirror", "shared"})),
-             into("max_connections", false, served.connections_max, count_of(1, kUpstreamsMax))});
+             into("max_connections", false, served.connections_max, number_of(1, kUpstreamsMax))});
   return served;
 }
 
@@ -136,7 +137,7 @@ Limits read_limits(const YamlValue& value) {
                   }});
 #define HAT_COUNT(member, key, standard, min, max, meaning)                   \
   keys.push_back({key, false, [&limits](const YamlValue& v) {                 \
-                    if (auto read = count_of(min, max)(v, key)) limits.member = *read; \
+                    if (auto read = number_of(min, max)(v, key)) limits.member = *read; \
                   }});
 #define HAT_TIME(member, key, standard, min, max, meaning)                    \
   keys.push_back({key, false, [&limits](const YamlValue& v) {                 \
@@ -255,6 +256,7 @@ NodeConfig read_node_config(const std::string& text, const std::string& file,
             {into("node", true, node.node, read_name),
              into("fabric", false, node.fabric, word_of<FabricKind>({"auto", "tcp"})),
              into("workers", false, node.workers, read_workers),
+             into("worker_nice", false, node.worker_nice, number_of<int>(-20, 19)),
              {"manifests", false,
               [&](const YamlValue& v) { node.manifests = read_names_list(v, "manifests"); }},
              {"link", false, [&](const YamlValue& v) { node.link = read_link(v); }},

@@ -92,6 +92,7 @@ struct NodeConfig {
   std::string node;
   FabricKind fabric = FabricKind::kAuto;
   uint32_t workers = 0;  // 0 (`auto`): a quarter of the cores, at least 1, at most 8
+  std::optional<int> worker_nice;  // of the worker threads: see nice(2); absent: the process's own
   std::vector<std::string> manifests;  // files or directories; relative to this file's directory
   LinkConfig link;
   std::vector<PeerConfig> peers;

@@ -190,12 +190,12 @@ std::optional<size_t> read_word(const YamlValue& value, std::string_view what,
   return std::nullopt;
 }
 
-std::optional<uint64_t> read_count(const YamlValue& value, std::string_view what, uint64_t min,
-                                   uint64_t max) {
+std::optional<int64_t> read_number(const YamlValue& value, std::string_view what, int64_t min,
+                                   int64_t max) {
   const auto text = read_text(value, what);
   if (!text) return std::nullopt;
-  const auto count = number<uint64_t>(*text);
-  if (count && *count >= min && *count <= max) return count;
+  const auto found = number<int64_t>(*text);
+  if (found && *found >= min && *found <= max) return found;
   value.error(std::string(what) + ": " + quoted(*text) + "; expected a number from " +
               std::to_string(min) + " to " + std::to_string(max));
   return std::nullopt;

@@ -60,8 +60,8 @@ void read_items(const YamlValue& value, std::string_view what,
 // Scalars. `what` is the key's name.
 std::optional<std::string> read_text(const YamlValue& value, std::string_view what);
 std::optional<bool> read_bool(const YamlValue& value, std::string_view what);
-std::optional<uint64_t> read_count(const YamlValue& value, std::string_view what, uint64_t min,
-                                   uint64_t max);
+std::optional<int64_t> read_number(const YamlValue& value, std::string_view what, int64_t min,
+                                   int64_t max);
 std::optional<size_t> read_word(const YamlValue& value, std::string_view what,
                                 const std::vector<std::string_view>& words);
 std::optional<Address> read_address(const YamlValue& value, std::string_view what);

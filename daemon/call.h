@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "config/hints.h"
 #include "daemon/counters.h"
 #include "daemon/deadlines.h"
 #include "daemon/thrift/message.h"
@@ -51,6 +52,7 @@ struct Call final : Deadline {
   uint64_t request_bytes = 0;
   uint64_t response_bytes = 0;
   uint16_t replies = 0;  // owed to the caller: 0 for oneway, 1, or more for a frame of several
+  Polling polling = Polling::kEvent;
   bool sent = false;     // some of it is with the peer daemon
   bool reply_started = false;
   std::optional<engine::Failure> failure;

@@ -56,6 +56,7 @@ void ClientConnection::on_reply(const FrameHeader& header, Bytes payload) {
   call.response_bytes += payload.size();
   write(payload, From::kStream);
   if (closed_ || (header.flags & engine::kLastPiece) == 0) return;
+  worker_.look_for_more(call.polling);
   finish(call, static_cast<CallOutcome>((header.flags & engine::kOutcomeMask) >>
                                         engine::kOutcomeShift));
   answer_failed_calls();

@@ -195,7 +195,8 @@ bool ClientConnection::begin_call(const thrift::Head& head) {
   call.head.keep(head);
   call.replies = replies_to(head, route) ? 1 : 0;
   call.counters->started.add();
-  worker_.looked_at(route.client);
+  call.polling = route.client.polling;
+  worker_.look_for_more(call.polling);
   calls_.push_back(&call);
   current_ = &call;
   const Limits& limits = worker_.node().limits;

@@ -10,6 +10,16 @@
 #include "daemon/kernel_stream.h"
 
 namespace hat {
+namespace {
+
+// Alone, EVLOOP_NONBLOCK would go on until nothing is ready, which under load is never.
+constexpr int kLook = EVLOOP_ONCE | EVLOOP_NONBLOCK;
+constexpr int kSleep = EVLOOP_ONCE;
+
+// After the first. A busy worker's turn is then a few dozen messages, whatever the load.
+constexpr int kLooksPerTurn = 8;
+
+}  // namespace
 
 LibeventReactor::LibeventReactor() {
   Owned<event_config, event_config_free> config(event_config_new());
@@ -39,16 +49,19 @@ void LibeventReactor::run() {
     end_turn();
     const bool awake = awake_until_ > now();
     now_is_fresh_ = false;
-    events_this_turn_ = false;
-    wait(awake ? EVLOOP_NONBLOCK : EVLOOP_ONCE);
+    bool had_events = wait(awake ? kLook : kSleep);
     // Others may have what we look for: the application and its server share our cores.
-    if (awake && !events_this_turn_) sched_yield();
+    if (awake && !had_events) sched_yield();
+    // What came meanwhile shares this turn's writes to the links.
+    for (int looks = 0; had_events && looks < kLooksPerTurn; ++looks) had_events = wait(kLook);
   }
   end_turn();
 }
 
-void LibeventReactor::wait(int flags) {
+bool LibeventReactor::wait(int flags) {
+  had_events_ = false;
   if (event_base_loop(base_.get(), flags) < 0) LOG(FATAL) << "libevent's loop failed";
+  return had_events_;
 }
 
 void LibeventReactor::stop() {

@@ -62,15 +62,15 @@ class LibeventReactor final : public Reactor {
   friend class KernelListener;
   friend class KernelTimer;
 
-  void note_event() { events_this_turn_ = true; }
+  void note_event() { had_events_ = true; }
   void end_turn();
   void run_posted();
-  void wait(int flags);
+  bool wait(int flags);  // whether a stream or a listener had something
 
   Owned<event_base, event_base_free> base_;
   mutable TimePoint now_{};
   mutable bool now_is_fresh_ = false;
-  bool events_this_turn_ = false;
+  bool had_events_ = false;
   TimePoint awake_until_{};
   std::vector<TurnEvents*> turn_events_;
   std::atomic<bool> stopped_{false};

@@ -64,7 +64,7 @@ int check(const hat::Options& options, const hat::Configuration& configuration,
 int main(int argc, char** argv) {
   const auto options = hat::parse_options(argc, argv);
   if (!options) {
-    std::cerr << "hatrpcd: " << options.error().message << "; `hatrpcd --help` lists them\n";
+    std::cerr << "hatrpcd: " << options.error().message << "; see `hatrpcd --help`\n";
     return kUsage;
   }
   if (options->help) return std::fputs(hat::kHelp, stdout) < 0;

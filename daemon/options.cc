@@ -18,7 +18,7 @@ Result<Options> parse_options(int argc, char** argv) {
                                                {nullptr, 0, nullptr, 0}}};
   Options options;
   opterr = 0;
-  optind = 1;
+  optind = 0;  // glibc: forget an earlier run
   for (int key; (key = getopt_long(argc, argv, ":c:tqh", kLong.data(), nullptr)) != -1;) {
     const std::string value = optarg == nullptr ? "" : optarg;
     const std::string word = argv[optind - 1];

@@ -95,6 +95,7 @@ void ServerStream::send_reply(Bytes piece, bool last) {
 
 void ServerStream::finish_reply(thrift::Outcome outcome) {
   const ServedCall call = calls_.front();
+  worker_.look_for_more(call.polling);
   count(call, static_cast<CallOutcome>(outcome));
   reply_begun_ = false;
   last_was_oneway_ = false;

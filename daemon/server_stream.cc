@@ -92,7 +92,8 @@ void ServerStream::on_call(const FrameHeader& header, Bytes payload) {
   call.name_hash = hash_of(method);
   call.listed = route.listed;
   call.counters->started.add();
-  worker_.looked_at(route.server);
+  call.polling = route.server.polling;
+  worker_.look_for_more(call.polling);
   calls_.push_back(call);
   request_open_ = true;
   on_request_bytes(header, payload.subspan(names));

@@ -11,6 +11,7 @@
 
 #include "base/byte_queue.h"
 #include "base/fifo.h"
+#include "config/hints.h"
 #include "config/node.h"
 #include "daemon/counters.h"
 #include "daemon/deadlines.h"
@@ -54,6 +55,7 @@ class ServerStream final : private UnitSink, private Deadline {
     uint64_t request_bytes = 0;
     uint64_t response_bytes = 0;
     size_t name_hash = 0;
+    Polling polling = Polling::kEvent;
     uint16_t replies = 1;       // expected; known for sure once the request is complete
     uint16_t replies_seen = 0;
     size_t held_bytes = 0;      // of held_, waiting for a shared connection

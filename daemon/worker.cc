@@ -117,12 +117,12 @@ void Worker::buffered(int64_t change) {
   counters().buffered_bytes.add(static_cast<uint64_t>(change));
 }
 
-void Worker::looked_at(const engine::Plan& plan) {
+void Worker::look_for_more(Polling polling) {
   // A busy lane is looked at for long after its last call; but never for ever, so that a connection
   // that lies idle costs nothing.
   constexpr Duration kBusySpin = std::chrono::milliseconds(10);
-  if (plan.polling == Polling::kEvent) return;
-  const Duration spin = plan.polling == Polling::kBusy ? kBusySpin : Duration(node().limits.spin);
+  if (polling == Polling::kEvent) return;
+  const Duration spin = polling == Polling::kBusy ? kBusySpin : Duration(node().limits.spin);
   reactor_.stay_awake_until(reactor_.now() + spin);
 }
 

@@ -104,8 +104,8 @@ class Worker final : public engine::LinkEvents,
   void buffered(int64_t change);
   bool over_buffer_limit() const { return buffered_bytes_ > node().limits.buffered_bytes_max; }
 
-  // The plan of a call that begins says how long to look for more before sleeping.
-  void looked_at(const engine::Plan& plan);
+  // Some of a call came: its plan's polling says how long to look for more before sleeping.
+  void look_for_more(Polling polling);
 
   // Ends the object at the end of the turn, when no event of it can be running.
   void bury(ClientConnection& connection);

@@ -1,6 +1,8 @@
 #include "daemon/worker_thread.h"
 
+#include <glog/logging.h>
 #include <pthread.h>
+#include <sys/resource.h>
 
 namespace hat {
 
@@ -27,7 +29,13 @@ WorkerThread::~WorkerThread() {
 }
 
 void WorkerThread::start() {
-  thread_ = std::thread([this] { reactor_.run(); });
+  thread_ = std::thread([this] {
+    const auto nice = worker_->node().worker_nice;
+    if (nice && setpriority(PRIO_PROCESS, 0, *nice) != 0) {  // 0: this thread
+      PLOG(WARNING) << "worker_nice: " << *nice << " was refused; below 0 wants CAP_SYS_NICE";
+    }
+    reactor_.run();
+  });
   const std::string name = "worker-" + std::to_string(worker_->index());
   pthread_setname_np(thread_.native_handle(), name.c_str());
 }
