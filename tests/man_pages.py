@@ -61,6 +61,21 @@ class ManPages(unittest.TestCase):
         self.assertRegex(output(HATRPCD, "--version"), r"^hatrpcd \d+\.\d+\.\d+\n$")
         self.assertRegex(output(HATCTL, "--version"), r"^hatctl \d+\.\d+\.\d+\n$")
 
+    def test_every_key_of_the_configuration_is_described(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "hatrpcd.yaml"
+            file.write_text("zz: 1\nlink: {zz: 1}\npeers: {b: {zz: 1}}\nendpoints: [{zz: 1}]\n"
+                            "serves: {S: {zz: 1}}\nadmin: {zz: 1}\nlimits: {zz: 1}\n")
+            done = subprocess.run([HATRPCD, "--check", "-c", file], text=True,
+                                  capture_output=True, check=False)
+        lists = re.findall(r"unknown key 'zz' in (.*); expected one of (.*)", done.stderr)
+        self.assertEqual(len(lists), 7)
+        page = page_text("hatrpcd.yaml.5")
+        for where, keys in lists:
+            for key in keys.split(", "):
+                with self.subTest(where, key=key):
+                    self.assertRegex(page, rf"(?m)^\.(B|SS) {key}$")
+
     def test_the_configurations_shown_are_right(self):
         examples = re.findall(r"(?s)\n\.EX\n(.*?)\n\.EE\n", page_text("hatrpcd.yaml.5"))
         self.assertEqual(len(examples), 2)
