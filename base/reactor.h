@@ -108,7 +108,7 @@ class Reactor {
  public:
   virtual ~Reactor() = default;
 
-  // The clock as it was read for this turn: all deadlines of one turn agree.
+  // The clock as it was read for what is handled now: events that were ready together agree.
   virtual TimePoint now() const = 0;
   // Never fails at once: what goes wrong is told by the first read() or write().
   virtual std::unique_ptr<Stream> connect(const Address& to, StreamEvents& events) = 0;

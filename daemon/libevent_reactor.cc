@@ -48,7 +48,6 @@ void LibeventReactor::run() {
   while (!stopped_.load(std::memory_order_relaxed)) {
     end_turn();
     const bool awake = awake_until_ > now();
-    now_is_fresh_ = false;
     bool had_events = wait(awake ? kLook : kSleep);
     // Others may have what we look for: the application and its server share our cores.
     if (awake && !had_events) sched_yield();
@@ -60,6 +59,8 @@ void LibeventReactor::run() {
 
 bool LibeventReactor::wait(int flags) {
   had_events_ = false;
+  // A server may answer between two looks of one turn: its time must not be told as none.
+  now_is_fresh_ = false;
   if (event_base_loop(base_.get(), flags) < 0) LOG(FATAL) << "libevent's loop failed";
   return had_events_;
 }

@@ -114,6 +114,22 @@ TEST(LibeventReactor, RunsWhatAnotherThreadPosts) {
   EXPECT_EQ(ran, 100);
 }
 
+TEST(LibeventReactor, ReadsTheClockAgainForWhatComesLaterInATurn) {
+  LibeventReactor reactor;
+  TimePoint first;
+  TimePoint later;
+  reactor.post([&] {
+    first = reactor.now();
+    reactor.post([&] {
+      later = reactor.now();
+      reactor.stop();
+    });
+    std::this_thread::sleep_for(2ms);
+  });
+  reactor.run();
+  EXPECT_GE(later - first, 2ms);
+}
+
 TEST(ListenSocket, ReplacesAStalePathButNotALivingOne) {
   const auto address = *parse_address("unix:/tmp/hat_listen_test_" + std::to_string(getpid()));
   auto first = ListenSocket::open(address);
