@@ -1,0 +1,148 @@
+"""bench/contestants.py: starts what the benchmark compares: ways from a client to the echo server.
+
+Each is a list of running processes and the port that clients connect to. All run side by side, and
+those whose turn it is not lie idle.
+"""
+
+import dataclasses
+import json
+import os
+import pathlib
+import shutil
+import socket
+import subprocess
+import time
+import urllib.request
+
+
+@dataclasses.dataclass
+class Contestant:
+    name: str
+    port: int
+    processes: list  # the two sidecars; none for the direct way
+
+    def cpu_seconds(self):
+        """User and system time of the sidecars so far."""
+        ticks = os.sysconf("SC_CLK_TCK")
+        total = 0
+        for process in self.processes:
+            fields = pathlib.Path(f"/proc/{process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+            total += int(fields[11]) + int(fields[12])
+        return total / ticks
+
+    def stop(self):
+        for process in self.processes:
+            process.terminate()
+        for process in self.processes:
+            process.wait(timeout=10)
+
+
+def free_ports(count):
+    sockets = [socket.socket() for _ in range(count)]
+    for one in sockets:
+        one.bind(("127.0.0.1", 0))
+    ports = [one.getsockname()[1] for one in sockets]
+    for one in sockets:
+        one.close()
+    return ports
+
+
+def wait_for_port(port, process, what):
+    end = time.monotonic() + 10
+    while time.monotonic() < end:
+        if process.poll() is not None:
+            raise SystemExit(f"bench: {what} ended at once, status {process.returncode}")
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(0.02)
+    raise SystemExit(f"bench: {what} does not listen on port {port}")
+
+
+def echo_server(programs):
+    process = subprocess.Popen([programs / "echo_server", "0"], stdout=subprocess.PIPE, text=True)
+    port = int(process.stdout.readline())
+    return Contestant("direct", port, []), process
+
+
+HAPROXY = """
+global
+  maxconn 4096
+defaults
+  mode tcp
+  timeout connect 2s
+  timeout client 60s
+  timeout server 60s
+frontend in
+  bind 127.0.0.1:{port}
+  default_backend out
+backend out
+  server next 127.0.0.1:{to}
+"""
+
+
+def haproxy_pair(folder, server_port, nice):
+    """Client -> HAProxy -> HAProxy -> server; HAProxy's own defaults, a thread per core."""
+    if shutil.which("haproxy") is None:
+        raise SystemExit("bench: haproxy is not installed; ./dev bench installs it")
+    first, second = free_ports(2)
+    processes = []
+    for port, to in ((second, server_port), (first, second)):
+        config = folder / f"haproxy-{nice}-{port}.cfg"
+        config.write_text(HAPROXY.format(port=port, to=to))
+        command = ["nice", "-n", str(nice), "haproxy", "-db", "-f", config]
+        log = open(folder / f"haproxy-{port}.log", "w", encoding="utf-8")
+        processes.append(subprocess.Popen(command, stdout=log, stderr=log))
+        wait_for_port(port, processes[-1], "haproxy")
+    return Contestant(named("HAProxy pair", nice), first, processes)
+
+
+MANIFEST = {"hatrpc_manifest": 1, "services": {"Echo": {"functions": {"echo": {}}}}}
+
+
+def hatrpcd_pair(folder, programs, server_port, nice):
+    """Client -> hatrpcd -> hatrpcd -> server; no hints, one worker each, as on any small host."""
+    endpoint, link, admin = free_ports(3)
+    manifest = folder / "echo.yaml"
+    manifest.write_text(json.dumps(MANIFEST))  # JSON is YAML
+    nodes = {
+        "host-b": {
+            "link": {"listen": f"tcp:127.0.0.1:{link}", "insecure": True},
+            "serves": {"Echo": {"upstream": f"tcp:127.0.0.1:{server_port}"}},
+        },
+        "host-a": {
+            "link": {"insecure": True},
+            "peers": {"host-b": {"link": f"tcp:127.0.0.1:{link}"}},
+            "endpoints": [{"listen": f"tcp:127.0.0.1:{endpoint}", "service": "Echo",
+                           "peers": ["host-b"]}],
+            "admin": {"listen": f"tcp:127.0.0.1:{admin}"},
+        },
+    }
+    processes = []
+    for name, node in nodes.items():
+        config = folder / f"{name}-{nice}.yaml"
+        config.write_text(json.dumps({"node": name, "manifests": ["echo.yaml"],
+                                      "worker_nice": nice, **node}))
+        log = open(folder / f"{name}-{nice}.log", "w", encoding="utf-8")
+        processes.append(subprocess.Popen([programs / "hatrpcd", "--config", config],
+                                          stdout=log, stderr=log))
+        if name == "host-b":
+            wait_for_port(link, processes[-1], "hatrpcd of host-b")
+    wait_for_port(endpoint, processes[-1], "hatrpcd of host-a")
+    wait_until_ready(admin)
+    return Contestant(named("hatrpcd pair", nice), endpoint, processes)
+
+
+def wait_until_ready(admin_port):
+    end = time.monotonic() + 10
+    while time.monotonic() < end:
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{admin_port}/readyz", timeout=1):
+                return
+        except OSError:
+            time.sleep(0.05)
+    raise SystemExit("bench: hatrpcd of host-a is not ready after 10 s; see its log")
+
+
+def named(name, nice):
+    return name if nice == 0 else f"{name}, nice {nice}"

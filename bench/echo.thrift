@@ -1,0 +1,6 @@
+// bench/echo.thrift: the benchmark's service.
+namespace cpp hat.bench
+
+service Echo {
+  binary echo(1: binary data);
+}

@@ -1,0 +1,105 @@
+// bench/echo_client.cc: stock Thrift clients in a closed loop, and what their calls took.
+//
+//   echo_client PORT CLIENTS BYTES SECONDS
+//
+// Each client is a thread with one connection, framed binary, and one call at a time. The first
+// fifth of the time warms up and is not counted. Prints one JSON object, times in µs.
+#include <thrift/TConfiguration.h>
+#include <thrift/protocol/TBinaryProtocol.h>
+#include <thrift/transport/TBufferTransports.h>
+#include <thrift/transport/TSocket.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "Echo.h"
+
+namespace {
+
+namespace thrift = apache::thrift;
+using Clock = std::chrono::steady_clock;
+using Seconds = std::chrono::duration<double>;
+
+struct Load {
+  int port;
+  int clients;
+  size_t bytes;
+  double seconds;
+};
+
+// A connection may carry more than libthrift's default of 100 MiB in its life.
+std::shared_ptr<thrift::TConfiguration> without_life_limit() {
+  auto configuration = std::make_shared<thrift::TConfiguration>();
+  configuration->setMaxMessageSize(INT32_MAX);
+  return configuration;
+}
+
+void call_until_end(const Load& load, Clock::time_point begin, std::vector<float>& times) {
+  namespace transport = thrift::transport;
+  const auto configuration = without_life_limit();
+  const auto socket = std::make_shared<transport::TSocket>("127.0.0.1", load.port, configuration);
+  const auto framed = std::make_shared<transport::TFramedTransport>(socket, configuration);
+  hat::bench::EchoClient client(std::make_shared<thrift::protocol::TBinaryProtocol>(framed));
+  framed->open();
+  const std::string data(load.bytes, 'x');
+  std::string result;
+  const auto counted_from = begin + Seconds(load.seconds / 5);
+  const auto end = begin + Seconds(load.seconds);
+  for (auto now = Clock::now(); now < end;) {
+    client.echo(result, data);
+    if (result != data) {
+      std::fprintf(stderr, "echo_client: a reply differs from its request\n");
+      std::_Exit(1);
+    }
+    const auto then = std::exchange(now, Clock::now());
+    if (then >= counted_from) {
+      times.push_back(std::chrono::duration<float, std::micro>(now - then).count());
+    }
+  }
+}
+
+double quantile(const std::vector<float>& sorted, double q) {
+  return sorted[std::min(sorted.size() - 1, static_cast<size_t>(q * double(sorted.size())))];
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 5) {
+    std::fprintf(stderr, "usage: echo_client PORT CLIENTS BYTES SECONDS\n");
+    return 2;
+  }
+  const Load load{std::atoi(argv[1]), std::atoi(argv[2]), static_cast<size_t>(std::atoll(argv[3])),
+                  std::atof(argv[4])};
+  std::vector<std::vector<float>> times(static_cast<size_t>(load.clients));
+  for (auto& of_one : times) of_one.reserve(1u << 20);
+  std::vector<std::thread> threads;
+  const auto begin = Clock::now();
+  for (auto& of_one : times) {
+    threads.emplace_back([&] {
+      try {
+        call_until_end(load, begin, of_one);
+      } catch (const std::exception& error) {
+        std::fprintf(stderr, "echo_client: %s\n", error.what());
+        std::_Exit(1);
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  std::vector<float> all;
+  for (const auto& of_one : times) all.insert(all.end(), of_one.begin(), of_one.end());
+  if (all.empty()) {
+    std::fprintf(stderr, "echo_client: no call ended in time\n");
+    return 1;
+  }
+  std::sort(all.begin(), all.end());
+  std::printf("{\"calls_per_s\": %.1f, \"p50\": %.2f, \"p99\": %.2f, \"p999\": %.2f}\n",
+              double(all.size()) / (load.seconds * 0.8), quantile(all, 0.5), quantile(all, 0.99),
+              quantile(all, 0.999));
+}

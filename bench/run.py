@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+"""bench/run.py: C++ echo, direct, through two HAProxies and through two hatrpcds, in turn.
+
+Every cell (size, number of clients) is measured in rounds; in each round every contestant has its
+turn, so that what else the machine does hits all alike. A cell shows the median of the rounds.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import platform
+import statistics
+import subprocess
+import sys
+import tempfile
+
+import contestants
+import report
+
+SIZES = (64, 128 * 1024)
+CLIENTS = (1, 4, 16, 64)
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0],
+                                     formatter_class=argparse.RawDescriptionHelpFormatter,
+                                     epilog="Example:\n  bench/run.py --bin build/release/bin --quick")
+    parser.add_argument("--bin", type=pathlib.Path, default=pathlib.Path("build/release/bin"),
+                        help="folder of the built programs (default: %(default)s)")
+    parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("build/bench"),
+                        help="folder for results.json, results.md and the plot")
+    parser.add_argument("--seconds", type=float, default=2.0, help="length of one measurement")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--nice", type=int, default=-20,
+                        help="second priority that both sidecars are measured at; wants root")
+    parser.add_argument("--quick", action="store_true", help="64 B, 1 and 16 clients only")
+    return parser.parse_args()
+
+
+def measure(contestant, programs, clients, size, seconds):
+    cpu = contestant.cpu_seconds()
+    command = [programs / "echo_client", str(contestant.port), str(clients), str(size), str(seconds)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=seconds * 10 + 30,
+                          check=False)
+    if done.returncode != 0:
+        raise SystemExit(f"bench: echo_client through {contestant.name}: {done.stderr.strip()}")
+    result = json.loads(done.stdout)
+    calls = result["calls_per_s"] * seconds
+    result["sidecar_cpu_us"] = (contestant.cpu_seconds() - cpu) * 1e6 / calls
+    return result
+
+
+def median_of(rounds):
+    cell = {key: statistics.median(one[key] for one in rounds) for key in rounds[0]}
+    cell["calls_per_s_rounds"] = [one["calls_per_s"] for one in rounds]
+    return cell
+
+
+def main():
+    options = arguments()
+    sizes, clients = ((64,), (1, 16)) if options.quick else (SIZES, CLIENTS)
+    programs = options.bin.resolve()
+    options.out.mkdir(parents=True, exist_ok=True)
+    nices = [0] if options.nice == 0 or os.geteuid() != 0 else [0, options.nice]
+    cells = []
+    with tempfile.TemporaryDirectory(prefix="hatrpc-bench-") as name:
+        folder = pathlib.Path(name)
+        running, server = [], None
+        try:
+            direct, server = contestants.echo_server(programs)
+            running.append(direct)
+            for nice in nices:
+                running.append(contestants.haproxy_pair(folder, direct.port, nice))
+                running.append(contestants.hatrpcd_pair(folder, programs, direct.port, nice))
+            for size in sizes:
+                for count in clients:
+                    rounds = {one.name: [] for one in running}
+                    for number in range(options.rounds):
+                        for one in running:
+                            report.progress(f"{size} B, {count} clients, round {number + 1} of "
+                                            f"{options.rounds}: {one.name}")
+                            rounds[one.name].append(
+                                measure(one, programs, count, size, options.seconds))
+                    cells.append({"bytes": size, "clients": count,
+                                  "contestants": {k: median_of(v) for k, v in rounds.items()}})
+                    report.progress("")
+                    print(report.cell_text(cells[-1]), flush=True)
+        finally:
+            for one in running:
+                one.stop()
+            if server is not None:
+                server.terminate()
+                server.wait(timeout=10)
+    machine = {"cores": os.cpu_count(), "kernel": platform.release(), "machine": platform.machine()}
+    results = {"machine": machine, "seconds": options.seconds, "rounds": options.rounds,
+               "cells": cells}
+    report.write(results, options.out)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
