@@ -33,26 +33,34 @@ struct Load {
   double seconds;
 };
 
-// A connection may carry more than libthrift's default of 100 MiB in its life.
-std::shared_ptr<thrift::TConfiguration> without_life_limit() {
-  auto configuration = std::make_shared<thrift::TConfiguration>();
-  configuration->setMaxMessageSize(INT32_MAX);
-  return configuration;
+// libthrift gives a connection up after so many bytes in its life; by default 100 MiB. A client
+// takes a new one before.
+constexpr size_t kLifeBytesMax = INT32_MAX;
+
+std::unique_ptr<hat::bench::EchoClient> connect(int port) {
+  namespace transport = thrift::transport;
+  const auto configuration = std::make_shared<thrift::TConfiguration>(kLifeBytesMax);
+  const auto socket = std::make_shared<transport::TSocket>("127.0.0.1", port, configuration);
+  const auto framed = std::make_shared<transport::TFramedTransport>(socket, configuration);
+  framed->open();
+  return std::make_unique<hat::bench::EchoClient>(
+      std::make_shared<thrift::protocol::TBinaryProtocol>(framed));
 }
 
 void call_until_end(const Load& load, Clock::time_point begin, std::vector<float>& times) {
-  namespace transport = thrift::transport;
-  const auto configuration = without_life_limit();
-  const auto socket = std::make_shared<transport::TSocket>("127.0.0.1", load.port, configuration);
-  const auto framed = std::make_shared<transport::TFramedTransport>(socket, configuration);
-  hat::bench::EchoClient client(std::make_shared<thrift::protocol::TBinaryProtocol>(framed));
-  framed->open();
+  const size_t calls_per_life = kLifeBytesMax / 2 / (load.bytes + 64);
+  size_t calls_left = 0;
+  std::unique_ptr<hat::bench::EchoClient> client;
   const std::string data(load.bytes, 'x');
   std::string result;
   const auto counted_from = begin + Seconds(load.seconds / 5);
   const auto end = begin + Seconds(load.seconds);
   for (auto now = Clock::now(); now < end;) {
-    client.echo(result, data);
+    if (calls_left-- == 0) {
+      client = connect(load.port);
+      calls_left = calls_per_life;
+    }
+    client->echo(result, data);
     if (result != data) {
       std::fprintf(stderr, "echo_client: a reply differs from its request\n");
       std::_Exit(1);

@@ -23,18 +23,26 @@ class Echo final : public hat::bench::EchoIf {
   void echo(std::string& result, const std::string& data) override { result = data; }
 };
 
-// libthrift gives up a connection after 100 MiB in its life, unless it is told otherwise.
+// libthrift gives a connection up after so many bytes in its life; by default 100 MiB.
+std::shared_ptr<thrift::TConfiguration> long_life() {
+  return std::make_shared<thrift::TConfiguration>(INT32_MAX);
+}
+
 class Socket final : public thrift::transport::TServerSocket {
  public:
   using TServerSocket::TServerSocket;
 
  protected:
   std::shared_ptr<thrift::transport::TSocket> createSocket(THRIFT_SOCKET client) override {
-    const auto configuration = std::make_shared<thrift::TConfiguration>();
-    configuration->setMaxMessageSize(INT32_MAX);
-    auto socket = TServerSocket::createSocket(client);
-    socket->setConfiguration(configuration);
-    return socket;
+    return std::make_shared<thrift::transport::TSocket>(client, long_life());
+  }
+};
+
+class Framed final : public thrift::transport::TTransportFactory {
+ public:
+  std::shared_ptr<thrift::transport::TTransport> getTransport(
+      std::shared_ptr<thrift::transport::TTransport> socket) override {
+    return std::make_shared<thrift::transport::TFramedTransport>(socket, long_life());
   }
 };
 
@@ -58,8 +66,7 @@ int main(int argc, char** argv) {
   const auto socket = std::make_shared<Socket>("127.0.0.1", std::atoi(argv[1]));
   thrift::server::TThreadedServer server(
       std::make_shared<hat::bench::EchoProcessor>(std::make_shared<Echo>()), socket,
-      std::make_shared<thrift::transport::TFramedTransportFactory>(),
-      std::make_shared<thrift::protocol::TBinaryProtocolFactory>());
+      std::make_shared<Framed>(), std::make_shared<thrift::protocol::TBinaryProtocolFactory>());
   server.setServerEventHandler(std::make_shared<SayPort>(socket));
   server.serve();
 }
