@@ -1,5 +1,5 @@
-// daemon/admin_json.h: the admin API's answers. Their shapes are an interface: hatctl and scripts read
-// them, so keys are added and never renamed.
+// daemon/admin_json.h: makes the admin API's answers. Their shapes are an interface: hatctl and
+// scripts read them, so keys are added and never renamed.
 //
 //   /status     {node, version, pid, uptime_s, state: "running"|"draining", pending: [text],
 //                generation, workers, links: [{worker, peer, address, up, sessions, last_error}],
@@ -7,8 +7,8 @@
 //                connections_open, upstream_connections_open, buffered_bytes,
 //                local_replies: {token: count}, last_reload: {successful, unix_time, error}}
 //   /routes     {generation, services: [{service, functions: [{method, oneway, origin,
-//                client: PLAN, server: PLAN}]}]}; the last function is "_other"; PLAN: {plan, reason,
-//                slot_bytes, timeout_ms or null, idempotent}
+//                client: PLAN, server: PLAN}]}]}; the last function is "_other"; PLAN: {plan,
+//                reason, slot_bytes, timeout_ms or null, idempotent}
 //   /functions  [{service, method, side, started, in_flight, outcomes: {name: count},
 //                request_bytes, response_bytes, latency: {buckets: [count], sum_ns}}]
 //                bucket i: at most 2^i µs, the last one the rest; not cumulative

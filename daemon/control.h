@@ -33,7 +33,6 @@ struct ReloadReport {
 };
 
 struct LastReload {
-  bool tried = false;
   bool successful = true;
   double unix_time = 0;   // of the last success, the start included
   std::string error;      // of the last attempt, if it was refused

@@ -13,7 +13,7 @@ namespace hat {
 namespace {
 
 constexpr timeval kWatchInterval{1, 0};       // how often files are looked at
-constexpr timeval kDrainInterval{0, 20'000};  // how often a draining daemon looks whether it is done
+constexpr timeval kDrainInterval{0, 20'000};  // how often a drain's end is looked for
 
 double unix_now() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
@@ -30,6 +30,16 @@ void raise_descriptor_limit() {
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
   limit.rlim_cur = limit.rlim_max;
   setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+void log_reload(const Result<ReloadReport>& report) {
+  if (!report) {
+    LOG(ERROR) << "reload refused, the old routes stay:\n" << report.error().message;
+    return;
+  }
+  LOG(INFO) << "reloaded: generation " << report->generation << ", " << report->changes.size()
+            << " change(s)";
+  for (const std::string& change : report->changes) LOG(INFO) << "reload: " << change;
 }
 
 }  // namespace
@@ -80,10 +90,10 @@ Daemon::Daemon(std::string config_file, Configuration configuration, Sockets soc
   for (size_t i = 0; i < worker_count(*node_); ++i) {
     counters_.push_back(std::make_unique<WorkerCounters>());
     counter_views_.push_back(counters_.back().get());
-    threads_.push_back(std::make_unique<WorkerThread>(
-        Worker::Setup{i, generation, static_cast<uint32_t>(random()), node_, routes_,
-                      counters_.back().get()},
-        sockets_.endpoints, sockets_.link));
+    threads_.push_back(
+        std::make_unique<WorkerThread>(Worker::Setup{i, generation, static_cast<uint32_t>(random()),
+                                                     node_, routes_, counters_.back().get()},
+                                       sockets_.endpoints, sockets_.link));
   }
 }
 
@@ -110,9 +120,9 @@ void Daemon::run() {
   }
   tick_.reset(event_new(base_.get(), -1, EV_PERSIST, on_tick, this));
   event_add(tick_.get(), &kWatchInterval);
-  admin_ = std::make_unique<AdminServer>(
-      base_.get(), *this, sockets_.admin_http ? &*sockets_.admin_http : nullptr,
-      sockets_.admin_socket ? &*sockets_.admin_socket : nullptr);
+  admin_ = std::make_unique<AdminServer>(base_.get(), *this,
+                                         sockets_.admin_http ? &*sockets_.admin_http : nullptr,
+                                         sockets_.admin_socket ? &*sockets_.admin_socket : nullptr);
 
   for (const auto& endpoint : node_->endpoints) {
     LOG(INFO) << "endpoint " << to_string(endpoint.listen) << " offers " << endpoint.service;
@@ -135,7 +145,10 @@ void Daemon::run() {
 
 void Daemon::on_signal(evutil_socket_t signal, short, void* self) {
   auto& daemon = *static_cast<Daemon*>(self);
-  if (signal == SIGHUP) return daemon.reload_and_log();
+  if (signal == SIGHUP) {
+    (void)daemon.reload(false);  // the log tells how it went
+    return;
+  }
   if (!daemon.draining_) return daemon.drain();
   LOG(WARNING) << "leaving at once: a second signal came";
   event_base_loopbreak(daemon.base_.get());
@@ -177,33 +190,24 @@ Result<ReloadReport> Daemon::try_reload(bool dry_run) {
 }
 
 Result<ReloadReport> Daemon::reload(bool dry_run) {
+  // Before the files are read: what changes meanwhile is then seen as a change.
+  const uint64_t read_fingerprint = fingerprint(config_file_, *node_);
   auto report = try_reload(dry_run);
   if (dry_run) return report;
-  applied_fingerprint_ = fingerprint(config_file_, *node_);
-  last_reload_.tried = true;
+  applied_fingerprint_ = read_fingerprint;
   last_reload_.successful = report.has_value();
   last_reload_.error = report ? "" : report.error().message;
   ++(report ? last_reload_.succeeded : last_reload_.refused);
   if (report) last_reload_.unix_time = unix_now();
+  log_reload(report);
   return report;
-}
-
-void Daemon::reload_and_log() {
-  const auto report = reload(false);
-  if (!report) {
-    LOG(ERROR) << "reload refused, the old routes stay:\n" << report.error().message;
-    return;
-  }
-  LOG(INFO) << "reloaded: generation " << report->generation << ", " << report->changes.size()
-            << " change(s)";
-  for (const std::string& change : report->changes) LOG(INFO) << "reload: " << change;
 }
 
 void Daemon::look_for_changes() {
   const uint64_t now = fingerprint(config_file_, *node_);
   // Only what was the same twice is complete: an editor may still be writing.
   const bool settled = std::exchange(seen_fingerprint_, now) == now;
-  if (settled && now != applied_fingerprint_) reload_and_log();
+  if (settled && now != applied_fingerprint_) (void)reload(false);
 }
 
 // --- State ---
@@ -232,9 +236,8 @@ std::vector<std::string> Daemon::pending() const {
 }
 
 bool Daemon::alive() {
-  return std::ranges::all_of(threads_, [](auto& thread) {
-    return thread->ask([](Worker&) { return true; }).has_value();
-  });
+  return std::ranges::all_of(
+      threads_, [](auto& thread) { return thread->ask([](Worker&) { return true; }).has_value(); });
 }
 
 // --- The end ---

@@ -54,7 +54,6 @@ class Daemon final : public Control {
 
   static void on_signal(evutil_socket_t signal, short, void* self);
   static void on_tick(evutil_socket_t, short, void* self);
-  void reload_and_log();
   void look_for_changes();
   void leave_if_drained();
   Result<ReloadReport> try_reload(bool dry_run);

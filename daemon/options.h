@@ -31,7 +31,8 @@ servers, each function by the plan that its hints lead to.
 
 Signals: HUP reloads the manifests; TERM and INT finish what is in flight, then leave; a second one
 leaves at once.
-Exit status: 0 done, 2 wrong usage, 69 an address is not to be had, 78 a mistake in the configuration.
+Exit status: 0 done, 2 wrong usage, 69 an address is not to be had, 78 a mistake in the
+configuration.
 
 Examples:
   hatrpcd --check --config hatrpcd.yaml && hatrpcd --config hatrpcd.yaml

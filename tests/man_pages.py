@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# tests/man_pages.py: holds docs/man against groff's warnings, each program's --help, and its --check.
+# tests/man_pages.py: holds docs/man against groff, each program's --help, and --check.
 """usage: man_pages.py HATRPCD HATCTL"""
 import pathlib
 import re

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-# daemon/hatctl/hatctl_test.py: runs every hatctl command against two running daemons with calls between.
+# daemon/hatctl/hatctl_test.py: runs every hatctl command against two daemons that carry calls.
 """usage: hatctl_test.py HATRPCD HATCTL
 
-Node b serves Kv by a small server in this process; node a offers it. Both live in a temporary folder
-and on free ports, and are ended with the test.
+Node b serves Kv by a small server in this process; node a offers it. Both live in a temporary
+folder and on free ports, and are ended with the test.
 """
 import json
 import os
@@ -203,7 +203,8 @@ endpoints:
 
     def test_top_fits_a_narrow_terminal(self):
         self.assertEqual(self.call(b"get"), 2)
-        script = f"stty cols 60 rows 24; {HATCTL} --socket {self.a.socket} top --once --interval 0.1"
+        script = (f"stty cols 60 rows 24; "
+                  f"{HATCTL} --socket {self.a.socket} top --once --interval 0.1")
         done = subprocess.run(["script", "-qec", script, "/dev/null"], text=True, timeout=WAIT_S,
                               capture_output=True, stdin=subprocess.DEVNULL, check=True,
                               env={**os.environ, "TERM": "xterm"})
@@ -238,10 +239,27 @@ endpoints:
         self.assertIn("last reload refused", status)
         self.assertEqual(self.a.answer("status")["generation"], changed, "the old routes hold")
         self.assertEqual(self.call(b"get"), 2)
+        self.assertRegex((self.a.folder / "log").read_text(encoding="utf-8"),
+                         r"reload refused, the old routes stay:\n.*perf_gaol")
 
         reason_only = reload("perf_goal: res_util, polling: event")
         self.assertEqual(reason_only.returncode, 0, reason_only.stderr)
         self.assertIn("as before; the reason now: ", reason_only.stdout)
+
+    def test_reloads_by_signal_and_when_a_manifest_changes(self):
+        def generation():
+            return self.b.answer("status")["generation"]
+
+        before = generation()
+        self.b.process.send_signal(signal.SIGHUP)
+        eventually(lambda: generation() == before + 1, "SIGHUP reloads")
+        changed = self.b.folder / "next.yaml"
+        changed.write_text(MANIFEST.replace("perf_goal: latency", "perf_goal: throughput"))
+        changed.rename(self.b.manifest)
+        eventually(lambda: generation() == before + 2, "a changed file is read")
+        get = self.b.answer("routes", "Kv.get")["services"][0]["functions"][0]
+        self.assertIn("perf_goal=throughput", get["server"]["reason"])
+        self.assertEqual(self.call(b"get"), 2)
 
     def test_ping_and_metrics(self):
         self.assertRegex(self.b.hatctl("ping").stdout, r"^node b, hatrpcd [\d.]+: answered in ")

@@ -33,8 +33,8 @@ Asks the hatrpcd on this host how it is, and tells it what to do.
   -h, --help         this text; after a command: that command's options and examples
       --version      the version
 
-Only root and the user that hatrpcd runs as may reload and drain.
-Exit status: 0 done, 1 refused or not well, 2 wrong usage, 3 hatrpcd cannot be reached.
+Only root and the user that hatrpcd runs as may reload and drain. Exit status: 0
+done, 1 refused or not well, 2 wrong usage, 3 hatrpcd cannot be reached.
 
 Examples:
   hatctl status
@@ -46,9 +46,10 @@ inline constexpr std::array kCommandHelps = {
     CommandHelp{Command::kStatus, "status",
                 R"(usage: hatctl status [--json]
 
-Shows whether this node is ready, its links with the last error of each that is down, its endpoints
-and served services, how long it has run, the routes' generation, the last reload, and how many calls
-hatrpcd had to answer itself, by why. Exit status 1 while something is pending, as /readyz says.
+Shows whether this node is ready, its links with the last error of each that is
+down, its endpoints and served services, how long it has run, the routes'
+generation, the last reload, and how many calls hatrpcd had to answer itself, by
+why. Exit status 1 while something is pending, as /readyz says.
 
 Examples:
   hatctl status
@@ -58,8 +59,9 @@ Examples:
     CommandHelp{Command::kRoutes, "routes",
                 R"(usage: hatctl routes [SERVICE[.FUNCTION]] [--json]
 
-Shows each function's plan on both sides, the reason, and the file and line that it comes from.
-"_other" is the plan of functions that no manifest names. Exit status 1 if there is no such function.
+Shows each function's plan on both sides, the reason, and the file and line that
+it comes from. "_other" is the plan of functions that no manifest names. Exit
+status 1 if there is no such function.
 
 Examples:
   hatctl routes
@@ -69,16 +71,18 @@ Examples:
     CommandHelp{Command::kTop, "top",
                 R"(usage: hatctl top [--interval SECONDS] [--count N | --once] [--json]
 
-Shows, by function and side, what happened since the last look: calls/s, the time that half of them
-(p50) and 99 of 100 (p99) took at most, errors/s, bytes in and out per second, and the calls in flight
-now. Most called first; functions that were never called are counted in the last line. Errors are
-application exceptions, answers of hatrpcd itself, and calls whose end is unknown.
+Shows, by function and side, what happened since the last look: calls/s, the
+time that half of them (p50) and 99 of 100 (p99) took at most, errors/s, bytes
+in and out per second, and the calls in flight now. Most called first; functions
+that were never called are counted in the last line. Errors are application
+exceptions, answers of hatrpcd itself, and calls whose end is unknown.
 
       --interval SECONDS   between looks, 0.1 to 3600 (default 1)
       --count N            leave after N tables
       --once               the same as --count 1
 
-Times are estimated from counts in powers of two: within a factor of two of the true value.
+Times are estimated from counts in powers of two: within a factor of two of the
+true value.
 
 Examples:
   hatctl top
@@ -88,8 +92,9 @@ Examples:
     CommandHelp{Command::kReload, "reload",
                 R"(usage: hatctl reload [--dry-run] [--json]
 
-Has hatrpcd read its manifests again. All or nothing: a mistake anywhere leaves what runs in place,
-is printed with file, line and column, and gives exit status 1. Calls in flight are not touched.
+Has hatrpcd read its manifests again. All or nothing: a mistake anywhere leaves
+what runs in place, is printed with file, line and column, and gives exit status
+1. Calls in flight are not touched.
 
       --dry-run   check everything and print what would change; change nothing
 
@@ -100,8 +105,9 @@ Examples:
     CommandHelp{Command::kDrain, "drain",
                 R"(usage: hatctl drain [--json]
 
-Has hatrpcd stop accepting, tell its peers, finish the calls in flight, and leave: what SIGTERM does.
-Returns at once; limits.drain_timeout bounds how long the daemon takes.
+Has hatrpcd stop accepting, tell its peers, finish the calls in flight, and
+leave: what SIGTERM does. Returns at once; limits.drain_timeout bounds how long
+the daemon takes.
 
 Examples:
   hatctl drain
@@ -110,8 +116,8 @@ Examples:
     CommandHelp{Command::kPing, "ping",
                 R"(usage: hatctl ping [--json]
 
-Says which node answers, its version, and how long the answer took. Exit status 1 if the daemon
-answers but one of its workers does not turn, as /healthz says.
+Says which node answers, its version, and how long the answer took. Exit status
+1 if the daemon answers but one of its workers does not turn, as /healthz says.
 
 Example:
   hatctl ping
