@@ -1,0 +1,79 @@
+#!/usr/bin/env bash
+# tests/demo/demo.sh: hatrpc's main job in a minute: unmodified clients through two daemons, hints that
+# change while calls run, metrics. Leaves nothing running; fails if any step does.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+source tests/demo/nodes.sh
+
+demo=$(mktemp -d /tmp/hatrpc-demo.XXXXXX)
+load_pids=()
+clean_up() {
+  local pid
+  for pid in "${load_pids[@]}"; do kill "$pid" 2>/dev/null || true; done
+  stop_nodes "$demo"
+  rm -rf "$demo"
+}
+trap clean_up EXIT
+
+say() { printf '\n%s\n' "--- $*"; }
+show() {
+  printf '$ %s\n' "$*"
+  "$@"
+}
+cpp() { show "$bin/kv_client" "$@"; }
+py() { show $python tests/demo/kv_client.py "$demo/gen" "$@"; }
+hatctl() {
+  printf '$ hatctl %s\n' "$*"
+  "$bin/hatctl" --socket "$demo/host-a/admin.sock" "$@"
+}
+
+start_nodes "$demo"
+# shellcheck disable=SC1091
+source "$demo/ports"
+
+say "Two nodes on this machine: clients -> host-a:$a_port => host-b -> HatKV:$kv_port"
+cat "$demo/host-a/hatrpcd.yaml" "$demo/host-b/hatrpcd.yaml"
+
+say "Unmodified clients, straight to the server"
+cpp 127.0.0.1 "$kv_port" put color green
+py 127.0.0.1 "$kv_port" get color
+
+say "The same clients through the daemons: only the port differs"
+py 127.0.0.1 "$a_port" put color blue
+py 127.0.0.1 "$a_port" get color
+cpp 127.0.0.1 "$a_port" put shape round
+cpp 127.0.0.1 "$a_port" get shape
+
+say "The plan of each function, and why: from the hints in kv/hatkv.thrift"
+hatctl routes
+
+say "Both clients call for six seconds; meanwhile a hint changes"
+"$bin/kv_client" 127.0.0.1 "$a_port" load 6 >"$demo/cpp.out" &
+load_pids+=($!)
+$python tests/demo/kv_client.py "$demo/gen" 127.0.0.1 "$a_port" load 6 >"$demo/python.out" &
+load_pids+=($!)
+sleep 1.5
+show sed -i.old 's/perf_goal: latency/perf_goal: res_util/' "$demo/manifests/hatkv.yaml"
+rm "$demo/manifests/hatkv.yaml.old"
+hatctl reload
+hatctl routes HatKV.get
+sleep 1
+hatctl top --once
+
+say "No call failed meanwhile"
+for pid in "${load_pids[@]}"; do wait "$pid"; done
+load_pids=()
+cat "$demo/cpp.out" "$demo/python.out"
+
+say "What a Prometheus server would read, of get"
+printf '$ curl http://127.0.0.1:%s/metrics | grep get\n' "$a_admin"
+"$bin/hatctl" --socket "$demo/host-a/admin.sock" metrics | grep 'side="client",thrift_method="get"' |
+  grep -E '_total|_count|_sum|le="(0.000512|0.001024|\+Inf)"'
+
+say "Everything ends"
+stop_nodes "$demo"
+if pgrep -f "$demo" >/dev/null; then
+  echo "demo: something of $demo still runs" >&2
+  exit 1
+fi
+echo "HatKV and both daemons have ended; nothing is left running."

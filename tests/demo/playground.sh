@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# tests/demo/playground.sh up|down: two nodes and HatKV, kept running for a person to play with.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+source tests/demo/nodes.sh
+playground=$PWD/build/playground
+
+up() {
+  if [ -f "$playground/host-a.pid" ] && kill -0 "$(cat "$playground/host-a.pid")" 2>/dev/null; then
+    echo "It is up already; ./dev down ends it."
+  else
+    rm -rf "$playground"
+    if ! start_nodes "$playground"; then
+      stop_nodes "$playground"
+      exit 1
+    fi
+  fi
+  # shellcheck disable=SC1091
+  source "$playground/ports"
+  cat <<EOF
+
+Two nodes are up. HatKV listens on port $kv_port; its clients on host-a use port $a_port.
+
+  build/release/bin/kv_client 127.0.0.1 $a_port put color green
+  $python tests/demo/kv_client.py build/playground/gen 127.0.0.1 $a_port get color
+
+  export HATRPCD_SOCKET=build/playground/host-a/admin.sock
+  build/release/bin/hatctl status
+  build/release/bin/hatctl routes
+  build/release/bin/hatctl top                      in another terminal:
+  build/release/bin/kv_client 127.0.0.1 $a_port load 30
+
+  \$EDITOR build/playground/manifests/hatkv.yaml     change a hint; the nodes see the file change, or:
+  build/release/bin/hatctl reload --dry-run
+  curl -s http://127.0.0.1:$a_admin/metrics | grep HatKV
+
+Configurations and logs lie in build/playground. ./dev down ends it all.
+EOF
+}
+
+case ${1:-} in
+  up) up ;;
+  down)
+    stop_nodes "$playground"
+    echo "Nothing of the playground is running."
+    ;;
+  *)
+    echo "usage: playground.sh up|down" >&2
+    exit 2
+    ;;
+esac
