@@ -1,0 +1,33 @@
+// tests/e2e/cpp/combination.h: reads the combinations that a probe client or server shall run.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace probe_peer {
+
+// What one `--connect` or `--listen` and the options after it ask for; tests/e2e/README.md has the
+// list. The same in every language.
+struct Combination {
+  std::string address;               // HOST:PORT or unix:PATH
+  std::string transport = "framed";  // buffered, framed, header, zlib, http
+  std::string protocol = "binary";   // binary, compact, json
+  std::string server = "threaded";   // servers only
+  std::string multiplexed;           // the name to multiplex under, or empty
+  std::vector<std::string> cases;    // clients only; empty: all
+  std::vector<std::string> skipped;  // clients only
+  int timeout_ms = 20'000;           // clients only; for each read and write
+  uint32_t large_bytes = 16u << 20;  // clients only
+
+  bool wants(const std::string& one) const;
+  bool is_unix() const { return address.starts_with("unix:"); }
+  std::string path() const { return address.substr(5); }
+  std::string host() const { return address.substr(0, address.rfind(':')); }
+  int port() const { return std::stoi(address.substr(address.rfind(':') + 1)); }
+};
+
+// `first` is the option that opens a combination. Throws std::invalid_argument.
+std::vector<Combination> read_combinations(int argc, char** argv, const std::string& first);
+
+}  // namespace probe_peer

@@ -1,0 +1,158 @@
+// tests/e2e/cpp/server.cc: serves probe.thrift with libthrift's servers until its input ends.
+#include <signal.h>
+#include <thrift/concurrency/ThreadFactory.h>
+#include <thrift/concurrency/ThreadManager.h>
+#include <thrift/processor/TMultiplexedProcessor.h>
+#include <thrift/server/TNonblockingServer.h>
+#include <thrift/server/TSimpleServer.h>
+#include <thrift/server/TThreadPoolServer.h>
+#include <thrift/server/TThreadedServer.h>
+#include <thrift/transport/TNonblockingServerSocket.h>
+#include <thrift/transport/TServerSocket.h>
+#include <thrift/transport/TSocket.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <functional>
+#include <future>
+#include <stdexcept>
+#include <thread>
+
+#include "tests/e2e/cpp/combination.h"
+#include "tests/e2e/cpp/handler.h"
+#include "tests/e2e/cpp/stack.h"
+
+namespace probe_peer {
+namespace {
+
+namespace concurrency = apache::thrift::concurrency;
+namespace protocol = apache::thrift::protocol;
+namespace server = apache::thrift::server;
+namespace transport = apache::thrift::transport;
+using apache::thrift::TProcessor;
+
+constexpr size_t kPoolThreads = 16;
+
+class LargeMessageSocket : public transport::TServerSocket {
+ public:
+  using TServerSocket::TServerSocket;
+
+ protected:
+  std::shared_ptr<transport::TSocket> createSocket(THRIFT_SOCKET client) override {
+    auto socket = TServerSocket::createSocket(client);
+    socket->setConfiguration(large_messages());
+    return socket;
+  }
+};
+
+class TellPort : public server::TServerEventHandler {
+ public:
+  explicit TellPort(std::function<int()> port) : port_(std::move(port)) {}
+  void preServe() override { told_.set_value(port_()); }
+  int wait() { return told_.get_future().get(); }
+
+ private:
+  std::function<int()> port_;
+  std::promise<int> told_;
+};
+
+struct Listening {
+  std::shared_ptr<server::TServer> server;
+  std::shared_ptr<TellPort> port;
+};
+
+std::shared_ptr<TProcessor> make_processor(const Combination& combination,
+                                           std::shared_ptr<ProbeHandler> handler) {
+  auto plain = std::make_shared<probe::ProbeProcessor>(std::move(handler));
+  if (combination.multiplexed.empty()) return plain;
+  auto multiplexed = std::make_shared<apache::thrift::TMultiplexedProcessor>();
+  multiplexed->registerProcessor(combination.multiplexed, plain);
+  return multiplexed;
+}
+
+std::shared_ptr<concurrency::ThreadManager> make_pool() {
+  auto pool = concurrency::ThreadManager::newSimpleThreadManager(kPoolThreads);
+  pool->threadFactory(std::make_shared<concurrency::ThreadFactory>());
+  pool->start();
+  return pool;
+}
+
+Listening make_nonblocking(const Combination& combination, std::shared_ptr<TProcessor> processor) {
+  auto socket = combination.is_unix()
+                    ? std::make_shared<transport::TNonblockingServerSocket>(combination.path())
+                    : std::make_shared<transport::TNonblockingServerSocket>(combination.host(),
+                                                                            combination.port());
+  auto result = std::make_shared<server::TNonblockingServer>(std::move(processor), socket);
+  const auto factory = make_protocol_factory(combination);
+  result->setInputProtocolFactory(factory);
+  // No output protocol: the one that read the request also writes the reply, as THeader needs.
+  result->setOutputProtocolFactory(combination.transport == "header" ? nullptr : factory);
+  if (combination.server == "nonblocking_pool") result->setThreadManager(make_pool());
+  return {result, std::make_shared<TellPort>([socket] { return socket->getListenPort(); })};
+}
+
+template <class Server, class... Rest>
+std::shared_ptr<server::TServer> make_blocking(const Combination& combination,
+                                               std::shared_ptr<TProcessor> processor,
+                                               std::shared_ptr<transport::TServerSocket> socket,
+                                               Rest... rest) {
+  const auto transports = make_transport_factory(combination);
+  const auto input = make_protocol_factory(combination);
+  const auto output = combination.transport == "header" ? nullptr : input;
+  return std::make_shared<Server>(std::move(processor), std::move(socket), transports, transports,
+                                  input, output, rest...);
+}
+
+Listening make_server(const Combination& combination, std::shared_ptr<ProbeHandler> handler) {
+  auto processor = make_processor(combination, std::move(handler));
+  if (combination.server.starts_with("nonblocking")) {
+    return make_nonblocking(combination, std::move(processor));
+  }
+  auto socket = combination.is_unix()
+                    ? std::make_shared<LargeMessageSocket>(combination.path())
+                    : std::make_shared<LargeMessageSocket>(combination.host(), combination.port());
+  auto port = std::make_shared<TellPort>([socket] { return socket->getPort(); });
+  if (combination.server == "simple") {
+    return {make_blocking<server::TSimpleServer>(combination, processor, socket), port};
+  }
+  if (combination.server == "threaded") {
+    return {make_blocking<server::TThreadedServer>(combination, processor, socket), port};
+  }
+  if (combination.server == "threadpool") {
+    return {make_blocking<server::TThreadPoolServer>(combination, processor, socket, make_pool()),
+            port};
+  }
+  throw std::invalid_argument("no server named " + combination.server);
+}
+
+int run(int argc, char** argv) {
+  signal(SIGPIPE, SIG_IGN);
+  const auto handler = std::make_shared<ProbeHandler>();
+  for (const Combination& combination : read_combinations(argc, argv, "--listen")) {
+    const Listening listening = make_server(combination, handler);
+    listening.server->setServerEventHandler(listening.port);
+    std::thread([server = listening.server] { server->serve(); }).detach();
+    const int port = listening.port->wait();
+    if (combination.is_unix()) {
+      std::printf("listening on %s\n", combination.address.c_str());
+    } else {
+      std::printf("listening on %s:%d\n", combination.host().c_str(), port);
+    }
+    std::fflush(stdout);
+  }
+  char ignored[64];
+  while (read(STDIN_FILENO, ignored, sizeof(ignored)) > 0) continue;
+  _exit(0);  // the serving threads have no other end
+}
+
+}  // namespace
+}  // namespace probe_peer
+
+int main(int argc, char** argv) {
+  try {
+    return probe_peer::run(argc, argv);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "probe_server: %s\n", error.what());
+    return 64;
+  }
+}

@@ -1,0 +1,62 @@
+# tests/e2e/python/stack.py: makes the transports and protocols of Thrift's Python library by name.
+from thrift.protocol import (TBinaryProtocol, TCompactProtocol, THeaderProtocol, TJSONProtocol,
+                             TMultiplexedProtocol)
+from thrift.transport import THeaderTransport, THttpClient, TSocket, TTransport, TZlibTransport
+
+TRANSPORT_FACTORIES = {
+    'buffered': TTransport.TBufferedTransportFactory,
+    'framed': TTransport.TFramedTransportFactory,
+    'zlib': TZlibTransport.TZlibTransportFactory,
+    'header': TTransport.TTransportFactoryBase,  # the protocol brings it
+}
+
+PROTOCOL_FACTORIES = {
+    'binary': TBinaryProtocol.TBinaryProtocolFactory,
+    'binary_c': TBinaryProtocol.TBinaryProtocolAcceleratedFactory,
+    'compact': TCompactProtocol.TCompactProtocolFactory,
+    'compact_c': TCompactProtocol.TCompactProtocolAcceleratedFactory,
+    'json': TJSONProtocol.TJSONProtocolFactory,
+}
+
+HEADER_CLIENTS = (
+    THeaderTransport.THeaderClientType.HEADERS,
+    THeaderTransport.THeaderClientType.FRAMED_BINARY,
+    THeaderTransport.THeaderClientType.UNFRAMED_BINARY,
+    THeaderTransport.THeaderClientType.FRAMED_COMPACT,
+    THeaderTransport.THeaderClientType.UNFRAMED_COMPACT,
+)
+
+HEADER_PROTOCOLS = {
+    'binary': THeaderTransport.THeaderSubprotocolID.BINARY,
+    'compact': THeaderTransport.THeaderSubprotocolID.COMPACT,
+}
+
+
+def protocol_factory(combination):
+    if combination.transport == 'header':
+        return THeaderProtocol.THeaderProtocolFactory(HEADER_CLIENTS,
+                                                      HEADER_PROTOCOLS[combination.protocol])
+    if combination.protocol.endswith('_c'):
+        return PROTOCOL_FACTORIES[combination.protocol](fallback=False)
+    return PROTOCOL_FACTORIES[combination.protocol]()
+
+
+def transport_factory(combination):
+    return TRANSPORT_FACTORIES[combination.transport]()
+
+
+def client_stack(combination):
+    """A transport to open, and the protocol on it."""
+    if combination.transport == 'http':
+        transport = THttpClient.THttpClient('http://%s/probe' % combination.address)
+        transport.setTimeout(combination.timeout_ms)
+    else:
+        path = combination.unix_path
+        socket = (TSocket.TSocket(unix_socket=path) if path else
+                  TSocket.TSocket(combination.host, combination.port))
+        socket.setTimeout(combination.timeout_ms)
+        transport = transport_factory(combination).getTransport(socket)
+    protocol = protocol_factory(combination).getProtocol(transport)
+    if combination.multiplexed:
+        protocol = TMultiplexedProtocol.TMultiplexedProtocol(protocol, combination.multiplexed)
+    return transport, protocol
