@@ -1,0 +1,184 @@
+"""tests/e2e/nodes.py: two hatrpcds and what runs beside them, in a temporary folder, on free ports."""
+
+import http.client
+import json
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+
+
+def free_ports(count):
+    sockets = [socket.socket() for _ in range(count)]
+    for one in sockets:
+        one.bind(("127.0.0.1", 0))
+    ports = [one.getsockname()[1] for one in sockets]
+    for one in sockets:
+        one.close()
+    return ports
+
+
+class UnixConnection(http.client.HTTPConnection):
+    def __init__(self, path):
+        super().__init__("localhost", timeout=10)
+        self.path = path
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(10)
+        self.sock.connect(str(self.path))
+
+
+def ask(admin, method, path):
+    """(status, body) of the admin API at a unix socket."""
+    connection = UnixConnection(admin)
+    try:
+        connection.request(method, path)
+        response = connection.getresponse()
+        return response.status, response.read().decode()
+    finally:
+        connection.close()
+
+
+def wait_until(what, holds, seconds=10.0):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        try:
+            if holds():
+                return
+        except OSError:
+            pass
+        time.sleep(0.02)
+    raise AssertionError(f"after {seconds} s still not: {what}")
+
+
+class Node:
+    """One hatrpcd; its configuration and log lie in a folder of its own."""
+
+    def __init__(self, programs, folder, config):
+        self.programs = programs
+        self.folder = folder / config["node"]
+        self.folder.mkdir()
+        self.name = config["node"]
+        self.admin = self.folder / "admin.sock"
+        self.config = self.folder / "hatrpcd.yaml"
+        config = {"manifests": ["../manifests"], "admin": {"socket": str(self.admin)}, **config}
+        self.config.write_text(json.dumps(config, indent=1))  # JSON is YAML
+        self.process = None
+
+    def start(self):
+        log = open(self.folder / "log", "a", encoding="utf-8")
+        self.process = subprocess.Popen([self.programs / "hatrpcd", "--config", self.config],
+                                        stdout=log, stderr=log)
+        wait_until(f"{self.name} ready (its log: {self.log()[-2000:]})", self.is_ready)
+
+    def is_ready(self):
+        if self.process.poll() is not None:
+            raise AssertionError(f"{self.name} ended, status {self.process.returncode}: {self.log()}")
+        return ask(self.admin, "GET", "/readyz")[0] == 200
+
+    def stop(self, how=signal.SIGTERM, seconds=15):
+        """Its exit status; negative for a signal."""
+        if self.process is None:
+            return 0
+        self.process.send_signal(how)
+        status = self.process.wait(timeout=seconds)
+        self.process = None
+        return status
+
+    def get(self, path):
+        status, body = ask(self.admin, "GET", path)
+        assert status == 200, f"{self.name} {path}: {status} {body}"
+        return json.loads(body)
+
+    def log(self):
+        file = self.folder / "log"
+        return file.read_text(encoding="utf-8") if file.exists() else ""
+
+
+class TwoNodes:
+    """host-a with one endpoint per service, host-b that serves them. A context manager."""
+
+    def __init__(self, programs, manifest, upstreams, endpoints=None, limits=None, modes=None):
+        """`upstreams`: address by service; `endpoints`: address by service (default: free ports)."""
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="hatrpc-e2e-"))
+        self.manifest = self.folder / "manifests" / "probe.yaml"
+        self.manifest.parent.mkdir()
+        self.manifest.write_text(manifest)
+        services = list(upstreams)
+        link, *ports = free_ports(len(services) + 1)
+        self.link = link
+        self.endpoints = {service: f"tcp:127.0.0.1:{port}"
+                          for service, port in zip(services, ports)} | (endpoints or {})
+        limits = limits or {}
+        serves = {service: {"upstream": upstream, **(modes or {}).get(service, {})}
+                  for service, upstream in upstreams.items()}
+        self.b = Node(programs, self.folder, {
+            "node": "host-b", "limits": limits, "serves": serves,
+            "link": {"listen": f"tcp:127.0.0.1:{link}", "insecure": True}})
+        self.a = Node(programs, self.folder, {
+            "node": "host-a", "limits": limits, "link": {"insecure": True},
+            "peers": {"host-b": {"link": f"tcp:127.0.0.1:{link}"}},
+            "endpoints": [{"listen": address, "service": service, "peers": ["host-b"]}
+                          for service, address in self.endpoints.items()]})
+
+    def __enter__(self):
+        try:
+            self.b.start()
+            self.a.start()
+        except BaseException:
+            self.__exit__(AssertionError, None, None)
+            raise
+        return self
+
+    def __exit__(self, kind, error, trace):
+        statuses = {}
+        for node in (self.a, self.b):
+            try:
+                statuses[node.name] = node.stop()
+            except subprocess.TimeoutExpired:
+                node.process.kill()
+                node.process.wait()
+                statuses[node.name] = "does not end on SIGTERM"
+        if kind is not None:
+            for node in (self.a, self.b):
+                print(f"--- {node.name}:\n{node.log()[-4000:]}")
+        shutil.rmtree(self.folder)
+        assert kind is not None or set(statuses.values()) == {0}, statuses
+
+
+class Server:
+    """A probe server: one or more listening combinations; `addresses` in their order."""
+
+    def __init__(self, command, environment, combinations):
+        words = list(command)
+        for address, options in combinations:
+            words += ["--listen", address, *options]
+        self.process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE, text=True,
+                                        env={**os.environ, **environment})
+        self.addresses = []
+        for _ in combinations:
+            line = self.process.stdout.readline()
+            if not line.startswith("listening on "):
+                raise AssertionError(f"{' '.join(words)}: {line}{self.process.stderr.read()}")
+            self.addresses.append(line[len("listening on "):].strip())
+        # What servers complain of goes nowhere, rather than into a pipe that fills.
+        self.process.stderr.close()
+
+    def stop(self):
+        self.process.stdin.close()
+        self.process.stdout.close()
+        try:
+            self.process.wait(timeout=5)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+
+def hatrpc_address(address):
+    return address if address.startswith("unix:") else f"tcp:{address}"

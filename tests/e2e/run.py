@@ -1,0 +1,147 @@
+#!/usr/bin/python3
+"""tests/e2e/run.py: the probe's clients and servers of one language, direct and through two daemons.
+
+Every pair of client and server runs the same cases twice: straight to the server, and through two
+hatrpcds. Nothing but the address differs. All cases must hold both times.
+"""
+
+import argparse
+import copy
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import yaml
+
+from nodes import Server, TwoNodes, hatrpc_address
+from peers import IDL, PAIRS, Peers
+
+
+def arguments():
+    parser = argparse.ArgumentParser(
+        description=__doc__.splitlines()[0], formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog="Examples:\n  tests/e2e/run.py --bin build/release/bin --peers build/release/e2e go\n"
+               "  tests/e2e/run.py … --build java       only builds the peers\n"
+               "  tests/e2e/run.py … --only zlib cpp    pairs whose name has 'zlib'")
+    parser.add_argument("--bin", type=pathlib.Path, required=True, help="folder of hatrpcd and hintgen")
+    parser.add_argument("--peers", type=pathlib.Path, required=True, help="folder of the built peers")
+    parser.add_argument("--build", action="store_true", help="build the language's peers, and end")
+    parser.add_argument("--only", default="", help="only pairs whose name has this in it")
+    parser.add_argument("language", choices=sorted(PAIRS))
+    return parser.parse_args()
+
+
+def service_of(pair, number):
+    """Each pair has a service of its own, so that each has its own endpoint and upstream."""
+    return "Probe" if pair.multiplexed else f"Probe{number}"
+
+
+def manifest_for(programs, count):
+    """The manifest that hintgen writes for Probe, once under each name."""
+    text = subprocess.run([programs / "hintgen", IDL], capture_output=True, text=True, check=True)
+    manifest = yaml.safe_load(text.stdout)
+    probe = manifest["services"]["Probe"]
+    manifest["services"] |= {f"Probe{i}": copy.deepcopy(probe) for i in range(count)}
+    return yaml.safe_dump(manifest)
+
+
+def start_servers(peers, pairs, folder):
+    """One server process per language; the address of each pair's server."""
+    servers, addresses = [], {}
+    for language in sorted({pair.server for pair in pairs}):
+        of_language = [pair for pair in pairs if pair.server == language]
+        combinations = [(f"unix:{folder}/{pairs.index(pair)}.sock" if pair.unix else "127.0.0.1:0",
+                         pair.server_options()) for pair in of_language]
+        server = Server(*peers.command(language, "server"), combinations)
+        servers.append(server)
+        addresses |= dict(zip(of_language, server.addresses))
+    return servers, addresses
+
+
+def run_clients(peers, pairs, addresses, where):
+    """What failed, a line each. One process per language of client."""
+    failed = []
+    for language in sorted({pair.client for pair in pairs}):
+        of_language = [pair for pair in pairs if pair.client == language]
+        command, environment = peers.command(language, "client")
+        words = list(command)
+        for pair in of_language:
+            words += ["--connect", addresses[pair], *pair.client_options()]
+        done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=280,
+                              env={**os.environ, **environment})
+        runs = done.stdout.split("run ")[1:]
+        if len(runs) != len(of_language) or done.returncode not in (0, 1):
+            failed.append(f"{where}: {language} client: {len(runs)} of {len(of_language)} runs, "
+                          f"status {done.returncode}: {done.stderr[-1000:]}")
+        for pair, text in zip(of_language, runs):
+            lines = text.splitlines()[1:]
+            passed = sum(line.startswith("ok ") for line in lines)
+            bad = [line for line in lines if line.startswith("FAIL ")]
+            failed += [f"{where}: {pair.name()}: {line}" for line in bad]
+            if passed < 10:
+                failed.append(f"{where}: {pair.name()}: only {passed} cases held")
+            print(f"{where}: {pair.name()}: {passed} cases held, {len(bad)} failed", flush=True)
+    return failed
+
+
+def check_counters(nodes):
+    """Both daemons have answered every call, and hold nothing any more."""
+    failed = []
+    for node in (nodes.a, nodes.b):
+        for function in node.get("/functions"):
+            name = f"{node.name}: {function['service']}.{function['method']} ({function['side']})"
+            if function["in_flight"] != 0:
+                failed.append(f"{name}: {function['in_flight']} calls never ended")
+            if function["outcomes"]["local_error"] != 0:
+                failed.append(f"{name}: {function['outcomes']['local_error']} answered locally")
+        held = node.get("/status")["buffered_bytes"]
+        if held != 0:
+            failed.append(f"{node.name}: {held} bytes are still held")
+    return failed
+
+
+def run_language(options, peers, pairs):
+    with tempfile.TemporaryDirectory(prefix="hatrpc-e2e-") as folder:
+        servers, addresses = start_servers(peers, pairs, folder)
+        try:
+            failed = run_clients(peers, pairs, addresses, "direct")
+            names = {pair: service_of(pair, i) for i, pair in enumerate(pairs)}
+            # Multiplexed pairs share one service's name, and so take turns.
+            rounds = [[pair for pair in pairs if not pair.multiplexed]]
+            rounds += [[pair] for pair in pairs if pair.multiplexed]
+            for some in filter(None, rounds):
+                upstreams = {names[pair]: hatrpc_address(addresses[pair]) for pair in some}
+                unix = {names[pair]: f"unix:{folder}/{names[pair]}.sock"
+                        for pair in some if pair.unix}
+                manifest = manifest_for(options.bin, len(pairs))
+                with TwoNodes(options.bin, manifest, upstreams, unix) as nodes:
+                    local = {pair: nodes.endpoints[names[pair]].removeprefix("tcp:")
+                             for pair in some}
+                    failed += run_clients(peers, some, local, "daemons")
+                    failed += check_counters(nodes)
+        finally:
+            for server in servers:
+                server.stop()
+    return failed
+
+
+def main():
+    options = arguments()
+    options.bin = options.bin.resolve()
+    peers = Peers(options.peers)
+    if options.build:
+        peers.build(options.language)
+        return 0
+    pairs = [pair for pair in PAIRS[options.language] if options.only in pair.name()]
+    if not pairs:
+        raise SystemExit(f"e2e: no pair of {options.language} has '{options.only}' in its name")
+    failed = run_language(options, peers, pairs)
+    print("\n".join(failed))
+    print(f"{len(pairs)} pairs, {len(failed)} failures")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
