@@ -1,4 +1,6 @@
-// base/owned.h: any C handle as a unique_ptr: Owned<event_base, event_base_free> base{event_base_new()};
+// base/owned.h: any C handle as a unique_ptr.
+//
+//   Owned<event_base, event_base_free> base{event_base_new()};
 //
 // Declare members in the order of creation: C++ destroys them in reverse.
 #pragma once

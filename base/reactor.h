@@ -1,13 +1,13 @@
 // base/reactor.h: what a worker asks of its event loop: sockets that never block, timers, a clock.
 //
-// One reactor belongs to one thread, and so does all that it makes. The daemon's reactor is libevent
-// over the kernel's sockets (daemon/libevent_reactor.h). The simulation's is a network and a clock
-// made from a seed (tests/sim/sim_reactor.h), which is why nothing above this header may call
-// the kernel about a socket or about the time.
+// One reactor belongs to one thread, and so does all that it makes. The daemon's reactor is
+// libevent over the kernel's sockets (daemon/libevent_reactor.h). The simulation's is a network and
+// a clock made from a seed (tests/sim/sim_reactor.h), which is why nothing above this header may
+// call the kernel about a socket or about the time.
 //
-// A turn: the reactor waits, reads the clock once, calls whoever has something to do, and then calls
-// every TurnEvents once, so that work which is cheaper in batches is done in batches. It calls them
-// before the first wait too: what set-up has queued must not wait for an event.
+// A turn: the reactor waits, reads the clock once, calls whoever has something to do, and then
+// calls every TurnEvents once, so that work which is cheaper in batches is done in batches. It
+// calls them before the first wait too: what set-up has queued must not wait for an event.
 #pragma once
 
 #include <sys/uio.h>
@@ -114,7 +114,8 @@ class Reactor {
   virtual std::unique_ptr<Stream> connect(const Address& to, StreamEvents& events) = 0;
   virtual std::unique_ptr<Timer> timer(std::function<void()> on_time) = 0;
   // Until then, look again instead of sleeping (yielding the core in between): what is expected
-  // soon costs less to look for than to be woken for. Earlier times than one set before change nothing.
+  // soon costs less to look for than to be woken for. Earlier times than one set before change
+  // nothing.
   virtual void stay_awake_until(TimePoint when) = 0;
   virtual void add_turn_events(TurnEvents& events) = 0;
   virtual void remove_turn_events(TurnEvents& events) = 0;

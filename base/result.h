@@ -29,16 +29,18 @@ inline std::unexpected<Error> fail(std::string message) {
   return std::unexpected(Error{std::move(message)});
 }
 
-// HAT_TRY(auto file, open(path)); returns the error from the enclosing function, or declares `file`.
-#define HAT_TRY(declaration, expression) HAT_TRY_(declaration, expression, HAT_JOIN(hat_try_, __LINE__))
-#define HAT_TRY_(declaration, expression, name)                          \
-  auto name = (expression);                                              \
-  if (!name) return std::unexpected(std::move(name.error()));            \
+// HAT_TRY(auto file, open(path)); returns the error from the enclosing function, or declares
+// `file`.
+#define HAT_TRY(declaration, expression) \
+  HAT_TRY_(declaration, expression, HAT_JOIN(hat_try_, __LINE__))
+#define HAT_TRY_(declaration, expression, name)               \
+  auto name = (expression);                                   \
+  if (!name) return std::unexpected(std::move(name.error())); \
   declaration = std::move(*name)
 
 // The same for a Result<void>.
-#define HAT_TRY_VOID(expression)                                                               \
-  do {                                                                                         \
+#define HAT_TRY_VOID(expression)                                                                   \
+  do {                                                                                             \
     if (auto hat_try = (expression); !hat_try) return std::unexpected(std::move(hat_try.error())); \
   } while (false)
 

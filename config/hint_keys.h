@@ -18,10 +18,20 @@ inline constexpr std::array<std::string_view, 2> kNumaWords = {"nic", "any"};
 inline constexpr std::array<std::string_view, 2> kBoolWords = {"false", "true"};
 // The names of engine/protocols.h, which this room may not include; a test of the engine compares.
 inline constexpr std::array<std::string_view, 13> kProtocolWords = {
-    "eager",      "direct_write_send", "chained_write_send", "direct_write_imm",
-    "write_rndv", "read_rndv",         "hybrid_eager_rndv",  "ar_grpc",
-    "rfp",        "farm",              "pilaf",              "herd",
-    "hipower"};
+    "eager",
+    "direct_write_send",
+    "chained_write_send",
+    "direct_write_imm",
+    "write_rndv",
+    "read_rndv",
+    "hybrid_eager_rndv",
+    "ar_grpc",
+    "rfp",
+    "farm",
+    "pilaf",
+    "herd",
+    "hipower",
+};
 
 struct HintKey {
   std::string_view name;
@@ -36,7 +46,8 @@ inline constexpr std::array kHintKeys = {
             "callers at once, against the host's cores"},
     HintKey{"payload_size", "", "bytes, as 512, 4KiB or 1MiB", "how large its messages are"},
     HintKey{"polling", "perf_pref", "busy, event or adaptive", "how completions are awaited"},
-    HintKey{"protocol", "proto", "a protocol's name", "the RDMA protocol, instead of the planner's"},
+    HintKey{"protocol", "proto", "a protocol's name",
+            "the RDMA protocol, instead of the planner's"},
     HintKey{"transport", "", "rdma or tcp", "tcp: never over RDMA"},
     HintKey{"numa", "", "a node's number, nic or any", "where its worker's memory and core lie"},
     HintKey{"priority", "", "low, normal or high", "who goes first where calls compete"},

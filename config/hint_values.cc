@@ -38,7 +38,8 @@ std::unexpected<Error> bad_value(const HintKey& key, std::string_view value,
   std::string expected(key.values);
   if (key.name == "protocol") {
     expected = "one of ";
-    for (const auto name : words) expected += (name == words.front() ? "" : ", ") + std::string(name);
+    for (const auto name : words)
+      expected += (name == words.front() ? "" : ", ") + std::string(name);
   }
   return fail(std::string(key.name) + ": '" + std::string(value) + "'" +
               did_you_mean(value, {words.begin(), words.end()}) + "; expected " + expected);

@@ -16,12 +16,12 @@ namespace hat {
 // True for the keys of config/hint_keys.h, older spellings included.
 bool is_hint_key(std::string_view key);
 
-// Sets the member that `key` names. The error says what was found, what was expected, and the nearest
-// valid word; it names no place, which the caller knows.
+// Sets the member that `key` names. The error says what was found, what was expected, and the
+// nearest valid word; it names no place, which the caller knows.
 Result<void> set_hint(Hints& hints, std::string_view key, std::string_view value);
 
-// Key and value of every hint that is said, in the order of config/hint_keys.h; set_hint() reads them
-// back as the same.
+// Key and value of every hint that is said, in the order of config/hint_keys.h; set_hint() reads
+// them back as the same.
 std::vector<std::pair<std::string, std::string>> hint_words(const Hints& hints);
 
 // "512", "128KiB", "4MiB", "1GiB": bytes. nullopt for anything else, and for what overflows.

@@ -1,8 +1,8 @@
 // config/hints.h: what a service or a function cares about, as plain data.
 //
-// A hint is a wish of the application's author or of the operator; engine/plan/planner.h turns hints
-// and what a host can do into a plan. Spelled alike in IDL and YAML; every key, its values and its
-// older spelling stand in config/hint_keys.h.
+// A hint is a wish of the application's author or of the operator; engine/plan/planner.h turns
+// hints and what a host can do into a plan. Spelled alike in IDL and YAML; every key, its values
+// and its older spelling stand in config/hint_keys.h.
 //
 // Source: HatRPC (SC'21) 4.1 for the hierarchy; docs/hints.md for the reference.
 #pragma once
@@ -21,7 +21,8 @@ enum class Path : uint8_t { kRdma, kTcp };  // the hint `transport`
 enum class Priority : uint8_t { kLow, kNormal, kHigh };
 enum class Subscription : uint8_t { kUnder, kFull, kOver };  // callers against cores, HatRPC 3.3
 
-// Callers at once: a number, which the planner compares with the host's cores, or the answer itself.
+// Callers at once: a number, which the planner compares with the host's cores, or the answer
+// itself.
 using Concurrency = std::variant<uint32_t, Subscription>;
 
 // A NUMA node's number, or one of two words.
@@ -34,7 +35,7 @@ struct Hints {
   std::optional<Concurrency> concurrency;
   std::optional<uint64_t> payload_bytes;  // `payload_size`
   std::optional<Polling> polling;
-  std::optional<std::string> protocol;    // a name of engine/protocols.h, checked when read
+  std::optional<std::string> protocol;  // a name of engine/protocols.h, checked when read
   std::optional<Path> transport;
   std::optional<Numa> numa;
   std::optional<Priority> priority;

@@ -1,4 +1,4 @@
-// config/limit_keys.h: every limit of the daemon, as one table: its key, default, range and meaning.
+// config/limit_keys.h: every limit of the daemon: its key, default, range and meaning.
 #pragma once
 
 #include <chrono>
@@ -8,29 +8,29 @@
 
 namespace hat {
 
-using namespace std::chrono_literals;
-
+// Whoever expands HAT_TIME_LIMITS uses namespace std::chrono_literals.
+//
 //   member                   key                     default   from     to       what it bounds
-#define HAT_SIZE_LIMITS(X)                                                                          \
-  X(message_bytes_max, "max_message", 256ull << 20, 4ull << 10, 1ull << 30,                         \
-    "the largest request; a larger one is answered with too_large")                                 \
-  X(buffered_bytes_max, "max_buffered", 256ull << 20, 1ull << 20, 1ull << 40,                       \
+#define HAT_SIZE_LIMITS(X)                                                    \
+  X(message_bytes_max, "max_message", 256ull << 20, 4ull << 10, 1ull << 30,   \
+    "the largest request; a larger one is answered with too_large")           \
+  X(buffered_bytes_max, "max_buffered", 256ull << 20, 1ull << 20, 1ull << 40, \
     "bytes held for slow readers, per worker; new calls beyond it are answered with overloaded")
 
-#define HAT_COUNT_LIMITS(X)                                                                         \
-  X(connections_max, "max_connections", 16384, 1, 1u << 20,                                         \
-    "client connections of one endpoint, per worker; more are closed at once")                      \
-  X(calls_per_connection_max, "max_pipelined", 1024, 1, 1u << 20,                                   \
+#define HAT_COUNT_LIMITS(X)                                                    \
+  X(connections_max, "max_connections", 16384, 1, 1u << 20,                    \
+    "client connections of one endpoint, per worker; more are closed at once") \
+  X(calls_per_connection_max, "max_pipelined", 1024, 1, 1u << 20,              \
     "unanswered calls of one connection; reading it waits until some are answered")
 
-#define HAT_TIME_LIMITS(X)                                                                          \
-  X(connect_timeout, "connect_timeout", 1s, 10ms, 5min, "connecting to a peer or an upstream")      \
-  X(peer_wait, "peer_wait", 1s, 0s, 5min, "a call's wait for a link that is being built")           \
-  X(keepalive_interval, "keepalive_interval", 1s, 10ms, 5min, "silence on a link before a ping")    \
-  X(keepalive_timeout, "keepalive_timeout", 3s, 20ms, 15min, "silence after which a link is dead")  \
-  X(reconnect_backoff_max, "reconnect_backoff_max", 1s, 10ms, 5min,                                 \
-    "the longest pause between attempts to build a link")                                           \
-  X(drain_timeout, "drain_timeout", 30s, 0s, 60min, "from SIGTERM until what is in flight is cut")  \
+#define HAT_TIME_LIMITS(X)                                                                         \
+  X(connect_timeout, "connect_timeout", 1s, 10ms, 5min, "connecting to a peer or an upstream")     \
+  X(peer_wait, "peer_wait", 1s, 0s, 5min, "a call's wait for a link that is being built")          \
+  X(keepalive_interval, "keepalive_interval", 1s, 10ms, 5min, "silence on a link before a ping")   \
+  X(keepalive_timeout, "keepalive_timeout", 3s, 20ms, 15min, "silence after which a link is dead") \
+  X(reconnect_backoff_max, "reconnect_backoff_max", 1s, 10ms, 5min,                                \
+    "the longest pause between attempts to build a link")                                          \
+  X(drain_timeout, "drain_timeout", 30s, 0s, 60min, "from SIGTERM until what is in flight is cut") \
   X(spin, "spin", 50us, 0s, 10ms, "adaptive polling: how long to look before sleeping")
 
 }  // namespace hat

@@ -1,6 +1,5 @@
 #include "config/manifest.h"
 
-
 #include <algorithm>
 #include <filesystem>
 #include <map>
@@ -41,11 +40,10 @@ FunctionSpec read_function(const std::string& name, const YamlValue& value) {
   FunctionSpec function{.name = name};
   if (value.node.IsNull()) return function;  // "get:" alone: a function without hints
   std::vector<YamlKey> keys = hint_group_keys(function.hints);
-  keys.insert(keys.begin(),
-              {origin_key(function.origin), {"oneway", false, [&](const YamlValue& v) {
-                                               function.oneway =
-                                                   read_bool(v, "oneway").value_or(false);
-                                             }}});
+  keys.insert(keys.begin(), {origin_key(function.origin),
+                             {"oneway", false, [&](const YamlValue& v) {
+                                function.oneway = read_bool(v, "oneway").value_or(false);
+                              }}});
   read_keys(value, "function " + name, keys);
   return function;
 }
@@ -56,12 +54,12 @@ ServiceSpec read_service(const std::string& name, const YamlValue& value) {
   std::vector<YamlKey> keys = hint_group_keys(service.hints);
   keys.insert(keys.begin(), origin_key(service.origin));
   keys.push_back({"functions", false, [&](const YamlValue& functions) {
-                    read_names(functions, "functions",
-                               [&](const std::string& function, const YamlValue& key,
-                                   const YamlValue& v) {
-                                 if (function.empty()) key.error("a function has no name");
-                                 service.functions.push_back(read_function(function, v));
-                               });
+                    read_names(
+                        functions, "functions",
+                        [&](const std::string& function, const YamlValue& key, const YamlValue& v) {
+                          if (function.empty()) key.error("a function has no name");
+                          service.functions.push_back(read_function(function, v));
+                        });
                   }});
   read_keys(value, "service " + name, keys);
   return service;
@@ -107,7 +105,8 @@ std::vector<std::string> files_at(const std::string& path, Mistakes& mistakes) {
 void emit_hints(YAML::Emitter& out, const char* key, const Hints& hints) {
   if (hints.empty()) return;
   out << YAML::Key << key << YAML::Value << YAML::Flow << YAML::BeginMap;
-  for (const auto& [name, value] : hint_words(hints)) out << YAML::Key << name << YAML::Value << value;
+  for (const auto& [name, value] : hint_words(hints))
+    out << YAML::Key << name << YAML::Value << value;
   out << YAML::EndMap;
 }
 
@@ -174,7 +173,8 @@ std::string write_manifest(const Manifest& manifest) {
   out << YAML::Key << "services" << YAML::Value << YAML::BeginMap;
   for (const ServiceSpec& service : manifest.services) emit_service(out, service);
   out << YAML::EndMap << YAML::EndMap;
-  return "# How calls travel. Hints are yours to edit; `hatctl reload` applies them: docs/hints.md\n" +
+  return "# How calls travel. Hints are yours to edit; `hatctl reload` applies them: "
+         "docs/hints.md\n" +
          std::string(out.c_str()) + "\n";
 }
 

@@ -1,5 +1,5 @@
-// config/manifest.h: *how* calls travel: services, functions, hints. One file per IDL file, the same
-// on every node; hintgen writes it, people edit its hints.
+// config/manifest.h: *how* calls travel: services, functions, hints. One file per IDL file, the
+// same on every node; hintgen writes it, people edit its hints.
 //
 //   hatrpc_manifest: 1
 //   source: kv/hatkv.thrift
@@ -30,7 +30,7 @@ struct FunctionSpec {
   std::string name;
   bool oneway = false;  // from the IDL: the message type on the wire is not to be trusted
   HintGroups hints;
-  std::string origin;   // FILE:LINE:COLUMN in the IDL, or empty
+  std::string origin;  // FILE:LINE:COLUMN in the IDL, or empty
 
   friend bool operator==(const FunctionSpec&, const FunctionSpec&) = default;
 };
@@ -51,7 +51,8 @@ struct Manifest {
   friend bool operator==(const Manifest&, const Manifest&) = default;
 };
 
-// Reads one file's text. Every mistake goes to `mistakes`; the result is meaningful if none was added.
+// Reads one file's text. Every mistake goes to `mistakes`; the result is meaningful if none was
+// added.
 Manifest read_manifest(const std::string& text, const std::string& file, Mistakes& mistakes);
 
 // Reads files and directories (every *.yaml and *.yml in them, by name, links followed) as one

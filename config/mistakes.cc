@@ -45,8 +45,8 @@ std::string Mistakes::text() const {
   std::string text;
   for (const Mistake& mistake : all_) {
     const bool error = mistake.severity == Mistake::Severity::kError;
-    text += to_string(mistake.place) + (error ? ": error: " : ": warning: ") + mistake.message +
-            "\n";
+    text +=
+        to_string(mistake.place) + (error ? ": error: " : ": warning: ") + mistake.message + "\n";
   }
   return text;
 }

@@ -13,6 +13,8 @@
 namespace hat {
 namespace {
 
+using namespace std::chrono_literals;
+
 constexpr uint32_t kWorkersMax = 64;
 constexpr uint32_t kUpstreamsMax = 65536;
 constexpr size_t kNameBytesMax = 255;  // what a link's hello carries
@@ -131,16 +133,16 @@ AdminConfig read_admin(const YamlValue& value) {
 Limits read_limits(const YamlValue& value) {
   Limits limits = default_limits();
   std::vector<YamlKey> keys;
-#define HAT_SIZE(member, key, standard, min, max, meaning)                    \
-  keys.push_back({key, false, [&limits](const YamlValue& v) {                 \
+#define HAT_SIZE(member, key, standard, min, max, meaning)                               \
+  keys.push_back({key, false, [&limits](const YamlValue& v) {                            \
                     if (auto read = read_bytes(v, key, min, max)) limits.member = *read; \
                   }});
-#define HAT_COUNT(member, key, standard, min, max, meaning)                   \
-  keys.push_back({key, false, [&limits](const YamlValue& v) {                 \
+#define HAT_COUNT(member, key, standard, min, max, meaning)                             \
+  keys.push_back({key, false, [&limits](const YamlValue& v) {                           \
                     if (auto read = number_of(min, max)(v, key)) limits.member = *read; \
                   }});
-#define HAT_TIME(member, key, standard, min, max, meaning)                    \
-  keys.push_back({key, false, [&limits](const YamlValue& v) {                 \
+#define HAT_TIME(member, key, standard, min, max, meaning)                                  \
+  keys.push_back({key, false, [&limits](const YamlValue& v) {                               \
                     if (auto read = read_duration(v, key, min, max)) limits.member = *read; \
                   }});
   HAT_SIZE_LIMITS(HAT_SIZE)
@@ -210,8 +212,8 @@ class Relations {
     if (address.kind == Address::Kind::kTcp && address.port == 0) return;
     const auto [before, is_new] = claimed_.emplace(to_string(address), place);
     if (is_new) return;
-    mistakes_.error(place, to_string(address) + " is listened on twice; first at " +
-                               to_string(before->second));
+    mistakes_.error(
+        place, to_string(address) + " is listened on twice; first at " + to_string(before->second));
   }
 
   const NodeConfig& node_;
@@ -231,8 +233,7 @@ Limits default_limits() {
   return limits;
 }
 
-NodeConfig read_node_config(const std::string& text, const std::string& file,
-                            Mistakes& mistakes) {
+NodeConfig read_node_config(const std::string& text, const std::string& file, Mistakes& mistakes) {
   NodeConfig node;
   const auto document = parse_yaml(text, file, mistakes);
   if (!document) return node;

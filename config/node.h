@@ -27,7 +27,8 @@
 
 namespace hat {
 
-// Which fabric carries RDMA lanes. `kAuto` takes the best that is there; `kTcp` has TCP lanes alone.
+// Which fabric carries RDMA lanes. `kAuto` takes the best that is there; `kTcp` has TCP lanes
+// alone.
 enum class FabricKind : uint8_t { kAuto, kTcp };
 
 struct LinkConfig {
@@ -65,24 +66,24 @@ struct ServedConfig {
 };
 
 struct AdminConfig {
-  std::optional<Address> listen;   // HTTP: /metrics, /healthz, /readyz, /routes. tcp: only
-  std::string socket;              // unix socket for hatctl; empty: none
+  std::optional<Address> listen;  // HTTP: /metrics, /healthz, /readyz, /routes. tcp: only
+  std::string socket;             // unix socket for hatctl; empty: none
   Place place;
 };
 
 // Every bound the daemon keeps. Keys, units, defaults and ranges: config/limit_keys.h.
 struct Limits {
-  uint64_t message_bytes_max;       // `max_message`: largest request or reply
-  uint64_t buffered_bytes_max;      // `max_buffered`: bytes held for slow readers, all connections
-  uint32_t connections_max;         // `max_connections`: local client connections, per endpoint
-  uint32_t calls_per_connection_max;  // `max_pipelined`: unanswered calls of one connection
-  std::chrono::nanoseconds connect_timeout;   // to a peer or an upstream
-  std::chrono::nanoseconds peer_wait;         // a call waits this long for a link that is being built
+  uint64_t message_bytes_max;   // `max_message`: largest request or reply
+  uint64_t buffered_bytes_max;  // `max_buffered`: bytes held for slow readers, all connections
+  uint32_t connections_max;     // `max_connections`: local client connections, per endpoint
+  uint32_t calls_per_connection_max;         // `max_pipelined`: unanswered calls of one connection
+  std::chrono::nanoseconds connect_timeout;  // to a peer or an upstream
+  std::chrono::nanoseconds peer_wait;  // a call waits this long for a link that is being built
   std::chrono::nanoseconds keepalive_interval;  // silence on a link before a ping
   std::chrono::nanoseconds keepalive_timeout;   // silence after which the link is dead
   std::chrono::nanoseconds reconnect_backoff_max;
-  std::chrono::nanoseconds drain_timeout;     // SIGTERM to exit, at most
-  std::chrono::nanoseconds spin;              // adaptive polling: look this long before sleeping
+  std::chrono::nanoseconds drain_timeout;  // SIGTERM to exit, at most
+  std::chrono::nanoseconds spin;           // adaptive polling: look this long before sleeping
 
   friend bool operator==(const Limits&, const Limits&) = default;
 };
@@ -91,7 +92,7 @@ Limits default_limits();
 struct NodeConfig {
   std::string node;
   FabricKind fabric = FabricKind::kAuto;
-  uint32_t workers = 0;  // 0 (`auto`): a quarter of the cores, at least 1, at most 8
+  uint32_t workers = 0;            // 0 (`auto`): a quarter of the cores, at least 1, at most 8
   std::optional<int> worker_nice;  // of the worker threads: see nice(2); absent: the process's own
   std::vector<std::string> manifests;  // files or directories; relative to this file's directory
   LinkConfig link;
@@ -102,8 +103,8 @@ struct NodeConfig {
   Limits limits = default_limits();
 };
 
-// Reads one file's text; `file` is for places and for relative paths. Every mistake, names that point
-// nowhere included, goes to `mistakes`; the result is meaningful if none was added.
+// Reads one file's text; `file` is for places and for relative paths. Every mistake, names that
+// point nowhere included, goes to `mistakes`; the result is meaningful if none was added.
 NodeConfig read_node_config(const std::string& text, const std::string& file, Mistakes& mistakes);
 
 // read_node_config() of a file's contents; one that cannot be read is a mistake.

@@ -17,10 +17,8 @@ struct TimeUnit {
   std::string_view suffix;
   int64_t ns;
 };
-constexpr std::array kTimeUnits = {TimeUnit{"ns", 1},
-                                   TimeUnit{"us", 1'000},
-                                   TimeUnit{"ms", 1'000'000},
-                                   TimeUnit{"min", 60'000'000'000},
+constexpr std::array kTimeUnits = {TimeUnit{"ns", 1}, TimeUnit{"us", 1'000},
+                                   TimeUnit{"ms", 1'000'000}, TimeUnit{"min", 60'000'000'000},
                                    TimeUnit{"s", 1'000'000'000}};
 
 Place at(const std::string& file, const YAML::Mark& mark) {
@@ -109,16 +107,16 @@ std::optional<std::string> read_file(const std::string& file, Mistakes& mistakes
   std::ifstream stream(file, std::ios::binary);
   std::string text{std::istreambuf_iterator<char>(stream), {}};
   if (!stream.is_open() || stream.bad()) {
-    mistakes.error({file}, std::string("the file cannot be read: ") +
-                               std::strerror(errno == 0 ? EIO : errno));
+    mistakes.error(
+        {file}, std::string("the file cannot be read: ") + std::strerror(errno == 0 ? EIO : errno));
     return std::nullopt;
   }
   return text;
 }
 
-void read_names(const YamlValue& value, std::string_view what,
-                const std::function<void(const std::string&, const YamlValue&, const YamlValue&)>&
-                    read) {
+void read_names(
+    const YamlValue& value, std::string_view what,
+    const std::function<void(const std::string&, const YamlValue&, const YamlValue&)>& read) {
   if (!expect(value, YAML::NodeType::Map, what, "a mapping")) return;
   std::vector<std::pair<std::string, Place>> seen;
   for (const auto& entry : value.node) {
@@ -223,8 +221,7 @@ std::optional<uint64_t> read_bytes(const YamlValue& value, std::string_view what
   return std::nullopt;
 }
 
-std::optional<std::chrono::nanoseconds> read_duration(const YamlValue& value,
-                                                      std::string_view what,
+std::optional<std::chrono::nanoseconds> read_duration(const YamlValue& value, std::string_view what,
                                                       std::chrono::nanoseconds min,
                                                       std::chrono::nanoseconds max) {
   const auto text = read_text(value, what);

@@ -69,8 +69,7 @@ std::optional<Address> read_address(const YamlValue& value, std::string_view wha
 std::optional<uint64_t> read_bytes(const YamlValue& value, std::string_view what, uint64_t min,
                                    uint64_t max);
 // With a unit: 50us, 250ms, 1s, 2min.
-std::optional<std::chrono::nanoseconds> read_duration(const YamlValue& value,
-                                                      std::string_view what,
+std::optional<std::chrono::nanoseconds> read_duration(const YamlValue& value, std::string_view what,
                                                       std::chrono::nanoseconds min,
                                                       std::chrono::nanoseconds max);
 std::string duration_text(std::chrono::nanoseconds duration);

@@ -113,8 +113,8 @@ std::string index_text() {
 }
 
 bool may_change(evhttp_request* request) {
-  bufferevent* connection = evhttp_connection_get_bufferevent(
-      evhttp_request_get_connection(request));
+  bufferevent* connection =
+      evhttp_connection_get_bufferevent(evhttp_request_get_connection(request));
   ucred who{};
   socklen_t size = sizeof who;
   if (getsockopt(bufferevent_getfd(connection), SOL_SOCKET, SO_PEERCRED, &who, &size) != 0) {
@@ -187,8 +187,7 @@ void AdminServer::answer(evhttp_request* request, bool local) {
   if (evhttp_request_get_command(request) == EVHTTP_REQ_HEAD) {
     evhttp_add_header(headers, "Content-Length", std::to_string(answer.body.size()).c_str());
   } else {
-    evbuffer_add(evhttp_request_get_output_buffer(request), answer.body.data(),
-                 answer.body.size());
+    evbuffer_add(evhttp_request_get_output_buffer(request), answer.body.data(), answer.body.size());
   }
   evhttp_send_reply(request, answer.status, nullptr, nullptr);
 }

@@ -53,7 +53,7 @@ struct Call final : Deadline {
   uint64_t response_bytes = 0;
   uint16_t replies = 0;  // owed to the caller: 0 for oneway, 1, or more for a frame of several
   Polling polling = Polling::kEvent;
-  bool sent = false;     // some of it is with the peer daemon
+  bool sent = false;  // some of it is with the peer daemon
   bool reply_started = false;
   std::optional<engine::Failure> failure;
   std::string failure_detail;

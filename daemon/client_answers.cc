@@ -57,8 +57,8 @@ void ClientConnection::on_reply(const FrameHeader& header, Bytes payload) {
   write(payload, From::kStream);
   if (closed_ || (header.flags & engine::kLastPiece) == 0) return;
   worker_.look_for_more(call.polling);
-  finish(call, static_cast<CallOutcome>((header.flags & engine::kOutcomeMask) >>
-                                        engine::kOutcomeShift));
+  finish(call,
+         static_cast<CallOutcome>((header.flags & engine::kOutcomeMask) >> engine::kOutcomeShift));
   answer_failed_calls();
 }
 
@@ -96,8 +96,7 @@ void ClientConnection::on_reset(Bytes payload) {
   if (payload.size() >= sizeof meta) std::memcpy(&meta, payload.data(), sizeof meta);
   if (static_cast<size_t>(meta.failure) >= engine::kFailureCount) return close(true);
   const auto text = payload.subspan(std::min(payload.size(), sizeof meta));
-  lose_stream(meta.failure,
-              std::string(reinterpret_cast<const char*>(text.data()), text.size()));
+  lose_stream(meta.failure, std::string(reinterpret_cast<const char*>(text.data()), text.size()));
 }
 
 void ClientConnection::on_session_lost(const std::string& reason) {
@@ -225,10 +224,8 @@ void ClientConnection::wrote(size_t bytes) {
 void ClientConnection::grant(size_t bytes) {
   grant_ += static_cast<uint32_t>(bytes);
   if (grant_ < engine::kStreamWindowBytes / 2 || stream_id_ == 0 || !peer_->link->up()) return;
-  peer_->link->lane().send({.kind = FrameKind::kCredit,
-                            .stream = stream_id_,
-                            .credit = std::exchange(grant_, 0)},
-                           {});
+  peer_->link->lane().send(
+      {.kind = FrameKind::kCredit, .stream = stream_id_, .credit = std::exchange(grant_, 0)}, {});
 }
 
 void ClientConnection::close_if_done() {

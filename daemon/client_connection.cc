@@ -158,8 +158,7 @@ void ClientConnection::end_request() {
 
 void ClientConnection::on_opaque(Bytes bytes) {
   VLOG(1) << "endpoint " << to_string(worker_.node().endpoints[endpoint_].listen)
-          << ": a connection is carried byte for byte: "
-          << reader_.messages().opaque_reason();
+          << ": a connection is carried byte for byte: " << reader_.messages().opaque_reason();
   worker_.counters().opaque_streams.add();
   mode_ = Mode::kOpaque;
   current_ = nullptr;
@@ -339,8 +338,8 @@ void ClientConnection::send_piece(Bytes piece, bool last) {
     header.kind = FrameKind::kCall;
     header.call = current_ == nullptr ? next_ordinal_++ : current_->ordinal;
     header.replies = last && current_ != nullptr ? current_->replies : 0;
-    lane.send(header, {std::as_bytes(std::span(&meta, 1)), bytes_of(method), bytes_of(service),
-                       piece});
+    lane.send(header,
+              {std::as_bytes(std::span(&meta, 1)), bytes_of(method), bytes_of(service), piece});
     if (current_ != nullptr) current_->sent = true;
     return;
   }

@@ -1,11 +1,12 @@
 // daemon/client_connection.h: one application's connection to a local endpoint: its bytes become
-// calls on a stream to a peer daemon, and the answers become bytes again, in the order of the calls.
+// calls on a stream to a peer daemon, and the answers become bytes again, in the order of the
+// calls.
 //
 //   kCalls    messages are followed; every two-way call gets exactly one answer
 //   kOpaque   bytes are carried as they are, in both directions, half-close included
 //
-// Bounds   in each direction at most a stream's window of bytes is on its way; reading stops where a
-//          limit is reached, and goes on when there is room.
+// Bounds   in each direction at most a stream's window of bytes is on its way; reading stops
+//          where a limit is reached, and goes on when there is room.
 // Thread   the worker's.
 #pragma once
 
@@ -117,8 +118,8 @@ class ClientConnection final : public StreamEvents, private UnitSink, private De
   PeerLink* peer_ = nullptr;
   uint32_t stream_id_ = 0;  // 0: no stream
   int64_t send_credit_ = engine::kStreamWindowBytes;
-  uint32_t grant_ = 0;      // taken from the far side, not yet granted again
-  size_t ungranted_ = 0;    // bytes in out_ that no credit of this stream was spent on
+  uint32_t grant_ = 0;    // taken from the far side, not yet granted again
+  size_t ungranted_ = 0;  // bytes in out_ that no credit of this stream was spent on
 
   ByteQueue out_;  // for a slow reader
   std::unique_ptr<Stream> stream_;

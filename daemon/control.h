@@ -34,8 +34,8 @@ struct ReloadReport {
 
 struct LastReload {
   bool successful = true;
-  double unix_time = 0;   // of the last success, the start included
-  std::string error;      // of the last attempt, if it was refused
+  double unix_time = 0;  // of the last success, the start included
+  std::string error;     // of the last attempt, if it was refused
   uint64_t succeeded = 0;
   uint64_t refused = 0;
 };

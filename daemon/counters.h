@@ -57,7 +57,7 @@ enum class CallOutcome : uint8_t {
   kApplicationException,
   kLocalError,  // answered by hatrpcd itself
   kOneway,
-  kUnknown,     // the stream became opaque, or the caller left, before the reply
+  kUnknown,  // the stream became opaque, or the caller left, before the reply
 };
 inline constexpr std::array<const char*, 6> kCallOutcomeNames = {
     "success", "declared_exception", "app_exception", "local_error", "oneway", "unknown"};

@@ -1,7 +1,7 @@
 // daemon/deadlines.h: what must happen within a time, or else: calls, connects, waits for a link.
 //
-// Deadlines with the same time-out expire in the order they were set, so each time-out has a list and
-// setting or ending a deadline is O(1), without memory. One reactor timer serves them all.
+// Deadlines with the same time-out expire in the order they were set, so each time-out has a list
+// and setting or ending a deadline is O(1), without memory. One reactor timer serves them all.
 //
 // Thread   the reactor's.
 #pragma once

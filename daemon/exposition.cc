@@ -61,8 +61,8 @@ void add_functions(Control& control, const auto& add) {
 }
 
 void add_calls(Page& page, Control& control) {
-  auto& requests = page.family("hatrpc_requests_total", "Calls that ended, by how.",
-                               MetricType::Counter);
+  auto& requests =
+      page.family("hatrpc_requests_total", "Calls that ended, by how.", MetricType::Counter);
   add_functions(control, [&](const Labels& labels, const FunctionTotals& totals) {
     for (size_t i = 0; i < totals.outcomes.size(); ++i) {
       Labels with_outcome = labels;
@@ -70,18 +70,18 @@ void add_calls(Page& page, Control& control) {
       Page::add(requests, with_outcome, static_cast<double>(totals.outcomes[i]));
     }
   });
-  auto& in_flight = page.family("hatrpc_requests_in_flight", "Calls without an end yet.",
-                                MetricType::Gauge);
+  auto& in_flight =
+      page.family("hatrpc_requests_in_flight", "Calls without an end yet.", MetricType::Gauge);
   add_functions(control, [&](const Labels& labels, const FunctionTotals& totals) {
     Page::add(in_flight, labels, static_cast<double>(totals.in_flight()));
   });
-  auto& request_bytes = page.family("hatrpc_request_bytes_total", "Bytes of requests carried.",
-                                    MetricType::Counter);
+  auto& request_bytes =
+      page.family("hatrpc_request_bytes_total", "Bytes of requests carried.", MetricType::Counter);
   add_functions(control, [&](const Labels& labels, const FunctionTotals& totals) {
     Page::add(request_bytes, labels, static_cast<double>(totals.request_bytes));
   });
-  auto& response_bytes = page.family("hatrpc_response_bytes_total", "Bytes of replies carried.",
-                                     MetricType::Counter);
+  auto& response_bytes =
+      page.family("hatrpc_response_bytes_total", "Bytes of replies carried.", MetricType::Counter);
   add_functions(control, [&](const Labels& labels, const FunctionTotals& totals) {
     Page::add(response_bytes, labels, static_cast<double>(totals.response_bytes));
   });
@@ -100,16 +100,16 @@ void add_durations(Page& page, Control& control) {
     for (size_t i = 0; i < totals.buckets.size(); ++i, bound *= 2) {
       histogram.sample_count += totals.buckets[i];
       const bool last = i + 1 == totals.buckets.size();
-      histogram.bucket.push_back({histogram.sample_count,
-                                  last ? std::numeric_limits<double>::infinity() : bound});
+      histogram.bucket.push_back(
+          {histogram.sample_count, last ? std::numeric_limits<double>::infinity() : bound});
     }
     histogram.sample_sum = static_cast<double>(totals.latency_sum_ns) / 1e9;
   });
 }
 
 void add_plans(Page& page, Control& control) {
-  auto& plans = page.family("hatrpc_route_info", "Each function's plan; always 1.",
-                            MetricType::Gauge);
+  auto& plans =
+      page.family("hatrpc_route_info", "Each function's plan; always 1.", MetricType::Gauge);
   const auto routes = control.routes();
   const auto add = [&](const Route& route) {
     for (size_t i = 0; i < kSides.size(); ++i) {
@@ -182,8 +182,8 @@ void add_configuration(Page& page, Control& control) {
              last.successful);
   page.gauge("hatrpc_config_last_reload_success_timestamp_seconds",
              "When the configuration was last read and applied.", last.unix_time);
-  auto& reloads = page.family("hatrpc_config_reloads_total", "Reloads, by result.",
-                              MetricType::Counter);
+  auto& reloads =
+      page.family("hatrpc_config_reloads_total", "Reloads, by result.", MetricType::Counter);
   Page::add(reloads, {{"result", "success"}}, static_cast<double>(last.succeeded));
   Page::add(reloads, {{"result", "refused"}}, static_cast<double>(last.refused));
 }

@@ -1,5 +1,5 @@
-// daemon/function_metrics.h: the counters of every function that some manifest has named, kept across
-// reloads.
+// daemon/function_metrics.h: the counters of every function that some manifest has named, kept
+// across reloads.
 //
 // Bounded by the manifests: functions that none names share the service's `_other`.
 // Thread   find() on the main thread alone; what it returns lives as long as the registry, and each

@@ -50,8 +50,7 @@ inline uint64_t total(const std::vector<const WorkerCounters*>& workers,
   return sum;
 }
 
-inline uint64_t total(const std::vector<const WorkerCounters*>& workers,
-                      engine::Failure failure) {
+inline uint64_t total(const std::vector<const WorkerCounters*>& workers, engine::Failure failure) {
   uint64_t sum = 0;
   for (const WorkerCounters* worker : workers) {
     sum += worker->local_replies[static_cast<size_t>(failure)].value();

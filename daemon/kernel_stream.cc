@@ -87,7 +87,8 @@ bool KernelStream::connect_pending() {
   if (error != 0) error_ = error;
   sockaddr_storage peer;
   socklen_t peer_length = sizeof peer;
-  connecting_ = error == 0 && getpeername(fd_, reinterpret_cast<sockaddr*>(&peer), &peer_length) != 0;
+  connecting_ =
+      error == 0 && getpeername(fd_, reinterpret_cast<sockaddr*>(&peer), &peer_length) != 0;
   return connecting_;
 }
 

@@ -1,4 +1,5 @@
-// daemon/kernel_stream.h: what a LibeventReactor makes: streams, listeners and timers over the kernel.
+// daemon/kernel_stream.h: what a LibeventReactor makes: streams, listeners and timers over the
+// kernel.
 #pragma once
 
 #include <event2/event.h>
@@ -10,7 +11,8 @@ namespace hat {
 
 class KernelStream final : public Stream {
  public:
-  // Owns `fd`, which does not block; -1 with an errno value for a stream that is dead from the start.
+  // Owns `fd`, which does not block; -1 with an errno value for a stream that is dead from the
+  // start.
   KernelStream(LibeventReactor& reactor, int fd, int error, bool connecting, StreamEvents& events);
   ~KernelStream() override;
 

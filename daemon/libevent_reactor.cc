@@ -32,9 +32,7 @@ LibeventReactor::LibeventReactor() {
   PCHECK(wake_fd_ >= 0) << "eventfd";
   wake_event_.reset(event_new(
       base_.get(), wake_fd_, EV_READ | EV_PERSIST,
-      [](evutil_socket_t, short, void* self) {
-        static_cast<LibeventReactor*>(self)->run_posted();
-      },
+      [](evutil_socket_t, short, void* self) { static_cast<LibeventReactor*>(self)->run_posted(); },
       this));
   event_add(wake_event_.get(), nullptr);
 }
@@ -109,8 +107,6 @@ void LibeventReactor::end_turn() {
 
 void LibeventReactor::add_turn_events(TurnEvents& events) { turn_events_.push_back(&events); }
 
-void LibeventReactor::remove_turn_events(TurnEvents& events) {
-  std::erase(turn_events_, &events);
-}
+void LibeventReactor::remove_turn_events(TurnEvents& events) { std::erase(turn_events_, &events); }
 
 }  // namespace hat

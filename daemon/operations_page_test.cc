@@ -17,6 +17,8 @@
 namespace hat {
 namespace {
 
+using namespace std::chrono_literals;
+
 std::string file_text(const std::string& path) {
   std::ifstream file(HAT_SOURCE_DIR "/" + path);
   EXPECT_TRUE(file) << path;

@@ -33,11 +33,16 @@ Result<Options> parse_options(int argc, char** argv) {
     } else if (key == kVersion) {
       options.version = true;
     } else if (key == kLogLevel) {
-      if (value == "debug") options.log_level = -1;
-      else if (value == "info") options.log_level = 0;
-      else if (value == "warning") options.log_level = 1;
-      else if (value == "error") options.log_level = 2;
-      else return fail("--log-level '" + value + "': expected debug, info, warning or error");
+      if (value == "debug")
+        options.log_level = -1;
+      else if (value == "info")
+        options.log_level = 0;
+      else if (value == "warning")
+        options.log_level = 1;
+      else if (value == "error")
+        options.log_level = 2;
+      else
+        return fail("--log-level '" + value + "': expected debug, info, warning or error");
     } else {
       return fail(key == ':' ? "'" + word + "' needs a value" : "'" + word + "' is no option");
     }

@@ -124,8 +124,9 @@ void ServerStream::send_fail(const ServedCall& call, Failure failure, bool deliv
   if (call.request_complete && call.replies == 0) worker_.counters().oneway_dropped.add();
   count(call, CallOutcome::kLocalError);
   const engine::FailMeta meta{failure, delivered};
-  link_.session->lane().send({.kind = FrameKind::kFail, .stream = id_, .call = call.ordinal},
-                             {std::as_bytes(std::span(&meta, 1)), std::as_bytes(std::span(detail))});
+  link_.session->lane().send(
+      {.kind = FrameKind::kFail, .stream = id_, .call = call.ordinal},
+      {std::as_bytes(std::span(&meta, 1)), std::as_bytes(std::span(detail))});
 }
 
 void ServerStream::send_control(FrameKind kind) {

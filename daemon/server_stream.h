@@ -41,9 +41,9 @@ class ServerStream final : private UnitSink, private Deadline {
   void on_upstream_connected();
   void on_upstream_bytes(Bytes bytes);
   void on_upstream_wrote(size_t bytes);
-  void on_upstream_end();                            // it will send no more
+  void on_upstream_end();                             // it will send no more
   void on_upstream_broke(const std::string& reason);  // refused, reset, or gone
-  void on_upstream_free();                           // acquire() may be asked again
+  void on_upstream_free();                            // acquire() may be asked again
   void set_parked(bool parked) { parked_ = parked; }
   std::unique_ptr<UpstreamConnection> give_up_upstream();  // parked; somebody else needs it
 
@@ -56,12 +56,12 @@ class ServerStream final : private UnitSink, private Deadline {
     uint64_t response_bytes = 0;
     size_t name_hash = 0;
     Polling polling = Polling::kEvent;
-    uint16_t replies = 1;       // expected; known for sure once the request is complete
+    uint16_t replies = 1;  // expected; known for sure once the request is complete
     uint16_t replies_seen = 0;
-    size_t held_bytes = 0;      // of held_, waiting for a shared connection
+    size_t held_bytes = 0;  // of held_, waiting for a shared connection
     bool request_complete = false;
-    bool handed_over = false;   // some of it went to the server's connection
-    bool cancelled = false;     // nobody waits for its reply
+    bool handed_over = false;  // some of it went to the server's connection
+    bool cancelled = false;    // nobody waits for its reply
     bool listed = false;
   };
 
@@ -116,7 +116,7 @@ class ServerStream final : private UnitSink, private Deadline {
   bool last_was_oneway_ = false;  // shared: what comes next must not overtake it
   bool reply_begun_ = false;      // the front call's kReply went out
   uint64_t last_ordinal_ = 0;
-  size_t oneway_hash_ = 0;        // of the newest oneway call's name
+  size_t oneway_hash_ = 0;  // of the newest oneway call's name
 
   Fifo<ServedCall> calls_;  // two-way calls without their whole reply, and the open request
   ByteQueue held_;          // requests that wait for a shared connection

@@ -12,8 +12,8 @@ struct SocketAddress {
   socklen_t length = 0;
 };
 
-// `passive`: to listen on. Numeric hosts take no time; names are looked up, which may block, and the
-// first address found is taken.
+// `passive`: to listen on. Numeric hosts take no time; names are looked up, which may block, and
+// the first address found is taken.
 Result<SocketAddress> resolve(const Address& address, bool passive);
 
 }  // namespace hat

@@ -1,7 +1,7 @@
 // daemon/unit_reader.h: cuts a stream of Thrift bytes into pieces of units that can be sent on.
 //
-// A piece leaves as soon as its unit's head is known: large messages pass through and are not stored.
-// Only the bytes before the head are held back (at most kHeldBytesMax).
+// A piece leaves as soon as its unit's head is known: large messages pass through and are not
+// stored. Only the bytes before the head are held back (at most kHeldBytesMax).
 //
 // Thread   none of its own.
 #pragma once
@@ -34,7 +34,8 @@ class UnitReader {
  public:
   static constexpr size_t kHeldBytesMax = 64 * 1024;
 
-  // Returns how many of `bytes` were taken: all, unless the sink said stop. Once opaque, takes none.
+  // Returns how many of `bytes` were taken: all, unless the sink said stop. Once opaque, takes
+  // none.
   size_t feed(Bytes bytes, UnitSink& sink);
   // The stream has ended: what is held back (too short to tell what it is) is opaque.
   void end(UnitSink& sink);

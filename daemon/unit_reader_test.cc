@@ -104,7 +104,8 @@ TEST(UnitReader, StopsBetweenUnitsWhereTheSinkSays) {
 }
 
 TEST(UnitReader, GivesOpaqueBytesWholeIncludingWhatWasHeldBack) {
-  for (const string& input : {string("POST /thrift HTTP/1.1\r\n"), string("\x16\x03\x01\x02\x00", 5)}) {
+  for (const string& input :
+       {string("POST /thrift HTTP/1.1\r\n"), string("\x16\x03\x01\x02\x00", 5)}) {
     for (size_t cut = 0; cut <= input.size(); ++cut) {
       UnitReader reader;
       Log log;

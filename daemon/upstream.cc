@@ -134,8 +134,7 @@ UpstreamPool::Answer UpstreamPool::acquire(const ServedConfig& served, ServerStr
 void UpstreamPool::release(std::unique_ptr<UpstreamConnection> connection, bool reusable) {
   const ServedConfig& served = connection->served();
   Service& service = of(served);
-  if (reusable && served.mode == UpstreamMode::kShared &&
-      !connection->replies().inside_unit()) {
+  if (reusable && served.mode == UpstreamMode::kShared && !connection->replies().inside_unit()) {
     service.idle.push_back(std::move(connection));
   } else {
     --service.open;
@@ -147,8 +146,7 @@ void UpstreamPool::release(std::unique_ptr<UpstreamConnection> connection, bool 
 void UpstreamPool::serve_waiting(const ServedConfig& served) {
   Service& service = of(served);
   if (service.waiting.empty()) return;
-  if (service.idle.empty() && service.parked.empty() &&
-      service.open >= connections_max(served)) {
+  if (service.idle.empty() && service.parked.empty() && service.open >= connections_max(served)) {
     return;
   }
   ServerStream* next = service.waiting.front();

@@ -136,8 +136,7 @@ void Worker::on_link_up(engine::Link& link) {
   tell_waiting();
 }
 
-void Worker::on_link_frame(engine::Link& link, const FrameHeader& header,
-                           engine::Bytes payload) {
+void Worker::on_link_frame(engine::Link& link, const FrameHeader& header, engine::Bytes payload) {
   PeerLink& peer = peer_of(link);
   const auto stream = peer.streams.find(header.stream);
   if (stream != peer.streams.end()) stream->second->on_frame(header, payload);
@@ -178,8 +177,8 @@ std::vector<LinkStatus> Worker::link_status() const {
 void Worker::accept_link(const ListenerEvents::Accept& accept) {
   if (draining_) return;
   auto link = std::make_unique<AcceptedLink>();
-  link->session = std::make_unique<engine::Session>(
-      reactor_, engine::Session::Role::kAcceptor, session_options(""), accept, *this);
+  link->session = std::make_unique<engine::Session>(reactor_, engine::Session::Role::kAcceptor,
+                                                    session_options(""), accept, *this);
   const engine::Session* key = link->session.get();
   accepted_.emplace(key, std::move(link));
 }
@@ -188,8 +187,7 @@ void Worker::on_session_up(engine::Session& session) {
   LOG(INFO) << "peer " << session.peer().node << ": opened a link to this node";
 }
 
-void Worker::on_frame(engine::Session& session, const FrameHeader& header,
-                      engine::Bytes payload) {
+void Worker::on_frame(engine::Session& session, const FrameHeader& header, engine::Bytes payload) {
   const auto found = accepted_.find(&session);
   if (found == accepted_.end()) return;
   AcceptedLink& link = *found->second;
@@ -213,9 +211,8 @@ void Worker::open_stream(AcceptedLink& link, const FrameHeader& header, engine::
   }
   const engine::FailMeta meta{engine::Failure::kUnknownService, 0};
   const std::string detail = "node " + node().node + " serves no '" + service + "'";
-  link.session->lane().send(
-      {.kind = FrameKind::kReset, .stream = header.stream},
-      {std::as_bytes(std::span(&meta, 1)), std::as_bytes(std::span(detail))});
+  link.session->lane().send({.kind = FrameKind::kReset, .stream = header.stream},
+                            {std::as_bytes(std::span(&meta, 1)), std::as_bytes(std::span(detail))});
 }
 
 void Worker::on_uncongested(engine::Session& session) {

@@ -1,5 +1,5 @@
-// daemon/worker.h: one event loop and all that lives on it: client connections, links to peers, links
-// from peers, upstream connections. Nothing of it is shared, so nothing is locked.
+// daemon/worker.h: one event loop and all that lives on it: client connections, links to peers,
+// links from peers, upstream connections. Nothing of it is shared, so nothing is locked.
 //
 // A worker knows its reactor and no kernel: the simulation (tests/sim) runs several in one thread.
 //
@@ -48,9 +48,7 @@ struct LinkStatus {
   uint64_t sessions = 0;
 };
 
-class Worker final : public engine::LinkEvents,
-                     public engine::SessionEvents,
-                     public TurnEvents {
+class Worker final : public engine::LinkEvents, public engine::SessionEvents, public TurnEvents {
  public:
   struct Setup {
     size_t index = 0;

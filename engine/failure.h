@@ -1,7 +1,7 @@
 // engine/failure.h: why a call was not answered by its server, as one list for both daemons.
 //
-// The token is stable: it opens the text of the caller's exception ("hatrpcd: peer_unreachable: …"),
-// is the `reason` label of hatrpc_local_replies_total, and stands in docs/operations.md.
+// The token is stable: it opens the text of the caller's exception ("hatrpcd: peer_unreachable:
+// …"), is the `reason` label of hatrpc_local_replies_total, and stands in docs/operations.md.
 #pragma once
 
 #include <array>
@@ -33,7 +33,8 @@ inline constexpr std::array kFailureTexts = {
     FailureText{"unknown_service", "the peer daemon serves no such service"},
     FailureText{"upstream_unreachable", "the server cannot be reached; it did not see the call"},
     FailureText{"upstream_closed", "the server closed its connection; it may have seen the call"},
-    FailureText{"deadline_exceeded", "the function's timeout_ms passed; the server may have seen the call"},
+    FailureText{"deadline_exceeded",
+                "the function's timeout_ms passed; the server may have seen the call"},
     FailureText{"too_large", "the message is larger than limits.max_message"},
     FailureText{"overloaded", "a limit of the daemon is reached; the server did not see the call"},
     FailureText{"draining", "the daemon is shutting down; the server did not see the call"},

@@ -1,8 +1,8 @@
 // engine/frame.h: the unit that lanes carry between daemons: a fixed header, then payload.
 //
 // A link's initiator opens *streams* (one per client connection) and sends calls on them; the
-// acceptor answers. Each message may be cut into several frames; the frames of one stream keep their
-// order. docs/wire.md section 3 shows the bytes.
+// acceptor answers. Each message may be cut into several frames; the frames of one stream keep
+// their order. docs/wire.md section 3 shows the bytes.
 #pragma once
 
 #include <cstddef>
@@ -32,18 +32,18 @@ enum class FrameKind : uint8_t {
 };
 
 // Header flags.
-inline constexpr uint8_t kLastPiece = 1;      // kCall, kReply, kMore: the message ends here
-inline constexpr uint8_t kOutcomeShift = 1;   // kReply, kMore with kLastPiece: two bits of outcome
+inline constexpr uint8_t kLastPiece = 1;     // kCall, kReply, kMore: the message ends here
+inline constexpr uint8_t kOutcomeShift = 1;  // kReply, kMore with kLastPiece: two bits of outcome
 inline constexpr uint8_t kOutcomeMask = 3 << kOutcomeShift;
 inline constexpr uint8_t kFlagsKnown = kLastPiece | kOutcomeMask;
 
-struct FrameHeader {  // little-endian
+struct FrameHeader {           // little-endian
   uint32_t payload_bytes = 0;  // at most kFramePayloadBytesMax
   FrameKind kind{};
   uint8_t flags = 0;
   uint16_t replies = 0;  // on a request's last piece: how many replies it calls for; else 0
   uint32_t stream = 0;   // chosen by the initiator, never reused on a link; 0: the link itself
-  uint32_t credit = 0;   // bytes of message that the other side may send on this stream, beyond before
+  uint32_t credit = 0;   // bytes of message that the other side may send here beyond before
   uint64_t call = 0;     // 1, 2, 3 … in each stream; 0 where no call is meant
 };
 static_assert(sizeof(FrameHeader) == 24 && offsetof(FrameHeader, call) == 16);

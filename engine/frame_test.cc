@@ -25,7 +25,7 @@ TEST(Frame, RefusesWhatNoSenderOfOursWouldSend) {
            Row{"kind 0", {}, false},
            Row{"kind beyond the last",
                {.kind = static_cast<FrameKind>(static_cast<int>(FrameKind::kReset) + 1),
-                .stream = 1},
+               .stream = 1},
                false},
            Row{"unknown flag", {.kind = FrameKind::kRaw, .flags = 0x80, .stream = 1}, false},
            Row{"call without a stream", {.kind = FrameKind::kCall, .call = 1}, false},

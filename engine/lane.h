@@ -1,7 +1,7 @@
 // engine/lane.h: an ordered, reliable carrier of frames between two daemons.
 //
-// The TCP lane (engine/link/tcp_lane.h) is one; each RDMA protocol's lane is another. Whoever uses a
-// lane knows frames alone.
+// The TCP lane (engine/link/tcp_lane.h) is one; each RDMA protocol's lane is another. Whoever uses
+// a lane knows frames alone.
 #pragma once
 
 #include <initializer_list>
@@ -22,7 +22,8 @@ class LaneEvents {
   virtual void on_frame(const FrameHeader& header, Bytes payload) = 0;
   // After congested() was true: it no longer is.
   virtual void on_uncongested() = 0;
-  // Once; the lane carries nothing more. What was sent and not answered may or may not have arrived.
+  // Once; the lane carries nothing more. What was sent and not answered may or may not have
+  // arrived.
   virtual void on_down(const std::string& reason) = 0;
 };
 

@@ -1,5 +1,5 @@
-// engine/protocols.h: the RDMA protocols by name. A protocol is a pair of legs; each leg says how one
-// message moves from its sender S to its receiver R.
+// engine/protocols.h: the RDMA protocols by name. A protocol is a pair of legs; each leg says how
+// one message moves from its sender S to its receiver R.
 //
 // Source: HatRPC (SC'21) 3.1 and Figure 3; HiPower (NPC'19); names as hints spell them.
 #pragma once
@@ -35,7 +35,8 @@ struct Protocol {
 
 inline constexpr std::array kProtocols = {
     Protocol{"eager", Leg::kSend, Leg::kSend, "HatRPC 3.1, Eager-SendRecv"},
-    Protocol{"direct_write_send", Leg::kWriteSend, Leg::kWriteSend, "HatRPC 3.1, Direct-Write-Send"},
+    Protocol{"direct_write_send", Leg::kWriteSend, Leg::kWriteSend,
+             "HatRPC 3.1, Direct-Write-Send"},
     Protocol{"chained_write_send", Leg::kChainedWriteSend, Leg::kChainedWriteSend,
              "HatRPC 3.1, Chained-Write-Send"},
     Protocol{"direct_write_imm", Leg::kWriteImm, Leg::kWriteImm, "HatRPC 3.1, Direct-WriteIMM"},

@@ -1,4 +1,5 @@
-// tests/fake_reactor.h: a reactor for unit tests: the test moves the clock and hands over the bytes.
+// tests/fake_reactor.h: a reactor for unit tests: the test moves the clock and hands over the
+// bytes.
 #pragma once
 
 #include <algorithm>

@@ -33,8 +33,7 @@ std::vector<std::byte> encode(const Hello& hello) {
   std::vector<std::byte> out(sizeof header + hello.node.size() + hello.peer.size());
   std::memcpy(out.data(), &header, sizeof header);
   std::memcpy(out.data() + sizeof header, hello.node.data(), hello.node.size());
-  std::memcpy(out.data() + sizeof header + hello.node.size(), hello.peer.data(),
-              hello.peer.size());
+  std::memcpy(out.data() + sizeof header + hello.node.size(), hello.peer.data(), hello.peer.size());
   return out;
 }
 

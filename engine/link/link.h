@@ -59,7 +59,9 @@ class Link final : public SessionEvents {
   uint64_t sessions() const { return sessions_; }
   const std::string& last_error() const { return last_error_; }
   // A stream id for this session; by the time that they start again, the old ones are long gone.
-  uint32_t next_stream() { return next_stream_ == 0 ? next_stream_ = 1, next_stream_++ : next_stream_++; }
+  uint32_t next_stream() {
+    return next_stream_ == 0 ? next_stream_ = 1, next_stream_++ : next_stream_++;
+  }
 
  private:
   void on_session_up(Session& session) override;

@@ -13,16 +13,14 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 
 std::string frame(FrameKind kind, const std::string& payload = "", uint32_t stream = 0) {
-  const FrameHeader header{.payload_bytes = static_cast<uint32_t>(payload.size()),
-                           .kind = kind,
-                           .stream = stream};
+  const FrameHeader header{
+      .payload_bytes = static_cast<uint32_t>(payload.size()), .kind = kind, .stream = stream};
   return std::string(reinterpret_cast<const char*>(&header), sizeof header) + payload;
 }
 
 std::string hello_of(const std::string& node) {
   const auto bytes = encode({1, 1, 42, node, ""});
-  return frame(FrameKind::kHello,
-               {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  return frame(FrameKind::kHello, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
 struct Log final : LinkEvents {

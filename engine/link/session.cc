@@ -87,7 +87,8 @@ void Session::check_alive() {
   const TimePoint now = reactor_.now();
   if (state_ == State::kHandshake) return go_down("no hello within the time-out");
   const Duration silence = now - lane_->last_received();
-  if (silence >= options_.keepalive_timeout) return go_down("nothing heard within keepalive_timeout");
+  if (silence >= options_.keepalive_timeout)
+    return go_down("nothing heard within keepalive_timeout");
   if (silence >= options_.keepalive_interval) lane_->send({.kind = FrameKind::kPing}, {});
   // Often enough to see both bounds pass within a quarter of the interval.
   timer_->set(now + std::max(options_.keepalive_interval / 4, Duration(1)));

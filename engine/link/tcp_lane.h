@@ -3,8 +3,8 @@
 // Bounds   frames of at most kFramePayloadBytesMax; kCongestedBytes queued before congested().
 // Memory   one receive buffer, and a send buffer that keeps the capacity it once needed.
 // Thread   the reactor's.
-// Errors   on_down() once, with the reason in words: end of stream, an errno, or a frame that breaks
-//          the format.
+// Errors   on_down() once, with the reason in words: end of stream, an errno, or a frame
+//          that breaks the format.
 #pragma once
 
 #include <memory>

@@ -71,8 +71,8 @@ std::string concurrency_words(const Hints& hints, const HostFacts& host, Subscri
     return "concurrency=" + callers + ": under, the NIC's node has " +
            std::to_string(host.nic_cores) + " cores";
   }
-  return "concurrency=" + callers + ": " + column + ", the host has " +
-         std::to_string(host.cores) + " cores";
+  return "concurrency=" + callers + ": " + column + ", the host has " + std::to_string(host.cores) +
+         " cores";
 }
 
 std::string protocol_words(const Plan& plan) {
@@ -112,8 +112,8 @@ Plan make_plan(const Hints& hints, const HostFacts& host) {
   }
   if (hints.polling) {
     plan.polling = *hints.polling;
-    plan.reason += "; polling=" + std::string(kPollings[static_cast<size_t>(plan.polling)]) +
-                   " overrides";
+    plan.reason +=
+        "; polling=" + std::string(kPollings[static_cast<size_t>(plan.polling)]) + " overrides";
   }
   if (hints.payload_bytes) plan.slot_bytes = *hints.payload_bytes;
   plan.numa = hints.numa.value_or(NumaWord::kAny);

@@ -3,13 +3,13 @@
 //
 // The table (design note in docs/architecture.md; HatRPC SC'21 Figure 6 and section 3.3):
 //
-//   goal        under                          full                            over
-//   latency     direct_write_imm, busy         direct_write_imm, busy          direct_write_imm, event
-//   throughput  direct_write_imm, busy         small direct_write_imm,         the same, event
-//                                              large rfp; event
-//   res_util    small direct_write_imm,        small eager, large write_rndv;  the same, event
-//               large write_rndv; event        event
-//   none        hybrid_eager_rndv, adaptive    the same                        the same
+//   goal        under                         full                           over
+//   latency     direct_write_imm, busy        direct_write_imm, busy         direct_write_imm,
+//   event throughput  direct_write_imm, busy        small direct_write_imm,        the same, event
+//                                             large rfp; event
+//   res_util    small direct_write_imm,       small eager, large write_rndv; the same, event
+//               large write_rndv; event       event
+//   none        hybrid_eager_rndv, adaptive   the same                       the same
 //
 // small: at most kSmallBytesMax. under: callers ≤ cores of the NIC's NUMA node; full: ≤ all cores;
 // over: more. Explicit hints (`protocol`, `polling`, `transport`) win over the table.
@@ -29,25 +29,25 @@ inline constexpr uint64_t kSmallBytesMax = 4096;  // HatRPC 4.3: the eager/rende
 
 // What the planner needs to know of a host.
 struct HostFacts {
-  uint32_t cores = 1;      // that this process may run on
-  uint32_t nic_cores = 1;  // of the NIC's NUMA node; all of them where there is no NIC
-  bool rdma = false;       // a fabric with RDMA lanes is there
+  uint32_t cores = 1;              // that this process may run on
+  uint32_t nic_cores = 1;          // of the NIC's NUMA node; all of them where there is no NIC
+  bool rdma = false;               // a fabric with RDMA lanes is there
   std::string rdma_absent_reason;  // said in plans when rdma is false: "fabric: tcp", …
 };
-HostFacts this_host();     // cores as the scheduler allows, no RDMA
+HostFacts this_host();  // cores as the scheduler allows, no RDMA
 
 // How one side of one function moves its messages.
 struct Plan {
-  Path path = Path::kTcp;          // what will carry it on this host
-  ProtocolId small{};              // wanted on RDMA for messages up to kSmallBytesMax,
-  ProtocolId large{};              //   and above; the same where a hint or the table says so
+  Path path = Path::kTcp;  // what will carry it on this host
+  ProtocolId small{};      // wanted on RDMA for messages up to kSmallBytesMax,
+  ProtocolId large{};      //   and above; the same where a hint or the table says so
   Polling polling = Polling::kAdaptive;
   uint64_t slot_bytes = kSmallBytesMax;  // memory to reserve per message in flight: `payload_size`
   Numa numa = NumaWord::kAny;
   Priority priority = Priority::kNormal;
   std::optional<std::chrono::milliseconds> timeout;
   bool idempotent = false;
-  bool tcp_wanted = false;         // the hint `transport: tcp` decided, not a lack of RDMA
+  bool tcp_wanted = false;  // the hint `transport: tcp` decided, not a lack of RDMA
   // One sentence: the hints that decided, the row and column they led to, what overrode the table,
   // and, where path is kTcp against the plan's wish, why.
   std::string reason;
@@ -57,8 +57,9 @@ struct Plan {
 
 Plan make_plan(const Hints& hints, const HostFacts& host);
 
-// "direct_write_imm, busy" | "≤4KiB direct_write_imm, larger rfp; event" | with " over tcp" appended
-// where the path is TCP against the wish | "tcp, adaptive" where the hint `transport: tcp` decided.
+// "direct_write_imm, busy" | "≤4KiB direct_write_imm, larger rfp; event" | with " over tcp"
+// appended where the path is TCP against the wish | "tcp, adaptive" where the hint `transport: tcp`
+// decided.
 std::string describe(const Plan& plan);
 
 }  // namespace hat::engine

@@ -42,8 +42,7 @@ int load(hatkv::HatKVClient& client, double seconds) {
 }
 
 int run(const std::vector<std::string>& words) {
-  const auto socket =
-      std::make_shared<thrift::transport::TSocket>(words[0], std::stoi(words[1]));
+  const auto socket = std::make_shared<thrift::transport::TSocket>(words[0], std::stoi(words[1]));
   const auto framed = std::make_shared<thrift::transport::TFramedTransport>(socket);
   hatkv::HatKVClient client(std::make_shared<thrift::protocol::TBinaryProtocol>(framed));
   framed->open();

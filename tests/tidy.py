@@ -1,0 +1,212 @@
+#!/usr/bin/env python3
+"""tests/tidy.py: checks the house rules on files: sizes, first lines, leftovers, registration, links.
+
+Prints `file:line: what the rule is` for each breach; exit status 1 where there is one.
+`--self-test` feeds it breaches and fails where one gets past.
+"""
+
+import fnmatch
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+FILE_LINES_MAX = 600
+FUNCTION_LINES_MAX = 70
+COLUMNS_MAX = 100
+
+CODE = ["*.cc", "*.h"]
+TEXT = CODE + ["*.py", "*.sh", "*.y", "*.l", "*.go", "*.java", "*.js", "*.thrift", "*.md", "*.txt",
+               "*.cmake", "*.yaml", "dev", ".ci/run"]
+# Inputs of tests are what they must be.
+NOT_OURS_TO_TIDY = ["*/testdata/*", "tests/fuzz/corpus/*", "*.sum", "*.json"]
+TABS_BELONG = ["*.go"]
+
+LEFTOVER = re.compile(r"\b(TODO|FIXME|" + "XX" + r"X)\b")  # in two, so that this line is none
+USING_NAMESPACE = re.compile(r"^\s*using namespace\b")
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+FENCE = re.compile(r"^\s*```")
+
+
+def like(path, patterns):
+    return any(fnmatch.fnmatch(path, pattern) for pattern in patterns)
+
+
+def first_line(path, line):
+    """Headers say what they hold; so does a .cc, unless its first line includes its header."""
+    if line.startswith(f"// {path}: ") and len(line) > len(path) + 10:
+        return None
+    if path.endswith(".cc") and line.startswith("#include "):
+        return None
+    return f'begins with "// {path}: what it is, in one sentence"' + (
+        ", or with its header" if path.endswith(".cc") else "")
+
+
+def long_functions(lines):
+    """Bodies by the formatter's layout: from a line that ends in "{" to the "}" of its indent.
+
+    Classes, namespaces, enums, initialisers and the like are no functions.
+    """
+    holder = re.compile(r"^\s*(template\b.*|inline |static )*(class|struct|union|enum|namespace|extern)\b")
+    for index, line in enumerate(lines):
+        if not line.endswith("{") or line.lstrip().startswith("//") or re.search(r"=\s*\{$|=\s*\{\{$", line):
+            continue
+        start = index
+        is_lambda = re.search(r"\[[^\]]*\]\(", line)
+        while not is_lambda and start > 0 and lines[start - 1] and lines[start - 1][-1] not in ";{}:" \
+                and not lines[start - 1].lstrip().startswith(("//", "#")):
+            start -= 1
+        head = " ".join(lines[start:index + 1])
+        if holder.match(head) or "(" not in head:
+            continue
+        indent = len(lines[start]) - len(lines[start].lstrip())
+        closing = " " * indent + "}"
+        for end in range(index + 1, len(lines)):
+            if lines[end].startswith(closing):
+                if end - start + 1 > FUNCTION_LINES_MAX:
+                    yield start + 1, end - start + 1
+                break
+
+
+def check_text(path, text):
+    lines = text.split("\n")
+    code = like(path, CODE)
+    if text and not text.endswith("\n"):
+        yield len(lines), "ends without a line break"
+    if code:
+        wrong = first_line(path, lines[0])
+        if wrong:
+            yield 1, wrong
+        for number, count in long_functions(lines):
+            yield number, f"a function of {count} lines; at most {FUNCTION_LINES_MAX}"
+    if len(lines) - 1 > FILE_LINES_MAX:
+        yield len(lines) - 1, f"{len(lines) - 1} lines; at most {FILE_LINES_MAX}"
+    for number, line in enumerate(lines, 1):
+        if code and len(line) > COLUMNS_MAX:
+            yield number, f"{len(line)} columns; at most {COLUMNS_MAX}"
+        if LEFTOVER.search(line):
+            yield number, "a leftover: finish it, or write an issue"
+        if "\t" in line and not like(path, TABS_BELONG):
+            yield number, "a tab"
+        if line != line.rstrip(" \t\r"):
+            yield number, "blanks at the end of the line"
+        if path.endswith(".h") and USING_NAMESPACE.match(line):
+            yield number, "`using namespace` in a header reaches everyone who includes it"
+    if path.endswith(".md"):
+        yield from check_links(path, lines)
+
+
+def check_links(path, lines):
+    fenced = False
+    for number, line in enumerate(lines, 1):
+        if FENCE.match(line):
+            fenced = not fenced
+        if fenced:
+            continue
+        for target in LINK.findall(line):
+            file = target.split("#")[0]
+            if file and not re.match(r"[a-z]+:", file) \
+                    and not (ROOT / path).parent.joinpath(file).exists():
+                yield number, f"links to {file}, which does not exist"
+
+
+def check_registered(tests, cmake_texts):
+    """Every *_test.cc and *_fuzz.cc is built by the CMakeLists.txt of its folder or one above."""
+    for test in tests:
+        folder = pathlib.PurePosixPath(test).parent
+        for above in [folder, *folder.parents]:
+            text = cmake_texts.get(str(above / "CMakeLists.txt"), "")
+            name = str(pathlib.PurePosixPath(test).relative_to(above))
+            if re.search(r"(^|[\s(/])" + re.escape(name) + r"\b", text):
+                break
+        else:
+            yield test, "is in no CMakeLists.txt: it never runs"
+
+
+def is_shell(path):
+    with open(ROOT / path, "rb") as file:
+        first = file.readline()
+    return path.endswith(".sh") or (first.startswith(b"#!") and first.rstrip().endswith(b"bash"))
+
+
+def check_shell(path):
+    done = subprocess.run(["bash", "-n", str(ROOT / path)], stderr=subprocess.PIPE, text=True)
+    if done.returncode:
+        yield f"{path}: bash -n: {done.stderr.strip()}"
+
+
+def check_tree():
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True,
+                            stdout=subprocess.PIPE, text=True).stdout
+    names = [name for name in listed.split("\0") if name and os.path.isfile(ROOT / name)]
+    cmake_texts = {}
+    for name in names:
+        if like(name, NOT_OURS_TO_TIDY):
+            continue
+        if like(name, TEXT):
+            text = (ROOT / name).read_bytes().decode()
+            for number, what in check_text(name, text):
+                yield f"{name}:{number}: {what}"
+            if name.endswith("CMakeLists.txt"):
+                cmake_texts[name] = text
+        if is_shell(name):
+            yield from check_shell(name)
+    tests = [name for name in names if like(name, ["*_test.cc", "*_fuzz.cc"])]
+    for name, what in check_registered(tests, cmake_texts):
+        yield f"{name}:1: {what}"
+
+
+def self_test():
+    good = "// a/b.h: what it holds.\n"
+    body = "  x();\n"
+    refused = {
+        "no first line": ("a/b.h", "#pragma once\n"),
+        "another file's first line": ("a/b.h", "// a/c.h: what it holds.\n"),
+        "no line break at the end": ("a/b.h", good + "int x;"),
+        "a long line": ("a/b.h", good + "//" + "x" * 99 + "\n"),
+        "a long file": ("a/b.py", "x\n" * 601),
+        "a long function": ("a/b.cc", '#include "a/b.h"\nvoid f() {\n' + body * 69 + "}\n"),
+        "a long method": ("a/b.h", good + "class A {\n  void f(int x,\n         int y) {\n"
+                          + "  " + ("  " + body) * 69 + "  }\n};\n"),
+        "a leftover": ("a/b.h", good + "// TO" + "DO: later\n"),
+        "a tab": ("a/b.py", "if x:\n\ty\n"),
+        "trailing blanks": ("a/b.md", "text \n"),
+        "using namespace": ("a/b.h", good + "using namespace std;\n"),
+        "a dead link": ("docs/x.md", "see [it](no_such_page.md#part)\n"),
+    }
+    taken = {
+        "a good header": ("a/b.h", good + "#pragma once\n"),
+        "a function at the limit": ("a/b.cc", '#include "a/b.h"\nvoid f() {\n' + body * 68 + "}\n"),
+        "a lambda in a list": ("a/b.cc", '#include "a/b.h"\nvoid f() {\n  g({{"x",\n      [&](int x) {\n'
+                               + "        x();\n      }}});\n}\n" + "void h() {}\n" * 90),
+        "a long class": ("a/b.h", good + "class A {\n" + "  int x();\n" * 90 + "};\n"),
+        "a link out": ("docs/x.md", "see [it](https://example.org/) and [this](architecture.md)\n"),
+        "a link in code": ("docs/x.md", "```\n[x](nowhere)\n```\n"),
+    }
+    wrong = [f"got past: {name}" for name, (path, text) in refused.items()
+             if not list(check_text(path, text))]
+    wrong += [f"refused: {name}" for name, (path, text) in taken.items()
+              if list(check_text(path, text))]
+    cmake = {"a/CMakeLists.txt": "hat_test(t\n  SOURCES b/one_test.cc two_test.cc)\n"}
+    unregistered = dict(check_registered(["a/b/one_test.cc", "a/two_test.cc", "a/o_test.cc"], cmake))
+    if list(unregistered) != ["a/o_test.cc"]:
+        wrong.append(f"registration is judged wrong: {unregistered}")
+    return wrong
+
+
+def main():
+    if sys.argv[1:] == ["--self-test"]:
+        breaches = self_test()
+    elif len(sys.argv) == 1:
+        breaches = self_test() + list(check_tree())
+    else:
+        sys.exit("usage: tests/tidy.py [--self-test]")
+    print("\n".join(breaches) or "tidy: every file keeps the house rules")
+    sys.exit(1 if breaches else 0)
+
+
+if __name__ == "__main__":
+    main()
