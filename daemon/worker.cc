@@ -271,7 +271,10 @@ void Worker::on_turn_end() {
   counters().turns.add();
   while (!grave_->empty()) std::exchange(grave_, std::make_unique<Grave>()).reset();
   for (auto& [name, peer] : peers_) peer.link->flush();
-  for (auto& [session, link] : accepted_) link->session->lane().flush();
+  for (auto next = accepted_.begin(); next != accepted_.end();) {
+    AcceptedLink& link = *(next++)->second;  // one whose write fails leaves the map
+    link.session->lane().flush();
+  }
 }
 
 }  // namespace hat

@@ -1,0 +1,88 @@
+// daemon/fake_node.h: one worker over a FakeReactor, for tests: they play its clients, its peers
+// and its servers, byte by byte.
+#pragma once
+
+#include <cstring>
+#include <memory>
+#include <string>
+
+#include "daemon/worker.h"
+#include "tests/fake_reactor.h"
+
+namespace hat {
+
+inline std::string frame_bytes(engine::FrameHeader header, const std::string& payload = "") {
+  header.payload_bytes = static_cast<uint32_t>(payload.size());
+  return std::string(reinterpret_cast<const char*>(&header), sizeof header) + payload;
+}
+
+inline std::string hello_bytes(const std::string& node, const std::string& peer) {
+  const auto hello = engine::encode({.generation = 42, .node = node, .peer = peer});
+  return frame_bytes({.kind = engine::FrameKind::kHello},
+                     {reinterpret_cast<const char*>(hello.data()), hello.size()});
+}
+
+// Node host-a: one endpoint for service Kv at peer host-b; it serves Kv itself too, mirrored, and
+// Pool over a shared pool of two connections.
+class FakeNode {
+ public:
+  using Wire = std::shared_ptr<FakeStream::Wire>;
+
+  FakeNode() : worker(std::make_unique<Worker>(reactor, setup())) { reactor.end_turn(); }
+
+  // The link to host-b, as often as it was tried; each wire is the far end.
+  Wire peer_wire() { return reactor.wires.front(); }
+  Wire connect_client() {
+    worker->accept_client(0, accept());
+    return reactor.wires.back();
+  }
+  Wire connect_link() {
+    worker->accept_link(accept());
+    return reactor.wires.back();
+  }
+  // Bytes arrive; the stream's owner reads while it wants to. Then the turn ends.
+  void receive(const Wire& wire, const std::string& bytes) {
+    wire->incoming += bytes;
+    read(wire);
+    reactor.end_turn();
+  }
+  static void read(const Wire& wire) {
+    size_t before = 0;
+    do {
+      before = wire->incoming.size();
+      if (!wire->closed && wire->reading) wire->events->on_readable();
+    } while (!wire->closed && wire->incoming.size() < before);
+  }
+
+  FakeReactor reactor;
+  WorkerCounters counters;
+  MetricsRegistry metrics{1};
+  std::unique_ptr<Worker> worker;
+
+ private:
+  ListenerEvents::Accept accept() {
+    return [this](StreamEvents& events) {
+      return reactor.connect(*parse_address("tcp:127.0.0.1:1"), events);
+    };
+  }
+  Worker::Setup setup() {
+    NodeConfig node{.node = "host-a"};
+    node.peers = {{"host-b", *parse_address("tcp:127.0.0.1:9465"), {}}};
+    node.endpoints = {{*parse_address("tcp:127.0.0.1:9090"), "Kv", {"host-b"}}};
+    const Address server = *parse_address("tcp:127.0.0.1:9091");
+    node.serves = {{"Kv", server, UpstreamMode::kMirror},
+                   {"Pool", server, UpstreamMode::kShared, 2}};
+    FunctionSpec get{.name = "get"};
+    get.hints.both.timeout = std::chrono::seconds(1);
+    const Manifest manifest{"", {{"Kv", {}, {get}, ""}}};
+    const engine::HostFacts host{8, 8, false, "none is here"};
+    auto routes = std::make_shared<RoutingTable>(
+        1, manifest, std::vector<std::string>{"Kv", "Pool"}, host, metrics);
+    return {.generation = 1,
+            .node = std::make_shared<NodeConfig>(std::move(node)),
+            .routes = std::move(routes),
+            .counters = &counters};
+  }
+};
+
+}  // namespace hat
