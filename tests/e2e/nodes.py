@@ -71,9 +71,9 @@ class Node:
         self.process = None
 
     def start(self):
-        log = open(self.folder / "log", "a", encoding="utf-8")
-        self.process = subprocess.Popen([self.programs / "hatrpcd", "--config", self.config],
-                                        stdout=log, stderr=log)
+        with open(self.folder / "log", "a", encoding="utf-8") as log:
+            self.process = subprocess.Popen([self.programs / "hatrpcd", "--config", self.config],
+                                            stdout=log, stderr=log)
         wait_until(f"{self.name} ready (its log: {self.log()[-2000:]})", self.is_ready)
 
     def is_ready(self):
@@ -158,21 +158,22 @@ class Server:
         words = list(command)
         for address, options in combinations:
             words += ["--listen", address, *options]
+        self.errors = tempfile.TemporaryFile("w+")  # not a pipe: servers complain a lot
         self.process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        stderr=subprocess.PIPE, text=True,
+                                        stderr=self.errors, text=True,
                                         env={**os.environ, **environment})
         self.addresses = []
         for _ in combinations:
             line = self.process.stdout.readline()
             if not line.startswith("listening on "):
-                raise AssertionError(f"{' '.join(words)}: {line}{self.process.stderr.read()}")
+                self.errors.seek(0)
+                raise AssertionError(f"{' '.join(words)}: {line}{self.errors.read()}")
             self.addresses.append(line[len("listening on "):].strip())
-        # What servers complain of goes nowhere, rather than into a pipe that fills.
-        self.process.stderr.close()
 
     def stop(self):
         self.process.stdin.close()
         self.process.stdout.close()
+        self.errors.close()
         try:
             self.process.wait(timeout=5)
         except subprocess.TimeoutExpired:

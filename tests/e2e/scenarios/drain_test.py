@@ -1,0 +1,45 @@
+"""tests/e2e/scenarios/drain_test.py: on SIGTERM what is in flight is finished, on either side."""
+
+import signal
+import threading
+
+from setting import Client, Scenario, main, probe_nodes
+
+
+class Drain(Scenario):
+    CLIENTS = 8
+
+    def drain_during_calls(self, choose):
+        with probe_nodes() as nodes:
+            answers, began = [], threading.Barrier(self.CLIENTS + 1)
+
+            def call():
+                with Client(nodes) as calls:
+                    calls.add(1, 2)
+                    began.wait()
+                    try:
+                        answers.append(calls.slow(1000))
+                    except Exception as error:  # the call was lost
+                        answers.append(repr(error))
+
+            threads = [threading.Thread(target=call) for _ in range(self.CLIENTS)]
+            for thread in threads:
+                thread.start()
+            began.wait()
+            threading.Event().wait(0.3)  # all calls are at the server now
+            status = choose(nodes).stop(signal.SIGTERM)
+            for thread in threads:
+                thread.join()
+            self.assertEqual(answers, [1000] * self.CLIENTS)
+            self.assertEqual(status, 0)
+            return nodes
+
+    def test_of_the_clients_node(self):
+        self.drain_during_calls(lambda nodes: nodes.a)
+
+    def test_of_the_servers_node(self):
+        self.drain_during_calls(lambda nodes: nodes.b)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,75 @@
+"""tests/e2e/scenarios/setting.py: what every scenario needs: a stock server, two nodes, stock clients.
+
+A scenario is run as `scenario_test.py PROGRAMS PEERS`, the folders of hatrpcd and of the probe peers.
+"""
+
+import contextlib
+import pathlib
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+PROGRAMS, PEERS = (pathlib.Path(word).resolve() for word in sys.argv[1:3])
+sys.path.insert(0, str(PEERS / "python" / "gen"))
+
+from nodes import Server, TwoNodes, hatrpc_address  # noqa: E402
+from peers import IDL, Peers  # noqa: E402
+from probe import ProbeOfTomorrow  # noqa: E402
+from thrift.protocol import TBinaryProtocol  # noqa: E402
+from thrift.Thrift import TApplicationException  # noqa: E402
+from thrift.transport import TSocket, TTransport  # noqa: E402
+
+
+def manifest():
+    """What hintgen writes for Probe."""
+    return subprocess.run([PROGRAMS / "hintgen", IDL], capture_output=True, text=True,
+                          check=True).stdout
+
+
+def start_server(address="127.0.0.1:0", language="cpp", options=()):
+    return Server(*Peers(PEERS).command(language, "server"), [(address, list(options))])
+
+
+class Client:
+    """A stock client, framed binary; a context manager."""
+
+    def __init__(self, nodes, service="Probe", timeout_ms=20_000):
+        host, _, port = nodes.endpoints[service].removeprefix("tcp:").rpartition(":")
+        self.socket = TSocket.TSocket(host, int(port))
+        self.socket.setTimeout(timeout_ms)
+        self.transport = TTransport.TFramedTransport(self.socket)
+        self.calls = ProbeOfTomorrow.Client(TBinaryProtocol.TBinaryProtocol(self.transport))
+
+    def __enter__(self):
+        self.transport.open()
+        return self.calls
+
+    def __exit__(self, *_):
+        self.transport.close()
+
+
+@contextlib.contextmanager
+def probe_nodes(server=None, **more):
+    """Two nodes before a probe server (a C++ one unless given)."""
+    own = server or start_server()
+    try:
+        with TwoNodes(PROGRAMS, manifest(), {"Probe": hatrpc_address(own.addresses[0])},
+                      **more) as nodes:
+            yield nodes
+    finally:
+        if server is None:
+            own.stop()
+
+
+class Scenario(unittest.TestCase):
+    def assert_fails(self, call, token):
+        """The call is answered with a TApplicationException that names hatrpcd and the reason."""
+        with self.assertRaises(TApplicationException) as caught:
+            call()
+        self.assertIn(f"hatrpcd: {token}: ", caught.exception.message)
+        return caught.exception
+
+
+def main():
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=2)
