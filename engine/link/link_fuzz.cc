@@ -1,0 +1,255 @@
+// engine/link/link_fuzz.cc: any bytes from a peer, however split, to either side of a link; each
+// session passes on exactly what a reading of the whole stream finds, and ends with a reason.
+//
+// Input: the first byte chooses the side; then steps, each a byte of operation and its arguments.
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "engine/link/link.h"
+#include "tests/fake_reactor.h"
+
+namespace hat::engine {
+namespace {
+
+void require(bool holds, const char* what) {
+  if (holds) return;
+  std::fprintf(stderr, "link_fuzz: %s\n", what);
+  std::abort();
+}
+
+bool of_the_session(FrameKind kind) {
+  return kind == FrameKind::kHello || kind == FrameKind::kRefuse || kind == FrameKind::kPing ||
+         kind == FrameKind::kPong;
+}
+
+// What one session must pass on of the bytes that came to it, read in one go.
+struct Expected {
+  std::vector<std::string> frames;
+  bool broken = false;
+};
+
+Expected expected_of(std::string_view bytes) {
+  Expected expected;
+  FrameHeader header;
+  for (bool first = true; bytes.size() >= sizeof header; first = false) {
+    std::memcpy(&header, bytes.data(), sizeof header);
+    if (invalid(header) != nullptr) {
+      expected.broken = true;
+      break;
+    }
+    const size_t size = sizeof header + header.payload_bytes;
+    if (bytes.size() < size) break;
+    const bool hello = header.kind == FrameKind::kHello || header.kind == FrameKind::kRefuse;
+    if (hello != first) {
+      expected.broken = true;
+      break;
+    }
+    if (!of_the_session(header.kind)) expected.frames.emplace_back(bytes.substr(0, size));
+    bytes.remove_prefix(size);
+  }
+  return expected;
+}
+
+// Whoever owns the session; keeps what it was told.
+class Owner final : public LinkEvents, public SessionEvents {
+ public:
+  // A link tries again; its first session is what counts.
+  void on_link_up(Link&) override {
+    if (!down) came_up();
+  }
+  void on_link_frame(Link&, const FrameHeader& header, Bytes payload) override {
+    if (!down) keep(header, payload);
+  }
+  void on_link_uncongested(Link&) override {}
+  void on_link_down(Link&, bool, const std::string& reason) override {
+    if (!down) went_down(reason);
+  }
+  void bury(std::unique_ptr<Session> session) override { graves_.push_back(std::move(session)); }
+
+  void on_session_up(Session&) override { came_up(); }
+  void on_frame(Session&, const FrameHeader& header, Bytes payload) override {
+    keep(header, payload);
+  }
+  void on_uncongested(Session&) override {}
+  void on_session_down(Session&, const std::string& reason) override { went_down(reason); }
+
+  bool up = false;
+  bool down = false;
+  std::vector<std::string> frames;
+
+ private:
+  void came_up() {
+    require(!up && !down, "a session came up twice");
+    up = true;
+  }
+  void keep(const FrameHeader& header, Bytes payload) {
+    require(up && !down, "a frame outside of a session's life");
+    require(header.payload_bytes == payload.size(), "a payload of another length than its header");
+    frames.emplace_back(reinterpret_cast<const char*>(&header), sizeof header);
+    frames.back().append(reinterpret_cast<const char*>(payload.data()), payload.size());
+  }
+  void went_down(const std::string& reason) {
+    require(!down, "a session went down twice");
+    require(!reason.empty(), "a session went down for no reason");
+    down = true;
+  }
+
+  std::vector<std::unique_ptr<Session>> graves_;
+};
+
+std::string hello_from(const std::string& node, const std::string& peer) {
+  const auto hello = encode({.generation = 42, .node = node, .peer = peer});
+  const FrameHeader header{.payload_bytes = static_cast<uint32_t>(hello.size()),
+                           .kind = FrameKind::kHello};
+  std::string bytes(reinterpret_cast<const char*>(&header), sizeof header);
+  return bytes.append(reinterpret_cast<const char*>(hello.data()), hello.size());
+}
+
+class Run {
+ public:
+  Run(const uint8_t* data, size_t size) : left_(data, size) {
+    initiator_ = (next() & 1) != 0;
+    const SessionOptions options{.node = "host-a",
+                                 .peer = initiator_ ? "host-b" : "",
+                                 .generation = 1,
+                                 .handshake_timeout = std::chrono::seconds(1),
+                                 .keepalive_interval = std::chrono::seconds(1),
+                                 .keepalive_timeout = std::chrono::seconds(3)};
+    const Address address{Address::Kind::kTcp, "127.0.0.1", 9465};
+    if (initiator_) {
+      link_ =
+          std::make_unique<Link>(reactor_, address, options, std::chrono::seconds(1), 7, owner_);
+      link_->connect_now();
+    } else {
+      session_ = std::make_unique<Session>(
+          reactor_, Session::Role::kAcceptor, options,
+          [&](StreamEvents& events) { return reactor_.connect(address, events); }, owner_);
+    }
+    wire_ = reactor_.wires.front();
+  }
+
+  void all() {
+    while (!left_.empty() && !owner_.down) {
+      step();
+      flush();
+    }
+    if (wire_->error == 0 && !timed_out_) judge();
+  }
+
+ private:
+  uint8_t next() {
+    if (left_.empty()) return 0;
+    const uint8_t byte = left_.front();
+    left_ = left_.subspan(1);
+    return byte;
+  }
+
+  void step() {
+    switch (next() % 8) {
+      case 0:
+        return receive(initiator_ ? hello_from("host-b", "") : hello_from("host-b", "host-a"));
+      case 1:
+        return receive_frame();
+      case 2:
+        wire_->room = next() * 16;
+        return;
+      case 3:
+        wire_->room = SIZE_MAX;
+        if (wire_->writing) wire_->events->on_writable();
+        return;
+      case 4:
+        return pass_time(std::chrono::milliseconds(next() * 10));
+      case 5:
+        wire_->end = true;
+        return receive("");
+      case 6: {
+        const bool breaks = next() == 0;
+        if (breaks) wire_->error = ECONNRESET;
+        return receive("");
+      }
+      default: {
+        const size_t count = std::min<size_t>(next(), left_.size());
+        receive({reinterpret_cast<const char*>(left_.data()), count});
+        left_ = left_.subspan(count);
+      }
+    }
+  }
+
+  // A frame that begins as it should, so that bytes at random get past the header.
+  void receive_frame() {
+    FrameHeader header{.kind = static_cast<FrameKind>(next() % 17), .stream = next()};
+    header.flags = next() & kFlagsKnown;
+    header.call = next();
+    header.payload_bytes = next() * next();
+    std::string bytes(reinterpret_cast<const char*>(&header), sizeof header);
+    bytes.append(std::min<size_t>(header.payload_bytes, next() * 512), 'x');
+    receive(bytes);
+  }
+
+  void receive(const std::string& bytes) {
+    received_ += bytes;
+    wire_->incoming += bytes;
+    for (size_t before = SIZE_MAX; wire_->reading && !wire_->closed;) {
+      wire_->events->on_readable();
+      if (wire_->incoming.size() >= before || wire_->incoming.empty()) break;
+      before = wire_->incoming.size();
+    }
+    // As long as nothing has ended it otherwise, what arrived is all that decides.
+    if (!wire_->end && wire_->error == 0 && !timed_out_) judge();
+  }
+
+  void pass_time(Duration by) {
+    const bool was_down = owner_.down;
+    reactor_.advance(by);
+    if (!was_down && owner_.down) timed_out_ = true;
+  }
+
+  void flush() {
+    if (link_) link_->flush();
+    if (session_) session_->lane().flush();
+    wire_->written.clear();
+  }
+
+  void judge() {
+    const Expected expected = expected_of(received_);
+    if (!owner_.up) {  // its hello was refused, or is not here yet
+      require(owner_.frames.empty(), "a frame before the hello");
+      require(owner_.down || !expected.broken, "a session outlives a breach before its hello");
+      return;
+    }
+    require(owner_.frames == expected.frames || link_leaves(expected),
+            "the frames differ from those of a reading in one go");
+    require(owner_.down || !expected.broken, "a session outlives a breach of the format");
+  }
+
+  // A Link keeps the going away of its peer to itself.
+  bool link_leaves(const Expected& expected) const {
+    if (!link_) return false;
+    std::vector<std::string> others;
+    for (const std::string& frame : expected.frames) {
+      FrameHeader header;
+      std::memcpy(&header, frame.data(), sizeof header);
+      if (header.kind != FrameKind::kGoAway) others.push_back(frame);
+    }
+    return owner_.frames == others;
+  }
+
+  std::span<const uint8_t> left_;
+  bool initiator_ = false;
+  bool timed_out_ = false;
+  std::string received_;
+  FakeReactor reactor_;
+  Owner owner_;
+  std::unique_ptr<Link> link_;
+  std::unique_ptr<Session> session_;
+  std::shared_ptr<FakeStream::Wire> wire_;
+};
+
+}  // namespace
+}  // namespace hat::engine
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  hat::engine::Run(data, size).all();
+  return 0;
+}
