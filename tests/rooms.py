@@ -29,7 +29,7 @@ MAY_INCLUDE = {
 ROOMS_IN_DOCS = [room for room in MAY_INCLUDE if "/" not in room]
 
 # What tests and fuzz targets may use beyond their room.
-TEST_FILES = ["*_test.cc", "*_fuzz.cc"]
+TEST_FILES = ["*_test.cc", "*_fuzz.cc", "*/fake_*.h"]
 TESTS_MAY_INCLUDE = ["tests/*.h"]
 
 # The core of the daemon runs in the simulation too: it asks a reactor, never the kernel.
