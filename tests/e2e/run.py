@@ -12,6 +12,7 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import time
 
 import yaml
 
@@ -87,7 +88,14 @@ def run_clients(peers, pairs, addresses, where):
 
 
 def check_counters(nodes):
-    """Both daemons have answered every call, and hold nothing any more."""
+    """Both daemons have answered every call, and hold nothing any more; the last client has just left."""
+    end = time.monotonic() + 3
+    while (failed := what_is_left(nodes)) and time.monotonic() < end:
+        time.sleep(0.05)
+    return failed
+
+
+def what_is_left(nodes):
     failed = []
     for node in (nodes.a, nodes.b):
         for function in node.get("/functions"):
