@@ -3,13 +3,14 @@
 //
 // The table (design note in docs/architecture.md; HatRPC SC'21 Figure 6 and section 3.3):
 //
-//   goal        under                         full                           over
-//   latency     direct_write_imm, busy        direct_write_imm, busy         direct_write_imm,
-//   event throughput  direct_write_imm, busy        small direct_write_imm,        the same, event
-//                                             large rfp; event
-//   res_util    small direct_write_imm,       small eager, large write_rndv; the same, event
-//               large write_rndv; event       event
-//   none        hybrid_eager_rndv, adaptive   the same                       the same
+//   goal        under                     full                         over
+//   latency     direct_write_imm, busy    direct_write_imm, busy       direct_write_imm, event
+//   throughput  direct_write_imm, busy    small direct_write_imm,      as full
+//                                         large rfp; event
+//   res_util    small direct_write_imm,   small eager,                 as full
+//               large write_rndv; event   large write_rndv; event
+//   none        hybrid_eager_rndv,        as under                     as under
+//               adaptive
 //
 // small: at most kSmallBytesMax. under: callers ≤ cores of the NIC's NUMA node; full: ≤ all cores;
 // over: more. Explicit hints (`protocol`, `polling`, `transport`) win over the table.
