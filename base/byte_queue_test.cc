@@ -1,0 +1,46 @@
+// base/byte_queue_test.cc: compares ByteQueue with std::string over random operations.
+#include "base/byte_queue.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <span>
+#include <string>
+
+namespace hat {
+namespace {
+
+std::string text_of(const ByteQueue& queue) {
+  const auto bytes = queue.bytes();
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+TEST(ByteQueue, DoesAsAStringDoes) {
+  std::mt19937 random(1);
+  ByteQueue queue;
+  std::string expected;
+  for (int step = 0; step < 2000; ++step) {
+    const uint32_t what = random() % 100;
+    if (what < 50) {
+      const std::string more(random() % 2000, static_cast<char>(random()));
+      queue.append(std::as_bytes(std::span(more)));
+      expected += more;
+    } else if (what < 97) {
+      const size_t count = random() % (expected.size() + 1);
+      queue.consume(count);
+      expected.erase(0, count);
+    } else if (what == 97) {
+      queue.consume(expected.size());
+      expected.clear();
+    } else {
+      queue.clear();
+      expected.clear();
+    }
+    ASSERT_EQ(queue.size(), expected.size());
+    ASSERT_EQ(queue.empty(), expected.empty());
+    ASSERT_EQ(text_of(queue), expected);
+  }
+}
+
+}  // namespace
+}  // namespace hat
