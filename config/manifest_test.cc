@@ -1,0 +1,141 @@
+#include "config/manifest.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+namespace hat {
+namespace {
+
+struct Row {
+  const char* name;
+  const char* text;
+  const char* mistakes;  // all of them, a line each
+};
+std::ostream& operator<<(std::ostream& out, const Row& row) { return out << row.name; }
+
+class ManifestMistake : public testing::TestWithParam<Row> {};
+
+TEST_P(ManifestMistake, IsNamedWithItsPlace) {
+  Mistakes mistakes;
+  read_manifest(GetParam().text, "m.yaml", mistakes);
+  EXPECT_EQ(mistakes.text(), GetParam().mistakes);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Rows, ManifestMistake,
+    testing::Values(
+        Row{"unknown_key", "hatrpc_manifest: 1\nservice: {}\n",
+            "m.yaml:2:1: error: unknown key 'service' in manifest (did you mean 'services'?); "
+            "expected one of hatrpc_manifest, source, services\n"},
+        Row{"unknown_hint", "hatrpc_manifest: 1\nservices: {A: {hint: {perf_gaol: latency}}}\n",
+            "m.yaml:2:22: error: unknown hint 'perf_gaol' (did you mean 'perf_goal'?); expected "
+            "one of perf_goal, concurrency, payload_size, polling, protocol, transport, numa, "
+            "priority, timeout_ms, idempotent\n"},
+        Row{"wrong_word", "hatrpc_manifest: 1\nservices: {A: {s_hint: {polling: bussy}}}\n",
+            "m.yaml:2:33: error: polling: 'bussy' (did you mean 'busy'?); expected busy, event or "
+            "adaptive\n"},
+        Row{"wrong_unit", "hatrpc_manifest: 1\nservices: {A: {hint: {payload_size: 12XB}}}\n",
+            "m.yaml:2:36: error: payload_size: '12XB'; expected bytes, as 512, 4KiB or 1MiB\n"},
+        Row{"out_of_range", "hatrpc_manifest: 1\nservices: {A: {hint: {timeout_ms: 0}}}\n",
+            "m.yaml:2:34: error: timeout_ms: '0'; expected milliseconds, from 1\n"},
+        Row{"not_a_flag", "hatrpc_manifest: 1\nservices: {A: {functions: {f: {oneway: maybe}}}}\n",
+            "m.yaml:2:39: error: oneway: 'maybe'; expected false, true\n"},
+        Row{"service_twice", "hatrpc_manifest: 1\nservices:\n  A: {}\n  A: {}\n",
+            "m.yaml:4:3: error: 'A' stands twice; first at line 3\n"},
+        Row{"several_at_once",
+            "hatrpc_manifest: 1\nservices:\n  A:\n    hint: {perf_goal: fast}\n"
+            "    functions:\n      f: {hint: {priority: highest}}\n",
+            "m.yaml:4:23: error: perf_goal: 'fast'; expected latency, throughput or res_util\n"
+            "m.yaml:6:28: error: priority: 'highest' (did you mean 'high'?); expected low, normal "
+            "or high\n"},
+        Row{"no_yaml", "hatrpc_manifest: 1\n\tservices: {}\n",
+            "m.yaml:2:1: error: this is not YAML: illegal tab when looking for indentation\n"}),
+    [](const auto& info) { return info.param.name; });
+
+Manifest read_well(const std::string& text) {
+  Mistakes mistakes;
+  Manifest manifest = read_manifest(text, "m.yaml", mistakes);
+  EXPECT_EQ(mistakes.text(), "");
+  return manifest;
+}
+
+constexpr const char* kCalculator = R"(hatrpc_manifest: 1
+source: calculator.thrift
+services:
+  Calculator:
+    origin: calculator.thrift:3:9
+    hint: {perf_goal: latency, concurrency: 8}
+    functions:
+      add:
+        oneway: false
+      sums:
+        hint: {perf_goal: throughput, concurrency: over}
+        c_hint: {payload_size: 4KiB, numa: 1}
+        s_hint: {payload_size: 64KiB, numa: nic}
+      log:
+        oneway: true
+        hint: {transport: tcp, priority: low, timeout_ms: 250, idempotent: true}
+)";
+
+TEST(Manifest, ReadsEveryKindOfHint) {
+  const Manifest manifest = read_well(kCalculator);
+  ASSERT_EQ(manifest.services.size(), 1u);
+  const ServiceSpec& service = manifest.services[0];
+  EXPECT_EQ(service.name, "Calculator");
+  EXPECT_EQ(service.hints.both.perf_goal, PerfGoal::kLatency);
+  EXPECT_EQ(service.hints.both.concurrency, Concurrency(8u));
+  ASSERT_EQ(service.functions.size(), 3u);
+  EXPECT_EQ(service.functions[1].hints.both.concurrency, Concurrency(Subscription::kOver));
+  EXPECT_EQ(service.functions[1].hints.client.payload_bytes, 4096u);
+  EXPECT_EQ(service.functions[1].hints.client.numa, Numa(1u));
+  EXPECT_EQ(service.functions[1].hints.server.numa, Numa(NumaWord::kNic));
+  EXPECT_TRUE(service.functions[2].oneway);
+  EXPECT_EQ(service.functions[2].hints.both.transport, Path::kTcp);
+  EXPECT_EQ(service.functions[2].hints.both.timeout, std::chrono::milliseconds(250));
+  EXPECT_EQ(service.functions[2].hints.both.idempotent, true);
+}
+
+TEST(Manifest, ComesBackFromWhatWasWritten) {
+  const Manifest manifest = read_well(kCalculator);
+  const std::string text = write_manifest(manifest);
+  EXPECT_EQ(read_well(text), manifest);
+  EXPECT_EQ(write_manifest(read_well(text)), text);
+}
+
+TEST(Manifest, ReadsTheOlderSpellings) {
+  const Manifest manifest =
+      read_well("hatrpc_manifest: 1\nservices: {A: {hint: {perf_pref: busy, proto: rfp}}}\n");
+  EXPECT_EQ(manifest.services[0].hints.both.polling, Polling::kBusy);
+  EXPECT_EQ(manifest.services[0].hints.both.protocol, "rfp");
+}
+
+// Whatever the bytes are, there is an answer: a mistake, and no crash.
+TEST(Manifest, SurvivesWhatIsNoManifest) {
+  for (const std::string& text :
+       {std::string(), std::string("\xff\xfe\x00", 3), std::string(100'000, '['),
+        std::string(100'000, '{'), std::string("a: &a [*a, *a]"), std::string("[1, 2]"),
+        std::string("services: 7"), std::string("hatrpc_manifest: 2\nservices: {}")}) {
+    Mistakes mistakes;
+    read_manifest(text, "m.yaml", mistakes);
+    EXPECT_TRUE(mistakes.any_errors()) << text.substr(0, 40);
+  }
+}
+
+TEST(Manifest, OfTheExamplesIsGood) {
+  Mistakes mistakes;
+  const Manifest manifest =
+      load_manifests({HAT_SOURCE_DIR "/config/examples/calculator.yaml"}, mistakes);
+  EXPECT_EQ(mistakes.text(), "");
+  EXPECT_EQ(manifest.services.size(), 1u);
+}
+
+TEST(Manifest, TellsOfAFileThatIsNotThere) {
+  Mistakes mistakes;
+  load_manifests({"/nonexistent/m.yaml"}, mistakes);
+  EXPECT_EQ(mistakes.text(),
+            "/nonexistent/m.yaml: error: the file cannot be read: No such file or directory\n");
+}
+
+}  // namespace
+}  // namespace hat

@@ -1,0 +1,111 @@
+#include "config/node.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <fstream>
+#include <iterator>
+
+#include "config/limit_keys.h"
+
+namespace hat {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct Row {
+  const char* name;
+  const char* text;
+  const char* mistakes;  // all of them, a line each
+};
+std::ostream& operator<<(std::ostream& out, const Row& row) { return out << row.name; }
+
+class NodeMistake : public testing::TestWithParam<Row> {};
+
+TEST_P(NodeMistake, IsNamedWithItsPlace) {
+  Mistakes mistakes;
+  read_node_config(GetParam().text, "n.yaml", mistakes);
+  EXPECT_EQ(mistakes.text(), GetParam().mistakes);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Rows, NodeMistake,
+    testing::Values(
+        Row{"unknown_key", "node: a\nworker: 2\n",
+            "n.yaml:2:1: error: unknown key 'worker' in node configuration (did you mean "
+            "'workers'?); expected one of node, fabric, workers, worker_nice, manifests, link, "
+            "peers, endpoints, serves, admin, limits\n"},
+        Row{"no_name", "workers: 2\n", "n.yaml:1:1: error: node configuration has no 'node'\n"},
+        Row{"number_out_of_range", "node: a\nworkers: 0\nworker_nice: -30\n",
+            "n.yaml:2:10: error: workers: '0'; expected a number from 1 to 64\n"
+            "n.yaml:3:14: error: worker_nice: '-30'; expected a number from -20 to 19\n"},
+        Row{"address_without_port", "node: a\nlink: {listen: \"tcp:127.0.0.1\", insecure: true}\n",
+            "n.yaml:2:16: error: listen: 'tcp:127.0.0.1' has no port; expected tcp:HOST:PORT, "
+            "tcp:[IPV6]:PORT or unix:/ABSOLUTE/PATH\n"},
+        Row{"no_unit", "node: a\nlimits: {spin: 50}\n",
+            "n.yaml:2:16: error: spin: '50' has no unit; expected a time from 0s to 10ms, such as "
+            "50us, 250ms, 1s or 2min\n"},
+        Row{"too_large", "node: a\nlimits: {max_message: 1TiB}\n",
+            "n.yaml:2:23: error: max_message: '1TiB'; expected a size from 4KiB to 1GiB, such as "
+            "512B, 128KiB, 16MiB or 1GiB\n"},
+        Row{"unknown_peer",
+            "node: a\nlink: {insecure: true}\npeers:\n  host-b: {link: \"tcp:h:1\"}\nendpoints:\n"
+            "  - {listen: \"tcp:127.0.0.1:9\", service: A, peers: [host-c]}\n",
+            "n.yaml:6:5: error: no peer is called 'host-c' (did you mean 'host-b'?); `peers` lists "
+            "them\n"},
+        Row{"listened_on_twice",
+            "node: a\nlink: {insecure: true}\npeers: {b: {link: \"tcp:h:1\"}}\nendpoints:\n"
+            "  - {listen: \"tcp:127.0.0.1:9\", service: A, peers: [b]}\n"
+            "  - {listen: \"tcp:127.0.0.1:9\", service: B, peers: [b]}\n",
+            "n.yaml:6:5: error: tcp:127.0.0.1:9 is listened on twice; first at n.yaml:5:5\n"}),
+    [](const auto& info) { return info.param.name; });
+
+TEST(NodeConfig, SaysThatAnOpenLinkMustBeMeant) {
+  Mistakes mistakes;
+  read_node_config("node: a\nlink: {listen: \"tcp:0.0.0.0:1\"}\n", "n.yaml", mistakes);
+  EXPECT_NE(mistakes.text().find("write `insecure: true`"), std::string::npos) << mistakes.text();
+}
+
+// Whatever the bytes are, there is an answer: a mistake, and no crash.
+TEST(NodeConfig, SurvivesWhatIsNoConfiguration) {
+  for (const std::string& text :
+       {std::string(), std::string("\xff\xfe\x00", 3), std::string(100'000, '['),
+        std::string(100'000, '-'), std::string("a: &a {b: *a}"), std::string("node: [a]"),
+        std::string("node: a\nlimits: 3\n")}) {
+    Mistakes mistakes;
+    read_node_config(text, "n.yaml", mistakes);
+    EXPECT_TRUE(mistakes.any_errors()) << text.substr(0, 40);
+  }
+}
+
+class ExampleFile : public testing::Test {
+ protected:
+  const std::string path = HAT_SOURCE_DIR "/config/examples/hatrpcd.yaml";
+  std::string text() const {
+    std::ifstream file(path);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+};
+
+TEST_F(ExampleFile, IsGoodAndHoldsTheDefaults) {
+  Mistakes mistakes;
+  const NodeConfig node = load_node_config(path, mistakes);
+  EXPECT_EQ(mistakes.text(), "");
+  EXPECT_EQ(node.limits, default_limits());
+  EXPECT_EQ(node.workers, NodeConfig{}.workers);
+  EXPECT_EQ(node.endpoints.size(), 2u);
+  ASSERT_EQ(node.serves.size(), 1u);
+  EXPECT_EQ(node.serves[0].mode, UpstreamMode::kMirror);
+}
+
+TEST_F(ExampleFile, HoldsEveryLimit) {
+  const std::string file = text();
+#define EXPECT_KEY(member, key, ...) EXPECT_NE(file.find("\n  " key ":"), std::string::npos) << key;
+  HAT_SIZE_LIMITS(EXPECT_KEY)
+  HAT_COUNT_LIMITS(EXPECT_KEY)
+  HAT_TIME_LIMITS(EXPECT_KEY)
+#undef EXPECT_KEY
+}
+
+}  // namespace
+}  // namespace hat
