@@ -1,0 +1,17 @@
+// config/config_fuzz.cc: reads any bytes as a manifest and as a node's configuration.
+#include <cstdlib>
+
+#include "config/manifest.h"
+#include "config/node.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const std::string text(reinterpret_cast<const char*>(data), size);
+  hat::Mistakes of_node;
+  hat::read_node_config(text, "fuzz.yaml", of_node);
+  hat::Mistakes of_manifest;
+  const hat::Manifest manifest = hat::read_manifest(text, "fuzz.yaml", of_manifest);
+  if (of_manifest.any_errors()) return 0;
+  hat::Mistakes again;
+  if (hat::read_manifest(hat::write_manifest(manifest), "again.yaml", again) != manifest) abort();
+  return 0;
+}
