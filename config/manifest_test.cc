@@ -25,30 +25,29 @@ TEST_P(ManifestMistake, IsNamedWithItsPlace) {
 INSTANTIATE_TEST_SUITE_P(
     Rows, ManifestMistake,
     testing::Values(
-        Row{"unknown_key", "hatrpc_manifest: 1\nservice: {}\n",
+        Row{"unknown_key", "hatrpc_manifest: 1\nservice: {}\nservices: {}\n",
             "m.yaml:2:1: error: unknown key 'service' in manifest (did you mean 'services'?); "
             "expected one of hatrpc_manifest, source, services\n"},
         Row{"unknown_hint", "hatrpc_manifest: 1\nservices: {A: {hint: {perf_gaol: latency}}}\n",
-            "m.yaml:2:22: error: unknown hint 'perf_gaol' (did you mean 'perf_goal'?); expected "
+            "m.yaml:2:23: error: unknown hint 'perf_gaol' (did you mean 'perf_goal'?); expected "
             "one of perf_goal, concurrency, payload_size, polling, protocol, transport, numa, "
             "priority, timeout_ms, idempotent\n"},
         Row{"wrong_word", "hatrpc_manifest: 1\nservices: {A: {s_hint: {polling: bussy}}}\n",
-            "m.yaml:2:33: error: polling: 'bussy' (did you mean 'busy'?); expected busy, event or "
+            "m.yaml:2:34: error: polling: 'bussy' (did you mean 'busy'?); expected busy, event or "
             "adaptive\n"},
         Row{"wrong_unit", "hatrpc_manifest: 1\nservices: {A: {hint: {payload_size: 12XB}}}\n",
-            "m.yaml:2:36: error: payload_size: '12XB'; expected bytes, as 512, 4KiB or 1MiB\n"},
+            "m.yaml:2:37: error: payload_size: '12XB'; expected bytes, as 512, 4KiB or 1MiB\n"},
         Row{"out_of_range", "hatrpc_manifest: 1\nservices: {A: {hint: {timeout_ms: 0}}}\n",
-            "m.yaml:2:34: error: timeout_ms: '0'; expected milliseconds, from 1\n"},
+            "m.yaml:2:35: error: timeout_ms: '0'; expected milliseconds, from 1\n"},
         Row{"not_a_flag", "hatrpc_manifest: 1\nservices: {A: {functions: {f: {oneway: maybe}}}}\n",
-            "m.yaml:2:39: error: oneway: 'maybe'; expected false, true\n"},
+            "m.yaml:2:40: error: oneway: 'maybe'; expected false, true\n"},
         Row{"service_twice", "hatrpc_manifest: 1\nservices:\n  A: {}\n  A: {}\n",
             "m.yaml:4:3: error: 'A' stands twice; first at line 3\n"},
         Row{"several_at_once",
             "hatrpc_manifest: 1\nservices:\n  A:\n    hint: {perf_goal: fast}\n"
             "    functions:\n      f: {hint: {priority: highest}}\n",
             "m.yaml:4:23: error: perf_goal: 'fast'; expected latency, throughput or res_util\n"
-            "m.yaml:6:28: error: priority: 'highest' (did you mean 'high'?); expected low, normal "
-            "or high\n"},
+            "m.yaml:6:28: error: priority: 'highest'; expected low, normal or high\n"},
         Row{"no_yaml", "hatrpc_manifest: 1\n\tservices: {}\n",
             "m.yaml:2:1: error: this is not YAML: illegal tab when looking for indentation\n"}),
     [](const auto& info) { return info.param.name; });
