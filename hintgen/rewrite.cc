@@ -156,7 +156,7 @@ std::string as_annotations(const std::vector<HintGroup>& groups, const Annotatio
 
 // Puts `added` into the brackets that are there, or into new ones at `end`.
 Edit insertion(const std::string& text, const Annotations& present, uint32_t end,
-               std::string added) {
+               const std::string& added) {
   if (present.at.empty()) return {Span{end, end}, " ( " + added + " )"};
   if (present.items.empty()) {
     const uint32_t inside = present.at.begin + 1;
