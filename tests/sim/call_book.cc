@@ -1,0 +1,160 @@
+#include "tests/sim/call_book.h"
+
+#include <algorithm>
+
+#include "engine/failure.h"
+
+namespace hat::sim {
+namespace {
+
+// Depends on the call and the place alone, so that a byte that strays is known by its value.
+std::string payload(uint64_t id, size_t bytes) {
+  std::string text(bytes, '\0');
+  for (size_t i = 0; i < bytes; ++i) text[i] = static_cast<char>('a' + (id * 7 + i + i / 26) % 26);
+  return text;
+}
+
+constexpr int32_t kInternalError = 6, kProtocolError = 7;  // of TApplicationException
+
+// Tokens that promise that the server did not and will not see the call.
+bool promises_unseen(std::string_view token) {
+  for (const auto& text : engine::kFailureTexts) {
+    if (text.token == token) return text.meaning.find("may have seen") == std::string_view::npos;
+  }
+  return false;
+}
+
+bool known(std::string_view token) {
+  return std::ranges::any_of(engine::kFailureTexts,
+                             [&](const auto& text) { return text.token == token; });
+}
+
+}  // namespace
+
+std::string describe(const SimCall& call) {
+  return "call " + std::to_string(call.id) + " (" + call.name + ", " + call.dialect->name +
+         ", connection " + std::to_string(call.connection) + ", " +
+         std::to_string(call.request_bytes) + " bytes, reply " + std::to_string(call.reply_bytes) +
+         ", behaviour " + std::to_string(static_cast<int>(call.behaviour)) + ")";
+}
+
+SimCall& CallBook::add(SimCall call) {
+  call.id = calls_.size() + 1;
+  call.sent_at = network_.now();
+  calls_.push_back(std::move(call));
+  network_.say("client sends " + describe(calls_.back()));
+  return calls_.back();
+}
+
+Message CallBook::request(const SimCall& call) {
+  Message message{.type = call.type, .name = call.name, .seqid = call.seqid};
+  message.fields.push_back({1, Field::Kind::kI64, static_cast<int64_t>(call.id), ""});
+  message.fields.push_back({2, Field::Kind::kText, 0, payload(call.id, call.request_bytes)});
+  return message;
+}
+
+Message CallBook::reply(const SimCall& call) {
+  Message message{.type = MessageType::kReply,
+                  .name = std::string(thrift::bare_name(call.name)),
+                  .seqid = call.seqid};
+  const std::string text = payload(~call.id, call.reply_bytes);
+  if (call.behaviour == Behaviour::kAppException) {
+    message.type = MessageType::kException;
+    message.fields = {{1, Field::Kind::kText, 0, text}, {2, Field::Kind::kI32, kInternalError, ""}};
+  } else {
+    const bool declared = call.behaviour == Behaviour::kDeclaredException;
+    message.fields = {{static_cast<int16_t>(declared ? 1 : 0), Field::Kind::kText, 0, text}};
+  }
+  return message;
+}
+
+std::string CallBook::reply_bytes(const SimCall& call) {
+  Dialect dialect = *call.dialect;
+  if (dialect.encoding == Encoding::kBinaryOld) dialect.encoding = Encoding::kBinary;
+  return encode(dialect, reply(call));
+}
+
+void CallBook::broken(const std::string& what) {
+  network_.say("BROKEN: " + what);
+  if (first_broken_.empty()) first_broken_ = what;
+}
+
+SimCall* CallBook::on_request(const Dialect& dialect, const Message& message, uint64_t upstream) {
+  const Field* id = message.find(1);
+  if (id == nullptr || id->number < 1 || static_cast<size_t>(id->number) > calls_.size()) {
+    broken("cross-talk: a server read a request that no client sent: " + message.name);
+    return nullptr;
+  }
+  SimCall& call = calls_[static_cast<size_t>(id->number) - 1];
+  network_.say("server sees " + describe(call));
+  if (message != request(call) || dialect.framing != call.dialect->framing ||
+      dialect.encoding != call.dialect->encoding) {
+    broken("bytes: the server read another request than was sent: " + describe(call));
+  }
+  if (++call.seen > 1) broken("at most once: seen twice: " + describe(call));
+  if (call.unseen_promised) {
+    broken("the caller was told '" + call.failure + "', yet the server saw it: " + describe(call));
+  }
+  check_order(call, upstream);
+  return &call;
+}
+
+void CallBook::check_order(const SimCall& call, uint64_t upstream) {
+  const auto mirrored = mirrored_.find(upstream);
+  if (mirrored != mirrored_.end()) {
+    if (mirrored->second == 0) mirrored->second = call.connection;
+    if (mirrored->second != call.connection) {
+      broken("cross-talk: two clients share a mirrored connection: " + describe(call));
+    }
+  }
+  uint64_t& newest = newest_seen_[{no_failures_ ? 0 : upstream, call.connection}];
+  if (call.id < newest) broken("order: the server saw a later call first: " + describe(call));
+  newest = std::max(newest, call.id);
+}
+
+void CallBook::on_answer(SimCall* expected, const Message& message, std::string_view bytes) {
+  if (expected == nullptr) {
+    return broken("an answer that nobody asked for: " + message.name + " seqid " +
+                  std::to_string(message.seqid));
+  }
+  SimCall& call = *expected;
+  call.answered = true;
+  const Field* text = message.find(1);
+  if (message.type == MessageType::kException && text != nullptr &&
+      text->text.starts_with("hatrpcd: ")) {
+    return on_exception(call, message);
+  }
+  ++replies_;
+  network_.say("client reads the reply to " + describe(call));
+  if (call.seen == 0) broken("a reply to what no server saw: " + describe(call));
+  if (bytes != reply_bytes(call)) {
+    broken("order or bytes: another reply than the server gave: " + describe(call) + ", got " +
+           message.name + " seqid " + std::to_string(message.seqid));
+  }
+}
+
+void CallBook::on_exception(SimCall& call, const Message& message) {
+  ++exceptions_;
+  constexpr size_t kPrefixBytes = sizeof "hatrpcd: " - 1;
+  const std::string& text = message.find(1)->text;
+  call.failure = text.substr(kPrefixBytes, text.find(':', kPrefixBytes) - kPrefixBytes);
+  network_.say("client reads '" + text + "' for " + describe(call));
+  const Field* code = message.find(2);
+  if (message.name != thrift::bare_name(call.name) || message.seqid != call.seqid ||
+      code == nullptr || (code->number != kInternalError && code->number != kProtocolError)) {
+    broken("an exception for another call: " + describe(call) + ", got " + message.name +
+           " seqid " + std::to_string(message.seqid));
+  }
+  if (!known(call.failure)) broken("an exception without a token: " + text);
+  call.unseen_promised = promises_unseen(call.failure) || call.failure == "too_large";
+  if (call.unseen_promised && call.seen != 0) {
+    broken("the caller was told '" + call.failure + "', yet the server saw it: " + describe(call));
+  }
+  if (call.failure == "deadline_exceeded" && !call.timeout) {
+    broken("a call without a time-out was told it passed: " + describe(call));
+  }
+  if (no_failures_)
+    broken("a call failed though nothing was wrong: " + text + ": " + describe(call));
+}
+
+}  // namespace hat::sim

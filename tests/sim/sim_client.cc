@@ -1,0 +1,221 @@
+#include "tests/sim/sim_client.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <vector>
+
+namespace hat::sim {
+namespace {
+
+constexpr Duration kThinkMax = std::chrono::milliseconds(3);
+constexpr Duration kReconnectMax = std::chrono::milliseconds(60);
+constexpr Duration kSlowMax = std::chrono::milliseconds(40);
+
+}  // namespace
+
+SimClient::SimClient(SimNetwork& network, CallBook& book, ClientPlan plan, const std::string& name,
+                     uint64_t seed)
+    : network_(network),
+      book_(book),
+      host_(network, name, seed),
+      plan_(std::move(plan)),
+      random_(seed),
+      calls_left_(plan_.calls),
+      next_(host_.timer([this] { stream_ ? fill() : connect(); })),
+      read_on_(host_.timer([this] {
+        if (stream_) stream_->want_read(true);
+      })) {}
+
+void SimClient::start() {
+  next_->set(network_.now() + random_.between(Duration(0), kReconnectMax));
+}
+
+void SimClient::connect() {
+  connection_ = network_.new_entity();
+  calls_left_here_ = std::min(calls_left_, plan_.calls_per_connection);
+  in_.clear();
+  out_.clear();
+  connected_ = said_end_ = disturbed_ = false;
+  network_.say(host_.name() + " connects, connection " + std::to_string(connection_));
+  stream_ = host_.connect(plan_.endpoint, *this);
+  stream_->want_read(true);
+  fill();
+}
+
+// --- Sending ---
+
+void SimClient::fill() {
+  while (calls_left_here_ != 0 && outstanding_.size() < plan_.depth) add_call();
+  if (plan_.half_closes && calls_left_here_ == 0 && out_.empty() && connected_) push();
+  if (!out_.empty()) push();
+  // Only oneway calls were left to send.
+  if (stream_ && calls_left_here_ == 0 && outstanding_.empty() && out_.empty()) after_answer();
+}
+
+void SimClient::add_call() {
+  --calls_left_here_;
+  --calls_left_;
+  SimCall call{.connection = connection_, .dialect = &plan_.dialect};
+  call.request_bytes = random_.log_between(0, plan_.request_bytes_max);
+  call.reply_bytes = random_.log_between(0, plan_.reply_bytes_max);
+  call.seqid = random_.percent(50) ? 0 : static_cast<int32_t>(random_.next());
+  call.server_time = random_.percent(50)
+                         ? Duration(0)
+                         : random_.between(Duration(0), std::chrono::milliseconds(2));
+  if (random_.percent(plan_.oneway_percent)) {
+    const bool listed = random_.percent(70);
+    call.two_way = false;
+    call.name = listed ? "note" : "unlisted_note";
+    // Go sends oneway calls as ordinary ones: only the manifest tells.
+    call.type = listed && random_.percent(50) ? MessageType::kCall : MessageType::kOneway;
+    if (!listed && random_.percent(50)) call.behaviour = Behaviour::kAppException;
+  } else {
+    const bool timed = random_.percent(plan_.timed_percent);
+    call.name = timed ? "timed" : random_.percent(80) ? "echo" : "unlisted";
+    if (timed) call.timeout = kTimeout;
+    if (random_.percent(20)) {
+      call.behaviour =
+          random_.percent(50) ? Behaviour::kDeclaredException : Behaviour::kAppException;
+    }
+    if (random_.percent(plan_.bad_server_percent)) {
+      constexpr Behaviour kBad[] = {Behaviour::kHangUp, Behaviour::kHalfReply, Behaviour::kSilent};
+      call.behaviour = kBad[random_.below(timed ? 3 : 2)];
+    }
+  }
+  if (random_.percent(20)) call.name = plan_.service + ":" + call.name;
+  SimCall& added = book_.add(std::move(call));
+  if (added.two_way) outstanding_.push_back(&added);
+  out_ += encode(plan_.dialect, CallBook::request(added));
+}
+
+void SimClient::push() {
+  while (!out_.empty()) {
+    const iovec one{out_.data(), out_.size()};
+    const IoResult result = stream_->write({&one, 1});
+    if (result.kind == IoResult::Kind::kError) {
+      return on_end(std::strerror(result.error), true);
+    }
+    if (result.kind != IoResult::Kind::kOk) return stream_->want_write(true);
+    connected_ = true;
+    out_.erase(0, result.bytes);
+  }
+  stream_->want_write(false);
+  if (plan_.half_closes && calls_left_here_ == 0 && !std::exchange(said_end_, true)) {
+    network_.say(host_.name() + " says the end of its requests");
+    stream_->shutdown_write();
+  }
+}
+
+void SimClient::on_writable() { fill(); }
+
+// --- Answers ---
+
+void SimClient::on_readable() {
+  std::vector<std::byte> room(random_.log_between(1, 64 * 1024));
+  const IoResult result = stream_->read(room);
+  switch (result.kind) {
+    case IoResult::Kind::kWouldBlock:
+      return;
+    case IoResult::Kind::kEnd:
+      return on_end("the end of the stream", false);
+    case IoResult::Kind::kError:
+      return on_end(std::strerror(result.error), true);
+    case IoResult::Kind::kOk:
+      connected_ = true;
+      in_.append(reinterpret_cast<const char*>(room.data()), result.bytes);
+  }
+  take_answers();
+  if (stream_ && random_.percent(plan_.slow_percent)) pause_reading();
+}
+
+void SimClient::pause_reading() {
+  stream_->want_read(false);
+  read_on_->set(host_.now() + random_.between(Duration(0), kSlowMax));
+}
+
+void SimClient::take_answers() {
+  Dialect dialect = plan_.dialect;
+  while (stream_) {
+    const Decoded decoded = decode(dialect, in_);
+    if (decoded.kind == Decoded::Kind::kNeedMore) return;
+    if (decoded.kind == Decoded::Kind::kBroken) {
+      return book_.broken("bytes: " + host_.name() + " cannot read what it got on connection " +
+                          std::to_string(connection_));
+    }
+    SimCall* expected = outstanding_.empty() ? nullptr : outstanding_.front();
+    book_.on_answer(expected, decoded.message, std::string_view(in_).substr(0, decoded.bytes));
+    if (expected == nullptr) return;
+    in_.erase(0, decoded.bytes);
+    outstanding_.pop_front();
+    after_answer();
+  }
+}
+
+void SimClient::after_answer() {
+  if (random_.percent(plan_.leaves_percent)) return leave(random_.percent(50));
+  if (calls_left_here_ != 0) {
+    if (outstanding_.empty() || random_.percent(50)) {
+      next_->set(host_.now() + random_.between(Duration(0), kThinkMax));
+    }
+    return;
+  }
+  if (!outstanding_.empty() || !out_.empty() || said_end_) return;
+  if (keeps_connection_ && calls_left_ == 0) {
+    done_ = true;
+    return;
+  }
+  leave(false);
+}
+
+// --- Ends ---
+
+// The daemon may close a connection only where it cannot go on with it.
+bool SimClient::may_end(bool reset) const {
+  if (disturbed_ || !connected_) return true;  // nobody listened, or the network said so
+  if (said_end_ && outstanding_.empty() && in_.empty()) return true;
+  if (book_.no_failures()) return false;
+  // A reply that was cut cannot be mended; and RST takes with it what was on its way.
+  const bool cut = std::ranges::any_of(outstanding_, &SimCall::reply_begun);
+  return cut && (reset || !in_.empty());
+}
+
+void SimClient::on_end(const std::string& how, bool reset) {
+  network_.say(host_.name() + " sees " + how + " on connection " + std::to_string(connection_));
+  if (!may_end(reset)) {
+    book_.broken("swallowed: connection " + std::to_string(connection_) + " ended (" + how +
+                 ") with " + std::to_string(outstanding_.size()) + " calls unanswered" +
+                 (outstanding_.empty() ? "" : ", first " + describe(*outstanding_.front())));
+  }
+  leave(false);
+}
+
+void SimClient::leave(bool abort) {
+  network_.say(host_.name() + (abort ? " aborts" : " closes") + " connection " +
+               std::to_string(connection_));
+  for (SimCall* call : outstanding_) call->abandoned = true;
+  outstanding_.clear();
+  if (abort) stream_->abort_on_close();
+  stream_->want_read(false);
+  stream_->want_write(false);
+  ended_ = std::move(stream_);
+  host_.post([this] { ended_.reset(); });
+  next_connection();
+}
+
+void SimClient::next_connection() {
+  if (calls_left_ == 0) {
+    done_ = true;
+    next_->cancel();
+    return;
+  }
+  next_->set(host_.now() + random_.between(Duration(0), kReconnectMax));
+}
+
+std::string SimClient::what_it_waits_for() const {
+  if (outstanding_.empty()) return host_.name() + " is not done";
+  return host_.name() + " waits on connection " + std::to_string(connection_) + " for " +
+         describe(*outstanding_.front());
+}
+
+}  // namespace hat::sim

@@ -1,0 +1,84 @@
+// tests/sim/sim_client.h: an application of the simulation: connection after connection, it sends
+// its calls and compares every answer with the only right one.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <string>
+
+#include "tests/sim/call_book.h"
+#include "tests/sim/sim_reactor.h"
+
+namespace hat::sim {
+
+struct ClientPlan {
+  Address endpoint;
+  std::string service;
+  Dialect dialect = kDialects[0];
+  size_t calls = 10;  // in all
+  size_t calls_per_connection = 10;
+  size_t depth = 1;  // unanswered at once
+  uint64_t request_bytes_max = 1000;
+  uint64_t reply_bytes_max = 1000;
+  uint32_t oneway_percent = 10;
+  uint32_t timed_percent = 30;      // calls of the function with a time-out
+  uint32_t bad_server_percent = 0;  // calls that the server treats badly
+  uint32_t slow_percent = 0;        // reads before which it waits
+  bool half_closes = false;         // says the end of its requests before the last answers
+  uint32_t leaves_percent = 0;      // answers after which it leaves, whatever is outstanding
+};
+
+class SimClient final : public StreamEvents {
+ public:
+  static constexpr Duration kTimeout = std::chrono::milliseconds(300);  // of the function "timed"
+
+  SimClient(SimNetwork& network, CallBook& book, ClientPlan plan, const std::string& name,
+            uint64_t seed);
+
+  void start();
+  bool done() const { return done_; }
+  // An end that this client sees now is the world's doing, not the daemon's.
+  void expect_disturbance() { disturbed_ = true; }
+  // For canaries: keeps its last connection when all is done.
+  void keep_connection() { keeps_connection_ = true; }
+  const SimNetwork& network() const { return network_; }
+  std::string what_it_waits_for() const;
+
+ private:
+  void on_readable() override;
+  void on_writable() override;
+  void connect();
+  void fill();
+  void add_call();
+  void push();
+  void take_answers();
+  void pause_reading();
+  void after_answer();
+  void on_end(const std::string& how, bool reset);
+  bool may_end(bool reset) const;
+  void leave(bool abort);
+  void next_connection();
+
+  SimNetwork& network_;
+  CallBook& book_;
+  SimHost host_;
+  const ClientPlan plan_;
+  Random random_;
+  size_t calls_left_;
+  size_t calls_left_here_ = 0;
+  uint64_t connection_ = 0;
+  std::deque<SimCall*> outstanding_;  // two-way, in the order of their answers
+  std::string in_;
+  std::string out_;
+  bool connected_ = false;
+  bool said_end_ = false;
+  bool disturbed_ = false;
+  bool keeps_connection_ = false;
+  bool done_ = false;
+  std::unique_ptr<Timer> next_;
+  std::unique_ptr<Timer> read_on_;
+  std::unique_ptr<Stream> stream_;
+  std::unique_ptr<Stream> ended_;  // an event of it may be running
+};
+
+}  // namespace hat::sim

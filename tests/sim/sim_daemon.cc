@@ -1,0 +1,92 @@
+#include "tests/sim/sim_daemon.h"
+
+#include <numeric>
+
+namespace hat::sim {
+
+SimDaemon::SimDaemon(SimNetwork& network, NodeConfig node, Manifest manifest, uint64_t seed)
+    : network_(network),
+      host_(network, node.node, seed),
+      node_(std::make_shared<NodeConfig>(std::move(node))),
+      manifest_(std::move(manifest)),
+      random_(seed) {}
+
+void SimDaemon::start() {
+  network_.say(node_->node + " starts");
+  counters_ = std::make_unique<WorkerCounters>();
+  metrics_ = std::make_unique<MetricsRegistry>(1);
+  const engine::HostFacts host{8, 8, false, "none is here"};
+  auto routes = std::make_shared<RoutingTable>(++generation_, manifest_, std::vector<std::string>{},
+                                               host, *metrics_);
+  worker_ =
+      std::make_unique<Worker>(host_, Worker::Setup{.generation = generation_,
+                                                    .seed = static_cast<uint32_t>(random_.next()),
+                                                    .node = node_,
+                                                    .routes = std::move(routes),
+                                                    .counters = counters_.get()});
+  draining_ = false;
+  for (size_t i = 0; i < node_->endpoints.size(); ++i) {
+    network_.listen(node_->endpoints[i].listen, host_,
+                    [this, i](const auto& accept) { worker_->accept_client(i, accept); });
+  }
+  if (node_->link.listen) {
+    network_.listen(*node_->link.listen, host_,
+                    [this](const auto& accept) { worker_->accept_link(accept); });
+  }
+}
+
+void SimDaemon::kill() {
+  if (!running()) return;
+  network_.say(node_->node + " dies");
+  for (const EndpointConfig& endpoint : node_->endpoints) network_.stop_listening(endpoint.listen);
+  if (node_->link.listen) network_.stop_listening(*node_->link.listen);
+  worker_.reset();
+}
+
+void SimDaemon::drain() {
+  if (!running() || draining_) return;
+  network_.say(node_->node + " drains");
+  draining_ = true;
+  for (const EndpointConfig& endpoint : node_->endpoints) network_.stop_listening(endpoint.listen);
+  if (node_->link.listen) network_.stop_listening(*node_->link.listen);
+  host_.post([this] {
+    if (running()) worker_->begin_drain();
+  });
+  leave_if_drained(generation_, network_.now() + node_->limits.drain_timeout);
+}
+
+void SimDaemon::leave_if_drained(uint64_t generation, TimePoint until) {
+  constexpr Duration kDrainInterval = std::chrono::milliseconds(20);  // daemon/daemon.cc
+  network_.after(kDrainInterval, [this, generation, until] {
+    if (!running() || generation != generation_) return;
+    const bool late = network_.now() >= until;
+    if (!worker_->drained() && !late) return leave_if_drained(generation, until);
+    if (late) ++late_drains_;
+    kill();
+  });
+}
+
+std::string SimDaemon::not_at_rest() const {
+  const auto must_be_none = [this](const char* what, uint64_t value) -> std::string {
+    if (value == 0) return "";
+    return node_->node + ": " + what + " is " + std::to_string(static_cast<int64_t>(value)) +
+           " at rest; ";
+  };
+  std::string text = must_be_none("connections_open", counters_->connections_open.value()) +
+                     must_be_none("buffered_bytes", counters_->buffered_bytes.value());
+  for (FunctionMetrics& function : metrics_->all()) {
+    for (const Side side : {Side::kClient, Side::kServer}) {
+      const FunctionCounters& counters = function.at(side, 0);
+      const uint64_t ended =
+          std::accumulate(counters.requests.begin(), counters.requests.end(), uint64_t{0},
+                          [](uint64_t sum, const Counter& one) { return sum + one.value(); });
+      text += must_be_none((function.service + "." + function.method + " calls in flight, " +
+                            (side == Side::kClient ? "client side" : "server side"))
+                               .c_str(),
+                           counters.started.value() - ended);
+    }
+  }
+  return text;
+}
+
+}  // namespace hat::sim

@@ -1,0 +1,108 @@
+// tests/sim/sim_network.h: a clock, its events, and streams between hosts, all made from a seed.
+//
+// What it may do to a stream, and why the daemon must live with each: split and join writes, take
+// fewer bytes than offered and give fewer than asked (the socket API promises neither), hold back
+// (stall: a lost packet that is sent again), say kWouldBlock when the reader is slow, lose what is
+// in flight and break (cut: a router, a cable, a killed process), answer late data with RST (a
+// close with unread bytes does that in every kernel), refuse or lose a connect. It never reorders,
+// changes or repeats bytes: TCP does not.
+//
+// Time moves only from event to event. Events of one time run in the order of their entity, so
+// that the order of unrelated calls at one moment does not matter.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/reactor.h"
+#include "tests/sim/random.h"
+
+namespace hat::sim {
+
+class SimConnection;
+class SimHost;
+
+// How the connections to one address behave.
+struct Path {
+  Duration latency_min = std::chrono::microseconds(5);
+  Duration latency_max = std::chrono::microseconds(60);
+  size_t window_bytes = 128 * 1024;  // written and not yet read, in one direction
+  uint32_t split_percent = 20;       // writes that arrive in pieces cut at awkward places
+  uint32_t short_percent = 10;       // reads and writes that move fewer bytes than they could
+};
+
+class SimNetwork {
+ public:
+  static constexpr TimePoint kStart{std::chrono::hours(1)};
+
+  explicit SimNetwork(uint64_t seed) : seed_(seed) {}
+  ~SimNetwork();
+
+  TimePoint now() const { return now_; }
+  void at(TimePoint when, uint64_t entity, std::function<void()> what);
+  void after(Duration wait, std::function<void()> what) { at(now_ + wait, 0, std::move(what)); }
+  // Runs what is due until `until`, or until `done()` says so after an event. False: `until` came.
+  bool run_until(TimePoint until, const std::function<bool()>& done);
+
+  // `on_connection` is called in a turn of `host`, once per connection to `address`.
+  using OnConnection = std::function<void(const ListenerEvents::Accept&)>;
+  void listen(const Address& address, SimHost& host, OnConnection on_connection);
+  void stop_listening(const Address& address);
+  void set_path(const Address& address, const Path& path);
+
+  // Faults, on all connections to `address`.
+  void cut(const Address& address);
+  void stall(const Address& address, Duration time);
+  void lose_connects(const Address& address, Duration time);
+  // A network that breaks TCP's promise, for canaries: one segment towards whoever connected to
+  // `address` vanishes.
+  void lose_one_segment(const Address& address);
+
+  std::unique_ptr<Stream> connect(SimHost& host, const Address& to, StreamEvents& events);
+
+  uint64_t new_entity() { return ++entities_; }
+  // For a person who replays a seed.
+  void trace() { tracing_ = true; }
+  bool tracing() const { return tracing_; }
+  void say(const std::string& text) const;
+
+  uint64_t events_run() const { return events_run_; }
+  // Of every event's time and entity: two runs that agree have taken the same path.
+  uint64_t fingerprint() const { return fingerprint_; }
+  size_t connections_open(const Address& address);
+
+ private:
+  friend class SimConnection;
+  struct ListenerState {
+    SimHost* host = nullptr;  // null: nobody listens
+    OnConnection on_connection;
+    Path path;
+    TimePoint lost_until{};
+    std::vector<std::weak_ptr<SimConnection>> connections;
+  };
+  struct Key {
+    TimePoint when;
+    uint64_t entity;
+    uint64_t sequence;
+    auto operator<=>(const Key&) const = default;
+  };
+  ListenerState& at_address(const Address& address) { return listeners_[to_string(address)]; }
+  void each_connection(const Address& address, const std::function<void(SimConnection&)>& what);
+
+  const uint64_t seed_;
+  bool tracing_ = false;
+  TimePoint now_ = kStart;
+  std::map<Key, std::function<void()>> events_;
+  uint64_t sequence_ = 0;
+  uint64_t entities_ = 0;
+  uint64_t events_run_ = 0;
+  uint64_t fingerprint_ = 0xcbf29ce484222325;
+  std::map<std::string, ListenerState> listeners_;
+};
+
+}  // namespace hat::sim

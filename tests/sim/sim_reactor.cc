@@ -1,0 +1,152 @@
+#include "tests/sim/sim_reactor.h"
+
+#include <glog/logging.h>
+
+namespace hat::sim {
+
+class SimTimer final : public Timer {
+ public:
+  SimTimer(SimHost& host, std::function<void()> on_time)
+      : host_(host), id_(++host.ids_), on_time_(std::move(on_time)) {
+    host_.timers_[id_] = this;
+  }
+  ~SimTimer() override { host_.timers_.erase(id_); }
+
+  void set(TimePoint when) override {
+    when_ = when;
+    host_.network_.at(std::max(when, host_.now()), host_.entity_,
+                      [host = &host_] { host->wake(); });
+  }
+  void cancel() override { when_ = TimePoint::max(); }
+
+  bool due() const { return when_ <= host_.now(); }
+  void ring() {
+    when_ = TimePoint::max();
+    on_time_();
+  }
+
+ private:
+  SimHost& host_;
+  const uint64_t id_;
+  std::function<void()> on_time_;
+  TimePoint when_ = TimePoint::max();
+};
+
+SimHost::SimHost(SimNetwork& network, std::string name, uint64_t seed)
+    : network_(network),
+      name_(std::move(name)),
+      entity_(network.new_entity()),
+      random_(seed ^ (entity_ << 32)) {}
+
+std::unique_ptr<Timer> SimHost::timer(std::function<void()> on_time) {
+  return std::make_unique<SimTimer>(*this, std::move(on_time));
+}
+
+void SimHost::add_turn_events(TurnEvents& events) {
+  turn_events_.push_back(&events);
+  turn_owed_ = true;  // what set-up has queued must not wait for an event
+  wake();
+}
+
+void SimHost::post(std::function<void()> work) {
+  posted_.push_back(std::move(work));
+  wake();
+}
+
+void SimHost::wake() {
+  constexpr Duration kWakeUpMax = std::chrono::microseconds(15);
+  if (in_turn_ || turn_at_ != TimePoint::max()) return;
+  turn_at_ = std::max(now() + random_.between(Duration(0), kWakeUpMax), frozen_until_);
+  network_.at(turn_at_, entity_, [this] {
+    turn_at_ = TimePoint::max();
+    if (now() < frozen_until_) return wake();
+    turn();
+  });
+}
+
+void SimHost::turn() {
+  in_turn_ = true;
+  std::vector<std::pair<What, uint64_t>> ready;
+  for (const auto& [id, stream] : streams_) {
+    if (stream->read_ready()) ready.emplace_back(What::kRead, id);
+    if (stream->write_ready()) ready.emplace_back(What::kWrite, id);
+  }
+  for (const auto& [id, timer] : timers_) {
+    if (timer->due()) ready.emplace_back(What::kTime, id);
+  }
+  // A turn without any event would flush what the kernel's reactor leaves lying.
+  if (ready.empty() && posted_.empty() && !std::exchange(turn_owed_, false)) {
+    in_turn_ = false;
+    return;
+  }
+  random_.shuffle(ready);
+  for (const auto& work : std::exchange(posted_, {})) work();
+  for (const auto& [what, id] : ready) dispatch(what, id);
+  for (TurnEvents* events : std::vector(turn_events_)) events->on_turn_end();
+  in_turn_ = false;
+  if (anything_ready()) wake();
+}
+
+// What one event does may end what another was for, so each is looked at again.
+void SimHost::dispatch(What what, uint64_t id) {
+  if (what == What::kTime) {
+    const auto timer = timers_.find(id);
+    if (timer != timers_.end() && timer->second->due()) timer->second->ring();
+    return;
+  }
+  const auto stream = streams_.find(id);
+  if (stream == streams_.end()) return;
+  if (what == What::kRead && stream->second->read_ready()) stream->second->events().on_readable();
+  if (what == What::kWrite && stream->second->write_ready()) stream->second->events().on_writable();
+}
+
+bool SimHost::anything_ready() const {
+  if (!posted_.empty()) return true;
+  for (const auto& [id, stream] : streams_) {
+    if (stream->read_ready() || stream->write_ready()) return true;
+  }
+  for (const auto& [id, timer] : timers_) {
+    if (timer->due()) return true;
+  }
+  return false;
+}
+
+SimStream::SimStream(SimHost& host, std::shared_ptr<SimConnection> connection,
+                     SimConnection::Side side, StreamEvents& events)
+    : host_(host),
+      id_(++host.ids_),
+      connection_(std::move(connection)),
+      side_(side),
+      events_(events) {
+  host_.streams_[id_] = this;
+  connection_->attach(side_, this);
+}
+
+SimStream::~SimStream() {
+  host_.streams_.erase(id_);
+  connection_->close(side_, abort_);
+}
+
+IoResult SimStream::read(std::span<std::byte> into) {
+  CHECK(!into.empty()) << host_.name() << " reads into no room: the kernel would say end of stream";
+  return connection_->read(side_, into);
+}
+
+IoResult SimStream::write(std::span<const iovec> from) {
+  size_t bytes = 0;
+  for (const iovec& piece : from) bytes += piece.iov_len;
+  CHECK_GT(bytes, 0u) << host_.name() << " writes nothing";
+  return connection_->write(side_, from);
+}
+
+void SimStream::want_read(bool wanted) {
+  want_read_ = wanted;
+  if (read_ready()) host_.wake();
+}
+
+void SimStream::want_write(bool wanted) {
+  want_write_ = wanted;
+  if (write_ready()) host_.wake();
+}
+
+}  // namespace hat::sim

@@ -1,0 +1,96 @@
+// tests/sim/sim_reactor.h: a host of the simulation: a reactor whose turns are events of the
+// network.
+//
+// Thread   one thread runs all hosts. Between two turns of one host, others have theirs.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/reactor.h"
+#include "tests/sim/sim_connection.h"
+#include "tests/sim/sim_network.h"
+
+namespace hat::sim {
+
+class SimTimer;
+
+class SimHost final : public Reactor {
+ public:
+  SimHost(SimNetwork& network, std::string name, uint64_t seed);
+
+  TimePoint now() const override { return network_.now(); }
+  std::unique_ptr<Stream> connect(const Address& to, StreamEvents& events) override {
+    return network_.connect(*this, to, events);
+  }
+  std::unique_ptr<Timer> timer(std::function<void()> on_time) override;
+  void stay_awake_until(TimePoint) override {}
+  void add_turn_events(TurnEvents& events) override;
+  void remove_turn_events(TurnEvents& events) override { std::erase(turn_events_, &events); }
+
+  // Something may be ready: a turn follows.
+  void wake();
+  // The process stands still, as when the kernel gives it no time.
+  void freeze(Duration time) { frozen_until_ = std::max(frozen_until_, now() + time); }
+  // Runs `work` in a turn.
+  void post(std::function<void()> work);
+
+  SimNetwork& network() { return network_; }
+  const std::string& name() const { return name_; }
+
+ private:
+  friend class SimStream;
+  friend class SimTimer;
+  enum class What : uint8_t { kRead, kWrite, kTime };
+
+  void turn();
+  void dispatch(What what, uint64_t id);
+  bool anything_ready() const;
+
+  SimNetwork& network_;
+  const std::string name_;
+  const uint64_t entity_;
+  Random random_;
+  uint64_t ids_ = 0;
+  bool in_turn_ = false;
+  bool turn_owed_ = false;
+  TimePoint turn_at_ = TimePoint::max();
+  TimePoint frozen_until_{};
+  std::map<uint64_t, SimStream*> streams_;  // by id, so that their order depends on no address
+  std::map<uint64_t, SimTimer*> timers_;
+  std::vector<std::function<void()>> posted_;
+  std::vector<TurnEvents*> turn_events_;
+};
+
+class SimStream final : public Stream {
+ public:
+  SimStream(SimHost& host, std::shared_ptr<SimConnection> connection, SimConnection::Side side,
+            StreamEvents& events);
+  ~SimStream() override;
+
+  IoResult read(std::span<std::byte> into) override;
+  IoResult write(std::span<const iovec> from) override;
+  void shutdown_write() override { connection_->shutdown_write(side_); }
+  void want_read(bool wanted) override;
+  void want_write(bool wanted) override;
+  void abort_on_close() override { abort_ = true; }
+
+  bool read_ready() const { return want_read_ && connection_->readable(side_); }
+  bool write_ready() const { return want_write_ && connection_->writable(side_); }
+  StreamEvents& events() { return events_; }
+
+ private:
+  SimHost& host_;
+  const uint64_t id_;
+  std::shared_ptr<SimConnection> connection_;
+  const SimConnection::Side side_;
+  StreamEvents& events_;
+  bool want_read_ = false;
+  bool want_write_ = false;
+  bool abort_ = false;
+};
+
+}  // namespace hat::sim

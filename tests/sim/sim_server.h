@@ -1,0 +1,59 @@
+// tests/sim/sim_server.h: a Thrift server of the simulation: it reads calls, one after the other on
+// each connection, and does with each what the call's plan says.
+#pragma once
+
+#include <list>
+#include <memory>
+#include <string>
+
+#include "tests/sim/call_book.h"
+#include "tests/sim/sim_reactor.h"
+
+namespace hat::sim {
+
+// What a server does wrong on purpose, once, so that a check is seen to fail.
+enum class ServerMistake : uint8_t {
+  kNone,
+  kHandlesTwice,    // as if the call had come twice
+  kSwapsReplies,    // answers a later call of the connection first
+  kChangesReply,    // one byte of it
+  kForgetsReply,    // never answers, though the call has no time-out
+  kAnswersAnother,  // with the sequence id of another call
+};
+
+class SimServer {
+ public:
+  SimServer(SimNetwork& network, CallBook& book, Address address, bool mirrored, uint64_t seed);
+  ~SimServer();
+
+  void start();
+  // The process dies: its kernel closes what it had open.
+  void kill();
+  // It closes its connections, as servers do with those that are idle for long.
+  void close_connections();
+  void freeze(Duration time) { host_.freeze(time); }
+  bool running() const { return running_; }
+  const Address& address() const { return address_; }
+  size_t connections() const { return connections_.size(); }
+  void make(ServerMistake mistake) { mistake_ = mistake; }
+  bool made_its_mistake() const { return mistake_made_; }
+
+ private:
+  class Connection;
+  void forget(Connection& connection);
+  // True once, where the mistake is to be made.
+  bool errs(ServerMistake mistake);
+
+  SimNetwork& network_;
+  CallBook& book_;
+  SimHost host_;
+  const Address address_;
+  const bool mirrored_;
+  Random random_;
+  bool running_ = false;
+  ServerMistake mistake_ = ServerMistake::kNone;
+  bool mistake_made_ = false;
+  std::list<std::unique_ptr<Connection>> connections_;
+};
+
+}  // namespace hat::sim

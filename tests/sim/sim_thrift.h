@@ -1,0 +1,74 @@
+// tests/sim/sim_thrift.h: the messages of the simulated applications, in every framing and
+// encoding.
+//
+// Written apart from the daemon's reader, so that the two check each other. A message's struct has
+// only what these need: integers and texts.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "daemon/thrift/message.h"
+
+namespace hat::sim {
+
+using thrift::Encoding;
+using thrift::Framing;
+using thrift::MessageType;
+
+struct Dialect {
+  const char* name;
+  Framing framing;
+  Encoding encoding;
+};
+inline constexpr Dialect kDialects[] = {
+    {"framed_binary", Framing::kFramed, Encoding::kBinary},
+    {"framed_compact", Framing::kFramed, Encoding::kCompact},
+    {"framed_json", Framing::kFramed, Encoding::kJson},
+    {"framed_binary_old", Framing::kFramed, Encoding::kBinaryOld},
+    {"unframed_binary", Framing::kUnframed, Encoding::kBinary},
+    {"unframed_compact", Framing::kUnframed, Encoding::kCompact},
+    {"unframed_json", Framing::kUnframed, Encoding::kJson},
+    {"unframed_binary_old", Framing::kUnframed, Encoding::kBinaryOld},
+    {"theader_binary", Framing::kHeader, Encoding::kBinary},
+    {"theader_compact", Framing::kHeader, Encoding::kCompact},
+};
+
+struct Field {
+  enum class Kind : uint8_t { kI32, kI64, kText };
+  int16_t id = 0;
+  Kind kind = Kind::kI32;
+  int64_t number = 0;
+  std::string text;
+
+  friend bool operator==(const Field&, const Field&) = default;
+};
+
+struct Message {
+  MessageType type = MessageType::kCall;
+  std::string name;
+  int32_t seqid = 0;
+  std::vector<Field> fields;  // ids ascend
+
+  const Field* find(int16_t id) const;
+  friend bool operator==(const Message&, const Message&) = default;
+};
+
+std::string encode(const Dialect& dialect, const Message& message);
+
+struct Decoded {
+  enum class Kind : uint8_t { kNeedMore, kMessage, kBroken };
+  Kind kind = Kind::kNeedMore;
+  size_t bytes = 0;  // that the message took
+  Message message;
+};
+// The message at the front of `bytes`. Replies to old binary come in strict binary.
+Decoded decode(const Dialect& dialect, std::string_view bytes);
+
+// What a connection's first bytes say; none where there are too few.
+std::optional<Dialect> detect(std::string_view bytes);
+
+}  // namespace hat::sim

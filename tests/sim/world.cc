@@ -1,0 +1,214 @@
+#include "tests/sim/world.h"
+
+#include <algorithm>
+
+namespace hat::sim {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr Duration kFaultsEnd = milliseconds(500);
+// From then on: the longest a call may take when all is well, whatever came before. A call waits
+// at most for keep-alive, for a reconnect and for its peer, in turn.
+constexpr Duration kAllAnswered = seconds(15);
+constexpr Duration kRest = seconds(2);
+
+Address address(const std::string& text) { return *parse_address(text); }
+
+std::string host_ip(size_t daemon) { return "tcp:10.0.0." + std::to_string(daemon + 1); }
+
+Manifest manifest() {
+  Manifest manifest;
+  for (const char* name : {"Mirror", "Pool"}) {
+    ServiceSpec service{.name = name};
+    service.functions = {{.name = "echo"}, {.name = "timed"}, {.name = "note", .oneway = true}};
+    service.functions[1].hints.both.timeout =
+        std::chrono::duration_cast<milliseconds>(SimClient::kTimeout);
+    manifest.services.push_back(service);
+  }
+  return manifest;
+}
+
+}  // namespace
+
+World::World(uint64_t seed, Canary canary, bool trace)
+    : scenario_(canary == Canary::kNone ? static_cast<Scenario>(seed % kScenarios)
+                                        : Scenario::kCalm),
+      canary_(canary),
+      network_(seed),
+      book_(network_),
+      random_(seed) {
+  if (trace) network_.trace();
+  network_.say(std::string("scenario: ") + kScenarioNames[static_cast<size_t>(scenario_)]);
+  if (scenario_ == Scenario::kCalm) book_.expect_no_failures();
+  build_servers();
+  build_daemons();
+  build_clients();
+}
+
+void World::build_daemons() {
+  constexpr const char* kNames[] = {"host-a", "host-b", "host-c"};
+  for (size_t i = 0; i < std::size(kNames); ++i) {
+    NodeConfig node{.node = kNames[i]};
+    node.link.listen = address(host_ip(i) + ":9465");
+    node.limits.message_bytes_max = 128 * 1024;
+    node.limits.calls_per_connection_max = static_cast<uint32_t>(random_.between(2, 40));
+    node.limits.connect_timeout = milliseconds(400);
+    node.limits.peer_wait = milliseconds(200);
+    node.limits.keepalive_interval = milliseconds(100);
+    node.limits.keepalive_timeout = milliseconds(300);
+    node.limits.reconnect_backoff_max = milliseconds(200);
+    node.limits.drain_timeout = seconds(5);
+    if (i == 0) {
+      for (size_t peer = 1; peer < std::size(kNames); ++peer) {
+        node.peers.push_back({kNames[peer], address(host_ip(peer) + ":9465"), {}});
+      }
+      const bool both = random_.percent(50);
+      const std::vector<std::string> peers =
+          both ? std::vector<std::string>{"host-b", "host-c"} : std::vector<std::string>{"host-b"};
+      node.endpoints = {{address("tcp:10.0.0.1:9090"), "Mirror", peers},
+                        {address("tcp:10.0.0.1:9091"), "Pool", peers}};
+    } else {
+      node.serves = {{"Mirror", address(host_ip(i) + ":9001"), UpstreamMode::kMirror},
+                     {"Pool", address(host_ip(i) + ":9002"), UpstreamMode::kShared,
+                      static_cast<uint32_t>(random_.between(1, 4))}};
+    }
+    Path link;  // between hosts
+    link.latency_min = std::chrono::microseconds(20);
+    link.latency_max = std::chrono::microseconds(random_.between(60, 2000));
+    network_.set_path(*node.link.listen, link);
+    daemons_.push_back(std::make_unique<SimDaemon>(network_, node, manifest(), random_.next()));
+  }
+  // In any order: who comes first finds nobody and must try again.
+  std::vector<size_t> order = {0, 1, 2};
+  random_.shuffle(order);
+  for (const size_t i : order) daemons_[i]->start();
+}
+
+void World::build_servers() {
+  for (size_t host = 1; host <= 2; ++host) {
+    for (const bool mirrored : {true, false}) {
+      const Address where = address(host_ip(host) + (mirrored ? ":9001" : ":9002"));
+      Path path;
+      path.window_bytes = random_.log_between(2000, 200'000);
+      network_.set_path(where, path);
+      servers_.push_back(
+          std::make_unique<SimServer>(network_, book_, where, mirrored, random_.next()));
+      servers_.back()->start();
+    }
+  }
+}
+
+void World::build_clients() {
+  const bool faults = scenario_ != Scenario::kCalm;
+  for (const char* port : {":9090", ":9091"}) {
+    Path path;
+    path.window_bytes = random_.log_between(2000, 200'000);
+    network_.set_path(address(host_ip(0) + port), path);
+  }
+  const size_t count = random_.between(2, 6);
+  for (size_t i = 0; i < count; ++i) {
+    const bool mirrored = random_.percent(60);
+    ClientPlan plan{.endpoint = address(host_ip(0) + (mirrored ? ":9090" : ":9091")),
+                    .service = mirrored ? "Mirror" : "Pool"};
+    // A shared upstream connection has one dialect: that of its service's server.
+    plan.dialect = kDialects[mirrored ? random_.below(std::size(kDialects)) : 0];
+    plan.calls = random_.between(5, 40);
+    plan.calls_per_connection = random_.between(1, 30);
+    plan.depth = random_.percent(50) ? 1 : random_.between(2, 12);
+    plan.request_bytes_max = random_.percent(15) ? (faults ? 200'000 : 100'000) : 3000;
+    plan.reply_bytes_max = random_.percent(15) ? 400'000 : 3000;
+    plan.oneway_percent = random_.percent(50) ? 0 : 20;
+    plan.slow_percent = random_.percent(20) ? 20 : 0;
+    plan.half_closes = random_.percent(30);
+    plan.leaves_percent = random_.percent(20) ? 5 : 0;
+    plan.timed_percent = faults ? 30 : 0;  // in a calm run nothing may fail, time-outs included
+    if (scenario_ == Scenario::kServers || scenario_ == Scenario::kEverything) {
+      plan.bad_server_percent = 8;
+    }
+    if (canary_ == Canary::kSwappedReplies) plan.depth = 8;
+    clients_.push_back(std::make_unique<SimClient>(network_, book_, plan,
+                                                   "app-" + std::to_string(i), random_.next()));
+    clients_.back()->start();
+  }
+}
+
+bool World::clients_done() const {
+  return std::ranges::all_of(clients_, [](const auto& client) { return client->done(); });
+}
+
+void World::check_buffers() {
+  for (const auto& daemon : daemons_) {
+    if (!daemon->running()) continue;
+    const auto held = static_cast<int64_t>(daemon->counters().buffered_bytes.value());
+    // Each direction of each stream holds a window at most, and the daemon's own answers.
+    constexpr int64_t kPerStream = 2 * engine::kStreamWindowBytes + 64 * 1024;
+    constexpr int64_t kStreamsMax = 64;
+    if (held < 0 || held > kPerStream * kStreamsMax) {
+      book_.broken("bounds: " + daemon->node().node + " says that it buffers " +
+                   std::to_string(held) + " bytes");
+    }
+  }
+}
+
+Verdict World::run() {
+  plant_canary();
+  plan_faults();
+  const auto stop = [this] {
+    check_buffers();
+    return stopped();
+  };
+  const auto finished = [this] { return stopped() || (calm_ && clients_done()); };
+  network_.after(kFaultsEnd, [this] { calm_down(); });
+  network_.run_until(network_.now() + kFaultsEnd, stop);
+  if (!network_.run_until(network_.now() + kAllAnswered, finished)) {
+    for (const auto& client : clients_) {
+      if (!client->done()) book_.broken("swallowed: " + client->what_it_waits_for());
+    }
+  }
+  if (!stopped()) network_.run_until(network_.now() + kRest, stop);
+  if (!stopped()) check_at_rest();
+  if (!stopped()) check_drains();
+  return {book_.first_broken(), book_.calls().size(),  book_.replies(),
+          book_.exceptions(),   network_.events_run(), network_.fingerprint()};
+}
+
+void World::check_at_rest() {
+  for (const auto& daemon : daemons_) {
+    const std::string text = daemon->not_at_rest();
+    if (!text.empty()) book_.broken("leak: " + text);
+  }
+  for (const char* port : {":9090", ":9091"}) {
+    const Address endpoint = address(host_ip(0) + port);
+    if (const size_t open = network_.connections_open(endpoint); open != 0) {
+      book_.broken("leak: " + std::to_string(open) + " connections to " + to_string(endpoint));
+    }
+  }
+  for (size_t host = 1; host <= 2; ++host) {
+    const Address mirrored = address(host_ip(host) + ":9001");
+    if (const size_t open = network_.connections_open(mirrored); open != 0) {
+      book_.broken("leak: " + std::to_string(open) + " connections to " + to_string(mirrored) +
+                   " outlived their clients");
+    }
+    const uint64_t open = daemons_[host]->counters().upstream_connections_open.value();
+    const size_t pooled = network_.connections_open(address(host_ip(host) + ":9002"));
+    const uint32_t limit = daemons_[host]->node().serves[1].connections_max;
+    if (open != pooled || open > limit) {
+      book_.broken("leak: " + daemons_[host]->node().node + " counts " + std::to_string(open) +
+                   " upstream connections, there are " + std::to_string(pooled) +
+                   ", its pool has " + std::to_string(limit));
+    }
+  }
+}
+
+// With nothing in flight, a drain ends at once.
+void World::check_drains() {
+  for (const auto& daemon : daemons_) daemon->drain();
+  network_.run_until(network_.now() + seconds(1), [] { return false; });
+  for (const auto& daemon : daemons_) {
+    if (daemon->running()) book_.broken("drain: " + daemon->node().node + " does not leave");
+  }
+}
+
+}  // namespace hat::sim

@@ -1,0 +1,95 @@
+// tests/sim/world.h: one run of the simulation: applications, three daemons and servers, what
+// befalls them in the order of a seed, and what must be true at its end.
+//
+//   app… ──▶ host-a ══ link ══▶ host-b ──▶ servers
+//                  ╚══ link ══▶ host-c ──▶ servers
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tests/sim/sim_client.h"
+#include "tests/sim/sim_daemon.h"
+#include "tests/sim/sim_server.h"
+
+namespace hat::sim {
+
+// What befalls a run; a seed's run has the scenario seed % kScenarios.
+enum class Scenario : uint8_t { kCalm, kLinks, kServers, kRestarts, kDrains, kEverything };
+inline constexpr uint64_t kScenarios = 6;
+inline constexpr const char* kScenarioNames[] = {"calm",     "links",  "servers",
+                                                 "restarts", "drains", "everything"};
+
+// Mistakes that a check must find, made on purpose in a calm run.
+enum class Canary : uint8_t {
+  kNone,
+  kHandledTwice,
+  kSwappedReplies,
+  kChangedReply,
+  kForgottenReply,
+  kForeignReply,
+  kLostSegment,
+  kKeptConnection,
+};
+struct CanaryName {
+  Canary canary;
+  const char* name;
+};
+inline constexpr CanaryName kCanaries[] = {
+    {Canary::kHandledTwice, "a call handled twice"},
+    {Canary::kSwappedReplies, "two replies in the wrong order"},
+    {Canary::kChangedReply, "a changed byte in a reply"},
+    {Canary::kForgottenReply, "a reply that never comes"},
+    {Canary::kForeignReply, "a reply with another sequence id"},
+    {Canary::kLostSegment, "bytes that the network loses without a sign"},
+    {Canary::kKeptConnection, "a connection that never ends"},
+};
+
+struct Verdict {
+  std::string broken;  // the first promise that was; empty: none
+  uint64_t calls = 0;
+  uint64_t replies = 0;
+  uint64_t exceptions = 0;
+  uint64_t events = 0;
+  uint64_t fingerprint = 0;
+};
+
+class World {
+ public:
+  World(uint64_t seed, Canary canary, bool trace);
+  Verdict run();
+
+ private:
+  void build_daemons();
+  void build_servers();
+  void build_clients();
+  void plant_canary();
+  void plan_faults();
+  void plan_fault(TimePoint when);
+  void fault_on_links();
+  void fault_on_servers();
+  void fault_by_restart();
+  void fault_by_drain();
+  void freeze_something();
+  void disturb_clients();
+  void bring_back(SimDaemon& daemon, Duration after);
+  void calm_down();
+  bool clients_done() const;
+  bool stopped() const { return !book_.first_broken().empty(); }
+  void check_buffers();
+  void check_at_rest();
+  void check_drains();
+
+  const Scenario scenario_;
+  const Canary canary_;
+  SimNetwork network_;
+  CallBook book_;
+  Random random_;
+  std::vector<std::unique_ptr<SimDaemon>> daemons_;  // host-a, host-b, host-c
+  std::vector<std::unique_ptr<SimServer>> servers_;
+  std::vector<std::unique_ptr<SimClient>> clients_;
+  bool calm_ = false;
+};
+
+}  // namespace hat::sim
