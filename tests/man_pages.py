@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # tests/man_pages.py: holds docs/man against groff, each program's --help, and --check.
-"""usage: man_pages.py HATRPCD HATCTL"""
+"""usage: man_pages.py HATRPCD HATCTL HINTGEN"""
 import pathlib
 import re
 import subprocess
@@ -8,7 +8,7 @@ import sys
 import tempfile
 import unittest
 
-HATRPCD, HATCTL = sys.argv[1:3]
+HATRPCD, HATCTL, HINTGEN = sys.argv[1:4]
 MAN = pathlib.Path(__file__).resolve().parent.parent / "docs" / "man"
 COMMANDS = ["status", "routes", "top", "reload", "drain", "ping", "metrics"]
 
@@ -57,6 +57,11 @@ class ManPages(unittest.TestCase):
         for command in COMMANDS:
             self.assertRegex(page, rf"(?m)^\.TP\n\.B {command}$")
 
+    def test_hintgen_has_the_options_of_its_help(self):
+        # --gen is the stock compiler's, in an example.
+        self.assertEqual(options_in(page_text("hintgen.1")) | {"--gen"},
+                         options_in(output(HINTGEN, "--help")) | {"--gen"})
+
     def test_each_program_names_its_version(self):
         self.assertRegex(output(HATRPCD, "--version"), r"^hatrpcd \d+\.\d+\.\d+\n$")
         self.assertRegex(output(HATCTL, "--version"), r"^hatctl \d+\.\d+\.\d+\n$")
@@ -92,4 +97,4 @@ class ManPages(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])
+    unittest.main(argv=[sys.argv[0], *sys.argv[4:]])

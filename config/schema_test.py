@@ -1,0 +1,142 @@
+#!/usr/bin/python3
+# config/schema_test.py: the JSON Schemas and hatrpcd's own readers agree on good and bad files.
+"""usage: schema_test.py HATRPCD"""
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import jsonschema
+import yaml
+
+HATRPCD = sys.argv[1]
+CONFIG = pathlib.Path(__file__).resolve().parent
+
+GOOD_NODES = [
+    "node: a",
+    "node: a\nfabric: tcp\nworkers: auto\nworker_nice: -5\nmanifests: []",
+    "node: a\nworkers: 3\nlink: {listen: 'tcp:0.0.0.0:7471', insecure: true}",
+    "node: a\nlink: {insecure: true}\npeers: {b: {link: 'tcp:h:1'}}\n"
+    "endpoints: [{listen: 'unix:/tmp/s', service: S, peers: [b], mode: '0660', group: users}]",
+    "node: a\nserves: {S: {upstream: 'tcp:127.0.0.1:1', mode: shared, max_connections: 4}}",
+    "node: a\nlimits: {spin: 10us, max_message: 1MiB, max_pipelined: 7, drain_timeout: 1min}",
+    "node: a\nadmin: {listen: 'tcp:127.0.0.1:9464', socket: /tmp/x.sock}",
+]
+BAD_NODES = [
+    "workers: 1", "node: a\nworker: 1", "node: a\nworkers: 0", "node: a\nworkers: 65",
+    "node: a\nworkers: many", "node: a\nworker_nice: -21", "node: a\nfabric: ib",
+    "node: a\nlink: {listen: 'tcp:h', insecure: true}", "node: a\nlink: {insecure: perhaps}",
+    "node: a\nlink: {insecure: true}\npeers: {b: {}}",
+    "node: a\nendpoints: [{listen: 'tcp:h:1', service: S, peers: []}]",
+    "node: a\nendpoints: [{listen: 'tcp:h:1', peers: [b]}]",
+    "node: a\nserves: {S: {}}", "node: a\nserves: {S: {upstream: 'tcp:h:1', mode: pool}}",
+    "node: a\nlimits: {spin: 50}", "node: a\nlimits: {max_message: 5 parsecs}",
+    "node: a\nlimits: {max_pipelined: 0}", "node: a\nlimits: {spins: 50us}", "node: [a]",
+    "node: a\nlimits: 3", "node: a\nadmin: {port: 3}",
+]
+# What only the loader can know: it compares keys with each other, or knows ranges of units.
+LOADER_ALONE = {
+    "a peer that is not there": "node: a\nlink: {insecure: true}\npeers: {b: {link: 'tcp:h:1'}}\n"
+                                "endpoints: [{listen: 'tcp:h:1', service: S, peers: [c]}]",
+    "an address twice": "node: a\nlink: {insecure: true}\npeers: {b: {link: 'tcp:h:1'}}\nendpoints:\n"
+                        "- {listen: 'tcp:h:1', service: S, peers: [b]}\n"
+                        "- {listen: 'tcp:h:1', service: T, peers: [b]}",
+    "a link that is not said to be insecure": "node: a\nlink: {listen: 'tcp:h:1'}",
+    "a time out of range": "node: a\nlimits: {spin: 10s}",
+}
+GOOD_MANIFESTS = [
+    "hatrpc_manifest: 1\nservices: {}", "hatrpc_manifest: 1\nservices: {S: {}}",
+    "hatrpc_manifest: 1\nsource: s.thrift\nservices: {S: {origin: 's:1:1', hint: {perf_goal: latency, "
+    "concurrency: 8}, functions: {f: {oneway: true, c_hint: {payload_size: 4KiB}, s_hint: "
+    "{numa: nic}}}}}",
+    "hatrpc_manifest: 1\nservices: {S: {hint: {concurrency: over, payload_size: 512, polling: busy, "
+    "protocol: rfp, transport: tcp, numa: 1, priority: low, timeout_ms: 9, idempotent: true}}}",
+    "hatrpc_manifest: 1\nservices: {S: {hint: {perf_pref: event, proto: herd}}}",
+]
+BAD_MANIFESTS = [
+    "services: {}", "hatrpc_manifest: 2\nservices: {}", "hatrpc_manifest: 1",
+    "hatrpc_manifest: 1\nservices: {S: {hint: {perf_goal: fast}}}",
+    "hatrpc_manifest: 1\nservices: {S: {hint: {perf_gaol: latency}}}",
+    "hatrpc_manifest: 1\nservices: {S: {hint: {timeout_ms: 0}}}",
+    "hatrpc_manifest: 1\nservices: {S: {hint: {concurrency: many}}}",
+    "hatrpc_manifest: 1\nservices: {S: {hint: {payload_size: 12XB}}}",
+    "hatrpc_manifest: 1\nservices: {S: {functions: {f: {oneway: maybe}}}}",
+    "hatrpc_manifest: 1\nservices: {S: {functions: {f: {timeout: 3}}}}",
+    "hatrpc_manifest: 1\nservices: [S]", "hatrpc_manifest: 1\nservices: {}\nextra: 1",
+]
+
+
+def schema_takes(name, text):
+    schema = json.loads((CONFIG / "schema" / f"{name}.schema.json").read_text(encoding="utf-8"))
+    jsonschema.Draft7Validator.check_schema(schema)
+    return jsonschema.Draft7Validator(schema).is_valid(yaml.safe_load(text))
+
+
+def hatrpcd_takes(node, manifest=None):
+    with tempfile.TemporaryDirectory() as folder:
+        file = pathlib.Path(folder) / "hatrpcd.yaml"
+        file.write_text(node, encoding="utf-8")
+        if manifest is not None:
+            (file.parent / "m.yaml").write_text(manifest, encoding="utf-8")
+        done = subprocess.run([HATRPCD, "--check", "--quiet", "--config", file], check=False)
+    return {0: True, 78: False}[done.returncode]
+
+
+def keys_of(schema):
+    """Every key that the schema names, at any depth."""
+    found = set()
+    if isinstance(schema, dict):
+        found |= set(schema.get("properties", {}))
+        for value in schema.values():
+            found |= keys_of(value)
+    elif isinstance(schema, list):
+        for value in schema:
+            found |= keys_of(value)
+    return found
+
+
+class Schemas(unittest.TestCase):
+    def test_nodes(self):
+        for good, texts in ((True, GOOD_NODES), (False, BAD_NODES)):
+            for text in texts:
+                with self.subTest(text):
+                    self.assertEqual((schema_takes("hatrpcd", text), hatrpcd_takes(text)),
+                                     (good, good))
+
+    def test_what_the_loader_alone_knows(self):
+        for name, text in LOADER_ALONE.items():
+            with self.subTest(name):
+                self.assertEqual((schema_takes("hatrpcd", text), hatrpcd_takes(text)),
+                                 (True, False))
+
+    def test_manifests(self):
+        node = "node: a\nmanifests: [m.yaml]"
+        for good, texts in ((True, GOOD_MANIFESTS), (False, BAD_MANIFESTS)):
+            for text in texts:
+                with self.subTest(text):
+                    self.assertEqual((schema_takes("manifest", text), hatrpcd_takes(node, text)),
+                                     (good, good))
+
+    def test_the_examples(self):
+        for schema, file in (("hatrpcd", "hatrpcd.yaml"), ("manifest", "calculator.yaml")):
+            text = (CONFIG / "examples" / file).read_text(encoding="utf-8")
+            self.assertTrue(schema_takes(schema, text), file)
+
+    def test_the_schema_and_the_loader_have_the_same_keys(self):
+        asked = ("zz: 1\nlink: {zz: 1}\npeers: {b: {zz: 1}}\nendpoints: [{zz: 1}]\n"
+                 "serves: {S: {zz: 1}}\nadmin: {zz: 1}\nlimits: {zz: 1}\n")
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "hatrpcd.yaml"
+            file.write_text(asked, encoding="utf-8")
+            told = subprocess.run([HATRPCD, "--check", "-c", file], capture_output=True, text=True,
+                                  check=False).stderr
+        loaders = {key for line in told.splitlines() if "unknown key 'zz'" in line
+                   for key in line.split("expected one of ")[1].split(", ")}
+        schema = json.loads((CONFIG / "schema" / "hatrpcd.schema.json").read_text(encoding="utf-8"))
+        self.assertEqual(keys_of(schema), loaders)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], *sys.argv[2:]])
