@@ -49,7 +49,8 @@ std::optional<uint32_t> read_mode(const YamlValue& value, std::string_view key) 
 
 template <class Enum>
 auto word_of(std::vector<std::string_view> words) {
-  return [words = std::move(words)](const YamlValue& value, std::string_view key) -> std::optional<Enum> {
+  return [words = std::move(words)](const YamlValue& value,
+                                    std::string_view key) -> std::optional<Enum> {
     const auto index = read_word(value, key, words);
     return index ? std::optional(static_cast<Enum>(*index)) : std::nullopt;
   };

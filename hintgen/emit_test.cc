@@ -1,0 +1,113 @@
+// hintgen/emit_test.cc: manifests from hints in either spelling; what the stock compiler is given.
+#include "hintgen/emit.h"
+
+#include <gtest/gtest.h>
+
+#include "hintgen/compile_text.h"
+#include "hintgen/rewrite.h"
+
+namespace hat::hintgen {
+namespace {
+
+constexpr const char* kNative = R"(service Calculator {
+  hint: perf_goal=latency, concurrency=8;
+  i64 add(1: i64 left, 2: i64 right)
+  list<i64> sums(1: list<i64> n) [ hint: perf_goal=throughput; s_hint: payload_size=64KiB; ]
+  oneway void log(1: string line)
+}
+)";
+constexpr const char* kAnnotated = R"(service Calculator {
+  i64 add(1: i64 left, 2: i64 right)
+  list<i64> sums(1: list<i64> n)
+      ( hat.perf_goal = "throughput", hat.server.payload_size = "64KiB" )
+  oneway void log(1: string line)
+} ( hat.perf_goal = "latency", hat.concurrency = "8" )
+)";
+
+Manifest manifest_of(const std::string& text) {
+  const Compiled compiled = compile_text(text);
+  EXPECT_EQ(compiled.messages(), "");
+  return make_manifest(compiled.idl);
+}
+
+// The same but for where it stands.
+Manifest without_origins(Manifest manifest) {
+  for (ServiceSpec& service : manifest.services) {
+    service.origin.clear();
+    for (FunctionSpec& function : service.functions) function.origin.clear();
+  }
+  return manifest;
+}
+
+TEST(Emit, HoldsHintsOnewayAndOrigins) {
+  const Manifest manifest = manifest_of(kNative);
+  ASSERT_EQ(manifest.services.size(), 1u);
+  const ServiceSpec& service = manifest.services[0];
+  EXPECT_EQ(service.origin, "t.thrift:1:9");
+  EXPECT_EQ(service.hints.both.perf_goal, PerfGoal::kLatency);
+  EXPECT_EQ(service.hints.both.concurrency, Concurrency(8u));
+  ASSERT_EQ(service.functions.size(), 3u);
+  EXPECT_TRUE(service.functions[0].hints.empty());
+  EXPECT_EQ(service.functions[1].hints.both.perf_goal, PerfGoal::kThroughput);
+  EXPECT_EQ(service.functions[1].hints.server.payload_bytes, 65536u);
+  EXPECT_TRUE(service.functions[2].oneway);
+  EXPECT_EQ(service.functions[2].origin, "t.thrift:5:15");
+}
+
+TEST(Emit, MakesTheSameOfBothSpellings) {
+  EXPECT_EQ(without_origins(manifest_of(kNative)), without_origins(manifest_of(kAnnotated)));
+}
+
+TEST(Emit, ReadsTheOlderKeys) {
+  const Manifest manifest =
+      manifest_of("service S {\n  hint: perf_pref=busy, proto=rfp;\n  void f()\n}\n");
+  EXPECT_EQ(manifest.services[0].hints.both.polling, Polling::kBusy);
+  EXPECT_EQ(manifest.services[0].hints.both.protocol, "rfp");
+}
+
+TEST(Emit, InheritsFunctionsAndHintsAcrossFiles) {
+  const Compiled compiled =
+      compile_files({{"t.thrift",
+                      "include \"base.thrift\"\nservice S extends base.Base {\n"
+                      "  hint: concurrency=4;\n  void own()\n}\n"},
+                     {"base.thrift",
+                      "service Base {\n  hint: perf_goal=res_util, concurrency=2;\n"
+                      "  void ping() [ hint: timeout_ms=50; ]\n}\n"}},
+                    "t.thrift");
+  ASSERT_EQ(compiled.messages(), "");
+  const Manifest manifest = make_manifest(compiled.idl);
+  ASSERT_EQ(manifest.services.size(), 1u);
+  const ServiceSpec& service = manifest.services[0];
+  EXPECT_EQ(service.hints.both.perf_goal, PerfGoal::kResUtil) << "the parent's";
+  EXPECT_EQ(service.hints.both.concurrency, Concurrency(4u)) << "its own";
+  ASSERT_EQ(service.functions.size(), 2u);
+  EXPECT_EQ(service.functions[0].name, "ping");
+  EXPECT_EQ(service.functions[0].hints.both.timeout, std::chrono::milliseconds(50));
+  EXPECT_EQ(service.functions[0].origin, "base.thrift:3:8");
+}
+
+TEST(Rewrite, StripKeepsEverythingElseWhereItIs) {
+  const Compiled compiled = compile_text(
+      "// a comment\nservice S {\n  hint: perf_goal=latency;\n"
+      "  void f() [ hint: polling=busy; ]  // after\n}\n");
+  EXPECT_EQ(strip(*compiled.idl.main), "// a comment\nservice S {\n\n  void f()   // after\n}\n");
+}
+
+TEST(Rewrite, AnnotateMeansTheSame) {
+  const Compiled compiled = compile_text(kNative);
+  const std::string annotated = annotate(*compiled.idl.main);
+  EXPECT_EQ(annotated.find("hint:"), std::string::npos) << annotated;
+  EXPECT_EQ(without_origins(manifest_of(annotated)), without_origins(manifest_of(kNative)));
+}
+
+TEST(Rewrite, AnnotateJoinsWhatIsThere) {
+  const Compiled compiled =
+      compile_text("service S {\n  void f() ( deprecated = \"yes\" ) [ hint: polling=busy; ]\n}\n");
+  if (compiled.mistakes.any_errors()) GTEST_FAIL() << compiled.messages();
+  const std::string annotated = annotate(*compiled.idl.main);
+  EXPECT_NE(annotated.find("deprecated = \"yes\""), std::string::npos) << annotated;
+  EXPECT_NE(annotated.find("hat.polling = \"busy\""), std::string::npos) << annotated;
+}
+
+}  // namespace
+}  // namespace hat::hintgen

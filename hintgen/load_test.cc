@@ -1,0 +1,94 @@
+// hintgen/load_test.cc: files and their includes; every kind of mistake with its place and caret.
+#include <gtest/gtest.h>
+
+#include "hintgen/compile_text.h"
+
+namespace hat::hintgen {
+namespace {
+
+struct Row {
+  const char* name;
+  const char* text;
+  const char* messages;  // all of them, as printed
+};
+std::ostream& operator<<(std::ostream& out, const Row& row) { return out << row.name; }
+
+class Mistaken : public testing::TestWithParam<Row> {};
+
+TEST_P(Mistaken, IsShownWithACaret) {
+  EXPECT_EQ(compile_text(GetParam().text).messages(), GetParam().messages);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Rows, Mistaken,
+    testing::Values(
+        Row{"unknown_hint", "service S {\n  hint: perf_gaol=latency;\n}\n",
+            "t.thrift:2:9: error: unknown hint 'perf_gaol' (did you mean 'perf_goal'?); expected "
+            "one of perf_goal, concurrency, payload_size, polling, protocol, transport, numa, "
+            "priority, timeout_ms, idempotent\n"
+            "  hint: perf_gaol=latency;\n"
+            "        ^\n"},
+        Row{"wrong_value", "service S {\n  void f() [ c_hint: concurrency=many; ]\n}\n",
+            "t.thrift:2:34: error: concurrency: 'many'; expected a number of callers, or under, "
+            "full or over\n"
+            "  void f() [ c_hint: concurrency=many; ]\n"
+            "                                 ^\n"},
+        Row{"wrong_annotation", "service S {\n  void f() ( hat.polling = \"bussy\" )\n}\n",
+            "t.thrift:2:28: error: polling: 'bussy' (did you mean 'busy'?); expected busy, event "
+            "or adaptive\n"
+            "  void f() ( hat.polling = \"bussy\" )\n"
+            "                           ^\n"},
+        Row{"field_id_twice", "struct P { 1: i32 x, 1: i32 y }\n",
+            "t.thrift:1:22: error: field id 1 is already used in line 1\n"
+            "struct P { 1: i32 x, 1: i32 y }\n"
+            "                     ^\n"},
+        Row{"unknown_type_and_another",
+            "service S {\n  void f(1: binray b)\n  void g(1: strnig s)\n}\n",
+            "t.thrift:2:13: error: unknown type 'binray'\n"
+            "  void f(1: binray b)\n"
+            "            ^\n"
+            "t.thrift:3:13: error: unknown type 'strnig'\n"
+            "  void g(1: strnig s)\n"
+            "            ^\n"}),
+    [](const auto& info) { return info.param.name; });
+
+TEST(Load, ReadsIncludesBesideTheFileAndThenInTheFolders) {
+  const Compiled compiled =
+      compile_files({{"a/main.thrift",
+                      "include \"near.thrift\"\ninclude \"far.thrift\"\n"
+                      "service S extends far.Base { near.Point p(1: far.Id id) }\n"},
+                     {"a/near.thrift", "struct Point { 1: i32 x }\n"},
+                     {"lib/far.thrift", "typedef i64 Id\nservice Base { void ping() }\n"}},
+                    "a/main.thrift", {"lib"});
+  EXPECT_EQ(compiled.messages(), "");
+  EXPECT_EQ(compiled.idl.files.size(), 3u);
+}
+
+TEST(Load, NamesTheCircleOfIncludes) {
+  const Compiled compiled = compile_files({{"a.thrift", "include \"b.thrift\"\n"},
+                                           {"b.thrift", "include \"c.thrift\"\n"},
+                                           {"c.thrift", "include \"a.thrift\"\n"}},
+                                          "a.thrift");
+  EXPECT_TRUE(compiled.mistakes.any_errors());
+  EXPECT_NE(compiled.messages().find("circular"), std::string::npos) << compiled.messages();
+}
+
+TEST(Load, ReadsAFileOnceHoweverOftenItIsIncluded) {
+  const Compiled compiled =
+      compile_files({{"a.thrift", "include \"b.thrift\"\ninclude \"c.thrift\"\n"},
+                     {"b.thrift", "include \"d.thrift\"\n"},
+                     {"c.thrift", "include \"d.thrift\"\n"},
+                     {"d.thrift", "typedef i32 Number\n"}},
+                    "a.thrift");
+  EXPECT_EQ(compiled.messages(), "");
+  EXPECT_EQ(compiled.idl.files.size(), 4u);
+}
+
+TEST(Load, LetsHintBeAName) {
+  const Compiled compiled =
+      compile_text("struct hint { 1: i32 c_hint }\nservice S { hint s_hint(1: hint hint) }\n");
+  EXPECT_EQ(compiled.messages(), "");
+}
+
+}  // namespace
+}  // namespace hat::hintgen
