@@ -248,13 +248,13 @@ void ClientConnection::add_message(const thrift::Head& head) {
 void ClientConnection::start_waiting() {
   waiting_ = true;
   waiting_since_ = worker_.reactor().now();
-  worker_.start_waiting(*this);
+  ticket_ = worker_.start_waiting(*this);
   worker_.deadlines().set(*this, worker_.node().limits.peer_wait);
 }
 
 void ClientConnection::stop_waiting() {
   waiting_ = false;
-  worker_.stop_waiting(*this);
+  worker_.stop_waiting(ticket_);
   end();
 }
 

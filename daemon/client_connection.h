@@ -107,6 +107,7 @@ class ClientConnection final : public StreamEvents, private UnitSink, private De
   bool waiting_ = false;       // for a link
   bool taking_ = false;        // inside take(): what it causes must not begin another
   std::optional<engine::Failure> discarding_;  // the current unit's call has failed: why
+  uint64_t ticket_ = 0;                        // of the wait
   TimePoint waiting_since_{};
 
   UnitReader reader_;

@@ -29,9 +29,9 @@ void ServerStream::on_upstream_bytes(Bytes bytes) {
 }
 
 bool ServerStream::on_head(const thrift::Head& head) {
-  if (dropping_reply_) return true;
+  if (upstream_->dropping_reply) return true;
   if (!match(head)) {
-    dropping_reply_ = true;
+    upstream_->dropping_reply = true;
     worker_.counters().unsolicited_replies.add();
     return true;
   }
@@ -47,7 +47,9 @@ bool ServerStream::match(const thrift::Head& head) {
   if (front.replies_seen != 0 || head.name.empty()) return true;
   const size_t hash = std::hash<std::string_view>()(thrift::bare_name(head.name));
   if (hash == front.name_hash) return true;
-  if (head.type == thrift::MessageType::kException && hash == oneway_hash_) return false;
+  if (head.type == thrift::MessageType::kException && upstream_->passed_oneway(hash)) {
+    return false;
+  };
   // Go sends oneway calls as ordinary ones. Where no manifest tells, a reply to a later call does.
   for (size_t i = 1; i < calls_.size() && !calls_.front().listed; ++i) {
     if (calls_[i].name_hash != hash || !calls_[i].handed_over) continue;
@@ -61,8 +63,8 @@ bool ServerStream::match(const thrift::Head& head) {
 }
 
 bool ServerStream::on_piece(Bytes piece, bool last) {
-  if (dropping_reply_ || calls_.empty()) {
-    if (last) dropping_reply_ = false;
+  if (upstream_->dropping_reply || calls_.empty()) {
+    if (last) upstream_->dropping_reply = false;
     return true;
   }
   const ServedCall& call = calls_.front();

@@ -33,6 +33,7 @@ ServerStream::~ServerStream() {
     worker_.upstreams().release(std::move(upstream_), false);
   }
   for (size_t i = 0; i < calls_.size(); ++i) count(calls_[i], CallOutcome::kUnknown);
+  worker_.buffered(-static_cast<int64_t>(held_.size()));
 }
 
 bool ServerStream::idle() const {
@@ -225,7 +226,7 @@ void ServerStream::advance() {
     } else if (!call.request_complete || call.replies != 0 || !call.handed_over) {
       return;
     } else {
-      oneway_hash_ = call.name_hash;
+      upstream_->note_oneway(call.name_hash);
       last_was_oneway_ = true;
     }
     count(call, call.cancelled ? CallOutcome::kUnknown : CallOutcome::kOneway);
@@ -263,7 +264,6 @@ void ServerStream::lose_upstream(Failure failure, bool delivered, std::string_vi
     worker_.upstreams().release(std::move(upstream_), false);
   }
   last_was_oneway_ = false;
-  dropping_reply_ = false;
   if (opaque_ || (reply_begun_ && !calls_.front().cancelled)) return reset();
   reply_begun_ = false;
   while (!calls_.empty() && calls_.front().handed_over) {

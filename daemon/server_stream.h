@@ -112,11 +112,9 @@ class ServerStream final : private UnitSink, private Deadline {
   bool waiting_ = false;          // for a shared connection
   bool parked_ = false;           // holds a shared connection that others may take
   bool request_open_ = false;     // pieces of the newest call are still to come
-  bool dropping_reply_ = false;   // the unit being read answers nobody
   bool last_was_oneway_ = false;  // shared: what comes next must not overtake it
   bool reply_begun_ = false;      // the front call's kReply went out
   uint64_t last_ordinal_ = 0;
-  size_t oneway_hash_ = 0;  // of the newest oneway call's name
 
   Fifo<ServedCall> calls_;  // two-way calls without their whole reply, and the open request
   ByteQueue held_;          // requests that wait for a shared connection

@@ -24,6 +24,13 @@ void UpstreamConnection::set_user(ServerStream* user) {
   if (user == nullptr) want_read(true);  // an idle one is read to see its end
 }
 
+void UpstreamConnection::note_oneway(size_t name_hash) {
+  constexpr size_t kNamesMax = 32;  // a service has a few
+  if (passed_oneway(name_hash)) return;
+  if (oneways_.size() == kNamesMax) oneways_.erase(oneways_.begin());
+  oneways_.push_back(name_hash);
+}
+
 void UpstreamConnection::want_read(bool wanted) {
   if (wanted == reading_ || dead_) return;
   reading_ = wanted;

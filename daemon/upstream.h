@@ -7,10 +7,12 @@
 // Thread   the worker's.
 #pragma once
 
+#include <algorithm>
 #include <list>
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "base/byte_queue.h"
 #include "base/reactor.h"
@@ -39,6 +41,13 @@ class UpstreamConnection final : public StreamEvents {
   UnitReader& replies() { return replies_; }
   const ServedConfig& served() const { return served_; }
 
+  // What the connection owes passes with it from one user to the next.
+  bool dropping_reply = false;  // the unit being read answers nobody
+  void note_oneway(size_t name_hash);
+  bool passed_oneway(size_t name_hash) const {
+    return std::ranges::find(oneways_, name_hash) != oneways_.end();
+  }
+
  private:
   void on_readable() override;
   void on_writable() override;
@@ -49,6 +58,8 @@ class UpstreamConnection final : public StreamEvents {
   const ServedConfig& served_;
   ServerStream* user_ = nullptr;
   UnitReader replies_;
+  // Names of oneway calls, by hash: a stock server answers one that it does not know.
+  std::vector<size_t> oneways_;
   ByteQueue out_;
   bool connected_ = false;
   bool reading_ = false;

@@ -157,9 +157,10 @@ void Worker::on_link_down(engine::Link& link, bool was_up, const std::string& re
 }
 
 void Worker::tell_waiting() {
-  const std::vector<ClientConnection*> waiting(waiting_.begin(), waiting_.end());
-  for (ClientConnection* connection : waiting) {
-    if (waiting_.contains(connection)) connection->on_link_news();
+  const std::vector<std::pair<uint64_t, ClientConnection*>> waiting(waiting_.begin(),
+                                                                    waiting_.end());
+  for (const auto& [ticket, connection] : waiting) {
+    if (waiting_.contains(ticket)) connection->on_link_news();
   }
 }
 

@@ -7,10 +7,10 @@
 #pragma once
 
 #include <array>
+#include <map>
 #include <memory>
 #include <string>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "base/reactor.h"
@@ -95,8 +95,12 @@ class Worker final : public engine::LinkEvents, public engine::SessionEvents, pu
   // after being down for longer than limits.peer_wait.
   bool peers_hopeless(const EndpointConfig& endpoint, TimePoint since) const;
   std::string peer_errors(const EndpointConfig& endpoint) const;
-  void start_waiting(ClientConnection& connection) { waiting_.insert(&connection); }
-  void stop_waiting(ClientConnection& connection) { waiting_.erase(&connection); }
+  // Who waits longest hears first. The ticket ends the wait.
+  uint64_t start_waiting(ClientConnection& connection) {
+    waiting_.emplace(++last_ticket_, &connection);
+    return last_ticket_;
+  }
+  void stop_waiting(uint64_t ticket) { waiting_.erase(ticket); }
 
   // Bytes held for slow readers, against limits.max_buffered.
   void buffered(int64_t change);
@@ -148,7 +152,8 @@ class Worker final : public engine::LinkEvents, public engine::SessionEvents, pu
   std::unordered_map<std::string, PeerLink> peers_;  // by name; never changes after the start
   std::unordered_map<const engine::Session*, std::unique_ptr<AcceptedLink>> accepted_;
   std::unordered_map<const ClientConnection*, std::unique_ptr<ClientConnection>> connections_;
-  std::unordered_set<ClientConnection*> waiting_;
+  std::map<uint64_t, ClientConnection*> waiting_;
+  uint64_t last_ticket_ = 0;
 };
 
 }  // namespace hat

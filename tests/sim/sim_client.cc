@@ -112,7 +112,9 @@ void SimClient::on_writable() { fill(); }
 // --- Answers ---
 
 void SimClient::on_readable() {
-  std::vector<std::byte> room(random_.log_between(1, 64 * 1024));
+  constexpr uint64_t kRoomMax = 64 * 1024;
+  const bool patient = random_.percent(50);  // else it reads as little as a loop of small reads
+  std::vector<std::byte> room(patient ? kRoomMax : random_.log_between(1, kRoomMax));
   const IoResult result = stream_->read(room);
   switch (result.kind) {
     case IoResult::Kind::kWouldBlock:

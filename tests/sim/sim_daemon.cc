@@ -49,8 +49,8 @@ void SimDaemon::drain() {
   draining_ = true;
   for (const EndpointConfig& endpoint : node_->endpoints) network_.stop_listening(endpoint.listen);
   if (node_->link.listen) network_.stop_listening(*node_->link.listen);
-  host_.post([this] {
-    if (running()) worker_->begin_drain();
+  host_.post([this, generation = generation_] {
+    if (running() && generation == generation_) worker_->begin_drain();
   });
   leave_if_drained(generation_, network_.now() + node_->limits.drain_timeout);
 }
