@@ -1,0 +1,180 @@
+// daemon/worker_fuzz.cc: clients, peers and servers that send anything, in any order, to one
+// worker; once all of them are gone it holds nothing.
+//
+// Input: steps, each a byte of operation and its arguments. A stream is named by when it was made.
+#include <glog/logging.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "daemon/fake_node.h"
+
+namespace hat {
+namespace {
+
+using engine::FrameHeader;
+using engine::FrameKind;
+
+constexpr size_t kWiresMax = 48;
+
+void require(bool holds, const char* what) {
+  if (holds) return;
+  std::fprintf(stderr, "worker_fuzz: %s\n", what);
+  std::abort();
+}
+
+// Framed binary, function get, sequence id 1: a call, its reply, and a oneway call.
+std::string message_bytes(char type) {
+  std::string message("\x80\x01\x00\x00\x00\x00\x00\x03get\x00\x00\x00\x01\x00", 16);
+  message[3] = type;
+  return std::string("\x00\x00\x00", 3) + static_cast<char>(message.size()) + message;
+}
+
+class Run {
+ public:
+  Run(const uint8_t* data, size_t size) : left_(data, size) {}
+
+  void all() {
+    while (!left_.empty() && node_.reactor.wires.size() < kWiresMax) step();
+    end_everyone();
+    require(nobody_left(), "a connection is left");
+    require(node_.counters.buffered_bytes.value() == 0, "bytes are counted as held, and are not");
+  }
+
+ private:
+  uint8_t next() {
+    if (left_.empty()) return 0;
+    const uint8_t byte = left_.front();
+    left_ = left_.subspan(1);
+    return byte;
+  }
+
+  FakeNode::Wire any_wire() {
+    const auto& wires = node_.reactor.wires;
+    return wires[wires.size() - 1 - next() % wires.size()];
+  }
+
+  void step() {
+    switch (next() % 16) {
+      case 0:
+        node_.connect_client();
+        return;
+      case 1:
+        node_.connect_link();
+        return;
+      case 2:
+        return receive(any_wire(), hello_bytes("host-b", next() % 2 == 0 ? "host-a" : ""));
+      case 3:
+        return receive(any_wire(), message_bytes(static_cast<char>(next() % 5)));
+      case 4:
+        return receive(any_wire(), any_frame());
+      case 5:
+        return receive(any_wire(), call_frame());
+      case 6:
+        return receive(any_wire(), open_frame());
+      case 7:
+        node_.reactor.end_turn();
+        return;
+      case 8:
+        node_.reactor.advance(std::chrono::milliseconds(next() * 10));
+        return;
+      case 9:
+        any_wire()->room = size_t{next()} * next();
+        return;
+      case 10: {
+        const auto wire = any_wire();
+        wire->room = SIZE_MAX;
+        return let_write(wire);
+      }
+      case 11: {
+        const auto wire = any_wire();
+        wire->end = true;
+        return receive(wire, "");
+      }
+      case 12: {
+        const auto wire = any_wire();
+        wire->error = ECONNRESET;
+        let_write(wire);
+        return receive(wire, "");
+      }
+      case 13:
+        if (next() == 255) node_.worker->begin_drain();
+        return;
+      default: {
+        const auto wire = any_wire();
+        const size_t count = std::min<size_t>(next(), left_.size());
+        const std::string bytes(reinterpret_cast<const char*>(left_.data()), count);
+        left_ = left_.subspan(count);
+        receive(wire, bytes);
+      }
+    }
+  }
+
+  std::string any_frame() {
+    FrameHeader header{.kind = static_cast<FrameKind>(next() % 17)};
+    header.flags = next() & engine::kFlagsKnown;
+    header.replies = next() % 4;
+    header.stream = next() % 4;
+    header.call = next() % 8;
+    header.credit = next() * 0x1010101u;
+    const uint8_t payload = next();
+    if (payload % 3 == 0) return frame_bytes(header, message_bytes(2));
+    return frame_bytes(header, std::string(size_t{payload} * (next() + 1), payload % 2 ? 'x' : 0));
+  }
+
+  std::string call_frame() {
+    const uint8_t shape = next();
+    FrameHeader header{.kind = FrameKind::kCall, .flags = static_cast<uint8_t>(shape & 1)};
+    header.replies = (shape >> 1) & 3;
+    header.stream = 1 + ((shape >> 3) & 3);
+    header.call = 1 + next() % 16;
+    return frame_bytes(header, std::string("\x03\x00\x00\x00get", 7) + message_bytes(1));
+  }
+
+  std::string open_frame() {
+    const uint8_t which = next();
+    return frame_bytes({.kind = FrameKind::kOpen, .stream = 1u + which % 4},
+                       which & 8 ? "Pool" : "Kv");
+  }
+
+  void receive(const FakeNode::Wire& wire, const std::string& bytes) {
+    wire->incoming += bytes;
+    FakeNode::read(wire);
+    if (next() % 2 == 0) node_.reactor.end_turn();
+  }
+
+  static void let_write(const FakeNode::Wire& wire) {
+    if (!wire->closed && wire->writing) wire->events->on_writable();
+  }
+
+  bool nobody_left() const {
+    return node_.counters.connections_open.value() == 0 &&
+           node_.counters.upstream_connections_open.value() == 0;
+  }
+
+  // Everybody breaks, those that come meanwhile too, until every time-out has passed.
+  void end_everyone() {
+    for (int round = 0; round < 20 && !nobody_left(); ++round) {
+      for (size_t i = 0; i < node_.reactor.wires.size(); ++i) {
+        const auto wire = node_.reactor.wires[i];
+        wire->error = ECONNRESET;
+        let_write(wire);
+        if (!wire->closed && wire->reading) wire->events->on_readable();
+      }
+      node_.reactor.end_turn();
+      node_.reactor.advance(std::chrono::seconds(2));
+    }
+  }
+
+  std::span<const uint8_t> left_;
+  FakeNode node_;
+};
+
+}  // namespace
+}  // namespace hat
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  FLAGS_minloglevel = google::GLOG_FATAL;  // it would log every misdeed
+  hat::Run(data, size).all();
+  return 0;
+}
