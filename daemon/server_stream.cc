@@ -260,6 +260,7 @@ void ServerStream::lose_upstream(Failure failure, bool delivered, std::string_vi
   end();
   if (upstream_) {
     if (parked_) worker_.upstreams().unpark(*this);
+    grant(upstream_->backlog());  // what the server never took ends here
     upstream_->set_user(nullptr);
     worker_.upstreams().release(std::move(upstream_), false);
   }
