@@ -107,7 +107,7 @@ void CallBook::check_order(const SimCall& call, uint64_t upstream) {
       broken("cross-talk: two clients share a mirrored connection: " + describe(call));
     }
   }
-  uint64_t& newest = newest_seen_[{no_failures_ ? 0 : upstream, call.connection}];
+  uint64_t& newest = newest_seen_[{no_failures() ? 0 : upstream, call.connection}];
   // A call whose caller was told that it may still arrive is nobody's predecessor.
   if (call.id < newest && call.failure.empty()) {
     broken("order: the server saw a later call first: " + describe(call));
@@ -122,6 +122,7 @@ void CallBook::on_answer(SimCall* expected, const Message& message, std::string_
   }
   SimCall& call = *expected;
   call.answered = true;
+  check_time(call);
   const Field* text = message.find(1);
   if (message.type == MessageType::kException && text != nullptr &&
       text->text.starts_with("hatrpcd: ")) {
@@ -134,6 +135,15 @@ void CallBook::on_answer(SimCall* expected, const Message& message, std::string_
     broken("order or bytes: another reply than the server gave: " + describe(call) + ", got " +
            message.name + " seqid " + std::to_string(message.seqid));
   }
+}
+
+void CallBook::check_time(const SimCall& call) {
+  constexpr Duration kMargin = std::chrono::milliseconds(5);  // latencies and turns
+  const Duration took = network_.now() - call.sent_at;
+  if (!prompt_ || !call.prompt || !call.timeout || took <= *call.timeout + kMargin) return;
+  broken("time-out: answered only after " +
+         std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(took).count()) +
+         " ms: " + describe(call));
 }
 
 void CallBook::on_exception(SimCall& call, const Message& message) {
@@ -156,8 +166,9 @@ void CallBook::on_exception(SimCall& call, const Message& message) {
   if (call.failure == "deadline_exceeded" && !call.timeout) {
     broken("a call without a time-out was told it passed: " + describe(call));
   }
-  if (no_failures_)
-    broken("a call failed though nothing was wrong: " + text + ": " + describe(call));
+  if (std::ranges::find(allowed_, call.failure) == allowed_.end()) {
+    broken("a call failed for a reason that was not there: " + text + ": " + describe(call));
+  }
 }
 
 }  // namespace hat::sim

@@ -8,7 +8,10 @@
 
 #include <deque>
 #include <map>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "tests/sim/sim_network.h"
 #include "tests/sim/sim_thrift.h"
@@ -39,6 +42,7 @@ struct SimCall {
   Behaviour behaviour = Behaviour::kReply;
   Duration server_time{};
   std::optional<Duration> timeout;
+  bool prompt = false;  // small and alone: nothing but its server may make it wait
 
   // What came of it.
   TimePoint sent_at{};
@@ -72,23 +76,27 @@ class CallBook {
 
   // Each upstream connection serves one client connection alone (mirrored upstreams).
   void upstream_is_mirrored(uint64_t upstream) { mirrored_[upstream] = 0; }
-  // No fault befalls this run, so that no call may fail, and calls of one connection keep their
-  // order even from one upstream connection to the next.
-  void expect_no_failures() { no_failures_ = true; }
-  bool no_failures() const { return no_failures_; }
+  // The tokens that what befalls this run may lead to. With none, calls of one connection keep
+  // their order even from one upstream connection to the next.
+  void allow(std::vector<std::string_view> failures) { allowed_ = std::move(failures); }
+  bool no_failures() const { return allowed_.empty(); }
+  // Nothing holds up the clients or their own daemon, so that time-outs are kept to the moment.
+  void expect_prompt_answers() { prompt_ = true; }
 
   uint64_t replies() const { return replies_; }
   uint64_t exceptions() const { return exceptions_; }
 
  private:
   void on_exception(SimCall& call, const Message& message);
+  void check_time(const SimCall& call);
   void check_order(const SimCall& call, uint64_t upstream);
 
   SimNetwork& network_;
   std::deque<SimCall> calls_;  // id n at n - 1
   std::map<uint64_t, uint64_t> mirrored_;
   std::map<std::pair<uint64_t, uint64_t>, uint64_t> newest_seen_;  // by upstream and connection
-  bool no_failures_ = false;
+  std::vector<std::string_view> allowed_;
+  bool prompt_ = false;
   uint64_t replies_ = 0;
   uint64_t exceptions_ = 0;
   std::string first_broken_;

@@ -83,6 +83,8 @@ void SimClient::add_call() {
       call.behaviour = kBad[random_.below(timed ? 3 : 2)];
     }
   }
+  call.prompt = plan_.depth == 1 && plan_.oneway_percent == 0 && plan_.slow_percent == 0 &&
+                call.request_bytes <= 3000 && call.reply_bytes <= 3000;
   if (random_.percent(20)) call.name = plan_.service + ":" + call.name;
   SimCall& added = book_.add(std::move(call));
   if (added.two_way) outstanding_.push_back(&added);
@@ -188,6 +190,11 @@ void SimClient::on_end(const std::string& how, bool reset) {
     book_.broken("swallowed: connection " + std::to_string(connection_) + " ended (" + how +
                  ") with " + std::to_string(outstanding_.size()) + " calls unanswered" +
                  (outstanding_.empty() ? "" : ", first " + describe(*outstanding_.front())));
+  }
+  const bool seen = std::ranges::any_of(outstanding_, [](auto* call) { return call->seen != 0; });
+  if (orderly_ends_ && !reset && seen) {  // RST may take with it what was on its way
+    book_.broken("drain: connection " + std::to_string(connection_) +
+                 " ended before its calls, first " + describe(*outstanding_.front()));
   }
   leave(false);
 }

@@ -39,6 +39,8 @@ class SimClient final : public StreamEvents {
   bool done() const { return done_; }
   // An end that this client sees now is the world's doing, not the daemon's.
   void expect_disturbance() { disturbed_ = true; }
+  // Such ends are drains alone: no call that a server has seen goes unanswered.
+  void expect_orderly_ends() { orderly_ends_ = true; }
   // For canaries: keeps its last connection when all is done.
   void keep_connection() { keeps_connection_ = true; }
   const SimNetwork& network() const { return network_; }
@@ -73,6 +75,7 @@ class SimClient final : public StreamEvents {
   bool connected_ = false;
   bool said_end_ = false;
   bool disturbed_ = false;
+  bool orderly_ends_ = false;
   bool keeps_connection_ = false;
   bool done_ = false;
   std::unique_ptr<Timer> next_;

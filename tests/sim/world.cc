@@ -41,10 +41,35 @@ World::World(uint64_t seed, Canary canary, bool trace)
       random_(seed) {
   if (trace) network_.trace();
   network_.say(std::string("scenario: ") + kScenarioNames[static_cast<size_t>(scenario_)]);
-  if (scenario_ == Scenario::kCalm) book_.expect_no_failures();
+  say_what_may_fail();
   build_servers();
   build_daemons();
   build_clients();
+}
+
+void World::say_what_may_fail() {
+  // A call past its time-out costs its upstream connection, and so does a request that is cut.
+  const auto and_by_calls = [](std::vector<std::string_view> failures) {
+    failures.insert(failures.end(), {"deadline_exceeded", "too_large", "upstream_closed"});
+    return failures;
+  };
+  switch (scenario_) {
+    case Scenario::kCalm:
+      return book_.expect_prompt_answers();
+    case Scenario::kLinks:
+      book_.expect_prompt_answers();
+      return book_.allow(and_by_calls({"link_lost", "peer_unreachable"}));
+    case Scenario::kServers:
+      book_.expect_prompt_answers();
+      return book_.allow(and_by_calls({"upstream_unreachable"}));
+    case Scenario::kRestarts:
+      return book_.allow(and_by_calls({"link_lost", "peer_unreachable"}));
+    case Scenario::kDrains:
+      return book_.allow({"draining", "peer_unreachable"});
+    case Scenario::kEverything:
+      return book_.allow(
+          and_by_calls({"link_lost", "peer_unreachable", "upstream_unreachable", "draining"}));
+  }
 }
 
 void World::build_daemons() {
@@ -101,7 +126,8 @@ void World::build_servers() {
 }
 
 void World::build_clients() {
-  const bool faults = scenario_ != Scenario::kCalm;
+  // Where all goes well but for drains, no call may fail by itself either.
+  const bool calls_fail = scenario_ != Scenario::kCalm && scenario_ != Scenario::kDrains;
   for (const char* port : {":9090", ":9091"}) {
     Path path;
     path.window_bytes = random_.log_between(2000, 200'000);
@@ -117,19 +143,20 @@ void World::build_clients() {
     plan.calls = random_.between(5, 40);
     plan.calls_per_connection = random_.between(1, 30);
     plan.depth = random_.percent(50) ? 1 : random_.between(2, 12);
-    plan.request_bytes_max = random_.percent(15) ? (faults ? 200'000 : 100'000) : 3000;
+    plan.request_bytes_max = random_.percent(15) ? (calls_fail ? 200'000 : 100'000) : 3000;
     plan.reply_bytes_max = random_.percent(15) ? 400'000 : 3000;
     plan.oneway_percent = random_.percent(50) ? 0 : 20;
     plan.slow_percent = random_.percent(20) ? 20 : 0;
     plan.half_closes = random_.percent(30);
     plan.leaves_percent = random_.percent(20) ? 5 : 0;
-    plan.timed_percent = faults ? 30 : 0;  // in a calm run nothing may fail, time-outs included
+    plan.timed_percent = calls_fail ? 30 : 0;
     if (scenario_ == Scenario::kServers || scenario_ == Scenario::kEverything) {
       plan.bad_server_percent = 8;
     }
     if (canary_ == Canary::kSwappedReplies) plan.depth = 8;
     clients_.push_back(std::make_unique<SimClient>(network_, book_, plan,
                                                    "app-" + std::to_string(i), random_.next()));
+    if (scenario_ == Scenario::kDrains) clients_.back()->expect_orderly_ends();
     clients_.back()->start();
   }
 }
@@ -204,7 +231,12 @@ void World::check_at_rest() {
 
 // With nothing in flight, a drain ends at once.
 void World::check_drains() {
-  for (const auto& daemon : daemons_) daemon->drain();
+  for (const auto& daemon : daemons_) {
+    if (scenario_ == Scenario::kDrains && daemon->late_drains() != 0) {
+      book_.broken("drain: " + daemon->node().node + " cut what was in flight");
+    }
+    daemon->drain();
+  }
   network_.run_until(network_.now() + seconds(1), [] { return false; });
   for (const auto& daemon : daemons_) {
     if (daemon->running()) book_.broken("drain: " + daemon->node().node + " does not leave");

@@ -61,6 +61,7 @@ class World {
   Verdict run();
 
  private:
+  void say_what_may_fail();
   void build_daemons();
   void build_servers();
   void build_clients();
