@@ -44,10 +44,10 @@ INSTANTIATE_TEST_SUITE_P(
             "                     ^\n"},
         Row{"unknown_type_and_another",
             "service S {\n  void f(1: binray b)\n  void g(1: strnig s)\n}\n",
-            "t.thrift:2:13: error: unknown type 'binray'\n"
+            "t.thrift:2:13: error: unknown type 'binray' (did you mean 'binary'?)\n"
             "  void f(1: binray b)\n"
             "            ^\n"
-            "t.thrift:3:13: error: unknown type 'strnig'\n"
+            "t.thrift:3:13: error: unknown type 'strnig' (did you mean 'string'?)\n"
             "  void g(1: strnig s)\n"
             "            ^\n"}),
     [](const auto& info) { return info.param.name; });

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "config/hint_values.h"
 #include "hintgen/parse_state.h"
 #include "hintgen/syntax_error.h"
 
@@ -166,7 +167,9 @@ Type ParseState::container(TypeKind kind, Span word, std::optional<Name> cpp_typ
 
 Name ParseState::joined_value(Span number, Span unit) {
   const Span both{number.begin, unit.end};
-  if (number.end != unit.begin) {
+  if (is_hint_key(text(unit))) {
+    syntax_error(unit, "expected ',' before the next hint");
+  } else if (number.end != unit.begin) {
     syntax_error(
         both, "write '" + std::string(text(number)) + std::string(text(unit)) + "' without a gap");
   }

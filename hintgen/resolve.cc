@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "hintgen/nearest_name.h"
 #include "hintgen/report.h"
 #include "hintgen/rules.h"
 #include "hintgen/scope.h"
@@ -73,6 +74,8 @@ class Linker {
       message += ": '" + missing->path.text + "' was not found";
     } else if (name.text == "slist") {
       message += ": it is gone from Thrift; use 'string'";
+    } else {
+      message += nearest_name(program_, NameOf::kType, name.text);
     }
     report_.error(name.at, std::move(message));
   }
@@ -86,7 +89,8 @@ class Linker {
       const Include* missing = scopes_.missing_include(program_, name.text);
       report_.error(name.at,
                     "unknown service '" + name.text + "'" +
-                        (missing == nullptr ? "" : ": '" + missing->path.text + "' was not found"));
+                        (missing == nullptr ? nearest_name(program_, NameOf::kService, name.text)
+                                            : ": '" + missing->path.text + "' was not found"));
       return;
     }
     const auto* parent = std::get_if<Service>(&definition->value);

@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
+#include <vector>
 
+#include "hintgen/nearest_name.h"
 #include "hintgen/rules.h"
 
 namespace hat::hintgen {
@@ -76,6 +79,12 @@ bool compatible(TypeKind want, TypeKind have) {
   return true;
 }
 
+std::vector<std::string_view> field_names(const Struct& definition) {
+  std::vector<std::string_view> names;
+  for (const Field& field : definition.fields) names.push_back(field.name.text);
+  return names;
+}
+
 }  // namespace
 
 bool ValueRules::check_defined_before(const Type& use, const Name& owner) const {
@@ -136,7 +145,8 @@ void ValueRules::check_name(const Type& type, const ConstValue& value, const Nam
     return;
   }
   if (scopes_.is_known_fully(program_, name)) {
-    report_.error(value.at, "no constant and no enum's member is named '" + name + "'");
+    report_.error(value.at, "no constant and no enum's member is named '" + name + "'" +
+                                nearest_name(program_, NameOf::kValue, name));
   }
 }
 
@@ -164,7 +174,8 @@ void ValueRules::check_enum(const Enum& definition, const ConstValue& value) con
                                    : " of enum '" + enum_name + "'";
     report_.error(value.at, "'" + name + "' is not the full name of a member" + advice);
   } else if (!has_member(definition, std::string_view(name).substr(dot + 1))) {
-    report_.error(value.at, "'" + name + "' is no member of enum '" + enum_name + "'");
+    report_.error(value.at, "'" + name + "' is no member of enum '" + enum_name + "'" +
+                                nearest_name(program_, NameOf::kValue, name));
   }
 }
 
@@ -185,7 +196,8 @@ void ValueRules::check_struct(const Struct& definition, const ConstValue& value,
     const auto field = std::find_if(definition.fields.begin(), definition.fields.end(),
                                     [&](const Field& it) { return it.name.text == key.text.text; });
     if (field == definition.fields.end()) {
-      report_.error(key.at, "'" + definition.name.text + "' has no field '" + key.text.text + "'");
+      report_.error(key.at, "'" + definition.name.text + "' has no field '" + key.text.text + "'" +
+                                nearest_name(field_names(definition), key.text.text));
       continue;
     }
     check(field->type, value.items[i + 1], owner);

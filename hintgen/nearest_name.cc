@@ -1,0 +1,77 @@
+// hintgen/nearest_name.cc: gathers the names that could stand in a place.
+#include "hintgen/nearest_name.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+#include <vector>
+
+#include "config/mistakes.h"
+
+namespace hat::hintgen {
+namespace {
+
+constexpr size_t kUnknownBytesMin = 3;  // shorter names are near to every other
+constexpr size_t kNamesMax = 1000;      // looked at for one mistake: a file may have many of both
+
+constexpr std::array kBaseTypes = {"bool",   "byte",   "i8",     "i16",  "i32", "i64", "uuid",
+                                   "double", "string", "binary", "list", "set", "map"};
+
+class Names {
+ public:
+  Names(NameOf wanted, std::string_view unknown) : wanted_(wanted), unknown_(unknown) {
+    if (wanted != NameOf::kType) return;
+    for (const char* name : kBaseTypes) add(name);
+  }
+
+  void add(const Program& program, const std::string& prefix) {
+    for (const auto& definition : program.definitions) {
+      const std::string name = prefix + definition->name().text;
+      const auto* numbers = std::get_if<Enum>(&definition->value);
+      if (wanted_ == NameOf::kValue && numbers != nullptr) {
+        for (const EnumMember& member : numbers->members) add(name + "." + member.name.text);
+      } else if (wanted_ == kind_of(*definition)) {
+        add(name);
+      }
+    }
+  }
+
+  std::string nearest() const { return nearest_name({near_.begin(), near_.end()}, unknown_); }
+
+ private:
+  static NameOf kind_of(const Definition& definition) {
+    if (std::holds_alternative<Const>(definition.value)) return NameOf::kValue;
+    if (std::holds_alternative<Service>(definition.value)) return NameOf::kService;
+    return NameOf::kType;
+  }
+
+  // As many letters more or less are as many mistakes: a third of them may be wrong.
+  void add(std::string name) {
+    const size_t longer = std::max(name.size(), unknown_.size());
+    const size_t shorter = std::min(name.size(), unknown_.size());
+    if (longer - shorter > unknown_.size() / 3 || near_.size() == kNamesMax) return;
+    near_.push_back(std::move(name));
+  }
+
+  NameOf wanted_;
+  std::string_view unknown_;
+  std::vector<std::string> near_;
+};
+
+}  // namespace
+
+std::string nearest_name(const Program& from, NameOf wanted, std::string_view unknown) {
+  Names names(wanted, unknown);
+  names.add(from, "");
+  for (const Include& include : from.includes) {
+    if (include.program != nullptr) names.add(*include.program, include.program->name + ".");
+  }
+  return names.nearest();
+}
+
+std::string nearest_name(const std::vector<std::string_view>& names, std::string_view unknown) {
+  const std::string_view last_word = unknown.substr(unknown.rfind('.') + 1);
+  return last_word.size() < kUnknownBytesMin ? "" : did_you_mean(unknown, names);
+}
+
+}  // namespace hat::hintgen

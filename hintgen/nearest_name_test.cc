@@ -1,0 +1,76 @@
+// hintgen/nearest_name_test.cc: what is proposed for a misspelt name, of which kind and from where.
+#include "hintgen/nearest_name.h"
+
+#include <gtest/gtest.h>
+
+#include "hintgen/compile_text.h"
+
+namespace hat::hintgen {
+namespace {
+
+constexpr const char* kShared = "typedef i64 Ident\nservice Store {}\nconst i32 LIMIT = 9\n";
+constexpr const char* kOwn = R"(include "shared.thrift"
+enum Colour { RED = 1, GREEN = 2 }
+struct Point { 1: i32 left, 2: i32 right }
+const i32 ORIGIN = 0
+service Base {}
+)";
+
+struct Row {
+  const char* name;
+  const char* line;
+  const char* mistake;
+};
+std::ostream& operator<<(std::ostream& out, const Row& row) { return out << row.name; }
+
+class Misspelt : public testing::TestWithParam<Row> {};
+
+TEST_P(Misspelt, NameDrawsTheNearestOfItsKind) {
+  const Compiled compiled = compile_files(
+      {{"t.thrift", std::string(kOwn) + GetParam().line + "\n"}, {"shared.thrift", kShared}},
+      "t.thrift");
+  ASSERT_EQ(compiled.mistakes.all().size(), 1u) << compiled.messages();
+  EXPECT_EQ(compiled.mistakes.all()[0].message, GetParam().mistake);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Rows, Misspelt,
+    testing::Values(
+        Row{"own_type", "typedef Piont P", "unknown type 'Piont' (did you mean 'Point'?)"},
+        Row{"base_type", "typedef strng P", "unknown type 'strng' (did you mean 'string'?)"},
+        Row{"included_type", "typedef shared.Idnet P",
+            "unknown type 'shared.Idnet' (did you mean 'shared.Ident'?)"},
+        Row{"name_of_the_include", "typedef shard.Ident P",
+            "unknown type 'shard.Ident' (did you mean 'shared.Ident'?)"},
+        Row{"constants_are_no_types", "typedef ORIGIM P", "unknown type 'ORIGIM'"},
+        Row{"services_are_no_types", "typedef Bass P", "unknown type 'Bass'"},
+        Row{"too_short_to_tell", "typedef ix P", "unknown type 'ix'"},
+        Row{"service", "service S extends Bse {}", "unknown service 'Bse' (did you mean 'Base'?)"},
+        Row{"included_service", "service S extends shared.Stroe {}",
+            "unknown service 'shared.Stroe' (did you mean 'shared.Store'?)"},
+        Row{"types_are_no_services", "service S extends Pointe {}", "unknown service 'Pointe'"},
+        Row{"constant", "const i32 A = ORIGNI",
+            "no constant and no enum's member is named 'ORIGNI' (did you mean 'ORIGIN'?)"},
+        Row{"included_constant", "const i32 A = shared.LIMT",
+            "no constant and no enum's member is named 'shared.LIMT' (did you mean "
+            "'shared.LIMIT'?)"},
+        Row{"member_as_a_number", "const i32 A = Colour.GREN",
+            "no constant and no enum's member is named 'Colour.GREN' (did you mean "
+            "'Colour.GREEN'?)"},
+        Row{"member", "const Colour A = Colour.GREN",
+            "'Colour.GREN' is no member of enum 'Colour' (did you mean 'Colour.GREEN'?)"},
+        Row{"field", "const Point A = {\"lfet\": 1}",
+            "'Point' has no field 'lfet' (did you mean 'left'?)"}),
+    [](const auto& info) { return info.param.name; });
+
+// One mistake is answered in bounded time however many names a file has.
+TEST(NearestName, LooksAtTheFirstNamesOnly) {
+  std::string text;
+  for (int i = 0; i < 20000; ++i) text += "struct Name" + std::to_string(i) + " {}\n";
+  const Compiled compiled = compile_text(text + "typedef Mame5 T\n");
+  ASSERT_EQ(compiled.mistakes.all().size(), 1u);
+  EXPECT_EQ(compiled.mistakes.all()[0].message, "unknown type 'Mame5' (did you mean 'Name5'?)");
+}
+
+}  // namespace
+}  // namespace hat::hintgen
