@@ -48,6 +48,7 @@ void ClientConnection::on_frame(const FrameHeader& header, Bytes payload) {
 }
 
 void ClientConnection::on_reply(const FrameHeader& header, Bytes payload) {
+  if (!window_.take(payload.size())) return close(true);
   if (calls_.empty() || calls_.front()->ordinal != header.call) {
     return grant(payload.size());  // nobody waits for it any more
   }
@@ -76,6 +77,7 @@ void ClientConnection::on_fail(const FrameHeader& header, Bytes payload) {
 }
 
 void ClientConnection::on_raw(Bytes payload) {
+  if (!window_.take(payload.size())) return close(true);
   if (mode_ == Mode::kCalls) {
     mode_ = Mode::kOpaque;
     current_ = nullptr;
@@ -107,7 +109,7 @@ void ClientConnection::on_session_lost(const std::string& reason) {
 void ClientConnection::lose_stream(Failure failure, const std::string& reason) {
   peer_ = nullptr;
   stream_id_ = 0;
-  grant_ = 0;
+  window_ = {};
   ungranted_ = out_.size();
   if (mode_ == Mode::kOpaque) return close(true);
   // All are marked before any is answered: answering ends calls, and may end the connection.
@@ -222,10 +224,10 @@ void ClientConnection::wrote(size_t bytes) {
 }
 
 void ClientConnection::grant(size_t bytes) {
-  grant_ += static_cast<uint32_t>(bytes);
-  if (grant_ < engine::kStreamWindowBytes / 2 || stream_id_ == 0 || !peer_->link->up()) return;
+  window_.pass_on(bytes);
+  if (!window_.worth_a_frame() || stream_id_ == 0 || !peer_->link->up()) return;
   peer_->link->lane().send(
-      {.kind = FrameKind::kCredit, .stream = stream_id_, .credit = std::exchange(grant_, 0)}, {});
+      {.kind = FrameKind::kCredit, .stream = stream_id_, .credit = window_.grant()}, {});
 }
 
 void ClientConnection::close_if_done() {

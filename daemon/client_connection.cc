@@ -311,7 +311,7 @@ void ClientConnection::leave_stream(FrameKind farewell) {
   peer_->streams.erase(stream_id_);
   peer_ = nullptr;
   stream_id_ = 0;
-  grant_ = 0;
+  window_ = {};
   ungranted_ = out_.size();
 }
 
@@ -324,7 +324,7 @@ void ClientConnection::send_piece(Bytes piece, bool last) {
   FrameHeader header{.kind = FrameKind::kMore,
                      .flags = last ? engine::kLastPiece : uint8_t{0},
                      .stream = stream_id_,
-                     .credit = std::exchange(grant_, 0)};
+                     .credit = window_.grant()};
   send_credit_ -= static_cast<int64_t>(piece.size());
   engine::Lane& lane = peer_->link->lane();
   if (current_ == nullptr || !current_->sent) {
@@ -354,8 +354,7 @@ void ClientConnection::send_raw(Bytes bytes) {
     bytes = bytes.subspan(piece.size());
     send_credit_ -= static_cast<int64_t>(piece.size());
     peer_->link->lane().send(
-        {.kind = FrameKind::kRaw, .stream = stream_id_, .credit = std::exchange(grant_, 0)},
-        {piece});
+        {.kind = FrameKind::kRaw, .stream = stream_id_, .credit = window_.grant()}, {piece});
   }
 }
 

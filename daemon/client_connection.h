@@ -22,6 +22,7 @@
 #include "daemon/routing_table.h"
 #include "daemon/unit_reader.h"
 #include "engine/frame.h"
+#include "engine/receive_window.h"
 
 namespace hat {
 
@@ -119,7 +120,7 @@ class ClientConnection final : public StreamEvents, private UnitSink, private De
   PeerLink* peer_ = nullptr;
   uint32_t stream_id_ = 0;  // 0: no stream
   int64_t send_credit_ = engine::kStreamWindowBytes;
-  uint32_t grant_ = 0;    // taken from the far side, not yet granted again
+  engine::ReceiveWindow window_;
   size_t ungranted_ = 0;  // bytes in out_ that no credit of this stream was spent on
 
   ByteQueue out_;  // for a slow reader

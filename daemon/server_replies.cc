@@ -83,7 +83,7 @@ void ServerStream::send_reply(Bytes piece, bool last) {
   ServedCall& call = calls_.front();
   FrameHeader header{.kind = reply_begun_ ? FrameKind::kMore : FrameKind::kReply,
                      .stream = id_,
-                     .credit = std::exchange(grant_, 0),
+                     .credit = window_.grant(),
                      .call = call.ordinal};
   if (last) {
     const auto outcome = static_cast<uint8_t>(upstream_->replies().messages().outcome());
@@ -115,8 +115,8 @@ void ServerStream::send_raw(Bytes bytes) {
     const Bytes piece = bytes.first(std::min<size_t>(bytes.size(), engine::kPieceBytesMax));
     bytes = bytes.subspan(piece.size());
     send_credit_ -= static_cast<int64_t>(piece.size());
-    link_.session->lane().send(
-        {.kind = FrameKind::kRaw, .stream = id_, .credit = std::exchange(grant_, 0)}, {piece});
+    link_.session->lane().send({.kind = FrameKind::kRaw, .stream = id_, .credit = window_.grant()},
+                               {piece});
   }
 }
 
@@ -136,10 +136,10 @@ void ServerStream::send_control(FrameKind kind) {
 }
 
 void ServerStream::grant(size_t bytes) {
-  grant_ += static_cast<uint32_t>(bytes);
-  if (grant_ < engine::kStreamWindowBytes / 2) return;
-  link_.session->lane().send(
-      {.kind = FrameKind::kCredit, .stream = id_, .credit = std::exchange(grant_, 0)}, {});
+  window_.pass_on(bytes);
+  if (!window_.worth_a_frame()) return;
+  link_.session->lane().send({.kind = FrameKind::kCredit, .stream = id_, .credit = window_.grant()},
+                             {});
 }
 
 void ServerStream::count(const ServedCall& call, CallOutcome outcome) {

@@ -101,6 +101,7 @@ void ServerStream::on_call(const FrameHeader& header, Bytes payload) {
 }
 
 void ServerStream::on_request_bytes(const FrameHeader& header, Bytes bytes) {
+  if (!window_.take(bytes.size())) return reset();
   const bool last = (header.flags & engine::kLastPiece) != 0;
   if (!request_open_ || calls_.empty() || calls_.back().ordinal != header.call) {
     return grant(bytes.size());  // of a call that has failed here
@@ -313,6 +314,7 @@ void ServerStream::on_upstream_broke(const std::string& reason) {
 }
 
 void ServerStream::on_raw(Bytes bytes) {
+  if (!window_.take(bytes.size())) return reset();
   if (!opaque_) become_opaque();
   if (!ensure_upstream()) return reset();
   if (upstream_) return upstream_->write(bytes);

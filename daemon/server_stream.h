@@ -19,6 +19,7 @@
 #include "daemon/upstream.h"
 #include "engine/frame.h"
 #include "engine/link/session.h"
+#include "engine/receive_window.h"
 
 namespace hat {
 
@@ -119,7 +120,7 @@ class ServerStream final : private UnitSink, private Deadline {
   Fifo<ServedCall> calls_;  // two-way calls without their whole reply, and the open request
   ByteQueue held_;          // requests that wait for a shared connection
   int64_t send_credit_ = engine::kStreamWindowBytes;
-  uint32_t grant_ = 0;
+  engine::ReceiveWindow window_;
   std::unique_ptr<UpstreamConnection> upstream_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "daemon/fake_node.h"
@@ -64,6 +65,26 @@ TEST_F(ServerStreamTest, GrantsTheBytesOfCallsThatTheServerNeverTook) {
   EXPECT_EQ(failed, kCalls);
   EXPECT_GE(granted + engine::kStreamWindowBytes / 2, kCalls * request.size())
       << "else the stream comes to a halt";
+}
+
+TEST_F(ServerStreamTest, EndsWhereThePeerSendsFarBeyondItsCredit) {
+  constexpr size_t kPiece = 64'000;
+  call(1, std::string(kPiece, 'x'));  // the server takes nothing of it
+  link_->written.clear();
+  size_t sent = kPiece;
+  const auto was_reset = [&] {
+    return std::ranges::any_of(headers_in(link_->written), [](const FrameHeader& header) {
+      return header.kind == FrameKind::kReset;
+    });
+  };
+  for (uint64_t ordinal = 2; !was_reset() && ordinal < 100; ++ordinal) {
+    call(ordinal, std::string(kPiece, 'x'));
+    sent += kPiece;
+  }
+  EXPECT_TRUE(was_reset());
+  EXPECT_GT(sent, engine::kStreamWindowBytes);
+  EXPECT_LE(sent, engine::ReceiveWindow::kOutstandingBytesMax + kPiece);
+  EXPECT_EQ(node_.counters.buffered_bytes.value(), 0u) << "what was held went with the stream";
 }
 
 }  // namespace

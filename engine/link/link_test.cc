@@ -153,6 +153,19 @@ TEST_F(LinkTest, TakesNoMoreCallsOnceThePeerLeavesButCarriesTheOthers) {
   EXPECT_EQ(wire().written, frame(FrameKind::kGoAway)) << "the peer waits for our agreement";
 }
 
+TEST_F(LinkTest, GivesUpAPeerThatAsksAndReadsNoAnswers) {
+  receive(hello_of("host-b"));
+  wire().room = 0;
+  std::string pings;
+  for (int i = 0; i < 10'000; ++i) pings += frame(FrameKind::kPing);
+  for (size_t sent = 0; link_.up() && sent <= 2 * TcpLane::kQueuedBytesMax; sent += pings.size()) {
+    wire().incoming += pings;
+    while (link_.up() && !wire().incoming.empty()) wire().events->on_readable();
+    link_.flush();
+  }
+  EXPECT_THAT(log_.lines, ElementsAre("up", "down: the peer does not read what it is sent"));
+}
+
 TEST_F(LinkTest, IsCongestedWhileThePeerTakesNothingAndSaysWhenThatIsOver) {
   receive(hello_of("host-b"));
   wire().room = 0;

@@ -30,8 +30,8 @@ void TcpLane::send(FrameHeader header, std::initializer_list<Bytes> pieces) {
 }
 
 void TcpLane::flush() {
-  if (down_ || write_blocked_) return;
-  while (queued() != 0) {
+  if (down_) return;
+  while (queued() != 0 && !write_blocked_) {
     const iovec rest{out_.data() + out_sent_, queued()};
     const IoResult result = stream_->write({&rest, 1});
     if (result.kind == IoResult::Kind::kError) return go_down(std::strerror(result.error));
@@ -42,6 +42,7 @@ void TcpLane::flush() {
     }
     out_sent_ += result.bytes;
   }
+  if (queued() > kQueuedBytesMax) return go_down("the peer does not read what it is sent");
   if (queued() == 0) {
     out_.clear();
     out_sent_ = 0;

@@ -1,6 +1,8 @@
 // engine/link/tcp_lane.h: frames over one byte stream, batched: a turn's frames leave in one write.
 //
 // Bounds   frames of at most kFramePayloadBytesMax; kCongestedBytes queued before congested().
+// Beyond
+//          kQueuedBytesMax the lane goes down: its peer asks (pings, calls) and reads no answers.
 // Memory   one receive buffer, and a send buffer that keeps the capacity it once needed.
 // Thread   the reactor's.
 // Errors   on_down() once, with the reason in words: end of stream, an errno, or a frame
@@ -18,6 +20,7 @@ namespace hat::engine {
 class TcpLane final : public Lane, private StreamEvents {
  public:
   static constexpr size_t kCongestedBytes = 1024 * 1024;
+  static constexpr size_t kQueuedBytesMax = 16 * 1024 * 1024;
   static constexpr size_t kReceiveBytes = 256 * 1024;
   static_assert(kReceiveBytes >= 2 * (sizeof(FrameHeader) + kFramePayloadBytesMax));
 
