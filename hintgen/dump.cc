@@ -1,7 +1,10 @@
 // hintgen/dump.cc: writes the tree as JSON.
 #include "hintgen/dump.h"
 
+#include <charconv>
+#include <cmath>
 #include <cstdio>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -58,13 +61,44 @@ std::string show(const Annotations& annotations) {
   });
 }
 
+std::string shortest(double number) {
+  char text[32];
+  const auto [end, error] = std::to_chars(text, text + sizeof text, number);
+  return std::isfinite(number) ? std::string(text, end)
+                               : quoted(std::signbit(number) ? "-inf" : "inf");
+}
+
+// Names are {"name": …} and maps {"map": [[key, value], …]}; the rest is as in JSON.
+std::string show(const ConstValue& value) {
+  switch (value.kind) {
+    case ConstValue::Kind::kInteger:
+      return std::to_string(value.integer);
+    case ConstValue::Kind::kDouble:
+      return shortest(value.number);
+    case ConstValue::Kind::kLiteral:
+      return quoted(value.text.text);
+    case ConstValue::Kind::kName:
+      return object({{"name", quoted(value.text.text)}});
+    case ConstValue::Kind::kList:
+      return array(value.items, [](const ConstValue& it) { return show(it); });
+    case ConstValue::Kind::kMap:
+      break;
+  }
+  std::string pairs;
+  for (size_t i = 0; i + 1 < value.items.size(); i += 2) {
+    pairs += (pairs.empty() ? "[" : ", [") + show(value.items[i]) + ", " +
+             show(value.items[i + 1]) + "]";
+  }
+  return object({{"map", "[" + pairs + "]"}});
+}
+
 std::string show(const Field& field) {
   constexpr const char* kRequiredness[] = {"default", "required", "optional"};
   return object({{"id", std::to_string(field.id)},
                  {"name", quoted(field.name.text)},
                  {"type", quoted(spelled(field.type))},
                  {"required", quoted(kRequiredness[static_cast<size_t>(field.requiredness)])},
-                 {"has_default", flag(field.value.has_value())},
+                 {"default", field.value ? show(*field.value) : "null"},
                  {"annotations", show(field.annotations)}});
 }
 
@@ -113,8 +147,9 @@ std::string show(const Typedef& definition) {
 }
 
 std::string show(const Const& definition) {
-  return object(
-      {{"name", quoted(definition.name.text)}, {"type", quoted(spelled(definition.type))}});
+  return object({{"name", quoted(definition.name.text)},
+                 {"type", quoted(spelled(definition.type))},
+                 {"value", show(definition.value)}});
 }
 
 // All definitions of one kind, in the order of the file.
