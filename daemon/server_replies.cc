@@ -49,7 +49,7 @@ bool ServerStream::match(const thrift::Head& head) {
   if (hash == front.name_hash) return true;
   if (head.type == thrift::MessageType::kException && upstream_->passed_oneway(hash)) {
     return false;
-  };
+  }
   // Go sends oneway calls as ordinary ones. Where no manifest tells, a reply to a later call does.
   for (size_t i = 1; i < calls_.size() && !calls_.front().listed; ++i) {
     if (calls_[i].name_hash != hash || !calls_[i].handed_over) continue;
