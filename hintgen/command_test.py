@@ -5,11 +5,13 @@
 """
 
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
 import unittest
 
+DOCS = pathlib.Path(__file__).resolve().parent.parent / "docs"
 HINTGEN = None  # set from the command line
 SECONDS_MAX = 20
 GOOD = "service S {\n  hint: polling=busy;\n  void f()\n}\n"
@@ -96,6 +98,33 @@ class CommandTest(unittest.TestCase):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertIn("numa: nic", done.stdout)
         self.assertIn("ping:\n        origin: lib/base.thrift:3:8", done.stdout)
+
+    def test_examples_of_the_documentation_are_real(self):
+        page = (DOCS / "hintgen.md").read_text()
+        named = re.findall(r"(?s)`([\w/]+\.thrift)`[^`]*\n```thrift\n(.*?)```", page)
+        self.assertEqual([name for name, _ in named],
+                         ["calculator.thrift", "bad.thrift", "lib/common.thrift", "clock.thrift"])
+        for name, text in named:
+            self.write(name, text)
+        shown = re.findall(r"(?s)```\n\$ hintgen (.*?)\n(.*?)```", page)
+        self.assertEqual(len(shown), 5)
+        for arguments, output in shown:
+            with self.subTest(arguments):
+                done = self.run_hintgen(*arguments.split())
+                self.assertEqual(done.stdout + done.stderr, output)
+
+    def test_examples_of_the_manual_are_real(self):
+        page = (DOCS / "man" / "hintgen.1").read_text()
+        for escaped, character in ((r"\-", "-"), (r"\(aq", "'"), (r"\(ha", "^"),
+                                   (r"\(ga", "`")):
+            page = page.replace(escaped, character)
+        _, idl, mistakes, manifest = re.findall(r"(?s)\n\.EX\n(.*?\n)\.EE\n", page)
+        self.write("store.thrift", idl)
+        done = self.run_hintgen("--check", "store.thrift")
+        self.assertEqual("$ hintgen --check store.thrift\n" + done.stderr, mistakes)
+        self.write("store.thrift", idl.replace("gaol", "goal").replace("bussy", "busy"))
+        done = self.run_hintgen("store.thrift")
+        self.assertEqual("$ hintgen store.thrift\n" + done.stdout, manifest)
 
 
 if __name__ == "__main__":
