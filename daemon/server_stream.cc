@@ -294,6 +294,7 @@ void ServerStream::on_deadline() {
 
 void ServerStream::on_upstream_wrote(size_t bytes) {
   grant(bytes);
+  if (parked_ && can_give_up_upstream()) worker_.upstreams().serve_waiting(served_);
   if (client_ended_) close_if_done();
 }
 

@@ -113,6 +113,10 @@ size_t UpstreamPool::connections_max(const ServedConfig& served) {
   return served.mode == UpstreamMode::kMirror ? 1024 : 16;
 }
 
+std::list<ServerStream*>::iterator UpstreamPool::find_giver(Service& service) {
+  return std::ranges::find_if(service.parked, &ServerStream::can_give_up_upstream);
+}
+
 UpstreamPool::Answer UpstreamPool::acquire(const ServedConfig& served, ServerStream& stream,
                                            std::unique_ptr<UpstreamConnection>& connection) {
   Service& service = of(served);
@@ -127,9 +131,9 @@ UpstreamPool::Answer UpstreamPool::acquire(const ServedConfig& served, ServerStr
     return Answer::kConnection;
   }
   if (served.mode == UpstreamMode::kMirror) return Answer::kRefused;
-  if (!service.parked.empty()) {
-    ServerStream* holder = service.parked.front();
-    service.parked.pop_front();
+  if (const auto giver = find_giver(service); giver != service.parked.end()) {
+    ServerStream* holder = *giver;
+    service.parked.erase(giver);
     holder->set_parked(false);
     connection = holder->give_up_upstream();
     return Answer::kConnection;
@@ -141,7 +145,8 @@ UpstreamPool::Answer UpstreamPool::acquire(const ServedConfig& served, ServerStr
 void UpstreamPool::release(std::unique_ptr<UpstreamConnection> connection, bool reusable) {
   const ServedConfig& served = connection->served();
   Service& service = of(served);
-  if (reusable && served.mode == UpstreamMode::kShared && !connection->replies().inside_unit()) {
+  if (reusable && served.mode == UpstreamMode::kShared && connection->backlog() == 0 &&
+      !connection->replies().inside_unit()) {
     service.idle.push_back(std::move(connection));
   } else {
     --service.open;
@@ -153,7 +158,8 @@ void UpstreamPool::release(std::unique_ptr<UpstreamConnection> connection, bool 
 void UpstreamPool::serve_waiting(const ServedConfig& served) {
   Service& service = of(served);
   if (service.waiting.empty()) return;
-  if (service.idle.empty() && service.parked.empty() && service.open >= connections_max(served)) {
+  if (service.idle.empty() && find_giver(service) == service.parked.end() &&
+      service.open >= connections_max(served)) {
     return;
   }
   ServerStream* next = service.waiting.front();

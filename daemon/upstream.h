@@ -81,6 +81,8 @@ class UpstreamPool {
   // The stream keeps its connection only as long as nobody waits.
   void park(ServerStream& stream);
   void unpark(ServerStream& stream);
+  // A connection may have become free.
+  void serve_waiting(const ServedConfig& served);
   // The stream does not wait any more.
   void forget(ServerStream& stream);
   // An idle connection that its server closed.
@@ -95,7 +97,7 @@ class UpstreamPool {
   };
   Service& of(const ServedConfig& served) { return services_[&served]; }
   static size_t connections_max(const ServedConfig& served);
-  void serve_waiting(const ServedConfig& served);
+  static std::list<ServerStream*>::iterator find_giver(Service& service);
 
   Worker& worker_;
   std::unordered_map<const ServedConfig*, Service> services_;

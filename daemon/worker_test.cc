@@ -119,5 +119,26 @@ TEST(Worker, GivesNoStreamTheAnswerToAnothersOnewayCall) {
   EXPECT_EQ(node.counters.unsolicited_replies.value(), 1u);
 }
 
+// A byte is granted to the stream that sent it, and to nobody else.
+TEST(Worker, GivesNoPooledConnectionAwayBeforeItsServerHasTakenAll) {
+  FakeNode node;
+  const auto link = node.connect_link();
+  node.receive(link, hello_bytes("host-b", "host-a"));
+  const size_t first_upstream = node.reactor.wires.size();
+  for (uint32_t stream = 1; stream <= 2; ++stream) {  // not connected yet
+    node.receive(link, open_frame(stream) + call_frame(stream, "note", 0));
+  }
+  ASSERT_EQ(node.reactor.wires.size(), first_upstream + 2);
+  node.receive(link, open_frame(3) + call_frame(3, "get", 1));
+  const auto upstream = node.reactor.wires[first_upstream + 1];
+  upstream->room = 10;
+  upstream->events->on_writable();
+  EXPECT_THAT(upstream->written, Not(HasSubstr("get")));
+  upstream->room = SIZE_MAX;
+  upstream->events->on_writable();
+  EXPECT_EQ(upstream->written, message(thrift::MessageType::kOneway, "note") +
+                                   message(thrift::MessageType::kCall, "get"));
+}
+
 }  // namespace
 }  // namespace hat
