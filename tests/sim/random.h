@@ -37,8 +37,6 @@ class Random {
   void shuffle(std::vector<T>& all) {
     for (size_t i = all.size(); i > 1; --i) std::swap(all[i - 1], all[below(i)]);
   }
-  // An independent source, so that one part's use of chance does not change another's.
-  Random fork() { return Random(next()); }
 
  private:
   uint64_t state_;

@@ -43,7 +43,6 @@ class SimClient final : public StreamEvents {
   void expect_orderly_ends() { orderly_ends_ = true; }
   // For canaries: keeps its last connection when all is done.
   void keep_connection() { keeps_connection_ = true; }
-  const SimNetwork& network() const { return network_; }
   std::string what_it_waits_for() const;
 
  private:

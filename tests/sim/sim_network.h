@@ -68,7 +68,6 @@ class SimNetwork {
   uint64_t new_entity() { return ++entities_; }
   // For a person who replays a seed.
   void trace() { tracing_ = true; }
-  bool tracing() const { return tracing_; }
   void say(const std::string& text) const;
 
   uint64_t events_run() const { return events_run_; }

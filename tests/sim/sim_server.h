@@ -34,9 +34,7 @@ class SimServer {
   void freeze(Duration time) { host_.freeze(time); }
   bool running() const { return running_; }
   const Address& address() const { return address_; }
-  size_t connections() const { return connections_.size(); }
   void make(ServerMistake mistake) { mistake_ = mistake; }
-  bool made_its_mistake() const { return mistake_made_; }
 
  private:
   class Connection;
