@@ -43,7 +43,7 @@ LibeventReactor::~LibeventReactor() {
 }
 
 void LibeventReactor::run() {
-  while (!stopped_.load(std::memory_order_relaxed)) {
+  while (!stopped_) {
     end_turn();
     const bool awake = awake_until_ > now();
     bool had_events = wait(awake ? kLook : kSleep);
@@ -64,8 +64,7 @@ bool LibeventReactor::wait(int flags) {
 }
 
 void LibeventReactor::stop() {
-  stopped_ = true;
-  post([] {});
+  post([this] { stopped_ = true; });
 }
 
 void LibeventReactor::post(std::function<void()> work) {

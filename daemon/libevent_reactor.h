@@ -5,7 +5,6 @@
 
 #include <event2/event.h>
 
-#include <atomic>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -41,7 +40,7 @@ class LibeventReactor final : public Reactor {
   LibeventReactor();
   ~LibeventReactor() override;
 
-  // Turns until stop().
+  // Turns until stop(), and runs what was posted before it.
   void run();
   void stop();
   // Runs `work` on the reactor's thread, in a coming turn.
@@ -73,7 +72,7 @@ class LibeventReactor final : public Reactor {
   bool had_events_ = false;
   TimePoint awake_until_{};
   std::vector<TurnEvents*> turn_events_;
-  std::atomic<bool> stopped_{false};
+  bool stopped_ = false;
   std::mutex posted_mutex_;
   std::vector<std::function<void()>> posted_;
   int wake_fd_ = -1;
