@@ -67,6 +67,10 @@ class Stream {
   // Which events to deliver. A new stream wants neither.
   virtual void want_read(bool wanted) = 0;
   virtual void want_write(bool wanted) = 0;
+  // One on_readable() more, at a later look, whether or not bytes have come: for a reader that
+  // keeps some of what it has read, so that others have their turn in between. want_read(false)
+  // forgets it.
+  virtual void read_again() = 0;
   // Makes the destructor send RST instead of FIN, for a peer that must not mistake it for an end.
   virtual void abort_on_close() = 0;
 

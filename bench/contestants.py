@@ -16,6 +16,26 @@ import urllib.request
 
 
 @dataclasses.dataclass
+class Cores:
+    """Where the client's host and the server's may run, as taskset(1) writes it."""
+    client_host: str
+    server_host: str
+
+
+def all_cores():
+    count = os.cpu_count()
+    return Cores(f"0-{count - 1}", f"0-{count - 1}")
+
+
+def half_each():
+    count = os.cpu_count()
+    if count < 2:
+        raise SystemExit("bench: --split wants two cores or more, and here is one")
+    half = count // 2
+    return Cores(f"0-{half - 1}", f"{half}-{count - 1}")
+
+
+@dataclasses.dataclass
 class Contestant:
     name: str
     port: int
@@ -59,8 +79,8 @@ def wait_for_port(port, process, what):
     raise SystemExit(f"bench: {what} does not listen on port {port}")
 
 
-def echo_server(programs):
-    process = subprocess.Popen([programs / "echo_server", "0"], stdout=subprocess.PIPE, text=True)
+def echo_server(programs, cores):
+    process = subprocess.Popen(["taskset", "-c", cores.server_host, programs / "echo_server", "0"], stdout=subprocess.PIPE, text=True)
     port = int(process.stdout.readline())
     return Contestant("direct", port, []), process
 
@@ -81,16 +101,17 @@ backend out
 """
 
 
-def haproxy_pair(folder, server_port, nice):
+def haproxy_pair(folder, server_port, nice, cores):
     """Client -> HAProxy -> HAProxy -> server; HAProxy's own defaults, a thread per core."""
     if shutil.which("haproxy") is None:
         raise SystemExit("bench: haproxy is not installed; ./dev bench installs it")
     first, second = free_ports(2)
     processes = []
-    for port, to in ((second, server_port), (first, second)):
+    for port, to, where in ((second, server_port, cores.server_host),
+                            (first, second, cores.client_host)):
         config = folder / f"haproxy-{nice}-{port}.cfg"
         config.write_text(HAPROXY.format(port=port, to=to))
-        command = ["nice", "-n", str(nice), "haproxy", "-db", "-f", config]
+        command = ["taskset", "-c", where, "nice", "-n", str(nice), "haproxy", "-db", "-f", config]
         log = open(folder / f"haproxy-{port}.log", "w", encoding="utf-8")
         processes.append(subprocess.Popen(command, stdout=log, stderr=log))
         wait_for_port(port, processes[-1], "haproxy")
@@ -100,7 +121,7 @@ def haproxy_pair(folder, server_port, nice):
 MANIFEST = {"hatrpc_manifest": 1, "services": {"Echo": {"functions": {"echo": {}}}}}
 
 
-def hatrpcd_pair(folder, programs, server_port, nice):
+def hatrpcd_pair(folder, programs, server_port, nice, cores):
     """Client -> hatrpcd -> hatrpcd -> server; no hints, one worker each, as on any small host."""
     endpoint, link, admin = free_ports(3)
     manifest = folder / "echo.yaml"
@@ -124,8 +145,9 @@ def hatrpcd_pair(folder, programs, server_port, nice):
         config.write_text(json.dumps({"node": name, "manifests": ["echo.yaml"],
                                       "worker_nice": nice, **node}))
         log = open(folder / f"{name}-{nice}.log", "w", encoding="utf-8")
-        processes.append(subprocess.Popen([programs / "hatrpcd", "--config", config],
-                                          stdout=log, stderr=log))
+        where = cores.client_host if name == "host-a" else cores.server_host
+        command = ["taskset", "-c", where, programs / "hatrpcd", "--config", config]
+        processes.append(subprocess.Popen(command, stdout=log, stderr=log))
         if name == "host-b":
             wait_for_port(link, processes[-1], "hatrpcd of host-b")
     wait_for_port(endpoint, processes[-1], "hatrpcd of host-a")

@@ -34,13 +34,16 @@ def arguments():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--nice", type=int, default=0,
                         help="measure both sidecars at this priority too; wants root")
+    parser.add_argument("--split", action="store_true",
+                        help="the client's host on one half of the cores, the server's on the other")
     parser.add_argument("--quick", action="store_true", help="64 B, 1 and 16 clients only")
     return parser.parse_args()
 
 
-def measure(contestant, programs, clients, size, seconds):
+def measure(contestant, programs, cores, clients, size, seconds):
     cpu = contestant.cpu_seconds()
-    command = [programs / "echo_client", str(contestant.port), str(clients), str(size), str(seconds)]
+    command = ["taskset", "-c", cores.client_host, programs / "echo_client",
+               str(contestant.port), str(clients), str(size), str(seconds)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=seconds * 10 + 30,
                           check=False)
     if done.returncode != 0:
@@ -63,16 +66,18 @@ def main():
     programs = options.bin.resolve()
     options.out.mkdir(parents=True, exist_ok=True)
     nices = [0] if options.nice == 0 or os.geteuid() != 0 else [0, options.nice]
+    cores = contestants.half_each() if options.split else contestants.all_cores()
     cells = []
     with tempfile.TemporaryDirectory(prefix="hatrpc-bench-") as name:
         folder = pathlib.Path(name)
         running, server = [], None
         try:
-            direct, server = contestants.echo_server(programs)
+            direct, server = contestants.echo_server(programs, cores)
             running.append(direct)
             for nice in nices:
-                running.append(contestants.haproxy_pair(folder, direct.port, nice))
-                running.append(contestants.hatrpcd_pair(folder, programs, direct.port, nice))
+                running.append(contestants.haproxy_pair(folder, direct.port, nice, cores))
+                running.append(contestants.hatrpcd_pair(folder, programs, direct.port, nice,
+                                                        cores))
             for size in sizes:
                 for count in clients:
                     rounds = {one.name: [] for one in running}
@@ -81,7 +86,7 @@ def main():
                             report.progress(f"{size} B, {count} clients, round {number + 1} of "
                                             f"{options.rounds}: {one.name}")
                             rounds[one.name].append(
-                                measure(one, programs, count, size, options.seconds))
+                                measure(one, programs, cores, count, size, options.seconds))
                     cells.append({"bytes": size, "clients": count,
                                   "contestants": {k: median_of(v) for k, v in rounds.items()}})
                     report.progress("")

@@ -50,7 +50,7 @@ class FakeNode {
     size_t before = 0;
     do {
       before = wire->incoming.size();
-      if (!wire->closed && wire->reading) wire->events->on_readable();
+      if (!wire->closed && wire->reading) wire->tell_readable();
     } while (!wire->closed && wire->incoming.size() < before);
   }
 

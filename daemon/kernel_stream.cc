@@ -64,6 +64,7 @@ KernelStream::KernelStream(LibeventReactor& reactor, int fd, int error, bool con
 }
 
 KernelStream::~KernelStream() {
+  forget_again();
   event_del(&read_event_);
   event_del(&write_event_);
   if (fd_ >= 0) close(fd_);
@@ -119,6 +120,7 @@ void KernelStream::shutdown_write() {
 
 void KernelStream::want_read(bool wanted) {
   if (!wanted) {
+    forget_again();
     event_del(&read_event_);
   } else {
     event_add(&read_event_, nullptr);
@@ -133,6 +135,14 @@ void KernelStream::want_write(bool wanted) {
     event_add(&write_event_, nullptr);
     if (fd_ < 0) event_active(&write_event_, EV_WRITE, 0);
   }
+}
+
+void KernelStream::read_again() {
+  if (!std::exchange(again_, true)) reactor_.read_again_.push_back(this);
+}
+
+void KernelStream::forget_again() {
+  if (std::exchange(again_, false)) std::erase(reactor_.read_again_, this);
 }
 
 void KernelStream::abort_on_close() {

@@ -21,17 +21,26 @@ class KernelStream final : public Stream {
   void shutdown_write() override;
   void want_read(bool wanted) override;
   void want_write(bool wanted) override;
+  void read_again() override;
   void abort_on_close() override;
 
  private:
+  friend class LibeventReactor;
+
   static void on_event(evutil_socket_t, short what, void* self);
   bool connect_pending();
+  void activate_again() {
+    again_ = false;
+    event_active(&read_event_, EV_READ, 0);
+  }
+  void forget_again();
 
   LibeventReactor& reactor_;
   StreamEvents& events_;
   int fd_;
   int error_;
   bool connecting_;
+  bool again_ = false;
   event read_event_;
   event write_event_;
 };

@@ -16,9 +16,6 @@ namespace {
 constexpr int kLook = EVLOOP_ONCE | EVLOOP_NONBLOCK;
 constexpr int kSleep = EVLOOP_ONCE;
 
-// After the first. A busy worker's turn is then a few dozen messages, whatever the load.
-constexpr int kLooksPerTurn = 8;
-
 }  // namespace
 
 LibeventReactor::LibeventReactor() {
@@ -46,11 +43,9 @@ void LibeventReactor::run() {
   while (!stopped_) {
     end_turn();
     const bool awake = awake_until_ > now();
-    bool had_events = wait(awake ? kLook : kSleep);
+    const bool had_events = wait(awake ? kLook : kSleep);
     // Others may have what we look for: the application and its server share our cores.
     if (awake && !had_events) sched_yield();
-    // What came meanwhile shares this turn's writes to the links.
-    for (int looks = 0; had_events && looks < kLooksPerTurn; ++looks) had_events = wait(kLook);
   }
   end_turn();
 }
@@ -59,6 +54,8 @@ bool LibeventReactor::wait(int flags) {
   had_events_ = false;
   // A server may answer between two looks of one turn: its time must not be told as none.
   now_is_fresh_ = false;
+  // Not when they ask: libevent would call them in the look that is going on.
+  for (KernelStream* stream : std::exchange(read_again_, {})) stream->activate_again();
   if (event_base_loop(base_.get(), flags) < 0) LOG(FATAL) << "libevent's loop failed";
   return had_events_;
 }

@@ -35,6 +35,8 @@ class ListenSocket {
   Address address_;
 };
 
+class KernelStream;
+
 class LibeventReactor final : public Reactor {
  public:
   LibeventReactor();
@@ -72,6 +74,7 @@ class LibeventReactor final : public Reactor {
   bool had_events_ = false;
   TimePoint awake_until_{};
   std::vector<TurnEvents*> turn_events_;
+  std::vector<KernelStream*> read_again_;
   bool stopped_ = false;
   std::mutex posted_mutex_;
   std::vector<std::function<void()>> posted_;

@@ -89,6 +89,58 @@ TEST(LibeventReactor, CarriesBytesAndHalfCloseOverTcpAndUnix) {
   EXPECT_NE(access(path.c_str(), F_OK), 0) << "the socket's path was left behind";
 }
 
+// Asks to be told again before it reads anything, so often.
+struct Hesitant final : StreamEvents {
+  explicit Hesitant(LibeventReactor& reactor) : reactor(reactor) {}
+  void on_writable() override {
+    stream->want_write(false);
+    std::string hello = "hello";
+    const iovec one{hello.data(), hello.size()};
+    stream->write({&one, 1});
+    stream->read_again();
+    reactor.post([this] { ++turns; });
+  }
+  void on_readable() override {
+    if (++told == 3) return reactor.stop();
+    stream->read_again();
+    reactor.post([this] { ++turns; });
+  }
+  LibeventReactor& reactor;
+  std::unique_ptr<Stream> stream;
+  int told = 0;
+  int turns = 0;
+};
+
+TEST(LibeventReactor, TellsAgainInALaterLookThoughNothingNewHasCome) {
+  LibeventReactor reactor;
+  auto silent = ListenSocket::open(*parse_address("tcp:127.0.0.1:0"));
+  ASSERT_TRUE(silent) << silent.error().message;
+  Hesitant reader(reactor);
+  reader.stream = reactor.connect(silent->address(), reader);
+  reader.stream->want_write(true);
+  reactor.run();
+  EXPECT_EQ(reader.told, 3);
+  EXPECT_EQ(reader.turns, 3) << "it was told twice in one look";
+}
+
+TEST(LibeventReactor, TellsNobodyWhoHasGone) {
+  LibeventReactor reactor;
+  auto silent = ListenSocket::open(*parse_address("tcp:127.0.0.1:0"));
+  ASSERT_TRUE(silent) << silent.error().message;
+  Hesitant gone(reactor);
+  gone.stream = reactor.connect(silent->address(), gone);
+  gone.stream->read_again();
+  gone.stream.reset();
+  Hesitant unwilling(reactor);
+  unwilling.stream = reactor.connect(silent->address(), unwilling);
+  unwilling.stream->read_again();
+  unwilling.stream->want_read(false);
+  reactor.post([&] { reactor.stop(); });
+  reactor.run();
+  EXPECT_EQ(gone.told, 0);
+  EXPECT_EQ(unwilling.told, 0);
+}
+
 TEST(LibeventReactor, TellsARefusedConnectByAnError) {
   LibeventReactor reactor;
   Address closed;

@@ -159,7 +159,7 @@ class Run {
         const auto wire = node_.reactor.wires[i];
         wire->error = ECONNRESET;
         let_write(wire);
-        if (!wire->closed && wire->reading) wire->events->on_readable();
+        if (!wire->closed && wire->reading) wire->tell_readable();
       }
       node_.reactor.end_turn();
       node_.reactor.advance(std::chrono::seconds(2));

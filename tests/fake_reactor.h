@@ -25,10 +25,19 @@ class FakeStream final : public Stream {
     int error = 0;
     bool reading = false;
     bool writing = false;
+    bool again = false;  // read_again() was called
     bool shut = false;
     bool aborted = false;
     bool closed = false;
     StreamEvents* events = nullptr;
+
+    // Tells of what came, and then for as long as the reader asks to be told again.
+    void tell_readable() {
+      do {
+        again = false;
+        events->on_readable();
+      } while (again && reading && !closed);
+    }
   };
 
   FakeStream(std::shared_ptr<Wire> wire, StreamEvents& events) : wire_(std::move(wire)) {
@@ -61,6 +70,7 @@ class FakeStream final : public Stream {
   void shutdown_write() override { wire_->shut = true; }
   void want_read(bool wanted) override { wire_->reading = wanted; }
   void want_write(bool wanted) override { wire_->writing = wanted; }
+  void read_again() override { wire_->again = true; }
   void abort_on_close() override { wire_->aborted = true; }
 
  private:

@@ -191,7 +191,7 @@ class Run {
     received_ += bytes;
     wire_->incoming += bytes;
     for (size_t before = SIZE_MAX; wire_->reading && !wire_->closed;) {
-      wire_->events->on_readable();
+      wire_->tell_readable();
       if (wire_->incoming.size() >= before || wire_->incoming.empty()) break;
       before = wire_->incoming.size();
     }

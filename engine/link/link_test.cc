@@ -47,7 +47,7 @@ class LinkTest : public testing::Test {
   FakeStream::Wire& wire() { return *reactor_.wires.back(); }
   void receive(const std::string& bytes) {
     wire().incoming += bytes;
-    wire().events->on_readable();
+    wire().tell_readable();
     link_.flush();
   }
   void advance(Duration by) {  // as a worker would: flushes after each turn
@@ -94,6 +94,20 @@ TEST_F(LinkTest, TellsWhyThePeerRefused) {
   EXPECT_THAT(link_.last_error(), HasSubstr("this is node 'host-x'"));
 }
 
+TEST_F(LinkTest, TakesABurstInTwoHalvesWithALookBetween) {
+  receive(hello_of("host-b"));
+  wire().written.clear();
+  for (int i = 0; i < 8; ++i) wire().incoming += frame(FrameKind::kPing);
+  wire().events->on_readable();
+  link_.flush();
+  EXPECT_EQ(wire().written.size(), 4 * sizeof(FrameHeader));  // a pong for each
+  EXPECT_TRUE(wire().again);
+  wire().tell_readable();
+  link_.flush();
+  EXPECT_EQ(wire().written.size(), 8 * sizeof(FrameHeader));
+  EXPECT_FALSE(wire().again);
+}
+
 TEST_F(LinkTest, TriesAgainWithBackoffAndAtOnceForACall) {
   receive(frame(FrameKind::kRefuse, "no"));
   EXPECT_EQ(reactor_.wires.size(), 1u);
@@ -101,12 +115,12 @@ TEST_F(LinkTest, TriesAgainWithBackoffAndAtOnceForACall) {
   EXPECT_EQ(reactor_.wires.size(), 2u);
   for (int i = 0; i < 10; ++i) {  // each failure doubles the pause, up to its bound
     wire().error = ECONNREFUSED;
-    wire().events->on_readable();
+    wire().tell_readable();
     advance(2s);
   }
   const size_t before = reactor_.wires.size();
   wire().error = ECONNREFUSED;
-  wire().events->on_readable();
+  wire().tell_readable();
   advance(100ms);
   EXPECT_EQ(reactor_.wires.size(), before);
   link_.connect_now();
@@ -160,7 +174,7 @@ TEST_F(LinkTest, GivesUpAPeerThatAsksAndReadsNoAnswers) {
   for (int i = 0; i < 10'000; ++i) pings += frame(FrameKind::kPing);
   for (size_t sent = 0; link_.up() && sent <= 2 * TcpLane::kQueuedBytesMax; sent += pings.size()) {
     wire().incoming += pings;
-    while (link_.up() && !wire().incoming.empty()) wire().events->on_readable();
+    while (link_.up() && !wire().incoming.empty()) wire().tell_readable();
     link_.flush();
   }
   EXPECT_THAT(log_.lines, ElementsAre("up", "down: the peer does not read what it is sent"));

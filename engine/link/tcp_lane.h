@@ -38,7 +38,8 @@ class TcpLane final : public Lane, private StreamEvents {
  private:
   void on_readable() override;
   void on_writable() override;
-  bool take_frames();  // false: the lane went down
+  bool holds_frame() const;  // whole, or one that breaks the format
+  void take_part();
   void go_down(const std::string& reason);
   size_t queued() const { return out_.size() - out_sent_; }
 
@@ -47,6 +48,7 @@ class TcpLane final : public Lane, private StreamEvents {
   std::vector<std::byte> in_;  // always kReceiveBytes long
   size_t in_begin_ = 0;
   size_t in_end_ = 0;
+  size_t part_bytes_ = 0;
   std::vector<std::byte> out_;
   size_t out_sent_ = 0;
   bool congested_ = false;

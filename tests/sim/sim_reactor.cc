@@ -96,8 +96,8 @@ void SimHost::dispatch(What what, uint64_t id) {
   }
   const auto stream = streams_.find(id);
   if (stream == streams_.end()) return;
-  if (what == What::kRead && stream->second->read_ready()) stream->second->events().on_readable();
-  if (what == What::kWrite && stream->second->write_ready()) stream->second->events().on_writable();
+  if (what == What::kRead && stream->second->read_ready()) stream->second->tell_readable();
+  if (what == What::kWrite && stream->second->write_ready()) stream->second->tell_writable();
 }
 
 bool SimHost::anything_ready() const {
@@ -141,7 +141,18 @@ IoResult SimStream::write(std::span<const iovec> from) {
 
 void SimStream::want_read(bool wanted) {
   want_read_ = wanted;
+  again_ = again_ && wanted;
   if (read_ready()) host_.wake();
+}
+
+void SimStream::read_again() {
+  again_ = true;
+  host_.wake();
+}
+
+void SimStream::tell_readable() {
+  again_ = false;
+  events_.on_readable();
 }
 
 void SimStream::want_write(bool wanted) {

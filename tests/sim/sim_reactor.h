@@ -76,11 +76,13 @@ class SimStream final : public Stream {
   void shutdown_write() override { connection_->shutdown_write(side_); }
   void want_read(bool wanted) override;
   void want_write(bool wanted) override;
+  void read_again() override;
   void abort_on_close() override { abort_ = true; }
 
-  bool read_ready() const { return want_read_ && connection_->readable(side_); }
+  bool read_ready() const { return want_read_ && (again_ || connection_->readable(side_)); }
   bool write_ready() const { return want_write_ && connection_->writable(side_); }
-  StreamEvents& events() { return events_; }
+  void tell_readable();
+  void tell_writable() { events_.on_writable(); }
 
  private:
   SimHost& host_;
@@ -90,6 +92,7 @@ class SimStream final : public Stream {
   StreamEvents& events_;
   bool want_read_ = false;
   bool want_write_ = false;
+  bool again_ = false;
   bool abort_ = false;
 };
 
