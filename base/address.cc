@@ -2,7 +2,7 @@
 
 #include <sys/un.h>
 
-#include <charconv>
+#include "base/number.h"
 
 namespace hat {
 namespace {
@@ -34,13 +34,9 @@ Result<Address> parse_tcp(std::string_view text, std::string_view rest) {
     return bad(text, "needs brackets around its IPv6 address");
   }
   if (host.empty()) return bad(text, "has no host");
-  uint16_t port = 0;
-  const auto [end, error] =
-      std::from_chars(port_text.data(), port_text.data() + port_text.size(), port);
-  if (error != std::errc{} || end != port_text.data() + port_text.size()) {
-    return bad(text, "has a port that is no number from 0 to 65535");
-  }
-  return Address{Address::Kind::kTcp, std::string(host), port, {}};
+  const auto port = parse_number<uint16_t>(port_text);
+  if (!port) return bad(text, "has a port that is no number from 0 to 65535");
+  return Address{Address::Kind::kTcp, std::string(host), *port, {}};
 }
 
 }  // namespace

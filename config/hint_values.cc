@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <span>
 
+#include "base/number.h"
 #include "config/hint_keys.h"
 #include "config/mistakes.h"
 
@@ -17,14 +17,6 @@ struct Unit {
 };
 constexpr std::array kUnits = {Unit{"GiB", 30}, Unit{"MiB", 20}, Unit{"KiB", 10}, Unit{"B", 0},
                                Unit{"", 0}};
-
-template <class T>
-std::optional<T> number(std::string_view text) {
-  T value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
 
 template <class T>
 std::optional<T> word(std::string_view text, std::span<const std::string_view> words) {
@@ -67,7 +59,7 @@ template <class Word, class Variant>
 Result<void> set_number_or_word(std::optional<Variant>& member, const HintKey& key,
                                 std::string_view value, std::span<const std::string_view> words,
                                 uint32_t min) {
-  if (const auto count = number<uint32_t>(value); count && *count >= min) {
+  if (const auto count = parse_number<uint32_t>(value); count && *count >= min) {
     member = *count;
   } else if (const auto found = word<Word>(value, words)) {
     member = *found;
@@ -102,7 +94,7 @@ Result<void> set(Hints& hints, const HintKey& key, std::string_view value) {
     hints.payload_bytes = bytes;
     return {};
   }
-  const auto ms = number<uint32_t>(value);  // timeout_ms
+  const auto ms = parse_number<uint32_t>(value);  // timeout_ms
   if (!ms || *ms == 0) return bad_value(key, value, {});
   hints.timeout = std::chrono::milliseconds(*ms);
   return {};
@@ -154,7 +146,7 @@ std::vector<std::pair<std::string, std::string>> hint_words(const Hints& hints) 
 std::optional<uint64_t> parse_bytes(std::string_view text) {
   for (const Unit& unit : kUnits) {
     if (!text.ends_with(unit.suffix)) continue;
-    const auto count = number<uint64_t>(text.substr(0, text.size() - unit.suffix.size()));
+    const auto count = parse_number<uint64_t>(text.substr(0, text.size() - unit.suffix.size()));
     if (!count || (*count << unit.shift) >> unit.shift != *count) return std::nullopt;
     return *count << unit.shift;
   }

@@ -1,11 +1,11 @@
 #include "config/node.h"
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <functional>
 #include <map>
 
+#include "base/number.h"
 #include "config/limit_keys.h"
 #include "config/manifest.h"
 #include "config/yaml.h"
@@ -40,9 +40,8 @@ std::optional<std::string> read_name(const YamlValue& value, std::string_view ke
 std::optional<uint32_t> read_mode(const YamlValue& value, std::string_view key) {
   const auto text = read_text(value, key);
   if (!text) return std::nullopt;
-  uint32_t mode = 0;
-  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), mode, 8);
-  if (error == std::errc{} && end == text->data() + text->size() && mode <= 0777) return mode;
+  const auto mode = parse_number<uint32_t>(*text, 8);
+  if (mode && *mode <= 0777) return mode;
   value.error(std::string(key) + ": '" + *text + "'; expected permission bits such as \"0660\"");
   return std::nullopt;
 }

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <fstream>
 #include <iterator>
 
+#include "base/number.h"
 #include "config/hint_values.h"
 
 namespace hat {
@@ -56,18 +56,10 @@ bool expect(const YamlValue& value, YAML::NodeType::value type, std::string_view
   return false;
 }
 
-template <class T>
-std::optional<T> number(std::string_view text) {
-  T value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 std::optional<int64_t> parse_duration(std::string_view text) {
   for (const TimeUnit& unit : kTimeUnits) {
     if (!text.ends_with(unit.suffix)) continue;
-    const auto count = number<uint32_t>(text.substr(0, text.size() - unit.suffix.size()));
+    const auto count = parse_number<uint32_t>(text.substr(0, text.size() - unit.suffix.size()));
     if (count) return int64_t{*count} * unit.ns;
   }
   return std::nullopt;
@@ -192,7 +184,7 @@ std::optional<int64_t> read_number(const YamlValue& value, std::string_view what
                                    int64_t max) {
   const auto text = read_text(value, what);
   if (!text) return std::nullopt;
-  const auto found = number<int64_t>(*text);
+  const auto found = parse_number<int64_t>(*text);
   if (found && *found >= min && *found <= max) return found;
   value.error(std::string(what) + ": " + quoted(*text) + "; expected a number from " +
               std::to_string(min) + " to " + std::to_string(max));
@@ -213,7 +205,7 @@ std::optional<uint64_t> read_bytes(const YamlValue& value, std::string_view what
   const auto text = read_text(value, what);
   if (!text) return std::nullopt;
   const auto bytes = parse_bytes(*text);
-  const bool bare = number<uint64_t>(*text).has_value();
+  const bool bare = parse_number<uint64_t>(*text).has_value();
   if (bytes && !bare && *bytes >= min && *bytes <= max) return bytes;
   value.error(std::string(what) + ": " + quoted(*text) + (bare ? " has no unit" : "") +
               "; expected a size from " + bytes_text(min) + " to " + bytes_text(max) +
@@ -228,7 +220,7 @@ std::optional<std::chrono::nanoseconds> read_duration(const YamlValue& value, st
   if (!text) return std::nullopt;
   const auto ns = parse_duration(*text);
   if (ns && *ns >= min.count() && *ns <= max.count()) return std::chrono::nanoseconds(*ns);
-  const bool bare = number<uint64_t>(*text).has_value();
+  const bool bare = parse_number<uint64_t>(*text).has_value();
   value.error(std::string(what) + ": " + quoted(*text) + (bare ? " has no unit" : "") +
               "; expected a time from " + duration_text(min) + " to " + duration_text(max) +
               ", such as 50us, 250ms, 1s or 2min");

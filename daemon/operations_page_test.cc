@@ -3,7 +3,6 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <regex>
 #include <set>
 
 #include "config/hint_values.h"
@@ -31,10 +30,11 @@ std::set<std::string> first_column(const std::string& text, const std::string& h
   EXPECT_NE(begin, std::string::npos) << heading;
   const std::string section = text.substr(begin, text.find("\n## ", begin + 1) - begin);
   std::set<std::string> words;
-  const std::regex row("\n\\| `([^`]+)`");
-  for (std::sregex_iterator match(section.begin(), section.end(), row), end; match != end;
-       ++match) {
-    EXPECT_TRUE(words.insert((*match)[1]).second) << "twice: " << (*match)[1];
+  const std::string row = "\n| `";
+  for (size_t at = section.find(row); at != std::string::npos; at = section.find(row, at)) {
+    at += row.size();
+    const std::string word = section.substr(at, section.find('`', at) - at);
+    EXPECT_TRUE(words.insert(word).second) << "twice: " << word;
   }
   return words;
 }

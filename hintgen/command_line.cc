@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <functional>
 #include <string_view>
 #include <utility>
 
+#include "base/number.h"
 #include "config/mistakes.h"
 
 namespace hat::hintgen {
@@ -128,10 +128,8 @@ class Reader {
 
   Result<void> take_cores(const std::string& word, std::optional<uint32_t>& cores) {
     HAT_TRY(const std::string value, take_value(word, "NUMBER"));
-    uint32_t number = 0;
-    const char* end = value.data() + value.size();
-    const auto [stop, error] = std::from_chars(value.data(), end, number);
-    if (error != std::errc() || stop != end || number < 1 || number > kCoresMax) {
+    const auto number = parse_number<uint32_t>(value);
+    if (!number || *number < 1 || *number > kCoresMax) {
       return fail(word + " " + value + ": expected a number from 1 to " +
                   std::to_string(kCoresMax));
     }

@@ -1,10 +1,11 @@
 // kv/options.cc: turns the words of the command line into options.
 #include "kv/options.h"
 
-#include <charconv>
 #include <optional>
 #include <string_view>
 #include <vector>
+
+#include "base/number.h"
 
 namespace hat {
 
@@ -44,11 +45,10 @@ std::unexpected<Error> wrong(std::string_view option, std::string_view found,
 }
 
 template <class Number>
-Result<void> parse_number(std::string_view option, std::string_view word, Number& number) {
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
-  if (error != std::errc{} || end != word.data() + word.size() || number == 0) {
-    return wrong(option, word, "a number from 1");
-  }
+Result<void> take_number(std::string_view option, std::string_view word, Number& number) {
+  const auto found = parse_number<Number>(word);
+  if (!found || *found == 0) return wrong(option, word, "a number from 1");
+  number = *found;
   return {};
 }
 
@@ -87,11 +87,11 @@ Result<std::optional<bool>> take_value(std::string_view option, std::string_view
   } else if (option == "--protocol") {
     HAT_TRY_VOID(parse_protocol(word, options.compact));
   } else if (option == "--threads") {
-    HAT_TRY_VOID(parse_number(option, word, options.threads));
+    HAT_TRY_VOID(take_number(option, word, options.threads));
   } else if (option == "--map-bytes") {
-    HAT_TRY_VOID(parse_number(option, word, options.map_bytes));
+    HAT_TRY_VOID(take_number(option, word, options.map_bytes));
   } else if (option == "--readers") {
-    HAT_TRY_VOID(parse_number(option, word, options.readers));
+    HAT_TRY_VOID(take_number(option, word, options.readers));
   } else {
     return std::nullopt;
   }

@@ -3,9 +3,9 @@
 #include <getopt.h>
 
 #include <algorithm>
-#include <charconv>
 #include <vector>
 
+#include "base/number.h"
 #include "daemon/hatctl/help.h"
 
 namespace hat::hatctl {
@@ -40,13 +40,6 @@ const CommandHelp& help_of(Command command) {
   return *std::ranges::find(kCommandHelps, command, &CommandHelp::command);
 }
 
-template <class T>
-bool read_number(const std::string& text, T& value) {
-  const char* end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, value);
-  return error == std::errc() && rest == end;
-}
-
 Result<void> take(int key, const std::string& value, Options& options) {
   if (key == kSocket) {
     if (value.empty() || value.size() > kSocketPathBytesMax) {
@@ -62,15 +55,17 @@ Result<void> take(int key, const std::string& value, Options& options) {
   } else if (key == kVersion) {
     options.version = true;
   } else if (key == kCount) {
-    if (!read_number(value, options.count) || options.count == 0) {
+    const auto count = parse_number<uint64_t>(value);
+    if (!count || *count == 0) {
       return fail("--count '" + value + "': expected a whole number from 1");
     }
+    options.count = *count;
   } else if (key == kInterval) {
-    double seconds = 0;
-    if (!read_number(value, seconds) || !(seconds >= 0.1 && seconds <= 3600)) {
+    const auto seconds = parse_number<double>(value);
+    if (!seconds || !(*seconds >= 0.1 && *seconds <= 3600)) {
       return fail("--interval '" + value + "': expected seconds from 0.1 to 3600");
     }
-    options.interval = std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000));
+    options.interval = std::chrono::milliseconds(static_cast<int64_t>(*seconds * 1000));
   }
   return {};
 }
