@@ -51,7 +51,8 @@ struct SimCall {
   bool answered = false;
   bool abandoned = false;  // its client left, or its connection ended
   bool unseen_promised = false;
-  std::string failure;  // the token of the daemon's exception
+  bool must_arrive = false;  // oneway, written whole, and its client left in good order
+  std::string failure;       // the token of the daemon's exception
 };
 
 class CallBook {

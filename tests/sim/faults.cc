@@ -30,6 +30,8 @@ void World::plant_canary() {
       return server_errs(ServerMistake::kForgetsReply);
     case Canary::kForeignReply:
       return server_errs(ServerMistake::kAnswersAnother);
+    case Canary::kLostOneway:
+      return server_errs(ServerMistake::kOverlooksOneway);
     case Canary::kLostSegment:
       return network_.after(milliseconds(60), [this] {
         for (const auto& server : servers_) network_.lose_one_segment(server->address());

@@ -87,7 +87,11 @@ void SimClient::add_call() {
                 call.request_bytes <= 3000 && call.reply_bytes <= 3000;
   if (random_.percent(20)) call.name = plan_.service + ":" + call.name;
   SimCall& added = book_.add(std::move(call));
-  if (added.two_way) outstanding_.push_back(&added);
+  if (added.two_way) {
+    outstanding_.push_back(&added);
+  } else {
+    oneways_.push_back(&added);
+  }
   out_ += encode(plan_.dialect, CallBook::request(added));
 }
 
@@ -202,6 +206,14 @@ void SimClient::on_end(const std::string& how, bool reset) {
 void SimClient::leave(bool abort) {
   network_.say(host_.name() + (abort ? " aborts" : " closes") + " connection " +
                std::to_string(connection_));
+  // Unread answers would turn the close into RST, which takes with it what was on its way.
+  const bool orderly = !abort && out_.empty() && outstanding_.empty();
+  // So does, at the server, its own answer to a oneway call that it does not know.
+  bool answered = false;
+  for (SimCall* call : std::exchange(oneways_, {})) {
+    call->must_arrive = orderly && !answered;
+    answered = answered || call->behaviour == Behaviour::kAppException;
+  }
   for (SimCall* call : outstanding_) call->abandoned = true;
   outstanding_.clear();
   if (abort) stream_->abort_on_close();

@@ -69,6 +69,7 @@ class SimClient final : public StreamEvents {
   size_t calls_left_here_ = 0;
   uint64_t connection_ = 0;
   std::deque<SimCall*> outstanding_;  // two-way, in the order of their answers
+  std::vector<SimCall*> oneways_;     // of this connection
   std::string in_;
   std::string out_;
   bool connected_ = false;

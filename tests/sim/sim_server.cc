@@ -72,6 +72,10 @@ void SimServer::Connection::take_messages() {
                                   std::to_string(id_));
     }
     in_.erase(0, decoded.bytes);
+    if (decoded.message.type == MessageType::kOneway &&
+        server_.errs(ServerMistake::kOverlooksOneway)) {
+      continue;
+    }
     SimCall* call = server_.book_.on_request(*dialect_, decoded.message, id_);
     if (call == nullptr) return;
     if (server_.errs(ServerMistake::kHandlesTwice)) {

@@ -19,6 +19,7 @@ enum class ServerMistake : uint8_t {
   kChangesReply,    // one byte of it
   kForgetsReply,    // never answers, though the call has no time-out
   kAnswersAnother,  // with the sequence id of another call
+  kOverlooksOneway,
 };
 
 class SimServer {

@@ -195,10 +195,20 @@ Verdict World::run() {
     }
   }
   if (!stopped()) network_.run_until(network_.now() + kRest, stop);
+  if (!stopped()) check_oneways();
   if (!stopped()) check_at_rest();
   if (!stopped()) check_drains();
   return {book_.first_broken(), book_.calls().size(),  book_.replies(),
           book_.exceptions(),   network_.events_run(), network_.fingerprint()};
+}
+
+void World::check_oneways() {
+  if (scenario_ != Scenario::kCalm) return;
+  for (const SimCall& call : book_.calls()) {
+    if (call.must_arrive && call.seen == 0) {
+      book_.broken("swallowed: no server saw " + describe(call));
+    }
+  }
 }
 
 void World::check_at_rest() {

@@ -29,6 +29,7 @@ enum class Canary : uint8_t {
   kChangedReply,
   kForgottenReply,
   kForeignReply,
+  kLostOneway,
   kLostSegment,
   kKeptConnection,
 };
@@ -42,6 +43,7 @@ inline constexpr CanaryName kCanaries[] = {
     {Canary::kChangedReply, "a changed byte in a reply"},
     {Canary::kForgottenReply, "a reply that never comes"},
     {Canary::kForeignReply, "a reply with another sequence id"},
+    {Canary::kLostOneway, "a oneway call that never arrives"},
     {Canary::kLostSegment, "bytes that the network loses without a sign"},
     {Canary::kKeptConnection, "a connection that never ends"},
 };
@@ -79,6 +81,7 @@ class World {
   bool clients_done() const;
   bool stopped() const { return !book_.first_broken().empty(); }
   void check_buffers();
+  void check_oneways();
   void check_at_rest();
   void check_drains();
 
