@@ -49,7 +49,14 @@ INSTANTIATE_TEST_SUITE_P(
             "m.yaml:4:23: error: perf_goal: 'fast'; expected latency, throughput or res_util\n"
             "m.yaml:6:28: error: priority: 'highest'; expected low, normal or high\n"},
         Row{"no_yaml", "hatrpc_manifest: 1\n\tservices: {}\n",
-            "m.yaml:2:1: error: this is not YAML: illegal tab when looking for indentation\n"}),
+            "m.yaml:2:1: error: this is not YAML: illegal tab when looking for indentation\n"},
+        Row{"empty", "# nothing\n", "m.yaml: error: the file is empty; expected a mapping\n"},
+        Row{"two_documents", "hatrpc_manifest: 1\nservices: {}\n---\nservices: {}\n",
+            "m.yaml:3:1: error: this belongs to no mapping, or begins another YAML document; "
+            "expected one mapping\n"},
+        Row{"endless_documents", ", hatrpc_manifest: 1\n",
+            "m.yaml:1:1: error: this belongs to no mapping, or begins another YAML document; "
+            "expected one mapping\n"}),
     [](const auto& info) { return info.param.name; });
 
 Manifest read_well(const std::string& text) {

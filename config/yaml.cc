@@ -1,11 +1,14 @@
 #include "config/yaml.h"
 
+#include <yaml-cpp/eventhandler.h>
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <sstream>
 
 #include "base/number.h"
 #include "config/hint_values.h"
@@ -65,6 +68,36 @@ std::optional<int64_t> parse_duration(std::string_view text) {
   return std::nullopt;
 }
 
+// Where documents begin.
+class DocumentStarts final : public YAML::EventHandler {
+ public:
+  void OnDocumentStart(const YAML::Mark& mark) override { marks.push_back(mark); }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                const std::string&) override {}
+  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                       YAML::EmitterStyle::value) override {}
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                  YAML::EmitterStyle::value) override {}
+  void OnMapEnd() override {}
+
+  std::vector<YAML::Mark> marks;
+};
+
+// Not YAML::LoadAll: yaml-cpp 0.7 finds empty documents without end at some mistakes.
+std::optional<YAML::Mark> second_document(const std::string& text) {
+  std::istringstream stream(text);
+  YAML::Parser parser(stream);
+  DocumentStarts starts;
+  for (int i = 0; i < 2; ++i) {
+    if (!parser.HandleNextDocument(starts)) return std::nullopt;
+  }
+  return starts.marks.back();
+}
+
 }  // namespace
 
 Place YamlValue::place() const { return at(*file, node.Mark()); }
@@ -77,17 +110,18 @@ std::optional<YamlValue> parse_yaml(const std::string& text, const std::string& 
     return std::nullopt;
   }
   try {
-    const auto documents = YAML::LoadAll(text);
-    if (documents.size() > 1) {
-      mistakes.error({file}, "the file holds " + std::to_string(documents.size()) +
-                                 " YAML documents; expected one");
+    if (const auto second = second_document(text)) {
+      mistakes.error(
+          at(file, *second),
+          "this belongs to no mapping, or begins another YAML document; expected one mapping");
       return std::nullopt;
     }
-    if (documents.empty() || documents[0].IsNull()) {
+    const YAML::Node document = YAML::Load(text);
+    if (document.IsNull()) {
       mistakes.error({file}, "the file is empty; expected a mapping");
       return std::nullopt;
     }
-    return YamlValue{documents[0], &file, &mistakes};
+    return YamlValue{document, &file, &mistakes};
   } catch (const YAML::Exception& error) {
     mistakes.error(at(file, error.mark), "this is not YAML: " + error.msg);
     return std::nullopt;

@@ -20,9 +20,9 @@ constexpr int kSleep = EVLOOP_ONCE;
 
 LibeventReactor::LibeventReactor() {
   Owned<event_config, event_config_free> config(event_config_new());
-  // One thread uses the base, and descriptors are never dup'ed: no locks, and batched epoll_ctl.
+  // One thread uses the base. Not EVENT_BASE_FLAG_EPOLL_USE_CHANGELIST: it takes a descriptor out of
+  // epoll after its close, when another thread may have that number.
   event_config_set_flag(config.get(), EVENT_BASE_FLAG_NOLOCK);
-  event_config_set_flag(config.get(), EVENT_BASE_FLAG_EPOLL_USE_CHANGELIST);
   base_.reset(event_base_new_with_config(config.get()));
   CHECK(base_) << "libevent has no event base: out of memory or descriptors";
   wake_fd_ = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);

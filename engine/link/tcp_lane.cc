@@ -89,8 +89,7 @@ bool TcpLane::holds_frame() const {
   FrameHeader header;
   if (in_end_ - in_begin_ < sizeof header) return false;
   std::memcpy(&header, in_.data() + in_begin_, sizeof header);
-  return invalid(header) != nullptr ||
-         in_end_ - in_begin_ >= sizeof header + header.payload_bytes;
+  return invalid(header) != nullptr || in_end_ - in_begin_ >= sizeof header + header.payload_bytes;
 }
 
 void TcpLane::take_part() {
