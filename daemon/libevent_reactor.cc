@@ -20,8 +20,8 @@ constexpr int kSleep = EVLOOP_ONCE;
 
 LibeventReactor::LibeventReactor() {
   Owned<event_config, event_config_free> config(event_config_new());
-  // One thread uses the base. Not EVENT_BASE_FLAG_EPOLL_USE_CHANGELIST: it takes a descriptor out of
-  // epoll after its close, when another thread may have that number.
+  // One thread uses the base. Not EVENT_BASE_FLAG_EPOLL_USE_CHANGELIST: it takes a descriptor out
+  // of epoll after its close, when another thread may have that number.
   event_config_set_flag(config.get(), EVENT_BASE_FLAG_NOLOCK);
   base_.reset(event_base_new_with_config(config.get()));
   CHECK(base_) << "libevent has no event base: out of memory or descriptors";
