@@ -62,8 +62,12 @@ def cell_markdown(cell):
 def write(results, folder):
     (folder / "results.json").write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
     machine = results["machine"]
-    head = (f"{machine['cores']} cores, Linux {machine['kernel']}, median of {results['rounds']} rounds "
-            f"of {results['seconds']} s. The peer of the two ratios is the better HAProxy pair.\n\n")
+    cores = ("the client's host on one half of them, the server's on the other" if results["split"]
+             else "shared by all")
+    head = (f"{results['date']}, `{results['command']}`: {machine['processor']}, "
+            f"{machine['cores']} cores, {cores}; Linux {machine['kernel']}; {results['peer']}. "
+            f"Median of {results['rounds']} rounds of {results['seconds']} s. "
+            "The peer of the two ratios is the better HAProxy pair.\n\n")
     text = head + "\n".join(cell_markdown(cell) for cell in results["cells"])
     (folder / "results.md").write_text(text, encoding="utf-8")
     plot(results["cells"], folder / "results.png")

@@ -6,6 +6,7 @@ turn, so that what else the machine does hits all alike. A cell shows the median
 """
 
 import argparse
+import datetime
 import json
 import os
 import pathlib
@@ -38,6 +39,17 @@ def arguments():
                         help="the client's host on one half of the cores, the server's on the other")
     parser.add_argument("--quick", action="store_true", help="64 B, 1 and 16 clients only")
     return parser.parse_args()
+
+
+def processor():
+    lines = pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.machine()
+
+
+def haproxy_version():
+    first = subprocess.run(["haproxy", "-v"], capture_output=True, text=True, check=True).stdout
+    return " ".join(first.split()[:3])
 
 
 def measure(contestant, programs, cores, clients, size, seconds):
@@ -97,9 +109,12 @@ def main():
             if server is not None:
                 server.terminate()
                 server.wait(timeout=10)
-    machine = {"cores": os.cpu_count(), "kernel": platform.release(), "machine": platform.machine()}
-    results = {"machine": machine, "seconds": options.seconds, "rounds": options.rounds,
-               "cells": cells}
+    results = {"date": datetime.date.today().isoformat(),
+               "command": " ".join(["bench/run.py", *sys.argv[1:]]),
+               "machine": {"processor": processor(), "cores": os.cpu_count(),
+                           "kernel": platform.release()},
+               "split": options.split, "peer": haproxy_version(),
+               "seconds": options.seconds, "rounds": options.rounds, "cells": cells}
     report.write(results, options.out)
 
 

@@ -5,7 +5,6 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include <algorithm>
 
 #include "daemon/kernel_stream.h"
 
@@ -42,12 +41,18 @@ LibeventReactor::~LibeventReactor() {
 void LibeventReactor::run() {
   while (!stopped_) {
     end_turn();
-    const bool awake = awake_until_ > now();
-    const bool had_events = wait(awake ? kLook : kSleep);
-    // Others may have what we look for: the application and its server share our cores.
-    if (awake && !had_events) sched_yield();
+    const bool look = look_policy_.looks_again(now());
+    const bool had_events = wait(look ? kLook : kSleep);
+    if (look && !had_events) yield();
   }
   end_turn();
+}
+
+void LibeventReactor::yield() {
+  const TimePoint from = now();
+  sched_yield();
+  now_is_fresh_ = false;
+  look_policy_.yielded(from, now());
 }
 
 bool LibeventReactor::wait(int flags) {
@@ -93,9 +98,7 @@ TimePoint LibeventReactor::now() const {
   return now_;
 }
 
-void LibeventReactor::stay_awake_until(TimePoint when) {
-  awake_until_ = std::max(awake_until_, when);
-}
+void LibeventReactor::stay_awake_until(TimePoint when) { look_policy_.stay_awake_until(when); }
 
 void LibeventReactor::end_turn() {
   for (TurnEvents* events : turn_events_) events->on_turn_end();

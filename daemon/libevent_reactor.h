@@ -12,6 +12,7 @@
 
 #include "base/owned.h"
 #include "base/reactor.h"
+#include "daemon/look_policy.h"
 
 namespace hat {
 
@@ -66,13 +67,14 @@ class LibeventReactor final : public Reactor {
   void note_event() { had_events_ = true; }
   void end_turn();
   void run_posted();
+  void yield();
   bool wait(int flags);  // whether a stream or a listener had something
 
   Owned<event_base, event_base_free> base_;
   mutable TimePoint now_{};
   mutable bool now_is_fresh_ = false;
   bool had_events_ = false;
-  TimePoint awake_until_{};
+  LookPolicy look_policy_;
   std::vector<TurnEvents*> turn_events_;
   std::vector<KernelStream*> read_again_;
   bool stopped_ = false;
