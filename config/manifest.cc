@@ -5,6 +5,7 @@
 #include <map>
 
 #include "config/hint_values.h"
+#include "config/names.h"
 #include "config/yaml.h"
 
 namespace hat {
@@ -57,7 +58,7 @@ ServiceSpec read_service(const std::string& name, const YamlValue& value) {
                     read_names(
                         functions, "functions",
                         [&](const std::string& function, const YamlValue& key, const YamlValue& v) {
-                          if (function.empty()) key.error("a function has no name");
+                          read_identifier(key, "a function's name");
                           service.functions.push_back(read_function(function, v));
                         });
                   }});
@@ -79,7 +80,7 @@ Manifest read(const std::string& text, const std::string& file, Mistakes& mistak
              {"services", true, [&](const YamlValue& services) {
                 read_names(services, "services",
                            [&](const std::string& name, const YamlValue& key, const YamlValue& v) {
-                             if (name.empty()) key.error("a service has no name");
+                             read_identifier(key, "a service's name");
                              places.push_back(key.place());
                              manifest.services.push_back(read_service(name, v));
                            });

@@ -50,6 +50,11 @@ INSTANTIATE_TEST_SUITE_P(
             "m.yaml:6:28: error: priority: 'highest'; expected low, normal or high\n"},
         Row{"no_yaml", "hatrpc_manifest: 1\n\tservices: {}\n",
             "m.yaml:2:1: error: this is not YAML: illegal tab when looking for indentation\n"},
+        Row{"no_identifier", "hatrpc_manifest: 1\nservices: {A: {functions: {\"f()\": {}}}}\n",
+            "m.yaml:2:28: error: a function's name: 'f()'; expected 1 to 255 letters, digits, '_' "
+            "and '.', the first a letter or '_'\n"},
+        Row{"control_character", "hatrpc_manifest: 1\nser\4vices: {}\n",
+            "m.yaml:2:4: error: a control character; a YAML file is text\n"},
         Row{"empty", "# nothing\n", "m.yaml: error: the file is empty; expected a mapping\n"},
         Row{"two_documents", "hatrpc_manifest: 1\nservices: {}\n---\nservices: {}\n",
             "m.yaml:3:1: error: this belongs to no mapping, or begins another YAML document; "

@@ -8,6 +8,7 @@
 #include "base/number.h"
 #include "config/limit_keys.h"
 #include "config/manifest.h"
+#include "config/names.h"
 #include "config/yaml.h"
 
 namespace hat {
@@ -17,7 +18,6 @@ using namespace std::chrono_literals;
 
 constexpr uint32_t kWorkersMax = 64;
 constexpr uint32_t kUpstreamsMax = 65536;
-constexpr size_t kNameBytesMax = 255;  // what a link's hello carries
 
 // A key whose value is read into `member` where it is right.
 template <class T, class Read>
@@ -25,16 +25,6 @@ YamlKey into(std::string_view key, bool required, T& member, Read read) {
   return {key, required, [key, &member, read](const YamlValue& value) {
             if (auto result = read(value, key)) member = std::move(*result);
           }};
-}
-
-std::optional<std::string> read_name(const YamlValue& value, std::string_view key) {
-  auto name = read_text(value, key);
-  if (name && (name->empty() || name->size() > kNameBytesMax)) {
-    value.error(std::string(key) + " has " + std::to_string(name->size()) +
-                " bytes; expected 1 to " + std::to_string(kNameBytesMax));
-    return std::nullopt;
-  }
-  return name;
 }
 
 std::optional<uint32_t> read_mode(const YamlValue& value, std::string_view key) {
@@ -88,7 +78,7 @@ EndpointConfig read_endpoint(const YamlValue& value) {
   EndpointConfig endpoint{.place = value.place()};
   read_keys(value, "endpoint",
             {into("listen", true, endpoint.listen, read_address),
-             into("service", true, endpoint.service, read_name),
+             into("service", true, endpoint.service, read_identifier),
              {"peers", true,
               [&](const YamlValue& v) {
                 endpoint.peers = read_names_list(v, "peers");
@@ -241,7 +231,7 @@ NodeConfig read_node_config(const std::string& text, const std::string& file, Mi
     read_names(value, "peers",
                [&](const std::string& name, const YamlValue& key, const YamlValue& v) {
                  PeerConfig peer{.name = name, .place = key.place()};
-                 read_name(key, "a peer's name");
+                 read_node_name(key, "a peer's name");
                  read_keys(v, "peers." + name, {into("link", true, peer.link, read_address)});
                  node.peers.push_back(std::move(peer));
                });
@@ -249,12 +239,12 @@ NodeConfig read_node_config(const std::string& text, const std::string& file, Mi
   const auto read_serves = [&](const YamlValue& value) {
     read_names(value, "serves",
                [&](const std::string& service, const YamlValue& key, const YamlValue& v) {
-                 read_name(key, "a service's name");
+                 read_identifier(key, "a service's name");
                  node.serves.push_back(read_served(service, v, key.place()));
                });
   };
   read_keys(*document, "node configuration",
-            {into("node", true, node.node, read_name),
+            {into("node", true, node.node, read_node_name),
              into("fabric", false, node.fabric, word_of<FabricKind>({"auto", "tcp"})),
              into("workers", false, node.workers, read_workers),
              into("worker_nice", false, node.worker_nice, number_of<int>(-20, 19)),

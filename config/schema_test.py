@@ -34,7 +34,8 @@ BAD_NODES = [
     "node: a\nserves: {S: {}}", "node: a\nserves: {S: {upstream: 'tcp:h:1', mode: pool}}",
     "node: a\nlimits: {spin: 50}", "node: a\nlimits: {max_message: 5 parsecs}",
     "node: a\nlimits: {max_pipelined: 0}", "node: a\nlimits: {spins: 50us}", "node: [a]",
-    "node: a\nlimits: 3", "node: a\nadmin: {port: 3}",
+    "node: a\nlimits: 3", "node: two words", "node: ''", "node: a\nserves: {9S: {upstream: 'tcp:h:1'}}",
+    "node: a\nlink: {insecure: true}\npeers: {'b/c': {link: 'tcp:h:1'}}", "node: a\nadmin: {port: 3}",
 ]
 # What only the loader can know: it compares keys with each other, or knows ranges of units.
 LOADER_ALONE = {
@@ -56,6 +57,7 @@ GOOD_MANIFESTS = [
     "hatrpc_manifest: 1\nservices: {S: {hint: {perf_pref: event, proto: herd}}}",
 ]
 BAD_MANIFESTS = [
+    "hatrpc_manifest: 1\nservices: {'S T': {}}", "hatrpc_manifest: 1\nservices: {S: {functions: {'f()': {}}}}",
     "services: {}", "hatrpc_manifest: 2\nservices: {}", "hatrpc_manifest: 1",
     "hatrpc_manifest: 1\nservices: {S: {hint: {perf_goal: fast}}}",
     "hatrpc_manifest: 1\nservices: {S: {hint: {perf_gaol: latency}}}",

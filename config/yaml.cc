@@ -28,11 +28,6 @@ Place at(const std::string& file, const YAML::Mark& mark) {
   return mark.is_null() ? Place{file, 0, 0} : Place{file, mark.line + 1, mark.column + 1};
 }
 
-std::string quoted(std::string_view text) {
-  constexpr size_t kShown = 60;
-  return "'" + std::string(text.substr(0, kShown)) + (text.size() > kShown ? "…'" : "'");
-}
-
 std::string list(const std::vector<std::string_view>& words) {
   std::string text;
   for (const auto word : words) text += (text.empty() ? "" : ", ") + std::string(word);
@@ -64,6 +59,16 @@ std::optional<int64_t> parse_duration(std::string_view text) {
     if (!text.ends_with(unit.suffix)) continue;
     const auto count = parse_number<uint32_t>(text.substr(0, text.size() - unit.suffix.size()));
     if (count) return int64_t{*count} * unit.ns;
+  }
+  return std::nullopt;
+}
+
+// yaml-cpp takes some of them for the file's end, and others as they are.
+std::optional<Place> control_character(const std::string& text, const std::string& file) {
+  Place place{file, 1, 1};
+  for (const char c : text) {
+    if ((c >= '\0' && c < ' ' && c != '\t' && c != '\n' && c != '\r') || c == '\x7f') return place;
+    place = c == '\n' ? Place{file, place.line + 1, 1} : Place{file, place.line, place.column + 1};
   }
   return std::nullopt;
 }
@@ -100,6 +105,11 @@ std::optional<YAML::Mark> second_document(const std::string& text) {
 
 }  // namespace
 
+std::string quoted(std::string_view text) {
+  constexpr size_t kShown = 60;
+  return "'" + std::string(text.substr(0, kShown)) + (text.size() > kShown ? "…'" : "'");
+}
+
 Place YamlValue::place() const { return at(*file, node.Mark()); }
 
 std::optional<YamlValue> parse_yaml(const std::string& text, const std::string& file,
@@ -107,6 +117,10 @@ std::optional<YamlValue> parse_yaml(const std::string& text, const std::string& 
   if (text.size() > kYamlBytesMax) {
     mistakes.error({file}, "the file has " + std::to_string(text.size()) + " bytes; at most " +
                                bytes_text(kYamlBytesMax) + " are read");
+    return std::nullopt;
+  }
+  if (const auto place = control_character(text, file)) {
+    mistakes.error(*place, "a control character; a YAML file is text");
     return std::nullopt;
   }
   try {

@@ -1,0 +1,34 @@
+#include "config/names.h"
+
+namespace hat {
+namespace {
+
+constexpr std::string_view kFirst = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_";
+constexpr std::string_view kDigits = "0123456789";
+
+std::optional<std::string> read(const YamlValue& value, std::string_view what,
+                                std::string_view others, bool any_first, const char* expected) {
+  auto name = read_text(value, what);
+  if (!name) return std::nullopt;
+  const std::string allowed = std::string(kFirst) + std::string(kDigits) + std::string(others);
+  const bool begins = any_first || kFirst.find((*name + '\0')[0]) != std::string_view::npos;
+  if (!name->empty() && name->size() <= kConfigNameBytesMax && begins &&
+      name->find_first_not_of(allowed) == std::string::npos) {
+    return name;
+  }
+  value.error(std::string(what) + ": " + quoted(*name) + "; expected 1 to " +
+              std::to_string(kConfigNameBytesMax) + " " + expected);
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::string> read_identifier(const YamlValue& value, std::string_view what) {
+  return read(value, what, ".", false, "letters, digits, '_' and '.', the first a letter or '_'");
+}
+
+std::optional<std::string> read_node_name(const YamlValue& value, std::string_view what) {
+  return read(value, what, ".-", true, "letters, digits, '.', '-' and '_'");
+}
+
+}  // namespace hat
