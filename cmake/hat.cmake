@@ -3,6 +3,10 @@
 #                                         same code replays tests/fuzz/corpus/NAME as one ctest case.
 include(GoogleTest)
 
+if(HAT_FUZZ)
+  add_custom_target(fuzzers)
+endif()
+
 function(hat_test name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
   if(HAT_FUZZ)
@@ -21,6 +25,7 @@ function(hat_fuzz name)
   if(HAT_FUZZ)
     add_executable(${name} ${ARG_SOURCE})
     target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+    add_dependencies(fuzzers ${name})
   else()
     add_executable(${name} ${ARG_SOURCE} ${CMAKE_SOURCE_DIR}/tests/fuzz/replay_main.cc)
     add_test(NAME ${name}.replay COMMAND ${name} ${corpus})
