@@ -5,7 +5,6 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-
 #include "daemon/kernel_stream.h"
 
 namespace hat {
