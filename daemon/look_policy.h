@@ -16,19 +16,30 @@ class LookPolicy {
  public:
   // An application answers sooner: whoever has the core for longer is not what we wait for.
   static constexpr Duration kYieldMax = std::chrono::milliseconds(1);
-  // And is still there for some time.
-  static constexpr Duration kSleepsAfter = std::chrono::seconds(1);
+  // Then the worker sleeps instead, first for a while, and twice as long each time it meets the
+  // same again before it has yielded so often at no cost.
+  static constexpr Duration kSleepsMin = std::chrono::milliseconds(4);
+  static constexpr Duration kSleepsMax = std::chrono::seconds(1);
+  static constexpr uint32_t kGoodYields = 100;
 
   // Earlier times than one set before change nothing.
   void stay_awake_until(TimePoint when) { awake_until_ = std::max(awake_until_, when); }
   bool looks_again(TimePoint now) const { return now < awake_until_ && now >= sleeps_until_; }
   void yielded(TimePoint from, TimePoint to) {
-    if (to - from > kYieldMax) sleeps_until_ = to + kSleepsAfter;
+    if (to - from <= kYieldMax) {
+      ++good_yields_;
+      return;
+    }
+    sleeps_for_ = good_yields_ < kGoodYields ? std::min(2 * sleeps_for_, kSleepsMax) : kSleepsMin;
+    sleeps_until_ = to + sleeps_for_;
+    good_yields_ = 0;
   }
 
  private:
   TimePoint awake_until_{};
   TimePoint sleeps_until_{};
+  Duration sleeps_for_ = kSleepsMin;
+  uint32_t good_yields_ = kGoodYields;
 };
 
 }  // namespace hat

@@ -32,13 +32,42 @@ TEST(LookPolicy, GoesOnLookingWhereApplicationsTakeTheCoreInBetween) {
   EXPECT_TRUE(policy.looks_again(kStart + 9ms));
 }
 
-TEST(LookPolicy, SleepsForASecondAfterAYieldThatCostATimeSlice) {
+TEST(LookPolicy, SleepsForAWhileAfterAYieldThatCostATimeSlice) {
   LookPolicy policy;
-  policy.yielded(kStart, kStart + 4ms);
   policy.stay_awake_until(kStart + 1h);
-  EXPECT_FALSE(policy.looks_again(kStart + 4ms));
-  EXPECT_FALSE(policy.looks_again(kStart + 1003ms));
-  EXPECT_TRUE(policy.looks_again(kStart + 1004ms));
+  policy.yielded(kStart, kStart + 3ms);
+  EXPECT_FALSE(policy.looks_again(kStart + 3ms));
+  EXPECT_FALSE(policy.looks_again(kStart + 6ms));
+  EXPECT_TRUE(policy.looks_again(kStart + 7ms));
+}
+
+// Yields as long as it may look, from `now` on, and returns when it may look again.
+TimePoint costly_yield(LookPolicy& policy, TimePoint now) {
+  policy.yielded(now, now + 3ms);
+  now += 3ms;
+  while (!policy.looks_again(now)) now += 1ms;
+  return now;
+}
+
+TEST(LookPolicy, SleepsLongerWhereEveryYieldCostsATimeSlice) {
+  LookPolicy policy;
+  policy.stay_awake_until(kStart + 1h);
+  TimePoint now = kStart;
+  for (const Duration expected :
+       {4ms, 8ms, 16ms, 32ms, 64ms, 128ms, 256ms, 512ms, 1000ms, 1000ms}) {
+    const TimePoint again = costly_yield(policy, now);
+    EXPECT_EQ(again - now, 3ms + expected);
+    now = again;
+  }
+}
+
+TEST(LookPolicy, ForgetsWhoHasGone) {
+  LookPolicy policy;
+  policy.stay_awake_until(kStart + 1h);
+  TimePoint now = kStart;
+  for (int i = 0; i < 5; ++i) now = costly_yield(policy, now);
+  for (uint32_t i = 0; i < LookPolicy::kGoodYields; ++i, now += 1us) policy.yielded(now, now + 1us);
+  EXPECT_EQ(costly_yield(policy, now) - now, 7ms);
 }
 
 }  // namespace
