@@ -16,7 +16,7 @@ std::optional<std::string> read(const YamlValue& value, std::string_view what,
       name->find_first_not_of(allowed) == std::string::npos) {
     return name;
   }
-  value.error(std::string(what) + ": " + quoted(*name) + "; expected 1 to " +
+  value.error(std::string(what) + ": " + in_quotes(*name) + "; expected 1 to " +
               std::to_string(kConfigNameBytesMax) + " " + expected);
   return std::nullopt;
 }

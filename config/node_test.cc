@@ -107,5 +107,11 @@ TEST_F(ExampleFile, HoldsEveryLimit) {
 #undef EXPECT_KEY
 }
 
+TEST(NodeConfig, IsReadFromARegularFileAlone) {
+  Mistakes mistakes;
+  load_node_config("/", mistakes);
+  EXPECT_EQ(mistakes.text(), "/: error: this is no regular file\n");
+}
+
 }  // namespace
 }  // namespace hat

@@ -6,6 +6,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <sstream>
@@ -105,7 +106,7 @@ std::optional<YAML::Mark> second_document(const std::string& text) {
 
 }  // namespace
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   constexpr size_t kShown = 60;
   return "'" + std::string(text.substr(0, kShown)) + (text.size() > kShown ? "…'" : "'");
 }
@@ -143,6 +144,11 @@ std::optional<YamlValue> parse_yaml(const std::string& text, const std::string& 
 }
 
 std::optional<std::string> read_file(const std::string& file, Mistakes& mistakes) {
+  std::error_code none;
+  if (std::filesystem::exists(file, none) && !std::filesystem::is_regular_file(file, none)) {
+    mistakes.error({file}, "this is no regular file");  // a pipe would be waited for
+    return std::nullopt;
+  }
   errno = 0;
   std::ifstream stream(file, std::ios::binary);
   std::string text{std::istreambuf_iterator<char>(stream), {}};
@@ -170,7 +176,7 @@ void read_names(
     const auto before =
         std::ranges::find(seen, name, [](const auto& earlier) { return earlier.first; });
     if (before != seen.end()) {
-      key.error(quoted(name) + " stands twice; first at line " +
+      key.error(in_quotes(name) + " stands twice; first at line " +
                 std::to_string(before->second.line));
       continue;
     }
@@ -187,7 +193,7 @@ void read_keys(const YamlValue& value, std::string_view what, const std::vector<
   read_names(value, what, [&](const std::string& name, const YamlValue& key, const YamlValue& v) {
     const auto known = std::ranges::find(keys, name, &YamlKey::name);
     if (known == keys.end()) {
-      key.error("unknown key " + quoted(name) + " in " + std::string(what) +
+      key.error("unknown key " + in_quotes(name) + " in " + std::string(what) +
                 did_you_mean(name, names) + "; expected one of " + list(names));
       return;
     }
@@ -223,7 +229,7 @@ std::optional<size_t> read_word(const YamlValue& value, std::string_view what,
   if (!text) return std::nullopt;
   const auto found = std::ranges::find(words, *text);
   if (found != words.end()) return static_cast<size_t>(found - words.begin());
-  value.error(std::string(what) + ": " + quoted(*text) + did_you_mean(*text, words) +
+  value.error(std::string(what) + ": " + in_quotes(*text) + did_you_mean(*text, words) +
               "; expected " + list(words));
   return std::nullopt;
 }
@@ -234,7 +240,7 @@ std::optional<int64_t> read_number(const YamlValue& value, std::string_view what
   if (!text) return std::nullopt;
   const auto found = parse_number<int64_t>(*text);
   if (found && *found >= min && *found <= max) return found;
-  value.error(std::string(what) + ": " + quoted(*text) + "; expected a number from " +
+  value.error(std::string(what) + ": " + in_quotes(*text) + "; expected a number from " +
               std::to_string(min) + " to " + std::to_string(max));
   return std::nullopt;
 }
@@ -255,7 +261,7 @@ std::optional<uint64_t> read_bytes(const YamlValue& value, std::string_view what
   const auto bytes = parse_bytes(*text);
   const bool bare = parse_number<uint64_t>(*text).has_value();
   if (bytes && !bare && *bytes >= min && *bytes <= max) return bytes;
-  value.error(std::string(what) + ": " + quoted(*text) + (bare ? " has no unit" : "") +
+  value.error(std::string(what) + ": " + in_quotes(*text) + (bare ? " has no unit" : "") +
               "; expected a size from " + bytes_text(min) + " to " + bytes_text(max) +
               ", such as 512B, 128KiB, 16MiB or 1GiB");
   return std::nullopt;
@@ -269,7 +275,7 @@ std::optional<std::chrono::nanoseconds> read_duration(const YamlValue& value, st
   const auto ns = parse_duration(*text);
   if (ns && *ns >= min.count() && *ns <= max.count()) return std::chrono::nanoseconds(*ns);
   const bool bare = parse_number<uint64_t>(*text).has_value();
-  value.error(std::string(what) + ": " + quoted(*text) + (bare ? " has no unit" : "") +
+  value.error(std::string(what) + ": " + in_quotes(*text) + (bare ? " has no unit" : "") +
               "; expected a time from " + duration_text(min) + " to " + duration_text(max) +
               ", such as 50us, 250ms, 1s or 2min");
   return std::nullopt;

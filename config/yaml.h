@@ -59,7 +59,7 @@ void read_items(const YamlValue& value, std::string_view what,
 
 // Scalars. `what` is the key's name.
 // As messages show it: in quotes, and not too long.
-std::string quoted(std::string_view text);
+std::string in_quotes(std::string_view text);
 std::optional<std::string> read_text(const YamlValue& value, std::string_view what);
 std::optional<bool> read_bool(const YamlValue& value, std::string_view what);
 std::optional<int64_t> read_number(const YamlValue& value, std::string_view what, int64_t min,
