@@ -77,6 +77,7 @@ class CallPool {
     call->counters = nullptr;
     call->request_bytes = call->response_bytes = 0;
     call->replies = 0;
+    call->ordinal = 0;
     call->sent = call->reply_started = false;
     call->failure.reset();
     call->failure_detail.clear();

@@ -70,7 +70,8 @@ void ClientConnection::on_fail(const FrameHeader& header, Bytes payload) {
   const auto text = payload.subspan(sizeof meta);
   if (static_cast<size_t>(meta.failure) >= engine::kFailureCount) return;
   for (size_t i = 0; i < calls_.size(); ++i) {
-    if (calls_[i]->ordinal != header.call) continue;
+    // One that failed here was never sent, and has no number of its own.
+    if (calls_[i]->ordinal != header.call || calls_[i]->failure) continue;
     return fail(*calls_[i], meta.failure,
                 std::string(reinterpret_cast<const char*>(text.data()), text.size()));
   }
@@ -110,6 +111,7 @@ void ClientConnection::lose_stream(Failure failure, const std::string& reason) {
   peer_ = nullptr;
   stream_id_ = 0;
   window_ = {};
+  send_credit_ = engine::kStreamWindowBytes;  // to read on: what comes next opens a new stream
   ungranted_ = out_.size();
   if (mode_ == Mode::kOpaque) return close(true);
   // All are marked before any is answered: answering ends calls, and may end the connection.
@@ -215,6 +217,7 @@ void ClientConnection::on_writable() {
   }
   stream_->want_write(false);
   close_if_done();
+  if (!closed_) resume();
 }
 
 void ClientConnection::wrote(size_t bytes) {
@@ -231,7 +234,7 @@ void ClientConnection::grant(size_t bytes) {
 }
 
 void ClientConnection::close_if_done() {
-  if (closed_ || !out_.empty()) return;
+  if (closed_ || taking_ || !out_.empty()) return;
   if (mode_ == Mode::kOpaque) {
     if (far_ended_ && !std::exchange(output_ended_, far_ended_)) stream_->shutdown_write();
     if (far_ended_ && input_ended_) close(false);

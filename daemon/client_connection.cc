@@ -16,6 +16,7 @@ namespace {
 
 // A connection under load must not keep its worker from everyone else.
 constexpr int kReadsPerEvent = 4;
+constexpr size_t kMessagesPerFrameMax = 4096;
 
 std::string_view service_prefix(std::string_view name) {
   const auto colon = name.find(':');
@@ -91,7 +92,10 @@ void ClientConnection::take_backlog() {
 }
 
 bool ClientConnection::blocked() {
-  return closed_ || waiting_ || calls_.size() >= worker_.node().limits.calls_per_connection_max ||
+  // Our own exceptions cost no credit: who does not read them is not read either.
+  const bool unread = mode_ == Mode::kCalls && out_.size() >= engine::kStreamWindowBytes;
+  return closed_ || waiting_ || unread ||
+         calls_.size() >= worker_.node().limits.calls_per_connection_max ||
          (stream_id_ != 0 && peer_->link->up() && peer_->link->lane().congested());
 }
 
@@ -225,6 +229,12 @@ bool ClientConnection::begin_call(const thrift::Head& head) {
 void ClientConnection::add_message(const thrift::Head& head) {
   const Route& route = this->route(head.name);
   if (!replies_to(head, route)) return;
+  // No client does that, and each message costs memory.
+  if (discarding_
+          ? calls_.size() >= worker_.node().limits.calls_per_connection_max + kMessagesPerFrameMax
+          : current_->replies >= kMessagesPerFrameMax) {
+    return close(true);
+  }
   if (!discarding_) {
     if (current_->replies++ == 0) {
       current_->head.keep(head);
@@ -312,6 +322,7 @@ void ClientConnection::leave_stream(FrameKind farewell) {
   peer_ = nullptr;
   stream_id_ = 0;
   window_ = {};
+  send_credit_ = engine::kStreamWindowBytes;
   ungranted_ = out_.size();
 }
 

@@ -31,6 +31,7 @@ Configuration load_configuration(const std::string& file, Mistakes& mistakes) {
   configuration.node = load_node_config(file, mistakes);
   configuration.manifest = load_manifests(configuration.node.manifests, mistakes);
   check_against(configuration.node, configuration.manifest, mistakes);
+  if (mistakes.any_errors()) return configuration;
   std::ifstream text(file, std::ios::binary);
   configuration.node_text.assign(std::istreambuf_iterator<char>(text), {});
   return configuration;
