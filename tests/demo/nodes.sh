@@ -92,18 +92,20 @@ start_nodes() {
   done
 }
 
+# runs PID: and is one of ours; the id may be another process's by now.
+runs() {
+  grep -qsE "(hatrpcd|hatkv)" "/proc/$1/comm" && [ "$(ps -o stat= -p "$1" | cut -c1)" != Z ]
+}
+
 stop_nodes() {
   local name pid
   folder=$1
   for name in host-a host-b hatkv; do
     [ -f "$folder/$name.pid" ] || continue
     pid=$(cat "$folder/$name.pid")
-    # The id may be another process's by now, if this one ended long ago.
-    if grep -qsE "(hatrpcd|hatkv)" "/proc/$pid/comm"; then
+    if runs "$pid"; then
       kill "$pid"
-      while kill -0 "$pid" 2>/dev/null && [ "$(ps -o stat= -p "$pid" | cut -c1)" != Z ]; do
-        sleep 0.05
-      done
+      while runs "$pid"; do sleep 0.05; done
     fi
     rm -f "$folder/$name.pid"
   done

@@ -5,10 +5,18 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 source tests/demo/nodes.sh
 playground=$PWD/build/playground
 
+all_run() {
+  local name
+  for name in hatkv host-b host-a; do
+    runs "$(cat "$playground/$name.pid" 2>/dev/null)" || return 1
+  done
+}
+
 up() {
-  if [ -f "$playground/host-a.pid" ] && kill -0 "$(cat "$playground/host-a.pid")" 2>/dev/null; then
+  if all_run; then
     echo "It is up already; ./dev down ends it."
   else
+    stop_nodes "$playground"  # what is left of it
     rm -rf "$playground"
     if ! start_nodes "$playground"; then
       stop_nodes "$playground"
@@ -24,13 +32,13 @@ Two nodes are up. HatKV listens on port $kv_port; its clients on host-a use port
   build/release/bin/kv_client 127.0.0.1 $a_port put color green
   $python tests/demo/kv_client.py build/playground/gen 127.0.0.1 $a_port get color
 
-  export HATRPCD_SOCKET=build/playground/host-a/admin.sock
+  export HATRPCD_SOCKET=$playground/host-a/admin.sock
   build/release/bin/hatctl status
   build/release/bin/hatctl routes
-  build/release/bin/hatctl top                      in another terminal:
+  build/release/bin/hatctl top                      # and in another terminal:
   build/release/bin/kv_client 127.0.0.1 $a_port load 30
 
-  \$EDITOR build/playground/manifests/hatkv.yaml     change a hint; the nodes see the file change, or:
+  \${EDITOR:-vi} build/playground/manifests/hatkv.yaml   # change a hint: the nodes see it, or:
   build/release/bin/hatctl reload --dry-run
   curl -s http://127.0.0.1:$a_admin/metrics | grep HatKV
 
