@@ -80,7 +80,8 @@ def wait_for_port(port, process, what):
 
 
 def echo_server(programs, cores):
-    process = subprocess.Popen(["taskset", "-c", cores.server_host, programs / "echo_server", "0"], stdout=subprocess.PIPE, text=True)
+    command = ["taskset", "-c", cores.server_host, programs / "echo_server", "0"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     port = int(process.stdout.readline())
     return Contestant("direct", port, []), process
 

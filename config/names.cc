@@ -11,8 +11,8 @@ std::optional<std::string> read(const YamlValue& value, std::string_view what,
   auto name = read_text(value, what);
   if (!name) return std::nullopt;
   const std::string allowed = std::string(kFirst) + std::string(kDigits) + std::string(others);
-  const bool begins = any_first || kFirst.find((*name + '\0')[0]) != std::string_view::npos;
-  if (!name->empty() && name->size() <= kConfigNameBytesMax && begins &&
+  if (!name->empty() && name->size() <= kConfigNameBytesMax &&
+      (any_first || kFirst.find(name->front()) != std::string_view::npos) &&
       name->find_first_not_of(allowed) == std::string::npos) {
     return name;
   }

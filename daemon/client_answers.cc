@@ -108,11 +108,7 @@ void ClientConnection::on_session_lost(const std::string& reason) {
 
 // The stream is gone, and with it the calls that are out on it.
 void ClientConnection::lose_stream(Failure failure, const std::string& reason) {
-  peer_ = nullptr;
-  stream_id_ = 0;
-  window_ = {};
-  send_credit_ = engine::kStreamWindowBytes;  // to read on: what comes next opens a new stream
-  ungranted_ = out_.size();
+  forget_stream();
   if (mode_ == Mode::kOpaque) return close(true);
   // All are marked before any is answered: answering ends calls, and may end the connection.
   for (size_t i = 0; i < calls_.size(); ++i) {

@@ -309,7 +309,6 @@ void ClientConnection::open_stream(PeerLink& peer) {
   peer_ = &peer;
   stream_id_ = peer.link->next_stream();
   peer.streams[stream_id_] = this;
-  send_credit_ = engine::kStreamWindowBytes;
   next_ordinal_ = 1;
   peer.link->lane().send({.kind = FrameKind::kOpen, .stream = stream_id_},
                          {bytes_of(worker_.node().endpoints[endpoint_].service)});
@@ -319,10 +318,14 @@ void ClientConnection::leave_stream(FrameKind farewell) {
   if (stream_id_ == 0) return;
   send_control(farewell);
   peer_->streams.erase(stream_id_);
+  forget_stream();
+}
+
+void ClientConnection::forget_stream() {
   peer_ = nullptr;
   stream_id_ = 0;
   window_ = {};
-  send_credit_ = engine::kStreamWindowBytes;
+  send_credit_ = engine::kStreamWindowBytes;  // to read on: what comes next opens a new stream
   ungranted_ = out_.size();
 }
 

@@ -72,6 +72,7 @@ class ClientConnection final : public StreamEvents, private UnitSink, private De
   // The stream to the peer daemon.
   bool have_stream();
   void open_stream(PeerLink& peer);
+  void forget_stream();
   void leave_stream(engine::FrameKind farewell);
   void send_piece(Bytes piece, bool last);
   void send_raw(Bytes bytes);

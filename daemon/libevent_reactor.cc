@@ -59,7 +59,8 @@ bool LibeventReactor::wait(int flags) {
   // A server may answer between two looks of one turn: its time must not be told as none.
   now_is_fresh_ = false;
   // Not when they ask: libevent would call them in the look that is going on.
-  for (KernelStream* stream : std::exchange(read_again_, {})) stream->activate_again();
+  for (KernelStream* stream : read_again_) stream->activate_again();
+  read_again_.clear();
   if (event_base_loop(base_.get(), flags) < 0) LOG(FATAL) << "libevent's loop failed";
   return had_events_;
 }
