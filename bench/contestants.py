@@ -1,7 +1,8 @@
 """bench/contestants.py: starts what the benchmark compares: ways from a client to the echo server.
 
-Each is a list of running processes and the port that clients connect to. All run side by side, and
-those whose turn it is not lie idle.
+Each is a list of running processes and the address that clients connect to, as echo_client takes it: a
+port of this host or the path of a unix socket. All run side by side, and those whose turn it is not
+lie idle.
 """
 
 import dataclasses
@@ -38,7 +39,7 @@ def half_each():
 @dataclasses.dataclass
 class Contestant:
     name: str
-    port: int
+    address: str
     processes: list  # the two sidecars; none for the direct way
 
     def cpu_seconds(self):
@@ -67,23 +68,29 @@ def free_ports(count):
     return ports
 
 
-def wait_for_port(port, process, what):
+def local_address(folder, local, name):
+    """A free address between an application and the sidecar of its host."""
+    return str(folder / f"{name}.sock") if local == "unix" else str(free_ports(1)[0])
+
+
+def wait_for(address, process, what):
+    is_path = address.startswith("/")
     end = time.monotonic() + 10
     while time.monotonic() < end:
         if process.poll() is not None:
             raise SystemExit(f"bench: {what} ended at once, status {process.returncode}")
-        with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", port)) == 0:
+        with socket.socket(socket.AF_UNIX if is_path else socket.AF_INET) as probe:
+            if probe.connect_ex(address if is_path else ("127.0.0.1", int(address))) == 0:
                 return
         time.sleep(0.02)
-    raise SystemExit(f"bench: {what} does not listen on port {port}")
+    raise SystemExit(f"bench: {what} does not listen on {address}")
 
 
-def echo_server(programs, cores):
-    command = ["taskset", "-c", cores.server_host, programs / "echo_server", "0"]
+def echo_server(folder, programs, local, cores):
+    address = str(folder / "server.sock") if local == "unix" else "0"
+    command = ["taskset", "-c", cores.server_host, programs / "echo_server", address]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    port = int(process.stdout.readline())
-    return Contestant("direct", port, []), process
+    return Contestant("direct", process.stdout.readline().strip(), []), process
 
 
 HAPROXY = """
@@ -95,49 +102,57 @@ defaults
   timeout client 60s
   timeout server 60s
 frontend in
-  bind 127.0.0.1:{port}
+  bind {at}
   default_backend out
 backend out
-  server next 127.0.0.1:{to}
+  server next {to}
 """
 
 
-def haproxy_pair(folder, server_port, nice, cores):
+def haproxy_pair(folder, server, local, nice, cores):
     """Client -> HAProxy -> HAProxy -> server; HAProxy's own defaults, a thread per core."""
     if shutil.which("haproxy") is None:
         raise SystemExit("bench: haproxy is not installed; ./dev bench installs it")
-    first, second = free_ports(2)
+    entry, link = local_address(folder, local, f"haproxy-{nice}"), str(free_ports(1)[0])
     processes = []
-    for port, to, where in ((second, server_port, cores.server_host),
-                            (first, second, cores.client_host)):
-        config = folder / f"haproxy-{nice}-{port}.cfg"
-        config.write_text(HAPROXY.format(port=port, to=to))
+    for host, at, to, where in (("b", link, server, cores.server_host),
+                                ("a", entry, link, cores.client_host)):
+        config = folder / f"haproxy-{nice}-{host}.cfg"
+        config.write_text(HAPROXY.format(at=in_haproxy(at), to=in_haproxy(to)))
         command = ["taskset", "-c", where, "nice", "-n", str(nice), "haproxy", "-db", "-f", config]
-        log = open(folder / f"haproxy-{port}.log", "w", encoding="utf-8")
+        log = open(folder / f"haproxy-{nice}-{host}.log", "w", encoding="utf-8")
         processes.append(subprocess.Popen(command, stdout=log, stderr=log))
-        wait_for_port(port, processes[-1], "haproxy")
-    return Contestant(named("HAProxy pair", nice), first, processes)
+        wait_for(at, processes[-1], "haproxy")
+    return Contestant(named("HAProxy pair", nice), entry, processes)
+
+
+def in_haproxy(address):
+    return f"unix@{address}" if address.startswith("/") else f"127.0.0.1:{address}"
+
+
+def in_hatrpcd(address):
+    return f"unix:{address}" if address.startswith("/") else f"tcp:127.0.0.1:{address}"
 
 
 MANIFEST = {"hatrpc_manifest": 1, "services": {"Echo": {"functions": {"echo": {}}}}}
 
 
-def hatrpcd_pair(folder, programs, server_port, nice, cores):
+def hatrpcd_pair(folder, programs, server, local, nice, cores):
     """Client -> hatrpcd -> hatrpcd -> server; no hints, one worker each, as on any small host."""
-    endpoint, link, admin = free_ports(3)
+    endpoint, link, admin = local_address(folder, local, f"hatrpcd-{nice}"), *map(str, free_ports(2))
     manifest = folder / "echo.yaml"
     manifest.write_text(json.dumps(MANIFEST))  # JSON is YAML
     nodes = {
         "host-b": {
-            "link": {"listen": f"tcp:127.0.0.1:{link}", "insecure": True},
-            "serves": {"Echo": {"upstream": f"tcp:127.0.0.1:{server_port}"}},
+            "link": {"listen": in_hatrpcd(link), "insecure": True},
+            "serves": {"Echo": {"upstream": in_hatrpcd(server)}},
         },
         "host-a": {
             "link": {"insecure": True},
-            "peers": {"host-b": {"link": f"tcp:127.0.0.1:{link}"}},
-            "endpoints": [{"listen": f"tcp:127.0.0.1:{endpoint}", "service": "Echo",
+            "peers": {"host-b": {"link": in_hatrpcd(link)}},
+            "endpoints": [{"listen": in_hatrpcd(endpoint), "service": "Echo",
                            "peers": ["host-b"]}],
-            "admin": {"listen": f"tcp:127.0.0.1:{admin}"},
+            "admin": {"listen": in_hatrpcd(admin)},
         },
     }
     processes = []
@@ -150,8 +165,8 @@ def hatrpcd_pair(folder, programs, server_port, nice, cores):
         command = ["taskset", "-c", where, programs / "hatrpcd", "--config", config]
         processes.append(subprocess.Popen(command, stdout=log, stderr=log))
         if name == "host-b":
-            wait_for_port(link, processes[-1], "hatrpcd of host-b")
-    wait_for_port(endpoint, processes[-1], "hatrpcd of host-a")
+            wait_for(link, processes[-1], "hatrpcd of host-b")
+    wait_for(endpoint, processes[-1], "hatrpcd of host-a")
     wait_until_ready(admin)
     return Contestant(named("hatrpcd pair", nice), endpoint, processes)
 

@@ -1,7 +1,8 @@
 // bench/echo_client.cc: stock Thrift clients in a closed loop, and what their calls took.
 //
-//   echo_client PORT CLIENTS BYTES SECONDS
+//   echo_client ADDRESS CLIENTS BYTES SECONDS
 //
+// ADDRESS is a port of this host, or the path of a unix socket.
 // Each client is a thread with one connection, framed binary, and one call at a time. The first
 // fifth of the time warms up and is not counted. Prints one JSON object, times in µs.
 #include <thrift/TConfiguration.h>
@@ -14,6 +15,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -27,7 +29,7 @@ using Clock = std::chrono::steady_clock;
 using Seconds = std::chrono::duration<double>;
 
 struct Load {
-  int port;
+  std::string address;
   int clients;
   size_t bytes;
   double seconds;
@@ -37,10 +39,13 @@ struct Load {
 // takes a new one before.
 constexpr size_t kLifeBytesMax = INT32_MAX;
 
-std::unique_ptr<hat::bench::EchoClient> connect(int port) {
+std::unique_ptr<hat::bench::EchoClient> connect(const std::string& address) {
   namespace transport = thrift::transport;
   const auto configuration = std::make_shared<thrift::TConfiguration>(kLifeBytesMax);
-  const auto socket = std::make_shared<transport::TSocket>("127.0.0.1", port, configuration);
+  const auto socket =
+      address.starts_with('/')
+          ? std::make_shared<transport::TSocket>(address, configuration)
+          : std::make_shared<transport::TSocket>("127.0.0.1", std::stoi(address), configuration);
   const auto framed = std::make_shared<transport::TFramedTransport>(socket, configuration);
   framed->open();
   return std::make_unique<hat::bench::EchoClient>(
@@ -57,7 +62,7 @@ void call_until_end(const Load& load, Clock::time_point begin, std::vector<float
   const auto end = begin + Seconds(load.seconds);
   for (auto now = Clock::now(); now < end;) {
     if (calls_left-- == 0) {
-      client = connect(load.port);
+      client = connect(load.address);
       calls_left = calls_per_life;
     }
     client->echo(result, data);
@@ -80,10 +85,10 @@ double quantile(const std::vector<float>& sorted, double q) {
 
 int main(int argc, char** argv) {
   if (argc != 5) {
-    std::fprintf(stderr, "usage: echo_client PORT CLIENTS BYTES SECONDS\n");
+    std::fprintf(stderr, "usage: echo_client ADDRESS CLIENTS BYTES SECONDS\n");
     return 2;
   }
-  const Load load{std::atoi(argv[1]), std::atoi(argv[2]), static_cast<size_t>(std::atoll(argv[3])),
+  const Load load{argv[1], std::atoi(argv[2]), static_cast<size_t>(std::atoll(argv[3])),
                   std::atof(argv[4])};
   std::vector<std::vector<float>> times(static_cast<size_t>(load.clients));
   for (auto& of_one : times) of_one.reserve(1u << 20);

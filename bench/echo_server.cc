@@ -1,6 +1,9 @@
 // bench/echo_server.cc: a stock Thrift server, framed binary, one thread per connection.
 //
-//   echo_server PORT    prints the port that it listens on; port 0 takes a free one
+//   echo_server ADDRESS
+//
+// ADDRESS is a port of this host, 0 for a free one, or the path of a unix socket. Prints the address
+// once it listens.
 #include <thrift/TConfiguration.h>
 #include <thrift/protocol/TBinaryProtocol.h>
 #include <thrift/server/TThreadedServer.h>
@@ -9,8 +12,8 @@
 #include <thrift/transport/TSocket.h>
 
 #include <cstdio>
-#include <cstdlib>
 #include <memory>
+#include <string>
 
 #include "Echo.h"
 
@@ -46,11 +49,12 @@ class Framed final : public thrift::transport::TTransportFactory {
   }
 };
 
-struct SayPort final : thrift::server::TServerEventHandler {
-  explicit SayPort(std::shared_ptr<thrift::transport::TServerSocket> socket)
+struct SayAddress final : thrift::server::TServerEventHandler {
+  explicit SayAddress(std::shared_ptr<thrift::transport::TServerSocket> socket)
       : socket(std::move(socket)) {}
   void preServe() override {
-    std::printf("%d\n", socket->getPort());
+    const std::string path = socket->getPath();
+    std::puts(path.empty() ? std::to_string(socket->getPort()).c_str() : path.c_str());
     std::fflush(stdout);
   }
   std::shared_ptr<thrift::transport::TServerSocket> socket;
@@ -60,13 +64,16 @@ struct SayPort final : thrift::server::TServerEventHandler {
 
 int main(int argc, char** argv) {
   if (argc != 2) {
-    std::fprintf(stderr, "usage: echo_server PORT\n");
+    std::fprintf(stderr, "usage: echo_server ADDRESS\n");
     return 2;
   }
-  const auto socket = std::make_shared<Socket>("127.0.0.1", std::atoi(argv[1]));
+  const std::string address = argv[1];
+  const auto socket = address.starts_with('/')
+                          ? std::make_shared<Socket>(address)
+                          : std::make_shared<Socket>("127.0.0.1", std::stoi(address));
   thrift::server::TThreadedServer server(
       std::make_shared<hat::bench::EchoProcessor>(std::make_shared<Echo>()), socket,
       std::make_shared<Framed>(), std::make_shared<thrift::protocol::TBinaryProtocolFactory>());
-  server.setServerEventHandler(std::make_shared<SayPort>(socket));
+  server.setServerEventHandler(std::make_shared<SayAddress>(socket));
   server.serve();
 }

@@ -65,7 +65,7 @@ def write(results, folder):
     cores = ("the client's host on one half of them, the server's on the other" if results["split"]
              else "shared by all")
     head = (f"{results['date']}, `{results['command']}`: {machine['processor']}, "
-            f"{machine['cores']} cores, {cores}; Linux {machine['kernel']}; {results['peer']}. "
+            f"{machine['cores']} cores, {cores}; {results['local']} sockets to the sidecars; Linux {machine['kernel']}; {results['peer']}. "
             f"Median of {results['rounds']} rounds of {results['seconds']} s. "
             "The peer of the two ratios is the better HAProxy pair.\n\n")
     text = head + "\n".join(cell_markdown(cell) for cell in results["cells"])

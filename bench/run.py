@@ -35,6 +35,9 @@ def arguments():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--nice", type=int, default=0,
                         help="measure both sidecars at this priority too; wants root")
+    parser.add_argument("--local", choices=("tcp", "unix"), default="tcp",
+                        help="the sockets between the applications and the sidecars of their hosts "
+                             "(default: %(default)s); between the hosts it is always TCP")
     parser.add_argument("--split", action="store_true",
                         help="the client's host on one half of the cores, the server's on the other")
     parser.add_argument("--quick", action="store_true", help="64 B, 1 and 16 clients only")
@@ -55,7 +58,7 @@ def haproxy_version():
 def measure(contestant, programs, cores, clients, size, seconds):
     cpu = contestant.cpu_seconds()
     command = ["taskset", "-c", cores.client_host, programs / "echo_client",
-               str(contestant.port), str(clients), str(size), str(seconds)]
+               contestant.address, str(clients), str(size), str(seconds)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=seconds * 10 + 30,
                           check=False)
     if done.returncode != 0:
@@ -84,12 +87,13 @@ def main():
         folder = pathlib.Path(name)
         running, server = [], None
         try:
-            direct, server = contestants.echo_server(programs, cores)
+            direct, server = contestants.echo_server(folder, programs, options.local, cores)
             running.append(direct)
             for nice in nices:
-                running.append(contestants.haproxy_pair(folder, direct.port, nice, cores))
-                running.append(contestants.hatrpcd_pair(folder, programs, direct.port, nice,
-                                                        cores))
+                running.append(contestants.haproxy_pair(folder, direct.address, options.local,
+                                                        nice, cores))
+                running.append(contestants.hatrpcd_pair(folder, programs, direct.address,
+                                                        options.local, nice, cores))
             for size in sizes:
                 for count in clients:
                     rounds = {one.name: [] for one in running}
@@ -113,7 +117,7 @@ def main():
                "command": " ".join(["bench/run.py", *sys.argv[1:]]),
                "machine": {"processor": processor(), "cores": os.cpu_count(),
                            "kernel": platform.release()},
-               "split": options.split, "peer": haproxy_version(),
+               "local": options.local, "split": options.split, "peer": haproxy_version(),
                "seconds": options.seconds, "rounds": options.rounds, "cells": cells}
     report.write(results, options.out)
 
