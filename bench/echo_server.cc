@@ -2,8 +2,8 @@
 //
 //   echo_server ADDRESS
 //
-// ADDRESS is a port of this host, 0 for a free one, or the path of a unix socket. Prints the address
-// once it listens.
+// ADDRESS is a port of this host, 0 for a free one, or the path of a unix socket. Prints the
+// address once it listens.
 #include <thrift/TConfiguration.h>
 #include <thrift/protocol/TBinaryProtocol.h>
 #include <thrift/server/TThreadedServer.h>

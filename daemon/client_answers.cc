@@ -171,14 +171,14 @@ void ClientConnection::finish(Call& call, CallOutcome outcome) {
     current_ = nullptr;
     discarding_ = Failure::kUpstreamClosed;
   }
-  worker_.calls().give_back(&call);
+  give_back(call);
   close_if_done();
 }
 
 void ClientConnection::forget_calls() {
   for (size_t i = 0; i < calls_.size(); ++i) {
     calls_[i]->counters->requests[static_cast<size_t>(CallOutcome::kUnknown)].add();
-    worker_.calls().give_back(calls_[i]);
+    give_back(*calls_[i]);
   }
   calls_.clear();
 }

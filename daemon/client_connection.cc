@@ -16,7 +16,7 @@ namespace {
 
 // A connection under load must not keep its worker from everyone else.
 constexpr int kReadsPerEvent = 4;
-constexpr size_t kMessagesPerFrameMax = 4096;
+constexpr size_t kMessagesPerFrameMax = 256;
 
 std::string_view service_prefix(std::string_view name) {
   const auto colon = name.find(':');
@@ -36,7 +36,7 @@ ClientConnection::ClientConnection(Worker& worker, size_t endpoint,
 }
 
 ClientConnection::~ClientConnection() {
-  for (size_t i = 0; i < calls_.size(); ++i) worker_.calls().give_back(calls_[i]);
+  for (size_t i = 0; i < calls_.size(); ++i) give_back(*calls_[i]);
   worker_.buffered(-static_cast<int64_t>(out_.size()));
 }
 
@@ -120,7 +120,7 @@ void ClientConnection::on_end_of_input() {
     if (call.sent) send_control(FrameKind::kCancel, call.ordinal);
     call.counters->requests[static_cast<size_t>(CallOutcome::kUnknown)].add();
     calls_.pop_back();
-    worker_.calls().give_back(&call);
+    give_back(call);
   }
   close_if_done();
 }
@@ -143,8 +143,10 @@ bool ClientConnection::on_piece(Bytes piece, bool last) {
         fail(*current_, Failure::kTooLarge, "the request passes limits.max_message");
       }
     }
-    // An empty frame carries no call, so it is no reason to wait for a link.
-    if (!discarding_ && (current_ != nullptr || have_stream())) send_piece(piece, last);
+    // An empty frame carries no call: it is no reason to wait for a link, nor to leave one that is
+    // going away and still owes replies.
+    const bool goes = current_ != nullptr || stream_id_ != 0 || have_stream();
+    if (!discarding_ && goes) send_piece(piece, last);
   }
   if (last) end_request();
   return !blocked();
@@ -157,7 +159,7 @@ void ClientConnection::end_request() {
   call->counters->requests[static_cast<size_t>(CallOutcome::kOneway)].add();
   call->counters->request_bytes.add(call->request_bytes);
   calls_.pop_back();
-  worker_.calls().give_back(call);
+  give_back(*call);
 }
 
 void ClientConnection::on_opaque(Bytes bytes) {
@@ -240,6 +242,7 @@ void ClientConnection::add_message(const thrift::Head& head) {
       current_->head.keep(head);
     } else {
       current_->more_heads.emplace_back().keep(head);
+      worker_.buffered(sizeof(KeptHead));
     }
     return;
   }
@@ -253,6 +256,11 @@ void ClientConnection::add_message(const thrift::Head& head) {
   call.counters->started.add();
   calls_.push_back(&call);
   fail(call, *discarding_, "an earlier call of the same frame failed");
+}
+
+void ClientConnection::give_back(Call& call) {
+  worker_.buffered(-static_cast<int64_t>(call.more_heads.size() * sizeof(KeptHead)));
+  worker_.calls().give_back(&call);
 }
 
 void ClientConnection::start_waiting() {
@@ -335,31 +343,36 @@ void ClientConnection::send_control(FrameKind kind, uint64_t call) {
 }
 
 void ClientConnection::send_piece(Bytes piece, bool last) {
-  FrameHeader header{.kind = FrameKind::kMore,
-                     .flags = last ? engine::kLastPiece : uint8_t{0},
+  // An empty frame has no call, but its bytes belong to the stream all the same.
+  const bool begins = current_ == nullptr || !current_->sent;
+  FrameHeader header{.kind = begins ? FrameKind::kCall : FrameKind::kMore,
                      .stream = stream_id_,
-                     .credit = window_.grant()};
-  send_credit_ -= static_cast<int64_t>(piece.size());
+                     .call = current_ == nullptr ? next_ordinal_++ : current_->ordinal};
   engine::Lane& lane = peer_->link->lane();
-  if (current_ == nullptr || !current_->sent) {
-    // An empty frame has no call, but its bytes belong to the stream all the same.
-    const std::string_view name =
-        current_ == nullptr ? std::string_view() : current_->head.get().name;
-    const std::string_view method = thrift::bare_name(name);
-    const std::string_view service = service_prefix(name);
-    const engine::CallMeta meta{static_cast<uint16_t>(method.size()),
-                                static_cast<uint16_t>(service.size())};
-    header.kind = FrameKind::kCall;
-    header.call = current_ == nullptr ? next_ordinal_++ : current_->ordinal;
-    header.replies = last && current_ != nullptr ? current_->replies : 0;
-    lane.send(header,
-              {std::as_bytes(std::span(&meta, 1)), bytes_of(method), bytes_of(service), piece});
-    if (current_ != nullptr) current_->sent = true;
-    return;
-  }
-  header.call = current_->ordinal;
-  header.replies = last ? current_->replies : 0;
-  lane.send(header, {piece});
+  do {  // more than once only for what was held back, waiting for the unit's head
+    const Bytes part = piece.first(std::min<size_t>(piece.size(), engine::kPieceBytesMax));
+    piece = piece.subspan(part.size());
+    if (last && piece.empty()) {
+      header.flags = engine::kLastPiece;
+      header.replies = current_ == nullptr ? 0 : current_->replies;
+    }
+    header.credit = window_.grant();
+    send_credit_ -= static_cast<int64_t>(part.size());
+    if (header.kind == FrameKind::kCall) {
+      const std::string_view name =
+          current_ == nullptr ? std::string_view() : current_->head.get().name;
+      const std::string_view method = thrift::bare_name(name);
+      const std::string_view service = service_prefix(name);
+      const engine::CallMeta meta{static_cast<uint16_t>(method.size()),
+                                  static_cast<uint16_t>(service.size())};
+      lane.send(header,
+                {std::as_bytes(std::span(&meta, 1)), bytes_of(method), bytes_of(service), part});
+    } else {
+      lane.send(header, {part});
+    }
+    header.kind = FrameKind::kMore;
+  } while (!piece.empty());
+  if (current_ != nullptr) current_->sent = true;
 }
 
 void ClientConnection::send_raw(Bytes bytes) {

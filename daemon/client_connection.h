@@ -63,6 +63,7 @@ class ClientConnection final : public StreamEvents, private UnitSink, private De
   bool begin_call(const thrift::Head& head);
   void add_message(const thrift::Head& head);
   void end_request();
+  void give_back(Call& call);
   const Route& route(std::string_view name) const;
   bool replies_to(const thrift::Head& head, const Route& route) const;
   void start_waiting();

@@ -14,6 +14,12 @@ using testing::HasSubstr;
 const std::string kGet("\x00\x00\x00\x10\x80\x01\x00\x01\x00\x00\x00\x03get\x00\x00\x00\x01\x00",
                        20);
 
+size_t count_of(std::string_view what, std::string_view text) {
+  size_t count = 0;
+  for (size_t at = 0; (at = text.find(what, at)) != std::string_view::npos; ++at) ++count;
+  return count;
+}
+
 class ClientConnectionTest : public testing::Test {
  protected:
   ClientConnectionTest() {
@@ -54,6 +60,124 @@ TEST_F(ClientConnectionTest, EndsWhereThePeerSendsFarBeyondItsCredit) {
   EXPECT_GT(sent, engine::kStreamWindowBytes);
   EXPECT_LE(sent, engine::ReceiveWindow::kOutstandingBytesMax + piece.size());
   EXPECT_EQ(node_.counters.buffered_bytes.value(), 0u);
+}
+
+// Such bytes are held back until all have come: then they are more than a frame takes.
+TEST_F(ClientConnectionTest, CutsALongUnitWithoutAMessageIntoFrames) {
+  const std::string unit = theader_without_message(100'000 + 14);
+  peer_->written.clear();
+  node_.receive(client_, unit.substr(0, 60'000));
+  node_.receive(client_, unit.substr(60'000));
+  size_t bytes = 0;
+  for (const engine::FrameHeader& header : headers_in(peer_->written)) {
+    EXPECT_EQ(engine::invalid(header), nullptr);
+    bytes += header.kind == FrameKind::kOpen ? 0 : header.payload_bytes;
+  }
+  EXPECT_EQ(bytes, unit.size() + sizeof(engine::CallMeta));
+  EXPECT_NE(headers_in(peer_->written).back().flags & engine::kLastPiece, 0);
+}
+
+TEST_F(ClientConnectionTest, StaysWithALinkThatIsGoingAwayForAnEmptyFrame) {
+  node_.receive(client_, kGet);
+  node_.receive(peer_, frame_bytes({.kind = FrameKind::kGoAway}));
+  node_.receive(client_, std::string(4, '\0'));
+  answer(FrameKind::kReply, "the reply", engine::kLastPiece);
+  EXPECT_EQ(client_->written, "the reply");
+}
+
+TEST_F(ClientConnectionTest, GoesOnAfterALinkWasLostWithAllOfItsCredit) {
+  const std::string half(engine::kStreamWindowBytes, 'x');
+  const std::string head(
+      "\x00\x10\x00\x00\x80\x01\x00\x01\x00\x00\x00\x03get\x00\x00\x00\x01\x0b\x00\x01"
+      "\x00\x0f\x00\x00",
+      26);
+  node_.receive(client_, head + half);
+  EXPECT_FALSE(client_->reading) << "the credit is used up";
+  peer_->end = true;
+  FakeNode::read(peer_);
+  node_.reactor.end_turn();
+  EXPECT_THAT(client_->written, HasSubstr("link_lost"));
+  node_.receive(client_, std::string(0x100000 - (head.size() - 4) - half.size(), 'x'));
+  node_.reactor.advance(std::chrono::seconds(1));
+  const auto next = node_.reactor.wires.back();
+  node_.receive(next, hello_bytes("host-b", ""));
+  node_.receive(client_, kGet);
+  EXPECT_THAT(next->written, HasSubstr("get" + kGet));
+}
+
+TEST_F(ClientConnectionTest, ReadsNoMoreCallsFromWhoReadsNoExceptions) {
+  node_.worker->begin_drain();
+  client_->room = 0;
+  constexpr int kCalls = 100'000;
+  for (int i = 0; i < kCalls; ++i) client_->incoming += kGet;
+  node_.receive(client_, "");
+  EXPECT_LT(node_.counters.buffered_bytes.value(), 2 * engine::kStreamWindowBytes);
+  EXPECT_GT(client_->incoming.size(), 0u);
+  client_->room = SIZE_MAX;
+  while (!client_->incoming.empty()) {
+    const size_t before = client_->incoming.size();
+    if (client_->writing) client_->events->on_writable();
+    node_.receive(client_, "");
+    ASSERT_LT(client_->incoming.size(), before) << "it does not go on";
+  }
+  EXPECT_EQ(count_of("draining", client_->written), kCalls);
+}
+
+TEST_F(ClientConnectionTest, AnswersEveryCallBeforeAHalfCloseThoughNoneIsCarried) {
+  node_.receive(client_, kGet);
+  node_.receive(peer_, frame_bytes({.kind = FrameKind::kGoAway}));
+  answer(FrameKind::kReply, "", engine::kLastPiece);
+  client_->end = true;
+  node_.receive(client_, kGet + kGet + kGet);  // there is no link to take them
+  node_.worker->begin_drain();
+  node_.reactor.advance(std::chrono::minutes(1));
+  EXPECT_EQ(count_of("hatrpcd: ", client_->written), 3u);
+  FakeNode::read(client_);
+  node_.reactor.end_turn();
+  EXPECT_TRUE(client_->closed);
+}
+
+// Framed strict binary messages of `get` in one frame.
+std::string gets_in_one_frame(uint32_t count) {
+  const std::string body = kGet.substr(4);
+  const auto size = static_cast<uint32_t>(body.size()) * count;
+  std::string frame{static_cast<char>(size >> 24), static_cast<char>(size >> 16),
+                    static_cast<char>(size >> 8), static_cast<char>(size)};
+  for (uint32_t i = 0; i < count; ++i) frame += body;
+  return frame;
+}
+
+TEST_F(ClientConnectionTest, CountsWhatItKeepsOfAFramesManyMessages) {
+  node_.receive(client_, gets_in_one_frame(100));
+  EXPECT_EQ(headers_in(peer_->written).back().replies, 100);
+  EXPECT_EQ(node_.counters.buffered_bytes.value(), 99 * sizeof(KeptHead));
+  answer(FrameKind::kReply, "", engine::kLastPiece);
+  EXPECT_EQ(node_.counters.buffered_bytes.value(), 0u);
+}
+
+TEST_F(ClientConnectionTest, ClosesWhereAFrameHoldsMoreMessagesThanAnyClientSends) {
+  node_.receive(client_, gets_in_one_frame(1000));
+  node_.reactor.end_turn();
+  EXPECT_TRUE(client_->closed);
+  EXPECT_EQ(node_.counters.buffered_bytes.value(), 0u);
+}
+
+// Its number was given to another call before.
+TEST_F(ClientConnectionTest, GivesNoAnswerToACallThatWasNeverSent) {
+  node_.receive(client_, kGet);
+  answer(FrameKind::kReply, "first", engine::kLastPiece);
+  node_.receive(client_, kGet);  // number 2, unanswered
+  const std::string too_large("\x3f\xff\xff\xff\x80\x01\x00\x01\x00\x00\x00\x03get\x00\x00\x00\x01",
+                              20);
+  node_.receive(client_, too_large);
+  answer(FrameKind::kReply, "stale", engine::kLastPiece);  // number 1 again
+  EXPECT_EQ(client_->written, "first");
+  node_.receive(
+      peer_,
+      frame_bytes({.kind = FrameKind::kReply, .flags = engine::kLastPiece, .stream = 1, .call = 2},
+                  "second"));
+  EXPECT_THAT(client_->written, testing::StartsWith("firstsecond"));
+  EXPECT_THAT(client_->written, HasSubstr("limits.max_message"));
 }
 
 }  // namespace

@@ -247,12 +247,18 @@ void Daemon::drain() {
   draining_ = true;
   drain_until_ = std::chrono::steady_clock::now() + node_->limits.drain_timeout;
   LOG(INFO) << "draining: no new connections, calls in flight go on";
+  bool all_stopped = true;
   for (auto& thread : threads_) {
-    thread->stop_accepting();
+    all_stopped &= thread->stop_accepting();
     thread->ask([](Worker& worker) {
       worker.begin_drain();
       return true;
     });
+  }
+  // Who comes now is refused at once, rather than left waiting in the kernel's queue.
+  if (all_stopped) {
+    sockets_.endpoints.clear();
+    sockets_.link.reset();
   }
   event_add(tick_.get(), &kDrainInterval);
 }

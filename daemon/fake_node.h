@@ -5,6 +5,7 @@
 #include <cstring>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "daemon/worker.h"
 #include "tests/fake_reactor.h"
@@ -20,6 +21,36 @@ inline std::string hello_bytes(const std::string& node, const std::string& peer)
   const auto hello = engine::encode({.generation = 42, .node = node, .peer = peer});
   return frame_bytes({.kind = engine::FrameKind::kHello},
                      {reinterpret_cast<const char*>(hello.data()), hello.size()});
+}
+
+inline std::vector<engine::FrameHeader> headers_in(std::string_view bytes) {
+  std::vector<engine::FrameHeader> headers;
+  while (bytes.size() >= sizeof(engine::FrameHeader)) {
+    std::memcpy(&headers.emplace_back(), bytes.data(), sizeof(engine::FrameHeader));
+    bytes.remove_prefix(sizeof(engine::FrameHeader) + headers.back().payload_bytes);
+  }
+  return headers;
+}
+
+// A THeader frame of so many bytes that holds its own header alone, and no message.
+inline std::string theader_without_message(uint32_t bytes) {
+  const uint32_t size = bytes - 4;
+  const uint32_t words = (size - 10) / 4;
+  std::string frame{static_cast<char>(size >> 24),
+                    static_cast<char>(size >> 16),
+                    static_cast<char>(size >> 8),
+                    static_cast<char>(size),
+                    '\x0f',
+                    '\xff',
+                    0,
+                    0,
+                    0,
+                    0,
+                    0,
+                    1,
+                    static_cast<char>(words >> 8),
+                    static_cast<char>(words)};
+  return frame + std::string(size - 10, '\0');
 }
 
 // Node host-a: one endpoint for service Kv at peer host-b; it serves Kv itself too, mirrored, and

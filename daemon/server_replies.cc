@@ -81,18 +81,20 @@ void ServerStream::on_opaque(Bytes bytes) {
 
 void ServerStream::send_reply(Bytes piece, bool last) {
   ServedCall& call = calls_.front();
-  FrameHeader header{.kind = reply_begun_ ? FrameKind::kMore : FrameKind::kReply,
-                     .stream = id_,
-                     .credit = window_.grant(),
-                     .call = call.ordinal};
-  if (last) {
-    const auto outcome = static_cast<uint8_t>(upstream_->replies().messages().outcome());
-    header.flags = static_cast<uint8_t>(engine::kLastPiece | outcome << engine::kOutcomeShift);
-  }
-  reply_begun_ = true;
+  FrameHeader header{.stream = id_, .call = call.ordinal};
   call.response_bytes += piece.size();
   send_credit_ -= static_cast<int64_t>(piece.size());
-  link_.session->lane().send(header, {piece});
+  do {  // more than once only for what was held back, waiting for the unit's head
+    const Bytes part = piece.first(std::min<size_t>(piece.size(), engine::kPieceBytesMax));
+    piece = piece.subspan(part.size());
+    header.kind = std::exchange(reply_begun_, true) ? FrameKind::kMore : FrameKind::kReply;
+    header.credit = window_.grant();
+    if (last && piece.empty()) {
+      const auto outcome = static_cast<uint8_t>(upstream_->replies().messages().outcome());
+      header.flags = static_cast<uint8_t>(engine::kLastPiece | outcome << engine::kOutcomeShift);
+    }
+    link_.session->lane().send(header, {part});
+  } while (!piece.empty());
 }
 
 void ServerStream::finish_reply(thrift::Outcome outcome) {

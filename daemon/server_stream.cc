@@ -237,6 +237,7 @@ void ServerStream::advance() {
 }
 
 void ServerStream::let_go_of_upstream() {
+  if (std::exchange(waiting_, false)) worker_.upstreams().forget(*this);
   if (served_.mode == UpstreamMode::kShared && upstream_ && !opaque_) {
     if (last_was_oneway_) {
       if (!parked_) worker_.upstreams().park(*this);

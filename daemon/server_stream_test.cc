@@ -13,15 +13,6 @@ namespace {
 using engine::FrameHeader;
 using engine::FrameKind;
 
-std::vector<FrameHeader> headers_in(std::string_view bytes) {
-  std::vector<FrameHeader> headers;
-  while (bytes.size() >= sizeof(FrameHeader)) {
-    std::memcpy(&headers.emplace_back(), bytes.data(), sizeof(FrameHeader));
-    bytes.remove_prefix(sizeof(FrameHeader) + headers.back().payload_bytes);
-  }
-  return headers;
-}
-
 // A peer's stream 1 for service Kv.
 class ServerStreamTest : public testing::Test {
  protected:
@@ -85,6 +76,44 @@ TEST_F(ServerStreamTest, EndsWhereThePeerSendsFarBeyondItsCredit) {
   EXPECT_GT(sent, engine::kStreamWindowBytes);
   EXPECT_LE(sent, engine::ReceiveWindow::kOutstandingBytesMax + kPiece);
   EXPECT_EQ(node_.counters.buffered_bytes.value(), 0u) << "what was held went with the stream";
+}
+
+TEST_F(ServerStreamTest, CutsALongReplyWithoutAMessageIntoFrames) {
+  call(1, "request");
+  const auto server = node_.reactor.wires.back();
+  server->events->on_writable();
+  link_->written.clear();
+  const std::string unit = theader_without_message(100'000 + 14);
+  node_.receive(server, unit.substr(0, 60'000));
+  node_.receive(server, unit.substr(60'000));
+  size_t bytes = 0;
+  for (const FrameHeader& header : headers_in(link_->written)) {
+    EXPECT_EQ(engine::invalid(header), nullptr);
+    bytes += header.payload_bytes;
+  }
+  EXPECT_EQ(bytes, unit.size());
+}
+
+// A server may answer half of a request, and close.
+TEST_F(ServerStreamTest, PassesOnWhatTheServerSaidBeforeAWriteToItFailed) {
+  call(1, "request");
+  const auto server = node_.reactor.wires.back();
+  server->events->on_writable();
+  server->room = 0;
+  call(2, "more");
+  server->incoming =
+      std::string("\x00\x00\x00\x10\x80\x01\x00\x02\x00\x00\x00\x03get\x00\x00\x00\x01\x00", 20);
+  server->write_error = EPIPE;
+  link_->written.clear();
+  server->events->on_writable();
+  FakeNode::read(server);
+  node_.reactor.end_turn();
+  const auto headers = headers_in(link_->written);
+  ASSERT_EQ(headers.size(), 2u);
+  EXPECT_EQ(headers[0].kind, FrameKind::kReply);
+  EXPECT_EQ(headers[0].call, 1u);
+  EXPECT_EQ(headers[1].kind, FrameKind::kFail);
+  EXPECT_EQ(headers[1].call, 2u);
 }
 
 }  // namespace

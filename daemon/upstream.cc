@@ -39,7 +39,7 @@ void UpstreamConnection::want_read(bool wanted) {
 
 void UpstreamConnection::write(Bytes bytes) {
   if (dead_) return;
-  if (connected_ && out_.empty()) {
+  if (connected_ && out_.empty() && write_error_ == 0) {
     const iovec one{const_cast<std::byte*>(bytes.data()), bytes.size()};
     const IoResult result = stream_->write({&one, 1});
     // An error is told by the event that follows it: who writes is not to be called back from here.
@@ -48,8 +48,8 @@ void UpstreamConnection::write(Bytes bytes) {
       user_->on_upstream_wrote(result.bytes);
     }
     if (bytes.empty()) return;
-    stream_->want_write(true);
   }
+  if (out_.empty() && write_error_ == 0) stream_->want_write(true);
   out_.append(bytes);
   worker_.buffered(static_cast<int64_t>(bytes.size()));
 }
@@ -64,7 +64,7 @@ void UpstreamConnection::on_writable() {
     const Bytes bytes = out_.bytes();
     const iovec one{const_cast<std::byte*>(bytes.data()), bytes.size()};
     const IoResult result = stream_->write({&one, 1});
-    if (result.kind == IoResult::Kind::kError) return broke(std::strerror(result.error));
+    if (result.kind == IoResult::Kind::kError) return on_write_error(result.error);
     if (result.kind != IoResult::Kind::kOk) return;
     if (!std::exchange(connected_, true) && user_ != nullptr) user_->on_upstream_connected();
     worker_.buffered(-static_cast<int64_t>(result.bytes));
@@ -76,6 +76,14 @@ void UpstreamConnection::on_writable() {
   if (end_wanted_) stream_->shutdown_write();
 }
 
+// What the server said before it went is still to be read: a reply to half of a request, say.
+void UpstreamConnection::on_write_error(int error) {
+  if (!connected_) return broke(std::strerror(error));
+  write_error_ = error;
+  stream_->want_write(false);
+  if (reading_) stream_->read_again();
+}
+
 void UpstreamConnection::on_readable() {
   const size_t budget = user_ == nullptr ? worker_.scratch().size() : user_->read_budget();
   if (budget == 0) return want_read(false);
@@ -83,12 +91,16 @@ void UpstreamConnection::on_readable() {
   const IoResult result = stream_->read(room);
   switch (result.kind) {
     case IoResult::Kind::kWouldBlock:
+      if (write_error_ != 0) broke(std::strerror(write_error_));
       return;
     case IoResult::Kind::kOk:
       // What an idle connection says answers nobody; it may not serve another call after that.
-      return user_ != nullptr ? user_->on_upstream_bytes(room.first(result.bytes))
-                              : broke("unexpected bytes");
+      if (user_ == nullptr) return broke("unexpected bytes");
+      user_->on_upstream_bytes(room.first(result.bytes));
+      if (write_error_ != 0 && reading_ && !dead_) stream_->read_again();
+      return;
     case IoResult::Kind::kEnd:
+      if (write_error_ != 0) return broke(std::strerror(write_error_));
       want_read(false);
       return user_ != nullptr ? user_->on_upstream_end() : broke("closed by the server");
     case IoResult::Kind::kError:

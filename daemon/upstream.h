@@ -51,7 +51,7 @@ class UpstreamConnection final : public StreamEvents {
  private:
   void on_readable() override;
   void on_writable() override;
-  bool push();
+  void on_write_error(int error);
   void broke(const std::string& reason);
 
   Worker& worker_;
@@ -64,6 +64,7 @@ class UpstreamConnection final : public StreamEvents {
   bool connected_ = false;
   bool reading_ = false;
   bool end_wanted_ = false;
+  int write_error_ = 0;  // it takes no more, and is read to its end
   bool dead_ = false;
   std::unique_ptr<Stream> stream_;
 };

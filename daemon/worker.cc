@@ -9,6 +9,10 @@ namespace hat {
 using engine::FrameHeader;
 using engine::FrameKind;
 
+// Anybody may connect to the link's port: peers that are slow to say who they are must leave room
+// for others, and descriptors for the applications.
+constexpr size_t kHandshakesMax = 256;
+
 // Objects end here, at the turn's end, when no event of theirs can be running.
 struct Worker::Grave {
   std::vector<std::unique_ptr<ClientConnection>> connections;
@@ -177,6 +181,13 @@ std::vector<LinkStatus> Worker::link_status() const {
 
 void Worker::accept_link(const ListenerEvents::Accept& accept) {
   if (draining_) return;
+  const auto unknown = std::ranges::count_if(
+      accepted_, [](const auto& entry) { return !entry.second->session->up(); });
+  if (static_cast<size_t>(unknown) >= kHandshakesMax) {
+    LOG_EVERY_T(WARNING, 10) << "link: refusing connections: " << unknown
+                             << " have not said yet who they are";
+    return;
+  }
   auto link = std::make_unique<AcceptedLink>();
   link->session = std::make_unique<engine::Session>(reactor_, engine::Session::Role::kAcceptor,
                                                     session_options(""), accept, *this);
@@ -261,10 +272,15 @@ void Worker::begin_drain() {
 bool Worker::drained() const {
   const auto quiet = [](const auto& entry) {
     const AcceptedLink& link = *entry.second;
-    return (link.agreed_to_go_away || !link.session->up()) &&
+    return (link.agreed_to_go_away || !link.session->up()) && link.session->lane().idle() &&
            std::ranges::all_of(link.streams, [](const auto& s) { return s.second->idle(); });
   };
+  const auto all_sent = [](const auto& entry) {
+    engine::Link& link = *entry.second.link;
+    return !link.up() || link.lane().idle();
+  };
   return draining_ && std::ranges::all_of(accepted_, quiet) &&
+         std::ranges::all_of(peers_, all_sent) &&
          std::ranges::all_of(connections_, [](const auto& c) { return c.second->idle(); });
 }
 

@@ -41,17 +41,22 @@ std::string call_frame(uint32_t stream, const std::string& name, uint16_t replie
       std::string(reinterpret_cast<const char*>(&meta), sizeof meta) + name + message(type, name));
 }
 
-TEST(Worker, SurvivesALinkThatBreaksWhileTheTurnsFramesAreWritten) {
+TEST(Worker, SurvivesLinksThatEndWhileTheTurnsFramesAreWritten) {
   FakeNode node;
   std::vector<FakeNode::Wire> links;
   for (int i = 0; i < 3; ++i) {
     links.push_back(node.connect_link());
     node.receive(links.back(), hello_bytes("host-b", "host-a"));
   }
-  for (const auto& link : links) link->incoming = frame_bytes({.kind = FrameKind::kPing});
-  for (const auto& link : links) FakeNode::read(link);  // each owes a pong, written at turn's end
-  links[0]->error = links[1]->error = EPIPE;
-  links[2]->written.clear();
+  const std::string ping = frame_bytes({.kind = FrameKind::kPing});
+  std::string pings;
+  while (pings.size() <= engine::TcpLane::kQueuedBytesMax) pings += ping;
+  for (const auto& link : links) {
+    link->room = link == links[2] ? SIZE_MAX : 0;
+    link->incoming = link == links[2] ? ping : pings;
+    link->written.clear();
+    FakeNode::read(link);  // owes pongs, written at turn's end
+  }
   node.reactor.end_turn();
   EXPECT_EQ(links[2]->written, frame_bytes({.kind = FrameKind::kPong}));
   node.reactor.end_turn();
@@ -138,6 +143,77 @@ TEST(Worker, GivesNoPooledConnectionAwayBeforeItsServerHasTakenAll) {
   upstream->events->on_writable();
   EXPECT_EQ(upstream->written, message(thrift::MessageType::kOneway, "note") +
                                    message(thrift::MessageType::kCall, "get"));
+}
+
+TEST(Worker, TakesTheFramesThatCameBeforeAWriteToTheLinkFailed) {
+  FakeNode node;
+  const auto link = node.connect_link();
+  node.receive(link, hello_bytes("host-b", "host-a"));
+  node.receive(link, open_frame(1) + frame_bytes({.kind = FrameKind::kPing}));
+  link->write_error = EPIPE;
+  const size_t servers = node.reactor.wires.size();
+  FakeNode::read(link);
+  link->incoming = frame_bytes({.kind = FrameKind::kPing});
+  FakeNode::read(link);  // owes a pong
+  node.reactor.end_turn();
+  link->incoming = call_frame(1, "get", 1);
+  link->tell_readable();
+  EXPECT_EQ(node.reactor.wires.size(), servers + 1) << "the call went to the server";
+  node.reactor.end_turn();
+  EXPECT_TRUE(link->closed);
+}
+
+TEST(Worker, RefusesMoreLinksThanMayBeUnknownAtOnce) {
+  FakeNode node;
+  std::vector<FakeNode::Wire> links;
+  const size_t before = node.reactor.wires.size();
+  for (int i = 0; i < 1000; ++i) links.push_back(node.connect_link());
+  const size_t taken = node.reactor.wires.size() - before;
+  EXPECT_GT(taken, 100u);
+  EXPECT_LT(taken, 1000u);
+  for (size_t i = 0; i < taken; ++i) node.receive(links[i], hello_bytes("host-b", "host-a"));
+  node.connect_link();
+  EXPECT_EQ(node.reactor.wires.size(), before + taken + 1) << "who is known does not count";
+}
+
+TEST(Worker, IsDrainedOnlyOnceTheLinksHaveTakenAll) {
+  FakeNode node;
+  node.receive(node.peer_wire(), hello_bytes("host-b", ""));
+  const auto link = node.connect_link();
+  node.receive(link, hello_bytes("host-b", "host-a"));
+  for (const auto& wire : {link, node.peer_wire()}) {
+    wire->room = 0;
+    node.receive(wire, frame_bytes({.kind = FrameKind::kPing}));
+  }
+  node.worker->begin_drain();
+  node.receive(link, frame_bytes({.kind = FrameKind::kGoAway}));
+  for (const auto& wire : {link, node.peer_wire()}) {
+    EXPECT_FALSE(node.worker->drained());
+    wire->room = SIZE_MAX;
+    wire->events->on_writable();
+  }
+  EXPECT_TRUE(node.worker->drained());
+}
+
+TEST(Worker, WritesToAPooledConnectionThatLayIdleBeforeItHadConnected) {
+  FakeNode node;
+  const auto link = node.connect_link();
+  node.receive(link, hello_bytes("host-b", "host-a"));
+  // A call without bytes yet, which is then given up: nothing was written.
+  const engine::CallMeta meta{.name_bytes = 3};
+  node.receive(
+      link,
+      open_frame(1) +
+          frame_bytes({.kind = FrameKind::kCall, .stream = 1, .call = 1},
+                      std::string(reinterpret_cast<const char*>(&meta), sizeof meta) + "get"));
+  const auto server = node.reactor.wires.back();
+  node.receive(link, frame_bytes({.kind = FrameKind::kCancel, .stream = 1, .call = 1}));
+  server->events->on_writable();
+  ASSERT_FALSE(server->writing);
+  node.receive(link, open_frame(2) + call_frame(2, "get", 1));
+  ASSERT_EQ(node.reactor.wires.back(), server) << "it was taken again";
+  if (server->writing) server->events->on_writable();
+  EXPECT_EQ(server->written, message(thrift::MessageType::kCall, "get"));
 }
 
 }  // namespace

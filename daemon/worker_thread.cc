@@ -40,11 +40,12 @@ void WorkerThread::start() {
   pthread_setname_np(thread_.native_handle(), name.c_str());
 }
 
-void WorkerThread::stop_accepting() {
-  ask([this](Worker&) {
+bool WorkerThread::stop_accepting() {
+  const auto stopped = ask([this](Worker&) {
     listeners_.clear();
     return true;
   });
+  return stopped.has_value();
 }
 
 }  // namespace hat

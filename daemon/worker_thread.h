@@ -22,7 +22,8 @@ class WorkerThread {
   ~WorkerThread();  // stops it: whatever is in flight is cut
 
   void start();
-  void stop_accepting();
+  // Whether the listening sockets may be closed now; false where the worker does not turn.
+  bool stop_accepting();
 
   // Runs `question` with the worker, and returns its answer; nothing where the worker does not turn
   // within `patience`.

@@ -23,6 +23,7 @@ class FakeStream final : public Stream {
     size_t room = SIZE_MAX;  // that write() takes
     bool end = false;        // after `incoming`
     int error = 0;
+    int write_error = 0;  // reading goes on
     bool reading = false;
     bool writing = false;
     bool again = false;  // read_again() was called
@@ -57,6 +58,7 @@ class FakeStream final : public Stream {
   }
   IoResult write(std::span<const iovec> from) override {
     if (wire_->error != 0) return {IoResult::Kind::kError, 0, wire_->error};
+    if (wire_->write_error != 0) return {IoResult::Kind::kError, 0, wire_->write_error};
     size_t taken = 0;
     for (const iovec& piece : from) {
       const size_t count = std::min(piece.iov_len, wire_->room - taken);

@@ -144,6 +144,13 @@ TEST_F(LinkTest, GivesUpAPeerThatSaysNoHello) {
   EXPECT_THAT(log_.lines, ElementsAre(HasSubstr("failed: no hello")));
 }
 
+// Whoever connects costs little memory until it has said a word.
+TEST_F(LinkTest, GivesUpAPeerWhoseFirstFrameIsFarTooLongForAHello) {
+  const std::string first = frame(FrameKind::kHello, std::string(kFramePayloadBytesMax, 'x'));
+  receive(first.substr(0, TcpLane::kFirstBytes));
+  EXPECT_THAT(log_.lines, ElementsAre(HasSubstr("failed: the peer began with a frame")));
+}
+
 TEST_F(LinkTest, AnswersPingsAndPassesFramesOn) {
   receive(hello_of("host-b"));
   wire().written.clear();

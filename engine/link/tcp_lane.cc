@@ -1,5 +1,6 @@
 #include "engine/link/tcp_lane.h"
 
+#include <cassert>
 #include <cstring>
 
 namespace hat::engine {
@@ -15,16 +16,17 @@ constexpr size_t kPartsPerRead = 2;
 TcpLane::TcpLane(Reactor& reactor, const Open& open, LaneEvents& events)
     : reactor_(reactor),
       events_(events),
-      in_(kReceiveBytes),
+      in_(kFirstBytes),
       last_received_(reactor.now()),
       stream_(open(*this)) {
   stream_->want_read(true);
 }
 
 void TcpLane::send(FrameHeader header, std::initializer_list<Bytes> pieces) {
-  if (down_) return;
+  if (down_ || write_error_ != 0) return;
   header.payload_bytes = 0;
   for (const Bytes piece : pieces) header.payload_bytes += static_cast<uint32_t>(piece.size());
+  assert(invalid(header) == nullptr);
   const auto* raw = reinterpret_cast<const std::byte*>(&header);
   out_.insert(out_.end(), raw, raw + sizeof header);
   for (const Bytes piece : pieces) out_.insert(out_.end(), piece.begin(), piece.end());
@@ -36,7 +38,7 @@ void TcpLane::flush() {
   while (queued() != 0 && !write_blocked_) {
     const iovec rest{out_.data() + out_sent_, queued()};
     const IoResult result = stream_->write({&rest, 1});
-    if (result.kind == IoResult::Kind::kError) return go_down(std::strerror(result.error));
+    if (result.kind == IoResult::Kind::kError) return on_write_error(result.error);
     if (result.kind != IoResult::Kind::kOk) {
       write_blocked_ = true;
       stream_->want_write(true);
@@ -59,6 +61,15 @@ void TcpLane::flush() {
   }
 }
 
+// What the peer sent before it went is still to be read: replies, perhaps.
+void TcpLane::on_write_error(int error) {
+  write_error_ = error;
+  out_.clear();
+  out_sent_ = 0;
+  stream_->want_write(false);
+  stream_->read_again();
+}
+
 void TcpLane::on_writable() {
   write_blocked_ = false;
   stream_->want_write(false);
@@ -70,6 +81,7 @@ void TcpLane::on_readable() {
     const IoResult result = stream_->read({in_.data() + in_end_, in_.size() - in_end_});
     switch (result.kind) {
       case IoResult::Kind::kWouldBlock:
+        if (write_error_ != 0) go_down(std::strerror(write_error_));
         return;
       case IoResult::Kind::kEnd:
         return go_down("the peer closed the link");
@@ -83,6 +95,7 @@ void TcpLane::on_readable() {
     part_bytes_ = (in_end_ - in_begin_) / kPartsPerRead;
   }
   take_part();
+  if (write_error_ != 0 && !down_) stream_->read_again();
 }
 
 bool TcpLane::holds_frame() const {
@@ -108,9 +121,11 @@ void TcpLane::take_part() {
     more = in_begin_ < part_end;
   }
   if (holds_frame()) return stream_->read_again();
+  if (in_begin_ != 0) in_.resize(kReceiveBytes);  // who sends frames is a daemon
   std::memmove(in_.data(), in_.data() + in_begin_, in_end_ - in_begin_);
   in_end_ -= in_begin_;
   in_begin_ = 0;
+  if (in_end_ == in_.size()) go_down("the peer began with a frame that is no hello");
 }
 
 void TcpLane::go_down(const std::string& reason) {

@@ -3,7 +3,8 @@
 // Bounds   frames of at most kFramePayloadBytesMax; kCongestedBytes queued before congested().
 // Beyond
 //          kQueuedBytesMax the lane goes down: its peer asks (pings, calls) and reads no answers.
-// Memory   one receive buffer, and a send buffer that keeps the capacity it once needed.
+// Memory   a receive buffer, of kFirstBytes until a first frame has come (anybody may connect); a
+//          send buffer that keeps the capacity it once needed.
 // Thread   the reactor's.
 // Errors   on_down() once, with the reason in words: end of stream, an errno, or a frame
 //          that breaks the format.
@@ -21,6 +22,7 @@ class TcpLane final : public Lane, private StreamEvents {
  public:
   static constexpr size_t kCongestedBytes = 1024 * 1024;
   static constexpr size_t kQueuedBytesMax = 16 * 1024 * 1024;
+  static constexpr size_t kFirstBytes = 4 * 1024;
   static constexpr size_t kReceiveBytes = 256 * 1024;
   static_assert(kReceiveBytes >= 2 * (sizeof(FrameHeader) + kFramePayloadBytesMax));
 
@@ -30,6 +32,7 @@ class TcpLane final : public Lane, private StreamEvents {
 
   void send(FrameHeader header, std::initializer_list<Bytes> pieces) override;
   bool congested() const override { return congested_; }
+  bool idle() const override { return queued() == 0; }
   void flush() override;
 
   // When bytes last came in, for keep-alive.
@@ -40,12 +43,13 @@ class TcpLane final : public Lane, private StreamEvents {
   void on_writable() override;
   bool holds_frame() const;  // whole, or one that breaks the format
   void take_part();
+  void on_write_error(int error);
   void go_down(const std::string& reason);
   size_t queued() const { return out_.size() - out_sent_; }
 
   Reactor& reactor_;
   LaneEvents& events_;
-  std::vector<std::byte> in_;  // always kReceiveBytes long
+  std::vector<std::byte> in_;  // as long as the bytes that it has room for
   size_t in_begin_ = 0;
   size_t in_end_ = 0;
   size_t part_bytes_ = 0;
@@ -53,6 +57,7 @@ class TcpLane final : public Lane, private StreamEvents {
   size_t out_sent_ = 0;
   bool congested_ = false;
   bool write_blocked_ = false;
+  int write_error_ = 0;  // it takes no more, and is read to its end
   bool down_ = false;
   TimePoint last_received_;
   std::unique_ptr<Stream> stream_;  // last: gone first, so that no event meets half a lane

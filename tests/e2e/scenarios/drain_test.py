@@ -4,6 +4,8 @@ import signal
 import threading
 
 from setting import Client, Scenario, main, probe_nodes
+from nodes import ask, wait_until
+from thrift.transport import TTransport
 
 
 class Drain(Scenario):
@@ -39,6 +41,28 @@ class Drain(Scenario):
 
     def test_of_the_servers_node(self):
         self.drain_during_calls(lambda nodes: nodes.b)
+
+    def test_refuses_new_clients_at_once(self):
+        with probe_nodes() as nodes:
+            began = threading.Event()
+
+            def call():
+                with Client(nodes) as calls:
+                    calls.add(1, 2)
+                    began.set()
+                    calls.slow(1500)
+
+            thread = threading.Thread(target=call)
+            thread.start()
+            began.wait()
+            threading.Event().wait(0.2)  # the slow call is on its way
+            nodes.a.process.send_signal(signal.SIGTERM)
+            wait_until("draining", lambda: ask(nodes.a.admin, "GET", "/readyz")[0] == 503)
+            for service in nodes.endpoints:
+                with self.assertRaises(TTransport.TTransportException):
+                    Client(nodes, service).__enter__()
+            self.assertIsNone(nodes.a.process.poll(), "the slow call is not over")
+            thread.join()
 
 
 if __name__ == "__main__":
