@@ -85,8 +85,9 @@ double quantile(const std::vector<float>& sorted, double q) {
 
 int main(int argc, char** argv) {
   if (argc != 5) {
-    std::fprintf(stderr, "usage: echo_client ADDRESS CLIENTS BYTES SECONDS\n");
-    return 2;
+    const bool asked = argc == 2 && std::string(argv[1]) == "--help";
+    std::fputs("usage: echo_client ADDRESS CLIENTS BYTES SECONDS\n", asked ? stdout : stderr);
+    return asked ? 0 : 2;
   }
   const Load load{argv[1], std::atoi(argv[2]), static_cast<size_t>(std::atoll(argv[3])),
                   std::atof(argv[4])};

@@ -12,6 +12,7 @@
 #include <thrift/transport/TSocket.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <string>
 
@@ -63,14 +64,15 @@ struct SayAddress final : thrift::server::TServerEventHandler {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 2) {
-    std::fprintf(stderr, "usage: echo_server ADDRESS\n");
-    return 2;
+  const std::string address = argc == 2 ? argv[1] : "";
+  if (address.empty() || address.starts_with('-')) {
+    std::fputs("usage: echo_server ADDRESS    a port, 0 for a free one, or a unix socket's path\n",
+               address == "--help" ? stdout : stderr);
+    return address == "--help" ? 0 : 2;
   }
-  const std::string address = argv[1];
   const auto socket = address.starts_with('/')
                           ? std::make_shared<Socket>(address)
-                          : std::make_shared<Socket>("127.0.0.1", std::stoi(address));
+                          : std::make_shared<Socket>("127.0.0.1", std::atoi(address.c_str()));
   thrift::server::TThreadedServer server(
       std::make_shared<hat::bench::EchoProcessor>(std::make_shared<Echo>()), socket,
       std::make_shared<Framed>(), std::make_shared<thrift::protocol::TBinaryProtocolFactory>());

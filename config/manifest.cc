@@ -88,9 +88,15 @@ Manifest read(const std::string& text, const std::string& file, Mistakes& mistak
   return manifest;
 }
 
-std::vector<std::string> files_at(const std::string& path, Mistakes& mistakes) {
+std::vector<std::string> files_at(const ManifestPath& named, Mistakes& mistakes) {
   namespace fs = std::filesystem;
+  const auto& [path, place] = named;
   std::error_code error;
+  if (!fs::exists(path, error)) {
+    mistakes.error(place, "manifests: " + path + ": " +
+                              (error ? error.message() : "there is no such file or directory"));
+    return {};
+  }
   if (!fs::is_directory(path, error)) return {path};  // reading it tells what is wrong
   std::vector<std::string> files;
   for (const auto& entry : fs::directory_iterator(path, error)) {
@@ -98,7 +104,7 @@ std::vector<std::string> files_at(const std::string& path, Mistakes& mistakes) {
     const bool hidden = entry.path().filename().string().starts_with(".");
     if (!hidden && (extension == ".yaml" || extension == ".yml")) files.push_back(entry.path());
   }
-  if (error) mistakes.error({path}, "the directory cannot be read: " + error.message());
+  if (error) mistakes.error(place, "manifests: " + path + " cannot be read: " + error.message());
   std::ranges::sort(files);
   return files;
 }
@@ -143,10 +149,10 @@ Manifest read_manifest(const std::string& text, const std::string& file, Mistake
   return read(text, file, mistakes, places);
 }
 
-Manifest load_manifests(const std::vector<std::string>& paths, Mistakes& mistakes) {
+Manifest load_manifests(const std::vector<ManifestPath>& paths, Mistakes& mistakes) {
   Manifest all;
   std::map<std::string, Place> known;
-  for (const std::string& path : paths) {
+  for (const ManifestPath& path : paths) {
     for (const std::string& file : files_at(path, mistakes)) {
       const auto text = read_file(file, mistakes);
       if (!text) continue;

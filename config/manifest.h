@@ -55,9 +55,14 @@ struct Manifest {
 // added.
 Manifest read_manifest(const std::string& text, const std::string& file, Mistakes& mistakes);
 
+struct ManifestPath {
+  std::string path;  // a file or a directory
+  Place place;       // where it is named
+};
+
 // Reads files and directories (every *.yaml and *.yml in them, by name, links followed) as one
 // manifest. A service named twice is a mistake, told with both places.
-Manifest load_manifests(const std::vector<std::string>& paths, Mistakes& mistakes);
+Manifest load_manifests(const std::vector<ManifestPath>& paths, Mistakes& mistakes);
 
 // The text that read_manifest() reads back as the same value: stable order, sizes with units.
 std::string write_manifest(const Manifest& manifest);

@@ -136,16 +136,17 @@ TEST(Manifest, SurvivesWhatIsNoManifest) {
 TEST(Manifest, OfTheExamplesIsGood) {
   Mistakes mistakes;
   const Manifest manifest =
-      load_manifests({HAT_SOURCE_DIR "/config/examples/calculator.yaml"}, mistakes);
+      load_manifests({{HAT_SOURCE_DIR "/config/examples/calculator.yaml", {}}}, mistakes);
   EXPECT_EQ(mistakes.text(), "");
   EXPECT_EQ(manifest.services.size(), 1u);
 }
 
 TEST(Manifest, TellsOfAFileThatIsNotThere) {
   Mistakes mistakes;
-  load_manifests({"/nonexistent/m.yaml"}, mistakes);
+  load_manifests({{"/nonexistent/m.yaml", {"node.yaml", 2, 13}}}, mistakes);
   EXPECT_EQ(mistakes.text(),
-            "/nonexistent/m.yaml: error: the file cannot be read: No such file or directory\n");
+            "node.yaml:2:13: error: manifests: /nonexistent/m.yaml: there is no such file or "
+            "directory\n");
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <tuple>
 
 namespace hat {
 namespace {
@@ -42,8 +43,15 @@ void Mistakes::warning(Place place, std::string message) {
 }
 
 std::string Mistakes::text() const {
+  const auto first_of = [&](const std::string& file) {
+    return std::ranges::find(all_, file, [](const Mistake& m) { return m.place.file; });
+  };
+  std::vector<Mistake> sorted = all_;
+  std::ranges::stable_sort(sorted, {}, [&](const Mistake& m) {
+    return std::tuple(first_of(m.place.file), m.place.line, m.place.column);
+  });
   std::string text;
-  for (const Mistake& mistake : all_) {
+  for (const Mistake& mistake : sorted) {
     const bool error = mistake.severity == Mistake::Severity::kError;
     text +=
         to_string(mistake.place) + (error ? ": error: " : ": warning: ") + mistake.message + "\n";
@@ -51,8 +59,8 @@ std::string Mistakes::text() const {
   return text;
 }
 
-std::string did_you_mean(std::string_view found, const std::vector<std::string_view>& known) {
-  if (found.empty() || found.size() > kWordBytesMax) return "";
+std::string_view nearest_word(std::string_view found, const std::vector<std::string_view>& known) {
+  if (found.empty() || found.size() > kWordBytesMax) return {};
   std::string_view nearest;
   size_t nearest_distance = std::max<size_t>(1, found.size() / 3) + 1;  // a third may be wrong
   for (const std::string_view word : known) {
@@ -61,6 +69,11 @@ std::string did_you_mean(std::string_view found, const std::vector<std::string_v
     nearest = word;
     nearest_distance = d;
   }
+  return nearest;
+}
+
+std::string did_you_mean(std::string_view found, const std::vector<std::string_view>& known) {
+  const std::string_view nearest = nearest_word(found, known);
   return nearest.empty() ? "" : " (did you mean '" + std::string(nearest) + "'?)";
 }
 

@@ -35,7 +35,7 @@ class Mistakes {
 
   bool any_errors() const { return errors_ != 0; }
   const std::vector<Mistake>& all() const { return all_; }
-  // One line each, in the order they were found: PLACE: error|warning: MESSAGE
+  // One line each, PLACE: error|warning: MESSAGE; file by file as they were met, in each by place.
   std::string text() const;
 
  private:
@@ -43,6 +43,8 @@ class Mistakes {
   size_t errors_ = 0;
 };
 
+// The word of `known` that is near `found`; empty: none is.
+std::string_view nearest_word(std::string_view found, const std::vector<std::string_view>& known);
 // " (did you mean 'x'?)" where a word of `known` is near `found`, else "".
 std::string did_you_mean(std::string_view found, const std::vector<std::string_view>& known);
 

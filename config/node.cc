@@ -249,7 +249,12 @@ NodeConfig read_node_config(const std::string& text, const std::string& file, Mi
              into("workers", false, node.workers, read_workers),
              into("worker_nice", false, node.worker_nice, number_of<int>(-20, 19)),
              {"manifests", false,
-              [&](const YamlValue& v) { node.manifests = read_names_list(v, "manifests"); }},
+              [&](const YamlValue& v) {
+                read_items(v, "manifests", [&](const YamlValue& item) {
+                  auto path = read_text(item, "manifests");
+                  if (path) node.manifests.push_back({std::move(*path), item.place()});
+                });
+              }},
              {"link", false, [&](const YamlValue& v) { node.link = read_link(v); }},
              {"peers", false, read_peers},
              {"endpoints", false,
@@ -263,7 +268,7 @@ NodeConfig read_node_config(const std::string& text, const std::string& file, Mi
              {"limits", false, [&](const YamlValue& v) { node.limits = read_limits(v); }}});
   Relations(node, mistakes).check();
   const auto folder = std::filesystem::path(file).parent_path();
-  for (std::string& path : node.manifests) path = (folder / path).lexically_normal();
+  for (auto& [path, place] : node.manifests) path = (folder / path).lexically_normal();
   return node;
 }
 

@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "base/address.h"
+#include "config/manifest.h"
 #include "config/mistakes.h"
 
 namespace hat {
@@ -94,7 +95,7 @@ struct NodeConfig {
   FabricKind fabric = FabricKind::kAuto;
   uint32_t workers = 0;            // 0 (`auto`): a quarter of the cores, at least 1, at most 8
   std::optional<int> worker_nice;  // of the worker threads: see nice(2); absent: the process's own
-  std::vector<std::string> manifests;  // files or directories; relative to this file's directory
+  std::vector<ManifestPath> manifests;  // in the file relative to its directory
   LinkConfig link;
   std::vector<PeerConfig> peers;
   std::vector<EndpointConfig> endpoints;
@@ -110,7 +111,6 @@ NodeConfig read_node_config(const std::string& text, const std::string& file, Mi
 // read_node_config() of a file's contents; one that cannot be read is a mistake.
 NodeConfig load_node_config(const std::string& file, Mistakes& mistakes);
 
-struct Manifest;
 // Warns of services that the node names and no manifest does.
 void check_against(const NodeConfig& node, const Manifest& manifest, Mistakes& mistakes);
 

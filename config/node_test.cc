@@ -53,6 +53,15 @@ INSTANTIATE_TEST_SUITE_P(
             "  - {listen: \"tcp:127.0.0.1:9\", service: A, peers: [host-c]}\n",
             "n.yaml:6:5: error: no peer is called 'host-c' (did you mean 'host-b'?); `peers` lists "
             "them\n"},
+        Row{"misspelt_and_so_missing", "nod: a\n",
+            "n.yaml:1:1: error: unknown key 'nod' in node configuration (did you mean 'node'?); "
+            "expected one of node, fabric, workers, worker_nice, manifests, link, peers, "
+            "endpoints, serves, admin, limits\n"},
+        Row{"by_place",
+            "node: a\nlink: {insecure: true}\npeers: {b: {link: \"tcp:h:1\"}}\nendpoints:\n"
+            "  - {listen: \"tcp:127.0.0.1:9\", service: A, peers: [c]}\nworkers: 0\n",
+            "n.yaml:5:5: error: no peer is called 'c' (did you mean 'b'?); `peers` lists them\n"
+            "n.yaml:6:10: error: workers: '0'; expected a number from 1 to 64\n"},
         Row{"listened_on_twice",
             "node: a\nlink: {insecure: true}\npeers: {b: {link: \"tcp:h:1\"}}\nendpoints:\n"
             "  - {listen: \"tcp:127.0.0.1:9\", service: A, peers: [b]}\n"

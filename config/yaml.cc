@@ -195,6 +195,7 @@ void read_keys(const YamlValue& value, std::string_view what, const std::vector<
     if (known == keys.end()) {
       key.error("unknown key " + in_quotes(name) + " in " + std::string(what) +
                 did_you_mean(name, names) + "; expected one of " + list(names));
+      found.emplace_back(nearest_word(name, names));  // then it is not missing too
       return;
     }
     found.push_back(name);

@@ -56,7 +56,7 @@ engine::HostFacts host_facts(const NodeConfig& node) {
 uint64_t fingerprint(const std::string& file, const NodeConfig& node) {
   uint64_t hash = 0xcbf29ce484222325;
   mix_file(hash, file);
-  for (const std::string& path : node.manifests) {
+  for (const auto& [path, place] : node.manifests) {
     mix_file(hash, path);
     std::error_code error;
     std::vector<std::string> inside;

@@ -14,7 +14,7 @@
 namespace hat {
 namespace {
 
-constexpr int kExitUsage = 64;  // sysexits.h: EX_USAGE
+constexpr int kExitUsage = 2;
 
 int complain(const std::string& message, int exit_code) {
   std::fprintf(stderr, "hatkv: %s\n", message.c_str());
@@ -69,6 +69,10 @@ int main(int argc, char** argv) {
   if (!options) return hat::complain(options.error().message, hat::kExitUsage);
   if (std::holds_alternative<hat::HelpWanted>(*options)) {
     std::fputs(hat::kKvHelp, stdout);
+    return EXIT_SUCCESS;
+  }
+  if (std::holds_alternative<hat::VersionWanted>(*options)) {
+    std::puts("hatkv " HAT_VERSION);
     return EXIT_SUCCESS;
   }
   return hat::serve(std::get<hat::KvOptions>(*options));

@@ -23,7 +23,7 @@ usage: hatkv --listen ADDRESS --data FOLDER [options]
   --threads N         workers of threadpool and nonblocking; default 16
   --map-bytes N       the store's first size in bytes, it grows; default 1073741824
   --readers N         reads at once; default 1024
-  --help              this text
+  --help, --version
 
 Prints one line, `listening on ADDRESS`, when it takes calls; SIGTERM and SIGINT end it.
 
@@ -100,13 +100,14 @@ Result<std::optional<bool>> take_value(std::string_view option, std::string_view
 
 }  // namespace
 
-Result<std::variant<KvOptions, HelpWanted>> parse_options(int argc, char** argv) {
+Result<KvCommand> parse_options(int argc, char** argv) {
   KvOptions options;
   bool listen_given = false;
   const Words words(argv + 1, argv + argc);
   for (size_t i = 0; i < words.size(); ++i) {
     const std::string_view option = words[i];
     if (option == "--help" || option == "-h") return HelpWanted{};
+    if (option == "--version") return VersionWanted{};
     if (option == "--framed" || option == "--buffered") {
       options.framed = option == "--framed";
       continue;

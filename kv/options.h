@@ -24,9 +24,11 @@ struct KvOptions {
 };
 
 struct HelpWanted {};
+struct VersionWanted {};
+using KvCommand = std::variant<KvOptions, HelpWanted, VersionWanted>;
 
 // Errors name the option, what was found and what was expected.
-Result<std::variant<KvOptions, HelpWanted>> parse_options(int argc, char** argv);
+Result<KvCommand> parse_options(int argc, char** argv);
 
 // What `hatkv --help` prints.
 extern const char* const kKvHelp;

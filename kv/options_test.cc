@@ -9,7 +9,7 @@
 namespace hat {
 namespace {
 
-Result<std::variant<KvOptions, HelpWanted>> parse(std::vector<std::string> words) {
+Result<KvCommand> parse(std::vector<std::string> words) {
   words.insert(words.begin(), "hatkv");
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
@@ -34,6 +34,7 @@ TEST(KvOptions, ReadsEveryOption) {
 
 TEST(KvOptions, HelpWinsOverWhatIsMissing) {
   EXPECT_TRUE(std::holds_alternative<HelpWanted>(parse({"--help"}).value()));
+  EXPECT_TRUE(std::holds_alternative<VersionWanted>(parse({"--version"}).value()));
 }
 
 struct RefusedRow {

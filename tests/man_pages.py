@@ -73,23 +73,28 @@ class ManPages(unittest.TestCase):
                             "serves: {S: {zz: 1}}\nadmin: {zz: 1}\nlimits: {zz: 1}\n")
             done = subprocess.run([HATRPCD, "--check", "-c", file], text=True,
                                   capture_output=True, check=False)
-        lists = re.findall(r"unknown key 'zz' in (.*); expected one of (.*)", done.stderr)
-        self.assertEqual(len(lists), 7)
+            manifest = pathlib.Path(folder) / "manifest.yaml"
+            manifest.write_text("zz: 1\nservices: {S: {zz: 1, functions: {f: {zz: 1}}}}\n")
+            file.write_text("node: a\nmanifests: [manifest.yaml]\n")
+            manifests = subprocess.run([HATRPCD, "--check", "-c", file], text=True,
+                                       capture_output=True, check=False)
+        lists = re.findall(r"unknown key 'zz' in (.*); expected one of (.*)",
+                           done.stderr + manifests.stderr)
+        self.assertEqual(len(lists), 10)
         page = page_text("hatrpcd.yaml.5")
         for where, keys in lists:
             for key in keys.split(", "):
                 with self.subTest(where, key=key):
-                    self.assertRegex(page, rf"(?m)^\.(B|SS) {key}$")
+                    self.assertRegex(page, rf'(?m)^\.(B|SS|BR .*) {key}$|^\.BR {key} ", "|", " {key} ", "')
 
     def test_the_configurations_shown_are_right(self):
-        examples = re.findall(r"(?s)\n\.EX\n(.*?)\n\.EE\n", page_text("hatrpcd.yaml.5"))
-        self.assertEqual(len(examples), 2)
-        for example in examples:
+        manifest, *nodes = re.findall(r"(?s)\n\.EX\n(.*?)\n\.EE\n", page_text("hatrpcd.yaml.5"))
+        self.assertEqual(len(nodes), 2)
+        for example in nodes:
             with self.subTest(example.splitlines()[0]), tempfile.TemporaryDirectory() as folder:
                 folder = pathlib.Path(folder)
                 (folder / "manifests").mkdir()
-                (folder / "manifests" / "kv.yaml").write_text(
-                    "hatrpc_manifest: 1\nservices: {HatKV: {}}\n")
+                (folder / "manifests" / "kv.yaml").write_text(manifest + "\n")
                 (folder / "hatrpcd.yaml").write_text(example + "\n")
                 done = subprocess.run([HATRPCD, "--check", "-c", folder / "hatrpcd.yaml"],
                                       text=True, capture_output=True, check=False)

@@ -236,7 +236,7 @@ endpoints:
         report = self.a.hatctl("reload", "--json")
         self.assertEqual((report.returncode, json.loads(report.stdout)["ok"]), (1, False))
         status = self.a.hatctl("status").stdout
-        self.assertIn("last reload refused", status)
+        self.assertIn("the last reload was refused:", status)
         self.assertEqual(self.a.answer("status")["generation"], changed, "the old routes hold")
         self.assertEqual(self.call(b"get"), 2)
         self.assertRegex((self.a.folder / "log").read_text(encoding="utf-8"),

@@ -109,8 +109,9 @@ TEST(Status, TellsWhatIsPendingAndWhyAReloadWasRefused) {
       {"successful", false}, {"unix_time", 990}, {"error", "a.yaml:1:1: error: x\nb.yaml: y\n"}};
   EXPECT_THAT(status_text(status, 1000, kPipe),
               AllOf(HasSubstr("host-a, not ready, pending: link to b, draining\n"),
-                    HasSubstr("last reload refused, the routes read 10 s ago hold: "
-                              "a.yaml:1:1: error: x (`"),
+                    HasSubstr(", read 10 s ago; the last reload was refused:\n"
+                              "  a.yaml:1:1: error: x\n"
+                              "  `hatctl reload --dry-run` says all\n"),
                     Not(HasSubstr("b.yaml"))));
   EXPECT_THAT(status_text(status, 1000, {true, true, 80, 24}),
               HasSubstr("\x1b[31mnot ready\x1b[0m"));
@@ -126,10 +127,11 @@ TEST(Reload, TellsChangesAndWarnings) {
             "  Kv.get: client: a → b\n"
             "m.yaml:1:1: warning: w\n");
   EXPECT_THAT(reload_text(report, true), HasSubstr("dry run: 1 change; generation 5 goes on\n"));
-  EXPECT_THAT(
-      reload_text({{"generation", 6}, {"changes", json::array()}, {"warnings", json::array()}},
-                  false),
-      HasSubstr("reloaded: no plan changes; generation 6"));
+  const json nothing = {{"generation", 6}, {"changes", json::array()}, {"warnings", json::array()}};
+  EXPECT_THAT(reload_text(nothing, false), HasSubstr("reloaded: no plan changes; generation 6"));
+  EXPECT_EQ(reload_text(nothing, true),
+            "dry run: no plan changes; generation 6 has all that the files say (a changed file is "
+            "taken by itself within two seconds)\n");
 }
 
 TEST(Quantities, HaveThreeDigitsAndAUnit) {

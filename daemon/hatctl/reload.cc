@@ -9,8 +9,13 @@ std::string reload_text(const nlohmann::json& report, bool dry_run) {
   const std::string changed =
       changes.empty() ? std::string("no plan changes") : plural(changes.size(), "change");
   const std::string generation = std::to_string(report.at("generation").get<uint64_t>());
+  // Who edits a file and then asks what would change is often too late.
+  const std::string goes_on = changes.empty()
+                                  ? " has all that the files say (a changed file is taken by "
+                                    "itself within two seconds)\n"
+                                  : " goes on\n";
   std::string text = dry_run
-                         ? "dry run: " + changed + "; generation " + generation + " goes on\n"
+                         ? "dry run: " + changed + "; generation " + generation + goes_on
                          : "reloaded: " + changed + "; generation " + generation + " holds now\n";
   for (const std::string change : changes) text += "  " + change + "\n";
   for (const std::string warning : report.at("warnings")) text += warning + "\n";

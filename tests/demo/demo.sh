@@ -17,7 +17,9 @@ trap clean_up EXIT
 
 say() { printf '\n%s\n' "--- $*"; }
 show() {
-  printf '$ %s\n' "$*"
+  printf '$'
+  printf ' %q' "$@"
+  printf '\n'
   "$@"
 }
 cpp() { show "$bin/kv_client" "$@"; }
@@ -65,10 +67,9 @@ for pid in "${load_pids[@]}"; do wait "$pid"; done
 load_pids=()
 cat "$demo/cpp.out" "$demo/python.out"
 
-say "What a Prometheus server would read, of get"
-printf '$ curl http://127.0.0.1:%s/metrics | grep get\n' "$a_admin"
-"$bin/hatctl" --socket "$demo/host-a/admin.sock" metrics | grep 'side="client",thrift_method="get"' |
-  grep -E '_total|_count|_sum|le="(0.000512|0.001024|\+Inf)"'
+say "What a Prometheus server would read at http://127.0.0.1:$a_admin/metrics, of get"
+hatctl metrics | grep -E '^\$|side="client",thrift_method="get"' |
+  grep -E '^\$|_total|_count|_sum|le="(0.000512|0.001024|\+Inf)"'
 
 say "Everything ends"
 stop_nodes "$demo"

@@ -67,8 +67,10 @@ int run(const std::vector<std::string>& words) {
 int main(int argc, char** argv) {
   const std::vector<std::string> words(argv + 1, argv + argc);
   if (words.size() < 4) {
-    std::fprintf(stderr, "usage: kv_client HOST PORT put KEY VALUE | get KEY | load SECONDS\n");
-    return 2;
+    const bool asked = words == std::vector<std::string>{"--help"};
+    std::fputs("usage: kv_client HOST PORT put KEY VALUE | get KEY | load SECONDS\n",
+               asked ? stdout : stderr);
+    return asked ? 0 : 2;
   }
   try {
     return run(words);

@@ -27,14 +27,14 @@ start() {
 
 # wait_for NAME COMMAND...: until COMMAND succeeds, as long as NAME runs.
 wait_for() {
-  local name=$1 tries
+  local name=$1
   shift
-  for tries in $(seq 200); do
+  for _ in $(seq 200); do
     if "$@" >/dev/null 2>&1; then return; fi
     if ! kill -0 "$(cat "$folder/$name.pid")" 2>/dev/null; then break; fi
     sleep 0.05
   done
-  echo "$name did not start (tried $tries times). $folder/$name.log says:" >&2
+  echo "$name did not start. $folder/$name.log says:" >&2
   tail -n 20 "$folder/$name.log" >&2
   return 1
 }

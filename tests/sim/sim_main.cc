@@ -118,6 +118,10 @@ int run_canaries(bool trace) {
 }  // namespace hat::sim
 
 int main(int argc, char** argv) {
+  if (argc == 2 && std::string_view(argv[1]) == "--help") {
+    std::fputs(hat::sim::kUsage, stdout);
+    return 0;
+  }
   const auto options = hat::sim::read_options(argc, argv);
   if (!options) {
     std::fputs(hat::sim::kUsage, stderr);
