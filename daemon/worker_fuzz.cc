@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "daemon/fake_node.h"
+#include "tests/fuzz/input.h"
 
 namespace hat {
 namespace {
@@ -32,30 +33,23 @@ std::string message_bytes(char type) {
 
 class Run {
  public:
-  Run(const uint8_t* data, size_t size) : left_(data, size) {}
+  Run(const uint8_t* data, size_t size) : input_(data, size) {}
 
   void all() {
-    while (!left_.empty() && node_.reactor.wires.size() < kWiresMax) step();
+    while (!input_.empty() && node_.reactor.wires.size() < kWiresMax) step();
     end_everyone();
     require(nobody_left(), "a connection is left");
     require(node_.counters.buffered_bytes.value() == 0, "bytes are counted as held, and are not");
   }
 
  private:
-  uint8_t next() {
-    if (left_.empty()) return 0;
-    const uint8_t byte = left_.front();
-    left_ = left_.subspan(1);
-    return byte;
-  }
-
   FakeNode::Wire any_wire() {
     const auto& wires = node_.reactor.wires;
-    return wires[wires.size() - 1 - next() % wires.size()];
+    return wires[wires.size() - 1 - input_.next() % wires.size()];
   }
 
   void step() {
-    switch (next() % 16) {
+    switch (input_.next() % 16) {
       case 0:
         node_.connect_client();
         return;
@@ -63,9 +57,9 @@ class Run {
         node_.connect_link();
         return;
       case 2:
-        return receive(any_wire(), hello_bytes("host-b", next() % 2 == 0 ? "host-a" : ""));
+        return receive(any_wire(), hello_bytes("host-b", input_.next() % 2 == 0 ? "host-a" : ""));
       case 3:
-        return receive(any_wire(), message_bytes(static_cast<char>(next() % 5)));
+        return receive(any_wire(), message_bytes(static_cast<char>(input_.next() % 5)));
       case 4:
         return receive(any_wire(), any_frame());
       case 5:
@@ -76,10 +70,10 @@ class Run {
         node_.reactor.end_turn();
         return;
       case 8:
-        node_.reactor.advance(std::chrono::milliseconds(next() * 10));
+        node_.reactor.advance(std::chrono::milliseconds(input_.next() * 10));
         return;
       case 9:
-        any_wire()->room = size_t{next()} * next();
+        any_wire()->room = size_t{input_.next()} * input_.next();
         return;
       case 10: {
         const auto wire = any_wire();
@@ -98,41 +92,44 @@ class Run {
         return receive(wire, "");
       }
       case 13:
-        if (next() == 255) node_.worker->begin_drain();
+        if (input_.next() == 255) node_.worker->begin_drain();
         return;
+      case 14: {
+        const auto wire = any_wire();
+        wire->write_error = EPIPE;
+        return let_write(wire);
+      }
       default: {
         const auto wire = any_wire();
-        const size_t count = std::min<size_t>(next(), left_.size());
-        const std::string bytes(reinterpret_cast<const char*>(left_.data()), count);
-        left_ = left_.subspan(count);
-        receive(wire, bytes);
+        receive(wire, input_.next_bytes());
       }
     }
   }
 
   std::string any_frame() {
-    FrameHeader header{.kind = static_cast<FrameKind>(next() % 17)};
-    header.flags = next() & engine::kFlagsKnown;
-    header.replies = next() % 4;
-    header.stream = next() % 4;
-    header.call = next() % 8;
-    header.credit = next() * 0x1010101u;
-    const uint8_t payload = next();
+    FrameHeader header{.kind = static_cast<FrameKind>(input_.next() % 17)};
+    header.flags = input_.next() & engine::kFlagsKnown;
+    header.replies = input_.next() % 4;
+    header.stream = input_.next() % 4;
+    header.call = input_.next() % 8;
+    header.credit = input_.next() * 0x1010101u;
+    const uint8_t payload = input_.next();
     if (payload % 3 == 0) return frame_bytes(header, message_bytes(2));
-    return frame_bytes(header, std::string(size_t{payload} * (next() + 1), payload % 2 ? 'x' : 0));
+    return frame_bytes(header,
+                       std::string(size_t{payload} * (input_.next() + 1), payload % 2 ? 'x' : 0));
   }
 
   std::string call_frame() {
-    const uint8_t shape = next();
+    const uint8_t shape = input_.next();
     FrameHeader header{.kind = FrameKind::kCall, .flags = static_cast<uint8_t>(shape & 1)};
     header.replies = (shape >> 1) & 3;
     header.stream = 1 + ((shape >> 3) & 3);
-    header.call = 1 + next() % 16;
+    header.call = 1 + input_.next() % 16;
     return frame_bytes(header, std::string("\x03\x00\x00\x00get", 7) + message_bytes(1));
   }
 
   std::string open_frame() {
-    const uint8_t which = next();
+    const uint8_t which = input_.next();
     return frame_bytes({.kind = FrameKind::kOpen, .stream = 1u + which % 4},
                        which & 8 ? "Pool" : "Kv");
   }
@@ -140,7 +137,7 @@ class Run {
   void receive(const FakeNode::Wire& wire, const std::string& bytes) {
     wire->incoming += bytes;
     FakeNode::read(wire);
-    if (next() % 2 == 0) node_.reactor.end_turn();
+    if (input_.next() % 2 == 0) node_.reactor.end_turn();
   }
 
   static void let_write(const FakeNode::Wire& wire) {
@@ -166,7 +163,7 @@ class Run {
     }
   }
 
-  std::span<const uint8_t> left_;
+  FuzzInput input_;
   FakeNode node_;
 };
 

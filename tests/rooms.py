@@ -9,7 +9,8 @@ import fnmatch
 import pathlib
 import re
 import subprocess
-import sys
+
+import checker
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
@@ -153,16 +154,5 @@ def self_test():
     return wrong
 
 
-def main():
-    if sys.argv[1:] == ["--self-test"]:
-        breaches = self_test()
-    elif len(sys.argv) == 1:
-        breaches = self_test() + list(check_tree())
-    else:
-        sys.exit("usage: tests/rooms.py [--self-test]")
-    print("\n".join(breaches) or "rooms: every include is allowed")
-    sys.exit(1 if breaches else 0)
-
-
 if __name__ == "__main__":
-    main()
+    checker.run("rooms", self_test, check_tree, "every include is allowed")

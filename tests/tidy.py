@@ -10,7 +10,8 @@ import os
 import pathlib
 import re
 import subprocess
-import sys
+
+import checker
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
@@ -197,16 +198,5 @@ def self_test():
     return wrong
 
 
-def main():
-    if sys.argv[1:] == ["--self-test"]:
-        breaches = self_test()
-    elif len(sys.argv) == 1:
-        breaches = self_test() + list(check_tree())
-    else:
-        sys.exit("usage: tests/tidy.py [--self-test]")
-    print("\n".join(breaches) or "tidy: every file keeps the house rules")
-    sys.exit(1 if breaches else 0)
-
-
 if __name__ == "__main__":
-    main()
+    checker.run("tidy", self_test, check_tree, "every file keeps the house rules")

@@ -8,6 +8,7 @@
 
 #include "engine/link/link.h"
 #include "tests/fake_reactor.h"
+#include "tests/fuzz/input.h"
 
 namespace hat::engine {
 namespace {
@@ -39,6 +40,10 @@ Expected expected_of(std::string_view bytes) {
       break;
     }
     const size_t size = sizeof header + header.payload_bytes;
+    if (first && size > TcpLane::kFirstBytes) {
+      expected.broken = bytes.size() >= TcpLane::kFirstBytes;
+      break;
+    }
     if (bytes.size() < size) break;
     const bool hello = header.kind == FrameKind::kHello || header.kind == FrameKind::kRefuse;
     if (hello != first) {
@@ -108,8 +113,8 @@ std::string hello_from(const std::string& node, const std::string& peer) {
 
 class Run {
  public:
-  Run(const uint8_t* data, size_t size) : left_(data, size) {
-    initiator_ = (next() & 1) != 0;
+  Run(const uint8_t* data, size_t size) : input_(data, size) {
+    initiator_ = (input_.next() & 1) != 0;
     const SessionOptions options{.node = "host-a",
                                  .peer = initiator_ ? "host-b" : "",
                                  .generation = 1,
@@ -130,60 +135,51 @@ class Run {
   }
 
   void all() {
-    while (!left_.empty() && !owner_.down) {
+    while (!input_.empty() && !owner_.down) {
       step();
       flush();
     }
-    if (wire_->error == 0 && !timed_out_) judge();
+    if (unbroken()) judge();
   }
 
  private:
-  uint8_t next() {
-    if (left_.empty()) return 0;
-    const uint8_t byte = left_.front();
-    left_ = left_.subspan(1);
-    return byte;
-  }
-
   void step() {
-    switch (next() % 8) {
+    switch (input_.next() % 8) {
       case 0:
         return receive(initiator_ ? hello_from("host-b", "") : hello_from("host-b", "host-a"));
       case 1:
         return receive_frame();
       case 2:
-        wire_->room = next() * 16;
+        wire_->room = input_.next() * 16;
         return;
       case 3:
         wire_->room = SIZE_MAX;
         if (wire_->writing) wire_->events->on_writable();
         return;
       case 4:
-        return pass_time(std::chrono::milliseconds(next() * 10));
+        return pass_time(std::chrono::milliseconds(input_.next() * 10));
       case 5:
         wire_->end = true;
         return receive("");
       case 6: {
-        const bool breaks = next() == 0;
-        if (breaks) wire_->error = ECONNRESET;
+        const uint8_t how = input_.next();
+        if (how == 0) wire_->error = ECONNRESET;
+        if (how == 1) wire_->write_error = EPIPE;
         return receive("");
       }
-      default: {
-        const size_t count = std::min<size_t>(next(), left_.size());
-        receive({reinterpret_cast<const char*>(left_.data()), count});
-        left_ = left_.subspan(count);
-      }
+      default:
+        return receive(input_.next_bytes());
     }
   }
 
   // A frame that begins as it should, so that bytes at random get past the header.
   void receive_frame() {
-    FrameHeader header{.kind = static_cast<FrameKind>(next() % 17), .stream = next()};
-    header.flags = next() & kFlagsKnown;
-    header.call = next();
-    header.payload_bytes = next() * next();
+    FrameHeader header{.kind = static_cast<FrameKind>(input_.next() % 17), .stream = input_.next()};
+    header.flags = input_.next() & kFlagsKnown;
+    header.call = input_.next();
+    header.payload_bytes = input_.next() * input_.next();
     std::string bytes(reinterpret_cast<const char*>(&header), sizeof header);
-    bytes.append(std::min<size_t>(header.payload_bytes, next() * 512), 'x');
+    bytes.append(std::min<size_t>(header.payload_bytes, input_.next() * 512), 'x');
     receive(bytes);
   }
 
@@ -196,8 +192,10 @@ class Run {
       before = wire_->incoming.size();
     }
     // As long as nothing has ended it otherwise, what arrived is all that decides.
-    if (!wire_->end && wire_->error == 0 && !timed_out_) judge();
+    if (!wire_->end && unbroken()) judge();
   }
+
+  bool unbroken() const { return wire_->error == 0 && wire_->write_error == 0 && !timed_out_; }
 
   void pass_time(Duration by) {
     const bool was_down = owner_.down;
@@ -235,7 +233,7 @@ class Run {
     return owner_.frames == others;
   }
 
-  std::span<const uint8_t> left_;
+  FuzzInput input_;
   bool initiator_ = false;
   bool timed_out_ = false;
   std::string received_;

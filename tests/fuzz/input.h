@@ -1,0 +1,36 @@
+// tests/fuzz/input.h: a fuzzer's bytes, taken one after another as choices; 0 once they are used
+// up.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace hat {
+
+class FuzzInput {
+ public:
+  FuzzInput(const uint8_t* data, size_t size) : left_(data, size) {}
+
+  bool empty() const { return left_.empty(); }
+  uint8_t next() {
+    if (left_.empty()) return 0;
+    const uint8_t byte = left_.front();
+    left_ = left_.subspan(1);
+    return byte;
+  }
+  // A byte says how many, as far as they are there.
+  std::string next_bytes() {
+    const size_t count = std::min<size_t>(next(), left_.size());
+    const std::string bytes(reinterpret_cast<const char*>(left_.data()), count);
+    left_ = left_.subspan(count);
+    return bytes;
+  }
+
+ private:
+  std::span<const uint8_t> left_;
+};
+
+}  // namespace hat
