@@ -122,7 +122,15 @@ void ClientConnection::lose_stream(Failure failure, const std::string& reason) {
     }
   }
   answer_failed_calls();
-  if (!closed_) resume();
+  if (closed_) return;
+  if (current_ != nullptr && !waiting_) {  // none of it was sent: it goes another way
+    if (have_stream()) {
+      current_->ordinal = next_ordinal_++;
+    } else {
+      start_waiting();
+    }
+  }
+  resume();
 }
 
 void ClientConnection::fail(Call& call, Failure failure, std::string detail) {

@@ -94,8 +94,10 @@ void ClientConnection::take_backlog() {
 bool ClientConnection::blocked() {
   // Our own exceptions cost no credit: who does not read them is not read either.
   const bool unread = mode_ == Mode::kCalls && out_.size() >= engine::kStreamWindowBytes;
-  return closed_ || waiting_ || unread ||
-         calls_.size() >= worker_.node().limits.calls_per_connection_max ||
+  // A request that has begun is read to its end.
+  const bool full =
+      current_ == nullptr && calls_.size() >= worker_.node().limits.calls_per_connection_max;
+  return closed_ || waiting_ || unread || full ||
          (stream_id_ != 0 && peer_->link->up() && peer_->link->lane().congested());
 }
 

@@ -180,5 +180,55 @@ TEST_F(ClientConnectionTest, GivesNoAnswerToACallThatWasNeverSent) {
   EXPECT_THAT(client_->written, HasSubstr("limits.max_message"));
 }
 
+// It waited for a link, found one that was full, and that one broke.
+TEST_F(ClientConnectionTest, SendsACallByTheNextLinkWhereItsFirstBrokeBeforeItWasSent) {
+  peer_->end = true;
+  FakeNode::read(peer_);
+  node_.reactor.end_turn();
+  std::vector<FakeNode::Wire> others;
+  const std::string large = std::string("\x00\x03\x00\x00", 4) + kGet.substr(4) +
+                            std::string(0x30000 - (kGet.size() - 4), 'x');
+  for (int i = 0; i < 20; ++i) {
+    others.push_back(node_.connect_client());
+    node_.receive(others.back(), large);
+  }
+  node_.receive(client_, kGet);
+  node_.reactor.advance(std::chrono::milliseconds(200));
+  const auto full = node_.reactor.wires.back();
+  full->room = 0;
+  node_.receive(full, hello_bytes("host-b", ""));
+  full->end = true;
+  FakeNode::read(full);
+  node_.reactor.end_turn();
+  node_.reactor.advance(std::chrono::milliseconds(200));
+  const auto next = node_.reactor.wires.back();
+  ASSERT_NE(next, full);
+  node_.receive(next, hello_bytes("host-b", ""));
+  EXPECT_EQ(client_->written, "") << "it was not sent, and so is not lost";
+  node_.receive(next, frame_bytes({.kind = FrameKind::kReply,
+                                   .flags = engine::kLastPiece,
+                                   .stream = 1,
+                                   .call = 1},
+                                  "the reply"));
+  EXPECT_EQ(client_->written, "the reply");
+}
+
+TEST(ClientConnection, ReadsARequestToItsEndThoughNoOtherMayBegin) {
+  Limits limits = default_limits();
+  limits.calls_per_connection_max = 1;
+  FakeNode node(limits);
+  node.receive(node.peer_wire(), hello_bytes("host-b", ""));
+  const auto client = node.connect_client();
+  node.receive(client, kGet.substr(0, 19));
+  node.receive(client, kGet.substr(19) + kGet);
+  EXPECT_EQ(count_of("get", node.peer_wire()->written), 2u) << "in the frame, and in the message";
+  node.receive(
+      node.peer_wire(),
+      frame_bytes({.kind = FrameKind::kReply, .flags = engine::kLastPiece, .stream = 1, .call = 1},
+                  "the reply"));
+  EXPECT_EQ(client->written, "the reply");
+  EXPECT_EQ(count_of("get", node.peer_wire()->written), 4u);
+}
+
 }  // namespace
 }  // namespace hat

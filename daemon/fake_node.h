@@ -59,7 +59,10 @@ class FakeNode {
  public:
   using Wire = std::shared_ptr<FakeStream::Wire>;
 
-  FakeNode() : worker(std::make_unique<Worker>(reactor, setup())) { reactor.end_turn(); }
+  explicit FakeNode(const Limits& limits = default_limits())
+      : worker(std::make_unique<Worker>(reactor, setup(limits))) {
+    reactor.end_turn();
+  }
 
   // The link to host-b, as often as it was tried; each wire is the far end.
   Wire peer_wire() { return reactor.wires.front(); }
@@ -96,8 +99,8 @@ class FakeNode {
       return reactor.connect(*parse_address("tcp:127.0.0.1:1"), events);
     };
   }
-  Worker::Setup setup() {
-    NodeConfig node{.node = "host-a"};
+  Worker::Setup setup(const Limits& limits) {
+    NodeConfig node{.node = "host-a", .limits = limits};
     node.peers = {{"host-b", *parse_address("tcp:127.0.0.1:9465"), {}}};
     node.endpoints = {{*parse_address("tcp:127.0.0.1:9090"), "Kv", {"host-b"}}};
     const Address server = *parse_address("tcp:127.0.0.1:9091");

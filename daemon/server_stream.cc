@@ -244,6 +244,7 @@ void ServerStream::let_go_of_upstream() {
     } else {
       upstream_->set_user(nullptr);
       end();
+      grant(upstream_->backlog());  // answered before the server took it all: it never will
       worker_.upstreams().release(std::move(upstream_), true);
     }
   }

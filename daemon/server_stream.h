@@ -47,7 +47,7 @@ class ServerStream final : private UnitSink, private Deadline {
   void on_upstream_free();                            // acquire() may be asked again
   void set_parked(bool parked) { parked_ = parked; }
   // Parked, and the server has taken all that was for it: what is left would be charged to others.
-  bool can_give_up_upstream() const { return upstream_->backlog() == 0; }
+  bool can_give_up_upstream() const { return upstream_->takes_all(); }
   std::unique_ptr<UpstreamConnection> give_up_upstream();  // parked; somebody else needs it
 
  private:

@@ -116,5 +116,40 @@ TEST_F(ServerStreamTest, PassesOnWhatTheServerSaidBeforeAWriteToItFailed) {
   EXPECT_EQ(headers[1].call, 2u);
 }
 
+TEST_F(ServerStreamTest, EndsAnOpaqueStreamWhoseServerHasGoneWhenTheClientWritesOn) {
+  node_.receive(link_, frame_bytes({.kind = FrameKind::kRaw, .stream = 1}, "TLS?"));
+  const auto server = node_.reactor.wires.back();
+  server->events->on_writable();
+  server->end = true;
+  FakeNode::read(server);
+  server->write_error = EPIPE;
+  link_->written.clear();
+  node_.receive(link_, frame_bytes({.kind = FrameKind::kRaw, .stream = 1}, "more"));
+  server->events->on_writable();
+  node_.reactor.end_turn();
+  EXPECT_EQ(headers_in(link_->written).back().kind, FrameKind::kReset);
+  EXPECT_TRUE(server->closed);
+}
+
+TEST_F(ServerStreamTest, PassesOnAnOpaqueServersLastWordsAfterAWriteToItFailed) {
+  node_.receive(link_, frame_bytes({.kind = FrameKind::kRaw, .stream = 1}, "TLS?"));
+  const auto server = node_.reactor.wires.back();
+  server->events->on_writable();
+  server->room = 0;
+  node_.receive(link_, frame_bytes({.kind = FrameKind::kRaw, .stream = 1}, "more"));
+  server->write_error = EPIPE;
+  server->incoming = "last words";
+  server->end = true;
+  link_->written.clear();
+  server->events->on_writable();
+  FakeNode::read(server);
+  FakeNode::read(server);
+  node_.reactor.end_turn();
+  EXPECT_EQ(link_->written,
+            frame_bytes({.kind = FrameKind::kRaw, .stream = 1, .credit = 8}, "last words") +
+                frame_bytes({.kind = FrameKind::kEnd, .stream = 1}));
+  EXPECT_EQ(node_.counters.buffered_bytes.value(), 0u);
+}
+
 }  // namespace
 }  // namespace hat

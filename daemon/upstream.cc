@@ -39,7 +39,8 @@ void UpstreamConnection::want_read(bool wanted) {
 
 void UpstreamConnection::write(Bytes bytes) {
   if (dead_) return;
-  if (connected_ && out_.empty() && write_error_ == 0) {
+  if (write_error_ != 0) return user_->on_upstream_wrote(bytes.size());  // nobody takes them
+  if (connected_ && out_.empty()) {
     const iovec one{const_cast<std::byte*>(bytes.data()), bytes.size()};
     const IoResult result = stream_->write({&one, 1});
     // An error is told by the event that follows it: who writes is not to be called back from here.
@@ -49,7 +50,7 @@ void UpstreamConnection::write(Bytes bytes) {
     }
     if (bytes.empty()) return;
   }
-  if (out_.empty() && write_error_ == 0) stream_->want_write(true);
+  if (out_.empty()) stream_->want_write(true);
   out_.append(bytes);
   worker_.buffered(static_cast<int64_t>(bytes.size()));
 }
@@ -78,10 +79,14 @@ void UpstreamConnection::on_writable() {
 
 // What the server said before it went is still to be read: a reply to half of a request, say.
 void UpstreamConnection::on_write_error(int error) {
-  if (!connected_) return broke(std::strerror(error));
+  if (!connected_ || ended_) return broke(std::strerror(error));
   write_error_ = error;
   stream_->want_write(false);
+  const size_t lost = out_.size();
+  worker_.buffered(-static_cast<int64_t>(lost));
+  out_.clear();
   if (reading_) stream_->read_again();
+  if (user_ != nullptr) user_->on_upstream_wrote(lost);
 }
 
 void UpstreamConnection::on_readable() {
@@ -100,7 +105,7 @@ void UpstreamConnection::on_readable() {
       if (write_error_ != 0 && reading_ && !dead_) stream_->read_again();
       return;
     case IoResult::Kind::kEnd:
-      if (write_error_ != 0) return broke(std::strerror(write_error_));
+      ended_ = true;
       want_read(false);
       return user_ != nullptr ? user_->on_upstream_end() : broke("closed by the server");
     case IoResult::Kind::kError:
@@ -157,7 +162,7 @@ UpstreamPool::Answer UpstreamPool::acquire(const ServedConfig& served, ServerStr
 void UpstreamPool::release(std::unique_ptr<UpstreamConnection> connection, bool reusable) {
   const ServedConfig& served = connection->served();
   Service& service = of(served);
-  if (reusable && served.mode == UpstreamMode::kShared && connection->backlog() == 0 &&
+  if (reusable && served.mode == UpstreamMode::kShared && connection->takes_all() &&
       !connection->replies().inside_unit()) {
     service.idle.push_back(std::move(connection));
   } else {

@@ -38,6 +38,8 @@ class UpstreamConnection final : public StreamEvents {
   void want_read(bool wanted);
   bool connected() const { return connected_; }
   size_t backlog() const { return out_.size(); }
+  // Has taken all that was written, and would take more.
+  bool takes_all() const { return out_.empty() && write_error_ == 0; }
   UnitReader& replies() { return replies_; }
   const ServedConfig& served() const { return served_; }
 
@@ -64,6 +66,7 @@ class UpstreamConnection final : public StreamEvents {
   bool connected_ = false;
   bool reading_ = false;
   bool end_wanted_ = false;
+  bool ended_ = false;   // the server said all that it will
   int write_error_ = 0;  // it takes no more, and is read to its end
   bool dead_ = false;
   std::unique_ptr<Stream> stream_;

@@ -9,8 +9,8 @@ namespace hat {
 using engine::FrameHeader;
 using engine::FrameKind;
 
-// Anybody may connect to the link's port: peers that are slow to say who they are must leave room
-// for others, and descriptors for the applications.
+// Anybody may connect to the link's port: who is slow to say who it is must leave room for others,
+// and descriptors for the applications.
 constexpr size_t kHandshakesMax = 256;
 
 // Objects end here, at the turn's end, when no event of theirs can be running.
@@ -181,18 +181,24 @@ std::vector<LinkStatus> Worker::link_status() const {
 
 void Worker::accept_link(const ListenerEvents::Accept& accept) {
   if (draining_) return;
-  const auto unknown = std::ranges::count_if(
-      accepted_, [](const auto& entry) { return !entry.second->session->up(); });
-  if (static_cast<size_t>(unknown) >= kHandshakesMax) {
-    LOG_EVERY_T(WARNING, 10) << "link: refusing connections: " << unknown
-                             << " have not said yet who they are";
-    return;
-  }
+  make_room_for_a_link();
   auto link = std::make_unique<AcceptedLink>();
   link->session = std::make_unique<engine::Session>(reactor_, engine::Session::Role::kAcceptor,
                                                     session_options(""), accept, *this);
   const engine::Session* key = link->session.get();
   accepted_.emplace(key, std::move(link));
+}
+
+void Worker::make_room_for_a_link() {
+  size_t unknown = 0;
+  engine::Session* oldest = nullptr;
+  for (const auto& [key, link] : accepted_) {
+    engine::Session& session = *link->session;
+    if (session.up()) continue;
+    ++unknown;
+    if (oldest == nullptr || session.began() < oldest->began()) oldest = &session;
+  }
+  if (unknown >= kHandshakesMax) oldest->end("others came, and it has not said who it is");
 }
 
 void Worker::on_session_up(engine::Session& session) {
@@ -213,7 +219,9 @@ void Worker::on_frame(engine::Session& session, const FrameHeader& header, engin
 }
 
 void Worker::open_stream(AcceptedLink& link, const FrameHeader& header, engine::Bytes payload) {
-  const std::string service(reinterpret_cast<const char*>(payload.data()), payload.size());
+  constexpr size_t kShownBytesMax = 255;
+  const std::string service(reinterpret_cast<const char*>(payload.data()),
+                            std::min(payload.size(), kShownBytesMax));
   const auto& serves = node().serves;
   const auto served = std::ranges::find(serves, service, &ServedConfig::service);
   if (served != serves.end() && !link.streams.contains(header.stream)) {

@@ -127,6 +127,7 @@ class Worker final : public engine::LinkEvents, public engine::SessionEvents, pu
                 engine::Bytes payload) override;
   void on_uncongested(engine::Session& session) override;
   void on_session_down(engine::Session& session, const std::string& reason) override;
+  void make_room_for_a_link();
   void open_stream(AcceptedLink& link, const engine::FrameHeader& header, engine::Bytes payload);
 
   void on_turn_end() override;

@@ -161,6 +161,7 @@ class Run {
       node_.reactor.end_turn();
       node_.reactor.advance(std::chrono::seconds(2));
     }
+    node_.reactor.end_turn();  // who has left is buried with it
   }
 
   FuzzInput input_;

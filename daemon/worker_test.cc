@@ -163,17 +163,36 @@ TEST(Worker, TakesTheFramesThatCameBeforeAWriteToTheLinkFailed) {
   EXPECT_TRUE(link->closed);
 }
 
-TEST(Worker, RefusesMoreLinksThanMayBeUnknownAtOnce) {
+TEST(Worker, DropsWhoHasLongestNotSaidWhoItIsWhenTooManyConnect) {
   FakeNode node;
-  std::vector<FakeNode::Wire> links;
-  const size_t before = node.reactor.wires.size();
-  for (int i = 0; i < 1000; ++i) links.push_back(node.connect_link());
-  const size_t taken = node.reactor.wires.size() - before;
-  EXPECT_GT(taken, 100u);
-  EXPECT_LT(taken, 1000u);
-  for (size_t i = 0; i < taken; ++i) node.receive(links[i], hello_bytes("host-b", "host-a"));
-  node.connect_link();
-  EXPECT_EQ(node.reactor.wires.size(), before + taken + 1) << "who is known does not count";
+  const auto known = node.connect_link();
+  node.receive(known, hello_bytes("host-b", "host-a"));
+  std::vector<FakeNode::Wire> silent;
+  for (int i = 0; i < 1000; ++i) {
+    silent.push_back(node.connect_link());
+    node.reactor.advance(std::chrono::microseconds(1));
+  }
+  node.reactor.end_turn();
+  EXPECT_FALSE(known->closed);
+  EXPECT_TRUE(silent.front()->closed);
+  EXPECT_FALSE(silent.back()->closed);
+  const auto open =
+      std::ranges::count(silent, false, [](const auto& wire) { return wire->closed; });
+  EXPECT_GT(open, 100);
+  EXPECT_LT(open, 1000);
+}
+
+// The name comes back in the answer, which must fit a frame too.
+TEST(Worker, AnswersAStreamForAServiceWithAnEndlessName) {
+  FakeNode node;
+  const auto link = node.connect_link();
+  node.receive(link, hello_bytes("host-b", "host-a"));
+  link->written.clear();
+  node.receive(link, frame_bytes({.kind = FrameKind::kOpen, .stream = 1},
+                                 std::string(engine::kFramePayloadBytesMax, 'x')));
+  ASSERT_EQ(headers_in(link->written).size(), 1u);
+  EXPECT_EQ(headers_in(link->written)[0].kind, FrameKind::kReset);
+  EXPECT_EQ(engine::invalid(headers_in(link->written)[0]), nullptr);
 }
 
 TEST(Worker, IsDrainedOnlyOnceTheLinksHaveTakenAll) {
@@ -214,6 +233,36 @@ TEST(Worker, WritesToAPooledConnectionThatLayIdleBeforeItHadConnected) {
   ASSERT_EQ(node.reactor.wires.back(), server) << "it was taken again";
   if (server->writing) server->events->on_writable();
   EXPECT_EQ(server->written, message(thrift::MessageType::kCall, "get"));
+}
+
+// What a server never takes is granted too, or the stream would come to a halt.
+TEST(Worker, GrantsAllOfARequestThatAPooledServerAnsweredBeforeItHadTakenIt) {
+  FakeNode node;
+  const auto link = node.connect_link();
+  node.receive(link, hello_bytes("host-b", "host-a"));
+  const std::string bulk(60'000, 'x');
+  node.receive(link, open_frame(1));
+  link->written.clear();
+  size_t sent = 0;
+  for (uint64_t ordinal = 1; ordinal <= 20; ++ordinal) {
+    const engine::CallMeta meta{.name_bytes = 3};
+    node.receive(link, frame_bytes({.kind = FrameKind::kCall,
+                                    .flags = engine::kLastPiece,
+                                    .replies = 1,
+                                    .stream = 1,
+                                    .call = ordinal},
+                                   std::string(reinterpret_cast<const char*>(&meta), sizeof meta) +
+                                       "get" + bulk));
+    sent += bulk.size();
+    const auto server = node.reactor.wires.back();
+    ASSERT_FALSE(server->closed) << "call " << ordinal << " was not carried";
+    server->room = 1000;
+    server->events->on_writable();
+    node.receive(server, message(thrift::MessageType::kException, "get"));
+  }
+  size_t granted = 0;
+  for (const engine::FrameHeader& header : headers_in(link->written)) granted += header.credit;
+  EXPECT_GE(granted + engine::kStreamWindowBytes / 2, sent);
 }
 
 }  // namespace

@@ -35,6 +35,8 @@ class Lane {
   virtual void send(FrameHeader header, std::initializer_list<Bytes> pieces) = 0;
   // More is queued than the other side takes; come back at on_uncongested().
   virtual bool congested() const = 0;
+  // It takes no more; on_down() follows, once what had come is read.
+  virtual bool broken() const = 0;
   // Nothing of what send() took is left here.
   virtual bool idle() const = 0;
   // Pushes what send() took; the worker calls it once a turn.

@@ -48,7 +48,7 @@ class Link final : public SessionEvents {
   const Address& address() const { return address_; }
   // Frames of streams that exist go through; new calls only where takes_calls() too.
   bool up() const { return session_ && session_->up(); }
-  bool takes_calls() const { return up() && !going_away_; }
+  bool takes_calls() const { return up() && !going_away_ && !session_->lane().broken(); }
   Lane& lane() { return session_->lane(); }  // while up
   // Since when it takes no calls; meaningless while it does.
   TimePoint down_since() const { return down_since_; }

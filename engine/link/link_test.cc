@@ -187,6 +187,24 @@ TEST_F(LinkTest, GivesUpAPeerThatAsksAndReadsNoAnswers) {
   EXPECT_THAT(log_.lines, ElementsAre("up", "down: the peer does not read what it is sent"));
 }
 
+TEST_F(LinkTest, TakesNothingMoreOnceAWriteFailedAndEndsWhenAllIsRead) {
+  receive(hello_of("host-b"));
+  wire().room = 0;
+  const std::vector<std::byte> piece(kPieceBytesMax);
+  while (!link_.lane().congested()) {
+    link_.lane().send({.kind = FrameKind::kRaw, .stream = 1}, {piece});
+  }
+  link_.flush();
+  wire().write_error = EPIPE;
+  wire().events->on_writable();
+  link_.flush();
+  EXPECT_TRUE(link_.up());
+  EXPECT_FALSE(link_.takes_calls());
+  EXPECT_TRUE(link_.lane().congested());
+  receive(frame(FrameKind::kRaw, "abc", 5));
+  EXPECT_THAT(log_.lines, ElementsAre("up", "frame 12 3", "down: Broken pipe"));
+}
+
 TEST_F(LinkTest, IsCongestedWhileThePeerTakesNothingAndSaysWhenThatIsOver) {
   receive(hello_of("host-b"));
   wire().room = 0;

@@ -50,6 +50,9 @@ class Session final : public LaneEvents {
   bool up() const { return state_ == State::kUp; }
   const Hello& peer() const { return peer_; }  // once up
   Lane& lane() { return *lane_; }
+  const Lane& lane() const { return *lane_; }
+  TimePoint began() const { return began_; }
+  void end(const std::string& reason) { go_down(reason); }
 
  private:
   enum class State : uint8_t { kHandshake, kUp, kDown };

@@ -34,7 +34,7 @@ void TcpLane::send(FrameHeader header, std::initializer_list<Bytes> pieces) {
 }
 
 void TcpLane::flush() {
-  if (down_) return;
+  if (down_ || write_error_ != 0) return;
   while (queued() != 0 && !write_blocked_) {
     const iovec rest{out_.data() + out_sent_, queued()};
     const IoResult result = stream_->write({&rest, 1});
@@ -64,6 +64,7 @@ void TcpLane::flush() {
 // What the peer sent before it went is still to be read: replies, perhaps.
 void TcpLane::on_write_error(int error) {
   write_error_ = error;
+  congested_ = true;  // until it is down
   out_.clear();
   out_sent_ = 0;
   stream_->want_write(false);

@@ -32,6 +32,7 @@ class TcpLane final : public Lane, private StreamEvents {
 
   void send(FrameHeader header, std::initializer_list<Bytes> pieces) override;
   bool congested() const override { return congested_; }
+  bool broken() const override { return write_error_ != 0; }
   bool idle() const override { return queued() == 0; }
   void flush() override;
 
