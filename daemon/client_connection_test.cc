@@ -205,11 +205,10 @@ TEST_F(ClientConnectionTest, SendsACallByTheNextLinkWhereItsFirstBrokeBeforeItWa
   ASSERT_NE(next, full);
   node_.receive(next, hello_bytes("host-b", ""));
   EXPECT_EQ(client_->written, "") << "it was not sent, and so is not lost";
-  node_.receive(next, frame_bytes({.kind = FrameKind::kReply,
-                                   .flags = engine::kLastPiece,
-                                   .stream = 1,
-                                   .call = 1},
-                                  "the reply"));
+  node_.receive(
+      next,
+      frame_bytes({.kind = FrameKind::kReply, .flags = engine::kLastPiece, .stream = 1, .call = 1},
+                  "the reply"));
   EXPECT_EQ(client_->written, "the reply");
 }
 
