@@ -1,0 +1,58 @@
+// engine/fabric/conformance.h: what every fabric does, as one suite of tests; each fabric's own
+// test instantiates it:
+//
+//   INSTANTIATE_TEST_SUITE_P(Loop, FabricConformance, testing::Values(&open_loop_fabric));
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "engine/fabric/fabric.h"
+
+namespace hat::engine {
+
+using OpenFabric = Result<std::unique_ptr<Fabric>> (*)();
+
+// One host: a fabric, a region of memory, and what a queue pair needs.
+struct FabricSide {
+  static constexpr size_t kMemoryBytes = 256 * 1024;
+  static constexpr uint32_t kReceives = 128;
+
+  FabricSide(OpenFabric open, RemoteAccess access);
+
+  std::unique_ptr<QueuePair> make_queue_pair(QueuePairOptions options);
+  QueuePairOptions options();
+  Segment at(size_t offset, size_t bytes) const;
+  void receive(uint64_t id, size_t offset, size_t bytes);
+  void fill(size_t offset, const std::string& text);
+  std::string read(size_t offset, size_t bytes) const;
+
+  std::unique_ptr<Fabric> fabric;
+  std::unique_ptr<SharedMemory> memory;
+  std::unique_ptr<MemoryRegion> region;
+  std::unique_ptr<CompletionQueue> cq;
+  std::unique_ptr<ReceiveQueue> srq;
+  std::unique_ptr<QueuePair> qp;
+  std::vector<Completion> completions;  // that were polled
+};
+
+std::vector<uint64_t> ids(const std::vector<Completion>& completions);
+
+class FabricConformance : public testing::TestWithParam<OpenFabric> {
+ protected:
+  // Two hosts whose queue pairs are connected.
+  void connect(RemoteAccess access = {.write = true, .read = true, .atomic = true},
+               void (*change)(QueuePairOptions&) = nullptr);
+  // Both sides turn once.
+  void turn();
+  static constexpr std::chrono::seconds kPatience{20};  // an emulated machine is slow
+  // Until the side has so many completions; fails the test where it takes too long.
+  void wait_for(FabricSide& side, size_t count);
+  Status status_of_one(const WorkRequest& work);
+
+  std::unique_ptr<FabricSide> a_;
+  std::unique_ptr<FabricSide> b_;
+};
+
+}  // namespace hat::engine

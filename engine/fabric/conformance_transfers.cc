@@ -1,0 +1,346 @@
+// engine/fabric/conformance_transfers.cc: how bytes move, in which order, and who is woken.
+#include <gmock/gmock.h>
+#include <poll.h>
+
+#include <cstring>
+
+#include "engine/fabric/conformance.h"
+
+namespace hat::engine {
+namespace {
+
+using testing::ElementsAre;
+
+bool readable(int fd, int wait_ms) {
+  pollfd one{.fd = fd, .events = POLLIN};
+  return poll(&one, 1, wait_ms) == 1;
+}
+
+}  // namespace
+
+// --- Sends and receives ---
+
+TEST_P(FabricConformance, SendsArriveInOrderInTheReceivesThatWerePostedFirst) {
+  connect();
+  constexpr size_t kMessages = 40;
+  for (size_t i = 0; i < kMessages; ++i) {
+    b_->receive(100 + i, i * 16, 16);
+    a_->fill(i * 16, "message " + std::to_string(i) + "       ");
+    const Segment from = a_->at(i * 16, 10);
+    const WorkRequest send{.id = i, .segments = {&from, 1}};
+    ASSERT_EQ(a_->qp->post({&send, 1}), 1u);
+  }
+  wait_for(*b_, kMessages);
+  wait_for(*a_, kMessages);
+  for (size_t i = 0; i < kMessages; ++i) {
+    EXPECT_EQ(a_->completions[i].id, i);
+    EXPECT_EQ(a_->completions[i].status, Status::kSuccess);
+    EXPECT_EQ(b_->completions[i].id, 100 + i);
+    EXPECT_EQ(b_->completions[i].opcode, Opcode::kReceive);
+    EXPECT_EQ(b_->completions[i].bytes, 10u);
+    EXPECT_FALSE(b_->completions[i].has_imm);
+    EXPECT_EQ(b_->completions[i].queue_pair, b_->qp->number());
+    EXPECT_EQ(b_->read(i * 16, 10), a_->read(i * 16, 10));
+  }
+}
+
+TEST_P(FabricConformance, ASendGathersAndAReceiveScatters) {
+  connect();
+  a_->fill(0, "onetwothree");
+  const std::array from{a_->at(0, 3), a_->at(3, 3), a_->at(6, 0), a_->at(6, 5)};
+  const std::array to{b_->at(1000, 4), b_->at(2000, 2), b_->at(3000, 100)};
+  const ReceiveRequest receive{.id = 9, .segments = to};
+  ASSERT_EQ(b_->srq->post({&receive, 1}), 1u);
+  EXPECT_EQ(status_of_one({.opcode = Opcode::kSendImm, .imm = 77, .segments = from}),
+            Status::kSuccess);
+  wait_for(*b_, 1);
+  EXPECT_EQ(b_->completions[0].bytes, 11u);
+  EXPECT_TRUE(b_->completions[0].has_imm);
+  EXPECT_EQ(b_->completions[0].imm, 77u);
+  EXPECT_EQ(b_->read(1000, 4) + b_->read(2000, 2) + b_->read(3000, 5), "onetwothree");
+}
+
+TEST_P(FabricConformance, AnEmptySendConsumesAReceive) {
+  connect();
+  b_->receive(5, 0, 16);
+  EXPECT_EQ(status_of_one({.opcode = Opcode::kSendImm, .imm = 3}), Status::kSuccess);
+  wait_for(*b_, 1);
+  EXPECT_EQ(b_->completions[0].id, 5u);
+  EXPECT_EQ(b_->completions[0].bytes, 0u);
+  EXPECT_EQ(b_->completions[0].imm, 3u);
+}
+
+TEST_P(FabricConformance, InlinedBytesMayChangeAtOnce) {
+  connect();
+  b_->receive(1, 0, 64);
+  std::string text = "inlined";
+  const Segment from{reinterpret_cast<std::byte*>(text.data()), 7, 0};
+  const std::array chain{WorkRequest{.opcode = Opcode::kWrite,
+                                     .inlined = true,
+                                     .segments = {&from, 1},
+                                     .remote_address = b_->region->address() + 500,
+                                     .rkey = b_->region->rkey()},
+                         WorkRequest{.inlined = true, .segments = {&from, 1}}};
+  ASSERT_EQ(a_->qp->post(chain), 2u);
+  text = "changed";
+  wait_for(*b_, 1);
+  EXPECT_EQ(b_->read(0, 7), "inlined");
+  EXPECT_EQ(b_->read(500, 7), "inlined");
+}
+
+TEST_P(FabricConformance, QueuePairsShareAReceiveQueue) {
+  connect();
+  auto a2 = a_->make_queue_pair(a_->options());
+  auto b2 = b_->make_queue_pair(b_->options());
+  ASSERT_TRUE(a2->connect(b2->address()));
+  ASSERT_TRUE(b2->connect(a2->address()));
+  for (uint64_t i = 0; i < 4; ++i) b_->receive(i, i * 8, 8);
+  const Segment from = a_->at(0, 8);
+  const WorkRequest send{.segments = {&from, 1}};
+  for (size_t i = 1; i <= 4; ++i) {
+    ASSERT_EQ((i % 2 == 0 ? a2.get() : a_->qp.get())->post({&send, 1}), 1u);
+    wait_for(*b_, i);
+  }
+  EXPECT_THAT(ids(b_->completions), ElementsAre(0, 1, 2, 3));
+  EXPECT_EQ(b_->completions[0].queue_pair, b_->qp->number());
+  EXPECT_EQ(b_->completions[1].queue_pair, b2->number());
+}
+
+// --- One-sided requests ---
+
+TEST_P(FabricConformance, AWriteIsSeenOnceALaterSendHasArrived) {
+  connect();
+  a_->fill(0, "written");
+  b_->receive(1, 100, 16);
+  const std::array from{a_->at(0, 4), a_->at(4, 3)};
+  const std::array chain{WorkRequest{.opcode = Opcode::kWrite,
+                                     .signaled = false,
+                                     .segments = from,
+                                     .remote_address = b_->region->address() + 4096,
+                                     .rkey = b_->region->rkey()},
+                         WorkRequest{}};
+  ASSERT_EQ(a_->qp->post(chain), 2u);
+  wait_for(*b_, 1);
+  EXPECT_EQ(b_->read(4096, 7), "written");
+}
+
+TEST_P(FabricConformance, AWriteWithImmediateTellsItsBytesAndConsumesAReceive) {
+  connect();
+  a_->fill(0, "written");
+  b_->receive(6, 100, 0);
+  const Segment from = a_->at(0, 7);
+  EXPECT_EQ(status_of_one({.opcode = Opcode::kWriteImm,
+                           .imm = 0xfeedbeef,
+                           .segments = {&from, 1},
+                           .remote_address = b_->region->address() + 4096,
+                           .rkey = b_->region->rkey()}),
+            Status::kSuccess);
+  wait_for(*b_, 1);
+  const Completion& arrived = b_->completions[0];
+  EXPECT_EQ(arrived.id, 6u);
+  EXPECT_EQ(arrived.opcode, Opcode::kReceiveWriteImm);
+  EXPECT_EQ(arrived.imm, 0xfeedbeefu);
+  EXPECT_EQ(arrived.bytes, 7u);
+  EXPECT_EQ(b_->read(4096, 7), "written");
+}
+
+TEST_P(FabricConformance, AnEmptyWriteWithImmediateNeedsNoRegion) {
+  connect();
+  b_->receive(6, 100, 0);
+  EXPECT_EQ(status_of_one({.opcode = Opcode::kWriteImm, .imm = 1}), Status::kSuccess);
+  wait_for(*b_, 1);
+  EXPECT_EQ(b_->completions[0].bytes, 0u);
+}
+
+TEST_P(FabricConformance, AReadScattersWhatIsThere) {
+  connect();
+  b_->fill(8192, "to be read");
+  const std::array to{a_->at(0, 6), a_->at(100, 4)};
+  EXPECT_EQ(status_of_one({.opcode = Opcode::kRead,
+                           .segments = to,
+                           .remote_address = b_->region->address() + 8192,
+                           .rkey = b_->region->rkey()}),
+            Status::kSuccess);
+  EXPECT_EQ(a_->read(0, 6) + a_->read(100, 4), "to be read");
+}
+
+TEST_P(FabricConformance, AtomicsGiveWhatWasThereBefore) {
+  connect();
+  const auto word = [](FabricSide& side, size_t offset) {
+    uint64_t value = 0;
+    std::memcpy(&value, side.region->bytes().data() + offset, sizeof value);
+    return value;
+  };
+  const Segment result = a_->at(64, 8);
+  WorkRequest work{.opcode = Opcode::kFetchAdd,
+                   .segments = {&result, 1},
+                   .remote_address = b_->region->address() + 8,
+                   .rkey = b_->region->rkey(),
+                   .compare_or_add = 5};
+  EXPECT_EQ(status_of_one(work), Status::kSuccess);
+  EXPECT_EQ(status_of_one(work), Status::kSuccess);
+  EXPECT_EQ(word(*a_, 64), 5u);
+  EXPECT_EQ(word(*b_, 8), 10u);
+  work.opcode = Opcode::kCompareSwap;
+  work.compare_or_add = 10;
+  work.swap = 99;
+  EXPECT_EQ(status_of_one(work), Status::kSuccess);
+  EXPECT_EQ(word(*a_, 64), 10u);
+  EXPECT_EQ(status_of_one(work), Status::kSuccess);
+  EXPECT_EQ(word(*a_, 64), 99u) << "it did not compare, and so did not swap";
+  EXPECT_EQ(word(*b_, 8), 99u);
+}
+
+TEST_P(FabricConformance, ALargeMessageArrivesWhole) {
+  connect();
+  const size_t half = FabricSide::kMemoryBytes / 2;
+  std::string bulk(half, '\0');
+  for (size_t i = 0; i < bulk.size(); ++i) bulk[i] = static_cast<char>(i * 31 >> 3);
+  a_->fill(0, bulk);
+  b_->receive(1, half, half);
+  const Segment from = a_->at(0, half);
+  const std::array chain{WorkRequest{.opcode = Opcode::kWrite,
+                                     .segments = {&from, 1},
+                                     .remote_address = b_->region->address(),
+                                     .rkey = b_->region->rkey()},
+                         WorkRequest{.segments = {&from, 1}}};
+  ASSERT_EQ(a_->qp->post(chain), 2u);
+  wait_for(*b_, 1);
+  wait_for(*a_, 2);
+  EXPECT_EQ(b_->completions[0].bytes, half);
+  EXPECT_TRUE(b_->read(0, half) == bulk);
+  EXPECT_TRUE(b_->read(half, half) == bulk);
+}
+
+// --- Many requests ---
+
+TEST_P(FabricConformance, AChainKeepsItsOrderAndUnsignaledRequestsAreSilent) {
+  connect();
+  constexpr size_t kChain = 64;
+  std::vector<Segment> from;
+  std::vector<WorkRequest> chain;
+  for (size_t i = 0; i < kChain; ++i) {
+    b_->receive(i, i * 8, 8);
+    a_->fill(i * 8, std::to_string(1000 + i));
+    from.push_back(a_->at(i * 8, 4));
+  }
+  for (size_t i = 0; i < kChain; ++i) {
+    chain.push_back({.id = i, .signaled = i % 16 == 15, .segments = {&from[i], 1}});
+  }
+  ASSERT_EQ(a_->qp->post(chain), kChain);
+  wait_for(*b_, kChain);
+  wait_for(*a_, 4);
+  EXPECT_THAT(ids(a_->completions), ElementsAre(15, 31, 47, 63));
+  for (size_t i = 0; i < kChain; ++i) EXPECT_EQ(b_->read(i * 8, 4), std::to_string(1000 + i));
+}
+
+TEST_P(FabricConformance, TakesNoMoreThanItsSendEntries) {
+  connect();
+  const Segment from = a_->at(0, 8);
+  const std::vector<WorkRequest> chain(200, WorkRequest{.segments = {&from, 1}});
+  EXPECT_EQ(a_->qp->post(chain), 128u) << "nobody receives, so none is done";
+  for (uint64_t i = 0; i < 128; ++i) b_->receive(i, 0, 8);
+  wait_for(*a_, 128);
+  EXPECT_EQ(a_->qp->post({chain.data(), 1}), 1u);
+}
+
+TEST_P(FabricConformance, AReceiveQueueTakesNoMoreThanItsEntries) {
+  connect();
+  const Segment to = b_->at(0, 8);
+  const std::vector<ReceiveRequest> many(FabricSide::kReceives + 1,
+                                         ReceiveRequest{.segments = {&to, 1}});
+  EXPECT_EQ(b_->srq->post(many), FabricSide::kReceives);
+}
+
+TEST_P(FabricConformance, BothSidesTalkForLong) {
+  connect();
+  constexpr uint64_t kRounds = 2000;
+  uint64_t next_a = 0;
+  uint64_t next_b = 0;
+  for (FabricSide* side : {a_.get(), b_.get()}) {
+    for (uint64_t i = 0; i < 32; ++i) side->receive(i, 1024 + i * 8, 8);
+  }
+  const auto say = [](FabricSide& side, FabricSide& other, uint64_t number) {
+    std::memcpy(side.region->bytes().data() + number % 64 * 8, &number, sizeof number);
+    const Segment from = side.at(number % 64 * 8, 8);
+    const WorkRequest work{.opcode = Opcode::kWriteImm,
+                           .signaled = number % 16 == 0,
+                           .imm = static_cast<uint32_t>(number),
+                           .segments = {&from, 1},
+                           .remote_address = other.region->address() + 8192 + number % 64 * 8,
+                           .rkey = other.region->rkey()};
+    ASSERT_EQ(side.qp->post({&work, 1}), 1u);
+  };
+  say(*a_, *b_, 0);
+  const auto end = std::chrono::steady_clock::now() + kPatience;
+  while (next_a < kRounds && std::chrono::steady_clock::now() < end) {
+    turn();
+    for (auto [side, other, next] :
+         {std::tuple(b_.get(), a_.get(), &next_b), std::tuple(a_.get(), b_.get(), &next_a)}) {
+      for (const Completion& done : std::exchange(side->completions, {})) {
+        ASSERT_EQ(done.status, Status::kSuccess);
+        if (done.opcode != Opcode::kReceiveWriteImm) continue;
+        uint64_t number = 0;
+        std::memcpy(&number, side->region->bytes().data() + 8192 + *next % 64 * 8, sizeof number);
+        ASSERT_EQ(number, *next);
+        ASSERT_EQ(done.imm, *next);
+        ++*next;
+        side->receive(done.id, 1024, 8);
+        say(*side, *other, side == b_.get() ? number : number + 1);
+      }
+    }
+  }
+  EXPECT_GE(next_a, kRounds);
+}
+
+// --- Sleeping ---
+
+TEST_P(FabricConformance, AnArmedQueueWakesItsSleeperOnce) {
+  connect();
+  turn();
+  b_->receive(1, 0, 8);
+  b_->receive(2, 0, 8);
+  const Segment from = a_->at(0, 8);
+  const WorkRequest send{.segments = {&from, 1}};
+  EXPECT_FALSE(readable(b_->cq->event_fd(), 0));
+  b_->cq->arm(false);
+  EXPECT_FALSE(readable(b_->cq->event_fd(), 10));
+  ASSERT_EQ(a_->qp->post({&send, 1}), 1u);
+  EXPECT_TRUE(readable(b_->cq->event_fd(), 10'000));
+  b_->cq->take_events();
+  EXPECT_FALSE(readable(b_->cq->event_fd(), 0));
+  wait_for(*b_, 1);
+  ASSERT_EQ(a_->qp->post({&send, 1}), 1u);
+  wait_for(*b_, 2);
+  EXPECT_FALSE(readable(b_->cq->event_fd(), 10)) << "it was not armed again";
+}
+
+TEST_P(FabricConformance, AQueueArmedForSolicitedCompletionsSleepsThroughOthers) {
+  connect();
+  turn();
+  b_->receive(1, 0, 8);
+  b_->receive(2, 0, 8);
+  const Segment from = a_->at(0, 8);
+  b_->cq->arm(true);
+  const WorkRequest plain{.segments = {&from, 1}};
+  ASSERT_EQ(a_->qp->post({&plain, 1}), 1u);
+  EXPECT_FALSE(readable(b_->cq->event_fd(), 20));
+  const WorkRequest solicited{.solicited = true, .segments = {&from, 1}};
+  ASSERT_EQ(a_->qp->post({&solicited, 1}), 1u);
+  EXPECT_TRUE(readable(b_->cq->event_fd(), 10'000));
+}
+
+TEST_P(FabricConformance, WhoWaitsForItsOwnRequestIsWokenToo) {
+  connect();
+  turn();
+  const Segment from = a_->at(0, 8);
+  const WorkRequest write{.opcode = Opcode::kWrite,
+                          .segments = {&from, 1},
+                          .remote_address = b_->region->address(),
+                          .rkey = b_->region->rkey()};
+  a_->cq->arm(false);
+  ASSERT_EQ(a_->qp->post({&write, 1}), 1u);
+  EXPECT_TRUE(readable(a_->cq->event_fd(), 10'000));
+}
+
+}  // namespace hat::engine

@@ -1,0 +1,123 @@
+#include "engine/fabric/loop/channel.h"
+
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+#include <utility>
+
+namespace hat::engine::loop {
+namespace {
+
+constexpr int kBacklog = 256;
+
+std::unexpected<Error> failed(const char* what) {
+  return fail(std::string("loop fabric: ") + what + ": " + std::strerror(errno));
+}
+
+// An abstract address (unix(7)): it goes with its socket.
+std::pair<sockaddr_un, socklen_t> address_of(const std::string& name) {
+  sockaddr_un address{.sun_family = AF_UNIX};
+  const size_t bytes = std::min(name.size(), sizeof address.sun_path - 1);
+  std::memcpy(address.sun_path + 1, name.data(), bytes);
+  return {address, static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + bytes)};
+}
+
+}  // namespace
+
+Descriptor::Descriptor(Descriptor&& other) noexcept : fd_(other.release()) {}
+
+Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
+  std::swap(fd_, other.fd_);
+  return *this;
+}
+
+Descriptor::~Descriptor() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+int Descriptor::release() { return std::exchange(fd_, -1); }
+
+Result<Channel> Channel::connect(const std::string& name) {
+  Descriptor fd(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (fd.get() < 0) return failed("socket");
+  const auto [address, length] = address_of(name);
+  if (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), length) != 0) {
+    return failed("the other side's process cannot be reached (is it on this host, and alive?)");
+  }
+  return Channel(std::move(fd));
+}
+
+bool Channel::send(const Note& note, std::initializer_list<int> descriptors) {
+  iovec body{const_cast<Note*>(&note), sizeof note};
+  alignas(cmsghdr) std::byte control[CMSG_SPACE(sizeof(int) * kDescriptorsMax)] = {};
+  msghdr message{.msg_iov = &body, .msg_iovlen = 1};
+  if (descriptors.size() != 0) {
+    message.msg_control = control;
+    message.msg_controllen = CMSG_SPACE(sizeof(int) * descriptors.size());
+    cmsghdr* header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(sizeof(int) * descriptors.size());
+    std::memcpy(CMSG_DATA(header), descriptors.begin(), sizeof(int) * descriptors.size());
+  }
+  return sendmsg(fd_.get(), &message, MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof note);
+}
+
+Channel::Got Channel::receive(NoteWithDescriptors& into) {
+  iovec body{&into.note, sizeof into.note};
+  alignas(cmsghdr) std::byte control[CMSG_SPACE(sizeof(int) * kDescriptorsMax)];
+  msghdr message{.msg_iov = &body, .msg_iovlen = 1};
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  const ssize_t count = recvmsg(fd_.get(), &message, MSG_CMSG_CLOEXEC);
+  if (count < 0 && (errno == EAGAIN || errno == EINTR)) return Got::kNothing;
+  into.descriptors.clear();
+  for (cmsghdr* header = count < 0 ? nullptr : CMSG_FIRSTHDR(&message); header != nullptr;
+       header = CMSG_NXTHDR(&message, header)) {
+    if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) continue;
+    for (size_t at = CMSG_LEN(0); at + sizeof(int) <= header->cmsg_len; at += sizeof(int)) {
+      int fd = -1;
+      std::memcpy(&fd, reinterpret_cast<const std::byte*>(header) + at, sizeof fd);
+      into.descriptors.emplace_back(fd);
+    }
+  }
+  const bool whole = count == static_cast<ssize_t>(sizeof into.note) &&
+                     (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) == 0 &&
+                     into.note.version == Note::kVersion;
+  return whole ? Got::kNote : Got::kEnd;  // who breaks the format is gone for us
+}
+
+Result<ChannelListener> ChannelListener::open() {
+  ChannelListener listener;
+  uint64_t random = 0;
+  if (getrandom(&random, sizeof random, 0) != sizeof random) return failed("getrandom");
+  char name[32];
+  std::snprintf(name, sizeof name, "hatrpc-loop-%016llx", static_cast<unsigned long long>(random));
+  listener.name_ = name;
+  listener.fd_ = Descriptor(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (listener.fd() < 0) return failed("socket");
+  const auto [address, length] = address_of(listener.name_);
+  if (bind(listener.fd(), reinterpret_cast<const sockaddr*>(&address), length) != 0) {
+    return failed("bind");
+  }
+  if (listen(listener.fd(), kBacklog) != 0) return failed("listen");
+  return listener;
+}
+
+Channel ChannelListener::accept() {
+  for (;;) {
+    Descriptor fd(accept4(fd_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    if (fd.get() < 0) return Channel();
+    ucred who{};
+    socklen_t length = sizeof who;
+    const bool known = getsockopt(fd.get(), SOL_SOCKET, SO_PEERCRED, &who, &length) == 0;
+    if (known && who.uid == geteuid()) return Channel(std::move(fd));
+  }
+}
+
+}  // namespace hat::engine::loop

@@ -1,0 +1,82 @@
+// engine/fabric/loop/channel.h: the unix socket beside a pair of loop queue pairs: it hands over
+// descriptors, and its end is how a process learns that the other died.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace hat::engine::loop {
+
+// A descriptor with an owner.
+class Descriptor {
+ public:
+  explicit Descriptor(int fd = -1) : fd_(fd) {}
+  Descriptor(Descriptor&& other) noexcept;
+  Descriptor& operator=(Descriptor&& other) noexcept;
+  ~Descriptor();
+  int get() const { return fd_; }
+  int release();
+
+ private:
+  int fd_;
+};
+
+struct Note {
+  // Each side: kHello or kWelcome, a kRegion for each of its regions, kReady; later regions follow.
+  enum class Kind : uint32_t { kHello = 1, kWelcome, kRegion, kReady };
+  static constexpr uint32_t kVersion = 1;
+
+  Kind kind{};
+  uint32_t version = kVersion;
+  uint64_t nonce = 0;                  // kHello: of the address that the sender was given
+  uint32_t target = 0;                 // kHello: the receiver's queue pair
+  uint32_t key = 0;                    // kRegion
+  std::array<std::byte, 64> sender{};  // kHello: the sender's address
+};
+
+struct NoteWithDescriptors {
+  Note note;
+  std::vector<Descriptor> descriptors;
+};
+
+class Channel {
+ public:
+  static constexpr size_t kDescriptorsMax = 4;
+
+  Channel() = default;
+  explicit Channel(Descriptor fd) : fd_(std::move(fd)) {}
+  // To the listener of that name.
+  static Result<Channel> connect(const std::string& name);
+
+  int fd() const { return fd_.get(); }
+  bool open() const { return fd_.get() >= 0; }
+  bool send(const Note& note, std::initializer_list<int> descriptors);
+  enum class Got : uint8_t { kNote, kNothing, kEnd };
+  Got receive(NoteWithDescriptors& into);
+  void close() { fd_ = Descriptor(); }
+
+ private:
+  Descriptor fd_;
+};
+
+// Takes channels from processes of this user alone. Its name is random, and nothing in a file
+// system.
+class ChannelListener {
+ public:
+  static Result<ChannelListener> open();
+  const std::string& name() const { return name_; }
+  int fd() const { return fd_.get(); }
+  // Nobody waits: a channel that is not open.
+  Channel accept();
+
+ private:
+  Descriptor fd_;
+  std::string name_;
+};
+
+}  // namespace hat::engine::loop

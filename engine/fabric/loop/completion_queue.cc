@@ -1,0 +1,69 @@
+// engine/fabric/loop/completion_queue.cc: completions are found by asking the queue pairs; a
+// doorbell rings for who sleeps.
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "engine/fabric/loop/objects.h"
+
+namespace hat::engine::loop {
+
+size_t LoopCompletionQueue::poll(std::span<Completion> into) {
+  size_t found = 0;
+  for (size_t i = 0; i < senders_.size() && found < into.size(); ++i) {
+    found += senders_[(turn_ + i) % senders_.size()]->complete_sends(into.subspan(found));
+  }
+  for (size_t i = 0; i < receivers_.size() && found < into.size(); ++i) {
+    found += receivers_[(turn_ + i) % receivers_.size()]->complete_receives(into.subspan(found));
+  }
+  if (found != 0) ++turn_;
+  return found;
+}
+
+void LoopCompletionQueue::arm(bool solicited_only) {
+  armed_ = solicited_only ? Wake::kSolicited : Wake::kAny;
+  for (LoopQueuePair* pair : receivers_) pair->set_receive_wake(armed_);
+  for (LoopQueuePair* pair : senders_) pair->set_send_wake(armed_ == Wake::kAny);
+  // Either who posts sees the wish, or the next poll sees what it posted: both are sequentially
+  // consistent.
+}
+
+void LoopCompletionQueue::take_events() {
+  uint64_t rings = 0;
+  [[maybe_unused]] const auto got = read(doorbell_.get(), &rings, sizeof rings);
+  armed_ = Wake::kNone;
+  for (LoopQueuePair* pair : receivers_) pair->set_receive_wake(Wake::kNone);
+  for (LoopQueuePair* pair : senders_) pair->set_send_wake(false);
+}
+
+void LoopCompletionQueue::ring_if_armed(bool solicited) {
+  if (armed_ == Wake::kNone || (armed_ == Wake::kSolicited && !solicited)) return;
+  armed_ = Wake::kNone;
+  const uint64_t one = 1;
+  [[maybe_unused]] const auto put = write(doorbell_.get(), &one, sizeof one);
+}
+
+void LoopCompletionQueue::detach(LoopQueuePair& pair) {
+  std::erase(senders_, &pair);
+  std::erase(receivers_, &pair);
+}
+
+size_t LoopReceiveQueue::post(std::span<const ReceiveRequest> requests) {
+  size_t taken = 0;
+  for (const ReceiveRequest& request : requests) {
+    if (posted_.size() >= entries_ || request.segments.size() > kSegmentsMax) break;
+    Receive receive{.id = request.id, .segment_count = request.segments.size(), .segments = {}};
+    std::ranges::copy(request.segments, receive.segments.begin());
+    posted_.push_back(receive);
+    ++taken;
+  }
+  return taken;
+}
+
+LoopReceiveQueue::Receive LoopReceiveQueue::take() {
+  const Receive receive = posted_.front();
+  posted_.pop_front();
+  return receive;
+}
+
+}  // namespace hat::engine::loop

@@ -1,0 +1,209 @@
+#include "engine/fabric/loop/loop_fabric.h"
+
+#include <fcntl.h>
+#include <sys/eventfd.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "engine/fabric/loop/objects.h"
+
+namespace hat::engine {
+
+Result<std::unique_ptr<Fabric>> open_loop_fabric() { return loop::LoopFabric::open(); }
+
+namespace loop {
+namespace {
+
+std::unexpected<Error> failed(const char* what) {
+  return fail(std::string("loop fabric: ") + what + ": " + std::strerror(errno));
+}
+
+uint32_t bits(RemoteAccess access) {
+  return (access.write ? kMayWrite : 0) | (access.read ? kMayRead : 0) |
+         (access.atomic ? kMayAtomic : 0);
+}
+
+}  // namespace
+
+// --- Set-up ---
+
+Result<std::unique_ptr<Fabric>> LoopFabric::open() {
+  HAT_TRY(ChannelListener listener, ChannelListener::open());
+  HAT_TRY(SharedMemory table, SharedMemory::create("hatrpc-regions", sizeof(RegionTable)));
+  Descriptor epoll(epoll_create1(EPOLL_CLOEXEC));
+  if (epoll.get() < 0) return failed("epoll_create1");
+  Descriptor alarm(timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
+  if (alarm.get() < 0) return failed("timerfd_create");
+  std::unique_ptr<LoopFabric> fabric(
+      new LoopFabric(std::move(listener), std::move(table), std::move(epoll), std::move(alarm)));
+  return fabric;
+}
+
+LoopFabric::LoopFabric(ChannelListener listener, SharedMemory table, Descriptor epoll,
+                       Descriptor alarm)
+    : listener_(std::move(listener)),
+      table_(std::move(table)),
+      epoll_(std::move(epoll)),
+      alarm_(std::move(alarm)) {
+  watch(listener_.fd());
+  watch(alarm_.get());
+}
+
+void LoopFabric::watch(int fd) {
+  epoll_event event{.events = EPOLLIN, .data = {.fd = fd}};
+  epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event);
+}
+
+FabricLimits LoopFabric::limits() const {
+  constexpr uint32_t kMany = 1 << 20;
+  return {.inline_bytes_max = kInlineBytesMax,
+          .send_entries_max = kMany,
+          .receive_entries_max = kMany,
+          .completion_entries_max = kMany};
+}
+
+Result<std::unique_ptr<CompletionQueue>> LoopFabric::create_completion_queue(uint32_t) {
+  Descriptor doorbell(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
+  if (doorbell.get() < 0) return failed("eventfd");
+  return std::make_unique<LoopCompletionQueue>(std::move(doorbell));
+}
+
+Result<std::unique_ptr<ReceiveQueue>> LoopFabric::create_receive_queue(uint32_t entries) {
+  return std::make_unique<LoopReceiveQueue>(entries);
+}
+
+Result<std::unique_ptr<QueuePair>> LoopFabric::create_queue_pair(const QueuePairOptions& options) {
+  if (options.inline_bytes_max > kInlineBytesMax) {
+    return fail("loop fabric: inline data of " + std::to_string(options.inline_bytes_max) +
+                " bytes; at most " + std::to_string(kInlineBytesMax));
+  }
+  const uint32_t number = ++last_queue_pair_;
+  auto pair = std::make_unique<LoopQueuePair>(*this, number, options);
+  queue_pairs_[number] = pair.get();
+  return pair;
+}
+
+void LoopFabric::forget(LoopQueuePair& pair) { queue_pairs_.erase(pair.number()); }
+
+// --- Memory ---
+
+Result<std::unique_ptr<MemoryRegion>> LoopFabric::register_memory(const SharedMemory& memory,
+                                                                  RemoteAccess access) {
+  const auto free = std::ranges::find(regions_, nullptr);
+  if (free == regions_.end()) {
+    return fail("loop fabric: all of its " + std::to_string(kRegionsMax) + " regions are in use");
+  }
+  const auto row_index = static_cast<uint32_t>(free - regions_.begin());
+  generation_ = generation_ % (UINT32_MAX / kRegionsMax) + 1;
+  const uint32_t key = generation_ * kRegionsMax + row_index;
+  auto region = std::make_unique<LoopRegion>(*this, memory.bytes(), memory.fd(), key);
+  RegionRow& row = table().rows[row_index];
+  row.rights = bits(access);
+  row.address = region->address();
+  row.bytes = memory.bytes().size();
+  row.key.store(key);
+  *free = region.get();
+  for (const auto& [number, pair] : queue_pairs_) pair->send_region(*region);
+  return region;
+}
+
+LoopRegion::~LoopRegion() { fabric_.forget(*this); }
+
+void LoopFabric::forget(LoopRegion& region) {
+  const uint32_t row = region.lkey() % kRegionsMax;
+  table().rows[row].key.store(0);
+  regions_[row] = nullptr;
+  for (const auto& [number, pair] : queue_pairs_) pair->wait_until_untouched();
+}
+
+std::byte* LoopFabric::local(const Segment& segment) const {
+  const LoopRegion* region = regions_[segment.lkey % kRegionsMax];
+  if (region == nullptr || region->lkey() != segment.lkey) return nullptr;
+  const auto bytes = region->bytes();
+  if (segment.data < bytes.data() || segment.data > bytes.data() + bytes.size()) return nullptr;
+  const auto room = static_cast<size_t>(bytes.data() + bytes.size() - segment.data);
+  return segment.bytes <= room ? segment.data : nullptr;
+}
+
+// --- What happens beside the completions ---
+
+std::optional<FabricEvent> LoopFabric::next_event() {
+  work();
+  if (events_.empty()) return std::nullopt;
+  FabricEvent event = std::move(events_.front());
+  events_.erase(events_.begin());
+  return event;
+}
+
+void LoopFabric::work() {
+  std::array<epoll_event, 16> ready;
+  const int count = epoll_wait(epoll_.get(), ready.data(), ready.size(), 0);
+  for (int i = 0; i < count; ++i) {
+    const int fd = ready[static_cast<size_t>(i)].data.fd;
+    if (fd == listener_.fd()) {
+      for (Channel channel = listener_.accept(); channel.open(); channel = listener_.accept()) {
+        watch(channel.fd());
+        waiting_.push_back({std::move(channel), std::nullopt});
+      }
+      continue;
+    }
+    if (fd == alarm_.get()) {
+      uint64_t rings = 0;
+      [[maybe_unused]] const auto got = read(fd, &rings, sizeof rings);
+      const auto now = Clock::now();
+      for (const auto& [number, pair] : queue_pairs_) pair->check_deadline(now);
+      set_alarm();
+      continue;
+    }
+    const auto pair = std::ranges::find_if(
+        queue_pairs_, [fd](const auto& entry) { return entry.second->channel_fd() == fd; });
+    if (pair != queue_pairs_.end() && !pair->second->read_channel()) pair->second->other_is_gone();
+  }
+  read_waiting();
+}
+
+void LoopFabric::read_waiting() {
+  for (auto next = waiting_.begin(); next != waiting_.end();) {
+    bool done = false;
+    if (!next->hello) {
+      NoteWithDescriptors got;
+      const Channel::Got what = next->channel.receive(got);
+      if (what == Channel::Got::kNote && got.note.kind == Note::Kind::kHello) {
+        next->hello = std::move(got);
+      } else {
+        done = what != Channel::Got::kNothing;
+      }
+    }
+    if (next->hello) {
+      const auto pair = queue_pairs_.find(next->hello->note.target);
+      if (pair != queue_pairs_.end() && pair->second->waits_for(next->hello->note)) {
+        if (!pair->second->accept(std::move(next->channel), std::move(*next->hello))) {
+          pair->second->other_is_gone();
+        }
+        done = true;
+      }
+    }
+    next = done ? waiting_.erase(next) : next + 1;
+  }
+}
+
+void LoopFabric::accept_waiting(LoopQueuePair&) { work(); }
+
+void LoopFabric::set_alarm() {
+  auto next = Clock::time_point::max();
+  for (const auto& [number, pair] : queue_pairs_) next = std::min(next, pair->deadline());
+  itimerspec when{};  // zeroes: never
+  if (next != Clock::time_point::max()) {
+    const auto left = std::max(next - Clock::now(), Clock::duration(1));
+    when.it_value.tv_sec = static_cast<time_t>(left / std::chrono::seconds(1));
+    when.it_value.tv_nsec = static_cast<long>((left % std::chrono::seconds(1)).count());
+  }
+  timerfd_settime(alarm_.get(), 0, &when, nullptr);
+}
+
+}  // namespace loop
+}  // namespace hat::engine

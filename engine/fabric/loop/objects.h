@@ -1,0 +1,246 @@
+// engine/fabric/loop/objects.h: the loop fabric's own objects, and who knows whom.
+//
+//   LoopFabric ──▶ regions, queue pairs (by number)      LoopQueuePair ──▶ its two completion
+//   queues LoopCompletionQueue ──▶ queue pairs that complete there            and its receive queue
+//
+// A region, completion queue or receive queue outlives the queue pairs that use it; the fabric
+// outlives all.
+#pragma once
+
+#include <sys/epoll.h>
+
+#include <chrono>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "base/fifo.h"
+#include "engine/fabric/fabric.h"
+#include "engine/fabric/loop/channel.h"
+#include "engine/fabric/loop/wire.h"
+
+namespace hat::engine::loop {
+
+using Clock = std::chrono::steady_clock;
+
+class LoopFabric;
+class LoopQueuePair;
+
+class LoopRegion final : public MemoryRegion {
+ public:
+  LoopRegion(LoopFabric& fabric, std::span<std::byte> bytes, int fd, uint32_t key)
+      : fabric_(fabric), bytes_(bytes), fd_(fd), key_(key) {}
+  ~LoopRegion() override;
+  std::span<std::byte> bytes() const override { return bytes_; }
+  uint32_t lkey() const override { return key_; }
+  uint32_t rkey() const override { return key_; }
+  int fd() const { return fd_; }
+
+ private:
+  LoopFabric& fabric_;
+  const std::span<std::byte> bytes_;
+  const int fd_;  // the SharedMemory's
+  const uint32_t key_;
+};
+
+class LoopCompletionQueue final : public CompletionQueue {
+ public:
+  explicit LoopCompletionQueue(Descriptor doorbell) : doorbell_(std::move(doorbell)) {}
+  size_t poll(std::span<Completion> into) override;
+  void arm(bool solicited_only) override;
+  int event_fd() const override { return doorbell_.get(); }
+  void take_events() override;
+
+  // From this side's queue pairs: something completes here although nobody rang.
+  void ring_if_armed(bool solicited = false);
+  Wake armed() const { return armed_; }
+  void attach_sender(LoopQueuePair& pair) { senders_.push_back(&pair); }
+  void attach_receiver(LoopQueuePair& pair) { receivers_.push_back(&pair); }
+  void detach(LoopQueuePair& pair);
+
+ private:
+  Descriptor doorbell_;
+  Wake armed_ = Wake::kNone;
+  size_t turn_ = 0;  // who is asked first
+  std::vector<LoopQueuePair*> senders_;
+  std::vector<LoopQueuePair*> receivers_;
+};
+
+class LoopReceiveQueue final : public ReceiveQueue {
+ public:
+  struct Receive {
+    uint64_t id = 0;
+    size_t segment_count = 0;
+    std::array<Segment, kSegmentsMax> segments;
+  };
+  explicit LoopReceiveQueue(uint32_t entries) : entries_(entries) {}
+  size_t post(std::span<const ReceiveRequest> requests) override;
+  bool empty() const { return posted_.empty(); }
+  Receive take();
+
+ private:
+  const uint32_t entries_;
+  Fifo<Receive> posted_;
+};
+
+// The other side of a queue pair, once it is there.
+struct Other {
+  struct Memory {
+    uint32_t key = 0;
+    std::unique_ptr<SharedMemory> memory;
+  };
+  Channel channel;
+  std::unique_ptr<SharedMemory> pair;
+  Direction* out = nullptr;  // in pair
+  Direction* in = nullptr;
+  std::unique_ptr<SharedMemory> table;
+  std::vector<Memory> memories = std::vector<Memory>(kRegionsMax);  // by row
+  Descriptor receives_doorbell;                                     // of its completion queues
+  Descriptor sends_doorbell;
+  bool ready = false;  // its regions are known
+
+  const RegionTable& regions() const {
+    return *reinterpret_cast<const RegionTable*>(table->bytes().data());
+  }
+};
+
+class LoopQueuePair final : public QueuePair {
+ public:
+  LoopQueuePair(LoopFabric& fabric, uint32_t number, const QueuePairOptions& options);
+  ~LoopQueuePair() override;
+
+  uint32_t number() const override { return number_; }
+  QueuePairAddress address() const override;
+  Result<void> connect(const QueuePairAddress& other) override;
+  QueuePairState state() const override { return state_; }
+  size_t post(std::span<const WorkRequest> chain) override;
+  void fail() override;
+
+  // From its completion queues. `into` has room.
+  size_t complete_sends(std::span<Completion> into);
+  size_t complete_receives(std::span<Completion> into);
+  void set_receive_wake(Wake wake);
+  void set_send_wake(bool wanted);
+
+  // From the fabric.
+  uint64_t nonce() const { return nonce_; }
+  bool waits_for(const Note& hello) const;
+  Result<void> accept(Channel channel, NoteWithDescriptors hello);
+  // What the channel says. False: the other side is gone.
+  bool read_channel();
+  void send_region(const LoopRegion& region);
+  int channel_fd() const { return other_ ? other_->channel.fd() : -1; }
+  void other_is_gone();
+  // Waits until the other side touches nothing of ours any more.
+  void wait_until_untouched();
+  // When what is out will have failed for want of an answer.
+  Clock::time_point deadline() const { return deadline_; }
+  void check_deadline(Clock::time_point now);
+
+ private:
+  struct Request {
+    WorkRequest work;
+    std::array<Segment, kSegmentsMax> segments;
+    std::array<std::byte, kInlineBytesMax> inlined_bytes;
+    uint64_t ring_end = 0;  // done once so many entries are taken
+    Status status = Status::kSuccess;
+    uint32_t bytes = 0;
+  };
+
+  Request& request(uint64_t index) { return requests_[index % requests_.size()]; }
+  bool attached() const { return other_ != nullptr && other_->ready; }
+  bool copy_in(const WorkRequest& work, Request& request);
+  void start_some();
+  bool start(Request& request);
+  Status check_local(const Request& request) const;
+  Status touch(Request& request);
+  Status do_one_sided(Request& request, std::byte* remote);
+  std::byte* remote(uint32_t key, uint64_t address, uint64_t bytes, uint32_t right);
+  void push(const Request& request);
+  bool is_done(const Request& request, uint64_t taken) const;
+  void look_at_refusal(uint64_t taken);
+  void set_failing(Status why);
+  Status take_entry(const RingEntry& entry, const LoopReceiveQueue::Receive& receive,
+                    Completion& done);
+  void ring_receiver(bool solicited);
+  void ring_sender();
+  void set_deadline(std::chrono::nanoseconds wait);
+  bool introduce(const Note& note, std::initializer_list<int> descriptors);
+  bool heed(NoteWithDescriptors& got);
+  void attach();
+
+  LoopFabric& fabric_;
+  const uint32_t number_;
+  const uint64_t nonce_;
+  LoopCompletionQueue& send_cq_;
+  LoopCompletionQueue& recv_cq_;
+  LoopReceiveQueue& srq_;
+  const QueuePairOptions options_;
+  QueuePairState state_ = QueuePairState::kUnconnected;
+  QueuePairAddress other_address_{};
+  std::unique_ptr<Other> other_;          // null: not attached yet, or gone
+  bool gone_ = false;                     // it was there
+  uint64_t gone_taken_ = 0;               // what it had taken then
+  Status why_failed_ = Status::kFlushed;  // of the oldest request that is not done
+  bool broken_ = false;                   // a started request has failed: no later one starts
+  // requests_[head_ … started_ … tail_], modulo its length: out, and not begun.
+  std::vector<Request> requests_;
+  uint64_t head_ = 0;
+  uint64_t started_ = 0;
+  uint64_t tail_ = 0;
+  uint64_t posted_ = 0;  // entries, to the other side
+  uint64_t taken_ = 0;   // entries, from it
+  Clock::time_point deadline_ = Clock::time_point::max();
+};
+
+class LoopFabric final : public Fabric {
+ public:
+  static Result<std::unique_ptr<Fabric>> open();
+  std::string_view name() const override { return "loop"; }
+  FabricLimits limits() const override;
+  Result<std::unique_ptr<MemoryRegion>> register_memory(const SharedMemory& memory,
+                                                        RemoteAccess access) override;
+  Result<std::unique_ptr<CompletionQueue>> create_completion_queue(uint32_t entries) override;
+  Result<std::unique_ptr<ReceiveQueue>> create_receive_queue(uint32_t entries) override;
+  Result<std::unique_ptr<QueuePair>> create_queue_pair(const QueuePairOptions& options) override;
+  int event_fd() const override { return epoll_.get(); }
+  std::optional<FabricEvent> next_event() override;
+
+  // For its objects.
+  const std::string& listener_name() const { return listener_.name(); }
+  int table_fd() const { return table_.fd(); }
+  const std::vector<LoopRegion*>& regions() const { return regions_; }  // null where none is
+  // Where `bytes` lie, or nullptr: the key is not known, or they are not inside its region.
+  std::byte* local(const Segment& segment) const;
+  void forget(LoopRegion& region);
+  void forget(LoopQueuePair& pair);
+  void watch(int fd);
+  void tell(FabricEvent event) { events_.push_back(std::move(event)); }
+  // A hello for this queue pair that came before its connect().
+  void accept_waiting(LoopQueuePair& pair);
+  void set_alarm();
+
+ private:
+  struct Waiting {
+    Channel channel;
+    std::optional<NoteWithDescriptors> hello;
+  };
+
+  LoopFabric(ChannelListener listener, SharedMemory table, Descriptor epoll, Descriptor alarm);
+  RegionTable& table() { return *reinterpret_cast<RegionTable*>(table_.bytes().data()); }
+  void work();
+  void read_waiting();
+
+  ChannelListener listener_;
+  SharedMemory table_;
+  Descriptor epoll_;
+  Descriptor alarm_;
+  uint32_t generation_ = 0;  // of keys
+  uint32_t last_queue_pair_ = 0;
+  std::vector<LoopRegion*> regions_ = std::vector<LoopRegion*>(kRegionsMax);  // by row
+  std::unordered_map<uint32_t, LoopQueuePair*> queue_pairs_;
+  std::vector<Waiting> waiting_;  // channels whose queue pair is not known yet
+  std::vector<FabricEvent> events_;
+};
+
+}  // namespace hat::engine::loop

@@ -1,0 +1,265 @@
+// engine/fabric/loop/queue_pair.cc: a queue pair's life: its two sides find each other, and part.
+#include <sched.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "engine/fabric/loop/objects.h"
+
+namespace hat::engine::loop {
+namespace {
+
+constexpr size_t kNameBytesMax = 40;
+
+// What stands in a QueuePairAddress.
+struct Address {
+  uint32_t queue_pair = 0;
+  uint32_t name_bytes = 0;
+  uint64_t nonce = 0;
+  std::array<char, kNameBytesMax> name{};
+};
+static_assert(sizeof(Address) <= kQueuePairAddressBytes);
+
+Result<Address> parse(const QueuePairAddress& bytes) {
+  Address address;
+  std::memcpy(&address, bytes.data(), sizeof address);
+  if (address.name_bytes == 0 || address.name_bytes > kNameBytesMax) {
+    return fail("loop fabric: what came is no address of a loop queue pair");
+  }
+  return address;
+}
+
+uint64_t random_nonce() {
+  uint64_t nonce = 0;
+  [[maybe_unused]] const auto got = getrandom(&nonce, sizeof nonce, 0);
+  return nonce;
+}
+
+uint32_t bits(RemoteAccess access) {
+  return (access.write ? kMayWrite : 0) | (access.read ? kMayRead : 0) |
+         (access.atomic ? kMayAtomic : 0);
+}
+
+Result<std::unique_ptr<SharedMemory>> map_as(Descriptor& fd, size_t bytes_min) {
+  HAT_TRY(SharedMemory memory, SharedMemory::map(fd.release()));
+  if (memory.bytes().size() < bytes_min) return fail("loop fabric: a memory is too small");
+  return std::make_unique<SharedMemory>(std::move(memory));
+}
+
+}  // namespace
+
+LoopQueuePair::LoopQueuePair(LoopFabric& fabric, uint32_t number, const QueuePairOptions& options)
+    : fabric_(fabric),
+      number_(number),
+      nonce_(random_nonce()),
+      send_cq_(static_cast<LoopCompletionQueue&>(options.send_cq)),
+      recv_cq_(static_cast<LoopCompletionQueue&>(options.recv_cq)),
+      srq_(static_cast<LoopReceiveQueue&>(options.srq)),
+      options_(options),
+      requests_(options.send_entries) {
+  send_cq_.attach_sender(*this);
+  recv_cq_.attach_receiver(*this);
+}
+
+LoopQueuePair::~LoopQueuePair() {
+  if (other_) {
+    other_->out->sender_failed.store(1);
+    other_->in->receiver_gone.store(1);
+    if (attached()) ring_receiver(true);
+    wait_until_untouched();
+  }
+  send_cq_.detach(*this);
+  recv_cq_.detach(*this);
+  fabric_.forget(*this);
+}
+
+QueuePairAddress LoopQueuePair::address() const {
+  const std::string& name = fabric_.listener_name();
+  Address address{
+      .queue_pair = number_, .name_bytes = static_cast<uint32_t>(name.size()), .nonce = nonce_};
+  std::ranges::copy(name, address.name.begin());
+  QueuePairAddress bytes{};
+  std::memcpy(bytes.data(), &address, sizeof address);
+  return bytes;
+}
+
+// The side whose address is smaller makes the pair's memory and knocks at the other's listener.
+Result<void> LoopQueuePair::connect(const QueuePairAddress& other) {
+  if (state_ != QueuePairState::kUnconnected) {
+    return hat::fail("loop fabric: this queue pair was connected before");
+  }
+  HAT_TRY(const Address address, parse(other));
+  other_address_ = other;
+  if (other < this->address()) {
+    state_ = QueuePairState::kConnected;
+    set_deadline(options_.ack_timeout * (options_.retries + 1));
+    fabric_.accept_waiting(*this);
+    return {};
+  }
+  HAT_TRY(SharedMemory memory, SharedMemory::create("hatrpc-pair", sizeof(Pair)));
+  HAT_TRY(Channel channel, Channel::connect({address.name.data(), address.name_bytes}));
+  other_ = std::make_unique<Other>();
+  other_->channel = std::move(channel);
+  other_->pair = std::make_unique<SharedMemory>(std::move(memory));
+  auto& pair = *reinterpret_cast<Pair*>(other_->pair->bytes().data());
+  other_->out = &pair.directions[0];
+  other_->in = &pair.directions[1];
+  other_->in->rights.store(bits(options_.access));
+  const Note hello{.kind = Note::Kind::kHello,
+                   .nonce = address.nonce,
+                   .target = address.queue_pair,
+                   .sender = this->address()};
+  if (!introduce(hello, {other_->pair->fd(), fabric_.table_fd(), recv_cq_.event_fd(),
+                         send_cq_.event_fd()})) {
+    other_.reset();
+    return hat::fail("loop fabric: the other side went away");
+  }
+  state_ = QueuePairState::kConnected;
+  set_deadline(options_.ack_timeout * (options_.retries + 1));
+  fabric_.watch(other_->channel.fd());
+  return {};
+}
+
+bool LoopQueuePair::introduce(const Note& note, std::initializer_list<int> descriptors) {
+  bool sent = other_->channel.send(note, descriptors);
+  for (const LoopRegion* region : fabric_.regions()) {
+    if (region == nullptr) continue;
+    sent &=
+        other_->channel.send({.kind = Note::Kind::kRegion, .key = region->rkey()}, {region->fd()});
+  }
+  return sent && other_->channel.send({.kind = Note::Kind::kReady}, {});
+}
+
+bool LoopQueuePair::waits_for(const Note& hello) const {
+  return state_ == QueuePairState::kConnected && !other_ && !gone_ && hello.nonce == nonce_ &&
+         hello.sender == other_address_;
+}
+
+Result<void> LoopQueuePair::accept(Channel channel, NoteWithDescriptors hello) {
+  if (hello.descriptors.size() != 4) return hat::fail("loop fabric: a hello without its memory");
+  auto other = std::make_unique<Other>();
+  HAT_TRY(other->pair, map_as(hello.descriptors[0], sizeof(Pair)));
+  HAT_TRY(other->table, map_as(hello.descriptors[1], sizeof(RegionTable)));
+  other->receives_doorbell = std::move(hello.descriptors[2]);
+  other->sends_doorbell = std::move(hello.descriptors[3]);
+  auto& pair = *reinterpret_cast<Pair*>(other->pair->bytes().data());
+  other->out = &pair.directions[1];
+  other->in = &pair.directions[0];
+  other->in->rights.store(bits(options_.access));
+  other->channel = std::move(channel);
+  other_ = std::move(other);
+  const Note welcome{.kind = Note::Kind::kWelcome};
+  const bool sent =
+      introduce(welcome, {fabric_.table_fd(), recv_cq_.event_fd(), send_cq_.event_fd()});
+  if (!sent || !read_channel()) return hat::fail("loop fabric: the other side went away");
+  return {};
+}
+
+void LoopQueuePair::attach() {
+  other_->ready = true;
+  deadline_ = Clock::time_point::max();
+  fabric_.set_alarm();
+  set_receive_wake(recv_cq_.armed());
+  set_send_wake(send_cq_.armed() == Wake::kAny);
+  if (other_->in->posted.load() != 0) recv_cq_.ring_if_armed(true);
+  start_some();
+}
+
+void LoopQueuePair::send_region(const LoopRegion& region) {
+  if (!other_) return;
+  const Note note{.kind = Note::Kind::kRegion, .key = region.rkey()};
+  if (!other_->channel.send(note, {region.fd()})) other_is_gone();
+}
+
+bool LoopQueuePair::read_channel() {
+  for (;;) {
+    NoteWithDescriptors got;
+    const Channel::Got what = other_->channel.receive(got);
+    if (what != Channel::Got::kNote) return what == Channel::Got::kNothing;
+    if (!heed(got)) return false;
+  }
+}
+
+// False: it breaks the format.
+bool LoopQueuePair::heed(NoteWithDescriptors& got) {
+  switch (got.note.kind) {
+    case Note::Kind::kWelcome: {
+      if (other_->table || got.descriptors.size() != 3) return false;
+      auto table = map_as(got.descriptors[0], sizeof(RegionTable));
+      if (!table) return false;
+      other_->table = std::move(*table);
+      other_->receives_doorbell = std::move(got.descriptors[1]);
+      other_->sends_doorbell = std::move(got.descriptors[2]);
+      return true;
+    }
+    case Note::Kind::kRegion: {
+      if (got.descriptors.size() != 1) return false;
+      auto memory = map_as(got.descriptors[0], 1);
+      if (!memory) return false;
+      other_->memories[got.note.key % kRegionsMax] = {got.note.key, std::move(*memory)};
+      return true;
+    }
+    case Note::Kind::kReady:
+      if (!other_->table || other_->ready) return false;
+      attach();
+      return true;
+    case Note::Kind::kHello:
+      break;
+  }
+  return false;
+}
+
+void LoopQueuePair::other_is_gone() {
+  // What it had taken before is done, and what it had posted may still be received.
+  if (attached()) {
+    gone_taken_ = other_->out->taken.load(std::memory_order_acquire);
+  }
+  other_.reset();
+  gone_ = true;
+  if (state_ == QueuePairState::kConnected) set_failing(Status::kRetryExceeded);
+}
+
+void LoopQueuePair::wait_until_untouched() {
+  for (uint32_t looks = 1; other_ && other_->in->touching.load() != 0; ++looks) {
+    sched_yield();
+    if (looks % 64 == 0 && !read_channel()) other_is_gone();  // it died in the middle
+  }
+}
+
+// --- Errors ---
+
+void LoopQueuePair::fail() { set_failing(Status::kFlushed); }
+
+// The oldest request that is not done fails for this reason, and all later ones are flushed.
+void LoopQueuePair::set_failing(Status why) {
+  if (state_ == QueuePairState::kError) return;
+  state_ = QueuePairState::kError;
+  why_failed_ = why;
+  deadline_ = Clock::time_point::max();
+  if (other_) {
+    other_->out->sender_failed.store(1);
+    if (attached()) ring_receiver(true);
+  }
+  fabric_.tell({.kind = FabricEvent::Kind::kQueuePairError,
+                .queue_pair = number_,
+                .detail = std::string(text(why))});
+  send_cq_.ring_if_armed(true);
+  if (&recv_cq_ != &send_cq_) recv_cq_.ring_if_armed(true);
+}
+
+void LoopQueuePair::set_deadline(std::chrono::nanoseconds wait) {
+  deadline_ = Clock::now() + wait;
+  fabric_.set_alarm();
+}
+
+void LoopQueuePair::check_deadline(Clock::time_point now) {
+  if (now < deadline_ || state_ != QueuePairState::kConnected) return;
+  deadline_ = Clock::time_point::max();
+  if (attached()) return set_failing(Status::kRnrRetryExceeded);
+  if (head_ != tail_) return set_failing(Status::kRetryExceeded);
+  set_deadline(options_.ack_timeout * (options_.retries + 1));  // nothing is out yet
+}
+
+}  // namespace hat::engine::loop

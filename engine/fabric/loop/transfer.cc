@@ -1,0 +1,384 @@
+// engine/fabric/loop/transfer.cc: requests are posted, done and completed.
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "engine/fabric/loop/objects.h"
+
+namespace hat::engine::loop {
+namespace {
+
+void ring(const Descriptor& doorbell) {
+  const uint64_t one = 1;
+  [[maybe_unused]] const auto put = write(doorbell.get(), &one, sizeof one);
+}
+
+bool goes_by_the_ring(Opcode opcode) {
+  return opcode == Opcode::kSend || opcode == Opcode::kSendImm || opcode == Opcode::kWriteImm;
+}
+
+uint32_t right_for(Opcode opcode) {
+  switch (opcode) {
+    case Opcode::kRead:
+      return kMayRead;
+    case Opcode::kCompareSwap:
+    case Opcode::kFetchAdd:
+      return kMayAtomic;
+    default:
+      return kMayWrite;
+  }
+}
+
+bool is_atomic(Opcode opcode) {
+  return opcode == Opcode::kCompareSwap || opcode == Opcode::kFetchAdd;
+}
+
+// The pieces of a message, where they lie, into the segments of a receive that has room for them.
+struct Gather {
+  struct Piece {
+    const std::byte* data;
+    size_t bytes;
+  };
+  std::array<Piece, kSegmentsMax> pieces;
+  size_t count = 0;
+
+  void copy_to(std::span<const Segment> to) const {
+    size_t filled = 0;  // of to.front()
+    for (size_t i = 0; i < count; ++i) {
+      auto [data, left] = pieces[i];
+      while (left != 0) {
+        if (filled == to.front().bytes) {
+          to = to.subspan(1);
+          filled = 0;
+          continue;
+        }
+        const size_t part = std::min<size_t>(left, to.front().bytes - filled);
+        std::memcpy(to.front().data + filled, data, part);
+        data += part;
+        filled += part;
+        left -= part;
+      }
+    }
+  }
+};
+
+uint64_t do_atomic(const WorkRequest& work, std::byte* remote) {
+  std::atomic_ref<uint64_t> word(*reinterpret_cast<uint64_t*>(remote));
+  if (work.opcode == Opcode::kFetchAdd) return word.fetch_add(work.compare_or_add);
+  uint64_t before = work.compare_or_add;
+  word.compare_exchange_strong(before, work.swap);
+  return before;
+}
+
+}  // namespace
+
+// --- Posting ---
+
+size_t LoopQueuePair::post(std::span<const WorkRequest> chain) {
+  if (state_ == QueuePairState::kUnconnected) return 0;
+  size_t posted = 0;
+  for (const WorkRequest& work : chain) {
+    if (tail_ - head_ == requests_.size() || !copy_in(work, request(tail_))) break;
+    ++tail_;
+    ++posted;
+  }
+  start_some();
+  // One that is done at once, or flushed, is told by nobody else.
+  if (head_ != tail_ && (state_ == QueuePairState::kError || is_done(request(head_), posted_))) {
+    send_cq_.ring_if_armed();
+  }
+  return posted;
+}
+
+// What is lent until post() returns is kept.
+bool LoopQueuePair::copy_in(const WorkRequest& work, Request& request) {
+  if (work.segments.size() > kSegmentsMax) return false;
+  request.work = work;
+  request.status = Status::kSuccess;
+  request.bytes = 0;
+  for (const Segment& segment : work.segments) request.bytes += segment.bytes;
+  std::ranges::copy(work.segments, request.segments.begin());
+  request.work.segments = std::span(request.segments).first(work.segments.size());
+  if (!work.inlined) return true;
+  if (request.bytes > options_.inline_bytes_max) return false;
+  std::byte* at = request.inlined_bytes.data();
+  for (const Segment& segment : work.segments) {
+    at = std::copy_n(segment.data, segment.bytes, at);
+  }
+  return true;
+}
+
+void LoopQueuePair::start_some() {
+  if (!attached() || state_ != QueuePairState::kConnected) return;
+  const uint64_t before = posted_;
+  bool solicited = false;
+  while (started_ != tail_ && !broken_) {
+    Request& next = request(started_);
+    if (!start(next)) break;
+    solicited |= next.work.solicited;
+    ++started_;
+  }
+  if (posted_ == before) return;
+  other_->out->posted.store(posted_);
+  ring_receiver(solicited);
+}
+
+// False: the ring is full.
+bool LoopQueuePair::start(Request& request) {
+  const bool by_the_ring = goes_by_the_ring(request.work.opcode);
+  if (by_the_ring) {
+    const uint64_t taken = other_->out->taken.load(std::memory_order_acquire);
+    if (posted_ - taken >= kRingEntries) return false;
+  }
+  request.status = check_local(request);
+  if (request.status == Status::kSuccess) request.status = touch(request);
+  if (request.status != Status::kSuccess) {
+    broken_ = true;
+  } else if (by_the_ring) {
+    push(request);
+    ++posted_;
+  }
+  request.ring_end = posted_;
+  return true;
+}
+
+Status LoopQueuePair::check_local(const Request& request) const {
+  if (request.work.inlined) return Status::kSuccess;
+  for (const Segment& segment : request.work.segments) {
+    if (segment.bytes != 0 && fabric_.local(segment) == nullptr) return Status::kLocalProtection;
+  }
+  return Status::kSuccess;
+}
+
+// The one-sided part of a request, in the other side's memory.
+Status LoopQueuePair::touch(Request& request) {
+  const WorkRequest& work = request.work;
+  if (work.opcode == Opcode::kSend || work.opcode == Opcode::kSendImm) return Status::kSuccess;
+  if (is_atomic(work.opcode)) {
+    if (work.segments.size() != 1 || request.bytes < sizeof(uint64_t)) return Status::kLocalLength;
+    request.bytes = sizeof(uint64_t);
+    if (work.remote_address % sizeof(uint64_t) != 0) return Status::kRemoteInvalid;
+  }
+  if (request.bytes == 0) return Status::kSuccess;
+  other_->out->touching.store(1);
+  std::byte* at =
+      other_->out->receiver_gone.load() != 0
+          ? nullptr
+          : remote(work.rkey, work.remote_address, request.bytes, right_for(work.opcode));
+  const Status status = at == nullptr ? Status::kRemoteAccess : do_one_sided(request, at);
+  other_->out->touching.store(0, std::memory_order_release);
+  return status;
+}
+
+Status LoopQueuePair::do_one_sided(Request& request, std::byte* remote) {
+  if (is_atomic(request.work.opcode)) {
+    const uint64_t before = do_atomic(request.work, remote);
+    std::memcpy(request.segments[0].data, &before, sizeof before);
+    return Status::kSuccess;
+  }
+  if (request.work.inlined) {
+    std::memcpy(remote, request.inlined_bytes.data(), request.bytes);
+    return Status::kSuccess;
+  }
+  for (const Segment& segment : request.work.segments) {
+    if (request.work.opcode == Opcode::kRead) {
+      std::memcpy(segment.data, remote, segment.bytes);
+    } else {
+      std::memcpy(remote, segment.data, segment.bytes);
+    }
+    remote += segment.bytes;
+  }
+  return Status::kSuccess;
+}
+
+// Where the other side's bytes lie here; nullptr: it does not allow that. `right` 0: any region.
+std::byte* LoopQueuePair::remote(uint32_t key, uint64_t address, uint64_t bytes, uint32_t right) {
+  const uint32_t index = key % kRegionsMax;
+  const RegionRow& row = other_->regions().rows[index];
+  if (key == 0 || row.key.load() != key) return nullptr;
+  const uint32_t rights = row.rights & other_->out->rights.load(std::memory_order_relaxed);
+  const uint64_t begin = row.address;
+  const uint64_t size = row.bytes;
+  if ((rights & right) != right || address < begin) return nullptr;
+  const uint64_t offset = address - begin;
+  if (offset > size || bytes > size - offset) return nullptr;
+  Other::Memory& memory = other_->memories[index];
+  // Its descriptor was sent before anybody could be told of the key.
+  if (memory.key != key && (!read_channel() || memory.key != key)) return nullptr;
+  const auto mapped = memory.memory->bytes();
+  if (offset > mapped.size() || bytes > mapped.size() - offset) return nullptr;
+  return mapped.data() + offset;
+}
+
+void LoopQueuePair::push(const Request& request) {
+  RingEntry& entry = other_->out->entries[posted_ % kRingEntries];
+  const WorkRequest& work = request.work;
+  entry.opcode = work.opcode;
+  entry.solicited = work.solicited;
+  entry.inlined = work.inlined;
+  entry.imm = work.imm;
+  entry.bytes = request.bytes;
+  entry.segment_count = 0;
+  if (work.opcode == Opcode::kWriteImm) return;  // its bytes are there already
+  if (work.inlined) {
+    std::memcpy(entry.inlined_bytes, request.inlined_bytes.data(), request.bytes);
+    return;
+  }
+  for (const Segment& segment : work.segments) {
+    entry.segments[entry.segment_count++] = {reinterpret_cast<uint64_t>(segment.data),
+                                             segment.bytes, segment.lkey};
+  }
+}
+
+// After `posted` or a failure was stored.
+void LoopQueuePair::ring_receiver(bool solicited) {
+  const Wake wake = other_->out->wakes_receiver.load();
+  if (wake == Wake::kNone || (wake == Wake::kSolicited && !solicited)) return;
+  if (other_->out->wakes_receiver.exchange(Wake::kNone) != Wake::kNone) {
+    ring(other_->receives_doorbell);
+  }
+}
+
+void LoopQueuePair::ring_sender() {
+  if (other_->in->wakes_sender.load() == Wake::kNone) return;
+  if (other_->in->wakes_sender.exchange(Wake::kNone) != Wake::kNone) ring(other_->sends_doorbell);
+}
+
+void LoopQueuePair::set_receive_wake(Wake wake) {
+  if (attached()) other_->in->wakes_receiver.store(wake);
+}
+
+void LoopQueuePair::set_send_wake(bool wanted) {
+  if (!attached()) return;
+  other_->out->wakes_sender.store(wanted ? Wake::kAny : Wake::kNone);
+}
+
+// --- Completing ---
+
+bool LoopQueuePair::is_done(const Request& request, uint64_t taken) const {
+  return taken >= request.ring_end;
+}
+
+size_t LoopQueuePair::complete_sends(std::span<Completion> into) {
+  if (head_ == tail_) return 0;
+  start_some();
+  const uint64_t taken = attached() ? other_->out->taken.load() : gone_taken_;
+  size_t found = 0;
+  while (head_ != tail_ && found < into.size()) {
+    const Request& front = request(head_);
+    Status status = front.status;
+    if (head_ == started_ || !is_done(front, taken)) {
+      if (state_ == QueuePairState::kConnected) look_at_refusal(taken);
+      if (state_ != QueuePairState::kError) break;
+      status = std::exchange(why_failed_, Status::kFlushed);
+    } else {
+      deadline_ = Clock::time_point::max();
+    }
+    if (front.work.signaled || status != Status::kSuccess) {
+      into[found++] = {.id = front.work.id,
+                       .status = status,
+                       .opcode = front.work.opcode,
+                       .bytes = front.bytes,
+                       .queue_pair = number_};
+    }
+    started_ = std::max(started_, ++head_);
+    if (status != Status::kSuccess) {
+      set_failing(status);
+      why_failed_ = Status::kFlushed;
+    }
+  }
+  return found;
+}
+
+// The other side does not take what is next: for want of a receive, or for ever.
+void LoopQueuePair::look_at_refusal(uint64_t taken) {
+  if (!attached()) return;
+  const uint64_t refused = other_->out->refused.load(std::memory_order_acquire);
+  if (refused == refused_at(taken, Refusal::kFailed)) return set_failing(Status::kRemoteOperation);
+  if (refused != refused_at(taken, Refusal::kNoReceive) || options_.rnr_retries == 7) return;
+  if (deadline_ == Clock::time_point::max()) {
+    set_deadline(options_.rnr_timer * options_.rnr_retries);
+  }
+  check_deadline(Clock::now());
+}
+
+size_t LoopQueuePair::complete_receives(std::span<Completion> into) {
+  if (!attached() || state_ != QueuePairState::kConnected) return 0;
+  Direction& in = *other_->in;
+  const uint64_t posted = in.posted.load();
+  if (posted == taken_) {
+    // What it posted before it failed counts; so the failure is looked at last.
+    if (in.sender_failed.load(std::memory_order_acquire) != 0 && in.posted.load() == taken_) {
+      set_failing(Status::kFlushed);
+    }
+    return 0;
+  }
+  if (posted - taken_ > kRingEntries) {  // it breaks the format
+    set_failing(Status::kOther);
+    return 0;
+  }
+  size_t found = 0;
+  for (; taken_ != posted && found < into.size(); ++taken_) {
+    if (srq_.empty()) {
+      in.refused.store(refused_at(taken_, Refusal::kNoReceive), std::memory_order_release);
+      break;
+    }
+    const RingEntry& entry = in.entries[taken_ % kRingEntries];
+    Completion& done = into[found++];
+    done = {.queue_pair = number_};
+    done.status = take_entry(entry, srq_.take(), done);
+    if (done.status == Status::kSuccess) continue;
+    in.refused.store(refused_at(taken_, Refusal::kFailed), std::memory_order_release);
+    in.taken.store(taken_);
+    ring_sender();
+    set_failing(Status::kFlushed);
+    return found;
+  }
+  in.taken.store(taken_);
+  ring_sender();
+  return found;
+}
+
+Status LoopQueuePair::take_entry(const RingEntry& entry, const LoopReceiveQueue::Receive& receive,
+                                 Completion& done) {
+  const Opcode opcode = entry.opcode;
+  const uint32_t bytes = entry.bytes;
+  done.id = receive.id;
+  done.bytes = bytes;
+  done.imm = entry.imm;
+  done.has_imm = opcode != Opcode::kSend;
+  done.opcode = opcode == Opcode::kWriteImm ? Opcode::kReceiveWriteImm : Opcode::kReceive;
+  if (opcode == Opcode::kWriteImm) return Status::kSuccess;
+
+  const std::span<const Segment> to(receive.segments.data(), receive.segment_count);
+  uint64_t room = 0;
+  for (const Segment& segment : to) {
+    if (segment.bytes != 0 && fabric_.local(segment) == nullptr) return Status::kLocalProtection;
+    room += segment.bytes;
+  }
+  if (bytes > room) return Status::kLocalLength;
+
+  Gather from;
+  if (entry.inlined != 0) {
+    if (bytes > kInlineBytesMax) return Status::kOther;
+    from.pieces[from.count++] = {entry.inlined_bytes, bytes};
+  } else {
+    const size_t count = std::min<size_t>(entry.segment_count, kSegmentsMax);
+    uint64_t left = bytes;
+    for (size_t i = 0; i < count; ++i) {
+      const RingSegment segment = entry.segments[i];  // read once
+      if (segment.bytes > left) return Status::kOther;
+      left -= segment.bytes;
+      const std::byte* at =
+          segment.bytes == 0 ? nullptr : remote(segment.lkey, segment.address, segment.bytes, 0);
+      if (segment.bytes != 0 && at == nullptr) return Status::kOther;
+      from.pieces[from.count++] = {at, segment.bytes};
+    }
+    if (left != 0) return Status::kOther;
+  }
+  from.copy_to(to);
+  return Status::kSuccess;
+}
+
+}  // namespace hat::engine::loop

@@ -1,0 +1,91 @@
+// engine/fabric/loop/wire.h: what two loop queue pairs share: a memfd with a ring in each
+// direction, and each fabric's table of regions.
+//
+//   S ── entries[posted++] ──▶ R        R takes them in order: entries[taken++]
+//
+// S alone writes `posted` and the entries between `taken` and `posted`; R alone writes `taken`. S
+// works on R's memory itself (WRITE, READ, atomics), and holds `touching` up meanwhile: whoever
+// takes a right away first takes it away, and then waits until `touching` is down (both
+// sequentially consistent, so that one of the two always sees the other).
+//
+// Both sides are processes of one user; what the other wrote is still read once and checked, for a
+// broken peer must not break this process.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <type_traits>
+
+#include "engine/fabric/fabric.h"
+
+namespace hat::engine::loop {
+
+inline constexpr uint32_t kRingEntries = 256;  // requests out in one direction
+inline constexpr uint32_t kInlineBytesMax = 256;
+
+struct RingSegment {
+  uint64_t address;  // in S
+  uint32_t bytes;
+  uint32_t lkey;
+};
+
+// A SEND, or the notice of a WRITE_WITH_IMM.
+struct RingEntry {
+  Opcode opcode;
+  uint8_t solicited;
+  uint8_t inlined;
+  uint8_t segment_count;
+  uint32_t imm;
+  uint32_t bytes;  // of the whole message
+  uint32_t reserved;
+  union {
+    RingSegment segments[kSegmentsMax];
+    std::byte inlined_bytes[kInlineBytesMax];
+  };
+};
+static_assert(std::is_trivially_copyable_v<RingEntry>);
+
+enum class Wake : uint32_t { kNone, kAny, kSolicited };
+
+struct Direction {
+  alignas(64) std::atomic<uint64_t> posted;  // S
+  std::atomic<uint32_t> touching;            // S
+  std::atomic<uint32_t> sender_failed;       // S: its queue pair is in error
+  alignas(64) std::atomic<uint64_t> taken;   // R
+  std::atomic<uint64_t> refused;             // R: refused_at() of the entry that it does not take
+  std::atomic<uint32_t> rights;              // R: what S may do: bits of RegionRow::rights
+  std::atomic<uint32_t> receiver_gone;       // R: S may touch nothing more
+  alignas(64) std::atomic<Wake> wakes_receiver;  // R sets, S takes: ring R's doorbell
+  std::atomic<Wake> wakes_sender;                // S sets, R takes: the same for `taken`
+  alignas(64) RingEntry entries[kRingEntries];
+};
+
+// directions[0]: from the side that made the memory.
+struct Pair {
+  Direction directions[2];
+};
+static_assert(std::atomic<uint64_t>::is_always_lock_free);
+
+enum class Refusal : uint64_t { kNoReceive, kFailed };
+inline uint64_t refused_at(uint64_t index, Refusal why) {
+  return (index + 1) * 2 + static_cast<uint64_t>(why);
+}
+
+inline constexpr uint32_t kMayWrite = 1;
+inline constexpr uint32_t kMayRead = 2;
+inline constexpr uint32_t kMayAtomic = 4;
+
+inline constexpr uint32_t kRegionsMax = 1024;  // a power of two: a key's low bits are its row
+
+struct RegionRow {
+  std::atomic<uint32_t> key;  // 0: there is none; written last, and first taken away
+  uint32_t rights;
+  uint64_t address;  // in its owner
+  uint64_t bytes;
+};
+
+struct RegionTable {
+  RegionRow rows[kRegionsMax];
+};
+
+}  // namespace hat::engine::loop
