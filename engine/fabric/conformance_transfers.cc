@@ -244,6 +244,21 @@ TEST_P(FabricConformance, TakesNoMoreThanItsSendEntries) {
   EXPECT_EQ(a_->qp->post({chain.data(), 1}), 1u);
 }
 
+TEST_P(FabricConformance, UnsignaledRequestsKeepTheirEntriesUntilALaterOneTells) {
+  connect();
+  const Segment from = a_->at(0, 8);
+  std::vector<WorkRequest> chain(128, WorkRequest{.opcode = Opcode::kWrite,
+                                                  .signaled = false,
+                                                  .segments = {&from, 1},
+                                                  .remote_address = b_->region->address(),
+                                                  .rkey = b_->region->rkey()});
+  chain[100].signaled = true;
+  ASSERT_EQ(a_->qp->post(chain), 128u);
+  EXPECT_EQ(a_->qp->post({chain.data(), 1}), 0u);
+  wait_for(*a_, 1);
+  EXPECT_EQ(a_->qp->post(chain), 101u) << "as many as the signaled one told of";
+}
+
 TEST_P(FabricConformance, AReceiveQueueTakesNoMoreThanItsEntries) {
   connect();
   const Segment to = b_->at(0, 8);

@@ -105,7 +105,8 @@ enum class Status : uint8_t {
   kLocalLength,       // receive: what came is longer than its segments
   kLocalOperation,    // the request cannot be done by this queue pair
   kRemoteAccess,      // rkey, range or rights
-  kRemoteInvalid,     // the other side cannot do it: misaligned atomic
+  kRemoteInvalid,     // the other side's queue pair does not do such requests: its access, or
+                      // a misaligned atomic
   kRemoteOperation,   // the other side's receive could not take it
   kRetryExceeded,     // the other side does not answer
   kRnrRetryExceeded,  // the other side has no receive

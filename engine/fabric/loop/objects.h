@@ -157,7 +157,8 @@ class LoopQueuePair final : public QueuePair {
   Status do_one_sided(Request& request, std::byte* remote);
   std::byte* remote(uint32_t key, uint64_t address, uint64_t bytes, uint32_t right);
   void push(const Request& request);
-  bool is_done(const Request& request, uint64_t taken) const;
+  uint64_t taken_there() const;
+  bool front_is_done(uint64_t taken);
   void look_at_refusal(uint64_t taken);
   void set_failing(Status why);
   Status take_entry(const RingEntry& entry, const LoopReceiveQueue::Receive& receive,
@@ -183,8 +184,10 @@ class LoopQueuePair final : public QueuePair {
   uint64_t gone_taken_ = 0;               // what it had taken then
   Status why_failed_ = Status::kFlushed;  // of the oldest request that is not done
   bool broken_ = false;                   // a started request has failed: no later one starts
-  // requests_[head_ … started_ … tail_], modulo its length: out, and not begun.
+  // requests_[head_ … started_ … tail_], modulo its length: out, and not begun; those from freed_
+  // on are in use.
   std::vector<Request> requests_;
+  uint64_t freed_ = 0;
   uint64_t head_ = 0;
   uint64_t started_ = 0;
   uint64_t tail_ = 0;

@@ -79,13 +79,13 @@ size_t LoopQueuePair::post(std::span<const WorkRequest> chain) {
   if (state_ == QueuePairState::kUnconnected) return 0;
   size_t posted = 0;
   for (const WorkRequest& work : chain) {
-    if (tail_ - head_ == requests_.size() || !copy_in(work, request(tail_))) break;
+    if (tail_ - freed_ == requests_.size() || !copy_in(work, request(tail_))) break;
     ++tail_;
     ++posted;
   }
   start_some();
   // One that is done at once, or flushed, is told by nobody else.
-  if (head_ != tail_ && (state_ == QueuePairState::kError || is_done(request(head_), posted_))) {
+  if (head_ != tail_ && (state_ == QueuePairState::kError || front_is_done(taken_there()))) {
     send_cq_.ring_if_armed();
   }
   return posted;
@@ -161,11 +161,14 @@ Status LoopQueuePair::touch(Request& request) {
     if (work.remote_address % sizeof(uint64_t) != 0) return Status::kRemoteInvalid;
   }
   if (request.bytes == 0) return Status::kSuccess;
+  const uint32_t right = right_for(work.opcode);
+  if ((other_->out->rights.load(std::memory_order_relaxed) & right) == 0) {
+    return Status::kRemoteInvalid;
+  }
   other_->out->touching.store(1);
-  std::byte* at =
-      other_->out->receiver_gone.load() != 0
-          ? nullptr
-          : remote(work.rkey, work.remote_address, request.bytes, right_for(work.opcode));
+  std::byte* at = other_->out->receiver_gone.load() != 0
+                      ? nullptr
+                      : remote(work.rkey, work.remote_address, request.bytes, right);
   const Status status = at == nullptr ? Status::kRemoteAccess : do_one_sided(request, at);
   other_->out->touching.store(0, std::memory_order_release);
   return status;
@@ -197,7 +200,7 @@ std::byte* LoopQueuePair::remote(uint32_t key, uint64_t address, uint64_t bytes,
   const uint32_t index = key % kRegionsMax;
   const RegionRow& row = other_->regions().rows[index];
   if (key == 0 || row.key.load() != key) return nullptr;
-  const uint32_t rights = row.rights & other_->out->rights.load(std::memory_order_relaxed);
+  const uint32_t rights = row.rights;
   const uint64_t begin = row.address;
   const uint64_t size = row.bytes;
   if ((rights & right) != right || address < begin) return nullptr;
@@ -256,19 +259,23 @@ void LoopQueuePair::set_send_wake(bool wanted) {
 
 // --- Completing ---
 
-bool LoopQueuePair::is_done(const Request& request, uint64_t taken) const {
-  return taken >= request.ring_end;
+uint64_t LoopQueuePair::taken_there() const {
+  return attached() ? other_->out->taken.load() : gone_taken_;
+}
+
+bool LoopQueuePair::front_is_done(uint64_t taken) {
+  return head_ != started_ && taken >= request(head_).ring_end;
 }
 
 size_t LoopQueuePair::complete_sends(std::span<Completion> into) {
   if (head_ == tail_) return 0;
   start_some();
-  const uint64_t taken = attached() ? other_->out->taken.load() : gone_taken_;
+  const uint64_t taken = taken_there();
   size_t found = 0;
   while (head_ != tail_ && found < into.size()) {
     const Request& front = request(head_);
     Status status = front.status;
-    if (head_ == started_ || !is_done(front, taken)) {
+    if (!front_is_done(taken)) {
       if (state_ == QueuePairState::kConnected) look_at_refusal(taken);
       if (state_ != QueuePairState::kError) break;
       status = std::exchange(why_failed_, Status::kFlushed);
@@ -283,6 +290,8 @@ size_t LoopQueuePair::complete_sends(std::span<Completion> into) {
                        .queue_pair = number_};
     }
     started_ = std::max(started_, ++head_);
+    // A device keeps the entries of unsignaled requests until a later one tells that they are done.
+    if (front.work.signaled || status != Status::kSuccess) freed_ = head_;
     if (status != Status::kSuccess) {
       set_failing(status);
       why_failed_ = Status::kFlushed;

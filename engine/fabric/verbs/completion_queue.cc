@@ -1,0 +1,74 @@
+// engine/fabric/verbs/completion_queue.cc: completion and receive queues.
+#include <algorithm>
+#include <array>
+
+#include "engine/fabric/verbs/objects.h"
+
+namespace hat::engine::verbs {
+
+void VerbsCompletionQueue::attach(VerbsQueuePair& pair) { pairs_[pair.number()] = &pair; }
+
+void VerbsCompletionQueue::detach(VerbsQueuePair& pair) { pairs_.erase(pair.number()); }
+
+size_t VerbsCompletionQueue::poll(std::span<Completion> into) {
+  std::array<ibv_wc, 16> some;
+  size_t found = 0;
+  while (found < into.size()) {
+    const auto wanted = static_cast<int>(std::min(some.size(), into.size() - found));
+    const int count = ibv_poll_cq(queue_.get(), wanted, some.data());
+    for (int i = 0; i < count; ++i) {
+      const ibv_wc& done = some[static_cast<size_t>(i)];
+      const auto pair = pairs_.find(done.qp_num);
+      if (pair == pairs_.end()) continue;  // it was destroyed meanwhile
+      found += pair->second->translate(done, into[found]) ? 1 : 0;
+    }
+    if (count < wanted) break;
+  }
+  return found;
+}
+
+void VerbsCompletionQueue::arm(bool solicited_only) {
+  ibv_req_notify_cq(queue_.get(), solicited_only ? 1 : 0);
+}
+
+void VerbsCompletionQueue::take_events() {
+  ibv_cq* queue = nullptr;
+  void* context = nullptr;
+  unsigned int count = 0;
+  while (ibv_get_cq_event(channel_.get(), &queue, &context) == 0) ++count;
+  if (count != 0) ibv_ack_cq_events(queue_.get(), count);
+}
+
+VerbsReceiveQueue::VerbsReceiveQueue(ibv_srq* queue, uint32_t entries)
+    : queue_(queue), ids_(entries) {
+  for (uint32_t entry = entries; entry != 0; --entry) free_.push_back(entry - 1);
+}
+
+size_t VerbsReceiveQueue::post(std::span<const ReceiveRequest> requests) {
+  size_t posted = 0;
+  for (const ReceiveRequest& request : requests) {
+    if (free_.empty() || request.segments.size() > kSegmentsMax) break;
+    std::array<ibv_sge, kSegmentsMax> segments;
+    for (size_t i = 0; i < request.segments.size(); ++i) {
+      const Segment& segment = request.segments[i];
+      segments[i] = {reinterpret_cast<uint64_t>(segment.data), segment.bytes, segment.lkey};
+    }
+    ibv_recv_wr work{.wr_id = free_.back(),
+                     .next = nullptr,
+                     .sg_list = segments.data(),
+                     .num_sge = static_cast<int>(request.segments.size())};
+    ibv_recv_wr* refused = nullptr;
+    if (ibv_post_srq_recv(queue_.get(), &work, &refused) != 0) break;
+    ids_[free_.back()] = request.id;
+    free_.pop_back();
+    ++posted;
+  }
+  return posted;
+}
+
+uint64_t VerbsReceiveQueue::take(uint64_t entry) {
+  free_.push_back(static_cast<uint32_t>(entry));
+  return ids_[entry];
+}
+
+}  // namespace hat::engine::verbs

@@ -1,0 +1,171 @@
+#include "engine/fabric/verbs/device.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <vector>
+
+namespace hat::engine::verbs {
+namespace {
+
+constexpr const char* kWithoutDevice =
+    "; `ibv_devices` lists those present, `fabric: tcp` needs none";
+
+bool is_zero(const ibv_gid& gid) {
+  return std::ranges::all_of(gid.raw, [](uint8_t byte) { return byte == 0; });
+}
+
+bool is_link_local(const ibv_gid& gid) { return gid.raw[0] == 0xfe && (gid.raw[1] & 0xc0) == 0x80; }
+
+bool is_ipv4(const ibv_gid& gid) {
+  constexpr std::array<uint8_t, 12> kMapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+  return std::equal(kMapped.begin(), kMapped.end(), gid.raw);
+}
+
+const char* type_text(uint32_t type) {
+  switch (type) {
+    case IBV_GID_TYPE_ROCE_V2:
+      return "RoCE v2";
+    case IBV_GID_TYPE_ROCE_V1:
+      return "RoCE v1";
+    default:
+      return "InfiniBand";
+  }
+}
+
+// An entry may be there and yet lead nowhere: another container's, say.
+bool proves_usable(ibv_context& context, uint8_t port, const ibv_gid_entry& entry) {
+  const Owned<ibv_pd, ibv_dealloc_pd> domain(ibv_alloc_pd(&context));
+  if (!domain) return false;
+  ibv_ah_attr attributes{};
+  attributes.is_global = 1;
+  attributes.port_num = port;
+  attributes.grh.dgid = entry.gid;
+  attributes.grh.sgid_index = static_cast<uint8_t>(entry.gid_index);
+  attributes.grh.hop_limit = 255;
+  const Owned<ibv_ah, ibv_destroy_ah> handle(ibv_create_ah(domain.get(), &attributes));
+  return handle != nullptr;
+}
+
+std::vector<ibv_gid_entry> gids_of(ibv_context& context, uint8_t port) {
+  std::vector<ibv_gid_entry> of_port;
+  std::array<ibv_gid_entry, 256> entries;
+  const ssize_t count = ibv_query_gid_table(&context, entries.data(), entries.size(), 0);
+  for (ssize_t i = 0; i < count; ++i) {
+    const ibv_gid_entry& entry = entries[static_cast<size_t>(i)];
+    if (entry.port_num == port) of_port.push_back(entry);
+  }
+  return of_port;
+}
+
+Result<void> choose_gid(Device& device, int wanted) {
+  std::vector<ibv_gid_entry> entries = gids_of(*device.context, device.port);
+  const auto place = [&] { return device.name + ", port " + std::to_string(device.port); };
+  if (wanted >= 0) {
+    const auto found =
+        std::ranges::find(entries, static_cast<uint32_t>(wanted), &ibv_gid_entry::gid_index);
+    if (found == entries.end()) {
+      return fail(place() + ": it has no GID index " + std::to_string(wanted) +
+                  "; `ibv_devinfo -v` lists them");
+    }
+    device.gid_index = wanted;
+    device.gid = found->gid;
+    device.why += "; GID index as configured";
+    return {};
+  }
+  std::ranges::stable_sort(entries, std::ranges::greater(), rank);
+  for (const ibv_gid_entry& entry : entries) {
+    if (rank(entry) == 0) break;
+    if (!proves_usable(*device.context, device.port, entry)) continue;
+    device.gid_index = static_cast<int>(entry.gid_index);
+    device.gid = entry.gid;
+    device.why += std::string("; the best GID of which an address handle can be made: ") +
+                  type_text(entry.gid_type) + ", " + gid_text(entry.gid);
+    return {};
+  }
+  return fail(place() + ": none of its " + std::to_string(entries.size()) +
+              " GIDs can be used: has its network interface an address?");
+}
+
+// The first active port, or the one that was asked for.
+Result<void> choose_port(Device& device, uint8_t wanted) {
+  ibv_device_attr attributes{};
+  if (ibv_query_device(device.context.get(), &attributes) != 0) {
+    return fail(device.name + ": it cannot be queried: " + std::strerror(errno));
+  }
+  for (uint8_t port = 1; port <= attributes.phys_port_cnt; ++port) {
+    if (wanted != 0 && port != wanted) continue;
+    ibv_port_attr found{};
+    if (ibv_query_port(device.context.get(), port, &found) != 0) continue;
+    if (found.state != IBV_PORT_ACTIVE) continue;
+    device.port = port;
+    device.port_attributes = found;
+    return {};
+  }
+  return fail(device.name + ": " + (wanted != 0 ? "port " + std::to_string(wanted) : "no port") +
+              " is active; `rdma link` shows their states");
+}
+
+Result<Device> open_one(ibv_device* found, const VerbsOptions& options) {
+  Device device;
+  device.name = ibv_get_device_name(found);
+  device.context.reset(ibv_open_device(found));
+  if (!device.context) {
+    return fail(device.name + ": it cannot be opened: " + std::strerror(errno) +
+                "; may this user open /dev/infiniband/uverbs*?");
+  }
+  HAT_TRY_VOID(choose_port(device, options.port));
+  device.why =
+      options.device.empty() ? "the first device with an active port" : "the device as configured";
+  if (device.by_gid()) HAT_TRY_VOID(choose_gid(device, options.gid_index));
+  const int flags = fcntl(device.context->async_fd, F_GETFL);
+  fcntl(device.context->async_fd, F_SETFL, flags | O_NONBLOCK);
+  return device;
+}
+
+}  // namespace
+
+int rank(const ibv_gid_entry& entry) {
+  if (is_zero(entry.gid) || is_link_local(entry.gid)) return 0;
+  if (entry.gid_type == IBV_GID_TYPE_ROCE_V2) return is_ipv4(entry.gid) ? 3 : 2;
+  return 1;
+}
+
+int access_flags(RemoteAccess access) {
+  int flags = IBV_ACCESS_LOCAL_WRITE;
+  if (access.write) flags |= IBV_ACCESS_REMOTE_WRITE;
+  if (access.read) flags |= IBV_ACCESS_REMOTE_READ;
+  if (access.atomic) flags |= IBV_ACCESS_REMOTE_ATOMIC;
+  return flags;
+}
+
+std::string gid_text(const ibv_gid& gid) {
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  inet_ntop(AF_INET6, gid.raw, text.data(), text.size());
+  return text.data();
+}
+
+Result<Device> open_device(const VerbsOptions& options) {
+  int count = 0;
+  const Owned<ibv_device*, ibv_free_device_list> devices(ibv_get_device_list(&count));
+  if (!devices || count == 0) return fail(std::string("there is no RDMA device") + kWithoutDevice);
+  std::string reasons;
+  for (int i = 0; i < count; ++i) {
+    ibv_device* found = devices.get()[i];
+    const std::string name = ibv_get_device_name(found);
+    if (!options.device.empty() && name != options.device) continue;
+    auto device = open_one(found, options);
+    if (device) return device;
+    reasons += (reasons.empty() ? "" : "; ") + device.error().message;
+  }
+  if (reasons.empty()) {
+    return fail("there is no RDMA device named '" + options.device + "'" + kWithoutDevice);
+  }
+  return fail("no RDMA device can be used: " + reasons);
+}
+
+}  // namespace hat::engine::verbs

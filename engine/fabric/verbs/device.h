@@ -1,0 +1,36 @@
+// engine/fabric/verbs/device.h: an opened device, its port, and the address that others reach it
+// by.
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include <string>
+
+#include "base/owned.h"
+#include "base/result.h"
+#include "engine/fabric/verbs/verbs_fabric.h"
+
+namespace hat::engine::verbs {
+
+struct Device {
+  Owned<ibv_context, ibv_close_device> context;
+  std::string name;
+  uint8_t port = 0;
+  ibv_port_attr port_attributes{};
+  int gid_index = 0;
+  ibv_gid gid{};
+  std::string why;  // this port and this GID
+
+  bool by_gid() const { return port_attributes.link_layer == IBV_LINK_LAYER_ETHERNET; }
+};
+
+// How much a GID table's entry is worth on RoCE; 0: never use it.
+int rank(const ibv_gid_entry& entry);
+std::string gid_text(const ibv_gid& gid);
+
+// IBV_ACCESS_* bits; the owner may always write.
+int access_flags(RemoteAccess access);
+
+Result<Device> open_device(const VerbsOptions& options);
+
+}  // namespace hat::engine::verbs

@@ -1,0 +1,156 @@
+#include "engine/fabric/verbs/verbs_fabric.h"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "engine/fabric/verbs/objects.h"
+
+namespace hat::engine {
+namespace verbs {
+namespace {
+
+std::unexpected<Error> failed(const Device& device, const std::string& what, int error) {
+  return fail(device.name + ": " + what + ": " + std::strerror(error));
+}
+
+std::string megabytes(uint64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; }
+
+// A refusal has two usual reasons, and each its own remedy.
+std::string why_not_registered(size_t bytes) {
+  rlimit limit{};
+  getrlimit(RLIMIT_MEMLOCK, &limit);
+  if (limit.rlim_cur == RLIM_INFINITY) {
+    return "; the device may be out of memory keys: fewer, larger regions need fewer";
+  }
+  return "; memory may be locked up to " + megabytes(limit.rlim_cur) + " in all, and this is " +
+         megabytes(bytes) + ": raise LimitMEMLOCK (systemd) or `ulimit -l`";
+}
+
+class DeviceFabric final : public VerbsFabric {
+ public:
+  DeviceFabric(Device device, ibv_pd* domain) : device_(std::move(device)), domain_(domain) {}
+
+  std::string_view name() const override { return "verbs"; }
+  std::string describe() const override {
+    std::string text = device_.name + ", port " + std::to_string(device_.port);
+    if (device_.by_gid()) text += ", GID index " + std::to_string(device_.gid_index);
+    return text + ": " + device_.why;
+  }
+
+  FabricLimits limits() const override {
+    ibv_device_attr attributes{};
+    ibv_query_device(device_.context.get(), &attributes);
+    constexpr uint32_t kInlineOfAll = 64;  // what every device seen so far takes
+    return {.inline_bytes_max = kInlineOfAll,
+            .send_entries_max = static_cast<uint32_t>(attributes.max_qp_wr),
+            .receive_entries_max = static_cast<uint32_t>(attributes.max_srq_wr),
+            .completion_entries_max = static_cast<uint32_t>(attributes.max_cqe)};
+  }
+
+  Result<std::unique_ptr<MemoryRegion>> register_memory(const SharedMemory& memory,
+                                                        RemoteAccess access) override {
+    const auto bytes = memory.bytes();
+    ibv_mr* region = ibv_reg_mr(domain_.get(), bytes.data(), bytes.size(), access_flags(access));
+    if (region == nullptr) {
+      const int error = errno;
+      auto refusal = failed(device_, megabytes(bytes.size()) + " cannot be registered", error);
+      refusal.error().message += why_not_registered(bytes.size());
+      return refusal;
+    }
+    return std::make_unique<VerbsRegion>(bytes, region);
+  }
+
+  Result<std::unique_ptr<CompletionQueue>> create_completion_queue(uint32_t entries) override {
+    Owned<ibv_comp_channel, ibv_destroy_comp_channel> channel(
+        ibv_create_comp_channel(device_.context.get()));
+    if (!channel) return failed(device_, "no completion channel can be made", errno);
+    fcntl(channel->fd, F_SETFL, fcntl(channel->fd, F_GETFL) | O_NONBLOCK);
+    ibv_cq* queue =
+        ibv_create_cq(device_.context.get(), static_cast<int>(entries), nullptr, channel.get(), 0);
+    if (queue == nullptr) {
+      return failed(device_,
+                    "no completion queue of " + std::to_string(entries) + " entries can be made",
+                    errno);
+    }
+    return std::make_unique<VerbsCompletionQueue>(channel.release(), queue);
+  }
+
+  Result<std::unique_ptr<ReceiveQueue>> create_receive_queue(uint32_t entries) override {
+    ibv_srq_init_attr attributes{};
+    attributes.attr.max_wr = entries;
+    attributes.attr.max_sge = kSegmentsMax;
+    ibv_srq* queue = ibv_create_srq(domain_.get(), &attributes);
+    if (queue == nullptr) {
+      return failed(device_,
+                    "no receive queue of " + std::to_string(entries) + " entries can be made",
+                    errno);
+    }
+    return std::make_unique<VerbsReceiveQueue>(queue, entries);
+  }
+
+  Result<std::unique_ptr<QueuePair>> create_queue_pair(const QueuePairOptions& options) override {
+    return VerbsQueuePair::create(device_, *domain_, options);
+  }
+
+  int event_fd() const override { return device_.context->async_fd; }
+  std::optional<FabricEvent> next_event() override;
+
+ private:
+  const Device device_;
+  const Owned<ibv_pd, ibv_dealloc_pd> domain_;
+};
+
+// What is of no interest to anybody gives nothing.
+std::optional<FabricEvent::Kind> kind_of(ibv_event_type type) {
+  switch (type) {
+    case IBV_EVENT_QP_FATAL:
+    case IBV_EVENT_QP_REQ_ERR:
+    case IBV_EVENT_QP_ACCESS_ERR:
+      return FabricEvent::Kind::kQueuePairError;
+    case IBV_EVENT_CQ_ERR:
+    case IBV_EVENT_SRQ_ERR:
+    case IBV_EVENT_DEVICE_FATAL:
+      return FabricEvent::Kind::kDeviceGone;
+    case IBV_EVENT_PORT_ERR:
+      return FabricEvent::Kind::kPortDown;
+    case IBV_EVENT_PORT_ACTIVE:
+      return FabricEvent::Kind::kPortUp;
+    case IBV_EVENT_GID_CHANGE:
+    case IBV_EVENT_LID_CHANGE:
+      return FabricEvent::Kind::kAddressesChanged;
+    default:
+      return std::nullopt;
+  }
+}
+
+std::optional<FabricEvent> DeviceFabric::next_event() {
+  ibv_async_event event{};
+  while (ibv_get_async_event(device_.context.get(), &event) == 0) {
+    const auto kind = kind_of(event.event_type);
+    FabricEvent told{.detail = device_.name + ": " + ibv_event_type_str(event.event_type)};
+    if (kind == FabricEvent::Kind::kQueuePairError) told.queue_pair = event.element.qp->qp_num;
+    ibv_ack_async_event(&event);  // or the destruction of what it is about would wait
+    if (!kind) continue;
+    told.kind = *kind;
+    return told;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+}  // namespace verbs
+
+Result<std::unique_ptr<VerbsFabric>> open_verbs_fabric(const VerbsOptions& options) {
+  HAT_TRY(verbs::Device device, verbs::open_device(options));
+  ibv_pd* domain = ibv_alloc_pd(device.context.get());
+  if (domain == nullptr) {
+    return verbs::failed(device, "no protection domain can be made", errno);
+  }
+  return std::make_unique<verbs::DeviceFabric>(std::move(device), domain);
+}
+
+}  // namespace hat::engine

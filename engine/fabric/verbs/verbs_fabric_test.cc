@@ -1,0 +1,41 @@
+// engine/fabric/verbs/verbs_fabric_test.cc: the conformance suite on the first device that is
+// there; the lab (tests/lab) has a Soft-RoCE one.
+#include "engine/fabric/verbs/verbs_fabric.h"
+
+#include "engine/fabric/conformance.h"
+#include "engine/fabric/verbs/device.h"
+
+namespace hat::engine {
+namespace {
+
+Result<std::unique_ptr<Fabric>> open_first() {
+  HAT_TRY(std::unique_ptr<VerbsFabric> fabric, open_verbs_fabric());
+  return fabric;
+}
+
+TEST(VerbsFabric, SaysWhichAddressItTookAndWhy) {
+  const auto fabric = open_verbs_fabric();
+  ASSERT_TRUE(fabric) << fabric.error().message;
+  std::printf("fabric: %s\n", (*fabric)->describe().c_str());
+  EXPECT_NE((*fabric)->describe().find("RoCE v2, ::ffff:10.77.0.1"), std::string::npos);
+}
+
+TEST(VerbsFabric, SaysWhatIsThereWhereTheDeviceIsNot) {
+  const auto fabric = open_verbs_fabric({.device = "mlx5_7"});
+  ASSERT_FALSE(fabric);
+  EXPECT_EQ(fabric.error().message,
+            "there is no RDMA device named 'mlx5_7'; `ibv_devices` lists those present, "
+            "`fabric: tcp` needs none");
+  const auto port = open_verbs_fabric({.port = 9});
+  ASSERT_FALSE(port);
+  EXPECT_NE(port.error().message.find("port 9 is active"), std::string::npos);
+  const auto gid = open_verbs_fabric({.gid_index = 200});
+  ASSERT_FALSE(gid);
+  EXPECT_NE(gid.error().message.find("no GID index 200"), std::string::npos);
+}
+
+}  // namespace
+
+INSTANTIATE_TEST_SUITE_P(Verbs, FabricConformance, testing::Values(&open_first));
+
+}  // namespace hat::engine
