@@ -152,8 +152,7 @@ class Run {
   // Everybody breaks, those that come meanwhile too, until every time-out has passed.
   void end_everyone() {
     for (int round = 0; round < 20 && !nobody_left(); ++round) {
-      for (size_t i = 0; i < node_.reactor.wires.size(); ++i) {
-        const auto wire = node_.reactor.wires[i];
+      for (const auto& wire : std::vector(node_.reactor.wires)) {  // more may come meanwhile
         wire->error = ECONNRESET;
         let_write(wire);
         if (!wire->closed && wire->reading) wire->tell_readable();

@@ -18,8 +18,7 @@ std::string joined(const json& texts) {
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 std::string reload_line(const json& last, double unix_now) {
-  const std::string read =
-      "read " + age_text(unix_now - last.at("unix_time").get<double>()) + " ago";
+  std::string read = "read " + age_text(unix_now - last.at("unix_time").get<double>()) + " ago";
   if (last.at("successful")) return read;
   return read + "; the last reload was refused:\n  " +
          first_line(last.at("error").get<std::string>()) + "\n  `hatctl reload --dry-run` says all";

@@ -44,8 +44,8 @@ uint8_t rnr_code(std::chrono::nanoseconds wait) {
       655360, 10,    20,    30,    40,    60,     80,     120,    160,    240,   320,
       480,    640,   960,   1280,  1920,  2560,   3840,   5120,   7680,   10240, 15360,
       20480,  30720, 40960, 61440, 81920, 122880, 163840, 245760, 327680, 491520};
-  for (uint8_t code = 1; code < kMicroseconds.size(); ++code) {
-    if (std::chrono::microseconds(kMicroseconds[code]) >= wait) return code;
+  for (size_t code = 1; code < kMicroseconds.size(); ++code) {
+    if (std::chrono::microseconds(kMicroseconds[code]) >= wait) return static_cast<uint8_t>(code);
   }
   return 0;
 }
