@@ -158,6 +158,8 @@ class LoopQueuePair final : public QueuePair {
   std::byte* remote(uint32_t key, uint64_t address, uint64_t bytes, uint32_t right);
   void push(const Request& request);
   uint64_t taken_there() const;
+  bool nobody_asks() const;
+  bool there() const;
   bool front_is_done(uint64_t taken);
   void look_at_refusal(uint64_t taken);
   void set_failing(Status why);
@@ -191,8 +193,10 @@ class LoopQueuePair final : public QueuePair {
   uint64_t head_ = 0;
   uint64_t started_ = 0;
   uint64_t tail_ = 0;
-  uint64_t posted_ = 0;  // entries, to the other side
-  uint64_t taken_ = 0;   // entries, from it
+  uint64_t signaled_out_ = 0;
+  uint64_t known_taken_ = 0;  // of posted_; it may be more by now
+  uint64_t posted_ = 0;       // entries, to the other side
+  uint64_t taken_ = 0;        // entries, from it
   Clock::time_point deadline_ = Clock::time_point::max();
 };
 

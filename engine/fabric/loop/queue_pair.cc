@@ -163,7 +163,7 @@ void LoopQueuePair::attach() {
   fabric_.set_alarm();
   set_receive_wake(recv_cq_.armed());
   set_send_wake(send_cq_.armed() == Wake::kAny);
-  if (other_->in->posted.load() != 0) recv_cq_.ring_if_armed(true);
+  if (there()) recv_cq_.ring_if_armed(true);
   start_some();
 }
 

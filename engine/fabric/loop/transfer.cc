@@ -80,6 +80,7 @@ size_t LoopQueuePair::post(std::span<const WorkRequest> chain) {
   size_t posted = 0;
   for (const WorkRequest& work : chain) {
     if (tail_ - freed_ == requests_.size() || !copy_in(work, request(tail_))) break;
+    if (work.signaled) ++signaled_out_;
     ++tail_;
     ++posted;
   }
@@ -119,17 +120,15 @@ void LoopQueuePair::start_some() {
     solicited |= next.work.solicited;
     ++started_;
   }
-  if (posted_ == before) return;
-  other_->out->posted.store(posted_);
-  ring_receiver(solicited);
+  if (posted_ != before) ring_receiver(solicited);
 }
 
 // False: the ring is full.
 bool LoopQueuePair::start(Request& request) {
   const bool by_the_ring = goes_by_the_ring(request.work.opcode);
-  if (by_the_ring) {
-    const uint64_t taken = other_->out->taken.load(std::memory_order_acquire);
-    if (posted_ - taken >= kRingEntries) return false;
+  if (by_the_ring && posted_ - known_taken_ >= kRingEntries) {
+    known_taken_ = taken_there();
+    if (posted_ - known_taken_ >= kRingEntries) return false;
   }
   request.status = check_local(request);
   if (request.status == Status::kSuccess) request.status = touch(request);
@@ -223,18 +222,26 @@ void LoopQueuePair::push(const Request& request) {
   entry.imm = work.imm;
   entry.bytes = request.bytes;
   entry.segment_count = 0;
-  if (work.opcode == Opcode::kWriteImm) return;  // its bytes are there already
-  if (work.inlined) {
+  if (work.opcode == Opcode::kWriteImm) {
+    // its bytes are there already
+  } else if (work.inlined) {
     std::memcpy(entry.inlined_bytes, request.inlined_bytes.data(), request.bytes);
-    return;
+  } else {
+    for (const Segment& segment : work.segments) {
+      entry.segments[entry.segment_count++] = {reinterpret_cast<uint64_t>(segment.data),
+                                               segment.bytes, segment.lkey};
+    }
   }
-  for (const Segment& segment : work.segments) {
-    entry.segments[entry.segment_count++] = {reinterpret_cast<uint64_t>(segment.data),
-                                             segment.bytes, segment.lkey};
-  }
+  entry.turn.store(turn_of(posted_));
 }
 
-// After `posted` or a failure was stored.
+// Whether the other side's next entry is there.
+bool LoopQueuePair::there() const {
+  const RingEntry& next = other_->in->entries[taken_ % kRingEntries];
+  return next.turn.load() == turn_of(taken_);
+}
+
+// After an entry's turn or a failure was stored.
 void LoopQueuePair::ring_receiver(bool solicited) {
   const Wake wake = other_->out->wakes_receiver.load();
   if (wake == Wake::kNone || (wake == Wake::kSolicited && !solicited)) return;
@@ -263,13 +270,20 @@ uint64_t LoopQueuePair::taken_there() const {
   return attached() ? other_->out->taken.load() : gone_taken_;
 }
 
+// What the other side has taken is in its cache: it is left there while nobody waits for it.
+bool LoopQueuePair::nobody_asks() const {
+  return state_ == QueuePairState::kConnected && signaled_out_ == 0 && !broken_ &&
+         options_.rnr_retries == 7;
+}
+
 bool LoopQueuePair::front_is_done(uint64_t taken) {
   return head_ != started_ && taken >= request(head_).ring_end;
 }
 
 size_t LoopQueuePair::complete_sends(std::span<Completion> into) {
   if (head_ == tail_) return 0;
-  start_some();
+  if (started_ != tail_) start_some();
+  if (nobody_asks()) return 0;
   const uint64_t taken = taken_there();
   size_t found = 0;
   while (head_ != tail_ && found < into.size()) {
@@ -289,6 +303,7 @@ size_t LoopQueuePair::complete_sends(std::span<Completion> into) {
                        .bytes = front.bytes,
                        .queue_pair = number_};
     }
+    if (front.work.signaled) --signaled_out_;
     started_ = std::max(started_, ++head_);
     // A device keeps the entries of unsignaled requests until a later one tells that they are done.
     if (front.work.signaled || status != Status::kSuccess) freed_ = head_;
@@ -315,20 +330,15 @@ void LoopQueuePair::look_at_refusal(uint64_t taken) {
 size_t LoopQueuePair::complete_receives(std::span<Completion> into) {
   if (!attached() || state_ != QueuePairState::kConnected) return 0;
   Direction& in = *other_->in;
-  const uint64_t posted = in.posted.load();
-  if (posted == taken_) {
+  if (!there()) {
     // What it posted before it failed counts; so the failure is looked at last.
-    if (in.sender_failed.load(std::memory_order_acquire) != 0 && in.posted.load() == taken_) {
+    if (in.sender_failed.load(std::memory_order_acquire) != 0 && !there()) {
       set_failing(Status::kFlushed);
     }
     return 0;
   }
-  if (posted - taken_ > kRingEntries) {  // it breaks the format
-    set_failing(Status::kOther);
-    return 0;
-  }
   size_t found = 0;
-  for (; taken_ != posted && found < into.size(); ++taken_) {
+  for (; found < into.size() && there(); ++taken_) {
     if (srq_.empty()) {
       in.refused.store(refused_at(taken_, Refusal::kNoReceive), std::memory_order_release);
       break;

@@ -3,7 +3,9 @@
 //
 //   S ── entries[posted++] ──▶ R        R takes them in order: entries[taken++]
 //
-// S alone writes `posted` and the entries between `taken` and `posted`; R alone writes `taken`. S
+// An entry says itself when it is there, so that R looks at one line of memory: its `turn` is 1
+// more than the number of its round through the ring. S alone writes the entries from `taken` to
+// `taken` + kRingEntries; R alone writes `taken`. S
 // works on R's memory itself (WRITE, READ, atomics), and holds `touching` up meanwhile: whoever
 // takes a right away first takes it away, and then waits until `touching` is down (both
 // sequentially consistent, so that one of the two always sees the other).
@@ -31,30 +33,29 @@ struct RingSegment {
 
 // A SEND, or the notice of a WRITE_WITH_IMM.
 struct RingEntry {
+  std::atomic<uint32_t> turn;  // written last
   Opcode opcode;
   uint8_t solicited;
   uint8_t inlined;
   uint8_t segment_count;
   uint32_t imm;
   uint32_t bytes;  // of the whole message
-  uint32_t reserved;
   union {
     RingSegment segments[kSegmentsMax];
     std::byte inlined_bytes[kInlineBytesMax];
   };
 };
-static_assert(std::is_trivially_copyable_v<RingEntry>);
+inline uint32_t turn_of(uint64_t index) { return static_cast<uint32_t>(index / kRingEntries) + 1; }
 
 enum class Wake : uint32_t { kNone, kAny, kSolicited };
 
 struct Direction {
-  alignas(64) std::atomic<uint64_t> posted;  // S
-  std::atomic<uint32_t> touching;            // S
-  std::atomic<uint32_t> sender_failed;       // S: its queue pair is in error
-  alignas(64) std::atomic<uint64_t> taken;   // R
-  std::atomic<uint64_t> refused;             // R: refused_at() of the entry that it does not take
-  std::atomic<uint32_t> rights;              // R: what S may do: bits of RegionRow::rights
-  std::atomic<uint32_t> receiver_gone;       // R: S may touch nothing more
+  alignas(64) std::atomic<uint32_t> touching;       // S
+  alignas(64) std::atomic<uint32_t> sender_failed;  // S: its queue pair is in error
+  alignas(64) std::atomic<uint64_t> taken;          // R
+  std::atomic<uint64_t> refused;        // R: refused_at() of the entry that it does not take
+  std::atomic<uint32_t> rights;         // R: what S may do: bits of RegionRow::rights
+  std::atomic<uint32_t> receiver_gone;  // R: S may touch nothing more
   alignas(64) std::atomic<Wake> wakes_receiver;  // R sets, S takes: ring R's doorbell
   std::atomic<Wake> wakes_sender;                // S sets, R takes: the same for `taken`
   alignas(64) RingEntry entries[kRingEntries];
