@@ -53,6 +53,10 @@ Result<void> SharedMemory::map_all() {
   return {};
 }
 
+void SharedMemory::close_descriptor() {
+  if (fd_ >= 0) close(std::exchange(fd_, -1));
+}
+
 SharedMemory::SharedMemory(SharedMemory&& other) noexcept
     : fd_(std::exchange(other.fd_, -1)), bytes_(std::exchange(other.bytes_, {})) {}
 

@@ -1,6 +1,8 @@
 // engine/fabric/conformance_errors.cc: what a fabric refuses, and what follows from an error.
 #include <gmock/gmock.h>
 
+#include <thread>
+
 #include "engine/fabric/conformance.h"
 
 namespace hat::engine {
@@ -162,6 +164,26 @@ TEST_P(FabricConformance, FailFlushesWhatIsOut) {
   EXPECT_EQ(a_->completions[0].status, Status::kFlushed);
 }
 
+TEST_P(FabricConformance, AFlushedSendDeliversNothingThatWasWrittenLater) {
+  connect();
+  turn();
+  b_->receive(1, 0, 16);
+  a_->fill(0, "first");
+  const Segment from = a_->at(0, 5);
+  const WorkRequest send{.segments = {&from, 1}};
+  ASSERT_EQ(a_->qp->post({&send, 1}), 1u);
+  a_->qp->fail();
+  wait_for(*a_, 1);
+  a_->fill(0, "later");
+  const auto until = std::chrono::steady_clock::now() + 10ms;
+  while (std::chrono::steady_clock::now() < until) turn();
+  for (const Completion& arrived : b_->completions) {
+    if (arrived.status == Status::kSuccess) {
+      EXPECT_EQ(b_->read(0, 5), "first");
+    }
+  }
+}
+
 // --- No receive ---
 
 TEST_P(FabricConformance, ASendWaitsForAReceive) {
@@ -178,6 +200,25 @@ TEST_P(FabricConformance, ASendWaitsForAReceive) {
   EXPECT_EQ(a_->completions[0].status, Status::kSuccess);
   wait_for(*b_, 1);
   EXPECT_EQ(b_->read(0, 7), "patient");
+}
+
+TEST_P(FabricConformance, ASendThatFoundItsReceiveInTimeSucceedsThoughNobodyLooked) {
+  connect({}, [](QueuePairOptions& options) {
+    options.rnr_retries = 6;
+    options.rnr_timer = 10ms;
+  });
+  const Segment from = a_->at(0, 7);
+  const WorkRequest send{.segments = {&from, 1}};
+  ASSERT_EQ(a_->qp->post({&send, 1}), 1u);
+  turn();
+  turn();
+  b_->receive(2, 0, 16);
+  std::array<Completion, 1> arrived;
+  const auto end = std::chrono::steady_clock::now() + kPatience;
+  while (b_->cq->poll(arrived) == 0) ASSERT_LT(std::chrono::steady_clock::now(), end);
+  std::this_thread::sleep_for(100ms);  // longer than all retries together
+  wait_for(*a_, 1);
+  EXPECT_EQ(a_->completions[0].status, Status::kSuccess);
 }
 
 TEST_P(FabricConformance, ASendThatMayNotWaitForEverFails) {

@@ -345,6 +345,20 @@ TEST_P(FabricConformance, AQueueArmedForSolicitedCompletionsSleepsThroughOthers)
   EXPECT_TRUE(readable(b_->cq->event_fd(), 10'000));
 }
 
+TEST_P(FabricConformance, AReceiveThatIsPostedLateWakesItsSleeper) {
+  connect();
+  turn();
+  const Segment from = a_->at(0, 8);
+  const WorkRequest send{.segments = {&from, 1}};
+  ASSERT_EQ(a_->qp->post({&send, 1}), 1u);
+  for (int i = 0; i < 10; ++i) turn();  // there is none yet
+  b_->cq->arm(false);
+  turn();
+  b_->receive(1, 0, 8);
+  EXPECT_TRUE(readable(b_->cq->event_fd(), 10'000));
+  wait_for(*b_, 1);
+}
+
 TEST_P(FabricConformance, WhoWaitsForItsOwnRequestIsWokenToo) {
   connect();
   turn();

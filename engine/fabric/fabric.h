@@ -162,9 +162,9 @@ class QueuePair {
   virtual uint32_t number() const = 0;
   virtual QueuePairAddress address() const = 0;
   virtual Result<void> connect(const QueuePairAddress& other) = 0;
-  virtual QueuePairState state() const = 0;
-  // A chain, posted at once. How many were taken: all, unless send_entries are out. In error all
-  // are taken, and flushed.
+  virtual QueuePairState state() const = 0;  // A chain, posted at once. How many were taken: all,
+                                             // unless send_entries are out. What is taken in
+  // error is flushed.
   virtual size_t post(std::span<const WorkRequest> chain) = 0;
   // Into error: what is out completes as kFlushed.
   virtual void fail() = 0;

@@ -44,8 +44,7 @@ class Kernel:
         depends = output("apt-cache", "depends", "linux-image-amd64")
         package = re.search(r"Depends: (linux-image-\S+)", depends)[1]
         with tempfile.TemporaryDirectory(prefix="hatrpc-lab-") as name:
-            os.chmod(name, 0o755)  # apt downloads as a user of its own
-            subprocess.run(["apt-get", "download", "-qq", package], cwd=name, check=True)
+            subprocess.run(["apt-get", "-o", "APT::Sandbox::User=root", "download", "-qq", package], cwd=name, check=True)
             archive = next(pathlib.Path(name).glob("*.deb"))
             subprocess.run(["dpkg-deb", "-x", archive, self.folder], check=True)
         version = next(self.folder.glob("lib/modules/*")).name

@@ -92,6 +92,12 @@ Channel::Got Channel::receive(NoteWithDescriptors& into) {
   return whole ? Got::kNote : Got::kEnd;  // who breaks the format is gone for us
 }
 
+bool Channel::ended() const {
+  char byte = 0;
+  const ssize_t count = recv(fd_.get(), &byte, sizeof byte, MSG_PEEK | MSG_DONTWAIT);
+  return count == 0 || (count < 0 && errno != EAGAIN && errno != EINTR);
+}
+
 Result<ChannelListener> ChannelListener::open() {
   ChannelListener listener;
   uint64_t random = 0;

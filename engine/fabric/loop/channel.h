@@ -58,6 +58,7 @@ class Channel {
   bool send(const Note& note, std::initializer_list<int> descriptors);
   enum class Got : uint8_t { kNote, kNothing, kEnd };
   Got receive(NoteWithDescriptors& into);
+  bool ended() const;  // the other side's process closed it, or died
   void close() { fd_ = Descriptor(); }
 
  private:

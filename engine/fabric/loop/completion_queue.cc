@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-
+#include <utility>
 #include "engine/fabric/loop/objects.h"
 
 namespace hat::engine::loop {
@@ -56,6 +56,9 @@ size_t LoopReceiveQueue::post(std::span<const ReceiveRequest> requests) {
     std::ranges::copy(request.segments, receive.segments.begin());
     posted_.push_back(receive);
     ++taken;
+  }
+  if (taken != 0 && std::exchange(missing_, false)) {
+    for (LoopQueuePair* pair : pairs_) pair->on_receive_posted();
   }
   return taken;
 }

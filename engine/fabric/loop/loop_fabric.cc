@@ -61,7 +61,7 @@ void LoopFabric::watch(int fd) {
 FabricLimits LoopFabric::limits() const {
   constexpr uint32_t kMany = 1 << 20;
   return {.inline_bytes_max = kInlineBytesMax,
-          .send_entries_max = kMany,
+          .send_entries_max = kRingEntries,
           .receive_entries_max = kMany,
           .completion_entries_max = kMany};
 }
@@ -81,14 +81,22 @@ Result<std::unique_ptr<QueuePair>> LoopFabric::create_queue_pair(const QueuePair
     return fail("loop fabric: inline data of " + std::to_string(options.inline_bytes_max) +
                 " bytes; at most " + std::to_string(kInlineBytesMax));
   }
+  if (options.send_entries == 0 || options.send_entries > kRingEntries) {
+    return fail("loop fabric: " + std::to_string(options.send_entries) +
+                " send entries; a queue pair has 1 to " + std::to_string(kRingEntries));
+  }
   const uint32_t number = ++last_queue_pair_;
   auto pair = std::make_unique<LoopQueuePair>(*this, number, options);
   queue_pairs_[number] = pair.get();
   return pair;
 }
 
-void LoopFabric::forget(LoopQueuePair& pair) { queue_pairs_.erase(pair.number()); }
-
+void LoopFabric::forget(LoopQueuePair& pair) {
+  queue_pairs_.erase(pair.number());
+  std::erase_if(waiting_, [&](const Waiting& one) {
+    return one.hello && one.hello->note.target == pair.number();
+  });
+}
 // --- Memory ---
 
 Result<std::unique_ptr<MemoryRegion>> LoopFabric::register_memory(const SharedMemory& memory,
@@ -161,7 +169,9 @@ void LoopFabric::work() {
     }
     const auto pair = std::ranges::find_if(
         queue_pairs_, [fd](const auto& entry) { return entry.second->channel_fd() == fd; });
-    if (pair != queue_pairs_.end() && !pair->second->read_channel()) pair->second->other_is_gone();
+    if (pair == queue_pairs_.end()) continue;
+    pair->second->drop_replaced();
+    if (!pair->second->read_channel()) pair->second->other_is_gone();
   }
   read_waiting();
 }
@@ -174,18 +184,22 @@ void LoopFabric::read_waiting() {
       const Channel::Got what = next->channel.receive(got);
       if (what == Channel::Got::kNote && got.note.kind == Note::Kind::kHello) {
         next->hello = std::move(got);
+        epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, next->channel.fd(), nullptr);  // until it is taken
       } else {
         done = what != Channel::Got::kNothing;
       }
     }
     if (next->hello) {
       const auto pair = queue_pairs_.find(next->hello->note.target);
-      if (pair != queue_pairs_.end() && pair->second->waits_for(next->hello->note)) {
+      const auto wants = pair == queue_pairs_.end() ? LoopQueuePair::Wants::kNever
+                                                    : pair->second->wants(next->hello->note);
+      if (wants == LoopQueuePair::Wants::kNow) {
+        watch(next->channel.fd());
         if (!pair->second->accept(std::move(next->channel), std::move(*next->hello))) {
           pair->second->other_is_gone();
         }
-        done = true;
       }
+      done = wants != LoopQueuePair::Wants::kLater;
     }
     next = done ? waiting_.erase(next) : next + 1;
   }

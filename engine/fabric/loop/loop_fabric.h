@@ -7,7 +7,9 @@
 //
 // Bounds   kRegionsMax regions, loop::kRingEntries requests out per queue pair.
 // Differs  from a device: a death of the other process is noticed by next_event(), since no device
-//          is there to retry; completion queues never overflow.
+//          is there to retry; completion queues never overflow; a one-sided request takes effect
+//          when it is posted, perhaps before an earlier SEND has found its receive, and it has
+//          taken effect though it is flushed because that SEND failed.
 // Thread   as Fabric; one fabric per thread or several, also in one process.
 #pragma once
 

@@ -1,8 +1,85 @@
 #include "engine/fabric/loop/loop_fabric.h"
 
+#include <poll.h>
+
 #include "engine/fabric/conformance.h"
 
 namespace hat::engine {
+namespace {
+
+bool readable(int fd) {
+  pollfd one{.fd = fd, .events = POLLIN};
+  return poll(&one, 1, 0) == 1;
+}
+
+// Two sides of which `early` has connected, and `late` has not.
+struct OneSideWaits {
+  OneSideWaits() {
+    a.qp = a.make_queue_pair(a.options());
+    b.qp = b.make_queue_pair(b.options());
+    // Who knocks is the side with the smaller address.
+    early = a.qp->address() < b.qp->address() ? &a : &b;
+    late = early == &a ? &b : &a;
+    EXPECT_TRUE(early->qp->connect(late->qp->address()));
+  }
+  static constexpr RemoteAccess kAll{.write = true, .read = true, .atomic = true};
+  FabricSide a{&open_loop_fabric, kAll};
+  FabricSide b{&open_loop_fabric, kAll};
+  FabricSide* early = nullptr;
+  FabricSide* late = nullptr;
+};
+
+TEST(LoopFabric, KeepsAHelloQuietlyUntilItsQueuePairConnects) {
+  OneSideWaits pair;
+  while (pair.late->fabric->next_event()) {
+  }
+  EXPECT_FALSE(readable(pair.late->fabric->event_fd())) << "it would spin";
+  ASSERT_TRUE(pair.late->qp->connect(pair.early->qp->address()));
+  pair.late->receive(1, 0, 8);
+  const WorkRequest send{.opcode = Opcode::kSendImm};
+  ASSERT_EQ(pair.early->qp->post({&send, 1}), 1u);
+  std::array<Completion, 1> arrived;
+  for (int i = 0; i < 10; ++i) {
+    while (pair.early->fabric->next_event()) {
+    }
+    while (pair.late->fabric->next_event()) {
+    }
+  }
+  EXPECT_EQ(pair.late->cq->poll(arrived), 1u);
+}
+
+TEST(LoopFabric, WakesWhoPostedBeforeTheOtherSideWasThere) {
+  OneSideWaits pair;
+  const Segment from = pair.early->at(0, 8);
+  const WorkRequest write{.opcode = Opcode::kWrite,
+                          .segments = {&from, 1},
+                          .remote_address = pair.late->region->address(),
+                          .rkey = pair.late->region->rkey()};
+  ASSERT_EQ(pair.early->qp->post({&write, 1}), 1u);
+  std::array<Completion, 1> done;
+  pair.early->cq->arm(false);
+  EXPECT_EQ(pair.early->cq->poll(done), 0u);
+  ASSERT_TRUE(pair.late->qp->connect(pair.early->qp->address()));
+  while (pair.late->fabric->next_event()) {
+  }
+  EXPECT_TRUE(readable(pair.early->fabric->event_fd()));
+  while (pair.early->fabric->next_event()) {
+  }
+  EXPECT_TRUE(readable(pair.early->cq->event_fd()));
+  EXPECT_EQ(pair.early->cq->poll(done), 1u);
+  EXPECT_EQ(done[0].status, Status::kSuccess);
+}
+
+TEST(LoopFabric, SaysWhatItDoesNotMake) {
+  FabricSide side(&open_loop_fabric, {});
+  auto options = side.options();
+  options.send_entries = 257;
+  const auto made = side.fabric->create_queue_pair(options);
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().message, "loop fabric: 257 send entries; a queue pair has 1 to 256");
+}
+
+}  // namespace
 
 INSTANTIATE_TEST_SUITE_P(Loop, FabricConformance, testing::Values(&open_loop_fabric));
 

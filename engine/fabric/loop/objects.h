@@ -77,10 +77,14 @@ class LoopReceiveQueue final : public ReceiveQueue {
   size_t post(std::span<const ReceiveRequest> requests) override;
   bool empty() const { return posted_.empty(); }
   Receive take();
-
+  void attach(LoopQueuePair& pair) { pairs_.push_back(&pair); }
+  void detach(LoopQueuePair& pair) { std::erase(pairs_, &pair); }
+  void note_missing() { missing_ = true; }  // somebody found it empty
  private:
   const uint32_t entries_;
+  bool missing_ = false;
   Fifo<Receive> posted_;
+  std::vector<LoopQueuePair*> pairs_;
 };
 
 // The other side of a queue pair, once it is there.
@@ -97,7 +101,8 @@ struct Other {
   std::vector<Memory> memories = std::vector<Memory>(kRegionsMax);  // by row
   Descriptor receives_doorbell;                                     // of its completion queues
   Descriptor sends_doorbell;
-  bool ready = false;  // its regions are known
+  bool ready = false;                                   // its regions are known
+  std::vector<std::unique_ptr<SharedMemory>> replaced;  // perhaps still being copied from
 
   const RegionTable& regions() const {
     return *reinterpret_cast<const RegionTable*>(table->bytes().data());
@@ -119,15 +124,20 @@ class LoopQueuePair final : public QueuePair {
   // From its completion queues. `into` has room.
   size_t complete_sends(std::span<Completion> into);
   size_t complete_receives(std::span<Completion> into);
+  void on_receive_posted();  // after it had found none
   void set_receive_wake(Wake wake);
   void set_send_wake(bool wanted);
 
   // From the fabric.
   uint64_t nonce() const { return nonce_; }
-  bool waits_for(const Note& hello) const;
+  enum class Wants : uint8_t { kNow, kLater, kNever };
+  Wants wants(const Note& hello) const;
   Result<void> accept(Channel channel, NoteWithDescriptors hello);
   // What the channel says. False: the other side is gone.
   bool read_channel();
+  void drop_replaced() {  // no transfer is going on
+    if (other_) other_->replaced.clear();
+  }
   void send_region(const LoopRegion& region);
   int channel_fd() const { return other_ ? other_->channel.fd() : -1; }
   void other_is_gone();
@@ -151,7 +161,7 @@ class LoopQueuePair final : public QueuePair {
   bool attached() const { return other_ != nullptr && other_->ready; }
   bool copy_in(const WorkRequest& work, Request& request);
   void start_some();
-  bool start(Request& request);
+  void start(Request& request);
   Status check_local(const Request& request) const;
   Status touch(Request& request);
   Status do_one_sided(Request& request, std::byte* remote);
@@ -162,11 +172,16 @@ class LoopQueuePair final : public QueuePair {
   bool there() const;
   bool front_is_done(uint64_t taken);
   void look_at_refusal(uint64_t taken);
+  size_t take_entries(std::span<Completion> into);
   void set_failing(Status why);
   Status take_entry(const RingEntry& entry, const LoopReceiveQueue::Receive& receive,
                     Completion& done);
   void ring_receiver(bool solicited);
   void ring_sender();
+  void ring_own_sender();
+  void say_failed();
+  void wait_until_not_gathering();
+  bool other_died() const;
   void set_deadline(std::chrono::nanoseconds wait);
   bool introduce(const Note& note, std::initializer_list<int> descriptors);
   bool heed(NoteWithDescriptors& got);
@@ -185,7 +200,8 @@ class LoopQueuePair final : public QueuePair {
   bool gone_ = false;                     // it was there
   uint64_t gone_taken_ = 0;               // what it had taken then
   Status why_failed_ = Status::kFlushed;  // of the oldest request that is not done
-  bool broken_ = false;                   // a started request has failed: no later one starts
+  bool failed_in_taking_ = false;
+  bool broken_ = false;  // a started request has failed: no later one starts
   // requests_[head_ … started_ … tail_], modulo its length: out, and not begun; those from freed_
   // on are in use.
   std::vector<Request> requests_;
@@ -194,10 +210,10 @@ class LoopQueuePair final : public QueuePair {
   uint64_t started_ = 0;
   uint64_t tail_ = 0;
   uint64_t signaled_out_ = 0;
-  uint64_t known_taken_ = 0;  // of posted_; it may be more by now
-  uint64_t posted_ = 0;       // entries, to the other side
-  uint64_t taken_ = 0;        // entries, from it
+  uint64_t posted_ = 0;  // entries, to the other side
+  uint64_t taken_ = 0;   // entries, from it
   Clock::time_point deadline_ = Clock::time_point::max();
+  uint64_t deadline_for_ = 0;  // the entry that finds no receive
 };
 
 class LoopFabric final : public Fabric {

@@ -61,15 +61,14 @@ LoopQueuePair::LoopQueuePair(LoopFabric& fabric, uint32_t number, const QueuePai
       requests_(options.send_entries) {
   send_cq_.attach_sender(*this);
   recv_cq_.attach_receiver(*this);
+  srq_.attach(*this);
 }
-
 LoopQueuePair::~LoopQueuePair() {
   if (other_) {
-    other_->out->sender_failed.store(1);
-    other_->in->receiver_gone.store(1);
-    if (attached()) ring_receiver(true);
+    say_failed();
     wait_until_untouched();
   }
+  srq_.detach(*this);
   send_cq_.detach(*this);
   recv_cq_.detach(*this);
   fabric_.forget(*this);
@@ -94,7 +93,6 @@ Result<void> LoopQueuePair::connect(const QueuePairAddress& other) {
   other_address_ = other;
   if (other < this->address()) {
     state_ = QueuePairState::kConnected;
-    set_deadline(options_.ack_timeout * (options_.retries + 1));
     fabric_.accept_waiting(*this);
     return {};
   }
@@ -117,7 +115,6 @@ Result<void> LoopQueuePair::connect(const QueuePairAddress& other) {
     return hat::fail("loop fabric: the other side went away");
   }
   state_ = QueuePairState::kConnected;
-  set_deadline(options_.ack_timeout * (options_.retries + 1));
   fabric_.watch(other_->channel.fd());
   return {};
 }
@@ -132,11 +129,12 @@ bool LoopQueuePair::introduce(const Note& note, std::initializer_list<int> descr
   return sent && other_->channel.send({.kind = Note::Kind::kReady}, {});
 }
 
-bool LoopQueuePair::waits_for(const Note& hello) const {
-  return state_ == QueuePairState::kConnected && !other_ && !gone_ && hello.nonce == nonce_ &&
-         hello.sender == other_address_;
+LoopQueuePair::Wants LoopQueuePair::wants(const Note& hello) const {
+  if (hello.nonce != nonce_ || other_ || gone_) return Wants::kNever;
+  if (state_ == QueuePairState::kUnconnected) return Wants::kLater;
+  const bool now = state_ == QueuePairState::kConnected && hello.sender == other_address_;
+  return now ? Wants::kNow : Wants::kNever;
 }
-
 Result<void> LoopQueuePair::accept(Channel channel, NoteWithDescriptors hello) {
   if (hello.descriptors.size() != 4) return hat::fail("loop fabric: a hello without its memory");
   auto other = std::make_unique<Other>();
@@ -165,8 +163,8 @@ void LoopQueuePair::attach() {
   set_send_wake(send_cq_.armed() == Wake::kAny);
   if (there()) recv_cq_.ring_if_armed(true);
   start_some();
+  ring_own_sender();
 }
-
 void LoopQueuePair::send_region(const LoopRegion& region) {
   if (!other_) return;
   const Note note{.kind = Note::Kind::kRegion, .key = region.rkey()};
@@ -198,7 +196,10 @@ bool LoopQueuePair::heed(NoteWithDescriptors& got) {
       if (got.descriptors.size() != 1) return false;
       auto memory = map_as(got.descriptors[0], 1);
       if (!memory) return false;
-      other_->memories[got.note.key % kRegionsMax] = {got.note.key, std::move(*memory)};
+      (*memory)->close_descriptor();  // the mapping stays
+      Other::Memory& row = other_->memories[got.note.key % kRegionsMax];
+      other_->replaced.push_back(std::exchange(row.memory, std::move(*memory)));
+      row.key = got.note.key;
       return true;
     }
     case Note::Kind::kReady:
@@ -211,24 +212,43 @@ bool LoopQueuePair::heed(NoteWithDescriptors& got) {
   return false;
 }
 
+// It died, or broke the format: then its hand may still be in our memory.
 void LoopQueuePair::other_is_gone() {
-  // What it had taken before is done, and what it had posted may still be received.
-  if (attached()) {
-    gone_taken_ = other_->out->taken.load(std::memory_order_acquire);
-  }
+  if (!other_) return;
+  say_failed();
+  wait_until_not_gathering();
+  wait_until_untouched();
+  // What it had taken before is done.
+  gone_taken_ = other_->out->taken.load(std::memory_order_acquire);
   other_.reset();
   gone_ = true;
   if (state_ == QueuePairState::kConnected) set_failing(Status::kRetryExceeded);
 }
 
+bool LoopQueuePair::other_died() const { return other_->channel.ended(); }
+
 void LoopQueuePair::wait_until_untouched() {
   for (uint32_t looks = 1; other_ && other_->in->touching.load() != 0; ++looks) {
     sched_yield();
-    if (looks % 64 == 0 && !read_channel()) other_is_gone();  // it died in the middle
+    if (looks % 64 == 0 && other_died()) return;  // in the middle
+  }
+}
+
+void LoopQueuePair::wait_until_not_gathering() {
+  for (uint32_t looks = 1; other_->out->gathering.load() != 0; ++looks) {
+    sched_yield();
+    if (looks % 64 == 0 && other_died()) return;
   }
 }
 
 // --- Errors ---
+
+// From here on the other side touches and takes nothing new of ours.
+void LoopQueuePair::say_failed() {
+  other_->out->sender_failed.store(1);
+  other_->in->receiver_gone.store(1);
+  if (attached()) ring_receiver(true);
+}
 
 void LoopQueuePair::fail() { set_failing(Status::kFlushed); }
 
@@ -239,8 +259,8 @@ void LoopQueuePair::set_failing(Status why) {
   why_failed_ = why;
   deadline_ = Clock::time_point::max();
   if (other_) {
-    other_->out->sender_failed.store(1);
-    if (attached()) ring_receiver(true);
+    say_failed();
+    wait_until_not_gathering();  // what is flushed is not taken after that
   }
   fabric_.tell({.kind = FabricEvent::Kind::kQueuePairError,
                 .queue_pair = number_,
@@ -257,9 +277,10 @@ void LoopQueuePair::set_deadline(std::chrono::nanoseconds wait) {
 void LoopQueuePair::check_deadline(Clock::time_point now) {
   if (now < deadline_ || state_ != QueuePairState::kConnected) return;
   deadline_ = Clock::time_point::max();
-  if (attached()) return set_failing(Status::kRnrRetryExceeded);
-  if (head_ != tail_) return set_failing(Status::kRetryExceeded);
-  set_deadline(options_.ack_timeout * (options_.retries + 1));  // nothing is out yet
+  if (!attached()) return set_failing(Status::kRetryExceeded);
+  // It may have found a receive meanwhile.
+  if (other_->out->refused.load() != refused_at(deadline_for_, Refusal::kNoReceive)) return;
+  if (taken_there() == deadline_for_) set_failing(Status::kRnrRetryExceeded);
 }
 
 }  // namespace hat::engine::loop

@@ -85,20 +85,29 @@ size_t LoopQueuePair::post(std::span<const WorkRequest> chain) {
     ++posted;
   }
   start_some();
-  // One that is done at once, or flushed, is told by nobody else.
-  if (head_ != tail_ && (state_ == QueuePairState::kError || front_is_done(taken_there()))) {
-    send_cq_.ring_if_armed();
+  ring_own_sender();
+  if (!other_ && !gone_ && deadline_ == Clock::time_point::max() &&
+      state_ == QueuePairState::kConnected) {
+    set_deadline(options_.ack_timeout * (options_.retries + 1));  // for the other side to come
   }
   return posted;
 }
 
+// What is done at once, or flushed, is told by nobody else.
+void LoopQueuePair::ring_own_sender() {
+  if (send_cq_.armed() == Wake::kNone || head_ == tail_) return;
+  if (state_ == QueuePairState::kError || front_is_done(taken_there())) send_cq_.ring_if_armed();
+}
 // What is lent until post() returns is kept.
 bool LoopQueuePair::copy_in(const WorkRequest& work, Request& request) {
   if (work.segments.size() > kSegmentsMax) return false;
   request.work = work;
   request.status = Status::kSuccess;
   request.bytes = 0;
-  for (const Segment& segment : work.segments) request.bytes += segment.bytes;
+  uint64_t bytes = 0;
+  for (const Segment& segment : work.segments) bytes += segment.bytes;
+  if (bytes > UINT32_MAX) return false;
+  request.bytes = static_cast<uint32_t>(bytes);
   std::ranges::copy(work.segments, request.segments.begin());
   request.work.segments = std::span(request.segments).first(work.segments.size());
   if (!work.inlined) return true;
@@ -116,20 +125,16 @@ void LoopQueuePair::start_some() {
   bool solicited = false;
   while (started_ != tail_ && !broken_) {
     Request& next = request(started_);
-    if (!start(next)) break;
+    start(next);
     solicited |= next.work.solicited;
     ++started_;
   }
   if (posted_ != before) ring_receiver(solicited);
 }
 
-// False: the ring is full.
-bool LoopQueuePair::start(Request& request) {
+// The ring has room: it has as many entries as there can be requests out.
+void LoopQueuePair::start(Request& request) {
   const bool by_the_ring = goes_by_the_ring(request.work.opcode);
-  if (by_the_ring && posted_ - known_taken_ >= kRingEntries) {
-    known_taken_ = taken_there();
-    if (posted_ - known_taken_ >= kRingEntries) return false;
-  }
   request.status = check_local(request);
   if (request.status == Status::kSuccess) request.status = touch(request);
   if (request.status != Status::kSuccess) {
@@ -139,9 +144,7 @@ bool LoopQueuePair::start(Request& request) {
     ++posted_;
   }
   request.ring_end = posted_;
-  return true;
 }
-
 Status LoopQueuePair::check_local(const Request& request) const {
   if (request.work.inlined) return Status::kSuccess;
   for (const Segment& segment : request.work.segments) {
@@ -165,10 +168,11 @@ Status LoopQueuePair::touch(Request& request) {
     return Status::kRemoteInvalid;
   }
   other_->out->touching.store(1);
-  std::byte* at = other_->out->receiver_gone.load() != 0
-                      ? nullptr
-                      : remote(work.rkey, work.remote_address, request.bytes, right);
-  const Status status = at == nullptr ? Status::kRemoteAccess : do_one_sided(request, at);
+  Status status = Status::kRetryExceeded;
+  if (other_->out->receiver_gone.load() == 0) {
+    std::byte* at = remote(work.rkey, work.remote_address, request.bytes, right);
+    status = at == nullptr ? Status::kRemoteAccess : do_one_sided(request, at);
+  }
   other_->out->touching.store(0, std::memory_order_release);
   return status;
 }
@@ -255,6 +259,12 @@ void LoopQueuePair::ring_sender() {
   if (other_->in->wakes_sender.exchange(Wake::kNone) != Wake::kNone) ring(other_->sends_doorbell);
 }
 
+void LoopQueuePair::on_receive_posted() {
+  if (!attached() || !there()) return;
+  other_->in->refused.store(0, std::memory_order_release);
+  recv_cq_.ring_if_armed(true);
+}
+
 void LoopQueuePair::set_receive_wake(Wake wake) {
   if (attached()) other_->in->wakes_receiver.store(wake);
 }
@@ -321,7 +331,8 @@ void LoopQueuePair::look_at_refusal(uint64_t taken) {
   const uint64_t refused = other_->out->refused.load(std::memory_order_acquire);
   if (refused == refused_at(taken, Refusal::kFailed)) return set_failing(Status::kRemoteOperation);
   if (refused != refused_at(taken, Refusal::kNoReceive) || options_.rnr_retries == 7) return;
-  if (deadline_ == Clock::time_point::max()) {
+  if (deadline_ == Clock::time_point::max() || deadline_for_ != taken) {
+    deadline_for_ = taken;
     set_deadline(options_.rnr_timer * options_.rnr_retries);
   }
   check_deadline(Clock::now());
@@ -331,16 +342,31 @@ size_t LoopQueuePair::complete_receives(std::span<Completion> into) {
   if (!attached() || state_ != QueuePairState::kConnected) return 0;
   Direction& in = *other_->in;
   if (!there()) {
-    // What it posted before it failed counts; so the failure is looked at last.
-    if (in.sender_failed.load(std::memory_order_acquire) != 0 && !there()) {
+    if (in.sender_failed.load(std::memory_order_acquire) != 0) {
+      look_at_refusal(taken_there());  // perhaps it failed over what we sent
       set_failing(Status::kFlushed);
     }
     return 0;
   }
+  in.gathering.store(1);
+  if (in.sender_failed.load() != 0) {  // what is left of it, it was told to be flushed
+    in.gathering.store(0);
+    set_failing(Status::kFlushed);
+    return 0;
+  }
+  const size_t found = take_entries(into);
+  in.gathering.store(0, std::memory_order_release);
+  if (state_ == QueuePairState::kConnected && failed_in_taking_) set_failing(Status::kFlushed);
+  return found;
+}
+
+size_t LoopQueuePair::take_entries(std::span<Completion> into) {
+  Direction& in = *other_->in;
   size_t found = 0;
   for (; found < into.size() && there(); ++taken_) {
     if (srq_.empty()) {
       in.refused.store(refused_at(taken_, Refusal::kNoReceive), std::memory_order_release);
+      srq_.note_missing();
       break;
     }
     const RingEntry& entry = in.entries[taken_ % kRingEntries];
@@ -349,10 +375,8 @@ size_t LoopQueuePair::complete_receives(std::span<Completion> into) {
     done.status = take_entry(entry, srq_.take(), done);
     if (done.status == Status::kSuccess) continue;
     in.refused.store(refused_at(taken_, Refusal::kFailed), std::memory_order_release);
-    in.taken.store(taken_);
-    ring_sender();
-    set_failing(Status::kFlushed);
-    return found;
+    failed_in_taking_ = true;
+    break;
   }
   in.taken.store(taken_);
   ring_sender();

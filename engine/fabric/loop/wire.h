@@ -10,6 +10,9 @@
 // takes a right away first takes it away, and then waits until `touching` is down (both
 // sequentially consistent, so that one of the two always sees the other).
 //
+// In the same way R holds `gathering` up while it takes entries, and takes none once S has failed:
+// what S is told to be flushed is not copied from its memory any more.
+//
 // Both sides are processes of one user; what the other wrote is still read once and checked, for a
 // broken peer must not break this process.
 #pragma once
@@ -22,7 +25,7 @@
 
 namespace hat::engine::loop {
 
-inline constexpr uint32_t kRingEntries = 256;  // requests out in one direction
+inline constexpr uint32_t kRingEntries = 256;  // requests out in one direction, at most
 inline constexpr uint32_t kInlineBytesMax = 256;
 
 struct RingSegment {
@@ -53,6 +56,7 @@ struct Direction {
   alignas(64) std::atomic<uint32_t> touching;       // S
   alignas(64) std::atomic<uint32_t> sender_failed;  // S: its queue pair is in error
   alignas(64) std::atomic<uint64_t> taken;          // R
+  std::atomic<uint32_t> gathering;                  // R: it copies out of S's memory
   std::atomic<uint64_t> refused;        // R: refused_at() of the entry that it does not take
   std::atomic<uint32_t> rights;         // R: what S may do: bits of RegionRow::rights
   std::atomic<uint32_t> receiver_gone;  // R: S may touch nothing more
@@ -76,8 +80,9 @@ inline constexpr uint32_t kMayWrite = 1;
 inline constexpr uint32_t kMayRead = 2;
 inline constexpr uint32_t kMayAtomic = 4;
 
-inline constexpr uint32_t kRegionsMax = 1024;  // a power of two: a key's low bits are its row
-
+// A key's remainder is its row. All regions are told when a queue pair connects: they must fit a
+// unix socket's buffer.
+inline constexpr uint32_t kRegionsMax = 128;
 struct RegionRow {
   std::atomic<uint32_t> key;  // 0: there is none; written last, and first taken away
   uint32_t rights;

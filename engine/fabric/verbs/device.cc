@@ -102,6 +102,9 @@ Result<void> choose_port(Device& device, uint8_t wanted) {
     ibv_port_attr found{};
     if (ibv_query_port(device.context.get(), port, &found) != 0) continue;
     if (found.state != IBV_PORT_ACTIVE) continue;
+    constexpr int kAtomicsOut = 16;  // more bring nothing
+    device.atomics_out = static_cast<uint8_t>(
+        std::min({kAtomicsOut, attributes.max_qp_rd_atom, attributes.max_qp_init_rd_atom}));
     device.port = port;
     device.port_attributes = found;
     return {};

@@ -17,6 +17,7 @@ struct Device {
   std::string name;
   uint8_t port = 0;
   ibv_port_attr port_attributes{};
+  uint8_t atomics_out = 1;  // reads and atomics at once, of one queue pair
   int gid_index = 0;
   ibv_gid gid{};
   std::string why;  // this port and this GID

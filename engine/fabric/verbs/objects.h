@@ -1,8 +1,8 @@
 // engine/fabric/verbs/objects.h: each ibv_ object with its owner.
 //
 // Every request gets a number of ours as its wr_id, so that a completion, a failed one too, tells
-// what it belongs to: kSendBit and the place in its queue pair's ring, or the place among the
-// receive queue's entries.
+// what it belongs to: kSendBit, the life of its queue pair (numbers of queue pairs come again) and
+// the place in its ring; or the place among the receive queue's entries.
 #pragma once
 
 #include <unordered_map>
@@ -95,6 +95,7 @@ class VerbsQueuePair final : public QueuePair {
   VerbsCompletionQueue& recv_cq_;
   VerbsReceiveQueue& srq_;
   const uint32_t first_sequence_;
+  const uint64_t life_;  // bits 32 to 62
   QueuePairState state_ = QueuePairState::kUnconnected;
   std::vector<Request> requests_;  // requests_[head_ … tail_], modulo its length, are out
   uint64_t head_ = 0;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <bit>
 #include <cerrno>
 #include <cstring>
@@ -14,8 +15,6 @@ namespace hat::engine::verbs {
 namespace {
 
 constexpr uint32_t kMagic = 0x48415652;  // "HAVR"
-constexpr uint8_t kAtomicsOut = 16;      // reads and atomics at once; the device may allow fewer
-
 // What stands in a QueuePairAddress.
 struct Address {
   uint32_t magic = kMagic;
@@ -96,6 +95,8 @@ Status from_verbs(ibv_wc_status status) {
   }
 }
 
+std::atomic<uint64_t> lives = 0;  // of queue pairs, in this process
+
 uint32_t random_sequence() { return std::random_device()() & 0xffffff; }  // 24 bits
 
 // A work request as the device takes it, with its segments beside it.
@@ -157,6 +158,7 @@ VerbsQueuePair::VerbsQueuePair(const Device& device, ibv_qp* pair, const QueuePa
       recv_cq_(static_cast<VerbsCompletionQueue&>(options.recv_cq)),
       srq_(static_cast<VerbsReceiveQueue&>(options.srq)),
       first_sequence_(random_sequence()),
+      life_((++lives & 0x7fffffff) << 32),
       requests_(options.send_entries),
       pair_(pair) {
   send_cq_.attach(*this);
@@ -210,7 +212,7 @@ Result<void> VerbsQueuePair::connect(const QueuePairAddress& other) {
       static_cast<ibv_mtu>(std::min<int>(address.mtu, device_.port_attributes.active_mtu));
   ready.dest_qp_num = address.number;
   ready.rq_psn = address.first_sequence;
-  ready.max_dest_rd_atomic = kAtomicsOut;
+  ready.max_dest_rd_atomic = device_.atomics_out;
   ready.min_rnr_timer = rnr_code(options_.rnr_timer);
   ready.ah_attr.port_num = device_.port;
   ready.ah_attr.dlid = address.lid;
@@ -235,7 +237,7 @@ Result<void> VerbsQueuePair::connect(const QueuePairAddress& other) {
   sends.retry_cnt = options_.retries;
   sends.rnr_retry = options_.rnr_retries;
   sends.sq_psn = first_sequence_;
-  sends.max_rd_atomic = kAtomicsOut;
+  sends.max_rd_atomic = device_.atomics_out;
   error = ibv_modify_qp(pair_.get(), &sends,
                         IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
                             IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
@@ -280,15 +282,17 @@ size_t VerbsQueuePair::post_some(std::span<const WorkRequest> chain) {
          tail_ + count - head_ < requests_.size() && fits(chain[count])) {
     const uint64_t number = (tail_ + count) % requests_.size();
     requests_[number] = {chain[count].id, chain[count].opcode, chain[count].signaled};
-    posted[count].set(chain[count], number | kSendBit);
+    posted[count].set(chain[count], number | life_ | kSendBit);
     if (count != 0) posted[count - 1].work.next = &posted[count].work;
     ++count;
   }
   if (count == 0) return 0;
   ibv_send_wr* refused = nullptr;
   if (ibv_post_send(pair_.get(), &posted[0].work, &refused) != 0) {
-    count = 0;
-    while (&posted[count].work != refused) ++count;
+    size_t taken = 0;
+    while (taken < count && &posted[taken].work != refused) ++taken;
+    if (taken == count) state_ = QueuePairState::kError;  // it names none: the device is gone
+    count = taken;
   }
   tail_ += count;
   return count;
@@ -306,7 +310,9 @@ bool VerbsQueuePair::translate(const ibv_wc& from, Completion& into) {
     into.imm = ntohl(from.imm_data);
     return true;
   }
-  const uint64_t index = from.wr_id & ~kSendBit;
+  const uint64_t index = from.wr_id & 0xffffffff;
+  const bool ours = (from.wr_id & ~uint64_t{0xffffffff}) == (life_ | kSendBit);
+  if (!ours || index >= requests_.size() || head_ == tail_) return false;
   // All before it are done too: the device keeps their entries until a later one tells.
   while (head_ % requests_.size() != index) ++head_;
   const Request& request = requests_[index];

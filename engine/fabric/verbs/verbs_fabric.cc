@@ -131,10 +131,14 @@ std::optional<FabricEvent> DeviceFabric::next_event() {
   ibv_async_event event{};
   while (ibv_get_async_event(device_.context.get(), &event) == 0) {
     const auto kind = kind_of(event.event_type);
+    const bool of_a_port = kind == FabricEvent::Kind::kPortDown ||
+                           kind == FabricEvent::Kind::kPortUp ||
+                           kind == FabricEvent::Kind::kAddressesChanged;
+    const bool elsewhere = of_a_port && event.element.port_num != device_.port;
     FabricEvent told{.detail = device_.name + ": " + ibv_event_type_str(event.event_type)};
     if (kind == FabricEvent::Kind::kQueuePairError) told.queue_pair = event.element.qp->qp_num;
     ibv_ack_async_event(&event);  // or the destruction of what it is about would wait
-    if (!kind) continue;
+    if (!kind || elsewhere) continue;
     told.kind = *kind;
     return told;
   }
