@@ -138,6 +138,7 @@ void Daemon::run() {
   if (node_->admin.listen) LOG(INFO) << "admin http at " << to_string(*node_->admin.listen);
   LOG(INFO) << "node " << node_->node << " runs with " << threads_.size() << " worker(s)";
   event_base_dispatch(base_.get());
+  pthread_sigmask(SIG_BLOCK, &ours, nullptr);  // another one now must not look like a crash
   admin_.reset();
   threads_.clear();
   LOG(INFO) << "node " << node_->node << " has left";

@@ -1,6 +1,7 @@
 // engine/fabric/conformance_errors.cc: what a fabric refuses, and what follows from an error.
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <thread>
 
 #include "engine/fabric/conformance.h"
@@ -241,6 +242,30 @@ TEST_P(FabricConformance, RequestsToAQueuePairThatIsGoneFail) {
   const Segment from = a_->at(0, 8);
   EXPECT_NE(status_of_one({.segments = {&from, 1}}), Status::kSuccess);
   EXPECT_EQ(a_->qp->state(), QueuePairState::kError);
+}
+
+// They belong to the receive queue, and to whoever posted them.
+TEST_P(FabricConformance, NoReceiveIsLostWithAQueuePair) {
+  connect();
+  turn();
+  for (uint64_t i = 0; i < FabricSide::kReceives; ++i) b_->receive(i, 0, 8);
+  const Segment from = a_->at(0, 8);
+  const std::vector<WorkRequest> chain(FabricSide::kReceives, WorkRequest{.segments = {&from, 1}});
+  ASSERT_EQ(a_->qp->post({chain.data(), 10}), 10u);
+  std::this_thread::sleep_for(20ms);  // a device delivers them; nobody polls
+  b_->qp.reset();
+  wait_for(*a_, 10);
+  const size_t used = b_->completions.size();
+  auto a2 = a_->make_queue_pair(a_->options());
+  auto b2 = b_->make_queue_pair(b_->options());
+  ASSERT_TRUE(a2->connect(b2->address()));
+  ASSERT_TRUE(b2->connect(a2->address()));
+  const size_t left = FabricSide::kReceives - used;
+  ASSERT_EQ(a2->post({chain.data(), left}), left);
+  wait_for(*b_, FabricSide::kReceives);
+  std::vector<uint64_t> posted = ids(b_->completions);
+  std::ranges::sort(posted);
+  for (uint64_t i = 0; i < FabricSide::kReceives; ++i) EXPECT_EQ(posted[i], i);
 }
 
 TEST_P(FabricConformance, SaysWhatIsNoAddress) {

@@ -5,12 +5,37 @@
 #include "engine/fabric/verbs/objects.h"
 
 namespace hat::engine::verbs {
+namespace {
+
+bool is_receive(Opcode opcode) {
+  return opcode == Opcode::kReceive || opcode == Opcode::kReceiveWriteImm;
+}
+
+}  // namespace
 
 void VerbsCompletionQueue::attach(VerbsQueuePair& pair) { pairs_[pair.number()] = &pair; }
 
-void VerbsCompletionQueue::detach(VerbsQueuePair& pair) { pairs_.erase(pair.number()); }
+void VerbsCompletionQueue::detach(VerbsQueuePair& pair) {
+  if (!pairs_.contains(pair.number())) return;  // the same queue for both directions
+  std::array<Completion, 16> some;
+  for (size_t count = some.size(); count == some.size();) {
+    count = poll_device(some);
+    kept_.insert(kept_.end(), some.begin(), some.begin() + static_cast<ptrdiff_t>(count));
+  }
+  std::erase_if(kept_, [&](const Completion& done) {
+    return done.queue_pair == pair.number() && !is_receive(done.opcode);
+  });
+  pairs_.erase(pair.number());
+}
 
 size_t VerbsCompletionQueue::poll(std::span<Completion> into) {
+  const size_t kept = std::min(kept_.size(), into.size());
+  std::copy_n(kept_.begin(), kept, into.begin());
+  kept_.erase(kept_.begin(), kept_.begin() + static_cast<ptrdiff_t>(kept));
+  return kept + poll_device(into.subspan(kept));
+}
+
+size_t VerbsCompletionQueue::poll_device(std::span<Completion> into) {
   std::array<ibv_wc, 16> some;
   size_t found = 0;
   while (found < into.size()) {

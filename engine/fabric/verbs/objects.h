@@ -37,12 +37,16 @@ class VerbsCompletionQueue final : public CompletionQueue {
 
   ibv_cq* get() const { return queue_.get(); }
   void attach(VerbsQueuePair& pair);
+  // The pair's receives that are done are told all the same: somebody owns their memory.
   void detach(VerbsQueuePair& pair);
 
  private:
+  size_t poll_device(std::span<Completion> into);
+
   const Owned<ibv_comp_channel, ibv_destroy_comp_channel> channel_;
   const Owned<ibv_cq, ibv_destroy_cq> queue_;
   std::unordered_map<uint32_t, VerbsQueuePair*> pairs_;  // by number
+  std::vector<Completion> kept_;                         // polled, and not told yet
 };
 
 class VerbsReceiveQueue final : public ReceiveQueue {

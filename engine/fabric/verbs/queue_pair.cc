@@ -166,6 +166,7 @@ VerbsQueuePair::VerbsQueuePair(const Device& device, ibv_qp* pair, const QueuePa
 }
 
 VerbsQueuePair::~VerbsQueuePair() {
+  fail();  // from here on it takes no receive
   send_cq_.detach(*this);
   recv_cq_.detach(*this);
 }

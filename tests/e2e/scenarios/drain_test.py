@@ -63,6 +63,8 @@ class Drain(Scenario):
                     Client(nodes, service).__enter__()
             self.assertIsNone(nodes.a.process.poll(), "the slow call is not over")
             thread.join()
+            self.assertEqual(nodes.a.process.wait(timeout=10), 0)
+            nodes.a.process = None
 
 
 if __name__ == "__main__":
