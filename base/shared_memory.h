@@ -26,6 +26,7 @@ class SharedMemory {
   int fd() const { return fd_; }
   std::span<std::byte> bytes() const { return bytes_; }
   void close_descriptor();  // the memory stays mapped
+
  private:
   explicit SharedMemory(int fd) : fd_(fd) {}
   Result<void> map_all();

@@ -56,6 +56,14 @@ class LinkTest : public testing::Test {
       link_.flush();
     }
   }
+  void congest() {
+    wire().room = 0;
+    const std::vector<std::byte> piece(kPieceBytesMax);
+    while (!link_.lane().congested()) {
+      link_.lane().send({.kind = FrameKind::kRaw, .stream = 1}, {piece});
+    }
+    link_.flush();
+  }
 
   FakeReactor reactor_;
   Log log_;
@@ -189,12 +197,7 @@ TEST_F(LinkTest, GivesUpAPeerThatAsksAndReadsNoAnswers) {
 
 TEST_F(LinkTest, TakesNothingMoreOnceAWriteFailedAndEndsWhenAllIsRead) {
   receive(hello_of("host-b"));
-  wire().room = 0;
-  const std::vector<std::byte> piece(kPieceBytesMax);
-  while (!link_.lane().congested()) {
-    link_.lane().send({.kind = FrameKind::kRaw, .stream = 1}, {piece});
-  }
-  link_.flush();
+  congest();
   wire().write_error = EPIPE;
   wire().events->on_writable();
   link_.flush();
@@ -207,12 +210,7 @@ TEST_F(LinkTest, TakesNothingMoreOnceAWriteFailedAndEndsWhenAllIsRead) {
 
 TEST_F(LinkTest, IsCongestedWhileThePeerTakesNothingAndSaysWhenThatIsOver) {
   receive(hello_of("host-b"));
-  wire().room = 0;
-  const std::vector<std::byte> piece(kPieceBytesMax);
-  while (!link_.lane().congested()) {
-    link_.lane().send({.kind = FrameKind::kRaw, .stream = 1}, {piece});
-  }
-  link_.flush();
+  congest();
   EXPECT_TRUE(link_.lane().congested());
   EXPECT_TRUE(wire().writing);
   wire().room = SIZE_MAX;

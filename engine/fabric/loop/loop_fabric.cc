@@ -22,11 +22,6 @@ std::unexpected<Error> failed(const char* what) {
   return fail(std::string("loop fabric: ") + what + ": " + std::strerror(errno));
 }
 
-uint32_t bits(RemoteAccess access) {
-  return (access.write ? kMayWrite : 0) | (access.read ? kMayRead : 0) |
-         (access.atomic ? kMayAtomic : 0);
-}
-
 }  // namespace
 
 // --- Set-up ---
@@ -97,6 +92,7 @@ void LoopFabric::forget(LoopQueuePair& pair) {
     return one.hello && one.hello->note.target == pair.number();
   });
 }
+
 // --- Memory ---
 
 Result<std::unique_ptr<MemoryRegion>> LoopFabric::register_memory(const SharedMemory& memory,
@@ -110,7 +106,7 @@ Result<std::unique_ptr<MemoryRegion>> LoopFabric::register_memory(const SharedMe
   const uint32_t key = generation_ * kRegionsMax + row_index;
   auto region = std::make_unique<LoopRegion>(*this, memory.bytes(), memory.fd(), key);
   RegionRow& row = table().rows[row_index];
-  row.rights = bits(access);
+  row.rights = rights_of(access);
   row.address = region->address();
   row.bytes = memory.bytes().size();
   row.key.store(key);
@@ -204,8 +200,6 @@ void LoopFabric::read_waiting() {
     next = done ? waiting_.erase(next) : next + 1;
   }
 }
-
-void LoopFabric::accept_waiting(LoopQueuePair&) { work(); }
 
 void LoopFabric::set_alarm() {
   auto next = Clock::time_point::max();

@@ -1,7 +1,8 @@
 // engine/fabric/loop/objects.h: the loop fabric's own objects, and who knows whom.
 //
-//   LoopFabric ──▶ regions, queue pairs (by number)      LoopQueuePair ──▶ its two completion
-//   queues LoopCompletionQueue ──▶ queue pairs that complete there            and its receive queue
+//   LoopFabric                            ──▶ its regions and queue pairs
+//   LoopQueuePair                         ──▶ its completion queues and its receive queue
+//   LoopCompletionQueue, LoopReceiveQueue ──▶ the queue pairs that use them
 //
 // A region, completion queue or receive queue outlives the queue pairs that use it; the fabric
 // outlives all.
@@ -80,6 +81,7 @@ class LoopReceiveQueue final : public ReceiveQueue {
   void attach(LoopQueuePair& pair) { pairs_.push_back(&pair); }
   void detach(LoopQueuePair& pair) { std::erase(pairs_, &pair); }
   void note_missing() { missing_ = true; }  // somebody found it empty
+
  private:
   const uint32_t entries_;
   bool missing_ = false;
@@ -129,7 +131,6 @@ class LoopQueuePair final : public QueuePair {
   void set_send_wake(bool wanted);
 
   // From the fabric.
-  uint64_t nonce() const { return nonce_; }
   enum class Wants : uint8_t { kNow, kLater, kNever };
   Wants wants(const Note& hello) const;
   Result<void> accept(Channel channel, NoteWithDescriptors hello);
@@ -164,7 +165,7 @@ class LoopQueuePair final : public QueuePair {
   void start(Request& request);
   Status check_local(const Request& request) const;
   Status touch(Request& request);
-  Status do_one_sided(Request& request, std::byte* remote);
+  static void do_one_sided(Request& request, std::byte* remote);
   std::byte* remote(uint32_t key, uint64_t address, uint64_t bytes, uint32_t right);
   void push(const Request& request);
   uint64_t taken_there() const;
@@ -181,7 +182,7 @@ class LoopQueuePair final : public QueuePair {
   void ring_own_sender();
   void say_failed();
   void wait_until_not_gathering();
-  bool other_died() const;
+  void wait_until_down(const std::atomic<uint32_t>& hand) const;
   void set_deadline(std::chrono::nanoseconds wait);
   bool introduce(const Note& note, std::initializer_list<int> descriptors);
   bool heed(NoteWithDescriptors& got);
@@ -239,8 +240,8 @@ class LoopFabric final : public Fabric {
   void forget(LoopQueuePair& pair);
   void watch(int fd);
   void tell(FabricEvent event) { events_.push_back(std::move(event)); }
-  // A hello for this queue pair that came before its connect().
-  void accept_waiting(LoopQueuePair& pair);
+  // Takes who knocks, and hears what the channels say.
+  void work();
   void set_alarm();
 
  private:
@@ -251,7 +252,6 @@ class LoopFabric final : public Fabric {
 
   LoopFabric(ChannelListener listener, SharedMemory table, Descriptor epoll, Descriptor alarm);
   RegionTable& table() { return *reinterpret_cast<RegionTable*>(table_.bytes().data()); }
-  void work();
   void read_waiting();
 
   ChannelListener listener_;

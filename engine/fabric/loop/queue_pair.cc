@@ -37,11 +37,6 @@ uint64_t random_nonce() {
   return nonce;
 }
 
-uint32_t bits(RemoteAccess access) {
-  return (access.write ? kMayWrite : 0) | (access.read ? kMayRead : 0) |
-         (access.atomic ? kMayAtomic : 0);
-}
-
 Result<std::unique_ptr<SharedMemory>> map_as(Descriptor& fd, size_t bytes_min) {
   HAT_TRY(SharedMemory memory, SharedMemory::map(fd.release()));
   if (memory.bytes().size() < bytes_min) return fail("loop fabric: a memory is too small");
@@ -63,9 +58,11 @@ LoopQueuePair::LoopQueuePair(LoopFabric& fabric, uint32_t number, const QueuePai
   recv_cq_.attach_receiver(*this);
   srq_.attach(*this);
 }
+
 LoopQueuePair::~LoopQueuePair() {
   if (other_) {
     say_failed();
+    wait_until_not_gathering();
     wait_until_untouched();
   }
   srq_.detach(*this);
@@ -93,7 +90,7 @@ Result<void> LoopQueuePair::connect(const QueuePairAddress& other) {
   other_address_ = other;
   if (other < this->address()) {
     state_ = QueuePairState::kConnected;
-    fabric_.accept_waiting(*this);
+    fabric_.work();  // it may have knocked already
     return {};
   }
   HAT_TRY(SharedMemory memory, SharedMemory::create("hatrpc-pair", sizeof(Pair)));
@@ -104,7 +101,7 @@ Result<void> LoopQueuePair::connect(const QueuePairAddress& other) {
   auto& pair = *reinterpret_cast<Pair*>(other_->pair->bytes().data());
   other_->out = &pair.directions[0];
   other_->in = &pair.directions[1];
-  other_->in->rights.store(bits(options_.access));
+  other_->in->rights.store(rights_of(options_.access));
   const Note hello{.kind = Note::Kind::kHello,
                    .nonce = address.nonce,
                    .target = address.queue_pair,
@@ -135,6 +132,7 @@ LoopQueuePair::Wants LoopQueuePair::wants(const Note& hello) const {
   const bool now = state_ == QueuePairState::kConnected && hello.sender == other_address_;
   return now ? Wants::kNow : Wants::kNever;
 }
+
 Result<void> LoopQueuePair::accept(Channel channel, NoteWithDescriptors hello) {
   if (hello.descriptors.size() != 4) return hat::fail("loop fabric: a hello without its memory");
   auto other = std::make_unique<Other>();
@@ -145,7 +143,7 @@ Result<void> LoopQueuePair::accept(Channel channel, NoteWithDescriptors hello) {
   auto& pair = *reinterpret_cast<Pair*>(other->pair->bytes().data());
   other->out = &pair.directions[1];
   other->in = &pair.directions[0];
-  other->in->rights.store(bits(options_.access));
+  other->in->rights.store(rights_of(options_.access));
   other->channel = std::move(channel);
   other_ = std::move(other);
   const Note welcome{.kind = Note::Kind::kWelcome};
@@ -165,6 +163,7 @@ void LoopQueuePair::attach() {
   start_some();
   ring_own_sender();
 }
+
 void LoopQueuePair::send_region(const LoopRegion& region) {
   if (!other_) return;
   const Note note{.kind = Note::Kind::kRegion, .key = region.rkey()};
@@ -225,19 +224,17 @@ void LoopQueuePair::other_is_gone() {
   if (state_ == QueuePairState::kConnected) set_failing(Status::kRetryExceeded);
 }
 
-bool LoopQueuePair::other_died() const { return other_->channel.ended(); }
-
 void LoopQueuePair::wait_until_untouched() {
-  for (uint32_t looks = 1; other_ && other_->in->touching.load() != 0; ++looks) {
-    sched_yield();
-    if (looks % 64 == 0 && other_died()) return;  // in the middle
-  }
+  if (other_) wait_until_down(other_->in->touching);
 }
 
-void LoopQueuePair::wait_until_not_gathering() {
-  for (uint32_t looks = 1; other_->out->gathering.load() != 0; ++looks) {
+void LoopQueuePair::wait_until_not_gathering() { wait_until_down(other_->out->gathering); }
+
+// Or until who holds it up has died in the middle.
+void LoopQueuePair::wait_until_down(const std::atomic<uint32_t>& hand) const {
+  for (uint32_t looks = 1; hand.load() != 0; ++looks) {
     sched_yield();
-    if (looks % 64 == 0 && other_died()) return;
+    if (looks % 64 == 0 && other_->channel.ended()) return;
   }
 }
 

@@ -98,12 +98,12 @@ void LoopQueuePair::ring_own_sender() {
   if (send_cq_.armed() == Wake::kNone || head_ == tail_) return;
   if (state_ == QueuePairState::kError || front_is_done(taken_there())) send_cq_.ring_if_armed();
 }
+
 // What is lent until post() returns is kept.
 bool LoopQueuePair::copy_in(const WorkRequest& work, Request& request) {
   if (work.segments.size() > kSegmentsMax) return false;
   request.work = work;
   request.status = Status::kSuccess;
-  request.bytes = 0;
   uint64_t bytes = 0;
   for (const Segment& segment : work.segments) bytes += segment.bytes;
   if (bytes > UINT32_MAX) return false;
@@ -145,6 +145,7 @@ void LoopQueuePair::start(Request& request) {
   }
   request.ring_end = posted_;
 }
+
 Status LoopQueuePair::check_local(const Request& request) const {
   if (request.work.inlined) return Status::kSuccess;
   for (const Segment& segment : request.work.segments) {
@@ -171,21 +172,22 @@ Status LoopQueuePair::touch(Request& request) {
   Status status = Status::kRetryExceeded;
   if (other_->out->receiver_gone.load() == 0) {
     std::byte* at = remote(work.rkey, work.remote_address, request.bytes, right);
-    status = at == nullptr ? Status::kRemoteAccess : do_one_sided(request, at);
+    status = at == nullptr ? Status::kRemoteAccess : Status::kSuccess;
+    if (at != nullptr) do_one_sided(request, at);
   }
   other_->out->touching.store(0, std::memory_order_release);
   return status;
 }
 
-Status LoopQueuePair::do_one_sided(Request& request, std::byte* remote) {
+void LoopQueuePair::do_one_sided(Request& request, std::byte* remote) {
   if (is_atomic(request.work.opcode)) {
     const uint64_t before = do_atomic(request.work, remote);
     std::memcpy(request.segments[0].data, &before, sizeof before);
-    return Status::kSuccess;
+    return;
   }
   if (request.work.inlined) {
     std::memcpy(remote, request.inlined_bytes.data(), request.bytes);
-    return Status::kSuccess;
+    return;
   }
   for (const Segment& segment : request.work.segments) {
     if (request.work.opcode == Opcode::kRead) {
@@ -195,7 +197,6 @@ Status LoopQueuePair::do_one_sided(Request& request, std::byte* remote) {
     }
     remote += segment.bytes;
   }
-  return Status::kSuccess;
 }
 
 // Where the other side's bytes lie here; nullptr: it does not allow that. `right` 0: any region.
@@ -221,7 +222,6 @@ void LoopQueuePair::push(const Request& request) {
   RingEntry& entry = other_->out->entries[posted_ % kRingEntries];
   const WorkRequest& work = request.work;
   entry.opcode = work.opcode;
-  entry.solicited = work.solicited;
   entry.inlined = work.inlined;
   entry.imm = work.imm;
   entry.bytes = request.bytes;

@@ -5,10 +5,11 @@
 //
 // An entry says itself when it is there, so that R looks at one line of memory: its `turn` is 1
 // more than the number of its round through the ring. S alone writes the entries from `taken` to
-// `taken` + kRingEntries; R alone writes `taken`. S
-// works on R's memory itself (WRITE, READ, atomics), and holds `touching` up meanwhile: whoever
-// takes a right away first takes it away, and then waits until `touching` is down (both
-// sequentially consistent, so that one of the two always sees the other).
+// `taken` + kRingEntries; R alone writes `taken`.
+//
+// S works on R's memory itself (WRITE, READ, atomics), and holds `touching` up meanwhile: whoever
+// takes a right away first says so, and then waits until `touching` is down (both sequentially
+// consistent, so that one of the two always sees the other).
 //
 // In the same way R holds `gathering` up while it takes entries, and takes none once S has failed:
 // what S is told to be flushed is not copied from its memory any more.
@@ -38,7 +39,6 @@ struct RingSegment {
 struct RingEntry {
   std::atomic<uint32_t> turn;  // written last
   Opcode opcode;
-  uint8_t solicited;
   uint8_t inlined;
   uint8_t segment_count;
   uint32_t imm;
@@ -48,6 +48,7 @@ struct RingEntry {
     std::byte inlined_bytes[kInlineBytesMax];
   };
 };
+
 inline uint32_t turn_of(uint64_t index) { return static_cast<uint32_t>(index / kRingEntries) + 1; }
 
 enum class Wake : uint32_t { kNone, kAny, kSolicited };
@@ -58,7 +59,7 @@ struct Direction {
   alignas(64) std::atomic<uint64_t> taken;          // R
   std::atomic<uint32_t> gathering;                  // R: it copies out of S's memory
   std::atomic<uint64_t> refused;        // R: refused_at() of the entry that it does not take
-  std::atomic<uint32_t> rights;         // R: what S may do: bits of RegionRow::rights
+  std::atomic<uint32_t> rights;         // R: what S may do: kMay…
   std::atomic<uint32_t> receiver_gone;  // R: S may touch nothing more
   alignas(64) std::atomic<Wake> wakes_receiver;  // R sets, S takes: ring R's doorbell
   std::atomic<Wake> wakes_sender;                // S sets, R takes: the same for `taken`
@@ -79,10 +80,15 @@ inline uint64_t refused_at(uint64_t index, Refusal why) {
 inline constexpr uint32_t kMayWrite = 1;
 inline constexpr uint32_t kMayRead = 2;
 inline constexpr uint32_t kMayAtomic = 4;
+inline uint32_t rights_of(RemoteAccess access) {
+  return (access.write ? kMayWrite : 0) | (access.read ? kMayRead : 0) |
+         (access.atomic ? kMayAtomic : 0);
+}
 
 // A key's remainder is its row. All regions are told when a queue pair connects: they must fit a
 // unix socket's buffer.
 inline constexpr uint32_t kRegionsMax = 128;
+
 struct RegionRow {
   std::atomic<uint32_t> key;  // 0: there is none; written last, and first taken away
   uint32_t rights;

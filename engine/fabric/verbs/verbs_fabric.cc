@@ -44,7 +44,7 @@ class DeviceFabric final : public VerbsFabric {
   FabricLimits limits() const override {
     ibv_device_attr attributes{};
     ibv_query_device(device_.context.get(), &attributes);
-    constexpr uint32_t kInlineOfAll = 64;  // what every device seen so far takes
+    constexpr uint32_t kInlineOfAll = 64;  // no device tells its own bound
     return {.inline_bytes_max = kInlineOfAll,
             .send_entries_max = static_cast<uint32_t>(attributes.max_qp_wr),
             .receive_entries_max = static_cast<uint32_t>(attributes.max_srq_wr),

@@ -6,8 +6,8 @@
 // and then proved: an address handle must be made of it. describe() says which, and why.
 //
 // Errors   sentences that say what to do: which limit to raise, which devices there are.
-// Source   facts of UCX and rdma-core: uct_ib_device_select_gid(), ibv_create_ah(3),
-// ibv_modify_qp(3).
+// Source   ibv_create_ah(3), ibv_modify_qp(3); the ranking and its proof are UCX's
+//          (uct_ib_device_select_gid).
 #pragma once
 
 #include <string>
