@@ -14,6 +14,13 @@ namespace hat::engine {
 
 using Bytes = std::span<const std::byte>;
 
+// What became of a frame by the time that its lane went down.
+enum class Fate : uint8_t {
+  kDelivered,     // the other side has said so
+  kUnknown,       // it may have come
+  kNotDelivered,  // it has not, for certain
+};
+
 // Told by a lane, on its worker's thread. No call may destroy the lane; bury it instead.
 class LaneEvents {
  public:
@@ -22,8 +29,7 @@ class LaneEvents {
   virtual void on_frame(const FrameHeader& header, Bytes payload) = 0;
   // After congested() was true: it no longer is.
   virtual void on_uncongested() = 0;
-  // Once; the lane carries nothing more. What was sent and not answered may or may not have
-  // arrived.
+  // Once; the lane carries nothing more. Lane::fate() says which frames may have arrived.
   virtual void on_down(const std::string& reason) = 0;
 };
 
@@ -32,7 +38,9 @@ class Lane {
   virtual ~Lane() = default;
   // Takes a frame, copying `pieces`; sets payload_bytes to their sum. Never refuses (a lane that is
   // down drops it), so control always gets through: who sends messages looks at congested() first.
-  virtual void send(FrameHeader header, std::initializer_list<Bytes> pieces) = 0;
+  // Returns a number for fate(), above those of all frames before it.
+  virtual uint64_t send(FrameHeader header, std::initializer_list<Bytes> pieces) = 0;
+  virtual Fate fate(uint64_t number) const = 0;
   // More is queued than the other side takes; come back at on_uncongested().
   virtual bool congested() const = 0;
   // It takes no more; on_down() follows, once what had come is read.

@@ -18,38 +18,40 @@ enum class Leg : uint8_t {
   kWriteImm,          // one WRITE_WITH_IMM
   kWriteRndv,         // R offers a buffer, S WRITEs it in chunks
   kReadRndv,          // S announces, R READs it in chunks
-  kSendOrWriteRndv,   // kSend up to 4 KiB, else kWriteRndv
-  kSendOrReadRndv,    // kSend up to 4 KiB, else kReadRndv
   kFetch0,            // R READs S's slot; no metadata READ before (RFP)
   kFetch1,            // one metadata READ before (FaRM)
   kFetch2,            // two metadata READs before (Pilaf)
   kBitmap,            // S WRITEs slots, R READs S's bitmap (HiPower)
 };
+inline constexpr size_t kLegCount = 10;
 
 struct Protocol {
   std::string_view name;
   Leg request;
   Leg response;
+  Leg beyond;  // for what does not fit a slot, both ways
   std::string_view source;
 };
 
 inline constexpr std::array kProtocols = {
-    Protocol{"eager", Leg::kSend, Leg::kSend, "HatRPC 3.1, Eager-SendRecv"},
-    Protocol{"direct_write_send", Leg::kWriteSend, Leg::kWriteSend,
+    Protocol{"eager", Leg::kSend, Leg::kSend, Leg::kWriteRndv, "HatRPC 3.1, Eager-SendRecv"},
+    Protocol{"direct_write_send", Leg::kWriteSend, Leg::kWriteSend, Leg::kWriteRndv,
              "HatRPC 3.1, Direct-Write-Send"},
-    Protocol{"chained_write_send", Leg::kChainedWriteSend, Leg::kChainedWriteSend,
+    Protocol{"chained_write_send", Leg::kChainedWriteSend, Leg::kChainedWriteSend, Leg::kWriteRndv,
              "HatRPC 3.1, Chained-Write-Send"},
-    Protocol{"direct_write_imm", Leg::kWriteImm, Leg::kWriteImm, "HatRPC 3.1, Direct-WriteIMM"},
-    Protocol{"write_rndv", Leg::kWriteRndv, Leg::kWriteRndv, "HatRPC 3.1, Write-RNDV"},
-    Protocol{"read_rndv", Leg::kReadRndv, Leg::kReadRndv, "HatRPC 3.1, Read-RNDV"},
-    Protocol{"hybrid_eager_rndv", Leg::kSendOrWriteRndv, Leg::kSendOrWriteRndv,
+    Protocol{"direct_write_imm", Leg::kWriteImm, Leg::kWriteImm, Leg::kWriteRndv,
+             "HatRPC 3.1, Direct-WriteIMM"},
+    Protocol{"write_rndv", Leg::kWriteRndv, Leg::kWriteRndv, Leg::kWriteRndv,
+             "HatRPC 3.1, Write-RNDV"},
+    Protocol{"read_rndv", Leg::kReadRndv, Leg::kReadRndv, Leg::kReadRndv, "HatRPC 3.1, Read-RNDV"},
+    Protocol{"hybrid_eager_rndv", Leg::kSend, Leg::kSend, Leg::kWriteRndv,
              "HatRPC 5.2, Hybrid-EagerRNDV"},
-    Protocol{"ar_grpc", Leg::kSendOrReadRndv, Leg::kSendOrReadRndv, "HatRPC 5.4, AR-gRPC"},
-    Protocol{"rfp", Leg::kWriteImm, Leg::kFetch0, "HatRPC 3.1, RFP"},
-    Protocol{"farm", Leg::kWriteImm, Leg::kFetch1, "HatRPC 3.1, FaRM"},
-    Protocol{"pilaf", Leg::kWriteImm, Leg::kFetch2, "HatRPC 3.1, Pilaf"},
-    Protocol{"herd", Leg::kWriteImm, Leg::kSend, "HatRPC 5.4, HERD"},
-    Protocol{"hipower", Leg::kBitmap, Leg::kBitmap, "HiPower (NPC'19)"},
+    Protocol{"ar_grpc", Leg::kSend, Leg::kSend, Leg::kReadRndv, "HatRPC 5.4, AR-gRPC"},
+    Protocol{"rfp", Leg::kWriteImm, Leg::kFetch0, Leg::kWriteRndv, "HatRPC 3.1, RFP"},
+    Protocol{"farm", Leg::kWriteImm, Leg::kFetch1, Leg::kWriteRndv, "HatRPC 3.1, FaRM"},
+    Protocol{"pilaf", Leg::kWriteImm, Leg::kFetch2, Leg::kWriteRndv, "HatRPC 3.1, Pilaf"},
+    Protocol{"herd", Leg::kWriteImm, Leg::kSend, Leg::kWriteRndv, "HatRPC 5.4, HERD"},
+    Protocol{"hipower", Leg::kBitmap, Leg::kBitmap, Leg::kWriteRndv, "HiPower (NPC'19)"},
 };
 
 // Index into kProtocols.

@@ -22,8 +22,9 @@ TcpLane::TcpLane(Reactor& reactor, const Open& open, LaneEvents& events)
   stream_->want_read(true);
 }
 
-void TcpLane::send(FrameHeader header, std::initializer_list<Bytes> pieces) {
-  if (down_ || write_error_ != 0) return;
+uint64_t TcpLane::send(FrameHeader header, std::initializer_list<Bytes> pieces) {
+  const uint64_t number = written_ + queued();
+  if (down_ || write_error_ != 0) return number;
   header.payload_bytes = 0;
   for (const Bytes piece : pieces) header.payload_bytes += static_cast<uint32_t>(piece.size());
   assert(invalid(header) == nullptr);
@@ -31,6 +32,7 @@ void TcpLane::send(FrameHeader header, std::initializer_list<Bytes> pieces) {
   out_.insert(out_.end(), raw, raw + sizeof header);
   for (const Bytes piece : pieces) out_.insert(out_.end(), piece.begin(), piece.end());
   if (queued() >= kCongestedBytes) congested_ = true;
+  return number;
 }
 
 void TcpLane::flush() {
@@ -45,6 +47,7 @@ void TcpLane::flush() {
       break;
     }
     out_sent_ += result.bytes;
+    written_ += result.bytes;
   }
   if (queued() > kQueuedBytesMax) return go_down("the peer does not read what it is sent");
   if (queued() == 0) {

@@ -30,7 +30,10 @@ class TcpLane final : public Lane, private StreamEvents {
   using Open = std::function<std::unique_ptr<Stream>(StreamEvents&)>;
   TcpLane(Reactor& reactor, const Open& open, LaneEvents& events);
 
-  void send(FrameHeader header, std::initializer_list<Bytes> pieces) override;
+  uint64_t send(FrameHeader header, std::initializer_list<Bytes> pieces) override;
+  Fate fate(uint64_t number) const override {
+    return number < written_ ? Fate::kUnknown : Fate::kNotDelivered;
+  }
   bool congested() const override { return congested_; }
   bool broken() const override { return write_error_ != 0; }
   bool idle() const override { return queued() == 0; }
@@ -56,6 +59,7 @@ class TcpLane final : public Lane, private StreamEvents {
   size_t part_bytes_ = 0;
   std::vector<std::byte> out_;
   size_t out_sent_ = 0;
+  uint64_t written_ = 0;  // bytes that the stream ever took; a frame's number counts those before it
   bool congested_ = false;
   bool write_blocked_ = false;
   int write_error_ = 0;  // it takes no more, and is read to its end

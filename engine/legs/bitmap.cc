@@ -1,0 +1,227 @@
+// engine/legs/bitmap.cc: HiPower: S WRITEs messages into R's slots and marks them in a bitmap of
+// its own, which R READs: many messages per confirmation, no completion per message at R.
+//
+//   S ── WRITE (envelope, payload, checksum) ──▶ R's window      any number of them
+//   S: flips the slots' bits in its bitmap
+//   S ── SEND (look) ──▶ R                only where R sleeps: once per batch
+//   S ◀══ READ (S's bitmap) ══ R          R takes every slot whose bit has turned
+//   S ══ READ (R's bitmap) ══▶ R          when fewer than recycle_percent of the slots are free: R
+//                                         flips a slot's bit when it has delivered what was there
+//   S ◀── SEND (asleep) ── R              after empty_looks_max READs that found nothing
+//
+// A bit is 1 for messages of the even rounds through the slots, 0 for those of the odd ones. A slot
+// is taken only where number and checksum agree: the bitmap says where to look, no more. Where S
+// waits for slots and its READs find none free it asks to be told (kTell), and R answers (kCredit).
+//
+// Source   HiPower (NPC'19) 3: bitmap0 and bitmap1 of both sides, batched confirmation, recycling
+// by
+//          threshold. Differs: its end flag is the `look` note; the checksum; who finds nothing
+//          sleeps.
+#include <atomic>
+#include <cstring>
+#include <vector>
+
+#include "engine/legs/legs.h"
+#include "engine/rdma/poller.h"
+#include "engine/rdma/rdma_lane.h"
+#include "engine/rdma/sum.h"
+
+namespace hat::engine {
+namespace {
+
+constexpr uint64_t kReadNew = 0;    // cookies: R reads S's bitmap,
+constexpr uint64_t kReadTaken = 1;  // S reads R's
+
+class Bitmap final : public Mover {
+ public:
+  using Mover::Mover;
+
+  void start(Outgoing& message) override;
+  void before_post() override;
+  void on_note(const Envelope& note, std::span<const std::byte> body) override;
+  void on_completion(uint64_t cookie) override;
+  void on_delivered(uint64_t sequence) override;
+  bool looks() const override;
+  bool look() override;
+
+ private:
+  using Word = uint64_t;
+  static uint32_t words(const LaneShape& shape) { return (shape.slots + 63) / 64; }
+  static bool in_round(const LaneShape& shape, uint64_t sequence) {
+    return (sequence / shape.slots) % 2 == 0;
+  }
+  static void set(const Buffer& bitmap, const LaneShape& shape, uint64_t sequence);
+  bool get(uint32_t first_word, const LaneShape& shape, uint64_t sequence) const;
+  void read(const Place& bitmap, const LaneShape& shape, uint32_t first_word, uint64_t cookie);
+  bool few_free() const;
+  bool wants_taken() const;
+  void take_new();
+  bool take(uint64_t sequence);
+  void recycle();
+
+  // S
+  bool reader_sleeps_ = true;
+  bool has_new_ = false;
+  bool reads_taken_ = false;  // a READ of R's bitmap is out
+  uint64_t read_at_ = 0;      // as many messages were sent when R's bitmap was read last
+  uint32_t found_none_free_ = 0;
+  uint64_t asked_at_ = UINT64_MAX;  // asked to be told of this message: no READs until then
+  // R
+  bool awake_ = false;
+  bool reads_new_ = false;
+  uint32_t found_nothing_ = 0;
+};
+
+void Bitmap::set(const Buffer& bitmap, const LaneShape& shape, uint64_t sequence) {
+  const uint64_t slot = sequence & (shape.slots - 1);
+  std::atomic_ref<Word> word(reinterpret_cast<Word*>(bitmap.bytes().data())[slot / 64]);
+  const Word bit = Word{1} << (slot % 64);
+  // This thread alone writes it.
+  const Word before = word.load(std::memory_order_relaxed);
+  word.store(in_round(shape, sequence) ? before | bit : before & ~bit, std::memory_order_release);
+}
+
+// As it was read.
+bool Bitmap::get(uint32_t first_word, const LaneShape& shape, uint64_t sequence) const {
+  const uint64_t slot = sequence & (shape.slots - 1);
+  const auto* read = reinterpret_cast<const Word*>(lane_.scratch().bytes().data()) + first_word;
+  return ((read[slot / 64] >> (slot % 64)) & 1) == (in_round(shape, sequence) ? 1 : 0);
+}
+
+void Bitmap::read(const Place& bitmap, const LaneShape& shape, uint32_t first_word,
+                  uint64_t cookie) {
+  const auto bytes = static_cast<uint32_t>(words(shape) * sizeof(Word));
+  std::byte* here = lane_.scratch().bytes().data() + first_word * sizeof(Word);
+  lane_.post_signaled(leg_, cookie, Opcode::kRead, {here, bytes, lane_.scratch().lkey()},
+                      {bitmap.address, bytes, bitmap.rkey});
+}
+
+// --- S ---
+
+void Bitmap::start(Outgoing& message) {
+  lane_.post(Opcode::kWrite, lane_.message_segment(message, message.bytes()),
+             lane_.other_slot(message.sequence));
+  set(lane_.sender_extra(), lane_.out_shape(), message.sequence);
+  has_new_ = true;
+}
+
+void Bitmap::before_post() {
+  if (!has_new_) return;
+  has_new_ = false;
+  if (!reader_sleeps_) return;
+  reader_sleeps_ = false;
+  lane_.note(NoteKind::kLook, leg_, 0);
+}
+
+bool Bitmap::few_free() const {
+  const uint64_t slots = lane_.out_shape().slots;
+  const uint64_t free = slots - (lane_.sent() - lane_.acked());
+  return free * 100 < slots * lane_.options().bitmap.recycle_percent;
+}
+
+void Bitmap::recycle() {
+  uint64_t delivered = lane_.acked();
+  while (delivered != lane_.sent() && get(words(lane_.in_shape()), lane_.out_shape(), delivered)) {
+    ++delivered;
+  }
+  if (delivered != lane_.acked()) {
+    found_none_free_ = 0;
+    return lane_.acknowledge(delivered);
+  }
+  if (++found_none_free_ < lane_.options().bitmap.empty_looks_max) return;
+  found_none_free_ = 0;
+  asked_at_ = lane_.acked();
+  lane_.note(NoteKind::kTell, Leg::kSend, lane_.acked());
+}
+
+// --- R ---
+
+void Bitmap::take_new() {
+  bool found = false;
+  const uint64_t first = lane_.next();
+  for (uint64_t sequence = first; sequence != first + lane_.in_shape().slots; ++sequence) {
+    if (!get(0, lane_.in_shape(), sequence) || lane_.arrival(sequence).here) continue;
+    if (sequence < lane_.next()) continue;  // delivered meanwhile
+    if (!take(sequence)) break;
+    found = true;
+    if (lane_.down()) return;
+  }
+  if (found) {
+    found_nothing_ = 0;
+  } else if (++found_nothing_ >= lane_.options().bitmap.empty_looks_max) {
+    awake_ = false;
+    lane_.note(NoteKind::kAsleep, leg_, 0);
+  }
+}
+
+// False: it is not there yet, or another round's.
+bool Bitmap::take(uint64_t sequence) {
+  const std::byte* slot = lane_.landing(sequence, stride(lane_.in_shape())).data;
+  Envelope envelope;
+  std::memcpy(&envelope, slot, sizeof envelope);
+  const bool ours = envelope.kind == NoteKind::kMessage && envelope.leg == leg_ &&
+                    envelope.sequence == static_cast<uint32_t>(sequence) &&
+                    envelope.frame.payload_bytes <= lane_.in_shape().slot_bytes;
+  return ours && sum_of(envelope, slot + sizeof envelope) == envelope.checksum &&
+         lane_.arrive_in_window(sequence, leg_);
+}
+
+void Bitmap::on_delivered(uint64_t sequence) {
+  set(lane_.receiver_extra(), lane_.in_shape(), sequence);
+}
+
+// --- Both ---
+
+void Bitmap::on_note(const Envelope& note, std::span<const std::byte> body) {
+  switch (note.kind) {
+    case NoteKind::kLook:
+      awake_ = true;
+      found_nothing_ = 0;
+      return;
+    case NoteKind::kAsleep:
+      reader_sleeps_ = true;
+      has_new_ = lane_.acked() != lane_.sent();  // it may have looked too early
+      return;
+    default:
+      return Mover::on_note(note, body);
+  }
+}
+
+bool Bitmap::wants_taken() const {
+  const bool may_help = read_at_ != lane_.sent() || lane_.waits_for_slots();
+  const bool is_told = asked_at_ == lane_.acked();
+  return !reads_taken_ && !is_told && few_free() && may_help;
+}
+
+bool Bitmap::looks() const { return (awake_ && !reads_new_) || wants_taken(); }
+
+bool Bitmap::look() {
+  if (awake_ && !reads_new_ && lane_.room() != 0) {
+    reads_new_ = true;
+    read(lane_.other().sender_extra, lane_.in_shape(), 0, kReadNew);
+  }
+  if (wants_taken() && lane_.room() != 0) {
+    reads_taken_ = true;
+    read_at_ = lane_.sent();
+    read(lane_.other().receiver_extra, lane_.out_shape(), words(lane_.in_shape()), kReadTaken);
+  }
+  return false;  // what is found is told by completions
+}
+
+void Bitmap::on_completion(uint64_t cookie) {
+  if (cookie == kReadNew) {
+    reads_new_ = false;
+    if (awake_) take_new();
+  } else {
+    reads_taken_ = false;
+    recycle();
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<Mover> make_bitmap(RdmaLane& lane, Leg leg) {
+  return std::make_unique<Bitmap>(lane, leg);
+}
+
+}  // namespace hat::engine

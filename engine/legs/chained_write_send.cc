@@ -1,0 +1,26 @@
+// engine/legs/chained_write_send.cc: as write_send, both requests in one post.
+//
+//   S ══ WRITE (envelope, payload), SEND (notice) ══▶ R        one post, one completion at R
+//
+// Source   HatRPC (SC'21) 3.1, Chained-Write-Send.
+#include "engine/legs/write_notice.h"
+
+namespace hat::engine {
+namespace {
+
+class ChainedWriteSend final : public WriteNotice {
+ public:
+  using WriteNotice::WriteNotice;
+  void start(Outgoing& message) override {
+    write(message);
+    notice(message);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Mover> make_chained_write_send(RdmaLane& lane, Leg leg) {
+  return std::make_unique<ChainedWriteSend>(lane, leg);
+}
+
+}  // namespace hat::engine

@@ -1,0 +1,274 @@
+// engine/legs/fetch.cc: S leaves an answer in its own slot, and R, who waits for it, READs it.
+//
+//   S: envelope, payload and checksum into slot n          no request at all
+//   R: READ ──▶ S's memory, again and again while an answer is due:
+//        fetch 0   READ the slot, as much as the last answer had; READ the rest where that is short
+//        fetch 1   READ index entry n: how long it is; READ the slot
+//        fetch 2   READ bucket n: which entry; READ the entry: how long; READ the slot
+//   R ── SEND (push) ──▶ S      after empty_looks_max READs in vain: S pushes, by `send` what fits,
+//                               else by `read_rndv` from where it lies
+//
+// Found by looking at memory, so taken only where number and checksum agree. After some answers
+// were pushed R tries READs again; it says so in the next envelope it sends (fetch_epoch is odd).
+//
+// Bounds   FetchOptions; READs for as many answers as are due, at most `depth` at once.
+// Source   HatRPC (SC'21) 3.1, RFP, FaRM, Pilaf; the switch to pushing is RFP's (EuroSys'17).
+//          Differs: RFP switches by the server's processing time, this by READs in vain; when READs
+//          are tried again is a count of pushed answers, doubled while they are in vain.
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <vector>
+
+#include "base/fifo.h"
+#include "engine/legs/legs.h"
+#include "engine/rdma/poller.h"
+#include "engine/rdma/rdma_lane.h"
+#include "engine/rdma/sum.h"
+
+namespace hat::engine {
+namespace {
+
+// A bucket's value is 1 + the entry's index; an entry's, how long the message is.
+struct Index {
+  uint32_t sequence = 0;
+  uint32_t value = 0;
+};
+static_assert(sizeof(Index) == 8);
+
+constexpr uint32_t kInVainMax = 64;  // how far the wait for another try grows
+
+class Fetch final : public Mover {
+ public:
+  Fetch(RdmaLane& lane, Leg leg)
+      : Mover(lane, leg),
+        levels_(static_cast<uint32_t>(leg) - static_cast<uint32_t>(Leg::kFetch0)) {
+    reads_.reserve(lane.options().fetch.depth);
+    last_bytes_ = lane.options().fetch.first_bytes;
+  }
+
+  void start(Outgoing& message) override;
+  void on_note(const Envelope& note, std::span<const std::byte> body) override;
+  void on_completion(uint64_t cookie) override;
+  bool looks() const override;
+  bool look() override;
+
+ private:
+  // One message's READs, one at a time.
+  struct Read {
+    uint64_t sequence = 0;
+    uint32_t level = 0;  // metadata READs that are left, this one too
+    uint32_t bytes = 0;  // of the message that have been asked for
+  };
+
+  bool is_fetched() const { return leg_ == lane_.in_shape().leg; }
+  void leave(const Outgoing& message);
+  void push(Outgoing& message);
+  void push_some();
+  bool begin_reads();
+  void read_index(Read& read, uint64_t index);
+  void read_slot(Read& read, uint32_t from, uint32_t to);
+  void take_index(Read& read);
+  void take_slot(Read& read);
+  void drop(const Read& read);
+  void in_vain(const Read& read);
+  void ask_for_pushes();
+  std::byte* scratch(uint64_t sequence) const;
+
+  const uint32_t levels_;
+  Fifo<uint64_t> to_push_;  // S
+
+  // R
+  bool fetching_ = true;
+  std::vector<Read> reads_;
+  uint32_t last_bytes_;
+  uint32_t reads_in_vain_ = 0;
+  uint32_t switches_in_vain_ = 1;
+  bool found_since_switch_ = false;
+  uint8_t epoch_ = 1;
+  uint64_t again_at_ = 0;
+};
+
+// --- S ---
+
+void Fetch::start(Outgoing& message) {
+  if (lane_.fetch_epoch_there() % 2 == 1) return leave(message);
+  push(message);
+}
+
+void Fetch::leave(const Outgoing& message) {
+  const uint64_t slots = lane_.out_shape().slots;
+  const uint64_t slot = message.sequence & (slots - 1);
+  auto* table = reinterpret_cast<Index*>(lane_.sender_extra().bytes().data());
+  const auto low_bits = static_cast<uint32_t>(message.sequence);
+  const auto set = [&](uint64_t index, Index value) {
+    std::atomic_ref<uint64_t> word(reinterpret_cast<uint64_t&>(table[index]));
+    uint64_t raw = 0;
+    std::memcpy(&raw, &value, sizeof raw);
+    word.store(raw, std::memory_order_release);
+  };
+  if (levels_ >= 1) set(slot, {low_bits, message.bytes()});
+  if (levels_ == 2) set(slots + slot, {low_bits, static_cast<uint32_t>(slot) + 1});
+}
+
+void Fetch::push(Outgoing& message) {
+  message.leg = message.payload.bytes <= kEagerBytesMax ? Leg::kSend : Leg::kReadRndv;
+  message.envelope->leg = message.leg;  // who still READs it waits for the push
+  lane_.mover(message.leg).start(message);
+}
+
+void Fetch::push_some() {
+  while (!to_push_.empty() && lane_.room() != 0) {
+    push(lane_.outgoing(to_push_.front()));
+    to_push_.pop_front();
+  }
+}
+
+void Fetch::on_note(const Envelope& note, std::span<const std::byte> body) {
+  if (note.kind != NoteKind::kPush) return Mover::on_note(note, body);
+  // All of them have come, or it names one that is still here.
+  const auto from = lane_.sent_sequence(note.sequence);
+  if (!from) return;
+  for (uint64_t sequence = *from; sequence != lane_.sent(); ++sequence) {
+    if (lane_.outgoing(sequence).leg == leg_) to_push_.push_back(sequence);
+  }
+  push_some();
+}
+
+// --- R ---
+
+bool Fetch::looks() const {
+  if (!to_push_.empty()) return true;
+  if (!is_fetched()) return false;
+  return fetching_ ? lane_.due() != 0 : lane_.next() >= again_at_;
+}
+
+bool Fetch::look() {
+  push_some();
+  if (!is_fetched()) return false;
+  if (!fetching_ && lane_.next() >= again_at_) {
+    fetching_ = true;
+    reads_in_vain_ = 0;
+    lane_.set_fetch_epoch(++epoch_);
+  }
+  if (fetching_) begin_reads();
+  return false;  // what is found is told by completions
+}
+
+bool Fetch::begin_reads() {
+  const FetchOptions& options = lane_.options().fetch;
+  if (reads_in_vain_ >= options.empty_looks_max) {
+    if (reads_.empty()) ask_for_pushes();
+    return false;
+  }
+  const uint32_t wanted = std::min({lane_.due(), options.depth, uint32_t{lane_.in_shape().slots}});
+  for (uint64_t sequence = lane_.next(); sequence != lane_.next() + wanted; ++sequence) {
+    if (reads_.size() >= wanted || lane_.room() == 0) break;
+    const bool is_read = std::ranges::find(reads_, sequence, &Read::sequence) != reads_.end();
+    if (is_read || lane_.arrival(sequence).here) continue;
+    Read& read = reads_.emplace_back();
+    read.sequence = sequence;
+    read.level = levels_;
+    const uint64_t slot = sequence & (lane_.in_shape().slots - 1);
+    if (levels_ == 0) read_slot(read, 0, std::min(last_bytes_, stride(lane_.in_shape())));
+    if (levels_ == 1) read_index(read, slot);
+    if (levels_ == 2) read_index(read, lane_.in_shape().slots + slot);
+  }
+  return true;
+}
+
+std::byte* Fetch::scratch(uint64_t sequence) const {
+  const uint64_t slot = sequence & (lane_.in_shape().slots - 1);
+  return lane_.scratch().bytes().data() + slot * sizeof(Index);
+}
+
+void Fetch::read_index(Read& read, uint64_t index) {
+  const Place& table = lane_.other().sender_extra;
+  lane_.post_signaled(leg_, read.sequence, Opcode::kRead,
+                      {scratch(read.sequence), sizeof(Index), lane_.scratch().lkey()},
+                      {table.address + index * sizeof(Index), sizeof(Index), table.rkey});
+}
+
+void Fetch::read_slot(Read& read, uint32_t from, uint32_t to) {
+  const uint64_t slot = read.sequence & (lane_.in_shape().slots - 1);
+  const Place& slots = lane_.other().slots;
+  Segment here = lane_.landing(read.sequence, to - from);
+  here.data += from;
+  read.bytes = to;
+  lane_.post_signaled(
+      leg_, read.sequence, Opcode::kRead, here,
+      {slots.address + slot * stride(lane_.in_shape()) + from, to - from, slots.rkey});
+}
+
+void Fetch::on_completion(uint64_t cookie) {
+  const auto read = std::ranges::find(reads_, cookie, &Read::sequence);
+  if (read == reads_.end()) return;
+  if (read->level != 0) return take_index(*read);
+  take_slot(*read);
+}
+
+void Fetch::take_index(Read& read) {
+  Index index;
+  std::memcpy(&index, scratch(read.sequence), sizeof index);
+  if (index.sequence != static_cast<uint32_t>(read.sequence) || index.value == 0) {
+    return in_vain(read);
+  }
+  if (--read.level != 0) {
+    if (index.value > lane_.in_shape().slots) return lane_.breaks("a bucket of no entry");
+    return read_index(read, index.value - 1);
+  }
+  if (index.value > stride(lane_.in_shape())) return lane_.breaks("an entry over its slot");
+  read_slot(read, 0, index.value);
+}
+
+void Fetch::take_slot(Read& read) {
+  const std::byte* slot = lane_.landing(read.sequence, read.bytes).data;
+  Envelope envelope;
+  if (read.bytes < sizeof envelope) return in_vain(read);
+  std::memcpy(&envelope, slot, sizeof envelope);
+  const uint32_t payload = envelope.frame.payload_bytes;
+  const bool ours = envelope.kind == NoteKind::kMessage && envelope.leg == leg_ &&
+                    envelope.sequence == static_cast<uint32_t>(read.sequence) &&
+                    payload <= lane_.in_shape().slot_bytes;
+  if (!ours) return in_vain(read);
+  const auto whole = static_cast<uint32_t>(sizeof envelope) + payload;
+  if (read.bytes < whole) return read_slot(read, read.bytes, whole);
+  if (sum_of(envelope, slot + sizeof envelope) != envelope.checksum) return in_vain(read);
+  last_bytes_ = (whole + 63) / 64 * 64;
+  reads_in_vain_ = 0;
+  found_since_switch_ = true;
+  const uint64_t sequence = read.sequence;
+  drop(read);
+  lane_.arrive_in_window(sequence, leg_);
+}
+
+void Fetch::drop(const Read& read) { reads_.erase(reads_.begin() + (&read - reads_.data())); }
+
+void Fetch::in_vain(const Read& read) {
+  drop(read);
+  ++reads_in_vain_;
+}
+
+void Fetch::ask_for_pushes() {
+  const uint32_t pushes = lane_.options().fetch.pushes_until_again;
+  switches_in_vain_ = found_since_switch_ ? 1 : std::min(2 * switches_in_vain_, kInVainMax);
+  found_since_switch_ = false;
+  fetching_ = false;
+  again_at_ = lane_.next() + uint64_t{pushes} * switches_in_vain_;
+  // S pushes all from here on, also what was read before what is missing.
+  const uint64_t from = lane_.next();
+  for (uint64_t sequence = from + 1; sequence != from + lane_.in_shape().slots; ++sequence) {
+    Arrival& arrival = lane_.arrival(sequence);
+    if (arrival.here && arrival.leg == leg_) arrival.here = false;
+  }
+  lane_.set_fetch_epoch(++epoch_);
+  lane_.note(NoteKind::kPush, leg_, from);
+}
+
+}  // namespace
+
+std::unique_ptr<Mover> make_fetch(RdmaLane& lane, Leg leg) {
+  return std::make_unique<Fetch>(lane, leg);
+}
+
+}  // namespace hat::engine

@@ -1,0 +1,17 @@
+// engine/legs/legs.h: what makes each leg's mover; engine/legs/table.cc has them all.
+#pragma once
+
+#include "engine/legs/mover.h"
+
+namespace hat::engine {
+
+std::unique_ptr<Mover> make_send(RdmaLane& lane, Leg leg);
+std::unique_ptr<Mover> make_write_send(RdmaLane& lane, Leg leg);
+std::unique_ptr<Mover> make_chained_write_send(RdmaLane& lane, Leg leg);
+std::unique_ptr<Mover> make_write_imm(RdmaLane& lane, Leg leg);
+std::unique_ptr<Mover> make_write_rndv(RdmaLane& lane, Leg leg);
+std::unique_ptr<Mover> make_read_rndv(RdmaLane& lane, Leg leg);
+std::unique_ptr<Mover> make_fetch(RdmaLane& lane, Leg leg);
+std::unique_ptr<Mover> make_bitmap(RdmaLane& lane, Leg leg);
+
+}  // namespace hat::engine

@@ -1,0 +1,13 @@
+#include "engine/legs/mover.h"
+
+#include "engine/rdma/rdma_lane.h"
+
+namespace hat::engine {
+
+void Mover::on_note(const Envelope&, std::span<const std::byte>) {
+  lane_.breaks("a note that its leg does not know");
+}
+
+void Mover::on_imm(uint64_t, uint32_t) { lane_.breaks("an immediate that its leg does not know"); }
+
+}  // namespace hat::engine

@@ -1,0 +1,60 @@
+// engine/legs/read_rndv.cc: rendezvous by READ.
+//
+//   S ── SEND (announce: n bytes at address, rkey) ──▶ R      R takes a buffer of its arena
+//   S ◀═════════════ READ … READ ═════════════════════ R      in chunks
+//   S ◀───────────── SEND (done) ───────────────────── R      S has its buffer back
+//
+// Source   HatRPC (SC'21) 3.1, Read-RNDV; chunks as Mercury (Cluster'13) pipelines its bulk.
+#include "engine/legs/rendezvous.h"
+
+namespace hat::engine {
+namespace {
+
+class ReadRndv final : public Rendezvous {
+ public:
+  using Rendezvous::Rendezvous;
+
+  void start(Outgoing& message) override {
+    const Place place{reinterpret_cast<uint64_t>(message.payload.data), message.payload.bytes,
+                      message.payload_rkey};
+    lane_.note(NoteKind::kAnnounce, leg_, message.sequence, &place, &message.frame);
+  }
+
+  void on_note(const Envelope& note, std::span<const std::byte> body) override {
+    const auto place = place_in(body);
+    if (note.kind == NoteKind::kAnnounce && place && place->bytes == note.frame.payload_bytes) {
+      return announced(note, *place);
+    }
+    if (note.kind != NoteKind::kDone) return Mover::on_note(note, body);
+    // What was delivered by now has given its buffer back already.
+    if (const auto sequence = lane_.sent_sequence(note.sequence)) {
+      lane_.free_buffer(lane_.outgoing(*sequence));
+    }
+  }
+
+ private:
+  void on_buffer(const Incoming& incoming) override {
+    move({.sequence = incoming.sequence,
+          .there = incoming.there,
+          .here = {incoming.buffer.bytes().data(), incoming.frame.payload_bytes,
+                   incoming.buffer.lkey()}});
+  }
+
+  void post_chunk(const Transfer& transfer, const Segment& here, const Place& there,
+                  bool) override {
+    lane_.post_signaled(leg_, transfer.sequence, Opcode::kRead, here, there);
+  }
+
+  void on_moved(const Transfer& transfer) override {
+    arrived(transfer.sequence);
+    lane_.note(NoteKind::kDone, leg_, transfer.sequence);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Mover> make_read_rndv(RdmaLane& lane, Leg leg) {
+  return std::make_unique<ReadRndv>(lane, leg);
+}
+
+}  // namespace hat::engine

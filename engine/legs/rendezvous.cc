@@ -1,0 +1,106 @@
+#include "engine/legs/rendezvous.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "engine/rdma/poller.h"
+
+namespace hat::engine {
+
+Rendezvous::Rendezvous(RdmaLane& lane, Leg leg) : Mover(lane, leg) {
+  const size_t messages = lane.options().rendezvous.in_flight_max;
+  incoming_.reserve(messages);
+  moving_.reserve(messages);
+}
+
+// --- R: buffers ---
+
+void Rendezvous::announced(const Envelope& note, const Place& there) {
+  const auto sequence = lane_.coming_sequence(note.sequence, 32);
+  const uint32_t bytes = note.frame.payload_bytes;
+  const bool good = sequence && bytes != 0 && bytes <= kMessageBytesMax &&
+                    incoming_.size() + announced_.size() < lane_.in_shape().slots;
+  if (!good) return lane_.breaks("an announcement that cannot come now");
+  announced_.push_back({.sequence = *sequence, .frame = note.frame, .there = there});
+  find_buffers();
+}
+
+bool Rendezvous::find_buffers() {
+  bool found = false;
+  while (!announced_.empty()) {
+    Incoming& first = announced_.front();
+    auto buffer = lane_.poller().arena().take(Purpose::kReceive, first.frame.payload_bytes);
+    if (!buffer) break;
+    found = true;
+    first.buffer = std::move(*buffer);
+    incoming_.push_back(std::move(first));
+    announced_.pop_front();
+    on_buffer(incoming_.back());
+  }
+  return found;
+}
+
+Buffer* Rendezvous::buffer_of(uint64_t sequence) {
+  const auto found = std::ranges::find(incoming_, sequence, &Incoming::sequence);
+  return found == incoming_.end() ? nullptr : &found->buffer;
+}
+
+bool Rendezvous::arrived(uint64_t sequence) {
+  const auto found = std::ranges::find(incoming_, sequence, &Incoming::sequence);
+  if (found == incoming_.end()) return false;
+  Incoming incoming = std::move(*found);
+  incoming_.erase(found);
+  lane_.arrive(sequence, incoming.frame, std::move(incoming.buffer), leg_);
+  return true;
+}
+
+// --- Who moves the bytes ---
+
+void Rendezvous::move(const Transfer& transfer) {
+  moving_.push_back(transfer);
+  post_chunks();
+}
+
+void Rendezvous::post_chunks() {
+  const RendezvousOptions& options = lane_.options().rendezvous;
+  for (Transfer& transfer : moving_) {
+    while (transfer.posted < transfer.here.bytes) {
+      if (out_ >= options.depth || lane_.room() == 0) return;
+      const uint32_t left = transfer.here.bytes - transfer.posted;
+      const uint32_t bytes = std::min(left, options.chunk_bytes);
+      const Segment here{transfer.here.data + transfer.posted, bytes, transfer.here.lkey};
+      const Place there{transfer.there.address + transfer.posted, bytes, transfer.there.rkey};
+      transfer.posted += bytes;
+      ++out_;
+      post_chunk(transfer, here, there, bytes == left);
+    }
+  }
+}
+
+// Chunks are done in the order of posting: this one is of the first that has some out.
+void Rendezvous::on_completion(uint64_t) {
+  --out_;
+  Transfer& first = moving_.front();
+  const uint32_t left = first.here.bytes - first.moved;
+  first.moved += std::min(left, lane_.options().rendezvous.chunk_bytes);
+  if (first.moved == first.here.bytes) {
+    const Transfer moved = first;
+    moving_.erase(moving_.begin());
+    on_moved(moved);
+  }
+  post_chunks();
+}
+
+bool Rendezvous::look() {
+  post_chunks();
+  return find_buffers();
+}
+
+std::optional<Place> place_in(std::span<const std::byte> body) {
+  if (body.size() != sizeof(Place)) return std::nullopt;
+  Place place;
+  std::memcpy(&place, body.data(), sizeof place);
+  return place;
+}
+
+}  // namespace hat::engine

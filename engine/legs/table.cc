@@ -1,0 +1,66 @@
+#include "engine/legs/table.h"
+
+#include <array>
+
+#include "engine/legs/legs.h"
+
+namespace hat::engine {
+namespace {
+
+constexpr std::array kLegs = {
+    LegRow{.leg = Leg::kSend, .name = "send", .make = &make_send},
+    LegRow{.leg = Leg::kWriteSend, .name = "write_send", .make = &make_write_send, .window = true},
+    LegRow{.leg = Leg::kChainedWriteSend,
+           .name = "chained_write_send",
+           .make = &make_chained_write_send,
+           .window = true},
+    LegRow{.leg = Leg::kWriteImm, .name = "write_imm", .make = &make_write_imm, .window = true},
+    LegRow{
+        .leg = Leg::kWriteRndv, .name = "write_rndv", .make = &make_write_rndv, .on_demand = true},
+    LegRow{.leg = Leg::kReadRndv, .name = "read_rndv", .make = &make_read_rndv, .on_demand = true},
+    LegRow{.leg = Leg::kFetch0,
+           .name = "fetch",
+           .make = &make_fetch,
+           .window = true,
+           .sums = true,
+           .replies = true},
+    LegRow{.leg = Leg::kFetch1,
+           .name = "fetch, 1 metadata READ",
+           .make = &make_fetch,
+           .window = true,
+           .sums = true,
+           .replies = true,
+           .sender_extra = 8,
+           .scratch = 8},
+    LegRow{.leg = Leg::kFetch2,
+           .name = "fetch, 2 metadata READs",
+           .make = &make_fetch,
+           .window = true,
+           .sums = true,
+           .replies = true,
+           .sender_extra = 16,
+           .scratch = 8},
+    LegRow{.leg = Leg::kBitmap,
+           .name = "bitmap",
+           .make = &make_bitmap,
+           .window = true,
+           .sums = true,
+           .recycles = true,
+           .sender_extra = 8,
+           .receiver_extra = 8,
+           .scratch = 8},
+};
+
+constexpr bool in_order() {
+  for (size_t i = 0; i < kLegs.size(); ++i) {
+    if (static_cast<size_t>(kLegs[i].leg) != i) return false;
+  }
+  return kLegs.size() == kLegCount;
+}
+static_assert(in_order(), "a leg's row stands where its value says");
+
+}  // namespace
+
+const LegRow& row(Leg leg) { return kLegs[static_cast<size_t>(leg)]; }
+
+}  // namespace hat::engine

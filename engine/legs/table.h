@@ -1,0 +1,28 @@
+// engine/legs/table.h: all legs, one row each.
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "engine/legs/mover.h"
+
+namespace hat::engine {
+
+struct LegRow {
+  Leg leg;
+  std::string_view name;
+  std::unique_ptr<Mover> (*make)(RdmaLane& lane, Leg leg);
+  bool window;     // R keeps a slot in its own memory for each of S's
+  bool sums;       // messages carry a checksum: R finds them by looking at memory
+  bool replies;    // only for what answers a call: R looks while it waits for one
+  bool recycles;   // S finds out by itself which slots are free
+  bool on_demand;  // the message lies in a buffer of its own, not in a slot
+  // Bytes per slot, beside the slots: at S, READ by R; at R, READ by S; and what is read.
+  uint32_t sender_extra;
+  uint32_t receiver_extra;
+  uint32_t scratch;
+};
+
+const LegRow& row(Leg leg);
+
+}  // namespace hat::engine

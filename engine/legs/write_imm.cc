@@ -1,0 +1,32 @@
+// engine/legs/write_imm.cc: a message as one WRITE_WITH_IMM into its slot of R's window.
+//
+//   S ── WRITE_WITH_IMM (envelope, payload; imm: leg, number) ──▶ R    one request, one completion
+//
+// Source   HatRPC (SC'21) 3.1, Direct-WriteIMM. Differs: several slots; which are free rides on
+// what
+//          R sends.
+#include "engine/legs/legs.h"
+#include "engine/rdma/rdma_lane.h"
+
+namespace hat::engine {
+namespace {
+
+class WriteImm final : public Mover {
+ public:
+  using Mover::Mover;
+  void start(Outgoing& message) override {
+    lane_
+        .post(Opcode::kWriteImm, lane_.message_segment(message, message.bytes()),
+              lane_.other_slot(message.sequence))
+        .imm = imm_of(leg_, message.sequence);
+  }
+  void on_imm(uint64_t sequence, uint32_t) override { lane_.arrive_in_window(sequence, leg_); }
+};
+
+}  // namespace
+
+std::unique_ptr<Mover> make_write_imm(RdmaLane& lane, Leg leg) {
+  return std::make_unique<WriteImm>(lane, leg);
+}
+
+}  // namespace hat::engine

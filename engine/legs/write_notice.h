@@ -1,0 +1,29 @@
+// engine/legs/write_notice.h: a WRITE and the SEND that tells of it: what write_send and
+// chained_write_send share, and all of R's part.
+#pragma once
+
+#include "engine/legs/legs.h"
+#include "engine/rdma/rdma_lane.h"
+
+namespace hat::engine {
+
+class WriteNotice : public Mover {
+ public:
+  using Mover::Mover;
+
+  void on_note(const Envelope& note, std::span<const std::byte> body) override {
+    if (note.kind != NoteKind::kNotice) return Mover::on_note(note, body);
+    const auto sequence = lane_.coming_sequence(note.sequence, 32);
+    if (!sequence) return lane_.breaks("a notice of a message that cannot come now");
+    lane_.arrive_in_window(*sequence, leg_);
+  }
+
+ protected:
+  void write(const Outgoing& message) {
+    lane_.post(Opcode::kWrite, lane_.message_segment(message, message.bytes()),
+               lane_.other_slot(message.sequence));
+  }
+  void notice(const Outgoing& message) { lane_.note(NoteKind::kNotice, leg_, message.sequence); }
+};
+
+}  // namespace hat::engine

@@ -1,0 +1,31 @@
+// engine/legs/write_send.cc: a message as a WRITE into its slot of R's window, then a SEND that
+// says so.
+//
+//   S ── WRITE (envelope, payload) ──▶ R's window
+//   S ── SEND (notice) ──────────────▶ R        two posts, one completion at R
+//
+// Source   HatRPC (SC'21) 3.1, Direct-Write-Send. Differs: the notice waits behind the WRITE on the
+//          same queue pair, not for its completion.
+#include "engine/legs/write_notice.h"
+
+namespace hat::engine {
+namespace {
+
+class WriteSend final : public WriteNotice {
+ public:
+  using WriteNotice::WriteNotice;
+  void start(Outgoing& message) override {
+    write(message);
+    lane_.post_chain();
+    notice(message);
+    lane_.post_chain();
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Mover> make_write_send(RdmaLane& lane, Leg leg) {
+  return std::make_unique<WriteSend>(lane, leg);
+}
+
+}  // namespace hat::engine

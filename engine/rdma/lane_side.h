@@ -1,0 +1,64 @@
+// engine/rdma/lane_side.h: for tests: one host with a fabric, an arena, a poller and a lane, which
+// answers calls and remembers what came.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "engine/rdma/poller.h"
+#include "engine/rdma/rdma_lane.h"
+
+namespace hat::engine {
+
+using OpenFabric = Result<std::unique_ptr<Fabric>> (*)();
+
+inline constexpr ArenaOptions kTestArena{.bytes = {8 << 20, 8 << 20, 4 << 20}};
+
+// Bytes that tell which message they are of, and where in it.
+std::vector<std::byte> pattern(uint64_t number, size_t bytes);
+
+struct Frame {
+  FrameHeader header;
+  std::vector<std::byte> payload;
+};
+
+class LaneSide final : public LaneEvents {
+ public:
+  explicit LaneSide(OpenFabric open, const ArenaOptions& arena = kTestArena);
+
+  void make_lane(const RdmaLaneOptions& options);
+  // Everything that waits: completions, the fabric's events.
+  size_t turn();
+
+  uint64_t call(uint64_t number, size_t bytes, uint16_t replies = 1);
+  void answer(uint64_t number, const std::vector<std::byte>& payload);
+
+  // What is done with a call: it is echoed unless this is set.
+  std::function<void(const FrameHeader&, Bytes)> on_call;
+  bool keeps = true;  // remembers frames
+  std::vector<Frame> frames;
+  uint64_t frame_count = 0;
+  int uncongested = 0;
+  std::vector<std::string> down;  // reasons
+
+  std::unique_ptr<Fabric> fabric;
+  std::unique_ptr<Arena> arena;
+  std::unique_ptr<Poller> poller;
+  std::unique_ptr<RdmaLane> lane;
+
+ private:
+  void on_frame(const FrameHeader& header, Bytes payload) override;
+  void on_uncongested() override { ++uncongested; }
+  void on_down(const std::string& reason) override { down.push_back(reason); }
+};
+
+// How a side sends by a protocol: its calls or its answers.
+LaneShape shape_of(const Protocol& protocol, bool answers, uint32_t slot_bytes = 1024,
+                   uint16_t slots = 16);
+
+// Two lanes, joined. `client` calls.
+void join(LaneSide& client, LaneSide& server, RdmaLaneOptions options);
+RdmaLaneOptions options_for(const Protocol& requests, const Protocol& responses);
+
+}  // namespace hat::engine

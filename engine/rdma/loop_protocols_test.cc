@@ -1,0 +1,18 @@
+// engine/rdma/loop_protocols_test.cc: every protocol on the loop fabric, with and without delays.
+#include "engine/fabric/faulty/faulty_fabric.h"
+#include "engine/fabric/loop/loop_fabric.h"
+#include "engine/rdma/protocol_conformance.h"
+
+namespace hat::engine {
+namespace {
+
+Result<std::unique_ptr<Fabric>> open_late_fabric() {
+  HAT_TRY(auto loop, open_loop_fabric());
+  return make_faulty(std::move(loop), {.seed = 5, .delay_max = std::chrono::microseconds(50)});
+}
+
+INSTANTIATE_TEST_SUITE_P(Loop, ProtocolConformance, every_protocol(&open_loop_fabric), case_name);
+INSTANTIATE_TEST_SUITE_P(Late, ProtocolConformance, every_protocol(&open_late_fabric), case_name);
+
+}  // namespace
+}  // namespace hat::engine

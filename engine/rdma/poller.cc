@@ -1,0 +1,135 @@
+#include "engine/rdma/poller.h"
+
+#include <algorithm>
+#include <array>
+
+#include "engine/rdma/rdma_lane.h"
+
+namespace hat::engine {
+
+Result<std::unique_ptr<Poller>> Poller::create(Fabric& fabric, Arena& arena,
+                                               const PollerOptions& options) {
+  std::unique_ptr<Poller> poller(new Poller(fabric, arena, options));
+  HAT_TRY(poller->completions_, fabric.create_completion_queue(options.completions));
+  HAT_TRY(poller->receives_, fabric.create_receive_queue(options.receives_max));
+  poller->to_post_.reserve(options.receives_max);
+  return poller;
+}
+
+// --- Lanes and their receives ---
+
+Result<void> Poller::add(RdmaLane& lane) {
+  HAT_TRY_VOID(add_receives(receives_needed_ + lane.receives_needed()));
+  receives_needed_ += lane.receives_needed();
+  lanes_[lane.number()] = &lane;
+  touched_.reserve(lanes_.size());
+  return {};
+}
+
+void Poller::remove(RdmaLane& lane) {
+  if (lanes_.erase(lane.number()) == 0) return;
+  receives_needed_ -= lane.receives_needed();
+  last_ = nullptr;
+  std::erase(touched_, &lane);
+}
+
+Result<void> Poller::add_receives(uint32_t count) {
+  if (count > options_.receives_max) {
+    return fail("RDMA lanes: " + std::to_string(count) + " receives are needed and " +
+                std::to_string(options_.receives_max) + " allowed: fewer lanes, or fewer slots");
+  }
+  while (blocks_.size() * kReceivesPerBlock < count) {
+    auto block = arena_.take(Purpose::kControl, size_t{kReceivesPerBlock} * kReceiveBytes);
+    if (!block) {
+      return fail("RDMA lanes: no memory left for " + std::to_string(count) +
+                  " receives: raise fabric.max_pinned, or use fewer lanes");
+    }
+    const auto first = static_cast<uint32_t>(blocks_.size()) * kReceivesPerBlock;
+    blocks_.push_back(std::move(*block));
+    for (uint32_t i = 0; i < kReceivesPerBlock; ++i) to_post_.push_back(first + i);
+  }
+  post_receives();
+  return {};
+}
+
+std::byte* Poller::at(uint32_t receive) {
+  return blocks_[receive / kReceivesPerBlock].bytes().data() +
+         size_t{receive % kReceivesPerBlock} * kReceiveBytes;
+}
+
+void Poller::post_receives() {
+  constexpr size_t kBatch = 16;
+  std::array<Segment, kBatch> segments;
+  std::array<ReceiveRequest, kBatch> requests;
+  while (!to_post_.empty()) {
+    const size_t count = std::min(kBatch, to_post_.size());
+    for (size_t i = 0; i < count; ++i) {
+      const uint32_t receive = to_post_[to_post_.size() - 1 - i];
+      segments[i] = {at(receive), kReceiveBytes, blocks_[receive / kReceivesPerBlock].lkey()};
+      requests[i] = {.id = kReceiveId | receive, .segments = {&segments[i], 1}};
+    }
+    const size_t taken = receives_->post(std::span(requests).first(count));
+    to_post_.resize(to_post_.size() - taken);
+    if (taken < count) return;
+  }
+}
+
+// --- Looking ---
+
+RdmaLane* Poller::find(uint32_t queue_pair) {
+  if (last_ != nullptr && last_->number() == queue_pair) return last_;
+  const auto found = lanes_.find(queue_pair);
+  return found == lanes_.end() ? nullptr : last_ = found->second;
+}
+
+void Poller::dispatch(const Completion& done) {
+  RdmaLane* lane = find(done.queue_pair);
+  if ((done.id & kReceiveId) == 0) {
+    if (lane != nullptr) lane->on_send_completion(done);
+  } else {
+    const auto receive = static_cast<uint32_t>(done.id);
+    if (lane == nullptr || lane->down()) return give_back(receive);
+    lane->on_receive(done, receive, at(receive));
+  }
+  if (lane != nullptr && (touched_.empty() || touched_.back() != lane) &&
+      std::ranges::find(touched_, lane) == touched_.end()) {
+    touched_.push_back(lane);
+  }
+}
+
+size_t Poller::look() {
+  std::array<Completion, 32> done;
+  size_t found = 0;
+  const size_t count = completions_->poll(done);
+  for (size_t i = 0; i < count; ++i) dispatch(done[i]);
+  found += count;
+  for (const auto& [number, lane] : lanes_) {
+    if (lane->looks() && lane->look()) ++found;
+    if (lane->looks() && std::ranges::find(touched_, lane) == touched_.end()) {
+      touched_.push_back(lane);
+    }
+  }
+  for (RdmaLane* lane : touched_) lane->after_look();
+  touched_.clear();
+  if (!to_post_.empty()) post_receives();
+  return found;
+}
+
+bool Poller::prepare_to_sleep() {
+  bool any = false;
+  for (const auto& [number, lane] : lanes_) any |= lane->wants_send_completions();
+  completions_->arm(!any);
+  return look() == 0;
+}
+
+void Poller::on_event(const FabricEvent& event) {
+  if (event.kind == FabricEvent::Kind::kQueuePairError) {
+    if (RdmaLane* lane = find(event.queue_pair)) lane->on_queue_pair_error(event.detail);
+  } else if (event.kind == FabricEvent::Kind::kDeviceGone) {
+    std::vector<RdmaLane*> all;
+    for (const auto& [number, lane] : lanes_) all.push_back(lane);
+    for (RdmaLane* lane : all) lane->on_queue_pair_error("the RDMA device is gone");
+  }
+}
+
+}  // namespace hat::engine

@@ -1,0 +1,84 @@
+// engine/rdma/poller.h: the completion queue, the receives and the memory that the RDMA lanes of
+// one worker and one class share, and the look that drives them all.
+//
+// Lanes that must not slow each other (HatRPC 4.1, optimization isolation) have pollers of their
+// own.
+//
+// Bounds   lanes_max lanes; the receives grow by what each lane needs and are kept for later ones.
+// Thread   one.
+// Errors   create() in words; a lane that fails tells its own events.
+#pragma once
+
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "engine/fabric/fabric.h"
+#include "engine/memory/arena.h"
+#include "engine/rdma/wire.h"
+
+namespace hat::engine {
+
+class RdmaLane;
+
+struct PollerOptions {
+  uint32_t completions = 8192;  // at least the sum of what its lanes have out
+  uint32_t receives_max = 4096;
+};
+
+class Poller {
+ public:
+  // `fabric` and `arena` outlive it.
+  static Result<std::unique_ptr<Poller>> create(Fabric& fabric, Arena& arena,
+                                                const PollerOptions& options = {});
+
+  // Takes completions, looks at what nobody announces, and posts what came of it. How much was
+  // found: 0 means that nothing has happened. No system call.
+  size_t look();
+
+  // Before sleeping on event_fd(): makes the next completion wake, and looks once more. False:
+  // something was found; do not sleep. A lane that must go on looking by itself never lets it
+  // sleep.
+  bool prepare_to_sleep();
+  void take_events() { completions_->take_events(); }
+  int event_fd() const { return completions_->event_fd(); }
+
+  // What the fabric tells beside completions: call it for each of Fabric::next_event().
+  void on_event(const FabricEvent& event);
+
+  Fabric& fabric() { return fabric_; }
+  Arena& arena() { return arena_; }
+
+  // --- For lanes ---
+  CompletionQueue& completion_queue() { return *completions_; }
+  ReceiveQueue& receive_queue() { return *receives_; }
+  Result<void> add(RdmaLane& lane);
+  void remove(RdmaLane& lane);
+  void give_back(uint32_t receive) { to_post_.push_back(receive); }
+  void post_receives();
+
+ private:
+  Poller(Fabric& fabric, Arena& arena, const PollerOptions& options)
+      : fabric_(fabric), arena_(arena), options_(options) {}
+  Result<void> add_receives(uint32_t count);
+  RdmaLane* find(uint32_t queue_pair);
+  void dispatch(const Completion& done);
+  std::byte* at(uint32_t receive);
+
+  static constexpr uint32_t kReceivesPerBlock = 64;
+  static constexpr uint64_t kReceiveId = uint64_t{1} << 63;
+
+  Fabric& fabric_;
+  Arena& arena_;
+  const PollerOptions options_;
+  std::unique_ptr<CompletionQueue> completions_;
+  std::unique_ptr<ReceiveQueue> receives_;
+  std::vector<Buffer> blocks_;  // of kReceivesPerBlock receives each
+  std::vector<uint32_t> to_post_;
+  uint32_t receives_needed_ = 0;
+  std::unordered_map<uint32_t, RdmaLane*> lanes_;
+  RdmaLane* last_ = nullptr;  // that a completion was for
+  std::vector<RdmaLane*> touched_;
+};
+
+}  // namespace hat::engine

@@ -1,0 +1,128 @@
+// engine/rdma/posting.cc: a lane's requests and notes, on their way to the queue pair: chained,
+// signaled now and then, counted against the send entries until they are done.
+#include <algorithm>
+#include <cstring>
+
+#include "engine/rdma/poller.h"
+#include "engine/rdma/rdma_lane.h"
+
+namespace hat::engine {
+
+uint32_t RdmaLane::room() const {
+  const uint64_t out = posted_ - reclaimed_;
+  const uint64_t usable = options_.send_entries - kNoteReserve;
+  return out >= usable || down_ ? 0 : static_cast<uint32_t>(usable - out);
+}
+
+WorkRequest& RdmaLane::post(Opcode opcode, const Segment& segment, const Place& remote) {
+  if (chain_.size() == kChainMax) post_chain();
+  Segment& kept = chain_segments_[chain_.size()] = segment;
+  WorkRequest& work = chain_.emplace_back();
+  work.opcode = opcode;
+  work.inlined = opcode != Opcode::kRead && is_inline(segment.bytes);
+  work.segments = {&kept, segment.bytes == 0 ? 0u : 1u};
+  work.remote_address = remote.address;
+  work.rkey = remote.rkey;
+  ++posted_;
+  // Unsignaled requests hold their entries until a signaled one behind them is done.
+  work.signaled = posted_ - last_signaled_ >= options_.send_entries / 4;
+  if (work.signaled) {
+    last_signaled_ = posted_;
+    signaled_.push_back({.posted = posted_});
+  }
+  return work;
+}
+
+WorkRequest& RdmaLane::post_signaled(Leg leg, uint64_t cookie, Opcode opcode,
+                                     const Segment& segment, const Place& remote) {
+  WorkRequest& work = post(opcode, segment, remote);
+  if (!work.signaled) {
+    work.signaled = true;
+    last_signaled_ = posted_;
+    signaled_.push_back({.posted = posted_});
+  }
+  Signaled& signaled = signaled_.back();
+  signaled.leg = leg;
+  signaled.to_leg = true;
+  signaled.cookie = cookie;
+  ++to_legs_;
+  return work;
+}
+
+void RdmaLane::post_chain() {
+  if (chain_.empty() || down_) return;
+  const size_t taken = queue_pair_->post(chain_);
+  const bool all = taken == chain_.size();
+  chain_.clear();
+  if (!all) go_down("the queue pair takes no more requests");
+}
+
+void RdmaLane::flush() {
+  if (down_) return;
+  for (Mover* mover : used_) mover->before_post();
+  if (chain_.empty()) return;
+  // Who reads in what is sent here that its messages were delivered may send as many again.
+  poller_.post_receives();
+  chain_.back().solicited = true;
+  post_chain();
+}
+
+void RdmaLane::on_send_completion(const Completion& done) {
+  if (down_) return;
+  if (done.status != Status::kSuccess) {
+    return go_down("a request failed: " + std::string(text(done.status)));
+  }
+  if (signaled_.empty()) return;
+  const Signaled signaled = signaled_.front();
+  signaled_.pop_front();
+  reclaimed_ = signaled.posted;
+  if (!signaled.to_leg) return;
+  --to_legs_;
+  if (signaled.cookie == kProbe) {
+    probing_ = false;
+    return;
+  }
+  mover(signaled.leg).on_completion(signaled.cookie);
+}
+
+// --- Notes ---
+
+void RdmaLane::note(NoteKind kind, Leg leg, uint64_t sequence, const Place* place,
+                    const FrameHeader* frame) {
+  if (down_) return;
+  PendingNote one;
+  one.envelope.kind = kind;
+  one.envelope.leg = leg;
+  one.envelope.sequence = static_cast<uint32_t>(sequence);
+  if (frame != nullptr) one.envelope.frame = *frame;
+  one.has_place = place != nullptr;
+  if (place != nullptr) one.place = *place;
+  pending_notes_.push_back(one);
+  post_notes();
+}
+
+void RdmaLane::post_notes() {
+  while (!pending_notes_.empty() && posted_ - reclaimed_ < options_.send_entries) {
+    post_note(pending_notes_.front());
+    pending_notes_.pop_front();
+  }
+}
+
+void RdmaLane::post_note(const PendingNote& note) {
+  // Its bytes lie with its entry, and are not used again before that is.
+  std::byte* at = note_bytes_.bytes().data() + (posted_ % options_.send_entries) * kNoteBytesMax;
+  Envelope envelope = note.envelope;
+  envelope.delivered = static_cast<uint32_t>(next_);
+  envelope.fetch_epoch = fetch_epoch_;
+  std::memcpy(at, &envelope, sizeof envelope);
+  uint32_t bytes = sizeof envelope;
+  if (note.has_place) {
+    std::memcpy(at + bytes, &note.place, sizeof note.place);
+    bytes += sizeof note.place;
+  }
+  told_ = next_;
+  to_tell_ = 0;
+  post(Opcode::kSend, {at, bytes, note_bytes_.lkey()}).solicited = true;
+}
+
+}  // namespace hat::engine

@@ -1,0 +1,231 @@
+#include "engine/rdma/protocol_conformance.h"
+
+#include <random>
+
+namespace hat::engine {
+
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(ProtocolConformance);
+
+std::string case_name(const testing::TestParamInfo<ProtocolCase>& info) {
+  return std::string(info.param.protocol->name);
+}
+
+void ProtocolConformance::connect(void (*change)(RdmaLaneOptions&), const ArenaOptions& arena) {
+  client_ = std::make_unique<LaneSide>(GetParam().open, arena);
+  server_ = std::make_unique<LaneSide>(GetParam().open, arena);
+  RdmaLaneOptions options = options_for(*GetParam().protocol, *GetParam().protocol);
+  if (change != nullptr) change(options);
+  join(*client_, *server_, options);
+}
+
+bool ProtocolConformance::until(const std::function<bool()>& holds) {
+  const auto end = std::chrono::steady_clock::now() + kPatience;
+  while (!holds()) {
+    if (testing::Test::HasFatalFailure()) return false;
+    client_->turn();
+    server_->turn();
+    if (std::chrono::steady_clock::now() > end) return false;
+  }
+  return true;
+}
+
+void ProtocolConformance::expect_answer(size_t index, uint64_t number, size_t bytes) {
+  const Frame& frame = client_->frames.at(index);
+  EXPECT_EQ(frame.header.kind, FrameKind::kReply);
+  EXPECT_EQ(frame.header.call, number);
+  EXPECT_TRUE(frame.payload == pattern(number, bytes)) << number << ", " << bytes << " bytes";
+}
+
+TEST_P(ProtocolConformance, CarriesEverySizeThereAndBack) {
+  connect();
+  uint64_t number = 0;
+  for (const size_t bytes :
+       {0,    1,    8,    63,   64,   65,    975,   976,   977,     1023,
+        1024, 1025, 4095, 4096, 4097, 65535, 65536, 65537, 1 << 20, (3 << 20) + 1}) {
+    SCOPED_TRACE(bytes);
+    client_->call(++number, bytes);
+    ASSERT_TRUE(until([&] { return client_->frames.size() == number; }));
+    expect_answer(number - 1, number, bytes);
+    ASSERT_TRUE(server_->frames.back().payload == pattern(number, bytes));
+  }
+}
+
+TEST_P(ProtocolConformance, CarriesTheLargestMessage) {
+  constexpr size_t kRoom = kMessageBytesMax + (4 << 20);
+  connect(nullptr, {.bytes = {kRoom, kRoom, 4 << 20}});
+  client_->keeps = server_->keeps = false;
+  const auto payload = pattern(1, kMessageBytesMax);
+  bool good = false;
+  server_->on_call = [&](const FrameHeader& header, Bytes bytes) {
+    good = std::equal(bytes.begin(), bytes.end(), payload.begin(), payload.end());
+    server_->answer(header.call, {});
+  };
+  client_->call(1, kMessageBytesMax);
+  ASSERT_TRUE(until([&] { return client_->frame_count == 1; }));
+  EXPECT_TRUE(good);
+  client_->keeps = true;
+  server_->on_call = [&](const FrameHeader& header, Bytes) {
+    server_->answer(header.call, payload);
+  };
+  client_->call(1, 64);
+  ASSERT_TRUE(until([&] { return client_->frame_count == 2; }));
+  EXPECT_TRUE(client_->frames.back().payload == payload);
+}
+
+TEST_P(ProtocolConformance, KeepsTheOrderOfManyOfAllSizes) {
+  constexpr uint64_t kCalls = 400;
+  connect();
+  std::minstd_rand random(7);
+  std::vector<size_t> bytes;
+  for (uint64_t i = 0; i < kCalls; ++i) {
+    constexpr size_t kKinds[] = {0, 20, 900, 1100, 5000, 100'000};
+    bytes.push_back(kKinds[random() % 6] + random() % 16);
+  }
+  for (uint64_t i = 0; i < kCalls; ++i) {
+    client_->call(i + 1, bytes[i]);
+    if (random() % 8 == 0) client_->turn();
+    if (random() % 8 == 0) server_->turn();
+  }
+  ASSERT_TRUE(until([&] { return client_->frames.size() == kCalls; }));
+  for (uint64_t i = 0; i < kCalls; ++i) expect_answer(i, i + 1, bytes[i]);
+  client_->lane->settle();
+  server_->lane->settle();
+  ASSERT_TRUE(until([&] { return client_->lane->idle() && server_->lane->idle(); }));
+}
+
+TEST_P(ProtocolConformance, OneWayMessagesNeverOverrunTheReceiver) {
+  constexpr uint64_t kMessages = 3000;
+  connect();
+  for (uint64_t i = 0; i < kMessages; ++i) {
+    client_->call(i + 1, 64, 0);
+    if (i % 64 == 63) client_->turn();
+    if (i % 256 == 255) server_->turn();
+  }
+  ASSERT_TRUE(until([&] { return server_->frames.size() == kMessages; }));
+  for (uint64_t i = 0; i < kMessages; ++i) {
+    ASSERT_EQ(server_->frames[i].header.call, i + 1);
+    ASSERT_TRUE(server_->frames[i].payload == pattern(i + 1, 64));
+  }
+  client_->lane->settle();
+  EXPECT_TRUE(until([&] { return client_->lane->idle(); }));
+}
+
+TEST_P(ProtocolConformance, SaysWhenItIsCongestedAndWhenNoMore) {
+  connect();
+  uint64_t number = 0;
+  while (!client_->lane->congested()) {
+    client_->call(++number, 900, 0);
+    client_->lane->flush();
+    ASSERT_LT(number, 10'000u);
+  }
+  EXPECT_EQ(client_->uncongested, 0);
+  ASSERT_TRUE(until([&] { return client_->uncongested == 1; }));
+  EXPECT_FALSE(client_->lane->congested());
+  EXPECT_TRUE(until([&] { return server_->frames.size() == number; }));
+}
+
+TEST_P(ProtocolConformance, FramesThatAnswerNothingComeToo) {
+  connect();
+  for (uint64_t i = 1; i <= 40; ++i) {
+    server_->lane->send(
+        {.kind = FrameKind::kCredit, .stream = 1, .credit = static_cast<uint32_t>(i)}, {});
+  }
+  ASSERT_TRUE(until([&] { return client_->frames.size() == 40; }));
+  EXPECT_EQ(client_->frames.back().header.credit, 40u);
+}
+
+TEST_P(ProtocolConformance, LateAnswersCome) {
+  connect([](RdmaLaneOptions& options) {
+    options.fetch = {.empty_looks_max = 20, .pushes_until_again = 4};
+    options.bitmap.empty_looks_max = 20;
+  });
+  std::vector<uint64_t> waiting;
+  bool late = true;
+  server_->on_call = [&](const FrameHeader& header, Bytes payload) {
+    if (late) return waiting.push_back(header.call);
+    server_->answer(header.call, {payload.begin(), payload.end()});
+  };
+  // Slow, quick, slow: it switches to pushing and back.
+  uint64_t number = 0;
+  for (const bool is_late : {true, false, true, false}) {
+    late = is_late;
+    for (int round = 0; round < 12; ++round) {
+      const uint64_t first = number + 1;
+      for (int i = 0; i < 5; ++i) client_->call(++number, i == 4 ? 6000 : 40);
+      if (late) {
+        ASSERT_TRUE(until([&] { return waiting.size() == 5; }));
+        for (int i = 0; i < 200; ++i) {
+          client_->turn();
+          server_->turn();
+        }
+        for (const uint64_t call : waiting) server_->answer(call, pattern(call, 40));
+        waiting.clear();
+      }
+      ASSERT_TRUE(until([&] { return client_->frames.size() == number; })) << number;
+      for (uint64_t call = first; call <= number; ++call) {
+        ASSERT_EQ(client_->frames[call - 1].header.call, call);
+      }
+    }
+  }
+  // When nobody waits for anything both sides come to rest.
+  EXPECT_TRUE(until([&] { return !client_->lane->looks() && !server_->lane->looks(); }));
+}
+
+TEST_P(ProtocolConformance, WaitsForBuffersInTheirOrder) {
+  connect(nullptr, {.bytes = {700 << 10, 700 << 10, 4 << 20}});
+  for (uint64_t i = 1; i <= 30; ++i) client_->call(i, 200'000);
+  ASSERT_TRUE(until([&] { return client_->frames.size() == 30; }));
+  for (uint64_t i = 1; i <= 30; ++i) expect_answer(i - 1, i, 200'000);
+}
+
+TEST_P(ProtocolConformance, GivesAllItsMemoryBack) {
+  client_ = std::make_unique<LaneSide>(GetParam().open);
+  server_ = std::make_unique<LaneSide>(GetParam().open);
+  const RdmaLaneOptions options = options_for(*GetParam().protocol, *GetParam().protocol);
+  const auto free = [](LaneSide& side) {
+    return std::array{side.arena->free_bytes(Purpose::kReceive),
+                      side.arena->free_bytes(Purpose::kSend)};
+  };
+  const auto before = free(*client_);
+  for (int round = 0; round < 3; ++round) {
+    join(*client_, *server_, options);
+    // Some are on their way when the lanes end.
+    for (uint64_t i = 1; i <= 20; ++i) client_->call(i, i % 2 == 0 ? 50 : 70'000);
+    for (int turn = 0; turn < round * 8; ++turn) {
+      client_->turn();
+      server_->turn();
+    }
+    client_->lane.reset();
+    server_->lane.reset();
+    EXPECT_EQ(free(*client_), before);
+    EXPECT_EQ(free(*server_), before);
+  }
+}
+
+TEST_P(ProtocolConformance, TellsWhatBecameOfEachFrame) {
+  connect();
+  uint64_t delivered = 0;
+  for (uint64_t i = 1; i <= 5; ++i) delivered = client_->call(i, 100);
+  ASSERT_TRUE(until([&] { return client_->frames.size() == 5; }));
+  client_->lane->settle();
+  ASSERT_TRUE(until([&] { return client_->lane->idle(); }));
+  std::vector<uint64_t> numbers;
+  server_->keeps = true;
+  const size_t before = server_->frames.size();
+  for (uint64_t i = 6; i <= 60; ++i) numbers.push_back(client_->call(i, i % 5 == 0 ? 3000 : 100));
+  client_->lane->flush();
+  server_->turn();
+  const uint64_t seen = server_->frames.size() - before;
+  server_->lane->end("the test ends it");
+  ASSERT_TRUE(until([&] { return !client_->down.empty(); }));
+  EXPECT_EQ(client_->down.size(), 1u);
+  EXPECT_EQ(server_->down.size(), 1u);
+  EXPECT_EQ(client_->lane->fate(delivered), Fate::kDelivered);
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    const Fate fate = client_->lane->fate(numbers[i]);
+    EXPECT_NE(fate, i < seen ? Fate::kNotDelivered : Fate::kDelivered) << i;
+  }
+  EXPECT_EQ(client_->lane->fate(numbers.back()), Fate::kNotDelivered);
+}
+
+}  // namespace hat::engine

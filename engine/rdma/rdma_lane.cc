@@ -1,0 +1,158 @@
+// engine/rdma/rdma_lane.cc: a lane's life: what it is made of, how it is joined, how it ends.
+#include "engine/rdma/rdma_lane.h"
+
+#include <algorithm>
+
+#include "engine/rdma/poller.h"
+
+namespace hat::engine {
+namespace {
+
+constexpr uint32_t kNoteReceives = 8;  // credits and the like that one side may have on its way
+
+Place place_of(const Buffer& buffer) {
+  if (!buffer) return {};
+  return {buffer.address(), static_cast<uint32_t>(buffer.bytes().size()), buffer.rkey()};
+}
+
+size_t bytes_of(const LaneShape& shape) { return size_t{shape.slots} * stride(shape); }
+
+}  // namespace
+
+Result<std::unique_ptr<RdmaLane>> RdmaLane::create(Poller& poller, const RdmaLaneOptions& options,
+                                                   LaneEvents& events) {
+  for (const LaneShape& shape : {options.out, options.in}) {
+    if (const char* wrong = invalid(shape)) return fail(std::string("RDMA lane: ") + wrong);
+  }
+  std::unique_ptr<RdmaLane> lane(new RdmaLane(poller, options, events));
+  HAT_TRY_VOID(lane->make());
+  return lane;
+}
+
+RdmaLane::RdmaLane(Poller& poller, const RdmaLaneOptions& options, LaneEvents& events)
+    : poller_(poller), options_(options), events_(events) {}
+
+Result<void> RdmaLane::make() {
+  const FabricLimits limits = poller_.fabric().limits();
+  inline_bytes_max_ = std::min(options_.inline_bytes_max, limits.inline_bytes_max);
+  HAT_TRY_VOID(take_memory());
+  out_.resize(options_.out.slots);
+  in_.resize(options_.in.slots);
+  chain_.reserve(kChainMax);
+  HAT_TRY(queue_pair_, poller_.fabric().create_queue_pair({.send_cq = poller_.completion_queue(),
+                                                           .recv_cq = poller_.completion_queue(),
+                                                           .srq = poller_.receive_queue(),
+                                                           .send_entries = options_.send_entries,
+                                                           .inline_bytes_max = inline_bytes_max_,
+                                                           .access = {.write = true, .read = true},
+                                                           .ack_timeout = options_.ack_timeout,
+                                                           .retries = options_.retries}));
+  for (const Leg leg :
+       {Leg::kSend, Leg::kWriteRndv, Leg::kReadRndv, options_.out.leg, options_.in.leg}) {
+    auto& mover = movers_[static_cast<size_t>(leg)];
+    if (mover) continue;
+    mover = row(leg).make(*this, leg);
+    used_.push_back(mover.get());
+  }
+  return poller_.add(*this);
+}
+
+Result<void> RdmaLane::take_memory() {
+  const LaneShape& out = options_.out;
+  const LaneShape& in = options_.in;
+  struct Piece {
+    Buffer& buffer;
+    Purpose purpose;
+    size_t bytes;
+  };
+  const size_t scratch =
+      size_t{out.slots} * row(out.leg).scratch + size_t{in.slots} * row(in.leg).scratch;
+  const std::array pieces = {
+      Piece{slots_, Purpose::kSend, bytes_of(out)},
+      Piece{note_bytes_, Purpose::kSend, size_t{options_.send_entries} * kNoteBytesMax},
+      Piece{window_, Purpose::kReceive, row(in.leg).window ? bytes_of(in) : 0},
+      Piece{sender_extra_, Purpose::kSend, size_t{out.slots} * row(out.leg).sender_extra},
+      Piece{receiver_extra_, Purpose::kSend, size_t{in.slots} * row(in.leg).receiver_extra},
+      Piece{scratch_, Purpose::kControl, scratch},
+  };
+  for (const Piece& piece : pieces) {
+    if (piece.bytes == 0) continue;
+    auto taken = poller_.arena().take(piece.purpose, piece.bytes);
+    if (!taken) {
+      return hat::fail("RDMA lane: no memory left for " + std::to_string(piece.bytes) +
+                       " bytes of its slots: raise fabric.max_pinned, or lower payload_size");
+    }
+    piece.buffer = std::move(*taken);
+    std::ranges::fill(piece.buffer.bytes(), std::byte{0});  // of an earlier lane
+  }
+  return {};
+}
+
+RdmaLane::~RdmaLane() {
+  poller_.remove(*this);
+  queue_pair_.reset();
+  for (Arrival& arrival : in_) release(arrival);
+}
+
+uint32_t RdmaLane::receives_needed() const {
+  return options_.in.slots + 2u * options_.rendezvous.in_flight_max + kNoteReceives;
+}
+
+LaneOffer RdmaLane::offer() const {
+  return {.queue_pair = queue_pair_->address(),
+          .slots = place_of(slots_),
+          .window = place_of(window_),
+          .sender_extra = place_of(sender_extra_),
+          .receiver_extra = place_of(receiver_extra_)};
+}
+
+Result<void> RdmaLane::connect(const LaneOffer& other) {
+  const LegRow& out = row(options_.out.leg);
+  const LegRow& in = row(options_.in.leg);
+  const bool fits = other.slots.bytes >= bytes_of(options_.in) &&
+                    (!out.window || other.window.bytes >= bytes_of(options_.out)) &&
+                    other.sender_extra.bytes >= size_t{options_.in.slots} * in.sender_extra &&
+                    other.receiver_extra.bytes >= size_t{options_.out.slots} * out.receiver_extra;
+  if (!fits) {
+    return hat::fail("RDMA lane: the other side offers less memory than its shape needs");
+  }
+  other_ = other;
+  return queue_pair_->connect(other.queue_pair);
+}
+
+// --- Its end ---
+
+void RdmaLane::breaks(const char* what) {
+  go_down(std::string("the other side breaks the format: ") + what);
+}
+
+void RdmaLane::on_queue_pair_error(const std::string& detail) {
+  go_down("the queue pair failed: " + detail);
+}
+
+void RdmaLane::go_down(const std::string& reason) {
+  if (down_) return;
+  down_ = true;
+  queue_pair_->fail();
+  events_.on_down(reason);
+}
+
+void RdmaLane::settle() {
+  if (acked_ != sent_) note(NoteKind::kTell, Leg::kSend, sent_ - 1);
+}
+
+void RdmaLane::probe() {
+  if (down_ || probing_ || room() == 0) return;
+  probing_ = true;
+  post_signaled(Leg::kSend, kProbe, Opcode::kWrite, {});
+  post_chain();
+}
+
+Fate RdmaLane::fate(uint64_t number) const {
+  if (number < acked_) return Fate::kDelivered;
+  if (number >= sent_) return Fate::kNotDelivered;
+  const Outgoing& message = out_[number & (out_.size() - 1)];
+  return message.exposed ? Fate::kUnknown : Fate::kNotDelivered;
+}
+
+}  // namespace hat::engine

@@ -1,0 +1,206 @@
+// engine/rdma/receiving.cc: completions and slots become frames, delivered in the order of sending.
+#include <algorithm>
+#include <cstring>
+
+#include "engine/rdma/poller.h"
+#include "engine/rdma/rdma_lane.h"
+
+namespace hat::engine {
+namespace {
+
+bool ends_an_answer(const FrameHeader& frame) {
+  if (frame.kind == FrameKind::kFail) return true;
+  const bool answers = frame.kind == FrameKind::kReply || frame.kind == FrameKind::kMore;
+  return answers && (frame.flags & kLastPiece) != 0;
+}
+
+}  // namespace
+
+// --- What completions say ---
+
+void RdmaLane::on_receive(const Completion& done, uint32_t receive, const std::byte* bytes) {
+  if (done.status != Status::kSuccess) {
+    poller_.give_back(receive);
+    return go_down("a receive failed: " + std::string(text(done.status)));
+  }
+  if (done.opcode == Opcode::kReceiveWriteImm) {
+    poller_.give_back(receive);
+    return take_imm(done.imm, done.bytes);
+  }
+  if (done.bytes < sizeof(Envelope)) {
+    poller_.give_back(receive);
+    return breaks("a SEND shorter than its envelope");
+  }
+  Envelope envelope;
+  std::memcpy(&envelope, bytes, sizeof envelope);
+  if (envelope.kind == NoteKind::kMessage)
+    return take_message(envelope, receive, bytes, done.bytes);
+  if (take_envelope(envelope)) {
+    take_note(envelope, {bytes + sizeof envelope, done.bytes - sizeof envelope});
+  }
+  poller_.give_back(receive);
+}
+
+void RdmaLane::take_note(const Envelope& note, std::span<const std::byte> body) {
+  if (note.kind == NoteKind::kCredit) return;
+  if (note.kind != NoteKind::kTell) {
+    if (Mover* mover = mover_for(note.leg)) mover->on_note(note, body);
+    return;
+  }
+  tell_at_ =
+      next_ - 1 +
+      static_cast<uint64_t>(static_cast<int32_t>(note.sequence - static_cast<uint32_t>(next_ - 1)));
+  tell_if_asked();
+}
+
+void RdmaLane::tell_if_asked() {
+  if (tell_at_ == UINT64_MAX || next_ <= tell_at_) return;
+  tell_at_ = UINT64_MAX;
+  note(NoteKind::kCredit, Leg::kSend, 0);
+}
+
+void RdmaLane::take_imm(uint32_t imm, uint32_t bytes) {
+  const auto leg = static_cast<Leg>(imm >> kImmSequenceBits);
+  const auto sequence = coming_sequence(imm, kImmSequenceBits);
+  if (!sequence) return breaks("a message that cannot come now");
+  if (Mover* mover = mover_for(leg)) mover->on_imm(*sequence, bytes);
+}
+
+Mover* RdmaLane::mover_for(Leg leg) {
+  const auto index = static_cast<size_t>(leg);
+  Mover* mover = index < movers_.size() ? movers_[index].get() : nullptr;
+  if (mover == nullptr) breaks("a leg that this lane does not have");
+  return mover;
+}
+
+void RdmaLane::take_message(const Envelope& envelope, uint32_t receive, const std::byte* bytes,
+                            uint32_t count) {
+  const auto sequence = coming_sequence(envelope.sequence, 32);
+  const bool whole = envelope.frame.payload_bytes == count - sizeof envelope;
+  if (!sequence || !whole || envelope.leg != Leg::kSend || !take_envelope(envelope)) {
+    poller_.give_back(receive);
+    return breaks("a message that cannot come now");
+  }
+  put(*sequence, {.leg = Leg::kSend,
+                  .frame = envelope.frame,
+                  .payload = {bytes + sizeof envelope, envelope.frame.payload_bytes},
+                  .receive = receive});
+}
+
+// What every envelope carries, whatever it is around. False: the format is broken.
+bool RdmaLane::take_envelope(const Envelope& envelope) {
+  const auto epoch_ahead = static_cast<int8_t>(envelope.fetch_epoch - fetch_epoch_there_);
+  if (epoch_ahead > 0) fetch_epoch_there_ = envelope.fetch_epoch;
+  // Messages may be found later than they were sent: an older number says nothing new.
+  const auto ahead = static_cast<int32_t>(envelope.delivered - static_cast<uint32_t>(acked_));
+  if (ahead <= 0) return true;
+  if (static_cast<uint64_t>(ahead) > sent_ - acked_) {
+    breaks("it has got more messages than were sent");
+    return false;
+  }
+  acknowledge(acked_ + static_cast<uint64_t>(ahead));
+  return true;
+}
+
+// --- Messages ---
+
+std::optional<uint64_t> RdmaLane::coming_sequence(uint64_t low_bits, uint32_t bits) const {
+  const uint64_t mask = (uint64_t{1} << bits) - 1;
+  const uint64_t number = next_ + ((low_bits - next_) & mask);
+  if (number >= next_ + in_.size() || in_[number & (in_.size() - 1)].here) return std::nullopt;
+  return number;
+}
+
+Segment RdmaLane::landing(uint64_t sequence, uint32_t bytes) const {
+  const size_t offset = (sequence & (in_.size() - 1)) * stride(options_.in);
+  return {window_.bytes().data() + offset, bytes, window_.lkey()};
+}
+
+bool RdmaLane::arrive_in_window(uint64_t sequence, Leg leg) {
+  const Segment slot = landing(sequence, stride(options_.in));
+  Envelope envelope;  // read once: the other side can write there at any time
+  std::memcpy(&envelope, slot.data, sizeof envelope);
+  const bool good = envelope.frame.payload_bytes <= options_.in.slot_bytes &&
+                    envelope.sequence == static_cast<uint32_t>(sequence) && envelope.leg == leg &&
+                    envelope.kind == NoteKind::kMessage;
+  if (!good) {
+    breaks("a slot does not hold what was told");
+    return false;
+  }
+  if (!take_envelope(envelope)) return false;
+  put(sequence, {.leg = leg,
+                 .frame = envelope.frame,
+                 .payload = {slot.data + sizeof envelope, envelope.frame.payload_bytes}});
+  return true;
+}
+
+void RdmaLane::arrive(uint64_t sequence, const FrameHeader& frame, Buffer buffer, Leg leg) {
+  const Bytes payload = buffer.bytes();
+  put(sequence, {.leg = leg, .frame = frame, .payload = payload, .buffer = std::move(buffer)});
+}
+
+void RdmaLane::put(uint64_t sequence, Arrival arrival) {
+  Arrival& place = this->arrival(sequence);
+  place = std::move(arrival);
+  place.here = true;
+  highest_ = std::max(highest_, sequence + 1);
+  if (sequence == next_ && !delivering_) deliver();
+}
+
+void RdmaLane::deliver() {
+  delivering_ = true;
+  while (!down_ && arrival(next_).here) {
+    Arrival& arrival = this->arrival(next_);
+    if (due_ > 0 && ends_an_answer(arrival.frame)) --due_;
+    events_.on_frame(arrival.frame, arrival.payload);
+    const Leg leg = arrival.leg;
+    release(arrival);
+    const uint64_t delivered = next_++;
+    if (!row(leg).recycles) ++to_tell_;
+    mover(options_.in.leg).on_delivered(delivered);
+    tell_if_asked();
+  }
+  delivering_ = false;
+}
+
+void RdmaLane::release(Arrival& arrival) {
+  if (!arrival.here) return;
+  arrival.here = false;
+  if (arrival.receive) poller_.give_back(*arrival.receive);
+  arrival.receive.reset();
+  arrival.buffer.give_back();
+}
+
+uint32_t RdmaLane::due() const {
+  if (due_ != 0) return static_cast<uint32_t>(std::min<uint64_t>(due_, in_.size()));
+  return highest_ > next_ ? 1 : 0;
+}
+
+// --- A look ---
+
+bool RdmaLane::looks() const {
+  return std::ranges::any_of(used_, [](const Mover* mover) { return mover->looks(); });
+}
+
+bool RdmaLane::look() {
+  bool found = false;
+  for (Mover* mover : used_) {
+    if (!down_ && mover->looks()) found |= mover->look();
+  }
+  return found;
+}
+
+void RdmaLane::after_look() {
+  if (down_) return;
+  post_notes();
+  begin_waiting();
+  // Half of the slots are free and nothing has told the other side.
+  if (to_tell_ >= in_.size() / 2) note(NoteKind::kCredit, Leg::kSend, 0);
+  flush();
+}
+
+bool RdmaLane::wants_send_completions() const {
+  return to_legs_ != 0 || !pending_notes_.empty() || room() < kRequestsMax;
+}
+
+}  // namespace hat::engine

@@ -1,0 +1,140 @@
+// engine/rdma/sending.cc: frames become messages: in a slot or a buffer, and on their leg.
+#include <algorithm>
+#include <cstring>
+
+#include "engine/rdma/poller.h"
+#include "engine/rdma/rdma_lane.h"
+#include "engine/rdma/sum.h"
+
+namespace hat::engine {
+
+uint64_t RdmaLane::send(FrameHeader header, std::initializer_list<Bytes> pieces) {
+  size_t bytes = 0;
+  for (const Bytes piece : pieces) bytes += piece.size();
+  header.payload_bytes = static_cast<uint32_t>(bytes);
+  const uint64_t number = sent_ + waiting_.size();
+  if (down_) return number;
+  due_ += header.replies;
+  if (!waiting_.empty() || !begin(header, {pieces.begin(), pieces.size()})) {
+    keep_waiting(header, pieces);
+  }
+  return number;
+}
+
+// Frames that answer no call may have to come while the other side looks for nothing.
+Leg RdmaLane::leg_for(const FrameHeader& frame) const {
+  const LaneShape& shape = options_.out;
+  const uint32_t bytes = frame.payload_bytes;
+  if (bytes > shape.slot_bytes) return shape.beyond;
+  const LegRow& wanted = row(shape.leg);
+  if (wanted.on_demand && bytes != 0) return shape.leg;
+  const bool answers = frame.kind == FrameKind::kReply || frame.kind == FrameKind::kMore;
+  if (!wanted.on_demand && (!wanted.replies || answers)) return shape.leg;
+  return bytes <= kEagerBytesMax ? Leg::kSend : shape.beyond;
+}
+
+// False: there is no slot, no request or no buffer for it now.
+bool RdmaLane::begin(const FrameHeader& header, std::span<const Bytes> pieces) {
+  if (sent_ - acked_ == out_.size() || room() < kRequestsMax) return false;
+  Outgoing& message = outgoing(sent_);
+  message.leg = leg_for(header);
+  const bool on_demand = row(message.leg).on_demand;
+  if (on_demand && rendezvous_out_ == options_.rendezvous.in_flight_max) return false;
+  message.sequence = sent_;
+  message.frame = header;
+  message.exposed = true;
+  if (!stage(message, pieces)) return false;
+  if (on_demand) ++rendezvous_out_;
+  ++sent_;
+  mover(message.leg).start(message);
+  return true;
+}
+
+bool RdmaLane::stage(Outgoing& message, std::span<const Bytes> pieces) {
+  std::byte* slot =
+      slots_.bytes().data() + (message.sequence & (out_.size() - 1)) * stride(options_.out);
+  message.envelope = reinterpret_cast<Envelope*>(slot);
+  message.payload = {slot + sizeof(Envelope), message.frame.payload_bytes, slots_.lkey()};
+  message.payload_rkey = slots_.rkey();
+  if (row(message.leg).on_demand) {
+    auto buffer = poller_.arena().take(Purpose::kSend, message.frame.payload_bytes);
+    if (!buffer) return false;
+    message.buffer = std::move(*buffer);
+    message.payload.data = message.buffer.bytes().data();
+    message.payload.lkey = message.buffer.lkey();
+    message.payload_rkey = message.buffer.rkey();
+  }
+  std::byte* at = message.payload.data;
+  for (const Bytes piece : pieces) at = std::copy(piece.begin(), piece.end(), at);
+  Envelope& envelope = *message.envelope;
+  envelope = {.sequence = static_cast<uint32_t>(message.sequence),
+              .delivered = static_cast<uint32_t>(next_),
+              .kind = NoteKind::kMessage,
+              .leg = message.leg,
+              .fetch_epoch = fetch_epoch_,
+              .frame = message.frame};
+  if (row(message.leg).sums) envelope.checksum = sum_of(envelope, message.payload.data);
+  told_ = next_;
+  to_tell_ = 0;
+  return true;
+}
+
+// --- What waits ---
+
+void RdmaLane::keep_waiting(const FrameHeader& header, std::initializer_list<Bytes> pieces) {
+  if (waiting_begin_ > waiting_bytes_.size() / 2) {
+    const auto begin = waiting_bytes_.begin();
+    waiting_bytes_.erase(begin, begin + static_cast<ptrdiff_t>(waiting_begin_));
+    waiting_begin_ = 0;
+  }
+  for (const Bytes piece : pieces) {
+    waiting_bytes_.insert(waiting_bytes_.end(), piece.begin(), piece.end());
+  }
+  waiting_.push_back({header});
+  const size_t queued = waiting_bytes_.size() - waiting_begin_ + waiting_.size() * sizeof(Envelope);
+  congested_ = congested_ || queued > kCongestedBytes;
+  if (queued > kQueuedBytesMax) go_down("more is queued than the other side takes");
+}
+
+void RdmaLane::begin_waiting() {
+  while (!waiting_.empty() && !down_) {
+    const FrameHeader header = waiting_.front().header;
+    const Bytes bytes(waiting_bytes_.data() + waiting_begin_, header.payload_bytes);
+    if (!begin(header, {&bytes, 1})) return;
+    waiting_begin_ += header.payload_bytes;
+    waiting_.pop_front();
+  }
+  if (waiting_.empty() && congested_ && !down_) {
+    congested_ = false;
+    events_.on_uncongested();
+  }
+}
+
+// --- What was delivered ---
+
+std::optional<uint64_t> RdmaLane::sent_sequence(uint32_t low_bits) const {
+  const uint64_t number = acked_ + (low_bits - static_cast<uint32_t>(acked_));
+  return number < sent_ ? std::optional(number) : std::nullopt;
+}
+
+void RdmaLane::acknowledge(uint64_t delivered) {
+  for (; acked_ != delivered; ++acked_) free_buffer(outgoing(acked_));
+}
+
+void RdmaLane::free_buffer(Outgoing& message) {
+  if (!message.buffer) return;
+  message.buffer.give_back();
+  --rendezvous_out_;
+}
+
+Place RdmaLane::other_slot(uint64_t sequence) const {
+  const uint64_t offset = (sequence & (out_.size() - 1)) * stride(options_.out);
+  return {other_.window.address + offset, stride(options_.out), other_.window.rkey};
+}
+
+// Envelope and payload, where they lie together.
+Segment RdmaLane::message_segment(const Outgoing& message, uint32_t bytes) const {
+  return {reinterpret_cast<std::byte*>(message.envelope), bytes, slots_.lkey()};
+}
+
+}  // namespace hat::engine

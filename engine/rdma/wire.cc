@@ -1,0 +1,19 @@
+#include "engine/rdma/wire.h"
+
+#include <bit>
+
+namespace hat::engine {
+
+const char* invalid(const LaneShape& shape) {
+  if (shape.leg > Leg::kBitmap) return "a leg that does not exist";
+  if (shape.beyond != Leg::kWriteRndv && shape.beyond != Leg::kReadRndv) {
+    return "no rendezvous leg for what is larger than a slot";
+  }
+  if (shape.slots < kSlotsMin || shape.slots > kSlotsMax || !std::has_single_bit(shape.slots)) {
+    return "the number of slots is no power of two from 4 to 1024";
+  }
+  if (shape.slot_bytes > kSlotBytesMax) return "slots of more than 1 MiB";
+  return nullptr;
+}
+
+}  // namespace hat::engine
