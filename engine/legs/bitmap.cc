@@ -34,7 +34,7 @@ constexpr uint64_t kReadTaken = 1;  // S reads R's
 
 class Bitmap final : public Mover {
  public:
-  using Mover::Mover;
+  Bitmap(RdmaLane& lane, Leg leg) : Mover(lane, leg) { set_may_look(true); }
 
   void start(Outgoing& message) override;
   void before_post() override;
@@ -99,8 +99,7 @@ void Bitmap::read(const Place& bitmap, const LaneShape& shape, uint32_t first_wo
 // --- S ---
 
 void Bitmap::start(Outgoing& message) {
-  lane_.post(Opcode::kWrite, lane_.message_segment(message, message.bytes()),
-             lane_.other_slot(message.sequence));
+  lane_.post_message(message, Opcode::kWrite, lane_.other_slot(message.sequence));
   set(lane_.sender_extra(), lane_.out_shape(), message.sequence);
   has_new_ = true;
 }
@@ -190,7 +189,7 @@ void Bitmap::on_note(const Envelope& note, std::span<const std::byte> body) {
 bool Bitmap::wants_taken() const {
   const bool may_help = read_at_ != lane_.sent() || lane_.waits_for_slots();
   const bool is_told = asked_at_ == lane_.acked();
-  return !reads_taken_ && !is_told && few_free() && may_help;
+  return lane_.out_shape().leg == leg_ && !reads_taken_ && !is_told && few_free() && may_help;
 }
 
 bool Bitmap::looks() const { return (awake_ && !reads_new_) || wants_taken(); }

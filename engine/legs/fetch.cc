@@ -45,6 +45,7 @@ class Fetch final : public Mover {
         levels_(static_cast<uint32_t>(leg) - static_cast<uint32_t>(Leg::kFetch0)) {
     reads_.reserve(lane.options().fetch.depth);
     last_bytes_ = lane.options().fetch.first_bytes;
+    set_may_look(true);
   }
 
   void start(Outgoing& message) override;

@@ -39,15 +39,21 @@ class Mover {
   // shape.
   virtual void on_delivered([[maybe_unused]] uint64_t sequence) {}
   // Both: what nobody announces; and what could not be done before, for want of room. Called at
-  // every look while looks(). True: something was found.
+  // every look while looks(), which is asked while may_look(). True: something was found.
   virtual bool look() { return false; }
   virtual bool looks() const { return false; }
-  // Before what was queued is posted.
+  bool may_look() const { return may_look_; }
+  // Before what was queued is posted: legs whose row is late.
   virtual void before_post() {}
 
  protected:
+  void set_may_look(bool may) { may_look_ = may; }
+
   RdmaLane& lane_;
   const Leg leg_;
+
+ private:
+  bool may_look_ = false;
 };
 
 }  // namespace hat::engine

@@ -28,7 +28,7 @@ class ReadRndv final : public Rendezvous {
     if (note.kind != NoteKind::kDone) return Mover::on_note(note, body);
     // What was delivered by now has given its buffer back already.
     if (const auto sequence = lane_.sent_sequence(note.sequence)) {
-      lane_.free_buffer(lane_.outgoing(*sequence));
+      lane_.free_buffer(*sequence);
     }
   }
 

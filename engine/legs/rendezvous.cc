@@ -37,6 +37,7 @@ bool Rendezvous::find_buffers() {
     announced_.pop_front();
     on_buffer(incoming_.back());
   }
+  note_what_waits();
   return found;
 }
 
@@ -59,6 +60,7 @@ bool Rendezvous::arrived(uint64_t sequence) {
 void Rendezvous::move(const Transfer& transfer) {
   moving_.push_back(transfer);
   post_chunks();
+  note_what_waits();
 }
 
 void Rendezvous::post_chunks() {
@@ -89,6 +91,7 @@ void Rendezvous::on_completion(uint64_t) {
     on_moved(moved);
   }
   post_chunks();
+  note_what_waits();
 }
 
 bool Rendezvous::look() {

@@ -55,6 +55,7 @@ class Rendezvous : public Mover {
  private:
   void post_chunks();
   bool find_buffers();
+  void note_what_waits() { set_may_look(!announced_.empty() || !moving_.empty()); }
 
   Fifo<Incoming> announced_;
   std::vector<Incoming> incoming_;

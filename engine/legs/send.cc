@@ -13,9 +13,7 @@ namespace {
 class Send final : public Mover {
  public:
   using Mover::Mover;
-  void start(Outgoing& message) override {
-    lane_.post(Opcode::kSend, lane_.message_segment(message, message.bytes()));
-  }
+  void start(Outgoing& message) override { lane_.post_message(message, Opcode::kSend); }
 };
 
 }  // namespace

@@ -46,6 +46,7 @@ constexpr std::array kLegs = {
            .window = true,
            .sums = true,
            .recycles = true,
+           .late = true,
            .sender_extra = 8,
            .receiver_extra = 8,
            .scratch = 8},

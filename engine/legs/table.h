@@ -16,6 +16,7 @@ struct LegRow {
   bool sums;       // messages carry a checksum: R finds them by looking at memory
   bool replies;    // only for what answers a call: R looks while it waits for one
   bool recycles;   // S finds out by itself which slots are free
+  bool late;       // has something to do before a post
   bool on_demand;  // the message lies in a buffer of its own, not in a slot
   // Bytes per slot, beside the slots: at S, READ by R; at R, READ by S; and what is read.
   uint32_t sender_extra;

@@ -15,10 +15,8 @@ class WriteImm final : public Mover {
  public:
   using Mover::Mover;
   void start(Outgoing& message) override {
-    lane_
-        .post(Opcode::kWriteImm, lane_.message_segment(message, message.bytes()),
-              lane_.other_slot(message.sequence))
-        .imm = imm_of(leg_, message.sequence);
+    lane_.post_message(message, Opcode::kWriteImm, lane_.other_slot(message.sequence)).imm =
+        imm_of(leg_, message.sequence);
   }
   void on_imm(uint64_t sequence, uint32_t) override { lane_.arrive_in_window(sequence, leg_); }
 };

@@ -20,8 +20,7 @@ class WriteNotice : public Mover {
 
  protected:
   void write(const Outgoing& message) {
-    lane_.post(Opcode::kWrite, lane_.message_segment(message, message.bytes()),
-               lane_.other_slot(message.sequence));
+    lane_.post_message(message, Opcode::kWrite, lane_.other_slot(message.sequence));
   }
   void notice(const Outgoing& message) { lane_.note(NoteKind::kNotice, leg_, message.sequence); }
 };

@@ -50,6 +50,8 @@ class WriteRndv final : public Rendezvous {
     WorkRequest& work = lane_.post_signaled(leg_, transfer.sequence, opcode, here, there);
     work.imm = imm_of(leg_, transfer.sequence);
   }
+
+  void on_moved(const Transfer& transfer) override { lane_.free_buffer(transfer.sequence); }
 };
 
 }  // namespace

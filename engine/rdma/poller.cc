@@ -19,15 +19,17 @@ Result<std::unique_ptr<Poller>> Poller::create(Fabric& fabric, Arena& arena,
 // --- Lanes and their receives ---
 
 Result<void> Poller::add(RdmaLane& lane) {
-  HAT_TRY_VOID(add_receives(receives_needed_ + lane.receives_needed()));
+  HAT_TRY_VOID(add_receives(receives_needed_ + lane.receives_needed() + kPostBatch));
   receives_needed_ += lane.receives_needed();
-  lanes_[lane.number()] = &lane;
+  by_number_[lane.number()] = &lane;
+  lanes_.push_back(&lane);
   touched_.reserve(lanes_.size());
   return {};
 }
 
 void Poller::remove(RdmaLane& lane) {
-  if (lanes_.erase(lane.number()) == 0) return;
+  if (by_number_.erase(lane.number()) == 0) return;
+  std::erase(lanes_, &lane);
   receives_needed_ -= lane.receives_needed();
   last_ = nullptr;
   std::erase(touched_, &lane);
@@ -78,8 +80,8 @@ void Poller::post_receives() {
 
 RdmaLane* Poller::find(uint32_t queue_pair) {
   if (last_ != nullptr && last_->number() == queue_pair) return last_;
-  const auto found = lanes_.find(queue_pair);
-  return found == lanes_.end() ? nullptr : last_ = found->second;
+  const auto found = by_number_.find(queue_pair);
+  return found == by_number_.end() ? nullptr : last_ = found->second;
 }
 
 void Poller::dispatch(const Completion& done) {
@@ -91,33 +93,35 @@ void Poller::dispatch(const Completion& done) {
     if (lane == nullptr || lane->down()) return give_back(receive);
     lane->on_receive(done, receive, at(receive));
   }
-  if (lane != nullptr && (touched_.empty() || touched_.back() != lane) &&
-      std::ranges::find(touched_, lane) == touched_.end()) {
-    touched_.push_back(lane);
-  }
+  if (lane != nullptr) touch(lane);
+}
+
+void Poller::touch(RdmaLane* lane) {
+  if (!touched_.empty() && touched_.back() == lane) return;
+  if (std::ranges::find(touched_, lane) == touched_.end()) touched_.push_back(lane);
 }
 
 size_t Poller::look() {
-  std::array<Completion, 32> done;
   size_t found = 0;
-  const size_t count = completions_->poll(done);
-  for (size_t i = 0; i < count; ++i) dispatch(done[i]);
+  const size_t count = completions_->poll(done_);
+  if (count == 0 && last_ != nullptr) last_->expect();
+  for (size_t i = 0; i < count; ++i) dispatch(done_[i]);
   found += count;
-  for (const auto& [number, lane] : lanes_) {
-    if (lane->looks() && lane->look()) ++found;
-    if (lane->looks() && std::ranges::find(touched_, lane) == touched_.end()) {
-      touched_.push_back(lane);
-    }
+  for (RdmaLane* lane : lanes_) {
+    if (!lane->looks()) continue;
+    if (lane->look()) ++found;
+    touch(lane);
   }
+  if (touched_.empty()) return found;
   for (RdmaLane* lane : touched_) lane->after_look();
   touched_.clear();
-  if (!to_post_.empty()) post_receives();
+  if (to_post_.size() >= kPostBatch) post_receives();
   return found;
 }
 
 bool Poller::prepare_to_sleep() {
   bool any = false;
-  for (const auto& [number, lane] : lanes_) any |= lane->wants_send_completions();
+  for (const RdmaLane* lane : lanes_) any |= lane->wants_send_completions();
   completions_->arm(!any);
   return look() == 0;
 }
@@ -126,8 +130,7 @@ void Poller::on_event(const FabricEvent& event) {
   if (event.kind == FabricEvent::Kind::kQueuePairError) {
     if (RdmaLane* lane = find(event.queue_pair)) lane->on_queue_pair_error(event.detail);
   } else if (event.kind == FabricEvent::Kind::kDeviceGone) {
-    std::vector<RdmaLane*> all;
-    for (const auto& [number, lane] : lanes_) all.push_back(lane);
+    const std::vector<RdmaLane*> all = lanes_;
     for (RdmaLane* lane : all) lane->on_queue_pair_error("the RDMA device is gone");
   }
 }

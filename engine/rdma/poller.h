@@ -9,6 +9,7 @@
 // Errors   create() in words; a lane that fails tells its own events.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <unordered_map>
 #include <vector>
@@ -55,17 +56,20 @@ class Poller {
   Result<void> add(RdmaLane& lane);
   void remove(RdmaLane& lane);
   void give_back(uint32_t receive) { to_post_.push_back(receive); }
-  void post_receives();
 
  private:
   Poller(Fabric& fabric, Arena& arena, const PollerOptions& options)
       : fabric_(fabric), arena_(arena), options_(options) {}
   Result<void> add_receives(uint32_t count);
+  void post_receives();
   RdmaLane* find(uint32_t queue_pair);
   void dispatch(const Completion& done);
+  void touch(RdmaLane* lane);
   std::byte* at(uint32_t receive);
 
   static constexpr uint32_t kReceivesPerBlock = 64;
+  // Receives are posted again in batches: so many more are there than the lanes' peers may use.
+  static constexpr uint32_t kPostBatch = 16;
   static constexpr uint64_t kReceiveId = uint64_t{1} << 63;
 
   Fabric& fabric_;
@@ -76,9 +80,11 @@ class Poller {
   std::vector<Buffer> blocks_;  // of kReceivesPerBlock receives each
   std::vector<uint32_t> to_post_;
   uint32_t receives_needed_ = 0;
-  std::unordered_map<uint32_t, RdmaLane*> lanes_;
+  std::unordered_map<uint32_t, RdmaLane*> by_number_;
+  std::vector<RdmaLane*> lanes_;
   RdmaLane* last_ = nullptr;  // that a completion was for
   std::vector<RdmaLane*> touched_;
+  std::array<Completion, 32> done_;  // of the last poll: not cleared at every look
 };
 
 }  // namespace hat::engine

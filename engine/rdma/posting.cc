@@ -16,11 +16,12 @@ uint32_t RdmaLane::room() const {
 
 WorkRequest& RdmaLane::post(Opcode opcode, const Segment& segment, const Place& remote) {
   if (chain_.size() == kChainMax) post_chain();
-  Segment& kept = chain_segments_[chain_.size()] = segment;
+  auto& kept = chain_segments_[chain_.size()];
+  kept[0] = segment;
   WorkRequest& work = chain_.emplace_back();
   work.opcode = opcode;
   work.inlined = opcode != Opcode::kRead && is_inline(segment.bytes);
-  work.segments = {&kept, segment.bytes == 0 ? 0u : 1u};
+  work.segments = {kept.data(), segment.bytes == 0 ? 0u : 1u};
   work.remote_address = remote.address;
   work.rkey = remote.rkey;
   ++posted_;
@@ -30,6 +31,20 @@ WorkRequest& RdmaLane::post(Opcode opcode, const Segment& segment, const Place& 
     last_signaled_ = posted_;
     signaled_.push_back({.posted = posted_});
   }
+  return work;
+}
+
+WorkRequest& RdmaLane::post_message(const Outgoing& message, Opcode opcode, const Place& remote) {
+  auto* slot = reinterpret_cast<std::byte*>(message.envelope);
+  const bool together = message.payload.data == slot + sizeof(Envelope);
+  const auto head = static_cast<uint32_t>(sizeof(Envelope));
+  WorkRequest& work =
+      post(opcode, {slot, together ? message.bytes() : head, slots_.lkey()}, remote);
+  if (together || message.payload.bytes == 0) return work;
+  auto& kept = chain_segments_[chain_.size() - 1];
+  kept[1] = message.payload;
+  work.segments = kept;
+  work.inlined = is_inline(message.bytes());
   return work;
 }
 
@@ -59,10 +74,8 @@ void RdmaLane::post_chain() {
 
 void RdmaLane::flush() {
   if (down_) return;
-  for (Mover* mover : used_) mover->before_post();
+  for (Mover* mover : late_) mover->before_post();
   if (chain_.empty()) return;
-  // Who reads in what is sent here that its messages were delivered may send as many again.
-  poller_.post_receives();
   chain_.back().solicited = true;
   post_chain();
 }

@@ -171,6 +171,35 @@ TEST_P(ProtocolConformance, LateAnswersCome) {
   EXPECT_TRUE(until([&] { return !client_->lane->looks() && !server_->lane->looks(); }));
 }
 
+TEST_P(ProtocolConformance, SendsFromMemoryThatIsLent) {
+  constexpr size_t kPiece = 20'000;
+  connect();
+  const SharedMemory memory = *SharedMemory::create("lent", 64 * kPiece);
+  RegistrationCache cache(*client_->fabric);
+  ASSERT_TRUE(cache.add(memory, {.read = true}));
+  std::vector<uint64_t> numbers;
+  const auto bytes_of = [](uint64_t i) { return i % 3 == 0 ? kPiece : i * 17; };
+  for (uint64_t i = 0; i < 60; ++i) {
+    const std::span<std::byte> piece = memory.bytes().subspan(i * kPiece, bytes_of(i));
+    std::ranges::copy(pattern(i, piece.size()), piece.begin());
+    const auto lent = cache.find(piece);
+    ASSERT_TRUE(lent);
+    numbers.push_back(client_->lane->send_lent(
+        {.kind = FrameKind::kCall, .flags = kLastPiece, .replies = 1, .stream = 1, .call = i + 1},
+        *lent));
+  }
+  ASSERT_TRUE(until([&] { return client_->frames.size() == 60; }));
+  client_->lane->settle();
+  ASSERT_TRUE(until([&] { return client_->returned.size() == 60; }));
+  EXPECT_EQ(client_->returned, numbers);
+  for (uint64_t i = 0; i < 60; ++i) {
+    ASSERT_EQ(server_->frames[i].header.call, i + 1);
+    ASSERT_TRUE(server_->frames[i].payload == pattern(i, bytes_of(i)));
+    ASSERT_TRUE(client_->frames[i].payload == pattern(i, bytes_of(i)));
+  }
+  client_->lane.reset();  // before its memory
+}
+
 TEST_P(ProtocolConformance, WaitsForBuffersInTheirOrder) {
   connect(nullptr, {.bytes = {700 << 10, 700 << 10, 4 << 20}});
   for (uint64_t i = 1; i <= 30; ++i) client_->call(i, 200'000);
@@ -217,7 +246,11 @@ TEST_P(ProtocolConformance, TellsWhatBecameOfEachFrame) {
   server_->turn();
   const uint64_t seen = server_->frames.size() - before;
   server_->lane->end("the test ends it");
-  ASSERT_TRUE(until([&] { return !client_->down.empty(); }));
+  // Nothing tells a device that the queue pair at the other end is gone, but its silence.
+  ASSERT_TRUE(until([&] {
+    client_->lane->probe();
+    return !client_->down.empty();
+  }));
   EXPECT_EQ(client_->down.size(), 1u);
   EXPECT_EQ(server_->down.size(), 1u);
   EXPECT_EQ(client_->lane->fate(delivered), Fate::kDelivered);

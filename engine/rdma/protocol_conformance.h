@@ -25,7 +25,7 @@ inline auto every_protocol(OpenFabric open) {
 
 class ProtocolConformance : public testing::TestWithParam<ProtocolCase> {
  protected:
-  static constexpr std::chrono::seconds kPatience{10};  // an emulated machine is slow
+  static constexpr std::chrono::seconds kPatience{60};  // an emulated machine is slow
 
   void connect(void (*change)(RdmaLaneOptions&) = nullptr, const ArenaOptions& arena = kTestArena);
   // Both sides turn until it holds; false: it took too long.

@@ -53,6 +53,7 @@ Result<void> RdmaLane::make() {
     if (mover) continue;
     mover = row(leg).make(*this, leg);
     used_.push_back(mover.get());
+    if (row(leg).late) late_.push_back(mover.get());
   }
   return poller_.add(*this);
 }
@@ -89,7 +90,7 @@ Result<void> RdmaLane::take_memory() {
 }
 
 RdmaLane::~RdmaLane() {
-  poller_.remove(*this);
+  if (queue_pair_) poller_.remove(*this);
   queue_pair_.reset();
   for (Arrival& arrival : in_) release(arrival);
 }

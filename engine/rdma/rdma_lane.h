@@ -29,6 +29,7 @@
 #include "engine/lane.h"
 #include "engine/legs/table.h"
 #include "engine/memory/arena.h"
+#include "engine/memory/registration_cache.h"
 #include "engine/rdma/wire.h"
 
 namespace hat::engine {
@@ -60,6 +61,7 @@ struct RdmaLaneOptions {
   RendezvousOptions rendezvous;
   FetchOptions fetch;
   BitmapOptions bitmap;
+  bool confirm_each = false;  // a credit for every message: for comparisons alone
   uint32_t send_entries = 128;
   uint32_t inline_bytes_max = 220;  // or what the device can
   std::chrono::nanoseconds ack_timeout = std::chrono::milliseconds(4);
@@ -76,6 +78,8 @@ struct Outgoing {
   Segment payload;               // in its slot, or in `buffer`
   uint32_t payload_rkey = 0;
   Buffer buffer;
+  bool lent = false;
+  bool on_demand = false;  // counts as one in a buffer of its own
   uint32_t bytes() const { return static_cast<uint32_t>(sizeof(Envelope)) + payload.bytes; }
 };
 
@@ -102,11 +106,17 @@ class RdmaLane final : public Lane {
   Result<void> connect(const LaneOffer& other);
 
   uint64_t send(FrameHeader header, std::initializer_list<Bytes> pieces) override;
+  // A frame whose payload is not copied: it is lent until LaneEvents::on_returned() names this
+  // frame, or the lane is gone. Legs whose messages must lie together (fetch) copy it all the same.
+  uint64_t send_lent(FrameHeader header, const Lent& payload);
   bool congested() const override { return congested_; }
   bool broken() const override { return down_; }
   bool idle() const override { return waiting_.empty() && acked_ == sent_; }
   void flush() override;
   Fate fate(uint64_t number) const override;
+
+  // A frame as large as a slot would begin at once.
+  bool takes_more() const { return !down_ && waiting_.empty() && sent_ - acked_ < out_.size(); }
 
   // Asks the other side to say what it has got, so that idle() comes true: it says so by itself
   // only when it sends something anyway, or half of the slots are free.
@@ -122,6 +132,12 @@ class RdmaLane final : public Lane {
   void on_send_completion(const Completion& done);
   void on_receive(const Completion& done, uint32_t receive, const std::byte* bytes);
   void on_queue_pair_error(const std::string& detail);
+  void expect() const {
+    if (!window_) return;
+    const std::byte* slot = landing(next_, 0).data;
+    __builtin_prefetch(slot);
+    __builtin_prefetch(slot + 64);
+  }
   bool look();
   bool looks() const;
   bool wants_send_completions() const;
@@ -130,7 +146,7 @@ class RdmaLane final : public Lane {
   bool down() const { return down_; }
 
   // --- For its legs: S ---
-  void free_buffer(Outgoing& message);  // the other side has read it
+  void free_buffer(uint64_t sequence);  // all of it has gone to the other side
   Outgoing& outgoing(uint64_t sequence) { return out_[sequence & (out_.size() - 1)]; }
   const LaneShape& out_shape() const { return options_.out; }
   uint64_t sent() const { return sent_; }
@@ -141,7 +157,8 @@ class RdmaLane final : public Lane {
   void acknowledge(uint64_t delivered);       // all messages before this
   Place other_slot(uint64_t sequence) const;  // in the other side's window
   const LaneOffer& other() const { return other_; }
-  Segment message_segment(const Outgoing& message, uint32_t bytes) const;
+  // Envelope and payload as one request's segments, posted as `opcode`.
+  WorkRequest& post_message(const Outgoing& message, Opcode opcode, const Place& remote = {});
   Mover& mover(Leg leg) { return *movers_[static_cast<size_t>(leg)]; }
   uint8_t fetch_epoch_there() const { return fetch_epoch_there_; }
   const Buffer& sender_extra() const { return sender_extra_; }
@@ -194,6 +211,7 @@ class RdmaLane final : public Lane {
   // A frame that waits for a slot: its bytes are in waiting_bytes_.
   struct Waiting {
     FrameHeader header;
+    std::optional<Lent> lent;  // or there
   };
   static constexpr uint32_t kChainMax = 32;
   static constexpr uint64_t kProbe = UINT64_MAX;  // a probe's cookie
@@ -204,10 +222,11 @@ class RdmaLane final : public Lane {
   Result<void> make();
   Result<void> take_memory();
   Leg leg_for(const FrameHeader& frame) const;
-  bool begin(const FrameHeader& header, std::span<const Bytes> pieces);
-  bool stage(Outgoing& message, std::span<const Bytes> pieces);
+  bool begin(const FrameHeader& header, std::span<const Bytes> pieces, const Lent* lent);
+  bool stage(Outgoing& message, std::span<const Bytes> pieces, const Lent* lent);
   void begin_waiting();
-  void keep_waiting(const FrameHeader& header, std::initializer_list<Bytes> pieces);
+  void free_buffer(Outgoing& message);
+  void keep_waiting(const FrameHeader& header, std::span<const Bytes> pieces, const Lent* lent);
   void take_message(const Envelope& envelope, uint32_t receive, const std::byte* bytes,
                     uint32_t count);
   void take_note(const Envelope& note, std::span<const std::byte> body);
@@ -266,10 +285,11 @@ class RdmaLane final : public Lane {
   Fifo<Signaled> signaled_;
   Fifo<PendingNote> pending_notes_;
   std::vector<WorkRequest> chain_;
-  std::array<Segment, kChainMax> chain_segments_;
+  std::array<std::array<Segment, 2>, kChainMax> chain_segments_;
 
   std::array<std::unique_ptr<Mover>, kLegCount> movers_;  // by Leg; null where neither side uses it
   std::vector<Mover*> used_;
+  std::vector<Mover*> late_;               // of them, with something to do before a post
   std::unique_ptr<QueuePair> queue_pair_;  // last: gone first, so that nobody writes behind it
 };
 

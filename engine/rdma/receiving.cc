@@ -179,23 +179,25 @@ uint32_t RdmaLane::due() const {
 // --- A look ---
 
 bool RdmaLane::looks() const {
-  return std::ranges::any_of(used_, [](const Mover* mover) { return mover->looks(); });
+  return std::ranges::any_of(
+      used_, [](const Mover* mover) { return mover->may_look() && mover->looks(); });
 }
 
 bool RdmaLane::look() {
   bool found = false;
   for (Mover* mover : used_) {
-    if (!down_ && mover->looks()) found |= mover->look();
+    if (!down_ && mover->may_look() && mover->looks()) found |= mover->look();
   }
   return found;
 }
 
 void RdmaLane::after_look() {
   if (down_) return;
-  post_notes();
-  begin_waiting();
+  if (!pending_notes_.empty()) post_notes();
+  if (!waiting_.empty() || congested_) begin_waiting();
   // Half of the slots are free and nothing has told the other side.
-  if (to_tell_ >= in_.size() / 2) note(NoteKind::kCredit, Leg::kSend, 0);
+  const uint64_t tell_from = options_.confirm_each ? 1 : in_.size() / 2;
+  if (to_tell_ >= tell_from) note(NoteKind::kCredit, Leg::kSend, 0);
   flush();
 }
 

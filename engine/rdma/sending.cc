@@ -1,6 +1,7 @@
 // engine/rdma/sending.cc: frames become messages: in a slot or a buffer, and on their leg.
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "engine/rdma/poller.h"
 #include "engine/rdma/rdma_lane.h"
@@ -15,9 +16,17 @@ uint64_t RdmaLane::send(FrameHeader header, std::initializer_list<Bytes> pieces)
   const uint64_t number = sent_ + waiting_.size();
   if (down_) return number;
   due_ += header.replies;
-  if (!waiting_.empty() || !begin(header, {pieces.begin(), pieces.size()})) {
-    keep_waiting(header, pieces);
-  }
+  const std::span<const Bytes> all(pieces.begin(), pieces.size());
+  if (!waiting_.empty() || !begin(header, all, nullptr)) keep_waiting(header, all, nullptr);
+  return number;
+}
+
+uint64_t RdmaLane::send_lent(FrameHeader header, const Lent& payload) {
+  header.payload_bytes = payload.segment.bytes;
+  const uint64_t number = sent_ + waiting_.size();
+  if (down_) return number;
+  due_ += header.replies;
+  if (!waiting_.empty() || !begin(header, {}, &payload)) keep_waiting(header, {}, &payload);
   return number;
 }
 
@@ -34,7 +43,7 @@ Leg RdmaLane::leg_for(const FrameHeader& frame) const {
 }
 
 // False: there is no slot, no request or no buffer for it now.
-bool RdmaLane::begin(const FrameHeader& header, std::span<const Bytes> pieces) {
+bool RdmaLane::begin(const FrameHeader& header, std::span<const Bytes> pieces, const Lent* lent) {
   if (sent_ - acked_ == out_.size() || room() < kRequestsMax) return false;
   Outgoing& message = outgoing(sent_);
   message.leg = leg_for(header);
@@ -43,20 +52,27 @@ bool RdmaLane::begin(const FrameHeader& header, std::span<const Bytes> pieces) {
   message.sequence = sent_;
   message.frame = header;
   message.exposed = true;
-  if (!stage(message, pieces)) return false;
+  if (!stage(message, pieces, lent)) return false;
+  message.on_demand = on_demand;
   if (on_demand) ++rendezvous_out_;
   ++sent_;
   mover(message.leg).start(message);
   return true;
 }
 
-bool RdmaLane::stage(Outgoing& message, std::span<const Bytes> pieces) {
+bool RdmaLane::stage(Outgoing& message, std::span<const Bytes> pieces, const Lent* lent) {
   std::byte* slot =
       slots_.bytes().data() + (message.sequence & (out_.size() - 1)) * stride(options_.out);
   message.envelope = reinterpret_cast<Envelope*>(slot);
   message.payload = {slot + sizeof(Envelope), message.frame.payload_bytes, slots_.lkey()};
   message.payload_rkey = slots_.rkey();
-  if (row(message.leg).on_demand) {
+  message.lent = lent != nullptr;
+  const Bytes whole = lent == nullptr ? Bytes{} : Bytes{lent->segment.data, lent->segment.bytes};
+  if (lent != nullptr && row(message.leg).replies) pieces = {&whole, 1};  // must lie in its slot
+  if (lent != nullptr && pieces.empty()) {
+    message.payload = lent->segment;
+    message.payload_rkey = lent->rkey;
+  } else if (row(message.leg).on_demand) {
     auto buffer = poller_.arena().take(Purpose::kSend, message.frame.payload_bytes);
     if (!buffer) return false;
     message.buffer = std::move(*buffer);
@@ -81,7 +97,8 @@ bool RdmaLane::stage(Outgoing& message, std::span<const Bytes> pieces) {
 
 // --- What waits ---
 
-void RdmaLane::keep_waiting(const FrameHeader& header, std::initializer_list<Bytes> pieces) {
+void RdmaLane::keep_waiting(const FrameHeader& header, std::span<const Bytes> pieces,
+                            const Lent* lent) {
   if (waiting_begin_ > waiting_bytes_.size() / 2) {
     const auto begin = waiting_bytes_.begin();
     waiting_bytes_.erase(begin, begin + static_cast<ptrdiff_t>(waiting_begin_));
@@ -90,7 +107,7 @@ void RdmaLane::keep_waiting(const FrameHeader& header, std::initializer_list<Byt
   for (const Bytes piece : pieces) {
     waiting_bytes_.insert(waiting_bytes_.end(), piece.begin(), piece.end());
   }
-  waiting_.push_back({header});
+  waiting_.push_back({header, lent == nullptr ? std::nullopt : std::optional(*lent)});
   const size_t queued = waiting_bytes_.size() - waiting_begin_ + waiting_.size() * sizeof(Envelope);
   congested_ = congested_ || queued > kCongestedBytes;
   if (queued > kQueuedBytesMax) go_down("more is queued than the other side takes");
@@ -98,10 +115,12 @@ void RdmaLane::keep_waiting(const FrameHeader& header, std::initializer_list<Byt
 
 void RdmaLane::begin_waiting() {
   while (!waiting_.empty() && !down_) {
-    const FrameHeader header = waiting_.front().header;
-    const Bytes bytes(waiting_bytes_.data() + waiting_begin_, header.payload_bytes);
-    if (!begin(header, {&bytes, 1})) return;
-    waiting_begin_ += header.payload_bytes;
+    const Waiting& first = waiting_.front();
+    const Lent* lent = first.lent ? &*first.lent : nullptr;
+    const size_t copied = lent == nullptr ? first.header.payload_bytes : 0;
+    const Bytes bytes(waiting_bytes_.data() + waiting_begin_, copied);
+    if (!begin(first.header, {&bytes, copied == 0 ? 0u : 1u}, lent)) return;
+    waiting_begin_ += copied;
     waiting_.pop_front();
   }
   if (waiting_.empty() && congested_ && !down_) {
@@ -118,23 +137,26 @@ std::optional<uint64_t> RdmaLane::sent_sequence(uint32_t low_bits) const {
 }
 
 void RdmaLane::acknowledge(uint64_t delivered) {
-  for (; acked_ != delivered; ++acked_) free_buffer(outgoing(acked_));
+  while (acked_ != delivered) {
+    Outgoing& message = outgoing(acked_);
+    free_buffer(message);
+    const uint64_t number = acked_++;
+    if (std::exchange(message.lent, false)) events_.on_returned(number);
+  }
+}
+
+void RdmaLane::free_buffer(uint64_t sequence) {
+  if (sequence >= acked_) free_buffer(outgoing(sequence));
 }
 
 void RdmaLane::free_buffer(Outgoing& message) {
-  if (!message.buffer) return;
   message.buffer.give_back();
-  --rendezvous_out_;
+  if (std::exchange(message.on_demand, false)) --rendezvous_out_;
 }
 
 Place RdmaLane::other_slot(uint64_t sequence) const {
   const uint64_t offset = (sequence & (out_.size() - 1)) * stride(options_.out);
   return {other_.window.address + offset, stride(options_.out), other_.window.rkey};
-}
-
-// Envelope and payload, where they lie together.
-Segment RdmaLane::message_segment(const Outgoing& message, uint32_t bytes) const {
-  return {reinterpret_cast<std::byte*>(message.envelope), bytes, slots_.lkey()};
 }
 
 }  // namespace hat::engine

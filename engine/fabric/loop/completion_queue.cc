@@ -10,13 +10,18 @@ namespace hat::engine::loop {
 
 size_t LoopCompletionQueue::poll(std::span<Completion> into) {
   size_t found = 0;
-  for (size_t i = 0; i < senders_.size() && found < into.size(); ++i) {
-    found += senders_[(turn_ + i) % senders_.size()]->complete_sends(into.subspan(found));
-  }
-  for (size_t i = 0; i < receivers_.size() && found < into.size(); ++i) {
-    found += receivers_[(turn_ + i) % receivers_.size()]->complete_receives(into.subspan(found));
-  }
-  if (found != 0) ++turn_;
+  const auto ask = [&](const std::vector<LoopQueuePair*>& pairs, auto complete) {
+    const size_t first = turn_ < pairs.size() ? turn_ : 0;
+    for (size_t i = first; i < pairs.size() && found < into.size(); ++i) {
+      found += (pairs[i]->*complete)(into.subspan(found));
+    }
+    for (size_t i = 0; i < first && found < into.size(); ++i) {
+      found += (pairs[i]->*complete)(into.subspan(found));
+    }
+  };
+  ask(senders_, &LoopQueuePair::complete_sends);
+  ask(receivers_, &LoopQueuePair::complete_receives);
+  if (found != 0) turn_ = turn_ + 1 < receivers_.size() ? turn_ + 1 : 0;
   return found;
 }
 

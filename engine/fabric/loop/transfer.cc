@@ -348,14 +348,11 @@ size_t LoopQueuePair::complete_receives(std::span<Completion> into) {
     }
     return 0;
   }
-  in.gathering.store(1);
-  if (in.sender_failed.load() != 0) {  // what is left of it, it was told to be flushed
-    in.gathering.store(0);
-    set_failing(Status::kFlushed);
+  if (in.sender_failed.load(std::memory_order_acquire) != 0) {
+    set_failing(Status::kFlushed);  // what is left of it, it was told to be flushed
     return 0;
   }
   const size_t found = take_entries(into);
-  in.gathering.store(0, std::memory_order_release);
   if (state_ == QueuePairState::kConnected && failed_in_taking_) set_failing(Status::kFlushed);
   return found;
 }
@@ -363,6 +360,7 @@ size_t LoopQueuePair::complete_receives(std::span<Completion> into) {
 size_t LoopQueuePair::take_entries(std::span<Completion> into) {
   Direction& in = *other_->in;
   size_t found = 0;
+  bool gathers = false;
   for (; found < into.size() && there(); ++taken_) {
     if (srq_.empty()) {
       in.refused.store(refused_at(taken_, Refusal::kNoReceive), std::memory_order_release);
@@ -370,6 +368,11 @@ size_t LoopQueuePair::take_entries(std::span<Completion> into) {
       break;
     }
     const RingEntry& entry = in.entries[taken_ % kRingEntries];
+    const bool copies = entry.opcode != Opcode::kWriteImm && entry.inlined == 0;
+    if (copies && !std::exchange(gathers, true)) {
+      in.gathering.store(1);
+      if (in.sender_failed.load() != 0) break;  // the next look sees it
+    }
     Completion& done = into[found++];
     done = {.queue_pair = number_};
     done.status = take_entry(entry, srq_.take(), done);
@@ -378,6 +381,7 @@ size_t LoopQueuePair::take_entries(std::span<Completion> into) {
     failed_in_taking_ = true;
     break;
   }
+  if (gathers) in.gathering.store(0, std::memory_order_release);
   in.taken.store(taken_);
   ring_sender();
   return found;

@@ -58,9 +58,10 @@ struct Direction {
   alignas(64) std::atomic<uint32_t> sender_failed;  // S: its queue pair is in error
   alignas(64) std::atomic<uint64_t> taken;          // R
   std::atomic<uint32_t> gathering;                  // R: it copies out of S's memory
-  std::atomic<uint64_t> refused;        // R: refused_at() of the entry that it does not take
-  std::atomic<uint32_t> rights;         // R: what S may do: kMay…
-  std::atomic<uint32_t> receiver_gone;  // R: S may touch nothing more
+  std::atomic<uint64_t> refused;  // R: refused_at() of the entry that it does not take
+  // R, hardly ever: S reads these at each request, and `taken` changes at each.
+  alignas(64) std::atomic<uint32_t> rights;      // what S may do: kMay…
+  std::atomic<uint32_t> receiver_gone;           // S may touch nothing more
   alignas(64) std::atomic<Wake> wakes_receiver;  // R sets, S takes: ring R's doorbell
   std::atomic<Wake> wakes_sender;                // S sets, R takes: the same for `taken`
   alignas(64) RingEntry entries[kRingEntries];

@@ -1,0 +1,79 @@
+// bench/engine/floors.cc: what the machine can do at best: a flag between two cores, and memcpy.
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <vector>
+
+#include "base/shared_memory.h"
+#include "bench/engine/measure.h"
+#include "bench/engine/two.h"
+
+namespace hat::bench {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct Flags {
+  alignas(64) std::atomic<uint64_t> there;
+  alignas(64) std::atomic<uint64_t> back;
+};
+
+}  // namespace
+
+void measure_flag(const Settings& settings) {
+  const SharedMemory memory = *SharedMemory::create("hatrpc-flags", sizeof(Flags));
+  auto& flags = *reinterpret_cast<Flags*>(memory.bytes().data());
+  constexpr uint64_t kEnd = UINT64_MAX;
+  std::vector<float> latencies;
+  run_two(
+      [&](Wire) {
+        const auto end = Clock::now() + std::chrono::duration<double>(settings.seconds);
+        latencies.reserve(1 << 20);
+        for (uint64_t round = 1; latencies.size() < 1 << 20; ++round) {
+          const auto begin = Clock::now();
+          if (begin >= end) break;
+          flags.there.store(round, std::memory_order_release);
+          while (flags.back.load(std::memory_order_acquire) != round) {
+          }
+          const std::chrono::duration<float, std::micro> took = Clock::now() - begin;
+          latencies.push_back(took.count());
+        }
+        flags.there.store(kEnd);
+      },
+      [&](Wire) {
+        for (uint64_t round = 1;; ++round) {
+          uint64_t got = 0;
+          while ((got = flags.there.load(std::memory_order_acquire)) != round && got != kEnd) {
+          }
+          if (got == kEnd) return;
+          flags.back.store(round, std::memory_order_release);
+        }
+      });
+  std::ranges::sort(latencies);
+  std::printf("{\"measurement\": \"flag\", \"p50_us\": %.3f, \"p99_us\": %.3f}\n",
+              double(latencies[latencies.size() / 2]),
+              double(latencies[latencies.size() * 99 / 100]));
+}
+
+// From one buffer to the next of a ring as large as a lane's window: nothing stays in a core's
+// cache.
+void measure_memcpy(const Settings& settings) {
+  constexpr size_t kBuffers = 32;
+  std::vector<std::byte> from(kBuffers * settings.bytes, std::byte{1});
+  std::vector<std::byte> to(kBuffers * settings.bytes, std::byte{2});
+  const auto begin = Clock::now();
+  const auto end = begin + std::chrono::duration<double>(settings.seconds);
+  uint64_t copies = 0;
+  while (Clock::now() < end) {
+    for (size_t i = 0; i < kBuffers; ++i, ++copies) {
+      std::memcpy(to.data() + i * settings.bytes, from.data() + i * settings.bytes, settings.bytes);
+    }
+  }
+  const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  std::printf("{\"measurement\": \"memcpy\", \"bytes\": %zu, \"gigabytes_per_second\": %.3f}\n",
+              settings.bytes, double(copies) * double(settings.bytes) / seconds * 1e-9);
+}
+
+}  // namespace hat::bench

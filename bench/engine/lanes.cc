@@ -1,0 +1,319 @@
+// bench/engine/lanes.cc: calls and one-way messages over lanes: HatRPC (SC'21) Figures 4 and 5,
+// HiPower (NPC'19) section 4.
+#include <sched.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <thread>
+#include <vector>
+
+#include "bench/engine/measure.h"
+#include "bench/engine/two.h"
+#include "engine/fabric/sleep.h"
+#include "engine/rdma/idle_policy.h"
+#include "engine/rdma/poller.h"
+#include "engine/rdma/rdma_lane.h"
+
+namespace hat::bench {
+namespace {
+
+using namespace engine;
+using Clock = std::chrono::steady_clock;
+
+constexpr size_t kLargestSample = 1 << 20;  // latencies kept
+
+template <class T>
+T must(Result<T> result) {
+  if (!result) {
+    std::fprintf(stderr, "engine_bench: %s\n", result.error().message.c_str());
+    std::exit(1);
+  }
+  if constexpr (!std::is_void_v<T>) return std::move(*result);
+}
+
+RdmaLaneOptions lane_options(const Settings& settings, bool server) {
+  const auto bytes = static_cast<uint32_t>(std::clamp<size_t>(settings.bytes, 64, kSlotBytesMax));
+  const auto shape = [&](Leg leg) {
+    const uint32_t slot = row(leg).on_demand ? 64 : leg == Leg::kSend ? kEagerBytesMax : bytes;
+    // Enough for a stream of small messages, and few large ones.
+    const auto slots = static_cast<uint16_t>(slot <= 4096 ? 64 : 16);
+    return LaneShape{leg, settings.protocol->beyond, slots, slot};
+  };
+  RdmaLaneOptions options;
+  options.out = shape(settings.protocol->request);
+  options.in = shape(settings.protocol->response);
+  if (settings.confirm_each) options.confirm_each = true;
+  if (settings.polling == Polling::kEvent) options.bitmap.empty_looks_max = 2;
+  if (server) std::swap(options.out, options.in);
+  return options;
+}
+
+// One side: its lanes, and a loop that looks and sleeps as the polling says.
+class Side {
+ public:
+  Side(const Settings& settings, const Wire& wire, bool server)
+      : idle_(settings.polling, std::chrono::microseconds(50),
+              cores_are_short(2, std::thread::hardware_concurrency() / 2 + 1)),
+        fabric_(must(open_fabric(settings.fabric, server))) {
+    const RdmaLaneOptions options = lane_options(settings, server);
+    const size_t window = size_t{options.out.slots} * stride(options.out) +
+                          size_t{options.in.slots} * stride(options.in) + (1 << 16);
+    const size_t part = settings.clients * (window + 8 * settings.bytes) + (16 << 20);
+    arena_ = must(Arena::create(*fabric_, {.bytes = {part, part, part / 8 + (32 << 20)}}));
+    poller_ =
+        must(Poller::create(*fabric_, *arena_, {.completions = 16384, .receives_max = 16384}));
+    for (uint32_t i = 0; i < settings.clients; ++i) {
+      ends_.push_back(std::make_unique<End>(*this, i));
+      End& end = *ends_.back();
+      end.lane = must(RdmaLane::create(*poller_, options, end));
+      must(end.lane->connect(wire.exchange(end.lane->offer())));
+    }
+    wire.exchange('r');
+    events();
+  }
+
+  Fabric& fabric() { return *fabric_; }
+  RdmaLane& lane(size_t i) { return *ends_[i]->lane; }
+  size_t count() const { return ends_.size(); }
+  bool down() const { return down_; }
+
+  // Looks until something comes, or it is time to see whether the other process still lives.
+  bool step() {
+    const size_t found = poller_->look();
+    for (const auto& end : ends_) end->lane->flush();
+    if (found != 0) {
+      idle_.found();
+      quiet_ = 0;
+      return true;
+    }
+    switch (idle_.idle()) {
+      case Idle::kLook:
+        break;
+      case Idle::kYield:
+        sched_yield();
+        break;
+      case Idle::kSleep:
+        if (!poller_->prepare_to_sleep()) break;
+        for (const auto& end : ends_) end->lane->flush();
+        sleep_on({poller_->event_fd(), fabric_->event_fd()}, std::chrono::milliseconds(200));
+        poller_->take_events();
+        idle_.found();
+        events();
+        return true;
+    }
+    if (++quiet_ < 100'000) return true;
+    quiet_ = 0;
+    events();
+    return false;
+  }
+
+  std::function<void(size_t lane, const FrameHeader&, Bytes)> on_frame;
+
+ private:
+  struct End final : LaneEvents {
+    End(Side& side, size_t index) : side(side), index(index) {}
+    void on_frame(const FrameHeader& header, Bytes payload) override {
+      side.on_frame(index, header, payload);
+    }
+    void on_uncongested() override {}
+    void on_down(const std::string&) override { side.down_ = true; }
+    Side& side;
+    const size_t index;
+    std::unique_ptr<RdmaLane> lane;
+  };
+
+  void events() {
+    while (const auto event = fabric_->next_event()) poller_->on_event(*event);
+  }
+
+  IdlePolicy idle_;
+  std::unique_ptr<Fabric> fabric_;
+  std::unique_ptr<Arena> arena_;
+  std::unique_ptr<Poller> poller_;
+  std::vector<std::unique_ptr<End>> ends_;
+  uint64_t quiet_ = 0;
+  bool down_ = false;
+};
+
+// What is sent: copied by the lane, or lent to it; from a ring of buffers, as an application's.
+class Payloads {
+ public:
+  Payloads(const Settings& settings, Fabric& fabric)
+      : bytes_(settings.bytes),
+        lends_(settings.lends),
+        memory_(must(SharedMemory::create("hatrpc-payloads", kBuffers * settings.bytes + 1))),
+        cache_(fabric) {
+    std::ranges::fill(memory_.bytes(), std::byte{7});
+    if (lends_) must(cache_.add(memory_, {.read = true}));
+  }
+  void send(RdmaLane& lane, const FrameHeader& header) const {
+    const auto payload = memory_.bytes().subspan(next_++ % kBuffers * bytes_, bytes_);
+    if (lends_) {
+      lane.send_lent(header, *cache_.find(payload));
+    } else {
+      lane.send(header, {payload});
+    }
+  }
+
+ private:
+  static constexpr size_t kBuffers = 32;
+  const size_t bytes_;
+  const bool lends_;
+  SharedMemory memory_;
+  RegistrationCache cache_;
+  mutable size_t next_ = 0;
+};
+
+const char* name(Polling polling) {
+  constexpr const char* kNames[] = {"busy", "event", "adaptive"};
+  return kNames[static_cast<size_t>(polling)];
+}
+
+void serve(const Settings& settings, Wire wire) {
+  Side side(settings, wire, true);
+  uint64_t taken = 0;
+  side.on_frame = [&](size_t lane, const FrameHeader& header, Bytes payload) {
+    ++taken;
+    if (header.replies == 0) return;
+    side.lane(lane).send(
+        {.kind = FrameKind::kReply, .flags = kLastPiece, .stream = 1, .call = header.call},
+        {payload});
+  };
+  while (!side.down()) {
+    if (!side.step() && wire.ended()) return;
+    if (settings.polling != Polling::kBusy && wire.ended()) return;
+  }
+}
+
+double percentile(std::vector<float>& sorted, double part) {
+  return sorted.empty() ? 0 : sorted[static_cast<size_t>(part * double(sorted.size() - 1))];
+}
+
+void print_settings(const char* what, const Settings& settings) {
+  std::printf(
+      "{\"measurement\": \"%s\", \"fabric\": \"%s\", \"protocol\": \"%.*s\", \"bytes\": %zu, "
+      "\"clients\": %u, \"polling\": \"%s\"",
+      what, settings.fabric.c_str(), int(settings.protocol->name.size()),
+      settings.protocol->name.data(), settings.bytes, settings.clients, name(settings.polling));
+}
+
+}  // namespace
+
+void measure_calls(const Settings& settings) {
+  std::vector<float> latencies;
+  latencies.reserve(kLargestSample);
+  uint64_t calls = 0;
+  double seconds = 0;
+  double client_cpu = 0;
+  const double server_cpu = run_two(
+      [&](Wire wire) {
+        Side side(settings, wire, false);
+        const std::vector<std::byte> payload(settings.bytes, std::byte{7});
+        std::vector<Clock::time_point> began(side.count());
+        bool measures = false;
+        bool stops = false;
+        const auto call = [&](size_t lane) {
+          began[lane] = Clock::now();
+          side.lane(lane).send({.kind = FrameKind::kCall,
+                                .flags = kLastPiece,
+                                .replies = 1,
+                                .stream = 1,
+                                .call = 1 + calls},
+                               {payload});
+        };
+        uint64_t out = 0;
+        side.on_frame = [&](size_t lane, const FrameHeader&, Bytes) {
+          --out;
+          if (measures) {
+            ++calls;
+            if (latencies.size() < kLargestSample) {
+              const std::chrono::duration<float, std::micro> took = Clock::now() - began[lane];
+              latencies.push_back(took.count());
+            }
+          }
+          if (stops) return;
+          ++out;
+          call(lane);
+        };
+        for (size_t i = 0; i < side.count(); ++i) {
+          ++out;
+          call(i);
+        }
+        const auto run_for = [&](double span) {
+          const auto end = Clock::now() + std::chrono::duration<double>(span);
+          while (Clock::now() < end && !side.down()) {
+            for (int i = 0; i < 64; ++i) side.step();
+          }
+        };
+        run_for(settings.seconds * 0.2);
+        measures = true;
+        const auto begin = Clock::now();
+        const double cpu = cpu_seconds();
+        run_for(settings.seconds);
+        measures = false;
+        seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+        client_cpu = cpu_seconds() - cpu;
+        stops = true;
+        while (out != 0 && !side.down()) side.step();
+      },
+      [&](Wire wire) { serve(settings, wire); });
+  std::ranges::sort(latencies);
+  print_settings("calls", settings);
+  const double n = std::max<double>(1, double(calls));
+  // The server's time is that of its whole life, warm-up too.
+  std::printf(
+      ", \"calls\": %lu, \"calls_per_second\": %.0f, \"p50_us\": %.3f, \"p99_us\": %.3f, "
+      "\"client_cpu_us_per_call\": %.3f, \"server_cpu_us_per_call\": %.3f}\n",
+      calls, double(calls) / seconds, percentile(latencies, 0.5), percentile(latencies, 0.99),
+      client_cpu * 1e6 / n, server_cpu * 1e6 / (n * 1.2));
+}
+
+void measure_oneway(const Settings& settings) {
+  uint64_t messages = 0;
+  double seconds = 0;
+  double client_cpu = 0;
+  const double server_cpu = run_two(
+      [&](Wire wire) {
+        Side side(settings, wire, false);
+        side.on_frame = [](size_t, const FrameHeader&, Bytes) {};
+        const Payloads payloads(settings, side.fabric());
+        const auto send_for = [&](double span) {
+          const auto end = Clock::now() + std::chrono::duration<double>(span);
+          uint64_t sent = 0;
+          while (Clock::now() < end && !side.down()) {
+            for (size_t lane = 0; lane < side.count(); ++lane) {
+              for (int i = 0; i < 16 && side.lane(lane).takes_more(); ++i, ++sent) {
+                payloads.send(
+                    side.lane(lane),
+                    {.kind = FrameKind::kCall, .flags = kLastPiece, .stream = 1, .call = 1 + sent});
+              }
+            }
+            side.step();
+          }
+          return sent;
+        };
+        send_for(settings.seconds * 0.2);
+        const auto begin = Clock::now();
+        const double cpu = cpu_seconds();
+        messages = send_for(settings.seconds);
+        seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+        client_cpu = cpu_seconds() - cpu;
+        for (size_t lane = 0; lane < side.count(); ++lane) side.lane(lane).settle();
+        for (size_t lane = 0; lane < side.count(); ++lane) {
+          while (!side.lane(lane).idle() && !side.down()) side.step();
+        }
+      },
+      [&](Wire wire) { serve(settings, wire); });
+  print_settings("oneway", settings);
+  const double n = std::max<double>(1, double(messages));
+  std::printf(
+      ", \"lends\": %s, \"confirm_each\": %s, \"messages_per_second\": %.0f, "
+      "\"gigabytes_per_second\": %.3f, "
+      "\"client_cpu_us_per_message\": %.4f, \"server_cpu_us_per_message\": %.4f}\n",
+      settings.lends ? "true" : "false", settings.confirm_each ? "true" : "false",
+      double(messages) / seconds, double(messages) * double(settings.bytes) / seconds * 1e-9,
+      client_cpu * 1e6 / n, server_cpu * 1e6 / (n * 1.2));
+}
+
+}  // namespace hat::bench

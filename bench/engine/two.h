@@ -1,0 +1,40 @@
+// bench/engine/two.h: two processes on cores of their own, with a fabric on each side.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "engine/fabric/fabric.h"
+
+namespace hat::bench {
+
+// "loop", or "verbs": the first process has the first device that is there, the second the last.
+Result<std::unique_ptr<engine::Fabric>> open_fabric(const std::string& kind, bool second);
+
+// A byte stream between the two, for what must be told beforehand.
+class Wire {
+ public:
+  explicit Wire(int fd) : fd_(fd) {}
+  void send(const void* bytes, size_t count) const;
+  void receive(void* bytes, size_t count) const;
+  template <class T>
+  T exchange(const T& mine) const {
+    T theirs;
+    send(&mine, sizeof mine);
+    receive(&theirs, sizeof theirs);
+    return theirs;
+  }
+  bool ended() const;  // the other process has gone
+
+ private:
+  int fd_;
+};
+
+// Runs `second` in a process of its own, which ends with the first; both pinned where there are
+// cores enough. Returns what the second used of the CPU, in seconds.
+double run_two(const std::function<void(Wire)>& first, const std::function<void(Wire)>& second);
+
+double cpu_seconds();  // of this process, so far
+
+}  // namespace hat::bench

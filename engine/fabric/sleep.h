@@ -1,0 +1,21 @@
+// engine/fabric/sleep.h: sleeping on descriptors, for threads that have no reactor: tests,
+// benchmarks.
+#pragma once
+
+#include <poll.h>
+
+#include <array>
+#include <chrono>
+#include <initializer_list>
+
+namespace hat::engine {
+
+// Until one of at most four is readable, or for so long. False: the time is over.
+inline bool sleep_on(std::initializer_list<int> descriptors, std::chrono::milliseconds at_most) {
+  std::array<pollfd, 4> all{};
+  size_t count = 0;
+  for (const int fd : descriptors) all[count++] = {.fd = fd, .events = POLLIN, .revents = 0};
+  return poll(all.data(), count, static_cast<int>(at_most.count())) > 0;
+}
+
+}  // namespace hat::engine

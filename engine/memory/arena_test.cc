@@ -1,0 +1,123 @@
+// engine/memory/arena_test.cc: buddies, arenas, and memory that is brought.
+#include "engine/memory/arena.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+
+#include "engine/fabric/loop/loop_fabric.h"
+#include "engine/memory/registration_cache.h"
+
+namespace hat::engine {
+namespace {
+
+TEST(Buddy, TakesWhatIsAskedAndNoMore) {
+  Buddy buddy(100);
+  EXPECT_EQ(buddy.free_count(), 100u);
+  const auto run = buddy.take(33);
+  ASSERT_TRUE(run);
+  EXPECT_EQ(buddy.free_count(), 67u);
+  EXPECT_FALSE(buddy.take(0));
+  EXPECT_FALSE(buddy.take(68));
+  buddy.give_back(*run, 33);
+  EXPECT_EQ(buddy.free_count(), 100u);
+  EXPECT_TRUE(buddy.take(64)) << "what was given back is one block again";
+}
+
+TEST(Buddy, RunsNeverOverlapAndAllComeBack) {
+  constexpr size_t kGranules = 1000;
+  Buddy buddy(kGranules);
+  std::map<size_t, size_t> taken;  // first to count
+  std::minstd_rand random(3);
+  for (int step = 0; step < 20'000; ++step) {
+    if (random() % 2 == 0 || taken.empty()) {
+      const size_t count = 1 + random() % (random() % 8 == 0 ? 200 : 12);
+      const auto first = buddy.take(count);
+      if (!first) continue;
+      ASSERT_LE(*first + count, kGranules);
+      const auto next = taken.lower_bound(*first);
+      if (next != taken.end()) {
+        ASSERT_LE(*first + count, next->first);
+      }
+      if (next != taken.begin()) {
+        const auto before = std::prev(next);
+        ASSERT_LE(before->first + before->second, *first);
+      }
+      taken[*first] = count;
+    } else {
+      auto one = taken.begin();
+      std::advance(one, random() % taken.size());
+      buddy.give_back(one->first, one->second);
+      taken.erase(one);
+    }
+  }
+  for (const auto& [first, count] : taken) buddy.give_back(first, count);
+  EXPECT_EQ(buddy.free_count(), kGranules);
+  // 1000 is 512 + 256 + 128 + 64 + 32 + 8.
+  for (const size_t count : {512, 256, 128, 64, 32, 8}) EXPECT_TRUE(buddy.take(count)) << count;
+  EXPECT_EQ(buddy.free_count(), 0u);
+}
+
+TEST(Arena, NoPartStarvesAnother) {
+  auto fabric = *open_loop_fabric();
+  auto arena = *Arena::create(*fabric, {.bytes = {64 << 10, 32 << 10, 4 << 10}});
+  std::vector<Buffer> taken;
+  while (auto buffer = arena->take(Purpose::kReceive, 5000)) taken.push_back(std::move(*buffer));
+  EXPECT_EQ(taken.size(), 8u) << "of 16 granules, two for each";
+  EXPECT_FALSE(arena->take(Purpose::kReceive, 1));
+  EXPECT_TRUE(arena->take(Purpose::kSend, 32 << 10));
+  EXPECT_TRUE(arena->take(Purpose::kControl, 4 << 10));
+  taken.clear();
+  const auto whole = arena->take(Purpose::kReceive, 64 << 10);
+  ASSERT_TRUE(whole);
+  EXPECT_EQ(whole->bytes().size(), size_t{64 << 10});
+}
+
+TEST(Arena, BuffersGiveThemselvesBackOnce) {
+  auto fabric = *open_loop_fabric();
+  auto arena = *Arena::create(*fabric, {.bytes = {64 << 10, 64 << 10, 4 << 10}});
+  Buffer kept;
+  {
+    auto buffer = *arena->take(Purpose::kSend, 100);
+    kept = std::move(buffer);
+    EXPECT_FALSE(buffer);  // NOLINT: moved from on purpose
+  }
+  EXPECT_EQ(arena->free_bytes(Purpose::kSend), size_t{60 << 10});
+  kept.give_back();
+  kept.give_back();
+  EXPECT_EQ(arena->free_bytes(Purpose::kSend), size_t{64 << 10});
+}
+
+TEST(RegistrationCache, FindsWhatLiesInsideAMemoryThatWasAdded) {
+  auto fabric = *open_loop_fabric();
+  const SharedMemory one = *SharedMemory::create("one", 8192);
+  const SharedMemory two = *SharedMemory::create("two", 4096);
+  RegistrationCache cache(*fabric);
+  EXPECT_FALSE(cache.find(one.bytes()));
+  ASSERT_TRUE(cache.add(one, {.read = true}));
+  ASSERT_TRUE(cache.add(two, {.read = true}));
+  ASSERT_TRUE(cache.add(two, {.read = true}));
+  EXPECT_EQ(cache.size(), 2u);
+  for (const SharedMemory* memory : {&one, &two}) {
+    const auto bytes = memory->bytes();
+    const auto found = cache.find(bytes.subspan(100, 50));
+    ASSERT_TRUE(found);
+    EXPECT_EQ(found->segment.data, bytes.data() + 100);
+    EXPECT_EQ(found->segment.bytes, 50u);
+    EXPECT_TRUE(cache.find(bytes));
+    const std::span<const std::byte> over(bytes.data() + 100, bytes.size());
+    EXPECT_FALSE(cache.find(over)) << "it goes beyond the end";
+  }
+  std::array<std::byte, 8> elsewhere{};
+  EXPECT_FALSE(cache.find(elsewhere));
+  cache.remove(two);
+  EXPECT_TRUE(cache.find(two.bytes())) << "it was added twice";
+  cache.remove(two);
+  cache.remove(two);
+  EXPECT_FALSE(cache.find(two.bytes()));
+  EXPECT_TRUE(cache.find(one.bytes()));
+}
+
+}  // namespace
+}  // namespace hat::engine

@@ -1,0 +1,213 @@
+// engine/rdma/lane_process_test.cc: two processes with a lane between them, one of which is killed
+// at some moment, by every protocol: the other one knows of every call what became of it, and has
+// all of its memory and descriptors back.
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <filesystem>
+#include <random>
+
+#include "engine/fabric/loop/loop_fabric.h"
+#include "engine/rdma/lane_side.h"
+
+namespace hat::engine {
+namespace {
+
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+
+constexpr int kMoments = 30;  // of each protocol and side
+constexpr size_t kCallsMax = 4096;
+
+// What the process that is killed has seen, kept where its death leaves it.
+struct Seen {
+  std::atomic<uint64_t> calls;  // it began to serve so many
+};
+
+struct SharedSeen {
+  SharedSeen()
+      : seen(static_cast<Seen*>(mmap(nullptr, sizeof(Seen), PROT_READ | PROT_WRITE,
+                                     MAP_SHARED | MAP_ANONYMOUS, -1, 0))) {}
+  ~SharedSeen() { munmap(seen, sizeof(Seen)); }
+  Seen* seen;
+};
+
+void exchange_offers(int socket, LaneSide& side) {
+  const LaneOffer mine = side.lane->offer();
+  LaneOffer other;
+  ASSERT_EQ(write(socket, &mine, sizeof mine), ssize_t{sizeof mine});
+  ASSERT_EQ(recv(socket, &other, sizeof other, MSG_WAITALL), ssize_t{sizeof other});
+  ASSERT_TRUE(side.lane->connect(other));
+}
+
+RdmaLaneOptions server_options(const Protocol& protocol) {
+  RdmaLaneOptions options = options_for(protocol, protocol);
+  std::swap(options.out, options.in);
+  return options;
+}
+
+size_t bytes_of_call(uint64_t number) {
+  constexpr size_t kBytes[] = {20, 900, 3000, 100'000};
+  return kBytes[number % 4];
+}
+
+// Serves until it is killed, or the caller is.
+void serve(int socket, const Protocol& protocol, Seen& seen) {
+  LaneSide side(&open_loop_fabric);
+  side.make_lane(server_options(protocol));
+  exchange_offers(socket, side);
+  side.keeps = false;
+  side.on_call = [&](const FrameHeader& header, Bytes payload) {
+    seen.calls = header.call;
+    side.answer(header.call, {payload.begin(), payload.end()});
+  };
+  while (side.down.empty()) {
+    if (side.turn() == 0) sched_yield();
+  }
+}
+
+// Calls, some at a time, until it is killed, or the server is. `numbers`: of each call, for fate().
+void call(LaneSide& side, std::vector<uint64_t>& numbers) {
+  while (side.down.empty() && numbers.size() < kCallsMax) {
+    while (numbers.size() < side.frame_count + 12 && numbers.size() < kCallsMax) {
+      const uint64_t number = numbers.size() + 1;
+      numbers.push_back(side.call(number, bytes_of_call(number)));
+    }
+    if (side.turn() == 0) sched_yield();
+  }
+}
+
+size_t open_descriptors() {
+  const std::filesystem::directory_iterator all("/proc/self/fd");
+  return static_cast<size_t>(std::distance(begin(all), end(all)));
+}
+
+// Forks `child`, and kills it after a while; the pipe's end says that it has gone.
+pid_t start(const std::function<void(int)>& child, int& socket) {
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0) throw std::runtime_error("socketpair");
+  const pid_t pid = fork();
+  if (pid == 0) {
+    close(ends[0]);
+    child(ends[1]);
+    _exit(0);
+  }
+  close(ends[1]);
+  socket = ends[0];
+  return pid;
+}
+
+void kill_and_wait(pid_t pid) {
+  kill(pid, SIGKILL);
+  waitpid(pid, nullptr, 0);
+}
+
+class LaneProcesses : public testing::TestWithParam<size_t> {
+ protected:
+  const Protocol& protocol() const { return kProtocols[GetParam()]; }
+  std::minstd_rand random_{static_cast<uint32_t>(GetParam()) + 1};
+};
+
+TEST_P(LaneProcesses, WhoseServerIsKilledKnowsWhatBecameOfEachCall) {
+  LaneSide client(&open_loop_fabric);
+  const auto memory = [&] {
+    return client.arena->free_bytes(Purpose::kSend) + client.arena->free_bytes(Purpose::kReceive);
+  };
+  const size_t memory_before = memory();
+  const size_t descriptors_before = open_descriptors();
+  for (int moment = 0; moment < kMoments; ++moment) {
+    const SharedSeen shared;
+    int socket = -1;
+    const pid_t server = start([&](int end) { serve(end, protocol(), *shared.seen); }, socket);
+    client.frames.clear();
+    client.frame_count = 0;
+    client.down.clear();
+    client.make_lane(options_for(protocol(), protocol()));
+    exchange_offers(socket, client);
+    const auto kill_at = Clock::now() + std::chrono::microseconds(random_() % 4000);
+    std::vector<uint64_t> numbers;
+    bool alive = true;
+    while (client.down.empty()) {
+      if (alive && Clock::now() >= kill_at) {
+        kill_and_wait(server);
+        alive = false;
+      }
+      while (numbers.size() < client.frame_count + 12) {
+        const uint64_t number = numbers.size() + 1;
+        numbers.push_back(client.call(number, bytes_of_call(number)));
+      }
+      client.turn();
+      ASSERT_LT(Clock::now(), kill_at + 20s) << "it never noticed";
+    }
+    close(socket);
+    const uint64_t answered = client.frames.size();
+    const uint64_t seen = shared.seen->calls;
+    EXPECT_LE(answered, seen);
+    for (uint64_t number = 1; number <= numbers.size(); ++number) {
+      const Fate fate = client.lane->fate(numbers[number - 1]);
+      if (number <= answered) {
+        const Frame& frame = client.frames[number - 1];
+        ASSERT_EQ(frame.header.call, number);
+        ASSERT_TRUE(frame.payload == pattern(number, bytes_of_call(number)));
+      }
+      if (number <= seen) {
+        ASSERT_NE(fate, Fate::kNotDelivered) << number << " of " << seen;
+      } else {
+        ASSERT_NE(fate, Fate::kDelivered) << number << " of " << seen;
+      }
+    }
+    client.lane.reset();
+    ASSERT_EQ(memory(), memory_before);
+  }
+  while (client.fabric->next_event()) {
+  }
+  EXPECT_LE(open_descriptors(), descriptors_before);
+}
+
+TEST_P(LaneProcesses, WhoseClientIsKilledServesTheNextOne) {
+  LaneSide server(&open_loop_fabric);
+  server.keeps = false;
+  const auto memory = [&] {
+    return server.arena->free_bytes(Purpose::kSend) + server.arena->free_bytes(Purpose::kReceive);
+  };
+  const size_t memory_before = memory();
+  for (int moment = 0; moment < kMoments; ++moment) {
+    int socket = -1;
+    const pid_t client = start(
+        [&](int end) {
+          LaneSide side(&open_loop_fabric);
+          side.make_lane(options_for(protocol(), protocol()));
+          exchange_offers(end, side);
+          std::vector<uint64_t> numbers;
+          call(side, numbers);
+        },
+        socket);
+    server.down.clear();
+    server.make_lane(server_options(protocol()));
+    exchange_offers(socket, server);
+    const auto kill_at = Clock::now() + std::chrono::microseconds(random_() % 4000);
+    while (Clock::now() < kill_at) server.turn();
+    kill_and_wait(client);
+    while (server.down.empty()) {
+      server.turn();
+      server.lane->probe();  // it may have died before its side was there
+      ASSERT_LT(Clock::now(), kill_at + 20s) << "it never noticed";
+    }
+    close(socket);
+    server.lane.reset();
+    ASSERT_EQ(memory(), memory_before);
+  }
+  EXPECT_GT(server.frame_count, 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Killed, LaneProcesses, testing::Range(size_t{0}, kProtocols.size()),
+                         [](const auto& info) { return std::string(kProtocols[info.param].name); });
+
+}  // namespace
+}  // namespace hat::engine

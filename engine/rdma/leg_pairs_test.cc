@@ -1,0 +1,78 @@
+// engine/rdma/leg_pairs_test.cc: any leg there, any leg back: two hosts whose manifests differ.
+#include <gtest/gtest.h>
+
+#include "engine/fabric/loop/loop_fabric.h"
+#include "engine/rdma/lane_side.h"
+
+namespace hat::engine {
+namespace {
+
+TEST(LegPairs, EveryLegWorksWithEveryOther) {
+  for (size_t there = 0; there < kLegCount; ++there) {
+    for (size_t back = 0; back < kLegCount; ++back) {
+      LaneSide client(&open_loop_fabric);
+      LaneSide server(&open_loop_fabric);
+      RdmaLaneOptions options;
+      options.out = {Leg(there), Leg::kWriteRndv, 16, 512};
+      options.in = {Leg(back), Leg::kReadRndv, 8, 2048};
+      join(client, server, options);
+      SCOPED_TRACE(std::string(row(Leg(there)).name) + ", " + std::string(row(Leg(back)).name));
+      for (uint64_t i = 1; i <= 60; ++i) client.call(i, i * i);
+      for (int turns = 0; client.frames.size() < 60 && turns < 100'000; ++turns) {
+        client.turn();
+        server.turn();
+      }
+      ASSERT_EQ(client.frames.size(), 60u);
+      for (uint64_t i = 1; i <= 60; ++i) {
+        ASSERT_EQ(client.frames[i - 1].header.call, i);
+        ASSERT_TRUE(client.frames[i - 1].payload == pattern(i, i * i)) << i;
+      }
+    }
+  }
+}
+
+// A shape from the other side that makes no sense is refused, in words.
+TEST(RdmaLane, RefusesShapesThatMakeNoSense) {
+  struct Wrong {
+    LaneShape shape;
+    const char* says;
+  };
+  for (const Wrong& wrong : {
+           Wrong{{.leg = Leg(200)}, "a leg that does not exist"},
+           Wrong{{.beyond = Leg::kSend}, "no rendezvous leg"},
+           Wrong{{.slots = 3}, "power of two"},
+           Wrong{{.slots = 2048}, "power of two"},
+           Wrong{{.slot_bytes = 2 << 20}, "more than 1 MiB"},
+       }) {
+    LaneSide side(&open_loop_fabric);
+    RdmaLaneOptions options;
+    options.in = wrong.shape;
+    struct Nobody : LaneEvents {
+      void on_frame(const FrameHeader&, Bytes) override {}
+      void on_uncongested() override {}
+      void on_down(const std::string&) override {}
+    } nobody;
+    const auto lane = RdmaLane::create(*side.poller, options, nobody);
+    ASSERT_FALSE(lane) << wrong.says;
+    EXPECT_NE(lane.error().message.find(wrong.says), std::string::npos) << lane.error().message;
+  }
+}
+
+TEST(RdmaLane, SaysWhichMemoryIsMissing) {
+  LaneSide side(&open_loop_fabric, {.bytes = {64 << 10, 64 << 10, 1 << 20}});
+  struct Nobody : LaneEvents {
+    void on_frame(const FrameHeader&, Bytes) override {}
+    void on_uncongested() override {}
+    void on_down(const std::string&) override {}
+  } nobody;
+  const auto lane =
+      RdmaLane::create(*side.poller, {.out = {.slots = 64, .slot_bytes = 4096}, .in = {}}, nobody);
+  ASSERT_FALSE(lane);
+  EXPECT_EQ(lane.error().message,
+            "RDMA lane: no memory left for 266240 bytes of its slots: raise fabric.max_pinned, or "
+            "lower payload_size");
+  EXPECT_EQ(side.arena->free_bytes(Purpose::kSend), size_t{64 << 10});
+}
+
+}  // namespace
+}  // namespace hat::engine

@@ -1,0 +1,20 @@
+// engine/rdma/verbs_protocols_test.cc: every protocol between two RDMA devices: the lab's Soft-RoCE
+// ones (tests/lab/devices.sh), with packets between them.
+#include "engine/fabric/verbs/verbs_fabric.h"
+#include "engine/rdma/protocol_conformance.h"
+
+namespace hat::engine {
+namespace {
+
+// Sides are made in pairs.
+Result<std::unique_ptr<Fabric>> open_next_device() {
+  static int opened = 0;
+  HAT_TRY(std::unique_ptr<VerbsFabric> fabric,
+          open_verbs_fabric({.device = opened++ % 2 == 0 ? "rxe1" : "rxe2"}));
+  return fabric;
+}
+
+INSTANTIATE_TEST_SUITE_P(Verbs, ProtocolConformance, every_protocol(&open_next_device), case_name);
+
+}  // namespace
+}  // namespace hat::engine
