@@ -102,6 +102,12 @@ class Timer {
   virtual void cancel() = 0;
 };
 
+// Somebody else's descriptor, watched. Destroying it ends that.
+class Watch {
+ public:
+  virtual ~Watch() = default;
+};
+
 class TurnEvents {
  public:
   virtual ~TurnEvents() = default;
@@ -117,6 +123,9 @@ class Reactor {
   // Never fails at once: what goes wrong is told by the first read() or write().
   virtual std::unique_ptr<Stream> connect(const Address& to, StreamEvents& events) = 0;
   virtual std::unique_ptr<Timer> timer(std::function<void()> on_time) = 0;
+  // Calls `on_readable` in each turn in which the descriptor is. For what has no stream: an RDMA
+  // device's events. Reactors without a kernel (the simulation's) return nullptr.
+  virtual std::unique_ptr<Watch> watch(int descriptor, std::function<void()> on_readable) = 0;
   // Until then, look again instead of sleeping (yielding the core in between): what is expected
   // soon costs less to look for than to be woken for. Earlier times than one set before change
   // nothing.

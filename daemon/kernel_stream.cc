@@ -224,6 +224,32 @@ class KernelListener final : public Listener {
   event pause_;
 };
 
+class KernelWatch final : public Watch {
+ public:
+  KernelWatch(LibeventReactor& reactor, int fd, std::function<void()> on_readable)
+      : reactor_(reactor), on_readable_(std::move(on_readable)) {
+    event_assign(
+        &event_, reactor.base_.get(), fd, EV_READ | EV_PERSIST,
+        [](evutil_socket_t, short, void* self) { static_cast<KernelWatch*>(self)->tell(); }, this);
+    event_add(&event_, nullptr);
+  }
+  ~KernelWatch() override { event_del(&event_); }
+
+ private:
+  void tell() {
+    reactor_.note_event();
+    on_readable_();
+  }
+
+  LibeventReactor& reactor_;
+  const std::function<void()> on_readable_;
+  event event_;
+};
+
+std::unique_ptr<Watch> LibeventReactor::watch(int descriptor, std::function<void()> on_readable) {
+  return std::make_unique<KernelWatch>(*this, descriptor, std::move(on_readable));
+}
+
 std::unique_ptr<Listener> LibeventReactor::listen(const ListenSocket& socket,
                                                   ListenerEvents& events) {
   return std::make_unique<KernelListener>(*this, socket.fd(), events);

@@ -38,13 +38,15 @@ LibeventReactor::~LibeventReactor() {
 }
 
 void LibeventReactor::run() {
-  while (!stopped_) {
-    end_turn();
-    const bool look = look_policy_.looks_again(now());
-    const bool had_events = wait(look ? kLook : kSleep);
-    if (look && !had_events) yield();
-  }
+  while (!stopped_) turn();
   end_turn();
+}
+
+void LibeventReactor::turn() {
+  end_turn();
+  const bool look = look_policy_.looks_again(now());
+  const bool had_events = wait(look ? kLook : kSleep);
+  if (look && !had_events) yield();
 }
 
 void LibeventReactor::yield() {

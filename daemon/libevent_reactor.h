@@ -45,6 +45,7 @@ class LibeventReactor final : public Reactor {
 
   // Turns until stop(), and runs what was posted before it.
   void run();
+  void turn();  // one, which may sleep
   void stop();
   // Runs `work` on the reactor's thread, in a coming turn.
   void post(std::function<void()> work);
@@ -55,6 +56,7 @@ class LibeventReactor final : public Reactor {
   TimePoint now() const override;
   std::unique_ptr<Stream> connect(const Address& to, StreamEvents& events) override;
   std::unique_ptr<Timer> timer(std::function<void()> on_time) override;
+  std::unique_ptr<Watch> watch(int descriptor, std::function<void()> on_readable) override;
   void stay_awake_until(TimePoint when) override;
   void add_turn_events(TurnEvents& events) override;
   void remove_turn_events(TurnEvents& events) override;
@@ -63,6 +65,7 @@ class LibeventReactor final : public Reactor {
   friend class KernelStream;
   friend class KernelListener;
   friend class KernelTimer;
+  friend class KernelWatch;
 
   void note_event() { had_events_ = true; }
   void end_turn();

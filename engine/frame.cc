@@ -17,6 +17,11 @@ const char* invalid(const FrameHeader& header) {
     case FrameKind::kCredit:
     case FrameKind::kEnd:
     case FrameKind::kReset:
+    case FrameKind::kLaneOpen:
+    case FrameKind::kLaneAccept:
+    case FrameKind::kLaneReady:
+    case FrameKind::kLaneUp:
+    case FrameKind::kLaneClose:
       return header.stream != 0 ? nullptr : "a frame of a stream names none";
     case FrameKind::kCall:
     case FrameKind::kReply:

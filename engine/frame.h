@@ -29,6 +29,12 @@ enum class FrameKind : uint8_t {
   kCredit,     // both: only the header's credit
   kEnd,        // both: this side sends no more on the stream; what is owed is still answered
   kReset,      // both: the stream is gone; from the acceptor perhaps with a FailMeta and text
+  // RDMA lanes beside the link (engine/link/lane_set.h); `stream` is the lane's number.
+  kLaneOpen,    // initiator: payload is a LaneOpen
+  kLaneAccept,  // acceptor: payload is a LaneAccept
+  kLaneReady,   // initiator: payload is a LaneOffer
+  kLaneUp,      // acceptor: both sides may send on it
+  kLaneClose,   // both: there is no such lane (any more); payload is the reason as text
 };
 
 // Header flags.

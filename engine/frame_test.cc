@@ -24,13 +24,15 @@ TEST(Frame, RefusesWhatNoSenderOfOursWouldSend) {
                false},
            Row{"kind 0", {}, false},
            Row{"kind beyond the last",
-               {.kind = static_cast<FrameKind>(static_cast<int>(FrameKind::kReset) + 1),
+               {.kind = static_cast<FrameKind>(static_cast<int>(FrameKind::kLaneClose) + 1),
                .stream = 1},
                false},
            Row{"unknown flag", {.kind = FrameKind::kRaw, .flags = 0x80, .stream = 1}, false},
            Row{"call without a stream", {.kind = FrameKind::kCall, .call = 1}, false},
            Row{"call without a number", {.kind = FrameKind::kCall, .stream = 1}, false},
            Row{"ping on a stream", {.kind = FrameKind::kPing, .stream = 1}, false},
+           Row{"lane", {.kind = FrameKind::kLaneOpen, .stream = 1}, true},
+           Row{"lane without a number", {.kind = FrameKind::kLaneOpen}, false},
            Row{"credit on no stream", {.kind = FrameKind::kCredit}, false},
        }) {
     EXPECT_EQ(invalid(header) == nullptr, valid) << name;

@@ -90,6 +90,7 @@ class FakeReactor final : public Reactor {
   std::unique_ptr<Timer> timer(std::function<void()> on_time) override {
     return std::make_unique<FakeTimer>(*this, std::move(on_time));
   }
+  std::unique_ptr<Watch> watch(int, std::function<void()>) override { return nullptr; }
   void stay_awake_until(TimePoint) override {}
   void add_turn_events(TurnEvents& events) override { turn_events_.push_back(&events); }
   void remove_turn_events(TurnEvents& events) override { std::erase(turn_events_, &events); }

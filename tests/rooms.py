@@ -26,6 +26,7 @@ MAY_INCLUDE = {
     "daemon/hatctl": ["daemon/hatctl/", "base/"],
     "kv": ["kv/", "base/"],
     "bench": ["bench/", "base/", "config/"],
+    "bench/engine": ["bench/engine/", "engine/", "config/hint*.h", "base/"],
     "tests": [""],
 }
 ROOMS_IN_DOCS = [room for room in MAY_INCLUDE if "/" not in room]

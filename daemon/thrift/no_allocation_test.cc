@@ -1,7 +1,6 @@
 // daemon/thrift/no_allocation_test.cc: checks that reading and answering messages never allocates.
 #include <gtest/gtest.h>
 
-#include <cstdint>
 #include <random>
 #include <string>
 
@@ -9,10 +8,7 @@
 #include "daemon/thrift/message_reader.h"
 #include "daemon/thrift/stock_messages.h"
 #include "daemon/thrift/trace.h"
-
-namespace hat {
-uint64_t allocation_count();  // counting_new.cc
-}
+#include "tests/counting_new.h"
 
 namespace hat::thrift {
 namespace {

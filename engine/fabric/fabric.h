@@ -210,6 +210,8 @@ class Fabric {
  public:
   virtual ~Fabric() = default;  // after all that it made
   virtual std::string_view name() const = 0;
+  // Fabrics whose reach is the same text can be connected with each other, as far as one can tell.
+  virtual std::string reach() const = 0;
   virtual FabricLimits limits() const = 0;
   virtual Result<std::unique_ptr<MemoryRegion>> register_memory(const SharedMemory& memory,
                                                                 RemoteAccess access) = 0;

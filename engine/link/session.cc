@@ -65,9 +65,23 @@ void Session::on_frame(const FrameHeader& header, Bytes payload) {
     case FrameKind::kHello:
     case FrameKind::kRefuse:
       return go_down("the peer sent a second hello");
+    case FrameKind::kLaneOpen:
+    case FrameKind::kLaneAccept:
+    case FrameKind::kLaneReady:
+    case FrameKind::kLaneUp:
+    case FrameKind::kLaneClose:
+      return on_lane_frame(header, payload);
     default:
       events_.on_frame(*this, header, payload);
   }
+}
+
+void Session::on_lane_frame(const FrameHeader& header, Bytes payload) {
+  if (lanes_ != nullptr) return lanes_->on_lane_frame(header, payload);
+  if (header.kind != FrameKind::kLaneOpen) return;
+  constexpr std::string_view kNone = "there are no RDMA lanes here";
+  lane_->send({.kind = FrameKind::kLaneClose, .stream = header.stream},
+              {std::as_bytes(std::span(kNone))});
 }
 
 void Session::on_uncongested() {

@@ -31,6 +31,13 @@ class SessionEvents {
   virtual void on_session_down(Session& session, const std::string& reason) = 0;
 };
 
+// Told of what the two sides say about RDMA lanes (engine/link/lane_set.h).
+class LaneFrames {
+ public:
+  virtual ~LaneFrames() = default;
+  virtual void on_lane_frame(const FrameHeader& header, Bytes payload) = 0;
+};
+
 struct SessionOptions {
   std::string node;  // this node's name
   std::string peer;  // initiator: the node it wants; acceptor: empty
@@ -49,6 +56,8 @@ class Session final : public LaneEvents {
 
   bool up() const { return state_ == State::kUp; }
   const Hello& peer() const { return peer_; }  // once up
+  // Frames of RDMA lanes go there; without one, the other side is told that there are none here.
+  void set_lanes(LaneFrames* lanes) { lanes_ = lanes; }
   Lane& lane() { return *lane_; }
   const Lane& lane() const { return *lane_; }
   TimePoint began() const { return began_; }
@@ -61,6 +70,7 @@ class Session final : public LaneEvents {
   void on_uncongested() override;
   void on_down(const std::string& reason) override;
 
+  void on_lane_frame(const FrameHeader& header, Bytes payload);
   void take_first_frame(const FrameHeader& header, Bytes payload);
   void say_hello();
   void refuse(const std::string& reason);
@@ -74,6 +84,7 @@ class Session final : public LaneEvents {
   State state_ = State::kHandshake;
   Hello peer_;
   TimePoint began_;
+  LaneFrames* lanes_ = nullptr;
   std::unique_ptr<Timer> timer_;
   std::unique_ptr<TcpLane> lane_;
 };

@@ -59,7 +59,8 @@ class TcpLane final : public Lane, private StreamEvents {
   size_t part_bytes_ = 0;
   std::vector<std::byte> out_;
   size_t out_sent_ = 0;
-  uint64_t written_ = 0;  // bytes that the stream ever took; a frame's number counts those before it
+  uint64_t written_ =
+      0;  // bytes that the stream ever took; a frame's number counts those before it
   bool congested_ = false;
   bool write_blocked_ = false;
   int write_error_ = 0;  // it takes no more, and is read to its end

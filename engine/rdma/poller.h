@@ -47,6 +47,7 @@ class Poller {
   // What the fabric tells beside completions: call it for each of Fabric::next_event().
   void on_event(const FabricEvent& event);
 
+  bool empty() const { return lanes_.empty(); }  // no lane is there
   Fabric& fabric() { return fabric_; }
   Arena& arena() { return arena_; }
 

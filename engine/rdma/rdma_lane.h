@@ -126,6 +126,8 @@ class RdmaLane final : public Lane {
   void probe();
   bool probe_answered() const { return !probing_; }
   void end(const std::string& reason) { go_down(reason); }
+  // Begun and delivered so far.
+  uint64_t messages() const { return sent_ + next_; }
 
   // --- For its poller ---
   uint32_t number() const { return queue_pair_->number(); }

@@ -27,6 +27,7 @@ class SimHost final : public Reactor {
     return network_.connect(*this, to, events);
   }
   std::unique_ptr<Timer> timer(std::function<void()> on_time) override;
+  std::unique_ptr<Watch> watch(int, std::function<void()>) override { return nullptr; }
   void stay_awake_until(TimePoint) override {}
   void add_turn_events(TurnEvents& events) override;
   void remove_turn_events(TurnEvents& events) override { std::erase(turn_events_, &events); }

@@ -202,6 +202,7 @@ class FaultyFabric final : public Fabric {
         random_(static_cast<Random::result_type>(faults.seed)) {}
 
   std::string_view name() const override { return below_->name(); }
+  std::string reach() const override { return below_->reach(); }
   FabricLimits limits() const override { return below_->limits(); }
   Result<std::unique_ptr<MemoryRegion>> register_memory(const SharedMemory& memory,
                                                         RemoteAccess access) override {

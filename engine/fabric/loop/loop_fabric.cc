@@ -2,12 +2,14 @@
 
 #include <fcntl.h>
 #include <sys/eventfd.h>
+#include <sys/stat.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <fstream>
 
 #include "engine/fabric/loop/objects.h"
 
@@ -51,6 +53,15 @@ LoopFabric::LoopFabric(ChannelListener listener, SharedMemory table, Descriptor 
 void LoopFabric::watch(int fd) {
   epoll_event event{.events = EPOLLIN, .data = {.fd = fd}};
   epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event);
+}
+
+// One kernel, and one network namespace: abstract unix sockets end there.
+std::string LoopFabric::reach() const {
+  std::string boot;
+  std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), boot);
+  struct stat network {};
+  const bool known = stat("/proc/self/ns/net", &network) == 0;
+  return "loop " + boot + " " + std::to_string(known ? network.st_ino : 0);
 }
 
 FabricLimits LoopFabric::limits() const {

@@ -221,6 +221,7 @@ class LoopFabric final : public Fabric {
  public:
   static Result<std::unique_ptr<Fabric>> open();
   std::string_view name() const override { return "loop"; }
+  std::string reach() const override;
   FabricLimits limits() const override;
   Result<std::unique_ptr<MemoryRegion>> register_memory(const SharedMemory& memory,
                                                         RemoteAccess access) override;

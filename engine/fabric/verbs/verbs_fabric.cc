@@ -35,6 +35,9 @@ class DeviceFabric final : public VerbsFabric {
   DeviceFabric(Device device, ibv_pd* domain) : device_(std::move(device)), domain_(domain) {}
 
   std::string_view name() const override { return "verbs"; }
+  std::string reach() const override {
+    return device_.by_gid() ? "verbs ethernet" : "verbs infiniband";
+  }
   std::string describe() const override {
     std::string text = device_.name + ", port " + std::to_string(device_.port);
     if (device_.by_gid()) text += ", GID index " + std::to_string(device_.gid_index);

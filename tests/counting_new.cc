@@ -1,4 +1,6 @@
-// daemon/thrift/counting_new.cc: replaces operator new by one that counts; for tests alone.
+// tests/counting_new.cc: replaces operator new by one that counts; for tests alone.
+#include "tests/counting_new.h"
+
 #include <atomic>
 #include <cstdint>
 #include <cstdlib>

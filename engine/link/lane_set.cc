@@ -1,0 +1,214 @@
+#include "engine/link/lane_set.h"
+
+#include <algorithm>
+
+namespace hat::engine {
+
+LaneSet::LaneSet(Reactor& reactor, RdmaHost& host, Session::Role role, Lane& control,
+                 const LaneSetOptions& options, LaneSetEvents& events)
+    : reactor_(reactor),
+      host_(host),
+      role_(role),
+      control_(control),
+      options_(options),
+      events_(events),
+      timer_(reactor.timer([this] { look_after_all(); })) {
+  timer_->set(reactor.now() + options_.probe_interval / 4);
+}
+
+LaneSet::~LaneSet() = default;
+
+// --- Both sides ---
+
+RdmaLane* LaneSet::lane(uint32_t number) {
+  const auto found = members_.find(number);
+  if (found == members_.end()) return nullptr;
+  const bool there = found->second->state == State::kUp || found->second->state == State::kDown;
+  return there ? found->second->lane.get() : nullptr;
+}
+
+void LaneSet::flush() {
+  buried_.clear();
+  for (const auto& [number, member] : members_) {
+    if (member->state == State::kUp) member->lane->flush();
+  }
+}
+
+void LaneSet::end(const std::string& reason) {
+  ended_ = true;
+  while (!members_.empty()) go_down(*members_.begin()->second, reason, false);
+  timer_->cancel();
+}
+
+void LaneSet::close(uint32_t number, const std::string& reason) {
+  const auto found = members_.find(number);
+  if (found != members_.end()) go_down(*found->second, reason, true);
+}
+
+void LaneSet::tell_closed(uint32_t number, const std::string& reason) {
+  send(FrameKind::kLaneClose, number, std::as_bytes(std::span(reason)));
+}
+
+void LaneSet::go_down(Member& member, const std::string& reason, bool tell) {
+  if (member.state == State::kDown) return;
+  const bool was_up = member.state == State::kUp;
+  const bool is_known = was_up || role_ == Session::Role::kInitiator;
+  member.state = State::kDown;
+  if (member.lane) member.lane->end(reason);
+  if (tell) tell_closed(member.number, reason);
+  if (is_known) events_.on_lane_down(*this, member.number, was_up, reason);
+  const auto found = members_.find(member.number);
+  buried_.push_back(std::move(found->second));
+  members_.erase(found);
+}
+
+Result<void> LaneSet::make(Member& member, const LaneShape& out, const LaneShape& in) {
+  RdmaLaneOptions options = options_.lane;
+  options.out = out;
+  options.in = in;
+  HAT_TRY(member.lane, RdmaLane::create(host_.poller(member.wish.lanes), options, member));
+  return {};
+}
+
+void LaneSet::come_up(Member& member) {
+  member.state = State::kUp;
+  member.last_used = member.probed = reactor_.now();
+  events_.on_lane_up(*this, member.number);
+}
+
+void LaneSet::on_lane_frame(const FrameHeader& header, Bytes payload) {
+  if (ended_) return;
+  if (header.kind == FrameKind::kLaneOpen) return take_open(header.stream, payload);
+  const auto found = members_.find(header.stream);
+  if (found == members_.end()) return;  // it went down meanwhile
+  Member& member = *found->second;
+  const bool initiates = role_ == Session::Role::kInitiator;
+  if (header.kind == FrameKind::kLaneClose) {
+    const std::string why(reinterpret_cast<const char*>(payload.data()), payload.size());
+    return go_down(member, "the peer: " + why, false);
+  }
+  if (header.kind == FrameKind::kLaneAccept && initiates && member.state == State::kOpening) {
+    return take_accept(member, payload);
+  }
+  if (header.kind == FrameKind::kLaneReady && !initiates && member.state == State::kAccepted) {
+    return take_ready(member, payload);
+  }
+  if (header.kind == FrameKind::kLaneUp && initiates && member.state == State::kReady) {
+    return come_up(member);
+  }
+  go_down(member, "what came to make an RDMA lane came out of order", true);
+}
+
+// --- The initiator ---
+
+uint32_t LaneSet::open(const LaneWish& wish) {
+  const uint32_t number = ++last_number_;
+  auto& member = members_[number] = std::make_unique<Member>(*this, number);
+  member->wish = wish;
+  member->began = reactor_.now();
+  send(FrameKind::kLaneOpen, number, encode(LaneOpen{wish, host_.fabric().reach()}));
+  return number;
+}
+
+void LaneSet::take_accept(Member& member, Bytes payload) {
+  const auto accepted = decode_lane_accept(payload);
+  if (!accepted) return go_down(member, accepted.error().message, true);
+  if (const auto made = make(member, member.wish.out, accepted->back); !made) {
+    return go_down(member, made.error().message, true);
+  }
+  // Its offer first: the other side may knock as soon as this one connects.
+  send(FrameKind::kLaneReady, member.number, encode(member.lane->offer()));
+  if (const auto connected = member.lane->connect(accepted->offer); !connected) {
+    return go_down(member, connected.error().message, true);
+  }
+  member.state = State::kReady;
+}
+
+// --- The acceptor ---
+
+void LaneSet::take_open(uint32_t number, Bytes payload) {
+  if (role_ != Session::Role::kAcceptor || members_.contains(number)) {
+    return tell_closed(number, "such a lane cannot be opened here");
+  }
+  auto& member = members_[number] = std::make_unique<Member>(*this, number);
+  member->began = reactor_.now();
+  if (const auto accepted = accept(*member, payload); !accepted) {
+    go_down(*member, accepted.error().message, true);
+  }
+}
+
+Result<void> LaneSet::accept(Member& member, Bytes payload) {
+  HAT_TRY(const LaneOpen wanted, decode_lane_open(payload));
+  if (members_.size() > options_.lanes_max) {
+    return fail("there are " + std::to_string(options_.lanes_max) +
+                " lanes of this link already, as many as may be");
+  }
+  if (const std::string reach = host_.fabric().reach(); wanted.reach != reach) {
+    return fail("the fabrics do not reach each other: '" + wanted.reach + "' there, '" + reach +
+                "' here");
+  }
+  member.wish = wanted.wish;
+  HAT_TRY(const LaneShape back, events_.on_lane_wanted(wanted.wish));
+  HAT_TRY_VOID(make(member, back, wanted.wish.out));
+  member.state = State::kAccepted;
+  send(FrameKind::kLaneAccept, member.number, encode(LaneAccept{back, member.lane->offer()}));
+  return {};
+}
+
+void LaneSet::take_ready(Member& member, Bytes payload) {
+  const auto offer = decode_lane_offer(payload);
+  if (!offer) return go_down(member, offer.error().message, true);
+  if (const auto connected = member.lane->connect(*offer); !connected) {
+    return go_down(member, connected.error().message, true);
+  }
+  send(FrameKind::kLaneUp, member.number, {});
+  come_up(member);
+}
+
+// --- Their life ---
+
+void LaneSet::look_after_all() {
+  const TimePoint now = reactor_.now();
+  std::vector<Member*> all;
+  for (const auto& [number, member] : members_) all.push_back(member.get());
+  for (Member* member : all) {
+    if (member->state != State::kDown) look_after(*member, now);
+  }
+  timer_->set(now + options_.probe_interval / 4);
+}
+
+void LaneSet::look_after(Member& member, TimePoint now) {
+  if (member.state != State::kUp) {
+    if (now - member.began >= options_.open_timeout) {
+      go_down(member, "the RDMA lane was not up within its time-out", true);
+    }
+    return;
+  }
+  RdmaLane& lane = *member.lane;
+  if (const uint64_t moved = lane.messages(); moved != member.moved) {
+    member.moved = moved;
+    member.last_used = now;
+  }
+  if (!lane.probe_answered()) {
+    if (now - member.probed < options_.probe_timeout) return;
+    return go_down(member, "the other side's device does not answer", true);
+  }
+  if (now - member.probed >= options_.probe_interval) {
+    member.probed = now;
+    lane.probe();
+  }
+  const bool unused = now - member.last_used >= options_.idle_timeout;
+  if (role_ != Session::Role::kInitiator || !unused) return;
+  if (lane.idle()) return go_down(member, "it was idle", true);
+  lane.settle();
+}
+
+void LaneSet::Member::on_frame(const FrameHeader& header, Bytes payload) {
+  set.events_.on_lane_message(set, number, header, payload);
+}
+
+void LaneSet::Member::on_uncongested() { set.events_.on_lane_uncongested(set, number); }
+
+void LaneSet::Member::on_down(const std::string& reason) { set.go_down(*this, reason, true); }
+
+}  // namespace hat::engine

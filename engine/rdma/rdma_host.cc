@@ -1,0 +1,51 @@
+#include "engine/rdma/rdma_host.h"
+
+namespace hat::engine {
+
+Result<std::unique_ptr<RdmaHost>> RdmaHost::create(Reactor& reactor, std::unique_ptr<Fabric> fabric,
+                                                   const RdmaHostOptions& options) {
+  std::unique_ptr<RdmaHost> host(new RdmaHost(reactor, std::move(fabric)));
+  RdmaHost* self = host.get();
+  HAT_TRY(host->arena_, Arena::create(*host->fabric_, options.arena));
+  for (size_t i = 0; i < kLaneClasses; ++i) {
+    Class& lanes = host->classes_[i];
+    lanes.spin = options.spin[i];
+    HAT_TRY(lanes.poller, Poller::create(*host->fabric_, *host->arena_, options.poller));
+    lanes.watch = reactor.watch(lanes.poller->event_fd(), [self, &lanes] {
+      ++self->wake_ups_;
+      lanes.poller->take_events();
+    });
+  }
+  host->fabric_watch_ =
+      reactor.watch(host->fabric_->event_fd(), [self] { self->take_fabric_events(); });
+  reactor.add_turn_events(*self);
+  return host;
+}
+
+RdmaHost::~RdmaHost() { reactor_.remove_turn_events(*this); }
+
+void RdmaHost::take_fabric_events() {
+  while (const auto event = fabric_->next_event()) {
+    for (Class& lanes : classes_) lanes.poller->on_event(*event);
+  }
+}
+
+void RdmaHost::on_turn_end() {
+  bool sleeps = true;
+  for (Class& lanes : classes_) sleeps &= may_sleep(lanes);
+  // What was found may have made work for who has had his turn's end already.
+  if (!sleeps) reactor_.stay_awake_until(reactor_.now() + Duration(1));
+}
+
+bool RdmaHost::may_sleep(Class& lanes) {
+  if (lanes.poller->empty()) return true;
+  const TimePoint now = reactor_.now();
+  if (lanes.poller->look() != 0) {
+    lanes.awake_until = now + lanes.spin;
+    reactor_.stay_awake_until(lanes.awake_until);
+    return false;
+  }
+  return now < lanes.awake_until || lanes.poller->prepare_to_sleep();
+}
+
+}  // namespace hat::engine
