@@ -40,7 +40,7 @@ TEST(Frame, RefusesWhatNoSenderOfOursWouldSend) {
 }
 
 TEST(Hello, ReadsWhatItWrites) {
-  const Hello hello{1, 1, 0x1122334455667788, "host-a", "host-b"};
+  const Hello hello{1, 1, 0x1122334455667788, 0x3ff, "host-a", "host-b"};
   const auto bytes = encode(hello);
   const auto back = decode_hello(bytes);
   ASSERT_TRUE(back) << back.error().message;
@@ -48,13 +48,13 @@ TEST(Hello, ReadsWhatItWrites) {
 }
 
 TEST(Hello, RefusesEveryTruncationAndOtherVersions) {
-  const auto bytes = encode({1, 1, 7, "host-a", "host-b"});
+  const auto bytes = encode({1, 1, 7, 0, "host-a", "host-b"});
   for (size_t size = 0; size < bytes.size(); ++size) {
     EXPECT_FALSE(decode_hello(Bytes(bytes).first(size))) << size;
   }
-  EXPECT_FALSE(decode_hello(encode({2, 3, 7, "host-a", "host-b"})));
-  EXPECT_FALSE(decode_hello(encode({1, 1, 7, "", "host-b"})));
-  EXPECT_TRUE(decode_hello(encode({0, 9, 7, "host-a", "host-b"})));
+  EXPECT_FALSE(decode_hello(encode({2, 3, 7, 0, "host-a", "host-b"})));
+  EXPECT_FALSE(decode_hello(encode({1, 1, 7, 0, "", "host-b"})));
+  EXPECT_TRUE(decode_hello(encode({0, 9, 7, 0, "host-a", "host-b"})));
   auto wrong = bytes;
   wrong[0] ^= std::byte{1};
   EXPECT_FALSE(decode_hello(wrong));

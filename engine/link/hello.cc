@@ -15,7 +15,7 @@ struct HelloHeader {  // little-endian; the two names follow
   uint64_t generation = 0;
   uint16_t node_bytes = 0;
   uint16_t peer_bytes = 0;
-  uint32_t reserved = 0;
+  uint32_t legs = 0;
 };
 static_assert(sizeof(HelloHeader) == 24);
 static_assert(std::has_unique_object_representations_v<HelloHeader>);
@@ -29,7 +29,7 @@ std::vector<std::byte> encode(const Hello& hello) {
                            hello.generation,
                            static_cast<uint16_t>(hello.node.size()),
                            static_cast<uint16_t>(hello.peer.size()),
-                           0};
+                           hello.legs};
   std::vector<std::byte> out(sizeof header + hello.node.size() + hello.peer.size());
   std::memcpy(out.data(), &header, sizeof header);
   std::memcpy(out.data() + sizeof header, hello.node.data(), hello.node.size());
@@ -53,7 +53,10 @@ Result<Hello> decode_hello(Bytes payload) {
                 std::to_string(kLinkVersion));
   }
   const auto* names = reinterpret_cast<const char*>(payload.data()) + sizeof header;
-  return Hello{header.version_min, header.version_max, header.generation,
+  return Hello{header.version_min,
+               header.version_max,
+               header.generation,
+               header.legs,
                std::string(names, header.node_bytes),
                std::string(names + header.node_bytes, header.peer_bytes)};
 }

@@ -19,6 +19,7 @@ struct Hello {
   uint16_t version_min = kLinkVersion;
   uint16_t version_max = kLinkVersion;
   uint64_t generation = 0;  // of the sender's process: tells a restarted peer from the old one
+  uint32_t legs = 0;        // that I can do on RDMA lanes: a bit for each Leg; 0: I have no lanes
   std::string node;         // who I am; 1 to 255 bytes
   std::string peer;         // who I take you for; empty from an acceptor
 

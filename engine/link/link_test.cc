@@ -19,7 +19,7 @@ std::string frame(FrameKind kind, const std::string& payload = "", uint32_t stre
 }
 
 std::string hello_of(const std::string& node) {
-  const auto bytes = encode({1, 1, 42, node, ""});
+  const auto bytes = encode({1, 1, 42, 0, node, ""});
   return frame(FrameKind::kHello, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 

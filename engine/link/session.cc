@@ -18,7 +18,8 @@ Session::Session(Reactor& reactor, Role role, SessionOptions options, const TcpL
 }
 
 void Session::say_hello() {
-  const Hello hello{kLinkVersion, kLinkVersion, options_.generation, options_.node, options_.peer};
+  const Hello hello{kLinkVersion,  kLinkVersion,  options_.generation,
+                    options_.legs, options_.node, options_.peer};
   lane_->send({.kind = FrameKind::kHello}, {encode(hello)});
 }
 

@@ -42,6 +42,7 @@ struct SessionOptions {
   std::string node;  // this node's name
   std::string peer;  // initiator: the node it wants; acceptor: empty
   uint64_t generation = 0;
+  uint32_t legs = 0;  // Hello::legs
   Duration handshake_timeout{};
   Duration keepalive_interval{};
   Duration keepalive_timeout{};

@@ -24,7 +24,10 @@ bool ProtocolConformance::until(const std::function<bool()>& holds) {
     if (testing::Test::HasFatalFailure()) return false;
     client_->turn();
     server_->turn();
-    if (std::chrono::steady_clock::now() > end) return false;
+    if (std::chrono::steady_clock::now() < end) continue;
+    for (const std::string& why : client_->down) ADD_FAILURE() << "the client's lane: " << why;
+    for (const std::string& why : server_->down) ADD_FAILURE() << "the server's lane: " << why;
+    return false;
   }
   return true;
 }

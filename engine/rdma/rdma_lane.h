@@ -64,7 +64,7 @@ struct RdmaLaneOptions {
   bool confirm_each = false;  // a credit for every message: for comparisons alone
   uint32_t send_entries = 128;
   uint32_t inline_bytes_max = 220;  // or what the device can
-  std::chrono::nanoseconds ack_timeout = std::chrono::milliseconds(4);
+  std::chrono::nanoseconds ack_timeout = std::chrono::milliseconds(67);
   uint8_t retries = 6;
 };
 

@@ -1,0 +1,102 @@
+#include "engine/memory/need.h"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <fstream>
+#include <sstream>
+
+namespace hat::engine {
+namespace {
+
+constexpr unsigned kCapIpcLock = 14;  // capabilities(7)
+
+std::string mebibytes(uint64_t bytes) {
+  std::array<char, 32> text;
+  std::snprintf(text.data(), text.size(), "%.1f MiB", static_cast<double>(bytes) / (1 << 20));
+  return text.data();
+}
+
+// "Name:   123 kB" in a file of /proc; none: 0.
+uint64_t field(const char* path, std::string_view name, std::ios_base& (*base)(std::ios_base&)) {
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    if (!line.starts_with(name) || line.size() <= name.size() || line[name.size()] != ':') continue;
+    std::istringstream words(line.substr(name.size() + 1));
+    uint64_t value = 0;
+    words >> base >> value;
+    return value;
+  }
+  return 0;
+}
+
+}  // namespace
+
+void MemoryNeed::add(std::string_view what, uint64_t count, uint64_t bytes_each) {
+  if (count != 0 && bytes_each != 0) lines_.push_back({std::string(what), count, bytes_each});
+}
+
+uint64_t MemoryNeed::total() const {
+  uint64_t sum = 0;
+  for (const Line& line : lines_) sum += line.count * line.bytes_each;
+  return sum;
+}
+
+std::string MemoryNeed::text() const {
+  std::string text = mebibytes(total()) + " =";
+  for (size_t i = 0; i < lines_.size(); ++i) {
+    const Line& line = lines_[i];
+    text += (i == 0 ? " " : " + ") + line.what + " " + std::to_string(line.count) + " x " +
+            std::to_string(line.bytes_each) + " B";
+  }
+  return text;
+}
+
+MemoryLimits this_host_memory() {
+  MemoryLimits limits;
+  rlimit memlock{};
+  const uint64_t capabilities = field("/proc/self/status", "CapEff", std::hex);
+  const bool may_lock_all = (capabilities >> kCapIpcLock & 1) != 0;
+  if (getrlimit(RLIMIT_MEMLOCK, &memlock) == 0 && memlock.rlim_cur != RLIM_INFINITY &&
+      !may_lock_all) {
+    limits.memlock = memlock.rlim_cur;
+  }
+  if (const uint64_t kib = field("/proc/meminfo", "MemAvailable", std::dec)) {
+    limits.available = kib << 10;
+  }
+  if (const uint64_t kib = field("/proc/meminfo", "Hugepagesize", std::dec)) {
+    limits.huge_page_bytes = kib << 10;
+  }
+  limits.huge_pages_free = field("/proc/meminfo", "HugePages_Free", std::dec);
+  return limits;
+}
+
+Result<void> check(const MemoryNeed& need, const MemoryLimits& limits, bool huge_pages) {
+  const uint64_t bytes = need.total();
+  const std::string wanted = "; it is " + need.text();
+  if (bytes > limits.memlock) {
+    return fail("memlock " + mebibytes(limits.memlock) + " < RDMA memory " + mebibytes(bytes) +
+                ": raise LimitMEMLOCK (systemd) or `ulimit -l`, or lower fabric.max_pinned" +
+                wanted);
+  }
+  if (need.regions() > limits.regions) {
+    return fail("the device has " + std::to_string(limits.regions) + " memory keys and " +
+                std::to_string(need.regions()) + " are needed: use fewer, larger regions");
+  }
+  const uint64_t pages = (bytes + limits.huge_page_bytes - 1) / limits.huge_page_bytes;
+  if (huge_pages && pages > limits.huge_pages_free) {
+    return fail(std::to_string(limits.huge_pages_free) + " huge pages of " +
+                mebibytes(limits.huge_page_bytes) + " are free and " + std::to_string(pages) +
+                " are needed: raise vm.nr_hugepages, or do without (fabric.huge_pages: false)" +
+                wanted);
+  }
+  if (!huge_pages && bytes > limits.available) {
+    return fail("RDMA memory " + mebibytes(bytes) + " > " + mebibytes(limits.available) +
+                " of free memory: lower fabric.max_pinned" + wanted);
+  }
+  return {};
+}
+
+}  // namespace hat::engine

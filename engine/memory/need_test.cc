@@ -1,0 +1,57 @@
+#include "engine/memory/need.h"
+
+#include <gtest/gtest.h>
+
+namespace hat::engine {
+namespace {
+
+MemoryNeed some_need() {
+  MemoryNeed need;
+  need.add("windows", 8, 266240);
+  need.add("nothing", 0, 100);
+  need.add("receives", 512, 4144);
+  return need;
+}
+
+TEST(MemoryNeed, IsASumThatCanBeChecked) {
+  EXPECT_EQ(some_need().total(), 8u * 266240 + 512 * 4144);
+  EXPECT_EQ(some_need().text(), "4.1 MiB = windows 8 x 266240 B + receives 512 x 4144 B");
+}
+
+TEST(MemoryNeed, ToldWhichLimitIsTooLow) {
+  struct Row {
+    MemoryLimits limits;
+    bool huge_pages;
+    const char* says;  // its beginning; empty: all is well
+  };
+  for (const Row& row : {
+           Row{{}, false, ""},
+           Row{{.memlock = 8 << 20}, false, ""},
+           Row{{.memlock = 64 << 10},
+               false,
+               "memlock 0.1 MiB < RDMA memory 4.1 MiB: raise LimitMEMLOCK (systemd) or `ulimit "
+               "-l`, or lower fabric.max_pinned; it is 4.1 MiB = windows"},
+           Row{{.regions = 2}, false, "the device has 2 memory keys and 3 are needed"},
+           Row{{.huge_pages_free = 2},
+               true,
+               "2 huge pages of 2.0 MiB are free and 3 are needed: raise vm.nr_hugepages"},
+           Row{{.huge_pages_free = 3}, true, ""},
+           Row{{.available = 1 << 20},
+               false,
+               "RDMA memory 4.1 MiB > 1.0 MiB of free memory: lower fabric.max_pinned"},
+       }) {
+    const auto checked = check(some_need(), row.limits, row.huge_pages);
+    ASSERT_EQ(checked.has_value(), std::string(row.says).empty());
+    if (!checked)
+      EXPECT_TRUE(checked.error().message.starts_with(row.says)) << checked.error().message;
+  }
+}
+
+TEST(MemoryNeed, KnowsThisHost) {
+  const MemoryLimits limits = this_host_memory();
+  EXPECT_GT(limits.available, 1u << 20);
+  EXPECT_GE(limits.huge_page_bytes, 1u << 16);
+}
+
+}  // namespace
+}  // namespace hat::engine
