@@ -29,6 +29,10 @@ struct PollerOptions {
 
 class Poller {
  public:
+  static constexpr uint32_t kReceivesPerBlock = 64;
+  // Receives are posted again in batches: so many more are there than the lanes' peers may use.
+  static constexpr uint32_t kPostBatch = 16;
+
   // `fabric` and `arena` outlive it.
   static Result<std::unique_ptr<Poller>> create(Fabric& fabric, Arena& arena,
                                                 const PollerOptions& options = {});
@@ -68,9 +72,6 @@ class Poller {
   void touch(RdmaLane* lane);
   std::byte* at(uint32_t receive);
 
-  static constexpr uint32_t kReceivesPerBlock = 64;
-  // Receives are posted again in batches: so many more are there than the lanes' peers may use.
-  static constexpr uint32_t kPostBatch = 16;
   static constexpr uint64_t kReceiveId = uint64_t{1} << 63;
 
   Fabric& fabric_;

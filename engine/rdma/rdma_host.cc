@@ -1,11 +1,23 @@
 #include "engine/rdma/rdma_host.h"
 
+#include "engine/memory/need.h"
+
 namespace hat::engine {
+namespace {
+
+constexpr std::array<const char*, kPurposes> kPartNames = {"to receive", "to send", "for control"};
+
+}  // namespace
 
 Result<std::unique_ptr<RdmaHost>> RdmaHost::create(Reactor& reactor, std::unique_ptr<Fabric> fabric,
                                                    const RdmaHostOptions& options) {
   std::unique_ptr<RdmaHost> host(new RdmaHost(reactor, std::move(fabric)));
   RdmaHost* self = host.get();
+  MemoryNeed need;
+  for (size_t i = 0; i < kPurposes; ++i) need.add(kPartNames[i], 1, options.arena.bytes[i]);
+  MemoryLimits limits = this_host_memory();
+  limits.regions = host->fabric_->limits().regions_max;
+  HAT_TRY_VOID(check(need, limits, false));
   HAT_TRY(host->arena_, Arena::create(*host->fabric_, options.arena));
   for (size_t i = 0; i < kLaneClasses; ++i) {
     Class& lanes = host->classes_[i];

@@ -3,12 +3,11 @@
 
 #include <algorithm>
 
+#include "engine/rdma/lane_memory.h"
 #include "engine/rdma/poller.h"
 
 namespace hat::engine {
 namespace {
-
-constexpr uint32_t kNoteReceives = 8;  // credits and the like that one side may have on its way
 
 Place place_of(const Buffer& buffer) {
   if (!buffer) return {};
@@ -59,32 +58,19 @@ Result<void> RdmaLane::make() {
 }
 
 Result<void> RdmaLane::take_memory() {
-  const LaneShape& out = options_.out;
-  const LaneShape& in = options_.in;
-  struct Piece {
-    Buffer& buffer;
-    Purpose purpose;
-    size_t bytes;
-  };
-  const size_t scratch =
-      size_t{out.slots} * row(out.leg).scratch + size_t{in.slots} * row(in.leg).scratch;
-  const std::array pieces = {
-      Piece{slots_, Purpose::kSend, bytes_of(out)},
-      Piece{note_bytes_, Purpose::kSend, size_t{options_.send_entries} * kNoteBytesMax},
-      Piece{window_, Purpose::kReceive, row(in.leg).window ? bytes_of(in) : 0},
-      Piece{sender_extra_, Purpose::kSend, size_t{out.slots} * row(out.leg).sender_extra},
-      Piece{receiver_extra_, Purpose::kSend, size_t{in.slots} * row(in.leg).receiver_extra},
-      Piece{scratch_, Purpose::kControl, scratch},
-  };
-  for (const Piece& piece : pieces) {
-    if (piece.bytes == 0) continue;
-    auto taken = poller_.arena().take(piece.purpose, piece.bytes);
+  const std::array<Buffer*, kLanePieces> buffers = {&slots_,        &note_bytes_,     &window_,
+                                                    &sender_extra_, &receiver_extra_, &scratch_};
+  const auto pieces = pieces_of(options_);
+  for (size_t i = 0; i < kLanePieces; ++i) {
+    if (pieces[i].bytes == 0) continue;
+    auto taken = poller_.arena().take(pieces[i].purpose, pieces[i].bytes);
     if (!taken) {
-      return hat::fail("RDMA lane: no memory left for " + std::to_string(piece.bytes) +
-                       " bytes of its slots: raise fabric.max_pinned, or lower payload_size");
+      return hat::fail("RDMA lane: no memory left for " + std::to_string(pieces[i].bytes) +
+                       " bytes of its " + pieces[i].what +
+                       ": raise fabric.max_pinned, or lower payload_size");
     }
-    piece.buffer = std::move(*taken);
-    std::ranges::fill(piece.buffer.bytes(), std::byte{0});  // of an earlier lane
+    *buffers[i] = std::move(*taken);
+    std::ranges::fill(buffers[i]->bytes(), std::byte{0});  // of an earlier lane
   }
   return {};
 }
@@ -95,9 +81,7 @@ RdmaLane::~RdmaLane() {
   for (Arrival& arrival : in_) release(arrival);
 }
 
-uint32_t RdmaLane::receives_needed() const {
-  return options_.in.slots + 2u * options_.rendezvous.in_flight_max + kNoteReceives;
-}
+uint32_t RdmaLane::receives_needed() const { return receives_of(options_); }
 
 LaneOffer RdmaLane::offer() const {
   return {.queue_pair = queue_pair_->address(),

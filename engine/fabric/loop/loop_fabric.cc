@@ -69,7 +69,9 @@ FabricLimits LoopFabric::limits() const {
   return {.inline_bytes_max = kInlineBytesMax,
           .send_entries_max = kRingEntries,
           .receive_entries_max = kMany,
-          .completion_entries_max = kMany};
+          .completion_entries_max = kMany,
+          .reads_max = kRingEntries,
+          .regions_max = kRegionsMax};
 }
 
 Result<std::unique_ptr<CompletionQueue>> LoopFabric::create_completion_queue(uint32_t) {

@@ -152,6 +152,12 @@ std::string gid_text(const ibv_gid& gid) {
   return text.data();
 }
 
+std::string Device::describe() const {
+  std::string text = name + ", port " + std::to_string(port);
+  if (by_gid()) text += ", GID index " + std::to_string(gid_index);
+  return text + ": " + why;
+}
+
 Result<Device> open_device(const VerbsOptions& options) {
   int count = 0;
   const Owned<ibv_device*, ibv_free_device_list> devices(ibv_get_device_list(&count));
@@ -172,3 +178,20 @@ Result<Device> open_device(const VerbsOptions& options) {
 }
 
 }  // namespace hat::engine::verbs
+
+namespace hat::engine {
+
+std::vector<DeviceReport> probe_devices() {
+  int count = 0;
+  const Owned<ibv_device*, ibv_free_device_list> devices(ibv_get_device_list(&count));
+  std::vector<DeviceReport> reports;
+  for (int i = 0; devices && i < count; ++i) {
+    const auto device = verbs::open_one(devices.get()[i], {});
+    reports.push_back({.device = ibv_get_device_name(devices.get()[i]),
+                       .usable = device.has_value(),
+                       .detail = device ? device->describe() : device.error().message});
+  }
+  return reports;
+}
+
+}  // namespace hat::engine

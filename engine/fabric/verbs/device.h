@@ -22,6 +22,8 @@ struct Device {
   ibv_gid gid{};
   std::string why;  // this port and this GID
 
+  // "rxe0, port 1, GID index 1: why"
+  std::string describe() const;
   bool by_gid() const { return port_attributes.link_layer == IBV_LINK_LAYER_ETHERNET; }
 };
 

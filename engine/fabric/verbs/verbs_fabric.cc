@@ -38,11 +38,7 @@ class DeviceFabric final : public VerbsFabric {
   std::string reach() const override {
     return device_.by_gid() ? "verbs ethernet" : "verbs infiniband";
   }
-  std::string describe() const override {
-    std::string text = device_.name + ", port " + std::to_string(device_.port);
-    if (device_.by_gid()) text += ", GID index " + std::to_string(device_.gid_index);
-    return text + ": " + device_.why;
-  }
+  std::string describe() const override { return device_.describe(); }
 
   FabricLimits limits() const override {
     ibv_device_attr attributes{};
@@ -51,7 +47,9 @@ class DeviceFabric final : public VerbsFabric {
     return {.inline_bytes_max = kInlineOfAll,
             .send_entries_max = static_cast<uint32_t>(attributes.max_qp_wr),
             .receive_entries_max = static_cast<uint32_t>(attributes.max_srq_wr),
-            .completion_entries_max = static_cast<uint32_t>(attributes.max_cqe)};
+            .completion_entries_max = static_cast<uint32_t>(attributes.max_cqe),
+            .reads_max = device_.atomics_out,
+            .regions_max = static_cast<uint64_t>(attributes.max_mr)};
   }
 
   Result<std::unique_ptr<MemoryRegion>> register_memory(const SharedMemory& memory,

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "engine/fabric/fabric.h"
 
@@ -29,5 +30,14 @@ class VerbsFabric : public Fabric {
 };
 
 Result<std::unique_ptr<VerbsFabric>> open_verbs_fabric(const VerbsOptions& options = {});
+
+// What each RDMA device of this host is good for, in words, for who looks for what is wrong: which
+// port and GID would be used and why, or why none can. Nothing stays open.
+struct DeviceReport {
+  std::string device;
+  bool usable = false;
+  std::string detail;
+};
+std::vector<DeviceReport> probe_devices();
 
 }  // namespace hat::engine

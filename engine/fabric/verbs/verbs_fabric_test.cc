@@ -20,6 +20,16 @@ TEST(VerbsFabric, SaysWhichAddressItTookAndWhy) {
   EXPECT_NE((*fabric)->describe().find("RoCE v2, ::ffff:10.77.0.1"), std::string::npos);
 }
 
+TEST(VerbsFabric, TellsWhatEachDeviceIsGoodFor) {
+  const auto reports = probe_devices();
+  ASSERT_EQ(reports.size(), 2u);  // the lab's
+  for (const DeviceReport& report : reports) {
+    EXPECT_TRUE(report.usable);
+    EXPECT_NE(report.detail.find(report.device + ", port 1, GID index "), std::string::npos)
+        << report.detail;
+  }
+}
+
 TEST(VerbsFabric, SaysWhatIsThereWhereTheDeviceIsNot) {
   const auto fabric = open_verbs_fabric({.device = "mlx5_7"});
   ASSERT_FALSE(fabric);

@@ -1,0 +1,69 @@
+#include "engine/rdma/lane_memory.h"
+
+#include <gtest/gtest.h>
+
+#include "engine/fabric/loop/loop_fabric.h"
+#include "engine/rdma/ability.h"
+#include "engine/rdma/lane_side.h"
+
+namespace hat::engine {
+namespace {
+
+// What the sum says is enough for the lanes, and for the messages that they may have in flight.
+TEST(LaneMemory, TheSumIsEnough) {
+  std::vector<LanePlan> plans;
+  for (const Protocol& protocol : kProtocols) {
+    RdmaLaneOptions options = options_for(protocol, protocol);
+    options.out.slot_bytes = 3000;  // no power of two
+    options.rendezvous.in_flight_max = 2;
+    plans.push_back({options, 3});
+  }
+  const ArenaPlan plan = arena_for(plans, 100'000);
+  EXPECT_EQ(plan.need.total(), plan.arena.total()) << plan.need.text();
+  LaneSide side(&open_loop_fabric, plan.arena);
+  struct Nobody : LaneEvents {
+    void on_frame(const FrameHeader&, Bytes) override {}
+    void on_uncongested() override {}
+    void on_down(const std::string&) override {}
+  } nobody;
+  std::vector<std::unique_ptr<RdmaLane>> lanes;
+  std::vector<Buffer> messages;
+  for (const LanePlan& one : plans) {
+    for (uint32_t i = 0; i < one.lanes; ++i) {
+      auto lane = RdmaLane::create(*side.poller, one.options, nobody);
+      ASSERT_TRUE(lane) << lane.error().message;
+      lanes.push_back(std::move(*lane));
+      for (uint16_t n = 0; n < one.options.rendezvous.in_flight_max; ++n) {
+        for (const Purpose part : {Purpose::kReceive, Purpose::kSend}) {
+          auto message = side.arena->take(part, 100'000);
+          ASSERT_TRUE(message) << "lane " << lanes.size();
+          messages.push_back(std::move(*message));
+        }
+      }
+    }
+  }
+}
+
+TEST(LaneMemory, AHostThatAllowsLessIsToldAtTheStart) {
+  const LanePlan plan{options_for(kProtocols[3], kProtocols[3]), 1000};
+  const ArenaPlan arena = arena_for({&plan, 1}, 1 << 20);
+  const auto checked = check(arena.need, {.memlock = 8 << 20}, false);
+  ASSERT_FALSE(checked);
+  EXPECT_NE(checked.error().message.find("memlock 8.0 MiB < RDMA memory"), std::string::npos);
+  EXPECT_NE(checked.error().message.find("slots 1000 x 32768 B"), std::string::npos)
+      << checked.error().message;
+}
+
+// What runs bounds the plan.
+TEST(Ability, OfTheFabricAndOfThePeersHello) {
+  const auto fabric = *open_loop_fabric();
+  EXPECT_EQ(ability_of(*fabric).legs, kAllLegs);
+  EXPECT_EQ(ability_of(*fabric).who, "fabric loop");
+  const Hello hello{.legs = bit_of(Leg::kSend) | bit_of(Leg::kWriteRndv), .node = "host-b"};
+  const Plan plan = make_plan({.perf_goal = PerfGoal::kLatency}, {.cores = 2, .rdma = true});
+  const Plan bound = bounded(bounded(plan, ability_of(*fabric)), ability_of(hello));
+  EXPECT_EQ(bound.reason, plan.reason + "; peer host-b cannot do direct_write_imm: eager instead");
+}
+
+}  // namespace
+}  // namespace hat::engine
