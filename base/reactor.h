@@ -112,6 +112,8 @@ class TurnEvents {
  public:
   virtual ~TurnEvents() = default;
   virtual void on_turn_end() = 0;
+  // Before the reactor sleeps, after on_turn_end(): false where it must look again instead.
+  virtual bool may_sleep() { return true; }
 };
 
 class Reactor {

@@ -44,7 +44,11 @@ void LibeventReactor::run() {
 
 void LibeventReactor::turn() {
   end_turn();
-  const bool look = look_policy_.looks_again(now());
+  // Each is asked: whoever may sleep makes himself ready to be woken.
+  bool look = look_policy_.looks_again(now());
+  if (!look) {
+    for (TurnEvents* events : turn_events_) look |= !events->may_sleep();
+  }
   const bool had_events = wait(look ? kLook : kSleep);
   if (look && !had_events) yield();
 }

@@ -51,8 +51,9 @@ class Bitmap final : public Mover {
     return (sequence / shape.slots) % 2 == 0;
   }
   static void set(const Buffer& bitmap, const LaneShape& shape, uint64_t sequence);
-  bool get(uint32_t first_word, const LaneShape& shape, uint64_t sequence) const;
-  void read(const Place& bitmap, const LaneShape& shape, uint32_t first_word, uint64_t cookie);
+  static bool get(std::span<const std::byte> bitmap, const LaneShape& shape, uint64_t sequence);
+  void read(const Place& bitmap, const LaneShape& shape, std::span<std::byte> here,
+            uint64_t cookie);
   bool few_free() const;
   bool wants_taken() const;
   void take_new();
@@ -82,17 +83,16 @@ void Bitmap::set(const Buffer& bitmap, const LaneShape& shape, uint64_t sequence
 }
 
 // As it was read.
-bool Bitmap::get(uint32_t first_word, const LaneShape& shape, uint64_t sequence) const {
+bool Bitmap::get(std::span<const std::byte> bitmap, const LaneShape& shape, uint64_t sequence) {
   const uint64_t slot = sequence & (shape.slots - 1);
-  const auto* read = reinterpret_cast<const Word*>(lane_.scratch().bytes().data()) + first_word;
+  const auto* read = reinterpret_cast<const Word*>(bitmap.data());
   return ((read[slot / 64] >> (slot % 64)) & 1) == (in_round(shape, sequence) ? 1 : 0);
 }
 
-void Bitmap::read(const Place& bitmap, const LaneShape& shape, uint32_t first_word,
+void Bitmap::read(const Place& bitmap, const LaneShape& shape, std::span<std::byte> here,
                   uint64_t cookie) {
   const auto bytes = static_cast<uint32_t>(words(shape) * sizeof(Word));
-  std::byte* here = lane_.scratch().bytes().data() + first_word * sizeof(Word);
-  lane_.post_signaled(leg_, cookie, Opcode::kRead, {here, bytes, lane_.scratch().lkey()},
+  lane_.post_signaled(leg_, cookie, Opcode::kRead, {here.data(), bytes, lane_.scratch_lkey()},
                       {bitmap.address, bytes, bitmap.rkey});
 }
 
@@ -120,7 +120,7 @@ bool Bitmap::few_free() const {
 
 void Bitmap::recycle() {
   uint64_t delivered = lane_.acked();
-  while (delivered != lane_.sent() && get(words(lane_.in_shape()), lane_.out_shape(), delivered)) {
+  while (delivered != lane_.sent() && get(lane_.scratch_out(), lane_.out_shape(), delivered)) {
     ++delivered;
   }
   if (delivered != lane_.acked()) {
@@ -139,7 +139,8 @@ void Bitmap::take_new() {
   bool found = false;
   const uint64_t first = lane_.next();
   for (uint64_t sequence = first; sequence != first + lane_.in_shape().slots; ++sequence) {
-    if (!get(0, lane_.in_shape(), sequence) || lane_.arrival(sequence).here) continue;
+    if (!get(lane_.scratch_in(), lane_.in_shape(), sequence) || lane_.arrival(sequence).here)
+      continue;
     if (sequence < lane_.next()) continue;  // delivered meanwhile
     if (!take(sequence)) break;
     found = true;
@@ -174,6 +175,7 @@ void Bitmap::on_delivered(uint64_t sequence) {
 void Bitmap::on_note(const Envelope& note, std::span<const std::byte> body) {
   switch (note.kind) {
     case NoteKind::kLook:
+      if (lane_.in_shape().leg != leg_) return Mover::on_note(note, body);
       awake_ = true;
       found_nothing_ = 0;
       return;
@@ -197,12 +199,12 @@ bool Bitmap::looks() const { return (awake_ && !reads_new_) || wants_taken(); }
 bool Bitmap::look() {
   if (awake_ && !reads_new_ && lane_.room() != 0) {
     reads_new_ = true;
-    read(lane_.other().sender_extra, lane_.in_shape(), 0, kReadNew);
+    read(lane_.other().sender_extra, lane_.in_shape(), lane_.scratch_in(), kReadNew);
   }
   if (wants_taken() && lane_.room() != 0) {
     reads_taken_ = true;
     read_at_ = lane_.sent();
-    read(lane_.other().receiver_extra, lane_.out_shape(), words(lane_.in_shape()), kReadTaken);
+    read(lane_.other().receiver_extra, lane_.out_shape(), lane_.scratch_out(), kReadTaken);
   }
   return false;  // what is found is told by completions
 }

@@ -120,8 +120,11 @@ void Fetch::push(Outgoing& message) {
 
 void Fetch::push_some() {
   while (!to_push_.empty() && lane_.room() != 0) {
-    push(lane_.outgoing(to_push_.front()));
+    Outgoing& message = lane_.outgoing(to_push_.front());
+    // It may have been read meanwhile, and its slot be another's.
+    const bool waits = message.sequence == to_push_.front() && message.sequence >= lane_.acked();
     to_push_.pop_front();
+    if (waits && message.leg == leg_) push(message);
   }
 }
 
@@ -129,6 +132,7 @@ void Fetch::on_note(const Envelope& note, std::span<const std::byte> body) {
   if (note.kind != NoteKind::kPush) return Mover::on_note(note, body);
   // All of them have come, or it names one that is still here.
   const auto from = lane_.sent_sequence(note.sequence);
+  to_push_.clear();
   if (!from) return;
   for (uint64_t sequence = *from; sequence != lane_.sent(); ++sequence) {
     if (lane_.outgoing(sequence).leg == leg_) to_push_.push_back(sequence);
@@ -180,13 +184,13 @@ bool Fetch::begin_reads() {
 
 std::byte* Fetch::scratch(uint64_t sequence) const {
   const uint64_t slot = sequence & (lane_.in_shape().slots - 1);
-  return lane_.scratch().bytes().data() + slot * sizeof(Index);
+  return lane_.scratch_in().data() + slot * sizeof(Index);
 }
 
 void Fetch::read_index(Read& read, uint64_t index) {
   const Place& table = lane_.other().sender_extra;
   lane_.post_signaled(leg_, read.sequence, Opcode::kRead,
-                      {scratch(read.sequence), sizeof(Index), lane_.scratch().lkey()},
+                      {scratch(read.sequence), sizeof(Index), lane_.scratch_lkey()},
                       {table.address + index * sizeof(Index), sizeof(Index), table.rkey});
 }
 

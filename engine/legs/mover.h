@@ -2,9 +2,9 @@
 // its receiver R. A lane has movers for what it sends by and for what its peer sends by; each
 // does S's part for the one and R's for the other direction.
 //
-// To add a leg: a value of Leg (engine/protocols.h), a file in engine/legs/ with its mover, a row
-// in engine/legs/table.cc, and a protocol that names it; the conformance suite runs on it by
-// itself.
+// To add a leg: a value of Leg and kLegCount (engine/protocols.h), a file in engine/legs/ with its
+// mover, what makes it (engine/legs/legs.h), its row (engine/legs/table.cc), and a protocol that
+// names it; the conformance suite runs on it by itself. docs/protocols.md says more.
 //
 // Thread   the lane's. No call may destroy the lane.
 // Errors   what the other side does against the format goes to RdmaLane::breaks().

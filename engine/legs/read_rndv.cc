@@ -27,9 +27,10 @@ class ReadRndv final : public Rendezvous {
     }
     if (note.kind != NoteKind::kDone) return Mover::on_note(note, body);
     // What was delivered by now has given its buffer back already.
-    if (const auto sequence = lane_.sent_sequence(note.sequence)) {
-      lane_.free_buffer(*sequence);
-    }
+    const auto sequence = lane_.sent_sequence(note.sequence);
+    if (!sequence) return;
+    if (lane_.outgoing(*sequence).leg != leg_) return lane_.breaks("it has read what is not read");
+    lane_.free_buffer(*sequence);
   }
 
  private:

@@ -8,9 +8,8 @@
 namespace hat::engine {
 
 Rendezvous::Rendezvous(RdmaLane& lane, Leg leg) : Mover(lane, leg) {
-  const size_t messages = lane.options().rendezvous.in_flight_max;
-  incoming_.reserve(messages);
-  moving_.reserve(messages);
+  incoming_.reserve(kRendezvousMax);
+  moving_.reserve(kRendezvousMax);
 }
 
 // --- R: buffers ---
@@ -18,7 +17,8 @@ Rendezvous::Rendezvous(RdmaLane& lane, Leg leg) : Mover(lane, leg) {
 void Rendezvous::announced(const Envelope& note, const Place& there) {
   const auto sequence = lane_.coming_sequence(note.sequence, 32);
   const uint32_t bytes = note.frame.payload_bytes;
-  const bool good = sequence && bytes != 0 && bytes <= kMessageBytesMax &&
+  const bool good = sequence && lane_.receives_by(leg_) && bytes != 0 &&
+                    bytes <= kMessageBytesMax &&
                     incoming_.size() + announced_.size() < lane_.in_shape().slots;
   if (!good) return lane_.breaks("an announcement that cannot come now");
   announced_.push_back({.sequence = *sequence, .frame = note.frame, .there = there});

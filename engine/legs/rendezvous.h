@@ -1,7 +1,7 @@
 // engine/legs/rendezvous.h: what both rendezvous legs do: R finds a buffer for what S announced,
 // and one of them moves the bytes in chunks, some at a time.
 //
-// Bounds   RendezvousOptions: at most in_flight_max messages of a lane and direction, `depth`
+// Bounds   kRendezvousMax messages of a lane and direction, `depth`
 // chunks
 //          of `chunk_bytes` on their way. An announcement for which R has no buffer waits, in
 //          order.

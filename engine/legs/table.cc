@@ -47,8 +47,8 @@ constexpr std::array kLegs = {
            .sums = true,
            .recycles = true,
            .late = true,
-           .sender_extra = 8,
-           .receiver_extra = 8,
+           .sender_extra = 2,
+           .receiver_extra = 2,
            .scratch = 8},
 };
 

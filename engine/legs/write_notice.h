@@ -14,7 +14,8 @@ class WriteNotice : public Mover {
   void on_note(const Envelope& note, std::span<const std::byte> body) override {
     if (note.kind != NoteKind::kNotice) return Mover::on_note(note, body);
     const auto sequence = lane_.coming_sequence(note.sequence, 32);
-    if (!sequence) return lane_.breaks("a notice of a message that cannot come now");
+    if (!sequence || !lane_.receives_by(leg_))
+      return lane_.breaks("a notice of a message that cannot come now");
     lane_.arrive_in_window(*sequence, leg_);
   }
 

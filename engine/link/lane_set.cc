@@ -191,7 +191,7 @@ void LaneSet::look_after(Member& member, TimePoint now) {
   }
   if (!lane.probe_answered()) {
     if (now - member.probed < options_.probe_timeout) return;
-    return go_down(member, "the other side's device does not answer", true);
+    return go_down(member, "the other side's queue pair does not answer", true);
   }
   if (now - member.probed >= options_.probe_interval) {
     member.probed = now;

@@ -34,7 +34,7 @@ std::array<LanePiece, kLanePieces> pieces_of(const RdmaLaneOptions& options) {
 }
 
 uint32_t receives_of(const RdmaLaneOptions& options) {
-  return options.in.slots + 2u * options.rendezvous.in_flight_max + kNoteReceives;
+  return options.in.slots + 2 * kRendezvousMax + kNoteReceives;
 }
 
 ArenaPlan arena_for(std::span<const LanePlan> plans, size_t message_bytes) {
@@ -46,7 +46,7 @@ ArenaPlan arena_for(std::span<const LanePlan> plans, size_t message_bytes) {
       made.need.add(piece.what, plan.lanes, block(piece.bytes));
       blocks[static_cast<size_t>(piece.purpose)] += plan.lanes * block(piece.bytes);
     }
-    const uint64_t messages = uint64_t{plan.lanes} * plan.options.rendezvous.in_flight_max;
+    const uint64_t messages = uint64_t{plan.lanes} * kRendezvousMax;
     for (const Purpose purpose : {Purpose::kReceive, Purpose::kSend}) {
       made.need.add("rendezvous buffers", messages, block(message_bytes));
       blocks[static_cast<size_t>(purpose)] += messages * block(message_bytes);

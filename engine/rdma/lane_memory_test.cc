@@ -15,8 +15,7 @@ TEST(LaneMemory, TheSumIsEnough) {
   for (const Protocol& protocol : kProtocols) {
     RdmaLaneOptions options = options_for(protocol, protocol);
     options.out.slot_bytes = 3000;  // no power of two
-    options.rendezvous.in_flight_max = 2;
-    plans.push_back({options, 3});
+    plans.push_back({options, 2});
   }
   const ArenaPlan plan = arena_for(plans, 100'000);
   EXPECT_EQ(plan.need.total(), plan.arena.total()) << plan.need.text();
@@ -33,7 +32,7 @@ TEST(LaneMemory, TheSumIsEnough) {
       auto lane = RdmaLane::create(*side.poller, one.options, nobody);
       ASSERT_TRUE(lane) << lane.error().message;
       lanes.push_back(std::move(*lane));
-      for (uint16_t n = 0; n < one.options.rendezvous.in_flight_max; ++n) {
+      for (uint16_t n = 0; n < kRendezvousMax; ++n) {
         for (const Purpose part : {Purpose::kReceive, Purpose::kSend}) {
           auto message = side.arena->take(part, 100'000);
           ASSERT_TRUE(message) << "lane " << lanes.size();

@@ -19,8 +19,14 @@ Result<std::unique_ptr<Poller>> Poller::create(Fabric& fabric, Arena& arena,
 // --- Lanes and their receives ---
 
 Result<void> Poller::add(RdmaLane& lane) {
+  const uint32_t entries = send_entries_ + lane.options().send_entries;
+  if (entries + options_.receives_max > options_.completions) {
+    return fail("RDMA lanes: the completion queue's " + std::to_string(options_.completions) +
+                " entries are too few for one lane more than " + std::to_string(lanes_.size()));
+  }
   HAT_TRY_VOID(add_receives(receives_needed_ + lane.receives_needed() + kPostBatch));
   receives_needed_ += lane.receives_needed();
+  send_entries_ = entries;
   by_number_[lane.number()] = &lane;
   lanes_.push_back(&lane);
   touched_.reserve(lanes_.size());
@@ -30,6 +36,7 @@ Result<void> Poller::add(RdmaLane& lane) {
 void Poller::remove(RdmaLane& lane) {
   if (by_number_.erase(lane.number()) == 0) return;
   std::erase(lanes_, &lane);
+  send_entries_ -= lane.options().send_entries;
   receives_needed_ -= lane.receives_needed();
   last_ = nullptr;
   std::erase(touched_, &lane);
@@ -120,6 +127,7 @@ size_t Poller::look() {
 }
 
 bool Poller::prepare_to_sleep() {
+  if (look() != 0) return false;  // it may post READs, whose completions must wake then
   bool any = false;
   for (const RdmaLane* lane : lanes_) any |= lane->wants_send_completions();
   completions_->arm(!any);

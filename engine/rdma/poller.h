@@ -4,7 +4,7 @@
 // Lanes that must not slow each other (HatRPC 4.1, optimization isolation) have pollers of their
 // own.
 //
-// Bounds   lanes_max lanes; the receives grow by what each lane needs and are kept for later ones.
+// Bounds   PollerOptions; the receives grow by what each lane needs and are kept for later ones.
 // Thread   one.
 // Errors   create() in words; a lane that fails tells its own events.
 #pragma once
@@ -23,8 +23,8 @@ namespace hat::engine {
 class RdmaLane;
 
 struct PollerOptions {
-  uint32_t completions = 8192;  // at least the sum of what its lanes have out
-  uint32_t receives_max = 4096;
+  uint32_t completions = 16384;  // receives_max, and every lane's send entries
+  uint32_t receives_max = 8192;
 };
 
 class Poller {
@@ -42,8 +42,7 @@ class Poller {
   size_t look();
 
   // Before sleeping on event_fd(): makes the next completion wake, and looks once more. False:
-  // something was found; do not sleep. A lane that must go on looking by itself never lets it
-  // sleep.
+  // something was found; do not sleep. What a leg looks for by READs wakes by their completions.
   bool prepare_to_sleep();
   void take_events() { completions_->take_events(); }
   int event_fd() const { return completions_->event_fd(); }
@@ -82,6 +81,7 @@ class Poller {
   std::vector<Buffer> blocks_;  // of kReceivesPerBlock receives each
   std::vector<uint32_t> to_post_;
   uint32_t receives_needed_ = 0;
+  uint32_t send_entries_ = 0;
   std::unordered_map<uint32_t, RdmaLane*> by_number_;
   std::vector<RdmaLane*> lanes_;
   RdmaLane* last_ = nullptr;  // that a completion was for

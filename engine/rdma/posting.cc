@@ -66,6 +66,11 @@ WorkRequest& RdmaLane::post_signaled(Leg leg, uint64_t cookie, Opcode opcode,
 
 void RdmaLane::post_chain() {
   if (chain_.empty() || down_) return;
+  // The last that the other side is told of wakes it.
+  const auto told = std::ranges::find_if(chain_.rbegin(), chain_.rend(), [](const auto& work) {
+    return work.opcode == Opcode::kSend || work.opcode == Opcode::kWriteImm;
+  });
+  if (told != chain_.rend()) told->solicited = true;
   const size_t taken = queue_pair_->post(chain_);
   const bool all = taken == chain_.size();
   chain_.clear();
@@ -75,8 +80,6 @@ void RdmaLane::post_chain() {
 void RdmaLane::flush() {
   if (down_) return;
   for (Mover* mover : late_) mover->before_post();
-  if (chain_.empty()) return;
-  chain_.back().solicited = true;
   post_chain();
 }
 
@@ -110,6 +113,7 @@ void RdmaLane::note(NoteKind kind, Leg leg, uint64_t sequence, const Place* plac
   if (frame != nullptr) one.envelope.frame = *frame;
   one.has_place = place != nullptr;
   if (place != nullptr) one.place = *place;
+  if (pending_notes_.size() == kPendingNotesMax) return breaks("it asks for more than it takes");
   pending_notes_.push_back(one);
   post_notes();
 }
@@ -133,9 +137,8 @@ void RdmaLane::post_note(const PendingNote& note) {
     std::memcpy(at + bytes, &note.place, sizeof note.place);
     bytes += sizeof note.place;
   }
-  told_ = next_;
   to_tell_ = 0;
-  post(Opcode::kSend, {at, bytes, note_bytes_.lkey()}).solicited = true;
+  post(Opcode::kSend, {at, bytes, note_bytes_.lkey()});
 }
 
 }  // namespace hat::engine

@@ -53,6 +53,28 @@ TEST_P(ProtocolConformance, CarriesEverySizeThereAndBack) {
   }
 }
 
+TEST_P(ProtocolConformance, CarriesEverySizeInLargeSlots) {
+  connect(
+      [](RdmaLaneOptions& options) { options.out.slot_bytes = options.in.slot_bytes = 64 * 1024; });
+  uint64_t number = 0;
+  for (const size_t bytes : {0, 64, 4096, 4097, 5000, 65535, 65536, 65537, 100'000}) {
+    SCOPED_TRACE(bytes);
+    client_->call(++number, bytes);
+    ASSERT_TRUE(until([&] { return client_->frames.size() == number; }));
+    expect_answer(number - 1, number, bytes);
+  }
+}
+
+TEST_P(ProtocolConformance, RefusesWhatNoMemoryCanHold) {
+  connect();
+  EXPECT_EQ(client_->lane->message_bytes_max(), size_t{4 << 20});
+  client_->call(1, 5 << 20);
+  ASSERT_EQ(client_->down.size(), 1u);
+  EXPECT_EQ(client_->down[0],
+            "a message of 5242880 bytes; at most 4194304 find memory on both sides: raise "
+            "fabric.max_pinned");
+}
+
 TEST_P(ProtocolConformance, CarriesTheLargestMessage) {
   constexpr size_t kRoom = kMessageBytesMax + (4 << 20);
   connect(nullptr, {.bytes = {kRoom, kRoom, 4 << 20}});

@@ -43,21 +43,16 @@ void RdmaHost::take_fabric_events() {
 }
 
 void RdmaHost::on_turn_end() {
-  bool sleeps = true;
-  for (Class& lanes : classes_) sleeps &= may_sleep(lanes);
-  // What was found may have made work for who has had his turn's end already.
-  if (!sleeps) reactor_.stay_awake_until(reactor_.now() + Duration(1));
+  for (Class& lanes : classes_) {
+    // Found: it may have made work for who has had his turn's end already, and more may follow.
+    if (lanes.poller->look() != 0) reactor_.stay_awake_until(reactor_.now() + lanes.spin);
+  }
 }
 
-bool RdmaHost::may_sleep(Class& lanes) {
-  if (lanes.poller->empty()) return true;
-  const TimePoint now = reactor_.now();
-  if (lanes.poller->look() != 0) {
-    lanes.awake_until = now + lanes.spin;
-    reactor_.stay_awake_until(lanes.awake_until);
-    return false;
-  }
-  return now < lanes.awake_until || lanes.poller->prepare_to_sleep();
+bool RdmaHost::may_sleep() {
+  bool sleeps = true;
+  for (Class& lanes : classes_) sleeps &= lanes.poller->empty() || lanes.poller->prepare_to_sleep();
+  return sleeps;
 }
 
 }  // namespace hat::engine

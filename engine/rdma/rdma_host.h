@@ -4,7 +4,7 @@
 // Latency-class and throughput-class lanes have completion queues of their own, so that neither's
 // messages wait behind the other's (HatRPC 4.1, optimization isolation).
 //
-// At a turn's end both pollers look. While something was found within the class's spin, the worker
+// At a turn's end both pollers look. For the class's spin after something was found, the worker
 // looks again instead of sleeping; before it sleeps, completions are made to wake it.
 //
 // Thread   the reactor's.
@@ -46,15 +46,14 @@ class RdmaHost final : private TurnEvents {
   struct Class {
     std::unique_ptr<Poller> poller;
     Duration spin{};
-    TimePoint awake_until{};
     std::unique_ptr<Watch> watch;
   };
 
   RdmaHost(Reactor& reactor, std::unique_ptr<Fabric> fabric)
       : reactor_(reactor), fabric_(std::move(fabric)) {}
   void on_turn_end() override;
+  bool may_sleep() override;
   void take_fabric_events();
-  bool may_sleep(Class& lanes);
 
   Reactor& reactor_;
   std::unique_ptr<Fabric> fabric_;

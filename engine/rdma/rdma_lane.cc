@@ -2,6 +2,7 @@
 #include "engine/rdma/rdma_lane.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "engine/rdma/lane_memory.h"
 #include "engine/rdma/poller.h"
@@ -54,7 +55,25 @@ Result<void> RdmaLane::make() {
     used_.push_back(mover.get());
     if (row(leg).late) late_.push_back(mover.get());
   }
+  // What is announced, and pushed from where it lies, comes by these.
+  for (const Leg leg : {Leg::kSend, Leg::kReadRndv, options_.in.leg, options_.in.beyond}) {
+    receives_by_ |= 1u << static_cast<uint32_t>(leg);
+  }
   return poller_.add(*this);
+}
+
+// The largest block that a part has free while other lanes have no more than the rest.
+size_t RdmaLane::largest(Purpose purpose) const {
+  const size_t part = poller_.arena().bytes(purpose);
+  return std::min<size_t>(kMessageBytesMax, std::bit_floor(part - 1));
+}
+
+std::span<std::byte> RdmaLane::scratch_in() const {
+  return scratch_.bytes().first(size_t{options_.in.slots} * row(options_.in.leg).scratch);
+}
+
+std::span<std::byte> RdmaLane::scratch_out() const {
+  return scratch_.bytes().subspan(scratch_in().size());
 }
 
 Result<void> RdmaLane::take_memory() {
@@ -88,7 +107,8 @@ LaneOffer RdmaLane::offer() const {
           .slots = place_of(slots_),
           .window = place_of(window_),
           .sender_extra = place_of(sender_extra_),
-          .receiver_extra = place_of(receiver_extra_)};
+          .receiver_extra = place_of(receiver_extra_),
+          .message_bytes_max = largest(Purpose::kReceive)};
 }
 
 Result<void> RdmaLane::connect(const LaneOffer& other) {
@@ -102,6 +122,7 @@ Result<void> RdmaLane::connect(const LaneOffer& other) {
     return hat::fail("RDMA lane: the other side offers less memory than its shape needs");
   }
   other_ = other;
+  message_bytes_max_ = std::min<size_t>(largest(Purpose::kSend), other.message_bytes_max);
   return queue_pair_->connect(other.queue_pair);
 }
 

@@ -5,11 +5,11 @@
 //   (*lane)->connect(its_offer);
 //
 // A frame goes by the leg of the lane's shape where it fits a slot, else by the rendezvous leg;
-// legs that only carry answers (fetch) leave other frames to `send`. Frames are delivered in the
-// order of send(), whatever moved them.
+// legs that only carry answers (fetch) leave other frames to `send`, or to the rendezvous leg.
+// Frames are delivered in the order of send(), whatever moved them.
 //
 // Bounds   payloads of at most kMessageBytesMax; as many messages in flight as the shape has slots,
-//          of them `rendezvous.in_flight_max` in buffers of their own. What waits for a slot is
+//          of them kRendezvousMax in buffers of their own. What waits for a slot is
 //          copied; beyond kCongestedBytes of that congested() is true, beyond kQueuedBytesMax the
 //          lane goes down.
 // Memory   from the poller's arena: its slots (kSend), a window for its peer's (kReceive); buffers
@@ -38,15 +38,14 @@ class Poller;
 
 struct RendezvousOptions {
   uint32_t chunk_bytes = 256 * 1024;
-  uint32_t depth = 4;          // chunks of a lane and direction on their way at once
-  uint16_t in_flight_max = 8;  // messages; both sides of a lane say the same
+  uint32_t depth = 4;  // chunks of a lane and direction on their way at once
 };
 
 struct FetchOptions {
   uint32_t depth = 4;                // READs on their way at once
   uint32_t first_bytes = 512;        // of the first READ where no metadata says how long it is
   uint32_t empty_looks_max = 256;    // then the other side is asked to push
-  uint32_t pushes_until_again = 64;  // answers pushed until READs are tried again; doubles when
+  uint32_t pushes_until_again = 64;  // messages delivered until READs are tried again; doubles when
                                      // that was in vain, up to 64 times
 };
 
@@ -126,6 +125,8 @@ class RdmaLane final : public Lane {
   void probe();
   bool probe_answered() const { return !probing_; }
   void end(const std::string& reason) { go_down(reason); }
+  // Larger payloads take the lane down: one side has no memory for them, or never will.
+  size_t message_bytes_max() const { return message_bytes_max_; }
   // Begun and delivered so far.
   uint64_t messages() const { return sent_ + next_; }
 
@@ -169,6 +170,8 @@ class RdmaLane final : public Lane {
   const LaneShape& in_shape() const { return options_.in; }
   uint64_t next() const { return next_; }
   Arrival& arrival(uint64_t sequence) { return in_[sequence & (in_.size() - 1)]; }
+  // Whether the other side may send by this leg here.
+  bool receives_by(Leg leg) const { return (receives_by_ >> static_cast<uint32_t>(leg) & 1) != 0; }
   // The whole number of a message that is still to come; none: no sender of ours sends it now.
   std::optional<uint64_t> coming_sequence(uint64_t low_bits, uint32_t bits) const;
   Segment landing(uint64_t sequence, uint32_t bytes) const;  // its slot in this side's window
@@ -182,7 +185,11 @@ class RdmaLane final : public Lane {
   void set_fetch_epoch(uint8_t epoch) { fetch_epoch_ = epoch; }
 
   // --- For its legs: both ---
-  const Buffer& scratch() const { return scratch_; }
+  // Where this side's READs of indexes and bitmaps go: of the other side's sending leg, and of
+  // its memory for this side's.
+  std::span<std::byte> scratch_in() const;
+  std::span<std::byte> scratch_out() const;
+  uint32_t scratch_lkey() const { return scratch_.lkey(); }
   // Requests that may be posted now, notes aside.
   uint32_t room() const;
   // A request at the chain's end, posted with the next flush(); with `cookie`, its completion comes
@@ -216,6 +223,7 @@ class RdmaLane final : public Lane {
     std::optional<Lent> lent;  // or there
   };
   static constexpr uint32_t kChainMax = 32;
+  static constexpr size_t kPendingNotesMax = 4 * kSlotsMax;
   static constexpr uint64_t kProbe = UINT64_MAX;  // a probe's cookie
   static constexpr uint32_t kRequestsMax = 2;     // of a message's start
   static constexpr uint32_t kNoteReserve = 16;    // requests that only notes may use
@@ -226,6 +234,7 @@ class RdmaLane final : public Lane {
   Leg leg_for(const FrameHeader& frame) const;
   bool begin(const FrameHeader& header, std::span<const Bytes> pieces, const Lent* lent);
   bool stage(Outgoing& message, std::span<const Bytes> pieces, const Lent* lent);
+  bool may_send(const FrameHeader& header);
   void begin_waiting();
   void free_buffer(Outgoing& message);
   void keep_waiting(const FrameHeader& header, std::span<const Bytes> pieces, const Lent* lent);
@@ -239,6 +248,7 @@ class RdmaLane final : public Lane {
   void deliver();
   void tell_if_asked();
   void release(Arrival& arrival);
+  size_t largest(Purpose purpose) const;
   void post_note(const PendingNote& note);
   void post_notes();
   void go_down(const std::string& reason);
@@ -247,6 +257,7 @@ class RdmaLane final : public Lane {
   const RdmaLaneOptions options_;
   LaneEvents& events_;
   uint32_t inline_bytes_max_ = 0;
+  size_t message_bytes_max_ = 0;
   LaneOffer other_;
   bool down_ = false;
   bool probing_ = false;
@@ -272,7 +283,6 @@ class RdmaLane final : public Lane {
   std::vector<Arrival> in_;
   uint64_t next_ = 0;              // to deliver
   uint64_t highest_ = 0;           // one more than the last that has come
-  uint64_t told_ = 0;              // `delivered`, as the other side knows it
   uint64_t tell_at_ = UINT64_MAX;  // the other side asked to be told of this message
   uint64_t to_tell_ = 0;           // delivered since that which nobody else tells
   uint64_t due_ = 0;
@@ -290,6 +300,7 @@ class RdmaLane final : public Lane {
   std::array<std::array<Segment, 2>, kChainMax> chain_segments_;
 
   std::array<std::unique_ptr<Mover>, kLegCount> movers_;  // by Leg; null where neither side uses it
+  uint32_t receives_by_ = 0;                              // a bit for each leg
   std::vector<Mover*> used_;
   std::vector<Mover*> late_;               // of them, with something to do before a post
   std::unique_ptr<QueuePair> queue_pair_;  // last: gone first, so that nobody writes behind it

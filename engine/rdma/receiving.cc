@@ -62,7 +62,7 @@ void RdmaLane::tell_if_asked() {
 void RdmaLane::take_imm(uint32_t imm, uint32_t bytes) {
   const auto leg = static_cast<Leg>(imm >> kImmSequenceBits);
   const auto sequence = coming_sequence(imm, kImmSequenceBits);
-  if (!sequence) return breaks("a message that cannot come now");
+  if (!sequence || !receives_by(leg)) return breaks("a message that cannot come now");
   if (Mover* mover = mover_for(leg)) mover->on_imm(*sequence, bytes);
 }
 
@@ -141,6 +141,10 @@ void RdmaLane::arrive(uint64_t sequence, const FrameHeader& frame, Buffer buffer
 
 void RdmaLane::put(uint64_t sequence, Arrival arrival) {
   Arrival& place = this->arrival(sequence);
+  if (place.here || sequence < next_ || sequence >= next_ + in_.size()) {
+    if (arrival.receive) poller_.give_back(*arrival.receive);
+    return breaks("a message that had come before");
+  }
   place = std::move(arrival);
   place.here = true;
   highest_ = std::max(highest_, sequence + 1);

@@ -14,17 +14,25 @@ uint64_t RdmaLane::send(FrameHeader header, std::initializer_list<Bytes> pieces)
   for (const Bytes piece : pieces) bytes += piece.size();
   header.payload_bytes = static_cast<uint32_t>(bytes);
   const uint64_t number = sent_ + waiting_.size();
-  if (down_) return number;
+  if (down_ || !may_send(header)) return number;
   due_ += header.replies;
   const std::span<const Bytes> all(pieces.begin(), pieces.size());
   if (!waiting_.empty() || !begin(header, all, nullptr)) keep_waiting(header, all, nullptr);
   return number;
 }
 
+bool RdmaLane::may_send(const FrameHeader& header) {
+  if (header.payload_bytes <= message_bytes_max_) return true;
+  go_down("a message of " + std::to_string(header.payload_bytes) + " bytes; at most " +
+          std::to_string(message_bytes_max_) +
+          " find memory on both sides: raise fabric.max_pinned");
+  return false;
+}
+
 uint64_t RdmaLane::send_lent(FrameHeader header, const Lent& payload) {
   header.payload_bytes = payload.segment.bytes;
   const uint64_t number = sent_ + waiting_.size();
-  if (down_) return number;
+  if (down_ || !may_send(header)) return number;
   due_ += header.replies;
   if (!waiting_.empty() || !begin(header, {}, &payload)) keep_waiting(header, {}, &payload);
   return number;
@@ -34,7 +42,9 @@ uint64_t RdmaLane::send_lent(FrameHeader header, const Lent& payload) {
 Leg RdmaLane::leg_for(const FrameHeader& frame) const {
   const LaneShape& shape = options_.out;
   const uint32_t bytes = frame.payload_bytes;
-  if (bytes > shape.slot_bytes) return shape.beyond;
+  const uint32_t fits =
+      shape.leg == Leg::kSend ? std::min(shape.slot_bytes, kEagerBytesMax) : shape.slot_bytes;
+  if (bytes > fits) return shape.beyond;
   const LegRow& wanted = row(shape.leg);
   if (wanted.on_demand && bytes != 0) return shape.leg;
   const bool answers = frame.kind == FrameKind::kReply || frame.kind == FrameKind::kMore;
@@ -48,7 +58,7 @@ bool RdmaLane::begin(const FrameHeader& header, std::span<const Bytes> pieces, c
   Outgoing& message = outgoing(sent_);
   message.leg = leg_for(header);
   const bool on_demand = row(message.leg).on_demand;
-  if (on_demand && rendezvous_out_ == options_.rendezvous.in_flight_max) return false;
+  if (on_demand && rendezvous_out_ == kRendezvousMax) return false;
   message.sequence = sent_;
   message.frame = header;
   message.exposed = true;
@@ -90,7 +100,6 @@ bool RdmaLane::stage(Outgoing& message, std::span<const Bytes> pieces, const Len
               .fetch_epoch = fetch_epoch_,
               .frame = message.frame};
   if (row(message.leg).sums) envelope.checksum = sum_of(envelope, message.payload.data);
-  told_ = next_;
   to_tell_ = 0;
   return true;
 }

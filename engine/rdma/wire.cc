@@ -5,7 +5,7 @@
 namespace hat::engine {
 
 const char* invalid(const LaneShape& shape) {
-  if (shape.leg > Leg::kBitmap) return "a leg that does not exist";
+  if (static_cast<size_t>(shape.leg) >= kLegCount) return "a leg that does not exist";
   if (shape.beyond != Leg::kWriteRndv && shape.beyond != Leg::kReadRndv) {
     return "no rendezvous leg for what is larger than a slot";
   }

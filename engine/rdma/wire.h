@@ -42,7 +42,7 @@ struct Envelope {
   uint8_t reserved = 0;
   uint32_t reserved_too = 0;
   uint64_t checksum = 0;  // of frame and payload, seeded with `sequence`: legs whose messages are
-                          // found by looking at memory; else 0
+                          // found by looking at memory
   FrameHeader frame;      // messages and announcements
 };
 static_assert(sizeof(Envelope) == 48 && std::has_unique_object_representations_v<Envelope>);
@@ -75,6 +75,9 @@ struct LaneShape {
 };
 static_assert(sizeof(LaneShape) == 8);
 
+// Messages of a lane and direction in buffers of their own, at once.
+inline constexpr uint32_t kRendezvousMax = 8;
+
 inline constexpr uint32_t kSlotsMin = 4;
 inline constexpr uint32_t kSlotsMax = 1024;
 inline constexpr uint32_t kSlotBytesMax = 1024 * 1024;
@@ -90,11 +93,12 @@ constexpr uint32_t stride(const LaneShape& shape) {
 // What a side opens for a lane, told once both know each other's shapes.
 struct LaneOffer {
   QueuePairAddress queue_pair{};
-  Place slots;           // where its own messages lie, for who fetches
-  Place window;          // where the other side's messages go
-  Place sender_extra;    // what its sending leg has besides: indexes, a bitmap
-  Place receiver_extra;  // what the other side's leg has here besides: a bitmap
+  Place slots;                     // where its own messages lie, for who fetches
+  Place window;                    // where the other side's messages go
+  Place sender_extra;              // what its sending leg has besides: indexes, a bitmap
+  Place receiver_extra;            // what the other side's leg has here besides: a bitmap
+  uint64_t message_bytes_max = 0;  // that it can receive
 };
-static_assert(sizeof(LaneOffer) == kQueuePairAddressBytes + 4 * sizeof(Place));
+static_assert(sizeof(LaneOffer) == kQueuePairAddressBytes + 4 * sizeof(Place) + sizeof(uint64_t));
 
 }  // namespace hat::engine
