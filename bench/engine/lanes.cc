@@ -61,8 +61,7 @@ class Side {
                           size_t{options.in.slots} * stride(options.in) + (1 << 16);
     const size_t part = settings.clients * (window + 8 * settings.bytes) + (16 << 20);
     arena_ = must(Arena::create(*fabric_, {.bytes = {part, part, part / 8 + (32 << 20)}}));
-    poller_ =
-        must(Poller::create(*fabric_, *arena_, {.completions = 16384, .receives_max = 16384}));
+    poller_ = must(Poller::create(*fabric_, *arena_));
     for (uint32_t i = 0; i < settings.clients; ++i) {
       ends_.push_back(std::make_unique<End>(*this, i));
       End& end = *ends_.back();

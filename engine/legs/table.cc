@@ -1,13 +1,10 @@
 #include "engine/legs/table.h"
 
-#include <array>
-
 #include "engine/legs/legs.h"
 
 namespace hat::engine {
-namespace {
 
-constexpr std::array kLegs = {
+constexpr std::array<LegRow, kLegCount> kLegs = {{
     LegRow{.leg = Leg::kSend, .name = "send", .make = &make_send},
     LegRow{.leg = Leg::kWriteSend, .name = "write_send", .make = &make_write_send, .window = true},
     LegRow{.leg = Leg::kChainedWriteSend,
@@ -50,18 +47,18 @@ constexpr std::array kLegs = {
            .sender_extra = 2,
            .receiver_extra = 2,
            .scratch = 8},
-};
+}};
+
+namespace {
 
 constexpr bool in_order() {
   for (size_t i = 0; i < kLegs.size(); ++i) {
     if (static_cast<size_t>(kLegs[i].leg) != i) return false;
   }
-  return kLegs.size() == kLegCount;
+  return true;
 }
 static_assert(in_order(), "a leg's row stands where its value says");
 
 }  // namespace
-
-const LegRow& row(Leg leg) { return kLegs[static_cast<size_t>(leg)]; }
 
 }  // namespace hat::engine

@@ -1,6 +1,7 @@
 // engine/legs/table.h: all legs, one row each.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <string_view>
 
@@ -24,6 +25,7 @@ struct LegRow {
   uint32_t scratch;
 };
 
-const LegRow& row(Leg leg);
+extern const std::array<LegRow, kLegCount> kLegs;
+inline const LegRow& row(Leg leg) { return kLegs[static_cast<size_t>(leg)]; }
 
 }  // namespace hat::engine

@@ -59,6 +59,7 @@ Result<void> RdmaLane::make() {
   for (const Leg leg : {Leg::kSend, Leg::kReadRndv, options_.in.leg, options_.in.beyond}) {
     receives_by_ |= 1u << static_cast<uint32_t>(leg);
   }
+  number_ = queue_pair_->number();
   return poller_.add(*this);
 }
 

@@ -131,7 +131,7 @@ class RdmaLane final : public Lane {
   uint64_t messages() const { return sent_ + next_; }
 
   // --- For its poller ---
-  uint32_t number() const { return queue_pair_->number(); }
+  uint32_t number() const { return number_; }
   void on_send_completion(const Completion& done);
   void on_receive(const Completion& done, uint32_t receive, const std::byte* bytes);
   void on_queue_pair_error(const std::string& detail);
@@ -245,7 +245,8 @@ class RdmaLane final : public Lane {
   Mover* mover_for(Leg leg);
   bool take_envelope(const Envelope& envelope);
   void put(uint64_t sequence, Arrival arrival);
-  void deliver();
+  void deliver(const FrameHeader& frame, Bytes payload, Leg leg);
+  void deliver_what_waited();
   void tell_if_asked();
   void release(Arrival& arrival);
   size_t largest(Purpose purpose) const;
@@ -259,6 +260,7 @@ class RdmaLane final : public Lane {
   uint32_t inline_bytes_max_ = 0;
   size_t message_bytes_max_ = 0;
   LaneOffer other_;
+  uint32_t number_ = 0;  // of its queue pair
   bool down_ = false;
   bool probing_ = false;
 

@@ -81,10 +81,15 @@ void RdmaLane::take_message(const Envelope& envelope, uint32_t receive, const st
     poller_.give_back(receive);
     return breaks("a message that cannot come now");
   }
-  put(*sequence, {.leg = Leg::kSend,
-                  .frame = envelope.frame,
-                  .payload = {bytes + sizeof envelope, envelope.frame.payload_bytes},
-                  .receive = receive});
+  const Bytes payload(bytes + sizeof envelope, envelope.frame.payload_bytes);
+  if (*sequence != next_ || delivering_) {
+    return put(
+        *sequence,
+        {.leg = Leg::kSend, .frame = envelope.frame, .payload = payload, .receive = receive});
+  }
+  deliver(envelope.frame, payload, Leg::kSend);
+  poller_.give_back(receive);
+  deliver_what_waited();
 }
 
 // What every envelope carries, whatever it is around. False: the format is broken.
@@ -128,9 +133,13 @@ bool RdmaLane::arrive_in_window(uint64_t sequence, Leg leg) {
     return false;
   }
   if (!take_envelope(envelope)) return false;
-  put(sequence, {.leg = leg,
-                 .frame = envelope.frame,
-                 .payload = {slot.data + sizeof envelope, envelope.frame.payload_bytes}});
+  const Bytes payload(slot.data + sizeof envelope, envelope.frame.payload_bytes);
+  if (sequence != next_ || delivering_) {
+    put(sequence, {.leg = leg, .frame = envelope.frame, .payload = payload});
+    return true;
+  }
+  deliver(envelope.frame, payload, leg);  // the usual case: nothing to keep
+  deliver_what_waited();
   return true;
 }
 
@@ -148,23 +157,27 @@ void RdmaLane::put(uint64_t sequence, Arrival arrival) {
   place = std::move(arrival);
   place.here = true;
   highest_ = std::max(highest_, sequence + 1);
-  if (sequence == next_ && !delivering_) deliver();
+  deliver_what_waited();
 }
 
-void RdmaLane::deliver() {
-  delivering_ = true;
-  while (!down_ && arrival(next_).here) {
+void RdmaLane::deliver_what_waited() {
+  while (!down_ && !delivering_ && arrival(next_).here) {
     Arrival& arrival = this->arrival(next_);
-    if (due_ > 0 && ends_an_answer(arrival.frame)) --due_;
-    events_.on_frame(arrival.frame, arrival.payload);
-    const Leg leg = arrival.leg;
+    deliver(arrival.frame, arrival.payload, arrival.leg);
     release(arrival);
-    const uint64_t delivered = next_++;
-    if (!row(leg).recycles) ++to_tell_;
-    mover(options_.in.leg).on_delivered(delivered);
-    tell_if_asked();
   }
+}
+
+void RdmaLane::deliver(const FrameHeader& frame, Bytes payload, Leg leg) {
+  if (due_ > 0 && ends_an_answer(frame)) --due_;
+  delivering_ = true;
+  events_.on_frame(frame, payload);
   delivering_ = false;
+  const uint64_t delivered = next_++;
+  highest_ = std::max(highest_, next_);
+  if (!row(leg).recycles) ++to_tell_;
+  mover(options_.in.leg).on_delivered(delivered);
+  tell_if_asked();
 }
 
 void RdmaLane::release(Arrival& arrival) {

@@ -159,7 +159,7 @@ void RdmaLane::free_buffer(uint64_t sequence) {
 }
 
 void RdmaLane::free_buffer(Outgoing& message) {
-  message.buffer.give_back();
+  if (message.buffer) message.buffer.give_back();
   if (std::exchange(message.on_demand, false)) --rendezvous_out_;
 }
 

@@ -158,7 +158,7 @@ class LoopQueuePair final : public QueuePair {
     uint32_t bytes = 0;
   };
 
-  Request& request(uint64_t index) { return requests_[index % requests_.size()]; }
+  Request& request(uint64_t index) { return requests_[index & (requests_.size() - 1)]; }
   bool attached() const { return other_ != nullptr && other_->ready; }
   bool copy_in(const WorkRequest& work, Request& request);
   void start_some();
@@ -203,7 +203,8 @@ class LoopQueuePair final : public QueuePair {
   Status why_failed_ = Status::kFlushed;  // of the oldest request that is not done
   bool failed_in_taking_ = false;
   bool broken_ = false;  // a started request has failed: no later one starts
-  // requests_[head_ … started_ … tail_], modulo its length: out, and not begun; those from freed_
+  // requests_[head_ … started_ … tail_], modulo its length (a power of two): out, and not begun;
+  // those from freed_
   // on are in use.
   std::vector<Request> requests_;
   uint64_t freed_ = 0;

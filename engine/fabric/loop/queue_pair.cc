@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "engine/fabric/loop/objects.h"
@@ -53,7 +54,7 @@ LoopQueuePair::LoopQueuePair(LoopFabric& fabric, uint32_t number, const QueuePai
       recv_cq_(static_cast<LoopCompletionQueue&>(options.recv_cq)),
       srq_(static_cast<LoopReceiveQueue&>(options.srq)),
       options_(options),
-      requests_(options.send_entries) {
+      requests_(std::bit_ceil(options.send_entries)) {
   send_cq_.attach_sender(*this);
   recv_cq_.attach_receiver(*this);
   srq_.attach(*this);

@@ -79,7 +79,7 @@ size_t LoopQueuePair::post(std::span<const WorkRequest> chain) {
   if (state_ == QueuePairState::kUnconnected) return 0;
   size_t posted = 0;
   for (const WorkRequest& work : chain) {
-    if (tail_ - freed_ == requests_.size() || !copy_in(work, request(tail_))) break;
+    if (tail_ - freed_ == options_.send_entries || !copy_in(work, request(tail_))) break;
     if (work.signaled) ++signaled_out_;
     ++tail_;
     ++posted;
