@@ -1,0 +1,163 @@
+// engine/link/lane_set_test.cc: what the two sides say to make lanes, and what is refused. Lanes at
+// work are in daemon/rdma_link_conformance.cc.
+#include "engine/link/lane_set.h"
+
+#include <gmock/gmock.h>
+
+#include "engine/fabric/loop/loop_fabric.h"
+#include "tests/fake_reactor.h"
+
+namespace hat::engine {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+
+TEST(LaneMessages, ReadWhatTheyWrite) {
+  const LaneOpen open{{LaneClass::kLatency, {Leg::kBitmap, Leg::kReadRndv, 8, 100}, {}}, "loop x"};
+  const auto back = decode_lane_open(encode(open));
+  ASSERT_TRUE(back) << back.error().message;
+  EXPECT_EQ(back->reach, "loop x");
+  EXPECT_EQ(back->wish.lanes, LaneClass::kLatency);
+  EXPECT_EQ(back->wish.out.leg, Leg::kBitmap);
+  EXPECT_EQ(back->wish.out.slot_bytes, 100u);
+  LaneAccept accept;
+  accept.offer.window = {1, 2, 3};
+  const auto accepted = decode_lane_accept(encode(accept));
+  ASSERT_TRUE(accepted) << accepted.error().message;
+  EXPECT_EQ(accepted->offer.window.rkey, 3u);
+}
+
+TEST(LaneMessages, RefuseEveryTruncationAndExtension) {
+  const auto check = [](const std::vector<std::byte>& bytes, auto decode) {
+    for (size_t count = 0; count < bytes.size(); ++count) {
+      EXPECT_FALSE(decode(Bytes(bytes).first(count))) << count;
+    }
+    EXPECT_TRUE(decode(bytes));
+    std::vector<std::byte> longer = bytes;
+    longer.push_back(std::byte{0});
+    EXPECT_FALSE(decode(longer));
+  };
+  check(encode(LaneOpen{{}, "loop x"}), [](Bytes bytes) { return decode_lane_open(bytes); });
+  check(encode(LaneAccept{}), [](Bytes bytes) { return decode_lane_accept(bytes); });
+  check(encode(LaneOffer{}), [](Bytes bytes) { return decode_lane_offer(bytes); });
+}
+
+// The TCP lane of a session, as far as a set uses it.
+struct Control final : Lane {
+  uint64_t send(FrameHeader header, std::initializer_list<Bytes> pieces) override {
+    std::string payload;
+    for (const Bytes piece : pieces) {
+      payload.append(reinterpret_cast<const char*>(piece.data()), piece.size());
+    }
+    sent.emplace_back(header, payload);
+    return sent.size();
+  }
+  Fate fate(uint64_t) const override { return Fate::kUnknown; }
+  bool congested() const override { return false; }
+  bool broken() const override { return false; }
+  bool idle() const override { return true; }
+  void flush() override {}
+  std::vector<std::pair<FrameHeader, std::string>> sent;
+};
+
+class LaneSets : public testing::Test, public LaneSetEvents {
+ protected:
+  LaneSets() {
+    host_ = std::move(*RdmaHost::create(reactor_, std::move(*open_loop_fabric()),
+                                        {.arena = {.bytes = {1 << 20, 1 << 20, 2 << 20}}}));
+  }
+  LaneSet& make(Session::Role role) {
+    set_ = std::make_unique<LaneSet>(reactor_, *host_, role, control_,
+                                     LaneSetOptions{.lanes_max = 2}, *this);
+    return *set_;
+  }
+  void say(FrameKind kind, uint32_t lane, const std::vector<std::byte>& payload = {}) {
+    set_->on_lane_frame({.kind = kind, .stream = lane}, payload);
+  }
+  std::vector<std::byte> open_bytes(const std::string& reach) {
+    return encode(LaneOpen{{.out = {.slots = 4, .slot_bytes = 64}}, reach});
+  }
+  const std::string& last_words() { return control_.sent.back().second; }
+  FrameKind last_kind() { return control_.sent.back().first.kind; }
+
+  Result<LaneShape> on_lane_wanted(const LaneWish&) override {
+    if (refuses_) return fail("no plan answers so");
+    return LaneShape{.slots = 4, .slot_bytes = 64};
+  }
+  void on_lane_up(LaneSet&, uint32_t lane) override { up_.push_back(lane); }
+  void on_lane_message(LaneSet&, uint32_t, const FrameHeader&, Bytes) override {}
+  void on_lane_uncongested(LaneSet&, uint32_t) override {}
+  void on_lane_down(LaneSet&, uint32_t, bool, const std::string& why) override {
+    down_.push_back(why);
+  }
+
+  FakeReactor reactor_;
+  Control control_;
+  std::unique_ptr<RdmaHost> host_;
+  std::unique_ptr<LaneSet> set_;
+  bool refuses_ = false;
+  std::vector<uint32_t> up_;
+  std::vector<std::string> down_;
+};
+
+TEST_F(LaneSets, AnAcceptorRefusesInWords) {
+  make(Session::Role::kAcceptor);
+  const std::string here = host_->fabric().reach();
+  say(FrameKind::kLaneOpen, 1, open_bytes("loop of another host"));
+  EXPECT_EQ(last_kind(), FrameKind::kLaneClose);
+  EXPECT_EQ(last_words(), "the fabrics do not reach each other: 'loop of another host' there, '" +
+                              here + "' here");
+  say(FrameKind::kLaneOpen, 2, {std::byte{1}});
+  EXPECT_THAT(last_words(), HasSubstr("too short"));
+  refuses_ = true;
+  say(FrameKind::kLaneOpen, 3, open_bytes(here));
+  EXPECT_EQ(last_words(), "no plan answers so");
+  refuses_ = false;
+  say(FrameKind::kLaneOpen, 4, open_bytes(here));
+  EXPECT_EQ(last_kind(), FrameKind::kLaneAccept);
+  say(FrameKind::kLaneOpen, 4, open_bytes(here));
+  EXPECT_EQ(last_kind(), FrameKind::kLaneClose);
+  say(FrameKind::kLaneOpen, 5, open_bytes(here));
+  EXPECT_EQ(last_kind(), FrameKind::kLaneAccept);
+  say(FrameKind::kLaneOpen, 6, open_bytes(here));
+  EXPECT_THAT(last_words(), HasSubstr("2 lanes of this link already"));
+  EXPECT_EQ(set_->size(), 2u);
+  EXPECT_TRUE(down_.empty()) << "nobody was told of them";
+}
+
+TEST_F(LaneSets, WhatComesOutOfOrderEndsTheLaneAlone) {
+  make(Session::Role::kAcceptor);
+  say(FrameKind::kLaneOpen, 1, open_bytes(host_->fabric().reach()));
+  say(FrameKind::kLaneUp, 1);
+  EXPECT_EQ(last_kind(), FrameKind::kLaneClose);
+  EXPECT_EQ(set_->size(), 0u);
+  say(FrameKind::kLaneReady, 7);  // of a lane that is not there
+  EXPECT_EQ(control_.sent.size(), 2u);
+}
+
+TEST_F(LaneSets, AnInitiatorGivesUpWhatIsNotAnswered) {
+  LaneSet& set = make(Session::Role::kInitiator);
+  const uint32_t lane = set.open({});
+  EXPECT_EQ(last_kind(), FrameKind::kLaneOpen);
+  EXPECT_EQ(set.lane(lane), nullptr);
+  reactor_.advance(3s);
+  ASSERT_EQ(down_.size(), 1u);
+  EXPECT_EQ(down_[0], "the RDMA lane was not up within its time-out");
+  EXPECT_EQ(last_kind(), FrameKind::kLaneClose);
+  say(FrameKind::kLaneOpen, 9, open_bytes("x"));
+  EXPECT_EQ(last_words(), "such a lane cannot be opened here");
+}
+
+TEST_F(LaneSets, TheEndOfTheLinkIsTheEndOfAll) {
+  LaneSet& set = make(Session::Role::kInitiator);
+  set.open({});
+  set.open({});
+  set.end("the peer closed the link");
+  EXPECT_EQ(down_, (std::vector<std::string>(2, "the peer closed the link")));
+  EXPECT_EQ(set.size(), 0u);
+  EXPECT_EQ(control_.sent.size(), 2u) << "nothing is said on a link that is down";
+}
+
+}  // namespace
+}  // namespace hat::engine
