@@ -17,7 +17,9 @@
 // by
 //          threshold. Differs: its end flag is the `look` note; the checksum; who finds nothing
 //          sleeps.
+#include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cstring>
 #include <vector>
 
@@ -136,15 +138,23 @@ void Bitmap::recycle() {
 // --- R ---
 
 void Bitmap::take_new() {
+  const LaneShape& shape = lane_.in_shape();
+  const auto* words_read = reinterpret_cast<const Word*>(lane_.scratch_in().data());
   bool found = false;
   const uint64_t first = lane_.next();
-  for (uint64_t sequence = first; sequence != first + lane_.in_shape().slots; ++sequence) {
-    if (!get(lane_.scratch_in(), lane_.in_shape(), sequence) || lane_.arrival(sequence).here)
-      continue;
-    if (sequence < lane_.next()) continue;  // delivered meanwhile
-    if (!take(sequence)) break;
-    found = true;
-    if (lane_.down()) return;
+  // By runs of slots of one word and one round.
+  for (uint64_t run = first; run != first + shape.slots;) {
+    const uint64_t slot = run & (shape.slots - 1);
+    const uint64_t count =
+        std::min({64 - slot % 64, shape.slots - slot, first + shape.slots - run});
+    const Word unlike = words_read[slot / 64] ^ (in_round(shape, run) ? ~Word{0} : 0);
+    Word turned = ~unlike >> (slot % 64);
+    if (count < 64) turned &= (Word{1} << count) - 1;
+    for (; turned != 0 && !lane_.down(); turned &= turned - 1) {
+      const uint64_t sequence = run + static_cast<uint64_t>(std::countr_zero(turned));
+      if (sequence >= lane_.next() && !lane_.arrival(sequence).here) found |= take(sequence);
+    }
+    run += count;
   }
   if (found) {
     found_nothing_ = 0;

@@ -2,7 +2,8 @@
 //
 //   S: envelope, payload and checksum into slot n          no request at all
 //   R: READ ──▶ S's memory, again and again while an answer is due:
-//        fetch 0   READ the slot, as much as the last answer had; READ the rest where that is short
+//        fetch 0   READ the slot, as much as the last answer had (first_bytes where that was over
+//                  4 KiB); READ the rest where that is short
 //        fetch 1   READ index entry n: how long it is; READ the slot
 //        fetch 2   READ bucket n: which entry; READ the entry: how long; READ the slot
 //   R ── SEND (push) ──▶ S      after empty_looks_max READs in vain: S pushes, by `send` what fits,
@@ -36,6 +37,7 @@ struct Index {
 };
 static_assert(sizeof(Index) == 8);
 
+constexpr uint32_t kGuessBytesMax = 4096;
 constexpr uint32_t kInVainMax = 64;  // how far the wait for another try grows
 
 class Fetch final : public Mover {
@@ -239,7 +241,9 @@ void Fetch::take_slot(Read& read) {
   const auto whole = static_cast<uint32_t>(sizeof envelope) + payload;
   if (read.bytes < whole) return read_slot(read, read.bytes, whole);
   if (sum_of(envelope, slot + sizeof envelope) != envelope.checksum) return in_vain(read);
-  last_bytes_ = (whole + 63) / 64 * 64;
+  // A READ in vain of something long costs more than a second READ.
+  const uint32_t again = (whole + 63) / 64 * 64;
+  last_bytes_ = again <= kGuessBytesMax ? again : lane_.options().fetch.first_bytes;
   reads_in_vain_ = 0;
   found_since_switch_ = true;
   const uint64_t sequence = read.sequence;
