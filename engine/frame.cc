@@ -2,8 +2,8 @@
 
 namespace hat::engine {
 
-const char* invalid(const FrameHeader& header) {
-  if (header.payload_bytes > kFramePayloadBytesMax) return "payload over the frame limit";
+const char* invalid(const FrameHeader& header, uint32_t payload_bytes_max) {
+  if (header.payload_bytes > payload_bytes_max) return "payload over the frame limit";
   if ((header.flags & ~kFlagsKnown) != 0) return "unknown flags";
   switch (header.kind) {
     case FrameKind::kHello:

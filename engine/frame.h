@@ -44,10 +44,11 @@ inline constexpr uint8_t kOutcomeMask = 3 << kOutcomeShift;
 inline constexpr uint8_t kFlagsKnown = kLastPiece | kOutcomeMask;
 
 struct FrameHeader {           // little-endian
-  uint32_t payload_bytes = 0;  // at most kFramePayloadBytesMax
+  uint32_t payload_bytes = 0;  // at most kFramePayloadBytesMax; RDMA lanes: kMessageBytesMax
   FrameKind kind{};
   uint8_t flags = 0;
-  uint16_t replies = 0;  // on a request's last piece: how many replies it calls for; else 0
+  uint16_t replies = 0;  // on a request's last piece: how many replies it calls for; on kFail, how
+                         // many it stands for (RDMA lanes count them); else 0
   uint32_t stream = 0;   // chosen by the initiator, never reused on a link; 0: the link itself
   uint32_t credit = 0;   // bytes of message that the other side may send here beyond before
   uint64_t call = 0;     // 1, 2, 3 … in each stream; 0 where no call is meant
@@ -75,6 +76,6 @@ inline constexpr uint32_t kStreamWindowBytes = 256 * 1024;
 static_assert(kStreamWindowBytes >= 2 * kPieceBytesMax, "else a piece waits for its own credit");
 
 // nullptr, or what no sender of ours would do: a constant string.
-const char* invalid(const FrameHeader& header);
+const char* invalid(const FrameHeader& header, uint32_t payload_bytes_max = kFramePayloadBytesMax);
 
 }  // namespace hat::engine

@@ -76,6 +76,12 @@ class Side {
   RdmaLane& lane(size_t i) { return *ends_[i]->lane; }
   size_t count() const { return ends_.size(); }
   bool down() const { return down_; }
+  // Nothing that was measured counts then.
+  void must_be_up() const {
+    if (!down_) return;
+    std::fprintf(stderr, "engine_bench: a lane went down: %s\n", why_down_.c_str());
+    std::exit(1);
+  }
 
   // Looks until something comes, or it is time to see whether the other process still lives.
   bool step() {
@@ -116,7 +122,10 @@ class Side {
       side.on_frame(index, header, payload);
     }
     void on_uncongested() override {}
-    void on_down(const std::string&) override { side.down_ = true; }
+    void on_down(const std::string& reason) override {
+      side.down_ = true;
+      side.why_down_ = reason;
+    }
     Side& side;
     const size_t index;
     std::unique_ptr<RdmaLane> lane;
@@ -133,6 +142,7 @@ class Side {
   std::vector<std::unique_ptr<End>> ends_;
   uint64_t quiet_ = 0;
   bool down_ = false;
+  std::string why_down_;
 };
 
 // What is sent: copied by the lane, or lent to it; from a ring of buffers, as an application's.
@@ -156,7 +166,8 @@ class Payloads {
   }
 
  private:
-  static constexpr size_t kBuffers = 32;
+  static constexpr size_t kBuffers =
+      64;  // at least a lane's slots: what is used again was returned
   const size_t bytes_;
   const bool lends_;
   SharedMemory memory_;
@@ -255,6 +266,7 @@ void measure_calls(const Settings& settings) {
         client_cpu = cpu_seconds() - cpu;
         stops = true;
         while (out != 0 && !side.down()) side.step();
+        side.must_be_up();
       },
       [&](Wire wire) { serve(settings, wire); });
   std::ranges::sort(latencies);
@@ -302,6 +314,7 @@ void measure_oneway(const Settings& settings) {
         for (size_t lane = 0; lane < side.count(); ++lane) {
           while (!side.lane(lane).idle() && !side.down()) side.step();
         }
+        side.must_be_up();
       },
       [&](Wire wire) { serve(settings, wire); });
   print_settings("oneway", settings);

@@ -1,10 +1,14 @@
 """bench/engine/report.py: tables and plots of what bench/engine/run.py measured."""
 
 import json
+import statistics
 import sys
 
 OPERATIONS = ("put", "get", "compare_swap", "fetch_add", "message", "message_with_wake_ups",
               "register_1_mib", "register_16_mib")
+CPU_WORDS = ("Who polls busily uses a core whether anything comes or not: there, CPU is little more "
+             "than the time a call or message takes. The server's or receiver's CPU is that of its "
+             "whole life, its start too: short measurements make it look large.")
 
 
 class Progress:
@@ -61,19 +65,24 @@ def failures(cell):
     return [one["error"] for one in cell["rounds"] if "error" in one]
 
 
-def shown(cell, key):
+def shown(cell, key, unit=""):
     """The median, and how many of its rounds failed."""
     failed = len(failures(cell))
     if failed == len(cell["rounds"]):
         return "failed"
-    text = number(cell["median"][key])
+    text = number(cell["median"][key]) + unit
     return f"{text} ({failed} of {len(cell['rounds'])} failed)" if failed else text
 
 
+def ratios(over, over_key, under, under_key):
+    """Of each round in which both worked: what the machine did meanwhile hit both."""
+    return [a[over_key] / b[under_key] for a, b in zip(over["rounds"], under["rounds"])
+            if "error" not in a and "error" not in b and b[under_key]]
+
+
 def ratio(over, under, key):
-    if not over["median"] or not under["median"]:
-        return "failed"
-    return f"{over['median'][key] / under['median'][key]:.2f}" if under["median"][key] else "no ratio"
+    found = ratios(over, key, under, key)
+    return f"{statistics.median(found):.2f}" if found else "failed"
 
 
 def table(header, rows):
@@ -94,45 +103,32 @@ def by_protocol(cells, columns, words, key):
     return table(header, rows)
 
 
-def pairs(over, over_key, under, under_key):
-    """The ratio in each round where both worked."""
-    return [a[over_key] / b[under_key] for a, b in zip(over["rounds"], under["rounds"])
-            if "error" not in a and "error" not in b]
-
-
-def floor_row(words, wanted, at_most, value, rounds, of_what):
-    if value is None:
+def floor_row(words, wanted, at_most, rounds, of_what):
+    if not rounds:
         return [words, "failed", "", wanted, "failed", of_what]
-    bound = float(wanted.split()[-1])
+    value, bound = statistics.median(rounds), float(wanted.split()[-1])
     kept = value <= bound if at_most else value >= bound
-    spread = f"{min(rounds):.2f}..{max(rounds):.2f}" if rounds else ""
-    return [words, f"{value:.2f}", spread, wanted, "yes" if kept else "no", of_what]
+    return [words, f"{value:.2f}", f"{min(rounds):.2f}..{max(rounds):.2f}", wanted,
+            "yes" if kept else "no", of_what]
 
 
 def floors_part(cells, _):
     of = {cell["contestant"]: cell for cell in cells}
     flag, calls, oneway = of["flag"], of["calls"], of["oneway"]
     memcpy, lent = of["memcpy"], of["oneway lent"]
-
-    def divided(over, over_key, under, under_key):
-        worked = over["median"] and under["median"]
-        return over["median"][over_key] / under["median"][under_key] if worked else None
-
     rate, gigabytes = "messages_per_second", "gigabytes_per_second"
-    millions = oneway["median"][rate] / 1e6 if oneway["median"] else None
     rows = [
         floor_row("p50 of a 64 B call to p50 of a flag", "at most 2", True,
-                  divided(calls, "p50_us", flag, "p50_us"), pairs(calls, "p50_us", flag, "p50_us"),
-                  f"{shown(calls, 'p50_us')} µs to {shown(flag, 'p50_us')} µs"),
-        floor_row("64 B messages one way, millions per second", "at least 2", False, millions,
+                  ratios(calls, "p50_us", flag, "p50_us"),
+                  f"{shown(calls, 'p50_us', ' µs')} to {shown(flag, 'p50_us', ' µs')}"),
+        floor_row("64 B messages one way, millions per second", "at least 2", False,
                   [one[rate] / 1e6 for one in oneway["rounds"] if "error" not in one],
-                  f"{shown(oneway, rate)} per second"),
+                  shown(oneway, rate, " per second")),
         floor_row("128 KiB one way, lent, to memcpy's bandwidth", "at least 0.5", False,
-                  divided(lent, gigabytes, memcpy, gigabytes),
-                  pairs(lent, gigabytes, memcpy, gigabytes),
-                  f"{shown(lent, gigabytes)} GB/s to {shown(memcpy, gigabytes)} GB/s")]
+                  ratios(lent, gigabytes, memcpy, gigabytes),
+                  f"{shown(lent, gigabytes, ' GB/s')} to {shown(memcpy, gigabytes, ' GB/s')}")]
     return ("## Floors: what the machine can do at best\n\n"
-            "Ratios of the medians; lowest and highest round beside them.\n\n"
+            "Medians of the rounds' own ratios; the lowest and the highest beside them.\n\n"
             + table(("", "measured", "lowest..highest round", "wanted", "kept", "of what"), rows))
 
 
@@ -151,8 +147,7 @@ def latency_part(cells, folder):
 
 def throughput_part(cells, folder):
     text = ("## Throughput of every protocol (HatRPC, Figure 5)\n\n"
-            "One call at a time for each client. The server's CPU is that of its whole life, its "
-            "start too: short measurements make it look large.\n")
+            f"One call at a time for each client. {CPU_WORDS}\n")
     for polling in different(cells, "polling"):
         some = where(cells, polling=polling)
         text += f"\n### {polling} polling\n"
@@ -195,8 +190,9 @@ def hipower_part(cells, _):
             rows.append(row)
     return ("## HiPower against a confirmation for each message (NPC'19, section 4)\n\n"
             "One way; CPU per message. Four lanes into one receiver stand in for gather and "
-            "broadcast. Ratios: hipower / confirm-each. The receiver's CPU is that of its whole "
-            "life, its start too.\n\n" + table(header, rows))
+            "broadcast. Busy polling. Ratios: hipower / confirm-each, medians of the "
+            f"rounds' own. {CPU_WORDS}\n\n"
+            + table(header, rows))
 
 
 PARTS = {"floors": floors_part, "latency": latency_part, "throughput": throughput_part,
@@ -237,7 +233,7 @@ def plot(cells, file, x_key, y_key, x_words, y_words, title, tick_words):
     import matplotlib
 
     matplotlib.use("Agg")
-    from matplotlib import pyplot
+    from matplotlib import pyplot, ticker
 
     figure, axis = pyplot.subplots(figsize=(10, 5.5))
     colours, markers = pyplot.get_cmap("tab20").colors, "osD^v<>pPXh*d"
@@ -250,6 +246,10 @@ def plot(cells, file, x_key, y_key, x_words, y_words, title, tick_words):
     ticks = different(cells, x_key)
     axis.set_xscale("log", base=2)
     axis.set_yscale("log")
+    axis.yaxis.set_major_locator(ticker.LogLocator(base=10, subs=(1, 2, 5)))
+    axis.yaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:,.4g}"
+                                                        if value < 1000 else f"{value:,.0f}"))
+    axis.yaxis.set_minor_formatter(ticker.NullFormatter())
     axis.set_xticks(ticks, [tick_words(tick) for tick in ticks])
     axis.set_xlabel(x_words)
     axis.set_ylabel(y_words)

@@ -9,7 +9,7 @@
 
 namespace hat::bench {
 
-// "loop", or "verbs": the first process has the first device that is there, the second the last.
+// "loop", or "verbs": the lab's devices, rxe1 for the first process and rxe2 for the second.
 Result<std::unique_ptr<engine::Fabric>> open_fabric(const std::string& kind, bool second);
 
 // A byte stream between the two, for what must be told beforehand.

@@ -150,7 +150,7 @@ void Bitmap::take_new() {
     const Word unlike = words_read[slot / 64] ^ (in_round(shape, run) ? ~Word{0} : 0);
     Word turned = ~unlike >> (slot % 64);
     if (count < 64) turned &= (Word{1} << count) - 1;
-    for (; turned != 0 && !lane_.down(); turned &= turned - 1) {
+    for (; turned != 0 && !lane_.broken(); turned &= turned - 1) {
       const uint64_t sequence = run + static_cast<uint64_t>(std::countr_zero(turned));
       if (sequence >= lane_.next() && !lane_.arrival(sequence).here) found |= take(sequence);
     }

@@ -65,7 +65,6 @@ class Fetch final : public Mover {
   };
 
   bool is_fetched() const { return leg_ == lane_.in_shape().leg; }
-  void leave(const Outgoing& message);
   void push(Outgoing& message);
   void push_some();
   bool begin_reads();
@@ -94,12 +93,8 @@ class Fetch final : public Mover {
 
 // --- S ---
 
+// R reads: else the lane would have taken another leg.
 void Fetch::start(Outgoing& message) {
-  if (lane_.fetch_epoch_there() % 2 == 1) return leave(message);
-  push(message);
-}
-
-void Fetch::leave(const Outgoing& message) {
   const uint64_t slots = lane_.out_shape().slots;
   const uint64_t slot = message.sequence & (slots - 1);
   auto* table = reinterpret_cast<Index*>(lane_.sender_extra().bytes().data());
@@ -121,6 +116,7 @@ void Fetch::push(Outgoing& message) {
 }
 
 void Fetch::push_some() {
+  if (lane_.fetch_epoch_there() % 2 == 1) to_push_.clear();  // it reads again, and finds them
   while (!to_push_.empty() && lane_.room() != 0) {
     Outgoing& message = lane_.outgoing(to_push_.front());
     // It may have been read meanwhile, and its slot be another's.

@@ -43,6 +43,8 @@ class Mover {
   virtual bool look() { return false; }
   virtual bool looks() const { return false; }
   bool may_look() const { return may_look_; }
+  // R: the first message that is announced and has no buffer yet.
+  virtual uint64_t first_waiting() const { return UINT64_MAX; }
   // Before what was queued is posted: legs whose row is late.
   virtual void before_post() {}
 

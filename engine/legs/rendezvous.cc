@@ -17,9 +17,12 @@ Rendezvous::Rendezvous(RdmaLane& lane, Leg leg) : Mover(lane, leg) {
 void Rendezvous::announced(const Envelope& note, const Place& there) {
   const auto sequence = lane_.coming_sequence(note.sequence, 32);
   const uint32_t bytes = note.frame.payload_bytes;
+  // What was left for this side to fetch, and is pushed, lies in a slot.
+  const uint32_t at_once =
+      row(lane_.in_shape().leg).replies ? lane_.in_shape().slots : kRendezvousMax;
   const bool good = sequence && lane_.receives_by(leg_) && bytes != 0 &&
-                    bytes <= kMessageBytesMax &&
-                    incoming_.size() + announced_.size() < lane_.in_shape().slots;
+                    bytes <= kMessageBytesMax && buffer_of(*sequence) == nullptr &&
+                    incoming_.size() + announced_.size() < at_once;
   if (!good) return lane_.breaks("an announcement that cannot come now");
   announced_.push_back({.sequence = *sequence, .frame = note.frame, .there = there});
   find_buffers();
@@ -27,9 +30,9 @@ void Rendezvous::announced(const Envelope& note, const Place& there) {
 
 bool Rendezvous::find_buffers() {
   bool found = false;
-  while (!announced_.empty()) {
+  while (!announced_.empty() && announced_.front().sequence == lane_.first_waiting()) {
     Incoming& first = announced_.front();
-    auto buffer = lane_.poller().arena().take(Purpose::kReceive, first.frame.payload_bytes);
+    auto buffer = lane_.poller().arena().take_message(Purpose::kReceive, first.frame.payload_bytes);
     if (!buffer) break;
     found = true;
     first.buffer = std::move(*buffer);

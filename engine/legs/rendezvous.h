@@ -21,6 +21,9 @@ class Rendezvous : public Mover {
   void on_completion(uint64_t cookie) override;
   bool look() override;
   bool looks() const override { return !announced_.empty() || (out_ == 0 && !moving_.empty()); }
+  uint64_t first_waiting() const override {
+    return announced_.empty() ? UINT64_MAX : announced_.front().sequence;
+  }
 
  protected:
   // A message whose bytes are being moved by this side.
@@ -57,7 +60,7 @@ class Rendezvous : public Mover {
   bool find_buffers();
   void note_what_waits() { set_may_look(!announced_.empty() || !moving_.empty()); }
 
-  Fifo<Incoming> announced_;
+  mutable Fifo<Incoming> announced_;
   std::vector<Incoming> incoming_;
   std::vector<Transfer> moving_;
   uint32_t out_ = 0;  // chunks

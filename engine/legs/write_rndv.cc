@@ -33,7 +33,11 @@ class WriteRndv final : public Rendezvous {
     move({.sequence = *sequence, .there = *place, .here = message.payload});
   }
 
-  void on_imm(uint64_t sequence, uint32_t) override {
+  void on_imm(uint64_t sequence, uint32_t bytes) override {
+    const Buffer* buffer = buffer_of(sequence);
+    if (buffer == nullptr || bytes == 0 || bytes > buffer->bytes().size()) {
+      return lane_.breaks("the end of a message that was not announced");
+    }
     if (!arrived(sequence)) lane_.breaks("the end of a message that was not announced");
   }
 

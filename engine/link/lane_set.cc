@@ -1,6 +1,7 @@
 #include "engine/link/lane_set.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace hat::engine {
 
@@ -28,14 +29,18 @@ RdmaLane* LaneSet::lane(uint32_t number) {
 }
 
 void LaneSet::flush() {
-  buried_.clear();
-  for (const auto& [number, member] : members_) {
-    if (member->state == State::kUp) member->lane->flush();
+  for (const auto& member : std::exchange(buried_, {})) {
+    member->lane.reset();
+    events_.on_lane_gone(*this, member->number);
+  }
+  for (auto next = members_.begin(); next != members_.end();) {
+    Member& member = *next++->second;  // it may go down, and out
+    if (member.state == State::kUp) member.lane->flush();
   }
 }
 
 void LaneSet::end(const std::string& reason) {
-  ended_ = true;
+  ended_ = true;  // nothing opens any more
   while (!members_.empty()) go_down(*members_.begin()->second, reason, false);
   timer_->cancel();
 }
@@ -93,8 +98,9 @@ void LaneSet::on_lane_frame(const FrameHeader& header, Bytes payload) {
   if (header.kind == FrameKind::kLaneReady && !initiates && member.state == State::kAccepted) {
     return take_ready(member, payload);
   }
-  if (header.kind == FrameKind::kLaneUp && initiates && member.state == State::kReady) {
-    return come_up(member);
+  if (header.kind == FrameKind::kLaneUp && initiates) {
+    if (member.state == State::kReady) return come_up(member);
+    if (member.state == State::kUp) return;  // a message was quicker
   }
   go_down(member, "what came to make an RDMA lane came out of order", true);
 }
@@ -102,6 +108,7 @@ void LaneSet::on_lane_frame(const FrameHeader& header, Bytes payload) {
 // --- The initiator ---
 
 uint32_t LaneSet::open(const LaneWish& wish) {
+  if (ended_) return 0;
   const uint32_t number = ++last_number_;
   auto& member = members_[number] = std::make_unique<Member>(*this, number);
   member->wish = wish;
@@ -174,7 +181,7 @@ void LaneSet::look_after_all() {
   for (Member* member : all) {
     if (member->state != State::kDown) look_after(*member, now);
   }
-  timer_->set(now + options_.probe_interval / 4);
+  if (!ended_) timer_->set(now + options_.probe_interval / 4);
 }
 
 void LaneSet::look_after(Member& member, TimePoint now) {
@@ -193,18 +200,21 @@ void LaneSet::look_after(Member& member, TimePoint now) {
     if (now - member.probed < options_.probe_timeout) return;
     return go_down(member, "the other side's queue pair does not answer", true);
   }
-  if (now - member.probed >= options_.probe_interval) {
-    member.probed = now;
-    lane.probe();
-  }
+  if (now - member.probed >= options_.probe_interval && lane.probe()) member.probed = now;
   const bool unused = now - member.last_used >= options_.idle_timeout;
   if (role_ != Session::Role::kInitiator || !unused) return;
+  if (lane.due() != 0 || !events_.may_close(*this, member.number)) return;
   if (lane.idle()) return go_down(member, "it was idle", true);
   lane.settle();
 }
 
 void LaneSet::Member::on_frame(const FrameHeader& header, Bytes payload) {
-  set.events_.on_lane_message(set, number, header, payload);
+  if (state == State::kReady) set.come_up(*this);  // the peer's word for it comes by TCP, later
+  if (state == State::kUp) set.events_.on_lane_message(set, number, header, payload);
+}
+
+void LaneSet::Member::on_returned(uint64_t frame) {
+  set.events_.on_lane_returned(set, number, frame);
 }
 
 void LaneSet::Member::on_uncongested() { set.events_.on_lane_uncongested(set, number); }

@@ -40,6 +40,14 @@ class LaneSetEvents {
   virtual void on_lane_message(LaneSet& lanes, uint32_t lane, const FrameHeader& header,
                                Bytes payload) = 0;
   virtual void on_lane_uncongested(LaneSet& lanes, uint32_t lane) = 0;
+  // RdmaLane::send_lent()'s memory is its owner's again.
+  virtual void on_lane_returned(LaneSet&, [[maybe_unused]] uint32_t lane,
+                                [[maybe_unused]] uint64_t frame) {}
+  // Initiator: a lane that nothing has moved on for idle_timeout, and on which no answer is due, is
+  // given back unless this says no.
+  virtual bool may_close(LaneSet&, [[maybe_unused]] uint32_t lane) { return true; }
+  // After on_lane_down(), in a later flush(): nothing reads or writes what was lent to it any more.
+  virtual void on_lane_gone(LaneSet&, [[maybe_unused]] uint32_t lane) {}
   // Once for each lane that was opened or had come up.
   virtual void on_lane_down(LaneSet& lanes, uint32_t lane, bool was_up,
                             const std::string& reason) = 0;
@@ -61,7 +69,7 @@ class LaneSet final : public LaneFrames {
           const LaneSetOptions& options, LaneSetEvents& events);
   ~LaneSet() override;
 
-  // Initiator. The lane's number; it is up after on_lane_up().
+  // Initiator. The lane's number; it is up after on_lane_up(). 0: the link has ended.
   uint32_t open(const LaneWish& wish);
   void close(uint32_t lane, const std::string& reason);
   // Null while it is not up. In on_lane_down(): the lane that went down, for fate() alone.
@@ -80,6 +88,7 @@ class LaneSet final : public LaneFrames {
     Member(LaneSet& set, uint32_t number) : set(set), number(number) {}
     void on_frame(const FrameHeader& header, Bytes payload) override;
     void on_uncongested() override;
+    void on_returned(uint64_t frame) override;
     void on_down(const std::string& reason) override;
 
     LaneSet& set;

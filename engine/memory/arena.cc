@@ -1,5 +1,7 @@
 #include "engine/memory/arena.h"
 
+#include <algorithm>
+#include <bit>
 #include <utility>
 
 namespace hat::engine {
@@ -37,41 +39,69 @@ void Buffer::give_back() {
   if (arena_ == nullptr) return;
   Arena::Part& part = *arena_->parts_[static_cast<size_t>(purpose_)];
   const auto offset = static_cast<size_t>(bytes_.data() - part.memory.bytes().data());
-  part.granules.give_back(offset / Arena::kGranuleBytes, granules_of(bytes_.size()));
+  const size_t first = offset / Arena::kGranuleBytes;
+  const size_t messages = part.messages.count();
+  if (first < messages) {
+    part.messages.give_back(first, granules_of(bytes_.size()));
+  } else {
+    part.others.give_back(first - messages, granules_of(bytes_.size()));
+  }
   arena_ = nullptr;
 }
 
 Result<std::unique_ptr<Arena>> Arena::create(Fabric& fabric, const ArenaOptions& options) {
   auto arena = std::make_unique<Arena>();
   for (size_t i = 0; i < kPurposes; ++i) {
-    const size_t granules = granules_of(options.bytes[i]);
+    const size_t granules = std::max<size_t>(granules_of(options.bytes[i]), 2);
+    size_t messages = 0;
+    if (i < options.messages.size()) {
+      messages = options.messages[i] == 0 ? std::bit_floor(granules - 1)
+                                          : std::bit_ceil(granules_of(options.messages[i]));
+    }
+    if (messages >= granules) return fail("RDMA memory: messages leave nothing of it for lanes");
     HAT_TRY(SharedMemory memory, SharedMemory::create(kParts[i].name, granules * kGranuleBytes));
     HAT_TRY(auto region, fabric.register_memory(memory, kParts[i].access));
-    arena->parts_[i] =
-        std::make_unique<Part>(Part{std::move(memory), std::move(region), Buddy(granules)});
+    arena->parts_[i] = std::make_unique<Part>(
+        Part{std::move(memory), std::move(region), Buddy(messages), Buddy(granules - messages)});
   }
   return arena;
 }
 
 std::optional<Buffer> Arena::take(Purpose purpose, size_t bytes) {
+  return take(purpose, false, bytes);
+}
+
+std::optional<Buffer> Arena::take_message(Purpose purpose, size_t bytes) {
+  return take(purpose, true, bytes);
+}
+
+std::optional<Buffer> Arena::take(Purpose purpose, bool message, size_t bytes) {
   Part& part = *parts_[static_cast<size_t>(purpose)];
-  const auto first = part.granules.take(granules_of(bytes));
+  Buddy& granules = message ? part.messages : part.others;
+  const auto first = granules.take(granules_of(bytes));
   if (!first) return std::nullopt;
+  const size_t before = message ? 0 : part.messages.count();
   Buffer buffer;
   buffer.arena_ = this;
   buffer.purpose_ = purpose;
-  buffer.bytes_ = part.memory.bytes().subspan(*first * kGranuleBytes, bytes);
+  buffer.bytes_ = part.memory.bytes().subspan((before + *first) * kGranuleBytes, bytes);
   buffer.lkey_ = part.region->lkey();
   buffer.rkey_ = part.region->rkey();
   return buffer;
 }
 
 size_t Arena::free_bytes(Purpose purpose) const {
-  return parts_[static_cast<size_t>(purpose)]->granules.free_count() * kGranuleBytes;
+  const Part& part = *parts_[static_cast<size_t>(purpose)];
+  return (part.messages.free_count() + part.others.free_count()) * kGranuleBytes;
 }
 
 size_t Arena::bytes(Purpose purpose) const {
-  return parts_[static_cast<size_t>(purpose)]->granules.count() * kGranuleBytes;
+  const Part& part = *parts_[static_cast<size_t>(purpose)];
+  return (part.messages.count() + part.others.count()) * kGranuleBytes;
+}
+
+size_t Arena::message_bytes_max(Purpose purpose) const {
+  return parts_[static_cast<size_t>(purpose)]->messages.count() * kGranuleBytes;
 }
 
 }  // namespace hat::engine

@@ -9,6 +9,9 @@
 //   kSend     other hosts READ there         slots, rendezvous sources, bitmaps
 //   kControl  nobody else does               receives of a queue, targets of small READs
 //
+// Of the first two a share is kept for messages alone, so that lanes, which hold their windows and
+// slots for long, never leave a message without a block that is large enough.
+//
 // A part is handed out in granules of kGranuleBytes by the buddy method: blocks of powers of two,
 // aligned to their size; what a request does not need of its block is given back at once.
 //
@@ -59,6 +62,8 @@ class [[nodiscard]] Buffer {
 
 struct ArenaOptions {
   std::array<size_t, kPurposes> bytes{};  // of each part, rounded up to whole granules
+  // Of them, for messages (kReceive, kSend): a power of two; 0: the largest below the part's size.
+  std::array<size_t, 2> messages{};
   size_t total() const { return bytes[0] + bytes[1] + bytes[2]; }
 };
 
@@ -69,16 +74,21 @@ class Arena {
   static Result<std::unique_ptr<Arena>> create(Fabric& fabric, const ArenaOptions& options);
 
   std::optional<Buffer> take(Purpose purpose, size_t bytes);
-  size_t free_bytes(Purpose purpose) const;
+  std::optional<Buffer> take_message(Purpose purpose, size_t bytes);  // kReceive, kSend
+  size_t free_bytes(Purpose purpose) const;                           // for messages, too
   size_t bytes(Purpose purpose) const;
+  // There is always room for one of this size, as soon as other messages are done.
+  size_t message_bytes_max(Purpose purpose) const;
 
  private:
   friend class Buffer;
   struct Part {
     SharedMemory memory;
     std::unique_ptr<MemoryRegion> region;
-    Buddy granules;
+    Buddy messages;  // the first granules
+    Buddy others;
   };
+  std::optional<Buffer> take(Purpose purpose, bool message, size_t bytes);
 
   std::array<std::unique_ptr<Part>, kPurposes> parts_;
 };

@@ -61,13 +61,16 @@ TEST(Buddy, RunsNeverOverlapAndAllComeBack) {
 
 TEST(Arena, NoPartStarvesAnother) {
   auto fabric = *open_loop_fabric();
-  auto arena = *Arena::create(*fabric, {.bytes = {64 << 10, 32 << 10, 4 << 10}});
+  auto arena = *Arena::create(
+      *fabric, {.bytes = {96 << 10, 64 << 10, 8 << 10}, .messages = {32 << 10, 32 << 10}});
   std::vector<Buffer> taken;
   while (auto buffer = arena->take(Purpose::kReceive, 5000)) taken.push_back(std::move(*buffer));
   EXPECT_EQ(taken.size(), 8u) << "of 16 granules, two for each";
   EXPECT_FALSE(arena->take(Purpose::kReceive, 1));
   EXPECT_TRUE(arena->take(Purpose::kSend, 32 << 10));
-  EXPECT_TRUE(arena->take(Purpose::kControl, 4 << 10));
+  EXPECT_TRUE(arena->take(Purpose::kControl, 8 << 10));
+  EXPECT_EQ(arena->message_bytes_max(Purpose::kReceive), size_t{32 << 10});
+  EXPECT_TRUE(arena->take_message(Purpose::kReceive, 32 << 10)) << "lanes leave that alone";
   taken.clear();
   const auto whole = arena->take(Purpose::kReceive, 64 << 10);
   ASSERT_TRUE(whole);

@@ -9,8 +9,6 @@ namespace {
 
 constexpr uint32_t kNoteReceives = 8;  // credits and the like that one side may have on its way
 
-size_t bytes_of(const LaneShape& shape) { return size_t{shape.slots} * stride(shape); }
-
 // As a buddy hands it out: so many of these fit a part of a power of two in any order.
 size_t block(size_t bytes) {
   return bytes == 0 ? 0 : std::bit_ceil(std::max(bytes, Arena::kGranuleBytes));
@@ -34,23 +32,21 @@ std::array<LanePiece, kLanePieces> pieces_of(const RdmaLaneOptions& options) {
 }
 
 uint32_t receives_of(const RdmaLaneOptions& options) {
-  return options.in.slots + 2 * kRendezvousMax + kNoteReceives;
+  const uint32_t credits = options.confirm_each ? options.out.slots : 0;
+  return options.in.slots + 2 * kRendezvousMax + kNoteReceives + credits;
 }
 
 ArenaPlan arena_for(std::span<const LanePlan> plans, size_t message_bytes) {
   ArenaPlan made;
   std::array<size_t, kPurposes> blocks{};
-  uint64_t receives = Poller::kPostBatch;
+  size_t messages = 0;
+  uint64_t receives = Poller::kSlack;
   for (const LanePlan& plan : plans) {
     for (const LanePiece& piece : pieces_of(plan.options)) {
       made.need.add(piece.what, plan.lanes, block(piece.bytes));
       blocks[static_cast<size_t>(piece.purpose)] += plan.lanes * block(piece.bytes);
     }
-    const uint64_t messages = uint64_t{plan.lanes} * kRendezvousMax;
-    for (const Purpose purpose : {Purpose::kReceive, Purpose::kSend}) {
-      made.need.add("rendezvous buffers", messages, block(message_bytes));
-      blocks[static_cast<size_t>(purpose)] += messages * block(message_bytes);
-    }
+    messages += size_t{plan.lanes} * kRendezvousMax;
     receives += uint64_t{plan.lanes} * receives_of(plan.options);
   }
   const uint64_t receive_blocks =
@@ -58,9 +54,14 @@ ArenaPlan arena_for(std::span<const LanePlan> plans, size_t message_bytes) {
   const size_t receive_block = block(size_t{Poller::kReceivesPerBlock} * kReceiveBytes);
   made.need.add("blocks of receives", receive_blocks, receive_block);
   blocks[static_cast<size_t>(Purpose::kControl)] += receive_blocks * receive_block;
+  const size_t message_part = std::bit_ceil(std::max<size_t>(messages, 1) * block(message_bytes));
+  made.need.add("messages, both ways", 2, message_part);
   for (size_t i = 0; i < kPurposes; ++i) {
-    made.arena.bytes[i] = std::bit_ceil(std::max(blocks[i], Arena::kGranuleBytes));
-    made.need.add("rounding", 1, made.arena.bytes[i] - blocks[i]);
+    const size_t lanes = std::bit_ceil(std::max(blocks[i], 2 * Arena::kGranuleBytes));
+    const bool has_messages = i < made.arena.messages.size();
+    made.arena.bytes[i] = lanes + (has_messages ? message_part : 0);
+    if (has_messages) made.arena.messages[i] = message_part;
+    made.need.add("rounding", 1, lanes - blocks[i]);
   }
   return made;
 }

@@ -34,7 +34,7 @@ TEST(LaneMemory, TheSumIsEnough) {
       lanes.push_back(std::move(*lane));
       for (uint16_t n = 0; n < kRendezvousMax; ++n) {
         for (const Purpose part : {Purpose::kReceive, Purpose::kSend}) {
-          auto message = side.arena->take(part, 100'000);
+          auto message = side.arena->take_message(part, 100'000);
           ASSERT_TRUE(message) << "lane " << lanes.size();
           messages.push_back(std::move(*message));
         }

@@ -164,6 +164,7 @@ TEST_P(LaneProcesses, WhoseServerIsKilledKnowsWhatBecameOfEachCall) {
     }
     client.lane.reset();
     ASSERT_EQ(memory(), memory_before);
+    ASSERT_EQ(client.poller->receives_in_use(), 0u);
   }
   while (client.fabric->next_event()) {
   }
@@ -205,6 +206,7 @@ TEST_P(LaneProcesses, WhoseClientIsKilledServesTheNextOne) {
     close(socket);
     server.lane.reset();
     ASSERT_EQ(memory(), memory_before);
+    ASSERT_EQ(server.poller->receives_in_use(), 0u);
   }
   EXPECT_GT(server.frame_count, 0u);
 }

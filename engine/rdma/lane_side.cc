@@ -76,6 +76,7 @@ RdmaLaneOptions options_for(const Protocol& requests, const Protocol& responses)
   options.out = shape_of(requests, false);
   options.in = shape_of(responses, true);
   options.rendezvous.chunk_bytes = 64 * 1024;
+  options.rnr_retries = 0;  // credits must keep receives there
   return options;
 }
 

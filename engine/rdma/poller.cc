@@ -24,7 +24,7 @@ Result<void> Poller::add(RdmaLane& lane) {
     return fail("RDMA lanes: the completion queue's " + std::to_string(options_.completions) +
                 " entries are too few for one lane more than " + std::to_string(lanes_.size()));
   }
-  HAT_TRY_VOID(add_receives(receives_needed_ + lane.receives_needed() + kPostBatch));
+  HAT_TRY_VOID(add_receives(receives_needed_ + lane.receives_needed() + kSlack));
   receives_needed_ += lane.receives_needed();
   send_entries_ = entries;
   by_number_[lane.number()] = &lane;
@@ -79,6 +79,7 @@ void Poller::post_receives() {
     }
     const size_t taken = receives_->post(std::span(requests).first(count));
     to_post_.resize(to_post_.size() - taken);
+    posted_ += static_cast<uint32_t>(taken);
     if (taken < count) return;
   }
 }
@@ -97,7 +98,8 @@ void Poller::dispatch(const Completion& done) {
     if (lane != nullptr) lane->on_send_completion(done);
   } else {
     const auto receive = static_cast<uint32_t>(done.id);
-    if (lane == nullptr || lane->down()) return give_back(receive);
+    --posted_;
+    if (lane == nullptr || lane->broken()) return give_back(receive);
     lane->on_receive(done, receive, at(receive));
   }
   if (lane != nullptr) touch(lane);
@@ -119,10 +121,11 @@ size_t Poller::look() {
     if (lane->look()) ++found;
     touch(lane);
   }
+  // Before anybody is told that he may send more.
+  if (to_post_.size() >= kPostBatch) post_receives();
   if (touched_.empty()) return found;
   for (RdmaLane* lane : touched_) lane->after_look();
   touched_.clear();
-  if (to_post_.size() >= kPostBatch) post_receives();
   return found;
 }
 

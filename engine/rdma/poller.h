@@ -29,9 +29,11 @@ struct PollerOptions {
 
 class Poller {
  public:
-  static constexpr uint32_t kReceivesPerBlock = 64;
+  static constexpr uint32_t kReceivesPerBlock = 63;  // a little less than 256 KiB
   // Receives are posted again in batches: so many more are there than the lanes' peers may use.
   static constexpr uint32_t kPostBatch = 16;
+  static constexpr uint32_t kCompletionsPerLook = 32;
+  static constexpr uint32_t kSlack = kPostBatch + kCompletionsPerLook;
 
   // `fabric` and `arena` outlive it.
   static Result<std::unique_ptr<Poller>> create(Fabric& fabric, Arena& arena,
@@ -50,6 +52,10 @@ class Poller {
   // What the fabric tells beside completions: call it for each of Fabric::next_event().
   void on_event(const FabricEvent& event);
 
+  // Of all receives, those that are neither posted nor about to be: messages lie in them.
+  size_t receives_in_use() const {
+    return blocks_.size() * kReceivesPerBlock - posted_ - to_post_.size();
+  }
   bool empty() const { return lanes_.empty(); }  // no lane is there
   Fabric& fabric() { return fabric_; }
   Arena& arena() { return arena_; }
@@ -81,12 +87,13 @@ class Poller {
   std::vector<Buffer> blocks_;  // of kReceivesPerBlock receives each
   std::vector<uint32_t> to_post_;
   uint32_t receives_needed_ = 0;
+  uint32_t posted_ = 0;
   uint32_t send_entries_ = 0;
   std::unordered_map<uint32_t, RdmaLane*> by_number_;
   std::vector<RdmaLane*> lanes_;
   RdmaLane* last_ = nullptr;  // that a completion was for
   std::vector<RdmaLane*> touched_;
-  std::array<Completion, 32> done_;  // of the last poll: not cleared at every look
+  std::array<Completion, kCompletionsPerLook> done_;  // of the last poll: not cleared at every look
 };
 
 }  // namespace hat::engine

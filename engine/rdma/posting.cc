@@ -26,7 +26,7 @@ WorkRequest& RdmaLane::post(Opcode opcode, const Segment& segment, const Place& 
   work.rkey = remote.rkey;
   ++posted_;
   // Unsignaled requests hold their entries until a signaled one behind them is done.
-  work.signaled = posted_ - last_signaled_ >= options_.send_entries / 4;
+  work.signaled = signs_ || posted_ - last_signaled_ >= options_.send_entries / 4;
   if (work.signaled) {
     last_signaled_ = posted_;
     signaled_.push_back({.posted = posted_});
@@ -65,7 +65,8 @@ WorkRequest& RdmaLane::post_signaled(Leg leg, uint64_t cookie, Opcode opcode,
 }
 
 void RdmaLane::post_chain() {
-  if (chain_.empty() || down_) return;
+  if (down_) chain_.clear();
+  if (chain_.empty()) return;
   // The last that the other side is told of wakes it.
   const auto told = std::ranges::find_if(chain_.rbegin(), chain_.rend(), [](const auto& work) {
     return work.opcode == Opcode::kSend || work.opcode == Opcode::kWriteImm;
@@ -92,6 +93,7 @@ void RdmaLane::on_send_completion(const Completion& done) {
   const Signaled signaled = signaled_.front();
   signaled_.pop_front();
   reclaimed_ = signaled.posted;
+  return_lent();
   if (!signaled.to_leg) return;
   --to_legs_;
   if (signaled.cookie == kProbe) {
@@ -119,7 +121,7 @@ void RdmaLane::note(NoteKind kind, Leg leg, uint64_t sequence, const Place* plac
 }
 
 void RdmaLane::post_notes() {
-  while (!pending_notes_.empty() && posted_ - reclaimed_ < options_.send_entries) {
+  while (!down_ && !pending_notes_.empty() && posted_ - reclaimed_ < options_.send_entries) {
     post_note(pending_notes_.front());
     pending_notes_.pop_front();
   }

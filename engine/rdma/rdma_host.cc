@@ -43,14 +43,17 @@ void RdmaHost::take_fabric_events() {
 }
 
 void RdmaHost::on_turn_end() {
+  found_ = false;
   for (Class& lanes : classes_) {
-    // Found: it may have made work for who has had his turn's end already, and more may follow.
-    if (lanes.poller->look() != 0) reactor_.stay_awake_until(reactor_.now() + lanes.spin);
+    if (lanes.poller->look() == 0) continue;
+    found_ = true;
+    reactor_.stay_awake_until(reactor_.now() + lanes.spin);
   }
 }
 
 bool RdmaHost::may_sleep() {
-  bool sleeps = true;
+  // What was found may have made work for who had his turn's end before this.
+  bool sleeps = !found_;
   for (Class& lanes : classes_) sleeps &= lanes.poller->empty() || lanes.poller->prepare_to_sleep();
   return sleeps;
 }

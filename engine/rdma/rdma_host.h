@@ -60,6 +60,7 @@ class RdmaHost final : private TurnEvents {
   std::unique_ptr<Arena> arena_;
   std::array<Class, kLaneClasses> classes_;
   uint64_t wake_ups_ = 0;
+  bool found_ = false;  // in this turn
   std::unique_ptr<Watch> fabric_watch_;
 };
 

@@ -10,17 +10,18 @@
 namespace hat::engine {
 namespace {
 
+constexpr uint32_t kSendEntriesMin = 64;
+
 Place place_of(const Buffer& buffer) {
   if (!buffer) return {};
   return {buffer.address(), static_cast<uint32_t>(buffer.bytes().size()), buffer.rkey()};
 }
 
-size_t bytes_of(const LaneShape& shape) { return size_t{shape.slots} * stride(shape); }
-
 }  // namespace
 
 Result<std::unique_ptr<RdmaLane>> RdmaLane::create(Poller& poller, const RdmaLaneOptions& options,
                                                    LaneEvents& events) {
+  if (options.send_entries < kSendEntriesMin) return hat::fail("RDMA lane: too few send entries");
   for (const LaneShape& shape : {options.out, options.in}) {
     if (const char* wrong = invalid(shape)) return fail(std::string("RDMA lane: ") + wrong);
   }
@@ -46,7 +47,8 @@ Result<void> RdmaLane::make() {
                                                            .inline_bytes_max = inline_bytes_max_,
                                                            .access = {.write = true, .read = true},
                                                            .ack_timeout = options_.ack_timeout,
-                                                           .retries = options_.retries}));
+                                                           .retries = options_.retries,
+                                                           .rnr_retries = options_.rnr_retries}));
   for (const Leg leg :
        {Leg::kSend, Leg::kWriteRndv, Leg::kReadRndv, options_.out.leg, options_.in.leg}) {
     auto& mover = movers_[static_cast<size_t>(leg)];
@@ -63,10 +65,8 @@ Result<void> RdmaLane::make() {
   return poller_.add(*this);
 }
 
-// The largest block that a part has free while other lanes have no more than the rest.
 size_t RdmaLane::largest(Purpose purpose) const {
-  const size_t part = poller_.arena().bytes(purpose);
-  return std::min<size_t>(kMessageBytesMax, std::bit_floor(part - 1));
+  return std::min<size_t>(kMessageBytesMax, poller_.arena().message_bytes_max(purpose));
 }
 
 std::span<std::byte> RdmaLane::scratch_in() const {
@@ -148,11 +148,12 @@ void RdmaLane::settle() {
   if (acked_ != sent_) note(NoteKind::kTell, Leg::kSend, sent_ - 1);
 }
 
-void RdmaLane::probe() {
-  if (down_ || probing_ || room() == 0) return;
+bool RdmaLane::probe() {
+  if (down_ || probing_ || room() == 0) return false;
   probing_ = true;
   post_signaled(Leg::kSend, kProbe, Opcode::kWrite, {});
   post_chain();
+  return true;
 }
 
 Fate RdmaLane::fate(uint64_t number) const {

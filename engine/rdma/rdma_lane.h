@@ -19,6 +19,7 @@
 //          may have seen it.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <memory>
@@ -65,6 +66,7 @@ struct RdmaLaneOptions {
   uint32_t inline_bytes_max = 220;  // or what the device can
   std::chrono::nanoseconds ack_timeout = std::chrono::milliseconds(67);
   uint8_t retries = 6;
+  uint8_t rnr_retries = 7;  // credits keep receives there: 7 waits, 0 finds out who overruns
 };
 
 // A message that was begun, until the other side has it.
@@ -77,7 +79,8 @@ struct Outgoing {
   Segment payload;               // in its slot, or in `buffer`
   uint32_t payload_rkey = 0;
   Buffer buffer;
-  bool lent = false;
+  bool lent = false;       // and not yet returned
+  uint64_t posted = 0;     // requests, its own too: lent memory is the device's until they are done
   bool on_demand = false;  // counts as one in a buffer of its own
   uint32_t bytes() const { return static_cast<uint32_t>(sizeof(Envelope)) + payload.bytes; }
 };
@@ -114,15 +117,16 @@ class RdmaLane final : public Lane {
   void flush() override;
   Fate fate(uint64_t number) const override;
 
-  // A frame as large as a slot would begin at once.
-  bool takes_more() const { return !down_ && waiting_.empty() && sent_ - acked_ < out_.size(); }
+  // A slot is free, and nothing waits for one.
+  bool takes_more() const { return !down_ && waiting_.empty() && sent_ - returned_ < out_.size(); }
 
   // Asks the other side to say what it has got, so that idle() comes true: it says so by itself
   // only when it sends something anyway, or half of the slots are free.
   void settle();
 
-  // Asks the other side's device, not its process, for an answer.
-  void probe();
+  // Asks whether the other side's queue pair takes requests; behind those that are out. False: one
+  // is out already, or there is no room: then what is out will tell.
+  bool probe();
   bool probe_answered() const { return !probing_; }
   void end(const std::string& reason) { go_down(reason); }
   // Larger payloads take the lane down: one side has no memory for them, or never will.
@@ -146,7 +150,6 @@ class RdmaLane final : public Lane {
   bool wants_send_completions() const;
   void after_look();
   uint32_t receives_needed() const;
-  bool down() const { return down_; }
 
   // --- For its legs: S ---
   void free_buffer(uint64_t sequence);  // all of it has gone to the other side
@@ -155,6 +158,8 @@ class RdmaLane final : public Lane {
   uint64_t sent() const { return sent_; }
   uint64_t acked() const { return acked_; }
   bool waits_for_slots() const { return !waiting_.empty() && sent_ - acked_ == out_.size(); }
+  // Buffers go to announcements in the order of the messages, whichever leg announced them.
+  uint64_t first_waiting() const;
   // The whole number of a message of this side that is in flight; none: there is none such.
   std::optional<uint64_t> sent_sequence(uint32_t low_bits) const;
   void acknowledge(uint64_t delivered);       // all messages before this
@@ -181,6 +186,8 @@ class RdmaLane final : public Lane {
   void arrive(uint64_t sequence, const FrameHeader& frame, Buffer buffer, Leg leg);
   // How many answers are due that have not come; at least 1 while a later message has.
   uint32_t due() const;
+  // The owner waits for so many answers less: their calls were given up.
+  void forget(uint64_t answers) { due_ -= std::min(due_, answers); }
   const Buffer& receiver_extra() const { return receiver_extra_; }
   void set_fetch_epoch(uint8_t epoch) { fetch_epoch_ = epoch; }
 
@@ -234,8 +241,9 @@ class RdmaLane final : public Lane {
   Leg leg_for(const FrameHeader& frame) const;
   bool begin(const FrameHeader& header, std::span<const Bytes> pieces, const Lent* lent);
   bool stage(Outgoing& message, std::span<const Bytes> pieces, const Lent* lent);
-  bool may_send(const FrameHeader& header);
+  bool may_send(size_t bytes);
   void begin_waiting();
+  void return_lent();
   void free_buffer(Outgoing& message);
   void keep_waiting(const FrameHeader& header, std::span<const Bytes> pieces, const Lent* lent);
   void take_message(const Envelope& envelope, uint32_t receive, const std::byte* bytes,
@@ -272,6 +280,9 @@ class RdmaLane final : public Lane {
   uint64_t sent_ = 0;   // messages begun
   uint64_t acked_ = 0;  // of them, delivered
   uint32_t rendezvous_out_ = 0;
+  uint64_t returned_ = 0;  // messages before this hold nothing that is lent
+  uint32_t lent_ = 0;
+  bool starved_ = false;  // what waits found no buffer
   uint8_t fetch_epoch_there_ = 1;
   bool congested_ = false;
   Fifo<Waiting> waiting_;
@@ -295,6 +306,7 @@ class RdmaLane final : public Lane {
   uint64_t posted_ = 0;     // requests so far, chained ones too
   uint64_t reclaimed_ = 0;  // of them, done
   uint64_t last_signaled_ = 0;
+  bool signs_ = false;    // every request
   uint32_t to_legs_ = 0;  // signaled requests out whose completion a leg waits for
   Fifo<Signaled> signaled_;
   Fifo<PendingNote> pending_notes_;

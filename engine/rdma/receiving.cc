@@ -8,10 +8,17 @@
 namespace hat::engine {
 namespace {
 
-bool ends_an_answer(const FrameHeader& frame) {
-  if (frame.kind == FrameKind::kFail) return true;
+// How many answers that were due this is. What fails says itself how many it stands for.
+uint64_t answers_in(const FrameHeader& frame) {
+  if (frame.kind == FrameKind::kFail) return frame.replies;
   const bool answers = frame.kind == FrameKind::kReply || frame.kind == FrameKind::kMore;
-  return answers && (frame.flags & kLastPiece) != 0;
+  return answers && (frame.flags & kLastPiece) != 0 ? 1 : 0;
+}
+
+// nullptr, or why no side of ours sends this on an RDMA lane.
+const char* invalid_here(const FrameHeader& frame) {
+  if (frame.stream == 0 || frame.kind >= FrameKind::kLaneOpen) return "a frame of the link";
+  return invalid(frame, kMessageBytesMax);
 }
 
 }  // namespace
@@ -169,7 +176,8 @@ void RdmaLane::deliver_what_waited() {
 }
 
 void RdmaLane::deliver(const FrameHeader& frame, Bytes payload, Leg leg) {
-  if (due_ > 0 && ends_an_answer(frame)) --due_;
+  if (const char* wrong = invalid_here(frame)) return breaks(wrong);
+  forget(answers_in(frame));
   delivering_ = true;
   events_.on_frame(frame, payload);
   delivering_ = false;
@@ -195,13 +203,22 @@ uint32_t RdmaLane::due() const {
 
 // --- A look ---
 
+uint64_t RdmaLane::first_waiting() const {
+  uint64_t first = UINT64_MAX;
+  for (const Mover* mover : used_) first = std::min(first, mover->first_waiting());
+  return first;
+}
+
 bool RdmaLane::looks() const {
-  return std::ranges::any_of(
-      used_, [](const Mover* mover) { return mover->may_look() && mover->looks(); });
+  return starved_ || std::ranges::any_of(used_, [](const Mover* mover) {
+           return mover->may_look() && mover->looks();
+         });
 }
 
 bool RdmaLane::look() {
-  bool found = false;
+  const uint64_t sent = sent_;
+  if (starved_) begin_waiting();
+  bool found = sent_ != sent;
   for (Mover* mover : used_) {
     if (!down_ && mover->may_look() && mover->looks()) found |= mover->look();
   }
@@ -214,12 +231,12 @@ void RdmaLane::after_look() {
   if (!waiting_.empty() || congested_) begin_waiting();
   // Half of the slots are free and nothing has told the other side.
   const uint64_t tell_from = options_.confirm_each ? 1 : in_.size() / 2;
-  if (to_tell_ >= tell_from) note(NoteKind::kCredit, Leg::kSend, 0);
+  if (to_tell_ >= tell_from && pending_notes_.empty()) note(NoteKind::kCredit, Leg::kSend, 0);
   flush();
 }
 
 bool RdmaLane::wants_send_completions() const {
-  return to_legs_ != 0 || !pending_notes_.empty() || room() < kRequestsMax;
+  return to_legs_ != 0 || lent_ != 0 || !pending_notes_.empty() || room() < kRequestsMax;
 }
 
 }  // namespace hat::engine

@@ -14,16 +14,16 @@ uint64_t RdmaLane::send(FrameHeader header, std::initializer_list<Bytes> pieces)
   for (const Bytes piece : pieces) bytes += piece.size();
   header.payload_bytes = static_cast<uint32_t>(bytes);
   const uint64_t number = sent_ + waiting_.size();
-  if (down_ || !may_send(header)) return number;
+  if (down_ || !may_send(bytes)) return number;
   due_ += header.replies;
   const std::span<const Bytes> all(pieces.begin(), pieces.size());
   if (!waiting_.empty() || !begin(header, all, nullptr)) keep_waiting(header, all, nullptr);
   return number;
 }
 
-bool RdmaLane::may_send(const FrameHeader& header) {
-  if (header.payload_bytes <= message_bytes_max_) return true;
-  go_down("a message of " + std::to_string(header.payload_bytes) + " bytes; at most " +
+bool RdmaLane::may_send(size_t bytes) {
+  if (bytes <= message_bytes_max_) return true;
+  go_down("a message of " + std::to_string(bytes) + " bytes; at most " +
           std::to_string(message_bytes_max_) +
           " find memory on both sides: raise fabric.max_pinned");
   return false;
@@ -32,7 +32,7 @@ bool RdmaLane::may_send(const FrameHeader& header) {
 uint64_t RdmaLane::send_lent(FrameHeader header, const Lent& payload) {
   header.payload_bytes = payload.segment.bytes;
   const uint64_t number = sent_ + waiting_.size();
-  if (down_ || !may_send(header)) return number;
+  if (down_ || !may_send(payload.segment.bytes)) return number;
   due_ += header.replies;
   if (!waiting_.empty() || !begin(header, {}, &payload)) keep_waiting(header, {}, &payload);
   return number;
@@ -48,13 +48,14 @@ Leg RdmaLane::leg_for(const FrameHeader& frame) const {
   const LegRow& wanted = row(shape.leg);
   if (wanted.on_demand && bytes != 0) return shape.leg;
   const bool answers = frame.kind == FrameKind::kReply || frame.kind == FrameKind::kMore;
-  if (!wanted.on_demand && (!wanted.replies || answers)) return shape.leg;
+  const bool is_read = answers && fetch_epoch_there_ % 2 == 1;  // else it is pushed at once
+  if (!wanted.on_demand && (!wanted.replies || is_read)) return shape.leg;
   return bytes <= kEagerBytesMax ? Leg::kSend : shape.beyond;
 }
 
 // False: there is no slot, no request or no buffer for it now.
 bool RdmaLane::begin(const FrameHeader& header, std::span<const Bytes> pieces, const Lent* lent) {
-  if (sent_ - acked_ == out_.size() || room() < kRequestsMax) return false;
+  if (sent_ - returned_ == out_.size() || room() < kRequestsMax) return false;
   Outgoing& message = outgoing(sent_);
   message.leg = leg_for(header);
   const bool on_demand = row(message.leg).on_demand;
@@ -66,7 +67,11 @@ bool RdmaLane::begin(const FrameHeader& header, std::span<const Bytes> pieces, c
   message.on_demand = on_demand;
   if (on_demand) ++rendezvous_out_;
   ++sent_;
+  signs_ = message.lent;  // its completion gives the memory back
   mover(message.leg).start(message);
+  signs_ = false;
+  message.posted = posted_;
+  if (message.lent) ++lent_;
   return true;
 }
 
@@ -83,7 +88,8 @@ bool RdmaLane::stage(Outgoing& message, std::span<const Bytes> pieces, const Len
     message.payload = lent->segment;
     message.payload_rkey = lent->rkey;
   } else if (row(message.leg).on_demand) {
-    auto buffer = poller_.arena().take(Purpose::kSend, message.frame.payload_bytes);
+    auto buffer = poller_.arena().take_message(Purpose::kSend, message.frame.payload_bytes);
+    starved_ = !buffer;
     if (!buffer) return false;
     message.buffer = std::move(*buffer);
     message.payload.data = message.buffer.bytes().data();
@@ -128,6 +134,7 @@ void RdmaLane::begin_waiting() {
     const Lent* lent = first.lent ? &*first.lent : nullptr;
     const size_t copied = lent == nullptr ? first.header.payload_bytes : 0;
     const Bytes bytes(waiting_bytes_.data() + waiting_begin_, copied);
+    starved_ = false;
     if (!begin(first.header, {&bytes, copied == 0 ? 0u : 1u}, lent)) return;
     waiting_begin_ += copied;
     waiting_.pop_front();
@@ -149,8 +156,20 @@ void RdmaLane::acknowledge(uint64_t delivered) {
   while (acked_ != delivered) {
     Outgoing& message = outgoing(acked_);
     free_buffer(message);
-    const uint64_t number = acked_++;
-    if (std::exchange(message.lent, false)) events_.on_returned(number);
+    ++acked_;
+  }
+  return_lent();
+}
+
+// Delivered, and done with by this side's device.
+void RdmaLane::return_lent() {
+  while (returned_ != acked_) {
+    Outgoing& message = outgoing(returned_);
+    if (message.lent && message.posted > reclaimed_) return;
+    const uint64_t number = returned_++;
+    if (!std::exchange(message.lent, false)) continue;
+    --lent_;
+    events_.on_returned(number);
   }
 }
 

@@ -90,6 +90,9 @@ constexpr uint32_t stride(const LaneShape& shape) {
   return (sizeof(Envelope) + shape.slot_bytes + 63) / 64 * 64;
 }
 
+// All slots of a side.
+constexpr size_t bytes_of(const LaneShape& shape) { return size_t{shape.slots} * stride(shape); }
+
 // What a side opens for a lane, told once both know each other's shapes.
 struct LaneOffer {
   QueuePairAddress queue_pair{};
