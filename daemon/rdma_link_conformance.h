@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <sys/types.h>
 
+#include <atomic>
 #include <functional>
 #include <map>
 #include <string>
@@ -40,8 +41,10 @@ class LinkNode : public engine::SessionEvents, public engine::LaneSetEvents, pri
   std::string link_down;  // why
   uint32_t lane_up = 0;   // the last that came up
   std::vector<std::string> lanes_down;
-  std::map<uint64_t, size_t> answers;      // call to bytes; wrong ones are not there
-  std::map<uint64_t, uint64_t> calls;      // call to its number on the lane
+  std::map<uint64_t, size_t> answers;     // call to bytes; wrong ones are not there
+  std::map<uint64_t, uint64_t> calls;     // call to its number on the lane
+  std::atomic<uint64_t>* seen = nullptr;  // a server: the last call that it has seen
+  engine::LaneSetOptions lane_options = quick_lane_options();
   std::map<uint64_t, engine::Fate> fates;  // of calls without an answer, when their lane went down
 
  protected:
@@ -67,16 +70,21 @@ class LinkNode : public engine::SessionEvents, public engine::LaneSetEvents, pri
 class RdmaLink : public testing::TestWithParam<OpenFabricOf> {
  protected:
   static constexpr engine::ArenaOptions kArena{.bytes = {4 << 20, 4 << 20, 4 << 20}};
+  RdmaLink();
   ~RdmaLink() override;
 
   // A server in a process of its own, and a client here whose link to it is up.
-  void start(const engine::ArenaOptions& server_arena = kArena);
+  void start(const engine::ArenaOptions& server_arena = kArena,
+             Duration idle_timeout = quick_lane_options().idle_timeout);
   void kill_server();
   uint32_t open_lane(engine::LaneShape back = kTestShape);
+  // What fate() said of the first `count` calls agrees with what the server has seen and answered.
+  void expect_true_fates(uint64_t count) const;
   void call(uint64_t first, uint64_t count, const std::function<size_t(uint64_t)>& bytes_of);
 
   std::unique_ptr<LinkNode> client_;
   pid_t server_ = -1;
+  std::atomic<uint64_t>* seen_ = nullptr;  // in memory that the server shares
 };
 
 }  // namespace hat

@@ -1,0 +1,133 @@
+// engine/rdma/sleepers_test.cc: two threads that sleep for each other's messages, by every
+// protocol: no wake-up is lost. A sleep is bounded, and the bound is never used.
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "engine/fabric/loop/loop_fabric.h"
+#include "engine/fabric/sleep.h"
+#include "engine/rdma/lane_side.h"
+
+namespace hat::engine {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kBound = 10s;
+
+// Looks, and sleeps whenever nothing is there, until it holds.
+template <class Holds>
+bool sleep_until(LaneSide& side, const Holds& holds) {
+  while (!holds()) {
+    if (side.turn() != 0 || !side.poller->prepare_to_sleep()) continue;
+    if (holds()) return true;
+    const bool woken = sleep_on({side.poller->event_fd(), side.fabric->event_fd()}, kBound);
+    side.poller->take_events();
+    if (!woken) return false;
+  }
+  return true;
+}
+
+void wake(RdmaLane& lane) {
+  lane.send({.kind = FrameKind::kCredit, .stream = 1}, {});
+  lane.flush();
+}
+
+class Sleepers : public testing::TestWithParam<size_t> {
+ protected:
+  static RdmaLaneOptions options() {
+    const Protocol& protocol = kProtocols[GetParam()];
+    RdmaLaneOptions options = options_for(protocol, protocol);
+    options.fetch = {.empty_looks_max = 4, .pushes_until_again = 8};
+    options.bitmap.empty_looks_max = 4;
+    return options;
+  }
+};
+
+TEST_P(Sleepers, AreAlwaysWoken) {
+  constexpr uint64_t kCalls = 400;
+  LaneSide client(&open_loop_fabric);
+  LaneSide server(&open_loop_fabric);
+  client.keeps = server.keeps = false;
+  join(client, server, options());
+  std::atomic<bool> done = false;
+  std::thread serving([&] {
+    EXPECT_TRUE(sleep_until(server, [&] { return done.load(); }))
+        << "nobody woke the server after " << server.frame_count << " calls";
+  });
+  for (uint64_t call = 1; call <= kCalls; ++call) {
+    client.call(call, call % 10 == 0 ? 9000 : 100);
+    client.lane->flush();
+    // Some answers are waited for awake: the server goes to sleep at all kinds of moments.
+    if (call % 3 == 0) {
+      for (int i = 0; i < 50; ++i) client.turn();
+    }
+    const bool came = sleep_until(client, [&] { return client.frame_count == call; });
+    EXPECT_TRUE(came) << "nobody woke the client for answer " << call;
+    if (!came) break;
+  }
+  done = true;
+  wake(*client.lane);
+  serving.join();
+}
+
+// Two lanes of one poller, and buffers for one message alone: each waits for the other's.
+TEST_P(Sleepers, OfTwoLanesShareOneBuffer) {
+  const ArenaOptions arena{.bytes = {384 << 10, 384 << 10, 4 << 20},
+                           .messages = {128 << 10, 128 << 10}};
+  LaneSide client(&open_loop_fabric, arena);
+  LaneSide server(&open_loop_fabric, arena);
+  client.keeps = server.keeps = false;
+  struct Counter final : LaneEvents {
+    void on_frame(const FrameHeader& header, Bytes payload) override {
+      ++frames;
+      if (!answers) return;
+      lane->send({.kind = FrameKind::kReply, .flags = kLastPiece, .stream = 1, .call = header.call},
+                 {payload});
+    }
+    void on_uncongested() override {}
+    void on_down(const std::string& why) override { ADD_FAILURE() << why; }
+    RdmaLane* lane = nullptr;
+    bool answers = false;
+    uint64_t frames = 0;
+  };
+  std::array<Counter, 4> ends;
+  std::array<std::unique_ptr<RdmaLane>, 4> lanes;  // client's, server's, client's, server's
+  for (size_t i = 0; i < 4; ++i) {
+    LaneSide& side = i % 2 == 0 ? client : server;
+    RdmaLaneOptions one = options();
+    one.out.slots = one.in.slots = 8;
+    if (i % 2 == 1) std::swap(one.out, one.in);
+    auto made = RdmaLane::create(*side.poller, one, ends[i]);
+    ASSERT_TRUE(made) << made.error().message;
+    lanes[i] = std::move(*made);
+    ends[i].lane = lanes[i].get();
+    ends[i].answers = i % 2 == 1;
+    if (i % 2 == 0) continue;
+    ASSERT_TRUE(lanes[i - 1]->connect(lanes[i]->offer()));
+    ASSERT_TRUE(lanes[i]->connect(lanes[i - 1]->offer()));
+  }
+  constexpr uint64_t kCalls = 60;
+  const auto payload = pattern(1, 100'000);
+  for (uint64_t call = 1; call <= kCalls; ++call) {
+    for (const size_t i : {0, 2}) {
+      ends[i].lane->send(
+          {.kind = FrameKind::kCall, .flags = kLastPiece, .replies = 1, .stream = 1, .call = call},
+          {payload});
+    }
+  }
+  std::atomic<bool> done = false;
+  std::thread serving([&] { sleep_until(server, [&] { return done.load(); }); });
+  EXPECT_TRUE(
+      sleep_until(client, [&] { return ends[0].frames == kCalls && ends[2].frames == kCalls; }))
+      << ends[0].frames << " and " << ends[2].frames << " of " << kCalls;
+  done = true;
+  wake(*ends[0].lane);
+  serving.join();
+}
+
+INSTANTIATE_TEST_SUITE_P(Loop, Sleepers, testing::Range(size_t{0}, kProtocols.size()),
+                         [](const auto& info) { return std::string(kProtocols[info.param].name); });
+
+}  // namespace
+}  // namespace hat::engine
