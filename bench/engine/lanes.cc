@@ -12,6 +12,7 @@
 #include "bench/engine/two.h"
 #include "engine/fabric/sleep.h"
 #include "engine/rdma/idle_policy.h"
+#include "engine/rdma/lane_memory.h"
 #include "engine/rdma/poller.h"
 #include "engine/rdma/rdma_lane.h"
 
@@ -57,10 +58,8 @@ class Side {
               cores_are_short(2, std::thread::hardware_concurrency() / 2 + 1)),
         fabric_(must(open_fabric(settings.fabric, server))) {
     const RdmaLaneOptions options = lane_options(settings, server);
-    const size_t window = size_t{options.out.slots} * stride(options.out) +
-                          size_t{options.in.slots} * stride(options.in) + (1 << 16);
-    const size_t part = settings.clients * (window + 8 * settings.bytes) + (16 << 20);
-    arena_ = must(Arena::create(*fabric_, {.bytes = {part, part, part / 8 + (32 << 20)}}));
+    const LanePlan plan{options, settings.clients};
+    arena_ = must(Arena::create(*fabric_, arena_for({&plan, 1}, settings.bytes).arena));
     poller_ = must(Poller::create(*fabric_, *arena_));
     for (uint32_t i = 0; i < settings.clients; ++i) {
       ends_.push_back(std::make_unique<End>(*this, i));
