@@ -18,15 +18,6 @@ using Clock = std::chrono::steady_clock;
 constexpr size_t kBytes = 1 << 16;
 constexpr uint32_t kReceives = 64;
 
-template <class T>
-T must(Result<T> result) {
-  if (!result) {
-    std::fprintf(stderr, "engine_bench: %s\n", result.error().message.c_str());
-    std::exit(1);
-  }
-  if constexpr (!std::is_void_v<T>) return std::move(*result);
-}
-
 struct Card {
   QueuePairAddress address;
   uint64_t memory;

@@ -24,15 +24,6 @@ using Clock = std::chrono::steady_clock;
 
 constexpr size_t kLargestSample = 1 << 20;  // latencies kept
 
-template <class T>
-T must(Result<T> result) {
-  if (!result) {
-    std::fprintf(stderr, "engine_bench: %s\n", result.error().message.c_str());
-    std::exit(1);
-  }
-  if constexpr (!std::is_void_v<T>) return std::move(*result);
-}
-
 RdmaLaneOptions lane_options(const Settings& settings, bool server) {
   const auto bytes = static_cast<uint32_t>(std::clamp<size_t>(settings.bytes, 64, kSlotBytesMax));
   const auto shape = [&](Leg leg) {

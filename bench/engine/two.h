@@ -1,6 +1,8 @@
 // bench/engine/two.h: two processes on cores of their own, with a fabric on each side.
 #pragma once
 
+#include <cstdio>
+#include <cstdlib>
 #include <functional>
 #include <memory>
 #include <string>
@@ -11,6 +13,16 @@ namespace hat::bench {
 
 // "loop", or "verbs": the lab's devices, rxe1 for the first process and rxe2 for the second.
 Result<std::unique_ptr<engine::Fabric>> open_fabric(const std::string& kind, bool second);
+
+// What was made, or the end of the program, in words.
+template <class T>
+T must(Result<T> result) {
+  if (!result) {
+    std::fprintf(stderr, "engine_bench: %s\n", result.error().message.c_str());
+    std::exit(1);
+  }
+  if constexpr (!std::is_void_v<T>) return std::move(*result);
+}
 
 // A byte stream between the two, for what must be told beforehand.
 class Wire {

@@ -1,7 +1,7 @@
 // engine/legs/legs.h: what makes each leg's mover; engine/legs/table.cc has them all.
 #pragma once
 
-#include "engine/legs/mover.h"
+#include "engine/rdma/mover.h"
 
 namespace hat::engine {
 

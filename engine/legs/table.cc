@@ -1,4 +1,4 @@
-#include "engine/legs/table.h"
+#include "engine/rdma/leg_table.h"
 
 #include "engine/legs/legs.h"
 

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 
 #include "engine/fabric/loop/loop_fabric.h"
+#include "engine/link/ability.h"
 #include "tests/fake_reactor.h"
 
 namespace hat::engine {
@@ -157,6 +158,17 @@ TEST_F(LaneSets, TheEndOfTheLinkIsTheEndOfAll) {
   EXPECT_EQ(down_, (std::vector<std::string>(2, "the peer closed the link")));
   EXPECT_EQ(set.size(), 0u);
   EXPECT_EQ(control_.sent.size(), 2u) << "nothing is said on a link that is down";
+}
+
+// What runs bounds the plan.
+TEST(Ability, OfTheFabricAndOfThePeersHello) {
+  const auto fabric = *open_loop_fabric();
+  EXPECT_EQ(ability_of(*fabric).legs, kAllLegs);
+  EXPECT_EQ(ability_of(*fabric).who, "fabric loop");
+  const Hello hello{.legs = bit_of(Leg::kSend) | bit_of(Leg::kWriteRndv), .node = "host-b"};
+  const Plan plan = make_plan({.perf_goal = PerfGoal::kLatency}, {.cores = 2, .rdma = true});
+  const Plan bound = bounded(bounded(plan, ability_of(*fabric)), ability_of(hello));
+  EXPECT_EQ(bound.reason, plan.reason + "; peer host-b cannot do direct_write_imm: eager instead");
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "engine/fabric/loop/loop_fabric.h"
-#include "engine/rdma/ability.h"
 #include "engine/rdma/lane_side.h"
 
 namespace hat::engine {
@@ -51,17 +50,6 @@ TEST(LaneMemory, AHostThatAllowsLessIsToldAtTheStart) {
   EXPECT_NE(checked.error().message.find("memlock 8.0 MiB < RDMA memory"), std::string::npos);
   EXPECT_NE(checked.error().message.find("slots 1000 x 32768 B"), std::string::npos)
       << checked.error().message;
-}
-
-// What runs bounds the plan.
-TEST(Ability, OfTheFabricAndOfThePeersHello) {
-  const auto fabric = *open_loop_fabric();
-  EXPECT_EQ(ability_of(*fabric).legs, kAllLegs);
-  EXPECT_EQ(ability_of(*fabric).who, "fabric loop");
-  const Hello hello{.legs = bit_of(Leg::kSend) | bit_of(Leg::kWriteRndv), .node = "host-b"};
-  const Plan plan = make_plan({.perf_goal = PerfGoal::kLatency}, {.cores = 2, .rdma = true});
-  const Plan bound = bounded(bounded(plan, ability_of(*fabric)), ability_of(hello));
-  EXPECT_EQ(bound.reason, plan.reason + "; peer host-b cannot do direct_write_imm: eager instead");
 }
 
 }  // namespace

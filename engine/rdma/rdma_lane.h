@@ -28,9 +28,9 @@
 
 #include "base/fifo.h"
 #include "engine/lane.h"
-#include "engine/legs/table.h"
 #include "engine/memory/arena.h"
 #include "engine/memory/registration_cache.h"
+#include "engine/rdma/leg_table.h"
 #include "engine/rdma/wire.h"
 
 namespace hat::engine {

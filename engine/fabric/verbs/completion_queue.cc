@@ -71,24 +71,42 @@ VerbsReceiveQueue::VerbsReceiveQueue(ibv_srq* queue, uint32_t entries)
 
 size_t VerbsReceiveQueue::post(std::span<const ReceiveRequest> requests) {
   size_t posted = 0;
-  for (const ReceiveRequest& request : requests) {
-    if (free_.empty() || request.segments.size() > kSegmentsMax) break;
-    std::array<ibv_sge, kSegmentsMax> segments;
-    for (size_t i = 0; i < request.segments.size(); ++i) {
-      const Segment& segment = request.segments[i];
-      segments[i] = {reinterpret_cast<uint64_t>(segment.data), segment.bytes, segment.lkey};
-    }
-    ibv_recv_wr work{.wr_id = free_.back(),
-                     .next = nullptr,
-                     .sg_list = segments.data(),
-                     .num_sge = static_cast<int>(request.segments.size())};
-    ibv_recv_wr* refused = nullptr;
-    if (ibv_post_srq_recv(queue_.get(), &work, &refused) != 0) break;
-    ids_[free_.back()] = request.id;
-    free_.pop_back();
-    ++posted;
+  while (posted < requests.size()) {
+    const size_t taken = post_some(requests.subspan(posted));
+    if (taken == 0) break;
+    posted += taken;
   }
   return posted;
+}
+
+// A chain of them: one doorbell.
+size_t VerbsReceiveQueue::post_some(std::span<const ReceiveRequest> requests) {
+  constexpr size_t kChainMax = 16;
+  std::array<std::array<ibv_sge, kSegmentsMax>, kChainMax> segments;
+  std::array<ibv_recv_wr, kChainMax> chain;
+  const size_t most = std::min({kChainMax, requests.size(), free_.size()});
+  size_t count = 0;
+  for (; count < most && requests[count].segments.size() <= kSegmentsMax; ++count) {
+    const ReceiveRequest& request = requests[count];
+    for (size_t i = 0; i < request.segments.size(); ++i) {
+      const Segment& segment = request.segments[i];
+      segments[count][i] = {reinterpret_cast<uint64_t>(segment.data), segment.bytes, segment.lkey};
+    }
+    const uint32_t entry = free_[free_.size() - 1 - count];
+    ids_[entry] = request.id;
+    chain[count] = {.wr_id = entry,
+                    .next = nullptr,
+                    .sg_list = segments[count].data(),
+                    .num_sge = static_cast<int>(request.segments.size())};
+    if (count != 0) chain[count - 1].next = &chain[count];
+  }
+  if (count == 0) return 0;
+  ibv_recv_wr* refused = nullptr;
+  if (ibv_post_srq_recv(queue_.get(), chain.data(), &refused) != 0) {
+    count = refused == nullptr ? 0 : static_cast<size_t>(refused - chain.data());
+  }
+  free_.resize(free_.size() - count);
+  return count;
 }
 
 uint64_t VerbsReceiveQueue::take(uint64_t entry) {

@@ -59,6 +59,8 @@ class VerbsReceiveQueue final : public ReceiveQueue {
   uint64_t take(uint64_t entry);
 
  private:
+  size_t post_some(std::span<const ReceiveRequest> requests);
+
   const Owned<ibv_srq, ibv_destroy_srq> queue_;
   std::vector<uint64_t> ids_;  // by entry
   std::vector<uint32_t> free_;

@@ -1,4 +1,4 @@
-#include "engine/legs/mover.h"
+#include "engine/rdma/mover.h"
 
 #include "engine/rdma/rdma_lane.h"
 

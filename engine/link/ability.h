@@ -1,4 +1,4 @@
-// engine/rdma/ability.h: what bounds a plan, from what runs: the device here, and the peer's hello.
+// engine/link/ability.h: what bounds a plan, from what runs: the device here, and the peer's hello.
 #pragma once
 
 #include "engine/fabric/fabric.h"

@@ -1,11 +1,11 @@
-// engine/legs/table.h: all legs, one row each.
+// engine/rdma/leg_table.h: all legs, one row each.
 #pragma once
 
 #include <array>
 #include <memory>
 #include <string_view>
 
-#include "engine/legs/mover.h"
+#include "engine/rdma/mover.h"
 
 namespace hat::engine {
 
