@@ -55,6 +55,8 @@ INSTANTIATE_TEST_SUITE_P(
             "and '.', the first a letter or '_'\n"},
         Row{"control_character", "hatrpc_manifest: 1\nser\4vices: {}\n",
             "m.yaml:2:4: error: a control character; a YAML file is text\n"},
+        Row{"no_utf8", "hatrpc_manifest: 1\nsource: \"\u00e4\xff\"\nservices: {}\n",
+            "m.yaml:2:11: error: this is no UTF-8; a YAML file is text\n"},
         Row{"empty", "# nothing\n", "m.yaml: error: the file is empty; expected a mapping\n"},
         Row{"two_documents", "hatrpc_manifest: 1\nservices: {}\n---\nservices: {}\n",
             "m.yaml:3:1: error: this belongs to no mapping, or begins another YAML document; "
