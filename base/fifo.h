@@ -14,6 +14,7 @@ class Fifo {
   bool empty() const { return size_ == 0; }
   size_t size() const { return size_; }
   T& front() { return slots_[begin_]; }
+  const T& front() const { return slots_[begin_]; }
   T& back() { return (*this)[size_ - 1]; }
   T& operator[](size_t i) { return slots_[(begin_ + i) & (slots_.size() - 1)]; }
 

@@ -14,14 +14,12 @@
 // waits for slots and its READs find none free it asks to be told (kTell), and R answers (kCredit).
 //
 // Source   HiPower (NPC'19) 3: bitmap0 and bitmap1 of both sides, batched confirmation, recycling
-// by
-//          threshold. Differs: its end flag is the `look` note; the checksum; who finds nothing
+//          by threshold. Differs: its end flag is the `look` note; the checksum; who finds nothing
 //          sleeps.
 #include <algorithm>
 #include <atomic>
 #include <bit>
 #include <cstring>
-#include <vector>
 
 #include "engine/legs/legs.h"
 #include "engine/rdma/poller.h"

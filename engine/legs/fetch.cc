@@ -67,7 +67,7 @@ class Fetch final : public Mover {
   bool is_fetched() const { return leg_ == lane_.in_shape().leg; }
   void push(Outgoing& message);
   void push_some();
-  bool begin_reads();
+  void begin_reads();
   void read_index(Read& read, uint64_t index);
   void read_slot(Read& read, uint32_t from, uint32_t to);
   void take_index(Read& read);
@@ -158,11 +158,11 @@ bool Fetch::look() {
   return false;  // what is found is told by completions
 }
 
-bool Fetch::begin_reads() {
+void Fetch::begin_reads() {
   const FetchOptions& options = lane_.options().fetch;
   if (reads_in_vain_ >= options.empty_looks_max) {
     if (reads_.empty()) ask_for_pushes();
-    return false;
+    return;
   }
   const uint32_t wanted = std::min({lane_.due(), options.depth, uint32_t{lane_.in_shape().slots}});
   for (uint64_t sequence = lane_.next(); sequence != lane_.next() + wanted; ++sequence) {
@@ -177,7 +177,6 @@ bool Fetch::begin_reads() {
     if (levels_ == 1) read_index(read, slot);
     if (levels_ == 2) read_index(read, lane_.in_shape().slots + slot);
   }
-  return true;
 }
 
 std::byte* Fetch::scratch(uint64_t sequence) const {

@@ -49,13 +49,11 @@ Buffer* Rendezvous::buffer_of(uint64_t sequence) {
   return found == incoming_.end() ? nullptr : &found->buffer;
 }
 
-bool Rendezvous::arrived(uint64_t sequence) {
+void Rendezvous::arrived(uint64_t sequence) {
   const auto found = std::ranges::find(incoming_, sequence, &Incoming::sequence);
-  if (found == incoming_.end()) return false;
   Incoming incoming = std::move(*found);
   incoming_.erase(found);
   lane_.arrive(sequence, incoming.frame, std::move(incoming.buffer), leg_);
-  return true;
 }
 
 // --- Who moves the bytes ---

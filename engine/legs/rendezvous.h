@@ -1,10 +1,9 @@
 // engine/legs/rendezvous.h: what both rendezvous legs do: R finds a buffer for what S announced,
 // and one of them moves the bytes in chunks, some at a time.
 //
-// Bounds   kRendezvousMax messages of a lane and direction, `depth`
-// chunks
-//          of `chunk_bytes` on their way. An announcement for which R has no buffer waits, in
-//          order.
+// Bounds   kRendezvousMax messages of a lane and direction, `depth` chunks of `chunk_bytes` on
+// their
+//          way. An announcement for which R has no buffer waits, in order.
 #pragma once
 
 #include <vector>
@@ -46,8 +45,8 @@ class Rendezvous : public Mover {
   void announced(const Envelope& note, const Place& there);
   // R: a buffer was found.
   virtual void on_buffer(const Incoming& incoming) = 0;
-  // R: all bytes are in the buffer; false: there is none such.
-  bool arrived(uint64_t sequence);
+  // R: all bytes are in its buffer.
+  void arrived(uint64_t sequence);
   Buffer* buffer_of(uint64_t sequence);
 
   void move(const Transfer& transfer);
@@ -60,7 +59,7 @@ class Rendezvous : public Mover {
   bool find_buffers();
   void note_what_waits() { set_may_look(!announced_.empty() || !moving_.empty()); }
 
-  mutable Fifo<Incoming> announced_;
+  Fifo<Incoming> announced_;
   std::vector<Incoming> incoming_;
   std::vector<Transfer> moving_;
   uint32_t out_ = 0;  // chunks

@@ -31,7 +31,7 @@ RdmaLane* LaneSet::lane(uint32_t number) {
 void LaneSet::flush() {
   for (const auto& member : std::exchange(buried_, {})) {
     member->lane.reset();
-    events_.on_lane_gone(*this, member->number);
+    if (member->told) events_.on_lane_gone(*this, member->number);
   }
   for (auto next = members_.begin(); next != members_.end();) {
     Member& member = *next++->second;  // it may go down, and out
@@ -57,11 +57,11 @@ void LaneSet::tell_closed(uint32_t number, const std::string& reason) {
 void LaneSet::go_down(Member& member, const std::string& reason, bool tell) {
   if (member.state == State::kDown) return;
   const bool was_up = member.state == State::kUp;
-  const bool is_known = was_up || role_ == Session::Role::kInitiator;
+  member.told = was_up || role_ == Session::Role::kInitiator;
   member.state = State::kDown;
   if (member.lane) member.lane->end(reason);
   if (tell) tell_closed(member.number, reason);
-  if (is_known) events_.on_lane_down(*this, member.number, was_up, reason);
+  if (member.told) events_.on_lane_down(*this, member.number, was_up, reason);
   const auto found = members_.find(member.number);
   buried_.push_back(std::move(found->second));
   members_.erase(found);

@@ -6,9 +6,8 @@
 //
 // How soon a failure is noticed:
 //   something is on its way     ack_timeout * (retries + 1) of the lane's queue pair
-//   nothing is                  a probe every probe_interval: the other side's device must answer
-//   it
-//                               within ack_timeout * (retries + 1), or probe_timeout at the latest
+//   nothing is                  a probe every probe_interval: the other side's queue pair must
+//                               answer within ack_timeout * (retries + 1), or probe_timeout at most
 //   the other side notices      at once: its kLaneClose says so over TCP
 //   the link goes down          end(): all lanes go down with it (Session: keepalive_timeout)
 //
@@ -94,6 +93,7 @@ class LaneSet final : public LaneFrames {
     LaneSet& set;
     const uint32_t number;
     State state = State::kOpening;
+    bool told = false;  // on_lane_down() was called
     LaneWish wish;
     TimePoint began{};
     TimePoint last_used{};

@@ -81,9 +81,9 @@ Result<void> check(const MemoryNeed& need, const MemoryLimits& limits, bool huge
                 ": raise LimitMEMLOCK (systemd) or `ulimit -l`, or lower fabric.max_pinned" +
                 wanted);
   }
-  if (need.regions() > limits.regions) {
+  if (kRegionsNeeded > limits.regions) {
     return fail("the device has " + std::to_string(limits.regions) + " memory keys and " +
-                std::to_string(need.regions()) + " are needed: use fewer, larger regions");
+                std::to_string(kRegionsNeeded) + " are needed: use fewer, larger regions");
   }
   const uint64_t pages = (bytes + limits.huge_page_bytes - 1) / limits.huge_page_bytes;
   if (huge_pages && pages > limits.huge_pages_free) {

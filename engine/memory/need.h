@@ -13,13 +13,13 @@
 
 namespace hat::engine {
 
+inline constexpr uint32_t kRegionsNeeded = 3;  // memory keys: one for each part of an arena
+
 class MemoryNeed {
  public:
   // "receive windows: 8 lanes x 64 slots x 4160 B" is one line of the sum.
   void add(std::string_view what, uint64_t count, uint64_t bytes_each);
   uint64_t total() const;
-  uint32_t regions() const { return regions_; }
-  void set_regions(uint32_t regions) { regions_ = regions; }
   // "512.0 MiB = receive windows 8 x 266240 B + …"
   std::string text() const;
 
@@ -30,7 +30,6 @@ class MemoryNeed {
     uint64_t bytes_each;
   };
   std::vector<Line> lines_;
-  uint32_t regions_ = 3;
 };
 
 // What a host allows. UINT64_MAX: no bound is known.

@@ -26,12 +26,16 @@ WorkRequest& RdmaLane::post(Opcode opcode, const Segment& segment, const Place& 
   work.rkey = remote.rkey;
   ++posted_;
   // Unsignaled requests hold their entries until a signaled one behind them is done.
-  work.signaled = signs_ || posted_ - last_signaled_ >= options_.send_entries / 4;
-  if (work.signaled) {
-    last_signaled_ = posted_;
-    signaled_.push_back({.posted = posted_});
-  }
+  work.signaled = false;
+  if (signs_ || posted_ - last_signaled_ >= options_.send_entries / 4) sign(work);
   return work;
+}
+
+// The last one that was posted.
+void RdmaLane::sign(WorkRequest& work) {
+  work.signaled = true;
+  last_signaled_ = posted_;
+  signaled_.push_back({.posted = posted_});
 }
 
 WorkRequest& RdmaLane::post_message(const Outgoing& message, Opcode opcode, const Place& remote) {
@@ -51,11 +55,7 @@ WorkRequest& RdmaLane::post_message(const Outgoing& message, Opcode opcode, cons
 WorkRequest& RdmaLane::post_signaled(Leg leg, uint64_t cookie, Opcode opcode,
                                      const Segment& segment, const Place& remote) {
   WorkRequest& work = post(opcode, segment, remote);
-  if (!work.signaled) {
-    work.signaled = true;
-    last_signaled_ = posted_;
-    signaled_.push_back({.posted = posted_});
-  }
+  if (!work.signaled) sign(work);
   Signaled& signaled = signaled_.back();
   signaled.leg = leg;
   signaled.to_leg = true;

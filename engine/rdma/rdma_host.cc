@@ -5,6 +5,7 @@
 namespace hat::engine {
 namespace {
 
+static_assert(kRegionsNeeded == kPurposes);
 constexpr std::array<const char*, kPurposes> kPartNames = {"to receive", "to send", "for control"};
 
 }  // namespace
@@ -23,10 +24,8 @@ Result<std::unique_ptr<RdmaHost>> RdmaHost::create(Reactor& reactor, std::unique
     Class& lanes = host->classes_[i];
     lanes.spin = options.spin[i];
     HAT_TRY(lanes.poller, Poller::create(*host->fabric_, *host->arena_, options.poller));
-    lanes.watch = reactor.watch(lanes.poller->event_fd(), [self, &lanes] {
-      ++self->wake_ups_;
-      lanes.poller->take_events();
-    });
+    lanes.watch =
+        reactor.watch(lanes.poller->event_fd(), [&lanes] { lanes.poller->take_events(); });
   }
   host->fabric_watch_ =
       reactor.watch(host->fabric_->event_fd(), [self] { self->take_fabric_events(); });

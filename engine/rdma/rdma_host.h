@@ -39,8 +39,6 @@ class RdmaHost final : private TurnEvents {
   Fabric& fabric() { return *fabric_; }
   Arena& arena() { return *arena_; }
   Poller& poller(LaneClass lanes) { return *classes_[static_cast<size_t>(lanes)].poller; }
-  // How often a completion woke the worker.
-  uint64_t wake_ups() const { return wake_ups_; }
 
  private:
   struct Class {
@@ -59,7 +57,6 @@ class RdmaHost final : private TurnEvents {
   std::unique_ptr<Fabric> fabric_;
   std::unique_ptr<Arena> arena_;
   std::array<Class, kLaneClasses> classes_;
-  uint64_t wake_ups_ = 0;
   bool found_ = false;  // in this turn
   std::unique_ptr<Watch> fabric_watch_;
 };

@@ -9,9 +9,8 @@
 // Frames are delivered in the order of send(), whatever moved them.
 //
 // Bounds   payloads of at most kMessageBytesMax; as many messages in flight as the shape has slots,
-//          of them kRendezvousMax in buffers of their own. What waits for a slot is
-//          copied; beyond kCongestedBytes of that congested() is true, beyond kQueuedBytesMax the
-//          lane goes down.
+//          of them kRendezvousMax in buffers of their own. What waits for a slot is copied; beyond
+//          kCongestedBytes of that congested() is true, beyond kQueuedBytesMax the lane goes down.
 // Memory   from the poller's arena: its slots (kSend), a window for its peer's (kReceive); buffers
 //          for messages larger than a slot while they are in flight.
 // Thread   the poller's.
@@ -239,6 +238,7 @@ class RdmaLane final : public Lane {
   Result<void> make();
   Result<void> take_memory();
   Leg leg_for(const FrameHeader& frame) const;
+  uint64_t send(FrameHeader header, size_t bytes, std::span<const Bytes> pieces, const Lent* lent);
   bool begin(const FrameHeader& header, std::span<const Bytes> pieces, const Lent* lent);
   bool stage(Outgoing& message, std::span<const Bytes> pieces, const Lent* lent);
   bool may_send(size_t bytes);
@@ -258,6 +258,7 @@ class RdmaLane final : public Lane {
   void tell_if_asked();
   void release(Arrival& arrival);
   size_t largest(Purpose purpose) const;
+  void sign(WorkRequest& work);
   void post_note(const PendingNote& note);
   void post_notes();
   void go_down(const std::string& reason);

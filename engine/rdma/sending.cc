@@ -12,12 +12,20 @@ namespace hat::engine {
 uint64_t RdmaLane::send(FrameHeader header, std::initializer_list<Bytes> pieces) {
   size_t bytes = 0;
   for (const Bytes piece : pieces) bytes += piece.size();
-  header.payload_bytes = static_cast<uint32_t>(bytes);
+  return send(header, bytes, {pieces.begin(), pieces.size()}, nullptr);
+}
+
+uint64_t RdmaLane::send_lent(FrameHeader header, const Lent& payload) {
+  return send(header, payload.segment.bytes, {}, &payload);
+}
+
+uint64_t RdmaLane::send(FrameHeader header, size_t bytes, std::span<const Bytes> pieces,
+                        const Lent* lent) {
   const uint64_t number = sent_ + waiting_.size();
   if (down_ || !may_send(bytes)) return number;
-  due_ += header.replies;
-  const std::span<const Bytes> all(pieces.begin(), pieces.size());
-  if (!waiting_.empty() || !begin(header, all, nullptr)) keep_waiting(header, all, nullptr);
+  header.payload_bytes = static_cast<uint32_t>(bytes);
+  if (header.kind != FrameKind::kFail) due_ += header.replies;  // there it counts what is answered
+  if (!waiting_.empty() || !begin(header, pieces, lent)) keep_waiting(header, pieces, lent);
   return number;
 }
 
@@ -27,15 +35,6 @@ bool RdmaLane::may_send(size_t bytes) {
           std::to_string(message_bytes_max_) +
           " find memory on both sides: raise fabric.max_pinned");
   return false;
-}
-
-uint64_t RdmaLane::send_lent(FrameHeader header, const Lent& payload) {
-  header.payload_bytes = payload.segment.bytes;
-  const uint64_t number = sent_ + waiting_.size();
-  if (down_ || !may_send(payload.segment.bytes)) return number;
-  due_ += header.replies;
-  if (!waiting_.empty() || !begin(header, {}, &payload)) keep_waiting(header, {}, &payload);
-  return number;
 }
 
 // Frames that answer no call may have to come while the other side looks for nothing.
