@@ -18,10 +18,12 @@ class Fifo {
   T& back() { return (*this)[size_ - 1]; }
   T& operator[](size_t i) { return slots_[(begin_ + i) & (slots_.size() - 1)]; }
 
-  T& push_back(T value) {
+  T& push_back(T value) { return extend() = std::move(value); }
+  // One more at the end, which holds whatever its slot held before.
+  T& extend() {
     if (size_ == slots_.size()) grow();
     ++size_;
-    return back() = std::move(value);
+    return back();
   }
   void pop_front() {
     begin_ = (begin_ + 1) & (slots_.size() - 1);

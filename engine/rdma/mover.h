@@ -49,7 +49,7 @@ class Mover {
   virtual void before_post() {}
 
  protected:
-  void set_may_look(bool may) { may_look_ = may; }
+  void set_may_look(bool may);
 
   RdmaLane& lane_;
   const Leg leg_;

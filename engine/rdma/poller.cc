@@ -117,7 +117,7 @@ size_t Poller::look() {
   for (size_t i = 0; i < count; ++i) dispatch(done_[i]);
   found += count;
   for (RdmaLane* lane : lanes_) {
-    if (!lane->looks()) continue;
+    if (!lane->may_look() || !lane->looks()) continue;
     if (lane->look()) ++found;
     touch(lane);
   }

@@ -144,6 +144,7 @@ class RdmaLane final : public Lane {
     __builtin_prefetch(slot);
     __builtin_prefetch(slot + 64);
   }
+  bool may_look() const { return looking_ != 0 || starved_; }
   bool look();
   bool looks() const;
   bool wants_send_completions() const;
@@ -209,6 +210,7 @@ class RdmaLane final : public Lane {
   Poller& poller() { return poller_; }
   const RdmaLaneOptions& options() const { return options_; }
   void breaks(const char* what);  // the other side breaks the format
+  void count_looking(int more) { looking_ += more; }
   bool is_inline(uint32_t bytes) const { return bytes <= inline_bytes_max_; }
 
  private:
@@ -317,6 +319,7 @@ class RdmaLane final : public Lane {
   std::array<std::unique_ptr<Mover>, kLegCount> movers_;  // by Leg; null where neither side uses it
   uint32_t receives_by_ = 0;                              // a bit for each leg
   std::vector<Mover*> used_;
+  int looking_ = 0;                        // of them, those that may look
   std::vector<Mover*> late_;               // of them, with something to do before a post
   std::unique_ptr<QueuePair> queue_pair_;  // last: gone first, so that nobody writes behind it
 };

@@ -152,16 +152,14 @@ std::optional<uint64_t> RdmaLane::sent_sequence(uint32_t low_bits) const {
 }
 
 void RdmaLane::acknowledge(uint64_t delivered) {
-  while (acked_ != delivered) {
-    Outgoing& message = outgoing(acked_);
-    free_buffer(message);
-    ++acked_;
-  }
+  while (rendezvous_out_ != 0 && acked_ != delivered) free_buffer(outgoing(acked_++));
+  acked_ = delivered;
   return_lent();
 }
 
 // Delivered, and done with by this side's device.
 void RdmaLane::return_lent() {
+  if (lent_ == 0) returned_ = acked_;
   while (returned_ != acked_) {
     Outgoing& message = outgoing(returned_);
     if (message.lent && message.posted > reclaimed_) return;

@@ -29,7 +29,7 @@ class Descriptor {
 struct Note {
   // Each side: kHello or kWelcome, a kRegion for each of its regions, kReady; later regions follow.
   enum class Kind : uint32_t { kHello = 1, kWelcome, kRegion, kReady };
-  static constexpr uint32_t kVersion = 1;
+  static constexpr uint32_t kVersion = 2;
 
   Kind kind{};
   uint32_t version = kVersion;

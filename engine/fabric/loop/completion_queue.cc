@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <utility>
+
+#include "engine/fabric/loop/barrier.h"
 #include "engine/fabric/loop/objects.h"
 
 namespace hat::engine::loop {
@@ -29,8 +31,7 @@ void LoopCompletionQueue::arm(bool solicited_only) {
   armed_ = solicited_only ? Wake::kSolicited : Wake::kAny;
   for (LoopQueuePair* pair : receivers_) pair->set_receive_wake(armed_);
   for (LoopQueuePair* pair : senders_) pair->set_send_wake(armed_ == Wake::kAny);
-  // Either who posts sees the wish, or the next poll sees what it posted: both are sequentially
-  // consistent.
+  heavy_barrier();  // either who posts sees the wish, or the next poll sees what it posted
 }
 
 void LoopCompletionQueue::take_events() {
@@ -57,21 +58,16 @@ size_t LoopReceiveQueue::post(std::span<const ReceiveRequest> requests) {
   size_t taken = 0;
   for (const ReceiveRequest& request : requests) {
     if (posted_.size() >= entries_ || request.segments.size() > kSegmentsMax) break;
-    Receive receive{.id = request.id, .segment_count = request.segments.size(), .segments = {}};
+    Receive& receive = posted_.extend();
+    receive.id = request.id;
+    receive.segment_count = request.segments.size();
     std::ranges::copy(request.segments, receive.segments.begin());
-    posted_.push_back(receive);
     ++taken;
   }
   if (taken != 0 && std::exchange(missing_, false)) {
     for (LoopQueuePair* pair : pairs_) pair->on_receive_posted();
   }
   return taken;
-}
-
-LoopReceiveQueue::Receive LoopReceiveQueue::take() {
-  const Receive receive = posted_.front();
-  posted_.pop_front();
-  return receive;
 }
 
 }  // namespace hat::engine::loop

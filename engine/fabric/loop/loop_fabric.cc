@@ -11,6 +11,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "engine/fabric/loop/barrier.h"
 #include "engine/fabric/loop/objects.h"
 
 namespace hat::engine {
@@ -29,6 +30,7 @@ std::unexpected<Error> failed(const char* what) {
 // --- Set-up ---
 
 Result<std::unique_ptr<Fabric>> LoopFabric::open() {
+  if (!use_barriers()) return failed("membarrier (Linux 4.16 has it; a seccomp filter may not)");
   HAT_TRY(ChannelListener listener, ChannelListener::open());
   HAT_TRY(SharedMemory table, SharedMemory::create("hatrpc-regions", sizeof(RegionTable)));
   Descriptor epoll(epoll_create1(EPOLL_CLOEXEC));
@@ -134,6 +136,7 @@ void LoopFabric::forget(LoopRegion& region) {
   const uint32_t row = region.lkey() % kRegionsMax;
   table().rows[row].key.store(0);
   regions_[row] = nullptr;
+  heavy_barrier();
   for (const auto& [number, pair] : queue_pairs_) pair->wait_until_untouched();
 }
 

@@ -77,7 +77,8 @@ class LoopReceiveQueue final : public ReceiveQueue {
   explicit LoopReceiveQueue(uint32_t entries) : entries_(entries) {}
   size_t post(std::span<const ReceiveRequest> requests) override;
   bool empty() const { return posted_.empty(); }
-  Receive take();
+  const Receive& front() const { return posted_.front(); }
+  void pop_front() { posted_.pop_front(); }
   void attach(LoopQueuePair& pair) { pairs_.push_back(&pair); }
   void detach(LoopQueuePair& pair) { std::erase(pairs_, &pair); }
   void note_missing() { missing_ = true; }  // somebody found it empty
@@ -150,28 +151,37 @@ class LoopQueuePair final : public QueuePair {
 
  private:
   struct Request {
+    uint64_t id = 0;
+    uint64_t ring_end = 0;  // done once so many entries are taken
+    uint32_t bytes = 0;
+    Opcode opcode{};
+    Status status = Status::kSuccess;
+    bool signaled = false;
+  };
+  // Posted before the other side was there.
+  struct Early {
     WorkRequest work;
+    size_t segment_count = 0;
     std::array<Segment, kSegmentsMax> segments;
     std::array<std::byte, kInlineBytesMax> inlined_bytes;
-    uint64_t ring_end = 0;  // done once so many entries are taken
-    Status status = Status::kSuccess;
-    uint32_t bytes = 0;
   };
 
   Request& request(uint64_t index) { return requests_[index & (requests_.size() - 1)]; }
   bool attached() const { return other_ != nullptr && other_->ready; }
-  bool copy_in(const WorkRequest& work, Request& request);
-  void start_some();
-  void start(Request& request);
-  Status check_local(const Request& request) const;
-  Status touch(Request& request);
-  static void do_one_sided(Request& request, std::byte* remote);
+  void keep(const WorkRequest& work);
+  void start_early();
+  void start(const WorkRequest& work, Request& request);
+  Status check_local(const WorkRequest& work) const;
+  Status touch(const WorkRequest& work, uint32_t& bytes);
+  static void do_one_sided(const WorkRequest& work, std::byte* remote);
   std::byte* remote(uint32_t key, uint64_t address, uint64_t bytes, uint32_t right);
-  void push(const Request& request);
+  void push(const WorkRequest& work, uint32_t bytes);
   uint64_t taken_there() const;
   bool nobody_asks() const;
   bool there() const;
-  bool front_is_done(uint64_t taken);
+  bool is_done(uint64_t index, uint64_t taken);
+  size_t complete_failing(std::span<Completion> into, uint64_t taken);
+  Completion completion_of(const Request& request, Status status) const;
   void look_at_refusal(uint64_t taken);
   size_t take_entries(std::span<Completion> into);
   void set_failing(Status why);
@@ -204,14 +214,14 @@ class LoopQueuePair final : public QueuePair {
   bool failed_in_taking_ = false;
   bool broken_ = false;  // a started request has failed: no later one starts
   // requests_[head_ … started_ … tail_], modulo its length (a power of two): out, and not begun;
-  // those from freed_
-  // on are in use.
+  // those from freed_ on are in use.
   std::vector<Request> requests_;
+  Fifo<uint64_t> signaled_;   // of those that are out, the ones to tell of
+  std::vector<Early> early_;  // from started_ on, until the other side is there
   uint64_t freed_ = 0;
   uint64_t head_ = 0;
   uint64_t started_ = 0;
   uint64_t tail_ = 0;
-  uint64_t signaled_out_ = 0;
   uint64_t posted_ = 0;  // entries, to the other side
   uint64_t taken_ = 0;   // entries, from it
   Clock::time_point deadline_ = Clock::time_point::max();

@@ -7,6 +7,7 @@
 #include <bit>
 #include <cstring>
 
+#include "engine/fabric/loop/barrier.h"
 #include "engine/fabric/loop/objects.h"
 
 namespace hat::engine::loop {
@@ -160,8 +161,9 @@ void LoopQueuePair::attach() {
   fabric_.set_alarm();
   set_receive_wake(recv_cq_.armed());
   set_send_wake(send_cq_.armed() == Wake::kAny);
+  heavy_barrier();  // for the two above
   if (there()) recv_cq_.ring_if_armed(true);
-  start_some();
+  start_early();
   ring_own_sender();
 }
 
@@ -245,6 +247,7 @@ void LoopQueuePair::wait_until_down(const std::atomic<uint32_t>& hand) const {
 void LoopQueuePair::say_failed() {
   other_->out->sender_failed.store(1);
   other_->in->receiver_gone.store(1);
+  heavy_barrier();
   if (attached()) ring_receiver(true);
 }
 
@@ -256,6 +259,7 @@ void LoopQueuePair::set_failing(Status why) {
   state_ = QueuePairState::kError;
   why_failed_ = why;
   deadline_ = Clock::time_point::max();
+  early_ = {};
   if (other_) {
     say_failed();
     wait_until_not_gathering();  // what is flushed is not taken after that

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
+#include "engine/fabric/loop/barrier.h"
 #include "engine/fabric/loop/objects.h"
 
 namespace hat::engine::loop {
@@ -77,120 +79,138 @@ uint64_t do_atomic(const WorkRequest& work, std::byte* remote) {
 
 size_t LoopQueuePair::post(std::span<const WorkRequest> chain) {
   if (state_ == QueuePairState::kUnconnected) return 0;
-  size_t posted = 0;
-  for (const WorkRequest& work : chain) {
-    if (tail_ - freed_ == options_.send_entries || !copy_in(work, request(tail_))) break;
-    if (work.signaled) ++signaled_out_;
+  const bool starts = attached() && state_ == QueuePairState::kConnected;
+  const uint64_t before = posted_;
+  bool solicited = false;
+  size_t taken = 0;
+  for (; taken < chain.size(); ++taken) {
+    const WorkRequest& work = chain[taken];
+    if (tail_ - freed_ == options_.send_entries || work.segments.size() > kSegmentsMax) break;
+    uint64_t bytes = 0;
+    for (const Segment& segment : work.segments) bytes += segment.bytes;
+    if (bytes > (work.inlined ? options_.inline_bytes_max : UINT32_MAX)) break;
+    Request& request = this->request(tail_);
+    request = {.id = work.id,
+               .ring_end = 0,
+               .bytes = static_cast<uint32_t>(bytes),
+               .opcode = work.opcode,
+               .status = Status::kSuccess,
+               .signaled = work.signaled};
+    if (work.signaled) signaled_.push_back(tail_);
     ++tail_;
-    ++posted;
+    solicited |= work.solicited;
+    if (starts) {
+      if (!broken_) start(work, request);
+    } else if (state_ == QueuePairState::kConnected && !gone_) {
+      keep(work);
+    }
   }
-  start_some();
+  if (posted_ != before) ring_receiver(solicited);
   ring_own_sender();
   if (!other_ && !gone_ && deadline_ == Clock::time_point::max() &&
       state_ == QueuePairState::kConnected) {
     set_deadline(options_.ack_timeout * (options_.retries + 1));  // for the other side to come
   }
-  return posted;
+  return taken;
 }
 
 // What is done at once, or flushed, is told by nobody else.
 void LoopQueuePair::ring_own_sender() {
   if (send_cq_.armed() == Wake::kNone || head_ == tail_) return;
-  if (state_ == QueuePairState::kError || front_is_done(taken_there())) send_cq_.ring_if_armed();
-}
-
-// What is lent until post() returns is kept.
-bool LoopQueuePair::copy_in(const WorkRequest& work, Request& request) {
-  if (work.segments.size() > kSegmentsMax) return false;
-  request.work = work;
-  request.status = Status::kSuccess;
-  uint64_t bytes = 0;
-  for (const Segment& segment : work.segments) bytes += segment.bytes;
-  if (bytes > UINT32_MAX) return false;
-  request.bytes = static_cast<uint32_t>(bytes);
-  std::ranges::copy(work.segments, request.segments.begin());
-  request.work.segments = std::span(request.segments).first(work.segments.size());
-  if (!work.inlined) return true;
-  if (request.bytes > options_.inline_bytes_max) return false;
-  std::byte* at = request.inlined_bytes.data();
-  for (const Segment& segment : work.segments) {
-    at = std::copy_n(segment.data, segment.bytes, at);
+  const uint64_t taken = taken_there();
+  if (state_ == QueuePairState::kError || (broken_ && is_done(started_ - 1, taken)) ||
+      (!signaled_.empty() && is_done(signaled_.front(), taken))) {
+    send_cq_.ring_if_armed();
   }
-  return true;
 }
 
-void LoopQueuePair::start_some() {
-  if (!attached() || state_ != QueuePairState::kConnected) return;
+// The other side is not there yet: what is lent until post() returns is copied.
+void LoopQueuePair::keep(const WorkRequest& work) {
+  Early& early = early_.emplace_back();
+  early.work = work;
+  early.segment_count = work.segments.size();
+  std::ranges::copy(work.segments, early.segments.begin());
+  if (!work.inlined) return;
+  std::byte* at = early.inlined_bytes.data();
+  for (Segment& segment : std::span(early.segments).first(early.segment_count)) {
+    std::memcpy(at, segment.data, segment.bytes);
+    at += segment.bytes;
+  }
+}
+
+void LoopQueuePair::start_early() {
   const uint64_t before = posted_;
   bool solicited = false;
-  while (started_ != tail_ && !broken_) {
-    Request& next = request(started_);
-    start(next);
-    solicited |= next.work.solicited;
-    ++started_;
+  for (Early& early : early_) {
+    if (broken_ || state_ != QueuePairState::kConnected) break;
+    const auto segments = std::span(early.segments).first(early.segment_count);
+    std::byte* at = early.inlined_bytes.data();
+    for (Segment& segment : segments) {
+      if (early.work.inlined) segment.data = std::exchange(at, at + segment.bytes);
+    }
+    early.work.segments = segments;
+    start(early.work, request(started_));
+    solicited |= early.work.solicited;
   }
+  early_ = {};
   if (posted_ != before) ring_receiver(solicited);
 }
 
 // The ring has room: it has as many entries as there can be requests out.
-void LoopQueuePair::start(Request& request) {
-  const bool by_the_ring = goes_by_the_ring(request.work.opcode);
-  request.status = check_local(request);
-  if (request.status == Status::kSuccess) request.status = touch(request);
+void LoopQueuePair::start(const WorkRequest& work, Request& request) {
+  request.status = check_local(work);
+  if (request.status == Status::kSuccess) request.status = touch(work, request.bytes);
   if (request.status != Status::kSuccess) {
     broken_ = true;
-  } else if (by_the_ring) {
-    push(request);
+  } else if (goes_by_the_ring(work.opcode)) {
+    push(work, request.bytes);
     ++posted_;
   }
   request.ring_end = posted_;
+  ++started_;
 }
 
-Status LoopQueuePair::check_local(const Request& request) const {
-  if (request.work.inlined) return Status::kSuccess;
-  for (const Segment& segment : request.work.segments) {
+Status LoopQueuePair::check_local(const WorkRequest& work) const {
+  if (work.inlined) return Status::kSuccess;
+  for (const Segment& segment : work.segments) {
     if (segment.bytes != 0 && fabric_.local(segment) == nullptr) return Status::kLocalProtection;
   }
   return Status::kSuccess;
 }
 
 // The one-sided part of a request, in the other side's memory.
-Status LoopQueuePair::touch(Request& request) {
-  const WorkRequest& work = request.work;
+Status LoopQueuePair::touch(const WorkRequest& work, uint32_t& bytes) {
   if (work.opcode == Opcode::kSend || work.opcode == Opcode::kSendImm) return Status::kSuccess;
   if (is_atomic(work.opcode)) {
-    if (work.segments.size() != 1 || request.bytes < sizeof(uint64_t)) return Status::kLocalLength;
-    request.bytes = sizeof(uint64_t);
+    if (work.segments.size() != 1 || bytes < sizeof(uint64_t)) return Status::kLocalLength;
+    bytes = sizeof(uint64_t);
     if (work.remote_address % sizeof(uint64_t) != 0) return Status::kRemoteInvalid;
   }
-  if (request.bytes == 0) return Status::kSuccess;
+  if (bytes == 0) return Status::kSuccess;
   const uint32_t right = right_for(work.opcode);
   if ((other_->out->rights.load(std::memory_order_relaxed) & right) == 0) {
     return Status::kRemoteInvalid;
   }
-  other_->out->touching.store(1);
+  other_->out->touching.store(1, std::memory_order_relaxed);
+  light_barrier();
   Status status = Status::kRetryExceeded;
-  if (other_->out->receiver_gone.load() == 0) {
-    std::byte* at = remote(work.rkey, work.remote_address, request.bytes, right);
+  if (other_->out->receiver_gone.load(std::memory_order_acquire) == 0) {
+    std::byte* at = remote(work.rkey, work.remote_address, bytes, right);
     status = at == nullptr ? Status::kRemoteAccess : Status::kSuccess;
-    if (at != nullptr) do_one_sided(request, at);
+    if (at != nullptr) do_one_sided(work, at);
   }
   other_->out->touching.store(0, std::memory_order_release);
   return status;
 }
 
-void LoopQueuePair::do_one_sided(Request& request, std::byte* remote) {
-  if (is_atomic(request.work.opcode)) {
-    const uint64_t before = do_atomic(request.work, remote);
-    std::memcpy(request.segments[0].data, &before, sizeof before);
+void LoopQueuePair::do_one_sided(const WorkRequest& work, std::byte* remote) {
+  if (is_atomic(work.opcode)) {
+    const uint64_t before = do_atomic(work, remote);
+    std::memcpy(work.segments[0].data, &before, sizeof before);
     return;
   }
-  if (request.work.inlined) {
-    std::memcpy(remote, request.inlined_bytes.data(), request.bytes);
-    return;
-  }
-  for (const Segment& segment : request.work.segments) {
-    if (request.work.opcode == Opcode::kRead) {
+  for (const Segment& segment : work.segments) {
+    if (work.opcode == Opcode::kRead) {
       std::memcpy(segment.data, remote, segment.bytes);
     } else {
       std::memcpy(remote, segment.data, segment.bytes);
@@ -203,7 +223,7 @@ void LoopQueuePair::do_one_sided(Request& request, std::byte* remote) {
 std::byte* LoopQueuePair::remote(uint32_t key, uint64_t address, uint64_t bytes, uint32_t right) {
   const uint32_t index = key % kRegionsMax;
   const RegionRow& row = other_->regions().rows[index];
-  if (key == 0 || row.key.load() != key) return nullptr;
+  if (key == 0 || row.key.load(std::memory_order_acquire) != key) return nullptr;
   const uint32_t rights = row.rights;
   const uint64_t begin = row.address;
   const uint64_t size = row.bytes;
@@ -218,36 +238,40 @@ std::byte* LoopQueuePair::remote(uint32_t key, uint64_t address, uint64_t bytes,
   return mapped.data() + offset;
 }
 
-void LoopQueuePair::push(const Request& request) {
+void LoopQueuePair::push(const WorkRequest& work, uint32_t bytes) {
   RingEntry& entry = other_->out->entries[posted_ % kRingEntries];
-  const WorkRequest& work = request.work;
   entry.opcode = work.opcode;
   entry.inlined = work.inlined;
   entry.imm = work.imm;
-  entry.bytes = request.bytes;
+  entry.bytes = bytes;
   entry.segment_count = 0;
   if (work.opcode == Opcode::kWriteImm) {
     // its bytes are there already
   } else if (work.inlined) {
-    std::memcpy(entry.inlined_bytes, request.inlined_bytes.data(), request.bytes);
+    std::byte* at = entry.inlined_bytes;
+    for (const Segment& segment : work.segments) {
+      std::memcpy(at, segment.data, segment.bytes);
+      at += segment.bytes;
+    }
   } else {
     for (const Segment& segment : work.segments) {
       entry.segments[entry.segment_count++] = {reinterpret_cast<uint64_t>(segment.data),
                                                segment.bytes, segment.lkey};
     }
   }
-  entry.turn.store(turn_of(posted_));
+  entry.turn.store(turn_of(posted_), std::memory_order_release);
 }
 
 // Whether the other side's next entry is there.
 bool LoopQueuePair::there() const {
   const RingEntry& next = other_->in->entries[taken_ % kRingEntries];
-  return next.turn.load() == turn_of(taken_);
+  return next.turn.load(std::memory_order_acquire) == turn_of(taken_);
 }
 
 // After an entry's turn or a failure was stored.
 void LoopQueuePair::ring_receiver(bool solicited) {
-  const Wake wake = other_->out->wakes_receiver.load();
+  light_barrier();
+  const Wake wake = other_->out->wakes_receiver.load(std::memory_order_relaxed);
   if (wake == Wake::kNone || (wake == Wake::kSolicited && !solicited)) return;
   if (other_->out->wakes_receiver.exchange(Wake::kNone) != Wake::kNone) {
     ring(other_->receives_doorbell);
@@ -255,7 +279,8 @@ void LoopQueuePair::ring_receiver(bool solicited) {
 }
 
 void LoopQueuePair::ring_sender() {
-  if (other_->in->wakes_sender.load() == Wake::kNone) return;
+  light_barrier();
+  if (other_->in->wakes_sender.load(std::memory_order_relaxed) == Wake::kNone) return;
   if (other_->in->wakes_sender.exchange(Wake::kNone) != Wake::kNone) ring(other_->sends_doorbell);
 }
 
@@ -277,52 +302,67 @@ void LoopQueuePair::set_send_wake(bool wanted) {
 // --- Completing ---
 
 uint64_t LoopQueuePair::taken_there() const {
-  return attached() ? other_->out->taken.load() : gone_taken_;
+  return attached() ? other_->out->taken.load(std::memory_order_acquire) : gone_taken_;
 }
 
 // What the other side has taken is in its cache: it is left there while nobody waits for it.
 bool LoopQueuePair::nobody_asks() const {
-  return state_ == QueuePairState::kConnected && signaled_out_ == 0 && !broken_ &&
+  return state_ == QueuePairState::kConnected && signaled_.empty() && !broken_ &&
          options_.rnr_retries == 7;
 }
 
-bool LoopQueuePair::front_is_done(uint64_t taken) {
-  return head_ != started_ && taken >= request(head_).ring_end;
+bool LoopQueuePair::is_done(uint64_t index, uint64_t taken) {
+  return index < started_ && taken >= request(index).ring_end;
 }
 
 size_t LoopQueuePair::complete_sends(std::span<Completion> into) {
-  if (head_ == tail_) return 0;
-  if (started_ != tail_) start_some();
-  if (nobody_asks()) return 0;
+  if (head_ == tail_ || nobody_asks()) return 0;
   const uint64_t taken = taken_there();
+  size_t found = 0;
+  // Those that were asked for; the silent ones before each go with it.
+  while (found < into.size() && !signaled_.empty()) {
+    const uint64_t index = signaled_.front();
+    if (!is_done(index, taken) || request(index).status != Status::kSuccess) break;
+    into[found++] = completion_of(request(index), Status::kSuccess);
+    signaled_.pop_front();
+    freed_ = head_ = index + 1;
+  }
+  if (state_ == QueuePairState::kConnected && !broken_) look_at_refusal(taken);
+  if (state_ == QueuePairState::kConnected && !broken_) return found;
+  return found + complete_failing(into.subspan(found), taken);
+}
+
+// One by one, up to the first that fails, and it with all that is flushed behind it.
+size_t LoopQueuePair::complete_failing(std::span<Completion> into, uint64_t taken) {
   size_t found = 0;
   while (head_ != tail_ && found < into.size()) {
     const Request& front = request(head_);
     Status status = front.status;
-    if (!front_is_done(taken)) {
+    if (!is_done(head_, taken)) {
       if (state_ == QueuePairState::kConnected) look_at_refusal(taken);
       if (state_ != QueuePairState::kError) break;
       status = std::exchange(why_failed_, Status::kFlushed);
-    } else {
-      deadline_ = Clock::time_point::max();
     }
-    if (front.work.signaled || status != Status::kSuccess) {
-      into[found++] = {.id = front.work.id,
-                       .status = status,
-                       .opcode = front.work.opcode,
-                       .bytes = front.bytes,
-                       .queue_pair = number_};
-    }
-    if (front.work.signaled) --signaled_out_;
+    if (front.signaled) signaled_.pop_front();
+    const bool told = front.signaled || status != Status::kSuccess;
+    if (told) into[found++] = completion_of(front, status);
     started_ = std::max(started_, ++head_);
     // A device keeps the entries of unsignaled requests until a later one tells that they are done.
-    if (front.work.signaled || status != Status::kSuccess) freed_ = head_;
+    if (told) freed_ = head_;
     if (status != Status::kSuccess) {
       set_failing(status);
       why_failed_ = Status::kFlushed;
     }
   }
   return found;
+}
+
+Completion LoopQueuePair::completion_of(const Request& request, Status status) const {
+  return {.id = request.id,
+          .status = status,
+          .opcode = request.opcode,
+          .bytes = request.bytes,
+          .queue_pair = number_};
 }
 
 // The other side does not take what is next: for want of a receive, or for ever.
@@ -370,19 +410,21 @@ size_t LoopQueuePair::take_entries(std::span<Completion> into) {
     const RingEntry& entry = in.entries[taken_ % kRingEntries];
     const bool copies = entry.opcode != Opcode::kWriteImm && entry.inlined == 0;
     if (copies && !std::exchange(gathers, true)) {
-      in.gathering.store(1);
-      if (in.sender_failed.load() != 0) break;  // the next look sees it
+      in.gathering.store(1, std::memory_order_relaxed);
+      light_barrier();
+      if (in.sender_failed.load(std::memory_order_acquire) != 0) break;  // the next look sees it
     }
     Completion& done = into[found++];
     done = {.queue_pair = number_};
-    done.status = take_entry(entry, srq_.take(), done);
+    done.status = take_entry(entry, srq_.front(), done);
+    srq_.pop_front();
     if (done.status == Status::kSuccess) continue;
     in.refused.store(refused_at(taken_, Refusal::kFailed), std::memory_order_release);
     failed_in_taking_ = true;
     break;
   }
   if (gathers) in.gathering.store(0, std::memory_order_release);
-  in.taken.store(taken_);
+  in.taken.store(taken_, std::memory_order_release);
   ring_sender();
   return found;
 }

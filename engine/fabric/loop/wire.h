@@ -8,8 +8,8 @@
 // `taken` + kRingEntries; R alone writes `taken`.
 //
 // S works on R's memory itself (WRITE, READ, atomics), and holds `touching` up meanwhile: whoever
-// takes a right away first says so, and then waits until `touching` is down (both sequentially
-// consistent, so that one of the two always sees the other).
+// takes a right away first says so, and then waits until `touching` is down (barrier.h: one of the
+// two always sees the other).
 //
 // In the same way R holds `gathering` up while it takes entries, and takes none once S has failed:
 // what S is told to be flushed is not copied from its memory any more.
@@ -26,8 +26,8 @@
 
 namespace hat::engine::loop {
 
-inline constexpr uint32_t kRingEntries = 256;  // requests out in one direction, at most
-inline constexpr uint32_t kInlineBytesMax = 256;
+inline constexpr uint32_t kRingEntries = 256;     // requests out in one direction, at most
+inline constexpr uint32_t kInlineBytesMax = 240;  // an entry is 4 lines of cache
 
 struct RingSegment {
   uint64_t address;  // in S
@@ -36,7 +36,7 @@ struct RingSegment {
 };
 
 // A SEND, or the notice of a WRITE_WITH_IMM.
-struct RingEntry {
+struct alignas(64) RingEntry {
   std::atomic<uint32_t> turn;  // written last
   Opcode opcode;
   uint8_t inlined;
@@ -48,6 +48,8 @@ struct RingEntry {
     std::byte inlined_bytes[kInlineBytesMax];
   };
 };
+
+static_assert(sizeof(RingEntry) == 256);
 
 inline uint32_t turn_of(uint64_t index) { return static_cast<uint32_t>(index / kRingEntries) + 1; }
 
