@@ -17,6 +17,7 @@ class Fifo {
   const T& front() const { return slots_[begin_]; }
   T& back() { return (*this)[size_ - 1]; }
   T& operator[](size_t i) { return slots_[(begin_ + i) & (slots_.size() - 1)]; }
+  const T& operator[](size_t i) const { return slots_[(begin_ + i) & (slots_.size() - 1)]; }
 
   T& push_back(T value) { return extend() = std::move(value); }
   // One more at the end, which holds whatever its slot held before.

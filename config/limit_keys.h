@@ -31,6 +31,8 @@ namespace hat {
   X(reconnect_backoff_max, "reconnect_backoff_max", 1s, 10ms, 5min,                                \
     "the longest pause between attempts to build a link")                                          \
   X(drain_timeout, "drain_timeout", 30s, 0s, 60min, "from SIGTERM until what is in flight is cut") \
+  X(lane_settle, "lane_settle", 1s, 0s, 5min,                                                      \
+    "how long an RDMA lane that had failed must be up again before it carries calls")              \
   X(spin, "spin", 50us, 0s, 10ms, "adaptive polling: how long to look before sleeping")
 
 }  // namespace hat

@@ -66,6 +66,33 @@ std::vector<std::string> read_names_list(const YamlValue& value, std::string_vie
   return names;
 }
 
+FabricConfig read_fabric(const YamlValue& value) {
+  constexpr int64_t kPortMax = 255;
+  constexpr int64_t kGidIndexMax = 65535;
+  constexpr uint64_t kPinnedMin = 8ull << 20;
+  constexpr uint64_t kPinnedMax = 64ull << 30;
+  const auto read_kind = word_of<FabricKind>({"auto", "verbs", "loop", "tcp"});
+  FabricConfig fabric;
+  if (!value.node.IsMap()) {
+    fabric.kind = read_kind(value, "fabric").value_or(FabricKind::kAuto);
+    return fabric;
+  }
+  read_keys(value, "fabric",
+            {into("kind", false, fabric.kind, read_kind),
+             into("device", false, fabric.device, read_text),
+             into("port", false, fabric.port, number_of<uint8_t>(1, kPortMax)),
+             into("gid_index", false, fabric.gid_index, number_of<int>(0, kGidIndexMax)),
+             {"max_pinned", false, [&](const YamlValue& v) {
+                const auto bytes = read_bytes(v, "max_pinned", kPinnedMin, kPinnedMax);
+                if (bytes) fabric.pinned_bytes_max = *bytes;
+              }}});
+  const bool names_device = !fabric.device.empty() || fabric.port != 0 || fabric.gid_index >= 0;
+  if (names_device && (fabric.kind == FabricKind::kLoop || fabric.kind == FabricKind::kTcp)) {
+    value.error("fabric: device, port and gid_index are for kind: verbs or auto");
+  }
+  return fabric;
+}
+
 LinkConfig read_link(const YamlValue& value) {
   LinkConfig link{.place = value.place()};
   read_keys(value, "link",
@@ -245,7 +272,7 @@ NodeConfig read_node_config(const std::string& text, const std::string& file, Mi
   };
   read_keys(*document, "node configuration",
             {into("node", true, node.node, read_node_name),
-             into("fabric", false, node.fabric, word_of<FabricKind>({"auto", "tcp"})),
+             {"fabric", false, [&](const YamlValue& v) { node.fabric = read_fabric(v); }},
              into("workers", false, node.workers, read_workers),
              into("worker_nice", false, node.worker_nice, number_of<int>(-20, 19)),
              {"manifests", false,

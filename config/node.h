@@ -28,9 +28,22 @@
 
 namespace hat {
 
-// Which fabric carries RDMA lanes. `kAuto` takes the best that is there; `kTcp` has TCP lanes
-// alone.
-enum class FabricKind : uint8_t { kAuto, kTcp };
+// Which fabric carries RDMA lanes. `kAuto` takes a device where one is usable, else kLoop.
+enum class FabricKind : uint8_t {
+  kAuto,
+  kVerbs,  // an RDMA device
+  kLoop,   // memory shared with peers on this host
+  kTcp,    // none: TCP lanes alone
+};
+
+// In the file: one of the words, or a map of these.
+struct FabricConfig {
+  FabricKind kind = FabricKind::kAuto;
+  std::string device;                      // empty: the first with a usable port
+  uint8_t port = 0;                        // 0: its first usable one
+  int gid_index = -1;                      // -1: ranked and proved
+  uint64_t pinned_bytes_max = 144u << 20;  // `max_pinned`: memory for RDMA, per worker
+};
 
 struct LinkConfig {
   std::optional<Address> listen;  // absent: this node calls others, none calls it
@@ -84,6 +97,7 @@ struct Limits {
   std::chrono::nanoseconds keepalive_timeout;   // silence after which the link is dead
   std::chrono::nanoseconds reconnect_backoff_max;
   std::chrono::nanoseconds drain_timeout;  // SIGTERM to exit, at most
+  std::chrono::nanoseconds lane_settle;    // a failed RDMA lane is up for so long before it is used
   std::chrono::nanoseconds spin;           // adaptive polling: look this long before sleeping
 
   friend bool operator==(const Limits&, const Limits&) = default;
@@ -92,7 +106,7 @@ Limits default_limits();
 
 struct NodeConfig {
   std::string node;
-  FabricKind fabric = FabricKind::kAuto;
+  FabricConfig fabric;
   uint32_t workers = 0;            // 0 (`auto`): a quarter of the cores, at least 1, at most 8
   std::optional<int> worker_nice;  // of the worker threads: see nice(2); absent: the process's own
   std::vector<ManifestPath> manifests;  // in the file relative to its directory

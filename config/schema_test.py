@@ -17,6 +17,8 @@ CONFIG = pathlib.Path(__file__).resolve().parent
 GOOD_NODES = [
     "node: a",
     "node: a\nfabric: tcp\nworkers: auto\nworker_nice: -5\nmanifests: []",
+    "node: a\nfabric: loop", "node: a\nfabric: {kind: verbs, device: mlx5_0, port: 1, gid_index: 3}",
+    "node: a\nfabric: {max_pinned: 64MiB}",
     "node: a\nworkers: 3\nlink: {listen: 'tcp:0.0.0.0:7471', insecure: true}",
     "node: a\nlink: {insecure: true}\npeers: {b: {link: 'tcp:h:1'}}\n"
     "endpoints: [{listen: 'unix:/tmp/s', service: S, peers: [b], mode: '0660', group: users}]",
@@ -27,6 +29,7 @@ GOOD_NODES = [
 BAD_NODES = [
     "workers: 1", "node: a\nworker: 1", "node: a\nworkers: 0", "node: a\nworkers: 65",
     "node: a\nworkers: many", "node: a\nworker_nice: -21", "node: a\nfabric: ib",
+    "node: a\nfabric: {kind: ib}", "node: a\nfabric: {port: 0}", "node: a\nfabric: {max_pinned: lots}", "node: a\nfabric: [auto]",
     "node: a\nlink: {listen: 'tcp:h', insecure: true}", "node: a\nlink: {insecure: perhaps}",
     "node: a\nlink: {insecure: true}\npeers: {b: {}}",
     "node: a\nendpoints: [{listen: 'tcp:h:1', service: S, peers: []}]",
@@ -45,6 +48,8 @@ LOADER_ALONE = {
                         "- {listen: 'tcp:h:1', service: S, peers: [b]}\n"
                         "- {listen: 'tcp:h:1', service: T, peers: [b]}",
     "a link that is not said to be insecure": "node: a\nlink: {listen: 'tcp:h:1'}",
+    "a device for a fabric without one": "node: a\nfabric: {kind: loop, device: mlx5_0}",
+    "less memory than lanes can do with": "node: a\nfabric: {max_pinned: 64}",
     "a time out of range": "node: a\nlimits: {spin: 10s}",
 }
 GOOD_MANIFESTS = [
@@ -127,7 +132,7 @@ class Schemas(unittest.TestCase):
             self.assertTrue(schema_takes(schema, text), file)
 
     def test_the_schema_and_the_loader_have_the_same_keys(self):
-        asked = ("zz: 1\nlink: {zz: 1}\npeers: {b: {zz: 1}}\nendpoints: [{zz: 1}]\n"
+        asked = ("zz: 1\nfabric: {zz: 1}\nlink: {zz: 1}\npeers: {b: {zz: 1}}\nendpoints: [{zz: 1}]\n"
                  "serves: {S: {zz: 1}}\nadmin: {zz: 1}\nlimits: {zz: 1}\n")
         with tempfile.TemporaryDirectory() as folder:
             file = pathlib.Path(folder) / "hatrpcd.yaml"

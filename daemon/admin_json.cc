@@ -30,12 +30,21 @@ json route_json(const Route& route) {
 json links_json(Control& control) {
   json links = json::array();
   for (const LinkReport& link : control.links()) {
+    json lanes = json::array();
+    for (const LaneStatus& lane : link.lanes) {
+      lanes.push_back({{"protocol", lane.protocol},
+                       {"class", lane.latency ? "latency" : "throughput"},
+                       {"state", lane.state},
+                       {"failures", lane.failures},
+                       {"last_error", lane.last_error}});
+    }
     links.push_back({{"worker", link.worker},
                      {"peer", link.peer},
                      {"address", link.address},
                      {"up", link.up},
                      {"sessions", link.sessions},
-                     {"last_error", link.last_error}});
+                     {"last_error", link.last_error},
+                     {"lanes", lanes}});
   }
   return links;
 }
@@ -77,6 +86,7 @@ json status_json(Control& control) {
       {"pending", control.pending()},
       {"generation", control.routes()->generation()},
       {"workers", workers.size()},
+      {"fabric", control.fabric()},
       {"links", links_json(control)},
       {"connections_open", total(workers, &WorkerCounters::connections_open)},
       {"upstream_connections_open", total(workers, &WorkerCounters::upstream_connections_open)},
@@ -109,6 +119,17 @@ json functions_json(Control& control) {
       for (size_t i = 0; i < totals.outcomes.size(); ++i) {
         outcomes[kCallOutcomeNames[i]] = totals.outcomes[i];
       }
+      json calls;
+      for (size_t i = 0; i < totals.by_protocol.size(); ++i) {
+        if (totals.by_protocol[i] == 0) continue;
+        calls[std::string(engine::kProtocols[i].name)] = totals.by_protocol[i];
+      }
+      if (totals.by_tcp != 0) calls["tcp"] = totals.by_tcp;
+      json fallbacks;
+      for (size_t i = 0; i < totals.fallbacks.size(); ++i) {
+        if (totals.fallbacks[i] == 0) continue;
+        fallbacks[std::string(text(static_cast<Fallback>(i)).token)] = totals.fallbacks[i];
+      }
       all.push_back(
           {{"service", function.service},
            {"method", function.method},
@@ -116,6 +137,8 @@ json functions_json(Control& control) {
            {"started", totals.started},
            {"in_flight", totals.in_flight()},
            {"outcomes", outcomes},
+           {"calls_by", calls},
+           {"fallbacks", fallbacks},
            {"request_bytes", totals.request_bytes},
            {"response_bytes", totals.response_bytes},
            {"latency", {{"buckets", totals.buckets}, {"sum_ns", totals.latency_sum_ns}}}});

@@ -208,7 +208,8 @@ TEST_F(Admin, LetsOnlyRootAndItsOwnUserChangeAnything) {
 }
 
 TEST_F(Admin, StatusTellsLinksAndPlaces) {
-  control.link_reports = {{1, "host-b", "tcp:10.0.0.2:9465", false, "connection refused", 3}};
+  control.link_reports = {{1, "host-b", "tcp:10.0.0.2:9465", false, "connection refused", 3, {}}};
+  control.link_reports[0].lanes = {{"rfp", true, "down", "cut", 2}};
   control.config.endpoints.resize(1);
   control.config.endpoints[0] = {{Address::Kind::kTcp, "127.0.0.1", 9090, ""}, "Kv", {"host-b"}};
   control.config.serves.resize(1);
@@ -222,7 +223,12 @@ TEST_F(Admin, StatusTellsLinksAndPlaces) {
                                               {"address", "tcp:10.0.0.2:9465"},
                                               {"up", false},
                                               {"last_error", "connection refused"},
-                                              {"sessions", 3}}}));
+                                              {"sessions", 3},
+                                              {"lanes", json::array({{{"protocol", "rfp"},
+                                                                      {"class", "latency"},
+                                                                      {"state", "down"},
+                                                                      {"failures", 2},
+                                                                      {"last_error", "cut"}}})}}}));
   EXPECT_EQ(status.at("endpoints")[0].at("listen"), "tcp:127.0.0.1:9090");
   EXPECT_EQ(status.at("serves")[0].at("mode"), "mirror");
   EXPECT_EQ(status.at("local_replies").size(), engine::kFailureCount);

@@ -13,6 +13,7 @@
 #include "config/hints.h"
 #include "daemon/counters.h"
 #include "daemon/deadlines.h"
+#include "daemon/lane_key.h"
 #include "daemon/thrift/message.h"
 #include "engine/failure.h"
 
@@ -42,6 +43,12 @@ class KeptHead {
   std::array<char, thrift::kNameBytesMax> name_;
 };
 
+enum class RdmaWish : uint8_t {
+  kNone,     // transport: tcp
+  kMissing,  // its plan wants RDMA, and this host has none
+  kWanted,
+};
+
 struct Call final : Deadline {
   void on_deadline() override;
 
@@ -53,6 +60,8 @@ struct Call final : Deadline {
   uint64_t response_bytes = 0;
   uint16_t replies = 0;  // owed to the caller: 0 for oneway, 1, or more for a frame of several
   Polling polling = Polling::kEvent;
+  RdmaWish rdma = RdmaWish::kNone;
+  LaneKey lane;       // where RDMA is wanted
   bool sent = false;  // some of it is with the peer daemon
   bool reply_started = false;
   std::optional<engine::Failure> failure;

@@ -39,6 +39,9 @@ void ClientConnection::on_frame(const FrameHeader& header, Bytes payload) {
     case FrameKind::kEnd:
       on_far_end();
       break;
+    case FrameKind::kSynced:
+      taken_ |= std::exchange(asked_, false);
+      break;
     case FrameKind::kReset:
       return on_reset(payload);
     default:  // kCredit; what an acceptor never sends changes nothing
@@ -58,9 +61,15 @@ void ClientConnection::on_reply(const FrameHeader& header, Bytes payload) {
   write(payload, From::kStream);
   if (closed_ || (header.flags & engine::kLastPiece) == 0) return;
   worker_.look_for_more(call.polling);
+  note_end(call);
   finish(call,
          static_cast<CallOutcome>((header.flags & engine::kOutcomeMask) >> engine::kOutcomeShift));
   answer_failed_calls();
+}
+
+// The peer has answered a call whole: it has taken all that was sent before.
+void ClientConnection::note_end(const Call& call) {
+  if (call.ordinal == last_sent_ && &call != current_ && !cancelled_) taken_ = true;
 }
 
 void ClientConnection::on_fail(const FrameHeader& header, Bytes payload) {
@@ -72,6 +81,7 @@ void ClientConnection::on_fail(const FrameHeader& header, Bytes payload) {
   for (size_t i = 0; i < calls_.size(); ++i) {
     // One that failed here was never sent, and has no number of its own.
     if (calls_[i]->ordinal != header.call || calls_[i]->failure) continue;
+    note_end(*calls_[i]);
     return fail(*calls_[i], meta.failure,
                 std::string(reinterpret_cast<const char*>(text.data()), text.size()));
   }
@@ -124,11 +134,7 @@ void ClientConnection::lose_stream(Failure failure, const std::string& reason) {
   answer_failed_calls();
   if (closed_) return;
   if (current_ != nullptr && !waiting_) {  // none of it was sent: it goes another way
-    if (have_stream()) {
-      current_->ordinal = next_ordinal_++;
-    } else {
-      start_waiting();
-    }
+    if (!find_way(*current_)) return;
   }
   resume();
 }
@@ -138,6 +144,7 @@ void ClientConnection::fail(Call& call, Failure failure, std::string detail) {
   call.failure = failure;
   call.failure_detail = std::move(detail);
   if (&call == current_) {
+    switches_ = false;
     current_ = nullptr;
     discarding_ = failure;
   }
@@ -233,8 +240,7 @@ void ClientConnection::wrote(size_t bytes) {
 void ClientConnection::grant(size_t bytes) {
   window_.pass_on(bytes);
   if (!window_.worth_a_frame() || stream_id_ == 0 || !peer_->link->up()) return;
-  peer_->link->lane().send(
-      {.kind = FrameKind::kCredit, .stream = stream_id_, .credit = window_.grant()}, {});
+  lane().send({.kind = FrameKind::kCredit, .stream = stream_id_, .credit = window_.grant()}, {});
 }
 
 void ClientConnection::close_if_done() {

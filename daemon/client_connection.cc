@@ -97,11 +97,15 @@ bool ClientConnection::blocked() {
   // A request that has begun is read to its end.
   const bool full =
       current_ == nullptr && calls_.size() >= worker_.node().limits.calls_per_connection_max;
-  return closed_ || waiting_ || unread || full ||
-         (stream_id_ != 0 && peer_->link->up() && peer_->link->lane().congested());
+  return closed_ || waiting_ || switches_ || unread || full ||
+         (stream_id_ != 0 && peer_->link->up() && lane().congested());
 }
 
 void ClientConnection::resume() {
+  if (switches_ && !taking_) {
+    switches_ = false;
+    if (!find_way(*current_)) return;
+  }
   if (taking_ || reading_ || blocked()) return;
   take_backlog();
   if (!closed_ && input_ended_ && backlog_.empty() && !blocked()) on_end_of_input();
@@ -221,11 +225,14 @@ bool ClientConnection::begin_call(const thrift::Head& head) {
     if (route.client.timeout && call.replies != 0) {
       worker_.deadlines().set(call, *route.client.timeout);
     }
-    if (!have_stream()) {
-      start_waiting();
-      return false;
-    }
-    call.ordinal = next_ordinal_++;
+    const RdmaWish wish = route.client.path == Path::kRdma ? RdmaWish::kWanted
+                          : route.client.tcp_wanted        ? RdmaWish::kNone
+                                                           : RdmaWish::kMissing;
+    call.rdma = wish;
+    const bool large = head.frame_bytes != 0 ? head.frame_bytes > engine::kSmallBytesMax
+                                             : route.client.slot_bytes > engine::kSmallBytesMax;
+    call.lane = large ? route.lanes.large : route.lanes.small;
+    return find_way(call) && !closed_;
   }
   return !closed_;
 }
@@ -281,7 +288,7 @@ void ClientConnection::stop_waiting() {
 void ClientConnection::on_link_news() {
   if (have_stream()) {
     stop_waiting();
-    if (current_ != nullptr) current_->ordinal = next_ordinal_++;
+    if (current_ != nullptr && !find_way(*current_)) return;
     return resume();
   }
   if (worker_.peers_hopeless(worker_.node().endpoints[endpoint_], waiting_since_)) on_deadline();
@@ -298,6 +305,7 @@ void ClientConnection::on_deadline() {
 void ClientConnection::on_call_deadline(Call& call) {
   if (call.sent) send_control(FrameKind::kCancel, call.ordinal);
   if (&call == current_ && waiting_) stop_waiting();
+  if (&call == current_) switches_ = false;
   fail(call, Failure::kDeadlineExceeded, "no reply within the function's timeout_ms");
   if (!closed_) resume();
 }
@@ -315,14 +323,52 @@ bool ClientConnection::have_stream() {
   return true;
 }
 
+// The peer hears of it with its first frame, on the lane that this takes.
 void ClientConnection::open_stream(PeerLink& peer) {
   peer_ = &peer;
   stream_id_ = peer.link->next_stream();
   peer.streams[stream_id_] = this;
   next_ordinal_ = 1;
-  peer.link->lane().send({.kind = FrameKind::kOpen, .stream = stream_id_},
-                         {bytes_of(worker_.node().endpoints[endpoint_].service)});
 }
+
+engine::Lane& ClientConnection::lane() { return peer_->lane(lane_); }
+
+// False: the call waits, for a link, or for those before it.
+bool ClientConnection::find_way(Call& call) {
+  if (!have_stream()) {
+    start_waiting();
+    return false;
+  }
+  if (!take_lane(call)) {
+    switches_ = true;
+    return false;
+  }
+  call.ordinal = next_ordinal_++;
+  return true;
+}
+
+// A stream moves to another lane only when all that was sent on it has been taken, so that its
+// calls keep their order. False: not yet; resume() comes back here.
+bool ClientConnection::take_lane(Call& call) {
+  PeerLanes::Choice choice{0, Fallback::kNoFabric};
+  if (call.rdma == RdmaWish::kWanted) choice = peer_->choose(call.lane);
+  if (choice.lane != lane_ && !quiet()) {
+    if (calls_.size() == 1 && !std::exchange(asked_, true)) send_control(FrameKind::kSync);
+    return false;
+  }
+  lane_ = choice.lane;
+  if (choice.lane != 0) {
+    call.counters->by_protocol[static_cast<size_t>(call.lane.request)].add();
+  } else {
+    call.counters->by_tcp.add();
+    if (call.rdma != RdmaWish::kNone) {
+      call.counters->fallbacks[static_cast<size_t>(choice.why)].add();
+    }
+  }
+  return true;
+}
+
+bool ClientConnection::quiet() const { return !opened_ || (calls_.size() == 1 && taken_); }
 
 void ClientConnection::leave_stream(FrameKind farewell) {
   if (stream_id_ == 0) return;
@@ -334,14 +380,26 @@ void ClientConnection::leave_stream(FrameKind farewell) {
 void ClientConnection::forget_stream() {
   peer_ = nullptr;
   stream_id_ = 0;
+  lane_ = 0;
+  opened_ = asked_ = cancelled_ = switches_ = false;
+  taken_ = true;
   window_ = {};
   send_credit_ = engine::kStreamWindowBytes;  // to read on: what comes next opens a new stream
   ungranted_ = out_.size();
 }
 
 void ClientConnection::send_control(FrameKind kind, uint64_t call) {
-  if (stream_id_ == 0 || !peer_->link->up()) return;
-  peer_->link->lane().send({.kind = kind, .stream = stream_id_, .call = call}, {});
+  if (!opened_ || !peer_->link->up()) return;
+  lane().send({.kind = kind, .stream = stream_id_, .call = call}, {});
+  if (kind != FrameKind::kCancel) return;
+  taken_ = asked_ = false;
+  cancelled_ = true;
+}
+
+void ClientConnection::tell_of_stream() {
+  if (std::exchange(opened_, true)) return;
+  lane().send({.kind = FrameKind::kOpen, .stream = stream_id_},
+              {bytes_of(worker_.node().endpoints[endpoint_].service)});
 }
 
 void ClientConnection::send_piece(Bytes piece, bool last) {
@@ -350,7 +408,10 @@ void ClientConnection::send_piece(Bytes piece, bool last) {
   FrameHeader header{.kind = begins ? FrameKind::kCall : FrameKind::kMore,
                      .stream = stream_id_,
                      .call = current_ == nullptr ? next_ordinal_++ : current_->ordinal};
-  engine::Lane& lane = peer_->link->lane();
+  tell_of_stream();
+  engine::Lane& lane = this->lane();
+  taken_ = asked_ = cancelled_ = false;
+  last_sent_ = header.call;
   do {  // more than once only for what was held back, waiting for the unit's head
     const Bytes part = piece.first(std::min<size_t>(piece.size(), engine::kPieceBytesMax));
     piece = piece.subspan(part.size());
@@ -378,12 +439,13 @@ void ClientConnection::send_piece(Bytes piece, bool last) {
 }
 
 void ClientConnection::send_raw(Bytes bytes) {
+  tell_of_stream();
   while (!bytes.empty()) {
     const Bytes piece = bytes.first(std::min<size_t>(bytes.size(), engine::kPieceBytesMax));
     bytes = bytes.subspan(piece.size());
     send_credit_ -= static_cast<int64_t>(piece.size());
-    peer_->link->lane().send(
-        {.kind = FrameKind::kRaw, .stream = stream_id_, .credit = window_.grant()}, {piece});
+    lane().send({.kind = FrameKind::kRaw, .stream = stream_id_, .credit = window_.grant()},
+                {piece});
   }
 }
 

@@ -42,6 +42,7 @@ class ClientConnection final : public StreamEvents, private UnitSink, private De
   void on_call_deadline(Call& call);
   bool idle() const { return calls_.empty() && out_.empty(); }
   size_t endpoint() const { return endpoint_; }
+  uint32_t lane_number() const { return lane_; }  // by which its stream goes; 0: the link itself
 
  private:
   enum class Mode : uint8_t { kCalls, kOpaque };
@@ -72,17 +73,23 @@ class ClientConnection final : public StreamEvents, private UnitSink, private De
 
   // The stream to the peer daemon.
   bool have_stream();
+  bool find_way(Call& call);
+  bool take_lane(Call& call);
+  bool quiet() const;
+  engine::Lane& lane();
   void open_stream(PeerLink& peer);
   void forget_stream();
   void leave_stream(engine::FrameKind farewell);
   void send_piece(Bytes piece, bool last);
   void send_raw(Bytes bytes);
   void send_control(engine::FrameKind kind, uint64_t call = 0);
+  void tell_of_stream();
 
   // Answers, in client_answers.cc.
   void on_writable() override;
   void on_reply(const engine::FrameHeader& header, Bytes payload);
   void on_fail(const engine::FrameHeader& header, Bytes payload);
+  void note_end(const Call& call);
   void on_raw(Bytes payload);
   void on_far_end();
   void on_reset(Bytes payload);
@@ -108,6 +115,7 @@ class ClientConnection final : public StreamEvents, private UnitSink, private De
   bool output_ended_ = false;  // opaque: the far side's end was passed on
   bool far_ended_ = false;     // opaque: the far side sends no more
   bool waiting_ = false;       // for a link
+  bool switches_ = false;      // the current call waits for those before it, to take another lane
   bool taking_ = false;        // inside take(): what it causes must not begin another
   std::optional<engine::Failure> discarding_;  // the current unit's call has failed: why
   uint64_t ticket_ = 0;                        // of the wait
@@ -121,6 +129,13 @@ class ClientConnection final : public StreamEvents, private UnitSink, private De
 
   PeerLink* peer_ = nullptr;
   uint32_t stream_id_ = 0;  // 0: no stream
+  uint32_t lane_ = 0;
+  bool opened_ = false;  // the peer was told of the stream
+  // Whether the peer has taken all that was sent there, as its answers or kSynced tell.
+  bool taken_ = true;
+  bool asked_ = false;      // kSync is out
+  bool cancelled_ = false;  // kCancel was the last that was sent: no answer tells of it
+  uint64_t last_sent_ = 0;  // the last call that was sent
   int64_t send_credit_ = engine::kStreamWindowBytes;
   engine::ReceiveWindow window_;
   size_t ungranted_ = 0;  // bytes in out_ that no credit of this stream was spent on

@@ -44,15 +44,6 @@ std::vector<std::string> services_of(const NodeConfig& node) {
   return services;
 }
 
-engine::HostFacts host_facts(const NodeConfig& node) {
-  engine::HostFacts host = engine::this_host();
-  host.rdma = false;
-  host.rdma_absent_reason = node.fabric == FabricKind::kTcp
-                                ? "the configuration says fabric: tcp"
-                                : "this version of hatrpcd has TCP lanes alone";
-  return host;
-}
-
 uint64_t fingerprint(const std::string& file, const NodeConfig& node) {
   uint64_t hash = 0xcbf29ce484222325;
   mix_file(hash, file);

@@ -23,9 +23,6 @@ Configuration load_configuration(const std::string& file, Mistakes& mistakes);
 // The services that the node's endpoints and `serves` name.
 std::vector<std::string> services_of(const NodeConfig& node);
 
-// What the planner may count on here.
-engine::HostFacts host_facts(const NodeConfig& node);
-
 // A number that changes when any of the files that load_configuration() reads does: by name, size,
 // time and inode, through links, so that a renamed symlink (a Kubernetes ConfigMap) counts too.
 uint64_t fingerprint(const std::string& file, const NodeConfig& node);

@@ -12,6 +12,7 @@
 #include "config/node.h"
 #include "daemon/counters.h"
 #include "daemon/function_metrics.h"
+#include "daemon/peer_lanes.h"
 #include "daemon/routing_table.h"
 
 namespace hat {
@@ -24,6 +25,7 @@ struct LinkReport {
   bool up = false;
   std::string last_error;  // why it is down; empty while up
   uint64_t sessions = 0;   // built so far
+  std::vector<LaneStatus> lanes;
 };
 
 struct ReloadReport {
@@ -49,6 +51,7 @@ class Control {
   virtual MetricsRegistry& functions() = 0;
   virtual const std::vector<const WorkerCounters*>& workers() const = 0;
   virtual std::vector<LinkReport> links() const = 0;
+  virtual std::string fabric() const = 0;  // what RDMA lanes are made of, or why there are none
   virtual double start_unix_time() const = 0;
   virtual LastReload last_reload() const = 0;
   virtual bool draining() const = 0;

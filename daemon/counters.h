@@ -10,7 +10,9 @@
 #include <cstdint>
 
 #include "base/reactor.h"
+#include "daemon/fallback.h"
 #include "engine/failure.h"
+#include "engine/protocols.h"
 
 namespace hat {
 
@@ -69,6 +71,10 @@ struct FunctionCounters {
   Counter request_bytes;
   Counter response_bytes;
   LatencyHistogram latency;
+  // The client's side: what calls went by, and why it was TCP where RDMA was wanted.
+  std::array<Counter, engine::kProtocols.size()> by_protocol;
+  Counter by_tcp;
+  std::array<Counter, kFallbackCount> fallbacks;
 };
 
 // One worker, all functions.

@@ -70,17 +70,24 @@ Result<std::unique_ptr<Daemon>> Daemon::open(const std::string& config_file,
             ListenSocket::open({Address::Kind::kUnix, "", 0, node.admin.socket}));
     sockets.admin_socket.emplace(std::move(socket));
   }
+  std::vector<std::unique_ptr<WorkerThread>> threads;
+  for (size_t i = 0; i < worker_count(node); ++i) {
+    HAT_TRY(std::unique_ptr<WorkerThread> thread, WorkerThread::open(node.fabric));
+    threads.push_back(std::move(thread));
+  }
   return std::unique_ptr<Daemon>(
-      new Daemon(config_file, std::move(configuration), std::move(sockets)));
+      new Daemon(config_file, std::move(configuration), std::move(sockets), std::move(threads)));
 }
 
-Daemon::Daemon(std::string config_file, Configuration configuration, Sockets sockets)
+Daemon::Daemon(std::string config_file, Configuration configuration, Sockets sockets,
+               std::vector<std::unique_ptr<WorkerThread>> threads)
     : config_file_(std::move(config_file)),
       node_text_(std::move(configuration.node_text)),
       node_(std::make_shared<const NodeConfig>(std::move(configuration.node))),
       start_unix_time_(unix_now()),
       functions_(worker_count(*node_)),
       sockets_(std::move(sockets)),
+      threads_(std::move(threads)),
       base_(event_base_new()) {
   routes_ = make_routes(1, configuration.manifest);
   last_reload_.unix_time = start_unix_time_;
@@ -90,10 +97,13 @@ Daemon::Daemon(std::string config_file, Configuration configuration, Sockets soc
   for (size_t i = 0; i < worker_count(*node_); ++i) {
     counters_.push_back(std::make_unique<WorkerCounters>());
     counter_views_.push_back(counters_.back().get());
-    threads_.push_back(
-        std::make_unique<WorkerThread>(Worker::Setup{i, generation, static_cast<uint32_t>(random()),
-                                                     node_, routes_, counters_.back().get()},
-                                       sockets_.endpoints, sockets_.link));
+    threads_[i]->make_worker({.index = i,
+                              .generation = generation,
+                              .seed = static_cast<uint32_t>(random()),
+                              .node = node_,
+                              .routes = routes_,
+                              .counters = counters_.back().get()},
+                             sockets_.endpoints, sockets_.link);
   }
 }
 
@@ -101,8 +111,12 @@ Daemon::~Daemon() = default;
 
 std::shared_ptr<const RoutingTable> Daemon::make_routes(uint64_t generation,
                                                         const Manifest& manifest) {
-  return std::make_shared<const RoutingTable>(generation, manifest, services_of(*node_),
-                                              host_facts(*node_), functions_);
+  engine::HostFacts host = engine::this_host();
+  const OpenedRdma& rdma = threads_.front()->rdma();
+  host.rdma = rdma.host != nullptr;
+  host.rdma_absent_reason = rdma.what;
+  return std::make_shared<const RoutingTable>(generation, manifest, services_of(*node_), host,
+                                              functions_);
 }
 
 void Daemon::run() {
@@ -136,6 +150,7 @@ void Daemon::run() {
                  << " is insecure: peers are neither authenticated nor encrypted";
   }
   if (node_->admin.listen) LOG(INFO) << "admin http at " << to_string(*node_->admin.listen);
+  LOG(INFO) << "fabric " << fabric();
   LOG(INFO) << "node " << node_->node << " runs with " << threads_.size() << " worker(s)";
   event_base_dispatch(base_.get());
   pthread_sigmask(SIG_BLOCK, &ours, nullptr);  // another one now must not look like a crash
@@ -219,10 +234,16 @@ std::vector<LinkReport> Daemon::links() const {
     const auto status = threads_[i]->ask([](Worker& worker) { return worker.link_status(); });
     if (!status) continue;
     for (const LinkStatus& link : *status) {
-      all.push_back({i, link.peer, link.address, link.up, link.last_error, link.sessions});
+      all.push_back(
+          {i, link.peer, link.address, link.up, link.last_error, link.sessions, link.lanes});
     }
   }
   return all;
+}
+
+std::string Daemon::fabric() const {
+  const OpenedRdma& rdma = threads_.front()->rdma();
+  return rdma.host ? rdma.what : "none, TCP carries all calls: " + rdma.what;
 }
 
 std::vector<std::string> Daemon::pending() const {

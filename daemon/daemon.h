@@ -34,6 +34,7 @@ class Daemon final : public Control {
   MetricsRegistry& functions() override { return functions_; }
   const std::vector<const WorkerCounters*>& workers() const override { return counter_views_; }
   std::vector<LinkReport> links() const override;
+  std::string fabric() const override;
   double start_unix_time() const override { return start_unix_time_; }
   LastReload last_reload() const override { return last_reload_; }
   bool draining() const override { return draining_; }
@@ -50,7 +51,8 @@ class Daemon final : public Control {
     std::optional<ListenSocket> admin_socket;
   };
 
-  Daemon(std::string config_file, Configuration configuration, Sockets sockets);
+  Daemon(std::string config_file, Configuration configuration, Sockets sockets,
+         std::vector<std::unique_ptr<WorkerThread>> threads);
 
   static void on_signal(evutil_socket_t signal, short, void* self);
   static void on_tick(evutil_socket_t, short, void* self);

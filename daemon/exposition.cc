@@ -9,6 +9,7 @@
 #include <limits>
 #include <map>
 #include <sstream>
+#include <tuple>
 
 #include "daemon/function_totals.h"
 
@@ -85,6 +86,54 @@ void add_calls(Page& page, Control& control) {
   add_functions(control, [&](const Labels& labels, const FunctionTotals& totals) {
     Page::add(response_bytes, labels, static_cast<double>(totals.response_bytes));
   });
+}
+
+// The client's side chooses: what calls went by, and why by TCP where their plan wants RDMA.
+void add_paths(Page& page, Control& control) {
+  auto& paths =
+      page.family("hatrpc_calls_total", "Calls begun on the client's side, by what carries them.",
+                  MetricType::Counter);
+  auto& fallbacks =
+      page.family("hatrpc_fallbacks_total",
+                  "Calls over TCP although their plan wants RDMA, by why.", MetricType::Counter);
+  const auto routes = control.routes();
+  for (FunctionMetrics& function : control.functions().all()) {
+    const FunctionTotals totals = total(function, Side::kClient);
+    const ServiceRoutes* service = routes->find(function.service);
+    const engine::Plan* plan = service ? &service->find(function.method).client : nullptr;
+    const auto add = [&](MetricFamily& family, const char* label, std::string_view value,
+                         uint64_t count) {
+      Page::add(family,
+                {{label, std::string(value)},
+                 {"thrift_method", function.method},
+                 {"thrift_service", function.service}},
+                static_cast<double>(count));
+    };
+    for (size_t i = 0; i < totals.by_protocol.size(); ++i) {
+      const auto id = static_cast<engine::ProtocolId>(i);
+      const bool planned = plan != nullptr && (plan->small == id || plan->large == id);
+      if (!planned && totals.by_protocol[i] == 0) continue;  // most functions go one way
+      add(paths, "protocol", engine::kProtocols[i].name, totals.by_protocol[i]);
+    }
+    add(paths, "protocol", "tcp", totals.by_tcp);
+    for (size_t i = 0; i < totals.fallbacks.size(); ++i) {
+      add(fallbacks, "reason", text(static_cast<Fallback>(i)).token, totals.fallbacks[i]);
+    }
+  }
+}
+
+void add_lanes(Page& page, Control& control) {
+  std::map<std::tuple<std::string, std::string, std::string>, uint64_t> lanes;
+  for (const LinkReport& link : control.links()) {
+    for (const LaneStatus& lane : link.lanes) ++lanes[{link.peer, lane.protocol, lane.state}];
+  }
+  auto& family =
+      page.family("hatrpc_lanes", "RDMA lanes to peers, by protocol and state.", MetricType::Gauge);
+  for (const auto& [labels, count] : lanes) {
+    const auto& [peer, protocol, state] = labels;
+    Page::add(family, {{"peer", peer}, {"protocol", protocol}, {"state", state}},
+              static_cast<double>(count));
+  }
 }
 
 void add_durations(Page& page, Control& control) {
@@ -216,10 +265,12 @@ void add_process(Page& page, Control& control) {
 std::string exposition(Control& control) {
   Page page;
   add_calls(page, control);
+  add_paths(page, control);
   add_durations(page, control);
   add_plans(page, control);
   add_traffic(page, control);
   add_peers(page, control);
+  add_lanes(page, control);
   add_configuration(page, control);
   add_process(page, control);
   return page.text();

@@ -30,6 +30,7 @@ class FakeControl final : public Control {
   MetricsRegistry& functions() override { return registry; }
   const std::vector<const WorkerCounters*>& workers() const override { return views_; }
   std::vector<LinkReport> links() const override { return link_reports; }
+  std::string fabric() const override { return "loop"; }
   double start_unix_time() const override { return 1000; }
   LastReload last_reload() const override { return last; }
   bool draining() const override { return drains > 0; }

@@ -15,6 +15,9 @@ struct FunctionTotals {
   uint64_t request_bytes = 0;
   uint64_t response_bytes = 0;
   uint64_t latency_sum_ns = 0;
+  std::array<uint64_t, engine::kProtocols.size()> by_protocol{};
+  uint64_t by_tcp = 0;
+  std::array<uint64_t, kFallbackCount> fallbacks{};
 
   uint64_t ended() const {
     uint64_t sum = 0;
@@ -39,6 +42,13 @@ inline FunctionTotals total(FunctionMetrics& function, Side side) {
     sum.request_bytes += counters.request_bytes.value();
     sum.response_bytes += counters.response_bytes.value();
     sum.latency_sum_ns += counters.latency.sum_ns();
+    for (size_t i = 0; i < sum.by_protocol.size(); ++i) {
+      sum.by_protocol[i] += counters.by_protocol[i].value();
+    }
+    sum.by_tcp += counters.by_tcp.value();
+    for (size_t i = 0; i < sum.fallbacks.size(); ++i) {
+      sum.fallbacks[i] += counters.fallbacks[i].value();
+    }
   }
   return sum;
 }

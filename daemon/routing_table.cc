@@ -7,7 +7,7 @@ namespace {
 
 Route make_route(const ServiceSpec& service, const FunctionSpec& function, bool listed,
                  const engine::HostFacts& host, MetricsRegistry& metrics) {
-  return Route{
+  Route route{
       .service = service.name,
       .method = function.name,
       .listed = listed,
@@ -17,6 +17,8 @@ Route make_route(const ServiceSpec& service, const FunctionSpec& function, bool 
       .origin = function.origin,
       .metrics = &metrics.find(service.name, function.name),
   };
+  route.lanes = lane_keys(route.client, route.server);
+  return route;
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 
 #include "config/manifest.h"
 #include "daemon/function_metrics.h"
+#include "daemon/lane_key.h"
 #include "engine/plan/planner.h"
 
 namespace hat {
@@ -22,6 +23,7 @@ struct Route {
   bool oneway = false;  // true only where listed
   engine::Plan client;
   engine::Plan server;
+  LaneKeys lanes;
   std::string origin;
   FunctionMetrics* metrics = nullptr;
 };

@@ -11,7 +11,7 @@ using engine::FrameHeader;
 using engine::FrameKind;
 
 size_t ServerStream::read_budget() const {
-  if (closed_ || send_credit_ <= 0 || link_.session->lane().congested()) return 0;
+  if (closed_ || send_credit_ <= 0 || lane().congested()) return 0;
   return std::min<size_t>(static_cast<size_t>(send_credit_), worker_.scratch().size());
 }
 
@@ -54,6 +54,7 @@ bool ServerStream::match(const thrift::Head& head) {
   for (size_t i = 1; i < calls_.size() && !calls_.front().listed; ++i) {
     if (calls_[i].name_hash != hash || !calls_[i].handed_over) continue;
     for (; i != 0; --i) {
+      if (calls_.front().is_due()) settle(1);
       count(calls_.front(), CallOutcome::kOneway);
       calls_.pop_front();
     }
@@ -93,7 +94,7 @@ void ServerStream::send_reply(Bytes piece, bool last) {
       const auto outcome = static_cast<uint8_t>(upstream_->replies().messages().outcome());
       header.flags = static_cast<uint8_t>(engine::kLastPiece | outcome << engine::kOutcomeShift);
     }
-    link_.session->lane().send(header, {part});
+    lane().send(header, {part});
   } while (!piece.empty());
 }
 
@@ -104,6 +105,7 @@ void ServerStream::finish_reply(thrift::Outcome outcome) {
   reply_begun_ = false;
   last_was_oneway_ = false;
   calls_.pop_front();
+  if (!call.request_complete) answered_early_ = call.ordinal;
   if (call.cancelled || !call.request_complete) {
     // Half of a request, or a caller that gave up: the connection is in no state to go on with.
     request_open_ = request_open_ && call.request_complete;
@@ -117,8 +119,7 @@ void ServerStream::send_raw(Bytes bytes) {
     const Bytes piece = bytes.first(std::min<size_t>(bytes.size(), engine::kPieceBytesMax));
     bytes = bytes.subspan(piece.size());
     send_credit_ -= static_cast<int64_t>(piece.size());
-    link_.session->lane().send({.kind = FrameKind::kRaw, .stream = id_, .credit = window_.grant()},
-                               {piece});
+    lane().send({.kind = FrameKind::kRaw, .stream = id_, .credit = window_.grant()}, {piece});
   }
 }
 
@@ -128,20 +129,31 @@ void ServerStream::send_fail(const ServedCall& call, Failure failure, bool deliv
   if (call.request_complete && call.replies == 0) worker_.counters().oneway_dropped.add();
   count(call, CallOutcome::kLocalError);
   const engine::FailMeta meta{failure, delivered};
-  link_.session->lane().send(
-      {.kind = FrameKind::kFail, .stream = id_, .call = call.ordinal},
-      {std::as_bytes(std::span(&meta, 1)), std::as_bytes(std::span(detail))});
+  const uint16_t due = call.is_due() ? 1 : 0;
+  lane().send({.kind = FrameKind::kFail, .replies = due, .stream = id_, .call = call.ordinal},
+              {std::as_bytes(std::span(&meta, 1)), std::as_bytes(std::span(detail))});
 }
 
-void ServerStream::send_control(FrameKind kind) {
-  link_.session->lane().send({.kind = kind, .stream = id_}, {});
+void ServerStream::send_control(FrameKind kind) { lane().send({.kind = kind, .stream = id_}, {}); }
+
+engine::Lane& ServerStream::lane() const { return link_.lane(lane_); }
+
+uint16_t ServerStream::count_due() const {
+  uint16_t due = 0;
+  for (size_t i = 0; i < calls_.size(); ++i) due += calls_[i].is_due() ? 1 : 0;
+  return due;
+}
+
+// So many calls end without an answer: an RDMA lane's other side waits for none.
+void ServerStream::settle(uint16_t calls) {
+  if (lane_ == 0 || calls == 0) return;
+  lane().send({.kind = FrameKind::kCredit, .replies = calls, .stream = id_}, {});
 }
 
 void ServerStream::grant(size_t bytes) {
   window_.pass_on(bytes);
   if (!window_.worth_a_frame()) return;
-  link_.session->lane().send({.kind = FrameKind::kCredit, .stream = id_, .credit = window_.grant()},
-                             {});
+  lane().send({.kind = FrameKind::kCredit, .stream = id_, .credit = window_.grant()}, {});
 }
 
 void ServerStream::count(const ServedCall& call, CallOutcome outcome) {
@@ -162,9 +174,10 @@ void ServerStream::close_if_done() {
   worker_.bury(link_, id_);
 }
 
-void ServerStream::reset() {
+void ServerStream::reset(uint32_t lane) {
   if (closed_) return;
-  send_control(FrameKind::kReset);
+  const uint16_t due = lane == 0 ? 0 : count_due();
+  link_.lane(lane).send({.kind = FrameKind::kReset, .replies = due, .stream = id_}, {});
   closed_ = true;
   worker_.bury(link_, id_);
 }

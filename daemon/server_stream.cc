@@ -21,9 +21,9 @@ size_t hash_of(std::string_view name) { return std::hash<std::string_view>()(nam
 
 }  // namespace
 
-ServerStream::ServerStream(Worker& worker, AcceptedLink& link, uint32_t id,
+ServerStream::ServerStream(Worker& worker, AcceptedLink& link, uint32_t id, uint32_t lane,
                            const ServedConfig& served)
-    : worker_(worker), link_(link), id_(id), served_(served) {}
+    : worker_(worker), link_(link), id_(id), lane_(lane), served_(served) {}
 
 ServerStream::~ServerStream() {
   if (waiting_) worker_.upstreams().forget(*this);
@@ -40,11 +40,12 @@ bool ServerStream::idle() const {
   return calls_.empty() && (upstream_ == nullptr || upstream_->backlog() == 0);
 }
 
-void ServerStream::on_frame(const FrameHeader& header, Bytes payload) {
+void ServerStream::on_frame(uint32_t lane, const FrameHeader& header, Bytes payload) {
   if (closed_) return;
   send_credit_ += header.credit;
   switch (header.kind) {
     case FrameKind::kCall:
+      lane_ = lane;  // the stream's calls before this have been answered
       on_call(header, payload);
       break;
     case FrameKind::kMore:
@@ -54,13 +55,18 @@ void ServerStream::on_frame(const FrameHeader& header, Bytes payload) {
       on_cancel(header.call);
       break;
     case FrameKind::kRaw:
+      lane_ = lane;
       on_raw(payload);
       break;
     case FrameKind::kEnd:
       on_client_end();
       break;
+    case FrameKind::kSync:
+      send_control(FrameKind::kSynced);
+      break;
     case FrameKind::kReset:
       closed_ = true;
+      settle(count_due());
       return worker_.bury(link_, id_);
     default:  // kCredit; what an initiator never sends changes nothing
       break;
@@ -104,6 +110,7 @@ void ServerStream::on_request_bytes(const FrameHeader& header, Bytes bytes) {
   if (!window_.take(bytes.size())) return reset();
   const bool last = (header.flags & engine::kLastPiece) != 0;
   if (!request_open_ || calls_.empty() || calls_.back().ordinal != header.call) {
+    if (last && header.replies != 0 && header.call != answered_early_) settle(1);
     return grant(bytes.size());  // of a call that has failed here
   }
   ServedCall& call = calls_.back();
@@ -230,6 +237,7 @@ void ServerStream::advance() {
       upstream_->note_oneway(call.name_hash);
       last_was_oneway_ = true;
     }
+    if (call.is_due()) settle(1);
     count(call, call.cancelled ? CallOutcome::kUnknown : CallOutcome::kOneway);
     calls_.pop_front();
   }
@@ -274,6 +282,7 @@ void ServerStream::lose_upstream(Failure failure, bool delivered, std::string_vi
     const ServedCall& call = calls_.front();
     if (!call.request_complete) request_open_ = false;
     if (call.cancelled) {
+      if (call.is_due()) settle(1);
       count(call, CallOutcome::kUnknown);
     } else {
       send_fail(call, failure, delivered, detail);
@@ -330,6 +339,7 @@ void ServerStream::become_opaque() {
   request_open_ = false;
   reply_begun_ = false;
   worker_.counters().opaque_streams.add();
+  settle(count_due());
   for (size_t i = 0; i < calls_.size(); ++i) count(calls_[i], CallOutcome::kUnknown);
   calls_.clear();
 }

@@ -23,17 +23,20 @@
 
 namespace hat {
 
-struct AcceptedLink;
+class AcceptedLink;
 class Worker;
 
 class ServerStream final : private UnitSink, private Deadline {
  public:
-  ServerStream(Worker& worker, AcceptedLink& link, uint32_t id, const ServedConfig& served);
+  ServerStream(Worker& worker, AcceptedLink& link, uint32_t id, uint32_t lane,
+               const ServedConfig& served);
   ~ServerStream() override;
 
   // From the link.
-  void on_frame(const engine::FrameHeader& header, Bytes payload);
+  void on_frame(uint32_t lane, const engine::FrameHeader& header, Bytes payload);
   void on_link_uncongested() { read_if_room(); }
+  void on_lane_lost() { reset(0); }
+  uint32_t lane_number() const { return lane_; }  // by which its calls came last, and answers go
   bool idle() const;
 
   // From the upstream connection and its pool.
@@ -66,6 +69,8 @@ class ServerStream final : private UnitSink, private Deadline {
     bool handed_over = false;  // some of it went to the server's connection
     bool cancelled = false;    // nobody waits for its reply
     bool listed = false;
+    // An RDMA lane's other side counts it as due.
+    bool is_due() const { return request_complete && replies != 0; }
   };
 
   void on_call(const engine::FrameHeader& header, Bytes payload);
@@ -95,18 +100,23 @@ class ServerStream final : private UnitSink, private Deadline {
   void send_fail(const ServedCall& call, engine::Failure failure, bool delivered,
                  std::string_view detail);
   void send_control(engine::FrameKind kind);
+  engine::Lane& lane() const;
+  uint16_t count_due() const;
+  void settle(uint16_t calls);
   void grant(size_t bytes);
   void read_if_room();
 
   void become_opaque();
   void refuse_newest(engine::Failure failure, std::string_view detail);
-  void reset();
+  void reset() { reset(lane_); }
+  void reset(uint32_t lane);
   void close_if_done();
   void count(const ServedCall& call, CallOutcome outcome);
 
   Worker& worker_;
   AcceptedLink& link_;
   const uint32_t id_;
+  uint32_t lane_;
   const ServedConfig& served_;
   bool opaque_ = false;
   bool closed_ = false;
@@ -118,6 +128,7 @@ class ServerStream final : private UnitSink, private Deadline {
   bool last_was_oneway_ = false;  // shared: what comes next must not overtake it
   bool reply_begun_ = false;      // the front call's kReply went out
   uint64_t last_ordinal_ = 0;
+  uint64_t answered_early_ = 0;  // the last call whose reply came before its request was complete
 
   Fifo<ServedCall> calls_;  // two-way calls without their whole reply, and the open request
   ByteQueue held_;          // requests that wait for a shared connection

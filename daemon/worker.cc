@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "engine/plan/ability.h"
+
 namespace hat {
 
 using engine::FrameHeader;
@@ -19,11 +21,12 @@ struct Worker::Grave {
   std::vector<std::unique_ptr<ServerStream>> streams;
   std::vector<std::unique_ptr<UpstreamConnection>> upstreams;
   std::vector<std::unique_ptr<engine::Session>> sessions;
+  std::vector<std::unique_ptr<PeerLanes>> lanes;  // gone before their sessions
   std::vector<std::unique_ptr<AcceptedLink>> links;
 
   bool empty() const {
     return connections.empty() && streams.empty() && upstreams.empty() && sessions.empty() &&
-           links.empty();
+           lanes.empty() && links.empty();
   }
 };
 
@@ -49,6 +52,7 @@ Worker::~Worker() {
   reactor_.remove_turn_events(*this);
   connections_.clear();
   accepted_.clear();
+  for (auto& [name, peer] : peers_) peer.lanes.reset();
   while (!grave_->empty()) std::exchange(grave_, std::make_unique<Grave>()).reset();
 }
 
@@ -57,6 +61,7 @@ engine::SessionOptions Worker::session_options(std::string peer) const {
   return {.node = node().node,
           .peer = std::move(peer),
           .generation = setup_.generation,
+          .legs = setup_.rdma == nullptr ? 0 : engine::kAllLegs,
           .handshake_timeout = limits.connect_timeout,
           .keepalive_interval = limits.keepalive_interval,
           .keepalive_timeout = limits.keepalive_timeout};
@@ -137,13 +142,22 @@ PeerLink& Worker::peer_of(const engine::Link& link) { return peers_.at(link.peer
 void Worker::on_link_up(engine::Link& link) {
   counters().peer_sessions.add();
   LOG(INFO) << "peer " << link.peer() << ": link up at " << to_string(link.address());
+  PeerLink& peer = peer_of(link);
+  if (setup_.rdma != nullptr && link.session().peer().legs != 0) {
+    peer.lanes = std::make_unique<PeerLanes>(reactor_, *setup_.rdma, link.session(),
+                                             node().limits.lane_settle, peer);
+  }
   tell_waiting();
 }
 
 void Worker::on_link_frame(engine::Link& link, const FrameHeader& header, engine::Bytes payload) {
+  peer_of(link).take(header, payload);
+}
+
+void Worker::on_link_going_away(engine::Link& link) {
   PeerLink& peer = peer_of(link);
-  const auto stream = peer.streams.find(header.stream);
-  if (stream != peer.streams.end()) stream->second->on_frame(header, payload);
+  peer.leaves = peer.lanes != nullptr;  // then at a turn's end
+  if (!peer.leaves) link.agree_to_go_away();
 }
 
 void Worker::on_link_uncongested(engine::Link& link) {
@@ -155,7 +169,13 @@ void Worker::on_link_uncongested(engine::Link& link) {
 
 void Worker::on_link_down(engine::Link& link, bool was_up, const std::string& reason) {
   if (was_up) LOG(WARNING) << "peer " << link.peer() << ": link down: " << reason;
-  const auto streams = std::exchange(peer_of(link).streams, {});
+  PeerLink& peer = peer_of(link);
+  peer.leaves = false;
+  const auto streams = std::exchange(peer.streams, {});
+  if (peer.lanes) {
+    peer.lanes->end(reason);
+    grave_->lanes.push_back(std::move(peer.lanes));
+  }
   for (const auto& [id, connection] : streams) connection->on_session_lost(reason);
   tell_waiting();
 }
@@ -172,7 +192,8 @@ std::vector<LinkStatus> Worker::link_status() const {
   std::vector<LinkStatus> all;
   for (const auto& [name, peer] : peers_) {
     all.push_back({name, to_string(peer.link->address()), peer.link->takes_calls(),
-                   peer.link->last_error(), peer.link->sessions()});
+                   peer.link->last_error(), peer.link->sessions(),
+                   peer.lanes ? peer.lanes->status() : std::vector<LaneStatus>()});
   }
   return all;
 }
@@ -182,7 +203,7 @@ std::vector<LinkStatus> Worker::link_status() const {
 void Worker::accept_link(const ListenerEvents::Accept& accept) {
   if (draining_) return;
   make_room_for_a_link();
-  auto link = std::make_unique<AcceptedLink>();
+  auto link = std::make_unique<AcceptedLink>(*this);
   link->session = std::make_unique<engine::Session>(reactor_, engine::Session::Role::kAcceptor,
                                                     session_options(""), accept, *this);
   const engine::Session* key = link->session.get();
@@ -203,42 +224,19 @@ void Worker::make_room_for_a_link() {
 
 void Worker::on_session_up(engine::Session& session) {
   LOG(INFO) << "peer " << session.peer().node << ": opened a link to this node";
+  if (setup_.rdma == nullptr || session.peer().legs == 0) return;
+  const auto found = accepted_.find(&session);
+  if (found != accepted_.end()) found->second->offer_lanes(reactor_, *setup_.rdma);
 }
 
 void Worker::on_frame(engine::Session& session, const FrameHeader& header, engine::Bytes payload) {
   const auto found = accepted_.find(&session);
-  if (found == accepted_.end()) return;
-  AcceptedLink& link = *found->second;
-  if (header.kind == FrameKind::kOpen) return open_stream(link, header, payload);
-  if (header.kind == FrameKind::kGoAway) {
-    link.agreed_to_go_away = true;
-    return;
-  }
-  const auto stream = link.streams.find(header.stream);
-  if (stream != link.streams.end()) stream->second->on_frame(header, payload);
-}
-
-void Worker::open_stream(AcceptedLink& link, const FrameHeader& header, engine::Bytes payload) {
-  constexpr size_t kShownBytesMax = 255;
-  const std::string service(reinterpret_cast<const char*>(payload.data()),
-                            std::min(payload.size(), kShownBytesMax));
-  const auto& serves = node().serves;
-  const auto served = std::ranges::find(serves, service, &ServedConfig::service);
-  if (served != serves.end() && !link.streams.contains(header.stream)) {
-    link.streams.emplace(header.stream,
-                         std::make_unique<ServerStream>(*this, link, header.stream, *served));
-    return;
-  }
-  const engine::FailMeta meta{engine::Failure::kUnknownService, 0};
-  const std::string detail = "node " + node().node + " serves no '" + service + "'";
-  link.session->lane().send({.kind = FrameKind::kReset, .stream = header.stream},
-                            {std::as_bytes(std::span(&meta, 1)), std::as_bytes(std::span(detail))});
+  if (found != accepted_.end()) found->second->take(0, header, payload);
 }
 
 void Worker::on_uncongested(engine::Session& session) {
   const auto found = accepted_.find(&session);
-  if (found == accepted_.end()) return;
-  for (const auto& [id, stream] : found->second->streams) stream->on_link_uncongested();
+  if (found != accepted_.end()) found->second->on_uncongested(0);
 }
 
 void Worker::on_session_down(engine::Session& session, const std::string& reason) {
@@ -251,6 +249,7 @@ void Worker::on_session_down(engine::Session& session, const std::string& reason
   }
   grave_->links.push_back(std::move(found->second));
   accepted_.erase(found);
+  grave_->links.back()->end(reason);
 }
 
 // --- Ends ---
@@ -272,17 +271,11 @@ void Worker::bury(AcceptedLink& link, uint32_t stream) {
 
 void Worker::begin_drain() {
   draining_ = true;
-  for (auto& [session, link] : accepted_) {
-    link->session->lane().send({.kind = FrameKind::kGoAway}, {});
-  }
+  for (auto& [session, link] : accepted_) link->begin_drain();
 }
 
 bool Worker::drained() const {
-  const auto quiet = [](const auto& entry) {
-    const AcceptedLink& link = *entry.second;
-    return (link.agreed_to_go_away || !link.session->up()) && link.session->lane().idle() &&
-           std::ranges::all_of(link.streams, [](const auto& s) { return s.second->idle(); });
-  };
+  const auto quiet = [](const auto& entry) { return entry.second->drained(); };
   const auto all_sent = [](const auto& entry) {
     engine::Link& link = *entry.second.link;
     return !link.up() || link.lane().idle();
@@ -295,10 +288,10 @@ bool Worker::drained() const {
 void Worker::on_turn_end() {
   counters().turns.add();
   while (!grave_->empty()) std::exchange(grave_, std::make_unique<Grave>()).reset();
-  for (auto& [name, peer] : peers_) peer.link->flush();
+  for (auto& [name, peer] : peers_) peer.flush();
   for (auto next = accepted_.begin(); next != accepted_.end();) {
     AcceptedLink& link = *(next++)->second;  // one whose write fails leaves the map
-    link.session->lane().flush();
+    link.flush();
   }
 }
 

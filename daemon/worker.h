@@ -15,29 +15,18 @@
 
 #include "base/reactor.h"
 #include "config/node.h"
+#include "daemon/accepted_link.h"
 #include "daemon/call.h"
 #include "daemon/client_connection.h"
 #include "daemon/counters.h"
 #include "daemon/deadlines.h"
+#include "daemon/peer_link.h"
 #include "daemon/routing_table.h"
 #include "daemon/server_stream.h"
 #include "daemon/upstream.h"
 #include "engine/link/link.h"
 
 namespace hat {
-
-// A link to a peer, and the client connections that have a stream on it.
-struct PeerLink {
-  std::unique_ptr<engine::Link> link;
-  std::unordered_map<uint32_t, ClientConnection*> streams;
-};
-
-// A session that a peer opened, and its streams.
-struct AcceptedLink {
-  std::unique_ptr<engine::Session> session;
-  std::unordered_map<uint32_t, std::unique_ptr<ServerStream>> streams;
-  bool agreed_to_go_away = false;
-};
 
 // What a worker says of its links, for hatctl and readiness.
 struct LinkStatus {
@@ -46,6 +35,7 @@ struct LinkStatus {
   bool up = false;
   std::string last_error;
   uint64_t sessions = 0;
+  std::vector<LaneStatus> lanes;
 };
 
 class Worker final : public engine::LinkEvents, public engine::SessionEvents, public TurnEvents {
@@ -57,6 +47,7 @@ class Worker final : public engine::LinkEvents, public engine::SessionEvents, pu
     std::shared_ptr<const NodeConfig> node;
     std::shared_ptr<const RoutingTable> routes;
     WorkerCounters* counters = nullptr;  // outlives the worker
+    engine::RdmaHost* rdma = nullptr;    // outlives the worker; null: TCP lanes alone
   };
 
   Worker(Reactor& reactor, Setup setup);
@@ -120,6 +111,7 @@ class Worker final : public engine::LinkEvents, public engine::SessionEvents, pu
   void on_link_frame(engine::Link& link, const engine::FrameHeader& header,
                      engine::Bytes payload) override;
   void on_link_uncongested(engine::Link& link) override;
+  void on_link_going_away(engine::Link& link) override;
   void on_link_down(engine::Link& link, bool was_up, const std::string& reason) override;
 
   void on_session_up(engine::Session& session) override;
@@ -128,7 +120,6 @@ class Worker final : public engine::LinkEvents, public engine::SessionEvents, pu
   void on_uncongested(engine::Session& session) override;
   void on_session_down(engine::Session& session, const std::string& reason) override;
   void make_room_for_a_link();
-  void open_stream(AcceptedLink& link, const engine::FrameHeader& header, engine::Bytes payload);
 
   void on_turn_end() override;
   void tell_waiting();

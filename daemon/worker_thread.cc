@@ -6,9 +6,16 @@
 
 namespace hat {
 
-WorkerThread::WorkerThread(Worker::Setup setup, const std::vector<ListenSocket>& endpoints,
-                           const std::optional<ListenSocket>& link)
-    : worker_(std::make_unique<Worker>(reactor_, std::move(setup))) {
+Result<std::unique_ptr<WorkerThread>> WorkerThread::open(const FabricConfig& fabric) {
+  std::unique_ptr<WorkerThread> thread(new WorkerThread());
+  HAT_TRY(thread->rdma_, open_rdma(thread->reactor_, fabric));
+  return thread;
+}
+
+void WorkerThread::make_worker(Worker::Setup setup, const std::vector<ListenSocket>& endpoints,
+                               const std::optional<ListenSocket>& link) {
+  setup.rdma = rdma_.host.get();
+  worker_ = std::make_unique<Worker>(reactor_, std::move(setup));
   for (size_t i = 0; i < endpoints.size(); ++i) {
     listener_events_.push_back(std::make_unique<EndpointListener>(*worker_, i));
     listeners_.push_back(reactor_.listen(endpoints[i], *listener_events_.back()));

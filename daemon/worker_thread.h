@@ -11,16 +11,20 @@
 #include <vector>
 
 #include "daemon/libevent_reactor.h"
+#include "daemon/rdma.h"
 #include "daemon/worker.h"
 
 namespace hat {
 
 class WorkerThread {
  public:
-  WorkerThread(Worker::Setup setup, const std::vector<ListenSocket>& endpoints,
-               const std::optional<ListenSocket>& link);
+  // Its fabric; `rdma()` says what came of it.
+  static Result<std::unique_ptr<WorkerThread>> open(const FabricConfig& fabric);
   ~WorkerThread();  // stops it: whatever is in flight is cut
 
+  const OpenedRdma& rdma() const { return rdma_; }
+  void make_worker(Worker::Setup setup, const std::vector<ListenSocket>& endpoints,
+                   const std::optional<ListenSocket>& link);
   void start();
   // Whether the listening sockets may be closed now; false where the worker does not turn.
   bool stop_accepting();
@@ -51,7 +55,10 @@ class WorkerThread {
     Worker& worker;
   };
 
+  WorkerThread() = default;
+
   LibeventReactor reactor_;
+  OpenedRdma rdma_;  // before the worker in each turn: what it finds is answered in the same one
   std::unique_ptr<Worker> worker_;
   std::vector<std::unique_ptr<ListenerEvents>> listener_events_;
   std::vector<std::unique_ptr<Listener>> listeners_;

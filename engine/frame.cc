@@ -17,6 +17,8 @@ const char* invalid(const FrameHeader& header, uint32_t payload_bytes_max) {
     case FrameKind::kCredit:
     case FrameKind::kEnd:
     case FrameKind::kReset:
+    case FrameKind::kSync:
+    case FrameKind::kSynced:
     case FrameKind::kLaneOpen:
     case FrameKind::kLaneAccept:
     case FrameKind::kLaneReady:

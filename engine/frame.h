@@ -35,7 +35,16 @@ enum class FrameKind : uint8_t {
   kLaneReady,   // initiator: payload is a LaneOffer
   kLaneUp,      // acceptor: both sides may send on it
   kLaneClose,   // both: there is no such lane (any more); payload is the reason as text
+  // A stream moves to another lane once everything before has been taken.
+  kSync,    // initiator: say when you have taken all frames of the stream before this
+  kSynced,  // acceptor: I have
 };
+
+// Frames that only a link's TCP connection carries: of the link itself, and about lanes.
+constexpr bool is_of_link(FrameKind kind) {
+  return kind <= FrameKind::kGoAway ||
+         (kind >= FrameKind::kLaneOpen && kind <= FrameKind::kLaneClose);
+}
 
 // Header flags.
 inline constexpr uint8_t kLastPiece = 1;     // kCall, kReply, kMore: the message ends here
@@ -47,8 +56,9 @@ struct FrameHeader {           // little-endian
   uint32_t payload_bytes = 0;  // at most kFramePayloadBytesMax; RDMA lanes: kMessageBytesMax
   FrameKind kind{};
   uint8_t flags = 0;
-  uint16_t replies = 0;  // on a request's last piece: how many replies it calls for; on kFail, how
-                         // many it stands for (RDMA lanes count them); else 0
+  uint16_t replies = 0;  // on a request's last piece: how many replies it calls for; on an
+                         // acceptor's frame that is no reply: how many calls it is the end of (RDMA
+                         // lanes count what is due); else 0
   uint32_t stream = 0;   // chosen by the initiator, never reused on a link; 0: the link itself
   uint32_t credit = 0;   // bytes of message that the other side may send here beyond before
   uint64_t call = 0;     // 1, 2, 3 … in each stream; 0 where no call is meant

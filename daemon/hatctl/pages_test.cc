@@ -74,11 +74,14 @@ TEST(Routes, AreChosenByServiceOrFunction) {
 json some_status() {
   return json::parse(R"({
     "node": "host-a", "version": "1.2.3", "pid": 77, "uptime_s": 3725.5, "state": "running",
-    "pending": [], "generation": 4, "workers": 2,
+    "pending": [], "generation": 4, "workers": 2, "fabric": "loop",
     "links": [{"worker": 0, "peer": "b", "address": "tcp:b:1", "up": true, "sessions": 2,
-               "last_error": ""},
+               "last_error": "", "lanes": [{"protocol": "rfp", "class": "latency", "state": "up",
+               "last_error": "", "failures": 0}, {"protocol": "herd", "class": "throughput",
+               "state": "down", "last_error": "cut", "failures": 1}]},
               {"worker": 1, "peer": "b", "address": "tcp:b:1", "up": false, "sessions": 1,
-               "last_error": "connection refused"}],
+               "last_error": "connection refused", "lanes": [{"protocol": "rfp",
+               "class": "latency", "state": "up", "last_error": "", "failures": 0}]}],
     "endpoints": [{"listen": "unix:/kv", "service": "Kv", "peers": ["b", "c"]}], "serves": [],
     "connections_open": 12, "upstream_connections_open": 3, "buffered_bytes": 2048,
     "local_replies": {"draining": 0, "overloaded": 5},
@@ -90,10 +93,15 @@ TEST(Status, TellsAllInOneView) {
             "node         host-a, ready\n"
             "hatrpcd      1.2.3, pid 77, running for 1 h 2 min, 2 workers\n"
             "routes       generation 4, read 1 min ago\n"
+            "fabric       loop\n"
             "connections  12 of clients, 3 to servers, 2 KiB held for slow readers\n"
             "\n"
             "LINK TO  ADDRESS   UP  BUILT  LAST ERROR\n"
             "b        tcp:b:1  1/2      3  connection refused\n"
+            "\n"
+            "RDMA LANE TO  PROTOCOL  CLASS       STATE  LANES  LAST ERROR\n"
+            "b             herd      throughput  down       1  cut\n"
+            "b             rfp       latency     up         2\n"
             "\n"
             "ENDPOINT  SERVICE  PEERS\n"
             "unix:/kv  Kv       b, c\n"

@@ -1,4 +1,5 @@
 // daemon/hatctl/status.cc: /status as text.
+#include <array>
 #include <map>
 
 #include "daemon/hatctl/pages.h"
@@ -52,6 +53,25 @@ std::string links_text(const json& links, const Terminal& terminal) {
   return "\n" + table.text(terminal);
 }
 
+// The same lane of several workers is one row while it does the same.
+std::string lanes_text(const json& links, const Terminal& terminal) {
+  std::map<std::array<std::string, 5>, uint64_t> rows;
+  for (const json& link : links) {
+    for (const json& lane : link.at("lanes")) {
+      ++rows[{link.at("peer"), lane.at("protocol"), lane.at("class"), lane.at("state"),
+              lane.at("last_error")}];
+    }
+  }
+  if (rows.empty()) return "";
+  Table table(
+      {{"RDMA LANE TO"}, {"PROTOCOL"}, {"CLASS"}, {"STATE"}, {"LANES", true}, {"LAST ERROR"}});
+  for (const auto& [row, count] : rows) {
+    const auto& [peer, protocol, lanes, state, error] = row;
+    table.add({peer, protocol, lanes, state, std::to_string(count), error});
+  }
+  return "\n" + table.text(terminal);
+}
+
 std::string places_text(const json& status, const Terminal& terminal) {
   std::string text;
   Table endpoints({{"ENDPOINT"}, {"SERVICE"}, {"PEERS"}});
@@ -90,10 +110,12 @@ std::string status_text(const json& status, double unix_now, const Terminal& ter
           age_text(status.at("uptime_s")) + ", " + plural(number("workers"), "worker") + "\n";
   text += "routes       generation " + std::to_string(number("generation")) + ", " +
           reload_line(status.at("last_reload"), unix_now) + "\n";
+  text += "fabric       " + status.at("fabric").get<std::string>() + "\n";
   text += "connections  " + std::to_string(number("connections_open")) + " of clients, " +
           std::to_string(number("upstream_connections_open")) + " to servers, " +
           bytes_text(status.at("buffered_bytes")) + " held for slow readers\n";
   text += links_text(status.at("links"), terminal);
+  text += lanes_text(status.at("links"), terminal);
   text += places_text(status, terminal);
   text += local_replies_text(status.at("local_replies"), terminal);
   return text;

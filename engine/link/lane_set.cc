@@ -39,6 +39,18 @@ void LaneSet::flush() {
   }
 }
 
+bool LaneSet::settled() {
+  bool all = true;
+  for (const auto& [number, member] : members_) {
+    if (member->state != State::kUp || member->lane->idle()) continue;
+    all = false;
+    if (std::exchange(member->asked, member->lane->messages()) == member->lane->messages())
+      continue;
+    member->lane->settle();
+  }
+  return all;
+}
+
 void LaneSet::end(const std::string& reason) {
   ended_ = true;  // nothing opens any more
   while (!members_.empty()) go_down(*members_.begin()->second, reason, false);
@@ -204,7 +216,7 @@ void LaneSet::look_after(Member& member, TimePoint now) {
   const bool unused = now - member.last_used >= options_.idle_timeout;
   if (role_ != Session::Role::kInitiator || !unused) return;
   if (lane.due() != 0 || !events_.may_close(*this, member.number)) return;
-  if (lane.idle()) return go_down(member, "it was idle", true);
+  if (lane.idle()) return go_down(member, kIdle, true);
   lane.settle();
 }
 

@@ -63,6 +63,8 @@ struct LaneSetOptions {
 
 class LaneSet final : public LaneFrames {
  public:
+  static constexpr const char* kIdle = "it was idle";  // on_lane_down()'s reason then
+
   // All outlive it. `control` is the session's TCP lane.
   LaneSet(Reactor& reactor, RdmaHost& host, Session::Role role, Lane& control,
           const LaneSetOptions& options, LaneSetEvents& events);
@@ -76,6 +78,9 @@ class LaneSet final : public LaneFrames {
   size_t size() const { return members_.size(); }
   // Pushes what was sent on all lanes; the worker calls it once a turn.
   void flush();
+  // Whether the other side has taken all that was sent on all lanes; it is asked where it has not
+  // said so.
+  bool settled();
   // The link is down, and so are all lanes.
   void end(const std::string& reason);
 
@@ -99,6 +104,7 @@ class LaneSet final : public LaneFrames {
     TimePoint last_used{};
     TimePoint probed{};
     uint64_t moved = 0;  // messages, when last looked at
+    uint64_t asked = 0;  // messages, when last asked to settle
     std::unique_ptr<RdmaLane> lane;
   };
 

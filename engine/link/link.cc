@@ -47,8 +47,7 @@ void Link::on_frame(Session&, const FrameHeader& header, Bytes payload) {
   if (header.kind == FrameKind::kGoAway) {
     going_away_ = true;
     down_since_ = reactor_.now();
-    session_->lane().send({.kind = FrameKind::kGoAway}, {});
-    return;
+    return events_.on_link_going_away(*this);
   }
   events_.on_link_frame(*this, header, payload);
 }

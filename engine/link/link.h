@@ -22,6 +22,9 @@ class LinkEvents {
   virtual void on_link_up(Link& link) = 0;
   virtual void on_link_frame(Link& link, const FrameHeader& header, Bytes payload) = 0;
   virtual void on_link_uncongested(Link& link) = 0;
+  // The peer wants to leave: no new call begins here. agree_to_go_away() once all that was sent has
+  // come there, by whatever lane.
+  virtual void on_link_going_away(Link& link) = 0;
   // `was_up`: false where an attempt to connect failed.
   virtual void on_link_down(Link& link, bool was_up, const std::string& reason) = 0;
   // Keeps a broken session until no event of it can be running (the turn's end).
@@ -44,12 +47,15 @@ class Link final : public SessionEvents {
     if (session_) session_->lane().flush();
   }
 
+  void agree_to_go_away() { session_->lane().send({.kind = FrameKind::kGoAway}, {}); }
+
   const std::string& peer() const { return options_.peer; }
   const Address& address() const { return address_; }
   // Frames of streams that exist go through; new calls only where takes_calls() too.
   bool up() const { return session_ && session_->up(); }
   bool takes_calls() const { return up() && !going_away_ && !session_->lane().broken(); }
   Lane& lane() { return session_->lane(); }  // while up
+  Session& session() { return *session_; }   // while up
   // Since when it takes no calls; meaningless while it does.
   TimePoint down_since() const { return down_since_; }
   // Connecting or connected; when the last attempt began, so that a call can tell one made for it.

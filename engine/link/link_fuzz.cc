@@ -22,7 +22,7 @@ void require(bool holds, const char* what) {
 // What a session without RDMA lanes answers or drops by itself.
 bool of_the_session(FrameKind kind) {
   return kind == FrameKind::kHello || kind == FrameKind::kRefuse || kind == FrameKind::kPing ||
-         kind == FrameKind::kPong || kind >= FrameKind::kLaneOpen;
+         kind == FrameKind::kPong || (is_of_link(kind) && kind >= FrameKind::kLaneOpen);
 }
 
 // What one session must pass on of the bytes that came to it, read in one go.
@@ -68,6 +68,7 @@ class Owner final : public LinkEvents, public SessionEvents {
     if (!down) keep(header, payload);
   }
   void on_link_uncongested(Link&) override {}
+  void on_link_going_away(Link& link) override { link.agree_to_go_away(); }
   void on_link_down(Link&, bool, const std::string& reason) override {
     if (!down) went_down(reason);
   }

@@ -30,6 +30,7 @@ struct Log final : LinkEvents {
                     std::to_string(payload.size()));
   }
   void on_link_uncongested(Link&) override { lines.push_back("uncongested"); }
+  void on_link_going_away(Link& link) override { link.agree_to_go_away(); }
   void on_link_down(Link&, bool was_up, const std::string& reason) override {
     lines.push_back((was_up ? "down: " : "failed: ") + reason);
   }

@@ -103,6 +103,7 @@ Plan make_plan(const Hints& hints, const HostFacts& host) {
   plan.small = choice.small;
   plan.large = choice.large;
   plan.polling = choice.polling;
+  plan.latency = hints.perf_goal == PerfGoal::kLatency;
   plan.reason = std::string(kTable[goal].goal) + " and " + concurrency_words(hints, host, where) +
                 ": " + protocol_words(plan) + ", " +
                 std::string(kPollings[static_cast<size_t>(plan.polling)]);

@@ -43,6 +43,7 @@ struct Plan {
   ProtocolId small{};      // wanted on RDMA for messages up to kSmallBytesMax,
   ProtocolId large{};      //   and above; the same where a hint or the table says so
   Polling polling = Polling::kAdaptive;
+  bool latency = false;  // perf_goal=latency: its lanes are polled apart from all others
   uint64_t slot_bytes = kSmallBytesMax;  // memory to reserve per message in flight: `payload_size`
   Numa numa = NumaWord::kAny;
   Priority priority = Priority::kNormal;

@@ -184,10 +184,8 @@ class RdmaLane final : public Lane {
   // lane is down), or in a buffer. Delivers what is in order.
   bool arrive_in_window(uint64_t sequence, Leg leg);
   void arrive(uint64_t sequence, const FrameHeader& frame, Buffer buffer, Leg leg);
-  // How many answers are due that have not come; at least 1 while a later message has.
+  // Of how many calls the end is due that has not come; at least 1 while a later message has.
   uint32_t due() const;
-  // The owner waits for so many answers less: their calls were given up.
-  void forget(uint64_t answers) { due_ -= std::min(due_, answers); }
   const Buffer& receiver_extra() const { return receiver_extra_; }
   void set_fetch_epoch(uint8_t epoch) { fetch_epoch_ = epoch; }
 

@@ -8,16 +8,15 @@
 namespace hat::engine {
 namespace {
 
-// How many answers that were due this is. What fails says itself how many it stands for.
+// Of how many calls this is the end. What is no reply says so itself.
 uint64_t answers_in(const FrameHeader& frame) {
-  if (frame.kind == FrameKind::kFail) return frame.replies;
   const bool answers = frame.kind == FrameKind::kReply || frame.kind == FrameKind::kMore;
-  return answers && (frame.flags & kLastPiece) != 0 ? 1 : 0;
+  return answers ? frame.flags & kLastPiece : frame.replies;
 }
 
 // nullptr, or why no side of ours sends this on an RDMA lane.
 const char* invalid_here(const FrameHeader& frame) {
-  if (frame.stream == 0 || frame.kind >= FrameKind::kLaneOpen) return "a frame of the link";
+  if (frame.stream == 0 || is_of_link(frame.kind)) return "a frame of the link";
   return invalid(frame, kMessageBytesMax);
 }
 
@@ -177,7 +176,7 @@ void RdmaLane::deliver_what_waited() {
 
 void RdmaLane::deliver(const FrameHeader& frame, Bytes payload, Leg leg) {
   if (const char* wrong = invalid_here(frame)) return breaks(wrong);
-  forget(answers_in(frame));
+  due_ -= std::min(due_, answers_in(frame));
   delivering_ = true;
   events_.on_frame(frame, payload);
   delivering_ = false;

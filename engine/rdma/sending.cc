@@ -24,7 +24,8 @@ uint64_t RdmaLane::send(FrameHeader header, size_t bytes, std::span<const Bytes>
   const uint64_t number = sent_ + waiting_.size();
   if (down_ || !may_send(bytes)) return number;
   header.payload_bytes = static_cast<uint32_t>(bytes);
-  if (header.kind != FrameKind::kFail) due_ += header.replies;  // there it counts what is answered
+  const bool asks = header.kind == FrameKind::kCall || header.kind == FrameKind::kMore;
+  if (asks && header.replies != 0) ++due_;
   if (!waiting_.empty() || !begin(header, pieces, lent)) keep_waiting(header, pieces, lent);
   return number;
 }

@@ -1,0 +1,97 @@
+#include "daemon/accepted_link.h"
+
+#include <glog/logging.h>
+
+#include <algorithm>
+
+#include "daemon/worker.h"
+
+namespace hat {
+
+using engine::FrameHeader;
+using engine::FrameKind;
+
+void AcceptedLink::offer_lanes(Reactor& reactor, engine::RdmaHost& host) {
+  engine::LaneSetEvents& events = *this;
+  lanes_ = std::make_unique<engine::LaneSet>(reactor, host, engine::Session::Role::kAcceptor,
+                                             session->lane(), engine::LaneSetOptions{}, events);
+  session->set_lanes(lanes_.get());
+}
+
+void AcceptedLink::take(uint32_t lane, const FrameHeader& header, engine::Bytes payload) {
+  if (header.kind == FrameKind::kOpen) return open_stream(lane, header, payload);
+  if (header.kind == FrameKind::kGoAway) {
+    agreed_to_go_away_ = true;
+    return;
+  }
+  const auto stream = streams.find(header.stream);
+  if (stream != streams.end()) return stream->second->on_frame(lane, header, payload);
+  // Of a stream that has ended here: an RDMA lane counts the calls whose end is due.
+  if (lane == 0 || header.replies == 0) return;
+  this->lane(lane).send({.kind = FrameKind::kCredit, .replies = 1, .stream = header.stream}, {});
+}
+
+void AcceptedLink::open_stream(uint32_t lane, const FrameHeader& header, engine::Bytes payload) {
+  constexpr size_t kShownBytesMax = 255;
+  const std::string service(reinterpret_cast<const char*>(payload.data()),
+                            std::min(payload.size(), kShownBytesMax));
+  const auto& serves = worker_.node().serves;
+  const auto served = std::ranges::find(serves, service, &ServedConfig::service);
+  if (served != serves.end() && !streams.contains(header.stream)) {
+    streams.emplace(header.stream,
+                    std::make_unique<ServerStream>(worker_, *this, header.stream, lane, *served));
+    return;
+  }
+  const engine::FailMeta meta{engine::Failure::kUnknownService, 0};
+  const std::string detail = "node " + worker_.node().node + " serves no '" + service + "'";
+  this->lane(lane).send({.kind = FrameKind::kReset, .stream = header.stream},
+                        {std::as_bytes(std::span(&meta, 1)), std::as_bytes(std::span(detail))});
+}
+
+void AcceptedLink::on_uncongested(uint32_t lane) {
+  for (const auto& [id, stream] : streams) {
+    if (stream->lane_number() == lane) stream->on_link_uncongested();
+  }
+}
+
+void AcceptedLink::begin_drain() { session->lane().send({.kind = FrameKind::kGoAway}, {}); }
+
+bool AcceptedLink::drained() {
+  return (agreed_to_go_away_ || !session->up()) && session->lane().idle() &&
+         std::ranges::all_of(streams, [](const auto& s) { return s.second->idle(); }) &&
+         (!lanes_ || lanes_->settled());
+}
+
+void AcceptedLink::flush() {
+  if (lanes_) lanes_->flush();
+  session->lane().flush();
+}
+
+// --- RDMA lanes ---
+
+Result<engine::LaneShape> AcceptedLink::on_lane_wanted(const engine::LaneWish& wish) {
+  if (worker_.draining()) return fail("node " + worker_.node().node + " is shutting down");
+  return wish.back;  // the manifest is the same on both nodes, or will be
+}
+
+void AcceptedLink::on_lane_message(engine::LaneSet&, uint32_t lane, const FrameHeader& header,
+                                   engine::Bytes payload) {
+  take(lane, header, payload);
+}
+
+void AcceptedLink::on_lane_uncongested(engine::LaneSet&, uint32_t lane) { on_uncongested(lane); }
+
+// The streams on it end on both sides: what was on its way may have come or not.
+void AcceptedLink::on_lane_down(engine::LaneSet&, uint32_t lane, bool was_up,
+                                const std::string& reason) {
+  if (was_up) {
+    VLOG(1) << "peer " << session->peer().node << ": RDMA lane " << lane << " down: " << reason;
+  }
+  std::vector<ServerStream*> lost;
+  for (const auto& [id, stream] : streams) {
+    if (stream->lane_number() == lane) lost.push_back(stream.get());
+  }
+  for (ServerStream* stream : lost) stream->on_lane_lost();
+}
+
+}  // namespace hat

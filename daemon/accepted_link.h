@@ -1,0 +1,53 @@
+// daemon/accepted_link.h: a link that a peer opened: its session, the RDMA lanes beside it, and the
+// streams on them.
+//
+// Thread   the worker's.
+#pragma once
+
+#include <memory>
+#include <unordered_map>
+
+#include "daemon/server_stream.h"
+#include "engine/link/lane_set.h"
+
+namespace hat {
+
+class AcceptedLink final : private engine::LaneSetEvents {
+ public:
+  explicit AcceptedLink(Worker& worker) : worker_(worker) {}
+
+  // The peer's hello came, and says that it has RDMA lanes, as this node has.
+  void offer_lanes(Reactor& reactor, engine::RdmaHost& host);
+  // A frame that came by that lane; 0: by the session itself.
+  void take(uint32_t lane, const engine::FrameHeader& header, engine::Bytes payload);
+  engine::Lane& lane(uint32_t number) {
+    return number == 0 ? session->lane() : *lanes_->lane(number);
+  }
+  void on_uncongested(uint32_t lane);
+  void begin_drain();
+  bool drained();
+  void flush();
+  void end(const std::string& reason) {
+    if (lanes_) lanes_->end(reason);
+  }
+
+  std::unique_ptr<engine::Session> session;
+  std::unordered_map<uint32_t, std::unique_ptr<ServerStream>> streams;
+
+ private:
+  void open_stream(uint32_t lane, const engine::FrameHeader& header, engine::Bytes payload);
+
+  Result<engine::LaneShape> on_lane_wanted(const engine::LaneWish& wish) override;
+  void on_lane_up(engine::LaneSet&, uint32_t) override {}
+  void on_lane_message(engine::LaneSet& lanes, uint32_t lane, const engine::FrameHeader& header,
+                       engine::Bytes payload) override;
+  void on_lane_uncongested(engine::LaneSet& lanes, uint32_t lane) override;
+  void on_lane_down(engine::LaneSet& lanes, uint32_t lane, bool was_up,
+                    const std::string& reason) override;
+
+  Worker& worker_;
+  bool agreed_to_go_away_ = false;
+  std::unique_ptr<engine::LaneSet> lanes_;  // gone before its session
+};
+
+}  // namespace hat

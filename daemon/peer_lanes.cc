@@ -1,0 +1,119 @@
+#include "daemon/peer_lanes.h"
+
+#include <glog/logging.h>
+
+#include <algorithm>
+
+namespace hat {
+
+using engine::LaneSet;
+
+namespace {
+
+std::string protocol_words(const LaneKey& key) {
+  const std::string request(engine::protocol(key.request).name);
+  const std::string response(engine::protocol(key.response).name);
+  return request == response ? request : request + " / " + response;
+}
+
+}  // namespace
+
+PeerLanes::PeerLanes(Reactor& reactor, engine::RdmaHost& host, engine::Session& session,
+                     Duration settle, PeerLanesEvents& events)
+    : reactor_(reactor),
+      legs_(session.peer().legs),
+      settle_(settle),
+      events_(events),
+      set_(reactor, host, engine::Session::Role::kInitiator, session.lane(), {}, *this) {
+  session.set_lanes(&set_);
+}
+
+PeerLanes::~PeerLanes() = default;
+
+PeerLanes::Entry& PeerLanes::entry_of(const LaneKey& key) {
+  const auto found = std::ranges::find(entries_, key, &Entry::key);
+  if (found != entries_.end()) return *found;
+  return entries_.emplace_back(Entry{.key = key, .within = hat::within(key, legs_)});
+}
+
+PeerLanes::Entry* PeerLanes::find(uint32_t lane) {
+  const auto found = std::ranges::find(entries_, lane, &Entry::number);
+  return found == entries_.end() ? nullptr : &*found;
+}
+
+PeerLanes::Choice PeerLanes::choose(const LaneKey& key) {
+  Entry& entry = entry_of(key);
+  const bool trusted = entry.failures == 0 || reactor_.now() - entry.since >= settle_;
+  if (entry.state == State::kUp) {
+    return trusted ? Choice{entry.number, {}} : Choice{0, Fallback::kSettling};
+  }
+  const bool asks = entry.state == State::kAbsent && reactor_.now() >= entry.retry_at;
+  if (!asks) return {0, entry.why};
+  entry.number = set_.open(wish_of(entry.within));
+  if (entry.number != 0) entry.state = State::kOpening;
+  if (entry.failures == 0 && entry.last_error.empty()) entry.why = Fallback::kOpening;
+  return {0, entry.why};
+}
+
+std::vector<LaneStatus> PeerLanes::status() const {
+  std::vector<LaneStatus> all;
+  for (const Entry& entry : entries_) {
+    const bool settles = entry.failures != 0 && reactor_.now() - entry.since < settle_;
+    const Fallback why = entry.state == State::kUp ? Fallback::kSettling : entry.why;
+    const bool up = entry.state == State::kUp && !settles;
+    all.push_back({protocol_words(entry.within), entry.key.lanes == engine::LaneClass::kLatency,
+                   up ? "up" : std::string(text(why).token), entry.last_error, entry.failures});
+  }
+  return all;
+}
+
+// --- From the lanes ---
+
+Result<engine::LaneShape> PeerLanes::on_lane_wanted(const engine::LaneWish&) {
+  return fail("this side of the link opens the lanes");
+}
+
+void PeerLanes::on_lane_up(LaneSet&, uint32_t lane) {
+  Entry* entry = find(lane);
+  if (entry == nullptr) return;
+  entry->state = State::kUp;
+  entry->since = reactor_.now();
+  if (entry->last_error.empty()) return;
+  LOG(INFO) << "RDMA lane " << protocol_words(entry->within) << ": up again";
+  if (entry->failures == 0) entry->last_error.clear();
+}
+
+void PeerLanes::on_lane_message(LaneSet&, uint32_t lane, const engine::FrameHeader& header,
+                                engine::Bytes payload) {
+  // It has answered: what comes next may be tried soon again.
+  if (Entry* entry = find(lane);
+      entry != nullptr && entry->pause != kRetryMin && reactor_.now() - entry->since >= settle_) {
+    entry->pause = kRetryMin;
+  }
+  events_.on_lane_frame(header, payload);
+}
+
+void PeerLanes::on_lane_uncongested(LaneSet&, uint32_t lane) { events_.on_lane_uncongested(lane); }
+
+bool PeerLanes::may_close(LaneSet&, uint32_t lane) { return !events_.lane_in_use(lane); }
+
+void PeerLanes::on_lane_down(LaneSet&, uint32_t lane, bool was_up, const std::string& reason) {
+  Entry* entry = find(lane);
+  if (entry == nullptr) return;
+  entry->state = State::kAbsent;
+  entry->number = 0;
+  if (reason == LaneSet::kIdle) return;
+  if (was_up) ++entry->failures;
+  // Once for each time that it begins, not for each attempt.
+  if (was_up || entry->last_error != reason) {
+    LOG(WARNING) << "RDMA lane " << protocol_words(entry->within)
+                 << (was_up ? ": down, its calls go over TCP: " : ": cannot be made: ") << reason;
+  }
+  entry->why = was_up ? Fallback::kDown : Fallback::kRefused;
+  entry->last_error = reason;
+  entry->retry_at = reactor_.now() + entry->pause;
+  entry->pause = std::min(entry->pause * 2, kRetryMax);
+  if (was_up) events_.on_lane_lost(lane, reason);
+}
+
+}  // namespace hat

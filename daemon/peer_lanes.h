@@ -1,0 +1,101 @@
+// daemon/peer_lanes.h: the RDMA lanes of one link to a peer, on the side that calls: which of them
+// carries a call now, and if none does, why.
+//
+// A lane is asked for by the first call that wants it; until it is up, and whenever it is not,
+// calls go over TCP. One that was refused or has failed is asked for again by a call after a pause,
+// which doubles from kRetryMin to kRetryMax; one that has failed carries calls only once it has
+// been up for limits.lane_settle.
+//
+// A lane that some connection's stream is on stays; an idle one is given back.
+//
+// Thread   the worker's.
+// Errors   on_lane_lost(), in words.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/reactor.h"
+#include "daemon/fallback.h"
+#include "daemon/lane_key.h"
+#include "engine/link/lane_set.h"
+
+namespace hat {
+
+// How a lane does, for hatctl.
+struct LaneStatus {
+  std::string protocol;  // "direct_write_imm", "direct_write_imm / rfp": requests / answers
+  bool latency = false;  // its class
+  std::string state;     // "up", or a Fallback's token
+  std::string last_error;
+  uint64_t failures = 0;
+};
+
+class PeerLanesEvents {
+ public:
+  virtual ~PeerLanesEvents() = default;
+  virtual void on_lane_frame(const engine::FrameHeader& header, engine::Bytes payload) = 0;
+  virtual void on_lane_uncongested(uint32_t lane) = 0;
+  virtual bool lane_in_use(uint32_t lane) const = 0;
+  // What was on its way there is lost, or may have come.
+  virtual void on_lane_lost(uint32_t lane, const std::string& reason) = 0;
+};
+
+class PeerLanes final : private engine::LaneSetEvents {
+ public:
+  static constexpr Duration kRetryMin = std::chrono::milliseconds(100);
+  static constexpr Duration kRetryMax = std::chrono::seconds(10);
+
+  // All outlive it. `session` is up, and its peer has RDMA lanes.
+  PeerLanes(Reactor& reactor, engine::RdmaHost& host, engine::Session& session, Duration settle,
+            PeerLanesEvents& events);
+  ~PeerLanes() override;
+
+  struct Choice {
+    uint32_t lane = 0;  // 0: TCP
+    Fallback why{};     // then
+  };
+  Choice choose(const LaneKey& key);
+  engine::Lane& lane(uint32_t number) { return *set_.lane(number); }  // chosen, and not lost since
+
+  void flush() { set_.flush(); }
+  void end(const std::string& reason) { set_.end(reason); }
+  bool settled() { return set_.settled(); }
+  std::vector<LaneStatus> status() const;
+
+ private:
+  enum class State : uint8_t { kAbsent, kOpening, kUp };
+  struct Entry {
+    LaneKey key;     // as calls name it
+    LaneKey within;  // as the peer can do it
+    uint32_t number = 0;
+    State state = State::kAbsent;
+    Fallback why = Fallback::kOpening;  // while it is absent
+    TimePoint since{};                  // that it is up
+    TimePoint retry_at{};
+    Duration pause = kRetryMin;
+    uint64_t failures = 0;  // after it had been up
+    std::string last_error;
+  };
+
+  Entry& entry_of(const LaneKey& key);
+  Entry* find(uint32_t lane);
+
+  Result<engine::LaneShape> on_lane_wanted(const engine::LaneWish& wish) override;
+  void on_lane_up(engine::LaneSet& lanes, uint32_t lane) override;
+  void on_lane_message(engine::LaneSet& lanes, uint32_t lane, const engine::FrameHeader& header,
+                       engine::Bytes payload) override;
+  void on_lane_uncongested(engine::LaneSet& lanes, uint32_t lane) override;
+  bool may_close(engine::LaneSet& lanes, uint32_t lane) override;
+  void on_lane_down(engine::LaneSet& lanes, uint32_t lane, bool was_up,
+                    const std::string& reason) override;
+
+  Reactor& reactor_;
+  const uint32_t legs_;  // the peer's
+  const Duration settle_;
+  PeerLanesEvents& events_;
+  std::vector<Entry> entries_;
+  engine::LaneSet set_;
+};
+
+}  // namespace hat

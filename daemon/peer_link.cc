@@ -1,0 +1,54 @@
+#include "daemon/peer_link.h"
+
+#include <algorithm>
+
+#include "daemon/client_connection.h"
+
+namespace hat {
+
+void PeerLink::take(const engine::FrameHeader& header, engine::Bytes payload) {
+  const auto stream = streams.find(header.stream);
+  if (stream != streams.end()) stream->second->on_frame(header, payload);
+}
+
+void PeerLink::flush() {
+  if (lanes) lanes->flush();
+  if (leaves && link->up() && (!lanes || lanes->settled())) {
+    leaves = false;
+    link->agree_to_go_away();
+  }
+  link->flush();
+}
+
+void PeerLink::on_lane_frame(const engine::FrameHeader& header, engine::Bytes payload) {
+  take(header, payload);
+}
+
+void PeerLink::on_lane_uncongested(uint32_t lane) {
+  // A connection that goes on may close, and so change the map.
+  std::vector<ClientConnection*> connections;
+  for (const auto& [id, connection] : streams) {
+    if (connection->lane_number() == lane) connections.push_back(connection);
+  }
+  for (ClientConnection* connection : connections) connection->on_link_uncongested();
+}
+
+bool PeerLink::lane_in_use(uint32_t lane) const {
+  return std::ranges::any_of(
+      streams, [&](const auto& stream) { return stream.second->lane_number() == lane; });
+}
+
+// The streams on it end on both sides: what was on its way may have come or not.
+void PeerLink::on_lane_lost(uint32_t lane, const std::string& reason) {
+  std::vector<std::pair<uint32_t, ClientConnection*>> lost;
+  for (const auto& [id, connection] : streams) {
+    if (connection->lane_number() == lane) lost.emplace_back(id, connection);
+  }
+  for (const auto& [id, connection] : lost) {
+    streams.erase(id);
+    if (link->up()) link->lane().send({.kind = engine::FrameKind::kReset, .stream = id}, {});
+  }
+  for (const auto& [id, connection] : lost) connection->on_session_lost("RDMA lane: " + reason);
+}
+
+}  // namespace hat

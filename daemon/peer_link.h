@@ -1,0 +1,38 @@
+// daemon/peer_link.h: a worker's way to one peer: the link, the RDMA lanes beside it, and the
+// client connections that have a stream there.
+//
+// Thread   the worker's.
+#pragma once
+
+#include <memory>
+#include <unordered_map>
+
+#include "daemon/peer_lanes.h"
+#include "engine/link/link.h"
+
+namespace hat {
+
+class ClientConnection;
+
+struct PeerLink final : public PeerLanesEvents {
+  // What a connection's frames go by: 0 is the link itself.
+  engine::Lane& lane(uint32_t number) { return number == 0 ? link->lane() : lanes->lane(number); }
+  PeerLanes::Choice choose(const LaneKey& key) {
+    return lanes ? lanes->choose(key) : PeerLanes::Choice{0, Fallback::kPeerHasNone};
+  }
+  void take(const engine::FrameHeader& header, engine::Bytes payload);
+  void flush();
+
+  std::unique_ptr<engine::Link> link;
+  std::unique_ptr<PeerLanes> lanes;  // null: here or there are none; belongs to the link's session
+  std::unordered_map<uint32_t, ClientConnection*> streams;
+  bool leaves = false;  // the peer wants to leave, and has not been told that no more comes
+
+ private:
+  void on_lane_frame(const engine::FrameHeader& header, engine::Bytes payload) override;
+  void on_lane_uncongested(uint32_t lane) override;
+  bool lane_in_use(uint32_t lane) const override;
+  void on_lane_lost(uint32_t lane, const std::string& reason) override;
+};
+
+}  // namespace hat

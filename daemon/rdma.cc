@@ -1,0 +1,52 @@
+#include "daemon/rdma.h"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "engine/fabric/loop/loop_fabric.h"
+#include "engine/fabric/verbs/verbs_fabric.h"
+
+namespace hat {
+namespace {
+
+// Of `max_pinned`: a ninth for control, four for each direction, as powers of two.
+engine::RdmaHostOptions options_for(const FabricConfig& fabric) {
+  const size_t control = std::bit_floor(fabric.pinned_bytes_max / 9);
+  engine::RdmaHostOptions options;
+  options.arena.bytes = {4 * control, 4 * control, control};
+  options.spin = {};  // the plan of each call says how long to look for more
+  return options;
+}
+
+Result<OpenedRdma> open_verbs(Reactor& reactor, const FabricConfig& fabric) {
+  HAT_TRY(std::unique_ptr<engine::VerbsFabric> device,
+          engine::open_verbs_fabric(
+              {.device = fabric.device, .port = fabric.port, .gid_index = fabric.gid_index}));
+  OpenedRdma opened{nullptr, "verbs: " + device->describe()};
+  HAT_TRY(opened.host, engine::RdmaHost::create(reactor, std::move(device), options_for(fabric)));
+  return opened;
+}
+
+Result<OpenedRdma> open_loop(Reactor& reactor, const FabricConfig& fabric) {
+  HAT_TRY(std::unique_ptr<engine::Fabric> loop, engine::open_loop_fabric());
+  OpenedRdma opened{nullptr, "loop: memory shared with peers on this host"};
+  HAT_TRY(opened.host, engine::RdmaHost::create(reactor, std::move(loop), options_for(fabric)));
+  return opened;
+}
+
+}  // namespace
+
+Result<OpenedRdma> open_rdma(Reactor& reactor, const FabricConfig& fabric) {
+  if (fabric.kind == FabricKind::kTcp) return OpenedRdma{nullptr, "the configuration says tcp"};
+  if (fabric.kind == FabricKind::kVerbs) return open_verbs(reactor, fabric);
+  if (fabric.kind == FabricKind::kLoop) return open_loop(reactor, fabric);
+  auto verbs = open_verbs(reactor, fabric);
+  if (verbs) return verbs;
+  auto loop = open_loop(reactor, fabric);
+  if (!loop) return OpenedRdma{nullptr, verbs.error().message + "; " + loop.error().message};
+  loop->what += " (" + verbs.error().message + ")";
+  return loop;
+}
+
+}  // namespace hat

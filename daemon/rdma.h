@@ -1,0 +1,22 @@
+// daemon/rdma.h: the fabric that a node's configuration asks for, opened for one worker.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/reactor.h"
+#include "config/node.h"
+#include "engine/rdma/rdma_host.h"
+
+namespace hat {
+
+struct OpenedRdma {
+  std::unique_ptr<engine::RdmaHost> host;  // null: TCP lanes alone
+  std::string what;                        // which fabric, or why none
+};
+
+// `fabric: auto` falls back from a device to memory shared with peers on this host, then to none,
+// and says why. Errors: what the configuration names cannot be had.
+Result<OpenedRdma> open_rdma(Reactor& reactor, const FabricConfig& fabric);
+
+}  // namespace hat
