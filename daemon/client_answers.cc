@@ -91,7 +91,7 @@ void ClientConnection::on_raw(Bytes payload) {
   if (!window_.take(payload.size())) return close(true);
   if (mode_ == Mode::kCalls) {
     mode_ = Mode::kOpaque;
-    current_ = nullptr;
+    leave_current();
     worker_.counters().opaque_streams.add();
     forget_calls();
   }
@@ -127,7 +127,7 @@ void ClientConnection::lose_stream(Failure failure, const std::string& reason) {
     call.failure = failure;
     call.failure_detail = reason;
     if (&call == current_) {
-      current_ = nullptr;
+      leave_current();
       discarding_ = failure;
     }
   }
@@ -144,8 +144,7 @@ void ClientConnection::fail(Call& call, Failure failure, std::string detail) {
   call.failure = failure;
   call.failure_detail = std::move(detail);
   if (&call == current_) {
-    switches_ = false;
-    current_ = nullptr;
+    leave_current();
     discarding_ = failure;
   }
   answer_failed_calls();
@@ -183,7 +182,7 @@ void ClientConnection::finish(Call& call, CallOutcome outcome) {
   if (call.replies != 0) counters.latency.observe(worker_.reactor().now() - call.started);
   calls_.pop_front();
   if (&call == current_) {  // answered before its request was complete
-    current_ = nullptr;
+    leave_current();
     discarding_ = Failure::kUpstreamClosed;
   }
   give_back(call);
@@ -258,7 +257,7 @@ void ClientConnection::close(bool abort) {
   closed_ = true;
   if (waiting_) stop_waiting();
   leave_stream(abort ? FrameKind::kReset : FrameKind::kEnd);
-  current_ = nullptr;
+  leave_current();
   forget_calls();
   if (abort) stream_->abort_on_close();
   stream_->want_read(false);

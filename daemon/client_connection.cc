@@ -114,7 +114,7 @@ void ClientConnection::resume() {
 void ClientConnection::on_end_of_input() {
   input_ended_ = true;
   want_read(false);
-  if (waiting_ || !backlog_.empty()) return;  // resume() comes back here
+  if (waiting_ || switches_ || !backlog_.empty()) return;  // resume() comes back here
   if (mode_ == Mode::kCalls) reader_.end(*this);
   if (closed_ || waiting_) return;
   if (mode_ == Mode::kOpaque) {
@@ -122,7 +122,7 @@ void ClientConnection::on_end_of_input() {
   } else if (current_ != nullptr) {
     // The application left in the middle of a request: nobody can be answered for it.
     Call& call = *current_;
-    current_ = nullptr;
+    leave_current();
     if (call.sent) send_control(FrameKind::kCancel, call.ordinal);
     call.counters->requests[static_cast<size_t>(CallOutcome::kUnknown)].add();
     calls_.pop_back();
@@ -173,7 +173,7 @@ void ClientConnection::on_opaque(Bytes bytes) {
           << ": a connection is carried byte for byte: " << reader_.messages().opaque_reason();
   worker_.counters().opaque_streams.add();
   mode_ = Mode::kOpaque;
-  current_ = nullptr;
+  leave_current();
   forget_calls();
   if (worker_.draining()) return close(true);
   if (!have_stream()) {
@@ -305,7 +305,6 @@ void ClientConnection::on_deadline() {
 void ClientConnection::on_call_deadline(Call& call) {
   if (call.sent) send_control(FrameKind::kCancel, call.ordinal);
   if (&call == current_ && waiting_) stop_waiting();
-  if (&call == current_) switches_ = false;
   fail(call, Failure::kDeadlineExceeded, "no reply within the function's timeout_ms");
   if (!closed_) resume();
 }
@@ -335,6 +334,11 @@ engine::Lane& ClientConnection::lane() { return peer_->lane(lane_); }
 
 // False: the call waits, for a link, or for those before it.
 bool ClientConnection::find_way(Call& call) {
+  const bool owed = stream_id_ != 0 && calls_.size() > 1;  // this stream owes answers
+  if (owed && !peer_->link->takes_calls()) {
+    switches_ = true;
+    return false;
+  }
   if (!have_stream()) {
     start_waiting();
     return false;

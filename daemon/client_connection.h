@@ -75,6 +75,10 @@ class ClientConnection final : public StreamEvents, private UnitSink, private De
   bool have_stream();
   bool find_way(Call& call);
   bool take_lane(Call& call);
+  void leave_current() {  // its unit goes on to arrive
+    current_ = nullptr;
+    switches_ = false;
+  }
   bool quiet() const;
   engine::Lane& lane();
   void open_stream(PeerLink& peer);

@@ -1,21 +1,37 @@
 #include "tests/sim/sim_daemon.h"
 
+#include <glog/logging.h>
+
 #include <numeric>
+
+#include "engine/fabric/loop/loop_fabric.h"
 
 namespace hat::sim {
 
-SimDaemon::SimDaemon(SimNetwork& network, NodeConfig node, Manifest manifest, uint64_t seed)
+SimDaemon::SimDaemon(SimNetwork& network, NodeConfig node, Manifest manifest,
+                     std::optional<engine::Faults> faults, uint64_t seed)
     : network_(network),
       host_(network, node.node, seed),
       node_(std::make_shared<NodeConfig>(std::move(node))),
       manifest_(std::move(manifest)),
+      faults_(faults),
       random_(seed) {}
 
 void SimDaemon::start() {
   network_.say(node_->node + " starts");
+  by_rdma_before_ = calls_by_rdma();
   counters_ = std::make_unique<WorkerCounters>();
   metrics_ = std::make_unique<MetricsRegistry>(1);
-  const engine::HostFacts host{8, 8, false, "none is here"};
+  const engine::HostFacts host{8, 8, faults_.has_value(), "none is here"};
+  if (faults_) {
+    engine::Faults faults = *faults_;
+    faults.seed += generation_;  // a restarted daemon has other ones
+    auto made = engine::RdmaHost::create(
+        host_, engine::make_faulty(engine::open_loop_fabric(random_.next()).value(), faults),
+        {.arena = {.bytes = {8 << 20, 8 << 20, 4 << 20}}, .spin = {}});
+    CHECK(made.has_value()) << made.error().message;
+    rdma_ = std::move(*made);
+  }
   auto routes = std::make_shared<RoutingTable>(++generation_, manifest_, std::vector<std::string>{},
                                                host, *metrics_);
   worker_ =
@@ -23,7 +39,8 @@ void SimDaemon::start() {
                                                     .seed = static_cast<uint32_t>(random_.next()),
                                                     .node = node_,
                                                     .routes = std::move(routes),
-                                                    .counters = counters_.get()});
+                                                    .counters = counters_.get(),
+                                                    .rdma = rdma_.get()});
   draining_ = false;
   for (size_t i = 0; i < node_->endpoints.size(); ++i) {
     network_.listen(node_->endpoints[i].listen, host_,
@@ -41,6 +58,7 @@ void SimDaemon::kill() {
   for (const EndpointConfig& endpoint : node_->endpoints) network_.stop_listening(endpoint.listen);
   if (node_->link.listen) network_.stop_listening(*node_->link.listen);
   worker_.reset();
+  rdma_.reset();
 }
 
 void SimDaemon::drain() {
@@ -64,6 +82,15 @@ void SimDaemon::leave_if_drained(uint64_t generation, TimePoint until) {
     if (late) ++late_drains_;
     kill();
   });
+}
+
+uint64_t SimDaemon::calls_by_rdma_now() const {
+  if (!metrics_) return 0;
+  uint64_t sum = 0;
+  for (FunctionMetrics& function : metrics_->all()) {
+    for (const Counter& counter : function.at(Side::kClient, 0).by_protocol) sum += counter.value();
+  }
+  return sum;
 }
 
 std::string SimDaemon::not_at_rest() const {

@@ -3,17 +3,21 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "config/manifest.h"
 #include "daemon/worker.h"
+#include "engine/fabric/faulty/faulty_fabric.h"
 #include "tests/sim/sim_reactor.h"
 
 namespace hat::sim {
 
 class SimDaemon {
  public:
-  SimDaemon(SimNetwork& network, NodeConfig node, Manifest manifest, uint64_t seed);
+  // With RDMA lanes over the loop fabric, whose queue pairs break as `faults` say; or without.
+  SimDaemon(SimNetwork& network, NodeConfig node, Manifest manifest,
+            std::optional<engine::Faults> faults, uint64_t seed);
   ~SimDaemon() { kill(); }
 
   void start();
@@ -28,22 +32,27 @@ class SimDaemon {
   uint64_t late_drains() const { return late_drains_; }
   const NodeConfig& node() const { return *node_; }
   const WorkerCounters& counters() const { return *counters_; }
+  uint64_t calls_by_rdma() const { return by_rdma_before_ + calls_by_rdma_now(); }
   // Empty, or what the counters of this run of the daemon should not say at rest.
   std::string not_at_rest() const;
 
  private:
+  uint64_t calls_by_rdma_now() const;
   void leave_if_drained(uint64_t generation, TimePoint until);
 
   SimNetwork& network_;
   SimHost host_;
   const std::shared_ptr<const NodeConfig> node_;
   const Manifest manifest_;
+  const std::optional<engine::Faults> faults_;
   Random random_;
   uint64_t generation_ = 0;
   bool draining_ = false;
   uint64_t late_drains_ = 0;
+  uint64_t by_rdma_before_ = 0;  // in earlier lives
   std::unique_ptr<WorkerCounters> counters_;
   std::unique_ptr<MetricsRegistry> metrics_;
+  std::unique_ptr<engine::RdmaHost> rdma_;
   std::unique_ptr<Worker> worker_;
 };
 

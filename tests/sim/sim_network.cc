@@ -97,4 +97,8 @@ std::unique_ptr<Stream> SimNetwork::connect(SimHost& host, const Address& to,
   return stream;
 }
 
+void SimNetwork::look_at_descriptors() {
+  for (SimHost* host : hosts_) host->look_at_descriptors();
+}
+
 }  // namespace hat::sim

@@ -66,6 +66,9 @@ class SimNetwork {
   std::unique_ptr<Stream> connect(SimHost& host, const Address& to, StreamEvents& events);
 
   uint64_t new_entity() { return ++entities_; }
+  void add_host(SimHost& host) { hosts_.push_back(&host); }
+  void remove_host(SimHost& host) { std::erase(hosts_, &host); }
+  void look_at_descriptors();
   // For a person who replays a seed.
   void trace() { tracing_ = true; }
   void say(const std::string& text) const;
@@ -102,6 +105,7 @@ class SimNetwork {
   uint64_t events_run_ = 0;
   uint64_t fingerprint_ = 0xcbf29ce484222325;
   std::map<std::string, ListenerState> listeners_;
+  std::vector<SimHost*> hosts_;
 };
 
 }  // namespace hat::sim

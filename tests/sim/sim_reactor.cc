@@ -1,6 +1,7 @@
 #include "tests/sim/sim_reactor.h"
 
 #include <glog/logging.h>
+#include <poll.h>
 
 namespace hat::sim {
 
@@ -32,11 +33,56 @@ class SimTimer final : public Timer {
   TimePoint when_ = TimePoint::max();
 };
 
+class SimWatch final : public Watch {
+ public:
+  SimWatch(SimHost& host, int descriptor, std::function<void()> on_readable)
+      : host_(host),
+        id_(++host.ids_),
+        descriptor_(descriptor),
+        on_readable_(std::move(on_readable)) {
+    host_.watches_[id_] = this;
+  }
+  ~SimWatch() override { host_.watches_.erase(id_); }
+  int descriptor() const { return descriptor_; }
+  void tell() { on_readable_(); }
+
+ private:
+  SimHost& host_;
+  const uint64_t id_;
+  const int descriptor_;
+  std::function<void()> on_readable_;
+};
+
 SimHost::SimHost(SimNetwork& network, std::string name, uint64_t seed)
     : network_(network),
       name_(std::move(name)),
       entity_(network.new_entity()),
-      random_(seed ^ (entity_ << 32)) {}
+      random_(seed ^ (entity_ << 32)) {
+  network_.add_host(*this);
+}
+
+SimHost::~SimHost() { network_.remove_host(*this); }
+
+std::unique_ptr<Watch> SimHost::watch(int descriptor, std::function<void()> on_readable) {
+  return std::make_unique<SimWatch>(*this, descriptor, std::move(on_readable));
+}
+
+std::vector<uint64_t> SimHost::descriptors_ready() const {
+  if (watches_.empty()) return {};
+  std::vector<pollfd> polled;
+  for (const auto& [id, watch] : watches_) polled.push_back({watch->descriptor(), POLLIN, 0});
+  poll(polled.data(), polled.size(), 0);
+  std::vector<uint64_t> ready;
+  auto next = polled.begin();
+  for (const auto& [id, watch] : watches_) {
+    if ((next++)->revents != 0) ready.push_back(id);
+  }
+  return ready;
+}
+
+void SimHost::look_at_descriptors() {
+  if (!in_turn_ && turn_at_ == TimePoint::max() && !descriptors_ready().empty()) wake();
+}
 
 std::unique_ptr<Timer> SimHost::timer(std::function<void()> on_time) {
   return std::make_unique<SimTimer>(*this, std::move(on_time));
@@ -74,6 +120,7 @@ void SimHost::turn() {
   for (const auto& [id, timer] : timers_) {
     if (timer->due()) ready.emplace_back(What::kTime, id);
   }
+  for (const uint64_t id : descriptors_ready()) ready.emplace_back(What::kDescriptor, id);
   // A turn without any event would flush what the kernel's reactor leaves lying.
   if (ready.empty() && posted_.empty() && !std::exchange(turn_owed_, false)) {
     in_turn_ = false;
@@ -83,8 +130,10 @@ void SimHost::turn() {
   for (const auto& work : std::exchange(posted_, {})) work();
   for (const auto& [what, id] : ready) dispatch(what, id);
   for (TurnEvents* events : std::vector(turn_events_)) events->on_turn_end();
+  for (TurnEvents* events : std::vector(turn_events_)) turn_owed_ |= !events->may_sleep();
   in_turn_ = false;
   if (anything_ready()) wake();
+  network_.look_at_descriptors();
 }
 
 // What one event does may end what another was for, so each is looked at again.
@@ -94,6 +143,11 @@ void SimHost::dispatch(What what, uint64_t id) {
     if (timer != timers_.end() && timer->second->due()) timer->second->ring();
     return;
   }
+  if (what == What::kDescriptor) {
+    const auto watch = watches_.find(id);
+    if (watch != watches_.end()) watch->second->tell();
+    return;
+  }
   const auto stream = streams_.find(id);
   if (stream == streams_.end()) return;
   if (what == What::kRead && stream->second->read_ready()) stream->second->tell_readable();
@@ -101,7 +155,7 @@ void SimHost::dispatch(What what, uint64_t id) {
 }
 
 bool SimHost::anything_ready() const {
-  if (!posted_.empty()) return true;
+  if (!posted_.empty() || turn_owed_) return true;
   for (const auto& [id, stream] : streams_) {
     if (stream->read_ready() || stream->write_ready()) return true;
   }

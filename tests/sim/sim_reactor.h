@@ -17,23 +17,29 @@
 namespace hat::sim {
 
 class SimTimer;
+class SimWatch;
 
 class SimHost final : public Reactor {
  public:
   SimHost(SimNetwork& network, std::string name, uint64_t seed);
+  ~SimHost() override;
 
   TimePoint now() const override { return network_.now(); }
   std::unique_ptr<Stream> connect(const Address& to, StreamEvents& events) override {
     return network_.connect(*this, to, events);
   }
   std::unique_ptr<Timer> timer(std::function<void()> on_time) override;
-  std::unique_ptr<Watch> watch(int, std::function<void()>) override { return nullptr; }
+  // The loop fabric's descriptors are the kernel's; all hosts run in one thread, so what is
+  // readable there changes in their turns alone.
+  std::unique_ptr<Watch> watch(int descriptor, std::function<void()> on_readable) override;
   void stay_awake_until(TimePoint) override {}
   void add_turn_events(TurnEvents& events) override;
   void remove_turn_events(TurnEvents& events) override { std::erase(turn_events_, &events); }
 
   // Something may be ready: a turn follows.
   void wake();
+  // After anybody's turn: perhaps it made a descriptor readable that this one watches.
+  void look_at_descriptors();
   // The process stands still, as when the kernel gives it no time.
   void freeze(Duration time) { frozen_until_ = std::max(frozen_until_, now() + time); }
   // Runs `work` in a turn.
@@ -45,11 +51,13 @@ class SimHost final : public Reactor {
  private:
   friend class SimStream;
   friend class SimTimer;
-  enum class What : uint8_t { kRead, kWrite, kTime };
+  friend class SimWatch;
+  enum class What : uint8_t { kRead, kWrite, kTime, kDescriptor };
 
   void turn();
   void dispatch(What what, uint64_t id);
   bool anything_ready() const;
+  std::vector<uint64_t> descriptors_ready() const;
 
   SimNetwork& network_;
   const std::string name_;
@@ -62,6 +70,7 @@ class SimHost final : public Reactor {
   TimePoint frozen_until_{};
   std::map<uint64_t, SimStream*> streams_;  // by id, so that their order depends on no address
   std::map<uint64_t, SimTimer*> timers_;
+  std::map<uint64_t, SimWatch*> watches_;
   std::vector<std::function<void()>> posted_;
   std::vector<TurnEvents*> turn_events_;
 };

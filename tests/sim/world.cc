@@ -18,11 +18,25 @@ Address address(const std::string& text) { return *parse_address(text); }
 
 std::string host_ip(size_t daemon) { return "tcp:10.0.0." + std::to_string(daemon + 1); }
 
-Manifest manifest() {
+// Each function by a protocol of its own, or TCP, so that calls of one connection go different
+// ways.
+Hints some_hints(Random& random) {
+  Hints hints;
+  if (random.percent(20)) hints.transport = hat::Path::kTcp;
+  if (random.percent(80)) {
+    hints.protocol = std::string(engine::kProtocols[random.below(engine::kProtocols.size())].name);
+  }
+  if (random.percent(50)) hints.payload_bytes = random.log_between(64, 100'000);
+  if (random.percent(30)) hints.perf_goal = PerfGoal::kLatency;
+  return hints;
+}
+
+Manifest manifest(Random& random) {
   Manifest manifest;
   for (const char* name : {"Mirror", "Pool"}) {
     ServiceSpec service{.name = name};
     service.functions = {{.name = "echo"}, {.name = "timed"}, {.name = "note", .oneway = true}};
+    for (FunctionSpec& function : service.functions) function.hints.both = some_hints(random);
     service.functions[1].hints.both.timeout =
         std::chrono::duration_cast<milliseconds>(SimClient::kTimeout);
     manifest.services.push_back(service);
@@ -74,6 +88,13 @@ void World::say_what_may_fail() {
 
 void World::build_daemons() {
   constexpr const char* kNames[] = {"host-a", "host-b", "host-c"};
+  const Manifest manifest = sim::manifest(random_);
+  std::optional<engine::Faults> faults;
+  if (random_.percent(60)) {
+    faults = {.seed = random_.next()};
+    const bool lanes_fail = scenario_ == Scenario::kLinks || scenario_ == Scenario::kEverything;
+    if (lanes_fail && random_.percent(70)) faults->cut_within = random_.between(5, 400);
+  }
   for (size_t i = 0; i < std::size(kNames); ++i) {
     NodeConfig node{.node = kNames[i]};
     node.link.listen = address(host_ip(i) + ":9465");
@@ -84,6 +105,7 @@ void World::build_daemons() {
     node.limits.keepalive_interval = milliseconds(100);
     node.limits.keepalive_timeout = milliseconds(300);
     node.limits.reconnect_backoff_max = milliseconds(200);
+    node.limits.lane_settle = milliseconds(20);
     node.limits.drain_timeout = seconds(5);
     if (i == 0) {
       for (size_t peer = 1; peer < std::size(kNames); ++peer) {
@@ -103,7 +125,8 @@ void World::build_daemons() {
     link.latency_min = std::chrono::microseconds(20);
     link.latency_max = std::chrono::microseconds(random_.between(60, 2000));
     network_.set_path(*node.link.listen, link);
-    daemons_.push_back(std::make_unique<SimDaemon>(network_, node, manifest(), random_.next()));
+    daemons_.push_back(
+        std::make_unique<SimDaemon>(network_, node, manifest, faults, random_.next()));
   }
   // In any order: who comes first finds nobody and must try again.
   std::vector<size_t> order = {0, 1, 2};
@@ -198,8 +221,13 @@ Verdict World::run() {
   if (!stopped()) check_oneways();
   if (!stopped()) check_at_rest();
   if (!stopped()) check_drains();
-  return {book_.first_broken(), book_.calls().size(),  book_.replies(),
-          book_.exceptions(),   network_.events_run(), network_.fingerprint()};
+  return {book_.first_broken(),
+          book_.calls().size(),
+          book_.replies(),
+          book_.exceptions(),
+          daemons_.front()->calls_by_rdma(),
+          network_.events_run(),
+          network_.fingerprint()};
 }
 
 void World::check_oneways() {

@@ -53,6 +53,7 @@ struct Verdict {
   uint64_t calls = 0;
   uint64_t replies = 0;
   uint64_t exceptions = 0;
+  uint64_t by_rdma = 0;  // of the calls
   uint64_t events = 0;
   uint64_t fingerprint = 0;
 };

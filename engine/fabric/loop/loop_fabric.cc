@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/eventfd.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
@@ -16,7 +17,9 @@
 
 namespace hat::engine {
 
-Result<std::unique_ptr<Fabric>> open_loop_fabric() { return loop::LoopFabric::open(); }
+Result<std::unique_ptr<Fabric>> open_loop_fabric(std::optional<uint64_t> seed) {
+  return loop::LoopFabric::open(seed);
+}
 
 namespace loop {
 namespace {
@@ -29,7 +32,7 @@ std::unexpected<Error> failed(const char* what) {
 
 // --- Set-up ---
 
-Result<std::unique_ptr<Fabric>> LoopFabric::open() {
+Result<std::unique_ptr<Fabric>> LoopFabric::open(std::optional<uint64_t> seed) {
   if (!use_barriers()) return failed("membarrier (Linux 4.16 has it; a seccomp filter may not)");
   HAT_TRY(ChannelListener listener, ChannelListener::open());
   HAT_TRY(SharedMemory table, SharedMemory::create("hatrpc-regions", sizeof(RegionTable)));
@@ -39,6 +42,7 @@ Result<std::unique_ptr<Fabric>> LoopFabric::open() {
   if (alarm.get() < 0) return failed("timerfd_create");
   std::unique_ptr<LoopFabric> fabric(
       new LoopFabric(std::move(listener), std::move(table), std::move(epoll), std::move(alarm)));
+  if (seed) fabric->random_.emplace(*seed);
   return fabric;
 }
 
@@ -106,6 +110,13 @@ void LoopFabric::forget(LoopQueuePair& pair) {
   std::erase_if(waiting_, [&](const Waiting& one) {
     return one.hello && one.hello->note.target == pair.number();
   });
+}
+
+uint64_t LoopFabric::next_nonce() {
+  uint64_t nonce = 0;
+  if (random_) return (*random_)();
+  [[maybe_unused]] const auto got = getrandom(&nonce, sizeof nonce, 0);
+  return nonce;
 }
 
 // --- Memory ---

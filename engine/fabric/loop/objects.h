@@ -12,6 +12,7 @@
 
 #include <chrono>
 #include <optional>
+#include <random>
 #include <unordered_map>
 #include <vector>
 
@@ -230,7 +231,7 @@ class LoopQueuePair final : public QueuePair {
 
 class LoopFabric final : public Fabric {
  public:
-  static Result<std::unique_ptr<Fabric>> open();
+  static Result<std::unique_ptr<Fabric>> open(std::optional<uint64_t> seed);
   std::string_view name() const override { return "loop"; }
   std::string reach() const override;
   FabricLimits limits() const override;
@@ -255,6 +256,7 @@ class LoopFabric final : public Fabric {
   // Takes who knocks, and hears what the channels say.
   void work();
   void set_alarm();
+  uint64_t next_nonce();
 
  private:
   struct Waiting {
@@ -270,6 +272,7 @@ class LoopFabric final : public Fabric {
   SharedMemory table_;
   Descriptor epoll_;
   Descriptor alarm_;
+  std::optional<std::mt19937_64> random_;
   uint32_t generation_ = 0;  // of keys
   uint32_t last_queue_pair_ = 0;
   std::vector<LoopRegion*> regions_ = std::vector<LoopRegion*>(kRegionsMax);  // by row

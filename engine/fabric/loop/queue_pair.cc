@@ -1,6 +1,5 @@
 // engine/fabric/loop/queue_pair.cc: a queue pair's life: its two sides find each other, and part.
 #include <sched.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -33,12 +32,6 @@ Result<Address> parse(const QueuePairAddress& bytes) {
   return address;
 }
 
-uint64_t random_nonce() {
-  uint64_t nonce = 0;
-  [[maybe_unused]] const auto got = getrandom(&nonce, sizeof nonce, 0);
-  return nonce;
-}
-
 Result<std::unique_ptr<SharedMemory>> map_as(Descriptor& fd, size_t bytes_min) {
   HAT_TRY(SharedMemory memory, SharedMemory::map(fd.release()));
   if (memory.bytes().size() < bytes_min) return fail("loop fabric: a memory is too small");
@@ -50,7 +43,7 @@ Result<std::unique_ptr<SharedMemory>> map_as(Descriptor& fd, size_t bytes_min) {
 LoopQueuePair::LoopQueuePair(LoopFabric& fabric, uint32_t number, const QueuePairOptions& options)
     : fabric_(fabric),
       number_(number),
-      nonce_(random_nonce()),
+      nonce_(fabric.next_nonce()),
       send_cq_(static_cast<LoopCompletionQueue&>(options.send_cq)),
       recv_cq_(static_cast<LoopCompletionQueue&>(options.recv_cq)),
       srq_(static_cast<LoopReceiveQueue&>(options.srq)),
