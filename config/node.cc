@@ -66,6 +66,21 @@ std::vector<std::string> read_names_list(const YamlValue& value, std::string_vie
   return names;
 }
 
+FaultsConfig read_faults(const YamlValue& value) {
+  constexpr int64_t kMany = 1'000'000'000;
+  FaultsConfig faults;
+  read_keys(value, "fabric.faults",
+            {into("seed", false, faults.seed, number_of<uint64_t>(0, INT64_MAX)),
+             {"delay", false,
+              [&](const YamlValue& v) {
+                if (const auto delay = read_duration(v, "delay", 0s, 1s)) faults.delay_max = *delay;
+              }},
+             into("refused_percent", false, faults.refused_percent, number_of(0, 100)),
+             into("cut_within", false, faults.cut_within, number_of<uint64_t>(1, kMany)),
+             into("silent_within", false, faults.silent_within, number_of<uint64_t>(1, kMany))});
+  return faults;
+}
+
 FabricConfig read_fabric(const YamlValue& value) {
   constexpr int64_t kPortMax = 255;
   constexpr int64_t kGidIndexMax = 65535;
@@ -82,10 +97,12 @@ FabricConfig read_fabric(const YamlValue& value) {
              into("device", false, fabric.device, read_text),
              into("port", false, fabric.port, number_of<uint8_t>(1, kPortMax)),
              into("gid_index", false, fabric.gid_index, number_of<int>(0, kGidIndexMax)),
-             {"max_pinned", false, [&](const YamlValue& v) {
+             {"max_pinned", false,
+              [&](const YamlValue& v) {
                 const auto bytes = read_bytes(v, "max_pinned", kPinnedMin, kPinnedMax);
                 if (bytes) fabric.pinned_bytes_max = *bytes;
-              }}});
+              }},
+             {"faults", false, [&](const YamlValue& v) { fabric.faults = read_faults(v); }}});
   const bool names_device = !fabric.device.empty() || fabric.port != 0 || fabric.gid_index >= 0;
   if (names_device && (fabric.kind == FabricKind::kLoop || fabric.kind == FabricKind::kTcp)) {
     value.error("fabric: device, port and gid_index are for kind: verbs or auto");

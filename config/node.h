@@ -36,6 +36,15 @@ enum class FabricKind : uint8_t {
   kTcp,    // none: TCP lanes alone
 };
 
+// Faults made on purpose, to see what fails over (engine/fabric/faulty/faulty_fabric.h).
+struct FaultsConfig {
+  uint64_t seed = 1;
+  std::chrono::nanoseconds delay_max{};  // `delay`: of each completion, anything up to this
+  uint32_t refused_percent = 0;          // of what lanes are made of
+  uint64_t cut_within = 0;     // a lane breaks at one of its first so many requests; 0: none does
+  uint64_t silent_within = 0;  // or says nothing more
+};
+
 // In the file: one of the words, or a map of these.
 struct FabricConfig {
   FabricKind kind = FabricKind::kAuto;
@@ -43,6 +52,7 @@ struct FabricConfig {
   uint8_t port = 0;                        // 0: its first usable one
   int gid_index = -1;                      // -1: ranked and proved
   uint64_t pinned_bytes_max = 144u << 20;  // `max_pinned`: memory for RDMA, per worker
+  std::optional<FaultsConfig> faults;
 };
 
 struct LinkConfig {

@@ -19,6 +19,7 @@ GOOD_NODES = [
     "node: a\nfabric: tcp\nworkers: auto\nworker_nice: -5\nmanifests: []",
     "node: a\nfabric: loop", "node: a\nfabric: {kind: verbs, device: mlx5_0, port: 1, gid_index: 3}",
     "node: a\nfabric: {max_pinned: 64MiB}",
+    "node: a\nfabric: {faults: {seed: 3, delay: 1ms, refused_percent: 5, cut_within: 9, silent_within: 9}}",
     "node: a\nworkers: 3\nlink: {listen: 'tcp:0.0.0.0:7471', insecure: true}",
     "node: a\nlink: {insecure: true}\npeers: {b: {link: 'tcp:h:1'}}\n"
     "endpoints: [{listen: 'unix:/tmp/s', service: S, peers: [b], mode: '0660', group: users}]",
@@ -29,7 +30,8 @@ GOOD_NODES = [
 BAD_NODES = [
     "workers: 1", "node: a\nworker: 1", "node: a\nworkers: 0", "node: a\nworkers: 65",
     "node: a\nworkers: many", "node: a\nworker_nice: -21", "node: a\nfabric: ib",
-    "node: a\nfabric: {kind: ib}", "node: a\nfabric: {port: 0}", "node: a\nfabric: {max_pinned: lots}", "node: a\nfabric: [auto]",
+    "node: a\nfabric: {kind: ib}", "node: a\nfabric: {port: 0}", "node: a\nfabric: {max_pinned: lots}", "node: a\nfabric: [auto]", "node: a\nfabric: {faults: 3}",
+    "node: a\nfabric: {faults: {refused_percent: 101}}", "node: a\nfabric: {faults: {cut_within: 0}}",
     "node: a\nlink: {listen: 'tcp:h', insecure: true}", "node: a\nlink: {insecure: perhaps}",
     "node: a\nlink: {insecure: true}\npeers: {b: {}}",
     "node: a\nendpoints: [{listen: 'tcp:h:1', service: S, peers: []}]",
@@ -132,7 +134,7 @@ class Schemas(unittest.TestCase):
             self.assertTrue(schema_takes(schema, text), file)
 
     def test_the_schema_and_the_loader_have_the_same_keys(self):
-        asked = ("zz: 1\nfabric: {zz: 1}\nlink: {zz: 1}\npeers: {b: {zz: 1}}\nendpoints: [{zz: 1}]\n"
+        asked = ("zz: 1\nfabric: {zz: 1, faults: {zz: 1}}\nlink: {zz: 1}\npeers: {b: {zz: 1}}\nendpoints: [{zz: 1}]\n"
                  "serves: {S: {zz: 1}}\nadmin: {zz: 1}\nlimits: {zz: 1}\n")
         with tempfile.TemporaryDirectory() as folder:
             file = pathlib.Path(folder) / "hatrpcd.yaml"

@@ -26,9 +26,16 @@ void AcceptedLink::take(uint32_t lane, const FrameHeader& header, engine::Bytes 
   }
   const auto stream = streams.find(header.stream);
   if (stream != streams.end()) return stream->second->on_frame(lane, header, payload);
-  // Of a stream that has ended here: an RDMA lane counts the calls whose end is due.
-  if (lane == 0 || header.replies == 0) return;
-  this->lane(lane).send({.kind = FrameKind::kCredit, .replies = 1, .stream = header.stream}, {});
+  if (lane == 0) return;
+  // Of a stream that has ended here; the lane that was told may be gone. And an RDMA lane counts
+  // the calls whose end is due.
+  const bool begins = header.kind == FrameKind::kCall;
+  const uint16_t due = header.replies != 0 ? 1 : 0;
+  if (!begins && due == 0) return;
+  this->lane(lane).send({.kind = begins ? FrameKind::kReset : FrameKind::kCredit,
+                         .replies = due,
+                         .stream = header.stream},
+                        {});
 }
 
 void AcceptedLink::open_stream(uint32_t lane, const FrameHeader& header, engine::Bytes payload) {

@@ -15,13 +15,16 @@ namespace hat {
 class AcceptedLink final : private engine::LaneSetEvents {
  public:
   explicit AcceptedLink(Worker& worker) : worker_(worker) {}
+  ~AcceptedLink() override { streams.clear(); }  // what one lets go of, another may take and speak
 
   // The peer's hello came, and says that it has RDMA lanes, as this node has.
   void offer_lanes(Reactor& reactor, engine::RdmaHost& host);
   // A frame that came by that lane; 0: by the session itself.
   void take(uint32_t lane, const engine::FrameHeader& header, engine::Bytes payload);
+  // Where a stream answers. What a stream that has ended with its lane says, nobody heeds.
   engine::Lane& lane(uint32_t number) {
-    return number == 0 ? session->lane() : *lanes_->lane(number);
+    engine::Lane* rdma = number == 0 || !lanes_ ? nullptr : lanes_->lane(number);
+    return rdma == nullptr ? session->lane() : *rdma;
   }
   void on_uncongested(uint32_t lane);
   void begin_drain();

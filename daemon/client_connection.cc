@@ -376,7 +376,7 @@ bool ClientConnection::quiet() const { return !opened_ || (calls_.size() == 1 &&
 
 void ClientConnection::leave_stream(FrameKind farewell) {
   if (stream_id_ == 0) return;
-  send_control(farewell);
+  if (opened_ && peer_->link->up()) peer_->end_stream(stream_id_, lane_, farewell);
   peer_->streams.erase(stream_id_);
   forget_stream();
 }

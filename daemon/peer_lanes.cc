@@ -36,7 +36,7 @@ PeerLanes::Entry& PeerLanes::entry_of(const LaneKey& key) {
   return entries_.emplace_back(Entry{.key = key, .within = hat::within(key, legs_)});
 }
 
-PeerLanes::Entry* PeerLanes::find(uint32_t lane) {
+PeerLanes::Entry* PeerLanes::entry_with(uint32_t lane) {
   const auto found = std::ranges::find(entries_, lane, &Entry::number);
   return found == entries_.end() ? nullptr : &*found;
 }
@@ -74,7 +74,7 @@ Result<engine::LaneShape> PeerLanes::on_lane_wanted(const engine::LaneWish&) {
 }
 
 void PeerLanes::on_lane_up(LaneSet&, uint32_t lane) {
-  Entry* entry = find(lane);
+  Entry* entry = entry_with(lane);
   if (entry == nullptr) return;
   entry->state = State::kUp;
   entry->since = reactor_.now();
@@ -86,7 +86,7 @@ void PeerLanes::on_lane_up(LaneSet&, uint32_t lane) {
 void PeerLanes::on_lane_message(LaneSet&, uint32_t lane, const engine::FrameHeader& header,
                                 engine::Bytes payload) {
   // It has answered: what comes next may be tried soon again.
-  if (Entry* entry = find(lane);
+  if (Entry* entry = entry_with(lane);
       entry != nullptr && entry->pause != kRetryMin && reactor_.now() - entry->since >= settle_) {
     entry->pause = kRetryMin;
   }
@@ -98,7 +98,7 @@ void PeerLanes::on_lane_uncongested(LaneSet&, uint32_t lane) { events_.on_lane_u
 bool PeerLanes::may_close(LaneSet&, uint32_t lane) { return !events_.lane_in_use(lane); }
 
 void PeerLanes::on_lane_down(LaneSet&, uint32_t lane, bool was_up, const std::string& reason) {
-  Entry* entry = find(lane);
+  Entry* entry = entry_with(lane);
   if (entry == nullptr) return;
   entry->state = State::kAbsent;
   entry->number = 0;

@@ -57,6 +57,7 @@ class PeerLanes final : private engine::LaneSetEvents {
   };
   Choice choose(const LaneKey& key);
   engine::Lane& lane(uint32_t number) { return *set_.lane(number); }  // chosen, and not lost since
+  const engine::Lane* find(uint32_t number) { return set_.lane(number); }  // null: it is gone
 
   void flush() { set_.flush(); }
   void end(const std::string& reason) { set_.end(reason); }
@@ -79,7 +80,7 @@ class PeerLanes final : private engine::LaneSetEvents {
   };
 
   Entry& entry_of(const LaneKey& key);
-  Entry* find(uint32_t lane);
+  Entry* entry_with(uint32_t lane);
 
   Result<engine::LaneShape> on_lane_wanted(const engine::LaneWish& wish) override;
   void on_lane_up(engine::LaneSet& lanes, uint32_t lane) override;

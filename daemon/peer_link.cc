@@ -11,7 +11,20 @@ void PeerLink::take(const engine::FrameHeader& header, engine::Bytes payload) {
   if (stream != streams.end()) stream->second->on_frame(header, payload);
 }
 
+void PeerLink::end_stream(uint32_t stream, uint32_t lane, engine::FrameKind farewell) {
+  const uint64_t number = this->lane(lane).send({.kind = farewell, .stream = stream}, {});
+  if (lane != 0) farewells_.push_back({stream, lane, number});
+}
+
 void PeerLink::flush() {
+  if (!lanes) {
+    farewells_.clear();
+  } else if (!farewells_.empty()) {
+    std::erase_if(farewells_, [&](const Farewell& one) {
+      const engine::Lane* lane = lanes->find(one.lane);
+      return lane == nullptr || lane->fate(one.number) == engine::Fate::kDelivered;
+    });
+  }
   if (lanes) lanes->flush();
   if (leaves && link->up() && (!lanes || lanes->settled())) {
     leaves = false;
@@ -46,9 +59,18 @@ void PeerLink::on_lane_lost(uint32_t lane, const std::string& reason) {
   }
   for (const auto& [id, connection] : lost) {
     streams.erase(id);
-    if (link->up()) link->lane().send({.kind = engine::FrameKind::kReset, .stream = id}, {});
+    reset(id);
   }
+  std::erase_if(farewells_, [&](const Farewell& one) {
+    if (one.lane != lane) return false;
+    if (lanes->find(lane)->fate(one.number) != engine::Fate::kDelivered) reset(one.stream);
+    return true;
+  });
   for (const auto& [id, connection] : lost) connection->on_session_lost("RDMA lane: " + reason);
+}
+
+void PeerLink::reset(uint32_t stream) {
+  if (link->up()) link->lane().send({.kind = engine::FrameKind::kReset, .stream = stream}, {});
 }
 
 }  // namespace hat

@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <unordered_map>
+#include <vector>
 
 #include "daemon/peer_lanes.h"
 #include "engine/link/link.h"
@@ -21,6 +22,8 @@ struct PeerLink final : public PeerLanesEvents {
     return lanes ? lanes->choose(key) : PeerLanes::Choice{0, Fallback::kPeerHasNone};
   }
   void take(const engine::FrameHeader& header, engine::Bytes payload);
+  // A stream ends by this frame, which a lane that fails may not deliver: then it is told again.
+  void end_stream(uint32_t stream, uint32_t lane, engine::FrameKind farewell);
   void flush();
 
   std::unique_ptr<engine::Link> link;
@@ -29,10 +32,18 @@ struct PeerLink final : public PeerLanesEvents {
   bool leaves = false;  // the peer wants to leave, and has not been told that no more comes
 
  private:
+  struct Farewell {
+    uint32_t stream = 0;
+    uint32_t lane = 0;
+    uint64_t number = 0;  // of its frame
+  };
   void on_lane_frame(const engine::FrameHeader& header, engine::Bytes payload) override;
   void on_lane_uncongested(uint32_t lane) override;
   bool lane_in_use(uint32_t lane) const override;
   void on_lane_lost(uint32_t lane, const std::string& reason) override;
+  void reset(uint32_t stream);
+
+  std::vector<Farewell> farewells_;  // by RDMA lanes, and not known to be delivered
 };
 
 }  // namespace hat

@@ -1,9 +1,11 @@
 #include "daemon/rdma.h"
 
-#include <algorithm>
+#include <glog/logging.h>
+
 #include <bit>
 #include <utility>
 
+#include "engine/fabric/faulty/faulty_fabric.h"
 #include "engine/fabric/loop/loop_fabric.h"
 #include "engine/fabric/verbs/verbs_fabric.h"
 
@@ -19,19 +21,33 @@ engine::RdmaHostOptions options_for(const FabricConfig& fabric) {
   return options;
 }
 
+std::unique_ptr<engine::Fabric> with_faults(std::unique_ptr<engine::Fabric> fabric,
+                                            const FabricConfig& config) {
+  if (!config.faults) return fabric;
+  LOG(WARNING) << "fabric.faults: RDMA lanes fail on purpose";
+  const FaultsConfig& faults = *config.faults;
+  return engine::make_faulty(std::move(fabric), {.seed = faults.seed,
+                                                 .delay_max = faults.delay_max,
+                                                 .refused_percent = faults.refused_percent,
+                                                 .cut_within = faults.cut_within,
+                                                 .silent_within = faults.silent_within});
+}
+
 Result<OpenedRdma> open_verbs(Reactor& reactor, const FabricConfig& fabric) {
   HAT_TRY(std::unique_ptr<engine::VerbsFabric> device,
           engine::open_verbs_fabric(
               {.device = fabric.device, .port = fabric.port, .gid_index = fabric.gid_index}));
   OpenedRdma opened{nullptr, "verbs: " + device->describe()};
-  HAT_TRY(opened.host, engine::RdmaHost::create(reactor, std::move(device), options_for(fabric)));
+  HAT_TRY(opened.host, engine::RdmaHost::create(reactor, with_faults(std::move(device), fabric),
+                                                options_for(fabric)));
   return opened;
 }
 
 Result<OpenedRdma> open_loop(Reactor& reactor, const FabricConfig& fabric) {
   HAT_TRY(std::unique_ptr<engine::Fabric> loop, engine::open_loop_fabric());
   OpenedRdma opened{nullptr, "loop: memory shared with peers on this host"};
-  HAT_TRY(opened.host, engine::RdmaHost::create(reactor, std::move(loop), options_for(fabric)));
+  HAT_TRY(opened.host, engine::RdmaHost::create(reactor, with_faults(std::move(loop), fabric),
+                                                options_for(fabric)));
   return opened;
 }
 

@@ -103,8 +103,12 @@ class Node:
 class TwoNodes:
     """host-a with one endpoint per service, host-b that serves them. A context manager."""
 
-    def __init__(self, programs, manifest, upstreams, endpoints=None, limits=None, modes=None):
-        """`upstreams`: address by service; `endpoints`: address by service (default: free ports)."""
+    def __init__(self, programs, manifest, upstreams, endpoints=None, limits=None, modes=None,
+                 fabric="auto", fabric_b=None):
+        """`upstreams`: address by service; `endpoints`: address by service (default: free ports).
+
+        `fabric_b`: where host-b's is another.
+        """
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="hatrpc-e2e-"))
         self.manifest = self.folder / "manifests" / "probe.yaml"
         self.manifest.parent.mkdir()
@@ -118,10 +122,10 @@ class TwoNodes:
         serves = {service: {"upstream": upstream, **(modes or {}).get(service, {})}
                   for service, upstream in upstreams.items()}
         self.b = Node(programs, self.folder, {
-            "node": "host-b", "limits": limits, "serves": serves,
+            "node": "host-b", "fabric": fabric_b or fabric, "limits": limits, "serves": serves,
             "link": {"listen": f"tcp:127.0.0.1:{link}", "insecure": True}})
         self.a = Node(programs, self.folder, {
-            "node": "host-a", "limits": limits, "link": {"insecure": True},
+            "node": "host-a", "fabric": fabric, "limits": limits, "link": {"insecure": True},
             "peers": {"host-b": {"link": f"tcp:127.0.0.1:{link}"}},
             "endpoints": [{"listen": address, "service": service, "peers": ["host-b"]}
                           for service, address in self.endpoints.items()]})

@@ -108,8 +108,10 @@ void CallBook::check_order(const SimCall& call, uint64_t upstream) {
     }
   }
   uint64_t& newest = newest_seen_[{no_failures() ? 0 : upstream, call.connection}];
-  // A call whose caller was told that it may still arrive is nobody's predecessor.
-  if (call.id < newest && call.failure.empty()) {
+  // A call whose caller was told that it may still arrive is nobody's predecessor; nor is a oneway
+  // call where links break, whose caller cannot be told.
+  const bool may_come_late = !call.failure.empty() || (!call.two_way && !no_failures());
+  if (call.id < newest && !may_come_late) {
     broken("order: the server saw a later call first: " + describe(call));
   }
   newest = std::max(newest, call.id);

@@ -27,7 +27,7 @@ void SimDaemon::start() {
     engine::Faults faults = *faults_;
     faults.seed += generation_;  // a restarted daemon has other ones
     auto made = engine::RdmaHost::create(
-        host_, engine::make_faulty(engine::open_loop_fabric(random_.next()).value(), faults),
+        host_, engine::make_faulty(engine::open_loop_fabric_with(random_.next()).value(), faults),
         {.arena = {.bytes = {8 << 20, 8 << 20, 4 << 20}}, .spin = {}});
     CHECK(made.has_value()) << made.error().message;
     rdma_ = std::move(*made);

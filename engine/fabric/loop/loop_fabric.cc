@@ -17,7 +17,8 @@
 
 namespace hat::engine {
 
-Result<std::unique_ptr<Fabric>> open_loop_fabric(std::optional<uint64_t> seed) {
+Result<std::unique_ptr<Fabric>> open_loop_fabric() { return loop::LoopFabric::open(std::nullopt); }
+Result<std::unique_ptr<Fabric>> open_loop_fabric_with(uint64_t seed) {
   return loop::LoopFabric::open(seed);
 }
 

@@ -17,9 +17,9 @@
 
 namespace hat::engine {
 
-// With `seed`, which of two queue pairs knocks at the other's door is decided by it, and a run in
-// one thread takes the same path each time; without, nobody can guess a queue pair's address.
-Result<std::unique_ptr<Fabric>> open_loop_fabric(std::optional<uint64_t> seed);
-inline Result<std::unique_ptr<Fabric>> open_loop_fabric() { return open_loop_fabric(std::nullopt); }
+Result<std::unique_ptr<Fabric>> open_loop_fabric();
+// Which of two queue pairs knocks at the other's door is decided by the seed, so that a run in one
+// thread takes the same path each time. Their addresses can be guessed then.
+Result<std::unique_ptr<Fabric>> open_loop_fabric_with(uint64_t seed);
 
 }  // namespace hat::engine

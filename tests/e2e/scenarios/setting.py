@@ -32,10 +32,11 @@ def start_server(address="127.0.0.1:0", language="cpp", options=()):
 
 
 class Client:
-    """A stock client, framed binary; a context manager."""
+    """A stock client, framed binary; a context manager. `address`: straight to a server."""
 
-    def __init__(self, nodes, service="Probe", timeout_ms=20_000):
-        host, _, port = nodes.endpoints[service].removeprefix("tcp:").rpartition(":")
+    def __init__(self, nodes, service="Probe", timeout_ms=20_000, address=None):
+        address = address or nodes.endpoints[service].removeprefix("tcp:")
+        host, _, port = address.rpartition(":")
         self.socket = TSocket.TSocket(host, int(port))
         self.socket.setTimeout(timeout_ms)
         self.transport = TTransport.TFramedTransport(self.socket)

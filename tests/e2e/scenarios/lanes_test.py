@@ -1,0 +1,181 @@
+"""tests/e2e/scenarios/lanes_test.py: calls by RDMA lanes: chosen by hints, lost, and had again."""
+
+import collections
+import signal
+import threading
+import time
+
+from setting import Client, Scenario, TApplicationException, main, probe_nodes, start_server
+from nodes import ask, wait_until
+
+
+def counted(node, what):
+    """`calls_by` or `fallbacks` of each function, on the client's side."""
+    return {row["method"]: collections.Counter(row[what] or {})
+            for row in node.get("/functions")
+            if row["side"] == "client" and row["service"] == "Probe"}
+
+
+def by_rdma(node, method):
+    calls = counted(node, "calls_by")[method]
+    return sum(calls.values()) - calls["tcp"]
+
+
+def lanes_up(node):
+    return sum(lane["state"] == "up" for link in node.get("/status")["links"]
+               for lane in link["lanes"])
+
+
+class Load:
+    """Clients that call until they are told to stop; no call may be answered wrongly or twice."""
+
+    def __init__(self, nodes, clients=4):
+        self.lock = threading.Lock()
+        self.answered, self.refused, self.wrong, self.notes = 0, collections.Counter(), [], []
+        self.going = True
+        self.threads = [threading.Thread(target=self.run, args=[nodes, i]) for i in range(clients)]
+        for thread in self.threads:
+            thread.start()
+
+    def run(self, nodes, number):
+        done = 0
+        while self.going:
+            try:
+                with Client(nodes) as calls:
+                    while self.going:
+                        done += 1
+                        self.call(calls, number * 1_000_000 + done)
+            except Exception as error:  # only an answer of hatrpcd's own may end a call
+                self.wrong.append(repr(error))
+                return
+
+    def call(self, calls, number):
+        try:
+            if number % 10 == 0:
+                with self.lock:
+                    self.notes.append(str(number))
+                calls.note(str(number))
+            elif number % 10 == 1:
+                size = number % 200_000
+                if len(calls.produce(size)) != size:
+                    self.wrong.append(f"produce({size})")
+            elif calls.add(number, 7) != number + 7:
+                self.wrong.append(f"add({number})")
+            with self.lock:
+                self.answered += 1
+        except TApplicationException as error:
+            with self.lock:
+                self.refused[error.message.split(": ")[1]] += 1
+
+    def end(self):
+        self.going = False
+        for thread in self.threads:
+            thread.join()
+
+
+class Lanes(Scenario):
+    def warm(self, nodes, calls):
+        """Until the lane of add() is there."""
+        def comes():
+            calls.add(1, 1)
+            return by_rdma(nodes.a, "add") > 0
+        wait_until("a call by RDMA", comes)
+
+    def test_hints_choose_the_lane(self):
+        with probe_nodes() as nodes, Client(nodes) as calls:
+            self.warm(nodes, calls)
+            for i in range(100):
+                self.assertEqual(calls.add(i, 1), i + 1)
+                self.assertEqual(calls.echo(b"x" * i), b"x" * i)
+                calls.note("me")
+            self.assertEqual(calls.count("me"), 100, "oneway calls keep their place among others")
+            by = counted(nodes.a, "calls_by")
+            self.assertGreaterEqual(by["add"]["direct_write_imm"], 100)
+            self.assertGreaterEqual(by["note"]["hybrid_eager_rndv"], 90)
+            self.assertEqual(set(counted(nodes.a, "fallbacks")["add"]), {"opening"})
+            self.assertGreaterEqual(lanes_up(nodes.a), 3)
+
+    def test_tcp_functions_never_touch_rdma(self):
+        with probe_nodes() as nodes, Client(nodes) as calls:
+            text = nodes.manifest.read_text()
+            self.assertIn("perf_goal: latency", text)
+            nodes.manifest.write_text(text.replace("perf_goal: latency", "transport: tcp"))
+            self.assertEqual(ask(nodes.a.admin, "POST", "/reload")[0], 200)
+            for i in range(300):
+                self.assertEqual(calls.add(i, 1), i + 1)
+                calls.note("other lane")
+            self.assertEqual(counted(nodes.a, "calls_by")["add"], {"tcp": 300})
+            self.assertEqual(counted(nodes.a, "fallbacks")["add"], {}, "nothing was missed")
+            self.assertGreater(by_rdma(nodes.a, "note"), 200, "both in one service is normal")
+            self.assertEqual(calls.count("other lane"), 300)
+
+    def test_a_peer_without_rdma_is_served_over_tcp_and_says_why(self):
+        with probe_nodes(fabric_b="tcp") as nodes, Client(nodes) as calls:
+            for i in range(20):
+                self.assertEqual(calls.add(i, 1), i + 1)
+            self.assertEqual(counted(nodes.a, "fallbacks")["add"], {"peer_has_none": 20})
+        with probe_nodes(fabric="tcp") as nodes, Client(nodes) as calls:
+            self.assertEqual(calls.add(1, 1), 2)
+            self.assertEqual(counted(nodes.a, "fallbacks")["add"], {"no_fabric": 1})
+            self.assertIn("the configuration says tcp", nodes.a.get("/status")["fabric"])
+
+    def test_lanes_that_break_all_the_time_lose_no_call_silently(self):
+        faults = {"kind": "loop", "faults": {"cut_within": 300}}
+        server = start_server()
+        with probe_nodes(server, fabric=faults, limits={"lane_settle": "10ms"}) as nodes:
+            load = Load(nodes)
+            time.sleep(6)
+            load.end()
+            self.assertEqual(load.wrong, [])
+            self.assertEqual(set(load.refused) - {"link_lost"}, set(), load.refused)
+            self.assertGreater(load.refused["link_lost"], 0, "no lane broke under a call")
+            self.assertGreater(by_rdma(nodes.a, "add"), 500)
+            self.assertGreater(load.answered, 20 * sum(load.refused.values()))
+            missed = counted(nodes.a, "fallbacks")["add"]
+            self.assertGreater(missed["down"], 0)
+            failures = sum(lane["failures"] for link in nodes.a.get("/status")["links"]
+                           for lane in link["lanes"])
+            self.assertGreater(failures, 10, "lanes were made again")
+            with Client(None, address=server.addresses[0]) as calls:  # past the lanes
+                seen = collections.Counter(calls.count(note) for note in load.notes)
+                self.assertEqual(set(seen) - {0, 1}, set(), "a call was executed twice")
+                self.assertGreater(seen[1], 20 * seen[0])
+            self.assert_flat(nodes)
+        server.stop()
+
+    def assert_flat(self, nodes):
+        """Nothing of the broken lanes is left."""
+        def left():
+            return [nodes.a.get("/status")["connections_open"],
+                    nodes.b.get("/status")["upstream_connections_open"]]
+        wait_until("no connection is left", lambda: left() == [0, 0])
+
+    def test_a_killed_peer_comes_back_to_rdma(self):
+        with probe_nodes() as nodes:
+            with Client(nodes) as calls:
+                self.warm(nodes, calls)
+            load = Load(nodes)
+            time.sleep(0.5)
+            nodes.b.stop(signal.SIGKILL)
+            nodes.b.start()
+            before = by_rdma(nodes.a, "add")
+            wait_until("calls by RDMA again", lambda: by_rdma(nodes.a, "add") > before + 100)
+            load.end()
+            self.assertEqual(load.wrong, [])
+            self.assertEqual(set(load.refused) - {"link_lost", "peer_unreachable"}, set())
+
+    def test_a_drained_peer_loses_nothing(self):
+        with probe_nodes(limits={"peer_wait": "10s"}) as nodes:
+            with Client(nodes) as calls:
+                self.warm(nodes, calls)
+            load = Load(nodes)
+            for _ in range(3):
+                time.sleep(0.5)
+                self.assertEqual(nodes.b.stop(), 0)
+                nodes.b.start()
+            load.end()
+            self.assertEqual((load.wrong, dict(load.refused)), ([], {}))
+
+
+if __name__ == "__main__":
+    main()
