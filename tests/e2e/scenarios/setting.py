@@ -51,11 +51,11 @@ class Client:
 
 
 @contextlib.contextmanager
-def probe_nodes(server=None, **more):
+def probe_nodes(server=None, manifest_text=None, **more):
     """Two nodes before a probe server (a C++ one unless given)."""
     own = server or start_server()
     try:
-        with TwoNodes(PROGRAMS, manifest(), {"Probe": hatrpc_address(own.addresses[0])},
+        with TwoNodes(PROGRAMS, manifest_text or manifest(), {"Probe": hatrpc_address(own.addresses[0])},
                       **more) as nodes:
             yield nodes
     finally:

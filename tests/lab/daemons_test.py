@@ -1,0 +1,150 @@
+"""tests/lab/daemons_test.py: two hatrpcds over real libibverbs: each protocol, and a cable that is pulled.
+
+Run by tests/lab/lab.py in the virtual machine, as `daemons_test.py PROGRAMS PEERS`: host-a has the
+device rxe1 and host-b rxe2; client and server are stock Thrift. Tells its cases as GoogleTest does.
+"""
+
+import pathlib
+import subprocess
+import sys
+import threading
+import time
+import traceback
+
+import yaml
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "e2e" / "scenarios"))
+from setting import Client, TApplicationException, manifest, probe_nodes  # noqa: E402
+from nodes import wait_until  # noqa: E402
+
+PROTOCOLS = ("eager", "direct_write_send", "chained_write_send", "direct_write_imm", "write_rndv",
+             "read_rndv", "hybrid_eager_rndv", "ar_grpc", "rfp", "farm", "pilaf", "herd", "hipower")
+# Emulated processors: all takes many times longer.
+PATIENT = {"keepalive_timeout": "60s", "keepalive_interval": "5s", "connect_timeout": "20s",
+           "lane_settle": "200ms", "peer_wait": "20s"}
+
+
+def verbs_nodes(text):
+    return probe_nodes(fabric={"kind": "verbs", "device": "rxe1"},
+                       fabric_b={"kind": "verbs", "device": "rxe2"}, limits=PATIENT,
+                       manifest_text=text)
+
+
+def manifest_with(protocol_of):
+    """The probe's manifest, each function by the protocol that its name is given."""
+    text = yaml.safe_load(manifest())
+    for name, function in text["services"]["Probe"]["functions"].items():
+        function.clear()
+        if name == "note":
+            function["oneway"] = True
+        if name in protocol_of:
+            function["hint"] = {"protocol": protocol_of[name]}
+    return yaml.safe_dump(text)
+
+
+def calls_by(node):
+    return {row["method"]: row["calls_by"] or {} for row in node.get("/functions")
+            if row["side"] == "client" and row["service"] == "Probe"}
+
+
+CALLS = {
+    "ping": lambda calls: calls.ping() is None,
+    "add": lambda calls: calls.add(3, 4) == 7,
+    "echo": lambda calls: calls.echo(b"e" * 20_000) == b"e" * 20_000,
+    "echo_text": lambda calls: calls.echo_text("text") == "text",
+    "divide": lambda calls: calls.divide(12, 4) == 3,
+    "note": lambda calls: calls.note("lab") is None,
+    "count": lambda calls: calls.count("nobody") == 0,
+    "slow": lambda calls: calls.slow(1) == 1,
+    "hurried": lambda calls: calls.hurried(1) == 1,
+    "produce": lambda calls: len(calls.produce(150_000)) == 150_000,
+    "consume": lambda calls: calls.consume(b"c" * 70_000) == 70_000,
+}
+
+
+def each_protocol_once():
+    for begin in range(0, len(PROTOCOLS), len(CALLS)):
+        protocol_of = dict(zip(CALLS, PROTOCOLS[begin:]))
+        with verbs_nodes(manifest_with(protocol_of)) as nodes, Client(nodes, timeout_ms=60_000) as calls:
+            assert "verbs: rxe1" in nodes.a.get("/status")["fabric"], nodes.a.get("/status")["fabric"]
+
+            def all_have_gone():
+                for name in protocol_of:
+                    assert CALLS[name](calls), name
+                by = calls_by(nodes.a)
+                return all(by[name].get(protocol, 0) >= 3 for name, protocol in protocol_of.items())
+            wait_until(f"three calls by each of {protocol_of}", all_have_gone, 120)
+
+
+class Load:
+    """A client that calls until it is told to stop."""
+
+    def __init__(self, nodes):
+        self.answered, self.lost, self.wrong, self.going = 0, 0, [], True
+        self.thread = threading.Thread(target=self.run, args=[nodes])
+        self.thread.start()
+
+    def run(self, nodes):
+        try:
+            with Client(nodes, timeout_ms=120_000) as calls:
+                while self.going:
+                    try:
+                        if calls.add(self.answered, 1) != self.answered + 1:
+                            self.wrong.append("another answer")
+                        self.answered += 1
+                    except TApplicationException as error:
+                        assert "hatrpcd: link_lost: RDMA lane" in error.message, error.message
+                        self.lost += 1
+        except Exception as error:  # only an answer of hatrpcd's own may end a call
+            self.wrong.append(repr(error))
+
+    def end(self):
+        self.going = False
+        self.thread.join()
+
+
+def a_link_that_is_cut_and_healed_under_load():
+    with verbs_nodes(manifest_with({"add": "direct_write_imm"})) as nodes:
+        load = Load(nodes)
+        try:
+            def by_rdma():
+                return calls_by(nodes.a)["add"].get("direct_write_imm", 0)
+            wait_until("calls by RDMA", lambda: by_rdma() > 20, 60)
+            subprocess.run(["ip", "link", "set", "v2", "down"], check=True)
+            answered = load.answered
+            wait_until("calls over TCP meanwhile", lambda: load.answered > answered + 20, 60)
+            subprocess.run(["ip", "link", "set", "v2", "up"], check=True)
+            mac = pathlib.Path("/sys/class/net/v2/address").read_text().strip()
+            subprocess.run(["ip", "neigh", "replace", "10.77.0.2", "dev", "v1", "nud", "permanent",
+                            "lladdr", mac], check=True)
+            subprocess.run(["ip", "route", "replace", "10.77.0.1/32", "dev", "v2", "table", "102"],
+                           check=True)
+            before = by_rdma()
+            wait_until("calls by RDMA again", lambda: by_rdma() > before + 20, 120)
+        finally:
+            load.end()
+        assert not load.wrong, load.wrong
+        assert load.lost <= 1, f"{load.lost} calls of one client were lost with one lane"
+
+
+def main():
+    failed = []
+    cases = (each_protocol_once, a_link_that_is_cut_and_healed_under_load)
+    for case in cases:
+        began = time.monotonic()
+        try:
+            case()
+            verdict = "       OK "
+        except Exception:  # told below, whatever it is
+            traceback.print_exc()
+            failed.append(case)
+            verdict = "  FAILED  "
+        took = int((time.monotonic() - began) * 1000)
+        print(f"[{verdict}] Daemons.{case.__name__} ({took} ms)", flush=True)
+    print(f"[==========] {len(cases)} cases of daemons ran.")
+    if not failed:
+        print(f"[  PASSED  ] {len(cases)} cases.")
+    sys.exit(1 if failed else 0)
+
+
+main()
