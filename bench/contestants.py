@@ -134,14 +134,27 @@ def in_hatrpcd(address):
     return f"unix:{address}" if address.startswith("/") else f"tcp:127.0.0.1:{address}"
 
 
-MANIFEST = {"hatrpc_manifest": 1, "services": {"Echo": {"functions": {"echo": {}}}}}
+@dataclasses.dataclass
+class Lanes:
+    """What a pair of hatrpcds has between its hosts."""
+    name: str
+    fabric: str
+    hint: dict
 
 
-def hatrpcd_pair(folder, programs, server, local, nice, cores):
-    """Client -> hatrpcd -> hatrpcd -> server; no hints, one worker each, as on any small host."""
-    endpoint, link, admin = local_address(folder, local, f"hatrpcd-{nice}"), *map(str, free_ports(2))
-    manifest = folder / "echo.yaml"
-    manifest.write_text(json.dumps(MANIFEST))  # JSON is YAML
+# Without an RDMA device `auto` is memory that the two daemons share.
+LANES = (Lanes("hatrpcd, TCP lanes", "tcp", {}),
+         Lanes("hatrpcd, latency", "auto", {"perf_goal": "latency"}),
+         Lanes("hatrpcd, throughput", "auto", {"perf_goal": "throughput"}))
+
+
+def hatrpcd_pair(folder, programs, server, local, nice, cores, lanes):
+    """Client -> hatrpcd -> hatrpcd -> server; one worker each, as on any small host."""
+    tag = f"{LANES.index(lanes)}-{nice}"
+    endpoint, link, admin = local_address(folder, local, f"hatrpcd-{tag}"), *map(str, free_ports(2))
+    manifest = folder / f"echo-{tag}.yaml"
+    echo = {"functions": {"echo": {}}, **({"hint": lanes.hint} if lanes.hint else {})}
+    manifest.write_text(json.dumps({"hatrpc_manifest": 1, "services": {"Echo": echo}}))
     nodes = {
         "host-b": {
             "link": {"listen": in_hatrpcd(link), "insecure": True},
@@ -157,10 +170,10 @@ def hatrpcd_pair(folder, programs, server, local, nice, cores):
     }
     processes = []
     for name, node in nodes.items():
-        config = folder / f"{name}-{nice}.yaml"
-        config.write_text(json.dumps({"node": name, "manifests": ["echo.yaml"],
-                                      "worker_nice": nice, **node}))
-        log = open(folder / f"{name}-{nice}.log", "w", encoding="utf-8")
+        config = folder / f"{name}-{tag}.yaml"
+        config.write_text(json.dumps({"node": name, "manifests": [manifest.name],
+                                      "fabric": lanes.fabric, "worker_nice": nice, **node}))
+        log = open(folder / f"{name}-{tag}.log", "w", encoding="utf-8")
         where = cores.client_host if name == "host-a" else cores.server_host
         command = ["taskset", "-c", where, programs / "hatrpcd", "--config", config]
         processes.append(subprocess.Popen(command, stdout=log, stderr=log))
@@ -168,7 +181,7 @@ def hatrpcd_pair(folder, programs, server, local, nice, cores):
             wait_for(link, processes[-1], "hatrpcd of host-b")
     wait_for(endpoint, processes[-1], "hatrpcd of host-a")
     wait_until_ready(admin)
-    return Contestant(named("hatrpcd pair", nice), endpoint, processes)
+    return Contestant(named(lanes.name, nice), endpoint, processes)
 
 
 def wait_until_ready(admin_port):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""bench/run.py: C++ echo, direct, through two HAProxies and through two hatrpcds, in turn.
+"""bench/run.py: C++ echo, direct, through two HAProxies and through two hatrpcds, by TCP and RDMA, in turn.
 
 Every cell (size, number of clients) is measured in rounds; in each round every contestant has its
 turn, so that what else the machine does hits all alike. A cell shows the median of the rounds.
@@ -92,8 +92,9 @@ def main():
             for nice in nices:
                 running.append(contestants.haproxy_pair(folder, direct.address, options.local,
                                                         nice, cores))
-                running.append(contestants.hatrpcd_pair(folder, programs, direct.address,
-                                                        options.local, nice, cores))
+                for lanes in contestants.LANES:
+                    running.append(contestants.hatrpcd_pair(folder, programs, direct.address,
+                                                            options.local, nice, cores, lanes))
             for size in sizes:
                 for count in clients:
                     rounds = {one.name: [] for one in running}
