@@ -98,7 +98,7 @@ void AcceptedLink::on_lane_down(engine::LaneSet&, uint32_t lane, bool was_up,
   for (const auto& [id, stream] : streams) {
     if (stream->lane_number() == lane) lost.push_back(stream.get());
   }
-  for (ServerStream* stream : lost) stream->on_lane_lost();
+  for (ServerStream* stream : lost) stream->on_lane_lost(reason);
 }
 
 }  // namespace hat

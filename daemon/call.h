@@ -13,7 +13,7 @@
 #include "config/hints.h"
 #include "daemon/counters.h"
 #include "daemon/deadlines.h"
-#include "daemon/lane_key.h"
+#include "daemon/peer_lanes.h"
 #include "daemon/thrift/message.h"
 #include "engine/failure.h"
 
@@ -61,8 +61,9 @@ struct Call final : Deadline {
   uint16_t replies = 0;  // owed to the caller: 0 for oneway, 1, or more for a frame of several
   Polling polling = Polling::kEvent;
   RdmaWish rdma = RdmaWish::kNone;
-  LaneKey lane;       // where RDMA is wanted
-  bool sent = false;  // some of it is with the peer daemon
+  LaneKey lane;              // where RDMA is wanted
+  PeerLanes::Choice choice;  // the way that was found
+  bool sent = false;         // some of it is with the peer daemon
   bool reply_started = false;
   std::optional<engine::Failure> failure;
   std::string failure_detail;

@@ -40,7 +40,9 @@ void ClientConnection::on_frame(const FrameHeader& header, Bytes payload) {
       on_far_end();
       break;
     case FrameKind::kSynced:
-      taken_ |= std::exchange(asked_, false);
+      if (header.call != last_sync_ || !std::exchange(asked_, false)) break;
+      taken_ = true;
+      left_lane_ = 0;
       break;
     case FrameKind::kReset:
       return on_reset(payload);
@@ -69,7 +71,9 @@ void ClientConnection::on_reply(const FrameHeader& header, Bytes payload) {
 
 // The peer has answered a call whole: it has taken all that was sent before.
 void ClientConnection::note_end(const Call& call) {
-  if (call.ordinal == last_sent_ && &call != current_ && !cancelled_) taken_ = true;
+  if (call.ordinal != last_sent_ || &call == current_ || cancelled_) return;
+  taken_ = true;
+  left_lane_ = 0;
 }
 
 void ClientConnection::on_fail(const FrameHeader& header, Bytes payload) {
@@ -81,7 +85,7 @@ void ClientConnection::on_fail(const FrameHeader& header, Bytes payload) {
   for (size_t i = 0; i < calls_.size(); ++i) {
     // One that failed here was never sent, and has no number of its own.
     if (calls_[i]->ordinal != header.call || calls_[i]->failure) continue;
-    note_end(*calls_[i]);
+    if (header.replies != 0) note_end(*calls_[i]);  // else its last piece may be on its way
     return fail(*calls_[i], meta.failure,
                 std::string(reinterpret_cast<const char*>(text.data()), text.size()));
   }
@@ -239,7 +243,10 @@ void ClientConnection::wrote(size_t bytes) {
 void ClientConnection::grant(size_t bytes) {
   window_.pass_on(bytes);
   if (!window_.worth_a_frame() || stream_id_ == 0 || !peer_->link->up()) return;
-  lane().send({.kind = FrameKind::kCredit, .stream = stream_id_, .credit = window_.grant()}, {});
+  // By the link, whatever lane the stream is on: a lane that fails after the stream has left it
+  // must not take credit with it.
+  peer_->link->lane().send(
+      {.kind = FrameKind::kCredit, .stream = stream_id_, .credit = window_.grant()}, {});
 }
 
 void ClientConnection::close_if_done() {

@@ -357,19 +357,24 @@ bool ClientConnection::take_lane(Call& call) {
   PeerLanes::Choice choice{0, Fallback::kNoFabric};
   if (call.rdma == RdmaWish::kWanted) choice = peer_->choose(call.lane);
   if (choice.lane != lane_ && !quiet()) {
-    if (calls_.size() == 1 && !std::exchange(asked_, true)) send_control(FrameKind::kSync);
+    if (calls_.size() == 1 && !std::exchange(asked_, true)) {
+      send_control(FrameKind::kSync, ++last_sync_);
+    }
     return false;
   }
-  lane_ = choice.lane;
-  if (choice.lane != 0) {
-    call.counters->by_protocol[static_cast<size_t>(call.lane.request)].add();
-  } else {
-    call.counters->by_tcp.add();
-    if (call.rdma != RdmaWish::kNone) {
-      call.counters->fallbacks[static_cast<size_t>(choice.why)].add();
-    }
-  }
+  if (choice.lane != lane_) left_lane_ = std::exchange(lane_, choice.lane);
+  call.choice = choice;
   return true;
+}
+
+void ClientConnection::count_way(const Call& call) {
+  if (call.choice.lane != 0) {
+    call.counters->by_protocol[static_cast<size_t>(call.choice.protocol)].add();
+    return;
+  }
+  call.counters->by_tcp.add();
+  if (call.rdma == RdmaWish::kNone) return;
+  call.counters->fallbacks[static_cast<size_t>(call.choice.why)].add();
 }
 
 bool ClientConnection::quiet() const { return !opened_ || (calls_.size() == 1 && taken_); }
@@ -384,7 +389,7 @@ void ClientConnection::leave_stream(FrameKind farewell) {
 void ClientConnection::forget_stream() {
   peer_ = nullptr;
   stream_id_ = 0;
-  lane_ = 0;
+  lane_ = left_lane_ = 0;
   opened_ = asked_ = cancelled_ = switches_ = false;
   taken_ = true;
   window_ = {};
@@ -413,6 +418,7 @@ void ClientConnection::send_piece(Bytes piece, bool last) {
                      .stream = stream_id_,
                      .call = current_ == nullptr ? next_ordinal_++ : current_->ordinal};
   tell_of_stream();
+  if (begins && current_ != nullptr) count_way(*current_);
   engine::Lane& lane = this->lane();
   taken_ = asked_ = cancelled_ = false;
   last_sent_ = header.call;

@@ -43,6 +43,9 @@ class ClientConnection final : public StreamEvents, private UnitSink, private De
   bool idle() const { return calls_.empty() && out_.empty(); }
   size_t endpoint() const { return endpoint_; }
   uint32_t lane_number() const { return lane_; }  // by which its stream goes; 0: the link itself
+  // The peer may take this for the stream's lane: it is, or it was before one that the peer has not
+  // answered on yet.
+  bool uses(uint32_t lane) const { return lane == lane_ || lane == left_lane_; }
 
  private:
   enum class Mode : uint8_t { kCalls, kOpaque };
@@ -88,6 +91,7 @@ class ClientConnection final : public StreamEvents, private UnitSink, private De
   void send_raw(Bytes bytes);
   void send_control(engine::FrameKind kind, uint64_t call = 0);
   void tell_of_stream();
+  void count_way(const Call& call);
 
   // Answers, in client_answers.cc.
   void on_writable() override;
@@ -134,12 +138,14 @@ class ClientConnection final : public StreamEvents, private UnitSink, private De
   PeerLink* peer_ = nullptr;
   uint32_t stream_id_ = 0;  // 0: no stream
   uint32_t lane_ = 0;
+  uint32_t left_lane_ = 0;
   bool opened_ = false;  // the peer was told of the stream
   // Whether the peer has taken all that was sent there, as its answers or kSynced tell.
   bool taken_ = true;
-  bool asked_ = false;      // kSync is out
+  bool asked_ = false;      // kSync is out, with last_sync_
   bool cancelled_ = false;  // kCancel was the last that was sent: no answer tells of it
   uint64_t last_sent_ = 0;  // the last call that was sent
+  uint64_t last_sync_ = 0;
   int64_t send_credit_ = engine::kStreamWindowBytes;
   engine::ReceiveWindow window_;
   size_t ungranted_ = 0;  // bytes in out_ that no credit of this stream was spent on

@@ -55,12 +55,13 @@ engine::LaneWish wish_of(const LaneKey& key) {
           .back = shape_of(response.response, response.beyond, key.response_slot_bytes)};
 }
 
-LaneKey within(LaneKey key, uint32_t legs) {
+std::optional<LaneKey> reachable(LaneKey key, uint32_t legs) {
   Plan plan;
   plan.path = Path::kRdma;
   plan.small = key.request;
   plan.large = key.response;
   plan = engine::bounded(plan, {.who = "", .legs = legs});
+  if (plan.path != Path::kRdma) return std::nullopt;
   key.request = plan.small;
   key.response = plan.large;
   return key;

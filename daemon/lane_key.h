@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "engine/link/lane_messages.h"
 #include "engine/plan/planner.h"
@@ -30,7 +31,8 @@ LaneKeys lane_keys(const engine::Plan& client, const engine::Plan& server);
 inline constexpr uint32_t kLaneSideBytes = 512 * 1024;
 engine::LaneWish wish_of(const LaneKey& key);
 
-// The key's protocols as far as the peer has the legs for them, else what stands in their place.
-LaneKey within(LaneKey key, uint32_t legs);
+// The key's protocols as far as the peer has the legs for them, else what stands in their place;
+// none: it has none that would do.
+std::optional<LaneKey> reachable(LaneKey key, uint32_t legs);
 
 }  // namespace hat

@@ -33,7 +33,16 @@ PeerLanes::~PeerLanes() = default;
 PeerLanes::Entry& PeerLanes::entry_of(const LaneKey& key) {
   const auto found = std::ranges::find(entries_, key, &Entry::key);
   if (found != entries_.end()) return *found;
-  return entries_.emplace_back(Entry{.key = key, .within = hat::within(key, legs_)});
+  return entries_.emplace_back(Entry{.key = key, .within = reachable(key, legs_)});
+}
+
+bool PeerLanes::trusts(Entry& entry) const {
+  if (entry.distrusted && reactor_.now() - entry.since >= settle_) {
+    entry.distrusted = false;
+    entry.pause = kRetryMin;
+    entry.last_error.clear();
+  }
+  return !entry.distrusted;
 }
 
 PeerLanes::Entry* PeerLanes::entry_with(uint32_t lane) {
@@ -43,26 +52,28 @@ PeerLanes::Entry* PeerLanes::entry_with(uint32_t lane) {
 
 PeerLanes::Choice PeerLanes::choose(const LaneKey& key) {
   Entry& entry = entry_of(key);
-  const bool trusted = entry.failures == 0 || reactor_.now() - entry.since >= settle_;
+  if (!entry.within) return {0, Fallback::kPeerHasNone, {}};
   if (entry.state == State::kUp) {
-    return trusted ? Choice{entry.number, {}} : Choice{0, Fallback::kSettling};
+    if (!trusts(entry)) return {0, Fallback::kSettling, {}};
+    return {entry.number, {}, entry.within->request};
   }
-  const bool asks = entry.state == State::kAbsent && reactor_.now() >= entry.retry_at;
-  if (!asks) return {0, entry.why};
-  entry.number = set_.open(wish_of(entry.within));
-  if (entry.number != 0) entry.state = State::kOpening;
-  if (entry.failures == 0 && entry.last_error.empty()) entry.why = Fallback::kOpening;
-  return {0, entry.why};
+  if (entry.state == State::kAbsent && reactor_.now() >= entry.retry_at) {
+    entry.number = set_.open(wish_of(*entry.within));
+    if (entry.number != 0) entry.state = State::kOpening;
+  }
+  return {0, entry.why, {}};
 }
 
-std::vector<LaneStatus> PeerLanes::status() const {
+std::vector<LaneStatus> PeerLanes::status() {
   std::vector<LaneStatus> all;
-  for (const Entry& entry : entries_) {
-    const bool settles = entry.failures != 0 && reactor_.now() - entry.since < settle_;
-    const Fallback why = entry.state == State::kUp ? Fallback::kSettling : entry.why;
-    const bool up = entry.state == State::kUp && !settles;
-    all.push_back({protocol_words(entry.within), entry.key.lanes == engine::LaneClass::kLatency,
-                   up ? "up" : std::string(text(why).token), entry.last_error, entry.failures});
+  for (Entry& entry : entries_) {
+    if (!entry.within) continue;
+    const bool is_up = entry.state == State::kUp;
+    const Fallback why = is_up ? Fallback::kSettling : entry.why;
+    const bool carries = is_up && trusts(entry);
+    all.push_back({protocol_words(*entry.within), entry.key.lanes == engine::LaneClass::kLatency,
+                   carries ? "up" : std::string(text(why).token), entry.last_error,
+                   entry.failures});
   }
   return all;
 }
@@ -79,41 +90,44 @@ void PeerLanes::on_lane_up(LaneSet&, uint32_t lane) {
   entry->state = State::kUp;
   entry->since = reactor_.now();
   if (entry->last_error.empty()) return;
-  LOG(INFO) << "RDMA lane " << protocol_words(entry->within) << ": up again";
-  if (entry->failures == 0) entry->last_error.clear();
+  LOG(INFO) << "RDMA lane " << protocol_words(*entry->within) << ": up again";
+  if (!entry->distrusted) entry->last_error.clear();
 }
 
-void PeerLanes::on_lane_message(LaneSet&, uint32_t lane, const engine::FrameHeader& header,
+void PeerLanes::on_lane_message(LaneSet&, uint32_t, const engine::FrameHeader& header,
                                 engine::Bytes payload) {
-  // It has answered: what comes next may be tried soon again.
-  if (Entry* entry = entry_with(lane);
-      entry != nullptr && entry->pause != kRetryMin && reactor_.now() - entry->since >= settle_) {
-    entry->pause = kRetryMin;
-  }
   events_.on_lane_frame(header, payload);
 }
 
 void PeerLanes::on_lane_uncongested(LaneSet&, uint32_t lane) { events_.on_lane_uncongested(lane); }
 
-bool PeerLanes::may_close(LaneSet&, uint32_t lane) { return !events_.lane_in_use(lane); }
+bool PeerLanes::may_close(LaneSet&, uint32_t lane) {
+  Entry* entry = entry_with(lane);
+  return (entry == nullptr || trusts(*entry)) && !events_.lane_in_use(lane);
+}
 
 void PeerLanes::on_lane_down(LaneSet&, uint32_t lane, bool was_up, const std::string& reason) {
   Entry* entry = entry_with(lane);
   if (entry == nullptr) return;
+  if (reason == LaneSet::kIdle) {
+    std::erase_if(entries_, [&](const Entry& one) { return one.number == lane; });
+    return;
+  }
   entry->state = State::kAbsent;
   entry->number = 0;
-  if (reason == LaneSet::kIdle) return;
-  if (was_up) ++entry->failures;
   // Once for each time that it begins, not for each attempt.
   if (was_up || entry->last_error != reason) {
-    LOG(WARNING) << "RDMA lane " << protocol_words(entry->within)
+    LOG(WARNING) << "RDMA lane " << protocol_words(*entry->within)
                  << (was_up ? ": down, its calls go over TCP: " : ": cannot be made: ") << reason;
   }
   entry->why = was_up ? Fallback::kDown : Fallback::kRefused;
   entry->last_error = reason;
   entry->retry_at = reactor_.now() + entry->pause;
   entry->pause = std::min(entry->pause * 2, kRetryMax);
-  if (was_up) events_.on_lane_lost(lane, reason);
+  if (!was_up) return;
+  entry->distrusted = true;
+  ++entry->failures;
+  events_.on_lane_lost(lane, reason);
 }
 
 }  // namespace hat

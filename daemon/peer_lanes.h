@@ -3,15 +3,17 @@
 //
 // A lane is asked for by the first call that wants it; until it is up, and whenever it is not,
 // calls go over TCP. One that was refused or has failed is asked for again by a call after a pause,
-// which doubles from kRetryMin to kRetryMax; one that has failed carries calls only once it has
-// been up for limits.lane_settle.
+// which doubles from kRetryMin to kRetryMax; one that has failed is trusted again, and carries
+// calls, once it has been up for limits.lane_settle.
 //
-// A lane that some connection's stream is on stays; an idle one is given back.
+// A lane that some connection's stream is on stays, and so does one that is not trusted yet; an
+// idle one is given back.
 //
 // Thread   the worker's.
 // Errors   on_lane_lost(), in words.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -52,8 +54,9 @@ class PeerLanes final : private engine::LaneSetEvents {
   ~PeerLanes() override;
 
   struct Choice {
-    uint32_t lane = 0;  // 0: TCP
-    Fallback why{};     // then
+    uint32_t lane = 0;              // 0: TCP
+    Fallback why{};                 // then
+    engine::ProtocolId protocol{};  // else: what carries calls there
   };
   Choice choose(const LaneKey& key);
   engine::Lane& lane(uint32_t number) { return *set_.lane(number); }  // chosen, and not lost since
@@ -62,23 +65,25 @@ class PeerLanes final : private engine::LaneSetEvents {
   void flush() { set_.flush(); }
   void end(const std::string& reason) { set_.end(reason); }
   bool settled() { return set_.settled(); }
-  std::vector<LaneStatus> status() const;
+  std::vector<LaneStatus> status();
 
  private:
   enum class State : uint8_t { kAbsent, kOpening, kUp };
   struct Entry {
-    LaneKey key;     // as calls name it
-    LaneKey within;  // as the peer can do it
+    LaneKey key;                    // as calls name it
+    std::optional<LaneKey> within;  // as the peer can do it; none: it cannot
     uint32_t number = 0;
     State state = State::kAbsent;
     Fallback why = Fallback::kOpening;  // while it is absent
     TimePoint since{};                  // that it is up
     TimePoint retry_at{};
     Duration pause = kRetryMin;
-    uint64_t failures = 0;  // after it had been up
+    bool distrusted = false;  // it has failed, and was not up for long enough since
+    uint64_t failures = 0;    // after it had been up
     std::string last_error;
   };
 
+  bool trusts(Entry& entry) const;
   Entry& entry_of(const LaneKey& key);
   Entry* entry_with(uint32_t lane);
 

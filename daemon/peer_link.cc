@@ -25,11 +25,11 @@ void PeerLink::flush() {
       return lane == nullptr || lane->fate(one.number) == engine::Fate::kDelivered;
     });
   }
-  if (lanes) lanes->flush();
   if (leaves && link->up() && (!lanes || lanes->settled())) {
     leaves = false;
     link->agree_to_go_away();
   }
+  if (lanes) lanes->flush();
   link->flush();
 }
 
@@ -38,6 +38,7 @@ void PeerLink::on_lane_frame(const engine::FrameHeader& header, engine::Bytes pa
 }
 
 void PeerLink::on_lane_uncongested(uint32_t lane) {
+  stirred = true;
   // A connection that goes on may close, and so change the map.
   std::vector<ClientConnection*> connections;
   for (const auto& [id, connection] : streams) {
@@ -47,12 +48,13 @@ void PeerLink::on_lane_uncongested(uint32_t lane) {
 }
 
 bool PeerLink::lane_in_use(uint32_t lane) const {
-  return std::ranges::any_of(
-      streams, [&](const auto& stream) { return stream.second->lane_number() == lane; });
+  return std::ranges::any_of(streams,
+                             [&](const auto& stream) { return stream.second->uses(lane); });
 }
 
 // The streams on it end on both sides: what was on its way may have come or not.
 void PeerLink::on_lane_lost(uint32_t lane, const std::string& reason) {
+  stirred = true;
   std::vector<std::pair<uint32_t, ClientConnection*>> lost;
   for (const auto& [id, connection] : streams) {
     if (connection->lane_number() == lane) lost.emplace_back(id, connection);

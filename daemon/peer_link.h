@@ -19,7 +19,7 @@ struct PeerLink final : public PeerLanesEvents {
   // What a connection's frames go by: 0 is the link itself.
   engine::Lane& lane(uint32_t number) { return number == 0 ? link->lane() : lanes->lane(number); }
   PeerLanes::Choice choose(const LaneKey& key) {
-    return lanes ? lanes->choose(key) : PeerLanes::Choice{0, Fallback::kPeerHasNone};
+    return lanes ? lanes->choose(key) : PeerLanes::Choice{0, without_lanes, {}};
   }
   void take(const engine::FrameHeader& header, engine::Bytes payload);
   // A stream ends by this frame, which a lane that fails may not deliver: then it is told again.
@@ -29,7 +29,9 @@ struct PeerLink final : public PeerLanesEvents {
   std::unique_ptr<engine::Link> link;
   std::unique_ptr<PeerLanes> lanes;  // null: here or there are none; belongs to the link's session
   std::unordered_map<uint32_t, ClientConnection*> streams;
-  bool leaves = false;  // the peer wants to leave, and has not been told that no more comes
+  Fallback without_lanes = Fallback::kPeerHasNone;  // why there are none
+  bool stirred = false;  // a lane's events made others send: what was flushed may have more
+  bool leaves = false;   // the peer wants to leave, and has not been told that no more comes
 
  private:
   struct Farewell {

@@ -54,7 +54,7 @@ bool ServerStream::match(const thrift::Head& head) {
   for (size_t i = 1; i < calls_.size() && !calls_.front().listed; ++i) {
     if (calls_[i].name_hash != hash || !calls_[i].handed_over) continue;
     for (; i != 0; --i) {
-      if (calls_.front().is_due()) settle(1);
+      if (calls_.front().is_due()) end_due(calls_.front().lane);
       count(calls_.front(), CallOutcome::kOneway);
       calls_.pop_front();
     }
@@ -90,11 +90,12 @@ void ServerStream::send_reply(Bytes piece, bool last) {
     piece = piece.subspan(part.size());
     header.kind = std::exchange(reply_begun_, true) ? FrameKind::kMore : FrameKind::kReply;
     header.credit = window_.grant();
+    header.flags = call.request_complete ? 0 : engine::kEarly;
     if (last && piece.empty()) {
       const auto outcome = static_cast<uint8_t>(upstream_->replies().messages().outcome());
-      header.flags = static_cast<uint8_t>(engine::kLastPiece | outcome << engine::kOutcomeShift);
+      header.flags |= static_cast<uint8_t>(engine::kLastPiece | outcome << engine::kOutcomeShift);
     }
-    lane().send(header, {part});
+    link_.lane(call.lane).send(header, {part});
   } while (!piece.empty());
 }
 
@@ -105,7 +106,6 @@ void ServerStream::finish_reply(thrift::Outcome outcome) {
   reply_begun_ = false;
   last_was_oneway_ = false;
   calls_.pop_front();
-  if (!call.request_complete) answered_early_ = call.ordinal;
   if (call.cancelled || !call.request_complete) {
     // Half of a request, or a caller that gave up: the connection is in no state to go on with.
     request_open_ = request_open_ && call.request_complete;
@@ -130,30 +130,33 @@ void ServerStream::send_fail(const ServedCall& call, Failure failure, bool deliv
   count(call, CallOutcome::kLocalError);
   const engine::FailMeta meta{failure, delivered};
   const uint16_t due = call.is_due() ? 1 : 0;
-  lane().send({.kind = FrameKind::kFail, .replies = due, .stream = id_, .call = call.ordinal},
-              {std::as_bytes(std::span(&meta, 1)), std::as_bytes(std::span(detail))});
+  link_.lane(call.lane).send(
+      {.kind = FrameKind::kFail, .replies = due, .stream = id_, .call = call.ordinal},
+      {std::as_bytes(std::span(&meta, 1)), std::as_bytes(std::span(detail))});
 }
 
 void ServerStream::send_control(FrameKind kind) { lane().send({.kind = kind, .stream = id_}, {}); }
 
 engine::Lane& ServerStream::lane() const { return link_.lane(lane_); }
 
-uint16_t ServerStream::count_due() const {
-  uint16_t due = 0;
-  for (size_t i = 0; i < calls_.size(); ++i) due += calls_[i].is_due() ? 1 : 0;
-  return due;
+// A call that came by this lane ends without an answer: an RDMA lane's other side waits for none.
+void ServerStream::end_due(uint32_t lane) {
+  if (lane == 0) return;
+  link_.lane(lane).send({.kind = FrameKind::kCredit, .replies = 1, .stream = id_}, {});
 }
 
-// So many calls end without an answer: an RDMA lane's other side waits for none.
-void ServerStream::settle(uint16_t calls) {
-  if (lane_ == 0 || calls == 0) return;
-  lane().send({.kind = FrameKind::kCredit, .replies = calls, .stream = id_}, {});
+void ServerStream::end_all_due() {
+  for (size_t i = 0; i < calls_.size(); ++i) {
+    if (calls_[i].is_due()) end_due(calls_[i].lane);
+  }
 }
 
+// By the session, whatever lane the stream is on: a lane that fails after the stream has left it
+// must not take credit with it.
 void ServerStream::grant(size_t bytes) {
   window_.pass_on(bytes);
   if (!window_.worth_a_frame()) return;
-  lane().send({.kind = FrameKind::kCredit, .stream = id_, .credit = window_.grant()}, {});
+  link_.lane(0).send({.kind = FrameKind::kCredit, .stream = id_, .credit = window_.grant()}, {});
 }
 
 void ServerStream::count(const ServedCall& call, CallOutcome outcome) {
@@ -174,12 +177,21 @@ void ServerStream::close_if_done() {
   worker_.bury(link_, id_);
 }
 
-void ServerStream::reset(uint32_t lane) {
+void ServerStream::reset() { reset(Failure::kUpstreamClosed, ""); }
+
+void ServerStream::reset(Failure failure, std::string_view detail) {
   if (closed_) return;
-  const uint16_t due = lane == 0 ? 0 : count_due();
-  link_.lane(lane).send({.kind = FrameKind::kReset, .replies = due, .stream = id_}, {});
+  end_all_due();
+  const engine::FailMeta meta{failure, 1};
+  lane().send({.kind = FrameKind::kReset, .stream = id_},
+              {std::as_bytes(std::span(&meta, 1)), std::as_bytes(std::span(detail))});
   closed_ = true;
   worker_.bury(link_, id_);
+}
+
+void ServerStream::on_lane_lost(const std::string& reason) {
+  lane_ = 0;
+  reset(Failure::kLinkLost, "RDMA lane: " + reason);
 }
 
 }  // namespace hat

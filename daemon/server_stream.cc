@@ -45,28 +45,28 @@ void ServerStream::on_frame(uint32_t lane, const FrameHeader& header, Bytes payl
   send_credit_ += header.credit;
   switch (header.kind) {
     case FrameKind::kCall:
-      lane_ = lane;  // the stream's calls before this have been answered
-      on_call(header, payload);
+      move_to(lane);
+      on_call(lane, header, payload);
       break;
     case FrameKind::kMore:
-      on_request_bytes(header, payload);
+      on_request_bytes(lane, header, payload);
       break;
     case FrameKind::kCancel:
       on_cancel(header.call);
       break;
     case FrameKind::kRaw:
-      lane_ = lane;
+      move_to(lane);
       on_raw(payload);
       break;
     case FrameKind::kEnd:
       on_client_end();
       break;
     case FrameKind::kSync:
-      send_control(FrameKind::kSynced);
+      this->lane().send({.kind = FrameKind::kSynced, .stream = id_, .call = header.call}, {});
       break;
     case FrameKind::kReset:
       closed_ = true;
-      settle(count_due());
+      end_all_due();
       return worker_.bury(link_, id_);
     default:  // kCredit; what an initiator never sends changes nothing
       break;
@@ -76,14 +76,25 @@ void ServerStream::on_frame(uint32_t lane, const FrameHeader& header, Bytes payl
 
 // --- Requests ---
 
-void ServerStream::on_call(const FrameHeader& header, Bytes payload) {
+// The client moves a stream only when all that it sent before has been taken.
+void ServerStream::move_to(uint32_t lane) {
+  if (std::exchange(lane_, lane) != lane) read_if_room();  // the other one may have been congested
+}
+
+// The frame breaks the format, or passes a bound.
+void ServerStream::refuse(uint32_t lane, const FrameHeader& header) {
+  if (header.replies != 0) end_due(lane);
+  reset();
+}
+
+void ServerStream::on_call(uint32_t lane, const FrameHeader& header, Bytes payload) {
   engine::CallMeta meta;
-  if (payload.size() < sizeof meta) return reset();
+  if (payload.size() < sizeof meta) return refuse(lane, header);
   std::memcpy(&meta, payload.data(), sizeof meta);
   payload = payload.subspan(sizeof meta);
   const size_t names = size_t{meta.name_bytes} + meta.service_bytes;
   if (payload.size() < names || header.call <= last_ordinal_ || request_open_ || opaque_) {
-    return reset();
+    return refuse(lane, header);
   }
   last_ordinal_ = header.call;
   const std::string_view method = text_of(payload.first(meta.name_bytes));
@@ -98,20 +109,21 @@ void ServerStream::on_call(const FrameHeader& header, Bytes payload) {
   call.started = worker_.reactor().now();
   call.name_hash = hash_of(method);
   call.listed = route.listed;
+  call.lane = lane;
   call.counters->started.add();
   call.polling = route.server.polling;
   worker_.look_for_more(call.polling);
   calls_.push_back(call);
   request_open_ = true;
-  on_request_bytes(header, payload.subspan(names));
+  on_request_bytes(lane, header, payload.subspan(names));
 }
 
-void ServerStream::on_request_bytes(const FrameHeader& header, Bytes bytes) {
-  if (!window_.take(bytes.size())) return reset();
+void ServerStream::on_request_bytes(uint32_t lane, const FrameHeader& header, Bytes bytes) {
+  if (!window_.take(bytes.size())) return refuse(lane, header);
   const bool last = (header.flags & engine::kLastPiece) != 0;
   if (!request_open_ || calls_.empty() || calls_.back().ordinal != header.call) {
-    if (last && header.replies != 0 && header.call != answered_early_) settle(1);
-    return grant(bytes.size());  // of a call that has failed here
+    if (header.replies != 0) end_due(lane);  // of a call that has failed here, or was answered
+    return grant(bytes.size());
   }
   ServedCall& call = calls_.back();
   call.request_bytes += bytes.size();
@@ -237,7 +249,7 @@ void ServerStream::advance() {
       upstream_->note_oneway(call.name_hash);
       last_was_oneway_ = true;
     }
-    if (call.is_due()) settle(1);
+    if (call.is_due()) end_due(call.lane);
     count(call, call.cancelled ? CallOutcome::kUnknown : CallOutcome::kOneway);
     calls_.pop_front();
   }
@@ -268,6 +280,7 @@ std::unique_ptr<UpstreamConnection> ServerStream::give_up_upstream() {
 
 // The connection is gone, and with it the calls that it has seen.
 void ServerStream::lose_upstream(Failure failure, bool delivered, std::string_view detail) {
+  if (closed_) return;  // what it held ends with the turn
   end();
   if (upstream_) {
     if (parked_) worker_.upstreams().unpark(*this);
@@ -282,7 +295,7 @@ void ServerStream::lose_upstream(Failure failure, bool delivered, std::string_vi
     const ServedCall& call = calls_.front();
     if (!call.request_complete) request_open_ = false;
     if (call.cancelled) {
-      if (call.is_due()) settle(1);
+      if (call.is_due()) end_due(call.lane);
       count(call, CallOutcome::kUnknown);
     } else {
       send_fail(call, failure, delivered, detail);
@@ -339,7 +352,7 @@ void ServerStream::become_opaque() {
   request_open_ = false;
   reply_begun_ = false;
   worker_.counters().opaque_streams.add();
-  settle(count_due());
+  end_all_due();
   for (size_t i = 0; i < calls_.size(); ++i) count(calls_[i], CallOutcome::kUnknown);
   calls_.clear();
 }

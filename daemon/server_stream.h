@@ -35,8 +35,8 @@ class ServerStream final : private UnitSink, private Deadline {
   // From the link.
   void on_frame(uint32_t lane, const engine::FrameHeader& header, Bytes payload);
   void on_link_uncongested() { read_if_room(); }
-  void on_lane_lost() { reset(0); }
-  uint32_t lane_number() const { return lane_; }  // by which its calls came last, and answers go
+  void on_lane_lost(const std::string& reason);
+  uint32_t lane_number() const { return lane_; }  // by which its calls came last
   bool idle() const;
 
   // From the upstream connection and its pool.
@@ -69,12 +69,15 @@ class ServerStream final : private UnitSink, private Deadline {
     bool handed_over = false;  // some of it went to the server's connection
     bool cancelled = false;    // nobody waits for its reply
     bool listed = false;
-    // An RDMA lane's other side counts it as due.
+    uint32_t lane = 0;  // that it came by, and its answer goes by
+    // The lane's other side counts it as due.
     bool is_due() const { return request_complete && replies != 0; }
   };
 
-  void on_call(const engine::FrameHeader& header, Bytes payload);
-  void on_request_bytes(const engine::FrameHeader& header, Bytes bytes);
+  void on_call(uint32_t lane, const engine::FrameHeader& header, Bytes payload);
+  void on_request_bytes(uint32_t lane, const engine::FrameHeader& header, Bytes bytes);
+  void move_to(uint32_t lane);
+  void refuse(uint32_t lane, const engine::FrameHeader& header);
   void on_cancel(uint64_t ordinal);
   void on_raw(Bytes bytes);
   void on_client_end();
@@ -101,15 +104,15 @@ class ServerStream final : private UnitSink, private Deadline {
                  std::string_view detail);
   void send_control(engine::FrameKind kind);
   engine::Lane& lane() const;
-  uint16_t count_due() const;
-  void settle(uint16_t calls);
+  void end_due(uint32_t lane);
+  void end_all_due();
   void grant(size_t bytes);
   void read_if_room();
 
   void become_opaque();
   void refuse_newest(engine::Failure failure, std::string_view detail);
-  void reset() { reset(lane_); }
-  void reset(uint32_t lane);
+  void reset();
+  void reset(engine::Failure failure, std::string_view detail);
   void close_if_done();
   void count(const ServedCall& call, CallOutcome outcome);
 
@@ -128,7 +131,6 @@ class ServerStream final : private UnitSink, private Deadline {
   bool last_was_oneway_ = false;  // shared: what comes next must not overtake it
   bool reply_begun_ = false;      // the front call's kReply went out
   uint64_t last_ordinal_ = 0;
-  uint64_t answered_early_ = 0;  // the last call whose reply came before its request was complete
 
   Fifo<ServedCall> calls_;  // two-way calls without their whole reply, and the open request
   ByteQueue held_;          // requests that wait for a shared connection

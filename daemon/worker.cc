@@ -44,6 +44,7 @@ Worker::Worker(Reactor& reactor, Setup setup)
     link = std::make_unique<engine::Link>(
         reactor_, peer.link, session_options(peer.name), node().limits.reconnect_backoff_max,
         setup_.seed + static_cast<uint32_t>(peers_.size()), *this);
+    if (setup_.rdma == nullptr) peers_[peer.name].without_lanes = Fallback::kNoFabric;
     link->connect_now();
   }
 }
@@ -161,6 +162,7 @@ void Worker::on_link_going_away(engine::Link& link) {
 }
 
 void Worker::on_link_uncongested(engine::Link& link) {
+  peer_of(link).stirred = true;
   // A connection that goes on may close, and so change the map.
   std::vector<ClientConnection*> connections;
   for (const auto& [id, connection] : peer_of(link).streams) connections.push_back(connection);
@@ -277,8 +279,9 @@ void Worker::begin_drain() {
 bool Worker::drained() const {
   const auto quiet = [](const auto& entry) { return entry.second->drained(); };
   const auto all_sent = [](const auto& entry) {
-    engine::Link& link = *entry.second.link;
-    return !link.up() || link.lane().idle();
+    const PeerLink& peer = entry.second;
+    const bool lanes_sent = !peer.lanes || peer.lanes->settled();
+    return !peer.link->up() || (peer.link->lane().idle() && lanes_sent);
   };
   return draining_ && std::ranges::all_of(accepted_, quiet) &&
          std::ranges::all_of(peers_, all_sent) &&
@@ -287,6 +290,14 @@ bool Worker::drained() const {
 
 void Worker::on_turn_end() {
   counters().turns.add();
+  flush();
+  // What a flush tells may make others send, where it has been already.
+  bool stirred = false;
+  for (auto& [name, peer] : peers_) stirred |= std::exchange(peer.stirred, false);
+  if (stirred || !grave_->empty()) flush();
+}
+
+void Worker::flush() {
   while (!grave_->empty()) std::exchange(grave_, std::make_unique<Grave>()).reset();
   for (auto& [name, peer] : peers_) peer.flush();
   for (auto next = accepted_.begin(); next != accepted_.end();) {

@@ -122,6 +122,7 @@ class Worker final : public engine::LinkEvents, public engine::SessionEvents, pu
   void make_room_for_a_link();
 
   void on_turn_end() override;
+  void flush();
   void tell_waiting();
   PeerLink& peer_of(const engine::Link& link);
   engine::SessionOptions session_options(std::string peer) const;

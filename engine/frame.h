@@ -50,7 +50,9 @@ constexpr bool is_of_link(FrameKind kind) {
 inline constexpr uint8_t kLastPiece = 1;     // kCall, kReply, kMore: the message ends here
 inline constexpr uint8_t kOutcomeShift = 1;  // kReply, kMore with kLastPiece: two bits of outcome
 inline constexpr uint8_t kOutcomeMask = 3 << kOutcomeShift;
-inline constexpr uint8_t kFlagsKnown = kLastPiece | kOutcomeMask;
+// kReply, kMore of a reply: its request is not complete yet, so that no RDMA lane counts on it.
+inline constexpr uint8_t kEarly = 8;
+inline constexpr uint8_t kFlagsKnown = kLastPiece | kOutcomeMask | kEarly;
 
 struct FrameHeader {           // little-endian
   uint32_t payload_bytes = 0;  // at most kFramePayloadBytesMax; RDMA lanes: kMessageBytesMax

@@ -79,7 +79,7 @@ void RdmaLane::post_chain() {
 }
 
 void RdmaLane::flush() {
-  if (down_) return;
+  if (down_) return tell_down();
   for (Mover* mover : late_) mover->before_post();
   post_chain();
 }

@@ -69,6 +69,8 @@ TEST_P(ProtocolConformance, RefusesWhatNoMemoryCanHold) {
   connect();
   EXPECT_EQ(client_->lane->message_bytes_max(), size_t{4 << 20});
   client_->call(1, 5 << 20);
+  EXPECT_TRUE(client_->down.empty()) << "send() calls nobody back";
+  client_->lane->flush();
   ASSERT_EQ(client_->down.size(), 1u);
   EXPECT_EQ(client_->down[0],
             "a message of 5242880 bytes; at most 4194304 find memory on both sides: raise "

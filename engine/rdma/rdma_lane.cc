@@ -140,15 +140,27 @@ void RdmaLane::on_queue_pair_error(const std::string& detail) {
 void RdmaLane::go_down(const std::string& reason) {
   if (down_) return;
   down_ = true;
+  why_down_ = reason;
   queue_pair_->fail();
-  events_.on_down(reason);
+  if (in_calls_ == 0) tell_down();
+}
+
+void RdmaLane::tell_down() {
+  if (!std::exchange(told_down_, true)) events_.on_down(why_down_);
+}
+
+void RdmaLane::end(const std::string& reason) {
+  go_down(reason);
+  tell_down();
 }
 
 void RdmaLane::settle() {
+  const InCall guard(*this);
   if (acked_ != sent_) note(NoteKind::kTell, Leg::kSend, sent_ - 1);
 }
 
 bool RdmaLane::probe() {
+  const InCall guard(*this);
   if (down_ || probing_ || room() == 0) return false;
   probing_ = true;
   post_signaled(Leg::kSend, kProbe, Opcode::kWrite, {});

@@ -14,8 +14,8 @@
 // Memory   from the poller's arena: its slots (kSend), a window for its peer's (kReceive); buffers
 //          for messages larger than a slot while they are in flight.
 // Thread   the poller's.
-// Errors   on_down() once, with the reason. fate() then says of each frame whether the other side
-//          may have seen it.
+// Errors   on_down() once, with the reason, and never inside send(), settle() or probe(): then with
+//          the next flush(). fate() says of each frame whether the other side may have seen it.
 #pragma once
 
 #include <algorithm>
@@ -127,7 +127,7 @@ class RdmaLane final : public Lane {
   // is out already, or there is no room: then what is out will tell.
   bool probe();
   bool probe_answered() const { return !probing_; }
-  void end(const std::string& reason) { go_down(reason); }
+  void end(const std::string& reason);
   // Larger payloads take the lane down: one side has no memory for them, or never will.
   size_t message_bytes_max() const { return message_bytes_max_; }
   // Begun and delivered so far.
@@ -262,6 +262,19 @@ class RdmaLane final : public Lane {
   void post_note(const PendingNote& note);
   void post_notes();
   void go_down(const std::string& reason);
+  void tell_down();
+
+  // While its owner calls: what fails then is told later.
+  class InCall {
+   public:
+    explicit InCall(RdmaLane& lane) : lane_(lane) { ++lane_.in_calls_; }
+    ~InCall() { --lane_.in_calls_; }
+    InCall(const InCall&) = delete;
+    InCall& operator=(const InCall&) = delete;
+
+   private:
+    RdmaLane& lane_;
+  };
 
   Poller& poller_;
   const RdmaLaneOptions options_;
@@ -271,6 +284,9 @@ class RdmaLane final : public Lane {
   LaneOffer other_;
   uint32_t number_ = 0;  // of its queue pair
   bool down_ = false;
+  bool told_down_ = false;
+  std::string why_down_;
+  uint32_t in_calls_ = 0;
   bool probing_ = false;
 
   // S

@@ -11,7 +11,8 @@ namespace {
 // Of how many calls this is the end. What is no reply says so itself.
 uint64_t answers_in(const FrameHeader& frame) {
   const bool answers = frame.kind == FrameKind::kReply || frame.kind == FrameKind::kMore;
-  return answers ? frame.flags & kLastPiece : frame.replies;
+  if (!answers) return frame.replies;
+  return (frame.flags & (kLastPiece | kEarly)) == kLastPiece ? 1 : 0;
 }
 
 // nullptr, or why no side of ours sends this on an RDMA lane.
@@ -225,7 +226,7 @@ bool RdmaLane::look() {
 }
 
 void RdmaLane::after_look() {
-  if (down_) return;
+  if (down_) return tell_down();
   if (!pending_notes_.empty()) post_notes();
   if (!waiting_.empty() || congested_) begin_waiting();
   // Half of the slots are free and nothing has told the other side.

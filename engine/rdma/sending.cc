@@ -22,6 +22,7 @@ uint64_t RdmaLane::send_lent(FrameHeader header, const Lent& payload) {
 uint64_t RdmaLane::send(FrameHeader header, size_t bytes, std::span<const Bytes> pieces,
                         const Lent* lent) {
   const uint64_t number = sent_ + waiting_.size();
+  const InCall guard(*this);
   if (down_ || !may_send(bytes)) return number;
   header.payload_bytes = static_cast<uint32_t>(bytes);
   const bool asks = header.kind == FrameKind::kCall || header.kind == FrameKind::kMore;
@@ -47,7 +48,8 @@ Leg RdmaLane::leg_for(const FrameHeader& frame) const {
   if (bytes > fits) return shape.beyond;
   const LegRow& wanted = row(shape.leg);
   if (wanted.on_demand && bytes != 0) return shape.leg;
-  const bool answers = frame.kind == FrameKind::kReply || frame.kind == FrameKind::kMore;
+  const bool answers = (frame.kind == FrameKind::kReply || frame.kind == FrameKind::kMore) &&
+                       (frame.flags & kEarly) == 0;             // else nobody looks for it yet
   const bool is_read = answers && fetch_epoch_there_ % 2 == 1;  // else it is pushed at once
   if (!wanted.on_demand && (!wanted.replies || is_read)) return shape.leg;
   return bytes <= kEagerBytesMax ? Leg::kSend : shape.beyond;
