@@ -12,6 +12,22 @@ using nlohmann::json;
 
 namespace {
 
+// What calls went by, and why over TCP where RDMA was wanted: the client's side, what is not 0.
+json carried_json(const FunctionTotals& totals) {
+  json calls = json::object();
+  for (size_t i = 0; i < totals.by_protocol.size(); ++i) {
+    if (totals.by_protocol[i] == 0) continue;
+    calls[std::string(engine::kProtocols[i].name)] = totals.by_protocol[i];
+  }
+  if (totals.by_tcp != 0) calls["tcp"] = totals.by_tcp;
+  json fallbacks = json::object();
+  for (size_t i = 0; i < totals.fallbacks.size(); ++i) {
+    if (totals.fallbacks[i] == 0) continue;
+    fallbacks[std::string(text(static_cast<Fallback>(i)).token)] = totals.fallbacks[i];
+  }
+  return {{"calls_by", calls}, {"fallbacks", fallbacks}};
+}
+
 json route_json(const Route& route) {
   const auto plan_json = [](const engine::Plan& plan) {
     return json{{"plan", describe(plan)},
@@ -20,11 +36,13 @@ json route_json(const Route& route) {
                 {"timeout_ms", plan.timeout ? json(plan.timeout->count()) : json(nullptr)},
                 {"idempotent", plan.idempotent}};
   };
-  return {{"method", route.method},
-          {"oneway", route.oneway},
-          {"origin", route.origin},
-          {"client", plan_json(route.client)},
-          {"server", plan_json(route.server)}};
+  json function = {{"method", route.method},
+                   {"oneway", route.oneway},
+                   {"origin", route.origin},
+                   {"client", plan_json(route.client)},
+                   {"server", plan_json(route.server)}};
+  function.update(carried_json(total(*route.metrics, Side::kClient)));
+  return function;
 }
 
 json links_json(Control& control) {
@@ -119,17 +137,6 @@ json functions_json(Control& control) {
       for (size_t i = 0; i < totals.outcomes.size(); ++i) {
         outcomes[kCallOutcomeNames[i]] = totals.outcomes[i];
       }
-      json calls;
-      for (size_t i = 0; i < totals.by_protocol.size(); ++i) {
-        if (totals.by_protocol[i] == 0) continue;
-        calls[std::string(engine::kProtocols[i].name)] = totals.by_protocol[i];
-      }
-      if (totals.by_tcp != 0) calls["tcp"] = totals.by_tcp;
-      json fallbacks;
-      for (size_t i = 0; i < totals.fallbacks.size(); ++i) {
-        if (totals.fallbacks[i] == 0) continue;
-        fallbacks[std::string(text(static_cast<Fallback>(i)).token)] = totals.fallbacks[i];
-      }
       all.push_back(
           {{"service", function.service},
            {"method", function.method},
@@ -137,11 +144,10 @@ json functions_json(Control& control) {
            {"started", totals.started},
            {"in_flight", totals.in_flight()},
            {"outcomes", outcomes},
-           {"calls_by", calls},
-           {"fallbacks", fallbacks},
            {"request_bytes", totals.request_bytes},
            {"response_bytes", totals.response_bytes},
            {"latency", {{"buckets", totals.buckets}, {"sum_ns", totals.latency_sum_ns}}}});
+      all.back().update(carried_json(totals));
     }
   }
   return all;

@@ -46,8 +46,8 @@ inline constexpr std::array kCommandHelps = {
     CommandHelp{Command::kStatus, "status",
                 R"(usage: hatctl status [--json]
 
-Shows whether this node is ready, its links with the last error of each that is
-down, its endpoints and served services, how long it has run, the routes'
+Shows whether this node is ready, its links and RDMA lanes with the last error of
+each that is down, its endpoints and served services, how long it has run, the routes'
 generation, the last reload, and how many calls hatrpcd had to answer itself, by
 why. Exit status 1 while something is pending, as /readyz says.
 
@@ -59,8 +59,9 @@ Examples:
     CommandHelp{Command::kRoutes, "routes",
                 R"(usage: hatctl routes [SERVICE[.FUNCTION]] [--json]
 
-Shows each function's plan on both sides, the reason, and the file and line that
-it comes from. "_other" is the plan of functions that no manifest names. Exit
+Shows each function's plan on both sides, the reason, what carried the calls that
+began here (an RDMA protocol, or TCP and why), and the file and line that it
+comes from. "_other" is the plan of functions that no manifest names. Exit
 status 1 if there is no such function.
 
 Examples:

@@ -34,12 +34,16 @@ json some_routes() {
                 {"oneway", false},
                 {"origin", "kv.thrift:3:1"},
                 {"client", plan("eager, busy", "because of this")},
-                {"server", slow}},
+                {"server", slow},
+                {"calls_by", {{"eager", 12034}, {"tcp", 3}}},
+                {"fallbacks", {{"down", 1}, {"opening", 2}}}},
                {{"method", "log"},
                 {"oneway", true},
                 {"origin", ""},
                 {"client", plan("tcp", "that")},
-                {"server", plan("tcp", "that")}}}}}}}};
+                {"server", plan("tcp", "that")},
+                {"calls_by", json::object()},
+                {"fallbacks", json::object()}}}}}}}};
 }
 
 TEST(Routes, TellBothSidesOnceWhereTheyAreAlike) {
@@ -49,6 +53,7 @@ TEST(Routes, TellBothSidesOnceWhereTheyAreAlike) {
             "           because of this\n"
             "  server   eager, event, timeout 250 ms, idempotent\n"
             "           of the server\n"
+            "  carried  12034 by eager, 3 over tcp (down 1, opening 2)\n"
             "  from     kv.thrift:3:1\n"
             "\n"
             "Kv.log  oneway\n"

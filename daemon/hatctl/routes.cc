@@ -19,6 +19,20 @@ std::string plan_text(const std::string& side, const json& plan, const Terminal&
          wrapped(plan.at("reason").get<std::string>(), kIndent, terminal.columns) + "\n";
 }
 
+// "12034 by direct_write_imm, 1 over tcp (opening 1)"
+std::string carried_text(const json& function) {
+  std::string text;
+  for (const auto& [protocol, calls] : function.at("calls_by").items()) {
+    text += (text.empty() ? "" : ", ") + calls.dump() + (protocol == "tcp" ? " over " : " by ") +
+            protocol;
+  }
+  std::string missed;
+  for (const auto& [reason, calls] : function.at("fallbacks").items()) {
+    missed += (missed.empty() ? "" : ", ") + reason + " " + calls.dump();
+  }
+  return missed.empty() ? text : text + " (" + missed + ")";
+}
+
 std::string route_text(const std::string& service, const json& function, const Terminal& terminal) {
   const std::string name = service + "." + function.at("method").get<std::string>();
   std::string text = coloured(name, Colour::kBold, terminal);
@@ -30,6 +44,9 @@ std::string route_text(const std::string& service, const json& function, const T
     text += plan_text("both", client, terminal);
   } else {
     text += plan_text("client", client, terminal) + plan_text("server", server, terminal);
+  }
+  if (const std::string carried = carried_text(function); !carried.empty()) {
+    text += "  carried  " + carried + "\n";
   }
   if (const std::string origin = function.at("origin"); !origin.empty()) {
     text += "  from     " + origin + "\n";
