@@ -219,8 +219,6 @@ bool ClientConnection::begin_call(const thrift::Head& head) {
     fail(call, Failure::kDraining, "node " + worker_.node().node + " is shutting down");
   } else if (worker_.over_buffer_limit()) {
     fail(call, Failure::kOverloaded, "limits.max_buffered is reached");
-  } else if (stream_id_ != 0 && calls_.size() > 1 && !peer_->link->takes_calls()) {
-    fail(call, Failure::kDraining, "peer " + peer_->link->peer() + " is shutting down");
   } else {
     if (route.client.timeout && call.replies != 0) {
       worker_.deadlines().set(call, *route.client.timeout);
