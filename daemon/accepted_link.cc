@@ -66,7 +66,7 @@ void AcceptedLink::begin_drain() { session->lane().send({.kind = FrameKind::kGoA
 bool AcceptedLink::drained() {
   return (agreed_to_go_away_ || !session->up()) && session->lane().idle() &&
          std::ranges::all_of(streams, [](const auto& s) { return s.second->idle(); }) &&
-         (!lanes_ || lanes_->settled());
+         (!lanes_ || lanes_->all_taken());
 }
 
 void AcceptedLink::flush() {

@@ -26,7 +26,7 @@
 
 namespace hat {
 
-struct PeerLink;
+class PeerLink;
 class Worker;
 
 class ClientConnection final : public StreamEvents, private UnitSink, private Deadline {

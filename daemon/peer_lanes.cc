@@ -96,7 +96,7 @@ void PeerLanes::on_lane_up(LaneSet&, uint32_t lane) {
 
 void PeerLanes::on_lane_message(LaneSet&, uint32_t, const engine::FrameHeader& header,
                                 engine::Bytes payload) {
-  events_.on_lane_frame(header, payload);
+  events_.on_stream_frame(header, payload);
 }
 
 void PeerLanes::on_lane_uncongested(LaneSet&, uint32_t lane) { events_.on_lane_uncongested(lane); }

@@ -36,7 +36,7 @@ struct LaneStatus {
 class PeerLanesEvents {
  public:
   virtual ~PeerLanesEvents() = default;
-  virtual void on_lane_frame(const engine::FrameHeader& header, engine::Bytes payload) = 0;
+  virtual void on_stream_frame(const engine::FrameHeader& header, engine::Bytes payload) = 0;
   virtual void on_lane_uncongested(uint32_t lane) = 0;
   virtual bool lane_in_use(uint32_t lane) const = 0;
   // What was on its way there is lost, or may have come.
@@ -64,7 +64,7 @@ class PeerLanes final : private engine::LaneSetEvents {
 
   void flush() { set_.flush(); }
   void end(const std::string& reason) { set_.end(reason); }
-  bool settled() { return set_.settled(); }
+  bool all_taken() { return set_.all_taken(); }
   std::vector<LaneStatus> status();
 
  private:

@@ -25,7 +25,7 @@ void PeerLink::flush() {
       return lane == nullptr || lane->fate(one.number) == engine::Fate::kDelivered;
     });
   }
-  if (leaves && link->up() && (!lanes || lanes->settled())) {
+  if (leaves && link->up() && (!lanes || lanes->all_taken())) {
     leaves = false;
     link->agree_to_go_away();
   }
@@ -33,7 +33,7 @@ void PeerLink::flush() {
   link->flush();
 }
 
-void PeerLink::on_lane_frame(const engine::FrameHeader& header, engine::Bytes payload) {
+void PeerLink::on_stream_frame(const engine::FrameHeader& header, engine::Bytes payload) {
   take(header, payload);
 }
 

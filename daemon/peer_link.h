@@ -15,7 +15,8 @@ namespace hat {
 
 class ClientConnection;
 
-struct PeerLink final : public PeerLanesEvents {
+class PeerLink final : public PeerLanesEvents {
+ public:
   // What a connection's frames go by: 0 is the link itself.
   engine::Lane& lane(uint32_t number) { return number == 0 ? link->lane() : lanes->lane(number); }
   PeerLanes::Choice choose(const LaneKey& key) {
@@ -39,7 +40,7 @@ struct PeerLink final : public PeerLanesEvents {
     uint32_t lane = 0;
     uint64_t number = 0;  // of its frame
   };
-  void on_lane_frame(const engine::FrameHeader& header, engine::Bytes payload) override;
+  void on_stream_frame(const engine::FrameHeader& header, engine::Bytes payload) override;
   void on_lane_uncongested(uint32_t lane) override;
   bool lane_in_use(uint32_t lane) const override;
   void on_lane_lost(uint32_t lane, const std::string& reason) override;

@@ -280,7 +280,7 @@ bool Worker::drained() const {
   const auto quiet = [](const auto& entry) { return entry.second->drained(); };
   const auto all_sent = [](const auto& entry) {
     const PeerLink& peer = entry.second;
-    const bool lanes_sent = !peer.lanes || peer.lanes->settled();
+    const bool lanes_sent = !peer.lanes || peer.lanes->all_taken();
     return !peer.link->up() || (peer.link->lane().idle() && lanes_sent);
   };
   return draining_ && std::ranges::all_of(accepted_, quiet) &&

@@ -206,6 +206,7 @@ struct FabricLimits {
   uint32_t completion_entries_max = 0;
   uint32_t reads_max = 0;    // READs of one queue pair at once; 0: it has none
   uint64_t regions_max = 0;  // memory keys
+  bool pins = true;          // registered memory counts against RLIMIT_MEMLOCK
 };
 
 class Fabric {

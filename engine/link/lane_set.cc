@@ -39,7 +39,7 @@ void LaneSet::flush() {
   }
 }
 
-bool LaneSet::settled() {
+bool LaneSet::all_taken() {
   bool all = true;
   for (const auto& [number, member] : members_) {
     if (member->state != State::kUp || member->lane->idle()) continue;

@@ -80,7 +80,7 @@ class LaneSet final : public LaneFrames {
   void flush();
   // Whether the other side has taken all that was sent on all lanes; it is asked where it has not
   // said so.
-  bool settled();
+  bool all_taken();
   // The link is down, and so are all lanes.
   void end(const std::string& reason);
 

@@ -17,7 +17,9 @@ Result<std::unique_ptr<RdmaHost>> RdmaHost::create(Reactor& reactor, std::unique
   MemoryNeed need;
   for (size_t i = 0; i < kPurposes; ++i) need.add(kPartNames[i], 1, options.arena.bytes[i]);
   MemoryLimits limits = this_host_memory();
-  limits.regions = host->fabric_->limits().regions_max;
+  const FabricLimits fabric_limits = host->fabric_->limits();
+  limits.regions = fabric_limits.regions_max;
+  if (!fabric_limits.pins) limits.memlock = UINT64_MAX;
   HAT_TRY_VOID(check(need, limits, false));
   HAT_TRY(host->arena_, Arena::create(*host->fabric_, options.arena));
   for (size_t i = 0; i < kLaneClasses; ++i) {

@@ -78,7 +78,8 @@ FabricLimits LoopFabric::limits() const {
           .receive_entries_max = kMany,
           .completion_entries_max = kMany,
           .reads_max = kRingEntries,
-          .regions_max = kRegionsMax};
+          .regions_max = kRegionsMax,
+          .pins = false};
 }
 
 Result<std::unique_ptr<CompletionQueue>> LoopFabric::create_completion_queue(uint32_t) {
