@@ -23,7 +23,7 @@ json carried_json(const FunctionTotals& totals) {
   json fallbacks = json::object();
   for (size_t i = 0; i < totals.fallbacks.size(); ++i) {
     if (totals.fallbacks[i] == 0) continue;
-    fallbacks[std::string(text(static_cast<Fallback>(i)).token)] = totals.fallbacks[i];
+    fallbacks[kFallbackNames[i]] = totals.fallbacks[i];
   }
   return {{"calls_by", calls}, {"fallbacks", fallbacks}};
 }

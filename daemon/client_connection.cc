@@ -23,6 +23,11 @@ std::string_view service_prefix(std::string_view name) {
   return colon == std::string_view::npos ? std::string_view() : name.substr(0, colon);
 }
 
+RdmaWish wish_of(const engine::Plan& plan) {
+  if (plan.path == Path::kRdma) return RdmaWish::kWanted;
+  return plan.tcp_wanted ? RdmaWish::kNone : RdmaWish::kMissing;
+}
+
 Bytes bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
 
 }  // namespace
@@ -223,14 +228,11 @@ bool ClientConnection::begin_call(const thrift::Head& head) {
     if (route.client.timeout && call.replies != 0) {
       worker_.deadlines().set(call, *route.client.timeout);
     }
-    const RdmaWish wish = route.client.path == Path::kRdma ? RdmaWish::kWanted
-                          : route.client.tcp_wanted        ? RdmaWish::kNone
-                                                           : RdmaWish::kMissing;
-    call.rdma = wish;
+    call.rdma = wish_of(route.client);
     const bool large = head.frame_bytes != 0 ? head.frame_bytes > engine::kSmallBytesMax
                                              : route.client.slot_bytes > engine::kSmallBytesMax;
     call.lane = large ? route.lanes.large : route.lanes.small;
-    return find_way(call) && !closed_;
+    if (!find_way(call)) return false;
   }
   return !closed_;
 }

@@ -117,7 +117,7 @@ void add_paths(Page& page, Control& control) {
     }
     add(paths, "protocol", "tcp", totals.by_tcp);
     for (size_t i = 0; i < totals.fallbacks.size(); ++i) {
-      add(fallbacks, "reason", text(static_cast<Fallback>(i)).token, totals.fallbacks[i]);
+      add(fallbacks, "reason", kFallbackNames[i], totals.fallbacks[i]);
     }
   }
 }

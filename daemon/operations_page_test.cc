@@ -59,6 +59,11 @@ TEST_F(OperationsPage, HasEveryFailureToken) {
   EXPECT_THAT(first_column(page, "When hatrpcd answers itself"), testing::ContainerEq(tokens));
 }
 
+TEST_F(OperationsPage, HasEveryFallback) {
+  const std::set<std::string> names(kFallbackNames.begin(), kFallbackNames.end());
+  EXPECT_THAT(first_column(page, "When a call misses RDMA"), testing::ContainerEq(names));
+}
+
 TEST_F(OperationsPage, HasEveryLimit) {
 #define HAT_KEY(member, key, ...) std::string("limits.") + (key),
   const std::set<std::string> keys = {HAT_SIZE_LIMITS(HAT_KEY) HAT_COUNT_LIMITS(HAT_KEY)

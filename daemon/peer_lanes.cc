@@ -28,8 +28,6 @@ PeerLanes::PeerLanes(Reactor& reactor, engine::RdmaHost& host, engine::Session& 
   session.set_lanes(&set_);
 }
 
-PeerLanes::~PeerLanes() = default;
-
 PeerLanes::Entry& PeerLanes::entry_of(const LaneKey& key) {
   const auto found = std::ranges::find(entries_, key, &Entry::key);
   if (found != entries_.end()) return *found;
@@ -72,7 +70,7 @@ std::vector<LaneStatus> PeerLanes::status() {
     const Fallback why = is_up ? Fallback::kSettling : entry.why;
     const bool carries = is_up && trusts(entry);
     all.push_back({protocol_words(*entry.within), entry.key.lanes == engine::LaneClass::kLatency,
-                   carries ? "up" : std::string(text(why).token), entry.last_error,
+                   carries ? "up" : name(why), entry.last_error,
                    entry.failures});
   }
   return all;

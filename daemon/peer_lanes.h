@@ -28,7 +28,7 @@ namespace hat {
 struct LaneStatus {
   std::string protocol;  // "direct_write_imm", "direct_write_imm / rfp": requests / answers
   bool latency = false;  // its class
-  std::string state;     // "up", or a Fallback's token
+  std::string state;     // "up", or a Fallback's name
   std::string last_error;
   uint64_t failures = 0;
 };
@@ -51,7 +51,6 @@ class PeerLanes final : private engine::LaneSetEvents {
   // All outlive it. `session` is up, and its peer has RDMA lanes.
   PeerLanes(Reactor& reactor, engine::RdmaHost& host, engine::Session& session, Duration settle,
             PeerLanesEvents& events);
-  ~PeerLanes() override;
 
   struct Choice {
     uint32_t lane = 0;              // 0: TCP

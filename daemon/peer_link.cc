@@ -6,7 +6,7 @@
 
 namespace hat {
 
-void PeerLink::take(const engine::FrameHeader& header, engine::Bytes payload) {
+void PeerLink::on_stream_frame(const engine::FrameHeader& header, engine::Bytes payload) {
   const auto stream = streams.find(header.stream);
   if (stream != streams.end()) stream->second->on_frame(header, payload);
 }
@@ -31,10 +31,6 @@ void PeerLink::flush() {
   }
   if (lanes) lanes->flush();
   link->flush();
-}
-
-void PeerLink::on_stream_frame(const engine::FrameHeader& header, engine::Bytes payload) {
-  take(header, payload);
 }
 
 void PeerLink::on_lane_uncongested(uint32_t lane) {

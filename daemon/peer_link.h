@@ -22,7 +22,8 @@ class PeerLink final : public PeerLanesEvents {
   PeerLanes::Choice choose(const LaneKey& key) {
     return lanes ? lanes->choose(key) : PeerLanes::Choice{0, without_lanes, {}};
   }
-  void take(const engine::FrameHeader& header, engine::Bytes payload);
+  // A frame of a stream, by whichever lane.
+  void on_stream_frame(const engine::FrameHeader& header, engine::Bytes payload) override;
   // A stream ends by this frame, which a lane that fails may not deliver: then it is told again.
   void end_stream(uint32_t stream, uint32_t lane, engine::FrameKind farewell);
   void flush();
@@ -40,7 +41,6 @@ class PeerLink final : public PeerLanesEvents {
     uint32_t lane = 0;
     uint64_t number = 0;  // of its frame
   };
-  void on_stream_frame(const engine::FrameHeader& header, engine::Bytes payload) override;
   void on_lane_uncongested(uint32_t lane) override;
   bool lane_in_use(uint32_t lane) const override;
   void on_lane_lost(uint32_t lane, const std::string& reason) override;

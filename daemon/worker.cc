@@ -152,7 +152,7 @@ void Worker::on_link_up(engine::Link& link) {
 }
 
 void Worker::on_link_frame(engine::Link& link, const FrameHeader& header, engine::Bytes payload) {
-  peer_of(link).take(header, payload);
+  peer_of(link).on_stream_frame(header, payload);
 }
 
 void Worker::on_link_going_away(engine::Link& link) {
