@@ -70,8 +70,7 @@ std::vector<LaneStatus> PeerLanes::status() {
     const Fallback why = is_up ? Fallback::kSettling : entry.why;
     const bool carries = is_up && trusts(entry);
     all.push_back({protocol_words(*entry.within), entry.key.lanes == engine::LaneClass::kLatency,
-                   carries ? "up" : name(why), entry.last_error,
-                   entry.failures});
+                   carries ? "up" : name(why), entry.last_error, entry.failures});
   }
   return all;
 }
