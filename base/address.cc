@@ -8,19 +8,19 @@ namespace hat {
 namespace {
 
 constexpr std::string_view kForms =
-    "expected tcp:HOST:PORT, tcp:[IPV6]:PORT or unix:/ABSOLUTE/PATH";
+    "expected tcp:HOST:PORT, tcp:[IPV6]:PORT, unix:/ABSOLUTE/PATH or shm:/ABSOLUTE/PATH";
 
 std::unexpected<Error> bad(std::string_view text, std::string_view why) {
   return fail("'" + std::string(text) + "' " + std::string(why) + "; " + std::string(kForms));
 }
 
-Result<Address> parse_unix(std::string_view text, std::string_view path) {
+Result<Address> parse_path(Address::Kind kind, std::string_view text, std::string_view path) {
   if (path.empty() || path.front() != '/') return bad(text, "has no absolute path");
   if (path.size() >= sizeof(sockaddr_un::sun_path)) {
     return bad(text, "has a path over " + std::to_string(sizeof(sockaddr_un::sun_path) - 1) +
                          " bytes, the kernel's limit for a unix socket");
   }
-  return Address{Address::Kind::kUnix, {}, 0, std::string(path)};
+  return Address{kind, {}, 0, std::string(path)};
 }
 
 Result<Address> parse_tcp(std::string_view text, std::string_view rest) {
@@ -42,13 +42,17 @@ Result<Address> parse_tcp(std::string_view text, std::string_view rest) {
 }  // namespace
 
 Result<Address> parse_address(std::string_view text) {
-  if (text.starts_with("unix:")) return parse_unix(text, text.substr(5));
+  if (text.starts_with("unix:")) {
+    return parse_path(Address::Kind::kUnix, text, text.substr(5));
+  }
+  if (text.starts_with("shm:")) return parse_path(Address::Kind::kShm, text, text.substr(4));
   if (text.starts_with("tcp:")) return parse_tcp(text, text.substr(4));
   return bad(text, "is no address");
 }
 
 std::string to_string(const Address& address) {
   if (address.kind == Address::Kind::kUnix) return "unix:" + address.path;
+  if (address.kind == Address::Kind::kShm) return "shm:" + address.path;
   const bool ipv6 = address.host.find(':') != std::string::npos;
   return "tcp:" + (ipv6 ? "[" + address.host + "]" : address.host) + ":" +
          std::to_string(address.port);

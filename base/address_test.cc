@@ -6,8 +6,8 @@ namespace hat {
 namespace {
 
 TEST(Address, ReadsWhatItWrites) {
-  for (const char* text :
-       {"tcp:127.0.0.1:9090", "tcp:[::1]:0", "tcp:kv.example:65535", "unix:/run/hatrpcd/kv.sock"}) {
+  for (const char* text : {"tcp:127.0.0.1:9090", "tcp:[::1]:0", "tcp:kv.example:65535",
+                           "unix:/run/hatrpcd/kv.sock", "shm:/run/hatrpcd/kv.ring"}) {
     const auto address = parse_address(text);
     ASSERT_TRUE(address) << address.error().message;
     EXPECT_EQ(to_string(*address), text);

@@ -1,8 +1,8 @@
 """bench/contestants.py: starts what the benchmark compares: ways from a client to the echo server.
 
 Each is a list of running processes and the address that clients connect to, as echo_client takes it: a
-port of this host or the path of a unix socket. All run side by side, and those whose turn it is not
-lie idle.
+port of this host, the path of a unix socket, or shm:PATH. All run side by side, and those whose turn it
+is not lie idle.
 """
 
 import dataclasses
@@ -41,21 +41,22 @@ class Contestant:
     name: str
     address: str
     processes: list  # the two sidecars; none for the direct way
+    server: object  # the process at its end, which others may share
 
     def cpu_seconds(self):
-        """User and system time of the sidecars so far."""
-        ticks = os.sysconf("SC_CLK_TCK")
-        total = 0
-        for process in self.processes:
-            fields = pathlib.Path(f"/proc/{process.pid}/stat").read_text().rsplit(")", 1)[1].split()
-            total += int(fields[11]) + int(fields[12])
-        return total / ticks
+        """User and system time so far: of the sidecars, of the server."""
+        return sum(map(cpu_seconds, self.processes)), cpu_seconds(self.server)
 
     def stop(self):
         for process in self.processes:
             process.terminate()
         for process in self.processes:
             process.wait(timeout=10)
+
+
+def cpu_seconds(process):
+    fields = pathlib.Path(f"/proc/{process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def free_ports(count):
@@ -70,10 +71,13 @@ def free_ports(count):
 
 def local_address(folder, local, name):
     """A free address between an application and the sidecar of its host."""
-    return str(folder / f"{name}.sock") if local == "unix" else str(free_ports(1)[0])
+    if local == "tcp":
+        return str(free_ports(1)[0])
+    return f"{'shm:' if local == 'shm' else ''}{folder / name}.{local}"
 
 
 def wait_for(address, process, what):
+    address = address.removeprefix("shm:")
     is_path = address.startswith("/")
     end = time.monotonic() + 10
     while time.monotonic() < end:
@@ -87,10 +91,13 @@ def wait_for(address, process, what):
 
 
 def echo_server(folder, programs, local, cores):
-    address = str(folder / "server.sock") if local == "unix" else "0"
+    """The server, which is the direct contestant."""
+    address = "0" if local == "tcp" else local_address(folder, local, "server")
     command = ["taskset", "-c", cores.server_host, programs / "echo_server", address]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    return Contestant("direct", process.stdout.readline().strip(), []), process
+    address = process.stdout.readline().strip()
+    name = "direct, rings" if local == "shm" else "direct"
+    return Contestant(name, f"shm:{address}" if local == "shm" else address, [], process)
 
 
 HAPROXY = """
@@ -109,13 +116,13 @@ backend out
 """
 
 
-def haproxy_pair(folder, server, local, nice, cores):
+def haproxy_pair(folder, direct, local, nice, cores):
     """Client -> HAProxy -> HAProxy -> server; HAProxy's own defaults, a thread per core."""
     if shutil.which("haproxy") is None:
         raise SystemExit("bench: haproxy is not installed; ./dev bench installs it")
     entry, link = local_address(folder, local, f"haproxy-{nice}"), str(free_ports(1)[0])
     processes = []
-    for host, at, to, where in (("b", link, server, cores.server_host),
+    for host, at, to, where in (("b", link, direct.address, cores.server_host),
                                 ("a", entry, link, cores.client_host)):
         config = folder / f"haproxy-{nice}-{host}.cfg"
         config.write_text(HAPROXY.format(at=in_haproxy(at), to=in_haproxy(to)))
@@ -123,7 +130,7 @@ def haproxy_pair(folder, server, local, nice, cores):
         log = open(folder / f"haproxy-{nice}-{host}.log", "w", encoding="utf-8")
         processes.append(subprocess.Popen(command, stdout=log, stderr=log))
         wait_for(at, processes[-1], "haproxy")
-    return Contestant(named("HAProxy pair", nice), entry, processes)
+    return Contestant(named("HAProxy pair", nice), entry, processes, direct.server)
 
 
 def in_haproxy(address):
@@ -131,6 +138,8 @@ def in_haproxy(address):
 
 
 def in_hatrpcd(address):
+    if address.startswith("shm:"):
+        return address
     return f"unix:{address}" if address.startswith("/") else f"tcp:127.0.0.1:{address}"
 
 
@@ -148,9 +157,9 @@ LANES = (Lanes("hatrpcd, TCP lanes", "tcp", {}),
          Lanes("hatrpcd, throughput", "auto", {"perf_goal": "throughput"}))
 
 
-def hatrpcd_pair(folder, programs, server, local, nice, cores, lanes):
+def hatrpcd_pair(folder, programs, direct, local, nice, cores, lanes):
     """Client -> hatrpcd -> hatrpcd -> server; one worker each, as on any small host."""
-    tag = f"{LANES.index(lanes)}-{nice}"
+    tag = f"{local}-{LANES.index(lanes)}-{nice}"
     endpoint, link, admin = local_address(folder, local, f"hatrpcd-{tag}"), *map(str, free_ports(2))
     manifest = folder / f"echo-{tag}.yaml"
     echo = {"functions": {"echo": {}}, **({"hint": lanes.hint} if lanes.hint else {})}
@@ -158,7 +167,7 @@ def hatrpcd_pair(folder, programs, server, local, nice, cores, lanes):
     nodes = {
         "host-b": {
             "link": {"listen": in_hatrpcd(link), "insecure": True},
-            "serves": {"Echo": {"upstream": in_hatrpcd(server)}},
+            "serves": {"Echo": {"upstream": in_hatrpcd(direct.address)}},
         },
         "host-a": {
             "link": {"insecure": True},
@@ -181,7 +190,8 @@ def hatrpcd_pair(folder, programs, server, local, nice, cores, lanes):
             wait_for(link, processes[-1], "hatrpcd of host-b")
     wait_for(endpoint, processes[-1], "hatrpcd of host-a")
     wait_until_ready(admin)
-    return Contestant(named(lanes.name, nice), endpoint, processes)
+    name = f"{lanes.name}, rings" if local == "shm" else lanes.name
+    return Contestant(named(name, nice), endpoint, processes, direct.server)
 
 
 def wait_until_ready(admin_port):

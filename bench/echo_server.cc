@@ -2,8 +2,8 @@
 //
 //   echo_server ADDRESS
 //
-// ADDRESS is a port of this host, 0 for a free one, or the path of a unix socket. Prints the
-// address once it listens.
+// ADDRESS is a port of this host, 0 for a free one, the path of a unix socket, or shm:PATH. Prints
+// the address once it listens.
 #include <thrift/TConfiguration.h>
 #include <thrift/protocol/TBinaryProtocol.h>
 #include <thrift/server/TThreadedServer.h>
@@ -17,6 +17,7 @@
 #include <string>
 
 #include "Echo.h"
+#include "client/thrift/TShmServerSocket.h"
 
 namespace thrift = apache::thrift;
 
@@ -50,6 +51,14 @@ class Framed final : public thrift::transport::TTransportFactory {
   }
 };
 
+std::shared_ptr<thrift::transport::TServerSocket> listen_on(const std::string& address) {
+  if (address.starts_with("shm:")) {
+    return std::make_shared<hatrpc::TShmServerSocket>(address, long_life());
+  }
+  if (address.starts_with('/')) return std::make_shared<Socket>(address);
+  return std::make_shared<Socket>("127.0.0.1", std::atoi(address.c_str()));
+}
+
 struct SayAddress final : thrift::server::TServerEventHandler {
   explicit SayAddress(std::shared_ptr<thrift::transport::TServerSocket> socket)
       : socket(std::move(socket)) {}
@@ -66,13 +75,13 @@ struct SayAddress final : thrift::server::TServerEventHandler {
 int main(int argc, char** argv) {
   const std::string address = argc == 2 ? argv[1] : "";
   if (address.empty() || address.starts_with('-')) {
-    std::fputs("usage: echo_server ADDRESS    a port, 0 for a free one, or a unix socket's path\n",
-               address == "--help" ? stdout : stderr);
+    std::fputs(
+        "usage: echo_server ADDRESS    a port, 0 for a free one, a unix socket's path, or "
+        "shm:PATH\n",
+        address == "--help" ? stdout : stderr);
     return address == "--help" ? 0 : 2;
   }
-  const auto socket = address.starts_with('/')
-                          ? std::make_shared<Socket>(address)
-                          : std::make_shared<Socket>("127.0.0.1", std::atoi(address.c_str()));
+  const auto socket = listen_on(address);
   thrift::server::TThreadedServer server(
       std::make_shared<hat::bench::EchoProcessor>(std::make_shared<Echo>()), socket,
       std::make_shared<Framed>(), std::make_shared<thrift::protocol::TBinaryProtocolFactory>());

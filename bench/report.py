@@ -18,8 +18,9 @@ def clients_words(clients):
     return "1 client" if clients == 1 else f"{clients} clients"
 
 
-HEADER = ("contestant", "calls/s", "lowest..highest round", "p50 µs", "p99 µs", "sidecars' CPU µs/call",
-          "calls/s to HAProxy's", "p50 to HAProxy's")
+HEADER = ("contestant", "calls/s", "lowest..highest round", "p50 µs", "p99 µs", "CPU µs/call: client",
+          "sidecars", "server", "calls/s to direct", "p50 to direct", "calls/s to HAProxy's",
+          "p50 to HAProxy's")
 
 
 def best_haproxy(cell, key, better):
@@ -30,11 +31,14 @@ def best_haproxy(cell, key, better):
 def rows(cell):
     peer_calls = best_haproxy(cell, "calls_per_s", max)
     peer_p50 = best_haproxy(cell, "p50", min)
+    direct = cell["contestants"]["direct"]
     for name, row in cell["contestants"].items():
         spread = row["calls_per_s_rounds"]
         yield (name, f"{row['calls_per_s']:,.0f}", f"{min(spread):,.0f}..{max(spread):,.0f}",
                f"{row['p50']:.1f}", f"{row['p99']:.1f}",
-               f"{row['sidecar_cpu_us']:.1f}" if row["sidecar_cpu_us"] else "",
+               *(f"{row[key]:.1f}" for key in ("cpu_us", "sidecar_cpu_us", "server_cpu_us")),
+               f"{row['calls_per_s'] / direct['calls_per_s']:.2f}",
+               f"{row['p50'] / direct['p50']:.2f}",
                f"{row['calls_per_s'] / peer_calls:.2f}", f"{row['p50'] / peer_p50:.2f}")
 
 

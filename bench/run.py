@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""bench/run.py: C++ echo, direct, through two HAProxies and through two hatrpcds, by TCP and RDMA, in turn.
+"""bench/run.py: C++ echo, direct, through two HAProxies and through two hatrpcds, by TCP and RDMA, in turn;
+with stock sockets, and with client and server on rings.
 
 Every cell (size, number of clients) is measured in rounds; in each round every contestant has its
 turn, so that what else the machine does hits all alike. A cell shows the median of the rounds.
@@ -20,7 +21,7 @@ import contestants
 import report
 
 SIZES = (64, 128 * 1024)
-CLIENTS = (1, 4, 16, 64)
+CLIENTS = (1, 4, 16, 64, 256)
 
 
 def arguments():
@@ -56,7 +57,7 @@ def haproxy_version():
 
 
 def measure(contestant, programs, cores, clients, size, seconds):
-    cpu = contestant.cpu_seconds()
+    sidecars, server = contestant.cpu_seconds()
     command = ["taskset", "-c", cores.client_host, programs / "echo_client",
                contestant.address, str(clients), str(size), str(seconds)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=seconds * 10 + 30,
@@ -65,7 +66,9 @@ def measure(contestant, programs, cores, clients, size, seconds):
         raise SystemExit(f"bench: echo_client through {contestant.name}: {done.stderr.strip()}")
     result = json.loads(done.stdout)
     calls = result["calls_per_s"] * seconds
-    result["sidecar_cpu_us"] = (contestant.cpu_seconds() - cpu) * 1e6 / calls
+    sidecars_then, server_then = contestant.cpu_seconds()
+    result["sidecar_cpu_us"] = (sidecars_then - sidecars) * 1e6 / calls
+    result["server_cpu_us"] = (server_then - server) * 1e6 / calls
     return result
 
 
@@ -85,16 +88,19 @@ def main():
     cells = []
     with tempfile.TemporaryDirectory(prefix="hatrpc-bench-") as name:
         folder = pathlib.Path(name)
-        running, server = [], None
+        running, servers = [], []
         try:
-            direct, server = contestants.echo_server(folder, programs, options.local, cores)
-            running.append(direct)
+            direct = contestants.echo_server(folder, programs, options.local, cores)
+            servers.append(direct.server)
+            rings = contestants.echo_server(folder, programs, "shm", cores)
+            servers.append(rings.server)
+            running += [direct, rings]
             for nice in nices:
-                running.append(contestants.haproxy_pair(folder, direct.address, options.local,
-                                                        nice, cores))
-                for lanes in contestants.LANES:
-                    running.append(contestants.hatrpcd_pair(folder, programs, direct.address,
-                                                            options.local, nice, cores, lanes))
+                running.append(contestants.haproxy_pair(folder, direct, options.local, nice, cores))
+                for end, local in ((direct, options.local), (rings, "shm")):
+                    for lanes in contestants.LANES:
+                        running.append(contestants.hatrpcd_pair(folder, programs, end, local, nice,
+                                                                cores, lanes))
             for size in sizes:
                 for count in clients:
                     rounds = {one.name: [] for one in running}
@@ -111,7 +117,7 @@ def main():
         finally:
             for one in running:
                 one.stop()
-            if server is not None:
+            for server in servers:
                 server.terminate()
                 server.wait(timeout=10)
     results = {"date": datetime.date.today().isoformat(),

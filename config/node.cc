@@ -110,10 +110,19 @@ FabricConfig read_fabric(const YamlValue& value) {
   return fabric;
 }
 
+// Links cross hosts; rings are for applications on this one.
+std::optional<Address> read_link_address(const YamlValue& value, std::string_view what) {
+  const auto address = read_address(value, what);
+  if (!address || address->kind != Address::Kind::kShm) return address;
+  value.error(std::string(what) + ": '" + to_string(*address) +
+              "' is for applications on this host; expected tcp:HOST:PORT or unix:/ABSOLUTE/PATH");
+  return std::nullopt;
+}
+
 LinkConfig read_link(const YamlValue& value) {
   LinkConfig link{.place = value.place()};
   read_keys(value, "link",
-            {into("listen", false, link.listen, read_address),
+            {into("listen", false, link.listen, read_link_address),
              into("insecure", false, link.insecure, read_bool)});
   return link;
 }
@@ -244,7 +253,9 @@ class Relations {
   // An address has one listener; port 0 is chosen by the kernel and never the same.
   void claim(const Address& address, const Place& place) {
     if (address.kind == Address::Kind::kTcp && address.port == 0) return;
-    const auto [before, is_new] = claimed_.emplace(to_string(address), place);
+    // The same path is the same socket, whatever is spoken there.
+    const auto [before, is_new] =
+        claimed_.emplace(address.path.empty() ? to_string(address) : address.path, place);
     if (is_new) return;
     mistakes_.error(
         place, to_string(address) + " is listened on twice; first at " + to_string(before->second));
@@ -276,7 +287,7 @@ NodeConfig read_node_config(const std::string& text, const std::string& file, Mi
                [&](const std::string& name, const YamlValue& key, const YamlValue& v) {
                  PeerConfig peer{.name = name, .place = key.place()};
                  read_node_name(key, "a peer's name");
-                 read_keys(v, "peers." + name, {into("link", true, peer.link, read_address)});
+                 read_keys(v, "peers." + name, {into("link", true, peer.link, read_link_address)});
                  node.peers.push_back(std::move(peer));
                });
   };

@@ -41,7 +41,7 @@ INSTANTIATE_TEST_SUITE_P(
             "n.yaml:3:14: error: worker_nice: '-30'; expected a number from -20 to 19\n"},
         Row{"address_without_port", "node: a\nlink: {listen: \"tcp:127.0.0.1\", insecure: true}\n",
             "n.yaml:2:16: error: listen: 'tcp:127.0.0.1' has no port; expected tcp:HOST:PORT, "
-            "tcp:[IPV6]:PORT or unix:/ABSOLUTE/PATH\n"},
+            "tcp:[IPV6]:PORT, unix:/ABSOLUTE/PATH or shm:/ABSOLUTE/PATH\n"},
         Row{"no_unit", "node: a\nlimits: {spin: 50}\n",
             "n.yaml:2:16: error: spin: '50' has no unit; expected a time from 0s to 10ms, such as "
             "50us, 250ms, 1s or 2min\n"},

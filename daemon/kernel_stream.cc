@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "daemon/ring_stream.h"
 #include "daemon/socket_address.h"
 
 namespace hat {
@@ -159,10 +160,12 @@ std::unique_ptr<Stream> LibeventReactor::connect(const Address& to, StreamEvents
   const int result =
       ::connect(fd, reinterpret_cast<const sockaddr*>(&where->storage), where->length);
   const int error = result == 0 || errno == EINPROGRESS ? 0 : errno;
-  if (error != 0) {
-    close(fd);
-    return std::make_unique<KernelStream>(*this, -1, error, false, events);
+  if (error != 0) close(fd);
+  if (to.kind == Address::Kind::kShm) {
+    return std::make_unique<RingStream>(*this, error == 0 ? fd : -1, error,
+                                        hatrpc::ring::Side::kConnector, events);
   }
+  if (error != 0) return std::make_unique<KernelStream>(*this, -1, error, false, events);
   return std::make_unique<KernelStream>(*this, fd, 0, result != 0, events);
 }
 
@@ -177,9 +180,12 @@ class KernelListener final : public Listener {
   // Descriptors are used up: accepting again at once would only spin.
   static constexpr timeval kPause{0, 100'000};
 
-  KernelListener(LibeventReactor& reactor, int fd, ListenerEvents& events)
-      : reactor_(reactor), fd_(fd), events_(events) {
-    event_assign(&event_, reactor.base_.get(), fd, EV_READ | EV_PERSIST, on_event, this);
+  KernelListener(LibeventReactor& reactor, const ListenSocket& socket, ListenerEvents& events)
+      : reactor_(reactor),
+        fd_(socket.fd()),
+        rings_(socket.address().kind == Address::Kind::kShm),
+        events_(events) {
+    event_assign(&event_, reactor.base_.get(), fd_, EV_READ | EV_PERSIST, on_event, this);
     evtimer_assign(&pause_, reactor.base_.get(), on_pause_over, this);
     event_add(&event_, nullptr);
   }
@@ -210,8 +216,11 @@ class KernelListener final : public Listener {
     }
     set_no_delay(fd);
     bool taken = false;
-    events_.on_connection([&](StreamEvents& events) {
+    events_.on_connection([&](StreamEvents& events) -> std::unique_ptr<Stream> {
       taken = true;
+      if (rings_) {
+        return std::make_unique<RingStream>(reactor_, fd, 0, hatrpc::ring::Side::kAcceptor, events);
+      }
       return std::make_unique<KernelStream>(reactor_, fd, 0, false, events);
     });
     if (!taken) close(fd);
@@ -219,6 +228,7 @@ class KernelListener final : public Listener {
 
   LibeventReactor& reactor_;
   const int fd_;
+  const bool rings_;
   ListenerEvents& events_;
   event event_;
   event pause_;
@@ -252,7 +262,7 @@ std::unique_ptr<Watch> LibeventReactor::watch(int descriptor, std::function<void
 
 std::unique_ptr<Listener> LibeventReactor::listen(const ListenSocket& socket,
                                                   ListenerEvents& events) {
-  return std::make_unique<KernelListener>(*this, socket.fd(), events);
+  return std::make_unique<KernelListener>(*this, socket, events);
 }
 
 }  // namespace hat

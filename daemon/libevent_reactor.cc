@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "daemon/kernel_stream.h"
+#include "daemon/ring_stream.h"
 
 namespace hat {
 namespace {
@@ -13,6 +14,9 @@ namespace {
 // Alone, EVLOOP_NONBLOCK would go on until nothing is ready, which under load is never.
 constexpr int kLook = EVLOOP_ONCE | EVLOOP_NONBLOCK;
 constexpr int kSleep = EVLOOP_ONCE;
+
+// A ring over which nothing comes for so long is not worth a look in each turn.
+constexpr Duration kHotTime = std::chrono::milliseconds(2);
 
 }  // namespace
 
@@ -48,9 +52,23 @@ void LibeventReactor::turn() {
   bool look = look_policy_.looks_again(now());
   if (!look) {
     for (TurnEvents* events : turn_events_) look |= !events->may_sleep();
+    cool_rings(now());
+    look |= !hot_rings_.empty();
   }
-  const bool had_events = wait(look ? kLook : kSleep);
-  if (look && !had_events) yield();
+  had_events_ = false;
+  if (!look || asks_kernel()) {
+    wait(look ? kLook : kSleep);
+  }
+  look_into_rings();
+  if (look && !had_events_) yield();
+}
+
+// A look at sockets is a system call, one into rings is not: where all that comes lately comes by
+// rings and lanes, sockets are looked at less often.
+bool LibeventReactor::asks_kernel() {
+  constexpr uint32_t kQuietLooks = 64;
+  constexpr uint32_t kLooksPerAsk = 8;
+  return hot_rings_.empty() || ++quiet_looks_ < kQuietLooks || quiet_looks_ % kLooksPerAsk == 0;
 }
 
 void LibeventReactor::yield() {
@@ -60,15 +78,33 @@ void LibeventReactor::yield() {
   look_policy_.yielded(from, now());
 }
 
-bool LibeventReactor::wait(int flags) {
-  had_events_ = false;
+void LibeventReactor::wait(int flags) {
   // A server may answer between two looks of one turn: its time must not be told as none.
   now_is_fresh_ = false;
   // Not when they ask: libevent would call them in the look that is going on.
   for (KernelStream* stream : read_again_) stream->activate_again();
   read_again_.clear();
   if (event_base_loop(base_.get(), flags) < 0) LOG(FATAL) << "libevent's loop failed";
-  return had_events_;
+  if (had_events_) quiet_looks_ = 0;
+}
+
+void LibeventReactor::look_into_rings() {
+  // What one tells may end any of them, or make others hot: those are looked into too.
+  for (size_t i = 0; i < hot_rings_.size(); ++i) {
+    RingStream* stream = hot_rings_[i];
+    if (!stream->has_news()) continue;
+    if (!std::exchange(had_events_, true)) now_is_fresh_ = false;
+    stream->tell();
+    if (i < hot_rings_.size() && hot_rings_[i] != stream) --i;  // it is gone, and others moved up
+  }
+  constexpr uint32_t kLooksPerAgeing = 256;
+  if (++ring_looks_ % kLooksPerAgeing == 0) cool_rings(now() - kHotTime);
+}
+
+void LibeventReactor::cool_rings(TimePoint idle_since) {
+  std::erase_if(hot_rings_, [idle_since](RingStream* ring) {
+    return ring->hot_since() <= idle_since && ring->cool();
+  });
 }
 
 void LibeventReactor::stop() {

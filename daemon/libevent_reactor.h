@@ -1,4 +1,5 @@
-// daemon/libevent_reactor.h: the reactor over the kernel's sockets, by libevent.
+// daemon/libevent_reactor.h: the reactor over the kernel's sockets, by libevent, and over rings of
+// shared memory, which it looks into while it is awake.
 //
 // Thread   one thread makes it, runs it and destroys it; post() and stop() may be called from any.
 #pragma once
@@ -12,7 +13,7 @@
 
 #include "base/owned.h"
 #include "base/reactor.h"
-#include "daemon/look_policy.h"
+#include "client/ring/look_policy.h"
 
 namespace hat {
 
@@ -37,6 +38,7 @@ class ListenSocket {
 };
 
 class KernelStream;
+class RingStream;
 
 class LibeventReactor final : public Reactor {
  public:
@@ -66,20 +68,27 @@ class LibeventReactor final : public Reactor {
   friend class KernelListener;
   friend class KernelTimer;
   friend class KernelWatch;
+  friend class RingStream;
 
   void note_event() { had_events_ = true; }
   void end_turn();
   void run_posted();
   void yield();
-  bool wait(int flags);  // whether a stream or a listener had something
+  bool asks_kernel();
+  void wait(int flags);
+  void look_into_rings();
+  void cool_rings(TimePoint idle_since);
 
   Owned<event_base, event_base_free> base_;
   mutable TimePoint now_{};
   mutable bool now_is_fresh_ = false;
-  bool had_events_ = false;
-  LookPolicy look_policy_;
+  bool had_events_ = false;   // in this turn
+  uint32_t quiet_looks_ = 0;  // since a socket had something
+  hatrpc::ring::LookPolicy look_policy_;
   std::vector<TurnEvents*> turn_events_;
   std::vector<KernelStream*> read_again_;
+  std::vector<RingStream*> hot_rings_;
+  uint32_t ring_looks_ = 0;
   bool stopped_ = false;
   std::mutex posted_mutex_;
   std::vector<std::function<void()>> posted_;

@@ -61,7 +61,7 @@ uint16_t bound_port(int fd) {
 Result<ListenSocket> ListenSocket::open(const Address& address, uint32_t mode,
                                         const std::string& group) {
   HAT_TRY(const SocketAddress where, resolve(address, true));
-  const bool unix_socket = address.kind == Address::Kind::kUnix;
+  const bool unix_socket = address.kind != Address::Kind::kTcp;
   const int fd = socket(where.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (fd < 0) return failed(address, "no socket");
   ListenSocket result(fd, Address{address.kind, address.host, address.port, ""});

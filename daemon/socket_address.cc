@@ -11,7 +11,7 @@ namespace hat {
 
 Result<SocketAddress> resolve(const Address& address, bool passive) {
   SocketAddress result;
-  if (address.kind == Address::Kind::kUnix) {
+  if (address.kind != Address::Kind::kTcp) {
     sockaddr_un name{};
     name.sun_family = AF_UNIX;
     std::memcpy(name.sun_path, address.path.data(), address.path.size());

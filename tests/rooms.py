@@ -17,6 +17,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 # Room (the longest folder that holds the file wins): which of our paths it may include.
 MAY_INCLUDE = {
     "base": ["base/"],
+    "client": ["client/"],
     "config": ["config/", "base/"],
     "engine": ["engine/", "base/", "config/hint*.h"],
     "engine/fabric": ["engine/fabric/", "base/"],
@@ -25,11 +26,11 @@ MAY_INCLUDE = {
                     "engine/lane.h", "engine/protocols.h", "config/hint*.h", "base/"],
     "engine/legs": ["engine/legs/", "engine/rdma/", "engine/memory/", "engine/fabric/", "base/"],
     "hintgen": ["hintgen/", "config/", "engine/plan/", "engine/protocols.h", "base/"],
-    "daemon": ["daemon/", "engine/", "config/", "base/"],
+    "daemon": ["daemon/", "client/ring/", "engine/", "config/", "base/"],
     "daemon/thrift": ["daemon/thrift/"],
     "daemon/hatctl": ["daemon/hatctl/", "base/"],
     "kv": ["kv/", "base/"],
-    "bench": ["bench/", "base/", "config/"],
+    "bench": ["bench/", "client/thrift/", "base/", "config/"],
     "bench/engine": ["bench/engine/", "engine/", "config/hint*.h", "base/"],
     "tests": [""],
 }

@@ -1,22 +1,25 @@
-// daemon/look_policy.h: whether a worker that has nothing to do looks again, or sleeps.
+// client/ring/look_policy.h: whether a thread that has nothing to do looks again, or sleeps.
 //
-// Looking saves a wake-up, and between looks the worker yields its core: the application that it
-// waits for may want it. But Linux lets a thread that has yielded wait for the whole time slice
-// (milliseconds) of whoever runs instead, and one that has slept not at all. So a core that is
-// shared with somebody who has much to do is slept on.
+// Looking saves a wake-up, and between looks the thread yields its core: whoever it waits for may
+// want it. But Linux lets a thread that has yielded wait for the whole time slice (milliseconds) of
+// whoever runs instead, and one that has slept not at all. So a core that is shared with somebody
+// who has much to do is slept on.
 #pragma once
 
 #include <algorithm>
+#include <chrono>
+#include <cstdint>
 
-#include "base/reactor.h"
-
-namespace hat {
+namespace hatrpc::ring {
 
 class LookPolicy {
  public:
+  using TimePoint = std::chrono::steady_clock::time_point;
+  using Duration = std::chrono::nanoseconds;
+
   // An application answers sooner: whoever has the core for longer is not what we wait for.
   static constexpr Duration kYieldMax = std::chrono::milliseconds(1);
-  // Then the worker sleeps instead, first for a while, and twice as long each time it meets the
+  // Then the thread sleeps instead, first for a while, and twice as long each time it meets the
   // same again before it has yielded so often at no cost.
   static constexpr Duration kSleepsMin = std::chrono::milliseconds(4);
   static constexpr Duration kSleepsMax = std::chrono::seconds(1);
@@ -42,4 +45,4 @@ class LookPolicy {
   uint32_t good_yields_ = kGoodYields;
 };
 
-}  // namespace hat
+}  // namespace hatrpc::ring

@@ -1,14 +1,14 @@
-// daemon/look_policy_test.cc: a worker looks while it is told to, and where yielding is cheap.
-#include "daemon/look_policy.h"
+// client/ring/look_policy_test.cc: a thread looks while it is told to, and where yielding is cheap.
+#include "client/ring/look_policy.h"
 
 #include <gtest/gtest.h>
 
-namespace hat {
+namespace hatrpc::ring {
 namespace {
 
 using namespace std::chrono_literals;
 
-constexpr TimePoint kStart{1h};
+constexpr LookPolicy::TimePoint kStart{1h};
 
 TEST(LookPolicy, SleepsUnlessItIsToldToStayAwake) {
   LookPolicy policy;
@@ -28,7 +28,8 @@ TEST(LookPolicy, KeepsTheLatestTime) {
 TEST(LookPolicy, GoesOnLookingWhereApplicationsTakeTheCoreInBetween) {
   LookPolicy policy;
   policy.stay_awake_until(kStart + 10ms);
-  for (TimePoint now = kStart; now < kStart + 9ms; now += 900us) policy.yielded(now, now + 900us);
+  for (LookPolicy::TimePoint now = kStart; now < kStart + 9ms; now += 900us)
+    policy.yielded(now, now + 900us);
   EXPECT_TRUE(policy.looks_again(kStart + 9ms));
 }
 
@@ -42,7 +43,7 @@ TEST(LookPolicy, SleepsForAWhileAfterAYieldThatCostATimeSlice) {
 }
 
 // Yields as long as it may look, from `now` on, and returns when it may look again.
-TimePoint costly_yield(LookPolicy& policy, TimePoint now) {
+LookPolicy::TimePoint costly_yield(LookPolicy& policy, LookPolicy::TimePoint now) {
   policy.yielded(now, now + 3ms);
   now += 3ms;
   while (!policy.looks_again(now)) now += 1ms;
@@ -52,10 +53,10 @@ TimePoint costly_yield(LookPolicy& policy, TimePoint now) {
 TEST(LookPolicy, SleepsLongerWhereEveryYieldCostsATimeSlice) {
   LookPolicy policy;
   policy.stay_awake_until(kStart + 1h);
-  TimePoint now = kStart;
-  for (const Duration expected :
+  LookPolicy::TimePoint now = kStart;
+  for (const LookPolicy::Duration expected :
        {4ms, 8ms, 16ms, 32ms, 64ms, 128ms, 256ms, 512ms, 1000ms, 1000ms}) {
-    const TimePoint again = costly_yield(policy, now);
+    const LookPolicy::TimePoint again = costly_yield(policy, now);
     EXPECT_EQ(again - now, 3ms + expected);
     now = again;
   }
@@ -64,11 +65,11 @@ TEST(LookPolicy, SleepsLongerWhereEveryYieldCostsATimeSlice) {
 TEST(LookPolicy, ForgetsWhoHasGone) {
   LookPolicy policy;
   policy.stay_awake_until(kStart + 1h);
-  TimePoint now = kStart;
+  LookPolicy::TimePoint now = kStart;
   for (int i = 0; i < 5; ++i) now = costly_yield(policy, now);
   for (uint32_t i = 0; i < LookPolicy::kGoodYields; ++i, now += 1us) policy.yielded(now, now + 1us);
   EXPECT_EQ(costly_yield(policy, now) - now, 7ms);
 }
 
 }  // namespace
-}  // namespace hat
+}  // namespace hatrpc::ring

@@ -1,0 +1,98 @@
+#include "client/ring/channel.h"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace hatrpc::ring {
+
+Channel::Channel(int socket, Memory memory, Side side)
+    : socket_(socket), memory_(std::move(memory)), side_(side) {}
+
+Channel::~Channel() {
+  end_writes();
+  close(socket_);
+}
+
+std::span<const std::byte> Channel::readable() {
+  if (broken()) return {};
+  const uint64_t there = theirs().written.load(std::memory_order_acquire) - consumed_;
+  if (there > memory_.ring_bytes()) {
+    broken_ = true;
+    return {};
+  }
+  return {memory_.ring(other(side_)) + offset(consumed_), there};
+}
+
+void Channel::consume(size_t bytes) {
+  consumed_ += bytes;
+  mine().consumed.store(consumed_, std::memory_order_release);
+  ring_for(kForRoom);
+}
+
+bool Channel::at_end() {
+  if (!gone() && theirs().ended.load(std::memory_order_acquire) == 0) return false;
+  return readable().empty();  // looked at after the end was
+}
+
+std::span<std::byte> Channel::writable(size_t wanted) {
+  if (broken()) return {};
+  uint64_t used = written_ - their_consumed_;
+  if (memory_.ring_bytes() - used < wanted) {
+    const uint64_t consumed = theirs().consumed.load(std::memory_order_acquire);
+    used = written_ - consumed;
+    if (used > memory_.ring_bytes()) {
+      broken_ = true;
+      return {};
+    }
+    their_consumed_ = consumed;
+  }
+  return {memory_.ring(side_) + offset(written_), memory_.ring_bytes() - used};
+}
+
+void Channel::publish(size_t bytes) {
+  written_ += bytes;
+  mine().written.store(written_, std::memory_order_release);
+  ring_for(kForData);
+}
+
+void Channel::end_writes(End how) {
+  if (ended_) return;
+  ended_ = true;
+  mine().ended.store(static_cast<uint32_t>(how), std::memory_order_release);
+  ring_for(kForData);
+}
+
+void Channel::ring_for(uint32_t what) {
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  std::atomic<uint32_t>& waits = theirs().waits;
+  if ((waits.load(std::memory_order_relaxed) & what) == 0) return;
+  if ((waits.fetch_and(~what) & what) == 0) return;
+  // A full socket holds bells enough, and a closed one is told by hear().
+  const char bell = 0;
+  [[maybe_unused]] const auto sent = send(socket_, &bell, sizeof bell, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+bool Channel::may_sleep(uint32_t what) {
+  mine().waits.fetch_or(what, std::memory_order_relaxed);
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  const bool data = (what & kForData) != 0 && (!readable().empty() || at_end());
+  const bool room = (what & kForRoom) != 0 && (!writable().empty() || gone());
+  if (!data && !room && !broken()) return true;
+  stay_awake(what);
+  return false;
+}
+
+void Channel::stay_awake(uint32_t what) {
+  mine().waits.fetch_and(~what, std::memory_order_relaxed);
+}
+
+void Channel::hear() {
+  char bells[64];
+  const ssize_t heard = recv(socket_, bells, sizeof bells, MSG_DONTWAIT);
+  if (heard > 0) return;
+  if (heard == 0 || (errno != EAGAIN && errno != EINTR)) gone_ = true;
+}
+
+}  // namespace hatrpc::ring

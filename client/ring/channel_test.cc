@@ -1,0 +1,205 @@
+// client/ring/channel_test.cc: rings carry bytes in order, wake sleepers once, and believe nobody.
+#include "client/ring/channel.h"
+
+#include <gtest/gtest.h>
+#include <poll.h>
+
+#include <cstring>
+#include <limits>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "client/ring/pair.h"
+
+namespace hatrpc::ring {
+namespace {
+
+void put(Channel& channel, std::string_view text) {
+  const auto room = channel.writable(text.size());
+  ASSERT_GE(room.size(), text.size());
+  std::memcpy(room.data(), text.data(), text.size());
+  channel.publish(text.size());
+}
+
+std::string take(Channel& channel) {
+  const auto bytes = channel.readable();
+  std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  channel.consume(bytes.size());
+  return text;
+}
+
+bool has_bell(const Channel& channel) {
+  pollfd fd{channel.fd(), POLLIN, 0};
+  return poll(&fd, 1, 0) == 1;
+}
+
+TEST(Channel, CarriesBytesBothWays) {
+  Pair pair;
+  EXPECT_TRUE(pair.acceptor->readable().empty());
+  put(*pair.connector, "request");
+  put(*pair.connector, " and more");
+  EXPECT_EQ(take(*pair.acceptor), "request and more");
+  put(*pair.acceptor, "reply");
+  EXPECT_EQ(take(*pair.connector), "reply");
+  EXPECT_TRUE(pair.connector->readable().empty());
+}
+
+TEST(Channel, GivesAnyPartOfTheRingInOnePiece) {
+  Pair pair;
+  const std::string most(kRingBytesMin - 100, 'a');
+  put(*pair.connector, most);
+  EXPECT_EQ(take(*pair.acceptor), most);
+  std::string across(5000, 'b');  // from 100 bytes before the ring's end
+  across.back() = 'c';
+  put(*pair.connector, across);
+  EXPECT_EQ(take(*pair.acceptor), across);
+}
+
+TEST(Channel, HasRoomForWhatTheOtherSideConsumed) {
+  Pair pair;
+  put(*pair.connector, std::string(kRingBytesMin, 'x'));
+  EXPECT_TRUE(pair.connector->writable().empty());
+  pair.acceptor->consume(10);
+  EXPECT_EQ(pair.connector->writable().size(), 10u);
+}
+
+TEST(Channel, EndsAfterItsLastByte) {
+  Pair pair;
+  put(*pair.connector, "last");
+  pair.connector->end_writes();
+  EXPECT_FALSE(pair.acceptor->at_end());
+  EXPECT_EQ(take(*pair.acceptor), "last");
+  EXPECT_TRUE(pair.acceptor->at_end());
+  put(*pair.acceptor, "half-closed");
+  EXPECT_EQ(take(*pair.connector), "half-closed");
+  EXPECT_FALSE(pair.connector->at_end());
+}
+
+TEST(Channel, WhoseOtherSideIsGoneIsReadToItsEnd) {
+  Pair pair;
+  put(*pair.connector, "last");
+  pair.connector.reset();
+  pair.acceptor->hear();
+  EXPECT_TRUE(pair.acceptor->gone());
+  EXPECT_FALSE(pair.acceptor->at_end());
+  EXPECT_EQ(take(*pair.acceptor), "last");
+  EXPECT_TRUE(pair.acceptor->at_end());
+}
+
+TEST(Channel, RingsOnceForEachTimeThatSomebodySleeps) {
+  Pair pair;
+  put(*pair.connector, "nobody sleeps");
+  EXPECT_FALSE(has_bell(*pair.acceptor));
+  EXPECT_FALSE(pair.acceptor->may_sleep(kForData)) << "there is something";
+  take(*pair.acceptor);
+
+  EXPECT_TRUE(pair.acceptor->may_sleep(kForData));
+  put(*pair.connector, "a");
+  put(*pair.connector, "b");
+  EXPECT_TRUE(has_bell(*pair.acceptor));
+  pair.acceptor->stay_awake(kForData);
+  char bells[8];
+  EXPECT_EQ(recv(pair.acceptor->fd(), bells, sizeof bells, MSG_DONTWAIT), 1);
+  put(*pair.connector, "awake");
+  EXPECT_FALSE(has_bell(*pair.acceptor));
+}
+
+TEST(Channel, WakesWhoWaitsForRoomOrTheEnd) {
+  Pair pair;
+  EXPECT_FALSE(pair.connector->may_sleep(kForRoom));
+  put(*pair.connector, std::string(kRingBytesMin, 'x'));
+  EXPECT_TRUE(pair.connector->may_sleep(kForRoom));
+  pair.acceptor->consume(1);
+  EXPECT_TRUE(has_bell(*pair.connector));
+
+  pair.acceptor->consume(kRingBytesMin - 1);
+  EXPECT_TRUE(pair.acceptor->may_sleep(kForData));
+  pair.connector->end_writes();
+  EXPECT_TRUE(has_bell(*pair.acceptor));
+}
+
+TEST(Channel, CarriesAStreamBetweenThreadsThatSleep) {
+  Pair pair;
+  constexpr size_t kTotal = 20'000'000;
+  const auto wait = [](Channel& channel, uint32_t what) {
+    if (!channel.may_sleep(what)) return;
+    pollfd fd{channel.fd(), POLLIN, 0};
+    ASSERT_EQ(poll(&fd, 1, 10'000), 1) << "a bell was lost";
+    channel.stay_awake(what);
+    channel.hear();
+  };
+  std::thread writer([&] {
+    std::minstd_rand random(1);
+    for (size_t sent = 0; sent < kTotal;) {
+      const auto room = pair.connector->writable();
+      const size_t count = std::min({room.size(), kTotal - sent, size_t{random() % 9000}});
+      for (size_t i = 0; i < count; ++i) room[i] = static_cast<std::byte>((sent + i) % 251);
+      if (count != 0) pair.connector->publish(count);
+      if (room.empty()) wait(*pair.connector, kForRoom);
+      sent += count;
+    }
+    pair.connector->end_writes();
+  });
+  size_t received = 0;
+  while (!pair.acceptor->at_end()) {
+    const auto bytes = pair.acceptor->readable();
+    for (const std::byte byte : bytes) {
+      ASSERT_EQ(byte, static_cast<std::byte>(received++ % 251));
+    }
+    pair.acceptor->consume(bytes.size());
+    if (bytes.empty()) wait(*pair.acceptor, kForData);
+  }
+  writer.join();
+  EXPECT_EQ(received, kTotal);
+}
+
+// What a hostile other side may write into the counters.
+class HostileCounter : public testing::TestWithParam<uint64_t> {};
+
+TEST_P(HostileCounter, OfBytesWrittenBreaksTheChannel) {
+  Pair pair;
+  put(*pair.connector, "fine");
+  take(*pair.acceptor);
+  pair.control->sides[0].written = 4 + GetParam();
+  EXPECT_TRUE(pair.acceptor->readable().empty());
+  EXPECT_TRUE(pair.acceptor->broken());
+  EXPECT_FALSE(pair.acceptor->may_sleep(kForData)) << "it must hear of it";
+  pair.control->sides[0].written = 4;
+  EXPECT_TRUE(pair.acceptor->writable().empty()) << "it is broken for good";
+}
+
+TEST_P(HostileCounter, OfBytesConsumedBreaksTheChannel) {
+  Pair pair;
+  pair.control->sides[0].consumed = 0 - GetParam();
+  EXPECT_TRUE(pair.acceptor->writable(kRingBytesMin + 1).empty());
+  EXPECT_TRUE(pair.acceptor->broken());
+}
+
+INSTANTIATE_TEST_SUITE_P(Bounds, HostileCounter,
+                         testing::Values(kRingBytesMin + 1, kRingBytesMin * 2, uint64_t{1} << 63,
+                                         std::numeric_limits<uint64_t>::max()));
+
+TEST(Channel, IsNotMisledByAWriterThatTakesBytesBack) {
+  Pair pair;
+  put(*pair.connector, "0123456789");
+  EXPECT_EQ(pair.acceptor->readable().size(), 10u);
+  pair.control->sides[0].written = 5;
+  pair.acceptor->consume(10);  // what it was given before
+  EXPECT_TRUE(pair.acceptor->readable().empty());
+  EXPECT_TRUE(pair.acceptor->broken());
+}
+
+TEST(Channel, IsNeverBlockedByBells) {
+  Pair pair;
+  // Nobody takes the bells: the socket fills, and ringing goes on without it.
+  for (int i = 0; i < 100'000; ++i) {
+    pair.control->sides[1].waits = kForData;
+    pair.connector->publish(0);
+  }
+  SUCCEED();
+}
+
+}  // namespace
+}  // namespace hatrpc::ring

@@ -1,0 +1,52 @@
+// client/ring/handshake.h: how two processes on a connected unix socket come to share rings.
+//
+//   connector ── Greeting {version, wish} ─────────────▶ acceptor
+//   connector ◀─ Greeting {version, ring_bytes}, memfd ── acceptor
+//
+// The acceptor makes the memory. Who may connect is the socket's affair: its path's owner and mode,
+// and SO_PEERCRED.
+//
+// Errors   errno values. EAGAIN: again when the socket is readable. EPROTO: the other side speaks
+//          something else. EPROTONOSUPPORT: no version in common. ENOMEM: the acceptor has no
+//          memory. ECONNRESET: it closed.
+#pragma once
+
+#include <cstddef>
+
+#include "client/ring/memory.h"
+
+namespace hatrpc::ring {
+
+class Handshake {
+ public:
+  // `ring_bytes`: valid_ring_bytes(); the connector's wish, or the acceptor's own size where the
+  // connector has none. An acceptor gives at most `ring_bytes_max`.
+  Handshake(Side side, int socket, uint64_t ring_bytes = kRingBytesDefault,
+            uint64_t ring_bytes_max = kRingBytesMax);
+  ~Handshake();
+  Handshake(const Handshake&) = delete;
+  Handshake& operator=(const Handshake&) = delete;
+
+  // Never blocks, whatever the socket's own flags. 0: memory() is there.
+  int step();
+  Side side() const { return side_; }
+  Memory take_memory() { return std::move(memory_); }
+
+ private:
+  int receive();
+  int greet(Refusal refusal);
+  int accept();
+  int connect();
+
+  const Side side_;
+  const int socket_;
+  const uint64_t ring_bytes_;
+  const uint64_t ring_bytes_max_;
+  bool greeted_ = false;
+  size_t received_ = 0;
+  Greeting theirs_{};
+  int descriptor_ = -1;  // that came along
+  Memory memory_;
+};
+
+}  // namespace hatrpc::ring

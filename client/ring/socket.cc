@@ -1,0 +1,181 @@
+#include "client/ring/socket.h"
+
+#include <poll.h>
+#include <sched.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "client/ring/handshake.h"
+#include "client/ring/look_policy.h"
+
+namespace hatrpc::ring {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+using Duration = std::chrono::nanoseconds;
+
+Duration spin_max() {
+  static const std::chrono::microseconds max = [] {
+    const char* text = std::getenv("HATRPC_SPIN_US");
+    return std::chrono::microseconds(text == nullptr ? 1000
+                                                     : std::clamp(std::atoi(text), 0, 1'000'000));
+  }();
+  return max;
+}
+
+// Twice as long as usual catches most of them. Where they last longer than is worth it, only those
+// are caught that come at once.
+Duration spin_for(Duration usual_wait) {
+  constexpr Duration kAtOnce = std::chrono::microseconds(50);
+  const Duration spin = std::max(2 * usual_wait, kAtOnce);
+  return std::min(usual_wait <= spin_max() ? spin : kAtOnce, spin_max());
+}
+
+// What is left of a time-out that began at `from`.
+int left_ms(Clock::time_point from, int timeout_ms) {
+  if (timeout_ms < 0) return kForever;
+  const auto gone = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - from);
+  return static_cast<int>(std::max<int64_t>(0, timeout_ms - gone.count()));
+}
+
+int wait_for(int fd, short events, int interrupter, int timeout_ms) {
+  pollfd fds[2] = {{fd, events, 0}, {interrupter, POLLIN, 0}};  // poll(2) passes over -1
+  const int ready = poll(fds, 2, timeout_ms);
+  if (ready < 0) return errno == EINTR ? 0 : errno;  // a signal: whoever waits looks again
+  if (fds[1].revents != 0) return EINTR;
+  return ready == 0 ? EAGAIN : 0;
+}
+
+}  // namespace
+
+int Socket::connect(const char* path, int timeout_ms, std::unique_ptr<Socket>& socket) {
+  sockaddr_un address{.sun_family = AF_UNIX};
+  if (std::strlen(path) >= sizeof address.sun_path) return ENAMETOOLONG;
+  std::strcpy(address.sun_path, path);
+  const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return errno;
+  if (timeout_ms > 0) {
+    // A unix socket's connect(2) waits for room in the listener's queue as long as a send may.
+    const timeval patience{timeout_ms / 1000, timeout_ms % 1000 * 1000};
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+  }
+  if (::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+    const int error = errno;
+    close(fd);
+    return error;
+  }
+  return open(Side::kConnector, fd, timeout_ms, socket);
+}
+
+int Socket::open(Side side, int fd, int timeout_ms, std::unique_ptr<Socket>& socket,
+                 int interrupter) {
+  const auto from = Clock::now();
+  Handshake handshake(side, fd);
+  int error = handshake.step();
+  while (error == EAGAIN) {
+    error = wait_for(fd, POLLIN, interrupter, left_ms(from, timeout_ms));
+    if (error != 0) break;
+    error = handshake.step();
+  }
+  if (error != 0) {
+    close(fd);
+    return error;
+  }
+  socket.reset(new Socket(fd, handshake.take_memory(), side));
+  return 0;
+}
+
+bool Socket::ready(uint32_t what) {
+  if (channel_.broken()) return true;
+  if (what == kForData) return !channel_.readable().empty() || channel_.at_end();
+  return !channel_.writable().empty() || channel_.gone();
+}
+
+int Socket::wait(uint32_t what, int timeout_ms, int interrupter) {
+  if (ready(what)) return 0;
+  if (timeout_ms == 0) {
+    channel_.hear();
+    return ready(what) ? 0 : EAGAIN;
+  }
+  // Of the thread: what it has learnt of its core holds for all its sockets.
+  thread_local LookPolicy policy;
+  const auto from = Clock::now();
+  Duration& usual = usual_wait_[what == kForData ? 0 : 1];
+  policy.stay_awake_until(from + spin_for(usual));
+  auto now = from;
+  int error = 0;
+  while (!ready(what) && error == 0) {
+    if (policy.looks_again(now)) {
+      sched_yield();
+      const auto then = std::exchange(now, Clock::now());
+      policy.yielded(then, now);
+    } else {
+      error = sleep(what, left_ms(from, timeout_ms), interrupter);
+      now = Clock::now();
+    }
+  }
+  usual += (now - from - usual) / 8;
+  return error;
+}
+
+int Socket::sleep(uint32_t what, int timeout_ms, int interrupter) {
+  if (!channel_.may_sleep(what)) return 0;
+  ++sleepers_;
+  const int error = wait_for(channel_.fd(), POLLIN, interrupter, timeout_ms);
+  channel_.stay_awake(what);
+  // A bell for the other thread must still be there when that one wakes.
+  if (--sleepers_ == 0 && error == 0) channel_.hear();
+  return error;
+}
+
+int Socket::wait_readable(int timeout_ms, int interrupter) {
+  return wait(kForData, timeout_ms, interrupter);
+}
+
+ssize_t Socket::read(void* into, size_t bytes, int timeout_ms, int interrupter) {
+  if (const int error = wait(kForData, timeout_ms, interrupter); error != 0) return -error;
+  const auto there = channel_.readable();
+  if (channel_.broken()) return -EPROTO;
+  const size_t count = std::min(bytes, there.size());
+  std::memcpy(into, there.data(), count);
+  if (count != 0) channel_.consume(count);
+  if (count == 0 && channel_.aborted()) return -ECONNRESET;
+  return static_cast<ssize_t>(count);
+}
+
+ssize_t Socket::write(const void* from, size_t bytes, int timeout_ms) {
+  if (channel_.writes_ended() || channel_.gone()) return -EPIPE;
+  if (const int error = wait(kForRoom, timeout_ms, -1); error != 0) return -error;
+  if (channel_.broken()) return -EPROTO;
+  const auto room = channel_.writable(bytes);
+  if (room.empty()) return -EPIPE;
+  const size_t count = std::min(bytes, room.size());
+  std::memcpy(room.data(), from, count);
+  channel_.publish(count);
+  return static_cast<ssize_t>(count);
+}
+
+int Socket::write_all(const void* from, size_t bytes, int timeout_ms) {
+  const auto* next = static_cast<const std::byte*>(from);
+  while (bytes != 0) {
+    const ssize_t count = write(next, bytes, timeout_ms);
+    if (count < 0) return static_cast<int>(-count);
+    next += count;
+    bytes -= static_cast<size_t>(count);
+  }
+  return 0;
+}
+
+bool Socket::alive() {
+  channel_.hear();
+  return !channel_.gone() && !channel_.broken();
+}
+
+}  // namespace hatrpc::ring
