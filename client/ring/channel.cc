@@ -3,6 +3,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 
 namespace hatrpc::ring {
@@ -10,10 +11,7 @@ namespace hatrpc::ring {
 Channel::Channel(int socket, Memory memory, Side side)
     : socket_(socket), memory_(std::move(memory)), side_(side) {}
 
-Channel::~Channel() {
-  end_writes();
-  close(socket_);
-}
+Channel::~Channel() { close(socket_); }
 
 std::span<const std::byte> Channel::readable() {
   if (broken()) return {};
@@ -74,9 +72,14 @@ void Channel::ring_for(uint32_t what) {
   [[maybe_unused]] const auto sent = send(socket_, &bell, sizeof bell, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-bool Channel::may_sleep(uint32_t what) {
-  mine().waits.fetch_or(what, std::memory_order_relaxed);
+uint32_t Channel::arm(uint32_t what) {
+  const uint32_t before = mine().waits.fetch_or(what, std::memory_order_relaxed);
   std::atomic_thread_fence(std::memory_order_seq_cst);
+  return what & ~before;
+}
+
+bool Channel::may_sleep(uint32_t what) {
+  arm(what);
   const bool data = (what & kForData) != 0 && (!readable().empty() || at_end());
   const bool room = (what & kForRoom) != 0 && (!writable().empty() || gone());
   if (!data && !room && !broken()) return true;
@@ -88,11 +91,12 @@ void Channel::stay_awake(uint32_t what) {
   mine().waits.fetch_and(~what, std::memory_order_relaxed);
 }
 
-void Channel::hear() {
+size_t Channel::hear(size_t bells_max) {
   char bells[64];
-  const ssize_t heard = recv(socket_, bells, sizeof bells, MSG_DONTWAIT);
-  if (heard > 0) return;
+  const ssize_t heard = recv(socket_, bells, std::min(bells_max, sizeof bells), MSG_DONTWAIT);
+  if (heard > 0) return static_cast<size_t>(heard);
   if (heard == 0 || (errno != EAGAIN && errno != EINTR)) gone_ = true;
+  return 0;
 }
 
 }  // namespace hatrpc::ring

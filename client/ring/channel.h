@@ -28,7 +28,8 @@ class Channel {
  public:
   // Owns `socket`, whose greetings are over (handshake.h).
   Channel(int socket, Memory memory, Side side);
-  // The other side reads what is left, and then the end.
+  // Closes the socket; once no process has it any more (after a fork both have), the other side
+  // reads what is left, and then the end.
   ~Channel();
   Channel(const Channel&) = delete;
   Channel& operator=(const Channel&) = delete;
@@ -60,8 +61,14 @@ class Channel {
   // Says that this side waits. False: what it would wait for is there.
   bool may_sleep(uint32_t what);
   void stay_awake(uint32_t what);  // takes it back
-  // Takes the bells that have rung.
-  void hear();
+  // Takes the bells that have rung, at most so many. How many there were.
+  size_t hear(size_t bells_max = 64);
+
+  // --- For those who let others wait on fd() ---
+  // Sets bits in `waits`; those that were not set before, because their bells have rung.
+  uint32_t arm(uint32_t what);
+  // The same connection under another number, which it owns from now on.
+  void use(int socket) { socket_ = socket; }
 
  private:
   Lines& mine() const { return memory_.control().sides[static_cast<size_t>(side_)]; }

@@ -187,4 +187,4 @@ class Server:
 
 
 def hatrpc_address(address):
-    return address if address.startswith("unix:") else f"tcp:{address}"
+    return address if address.startswith(("unix:", "shm:")) else f"tcp:{address}"

@@ -25,11 +25,11 @@ class Pair:
     server_kind: str = ""
     server_transport: str = ""  # where the server has another name for it
     multiplexed: bool = False
-    unix: bool = False  # client to hatrpcd and hatrpcd to server over unix sockets
+    local: str = "tcp"  # between client and hatrpcd and between hatrpcd and server; or unix, shm
 
     def name(self):
         words = [self.client, "to", self.server, self.transport, self.protocol, self.server_kind,
-                 "multiplexed" * self.multiplexed, "unix" * self.unix]
+                 "multiplexed" * self.multiplexed, self.local.replace("tcp", "")]
         return " ".join(word for word in words if word)
 
     def options(self):
@@ -85,18 +85,26 @@ PAIRS = {
               Pair("cpp", "cpp", "framed", "binary", server_kind="nonblocking_pool"),
               Pair("cpp", "cpp", "framed", "binary", multiplexed=True),
               Pair("cpp", "cpp", "buffered", "json", multiplexed=True),
-              Pair("cpp", "cpp", "framed", "binary", unix=True),
-              Pair("cpp", "cpp", "buffered", "compact", unix=True)],
+              Pair("cpp", "cpp", "framed", "binary", local="unix"),
+              Pair("cpp", "cpp", "buffered", "compact", local="unix")],
+    "rings": grid("cpp", "cpp", ("buffered", "framed", "zlib"), local="shm")
+             + grid("cpp", "cpp", ("header",), BINARY_COMPACT, local="shm")
+             + [Pair("cpp", "cpp", "framed", "binary", server_kind=kind, local="shm")
+                for kind in ("threadpool",)]
+             + [Pair("cpp", "cpp", "framed", "compact", multiplexed=True, local="shm"),
+                Pair("python", "python", "framed", "binary", server_kind="threadpool", local="shm")]
+             + grid("python", "cpp", ("buffered", "framed", "zlib"), BINARY_COMPACT, local="shm")
+             + grid("cpp", "python", ("buffered", "framed"), BINARY_COMPACT, local="shm"),
     "python": with_cpp("python", ("buffered", "framed", "zlib"))
               + grid("python", "cpp", ("http",)) + grid("python", "python", ("http",))
               + grid("python", "cpp", ("header",), BINARY_COMPACT)
               + grid("python", "python", ("buffered", "framed"), ("binary_c", "compact_c"))
-              + [Pair("python", "cpp", "framed", "binary", unix=True)],
+              + [Pair("python", "cpp", "framed", "binary", local="unix")],
     "go": with_cpp("go", ("buffered", "framed", "zlib"))
           + grid("go", "cpp", ("http",)) + grid("go", "go", ("http",))
           + grid("go", "cpp", ("header",), BINARY_COMPACT)
           + grid("go", "go", ("header", "header_zlib"), BINARY_COMPACT)
-          + [Pair("go", "cpp", "framed", "binary", unix=True)],
+          + [Pair("go", "cpp", "framed", "binary", local="unix")],
     "java": with_cpp("java", ("buffered", "framed"))
             + grid("java", "cpp", ("fastframed",), server_transport="framed")
             + grid("java", "java", ("zlib", "http"))
@@ -105,7 +113,7 @@ PAIRS = {
                for kind in ("nonblocking", "hsha", "selector")],
     "node": with_cpp("node", ("buffered", "framed"))
             + [Pair("node", "node", "framed", "binary"),
-               Pair("node", "cpp", "framed", "binary", unix=True)],
+               Pair("node", "cpp", "framed", "binary", local="unix")],
 }
 
 
@@ -120,7 +128,8 @@ class Peers:
         if language == "cpp":
             return [str(at / f"probe_{role}")], {}
         if language == "python":
-            return [PYTHON, str(HERE / "python" / f"{role}.py")], {"PYTHONPATH": str(at / "gen")}
+            return ([PYTHON, str(HERE / "python" / f"{role}.py")],
+                    {"PYTHONPATH": f"{at}/gen:{at}/site"})
         if language == "go":
             return [str(at / f"probe_{role}")], {}
         if language == "java":
@@ -146,6 +155,10 @@ class Peers:
     @staticmethod
     def _python(at):
         run(["thrift", "--gen", "py", "-out", fresh(at / "gen"), IDL])
+        # As a user installs it, though from Debian's own tools: without a network.
+        run([PYTHON, "-m", "pip", "install", "--quiet", "--no-build-isolation", "--no-deps",
+             "--root-user-action=ignore", "--target", fresh(at / "site"),
+             HERE.parent.parent / "client" / "python"])
 
     @staticmethod
     def _go(at):

@@ -29,8 +29,10 @@ def arguments():
     parser.add_argument("--bin", type=pathlib.Path, required=True, help="folder of hatrpcd and hintgen")
     parser.add_argument("--peers", type=pathlib.Path, required=True, help="folder of the built peers")
     parser.add_argument("--build", action="store_true", help="build the language's peers, and end")
+    parser.add_argument("--fabric", default="auto", help="of the daemons (default: %(default)s)")
     parser.add_argument("--only", default="", help="only pairs whose name has this in it")
-    parser.add_argument("language", choices=sorted(PAIRS))
+    parser.add_argument("language", choices=sorted(PAIRS), metavar="what",
+                        help="%(choices)s: a language, or what it is that all pairs go by")
     return parser.parse_args()
 
 
@@ -53,7 +55,8 @@ def start_servers(peers, pairs, folder):
     servers, addresses = [], {}
     for language in sorted({pair.server for pair in pairs}):
         of_language = [pair for pair in pairs if pair.server == language]
-        combinations = [(f"unix:{folder}/{pairs.index(pair)}.sock" if pair.unix else "127.0.0.1:0",
+        combinations = [("127.0.0.1:0" if pair.local == "tcp" else
+                         f"{pair.local}:{folder}/{pairs.index(pair)}.sock",
                          pair.server_options()) for pair in of_language]
         server = Server(*peers.command(language, "server"), combinations)
         servers.append(server)
@@ -121,13 +124,14 @@ def run_language(options, peers, pairs):
             rounds += [[pair] for pair in pairs if pair.multiplexed]
             for some in filter(None, rounds):
                 upstreams = {names[pair]: hatrpc_address(addresses[pair]) for pair in some}
-                unix = {names[pair]: f"unix:{folder}/{names[pair]}.sock"
-                        for pair in some if pair.unix}
+                local = {names[pair]: f"{pair.local}:{folder}/{names[pair]}.sock"
+                         for pair in some if pair.local != "tcp"}
                 manifest = manifest_for(options.bin, len(pairs))
-                with TwoNodes(options.bin, manifest, upstreams, unix) as nodes:
-                    local = {pair: nodes.endpoints[names[pair]].removeprefix("tcp:")
-                             for pair in some}
-                    failed += run_clients(peers, some, local, "daemons")
+                with TwoNodes(options.bin, manifest, upstreams, local,
+                              fabric=options.fabric) as nodes:
+                    entries = {pair: nodes.endpoints[names[pair]].removeprefix("tcp:")
+                               for pair in some}
+                    failed += run_clients(peers, some, entries, "daemons")
                     failed += check_counters(nodes)
         finally:
             for server in servers:

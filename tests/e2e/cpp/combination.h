@@ -10,7 +10,7 @@ namespace probe_peer {
 // What one `--connect` or `--listen` and the options after it ask for; tests/e2e/README.md has the
 // list. The same in every language.
 struct Combination {
-  std::string address;               // HOST:PORT or unix:PATH
+  std::string address;               // HOST:PORT, unix:PATH or shm:PATH
   std::string transport = "framed";  // buffered, framed, header, zlib, http
   std::string protocol = "binary";   // binary, compact, json
   std::string server = "threaded";   // servers only
@@ -22,7 +22,8 @@ struct Combination {
 
   bool wants(const std::string& one) const;
   bool is_unix() const { return address.starts_with("unix:"); }
-  std::string path() const { return address.substr(5); }
+  bool is_shm() const { return address.starts_with("shm:"); }
+  std::string path() const { return address.substr(address.find(':') + 1); }
   std::string host() const { return address.substr(0, address.rfind(':')); }
   int port() const { return std::stoi(address.substr(address.rfind(':') + 1)); }
 };

@@ -18,6 +18,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "client/thrift/TShmServerSocket.h"
 #include "tests/e2e/cpp/combination.h"
 #include "tests/e2e/cpp/handler.h"
 #include "tests/e2e/cpp/stack.h"
@@ -44,6 +45,14 @@ class LargeMessageSocket : public transport::TServerSocket {
     return socket;
   }
 };
+
+std::shared_ptr<transport::TServerSocket> make_socket(const Combination& combination) {
+  if (combination.is_shm()) {
+    return std::make_shared<hatrpc::TShmServerSocket>(combination.path(), large_messages());
+  }
+  if (combination.is_unix()) return std::make_shared<LargeMessageSocket>(combination.path());
+  return std::make_shared<LargeMessageSocket>(combination.host(), combination.port());
+}
 
 class TellPort : public server::TServerEventHandler {
  public:
@@ -108,9 +117,7 @@ Listening make_server(const Combination& combination, std::shared_ptr<ProbeHandl
   if (combination.server.starts_with("nonblocking")) {
     return make_nonblocking(combination, std::move(processor));
   }
-  auto socket = combination.is_unix()
-                    ? std::make_shared<LargeMessageSocket>(combination.path())
-                    : std::make_shared<LargeMessageSocket>(combination.host(), combination.port());
+  auto socket = make_socket(combination);
   auto port = std::make_shared<TellPort>([socket] { return socket->getPort(); });
   if (combination.server == "simple") {
     return {make_blocking<server::TSimpleServer>(combination, processor, socket), port};
@@ -133,7 +140,7 @@ int run(int argc, char** argv) {
     listening.server->setServerEventHandler(listening.port);
     std::thread([server = listening.server] { server->serve(); }).detach();
     const int port = listening.port->wait();
-    if (combination.is_unix()) {
+    if (combination.is_unix() || combination.is_shm()) {
       std::printf("listening on %s\n", combination.address.c_str());
     } else {
       std::printf("listening on %s:%d\n", combination.host().c_str(), port);

@@ -14,6 +14,8 @@
 
 #include <stdexcept>
 
+#include "client/thrift/TShmSocket.h"
+
 namespace probe_peer {
 namespace {
 
@@ -25,10 +27,15 @@ constexpr int kMessageBytesMax = 1 << 30;
 constexpr int kFrameBytesMax = 64 << 20;
 
 std::shared_ptr<transport::TSocket> make_socket(const Combination& combination) {
-  auto socket = combination.is_unix()
-                    ? std::make_shared<transport::TSocket>(combination.path(), large_messages())
-                    : std::make_shared<transport::TSocket>(combination.host(), combination.port(),
-                                                           large_messages());
+  std::shared_ptr<transport::TSocket> socket;
+  if (combination.is_shm()) {
+    socket = std::make_shared<hatrpc::TShmSocket>(combination.path(), large_messages());
+  } else if (combination.is_unix()) {
+    socket = std::make_shared<transport::TSocket>(combination.path(), large_messages());
+  } else {
+    socket = std::make_shared<transport::TSocket>(combination.host(), combination.port(),
+                                                  large_messages());
+  }
   socket->setConnTimeout(combination.timeout_ms);
   socket->setRecvTimeout(combination.timeout_ms);
   socket->setSendTimeout(combination.timeout_ms);

@@ -9,6 +9,10 @@ class Combination(argparse.Namespace):
     def unix_path(self):
         return self.address[5:] if self.address.startswith('unix:') else None
 
+    @property
+    def shm_path(self):
+        return self.address[4:] if self.address.startswith('shm:') else None
+
     def wants(self, case):
         return case not in self.skipped and (not self.cases or case in self.cases)
 

@@ -5,6 +5,7 @@ import sys
 import threading
 import time
 
+import hatrpc
 from probe import Probe
 from probe.ttypes import DivisionByZero
 from thrift.TMultiplexedProcessor import TMultiplexedProcessor
@@ -69,19 +70,29 @@ class Handler:
         return len(data)
 
 
-class AnnouncingSocket(TSocket.TServerSocket):
+def make_socket(combination):
+    if combination.shm_path:
+        return hatrpc.TShmServerSocket(combination.shm_path)
+    if combination.unix_path:
+        return TSocket.TServerSocket(unix_socket=combination.unix_path)
+    return TSocket.TServerSocket(combination.host, combination.port)
+
+
+class Announcing:
+    """A server socket, and where it listens once it does."""
+
     def __init__(self, combination):
-        if combination.unix_path:
-            super().__init__(unix_socket=combination.unix_path)
-        else:
-            super().__init__(combination.host, combination.port)
+        self.socket = make_socket(combination)
         self.listening = threading.Event()
         self.address = combination.address
 
+    def __getattr__(self, name):
+        return getattr(self.socket, name)
+
     def listen(self):
-        super().listen()
-        if not self.address.startswith('unix:'):
-            self.address = '%s:%d' % self.handle.getsockname()
+        self.socket.listen()
+        if not self.address.startswith(('unix:', 'shm:')):
+            self.address = '%s:%d' % self.socket.handle.getsockname()
         self.listening.set()
 
 
@@ -106,7 +117,7 @@ def start(combination, handler):
     processor = make_processor(combination, handler)
     if combination.transport == 'http':
         return start_http(combination, processor)
-    socket = AnnouncingSocket(combination)
+    socket = Announcing(combination)
     rest = (transport_factory(combination), protocol_factory(combination))
     if combination.server == 'nonblocking':
         server = TNonblockingServer.TNonblockingServer(processor, socket, rest[1])

@@ -1,7 +1,17 @@
 # tests/e2e/python/stack.py: makes the transports and protocols of Thrift's Python library by name.
+import hatrpc
 from thrift.protocol import (TBinaryProtocol, TCompactProtocol, THeaderProtocol, TJSONProtocol,
                              TMultiplexedProtocol)
 from thrift.transport import THeaderTransport, THttpClient, TSocket, TTransport, TZlibTransport
+
+
+def make_socket(combination):
+    if combination.shm_path:
+        return hatrpc.TShmSocket(combination.shm_path)
+    if combination.unix_path:
+        return TSocket.TSocket(unix_socket=combination.unix_path)
+    return TSocket.TSocket(combination.host, combination.port)
+
 
 TRANSPORT_FACTORIES = {
     'buffered': TTransport.TBufferedTransportFactory,
@@ -51,9 +61,7 @@ def client_stack(combination):
         transport = THttpClient.THttpClient('http://%s/probe' % combination.address)
         transport.setTimeout(combination.timeout_ms)
     else:
-        path = combination.unix_path
-        socket = (TSocket.TSocket(unix_socket=path) if path else
-                  TSocket.TSocket(combination.host, combination.port))
+        socket = make_socket(combination)
         socket.setTimeout(combination.timeout_ms)
         transport = transport_factory(combination).getTransport(socket)
     protocol = protocol_factory(combination).getProtocol(transport)

@@ -1,0 +1,131 @@
+"""hatrpc/transport.py: Thrift's transport interface over rings."""
+
+import errno
+import os
+import socket
+
+from thrift.transport.TTransport import (TServerTransportBase, TTransportBase,
+                                         TTransportException)
+
+from hatrpc import _ring
+
+# Thrift's time-outs are in milliseconds, None being none.
+_FOREVER = -1
+
+
+def _path(address):
+    """The path in an address as hatrpcd's configuration writes it."""
+    return address[4:] if address.startswith('shm:') else address
+
+
+def _failed(what, error):
+    kinds = {errno.EAGAIN: TTransportException.TIMED_OUT,
+             errno.EPIPE: TTransportException.END_OF_FILE,
+             errno.ECONNRESET: TTransportException.END_OF_FILE}
+    return TTransportException(kinds.get(error.errno, TTransportException.NOT_OPEN),
+                               '%s: %s' % (what, error.strerror), inner=error)
+
+
+class TShmSocket(TTransportBase):
+    """A connection over rings. `path`: of the unix socket that hands the memory over; 'shm:' may
+    stand before it."""
+
+    def __init__(self, path):
+        self.path = _path(path)
+        self._timeout = _FOREVER
+        self._ring = None
+        self._accepted = None
+
+    @classmethod
+    def from_accepted(cls, connection, path=''):
+        """Of a connected socket that was accepted. Greets with its first read or write: who is slow
+        to answer holds up nobody else, and a process that only forks has no part in it."""
+        made = cls(path)
+        made._accepted = connection
+        return made
+
+    def setTimeout(self, ms):
+        """For connecting, and for each wait in a read or a write; None: for ever."""
+        self._timeout = _FOREVER if not ms else int(ms)
+
+    def isOpen(self):
+        return self._ring is not None or self._accepted is not None
+
+    def open(self):
+        if self.isOpen():
+            raise TTransportException(TTransportException.ALREADY_OPEN, 'already open')
+        try:
+            self._ring = _ring.connect(self.path, self._timeout)
+        except OSError as error:
+            raise TTransportException(TTransportException.NOT_OPEN,
+                                      '%s: %s' % (self.path, error.strerror), inner=error)
+
+    def _opened(self):
+        if self._ring is None:
+            if self._accepted is None:
+                raise TTransportException(TTransportException.NOT_OPEN, 'not open')
+            connection, self._accepted = self._accepted, None
+            try:
+                self._ring = _ring.accept(connection.detach(), self._timeout)
+            except OSError as error:
+                raise _failed('greeting', error)
+        return self._ring
+
+    def close(self):
+        if self._accepted is not None:
+            self._accepted.close()
+        if self._ring is not None:
+            self._ring.close()
+        self._ring = self._accepted = None
+
+    def read(self, sz):
+        try:
+            came = self._opened().read(sz, self._timeout)
+        except OSError as error:
+            raise _failed('read', error)
+        if not came and sz:
+            raise TTransportException(TTransportException.END_OF_FILE, 'the other side has closed')
+        return came
+
+    def write(self, buff):
+        try:
+            self._opened().write(buff, self._timeout)
+        except OSError as error:
+            raise _failed('write', error)
+
+    def flush(self):
+        pass
+
+
+class TShmServerSocket(TServerTransportBase):
+    """Listens on a unix socket at `path`, whose owner and mode say who may connect. A path that
+    nobody listens at any more is replaced."""
+
+    def __init__(self, path, backlog=128):
+        self.path = _path(path)
+        self._backlog = backlog
+        self.handle = None
+
+    def isListening(self):
+        return self.handle is not None
+
+    def listen(self):
+        handle = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        if os.path.exists(self.path):
+            try:
+                with socket.socket(socket.AF_UNIX) as probe:
+                    probe.connect(self.path)
+            except ConnectionRefusedError:
+                os.unlink(self.path)
+        handle.bind(self.path)
+        handle.listen(self._backlog)
+        self.handle = handle
+
+    def accept(self):
+        connection, _ = self.handle.accept()
+        return TShmSocket.from_accepted(connection, self.path)
+
+    def close(self):
+        if self.handle is not None:
+            self.handle.close()
+            self.handle = None

@@ -1,0 +1,13 @@
+"""client/python/setup.py: builds the extension from the ring's own sources, which lie beside it in the checkout."""
+
+import pathlib
+
+from setuptools import Extension, setup
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+RING = [f"../ring/{name}.cc" for name in ("channel", "handshake", "memory", "socket")]
+
+setup(packages=["hatrpc"],
+      ext_modules=[Extension("hatrpc._ring", ["hatrpc/_ring.cc", *RING], include_dirs=[str(ROOT)],
+                             language="c++", extra_compile_args=["-std=c++20"])])
