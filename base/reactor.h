@@ -74,6 +74,17 @@ class Stream {
   // Makes the destructor send RST instead of FIN, for a peer that must not mistake it for an end.
   virtual void abort_on_close() = 0;
 
+  // --- Where bytes come by shared memory; other streams show none ---
+  // What has come, where it lies. The other side may change it while it is looked at.
+  virtual std::span<const std::byte> peek() { return {}; }
+  // Takes bytes from the front of that, which the other side overwrites then.
+  virtual void take([[maybe_unused]] size_t bytes) {}
+  // Takes them, but they stay until give_back() of the number, or as long as memory() is held.
+  virtual uint64_t borrow([[maybe_unused]] size_t bytes) { return 0; }
+  virtual void give_back([[maybe_unused]] uint64_t borrowed) {}
+  // All that peek() can show; mapped while it is held, also when the stream has gone.
+  virtual std::shared_ptr<const std::span<std::byte>> memory() { return nullptr; }
+
  protected:
   Stream() = default;
 };

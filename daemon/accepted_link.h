@@ -23,8 +23,12 @@ class AcceptedLink final : private engine::LaneSetEvents {
   void take(uint32_t lane, const engine::FrameHeader& header, engine::Bytes payload);
   // Where a stream answers. What a stream that has ended with its lane says, nobody heeds.
   engine::Lane& lane(uint32_t number) {
-    engine::Lane* rdma = number == 0 || !lanes_ ? nullptr : lanes_->lane(number);
+    engine::Lane* rdma = rdma_lane(number);
     return rdma == nullptr ? session->lane() : *rdma;
+  }
+  // Null: it is the session itself, or gone.
+  engine::RdmaLane* rdma_lane(uint32_t number) {
+    return number == 0 || !lanes_ ? nullptr : lanes_->lane(number);
   }
   void on_uncongested(uint32_t lane);
   void begin_drain();
@@ -36,6 +40,7 @@ class AcceptedLink final : private engine::LaneSetEvents {
 
   std::unique_ptr<engine::Session> session;
   std::unordered_map<uint32_t, std::unique_ptr<ServerStream>> streams;
+  Loans loans;
 
  private:
   void open_stream(uint32_t lane, const engine::FrameHeader& header, engine::Bytes payload);
@@ -45,6 +50,10 @@ class AcceptedLink final : private engine::LaneSetEvents {
   void on_lane_message(engine::LaneSet& lanes, uint32_t lane, const engine::FrameHeader& header,
                        engine::Bytes payload) override;
   void on_lane_uncongested(engine::LaneSet& lanes, uint32_t lane) override;
+  void on_lane_returned(engine::LaneSet&, uint32_t lane, uint64_t frame) override {
+    loans.returned(lane, frame);
+  }
+  void on_lane_gone(engine::LaneSet&, uint32_t lane) override { loans.lane_gone(lane); }
   void on_lane_down(engine::LaneSet& lanes, uint32_t lane, bool was_up,
                     const std::string& reason) override;
 

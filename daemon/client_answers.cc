@@ -266,6 +266,7 @@ void ClientConnection::close(bool abort) {
   leave_stream(abort ? FrameKind::kReset : FrameKind::kEnd);
   leave_current();
   forget_calls();
+  lender_.end();
   if (abort) stream_->abort_on_close();
   stream_->want_read(false);
   stream_->want_write(false);

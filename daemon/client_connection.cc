@@ -60,6 +60,7 @@ void ClientConnection::want_read(bool wanted) {
 
 void ClientConnection::on_readable() {
   for (int i = 0; i < kReadsPerEvent && reading_ && !closed_; ++i) {
+    if (pass_bulk()) continue;
     const auto room = worker_.scratch().first(read_budget());
     const IoResult result = stream_->read(room);
     switch (result.kind) {
@@ -74,6 +75,21 @@ void ClientConnection::on_readable() {
         if (result.bytes < room.size()) return;
     }
   }
+}
+
+// What nobody looks at goes on from where it lies, if that is memory to send from.
+bool ClientConnection::pass_bulk() {
+  const uint64_t bulk = std::min<uint64_t>(reader_.messages().unexamined(), read_budget());
+  if (bulk < Lender::kBytesMin) return false;
+  Bytes there = stream_->peek();
+  if (there.size() < Lender::kBytesMin) return false;
+  there = there.first(std::min<uint64_t>({there.size(), bulk, engine::kPieceBytesMax}));
+  lent_ = false;
+  in_place_ = true;
+  take(there);
+  in_place_ = false;
+  if (!lent_) stream_->take(there.size());
+  return true;
 }
 
 void ClientConnection::take(Bytes bytes) {
@@ -440,12 +456,20 @@ void ClientConnection::send_piece(Bytes piece, bool last) {
                                   static_cast<uint16_t>(service.size())};
       lane.send(header,
                 {std::as_bytes(std::span(&meta, 1)), bytes_of(method), bytes_of(service), part});
-    } else {
+    } else if (!lend(header, part)) {
       lane.send(header, {part});
     }
     header.kind = FrameKind::kMore;
   } while (!piece.empty());
   if (current_ != nullptr) current_->sent = true;
+}
+
+bool ClientConnection::lend(const FrameHeader& header, Bytes part) {
+  if (!in_place_ || lane_ == 0) return false;
+  lent_ = lender_.send(worker_.fabric(), *stream_, peer_->lanes->rdma(lane_), lane_, peer_->loans,
+                       header, part);
+  if (lent_) worker_.counters().lent_bytes.add(part.size());
+  return lent_;
 }
 
 void ClientConnection::send_raw(Bytes bytes) {

@@ -19,6 +19,7 @@
 #include "base/reactor.h"
 #include "config/node.h"
 #include "daemon/call.h"
+#include "daemon/loans.h"
 #include "daemon/routing_table.h"
 #include "daemon/unit_reader.h"
 #include "engine/frame.h"
@@ -54,6 +55,7 @@ class ClientConnection final : public StreamEvents, private UnitSink, private De
   void on_readable() override;
   void take(Bytes bytes);
   void on_end_of_input();
+  bool pass_bulk();
   void take_backlog();
   bool on_head(const thrift::Head& head) override;
   bool on_piece(Bytes piece, bool last) override;
@@ -88,6 +90,7 @@ class ClientConnection final : public StreamEvents, private UnitSink, private De
   void forget_stream();
   void leave_stream(engine::FrameKind farewell);
   void send_piece(Bytes piece, bool last);
+  bool lend(const engine::FrameHeader& header, Bytes part);
   void send_raw(Bytes bytes);
   void send_control(engine::FrameKind kind, uint64_t call = 0);
   void tell_of_stream();
@@ -125,6 +128,8 @@ class ClientConnection final : public StreamEvents, private UnitSink, private De
   bool waiting_ = false;       // for a link
   bool switches_ = false;      // the current call waits for those before it, to take another lane
   bool taking_ = false;        // inside take(): what it causes must not begin another
+  bool in_place_ = false;      // what is taken lies in the stream's memory
+  bool lent_ = false;          // and was lent
   std::optional<engine::Failure> discarding_;  // the current unit's call has failed: why
   uint64_t ticket_ = 0;                        // of the wait
   TimePoint waiting_since_{};
@@ -152,6 +157,7 @@ class ClientConnection final : public StreamEvents, private UnitSink, private De
 
   ByteQueue out_;  // for a slow reader
   std::unique_ptr<Stream> stream_;
+  Lender lender_;
 };
 
 }  // namespace hat

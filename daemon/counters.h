@@ -84,6 +84,7 @@ struct WorkerCounters {
   Counter connections_open;
   Counter connections_refused;  // over limits.max_connections
   Counter opaque_streams;       // carried byte for byte
+  Counter lent_bytes;           // sent from an application's ring without a copy here
   Counter upstream_connections_open;
   Counter upstream_connects;
   Counter oneway_dropped;       // oneway calls that could not be delivered

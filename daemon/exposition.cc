@@ -199,6 +199,9 @@ void add_traffic(Page& page, Control& control) {
   page.counter("hatrpc_opaque_streams_total",
                "Streams carried byte for byte: no Thrift that can be followed.",
                sum(&WorkerCounters::opaque_streams));
+  page.counter("hatrpc_lent_bytes_total",
+               "Bytes that RDMA lanes sent from where an application's ring had them.",
+               sum(&WorkerCounters::lent_bytes));
   page.gauge("hatrpc_upstream_connections_open", "Connections to local servers.",
              sum(&WorkerCounters::upstream_connections_open));
   page.counter("hatrpc_upstream_connects_total", "Attempts to connect to local servers.",

@@ -41,6 +41,9 @@ class PeerLanesEvents {
   virtual bool lane_in_use(uint32_t lane) const = 0;
   // What was on its way there is lost, or may have come.
   virtual void on_lane_lost(uint32_t lane, const std::string& reason) = 0;
+  // What was lent for the frame is its owner's again; all that was lent to the lane is.
+  virtual void on_lane_returned(uint32_t lane, uint64_t frame) = 0;
+  virtual void on_lane_gone(uint32_t lane) = 0;
 };
 
 class PeerLanes final : private engine::LaneSetEvents {
@@ -58,7 +61,8 @@ class PeerLanes final : private engine::LaneSetEvents {
     engine::ProtocolId protocol{};  // else: what carries calls there
   };
   Choice choose(const LaneKey& key);
-  engine::Lane& lane(uint32_t number) { return *set_.lane(number); }  // chosen, and not lost since
+  engine::Lane& lane(uint32_t number) { return rdma(number); }  // chosen, and not lost since
+  engine::RdmaLane& rdma(uint32_t number) { return *set_.lane(number); }
   const engine::Lane* find(uint32_t number) { return set_.lane(number); }  // null: it is gone
 
   void flush() { set_.flush(); }
@@ -91,6 +95,10 @@ class PeerLanes final : private engine::LaneSetEvents {
   void on_lane_message(engine::LaneSet& lanes, uint32_t lane, const engine::FrameHeader& header,
                        engine::Bytes payload) override;
   void on_lane_uncongested(engine::LaneSet& lanes, uint32_t lane) override;
+  void on_lane_returned(engine::LaneSet&, uint32_t lane, uint64_t frame) override {
+    events_.on_lane_returned(lane, frame);
+  }
+  void on_lane_gone(engine::LaneSet&, uint32_t lane) override { events_.on_lane_gone(lane); }
   bool may_close(engine::LaneSet& lanes, uint32_t lane) override;
   void on_lane_down(engine::LaneSet& lanes, uint32_t lane, bool was_up,
                     const std::string& reason) override;

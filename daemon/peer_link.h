@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "daemon/loans.h"
 #include "daemon/peer_lanes.h"
 #include "engine/link/link.h"
 
@@ -31,6 +32,7 @@ class PeerLink final : public PeerLanesEvents {
   std::unique_ptr<engine::Link> link;
   std::unique_ptr<PeerLanes> lanes;  // null: here or there are none; belongs to the link's session
   std::unordered_map<uint32_t, ClientConnection*> streams;
+  Loans loans;
   Fallback without_lanes = Fallback::kPeerHasNone;  // why there are none
   bool stirred = false;  // a lane's events made others send: what was flushed may have more
   bool leaves = false;   // the peer wants to leave, and has not been told that no more comes
@@ -44,6 +46,8 @@ class PeerLink final : public PeerLanesEvents {
   void on_lane_uncongested(uint32_t lane) override;
   bool lane_in_use(uint32_t lane) const override;
   void on_lane_lost(uint32_t lane, const std::string& reason) override;
+  void on_lane_returned(uint32_t lane, uint64_t frame) override { loans.returned(lane, frame); }
+  void on_lane_gone(uint32_t lane) override { loans.lane_gone(lane); }
   void reset(uint32_t stream);
 
   std::vector<Farewell> farewells_;  // by RDMA lanes, and not known to be delivered

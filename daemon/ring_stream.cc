@@ -16,7 +16,7 @@ constexpr uint64_t kRingBytesMax = 4 * 1024 * 1024;
 
 RingStream::RingStream(LibeventReactor& reactor, int fd, int error, ring::Side side,
                        StreamEvents& events)
-    : reactor_(reactor), events_(events), fd_(fd), error_(error) {
+    : reactor_(reactor), events_(events), fd_(fd), side_(side), error_(error) {
   event_assign(&event_, reactor.base_.get(), fd, fd < 0 ? 0 : EV_READ | EV_PERSIST, on_event, this);
   if (fd < 0) return;
   handshake_.emplace(side, fd, ring::kRingBytesDefault, kRingBytesMax);
@@ -46,7 +46,7 @@ void RingStream::greet() {
   const int error = handshake_->step();
   if (error == EAGAIN) return;
   if (error == 0) {
-    channel_.emplace(fd_, handshake_->take_memory(), handshake_->side());
+    channel_.emplace(fd_, handshake_->take_memory(), side_);
     if (ends_writes_) channel_->end_writes();
   } else {
     error_ = error;
@@ -125,8 +125,43 @@ IoResult RingStream::read(std::span<std::byte> into) {
   }
   const size_t count = std::min(into.size(), there.size());
   std::memcpy(into.data(), there.data(), count);
-  channel_->consume(count);
+  take(count);
   return {IoResult::Kind::kOk, count};
+}
+
+std::span<const std::byte> RingStream::peek() {
+  return channel_ ? channel_->readable() : std::span<const std::byte>();
+}
+
+uint64_t RingStream::hold(size_t bytes, bool borrowed) {
+  channel_->pass(bytes);
+  if (held_.empty() && !borrowed) {
+    channel_->release(bytes);
+    return released_;
+  }
+  held_.push_back({bytes, borrowed});
+  return released_ + held_.size() - 1;
+}
+
+void RingStream::give_back(uint64_t borrowed) {
+  held_[borrowed - released_].borrowed = false;
+  size_t bytes = 0;
+  for (; !held_.empty() && !held_.front().borrowed; held_.pop_front(), ++released_) {
+    bytes += held_.front().bytes;
+  }
+  if (bytes != 0) channel_->release(bytes);
+}
+
+std::shared_ptr<const std::span<std::byte>> RingStream::memory() {
+  if (!channel_) return nullptr;
+  struct Part {
+    std::shared_ptr<const ring::Memory> all;
+    std::span<std::byte> bytes;
+  };
+  const auto& all = channel_->memory();
+  const auto part =
+      std::make_shared<Part>(all, std::span(all->ring(ring::other(side_)), 2 * all->ring_bytes()));
+  return {part, &part->bytes};
 }
 
 IoResult RingStream::write(std::span<const iovec> from) {

@@ -11,6 +11,7 @@
 
 #include <optional>
 
+#include "base/fifo.h"
 #include "client/ring/channel.h"
 #include "client/ring/handshake.h"
 #include "daemon/libevent_reactor.h"
@@ -32,6 +33,11 @@ class RingStream final : public Stream {
   void want_write(bool wanted) override;
   void read_again() override { heat(); }
   void abort_on_close() override;
+  std::span<const std::byte> peek() override;
+  void take(size_t bytes) override { hold(bytes, false); }
+  uint64_t borrow(size_t bytes) override { return hold(bytes, true); }
+  void give_back(uint64_t borrowed) override;
+  std::shared_ptr<const std::span<std::byte>> memory() override;
 
  private:
   friend class LibeventReactor;
@@ -43,6 +49,13 @@ class RingStream final : public Stream {
   bool cool();
   TimePoint hot_since() const { return hot_since_; }
 
+  // Bytes that were read, until they and all before them are nobody's.
+  struct Held {
+    size_t bytes;
+    bool borrowed;
+  };
+  uint64_t hold(size_t bytes, bool borrowed);
+
   static void on_event(evutil_socket_t, short, void* self);
   void greet();
   void heat();
@@ -51,6 +64,7 @@ class RingStream final : public Stream {
   LibeventReactor& reactor_;
   StreamEvents& events_;
   const int fd_;
+  const hatrpc::ring::Side side_;
   int error_;
   bool reading_ = false;
   bool writing_ = false;
@@ -58,6 +72,8 @@ class RingStream final : public Stream {
   bool armed_ = false;        // cold, and it said so
   bool ends_writes_ = false;  // asked for before there was a channel
   TimePoint hot_since_{};     // something came
+  uint64_t released_ = 0;     // of all that was held, so many are not any more
+  Fifo<Held> held_;
   std::optional<hatrpc::ring::Handshake> handshake_;
   std::optional<hatrpc::ring::Channel> channel_;  // owns fd_ from then on
   event event_;

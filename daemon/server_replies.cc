@@ -95,7 +95,10 @@ void ServerStream::send_reply(Bytes piece, bool last) {
       const auto outcome = static_cast<uint8_t>(upstream_->replies().messages().outcome());
       header.flags |= static_cast<uint8_t>(engine::kLastPiece | outcome << engine::kOutcomeShift);
     }
-    link_.lane(call.lane).send(header, {part});
+    engine::RdmaLane* rdma = link_.rdma_lane(call.lane);
+    if (rdma == nullptr || !upstream_->lend(*rdma, call.lane, link_.loans, header, part)) {
+      link_.lane(call.lane).send(header, {part});
+    }
   } while (!piece.empty());
 }
 

@@ -92,6 +92,7 @@ void UpstreamConnection::on_write_error(int error) {
 void UpstreamConnection::on_readable() {
   const size_t budget = user_ == nullptr ? worker_.scratch().size() : user_->read_budget();
   if (budget == 0) return want_read(false);
+  if (user_ != nullptr && pass_bulk(budget)) return;
   const auto room = worker_.scratch().first(budget);
   const IoResult result = stream_->read(room);
   switch (result.kind) {
@@ -111,6 +112,29 @@ void UpstreamConnection::on_readable() {
     case IoResult::Kind::kError:
       return broke(std::strerror(result.error));
   }
+}
+
+// As ClientConnection's.
+bool UpstreamConnection::pass_bulk(size_t budget) {
+  const uint64_t bulk = std::min<uint64_t>(replies_.messages().unexamined(), budget);
+  if (bulk < Lender::kBytesMin) return false;
+  Bytes there = stream_->peek();
+  if (there.size() < Lender::kBytesMin) return false;
+  there = there.first(std::min<uint64_t>({there.size(), bulk, engine::kPieceBytesMax}));
+  lent_ = false;
+  in_place_ = true;
+  user_->on_upstream_bytes(there);
+  in_place_ = false;
+  if (!lent_) stream_->take(there.size());
+  return true;
+}
+
+bool UpstreamConnection::lend(engine::RdmaLane& lane, uint32_t number, Loans& loans,
+                              const engine::FrameHeader& header, Bytes part) {
+  if (!in_place_) return false;
+  lent_ = lender_.send(worker_.fabric(), *stream_, lane, number, loans, header, part);
+  if (lent_) worker_.counters().lent_bytes.add(part.size());
+  return lent_;
 }
 
 void UpstreamConnection::broke(const std::string& reason) {

@@ -17,6 +17,7 @@
 #include "base/byte_queue.h"
 #include "base/reactor.h"
 #include "config/node.h"
+#include "daemon/loans.h"
 #include "daemon/unit_reader.h"
 
 namespace hat {
@@ -41,6 +42,10 @@ class UpstreamConnection final : public StreamEvents {
   // Has taken all that was written, and would take more.
   bool takes_all() const { return out_.empty() && write_error_ == 0; }
   UnitReader& replies() { return replies_; }
+  // Sends the frame with a part of what its user was given, from where that lies. False: it lies
+  // nowhere that can be sent from.
+  bool lend(engine::RdmaLane& lane, uint32_t number, Loans& loans,
+            const engine::FrameHeader& header, Bytes part);
   const ServedConfig& served() const { return served_; }
 
   // What the connection owes passes with it from one user to the next.
@@ -53,6 +58,7 @@ class UpstreamConnection final : public StreamEvents {
  private:
   void on_readable() override;
   void on_writable() override;
+  bool pass_bulk(size_t budget);
   void on_write_error(int error);
   void broke(const std::string& reason);
 
@@ -69,7 +75,10 @@ class UpstreamConnection final : public StreamEvents {
   bool ended_ = false;   // the server said all that it will
   int write_error_ = 0;  // it takes no more, and is read to its end
   bool dead_ = false;
+  bool in_place_ = false;  // what its user is given lies in the stream's memory
+  bool lent_ = false;      // and was lent
   std::unique_ptr<Stream> stream_;
+  Lender lender_;
 };
 
 class UpstreamPool {

@@ -78,6 +78,7 @@ class Worker final : public engine::LinkEvents, public engine::SessionEvents, pu
   UpstreamPool& upstreams() { return upstreams_; }
   std::span<std::byte> scratch() { return scratch_; }
   bool draining() const { return draining_; }
+  engine::Fabric& fabric() { return setup_.rdma->fabric(); }  // where there are RDMA lanes
 
   // A peer of the endpoint that takes calls now, in turn; nullptr where none does, and then all of
   // them are told to connect.

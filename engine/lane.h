@@ -29,7 +29,7 @@ class LaneEvents {
   virtual void on_frame(const FrameHeader& header, Bytes payload) = 0;
   // After congested() was true: it no longer is.
   virtual void on_uncongested() = 0;
-  // What was lent for this frame is its owner's again (RdmaLane::send_lent()).
+  // What was lent for this frame is its owner's again (RdmaLane::send_lent()); in any order.
   virtual void on_returned([[maybe_unused]] uint64_t number) {}
   // Once; the lane carries nothing more. Lane::fate() says which frames may have arrived.
   virtual void on_down(const std::string& reason) = 0;

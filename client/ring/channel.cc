@@ -8,22 +8,23 @@
 
 namespace hatrpc::ring {
 
-Channel::Channel(int socket, Memory memory, Side side)
+Channel::Channel(int socket, std::shared_ptr<const Memory> memory, Side side)
     : socket_(socket), memory_(std::move(memory)), side_(side) {}
 
 Channel::~Channel() { close(socket_); }
 
 std::span<const std::byte> Channel::readable() {
   if (broken()) return {};
-  const uint64_t there = theirs().written.load(std::memory_order_acquire) - consumed_;
-  if (there > memory_.ring_bytes()) {
+  const uint64_t written = theirs().written.load(std::memory_order_acquire);
+  const uint64_t there = written - read_;
+  if (there > memory_->ring_bytes() || written - consumed_ > memory_->ring_bytes()) {
     broken_ = true;
     return {};
   }
-  return {memory_.ring(other(side_)) + offset(consumed_), there};
+  return {memory_->ring(other(side_)) + offset(read_), there};
 }
 
-void Channel::consume(size_t bytes) {
+void Channel::release(size_t bytes) {
   consumed_ += bytes;
   mine().consumed.store(consumed_, std::memory_order_release);
   ring_for(kForRoom);
@@ -37,16 +38,16 @@ bool Channel::at_end() {
 std::span<std::byte> Channel::writable(size_t wanted) {
   if (broken()) return {};
   uint64_t used = written_ - their_consumed_;
-  if (memory_.ring_bytes() - used < wanted) {
+  if (memory_->ring_bytes() - used < wanted) {
     const uint64_t consumed = theirs().consumed.load(std::memory_order_acquire);
     used = written_ - consumed;
-    if (used > memory_.ring_bytes()) {
+    if (used > memory_->ring_bytes()) {
       broken_ = true;
       return {};
     }
     their_consumed_ = consumed;
   }
-  return {memory_.ring(side_) + offset(written_), memory_.ring_bytes() - used};
+  return {memory_->ring(side_) + offset(written_), memory_->ring_bytes() - used};
 }
 
 void Channel::publish(size_t bytes) {
@@ -85,6 +86,16 @@ bool Channel::may_sleep(uint32_t what) {
   if (!data && !room && !broken()) return true;
   stay_awake(what);
   return false;
+}
+
+void Channel::resync_reads() {
+  read_ = consumed_ = mine().consumed.load(std::memory_order_relaxed);
+}
+
+void Channel::resync_writes() {
+  written_ = mine().written.load(std::memory_order_relaxed);
+  ended_ = mine().ended.load(std::memory_order_relaxed) != 0;
+  their_consumed_ = written_ - memory_->ring_bytes();  // no room is known of
 }
 
 void Channel::stay_awake(uint32_t what) {

@@ -18,6 +18,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 
 #include "client/ring/memory.h"
@@ -27,7 +28,9 @@ namespace hatrpc::ring {
 class Channel {
  public:
   // Owns `socket`, whose greetings are over (handshake.h).
-  Channel(int socket, Memory memory, Side side);
+  Channel(int socket, Memory memory, Side side)
+      : Channel(socket, std::make_shared<const Memory>(std::move(memory)), side) {}
+  Channel(int socket, std::shared_ptr<const Memory> memory, Side side);
   // Closes the socket; once no process has it any more (after a fork both have), the other side
   // reads what is left, and then the end.
   ~Channel();
@@ -35,11 +38,18 @@ class Channel {
   Channel& operator=(const Channel&) = delete;
 
   int fd() const { return socket_; }
-  const Memory& memory() const { return memory_; }
+  const std::shared_ptr<const Memory>& memory() const { return memory_; }
 
   // What has come and was not consumed.
   std::span<const std::byte> readable();
-  void consume(size_t bytes);
+  void consume(size_t bytes) {
+    pass(bytes);
+    release(bytes);
+  }
+  // consume() in two halves, for who goes on to use the bytes: readable() is behind them at once,
+  // and the other side overwrites them after the release.
+  void pass(size_t bytes) { read_ += bytes; }
+  void release(size_t bytes);
   // The other side writes no more, or is gone, and all that it wrote was consumed.
   bool at_end();
   // What was read is not all that there should have been.
@@ -67,19 +77,28 @@ class Channel {
   // --- For those who let others wait on fd() ---
   // Sets bits in `waits`; those that were not set before, because their bells have rung.
   uint32_t arm(uint32_t what);
+  // The bits that are still set.
+  uint32_t armed() const { return mine().waits.load(std::memory_order_relaxed); }
+  // The socket's end was seen elsewhere than in hear().
+  void lose() { gone_ = true; }
+  // The reader, or the writer, goes on from where another process with the same side has left:
+  // after a fork, or an exec.
+  void resync_reads();
+  void resync_writes();
   // The same connection under another number, which it owns from now on.
   void use(int socket) { socket_ = socket; }
 
  private:
-  Lines& mine() const { return memory_.control().sides[static_cast<size_t>(side_)]; }
-  Lines& theirs() const { return memory_.control().sides[static_cast<size_t>(other(side_))]; }
-  uint64_t offset(uint64_t count) const { return count & (memory_.ring_bytes() - 1); }
+  Lines& mine() const { return memory_->control().sides[static_cast<size_t>(side_)]; }
+  Lines& theirs() const { return memory_->control().sides[static_cast<size_t>(other(side_))]; }
+  uint64_t offset(uint64_t count) const { return count & (memory_->ring_bytes() - 1); }
   void ring_for(uint32_t what);
 
   int socket_;
-  Memory memory_;
+  std::shared_ptr<const Memory> memory_;
   const Side side_;
   uint64_t written_ = 0;
+  uint64_t read_ = 0;
   uint64_t consumed_ = 0;
   uint64_t their_consumed_ = 0;  // as last seen
   bool ended_ = false;

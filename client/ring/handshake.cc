@@ -32,8 +32,8 @@ int Handshake::step() {
 }
 
 int Handshake::receive() {
-  while (received_ < sizeof theirs_) {
-    iovec part{reinterpret_cast<char*>(&theirs_) + received_, sizeof theirs_ - received_};
+  while (received_ < greeting_bytes_) {
+    iovec part{reinterpret_cast<char*>(&theirs_) + received_, greeting_bytes_ - received_};
     alignas(cmsghdr) char control[CMSG_SPACE(kDescriptorsMax * sizeof(int))];
     msghdr message{.msg_iov = &part, .msg_iovlen = 1};
     message.msg_control = control;

@@ -27,9 +27,12 @@ class Handshake {
   Handshake(const Handshake&) = delete;
   Handshake& operator=(const Handshake&) = delete;
 
+  // Before the first step of a connector: the greeting's last byte, which says nothing, stays in
+  // the socket, as a bell that has rung.
+  void leave_a_bell() { greeting_bytes_ = sizeof theirs_ - 1; }
+
   // Never blocks, whatever the socket's own flags. 0: memory() is there.
   int step();
-  Side side() const { return side_; }
   Memory take_memory() { return std::move(memory_); }
 
  private:
@@ -45,7 +48,8 @@ class Handshake {
   bool greeted_ = false;
   size_t received_ = 0;
   Greeting theirs_{};
-  int descriptor_ = -1;  // that came along
+  size_t greeting_bytes_ = sizeof theirs_;  // that are received
+  int descriptor_ = -1;                     // that came along
   Memory memory_;
 };
 

@@ -31,6 +31,8 @@ class Memory {
 
   explicit operator bool() const { return base_ != nullptr; }
   int fd() const { return fd_; }
+  // The descriptor is the caller's from now on; what is mapped stays.
+  int release_fd() { return std::exchange(fd_, -1); }
   uint64_t ring_bytes() const { return ring_bytes_; }
   Control& control() const { return *reinterpret_cast<Control*>(base_); }
   // 2 * ring_bytes() long, the second half being the first again.

@@ -118,6 +118,7 @@ class Skip {
     return left_ == 0;
   }
   void clear() { left_ = 0; }
+  uint64_t left() const { return left_; }
 
  private:
   uint64_t left_ = 0;

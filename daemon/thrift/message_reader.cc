@@ -1,6 +1,7 @@
 // daemon/thrift/message_reader.cc: leads through a unit: first bytes, header, heads, bodies, end.
 #include "daemon/thrift/message_reader.h"
 
+#include <algorithm>
 #include <limits>
 
 namespace hat::thrift {
@@ -235,6 +236,14 @@ MessageReader::Event MessageReader::become_opaque(std::string_view reason) {
   place_ = Place::kOpaque;
   opaque_reason_ = reason;
   return Event::kOpaque;
+}
+
+uint64_t MessageReader::unexamined() const {
+  if (place_ == Place::kFrameRest) return frame_left_;
+  if (place_ != Place::kBody || encoding_ == Encoding::kJson) return 0;
+  const uint64_t of_body =
+      encoding_ == Encoding::kCompact ? compact_.unexamined() : binary_.unexamined();
+  return std::min(of_body, frame_left_);
 }
 
 Outcome MessageReader::outcome() const {

@@ -71,6 +71,8 @@ class MessageReader {
   // Why the stream is opaque, as a stable lower-case token for metrics: "tls", "http", "sasl",
   // "zlib", "binary_le", "theader_transform", "long_name", "unknown". Set with kOpaque.
   std::string_view opaque_reason() const { return opaque_reason_; }
+  // So many of the next bytes are passed over, whatever they are: the rest of a string, say.
+  uint64_t unexamined() const;
   // True between the first byte of a unit and its kEnd.
   bool inside_unit() const { return place_ != Place::kStart || first_size_ > 0; }
 

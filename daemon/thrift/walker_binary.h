@@ -14,6 +14,8 @@ class BinaryWalker {
   void reset();
   // kDone: the cursor is behind the struct's end. kBroken: behind the token that can't be.
   Progress walk(Cursor& in);
+  // So many of the next bytes are passed over, whatever they are.
+  uint64_t unexamined() const { return skip_.left(); }
   // The outermost struct's first field; none where it has no field or is not read so far.
   std::optional<int16_t> first_field() const { return first_field_; }
 

@@ -14,6 +14,8 @@ class CompactWalker {
   void reset();
   // As BinaryWalker's.
   Progress walk(Cursor& in);
+  // So many of the next bytes are passed over, whatever they are.
+  uint64_t unexamined() const { return skip_.left(); }
   std::optional<int16_t> first_field() const { return first_field_; }
 
  private:

@@ -96,6 +96,36 @@ TEST_P(FabricConformance, ARegionThatIsGoneIsTouchedNoMore) {
             Status::kRemoteAccess);
 }
 
+TEST_P(FabricConformance, OwnMemoryIsWrittenFromAndReadInto) {
+  connect();
+  const SharedMemory memory = *SharedMemory::create("own", FabricSide::kMemoryBytes);
+  const auto own = *a_->fabric->register_own(memory.bytes());
+  b_->fill(100, "there");
+  const Segment into{memory.bytes().data(), 5, own->lkey()};
+  for (const auto& [opcode, offset] : {std::pair{Opcode::kRead, 100}, {Opcode::kWrite, 200}}) {
+    EXPECT_EQ(status_of_one({.opcode = opcode,
+                             .segments = {&into, 1},
+                             .remote_address = b_->region->address() + offset,
+                             .rkey = b_->region->rkey()}),
+              Status::kSuccess);
+  }
+  EXPECT_EQ(b_->read(200, 5), "there");
+}
+
+TEST_P(FabricConformance, OwnMemoryCanBeNamedByNobodyElse) {
+  for (const bool by_lkey : {false, true}) {
+    connect();
+    const SharedMemory memory = *SharedMemory::create("own", FabricSide::kMemoryBytes);
+    const auto own = *b_->fabric->register_own(memory.bytes());
+    const Segment from = a_->at(0, 6);
+    EXPECT_EQ(status_of_one({.opcode = Opcode::kWrite,
+                             .segments = {&from, 1},
+                             .remote_address = reinterpret_cast<uint64_t>(memory.bytes().data()),
+                             .rkey = by_lkey ? own->lkey() : own->rkey()}),
+              Status::kRemoteAccess);
+  }
+}
+
 TEST_P(FabricConformance, SegmentsOutsideOfRegisteredMemoryFail) {
   connect();
   const Segment beyond{a_->region->bytes().data() + FabricSide::kMemoryBytes - 4, 8,

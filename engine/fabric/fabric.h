@@ -218,6 +218,9 @@ class Fabric {
   virtual FabricLimits limits() const = 0;
   virtual Result<std::unique_ptr<MemoryRegion>> register_memory(const SharedMemory& memory,
                                                                 RemoteAccess access) = 0;
+  // Memory for this side's own WRITEs, READs and atomics, which nobody else can name; not for SENDs
+  // or receives. It outlives the region. Its bytes may be mapped twice in a row.
+  virtual Result<std::unique_ptr<MemoryRegion>> register_own(std::span<std::byte> memory) = 0;
   virtual Result<std::unique_ptr<CompletionQueue>> create_completion_queue(uint32_t entries) = 0;
   virtual Result<std::unique_ptr<ReceiveQueue>> create_receive_queue(uint32_t entries) = 0;
   virtual Result<std::unique_ptr<QueuePair>> create_queue_pair(const QueuePairOptions& options) = 0;

@@ -19,7 +19,7 @@ namespace hat::engine {
 // Bytes that a lane may send from where they lie.
 struct Lent {
   Segment segment;
-  uint32_t rkey = 0;
+  uint32_t rkey = 0;  // 0: own memory (Fabric::register_own()), which its owner may change any time
 };
 
 class RegistrationCache {

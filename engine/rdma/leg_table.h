@@ -19,6 +19,7 @@ struct LegRow {
   bool recycles;   // S finds out by itself which slots are free
   bool late;       // has something to do before a post
   bool on_demand;  // the message lies in a buffer of its own, not in a slot
+  bool gathers;    // S WRITEs it from wherever it lies, and no checksum holds its bytes
   // Bytes per slot, beside the slots: at S, READ by R; at R, READ by S; and what is read.
   uint32_t sender_extra;
   uint32_t receiver_extra;

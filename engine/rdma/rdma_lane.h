@@ -108,7 +108,8 @@ class RdmaLane final : public Lane {
 
   uint64_t send(FrameHeader header, std::initializer_list<Bytes> pieces) override;
   // A frame whose payload is not copied: it is lent until LaneEvents::on_returned() names this
-  // frame, or the lane is gone. Legs whose messages must lie together (fetch) copy it all the same.
+  // frame, or the lane is gone. Copied all the same: by legs whose messages must lie together
+  // (fetch); and own memory by all that do not WRITE it.
   uint64_t send_lent(FrameHeader header, const Lent& payload);
   bool congested() const override { return congested_; }
   bool broken() const override { return down_; }
@@ -244,6 +245,7 @@ class RdmaLane final : public Lane {
   bool may_send(size_t bytes);
   void begin_waiting();
   void return_lent();
+  void give_back(Outgoing& message);
   void free_buffer(Outgoing& message);
   void keep_waiting(const FrameHeader& header, std::span<const Bytes> pieces, const Lent* lent);
   void take_message(const Envelope& envelope, uint32_t receive, const std::byte* bytes,
@@ -297,7 +299,7 @@ class RdmaLane final : public Lane {
   uint64_t sent_ = 0;   // messages begun
   uint64_t acked_ = 0;  // of them, delivered
   uint32_t rendezvous_out_ = 0;
-  uint64_t returned_ = 0;  // messages before this hold nothing that is lent
+  uint64_t returned_ = 0;  // messages before this are delivered, and hold nothing that is lent
   uint32_t lent_ = 0;
   bool starved_ = false;  // what waits found no buffer
   uint8_t fetch_epoch_there_ = 1;

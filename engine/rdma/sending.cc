@@ -85,11 +85,13 @@ bool RdmaLane::stage(Outgoing& message, std::span<const Bytes> pieces, const Len
   message.payload_rkey = slots_.rkey();
   message.lent = lent != nullptr;
   const Bytes whole = lent == nullptr ? Bytes{} : Bytes{lent->segment.data, lent->segment.bytes};
-  if (lent != nullptr && row(message.leg).replies) pieces = {&whole, 1};  // must lie in its slot
+  const LegRow& leg = row(message.leg);
+  const bool must_copy = leg.replies || (lent != nullptr && lent->rkey == 0 && !leg.gathers);
+  if (lent != nullptr && must_copy) pieces = {&whole, 1};
   if (lent != nullptr && pieces.empty()) {
     message.payload = lent->segment;
     message.payload_rkey = lent->rkey;
-  } else if (row(message.leg).on_demand) {
+  } else if (leg.on_demand) {
     auto buffer = poller_.arena().take_message(Purpose::kSend, message.frame.payload_bytes);
     starved_ = !buffer;
     if (!buffer) return false;
@@ -107,7 +109,7 @@ bool RdmaLane::stage(Outgoing& message, std::span<const Bytes> pieces, const Len
               .leg = message.leg,
               .fetch_epoch = fetch_epoch_,
               .frame = message.frame};
-  if (row(message.leg).sums) envelope.checksum = sum_of(envelope, message.payload.data);
+  if (leg.sums) envelope.checksum = sum_of(envelope, message.payload.data);
   to_tell_ = 0;
   return true;
 }
@@ -160,21 +162,29 @@ void RdmaLane::acknowledge(uint64_t delivered) {
   return_lent();
 }
 
-// Delivered, and done with by this side's device.
+// What this side's device is done with; how a message that goes on demand does, its leg tells.
 void RdmaLane::return_lent() {
-  if (lent_ == 0) returned_ = acked_;
-  while (returned_ != acked_) {
-    Outgoing& message = outgoing(returned_);
-    if (message.lent && message.posted > reclaimed_) return;
-    const uint64_t number = returned_++;
-    if (!std::exchange(message.lent, false)) continue;
-    --lent_;
-    events_.on_returned(number);
+  for (uint64_t each = returned_; lent_ != 0 && each != sent_; ++each) {
+    Outgoing& message = outgoing(each);
+    if (!message.lent) continue;
+    if (message.posted > reclaimed_) break;
+    if (each < acked_ || !message.on_demand) give_back(message);
   }
+  if (lent_ == 0) returned_ = acked_;
+  while (returned_ != acked_ && !outgoing(returned_).lent) ++returned_;
+}
+
+void RdmaLane::give_back(Outgoing& message) {
+  message.lent = false;
+  --lent_;
+  events_.on_returned(message.sequence);
 }
 
 void RdmaLane::free_buffer(uint64_t sequence) {
-  if (sequence >= acked_) free_buffer(outgoing(sequence));
+  if (sequence < acked_) return;
+  Outgoing& message = outgoing(sequence);
+  free_buffer(message);
+  if (message.lent) give_back(message);
 }
 
 void RdmaLane::free_buffer(Outgoing& message) {

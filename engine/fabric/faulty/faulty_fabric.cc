@@ -209,6 +209,10 @@ class FaultyFabric final : public Fabric {
     HAT_TRY_VOID(perhaps("registration of memory"));
     return below_->register_memory(memory, access);
   }
+  Result<std::unique_ptr<MemoryRegion>> register_own(std::span<std::byte> memory) override {
+    HAT_TRY_VOID(perhaps("registration of memory"));
+    return below_->register_own(memory);
+  }
   Result<std::unique_ptr<CompletionQueue>> create_completion_queue(uint32_t entries) override {
     HAT_TRY_VOID(perhaps("completion queue"));
     HAT_TRY(auto queue, below_->create_completion_queue(entries));

@@ -29,6 +29,12 @@ std::unexpected<Error> failed(const char* what) {
   return fail(std::string("loop fabric: ") + what + ": " + std::strerror(errno));
 }
 
+std::byte* within(std::span<std::byte> bytes, const Segment& segment) {
+  if (segment.data < bytes.data() || segment.data > bytes.data() + bytes.size()) return nullptr;
+  const auto room = static_cast<size_t>(bytes.data() + bytes.size() - segment.data);
+  return segment.bytes <= room ? segment.data : nullptr;
+}
+
 }  // namespace
 
 // --- Set-up ---
@@ -130,7 +136,7 @@ Result<std::unique_ptr<MemoryRegion>> LoopFabric::register_memory(const SharedMe
     return fail("loop fabric: all of its " + std::to_string(kRegionsMax) + " regions are in use");
   }
   const auto row_index = static_cast<uint32_t>(free - regions_.begin());
-  generation_ = generation_ % (UINT32_MAX / kRegionsMax) + 1;
+  generation_ = generation_ % (kOwnKey / kRegionsMax - 1) + 1;
   const uint32_t key = generation_ * kRegionsMax + row_index;
   auto region = std::make_unique<LoopRegion>(*this, memory.bytes(), memory.fd(), key);
   RegionRow& row = table().rows[row_index];
@@ -156,10 +162,23 @@ void LoopFabric::forget(LoopRegion& region) {
 std::byte* LoopFabric::local(const Segment& segment) const {
   const LoopRegion* region = regions_[segment.lkey % kRegionsMax];
   if (region == nullptr || region->lkey() != segment.lkey) return nullptr;
-  const auto bytes = region->bytes();
-  if (segment.data < bytes.data() || segment.data > bytes.data() + bytes.size()) return nullptr;
-  const auto room = static_cast<size_t>(bytes.data() + bytes.size() - segment.data);
-  return segment.bytes <= room ? segment.data : nullptr;
+  return within(region->bytes(), segment);
+}
+
+Result<std::unique_ptr<MemoryRegion>> LoopFabric::register_own(std::span<std::byte> memory) {
+  last_own_key_ = (last_own_key_ + 1) | kOwnKey;
+  if (own_regions_.contains(last_own_key_)) return fail("loop fabric: it has no key left");
+  auto region = std::make_unique<LoopOwnRegion>(*this, memory, last_own_key_);
+  own_regions_[last_own_key_] = region.get();
+  return region;
+}
+
+LoopOwnRegion::~LoopOwnRegion() { fabric_.forget(*this); }
+
+std::byte* LoopFabric::own(const Segment& segment) const {
+  if ((segment.lkey & kOwnKey) == 0) return local(segment);
+  const auto region = own_regions_.find(segment.lkey);
+  return region == own_regions_.end() ? nullptr : within(region->second->bytes(), segment);
 }
 
 // --- What happens beside the completions ---

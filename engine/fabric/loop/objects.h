@@ -45,6 +45,22 @@ class LoopRegion final : public MemoryRegion {
   const uint32_t key_;
 };
 
+// What no other process is told of.
+class LoopOwnRegion final : public MemoryRegion {
+ public:
+  LoopOwnRegion(LoopFabric& fabric, std::span<std::byte> bytes, uint32_t key)
+      : fabric_(fabric), bytes_(bytes), key_(key) {}
+  ~LoopOwnRegion() override;
+  std::span<std::byte> bytes() const override { return bytes_; }
+  uint32_t lkey() const override { return key_; }
+  uint32_t rkey() const override { return 0; }
+
+ private:
+  LoopFabric& fabric_;
+  const std::span<std::byte> bytes_;
+  const uint32_t key_;
+};
+
 class LoopCompletionQueue final : public CompletionQueue {
  public:
   explicit LoopCompletionQueue(Descriptor doorbell) : doorbell_(std::move(doorbell)) {}
@@ -231,12 +247,15 @@ class LoopQueuePair final : public QueuePair {
 
 class LoopFabric final : public Fabric {
  public:
+  static constexpr uint32_t kOwnKey = 0x8000'0000;  // in the keys of LoopOwnRegions
+
   static Result<std::unique_ptr<Fabric>> open(std::optional<uint64_t> seed);
   std::string_view name() const override { return "loop"; }
   std::string reach() const override;
   FabricLimits limits() const override;
   Result<std::unique_ptr<MemoryRegion>> register_memory(const SharedMemory& memory,
                                                         RemoteAccess access) override;
+  Result<std::unique_ptr<MemoryRegion>> register_own(std::span<std::byte> memory) override;
   Result<std::unique_ptr<CompletionQueue>> create_completion_queue(uint32_t entries) override;
   Result<std::unique_ptr<ReceiveQueue>> create_receive_queue(uint32_t entries) override;
   Result<std::unique_ptr<QueuePair>> create_queue_pair(const QueuePairOptions& options) override;
@@ -249,7 +268,10 @@ class LoopFabric final : public Fabric {
   const std::vector<LoopRegion*>& regions() const { return regions_; }  // null where none is
   // Where `bytes` lie, or nullptr: the key is not known, or they are not inside its region.
   std::byte* local(const Segment& segment) const;
+  // Where they lie, if they are this side's alone or shared.
+  std::byte* own(const Segment& segment) const;
   void forget(LoopRegion& region);
+  void forget(const LoopOwnRegion& region) { own_regions_.erase(region.lkey()); }
   void forget(LoopQueuePair& pair);
   void watch(int fd);
   void tell(FabricEvent event) { events_.push_back(std::move(event)); }
@@ -276,6 +298,8 @@ class LoopFabric final : public Fabric {
   uint32_t generation_ = 0;  // of keys
   uint32_t last_queue_pair_ = 0;
   std::vector<LoopRegion*> regions_ = std::vector<LoopRegion*>(kRegionsMax);  // by row
+  uint32_t last_own_key_ = kOwnKey;
+  std::unordered_map<uint32_t, LoopOwnRegion*> own_regions_;
   std::unordered_map<uint32_t, LoopQueuePair*> queue_pairs_;
   std::vector<Waiting> waiting_;  // channels whose queue pair is not known yet
   std::vector<FabricEvent> events_;

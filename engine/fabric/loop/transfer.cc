@@ -172,8 +172,11 @@ void LoopQueuePair::start(const WorkRequest& work, Request& request) {
 
 Status LoopQueuePair::check_local(const WorkRequest& work) const {
   if (work.inlined) return Status::kSuccess;
+  // Who receives a SEND copies it from here: it must know the region.
+  const bool is_send = work.opcode == Opcode::kSend || work.opcode == Opcode::kSendImm;
   for (const Segment& segment : work.segments) {
-    if (segment.bytes != 0 && fabric_.local(segment) == nullptr) return Status::kLocalProtection;
+    const std::byte* at = is_send ? fabric_.local(segment) : fabric_.own(segment);
+    if (segment.bytes != 0 && at == nullptr) return Status::kLocalProtection;
   }
   return Status::kSuccess;
 }

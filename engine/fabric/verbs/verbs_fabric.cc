@@ -54,15 +54,11 @@ class DeviceFabric final : public VerbsFabric {
 
   Result<std::unique_ptr<MemoryRegion>> register_memory(const SharedMemory& memory,
                                                         RemoteAccess access) override {
-    const auto bytes = memory.bytes();
-    ibv_mr* region = ibv_reg_mr(domain_.get(), bytes.data(), bytes.size(), access_flags(access));
-    if (region == nullptr) {
-      const int error = errno;
-      auto refusal = failed(device_, megabytes(bytes.size()) + " cannot be registered", error);
-      refusal.error().message += why_not_registered(bytes.size());
-      return refusal;
-    }
-    return std::make_unique<VerbsRegion>(bytes, region);
+    return register_bytes(memory.bytes(), access);
+  }
+
+  Result<std::unique_ptr<MemoryRegion>> register_own(std::span<std::byte> memory) override {
+    return register_bytes(memory, {});
   }
 
   Result<std::unique_ptr<CompletionQueue>> create_completion_queue(uint32_t entries) override {
@@ -101,6 +97,18 @@ class DeviceFabric final : public VerbsFabric {
   std::optional<FabricEvent> next_event() override;
 
  private:
+  Result<std::unique_ptr<MemoryRegion>> register_bytes(std::span<std::byte> bytes,
+                                                       RemoteAccess access) {
+    ibv_mr* region = ibv_reg_mr(domain_.get(), bytes.data(), bytes.size(), access_flags(access));
+    if (region == nullptr) {
+      const int error = errno;
+      auto refusal = failed(device_, megabytes(bytes.size()) + " cannot be registered", error);
+      refusal.error().message += why_not_registered(bytes.size());
+      return refusal;
+    }
+    return std::make_unique<VerbsRegion>(bytes, region);
+  }
+
   const Device device_;
   const Owned<ibv_pd, ibv_dealloc_pd> domain_;
 };

@@ -11,8 +11,9 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 PROGRAMS, PEERS = (pathlib.Path(word).resolve() for word in sys.argv[1:3])
-sys.path.insert(0, str(PEERS / "python" / "gen"))
+sys.path[:0] = [str(PEERS / "python" / "gen"), str(PEERS / "python" / "site")]
 
+import hatrpc  # noqa: E402
 from nodes import Server, TwoNodes, hatrpc_address  # noqa: E402
 from peers import IDL, Peers  # noqa: E402
 from probe import ProbeOfTomorrow  # noqa: E402
@@ -37,7 +38,8 @@ class Client:
     def __init__(self, nodes, service="Probe", timeout_ms=20_000, address=None):
         address = address or nodes.endpoints[service].removeprefix("tcp:")
         host, _, port = address.rpartition(":")
-        self.socket = TSocket.TSocket(host, int(port))
+        self.socket = (hatrpc.TShmSocket(address) if host == "shm" else
+                       TSocket.TSocket(host, int(port)))
         self.socket.setTimeout(timeout_ms)
         self.transport = TTransport.TFramedTransport(self.socket)
         self.calls = ProbeOfTomorrow.Client(TBinaryProtocol.TBinaryProtocol(self.transport))

@@ -1,0 +1,101 @@
+"""tests/e2e/scenarios/lending_test.py: large messages leave from the rings that they lie in."""
+
+import contextlib
+import tempfile
+import threading
+
+import yaml
+
+from setting import Client, Scenario, main, manifest, probe_nodes, start_server
+from nodes import ask, wait_until
+
+LARGE = 1 << 20
+
+
+def lent_bytes(node):
+    status, page = ask(node.admin, "GET", "/metrics")
+    assert status == 200, page
+    return int(next(line.split()[-1] for line in page.splitlines()
+                    if line.startswith("hatrpc_lent_bytes_total")))
+
+
+def hinted(**hints):
+    whole = yaml.safe_load(manifest())
+    whole["services"]["Probe"]["hint"] = hints
+    for function in whole["services"]["Probe"]["functions"].values():
+        for key in ("hint", "client_hint", "server_hint"):
+            (function or {}).pop(key, None)
+    return yaml.safe_dump(whole)
+
+
+@contextlib.contextmanager
+def ring_nodes(**hints):
+    with tempfile.TemporaryDirectory(prefix="hatrpc-e2e-") as folder:
+        server = start_server(f"shm:{folder}/server.ring")
+        try:
+            with probe_nodes(server, hinted(**hints),
+                             endpoints={"Probe": f"shm:{folder}/probe.ring"}) as nodes:
+                yield nodes
+        finally:
+            server.stop()
+
+
+def carried_by(node, method):
+    row = next(row for row in node.get("/functions")
+               if row["method"] == method and row["side"] == "client")
+    return row["calls_by"]
+
+
+class Lending(Scenario):
+    def warm(self, nodes, calls, protocol):
+        def comes():
+            calls.produce(LARGE)
+            calls.consume(bytes(LARGE))
+            return all(carried_by(nodes.a, method).get(protocol, 0) > 0
+                       for method in ("produce", "consume"))
+        wait_until(f"{protocol} carries calls", comes)
+
+    def test_what_is_written_leaves_without_a_copy_in_both_directions(self):
+        for protocol in ("write_rndv", "direct_write_imm"):
+            with self.subTest(protocol), ring_nodes(protocol=protocol) as nodes:
+                with Client(nodes) as calls:
+                    self.warm(nodes, calls, protocol)
+                    before = lent_bytes(nodes.a), lent_bytes(nodes.b)
+                    self.assertEqual(calls.consume(bytes(LARGE)), LARGE)
+                    between = lent_bytes(nodes.a), lent_bytes(nodes.b)
+                    self.assertGreater(between[0] - before[0], 0.9 * LARGE, "requests, from the client's")
+                    self.assertEqual(between[1], before[1])
+                    self.assertEqual(len(calls.produce(LARGE)), LARGE)
+                    self.assertGreater(lent_bytes(nodes.b) - between[1], 0.9 * LARGE,
+                                       "replies, from the server's")
+
+    def test_what_others_would_have_to_address_is_copied(self):
+        with ring_nodes(protocol="read_rndv") as nodes, Client(nodes) as calls:
+            self.warm(nodes, calls, "read_rndv")
+            sent = bytes(range(256)) * (LARGE // 256)
+            self.assertEqual(calls.echo(sent), sent)
+
+    def test_clients_that_leave_in_the_middle_take_nothing_with_them(self):
+        with ring_nodes(protocol="write_rndv") as nodes, Client(nodes) as calls:
+            self.warm(nodes, calls, "write_rndv")
+            sent = bytes(range(256)) * (LARGE // 256)
+
+            def leave():
+                for _ in range(10):
+                    client = Client(nodes)
+                    client.transport.open()
+                    client.calls.send_consume(sent)
+                    client.transport.close()
+
+            leavers = [threading.Thread(target=leave) for _ in range(4)]
+            for one in leavers:
+                one.start()
+            for _ in range(20):
+                self.assertEqual(calls.echo(sent), sent)
+            for one in leavers:
+                one.join()
+            self.assertEqual(calls.echo(sent), sent)
+
+
+if __name__ == "__main__":
+    main()
