@@ -149,6 +149,7 @@ class Lanes:
     name: str
     fabric: str
     hint: dict
+    bulk: dict = dataclasses.field(default_factory=dict)  # of that function, where it is another
 
 
 # Without an RDMA device `auto` is memory that the two daemons share.
@@ -159,10 +160,11 @@ LANES = (Lanes("hatrpcd, TCP lanes", "tcp", {}),
 
 def hatrpcd_pair(folder, programs, direct, local, nice, cores, lanes):
     """Client -> hatrpcd -> hatrpcd -> server; one worker each, as on any small host."""
-    tag = f"{local}-{LANES.index(lanes)}-{nice}"
+    tag = f"{local}-{nice}-" + "".join(c for c in lanes.name if c.isalnum())
     endpoint, link, admin = local_address(folder, local, f"hatrpcd-{tag}"), *map(str, free_ports(2))
     manifest = folder / f"echo-{tag}.yaml"
-    echo = {"functions": {"echo": {}}, **({"hint": lanes.hint} if lanes.hint else {})}
+    bulk = {"hint": lanes.bulk} if lanes.bulk else {}
+    echo = {"functions": {"echo": {}, "bulk": bulk}, **({"hint": lanes.hint} if lanes.hint else {})}
     manifest.write_text(json.dumps({"hatrpc_manifest": 1, "services": {"Echo": echo}}))
     nodes = {
         "host-b": {

@@ -3,4 +3,5 @@ namespace cpp hat.bench
 
 service Echo {
   binary echo(1: binary data);
+  binary bulk(1: binary data);  // the same; another function, for other hints
 }

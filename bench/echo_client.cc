@@ -1,7 +1,8 @@
 // bench/echo_client.cc: stock Thrift clients in a closed loop, and what their calls took.
 //
-//   echo_client ADDRESS CLIENTS BYTES SECONDS
+//   echo_client ADDRESS CLIENTS BYTES SECONDS [FUNCTION]
 //
+// FUNCTION is echo, or bulk, which does the same.
 // ADDRESS is a port of this host, the path of a unix socket, or shm:PATH.
 // Each client is a thread with one connection, framed binary, and one call at a time. The first
 // fifth of the time warms up and is not counted. Prints one JSON object, times in µs; cpu_us is
@@ -37,6 +38,7 @@ struct Load {
   int clients;
   size_t bytes;
   double seconds;
+  bool bulk;
 };
 
 // libthrift gives a connection up after so many bytes in its life; by default 100 MiB. A client
@@ -73,7 +75,7 @@ void call_until_end(const Load& load, Clock::time_point begin, std::vector<float
       client = connect(load.address);
       calls_left = calls_per_life;
     }
-    client->echo(result, data);
+    load.bulk ? client->bulk(result, data) : client->echo(result, data);
     if (result != data) {
       std::fprintf(stderr, "echo_client: a reply differs from its request\n");
       std::_Exit(1);
@@ -101,13 +103,14 @@ double quantile(const std::vector<float>& sorted, double q) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 5) {
+  if (argc != 5 && argc != 6) {
     const bool asked = argc == 2 && std::string(argv[1]) == "--help";
-    std::fputs("usage: echo_client ADDRESS CLIENTS BYTES SECONDS\n", asked ? stdout : stderr);
+    std::fputs("usage: echo_client ADDRESS CLIENTS BYTES SECONDS [echo|bulk]\n",
+               asked ? stdout : stderr);
     return asked ? 0 : 2;
   }
   const Load load{argv[1], std::atoi(argv[2]), static_cast<size_t>(std::atoll(argv[3])),
-                  std::atof(argv[4])};
+                  std::atof(argv[4]), argc == 6 && std::string(argv[5]) == "bulk"};
   std::vector<std::vector<float>> times(static_cast<size_t>(load.clients));
   for (auto& of_one : times) of_one.reserve(1u << 20);
   std::vector<std::thread> threads;
@@ -133,7 +136,8 @@ int main(int argc, char** argv) {
   std::sort(all.begin(), all.end());
   const double calls_per_s = double(all.size()) / (load.seconds * 0.8);
   std::printf(
-      "{\"calls_per_s\": %.1f, \"p50\": %.2f, \"p99\": %.2f, \"p999\": %.2f, \"cpu_us\": %.2f}\n",
+      "{\"calls_per_s\": %.1f, \"p50\": %.2f, \"p99\": %.2f, \"p999\": %.2f, "
+      "\"cpu_us\": %.2f}\n",
       calls_per_s, quantile(all, 0.5), quantile(all, 0.99), quantile(all, 0.999),
       cpu_used * 1e6 / (calls_per_s * load.seconds));
 }

@@ -26,6 +26,7 @@ namespace {
 class Echo final : public hat::bench::EchoIf {
  public:
   void echo(std::string& result, const std::string& data) override { result = data; }
+  void bulk(std::string& result, const std::string& data) override { result = data; }
 };
 
 // libthrift gives a connection up after so many bytes in its life; by default 100 MiB.

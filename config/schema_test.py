@@ -23,6 +23,8 @@ GOOD_NODES = [
     "node: a\nworkers: 3\nlink: {listen: 'tcp:0.0.0.0:7471', insecure: true}",
     "node: a\nlink: {insecure: true}\npeers: {b: {link: 'tcp:h:1'}}\n"
     "endpoints: [{listen: 'unix:/tmp/s', service: S, peers: [b], mode: '0660', group: users}]",
+    "node: a\nlink: {insecure: true}\npeers: {b: {link: 'tcp:h:1'}}\n"
+    "endpoints: [{listen: 'shm:/tmp/r', service: S, peers: [b]}]\nserves: {S: {upstream: 'shm:/tmp/t'}}",
     "node: a\nserves: {S: {upstream: 'tcp:127.0.0.1:1', mode: shared, max_connections: 4}}",
     "node: a\nlimits: {spin: 10us, max_message: 1MiB, max_pipelined: 7, drain_timeout: 1min}",
     "node: a\nadmin: {listen: 'tcp:127.0.0.1:9464', socket: /tmp/x.sock}",
@@ -36,6 +38,7 @@ BAD_NODES = [
     "node: a\nlink: {insecure: true}\npeers: {b: {}}",
     "node: a\nendpoints: [{listen: 'tcp:h:1', service: S, peers: []}]",
     "node: a\nendpoints: [{listen: 'tcp:h:1', peers: [b]}]",
+    "node: a\nlink: {listen: 'shm:/tmp/r', insecure: true}",
     "node: a\nserves: {S: {}}", "node: a\nserves: {S: {upstream: 'tcp:h:1', mode: pool}}",
     "node: a\nlimits: {spin: 50}", "node: a\nlimits: {max_message: 5 parsecs}",
     "node: a\nlimits: {max_pipelined: 0}", "node: a\nlimits: {spins: 50us}", "node: [a]",

@@ -43,10 +43,12 @@ void RingStream::on_event(evutil_socket_t, short, void* self) {
 }
 
 void RingStream::greet() {
-  const int error = handshake_->step();
+  int error = handshake_->step();
   if (error == EAGAIN) return;
+  ring::Memory memory = handshake_->take_memory();
+  if (error == 0 && memory.ring_bytes() > kRingBytesMax) error = EMSGSIZE;
   if (error == 0) {
-    channel_.emplace(fd_, handshake_->take_memory(), side_);
+    channel_.emplace(fd_, std::move(memory), side_);
     if (ends_writes_) channel_->end_writes();
   } else {
     error_ = error;
@@ -70,6 +72,7 @@ void RingStream::heat() {
 bool RingStream::has_news() {
   if (error_ != 0) return reading_ || writing_;
   if (!channel_) return false;
+  if (reading_ && (again_ || ended_)) return true;
   if (channel_->broken()) return reading_ || writing_;
   if (reading_ && (!channel_->readable().empty() || channel_->at_end())) return true;
   return writing_ && (!channel_->writable().empty() || channel_->gone());
@@ -82,7 +85,8 @@ void RingStream::tell() {
   // One event a look, as with sockets: either call may destroy this.
   if (writes) {
     events_.on_writable();
-  } else {
+  } else if (reading_) {  // else the other side has taken its words back meanwhile
+    again_ = false;
     events_.on_readable();
   }
 }
@@ -105,6 +109,7 @@ bool RingStream::cool() {
 
 void RingStream::want_read(bool wanted) {
   reading_ = wanted;
+  again_ = again_ && wanted;
   if (wanted) heat();
 }
 
@@ -116,12 +121,14 @@ void RingStream::want_write(bool wanted) {
 IoResult RingStream::read(std::span<std::byte> into) {
   if (error_ != 0) return {IoResult::Kind::kError, 0, error_};
   if (!channel_) return {IoResult::Kind::kWouldBlock};
+  if (ended_) return *ended_;
   const auto there = channel_->readable();
   if (channel_->broken()) return {IoResult::Kind::kError, 0, EPROTO};
   if (there.empty()) {
     if (!channel_->at_end()) return {IoResult::Kind::kWouldBlock};
-    if (channel_->aborted()) return {IoResult::Kind::kError, 0, ECONNRESET};
-    return {IoResult::Kind::kEnd};
+    ended_ = channel_->aborted() ? IoResult{IoResult::Kind::kError, 0, ECONNRESET}
+                                 : IoResult{IoResult::Kind::kEnd};
+    return *ended_;
   }
   const size_t count = std::min(into.size(), there.size());
   std::memcpy(into.data(), there.data(), count);
@@ -130,7 +137,7 @@ IoResult RingStream::read(std::span<std::byte> into) {
 }
 
 std::span<const std::byte> RingStream::peek() {
-  return channel_ ? channel_->readable() : std::span<const std::byte>();
+  return channel_ && !ended_ ? channel_->readable() : std::span<const std::byte>();
 }
 
 uint64_t RingStream::hold(size_t bytes, bool borrowed) {

@@ -31,7 +31,10 @@ class RingStream final : public Stream {
   void shutdown_write() override;
   void want_read(bool wanted) override;
   void want_write(bool wanted) override;
-  void read_again() override { heat(); }
+  void read_again() override {
+    again_ = true;
+    heat();
+  }
   void abort_on_close() override;
   std::span<const std::byte> peek() override;
   void take(size_t bytes) override { hold(bytes, false); }
@@ -69,10 +72,12 @@ class RingStream final : public Stream {
   bool reading_ = false;
   bool writing_ = false;
   bool hot_ = false;
-  bool armed_ = false;        // cold, and it said so
-  bool ends_writes_ = false;  // asked for before there was a channel
-  TimePoint hot_since_{};     // something came
-  uint64_t released_ = 0;     // of all that was held, so many are not any more
+  bool again_ = false;             // read_again()
+  std::optional<IoResult> ended_;  // what read() says from then on, whatever the other side does
+  bool armed_ = false;             // cold, and it said so
+  bool ends_writes_ = false;       // asked for before there was a channel
+  TimePoint hot_since_{};          // something came
+  uint64_t released_ = 0;          // of all that was held, so many are not any more
   Fifo<Held> held_;
   std::optional<hatrpc::ring::Handshake> handshake_;
   std::optional<hatrpc::ring::Channel> channel_;  // owns fd_ from then on

@@ -1,5 +1,6 @@
 #include "client/ring/handshake.h"
 
+#include <fcntl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -48,6 +49,9 @@ int Handshake::receive() {
       for (size_t at = CMSG_LEN(0); at + sizeof(int) <= each->cmsg_len; at += sizeof(int)) {
         if (descriptor_ >= 0) close(descriptor_);
         std::memcpy(&descriptor_, reinterpret_cast<char*>(each) + at, sizeof descriptor_);
+        // Nothing else is kept: the other side's own end of this socket would never close.
+        const bool wanted = side_ == Side::kConnector && fcntl(descriptor_, F_GET_SEALS) >= 0;
+        if (!wanted) close(std::exchange(descriptor_, -1));
       }
     }
   }

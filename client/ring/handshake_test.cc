@@ -148,7 +148,7 @@ TEST(Handshake, TakesNoMemoryThatCouldFault) {
     int error;
   } kCases[] = {
       {"none", -1, EPROTO},
-      {"no memory", open("/dev/null", O_RDONLY | O_CLOEXEC), EPERM},
+      {"no memory", open("/dev/null", O_RDONLY | O_CLOEXEC), EPROTO},
       {"may shrink", memory_file(kWhole, F_SEAL_GROW), EPERM},
       {"may grow", memory_file(kWhole, F_SEAL_SHRINK), EPERM},
       {"too short", memory_file(4096, F_SEAL_GROW | F_SEAL_SHRINK), EPROTO},

@@ -11,7 +11,7 @@
 // wait; there is no limit on a connection's bytes in all; TNonblockingServer cannot use it, which
 // reads sockets by itself.
 //
-// Waits by looking for HATRPC_SPIN_US microseconds (default 50), then sleeps.
+// Waits by looking for a while, at most HATRPC_SPIN_US microseconds (default 1000), then sleeps.
 //
 // Errors   TTransportException, of TSocket's types: NOT_OPEN, TIMED_OUT, INTERRUPTED;
 //          CORRUPTED_DATA where the other side breaks the ring's rules.

@@ -4,17 +4,20 @@
 Each call must be answered once, or with hatrpcd's own exception; no oneway call may be executed twice
 (the server counts them by id); memory and descriptors of the daemon that stays must be flat.
 
-  tests/e2e/soak.py build/release/bin build/release/e2e 600      ten minutes
+  tests/e2e/soak.py build/release/bin build/release/e2e 600            ten minutes
+  tests/e2e/soak.py build/release/bin build/release/e2e rings 600      with client and server on rings
 """
 
 import collections
 import pathlib
 import re
 import sys
+import tempfile
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "scenarios"))
-SECONDS = float(sys.argv.pop()) if len(sys.argv) == 4 else 60.0
+SECONDS = float(sys.argv.pop()) if len(sys.argv) > 3 else 60.0
+RINGS = sys.argv[3:] == ["rings"]
 from lanes_test import Load, by_rdma, counted  # noqa: E402
 from nodes import ask  # noqa: E402
 from setting import Client, probe_nodes, start_server  # noqa: E402
@@ -38,8 +41,13 @@ def failures(node):
 
 
 def main():
-    server = start_server()
-    with probe_nodes(server, fabric=FAULTS,
+    with tempfile.TemporaryDirectory(prefix="hatrpc-e2e-") as folder:
+        soak(start_server(f"shm:{folder}/server.ring") if RINGS else start_server(),
+             {"Probe": f"shm:{folder}/probe.ring"} if RINGS else None)
+
+
+def soak(server, endpoints):
+    with probe_nodes(server, fabric=FAULTS, endpoints=endpoints,
                      limits={"lane_settle": "10ms", "peer_wait": "10s"}) as nodes:
         good = nodes.manifest.read_text()
         load = Load(nodes)

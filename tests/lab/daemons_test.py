@@ -7,6 +7,7 @@ device rxe1 and host-b rxe2; client and server are stock Thrift. Tells its cases
 import pathlib
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import traceback
@@ -14,7 +15,8 @@ import traceback
 import yaml
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "e2e" / "scenarios"))
-from setting import Client, TApplicationException, manifest, probe_nodes  # noqa: E402
+from setting import Client, TApplicationException, manifest, probe_nodes, start_server  # noqa: E402
+from lending_test import lent_bytes  # noqa: E402
 from nodes import wait_until  # noqa: E402
 
 PROTOCOLS = ("eager", "direct_write_send", "chained_write_send", "direct_write_imm", "write_rndv",
@@ -24,10 +26,10 @@ PATIENT = {"keepalive_timeout": "60s", "keepalive_interval": "5s", "connect_time
            "lane_settle": "200ms", "peer_wait": "20s"}
 
 
-def verbs_nodes(text):
-    return probe_nodes(fabric={"kind": "verbs", "device": "rxe1"},
+def verbs_nodes(text, server=None, **more):
+    return probe_nodes(server, fabric={"kind": "verbs", "device": "rxe1"},
                        fabric_b={"kind": "verbs", "device": "rxe2"}, limits=PATIENT,
-                       manifest_text=text)
+                       manifest_text=text, **more)
 
 
 def manifest_with(protocol_of):
@@ -74,6 +76,24 @@ def each_protocol_once():
                 by = calls_by(nodes.a)
                 return all(by[name].get(protocol, 0) >= 3 for name, protocol in protocol_of.items())
             wait_until(f"three calls by each of {protocol_of}", all_have_gone, 120)
+
+
+def rings_that_the_device_gathers_from():
+    with tempfile.TemporaryDirectory(prefix="hatrpc-lab-") as folder:
+        server = start_server(f"shm:{folder}/server.ring")
+        try:
+            text = manifest_with({"consume": "write_rndv", "produce": "direct_write_imm",
+                                  "echo": "read_rndv"})
+            with verbs_nodes(text, server, endpoints={"Probe": f"shm:{folder}/probe.ring"}) as nodes, \
+                 Client(nodes, timeout_ms=60_000) as calls:
+                def have_gone():
+                    sent = bytes(range(250)) * 1000
+                    assert calls.echo(sent) == sent
+                    assert CALLS["consume"](calls) and CALLS["produce"](calls)
+                    return lent_bytes(nodes.a) > 50_000 and lent_bytes(nodes.b) > 100_000
+                wait_until("bytes that left from where they lay", have_gone, 120)
+        finally:
+            server.stop()
 
 
 class Load:
@@ -129,7 +149,8 @@ def a_link_that_is_cut_and_healed_under_load():
 
 def main():
     failed = []
-    cases = (each_protocol_once, a_link_that_is_cut_and_healed_under_load)
+    cases = (each_protocol_once, rings_that_the_device_gathers_from,
+             a_link_that_is_cut_and_healed_under_load)
     for case in cases:
         began = time.monotonic()
         try:

@@ -1,0 +1,39 @@
+#include "client/preload/bells.h"
+
+#include <bit>
+#include <new>
+
+namespace hatrpc::preload {
+
+void Bells::forget_threads() { new (&mutex_) std::mutex; }
+
+void Bells::ask(ring::Channel& channel, uint32_t what) {
+  const std::lock_guard lock(mutex_);
+  uint32_t asked = counts_.asked;
+  const uint32_t taken = asked & ~channel.armed();
+  counts_.due += static_cast<uint32_t>(std::popcount(taken));
+  asked &= ~taken;
+  // A bit that has been there all along needs no barrier: who changes something finds it.
+  if ((what & ~asked) != 0) channel.arm(what & ~asked);
+  counts_.asked = asked | what;
+}
+
+void Bells::take_all(ring::Channel& channel, bool seen) {
+  const std::lock_guard lock(mutex_);
+  if (counts_.due != 0) {
+    take(channel, counts_.due);
+  } else if (seen) {
+    channel.hear(1);
+  }
+}
+
+void Bells::take_all_but_one(ring::Channel& channel) {
+  const std::lock_guard lock(mutex_);
+  if (counts_.due > 1) take(channel, counts_.due - 1);
+}
+
+void Bells::take(ring::Channel& channel, uint32_t bells_max) {
+  counts_.due -= static_cast<uint32_t>(channel.hear(bells_max));
+}
+
+}  // namespace hatrpc::preload

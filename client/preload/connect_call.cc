@@ -1,0 +1,147 @@
+// client/preload/connect_call.cc: connect, which puts a ring where a listed address is asked for.
+//
+// Nothing here may do harm: whatever fails, the program gets the TCP connection that it asked for.
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+
+#include "client/preload/connection.h"
+#include "client/preload/descriptors.h"
+#include "client/preload/epoll_watches.h"
+#include "client/preload/real.h"
+#include "client/preload/rules.h"
+#include "client/ring/handshake.h"
+
+namespace hatrpc::preload {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// A daemon of the same host answers in microseconds, unless others have all its cores; a program's
+// event loop stands still meanwhile.
+constexpr std::chrono::milliseconds kPatience{2000};
+
+// A descriptor that goes with its scope.
+struct Held {
+  int fd;
+  ~Held() {
+    if (fd >= 0) real::close(fd);
+  }
+};
+
+int option(int fd, int name) {
+  int value = -1;
+  socklen_t bytes = sizeof value;
+  return real::getsockopt(fd, SOL_SOCKET, name, &value, &bytes) == 0 ? value : -1;
+}
+
+const Rule* rule_for(int fd, const Address& address) {
+  for (const Rule& rule : rules()) {
+    if (rule.address == address) return option(fd, SO_TYPE) == SOCK_STREAM ? &rule : nullptr;
+  }
+  return nullptr;
+}
+
+// A unix socket that is connected, or -1.
+int connect_unix(const std::string& path) {
+  const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return -1;
+  // connect(2) waits for room in the listener's queue for as long as a send may.
+  const timeval patience{kPatience.count() / 1000, kPatience.count() % 1000 * 1000};
+  const timeval none{};
+  sockaddr_un address{.sun_family = AF_UNIX};
+  path.copy(address.sun_path, sizeof address.sun_path - 1);
+  real::setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+  if (real::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) {
+    real::setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &none, sizeof none);
+    return fd;
+  }
+  real::close(fd);
+  return -1;
+}
+
+bool shake_hands(int fd, ring::Memory& memory) {
+  const auto until = Clock::now() + kPatience;
+  ring::Handshake handshake(ring::Side::kConnector, fd);
+  handshake.leave_a_bell();
+  int error = handshake.step();
+  while (error == EAGAIN) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now());
+    pollfd socket{fd, POLLIN, 0};
+    if (left.count() <= 0) return false;
+    if (real::poll(&socket, 1, static_cast<int>(left.count())) < 0 && errno != EINTR) return false;
+    error = handshake.step();
+  }
+  memory = handshake.take_memory();
+  return error == 0;
+}
+
+// What the program has set before it connected.
+void carry_over(int from, int to) {
+  for (const int name : {SO_RCVTIMEO, SO_SNDTIMEO}) {
+    timeval time{};
+    socklen_t bytes = sizeof time;
+    if (real::getsockopt(from, SOL_SOCKET, name, &time, &bytes) == 0) {
+      real::setsockopt(to, SOL_SOCKET, name, &time, bytes);
+    }
+  }
+  const int keeps = option(from, SO_KEEPALIVE);
+  if (keeps > 0) real::setsockopt(to, SOL_SOCKET, SO_KEEPALIVE, &keeps, sizeof keeps);
+  const int flags = real::fcntl(from, F_GETFL, nullptr) & (O_NONBLOCK | O_ASYNC);
+  real::fcntl(to, F_SETFL, reinterpret_cast<void*>(intptr_t{flags}));
+}
+
+// The ring's socket takes the number of the program's.
+bool replace(int fd, int socket, const std::vector<EpollWatch>& watches) {
+  const int flags = real::fcntl(fd, F_GETFD, nullptr);
+  if (flags < 0) return false;
+  if (real::dup3(socket, fd, (flags & FD_CLOEXEC) != 0 ? O_CLOEXEC : 0) < 0) return false;
+  for (EpollWatch watch : watches) real::epoll_ctl(watch.epoll, EPOLL_CTL_ADD, fd, &watch.event);
+  epoll_watches::forget(fd);
+  return true;
+}
+
+bool connect_ring(int fd, const Address& address, const Rule& rule) {
+  const Held socket{connect_unix(rule.path)};
+  ring::Memory memory;
+  if (socket.fd < 0 || !shake_hands(socket.fd, memory)) return false;
+  carry_over(fd, socket.fd);
+  Address peer = address;
+  peer.family = static_cast<sa_family_t>(option(fd, SO_DOMAIN));
+  const auto connection = Connection::make(socket.fd, std::move(memory), peer, 0, 1);
+  if (connection == nullptr) return false;
+  connection->options().take_from(fd);
+  const auto watches = epoll_watches::of(fd);
+  if (!watches.empty()) connection->watch();
+  if (!replace(fd, socket.fd, watches)) return false;
+  descriptors::put(fd, connection);
+  return true;
+}
+
+}  // namespace
+}  // namespace hatrpc::preload
+
+using namespace hatrpc::preload;
+
+HAT_INTERCEPTED int connect(int fd, const sockaddr* address, socklen_t bytes) {
+  const auto to = Address::of(address, bytes);
+  if (to && fd >= 0 && fd < descriptors::kMax) {
+    if (descriptors::kind(fd) == descriptors::Kind::kRing) {
+      errno = EISCONN;
+      return -1;
+    }
+    const int before = errno;
+    const Rule* rule = rule_for(fd, *to);
+    if (rule != nullptr && connect_ring(fd, *to, *rule)) return 0;
+    errno = before;
+  }
+  return real::connect(fd, address, bytes);
+}

@@ -1,0 +1,339 @@
+#include "client/preload/connection.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <new>
+
+#include "client/preload/descriptors.h"
+#include "client/preload/looker.h"
+#include "client/preload/real.h"
+
+namespace hatrpc::preload {
+namespace {
+
+constexpr int kReplacedError = -1;  // among errno values
+// A process that was killed says nothing in shared memory: who only writes asks the kernel each so
+// many writes.
+constexpr uint32_t kWritesUnheardMax = 16;
+
+ino_t inode_of(int fd) {
+  struct stat info {};
+  return fstat(fd, &info) == 0 ? info.st_ino : 0;
+}
+
+in_port_t some_port(ino_t seed) { return htons(static_cast<uint16_t>(32768 + seed % 28000)); }
+
+ssize_t fail(ssize_t done, int error) {
+  if (done > 0) return done;
+  if (error == kReplacedError) return Connection::kReplaced;
+  errno = error;
+  return -1;
+}
+
+int64_t now_ms() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * 1000 + now.tv_nsec / 1'000'000;
+}
+
+// -1: none.
+int64_t send_timeout_ms(int fd) {
+  timeval patience{};
+  socklen_t bytes = sizeof patience;
+  real::getsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, &bytes);
+  const int64_t ms = patience.tv_sec * 1000 + patience.tv_usec / 1000;
+  return ms == 0 && patience.tv_usec == 0 ? -1 : ms;
+}
+
+}  // namespace
+
+std::shared_ptr<Connection> Connection::make(int socket, ring::Memory memory, const Address& peer,
+                                             uint32_t bells_asked, uint32_t bells_due) {
+  const int hidden_socket = descriptors::hide(socket);
+  if (hidden_socket < 0) return nullptr;
+  const int hidden_memory = descriptors::hide(memory.fd());
+  if (hidden_memory < 0) {
+    descriptors::close_hidden(hidden_socket);
+    return nullptr;
+  }
+  real::close(memory.release_fd());
+  try {
+    auto made = std::make_shared<Connection>(hidden_socket, hidden_memory, std::move(memory), peer);
+    made->state_->bells.asked = bells_asked;
+    made->state_->bells.due = bells_due;
+    made->state_->nonblocking = (real::fcntl(socket, F_GETFL, nullptr) & O_NONBLOCK) != 0;
+    const Lock reader(made->reader_);
+    made->channel_.resync_reads();
+    made->channel_.resync_writes();
+    made->settle(false, reader);
+    return made;
+  } catch (const std::bad_alloc&) {
+    descriptors::close_hidden(hidden_socket);
+    descriptors::close_hidden(hidden_memory);
+    return nullptr;
+  }
+}
+
+Connection::Connection(int socket, int memory_fd, ring::Memory memory, const Address& peer)
+    : channel_(socket, std::move(memory), ring::Side::kConnector),
+      memory_fd_(memory_fd),
+      peer_(peer),
+      local_port_(some_port(inode_of(socket))),
+      inode_(inode_of(socket)) {}
+
+Connection::~Connection() {
+  descriptors::close_hidden(memory_fd_);
+  descriptors::kinds[channel_.fd()] = descriptors::Kind::kForeign;  // the channel closes it
+}
+
+void Connection::forget_threads() {
+  new (&reader_) std::mutex;
+  new (&writer_) std::mutex;
+  bells_.forget_threads();
+  options_.forget_threads();
+}
+
+// ---- Reading ----
+
+ssize_t Connection::receive(int fd, const Parts& into, int flags) {
+  const bool waits = !state_->nonblocking && (flags & MSG_DONTWAIT) == 0;
+  const bool all = (flags & MSG_WAITALL) != 0 && (flags & MSG_PEEK) == 0;
+  if ((flags & (MSG_OOB | MSG_ERRQUEUE)) != 0) return fail(0, flags & MSG_OOB ? EINVAL : EAGAIN);
+  if (into.bytes() == 0) return 0;
+  size_t done = 0;
+  while (true) {
+    const ssize_t some = take(into, done, flags);
+    if (some > 0) {
+      unanswered_writes_.store(0, std::memory_order_relaxed);
+      done += static_cast<size_t>(some);
+      if (!all || done == into.bytes()) return static_cast<ssize_t>(done);
+    } else if (some == 0) {
+      return static_cast<ssize_t>(done);
+    } else if (some != -EAGAIN) {
+      return fail(static_cast<ssize_t>(done), static_cast<int>(-some));
+    } else if (waits) {
+      const int error = wait_for_data(fd);
+      if (error != 0) return fail(static_cast<ssize_t>(done), error);
+    } else if (!settle(true, Lock(reader_))) {
+      return fail(static_cast<ssize_t>(done), EAGAIN);
+    }
+  }
+}
+
+// Bytes, 0 at the end, -EAGAIN where there are none, or another error.
+ssize_t Connection::take(const Parts& into, size_t skipped, int flags) {
+  const Lock reader(reader_);
+  if (is_shared_) channel_.resync_reads();
+  if (state_->reads_shut) return 0;
+  const auto there = channel_.readable();
+  if (channel_.broken()) return -ECONNRESET;
+  if (there.empty()) {
+    if (!channel_.at_end()) return -EAGAIN;
+    return channel_.aborted() ? -ECONNRESET : 0;
+  }
+  const size_t count = into.fill(skipped, there);
+  if ((flags & MSG_PEEK) == 0) {
+    channel_.consume(count);
+    if (is_watched_ && count == there.size()) settle(false, reader);
+  }
+  return static_cast<ssize_t>(count);
+}
+
+bool Connection::has_data(const Lock&) {
+  if (is_shared_) channel_.resync_reads();
+  return state_->reads_shut || !channel_.readable().empty() || channel_.at_end() ||
+         channel_.broken();
+}
+
+bool Connection::has_data() { return has_data(Lock(reader_)); }
+
+// Whether there is something after all. Else the socket will be readable when there is.
+// `asks_kernel`: the end is noted, and a bell that nobody asked for taken out. Before EAGAIN is
+// said this must be, as an edge may tell of a bell and of the end.
+bool Connection::settle(bool asks_kernel, const Lock& reader) {
+  const bool bell_seen = asks_kernel && (look_at_socket() & POLLIN) != 0;
+  bells_.ask(channel_, ring::kForData);
+  if (has_data(reader)) {
+    bells_.take_all_but_one(channel_);
+    return true;
+  }
+  bells_.take_all(channel_, bell_seen);
+  return has_data(reader);  // take_all() may have met the end
+}
+
+short Connection::look_at_socket() {
+  pollfd socket{channel_.fd(), POLLIN | POLLRDHUP, 0};
+  if (real::poll(&socket, 1, 0) <= 0) return 0;
+  note(socket.revents);
+  return socket.revents;
+}
+
+void Connection::note(short revents) {
+  // Where this side has shut its reads, that alone says POLLRDHUP.
+  const short end = state_->reads_shut ? POLLHUP | POLLERR : POLLHUP | POLLERR | POLLRDHUP;
+  if ((revents & end) != 0) channel_.lose();
+}
+
+// Sleeps in recv(2) itself: SO_RCVTIMEO, SA_RESTART and thread cancellation are the kernel's.
+int Connection::wait_for_data(int fd) {
+  Looker looker(usual_wait_ns_[0]);
+  while (looker.again()) {
+    if (has_data()) return 0;
+  }
+  if (settle(false, Lock(reader_))) return 0;
+  while (true) {
+    char bell;
+    const ssize_t count = real::recv(fd, &bell, sizeof bell, MSG_PEEK);
+    const int error = errno;
+    if (!descriptors::holds(fd, this)) return kReplacedError;
+    if (count < 0 && (error == EAGAIN || error == EINTR)) return has_data() ? 0 : error;
+    if (count <= 0 && !state_->reads_shut) channel_.lose();
+    if (count <= 0 || has_data() || settle(true, Lock(reader_))) return 0;
+  }
+}
+
+size_t Connection::readable_bytes() {
+  const Lock reader(reader_);
+  if (is_shared_) channel_.resync_reads();
+  return state_->reads_shut ? 0 : channel_.readable().size();
+}
+
+// ---- Writing ----
+
+ssize_t Connection::send(int fd, const Parts& from, int flags) {
+  const bool waits = !state_->nonblocking && (flags & MSG_DONTWAIT) == 0;
+  size_t done = 0;
+  while (true) {
+    const ssize_t some = put(from, done);
+    if (some < 0) {
+      if (some == -EPIPE && done == 0 && (flags & MSG_NOSIGNAL) == 0) {
+        pthread_kill(pthread_self(), SIGPIPE);
+      }
+      return fail(static_cast<ssize_t>(done), static_cast<int>(-some));
+    }
+    done += static_cast<size_t>(some);
+    if (done == from.bytes()) return static_cast<ssize_t>(done);
+    if (some != 0) continue;
+    if (waits) {
+      const int error = wait_for_room(fd);
+      if (error != 0) return fail(static_cast<ssize_t>(done), error);
+    } else if (done != 0 || !room_comes_soon()) {
+      return fail(static_cast<ssize_t>(done), EAGAIN);
+    }
+  }
+}
+
+// Bytes, 0 where the ring is full, or an error.
+ssize_t Connection::put(const Parts& from, size_t skipped) {
+  if (unanswered_writes_.fetch_add(1, std::memory_order_relaxed) % kWritesUnheardMax ==
+      kWritesUnheardMax - 1) {
+    look_at_socket();
+  }
+  const Lock writer(writer_);
+  if (is_shared_) channel_.resync_writes();
+  if (channel_.writes_ended() || channel_.gone()) return -EPIPE;
+  const auto room = channel_.writable(from.bytes() - skipped);
+  if (channel_.broken()) return -ECONNRESET;
+  const size_t count = from.empty(skipped, room);
+  if (count != 0) channel_.publish(count);
+  return static_cast<ssize_t>(count);
+}
+
+bool Connection::has_room() {
+  const Lock writer(writer_);
+  if (is_shared_) channel_.resync_writes();
+  return !channel_.writable().empty() || channel_.writes_ended() || channel_.gone() ||
+         channel_.broken();
+}
+
+// In naps: in the socket may lie bells for data that somebody else will read, so it cannot be slept
+// on.
+int Connection::wait_for_room(int fd) {
+  constexpr int kNapMs = 1;
+  Looker looker(usual_wait_ns_[1]);
+  while (looker.again()) {
+    if (has_room()) return 0;
+  }
+  const int64_t timeout_ms = send_timeout_ms(channel_.fd());
+  const int64_t from_ms = now_ms();
+  while (!has_room()) {
+    if (timeout_ms >= 0 && now_ms() - from_ms >= timeout_ms) return EAGAIN;
+    if (real::poll(nullptr, 0, kNapMs) < 0) return errno;
+    look_at_socket();
+    if (!descriptors::holds(fd, this)) return kReplacedError;
+  }
+  return 0;
+}
+
+// The socket always looks writable: without a nap, who polls for that would never sleep.
+bool Connection::room_comes_soon() {
+  if (has_room()) return true;
+  look_at_socket();
+  if (!has_data()) {  // else there is something better to do
+    Looker looker(usual_wait_ns_[1]);
+    while (looker.again()) {
+      if (has_room()) return true;
+    }
+    real::poll(nullptr, 0, 1);
+  }
+  bells_.ask(channel_, ring::kForRoom);
+  return has_room();
+}
+
+size_t Connection::unread_bytes() {
+  const Lock writer(writer_);
+  if (is_shared_) channel_.resync_writes();
+  const uint64_t ring_bytes = channel_.memory()->ring_bytes();
+  return ring_bytes - std::min(channel_.writable(ring_bytes).size(), size_t{ring_bytes});
+}
+
+// ---- Both ----
+
+int Connection::shutdown(int fd, int how) {
+  if (how != SHUT_RD && how != SHUT_WR && how != SHUT_RDWR) {
+    errno = EINVAL;
+    return -1;
+  }
+  if (how != SHUT_RD) {
+    const Lock writer(writer_);
+    if (is_shared_) channel_.resync_writes();
+    channel_.end_writes();
+  }
+  if (how == SHUT_WR) return 0;
+  // Wakes whoever reads or polls. The other side's bells are refused from now on.
+  state_->reads_shut = true;
+  return real::shutdown(fd, SHUT_RD);
+}
+
+short Connection::ready(short events) {
+  short is = 0;
+  {
+    const Lock reader(reader_);
+    if (has_data(reader)) is |= POLLIN | POLLRDNORM;
+    const bool ended = state_->reads_shut || channel_.at_end();
+    if (ended) is |= POLLRDHUP;
+    if (ended && channel_.writes_ended()) is |= POLLHUP;
+    if (channel_.broken() || (ended && channel_.aborted())) is |= POLLERR;
+  }
+  if ((events & (POLLOUT | POLLWRNORM)) != 0 && has_room()) is |= POLLOUT | POLLWRNORM;
+  return is & (events | POLLHUP | POLLERR);
+}
+
+bool Connection::may_sleep(short events, bool woken) {
+  if ((events & (POLLIN | POLLRDNORM | POLLRDHUP)) != 0) settle(woken, Lock(reader_));
+  return ready(events) == 0;
+}
+
+void Connection::watch() {
+  const Lock reader(reader_);
+  is_watched_ = true;
+  settle(false, reader);
+}
+
+}  // namespace hatrpc::preload

@@ -1,0 +1,168 @@
+// client/preload/descriptor_calls.cc: what programs do to descriptors: close, duplicate, configure.
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <linux/sockios.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "client/preload/connection.h"
+#include "client/preload/descriptors.h"
+#include "client/preload/epoll_watches.h"
+#include "client/preload/real.h"
+
+namespace hatrpc::preload {
+namespace {
+
+using descriptors::Kind;
+
+// `made` is another number of `fd`'s; what it was before is gone.
+int duplicated(int fd, int made) {
+  if (made < 0 || made == fd || !descriptors::is_own_table()) return made;
+  epoll_watches::forget(made);
+  auto connection = descriptors::ring(fd);
+  if (connection != nullptr || descriptors::kind(made) == Kind::kRing) {
+    descriptors::put(made, std::move(connection));
+  }
+  return made;
+}
+
+// A program that wants one of this library's own numbers: as if another thread had it just now.
+bool is_taken(int fd) {
+  if (descriptors::kind(fd) != Kind::kHidden) return false;
+  errno = EBUSY;
+  return true;
+}
+
+int control(Real<int(int, int, void*)>& real_fcntl, int fd, int command, void* word) {
+  const int result = real_fcntl(fd, command, word);
+  if (result < 0) return result;
+  if (command == F_DUPFD || command == F_DUPFD_CLOEXEC) return duplicated(fd, result);
+  if (command == F_SETFL) {
+    const auto flags = static_cast<int>(reinterpret_cast<intptr_t>(word));
+    if (const auto connection = descriptors::ring(fd)) {
+      connection->set_nonblocking((flags & O_NONBLOCK) != 0);
+    }
+  }
+  return result;
+}
+
+}  // namespace
+}  // namespace hatrpc::preload
+
+using namespace hatrpc::preload;
+
+HAT_INTERCEPTED int close(int fd) {
+  const Kind kind = descriptors::kind(fd);
+  if (kind == Kind::kHidden) return 0;  // it closes all that there is
+  if (kind == Kind::kRing) descriptors::drop(fd);
+  epoll_watches::forget(fd);
+  return real::close(fd);
+}
+
+// libuv, and so Node, closes without the C library's close().
+HAT_INTERCEPTED long syscall(long number, ...) noexcept {
+  va_list rest;
+  va_start(rest, number);
+  long words[6];
+  for (long& word : words) word = va_arg(rest, long);
+  va_end(rest);
+  if (number == SYS_close) return close(static_cast<int>(words[0]));
+  return real::syscall(number, words[0], words[1], words[2], words[3], words[4], words[5]);
+}
+
+// A number that the kernel gives anew was closed in a way that nobody told of.
+HAT_INTERCEPTED int socket(int domain, int type, int protocol) noexcept {
+  const int fd = real::socket(domain, type, protocol);
+  descriptors::drop(fd);
+  epoll_watches::forget(fd);
+  return fd;
+}
+
+HAT_INTERCEPTED int close_range(unsigned first, unsigned last, int flags) noexcept {
+  if ((flags & ~CLOSE_RANGE_UNSHARE) != 0 || first > last) {
+    return real::close_range(first, last, flags);
+  }
+  unsigned from = first;
+  for (unsigned fd = first; fd <= last && fd < unsigned{descriptors::kMax}; ++fd) {
+    descriptors::drop(static_cast<int>(fd));
+    epoll_watches::forget(static_cast<int>(fd));
+    if (descriptors::kind(static_cast<int>(fd)) != Kind::kHidden) continue;
+    if (fd > from && real::close_range(from, fd - 1, flags) != 0) return -1;
+    from = fd + 1;
+  }
+  return from <= last ? real::close_range(from, last, flags) : 0;
+}
+
+HAT_INTERCEPTED void closefrom(int first) noexcept {
+  close_range(first < 0 ? 0 : static_cast<unsigned>(first), ~0U, 0);
+}
+
+HAT_INTERCEPTED int shutdown(int fd, int how) noexcept {
+  const auto connection = descriptors::ring(fd);
+  return connection == nullptr ? real::shutdown(fd, how) : connection->shutdown(fd, how);
+}
+
+HAT_INTERCEPTED int dup(int fd) noexcept { return duplicated(fd, real::dup(fd)); }
+
+HAT_INTERCEPTED int dup2(int fd, int wanted) noexcept {
+  return is_taken(wanted) ? -1 : duplicated(fd, real::dup2(fd, wanted));
+}
+
+HAT_INTERCEPTED int dup3(int fd, int wanted, int flags) noexcept {
+  return is_taken(wanted) ? -1 : duplicated(fd, real::dup3(fd, wanted, flags));
+}
+
+HAT_INTERCEPTED int fcntl(int fd, int command, ...) {
+  va_list words;
+  va_start(words, command);
+  void* word = va_arg(words, void*);
+  va_end(words);
+  return control(real::fcntl, fd, command, word);
+}
+
+HAT_INTERCEPTED int fcntl64(int fd, int command, ...) {
+  va_list words;
+  va_start(words, command);
+  void* word = va_arg(words, void*);
+  va_end(words);
+  return control(real::fcntl64, fd, command, word);
+}
+
+HAT_INTERCEPTED int ioctl(int fd, unsigned long request, ...) noexcept {
+  va_list words;
+  va_start(words, request);
+  void* word = va_arg(words, void*);
+  va_end(words);
+  const auto connection = descriptors::ring(fd);
+  if (connection != nullptr && request == FIONREAD) {
+    *static_cast<int*>(word) = static_cast<int>(connection->readable_bytes());
+    return 0;
+  }
+  if (connection != nullptr && request == SIOCOUTQ) {
+    *static_cast<int*>(word) = static_cast<int>(connection->unread_bytes());
+    return 0;
+  }
+  const int result = real::ioctl(fd, request, word);
+  if (connection != nullptr && request == FIONBIO && result == 0) {
+    connection->set_nonblocking(*static_cast<int*>(word) != 0);
+  }
+  return result;
+}
+
+HAT_INTERCEPTED int epoll_ctl(int epoll, int operation, int fd, epoll_event* event) noexcept {
+  const auto connection = descriptors::ring(fd);
+  if (connection == nullptr) {
+    const int result = real::epoll_ctl(epoll, operation, fd, event);
+    if (result == 0) epoll_watches::note(fd, epoll, operation, event);
+    return result;
+  }
+  if (operation != EPOLL_CTL_DEL) connection->watch();
+  return real::epoll_ctl(epoll, operation, fd, event);
+}

@@ -1,0 +1,111 @@
+#include "client/preload/descriptors.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include <mutex>
+
+#include "client/preload/connection.h"
+#include "client/preload/real.h"
+
+namespace hatrpc::preload::descriptors {
+namespace {
+
+constexpr int kHiddenFrom = 512;  // programs number from below, and few have so many
+
+// The table grows by pages: most processes never have a descriptor beyond the first.
+constexpr int kPage = 256;
+using Page = std::shared_ptr<Connection>[kPage];
+constinit std::atomic<Page*> pages[kMax / kPage]{};
+
+// By descriptor, so that threads with a connection each rarely meet.
+constexpr int kLocks = 64;
+constinit std::mutex locks[kLocks];
+std::mutex& lock_of(int fd) { return locks[fd % kLocks]; }
+
+constinit std::atomic<int> end{0};  // above the highest that was ever a ring
+constinit std::atomic<pid_t> owner{0};
+
+std::shared_ptr<Connection>& slot(int fd) {
+  Page* page = pages[fd / kPage].load(std::memory_order_acquire);
+  if (page == nullptr) {
+    Page* fresh = reinterpret_cast<Page*>(new Page{});
+    if (pages[fd / kPage].compare_exchange_strong(page, fresh, std::memory_order_acq_rel)) {
+      page = fresh;
+    } else {
+      delete[] reinterpret_cast<std::shared_ptr<Connection>*>(fresh);
+    }
+  }
+  return (*page)[fd % kPage];
+}
+
+void visit_all(const std::function<void(int, Connection&)>& visit) {
+  for (int fd = 0; fd < end.load(); ++fd) {
+    if (kind(fd) == Kind::kRing) visit(fd, *slot(fd));
+  }
+}
+
+void before_fork() {
+  for (std::mutex& lock : locks) lock.lock();
+  visit_all([](int, Connection& connection) { connection.share(); });
+}
+
+void after_fork() {
+  for (std::mutex& lock : locks) lock.unlock();
+}
+
+void after_fork_in_child() {
+  owner = getpid();
+  visit_all([](int, Connection& connection) { connection.forget_threads(); });
+  after_fork();
+}
+
+__attribute__((constructor)) void own_table() {
+  owner = getpid();
+  pthread_atfork(before_fork, after_fork, after_fork_in_child);
+}
+
+}  // namespace
+
+bool is_own_table() { return owner.load() == getpid(); }
+
+std::shared_ptr<Connection> find_ring(int fd) {
+  const std::lock_guard lock(lock_of(fd));
+  return kind(fd) == Kind::kRing ? slot(fd) : nullptr;
+}
+
+void put(int fd, std::shared_ptr<Connection> connection) {
+  if (fd < 0 || fd >= kMax) return;
+  int seen = end.load();
+  while (seen <= fd && !end.compare_exchange_weak(seen, fd + 1)) {
+  }
+  const std::lock_guard lock(lock_of(fd));
+  kinds[fd] = connection != nullptr ? Kind::kRing : Kind::kForeign;
+  slot(fd).swap(connection);
+}  // the one before goes after the lock: it closes descriptors
+
+void for_each_ring(const std::function<void(int, Connection&)>& visit) {
+  for (int fd = 0; fd < end.load(); ++fd) {
+    if (const auto connection = ring(fd)) visit(fd, *connection);
+  }
+}
+
+int hide(int fd) {
+  int hidden = real::fcntl(fd, F_DUPFD_CLOEXEC, reinterpret_cast<void*>(intptr_t{kHiddenFrom}));
+  if (hidden < 0) hidden = real::fcntl(fd, F_DUPFD_CLOEXEC, nullptr);
+  if (hidden >= kMax) {
+    real::close(hidden);
+    errno = EMFILE;
+    return -1;
+  }
+  if (hidden >= 0) kinds[hidden] = Kind::kHidden;
+  return hidden;
+}
+
+void close_hidden(int fd) {
+  kinds[fd] = Kind::kForeign;
+  real::close(fd);
+}
+
+}  // namespace hatrpc::preload::descriptors

@@ -1,0 +1,121 @@
+// client/preload/exec_calls.cc: exec and posix_spawn, which hand connections on to the new program.
+//
+// Each one goes to the C library's with an environment, since those that take none go on inside it.
+#include <alloca.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "client/preload/inheritance.h"
+#include "client/preload/real.h"
+
+namespace hatrpc::preload {
+namespace {
+
+using real::Strings;
+
+// `run` with what the new program is to have in its environment. On the stack: the child of a vfork
+// may not allocate.
+template <class Run>
+int with_rings(Strings environment, Run run) {
+  constexpr size_t kStringsMax = 8192;  // 64 KiB of stack
+  Inheritance rings;
+  if (!rings.any()) return run(environment);
+  size_t count = 0;
+  while (environment != nullptr && environment[count] != nullptr) ++count;
+  if (count > kStringsMax) return run(environment);
+  auto** all = static_cast<char**>(alloca((count + 2) * sizeof(char*)));
+  if (count != 0) std::memcpy(all, environment, count * sizeof(char*));
+  all[count] = rings.variable();
+  all[count + 1] = nullptr;
+  return run(all);
+}
+
+// The words of an execl().
+struct Words {
+  explicit Words(const char* first, va_list& rest) {
+    va_list counted;
+    va_copy(counted, rest);
+    size_t count = 1;
+    while (va_arg(counted, char*) != nullptr) ++count;
+    va_end(counted);
+    all = new char*[count + 1];
+    all[0] = const_cast<char*>(first);
+    for (size_t i = 1; i <= count; ++i) all[i] = va_arg(rest, char*);
+  }
+  ~Words() { delete[] all; }
+  Words(const Words&) = delete;
+  Words& operator=(const Words&) = delete;
+
+  char** all;
+};
+
+}  // namespace
+}  // namespace hatrpc::preload
+
+using namespace hatrpc::preload;
+
+HAT_INTERCEPTED int execve(const char* path, Strings words, Strings environment) noexcept {
+  return with_rings(environment, [&](Strings all) { return real::execve(path, words, all); });
+}
+
+HAT_INTERCEPTED int execvpe(const char* file, Strings words, Strings environment) noexcept {
+  return with_rings(environment, [&](Strings all) { return real::execvpe(file, words, all); });
+}
+
+HAT_INTERCEPTED int fexecve(int fd, Strings words, Strings environment) noexcept {
+  return with_rings(environment, [&](Strings all) { return real::fexecve(fd, words, all); });
+}
+
+HAT_INTERCEPTED int execv(const char* path, Strings words) noexcept {
+  return execve(path, words, environ);
+}
+
+HAT_INTERCEPTED int execvp(const char* file, Strings words) noexcept {
+  return execvpe(file, words, environ);
+}
+
+HAT_INTERCEPTED int execl(const char* path, const char* first, ...) noexcept {
+  va_list rest;
+  va_start(rest, first);
+  const Words words(first, rest);
+  va_end(rest);
+  return execve(path, words.all, environ);
+}
+
+HAT_INTERCEPTED int execlp(const char* file, const char* first, ...) noexcept {
+  va_list rest;
+  va_start(rest, first);
+  const Words words(first, rest);
+  va_end(rest);
+  return execvpe(file, words.all, environ);
+}
+
+HAT_INTERCEPTED int execle(const char* path, const char* first, ...) noexcept {
+  va_list rest;
+  va_start(rest, first);
+  const Words words(first, rest);
+  char** environment = va_arg(rest, char**);
+  va_end(rest);
+  return execve(path, words.all, environment);
+}
+
+HAT_INTERCEPTED int posix_spawn(pid_t* pid, const char* path,
+                                const posix_spawn_file_actions_t* actions,
+                                const posix_spawnattr_t* attributes, Strings words,
+                                Strings environment) noexcept {
+  return with_rings(environment, [&](Strings all) {
+    return real::posix_spawn(pid, path, actions, attributes, words, all);
+  });
+}
+
+HAT_INTERCEPTED int posix_spawnp(pid_t* pid, const char* file,
+                                 const posix_spawn_file_actions_t* actions,
+                                 const posix_spawnattr_t* attributes, Strings words,
+                                 Strings environment) noexcept {
+  return with_rings(environment, [&](Strings all) {
+    return real::posix_spawnp(pid, file, actions, attributes, words, all);
+  });
+}

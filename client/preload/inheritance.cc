@@ -1,0 +1,135 @@
+#include "client/preload/inheritance.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+#include "client/preload/connection.h"
+#include "client/preload/descriptors.h"
+#include "client/preload/real.h"
+
+namespace hatrpc::preload {
+namespace {
+
+constexpr char kName[] = "HATRPC_RINGS_OPEN";
+
+ino_t socket_inode(int fd) {
+  struct stat info {};
+  return fstat(fd, &info) == 0 && S_ISSOCK(info.st_mode) ? info.st_ino : 0;
+}
+
+// The program's own number, or the one of standard input and the like: the child of a vfork may
+// have put it there, and the table says nothing of that.
+bool survives_exec(int fd, ino_t inode) {
+  for (const int each : {fd, 0, 1, 2}) {
+    const int flags = real::fcntl(each, F_GETFD, nullptr);
+    if (flags >= 0 && (flags & FD_CLOEXEC) == 0 && socket_inode(each) == inode) return true;
+  }
+  return false;
+}
+
+bool is_unix_stream(int fd) {
+  sockaddr_un name{};
+  socklen_t bytes = sizeof name;
+  if (real::getsockname(fd, reinterpret_cast<sockaddr*>(&name), &bytes) != 0) return false;
+  int type = 0;
+  bytes = sizeof type;
+  return real::getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &bytes) == 0 && type == SOCK_STREAM &&
+         name.sun_family == AF_UNIX;
+}
+
+struct Word {
+  unsigned long inode;
+  int memory;
+  uint32_t asked;
+  uint32_t due;
+  Address peer;
+};
+
+std::optional<Word> parse(const std::string& text) {
+  Word word{};
+  char peer[Address::kTextMax] = "";
+  if (std::sscanf(text.c_str(), "%lu/%d/%u/%u/%53s", &word.inode, &word.memory, &word.asked,
+                  &word.due, peer) != 5) {
+    return std::nullopt;
+  }
+  const auto address = Address::parse(peer);
+  if (!address) return std::nullopt;
+  word.peer = *address;
+  return word;
+}
+static_assert(Address::kTextMax == 54);
+
+void take_over(const Word& word) {
+  ring::Memory memory;
+  if (ring::Memory::map(word.memory, memory) != 0) return;  // it has closed the descriptor
+  std::shared_ptr<Connection> connection;
+  DIR* folder = opendir("/proc/self/fd");
+  if (folder == nullptr) return;
+  while (const dirent* entry = readdir(folder)) {
+    const int fd = std::atoi(entry->d_name);
+    if (entry->d_name[0] == '.' || fd == dirfd(folder) || fd >= descriptors::kMax ||
+        descriptors::kind(fd) != descriptors::Kind::kForeign || socket_inode(fd) != word.inode ||
+        !is_unix_stream(fd)) {
+      continue;
+    }
+    if (connection == nullptr) {
+      connection = Connection::make(fd, std::move(memory), word.peer, word.asked, word.due);
+      if (connection == nullptr) break;
+    }
+    connection->share();  // with the process that has handed it on
+    descriptors::put(fd, connection);
+  }
+  closedir(folder);
+}
+
+}  // namespace
+
+Inheritance::Inheritance() {
+  char* end = text_ + std::snprintf(text_, sizeof text_, "%s=", kName);
+  ino_t last = 0;
+  descriptors::for_each_ring([&](int fd, Connection& connection) {
+    const ino_t inode = connection.inode();
+    if (count_ == kMost || inode == last || !survives_exec(fd, inode)) return;
+    const int memory =
+        real::fcntl(connection.memory_fd(), F_DUPFD, reinterpret_cast<void*>(intptr_t{3}));
+    if (memory < 0) return;
+    char peer[Address::kTextMax];
+    connection.peer().print(peer);
+    end += std::snprintf(end, static_cast<size_t>(text_ + sizeof text_ - end), "%s%lu/%d/%u/%u/%s",
+                         count_ == 0 ? "" : ",", static_cast<unsigned long>(inode), memory,
+                         connection.bells().asked.load(), connection.bells().due.load(), peer);
+    connection.share();  // a vfork tells nobody
+    memories_[count_++] = memory;
+    last = inode;
+  });
+}
+
+Inheritance::~Inheritance() {
+  for (int i = 0; i < count_; ++i) real::close(memories_[i]);
+}
+
+void inherit() {
+  const char* text = std::getenv(kName);
+  if (text == nullptr) return;
+  std::string words = text;
+  unsetenv(kName);
+  while (!words.empty()) {
+    const size_t comma = std::min(words.find(','), words.size());
+    if (const auto word = parse(words.substr(0, comma))) take_over(*word);
+    words.erase(0, comma + 1);
+  }
+}
+
+// Before main(), and after the C library's own constructors.
+__attribute__((constructor)) static void start() { inherit(); }
+
+}  // namespace hatrpc::preload

@@ -1,0 +1,48 @@
+// client/preload/option_calls.cc: what programs ask a socket about itself, answered as TCP would.
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include "client/preload/connection.h"
+#include "client/preload/descriptors.h"
+#include "client/preload/real.h"
+
+using namespace hatrpc::preload;
+
+HAT_INTERCEPTED int getpeername(int fd, sockaddr* address, socklen_t* bytes) noexcept {
+  const auto connection = descriptors::ring(fd);
+  if (connection == nullptr) return real::getpeername(fd, address, bytes);
+  connection->peer().give(address, bytes);
+  return 0;
+}
+
+HAT_INTERCEPTED int getsockname(int fd, sockaddr* address, socklen_t* bytes) noexcept {
+  const auto connection = descriptors::ring(fd);
+  if (connection == nullptr) return real::getsockname(fd, address, bytes);
+  connection->local().give(address, bytes);
+  return 0;
+}
+
+HAT_INTERCEPTED int getsockopt(int fd, int level, int name, void* value,
+                               socklen_t* bytes) noexcept {
+  const auto connection = descriptors::ring(fd);
+  if (connection == nullptr) return real::getsockopt(fd, level, name, value, bytes);
+  if (Options::is_one(level)) return connection->options().get(level, name, value, bytes);
+  int known = 0;
+  if (level == SOL_SOCKET && name == SO_DOMAIN) {
+    known = connection->peer().family;
+  } else if (level == SOL_SOCKET && name == SO_PROTOCOL) {
+    known = IPPROTO_TCP;
+  } else if (level != SOL_SOCKET || name != SO_ERROR) {  // what a unix socket fails of is no news
+    return real::getsockopt(fd, level, name, value, bytes);
+  }
+  return give_option(&known, sizeof known, value, bytes);
+}
+
+HAT_INTERCEPTED int setsockopt(int fd, int level, int name, const void* value,
+                               socklen_t bytes) noexcept {
+  const auto connection = descriptors::ring(fd);
+  if (connection == nullptr || !Options::is_one(level)) {
+    return real::setsockopt(fd, level, name, value, bytes);
+  }
+  return connection->options().set(level, name, value, bytes);
+}

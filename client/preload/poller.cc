@@ -1,0 +1,151 @@
+#include "client/preload/poller.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "client/preload/connection.h"
+#include "client/preload/descriptors.h"
+#include "client/preload/looker.h"
+#include "client/preload/real.h"
+
+namespace hatrpc::preload {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Duration = std::chrono::nanoseconds;
+
+constexpr Duration kNap = std::chrono::milliseconds(1);
+constexpr short kIn = POLLIN | POLLRDNORM | POLLRDHUP;
+constexpr short kOut = POLLOUT | POLLWRNORM;
+
+class Poller {
+ public:
+  Poller(pollfd* fds, nfds_t count, const timespec* timeout, const sigset_t* mask)
+      : fds_(fds), count_(count), mask_(mask), native_(fds, fds + count), rings_(count) {
+    for (nfds_t i = 0; i < count; ++i) {
+      rings_[i] = descriptors::ring(fds[i].fd);
+      native_[i].revents = 0;
+    }
+    all_rings_ = std::ranges::all_of(rings_, [](const auto& ring) { return ring != nullptr; });
+    if (timeout != nullptr) {
+      timeout_ = std::chrono::seconds(timeout->tv_sec) + Duration(timeout->tv_nsec);
+    }
+  }
+
+  int run();
+
+ private:
+  int look();
+  bool look_for_a_while();
+  bool may_sleep();
+  std::optional<Duration> left() const;
+  int ask_kernel(std::optional<Duration> timeout);
+  int merge();
+
+  pollfd* const fds_;
+  const nfds_t count_;
+  const sigset_t* const mask_;
+  std::vector<pollfd> native_;
+  std::vector<std::shared_ptr<Connection>> rings_;  // null: another descriptor
+  bool all_rings_;
+  bool naps_ = false;
+  std::optional<Duration> timeout_;
+  const Clock::time_point from_ = Clock::now();
+};
+
+// How many of the rings are ready, as it now stands in `fds`.
+int Poller::look() {
+  int ready = 0;
+  for (nfds_t i = 0; i < count_; ++i) {
+    if (!rings_[i]) continue;
+    fds_[i].revents = rings_[i]->ready(fds_[i].events);
+    ready += fds_[i].revents != 0;
+  }
+  return ready;
+}
+
+// The others' events must not wait for it.
+bool Poller::look_for_a_while() {
+  if (!all_rings_ || timeout_ == Duration::zero()) return false;
+  Looker looker(rings_[0]->usual_wait_ns());
+  while (looker.again()) {
+    if (look() != 0) return true;
+  }
+  return false;
+}
+
+// Has the bells asked for, and says what the kernel waits for.
+bool Poller::may_sleep() {
+  naps_ = false;
+  for (nfds_t i = 0; i < count_; ++i) {
+    if (!rings_[i]) continue;
+    const bool woken = (native_[i].revents & POLLIN) != 0;
+    if (!rings_[i]->may_sleep(fds_[i].events, woken)) return false;
+    native_[i].events = (fds_[i].events & kIn) != 0 ? POLLIN | POLLRDHUP : POLLRDHUP;
+    // Not until a bell for room rings: the thread that waits for data may take that one out.
+    if ((fds_[i].events & kOut) != 0) naps_ = true;
+  }
+  return true;
+}
+
+std::optional<Duration> Poller::left() const {
+  if (!timeout_) return naps_ ? std::optional(kNap) : std::nullopt;
+  const Duration left = std::max(Duration::zero(), *timeout_ - (Clock::now() - from_));
+  return naps_ ? std::min(left, kNap) : left;
+}
+
+int Poller::ask_kernel(std::optional<Duration> timeout) {
+  timespec time{};
+  if (timeout) time = {timeout->count() / 1'000'000'000, timeout->count() % 1'000'000'000};
+  return real::ppoll(native_.data(), count_, timeout ? &time : nullptr, mask_);
+}
+
+// What the kernel said. How many are ready in all.
+int Poller::merge() {
+  int ready = 0;
+  for (nfds_t i = 0; i < count_; ++i) {
+    const short said = native_[i].revents;
+    if (!rings_[i] || (said & POLLNVAL) != 0) {
+      fds_[i].revents = said;
+    } else {
+      rings_[i]->note(said);
+      fds_[i].revents = rings_[i]->ready(fds_[i].events);
+    }
+    ready += fds_[i].revents != 0;
+  }
+  return ready;
+}
+
+int Poller::run() {
+  bool looked = false;
+  while (true) {
+    const bool ready = look() != 0 || (!looked && look_for_a_while()) || !may_sleep();
+    looked = true;
+    const auto timeout = ready ? Duration::zero() : left();
+    const int said = ask_kernel(timeout);
+    if (said < 0) return ready && errno == EINTR ? look() : -1;
+    if (const int all = merge(); all != 0 || ready) {
+      if (all != 0) return all;
+      continue;  // it was there, and another thread has taken it
+    }
+    if (timeout_ && Clock::now() - from_ >= *timeout_) return 0;
+  }
+}
+
+}  // namespace
+
+bool has_rings(pollfd* fds, nfds_t count) {
+  return std::any_of(fds, fds + count, [](const pollfd& each) {
+    return descriptors::kind(each.fd) == descriptors::Kind::kRing;
+  });
+}
+
+int poll_rings(pollfd* fds, nfds_t count, const timespec* timeout, const sigset_t* mask) {
+  return Poller(fds, count, timeout, mask).run();
+}
+
+}  // namespace hatrpc::preload

@@ -1,0 +1,62 @@
+#include "client/preload/rules.h"
+
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+
+namespace hatrpc::preload {
+namespace {
+
+std::string printed(const Address& address) {
+  char text[Address::kTextMax];
+  address.print(text);
+  return text;
+}
+
+TEST(Rules, ListsAddressesAndPaths) {
+  std::string mistake;
+  const auto rules = parse_rules("127.0.0.1:9090=/run/a.ring,,[::1]:9091=/run/b=c.ring,", mistake);
+  EXPECT_EQ(mistake, "");
+  ASSERT_EQ(rules.size(), 2u);
+  EXPECT_EQ(printed(rules[0].address) + rules[0].path, "127.0.0.1:9090/run/a.ring");
+  EXPECT_EQ(printed(rules[1].address) + rules[1].path, "[::1]:9091/run/b=c.ring");
+}
+
+TEST(Rules, TellsMistakesAndKeepsTheRest) {
+  const std::string kLong = "/" + std::string(200, 'x');
+  for (const std::string& wrong :
+       {std::string("127.0.0.1:9090"), std::string("127.0.0.1=/a"), std::string("localhost:1=/a"),
+        std::string("127.0.0.1:0=/a"), std::string("127.0.0.1:65536=/a"),
+        std::string("127.0.0.1:80x=/a"), std::string("::1:80=/a"), std::string("[::1:80=/a"),
+        std::string("127.0.0.1:80=relative"), "127.0.0.1:80=" + kLong,
+        "[" + std::string(60, ':') + "]:80=/a"}) {
+    std::string mistake;
+    const auto rules = parse_rules(wrong + ",127.0.0.1:9090=/run/a.ring", mistake);
+    EXPECT_NE(mistake.find("'" + wrong + "'"), mistake.npos) << mistake;
+    EXPECT_EQ(rules.size(), 1u) << wrong;
+  }
+}
+
+TEST(Rules, OneAddressHoweverItIsSpelt) {
+  const auto four = Address::parse("127.0.0.1:9090");
+  sockaddr_in6 six{.sin6_family = AF_INET6, .sin6_port = htons(9090)};
+  ASSERT_EQ(inet_pton(AF_INET6, "::ffff:127.0.0.1", &six.sin6_addr), 1);
+  const auto mapped = Address::of(reinterpret_cast<const sockaddr*>(&six), sizeof six);
+  ASSERT_TRUE(four && mapped);
+  EXPECT_EQ(*four, *mapped);
+  EXPECT_EQ(printed(*mapped), "[::ffff:127.0.0.1]:9090");
+  EXPECT_EQ(*Address::parse(printed(*mapped)), *four);
+  EXPECT_FALSE(Address::of(reinterpret_cast<const sockaddr*>(&six), sizeof six - 1));
+}
+
+TEST(Rules, AnAddressIsGivenAsItWasSpelt) {
+  sockaddr_in four{};
+  socklen_t bytes = sizeof four;
+  Address::parse("127.0.0.1:9090")->give(reinterpret_cast<sockaddr*>(&four), &bytes);
+  EXPECT_EQ(bytes, sizeof four);
+  EXPECT_EQ(four.sin_family, AF_INET);
+  EXPECT_EQ(ntohs(four.sin_port), 9090);
+  EXPECT_EQ(ntohl(four.sin_addr.s_addr), INADDR_LOOPBACK);
+}
+
+}  // namespace
+}  // namespace hatrpc::preload

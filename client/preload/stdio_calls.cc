@@ -1,0 +1,38 @@
+// client/preload/stdio_calls.cc: fdopen, whose FILE would read and write without asking anybody.
+#include <stdio.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+
+#include "client/preload/descriptors.h"
+#include "client/preload/real.h"
+
+namespace hatrpc::preload {
+namespace {
+
+int fd_of(void* cookie) { return static_cast<int>(reinterpret_cast<intptr_t>(cookie)); }
+
+constexpr cookie_io_functions_t kByOurCalls = {
+    .read = [](void* cookie, char* into,
+               size_t bytes) { return ::read(fd_of(cookie), into, bytes); },
+    .write =
+        [](void* cookie, const char* from, size_t bytes) {
+          const ssize_t count = ::write(fd_of(cookie), from, bytes);
+          return count < 0 ? ssize_t{0} : count;  // an error, as fopencookie(3) has it
+        },
+    .seek = nullptr,
+    .close = [](void* cookie) { return ::close(fd_of(cookie)); },
+};
+
+}  // namespace
+}  // namespace hatrpc::preload
+
+using namespace hatrpc::preload;
+
+HAT_INTERCEPTED FILE* fdopen(int fd, const char* mode) noexcept {
+  if (descriptors::kind(fd) != descriptors::Kind::kRing) return real::fdopen(fd, mode);
+  FILE* file = fopencookie(reinterpret_cast<void*>(intptr_t{fd}), mode, kByOurCalls);
+  if (file != nullptr) file->_fileno = fd;  // for fileno(3)
+  return file;
+}

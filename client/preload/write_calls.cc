@@ -1,0 +1,119 @@
+// client/preload/write_calls.cc: write, send and all that write, on rings.
+#include <sys/sendfile.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <memory>
+
+#include "client/preload/connection.h"
+#include "client/preload/descriptors.h"
+#include "client/preload/real.h"
+
+namespace hatrpc::preload {
+namespace {
+
+// kReplaced: no ring, or none any more.
+ssize_t send_parts(int fd, const iovec* parts, size_t count, int flags) {
+  const auto connection = descriptors::ring(fd);
+  return connection == nullptr ? Connection::kReplaced
+                               : connection->send(fd, Parts(parts, count), flags);
+}
+
+ssize_t send_bytes(int fd, const void* from, size_t bytes, int flags) {
+  const iovec part{const_cast<void*>(from), bytes};
+  return send_parts(fd, &part, 1, flags);
+}
+
+bool is_ring(int fd) { return descriptors::kind(fd) == descriptors::Kind::kRing; }
+
+// From a file, by copies. `at` moves on by what was sent, and only that.
+ssize_t send_file(int fd, int file, off_t& at, size_t bytes) {
+  constexpr size_t kPieceBytes = 64 * 1024;
+  const auto piece = std::make_unique_for_overwrite<char[]>(std::min(bytes, kPieceBytes));
+  size_t done = 0;
+  while (done < bytes) {
+    const ssize_t there = pread(file, piece.get(), std::min(bytes - done, kPieceBytes), at);
+    if (there <= 0) return done != 0 ? static_cast<ssize_t>(done) : there;
+    const ssize_t sent = send_bytes(fd, piece.get(), static_cast<size_t>(there), 0);
+    if (sent == Connection::kReplaced) errno = EBADF;
+    if (sent < 0) return done != 0 ? static_cast<ssize_t>(done) : -1;
+    done += static_cast<size_t>(sent);
+    at += sent;
+    if (sent < there) break;
+  }
+  return static_cast<ssize_t>(done);
+}
+
+}  // namespace
+}  // namespace hatrpc::preload
+
+using namespace hatrpc::preload;
+
+HAT_INTERCEPTED ssize_t write(int fd, const void* from, size_t bytes) {
+  if (is_ring(fd)) {
+    const ssize_t count = send_bytes(fd, from, bytes, 0);
+    if (count != Connection::kReplaced) return count;
+  }
+  return real::write(fd, from, bytes);
+}
+
+HAT_INTERCEPTED ssize_t writev(int fd, const iovec* parts, int count) {
+  if (is_ring(fd) && count >= 0) {
+    const ssize_t done = send_parts(fd, parts, static_cast<size_t>(count), 0);
+    if (done != Connection::kReplaced) return done;
+  }
+  return real::writev(fd, parts, count);
+}
+
+HAT_INTERCEPTED ssize_t send(int fd, const void* from, size_t bytes, int flags) {
+  if (is_ring(fd)) {
+    const ssize_t count = send_bytes(fd, from, bytes, flags);
+    if (count != Connection::kReplaced) return count;
+  }
+  return real::send(fd, from, bytes, flags);
+}
+
+HAT_INTERCEPTED ssize_t sendto(int fd, const void* from, size_t bytes, int flags,
+                               const sockaddr* to, socklen_t to_bytes) {
+  if (is_ring(fd)) {
+    const ssize_t count = send_bytes(fd, from, bytes, flags);
+    if (count != Connection::kReplaced) return count;
+  }
+  return real::sendto(fd, from, bytes, flags, to, to_bytes);
+}
+
+HAT_INTERCEPTED ssize_t sendmsg(int fd, const msghdr* message, int flags) {
+  if (is_ring(fd)) {
+    const ssize_t count = send_parts(fd, message->msg_iov, message->msg_iovlen, flags);
+    if (count != Connection::kReplaced) return count;
+  }
+  return real::sendmsg(fd, message, flags);
+}
+
+HAT_INTERCEPTED int sendmmsg(int fd, mmsghdr* messages, unsigned count, int flags) {
+  if (!is_ring(fd)) return real::sendmmsg(fd, messages, count, flags);
+  for (unsigned sent = 0; sent < count; ++sent) {
+    const ssize_t bytes = sendmsg(fd, &messages[sent].msg_hdr, flags);
+    if (bytes < 0) return sent != 0 ? static_cast<int>(sent) : -1;
+    messages[sent].msg_len = static_cast<unsigned>(bytes);
+  }
+  return static_cast<int>(count);
+}
+
+HAT_INTERCEPTED ssize_t sendfile(int fd, int file, off_t* offset, size_t bytes) {
+  if (!is_ring(fd)) return real::sendfile(fd, file, offset, bytes);
+  if (offset != nullptr) return send_file(fd, file, *offset, bytes);
+  off_t at = lseek(file, 0, SEEK_CUR);
+  if (at < 0) return -1;
+  const ssize_t sent = send_file(fd, file, at, bytes);
+  lseek(file, at, SEEK_SET);
+  return sent;
+}
+
+static_assert(sizeof(off_t) == sizeof(off64_t));
+HAT_INTERCEPTED ssize_t sendfile64(int fd, int file, off64_t* offset, size_t bytes) {
+  return sendfile(fd, file, offset, bytes);
+}

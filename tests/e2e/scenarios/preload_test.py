@@ -1,0 +1,194 @@
+"""tests/e2e/scenarios/preload_test.py: unchanged programs over rings, by LD_PRELOAD (docs/preload.md).
+
+Where a ring must have answered, nobody listens at the TCP address that the programs connect to.
+"""
+
+import contextlib
+import json
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+
+from setting import PEERS, PROGRAMS, Scenario, main, manifest, start_server
+from nodes import TwoNodes, free_ports, hatrpc_address
+from peers import PYTHON, Peers
+
+LIBRARY = PROGRAMS.parent / "lib" / "libhatrpc-preload.so"
+PROGRAM = pathlib.Path(__file__).resolve().parent / "preloaded_program.py"
+BEGIN = "import os, select, socket, sys, time; stream = socket.create_connection(('127.0.0.1', %d));"
+
+
+def preloaded(rings):
+    """The environment in which the addresses are those rings."""
+    return {**os.environ, "LD_PRELOAD": str(LIBRARY),
+            "HATRPC_RINGS": ",".join(f"{address}={path}" for address, path in rings.items())}
+
+
+@contextlib.contextmanager
+def both_ways(server):
+    """Two nodes; host-a has a TCP endpoint and a ring for the same service: (nodes, the ring's path)."""
+    nodes = TwoNodes(PROGRAMS, manifest(), {"Probe": hatrpc_address(server.addresses[0])})
+    config = json.loads(nodes.a.config.read_text())
+    path = nodes.folder / "probe.ring"
+    config["endpoints"].append({**config["endpoints"][0], "listen": f"shm:{path}"})
+    nodes.a.config.write_text(json.dumps(config))
+    with nodes:
+        yield nodes, path
+
+
+@contextlib.contextmanager
+def ring_echo(words=""):
+    """A server that sends back what it gets: (its process, its path)."""
+    with tempfile.TemporaryDirectory(prefix="hatrpc-e2e-") as folder:
+        path = pathlib.Path(folder) / "echo.ring"
+        with subprocess.Popen([PROGRAMS / "ring_echo", path, words], stdout=subprocess.PIPE) as echo:
+            try:
+                assert echo.stdout.readline() == b"listening\n"
+                yield echo, path
+            finally:
+                echo.kill()
+
+
+class StockClients(Scenario):
+    def run_client(self, language, transport, address, environment):
+        command, more = Peers(PEERS).command(language, "client")
+        words = [*command, "--connect", address, "--transport", transport, "--protocol", "binary",
+                 "--large", str(1 << 20)]
+        done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60,
+                              env={**environment, **more})
+        held = sum(line.startswith("ok ") for line in done.stdout.splitlines())
+        self.assertEqual(done.returncode, 0, f"{language} {transport}: {done.stdout}{done.stderr}")
+        self.assertGreaterEqual(held, 10, f"{language} {transport}: {done.stdout}{done.stderr}")
+
+    def run_clients(self, languages, ways):
+        """`ways`: (address, rings) of the transport, given the nodes and the ring."""
+        for transport in ("framed", "buffered"):
+            server = start_server(options=["--transport", transport])
+            self.addCleanup(server.stop)
+            with both_ways(server) as (nodes, path):
+                address, rings = ways(nodes.endpoints["Probe"].removeprefix("tcp:"), path)
+                for language in languages:
+                    with self.subTest(language=language, transport=transport):
+                        self.run_client(language, transport, address, preloaded(rings))
+
+    def over_the_ring(self, language):
+        nobody = f"127.0.0.1:{free_ports(1)[0]}"
+        self.run_clients([language], lambda _, path: (nobody, {nobody: path}))
+
+    def test_cpp_over_the_ring(self):
+        self.over_the_ring("cpp")
+
+    def test_python_over_the_ring(self):
+        self.over_the_ring("python")
+
+    def test_java_over_the_ring(self):
+        self.over_the_ring("java")
+
+    def test_node_over_the_ring(self):
+        self.over_the_ring("node")
+
+    def test_no_ring_at_the_path(self):
+        self.run_clients(["cpp", "python", "java", "node"],
+                         lambda tcp, path: (tcp, {tcp: f"{path}.not_there"}))
+
+    def test_go_makes_its_own_system_calls(self):
+        self.run_clients(["go"], lambda tcp, path: (tcp, {tcp: path}))
+
+
+class Programs(Scenario):
+    """Python's standard library on the echo server."""
+
+    def run_program(self, rings, words, timeout=100):
+        return subprocess.run([PYTHON, *map(str, words)], env=preloaded(rings), text=True,
+                              capture_output=True, check=False, timeout=timeout)
+
+    def test_everything_that_works_over_tcp(self):
+        port = free_ports(1)[0]
+        with ring_echo() as (_, path):
+            done = self.run_program({f"127.0.0.1:{port}": path}, [PROGRAM, "127.0.0.1", port])
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_over_ipv6(self):
+        with socket.create_server(("::1", 0), family=socket.AF_INET6) as listener:
+            port = listener.getsockname()[1]
+        with ring_echo() as (_, path):
+            done = self.run_program({f"[::1]:{port}": path}, [PROGRAM, "::1", port, "Blocking"])
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_an_ipv4_address_of_an_ipv6_socket(self):
+        port = free_ports(1)[0]
+        with ring_echo() as (_, path):
+            done = self.run_program({f"127.0.0.1:{port}": path},
+                                    [PROGRAM, "::ffff:127.0.0.1", port, "Blocking"])
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_the_server_speaks_first(self):
+        port = free_ports(1)[0]
+        for flags in ("0", "select.EPOLLET"):
+            code = (BEGIN % port) + f"""
+time.sleep(0.2)
+epoll = select.epoll()
+epoll.register(stream, select.EPOLLIN | {flags})
+for byte in b'hello':
+    assert epoll.poll(5) or {flags}, byte
+    assert stream.recv(1) == bytes([byte])
+assert epoll.poll(0.1) == []
+"""
+            with ring_echo("hello") as (_, path):
+                done = self.run_program({f"127.0.0.1:{port}": path}, ["-c", code])
+            self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_a_server_that_is_killed_has_ended(self):
+        port = free_ports(1)[0]
+        waits = {
+            "blocking": "pass",
+            "poll": "poll = select.poll(); poll.register(stream, select.POLLIN); poll.poll()",
+            "epoll": "stream.setblocking(False); epoll = select.epoll();"
+                     "epoll.register(stream, select.EPOLLIN | select.EPOLLET); epoll.poll()",
+        }
+        for name, wait in waits.items():
+            code = (BEGIN % port) + f"print('up', flush=True); {wait}; assert stream.recv(1) == b''"
+            with self.subTest(name), ring_echo() as (echo, path):
+                with subprocess.Popen([PYTHON, "-c", code], stdout=subprocess.PIPE,
+                                      env=preloaded({f"127.0.0.1:{port}": path})) as program:
+                    self.assertEqual(program.stdout.readline(), b"up\n")
+                    time.sleep(0.2)
+                    echo.send_signal(signal.SIGKILL)
+                    self.assertEqual(program.wait(10), 0)
+
+    def tcp_instead(self, rings):
+        """The program's stderr; it reached a TCP server."""
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            port = listener.getsockname()[1]
+            code = (BEGIN + "assert stream.recv(9) == b'tcp'; stream.close();"
+                    "stream = socket.create_connection(('127.0.0.1', %d))") % (port, port)
+            with subprocess.Popen([PYTHON, "-c", code], stderr=subprocess.PIPE, text=True,
+                                  env=preloaded({rings.get("address", f"127.0.0.1:{port}"):
+                                                 rings["path"]})) as program:
+                listener.settimeout(20)
+                with listener.accept()[0] as stream:
+                    stream.sendall(b"tcp")
+                listener.accept()[0].close()
+                errors = program.stderr.read()
+                self.assertEqual(program.wait(10), 0, errors)
+                return errors
+
+    def test_a_ring_that_does_not_answer(self):
+        with tempfile.TemporaryDirectory() as folder, socket.socket(socket.AF_UNIX) as silent:
+            silent.bind(f"{folder}/silent.ring")
+            silent.listen()
+            begun = time.monotonic()
+            self.assertEqual(self.tcp_instead({"path": f"{folder}/silent.ring"}), "")
+            self.assertLess(time.monotonic() - begun, 6)
+
+    def test_mistakes_are_told_once(self):
+        errors = self.tcp_instead({"address": "localhost", "path": "here"})
+        self.assertEqual(errors.count("libhatrpc-preload: HATRPC_RINGS: 'localhost=here' is not"), 1)
+
+
+if __name__ == "__main__":
+    main()
