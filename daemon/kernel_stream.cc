@@ -184,6 +184,7 @@ class KernelListener final : public Listener {
       : reactor_(reactor),
         fd_(socket.fd()),
         rings_(socket.address().kind == Address::Kind::kShm),
+        local_(socket.address().kind != Address::Kind::kTcp),
         events_(events) {
     event_assign(&event_, reactor.base_.get(), fd_, EV_READ | EV_PERSIST, on_event, this);
     evtimer_assign(&pause_, reactor.base_.get(), on_pause_over, this);
@@ -215,6 +216,7 @@ class KernelListener final : public Listener {
       return;  // else another worker took it, or the client has left
     }
     set_no_delay(fd);
+    if (local_) refuse_descriptors(fd);
     bool taken = false;
     events_.on_connection([&](StreamEvents& events) -> std::unique_ptr<Stream> {
       taken = true;
@@ -229,6 +231,7 @@ class KernelListener final : public Listener {
   LibeventReactor& reactor_;
   const int fd_;
   const bool rings_;
+  const bool local_;
   ListenerEvents& events_;
   event event_;
   event pause_;

@@ -67,6 +67,7 @@ Result<ListenSocket> ListenSocket::open(const Address& address, uint32_t mode,
   ListenSocket result(fd, Address{address.kind, address.host, address.port, ""});
   const int on = 1;
   setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  if (unix_socket) refuse_descriptors(fd);  // and those that are accepted inherit it
   if (unix_socket && stale(where)) unlink(address.path.c_str());
   if (bind(fd, reinterpret_cast<const sockaddr*>(&where.storage), where.length) != 0) {
     return failed(address, "cannot bind");

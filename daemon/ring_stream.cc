@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "daemon/socket_address.h"
+
 namespace hat {
 
 namespace ring = hatrpc::ring;
@@ -48,6 +50,8 @@ void RingStream::greet() {
   ring::Memory memory = handshake_->take_memory();
   if (error == 0 && memory.ring_bytes() > kRingBytesMax) error = EMSGSIZE;
   if (error == 0) {
+    if (const int memory_fd = memory.release_fd(); memory_fd >= 0) close(memory_fd);
+    if (side_ == ring::Side::kConnector) refuse_descriptors(fd_);
     channel_.emplace(fd_, std::move(memory), side_);
     if (ends_writes_) channel_->end_writes();
   } else {
@@ -123,7 +127,7 @@ IoResult RingStream::read(std::span<std::byte> into) {
   if (!channel_) return {IoResult::Kind::kWouldBlock};
   if (ended_) return *ended_;
   const auto there = channel_->readable();
-  if (channel_->broken()) return {IoResult::Kind::kError, 0, EPROTO};
+  if (channel_->broken()) return broken();
   if (there.empty()) {
     if (!channel_->at_end()) return {IoResult::Kind::kWouldBlock};
     ended_ = channel_->aborted() ? IoResult{IoResult::Kind::kError, 0, ECONNRESET}
@@ -140,11 +144,21 @@ std::span<const std::byte> RingStream::peek() {
   return channel_ && !ended_ ? channel_->readable() : std::span<const std::byte>();
 }
 
+IoResult RingStream::broken() {
+  LOG_EVERY_T(WARNING, 1) << "shared memory: a connection ends: the other side broke the ring's "
+                             "rules (docs/shm.md)";
+  return {IoResult::Kind::kError, 0, EPROTO};
+}
+
 uint64_t RingStream::hold(size_t bytes, bool borrowed) {
   channel_->pass(bytes);
   if (held_.empty() && !borrowed) {
     channel_->release(bytes);
     return released_;
+  }
+  if (!borrowed && !held_.back().borrowed) {
+    held_.back().bytes += bytes;
+    return released_ + held_.size() - 1;
   }
   held_.push_back({bytes, borrowed});
   return released_ + held_.size() - 1;
@@ -178,7 +192,7 @@ IoResult RingStream::write(std::span<const iovec> from) {
   size_t wanted = 0;
   for (const iovec& part : from) wanted += part.iov_len;
   const auto room = channel_->writable(wanted);
-  if (channel_->broken()) return {IoResult::Kind::kError, 0, EPROTO};
+  if (channel_->broken()) return broken();
   size_t written = 0;
   for (const iovec& part : from) {
     const size_t count = std::min(part.iov_len, room.size() - written);

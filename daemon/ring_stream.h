@@ -58,6 +58,7 @@ class RingStream final : public Stream {
     bool borrowed;
   };
   uint64_t hold(size_t bytes, bool borrowed);
+  static IoResult broken();
 
   static void on_event(evutil_socket_t, short, void* self);
   void greet();

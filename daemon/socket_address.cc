@@ -35,4 +35,10 @@ Result<SocketAddress> resolve(const Address& address, bool passive) {
   return result;
 }
 
+void refuse_descriptors(int fd) {
+  constexpr int kPassRights = 83;  // SO_PASSRIGHTS, which Debian 12's headers do not have
+  const int off = 0;
+  setsockopt(fd, SOL_SOCKET, kPassRights, &off, sizeof off);
+}
+
 }  // namespace hat

@@ -16,4 +16,9 @@ struct SocketAddress {
 // the first address found is taken.
 Result<SocketAddress> resolve(const Address& address, bool passive);
 
+// Who is on the other side of a unix socket can pass descriptors no more: the last to close one
+// does what that takes, and a socket that lingers blocks for as long as its owner has said.
+// Linux 6.16; older kernels go without.
+void refuse_descriptors(int fd);
+
 }  // namespace hat

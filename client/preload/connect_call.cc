@@ -2,6 +2,8 @@
 //
 // Nothing here may do harm: whatever fails, the program gets the TCP connection that it asked for.
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -43,9 +45,18 @@ int option(int fd, int name) {
   return real::getsockopt(fd, SOL_SOCKET, name, &value, &bytes) == 0 ? value : -1;
 }
 
+// Neither connected nor connecting: a program may call connect(2) again to hear what came of it.
+bool is_new(int fd) {
+  tcp_info info{};
+  socklen_t bytes = sizeof info;
+  return real::getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &bytes) == 0 &&
+         info.tcpi_state == TCP_CLOSE;
+}
+
 const Rule* rule_for(int fd, const Address& address) {
   for (const Rule& rule : rules()) {
-    if (rule.address == address) return option(fd, SO_TYPE) == SOCK_STREAM ? &rule : nullptr;
+    if (rule.address != address) continue;
+    return option(fd, SO_TYPE) == SOCK_STREAM && is_new(fd) ? &rule : nullptr;
   }
   return nullptr;
 }

@@ -264,7 +264,8 @@ int Connection::wait_for_room(int fd) {
   const int64_t from_ms = now_ms();
   while (!has_room()) {
     if (timeout_ms >= 0 && now_ms() - from_ms >= timeout_ms) return EAGAIN;
-    if (real::poll(nullptr, 0, kNapMs) < 0) return errno;
+    // A signal does not cut it: poll(2) cannot tell whether its handler was to (SA_RESTART).
+    if (real::poll(nullptr, 0, kNapMs) < 0 && errno != EINTR) return errno;
     look_at_socket();
     if (!descriptors::holds(fd, this)) return kReplacedError;
   }

@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "client/preload/connection.h"
+#include "client/preload/epoll_watches.h"
 #include "client/preload/real.h"
 
 namespace hatrpc::preload::descriptors {
@@ -47,12 +48,14 @@ void visit_all(const std::function<void(int, Connection&)>& visit) {
 }
 
 void before_fork() {
+  epoll_watches::before_fork();
   for (std::mutex& lock : locks) lock.lock();
   visit_all([](int, Connection& connection) { connection.share(); });
 }
 
 void after_fork() {
   for (std::mutex& lock : locks) lock.unlock();
+  epoll_watches::after_fork();
 }
 
 void after_fork_in_child() {
@@ -85,9 +88,9 @@ void put(int fd, std::shared_ptr<Connection> connection) {
   slot(fd).swap(connection);
 }  // the one before goes after the lock: it closes descriptors
 
-void for_each_ring(const std::function<void(int, Connection&)>& visit) {
+void for_each_ring(void (*visit)(void* context, int fd, Connection&), void* context) {
   for (int fd = 0; fd < end.load(); ++fd) {
-    if (const auto connection = ring(fd)) visit(fd, *connection);
+    if (const auto connection = ring(fd)) visit(context, fd, *connection);
   }
 }
 

@@ -49,7 +49,7 @@ inline void drop(int fd) {
   if (kind(fd) == Kind::kRing && is_own_table()) put(fd, nullptr);
 }
 // Each of them, while no other thread changes the table.
-void for_each_ring(const std::function<void(int, Connection&)>& visit);
+void for_each_ring(void (*visit)(void* context, int fd, Connection&), void* context);
 
 // A duplicate under a number where programs expect none, which closes on exec; -1: errno says.
 int hide(int fd);

@@ -54,6 +54,9 @@ void forget(int fd) {
   count = watches().size();
 }
 
+void before_fork() { mutex.lock(); }
+void after_fork() { mutex.unlock(); }
+
 std::vector<EpollWatch> of(int fd) {
   std::vector<EpollWatch> list;
   {

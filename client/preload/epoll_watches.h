@@ -19,6 +19,9 @@ namespace epoll_watches {
 
 void note(int fd, int epoll, int operation, const epoll_event* event);
 void forget(int fd);
+// Around a fork: the child's copy is whole, and its lock free.
+void before_fork();
+void after_fork();
 // Those that the kernel still has: a program may have closed the epoll, or the socket, in a way
 // that nobody told of. To be asked before another file takes the descriptor's place.
 std::vector<EpollWatch> of(int fd);

@@ -33,24 +33,21 @@ int with_rings(Strings environment, Run run) {
   return run(all);
 }
 
-// The words of an execl().
-struct Words {
-  explicit Words(const char* first, va_list& rest) {
-    va_list counted;
-    va_copy(counted, rest);
-    size_t count = 1;
-    while (va_arg(counted, char*) != nullptr) ++count;
-    va_end(counted);
-    all = new char*[count + 1];
-    all[0] = const_cast<char*>(first);
-    for (size_t i = 1; i <= count; ++i) all[i] = va_arg(rest, char*);
-  }
-  ~Words() { delete[] all; }
-  Words(const Words&) = delete;
-  Words& operator=(const Words&) = delete;
+// How many words an execl() has, without the null behind them.
+size_t count_words(va_list& rest) {
+  va_list counted;
+  va_copy(counted, rest);
+  size_t count = 1;
+  while (va_arg(counted, char*) != nullptr) ++count;
+  va_end(counted);
+  return count;
+}
 
-  char** all;
-};
+// Takes them into an array of one more; `rest` stands behind the null then.
+void take_words(char** all, size_t count, const char* first, va_list& rest) {
+  all[0] = const_cast<char*>(first);
+  for (size_t i = 1; i <= count; ++i) all[i] = va_arg(rest, char*);
+}
 
 }  // namespace
 }  // namespace hatrpc::preload
@@ -80,26 +77,32 @@ HAT_INTERCEPTED int execvp(const char* file, Strings words) noexcept {
 HAT_INTERCEPTED int execl(const char* path, const char* first, ...) noexcept {
   va_list rest;
   va_start(rest, first);
-  const Words words(first, rest);
+  const size_t count = count_words(rest);
+  char** words = static_cast<char**>(alloca((count + 1) * sizeof(char*)));
+  take_words(words, count, first, rest);
   va_end(rest);
-  return execve(path, words.all, environ);
+  return execve(path, words, environ);
 }
 
 HAT_INTERCEPTED int execlp(const char* file, const char* first, ...) noexcept {
   va_list rest;
   va_start(rest, first);
-  const Words words(first, rest);
+  const size_t count = count_words(rest);
+  char** words = static_cast<char**>(alloca((count + 1) * sizeof(char*)));
+  take_words(words, count, first, rest);
   va_end(rest);
-  return execvpe(file, words.all, environ);
+  return execvpe(file, words, environ);
 }
 
 HAT_INTERCEPTED int execle(const char* path, const char* first, ...) noexcept {
   va_list rest;
   va_start(rest, first);
-  const Words words(first, rest);
+  const size_t count = count_words(rest);
+  char** words = static_cast<char**>(alloca((count + 1) * sizeof(char*)));
+  take_words(words, count, first, rest);
   char** environment = va_arg(rest, char**);
   va_end(rest);
-  return execve(path, words.all, environment);
+  return execve(path, words, environment);
 }
 
 HAT_INTERCEPTED int posix_spawn(pid_t* pid, const char* path,

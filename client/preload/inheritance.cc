@@ -94,23 +94,28 @@ void take_over(const Word& word) {
 }  // namespace
 
 Inheritance::Inheritance() {
-  char* end = text_ + std::snprintf(text_, sizeof text_, "%s=", kName);
-  ino_t last = 0;
-  descriptors::for_each_ring([&](int fd, Connection& connection) {
-    const ino_t inode = connection.inode();
-    if (count_ == kMost || inode == last || !survives_exec(fd, inode)) return;
-    const int memory =
-        real::fcntl(connection.memory_fd(), F_DUPFD, reinterpret_cast<void*>(intptr_t{3}));
-    if (memory < 0) return;
-    char peer[Address::kTextMax];
-    connection.peer().print(peer);
-    end += std::snprintf(end, static_cast<size_t>(text_ + sizeof text_ - end), "%s%lu/%d/%u/%u/%s",
-                         count_ == 0 ? "" : ",", static_cast<unsigned long>(inode), memory,
-                         connection.bells().asked.load(), connection.bells().due.load(), peer);
-    connection.share();  // a vfork tells nobody
-    memories_[count_++] = memory;
-    last = inode;
-  });
+  end_ = text_ + std::snprintf(text_, sizeof text_, "%s=", kName);
+  descriptors::for_each_ring(
+      [](void* self, int fd, Connection& connection) {
+        static_cast<Inheritance*>(self)->add(fd, connection);
+      },
+      this);
+}
+
+void Inheritance::add(int fd, Connection& connection) {
+  const ino_t inode = connection.inode();
+  if (count_ == kMost || inode == last_ || !survives_exec(fd, inode)) return;
+  const int memory =
+      real::fcntl(connection.memory_fd(), F_DUPFD, reinterpret_cast<void*>(intptr_t{3}));
+  if (memory < 0) return;
+  char peer[Address::kTextMax];
+  connection.peer().print(peer);
+  end_ += std::snprintf(end_, static_cast<size_t>(text_ + sizeof text_ - end_), "%s%lu/%d/%u/%u/%s",
+                        count_ == 0 ? "" : ",", static_cast<unsigned long>(inode), memory,
+                        connection.bells().asked.load(), connection.bells().due.load(), peer);
+  connection.share();  // a vfork tells nobody
+  memories_[count_++] = memory;
+  last_ = inode;
 }
 
 Inheritance::~Inheritance() {
@@ -130,6 +135,15 @@ void inherit() {
 }
 
 // Before main(), and after the C library's own constructors.
-__attribute__((constructor)) static void start() { inherit(); }
+__attribute__((constructor)) static void start() {
+  // A child that has been forked by a thread of many calls these before an exec.
+  real::execve.find();
+  real::execvpe.find();
+  real::close.find();
+  real::dup2.find();
+  real::dup3.find();
+  real::fcntl.find();
+  inherit();
+}
 
 }  // namespace hatrpc::preload

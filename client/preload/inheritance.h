@@ -11,7 +11,11 @@
 //          allocated.
 #pragma once
 
+#include <sys/types.h>
+
 namespace hatrpc::preload {
+
+class Connection;
 
 // What the new program gets. The descriptors are there until the object goes: an exec may fail.
 class Inheritance {
@@ -27,7 +31,11 @@ class Inheritance {
  private:
   static constexpr int kMost = 32;  // more are not handed on
 
+  void add(int fd, Connection& connection);
+
   int count_ = 0;
+  ino_t last_ = 0;
+  char* end_;
   int memories_[kMost];
   char text_[kMost * 128];
 };

@@ -34,16 +34,17 @@ class Real<Result(Words...)> {
   constexpr explicit Real(const char* name) : name_(name) {}
 
   Result operator()(Words... words) {
+    if (const Function function = find()) return function(words...);
+    errno = ENOSYS;
+    return (Result)(-1);  // an int of some kind, or a FILE* that nobody can have asked for
+  }
+  // Early, for those that are called where nothing may be allocated.
+  Function find() {
     Function function = found_.load(std::memory_order_relaxed);
-    if (function == nullptr) {
-      function = reinterpret_cast<Function>(dlsym(RTLD_NEXT, name_));
-      if (function == nullptr) {
-        errno = ENOSYS;
-        return (Result)(-1);  // an int of some kind, or a FILE* that nobody can have asked for
-      }
-      found_.store(function, std::memory_order_relaxed);
-    }
-    return function(words...);
+    if (function != nullptr) return function;
+    function = reinterpret_cast<Function>(dlsym(RTLD_NEXT, name_));
+    found_.store(function, std::memory_order_relaxed);
+    return function;
   }
 
  private:

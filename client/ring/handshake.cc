@@ -37,8 +37,10 @@ int Handshake::receive() {
     iovec part{reinterpret_cast<char*>(&theirs_) + received_, greeting_bytes_ - received_};
     alignas(cmsghdr) char control[CMSG_SPACE(kDescriptorsMax * sizeof(int))];
     msghdr message{.msg_iov = &part, .msg_iovlen = 1};
-    message.msg_control = control;
-    message.msg_controllen = sizeof control;
+    if (side_ == Side::kConnector) {  // an acceptor takes none: closing one may block
+      message.msg_control = control;
+      message.msg_controllen = sizeof control;
+    }
     const ssize_t count = recvmsg(socket_, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     if (count < 0) return errno == EINTR ? EAGAIN : errno;
     if (count == 0) return ECONNRESET;
@@ -50,8 +52,7 @@ int Handshake::receive() {
         if (descriptor_ >= 0) close(descriptor_);
         std::memcpy(&descriptor_, reinterpret_cast<char*>(each) + at, sizeof descriptor_);
         // Nothing else is kept: the other side's own end of this socket would never close.
-        const bool wanted = side_ == Side::kConnector && fcntl(descriptor_, F_GET_SEALS) >= 0;
-        if (!wanted) close(std::exchange(descriptor_, -1));
+        if (fcntl(descriptor_, F_GET_SEALS) < 0) close(std::exchange(descriptor_, -1));
       }
     }
   }

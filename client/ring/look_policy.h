@@ -9,8 +9,23 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <cstdlib>
 
 namespace hatrpc::ring {
+
+// How long to look where such waits took `usual` lately. Twice as long catches most of them; where
+// they last longer than is worth it (HATRPC_SPIN_US of the environment, 1000 by default), only
+// those are caught that come at once.
+inline std::chrono::nanoseconds spin_for(std::chrono::nanoseconds usual) {
+  using Duration = std::chrono::nanoseconds;
+  constexpr Duration kAtOnce = std::chrono::microseconds(50);
+  static const Duration max = [] {
+    const char* text = std::getenv("HATRPC_SPIN_US");
+    return std::chrono::microseconds(text == nullptr ? 1000
+                                                     : std::clamp(std::atoi(text), 0, 1'000'000));
+  }();
+  return std::min(usual <= max ? std::max(2 * usual, kAtOnce) : kAtOnce, max);
+}
 
 class LookPolicy {
  public:

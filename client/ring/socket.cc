@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 
 #include "client/ring/handshake.h"
@@ -18,25 +17,6 @@ namespace hatrpc::ring {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-using Duration = std::chrono::nanoseconds;
-
-Duration spin_max() {
-  static const std::chrono::microseconds max = [] {
-    const char* text = std::getenv("HATRPC_SPIN_US");
-    return std::chrono::microseconds(text == nullptr ? 1000
-                                                     : std::clamp(std::atoi(text), 0, 1'000'000));
-  }();
-  return max;
-}
-
-// Twice as long as usual catches most of them. Where they last longer than is worth it, only those
-// are caught that come at once.
-Duration spin_for(Duration usual_wait) {
-  constexpr Duration kAtOnce = std::chrono::microseconds(50);
-  const Duration spin = std::max(2 * usual_wait, kAtOnce);
-  return std::min(usual_wait <= spin_max() ? spin : kAtOnce, spin_max());
-}
 
 // What is left of a time-out that began at `from`.
 int left_ms(Clock::time_point from, int timeout_ms) {
@@ -107,7 +87,7 @@ int Socket::wait(uint32_t what, int timeout_ms, int interrupter) {
   // Of the thread: what it has learnt of its core holds for all its sockets.
   thread_local LookPolicy policy;
   const auto from = Clock::now();
-  Duration& usual = usual_wait_[what == kForData ? 0 : 1];
+  std::chrono::nanoseconds& usual = usual_wait_[what == kForData ? 0 : 1];
   policy.stay_awake_until(from + spin_for(usual));
   auto now = from;
   int error = 0;

@@ -17,7 +17,15 @@ LaneSet::LaneSet(Reactor& reactor, RdmaHost& host, Session::Role role, Lane& con
   timer_->set(reactor.now() + options_.probe_interval / 4);
 }
 
-LaneSet::~LaneSet() = default;
+LaneSet::~LaneSet() { end_buried(); }
+
+// When no event of theirs can be running.
+void LaneSet::end_buried() {
+  for (const auto& member : std::exchange(buried_, {})) {
+    member->lane.reset();
+    if (member->told) events_.on_lane_gone(*this, member->number);
+  }
+}
 
 // --- Both sides ---
 
@@ -29,10 +37,7 @@ RdmaLane* LaneSet::lane(uint32_t number) {
 }
 
 void LaneSet::flush() {
-  for (const auto& member : std::exchange(buried_, {})) {
-    member->lane.reset();
-    if (member->told) events_.on_lane_gone(*this, member->number);
-  }
+  end_buried();
   for (auto next = members_.begin(); next != members_.end();) {
     Member& member = *next++->second;  // it may go down, and out
     if (member.state == State::kUp) member.lane->flush();

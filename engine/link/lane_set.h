@@ -45,7 +45,8 @@ class LaneSetEvents {
   // Initiator: a lane that nothing has moved on for idle_timeout, and on which no answer is due, is
   // given back unless this says no.
   virtual bool may_close(LaneSet&, [[maybe_unused]] uint32_t lane) { return true; }
-  // After on_lane_down(), in a later flush(): nothing reads or writes what was lent to it any more.
+  // After on_lane_down(), in a later flush() or with the set: nothing reads or writes what was lent
+  // to it any more.
   virtual void on_lane_gone(LaneSet&, [[maybe_unused]] uint32_t lane) {}
   // Once for each lane that was opened or had come up.
   virtual void on_lane_down(LaneSet& lanes, uint32_t lane, bool was_up,
@@ -115,6 +116,7 @@ class LaneSet final : public LaneFrames {
   void take_ready(Member& member, Bytes payload);
   void come_up(Member& member);
   void go_down(Member& member, const std::string& reason, bool tell);
+  void end_buried();
   void tell_closed(uint32_t number, const std::string& reason);
   void look_after_all();
   void look_after(Member& member, TimePoint now);

@@ -166,8 +166,9 @@ std::byte* LoopFabric::local(const Segment& segment) const {
 }
 
 Result<std::unique_ptr<MemoryRegion>> LoopFabric::register_own(std::span<std::byte> memory) {
-  last_own_key_ = (last_own_key_ + 1) | kOwnKey;
-  if (own_regions_.contains(last_own_key_)) return fail("loop fabric: it has no key left");
+  do {
+    last_own_key_ = (last_own_key_ + 1) | kOwnKey;
+  } while (own_regions_.contains(last_own_key_));
   auto region = std::make_unique<LoopOwnRegion>(*this, memory, last_own_key_);
   own_regions_[last_own_key_] = region.get();
   return region;

@@ -6,6 +6,7 @@ import threading
 import time
 
 from setting import Client, Scenario, TApplicationException, main, probe_nodes, start_server
+from thrift.transport.TTransport import TTransportException
 from nodes import ask, wait_until
 
 
@@ -26,12 +27,17 @@ def lanes_up(node):
                for lane in link["lanes"])
 
 
+class ReplyCut(Exception):
+    """A lane failed within a long reply: hatrpcd can only close the connection."""
+
+
 class Load:
     """Clients that call until they are told to stop; no call may be answered wrongly or twice."""
 
     def __init__(self, nodes, clients=4):
         self.lock = threading.Lock()
         self.answered, self.refused, self.wrong, self.notes = 0, collections.Counter(), [], []
+        self.cut = 0
         self.going = True
         self.threads = [threading.Thread(target=self.run, args=[nodes, i]) for i in range(clients)]
         for thread in self.threads:
@@ -44,7 +50,10 @@ class Load:
                 with Client(nodes) as calls:
                     while self.going:
                         done += 1
-                        self.call(calls, number * 1_000_000 + done)
+                        self.call(calls, number * 100_000_000 + done)
+            except ReplyCut:
+                with self.lock:
+                    self.cut += 1
             except Exception as error:  # only an answer of hatrpcd's own may end a call
                 self.wrong.append(repr(error))
                 return
@@ -57,7 +66,11 @@ class Load:
                 calls.note(str(number))
             elif number % 10 == 1:
                 size = number % 200_000
-                if len(calls.produce(size)) != size:
+                try:
+                    came = len(calls.produce(size))
+                except (TTransportException, OSError) as error:
+                    raise ReplyCut from error
+                if came != size:
                     self.wrong.append(f"produce({size})")
             elif calls.add(number, 7) != number + 7:
                 self.wrong.append(f"add({number})")
@@ -174,7 +187,7 @@ class Lanes(Scenario):
                 self.assertEqual(nodes.b.stop(), 0)
                 nodes.b.start()
             load.end()
-            self.assertEqual((load.wrong, dict(load.refused)), ([], {}))
+            self.assertEqual((load.wrong, dict(load.refused), load.cut), ([], {}, 0))
 
 
 if __name__ == "__main__":

@@ -1,12 +1,13 @@
 """tests/e2e/scenarios/lending_test.py: large messages leave from the rings that they lie in."""
 
 import contextlib
+import signal
 import tempfile
 import threading
 
 import yaml
 
-from setting import Client, Scenario, main, manifest, probe_nodes, start_server
+from setting import Client, Scenario, TApplicationException, main, manifest, probe_nodes, start_server
 from nodes import ask, wait_until
 
 LARGE = 1 << 20
@@ -74,6 +75,23 @@ class Lending(Scenario):
             self.warm(nodes, calls, "read_rndv")
             sent = bytes(range(256)) * (LARGE // 256)
             self.assertEqual(calls.echo(sent), sent)
+
+    def test_a_link_that_ends_gives_back_what_it_had_borrowed(self):
+        with ring_nodes(protocol="write_rndv") as nodes:
+            sent = bytes(range(256)) * (LARGE // 256)
+            with Client(nodes) as calls:
+                self.warm(nodes, calls, "write_rndv")
+                for _ in range(3):
+                    killer = threading.Timer(0.01, lambda: nodes.b.stop(signal.SIGKILL))
+                    killer.start()
+                    with contextlib.suppress(TApplicationException):
+                        while True:
+                            calls.consume(sent)
+                    killer.join()
+                    nodes.b.start()
+                    wait_until("the link is up", lambda: nodes.a.get("/status")["links"][0]["up"])
+                    # More than the ring holds, on the same connection.
+                    self.assertEqual(calls.consume(sent), LARGE)
 
     def test_clients_that_leave_in_the_middle_take_nothing_with_them(self):
         with ring_nodes(protocol="write_rndv") as nodes, Client(nodes) as calls:
