@@ -102,7 +102,7 @@ TEST_F(ExampleFile, IsGoodAndHoldsTheDefaults) {
   EXPECT_EQ(mistakes.text(), "");
   EXPECT_EQ(node.limits, default_limits());
   EXPECT_EQ(node.workers, NodeConfig{}.workers);
-  EXPECT_EQ(node.endpoints.size(), 2u);
+  EXPECT_EQ(node.endpoints.size(), 3u);
   ASSERT_EQ(node.serves.size(), 1u);
   EXPECT_EQ(node.serves[0].mode, UpstreamMode::kMirror);
 }
