@@ -166,6 +166,7 @@ std::unique_ptr<Stream> LibeventReactor::connect(const Address& to, StreamEvents
                                         hatrpc::ring::Side::kConnector, events);
   }
   if (error != 0) return std::make_unique<KernelStream>(*this, -1, error, false, events);
+  if (to.kind == Address::Kind::kUnix) refuse_descriptors(fd);
   return std::make_unique<KernelStream>(*this, fd, 0, result != 0, events);
 }
 
