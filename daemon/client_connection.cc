@@ -79,16 +79,13 @@ void ClientConnection::on_readable() {
 
 // What nobody looks at goes on from where it lies, if that is memory to send from.
 bool ClientConnection::pass_bulk() {
-  const uint64_t bulk = std::min<uint64_t>(reader_.messages().unexamined(), read_budget());
-  if (bulk < Lender::kBytesMin) return false;
-  Bytes there = stream_->peek();
-  if (there.size() < Lender::kBytesMin) return false;
-  there = there.first(std::min<uint64_t>({there.size(), bulk, engine::kPieceBytesMax}));
+  const Bytes bulk = Lender::bulk(*stream_, reader_.messages().unexamined(), read_budget());
+  if (bulk.empty()) return false;
   lent_ = false;
   in_place_ = true;
-  take(there);
+  take(bulk);
   in_place_ = false;
-  if (!lent_) stream_->take(there.size());
+  if (!lent_) stream_->take(bulk.size());
   return true;
 }
 

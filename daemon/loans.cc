@@ -27,6 +27,14 @@ void Loans::lane_gone(uint32_t lane) {
   });
 }
 
+std::span<const std::byte> Lender::bulk(Stream& stream, uint64_t unexamined, size_t budget) {
+  const uint64_t most = std::min<uint64_t>({unexamined, budget, engine::kPieceBytesMax});
+  if (most < kBytesMin) return {};
+  const auto there = stream.peek();
+  if (there.size() < kBytesMin) return {};
+  return there.first(std::min<uint64_t>(there.size(), most));
+}
+
 bool Lender::prepare(engine::Fabric& fabric, Stream& stream) {
   if (memory_ || refused_) return !refused_;
   auto memory = stream.memory();

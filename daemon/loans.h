@@ -11,7 +11,6 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "base/reactor.h"
@@ -54,6 +53,9 @@ class Lender {
   static constexpr size_t kBytesMin = 4096;
 
   ~Lender() { end(); }
+  // Of what `stream` shows, the part that nobody looks at and that may go now, as one piece; empty
+  // where it is not worth it.
+  static std::span<const std::byte> bulk(Stream& stream, uint64_t unexamined, size_t budget);
   // `bytes` are at the front of what `stream` shows. Sends the frame with them, and takes them from
   // the stream. False: nothing was done; copy them.
   bool send(engine::Fabric& fabric, Stream& stream, engine::RdmaLane& lane, uint32_t lane_number,

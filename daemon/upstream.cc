@@ -116,16 +116,13 @@ void UpstreamConnection::on_readable() {
 
 // As ClientConnection's.
 bool UpstreamConnection::pass_bulk(size_t budget) {
-  const uint64_t bulk = std::min<uint64_t>(replies_.messages().unexamined(), budget);
-  if (bulk < Lender::kBytesMin) return false;
-  Bytes there = stream_->peek();
-  if (there.size() < Lender::kBytesMin) return false;
-  there = there.first(std::min<uint64_t>({there.size(), bulk, engine::kPieceBytesMax}));
+  const Bytes bulk = Lender::bulk(*stream_, replies_.messages().unexamined(), budget);
+  if (bulk.empty()) return false;
   lent_ = false;
   in_place_ = true;
-  user_->on_upstream_bytes(there);
+  user_->on_upstream_bytes(bulk);
   in_place_ = false;
-  if (!lent_) stream_->take(there.size());
+  if (!lent_) stream_->take(bulk.size());
   return true;
 }
 

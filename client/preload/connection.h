@@ -4,9 +4,8 @@
 // and epoll work on it, blocking and other flags are its own, and its end is the ring's. The bytes
 // of the stream go by here.
 //
-//   lazy      nobody has put it into an epoll. The other side is asked for bells only where
-//   somebody
-//             is about to sleep, or was told EAGAIN: two sides that are busy make no system call.
+//   lazy      no epoll has it. The other side is asked for bells only where somebody is about to
+//             sleep, or was told EAGAIN: two sides that are busy make no system call.
 //   watched   an epoll has it: it is asked whenever the ring becomes empty.
 //
 // Errors   as read(2), send(2) and their like: -1 and errno. kReplaced: the descriptor was replaced

@@ -1,8 +1,8 @@
 // client/preload/ring_echo.cc: a server on rings that sends back what it gets: for tests.
 //
-//   ring_echo PATH [WORDS]    listens there; each client is first sent WORDS. Ends a connection
-//   when
-//                             its client has ended it.
+//   ring_echo PATH [WORDS]
+//
+// Listens there; each client is first sent WORDS. A connection ends when its client has ended it.
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>

@@ -1,9 +1,8 @@
 // client/thrift/TShmServerSocket.h: Thrift's TServerSocket for clients with a TShmSocket, hatrpcd
 // among them (`upstream: "shm:/run/kv/kv.ring"`).
 //
-//   TThreadedServer server(processor,
-//   std::make_shared<hatrpc::TShmServerSocket>("/run/kv/kv.ring"),
-//                          transport_factory, protocol_factory);
+//   auto socket = std::make_shared<hatrpc::TShmServerSocket>("/run/kv/kv.ring");
+//   TThreadedServer server(processor, socket, transport_factory, protocol_factory);
 //
 // It listens on a unix socket at the path, whose owner and mode say who may connect; like
 // TServerSocket it does not remove a path that is there already.
