@@ -1,9 +1,11 @@
 """bench/tool: `./dev bench`: lists, runs and reports experiments."""
 
+import argparse
+import pathlib
 import signal
 import sys
 
-from tool import experiment, options, runner
+from tool import experiment, options, runner, tables
 
 HELP = """\
 usage: ./dev bench COMMAND
@@ -61,6 +63,11 @@ def run_command(words):
             failed = True
             continue
         progress.end()
+        for chart in one.charts:
+            for table in tables.of_chart(chart, results, one.units):
+                print(tables.text(table))
+        if not one.charts and results.rows:
+            print(tables.text(tables.of_all(results, one.units)))
         errors = len(results.errors())
         failed |= errors > 0
         print(f"{len(results.rows) - errors} of {results.expected()} measured, {errors} failed: "
@@ -70,12 +77,39 @@ def run_command(words):
     return 1 if failed else 0
 
 
+def report_command(words):
+    parser = argparse.ArgumentParser(prog="./dev bench report", description=(
+        "Writes one HTML page of all results in build/bench, to send to others."))
+    parser.add_argument("--docs", action="store_true",
+                        help="docs/results.md and its plots as well, of the complete results")
+    parser.add_argument("--out", type=pathlib.Path, default=options.OUT,
+                        help="folder of the results (default: %(default)s)")
+    parser.add_argument("--docs-folder", type=pathlib.Path, default=pathlib.Path("docs"),
+                        help="default: %(default)s")
+    wanted = parser.parse_args(words)
+    from tool import docs, report  # with matplotlib, which measuring does without
+
+    found = report.read_all(wanted.out)
+    if found:
+        print(f"written: {report.write(wanted.out, found, experiment.load)}")
+    elif not wanted.docs:
+        return usage(f"there are no results in {wanted.out}; `./dev bench run echo --quick` makes some")
+    if not wanted.docs:
+        return 0
+    refused = docs.take(found, wanted.docs_folder / "results")
+    for name, why in refused:
+        print(f"bench: {name} is not taken into the documents: {why}", file=sys.stderr)
+    count = docs.write(wanted.docs_folder, experiment.load)
+    print(f"written: {wanted.docs_folder}/results.md, of {count} results")
+    return 1 if refused else 0
+
+
 def usage(what):
     print(f"bench: {what}\n`./dev bench --help` tells more", file=sys.stderr)
     return 2
 
 
-COMMANDS = {"list": list_command, "run": run_command}
+COMMANDS = {"list": list_command, "run": run_command, "report": report_command}
 
 
 def main(words):

@@ -10,6 +10,8 @@ import json
 import os
 import statistics
 
+from tool.words import point_words
+
 FORMAT = 1
 FILE = "results.json"
 
@@ -95,10 +97,6 @@ class Summary:
     def spread(self):
         """Half of what lies between the lowest and the highest, of the median: ±0.05 is 5 %."""
         return (self.highest - self.lowest) / 2 / abs(self.median) if self.median else 0.0
-
-
-def point_words(point):
-    return ", ".join(f"{key} {value}" for key, value in point.items())
 
 
 def read(file):

@@ -13,6 +13,7 @@ import time
 
 from tool import machine, results
 from tool.experiment import Failed
+from tool.words import point_words
 
 
 def turns(rounds, points, peers):
@@ -101,7 +102,7 @@ class Progress:
                  f"of {settings.seconds:g} s: {self.total} measurements")
 
     def turn(self, number, point, peer):
-        where = results.point_words(point)
+        where = point_words(point)
         line = (f"{self.done + 1:4} of {self.total}{self.left()}  round {number + 1} of "
                 f"{self.rounds}  {where}{': ' if where else ''}{peer}")
         if self.terminal:
@@ -118,7 +119,7 @@ class Progress:
         return f", {seconds:.0f} s left" if seconds < 100 else f", {seconds / 60:.0f} min left"
 
     def failed(self, point, peer, error):
-        where = f" at {results.point_words(point)}" if point else ""
+        where = f" at {point_words(point)}" if point else ""
         self.say(f"failed: {peer}{where}: {error}")
 
     def say(self, text):
