@@ -86,7 +86,7 @@ def part(one, experiment, folder):
         lines += [f"{len(errors)} of {one.expected()} measurements failed:", ""]
         lines += [f"* {row['peer']}, {words.point_words(row['point'])}: {row['error']}" for row in errors]
         lines.append("")
-    return "\n".join([*lines, experiment.notes]).rstrip() + "\n"
+    return "\n".join([*lines, experiment.notes]).rstrip()
 
 
 def title(one, experiment):

@@ -85,7 +85,7 @@ def lines(axis, chart, results, points, peers):
     values = [point[chart.x] for point in points]
     if chart.log_x:
         axis.set_xscale("log", base=2)
-    axis.set_xticks(values, [words.tick_words(chart.x, value) for value in values])
+    axis.set_xticks(values, [words.short_words(chart.x, value) for value in values])
     axis.xaxis.set_minor_locator(ticker.NullLocator())
 
 
@@ -105,7 +105,7 @@ def bars(axis, chart, results, points, peers):
         if len(points) * len(peers) <= 16:
             axis.bar_label(drawn, [words.number(one.median) for _, one in found], padding=2,
                            fontsize=8, color="#333333")
-    names = [words.tick_words(chart.x, point[chart.x]) if chart.x else "" for point in points]
+    names = [words.short_words(chart.x, point[chart.x]) if chart.x else "" for point in points]
     axis.set_xticks(range(len(points)), names)
     axis.grid(axis="x", visible=False)
 
@@ -117,7 +117,7 @@ def words_of_axes(axis, chart, unit, points, rest):
         axis.yaxis.set_minor_locator(ticker.NullLocator())
     else:
         axis.set_ylim(bottom=0)
-    axis.yaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:,g}"))
+    axis.yaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:,.10g}"))
     axis.set_xlabel(words.axis_words(chart.x) if chart.x and len(points) > 1 else "")
     axis.set_ylabel(unit.label + {"higher": "  (more is better)", "lower": "  (less is better)"}
                     .get(unit.better, ""))

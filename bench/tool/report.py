@@ -7,6 +7,7 @@ import sys
 from tool import machine, plots, results, tables, words
 
 FILE = "report.html"
+ROWS_OPEN_MAX = 20  # tables under a chart that are longer are folded
 STYLE = """
 :root { color-scheme: light; --ink: #1a1a1a; --soft: #666; --line: #e2e2e2; --tint: #f6f7f8; }
 * { box-sizing: border-box; }
@@ -41,7 +42,7 @@ code { font: .86em ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; bac
        border-radius: 3px; padding: .1em .35em; }
 .from { margin-top: 1.2rem; padding: .6rem .8rem; background: var(--tint); font-size: .86rem; }
 .from code { background: none; padding: 0; font-weight: 600; }
-@media print { section { break-before: page; } details { display: none; } }
+@media print { section { break-before: page; } }
 """
 
 
@@ -105,10 +106,13 @@ def section(one, experiment):
     for chart in experiment.charts:
         if drawn := plots.draw(chart, one, experiment.units):
             parts.append(f"<figure>{drawn}</figure>")
-        parts += [table(each) for each in tables.of_chart(chart, one, experiment.units)]
+        shown = tables.of_chart(chart, one, experiment.units)
+        numbers = "".join(map(table, shown))
+        parts.append(numbers if sum(len(each.rows) for each in shown) <= ROWS_OPEN_MAX
+                     else folded(f"The numbers: {chart.title}", numbers))
     everything = table(tables.of_all(one, experiment.units))
-    parts.append(f"<details><summary>All values: medians, lowest and highest round</summary>"
-                 f"{everything}</details>" if experiment.charts else everything)
+    parts.append(folded("All values: medians, lowest and highest round", everything)
+                 if experiment.charts else everything)
     if errors := one.errors():
         parts.append("<h3>Failed</h3><ul>" + "".join(
             f"<li>{text(row['peer'])}, {text(words.point_words(row['point']))}: {text(row['error'])}</li>"
@@ -116,6 +120,10 @@ def section(one, experiment):
     if experiment.notes:
         parts.append(f'<p class="soft">{text(experiment.notes)}</p>')
     return "".join(parts) + origin(one) + "</section>"
+
+
+def folded(title, content):
+    return f"<details><summary>{text(title)}</summary>{content}</details>"
 
 
 def origin(one):
