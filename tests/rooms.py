@@ -22,6 +22,7 @@ MAY_INCLUDE = {
     "engine": ["engine/", "base/", "config/hint*.h"],
     "engine/fabric": ["engine/fabric/", "base/"],
     "engine/memory": ["engine/memory/", "engine/fabric/", "base/"],
+    "engine/costs": ["engine/costs/", "engine/memory/", "engine/fabric/", "base/"],
     "engine/rdma": ["engine/rdma/", "engine/memory/", "engine/fabric/", "engine/frame.h",
                     "engine/lane.h", "engine/protocols.h", "config/hint*.h", "base/"],
     "engine/legs": ["engine/legs/", "engine/rdma/", "engine/memory/", "engine/fabric/", "base/"],
@@ -32,6 +33,7 @@ MAY_INCLUDE = {
     "kv": ["kv/", "base/"],
     "bench": ["bench/", "client/thrift/", "base/", "config/"],
     "bench/engine": ["bench/engine/", "engine/", "config/hint*.h", "base/"],
+    "bench/dds": ["bench/dds/", "engine/costs/", "engine/fabric/", "base/"],
     "tests": [""],
 }
 ROOMS_IN_DOCS = [room for room in MAY_INCLUDE if "/" not in room]

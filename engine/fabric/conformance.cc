@@ -47,6 +47,20 @@ std::string FabricSide::read(size_t offset, size_t bytes) const {
   return {reinterpret_cast<const char*>(region->bytes().data()) + offset, bytes};
 }
 
+uint64_t FabricSide::word(size_t offset) const {
+  uint64_t value = 0;
+  std::memcpy(&value, region->bytes().data() + offset, sizeof value);
+  return value;
+}
+
+void FabricSide::turn() {
+  while (fabric->next_event()) {
+  }
+  std::array<Completion, 16> some;
+  const size_t count = cq->poll(some);
+  completions.insert(completions.end(), some.begin(), some.begin() + count);
+}
+
 void FabricConformance::connect(RemoteAccess access, void (*change)(QueuePairOptions&)) {
   a_ = std::make_unique<FabricSide>(GetParam(), access);
   b_ = std::make_unique<FabricSide>(GetParam(), access);
@@ -63,12 +77,7 @@ void FabricConformance::connect(RemoteAccess access, void (*change)(QueuePairOpt
 
 void FabricConformance::turn() {
   for (FabricSide* side : {a_.get(), b_.get()}) {
-    if (side == nullptr) continue;
-    while (side->fabric->next_event()) {
-    }
-    std::array<Completion, 16> some;
-    const size_t count = side->cq->poll(some);
-    side->completions.insert(side->completions.end(), some.begin(), some.begin() + count);
+    if (side != nullptr) side->turn();
   }
 }
 

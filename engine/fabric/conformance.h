@@ -27,6 +27,8 @@ struct FabricSide {
   void receive(uint64_t id, size_t offset, size_t bytes);
   void fill(size_t offset, const std::string& text);
   std::string read(size_t offset, size_t bytes) const;
+  uint64_t word(size_t offset) const;
+  void turn();
 
   std::unique_ptr<Fabric> fabric;
   std::unique_ptr<SharedMemory> memory;

@@ -3,6 +3,7 @@
 #include <poll.h>
 
 #include <cstring>
+#include <set>
 
 #include "engine/fabric/conformance.h"
 
@@ -166,11 +167,7 @@ TEST_P(FabricConformance, AReadScattersWhatIsThere) {
 
 TEST_P(FabricConformance, AtomicsGiveWhatWasThereBefore) {
   connect();
-  const auto word = [](FabricSide& side, size_t offset) {
-    uint64_t value = 0;
-    std::memcpy(&value, side.region->bytes().data() + offset, sizeof value);
-    return value;
-  };
+  EXPECT_NE(a_->fabric->limits().atomics, Atomicity::kNone);
   const Segment result = a_->at(64, 8);
   WorkRequest work{.opcode = Opcode::kFetchAdd,
                    .segments = {&result, 1},
@@ -179,16 +176,83 @@ TEST_P(FabricConformance, AtomicsGiveWhatWasThereBefore) {
                    .compare_or_add = 5};
   EXPECT_EQ(status_of_one(work), Status::kSuccess);
   EXPECT_EQ(status_of_one(work), Status::kSuccess);
-  EXPECT_EQ(word(*a_, 64), 5u);
-  EXPECT_EQ(word(*b_, 8), 10u);
+  EXPECT_EQ(a_->word(64), 5u);
+  EXPECT_EQ(b_->word(8), 10u);
   work.opcode = Opcode::kCompareSwap;
   work.compare_or_add = 10;
   work.swap = 99;
   EXPECT_EQ(status_of_one(work), Status::kSuccess);
-  EXPECT_EQ(word(*a_, 64), 10u);
+  EXPECT_EQ(a_->word(64), 10u);
   EXPECT_EQ(status_of_one(work), Status::kSuccess);
-  EXPECT_EQ(word(*a_, 64), 99u) << "it did not compare, and so did not swap";
-  EXPECT_EQ(word(*b_, 8), 99u);
+  EXPECT_EQ(a_->word(64), 99u) << "it did not compare, and so did not swap";
+  EXPECT_EQ(b_->word(8), 99u);
+}
+
+TEST_P(FabricConformance, AtomicsKeepTheirPlaceInAChain) {
+  connect();
+  const uint64_t five = 5;
+  std::memcpy(a_->region->bytes().data(), &five, sizeof five);
+  const std::array local{a_->at(0, 8), a_->at(64, 8), a_->at(128, 8), a_->at(192, 8)};
+  std::array<WorkRequest, 4> chain;
+  for (size_t i = 0; i < chain.size(); ++i) {
+    chain[i] = {.id = i,
+                .signaled = i == 3,
+                .segments = {&local[i], 1},
+                .remote_address = b_->region->address() + 4096,
+                .rkey = b_->region->rkey()};
+  }
+  chain[0].opcode = Opcode::kWrite;
+  chain[1].opcode = Opcode::kFetchAdd;
+  chain[1].compare_or_add = 2;
+  chain[2].opcode = Opcode::kCompareSwap;
+  chain[2].compare_or_add = 7;
+  chain[2].swap = 9;
+  chain[3].opcode = Opcode::kRead;
+  ASSERT_EQ(a_->qp->post(chain), chain.size());
+  wait_for(*a_, 1);
+  EXPECT_EQ(a_->word(64), 5u);
+  EXPECT_EQ(a_->word(128), 7u);
+  EXPECT_EQ(a_->word(192), 9u);
+}
+
+// Two initiators, whose requests are out at once: none gets what another got.
+TEST_P(FabricConformance, AtomicsOfSeveralQueuePairsAreOneStepEach) {
+  connect();
+  FabricSide third(GetParam(), {});
+  third.qp = third.make_queue_pair(third.options());
+  const auto for_third = b_->make_queue_pair(b_->options());
+  ASSERT_TRUE(third.qp->connect(for_third->address()));
+  ASSERT_TRUE(for_third->connect(third.qp->address()));
+  constexpr size_t kEach = 60;
+  for (FabricSide* side : {a_.get(), &third}) {
+    std::vector<Segment> results;
+    for (size_t i = 0; i <= kEach; ++i) results.push_back(side->at(i * 8, 8));
+    std::vector<WorkRequest> chain;
+    for (size_t i = 0; i <= kEach; ++i) {
+      chain.push_back({.id = i,
+                       .opcode = i == kEach ? Opcode::kCompareSwap : Opcode::kFetchAdd,
+                       .segments = {&results[i], 1},
+                       .remote_address = b_->region->address() + (i == kEach ? 8192 : 4096),
+                       .rkey = b_->region->rkey(),
+                       .compare_or_add = i == kEach ? 0u : 1u,
+                       .swap = 1});
+    }
+    ASSERT_EQ(side->qp->post(chain), chain.size());
+  }
+  const auto end = std::chrono::steady_clock::now() + kPatience;
+  while (a_->completions.size() + third.completions.size() < 2 * (kEach + 1)) {
+    turn();
+    third.turn();
+    ASSERT_LT(std::chrono::steady_clock::now(), end);
+  }
+  std::set<uint64_t> counts;
+  for (FabricSide* side : {a_.get(), &third}) {
+    for (size_t i = 0; i < kEach; ++i) counts.insert(side->word(i * 8));
+  }
+  EXPECT_EQ(counts.size(), 2 * kEach);
+  EXPECT_EQ(*counts.rbegin(), 2 * kEach - 1);
+  EXPECT_EQ(b_->word(4096), 2 * kEach);
+  EXPECT_EQ(a_->word(kEach * 8) + third.word(kEach * 8), 1u) << "one of the two swapped";
 }
 
 TEST_P(FabricConformance, ALargeMessageArrivesWhole) {

@@ -22,6 +22,13 @@
 //             then, and so is the other side's; all later requests complete as kFlushed
 //   visible   what a WRITE wrote may be read by the other side's CPU once a later SEND or
 //             WRITE_WITH_IMM of the same queue pair has completed there, and by nothing else
+//   atomics   act on 8 bytes at a multiple of 8, in the byte order of the side whose memory it is;
+//             any other address is refused, or never answered (Soft-RoCE): do not rely on an error.
+//             Each is one step for all other atomics on that memory, of whatever queue pair; for
+//             the owner's CPU only where limits().atomics says so, and for WRITEs never: an atomic
+//             that has read the word may undo them. They keep their place in the order of posting:
+//             what was WRITTEN before one is there for whoever has seen its effect, by a request
+//             of his own
 //
 // Unsignaled requests complete silently, with the next signaled one; a queue pair counts them
 // against its send_entries until then.
@@ -71,8 +78,8 @@ enum class Opcode : uint8_t {
   kWrite,
   kWriteImm,
   kRead,
-  kCompareSwap,  // 8 bytes, aligned; what was there before is written to the segment
-  kFetchAdd,
+  kCompareSwap,      // 8 bytes, aligned; what was there before is written to the one segment
+  kFetchAdd,         // the same; wraps at 2^64
   kReceive,          // completions only: of a kSend or kSendImm
   kReceiveWriteImm,  // completions only: of a kWriteImm; `bytes` is what was written
 };
@@ -199,12 +206,20 @@ struct FabricEvent {
   std::string detail;
 };
 
+// With what else an atomic request is one step.
+enum class Atomicity : uint8_t {
+  kNone,    // the fabric does none
+  kDevice,  // other requests to the same memory through the same device
+  kHost,    // the processors' own atomic instructions too
+};
+
 struct FabricLimits {
   uint32_t inline_bytes_max = 0;
   uint32_t send_entries_max = 0;
   uint32_t receive_entries_max = 0;
   uint32_t completion_entries_max = 0;
-  uint32_t reads_max = 0;    // READs of one queue pair at once; 0: it has none
+  uint32_t reads_max = 0;  // READs and atomics of one queue pair at once; 0: it has none
+  Atomicity atomics = Atomicity::kNone;
   uint64_t regions_max = 0;  // memory keys
   bool pins = true;          // registered memory counts against RLIMIT_MEMLOCK
 };

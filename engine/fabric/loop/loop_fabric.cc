@@ -84,6 +84,7 @@ FabricLimits LoopFabric::limits() const {
           .receive_entries_max = kMany,
           .completion_entries_max = kMany,
           .reads_max = kRingEntries,
+          .atomics = Atomicity::kHost,
           .regions_max = kRegionsMax,
           .pins = false};
 }

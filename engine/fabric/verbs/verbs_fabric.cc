@@ -30,6 +30,17 @@ std::string why_not_registered(size_t bytes) {
          megabytes(bytes) + ": raise LimitMEMLOCK (systemd) or `ulimit -l`";
 }
 
+Atomicity from_verbs(ibv_atomic_cap capability) {
+  switch (capability) {
+    case IBV_ATOMIC_HCA:
+      return Atomicity::kDevice;
+    case IBV_ATOMIC_GLOB:
+      return Atomicity::kHost;
+    default:
+      return Atomicity::kNone;
+  }
+}
+
 class DeviceFabric final : public VerbsFabric {
  public:
   DeviceFabric(Device device, ibv_pd* domain) : device_(std::move(device)), domain_(domain) {}
@@ -49,6 +60,7 @@ class DeviceFabric final : public VerbsFabric {
             .receive_entries_max = static_cast<uint32_t>(attributes.max_srq_wr),
             .completion_entries_max = static_cast<uint32_t>(attributes.max_cqe),
             .reads_max = device_.atomics_out,
+            .atomics = from_verbs(attributes.atomic_cap),
             .regions_max = static_cast<uint64_t>(attributes.max_mr)};
   }
 

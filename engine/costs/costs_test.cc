@@ -1,0 +1,160 @@
+// engine/costs/costs_test.cc: cost lines, and component costs measured between two threads.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "engine/costs/measure.h"
+#include "engine/fabric/loop/loop_fabric.h"
+
+namespace hat::engine {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+
+TEST(CostLines, AreStraightBetweenWhatWasMeasured) {
+  const std::vector<SizedCost> costs = {{8, 100}, {108, 200}, {208, 600}};
+  struct Row {
+    uint32_t bytes;
+    double ns;
+  };
+  for (const Row& row : {Row{0, 100}, Row{8, 100}, Row{58, 150}, Row{108, 200}, Row{133, 300},
+                         Row{208, 600}, Row{308, 1000}}) {
+    EXPECT_DOUBLE_EQ(cost_of(costs, row.bytes), row.ns) << row.bytes;
+  }
+  EXPECT_EQ(cost_of({}, 8), 0);
+  EXPECT_EQ(cost_of(std::vector<SizedCost>{{8, 5}}, 4096), 5);
+  EXPECT_EQ(cost_of(std::vector<SizedCost>{{8, 50}, {16, 10}}, 64), 0) << "never below nothing";
+}
+
+TEST(ComponentCosts, AreWrittenAsOneObject) {
+  const ComponentCosts costs{.fabric = "loop", .put = {{8, 61.24}, {64, 70}}, .fetch_add_ns = 5};
+  EXPECT_EQ(to_json(costs),
+            R"({"fabric": "loop", "put": [{"bytes": 8, "ns": 61.2}, {"bytes": 64, "ns": 70.0}], )"
+            R"("get": [], "compare_swap_ns": 0.0, "fetch_add_ns": 5.0, "message": [], )"
+            R"("wake_up_ns": 0.0, "registration": [], "copy": []})");
+}
+
+// A target in a thread of its own, and an initiator in this one.
+struct Hosts {
+  explicit Hosts(const TargetOptions& target_options,
+                 const InitiatorOptions& initiator_options = {})
+      : target_fabric(*open_loop_fabric()), fabric(*open_loop_fabric()) {
+    target = *Target::create(*target_fabric, target_options);
+    initiator = *Initiator::create(*fabric, initiator_options);
+  }
+  Result<void> connect() {
+    HAT_TRY(const CostCard card, target->add(initiator->card()));
+    return initiator->connect(card);
+  }
+  std::unique_ptr<Fabric> target_fabric;
+  std::unique_ptr<Fabric> fabric;
+  std::unique_ptr<Target> target;
+  std::unique_ptr<Initiator> initiator;
+};
+
+TEST(ComponentCosts, AreMeasuredBetweenTwoSides) {
+  Hosts hosts({.memory_bytes = 64 * 1024});
+  ASSERT_TRUE(hosts.connect());
+  Result<void> answered;
+  std::thread other([&] { answered = answer_costs(*hosts.target, 60s); });
+  const auto costs = measure_costs(*hosts.initiator, {.each = 1ms});
+  other.join();
+  ASSERT_TRUE(costs) << costs.error().message;
+  ASSERT_TRUE(answered) << answered.error().message;
+  EXPECT_EQ(costs->fabric, "loop");
+  EXPECT_EQ(costs->put.back().bytes, 65536u) << "what does not fit the target is left out";
+  for (const auto& sized :
+       {costs->put, costs->get, costs->message, costs->registration, costs->copy}) {
+    ASSERT_FALSE(sized.empty());
+    for (const SizedCost& cost : sized) EXPECT_GT(cost.ns, 0) << cost.bytes;
+  }
+  EXPECT_GT(costs->compare_swap_ns, 0);
+  EXPECT_GT(costs->fetch_add_ns, 0);
+  const auto& counts = hosts.initiator->counts();
+  EXPECT_GT(std::min({counts.puts, counts.gets, counts.compare_swaps, counts.fetch_adds}), 8u);
+}
+
+TEST(ComponentCosts, WhoMeasuresIsToldThatTheOtherSideHasGone) {
+  Hosts hosts({.memory_bytes = 4096}, {.patience = 100ms});
+  ASSERT_TRUE(hosts.connect());
+  hosts.target.reset();
+  const auto costs = measure_costs(*hosts.initiator, {.each = 1ms});
+  ASSERT_FALSE(costs);
+  EXPECT_THAT(costs.error().message, HasSubstr("the cost of put cannot be measured: "));
+}
+
+TEST(ComponentCosts, WhoAnswersDoesNotWaitForEver) {
+  Hosts silent({.memory_bytes = 4096});
+  ASSERT_TRUE(silent.connect());
+  const auto heard = answer_costs(*silent.target, 10ms);
+  ASSERT_FALSE(heard);
+  EXPECT_EQ(heard.error().message,
+            "the side that measures the costs has said nothing for too long");
+}
+
+TEST(Target, DoesEachOperationOnItsMemory) {
+  Hosts hosts({.memory_bytes = 4096});
+  ASSERT_TRUE(hosts.connect());
+  Initiator& initiator = *hosts.initiator;
+  std::atomic<bool> done = false;
+  std::thread other([&] {  // a call is answered backwards
+    while (!done) {
+      hosts.target->poll([](std::span<const std::byte> request, std::span<std::byte> reply) {
+        std::reverse_copy(request.begin(), request.end(), reply.begin());
+        return request.size();
+      });
+      std::this_thread::yield();
+    }
+  });
+  const auto say = [](std::span<std::byte> to, const std::string& words) {
+    std::memcpy(to.data(), words.data(), words.size());
+  };
+  const auto heard = [](std::span<const std::byte> from, size_t bytes) {
+    return std::string(reinterpret_cast<const char*>(from.data()), bytes);
+  };
+  say(initiator.local(), "component");
+  EXPECT_TRUE(initiator.put(100, 9));
+  say(initiator.local(), "---------");
+  EXPECT_TRUE(initiator.get(103, 4));
+  EXPECT_EQ(heard(initiator.local(), 9), "pone-----");
+  EXPECT_EQ(initiator.fetch_add(8, 5), 0u);
+  EXPECT_EQ(initiator.compare_swap(8, 5, 7), 5u);
+  EXPECT_EQ(initiator.compare_swap(8, 5, 9), 7u) << "not swapped";
+  EXPECT_EQ(initiator.fetch_add(8, 0), 7u);
+  for (int i = 0; i < 20; ++i) {
+    say(initiator.request(), "abc");
+    const auto reply = initiator.call(3);
+    ASSERT_TRUE(reply);
+    EXPECT_EQ(heard(*reply, reply->size()), "cba");
+  }
+  done = true;
+  other.join();
+}
+
+TEST(Target, SaysWhomItDoesNotTake) {
+  Hosts hosts({.memory_bytes = 4096, .message_bytes_max = 64});
+  const auto refused = hosts.target->add(hosts.initiator->card());
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message,
+            "an initiator sends calls of up to 65536 B, the target takes 64");
+  Hosts full({.memory_bytes = 4096});
+  ASSERT_TRUE(full.connect());
+  const auto second = *Initiator::create(*full.fabric, {});
+  const auto one_more = full.target->add(second->card());
+  ASSERT_FALSE(one_more);
+  EXPECT_EQ(one_more.error().message, "a target of at most 1 initiators: one more came");
+}
+
+TEST(Initiator, FailsBeyondTheTargetsMemory) {
+  Hosts hosts({.memory_bytes = 4096});
+  ASSERT_TRUE(hosts.connect());
+  hosts.target->take_events();
+  const auto beyond = hosts.initiator->put(4090, 8);
+  ASSERT_FALSE(beyond);
+  EXPECT_EQ(beyond.error(), Status::kRemoteAccess);
+}
+
+}  // namespace
+}  // namespace hat::engine

@@ -1,0 +1,98 @@
+// engine/costs/initiator.h: one-sided operations on a target's memory and calls to it, one at a
+// time, each awaited by polling: the component operations of RDMA vs. RPC, Table I.
+//
+//   put            W      WRITE, until its completion
+//   get            R      READ
+//   compare_swap   A_CAS  8 bytes at a multiple of 8
+//   fetch_add      A_FAO  the same
+//   call           AM     SEND, until the target's reply has come
+//
+// Memory is named by its offset in the target's. Puts leave from local(), gets land there: nothing
+// is copied besides what the fabric does.
+//
+// Owner    the fabric outlives the initiator.
+// Thread   one, the fabric's.
+// Errors   a Status: after the first, the queue pair is in error and all operations fail.
+//          kRetryExceeded also where the other side has not answered for `patience`.
+#pragma once
+
+#include <chrono>
+#include <cstring>
+#include <expected>
+#include <memory>
+
+#include "engine/costs/target.h"
+#include "engine/fabric/fabric.h"
+
+namespace hat::engine {
+
+struct InitiatorOptions {
+  uint32_t local_bytes = 1 << 20;  // the longest put or get
+  uint32_t message_bytes_max = 64 * 1024;
+  std::chrono::nanoseconds patience = std::chrono::seconds(20);
+};
+
+// How many of each were done.
+struct OperationCounts {
+  uint64_t puts = 0;
+  uint64_t gets = 0;
+  uint64_t compare_swaps = 0;
+  uint64_t fetch_adds = 0;
+  uint64_t calls = 0;
+};
+
+class Initiator {
+ public:
+  template <class T>
+  using Outcome = std::expected<T, Status>;
+
+  static Result<std::unique_ptr<Initiator>> create(Fabric& fabric, const InitiatorOptions& options);
+  CostCard card() const;
+  // Errors: a target that takes shorter calls than this side sends; what the fabric says.
+  Result<void> connect(const CostCard& target);
+
+  std::span<std::byte> local() const;
+  // The first `bytes` of local() to the target's offset.
+  Outcome<void> put(uint64_t offset, size_t bytes);
+  // The target's bytes there to the begin of local().
+  Outcome<void> get(uint64_t offset, size_t bytes);
+  // What was there before; it was swapped where that is `expected`.
+  Outcome<uint64_t> compare_swap(uint64_t offset, uint64_t expected, uint64_t desired);
+  // What was there before.
+  Outcome<uint64_t> fetch_add(uint64_t offset, uint64_t addend);
+  // The first `bytes` of request(). The reply lies where it came until the next call.
+  Outcome<std::span<const std::byte>> call(size_t bytes);
+  std::span<std::byte> request() const;
+
+  const OperationCounts& counts() const { return counts_; }
+  Fabric& fabric() const { return fabric_; }
+  uint64_t target_bytes() const { return target_.bytes; }
+
+ private:
+  Initiator(Fabric& fabric, const InitiatorOptions& options) : fabric_(fabric), options_(options) {}
+  Result<void> open();
+  // The layout of memory_: a word for atomics, two receives, the request, local().
+  static constexpr size_t kWordBytes = 64;
+  size_t receive_offset(uint64_t id) const { return kWordBytes + id * options_.message_bytes_max; }
+  size_t request_offset() const { return receive_offset(2); }
+  size_t local_offset() const { return receive_offset(3); }
+  Segment at(size_t offset, size_t bytes) const;
+  void post_receive(uint64_t id);
+  Outcome<void> one_sided(Opcode opcode, uint64_t offset, const Segment& segment,
+                          uint64_t compare_or_add = 0, uint64_t swap = 0);
+  Outcome<uint64_t> word() const;
+  Outcome<Completion> await();  // the next completion
+
+  Fabric& fabric_;
+  const InitiatorOptions options_;
+  CostCard target_;
+  OperationCounts counts_;
+  uint32_t inline_bytes_ = 0;
+  std::unique_ptr<SharedMemory> memory_;
+  std::unique_ptr<MemoryRegion> region_;
+  std::unique_ptr<CompletionQueue> cq_;
+  std::unique_ptr<ReceiveQueue> srq_;
+  std::unique_ptr<QueuePair> pair_;
+};
+
+}  // namespace hat::engine

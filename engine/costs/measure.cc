@@ -1,0 +1,213 @@
+#include "engine/costs/measure.h"
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+namespace hat::engine {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// The first byte of a message: what the answering side is to do besides answering as it came.
+enum class Ask : uint8_t {
+  kEcho,
+  kPoll,   // from now on
+  kSleep,  // from now on, while there is nothing to do
+  kLook,   // at its fabric's events
+  kEnd,
+};
+
+constexpr size_t kSamplesMin = 9;
+constexpr size_t kSamplesMax = 20'000;
+constexpr auto kSample = std::chrono::microseconds(5);  // so that reading the clock costs little
+
+double ns(Clock::duration took) { return std::chrono::duration<double, std::nano>(took).count(); }
+
+double median(std::vector<double> samples) {
+  const auto middle = samples.begin() + static_cast<std::ptrdiff_t>(samples.size() / 2);
+  std::ranges::nth_element(samples, middle);
+  return *middle;
+}
+
+// Of `once`, which returns an expected<…, Status>. Cheap operations are timed several at a time.
+template <class Once>
+std::expected<double, Status> time_of(std::chrono::nanoseconds each, const Once& once) {
+  const auto warm = Clock::now();
+  for (int i = 0; i < 8; ++i) {
+    HAT_TRY_VOID(once());
+  }
+  const auto about = (Clock::now() - warm) / 8;
+  const auto batch = std::clamp<int64_t>(kSample / std::max(about, Clock::duration(1)), 1, 64);
+  const auto end = Clock::now() + each;
+  std::vector<double> samples;
+  while (samples.size() < kSamplesMin || (samples.size() < kSamplesMax && Clock::now() < end)) {
+    const auto begin = Clock::now();
+    for (int64_t i = 0; i < batch; ++i) {
+      HAT_TRY_VOID(once());
+    }
+    samples.push_back(ns(Clock::now() - begin) / double(batch));
+  }
+  return median(std::move(samples));
+}
+
+class Measurement {
+ public:
+  Measurement(Initiator& initiator, const MeasureOptions& options)
+      : initiator_(initiator), options_(options) {}
+
+  Result<ComponentCosts> run() {
+    costs_.fabric = initiator_.fabric().name();
+    HAT_TRY_VOID(transfers());
+    HAT_TRY_VOID(atomics());
+    HAT_TRY_VOID(messages());
+    HAT_TRY_VOID(wake_up());
+    HAT_TRY_VOID(registrations());
+    copies();
+    HAT_TRY_VOID(told(ask(Ask::kEnd), "goodbye"));
+    return costs_;
+  }
+
+ private:
+  static Result<void> told(const std::expected<void, Status>& done, const std::string& what) {
+    if (done) return {};
+    return fail("the cost of " + what + " cannot be measured: " + std::string(text(done.error())));
+  }
+
+  // Measures `once` and writes its cost to `to`.
+  template <class Once>
+  Result<void> time(const std::string& what, double& to, const Once& once) {
+    const auto took = time_of(options_.each, once);
+    if (!took) return told(std::unexpected(took.error()), what);
+    to = *took;
+    return {};
+  }
+
+  std::expected<void, Status> ask(Ask what, size_t bytes = 8) {
+    initiator_.request()[0] = static_cast<std::byte>(what);
+    HAT_TRY([[maybe_unused]] const auto reply, initiator_.call(bytes));
+    return {};
+  }
+
+  Result<void> transfers() {
+    const uint64_t most = std::min<uint64_t>(initiator_.target_bytes(), initiator_.local().size());
+    for (const uint32_t bytes : options_.transfer_bytes) {
+      if (bytes > most) continue;
+      double cost = 0;
+      HAT_TRY_VOID(time("put", cost, [&] { return initiator_.put(0, bytes); }));
+      costs_.put.push_back({bytes, cost});
+      HAT_TRY_VOID(time("get", cost, [&] { return initiator_.get(0, bytes); }));
+      costs_.get.push_back({bytes, cost});
+    }
+    return {};
+  }
+
+  Result<void> atomics() {
+    if (initiator_.fabric().limits().atomics == Atomicity::kNone) return {};
+    HAT_TRY_VOID(time("compare-and-swap", costs_.compare_swap_ns,
+                      [&] { return initiator_.compare_swap(0, 0, 0); }));
+    return time("fetch-and-add", costs_.fetch_add_ns, [&] { return initiator_.fetch_add(64, 1); });
+  }
+
+  Result<void> messages() {
+    for (const uint32_t bytes : options_.message_bytes) {
+      if (bytes > initiator_.request().size()) continue;
+      double cost = 0;
+      HAT_TRY_VOID(time("message", cost, [&] { return ask(Ask::kEcho, bytes); }));
+      costs_.message.push_back({bytes, cost});
+    }
+    return {};
+  }
+
+  // The same message to who polls and to who sleeps; a pause before each lets it fall asleep.
+  Result<void> wake_up() {
+    std::array<double, 2> costs{};
+    for (const Ask way : {Ask::kPoll, Ask::kSleep}) {
+      HAT_TRY_VOID(told(ask(way), "wake-up"));
+      std::vector<double> samples;
+      const auto end = Clock::now() + options_.each;
+      while (samples.size() < kSamplesMin || Clock::now() < end) {
+        std::this_thread::sleep_for(std::chrono::microseconds(300));
+        const auto begin = Clock::now();
+        HAT_TRY_VOID(told(ask(Ask::kEcho), "wake-up"));
+        samples.push_back(ns(Clock::now() - begin));
+      }
+      costs[way == Ask::kSleep] = median(std::move(samples));
+    }
+    costs_.wake_up_ns = std::max(0.0, costs[1] - costs[0]);
+    return told(ask(Ask::kPoll), "wake-up");
+  }
+
+  Result<void> registrations() {
+    for (const uint32_t bytes : options_.registration_bytes) {
+      HAT_TRY(const SharedMemory memory, SharedMemory::create("hatrpc-registered", bytes));
+      std::ranges::fill(memory.bytes(), std::byte{1});
+      std::vector<double> samples;
+      for (size_t i = 0; i < kSamplesMin; ++i) {
+        const auto begin = Clock::now();
+        HAT_TRY([[maybe_unused]] const auto region,
+                initiator_.fabric().register_memory(memory, {.write = true, .read = true}));
+        samples.push_back(ns(Clock::now() - begin));
+        // On `loop` the other side is told of each, and must read it before more come.
+        HAT_TRY_VOID(told(ask(Ask::kLook), "registration"));
+      }
+      costs_.registration.push_back({bytes, median(std::move(samples))});
+    }
+    return {};
+  }
+
+  // Around a ring of buffers that is larger than a core's own cache.
+  void copies() {
+    constexpr size_t kRing = 8 << 20;
+    std::vector<std::byte> from(kRing, std::byte{1});
+    std::vector<std::byte> to(kRing, std::byte{2});
+    for (const uint32_t bytes : options_.copy_bytes) {
+      size_t at = 0;
+      const auto took = time_of(options_.each, [&]() -> std::expected<void, Status> {
+        std::memcpy(to.data() + at, from.data() + at, bytes);
+        // As many lines on as a buffer has, and one more page: not where the last one was.
+        at = (at + bytes + 4096) % (kRing - bytes);
+        return {};
+      });
+      costs_.copy.push_back({bytes, *took});
+    }
+  }
+
+  Initiator& initiator_;
+  const MeasureOptions& options_;
+  ComponentCosts costs_;
+};
+
+}  // namespace
+
+Result<ComponentCosts> measure_costs(Initiator& initiator, const MeasureOptions& options) {
+  return Measurement(initiator, options).run();
+}
+
+Result<void> answer_costs(Target& target, std::chrono::nanoseconds patience) {
+  Ask last = Ask::kEcho;
+  bool sleeps = false;
+  const CallHandler handler = [&](std::span<const std::byte> request, std::span<std::byte> reply) {
+    last = request.empty() ? Ask::kEcho : static_cast<Ask>(request[0]);
+    if (last == Ask::kPoll || last == Ask::kSleep) sleeps = last == Ask::kSleep;
+    if (last == Ask::kLook) target.take_events();
+    std::ranges::copy(request, reply.begin());
+    return request.size();
+  };
+  constexpr uint32_t kPollsPerClock = 4096;
+  auto end = Clock::now() + patience;
+  bool heard = false;
+  for (uint32_t polls = 1; last != Ask::kEnd; ++polls) {
+    heard |= 0 != (sleeps ? target.poll_or_sleep(handler, std::chrono::milliseconds(100))
+                          : target.poll(handler));
+    if (target.lost() != 0) return fail("the side that measures the costs has gone");
+    if (!sleeps && polls % kPollsPerClock != 0) continue;
+    if (!sleeps) std::this_thread::yield();
+    const auto now = Clock::now();
+    if (std::exchange(heard, false)) end = now + patience;
+    if (now > end) return fail("the side that measures the costs has said nothing for too long");
+  }
+  return {};
+}
+
+}  // namespace hat::engine

@@ -1,0 +1,40 @@
+// engine/costs/measure.h: measures the component costs between two hosts that are connected.
+//
+//   measuring side                                   the other side
+//   auto initiator = Initiator::create(fabric, …);   auto target = Target::create(fabric, …);
+//   … cards to and fro (initiator.h, target.h) …
+//   auto costs = measure_costs(*initiator, {});      answer_costs(*target,
+//   std::chrono::minutes(1));
+//
+// The measuring side leads: it tells by messages when the other is to sleep, and when all is done.
+//
+// Thread   each side blocks its thread, which owns the fabric: no thread that has other work.
+// Errors   sentences: which component, and what the fabric said. The other side's memory is
+//          overwritten.
+#pragma once
+
+#include <chrono>
+#include <vector>
+
+#include "base/result.h"
+#include "engine/costs/component_costs.h"
+#include "engine/costs/initiator.h"
+
+namespace hat::engine {
+
+struct MeasureOptions {
+  // Sizes that do not fit the target's memory, local() or a message are left out.
+  std::vector<uint32_t> transfer_bytes = {8, 64, 512, 4096, 16384, 65536, 262144, 1048576};
+  std::vector<uint32_t> message_bytes = {8, 64, 512, 4096, 16384, 65536};
+  std::vector<uint32_t> registration_bytes = {4096, 65536, 1 << 20, 16 << 20};
+  std::vector<uint32_t> copy_bytes = {64, 512, 4096, 16384, 65536, 262144, 1048576};
+  // For each component and size, at most; at least nine samples are taken.
+  std::chrono::nanoseconds each = std::chrono::milliseconds(50);
+};
+
+Result<ComponentCosts> measure_costs(Initiator& initiator, const MeasureOptions& options);
+
+// Answers until the measuring side is done. Error: nobody has said anything for `patience`.
+Result<void> answer_costs(Target& target, std::chrono::nanoseconds patience);
+
+}  // namespace hat::engine

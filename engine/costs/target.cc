@@ -1,0 +1,126 @@
+#include "engine/costs/target.h"
+
+#include <array>
+
+#include "engine/fabric/sleep.h"
+
+namespace hat::engine {
+namespace {
+
+constexpr uint32_t kReplyEntries = 16;
+constexpr uint32_t kReceivesPerPeer = 2;  // a call may come before the last one's is posted again
+constexpr uint32_t kPollsPerLook = 1000;
+
+}  // namespace
+
+Result<std::unique_ptr<Target>> Target::create(Fabric& fabric, const TargetOptions& options) {
+  std::unique_ptr<Target> made(new Target(fabric, options));
+  HAT_TRY_VOID(made->open());
+  return made;
+}
+
+Result<void> Target::open() {
+  const uint32_t receives = options_.peers_max * kReceivesPerPeer;
+  const size_t buffers = size_t{receives} + options_.peers_max;
+  HAT_TRY(SharedMemory memory, SharedMemory::create("hatrpc-target", options_.memory_bytes));
+  HAT_TRY(SharedMemory messages,
+          SharedMemory::create("hatrpc-calls", buffers * options_.message_bytes_max));
+  memory_ = std::make_unique<SharedMemory>(std::move(memory));
+  buffers_memory_ = std::make_unique<SharedMemory>(std::move(messages));
+  const bool counts = fabric_.limits().atomics != Atomicity::kNone;
+  HAT_TRY(region_,
+          fabric_.register_memory(*memory_, {.write = true, .read = true, .atomic = counts}));
+  HAT_TRY(buffers_, fabric_.register_memory(*buffers_memory_, {}));
+  HAT_TRY(cq_,
+          fabric_.create_completion_queue(options_.peers_max * (kReplyEntries + kReceivesPerPeer)));
+  HAT_TRY(srq_, fabric_.create_receive_queue(receives));
+  inline_bytes_ = fabric_.limits().inline_bytes_max;
+  for (uint64_t id = 0; id < receives; ++id) post_receive(id);
+  return {};
+}
+
+Result<CostCard> Target::add(const CostCard& initiator) {
+  if (peers_.size() == options_.peers_max) {
+    return fail("a target of at most " + std::to_string(options_.peers_max) +
+                " initiators: one more came");
+  }
+  if (initiator.message_bytes_max > options_.message_bytes_max) {
+    return fail("an initiator sends calls of up to " + std::to_string(initiator.message_bytes_max) +
+                " B, the target takes " + std::to_string(options_.message_bytes_max));
+  }
+  const bool counts = fabric_.limits().atomics != Atomicity::kNone;
+  HAT_TRY(auto pair,
+          fabric_.create_queue_pair({.send_cq = *cq_,
+                                     .recv_cq = *cq_,
+                                     .srq = *srq_,
+                                     .send_entries = kReplyEntries,
+                                     .inline_bytes_max = inline_bytes_,
+                                     .access = {.write = true, .read = true, .atomic = counts}}));
+  HAT_TRY_VOID(pair->connect(initiator.queue_pair));
+  const CostCard card{.queue_pair = pair->address(),
+                      .address = region_->address(),
+                      .bytes = region_->bytes().size(),
+                      .rkey = region_->rkey(),
+                      .message_bytes_max = options_.message_bytes_max};
+  const size_t slot = options_.peers_max * kReceivesPerPeer + peers_.size();
+  const uint32_t number = pair->number();
+  peers_.emplace(number, Peer{std::move(pair), slot * options_.message_bytes_max});
+  return card;
+}
+
+void Target::post_receive(uint64_t id) {
+  const Segment segment{buffers_->bytes().data() + receive_offset(id), options_.message_bytes_max,
+                        buffers_->lkey()};
+  const ReceiveRequest request{.id = id, .segments = {&segment, 1}};
+  srq_->post({&request, 1});
+}
+
+size_t Target::poll(const CallHandler& handler) {
+  std::array<Completion, 16> done;
+  const size_t count = cq_->poll(done);
+  size_t answered = 0;
+  for (const Completion& completion : std::span(done).first(count)) {
+    if (completion.status != Status::kSuccess) {
+      // One for each request that its failure flushed: a peer counts once.
+      lost_ += peers_.erase(completion.queue_pair);
+    } else if (completion.opcode == Opcode::kReceive) {
+      answer(completion, handler);
+      ++answered;
+    }
+  }
+  if (count == 0 && ++empty_polls_ % kPollsPerLook == 0) take_events();
+  return answered;
+}
+
+void Target::answer(const Completion& call, const CallHandler& handler) {
+  const auto peer = peers_.find(call.queue_pair);
+  if (peer != peers_.end()) {
+    const auto bytes = buffers_->bytes();
+    const auto reply = bytes.subspan(peer->second.reply_offset, options_.message_bytes_max);
+    const size_t size = handler(bytes.subspan(receive_offset(call.id), call.bytes), reply);
+    const Segment segment{reply.data(), static_cast<uint32_t>(size), buffers_->lkey()};
+    const WorkRequest work{.opcode = Opcode::kSend,
+                           .inlined = size <= inline_bytes_,
+                           .solicited = true,
+                           .segments = {&segment, 1}};
+    peer->second.pair->post({&work, 1});
+  }
+  post_receive(call.id);
+}
+
+size_t Target::poll_or_sleep(const CallHandler& handler, std::chrono::milliseconds at_most) {
+  if (const size_t answered = poll(handler); answered != 0) return answered;
+  cq_->arm(false);
+  if (const size_t answered = poll(handler); answered != 0) return answered;
+  sleep_on({cq_->event_fd(), fabric_.event_fd()}, at_most);
+  cq_->take_events();
+  take_events();
+  return poll(handler);
+}
+
+void Target::take_events() {
+  while (fabric_.next_event()) {
+  }
+}
+
+}  // namespace hat::engine
