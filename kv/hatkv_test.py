@@ -144,6 +144,12 @@ class Commands(Running):
         self.assertEqual(stats["records"], float(after["hatkv_records"]))
         self.assertIn("durability       sync\n", self.hatkv("stats").decode())
 
+    def test_the_page_lists_every_metric_and_no_other(self):
+        page = (pathlib.Path(__file__).parent.parent / "docs" / "hatkv.md").read_text(encoding="utf-8")
+        listed = set(re.findall(r"`((?:hatkv|process)_\w+)[`{]", page))
+        shown = {re.sub(r"(_bucket|_count|_sum)?(\{.*)?$", "", name) for name in self.metrics()}
+        self.assertEqual(listed - {"hatkv_power_loss_test"}, shown)
+
     def test_help_is_there_for_all(self):
         for command in "serve", "get", "put", "del", "scan", "load", "stats", "backup":
             self.assertTrue(hatkv(command, "--help").startswith(b"hatkv " + command.encode() + b": "))
