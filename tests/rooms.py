@@ -30,7 +30,7 @@ MAY_INCLUDE = {
     "daemon": ["daemon/", "client/ring/", "engine/", "config/", "base/"],
     "daemon/thrift": ["daemon/thrift/"],
     "daemon/hatctl": ["daemon/hatctl/", "base/"],
-    "kv": ["kv/", "base/"],
+    "kv": ["kv/", "client/thrift/", "config/hint*.h", "config/manifest.h", "config/mistakes.h", "base/"],
     "bench": ["bench/", "client/thrift/", "base/", "config/"],
     "bench/engine": ["bench/engine/", "engine/", "config/hint*.h", "base/"],
     "bench/dds": ["bench/dds/", "engine/costs/", "engine/fabric/", "base/"],
