@@ -1,5 +1,6 @@
 """bench/tool/plots.py: draws a chart as SVG, with the command that measured it at its foot."""
 
+import html
 import io
 import math
 import re
@@ -137,10 +138,16 @@ def frame(figure, axis, chart, results, columns):
                   bbox_to_anchor=(1 - 1.85 / (PANEL[0] * columns + 1.9), 0.5))
 
 
+NO_METADATA = dict.fromkeys(("Creator", "Date", "Format", "Type"))
+
+
 def svg(figure, title):
-    """The element alone, without the heading of a file of its own."""
+    """The element alone, without the heading of a file of its own, and with such ids as it uses."""
     text = io.StringIO()
-    figure.savefig(text, format="svg", metadata={"Date": None, "Title": title})
+    figure.savefig(text, format="svg", metadata=NO_METADATA)
     pyplot.close(figure)
-    element = text.getvalue()
-    return element[element.index("<svg"):]
+    element = text.getvalue()[text.getvalue().index("<svg"):]
+    used = set(re.findall(r"""(?:url\(|href=")#([^)"]+)""", element))
+    element = re.sub(r' id="([^"]*)"', lambda found: found[0] if found[1] in used else "", element)
+    end = element.index(">") + 1
+    return f"{element[:end]}<title>{html.escape(title)}</title>{element[end:]}"
