@@ -50,7 +50,7 @@ def draw(chart, results, units):
             words_of_axes(axis, chart, units[chart.y], points, rest)
         for axis in places[len(panels):]:
             axis.set_visible(False)
-        frame(figure, places[0], chart, results, columns)
+        frame(figure, places, chart, results, columns)
         return svg(figure, chart.title)
 
 
@@ -73,6 +73,7 @@ def reach(summary):
 
 def lines(axis, chart, results, points, peers):
     colour_of = colours(results.peers)
+    marker_of = {peer: MARKERS[i % len(MARKERS)] for i, peer in enumerate(results.peers)}
     for peer in peers:
         found = [(point[chart.x], one) for point, one in
                  zip(points, summaries(chart, results, points, peer)) if one]
@@ -80,7 +81,7 @@ def lines(axis, chart, results, points, peers):
             continue
         below, above = zip(*(reach(one) for _, one in found))
         axis.errorbar([x for x, _ in found], [one.median for _, one in found], (below, above),
-                      label=peer, color=colour_of[peer], marker=MARKERS[results.peers.index(peer) % len(MARKERS)],
+                      label=peer, color=colour_of[peer], marker=marker_of[peer],
                       markersize=4.5, linewidth=1.6, elinewidth=0.8, capsize=2,
                       linestyle="--" if peer == results.peers[0] else "-")
     values = [point[chart.x] for point in points]
@@ -126,15 +127,17 @@ def words_of_axes(axis, chart, unit, points, rest):
         axis.set_title(words.point_words(rest))
 
 
-def frame(figure, axis, chart, results, columns):
+def frame(figure, axes, chart, results, columns):
     facts = results.facts
     figure.suptitle(chart.title, x=0.01, ha="left", fontsize=12, fontweight="bold")
     foot = (f"{facts['command']}   ·   {machine.kind(facts['machine'])}   ·   "
             f"{facts['date'][:10]}   ·   commit {facts['commit']}{'+' if facts['changed'] else ''}")
     figure.text(0.01, 0.008, foot, fontsize=7, color="#777777")
-    handles, labels = axis.get_legend_handles_labels()
+    drawn = {label: handle for axis in axes
+             for handle, label in zip(*axis.get_legend_handles_labels())}
+    shown = [peer for peer in chart.peers_in(results) if peer in drawn]
     figure.tight_layout(rect=(0, 0.03, 1 - 1.9 / (PANEL[0] * columns + 1.9), 1))
-    figure.legend(handles, labels, loc="center left", fontsize=9,
+    figure.legend([drawn[peer] for peer in shown], shown, loc="center left", fontsize=9,
                   bbox_to_anchor=(1 - 1.85 / (PANEL[0] * columns + 1.9), 0.5))
 
 

@@ -301,13 +301,16 @@ class Reports(Tool):
                 self.assertIn(f">{kept}</td>", report.page([found], lambda name: one))
 
     def test_a_file_that_is_no_result_is_left_out(self):
-        self.measured()
-        (self.folder / "other").mkdir()
-        (self.folder / "other" / results.FILE).write_text('{"format": 0, "rows": []}')
-        with contextlib.redirect_stderr(io.StringIO()) as errors:
-            found = report.read_all(self.folder)
-        self.assertEqual([one.name for one in found], ["toy"])
-        self.assertIn("other", errors.getvalue())
+        one, _ = self.measured()
+        for content in ('{"format": 0, "rows": []}', "{", '{"format": 1, "rows": []}'):
+            with self.subTest(content):
+                (self.folder / "other").mkdir(exist_ok=True)
+                (self.folder / "other" / results.FILE).write_text(content)
+                status, out, errors = self.tool(one, "report")
+                self.assertEqual(status, 0)
+                self.assertIn("other/results.json is left out", errors)
+                page = (self.folder / report.FILE).read_text(encoding="utf-8")
+                self.assertEqual(page.count("<section"), 1)
 
 
 class Documents(Tool):
