@@ -215,6 +215,12 @@ class Runs(Tool):
         self.assertEqual(sorted(lengths), [0.25, 0.25, 1, 1, 1, 1])
         self.assertEqual(len(self.results().rows), 4)
 
+    def test_a_plan_measures_nothing(self):
+        status, out, _ = self.tool(toy(lambda *_: self.fail()), "run", "toy", "--plan")
+        self.assertEqual(status, 0)
+        self.assertIn("2 peers, 2 points, 2 rounds of 1 s: 8 measurements, 8 s at least", out)
+        self.assertEqual(list(self.folder.iterdir()), [])
+
     def test_peers_can_be_chosen(self):
         self.tool(toy(), "run", "toy", "--peer", "b")
         self.assertEqual(self.results().peers, ["b"])
@@ -314,6 +320,18 @@ class Reports(Tool):
                 self.assertIn("other/results.json is left out", errors)
                 page = (self.folder / report.FILE).read_text(encoding="utf-8")
                 self.assertEqual(page.count("<section"), 1)
+
+
+    def test_of_some_results_alone(self):
+        one, _ = self.measured()
+        self.tool(one, "run", "toy", "--quick")
+        for words, count in (([], 2), (["toy"], 1), (["toy", "toy-quick"], 2)):
+            self.assertEqual(self.tool(one, "report", *words)[0], 0)
+            page = (self.folder / report.FILE).read_text(encoding="utf-8")
+            self.assertEqual(page.count("<section"), count)
+        status, _, errors = self.tool(one, "report", "boat")
+        self.assertEqual(status, 2)
+        self.assertIn("there is no result boat", errors)
 
 
 class Documents(Tool):
