@@ -482,7 +482,8 @@ class Echo(unittest.TestCase):
         return subprocess.Popen(
             [sys.executable, "-m", "tool", "run", "echo", "--bin", PROGRAMS, "--out", self.folder,
              *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-            env={**os.environ, "PYTHONPATH": str(BENCH), "HATRPC_TEST_MARK": self.mark})
+            env={**os.environ, "PYTHONPATH": str(BENCH), "TMPDIR": str(self.folder),
+                 "HATRPC_TEST_MARK": self.mark})
 
     def left(self):
         """Processes that the run has started and that still live."""
@@ -505,8 +506,8 @@ class Echo(unittest.TestCase):
             self.assertGreater(row["values"]["p50_us"], 0)
         self.assertEqual(self.left(), [])
 
-    def test_interrupted_it_keeps_its_rows_and_ends_its_processes(self):
-        for how in (signal.SIGINT, signal.SIGTERM):
+    def test_whatever_ends_it_its_rows_stay_and_its_processes_end(self):
+        for how, status in ((signal.SIGINT, 130), (signal.SIGTERM, 130), (signal.SIGKILL, -9)):
             with self.subTest(how), self.start("--seconds", "0.1", "--rounds", "500", "--peer",
                                                "direct", "--peer", "hatrpcd, TCP lanes",
                                                "--clients", "1", "--bytes", "64") as run:
@@ -519,8 +520,12 @@ class Echo(unittest.TestCase):
                 self.assertNotEqual(self.left(), [])
                 run.send_signal(how)
                 said = run.communicate(timeout=WAIT_SECONDS)[0]
-                self.assertEqual(run.returncode, 130, said)
+                self.assertEqual(run.returncode, status, said)
                 self.assertGreater(len(results.read(file).rows), 2)
+                end = time.monotonic() + WAIT_SECONDS
+                while how == signal.SIGKILL and self.left():  # nobody waited for them
+                    self.assertLess(time.monotonic(), end)
+                    time.sleep(0.02)
                 self.assertEqual(self.left(), [])
 
 
