@@ -452,7 +452,8 @@ class Ways(unittest.TestCase):
                 counts = way.calls_by_protocol("echo")
                 while not counts[protocol]:  # a connection's first calls go by TCP
                     self.assertLess(time.monotonic(), end)
-                    site.client([PROGRAMS / "echo_client", way.address, 1, 64, 0.1], 0.1)
+                    with contextlib.suppress(experiment.Failed):  # a busy machine: no call in time
+                        site.client([PROGRAMS / "echo_client", way.address, 1, 64, 0.1], 0.1)
                     counts = way.calls_by_protocol("echo")
                 self.assertLessEqual(set(counts), {protocol, "tcp"})
                 self.assertGreater(ways.share(counts, protocol), 0)
@@ -495,9 +496,13 @@ class Echo(unittest.TestCase):
         return found
 
     def test_a_tiny_run(self):
-        with self.start("--quick", "--seconds", "0.1", "--rounds", "1", "--peer", "direct",
-                        "--peer", "hatrpcd, TCP lanes") as run:
-            said = run.communicate(timeout=WAIT_SECONDS)[0]
+        for seconds in (0.1, 1, 10):  # on a busy machine it may be that no call ends in time
+            with self.start("--quick", "--seconds", str(seconds), "--rounds", "1", "--peer",
+                            "direct", "--peer", "hatrpcd, TCP lanes") as run:
+                said = run.communicate(timeout=WAIT_SECONDS + 10 * seconds)[0]
+            if run.returncode == 0:
+                break
+            self.assertIn("no call ended in time", said)
         self.assertEqual(run.returncode, 0, said)
         found = results.read(self.folder / "echo-quick" / results.FILE)
         self.assertEqual(len(found.rows), 4)
