@@ -1,4 +1,4 @@
-"""bench/tool/chart.py: what an experiment's charts show; drawn by tool/plots.py, and told in tables.
+"""bench/tool/chart.py: what a chart shows; tool/plots.py draws it, tool/tables.py tells it.
 
 What `where` and the axis leave open of the points becomes panels of one chart, side by side.
 """
@@ -24,7 +24,7 @@ class Chart:
         """[(what its points have in common beside `where`, its points)], in their order."""
         found = {}
         for point in results.points:
-            if all(point.get(key) == value for key, value in self.where.items()):
+            if (self.x is None or self.x in point) and self.where.items() <= point.items():
                 rest = {key: value for key, value in point.items()
                         if key != self.x and key not in self.where}
                 found.setdefault(tuple(rest.items()), []).append(point)

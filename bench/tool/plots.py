@@ -1,6 +1,8 @@
 """bench/tool/plots.py: draws a chart as SVG, with the command that measured it at its foot."""
 
+import html
 import io
+import itertools
 import math
 import re
 
@@ -14,7 +16,7 @@ from matplotlib import pyplot, ticker  # noqa: E402
 
 COLUMNS_MAX = 2
 PANEL = (4.7, 3.1)  # inches
-# What ratios are to is grey; the others are told apart by those who see no red, too (Okabe, Ito).
+# The first peer is grey; the others are told apart by those who see no red, too (Okabe, Ito).
 BASELINE = "#777777"
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 MANY = (0, 2, 4, 6, 8, 10, 12, 16, 18, 1, 3, 5, 7, 9, 11, 13, 17, 19)  # of tab20, but its greys
@@ -40,8 +42,9 @@ def draw(chart, results, units):
     with matplotlib.rc_context({**STYLE, "svg.hashsalt": name}):
         columns = min(COLUMNS_MAX, len(panels))
         rows = math.ceil(len(panels) / columns)
-        figure, axes = pyplot.subplots(rows, columns, squeeze=False,
-                                       figsize=(PANEL[0] * columns + 1.9, PANEL[1] * rows + 0.6))
+        height = max(PANEL[1] * rows + 0.6, 0.19 * len(peers) + 0.9)
+        figure, axes = pyplot.subplots(rows, columns, squeeze=False, figsize=(
+            PANEL[0] * columns + legend_width(peers), height))
         places = axes.flatten()
         for (rest, points), axis in zip(panels, places):
             of_kind = bars if isinstance(chart, charts.Bars) else lines
@@ -49,17 +52,20 @@ def draw(chart, results, units):
             words_of_axes(axis, chart, units[chart.y], points, rest)
         for axis in places[len(panels):]:
             axis.set_visible(False)
-        frame(figure, places[0], chart, results, columns)
+        frame(figure, places, chart, results)
         return svg(figure, chart.title)
+
+
+def legend_width(peers):
+    """Inches."""
+    return 0.7 + 0.07 * max(map(len, peers))
 
 
 def colours(peers):
     """By peer, the same in all charts of one experiment."""
-    if len(peers) - 1 > len(COLOURS):
-        others = [pyplot.get_cmap("tab20").colors[i % 20] for i in MANY]
-    else:
-        others = COLOURS
-    return dict(zip(peers, [BASELINE, *others]))
+    many = [pyplot.get_cmap("tab20").colors[i] for i in MANY]
+    others = COLOURS if len(peers) - 1 <= len(COLOURS) else many
+    return dict(zip(peers, itertools.chain([BASELINE], itertools.cycle(others))))
 
 
 def summaries(chart, results, points, peer):
@@ -72,6 +78,7 @@ def reach(summary):
 
 def lines(axis, chart, results, points, peers):
     colour_of = colours(results.peers)
+    marker_of = {peer: MARKERS[i % len(MARKERS)] for i, peer in enumerate(results.peers)}
     for peer in peers:
         found = [(point[chart.x], one) for point, one in
                  zip(points, summaries(chart, results, points, peer)) if one]
@@ -79,7 +86,7 @@ def lines(axis, chart, results, points, peers):
             continue
         below, above = zip(*(reach(one) for _, one in found))
         axis.errorbar([x for x, _ in found], [one.median for _, one in found], (below, above),
-                      label=peer, color=colour_of[peer], marker=MARKERS[results.peers.index(peer) % len(MARKERS)],
+                      label=peer, color=colour_of[peer], marker=marker_of[peer],
                       markersize=4.5, linewidth=1.6, elinewidth=0.8, capsize=2,
                       linestyle="--" if peer == results.peers[0] else "-")
     values = [point[chart.x] for point in points]
@@ -125,22 +132,31 @@ def words_of_axes(axis, chart, unit, points, rest):
         axis.set_title(words.point_words(rest))
 
 
-def frame(figure, axis, chart, results, columns):
-    facts = results.facts
+def frame(figure, axes, chart, results):
+    facts, peers = results.facts, chart.peers_in(results)
+    right = 1 - legend_width(peers) / figure.get_figwidth()
     figure.suptitle(chart.title, x=0.01, ha="left", fontsize=12, fontweight="bold")
     foot = (f"{facts['command']}   ·   {machine.kind(facts['machine'])}   ·   "
             f"{facts['date'][:10]}   ·   commit {facts['commit']}{'+' if facts['changed'] else ''}")
     figure.text(0.01, 0.008, foot, fontsize=7, color="#777777")
-    handles, labels = axis.get_legend_handles_labels()
-    figure.tight_layout(rect=(0, 0.03, 1 - 1.9 / (PANEL[0] * columns + 1.9), 1))
-    figure.legend(handles, labels, loc="center left", fontsize=9,
-                  bbox_to_anchor=(1 - 1.85 / (PANEL[0] * columns + 1.9), 0.5))
+    drawn = {label: handle for axis in axes
+             for handle, label in zip(*axis.get_legend_handles_labels())}
+    shown = [peer for peer in peers if peer in drawn]
+    figure.tight_layout(rect=(0, 0.03, right, 1))
+    figure.legend([drawn[peer] for peer in shown], shown, loc="center left", fontsize=9,
+                  bbox_to_anchor=(right, 0.5))
+
+
+NO_METADATA = dict.fromkeys(("Creator", "Date", "Format", "Type"))
 
 
 def svg(figure, title):
-    """The element alone, without the heading of a file of its own."""
+    """The element alone, without the heading of a file of its own, and with such ids as it uses."""
     text = io.StringIO()
-    figure.savefig(text, format="svg", metadata={"Date": None, "Title": title})
+    figure.savefig(text, format="svg", metadata=NO_METADATA)
     pyplot.close(figure)
-    element = text.getvalue()
-    return element[element.index("<svg"):]
+    element = text.getvalue()[text.getvalue().index("<svg"):]
+    used = set(re.findall(r"""(?:url\(|href=")#([^)"]+)""", element))
+    element = re.sub(r' id="([^"]*)"', lambda found: found[0] if found[1] in used else "", element)
+    end = element.index(">") + 1
+    return f"{element[:end]}<title>{html.escape(title)}</title>{element[end:]}"
