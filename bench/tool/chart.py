@@ -1,4 +1,4 @@
-"""bench/tool/chart.py: what an experiment's charts show; drawn by tool/plots.py, and told in tables.
+"""bench/tool/chart.py: what a chart shows; tool/plots.py draws it, tool/tables.py tells it.
 
 What `where` and the axis leave open of the points becomes panels of one chart, side by side.
 """
@@ -13,6 +13,7 @@ class Chart:
     title: str
     where: dict = dataclasses.field(default_factory=dict)  # only points like this
     peers: tuple = ()  # these alone; () for all
+    to: str | None = None  # the peer that ratios in its table are to; None for the first of all
     log_x: bool = False
     log_y: bool = False
 
@@ -23,7 +24,7 @@ class Chart:
         """[(what its points have in common beside `where`, its points)], in their order."""
         found = {}
         for point in results.points:
-            if all(point.get(key) == value for key, value in self.where.items()):
+            if (self.x is None or self.x in point) and self.where.items() <= point.items():
                 rest = {key: value for key, value in point.items()
                         if key != self.x and key not in self.where}
                 found.setdefault(tuple(rest.items()), []).append(point)

@@ -1,7 +1,8 @@
 """bench/tool/docs.py: docs/results.md, made from the complete results, which are kept beside it.
 
-docs/results/NAME.json is a results.json that was complete; docs/results/NAME.md, where there is one, is
-written by hand and says what is seen and why; docs/results/NAME-*.svg are drawn anew each time.
+docs/results/NAME.json is a results.json that was complete; docs/results/NAME.md, where there is
+one, is written by hand and says what is seen and why; docs/results/NAME-plot-*.svg are drawn anew
+each time.
 """
 
 import re
@@ -11,11 +12,11 @@ from tool import plots, report, results, tables, words
 HEAD = """\
 # Results
 
-Made by `./dev bench report --docs` from the files in [results/](results); what is said between the plots
-and the tables is written by hand. Each part begins with the command that measured it. Every peer had its
-turn in every round of that one run, so that ratios mean something on a machine that is not quiet. In
-plots, thin bars reach from the lowest round to the highest. In tables, n× is to the first row: the
-median of the rounds' own ratios; ± is half of what lies between the lowest and the highest round, in the
+Made by `./dev bench report --docs` from the files in [results/](results); what is said between
+plots and tables is written by hand. Each part begins with the command that measured it. Every peer
+had its turn in every round of that one run, so that ratios mean something on a machine that is not
+quiet. In plots, thin bars reach from the lowest round to the highest. In tables, n× is the median
+of the rounds' own ratios, ± is half of what lies between the lowest and the highest round, in the
 column where that is most.
 """
 
@@ -36,9 +37,11 @@ def take(found, folder):
 
 
 def write(docs, experiment_of):
-    """docs/results.md and its plots, of all that docs/results has; returns how many results."""
+    """docs/results.md and its plots, of all results that docs/results has; returns how many."""
     folder = docs / "results"
-    kept = [results.read(file) for file in sorted(folder.glob("*.json"))]
+    kept = report.read_all(sorted(folder.glob("*.json")), experiment_of)
+    if not kept:
+        return 0
     for old in folder.glob("*-plot-*.svg"):
         old.unlink()
     kinds = report.by_machine(kept)
@@ -52,7 +55,7 @@ def write(docs, experiment_of):
         for one in of_kind:
             lines.append(part(one, experiment_of(one.facts["experiment"]), folder))
     if dated := sorted(folder.glob("20??-??-??-*.md")):
-        lines += ["## Earlier", "", "By hand, of the day in their name:", ""]
+        lines += ["", "## Earlier", "", "By hand, of the day in their name:", ""]
         lines += [f"* [{file.stem}](results/{file.name}): {first_line(file)}" for file in dated]
     (docs / "results.md").write_text("\n".join(lines).rstrip() + "\n", encoding="utf-8")
     return len(kept)
@@ -75,20 +78,20 @@ def part(one, experiment, folder):
             lines += [f"![{chart.title}](results/{file})", ""]
     if (said := folder / f"{one.name}.md").exists():
         lines += [said.read_text(encoding="utf-8").strip(), ""]
-    if wanted := tables.of_goals(experiment.goals, one, experiment.units):
+    if wanted := tables.of_goals(experiment, one):
         lines.append(tables.markdown(wanted))
     shown = [table for chart in experiment.charts
              for table in tables.of_chart(chart, one, experiment.units)]
     lines += map(tables.markdown, shown or [tables.of_all(one, experiment.units)])
     if errors := one.errors():
         lines += [f"{len(errors)} of {one.expected()} measurements failed:", ""]
-        lines += [f"* {row['peer']}, {words.point_words(row['point'])}: {row['error']}" for row in errors]
+        lines += [f"* {said}" for said in map(words.error_words, errors)]
         lines.append("")
-    return "\n".join([*lines, experiment.notes]).rstrip() + "\n"
+    return "\n".join([*lines, experiment.notes]).rstrip()
 
 
 def title(one, experiment):
-    options = " ".join(word for option in one.facts["options"].items() for word in option if word)
+    options = words.option_words(one.facts["options"])
     return experiment.title + (f" ({options})" if options else "")
 
 

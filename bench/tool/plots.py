@@ -1,5 +1,6 @@
 """bench/tool/plots.py: draws a chart as SVG, with the command that measured it at its foot."""
 
+import html
 import io
 import math
 import re
@@ -17,6 +18,7 @@ PANEL = (4.7, 3.1)  # inches
 # What ratios are to is grey; the others are told apart by those who see no red, too (Okabe, Ito).
 BASELINE = "#777777"
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
+MANY = (0, 2, 4, 6, 8, 10, 12, 16, 18, 1, 3, 5, 7, 9, 11, 13, 17, 19)  # of tab20, but its greys
 MARKERS = "osD^v<>pPXh*d"
 STYLE = {
     "svg.fonttype": "none", "font.family": "sans-serif", "font.size": 9,
@@ -39,7 +41,7 @@ def draw(chart, results, units):
     with matplotlib.rc_context({**STYLE, "svg.hashsalt": name}):
         columns = min(COLUMNS_MAX, len(panels))
         rows = math.ceil(len(panels) / columns)
-        figure, axes = pyplot.subplots(rows, columns, squeeze=False, sharey="row",
+        figure, axes = pyplot.subplots(rows, columns, squeeze=False,
                                        figsize=(PANEL[0] * columns + 1.9, PANEL[1] * rows + 0.6))
         places = axes.flatten()
         for (rest, points), axis in zip(panels, places):
@@ -48,15 +50,14 @@ def draw(chart, results, units):
             words_of_axes(axis, chart, units[chart.y], points, rest)
         for axis in places[len(panels):]:
             axis.set_visible(False)
-        frame(figure, places[0], chart, results, columns)
+        frame(figure, places, chart, results, columns)
         return svg(figure, chart.title)
 
 
 def colours(peers):
     """By peer, the same in all charts of one experiment."""
     if len(peers) - 1 > len(COLOURS):
-        many = pyplot.get_cmap("tab20").colors
-        others = [many[i * 2 % 20 + i * 2 // 20] for i in range(len(peers) - 1)]
+        others = [pyplot.get_cmap("tab20").colors[i % 20] for i in MANY]
     else:
         others = COLOURS
     return dict(zip(peers, [BASELINE, *others]))
@@ -72,20 +73,21 @@ def reach(summary):
 
 def lines(axis, chart, results, points, peers):
     colour_of = colours(results.peers)
-    for i, peer in enumerate(peers):
+    marker_of = {peer: MARKERS[i % len(MARKERS)] for i, peer in enumerate(results.peers)}
+    for peer in peers:
         found = [(point[chart.x], one) for point, one in
                  zip(points, summaries(chart, results, points, peer)) if one]
         if not found:
             continue
         below, above = zip(*(reach(one) for _, one in found))
         axis.errorbar([x for x, _ in found], [one.median for _, one in found], (below, above),
-                      label=peer, color=colour_of[peer], marker=MARKERS[i % len(MARKERS)],
+                      label=peer, color=colour_of[peer], marker=marker_of[peer],
                       markersize=4.5, linewidth=1.6, elinewidth=0.8, capsize=2,
                       linestyle="--" if peer == results.peers[0] else "-")
     values = [point[chart.x] for point in points]
     if chart.log_x:
         axis.set_xscale("log", base=2)
-    axis.set_xticks(values, [words.tick_words(chart.x, value) for value in values])
+    axis.set_xticks(values, [words.short_words(chart.x, value) for value in values])
     axis.xaxis.set_minor_locator(ticker.NullLocator())
 
 
@@ -105,7 +107,7 @@ def bars(axis, chart, results, points, peers):
         if len(points) * len(peers) <= 16:
             axis.bar_label(drawn, [words.number(one.median) for _, one in found], padding=2,
                            fontsize=8, color="#333333")
-    names = [words.tick_words(chart.x, point[chart.x]) if chart.x else "" for point in points]
+    names = [words.short_words(chart.x, point[chart.x]) if chart.x else "" for point in points]
     axis.set_xticks(range(len(points)), names)
     axis.grid(axis="x", visible=False)
 
@@ -117,8 +119,7 @@ def words_of_axes(axis, chart, unit, points, rest):
         axis.yaxis.set_minor_locator(ticker.NullLocator())
     else:
         axis.set_ylim(bottom=0)
-    axis.yaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: words.number(value)))
-    axis.yaxis.set_tick_params(labelleft=True)
+    axis.yaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:,.10g}"))
     axis.set_xlabel(words.axis_words(chart.x) if chart.x and len(points) > 1 else "")
     axis.set_ylabel(unit.label + {"higher": "  (more is better)", "lower": "  (less is better)"}
                     .get(unit.better, ""))
@@ -126,22 +127,30 @@ def words_of_axes(axis, chart, unit, points, rest):
         axis.set_title(words.point_words(rest))
 
 
-def frame(figure, axis, chart, results, columns):
+def frame(figure, axes, chart, results, columns):
     facts = results.facts
     figure.suptitle(chart.title, x=0.01, ha="left", fontsize=12, fontweight="bold")
     foot = (f"{facts['command']}   ·   {machine.kind(facts['machine'])}   ·   "
             f"{facts['date'][:10]}   ·   commit {facts['commit']}{'+' if facts['changed'] else ''}")
     figure.text(0.01, 0.008, foot, fontsize=7, color="#777777")
-    handles, labels = axis.get_legend_handles_labels()
+    drawn = {label: handle for axis in axes
+             for handle, label in zip(*axis.get_legend_handles_labels())}
+    shown = [peer for peer in chart.peers_in(results) if peer in drawn]
     figure.tight_layout(rect=(0, 0.03, 1 - 1.9 / (PANEL[0] * columns + 1.9), 1))
-    figure.legend(handles, labels, loc="center left", fontsize=9,
+    figure.legend([drawn[peer] for peer in shown], shown, loc="center left", fontsize=9,
                   bbox_to_anchor=(1 - 1.85 / (PANEL[0] * columns + 1.9), 0.5))
 
 
+NO_METADATA = dict.fromkeys(("Creator", "Date", "Format", "Type"))
+
+
 def svg(figure, title):
-    """The element alone, without the heading of a file of its own."""
+    """The element alone, without the heading of a file of its own, and with such ids as it uses."""
     text = io.StringIO()
-    figure.savefig(text, format="svg", metadata={"Date": None, "Title": title})
+    figure.savefig(text, format="svg", metadata=NO_METADATA)
     pyplot.close(figure)
-    element = text.getvalue()
-    return element[element.index("<svg"):]
+    element = text.getvalue()[text.getvalue().index("<svg"):]
+    used = set(re.findall(r"""(?:url\(|href=")#([^)"]+)""", element))
+    element = re.sub(r' id="([^"]*)"', lambda found: found[0] if found[1] in used else "", element)
+    end = element.index(">") + 1
+    return f"{element[:end]}<title>{html.escape(title)}</title>{element[end:]}"

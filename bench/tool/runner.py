@@ -13,7 +13,7 @@ import time
 
 from tool import machine, results
 from tool.experiment import Failed
-from tool.words import point_words
+from tool.words import error_words, point_words
 
 
 def turns(rounds, points, peers):
@@ -71,7 +71,7 @@ def measure_all(experiment, settings, setup, found, progress):
             row["values"] = checked(setup.measure(peer, point, settings.seconds))
         except Exception as error:  # whatever it is: the others' turns are not lost for it
             row["error"] = words_of(error)
-            progress.failed(point, peer, row["error"])
+            progress.say(f"failed: {error_words(row)}")
         found.rows.append(row)
         results.write(found, settings.out / results.FILE)
 
@@ -87,19 +87,29 @@ def words_of(error):
     return str(error) if isinstance(error, Failed) else f"{type(error).__name__}: {error}"
 
 
+def plan_words(experiment, settings):
+    peers, points = len(settings.peers), len(experiment.points_of(settings))
+    total = peers * points * settings.rounds
+    return (f"{settings.name}: {experiment.question}\n"
+            f"  {peers} peers, {points} points, {settings.rounds} rounds of {settings.seconds:g} s: "
+            f"{total} measurements, {time_words(total * settings.seconds)} at least")
+
+
+def time_words(seconds):
+    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
+
+
 class Progress:
     """How far it is, on stderr: one line that changes on a terminal, else a line now and then."""
 
-    def __init__(self, stream=sys.stderr):
-        self.stream = stream
-        self.terminal = stream.isatty()
+    def __init__(self):
+        self.stream = sys.stderr
+        self.terminal = self.stream.isatty()
 
     def begin(self, experiment, settings, found):
         self.total, self.done, self.rounds = found.expected(), 0, settings.rounds
         self.started = time.monotonic()
-        self.say(f"{settings.name}: {experiment.question}\n"
-                 f"  {len(found.peers)} peers, {len(found.points)} points, {settings.rounds} rounds "
-                 f"of {settings.seconds:g} s: {self.total} measurements")
+        self.say(plan_words(experiment, settings))
 
     def turn(self, number, point, peer):
         where = point_words(point)
@@ -116,11 +126,7 @@ class Progress:
         if self.done < 2:
             return ""
         seconds = (time.monotonic() - self.started) / self.done * (self.total - self.done)
-        return f", {seconds:.0f} s left" if seconds < 100 else f", {seconds / 60:.0f} min left"
-
-    def failed(self, point, peer, error):
-        where = f" at {point_words(point)}" if point else ""
-        self.say(f"failed: {peer}{where}: {error}")
+        return f", {time_words(seconds)} left"
 
     def say(self, text):
         self.end()

@@ -22,17 +22,28 @@ def part_words(key, value):
     return f"{key.replace('_', ' ')} {value}"
 
 
+def head_words(key, value):
+    """At the head of a column."""
+    return value if isinstance(value, str) else part_words(key, value)
+
+
 def is_size(key):
     return key == "bytes" or key.endswith("_bytes")
 
 
 def axis_words(key):
-    return key.removesuffix("bytes").replace("_", " ") + "size" if is_size(key) \
+    return key.removesuffix("bytes").replace("_", " ") + "size, bytes" if is_size(key) \
         else key.replace("_", " ")
 
 
 def tick_words(key, value):
     return size(value) if is_size(key) else f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def short_words(key, value):
+    """Beside an axis, which says that these are bytes."""
+    return size(value).replace(" B", "").replace(" Ki", "K").replace(" Mi", "M").rstrip("B") \
+        if is_size(key) else tick_words(key, value)
 
 
 def number(value):
@@ -41,13 +52,25 @@ def number(value):
         return "0"
     if abs(value) >= 100:
         return f"{value:,.0f}"
-    return f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}" if abs(value) >= 1 else f"{value:.2g}"
+    if abs(value) >= 10:
+        return f"{value:.1f}"
+    return f"{value:.2f}" if abs(value) >= 0.1 else f"{value:.2g}"
 
 
 def unit_words(key, unit):
     """As `p50, µs`; the unit alone where it says enough."""
     words = unit.words or key.removesuffix("_us").replace("_", " ")
     return words if words == unit.label else f"{words}, {unit.label}"
+
+
+def option_words(options):
+    """As on the command line."""
+    return " ".join(word for option in options.items() for word in option if word)
+
+
+def error_words(row):
+    where = f" at {point_words(row['point'])}" if row["point"] else ""
+    return f"{row['peer']}{where}: {row['error']}"
 
 
 def machine_words(machine):
