@@ -16,6 +16,9 @@ PAPERS = "hybrid_eager_rndv,direct_write_send,direct_write_imm,rfp"  # those of 
 # What Thrift adds to a payload, at most: payload_size is of the whole message.
 OVERHEAD_BYTES = 128
 
+# 512 clients come at once, and the server's one thread that accepts has few cores.
+LIMITS = {"limits": {"connect_timeout": "20s"}}
+
 LOCAL = experiment.Option(
     "--local", "between the applications and the sidecars of their hosts: sockets, or rings of shared "
     "memory", "tcp", ways.LOCALS)
@@ -129,24 +132,25 @@ def clients_words(point, settings):
     return ["--processes", processes, "--threads", point["clients"] // processes]
 
 
+def start_server(site, local):
+    address = site.address(local, "atb")
+    process = site.start([site.programs / "atb", "server", address], site.file("server.log"),
+                         site.cores.server_host)
+    ways.wait_for(address, process)
+    return ways.Server(address, process)
+
+
 @contextlib.contextmanager
 def open_atb(settings, goal, command, values):
     with ways.Site(settings) as site:
         sockets = "tcp" if settings.local == "shm" else settings.local  # HAProxy knows no rings
 
-        def server_on(local):
-            address = site.address(local, "server")
-            process = site.start([site.programs / "atb", "server", address],
-                                 site.file("server.log"), site.cores.server_host)
-            ways.wait_for(address, process)
-            return ways.Server(address, process)
-
         def hatrpcd(peer):
             return ways.hatrpcd_pair(site, own, "Atb", manifest_of(peer, goal, 512, 1),
-                                     settings.local)
+                                     settings.local, node=LIMITS)
 
-        server = server_on(sockets)
-        own = server_on("shm") if settings.local == "shm" else server
+        server = start_server(site, sockets)
+        own = start_server(site, "shm") if settings.local == "shm" else server
         peers = ways.Peers({
             DIRECT: lambda: ways.direct(server),
             RINGS: lambda: ways.direct(own),
