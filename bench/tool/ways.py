@@ -19,8 +19,10 @@ import collections
 import dataclasses
 import json
 import os
+import pathlib
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import time
@@ -114,6 +116,7 @@ class Way:
     server: Server  # at its end; others may share it
     sidecars: list = dataclasses.field(default_factory=list)  # the client's host's first
     admins: list = dataclasses.field(default_factory=list)  # of hatrpcds: ports, in that order
+    manifest_file: pathlib.Path | None = None  # theirs
 
     def cpu_seconds(self):
         """User and system time so far: of the sidecars, of the server."""
@@ -139,6 +142,37 @@ class Way:
             if method in (None, labels.get("thrift_method")):
                 counts[labels["protocol"]] += int(value)
         return counts
+
+    def change_manifest(self, manifest):
+        """Has both hatrpcds read another one; connections made from now on go by it."""
+        text = manifest_text(manifest)
+        if text == self.manifest_file.read_text(encoding="utf-8"):
+            return
+        before = [self.generation(host) for host in range(len(self.sidecars))]
+        write_whole(self.manifest_file, text)
+        for host, sidecar in enumerate(self.sidecars):
+            sidecar.send_signal(signal.SIGHUP)
+            end = time.monotonic() + processes.START_SECONDS
+            while self.generation(host) == before[host]:
+                processes.must_run(sidecar)
+                if time.monotonic() > end:
+                    raise Failed(f"hatrpcd does not take another manifest: "
+                                 f"{processes.last_line(sidecar.log.read_text(encoding='utf-8'))}")
+                time.sleep(0.005)
+
+    def generation(self, host):
+        return self.metrics("hatrpc_routes_generation", host)[0][1]
+
+
+def manifest_text(manifest):
+    return json.dumps({"hatrpc_manifest": 1, **manifest})
+
+
+def write_whole(file, text):
+    """hatrpcd looks at the file by itself as well, and must not find half of it."""
+    new = file.with_suffix(".new")
+    new.write_text(text, encoding="utf-8")
+    os.replace(new, file)
 
 
 def share(counts, protocol):
@@ -227,7 +261,7 @@ def hatrpcd_pair(site, server, service, manifest, local="tcp", fabric="auto", no
     entry, link = site.address(local, "hatrpcd"), site.address("tcp")
     admins = [site.port(), site.port()]
     file = site.file("manifest.yaml")
-    file.write_text(json.dumps({"hatrpc_manifest": 1, **manifest}), encoding="utf-8")
+    write_whole(file, manifest_text(manifest))
     hosts = {
         "b": {"link": {"listen": in_hatrpcd(link), "insecure": True},
               "serves": {service: {"upstream": in_hatrpcd(server.address)}},
@@ -247,7 +281,7 @@ def hatrpcd_pair(site, server, service, manifest, local="tcp", fabric="auto", no
                                     host))
         wait_for(link if host == "b" else entry, pair[0])
     wait_until_ready(admins[0], pair[0])
-    return Way(entry, server, pair, admins)
+    return Way(entry, server, pair, admins, file)
 
 
 # --- addresses ------------------------------------------------------------------------------------

@@ -82,6 +82,7 @@ void RdmaLane::flush() {
   if (down_) return tell_down();
   for (Mover* mover : late_) mover->before_post();
   post_chain();
+  for (; !copied_.empty(); copied_.pop_front()) events_.on_returned(copied_.front());
 }
 
 void RdmaLane::on_send_completion(const Completion& done) {

@@ -254,6 +254,29 @@ TEST_P(ProtocolConformance, GivesOwnMemoryBackOnceItHasLeft) {
   }
 }
 
+// The same of answers: no request of the answering side tells that a fetching client has READ one.
+TEST_P(ProtocolConformance, GivesOwnMemoryOfAnswersBackOnceItHasLeft) {
+  constexpr uint32_t kPiece = 60'000;
+  connect(
+      [](RdmaLaneOptions& options) { options.out.slot_bytes = options.in.slot_bytes = 64 * 1024; });
+  const SharedMemory memory = *SharedMemory::create("own", kPiece);
+  const auto own = *server_->fabric->register_own(memory.bytes());
+  server_->on_call = [&](const FrameHeader& call, Bytes) {
+    server_->lane->send_lent(
+        {.kind = FrameKind::kReply, .flags = kLastPiece, .stream = 1, .call = call.call},
+        {{memory.bytes().data(), kPiece, own->lkey()}});
+  };
+  for (uint64_t i = 1; i <= 100; ++i) {
+    std::ranges::copy(pattern(i, kPiece), memory.bytes().begin());
+    client_->call(i, 50);
+    ASSERT_TRUE(until([&] { return server_->returned.size() == i; })) << i;
+    std::ranges::fill(memory.bytes(), std::byte{0});
+    ASSERT_TRUE(until([&] { return client_->frames.size() == i; })) << i;
+    ASSERT_TRUE(client_->frames.back().payload == pattern(i, kPiece)) << i;
+  }
+  server_->lane.reset();  // before its memory
+}
+
 TEST_P(ProtocolConformance, WaitsForBuffersInTheirOrder) {
   connect(nullptr, {.bytes = {700 << 10, 700 << 10, 4 << 20}});
   for (uint64_t i = 1; i <= 30; ++i) client_->call(i, 200'000);

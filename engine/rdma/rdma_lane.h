@@ -108,8 +108,8 @@ class RdmaLane final : public Lane {
 
   uint64_t send(FrameHeader header, std::initializer_list<Bytes> pieces) override;
   // A frame whose payload is not copied: it is lent until LaneEvents::on_returned() names this
-  // frame, or the lane is gone. Copied all the same: by legs whose messages must lie together
-  // (fetch); and own memory by all that do not WRITE it.
+  // frame, or the lane is gone. Copied all the same, and returned with the next flush(): by legs
+  // whose messages must lie together (fetch); and own memory by all that do not WRITE it.
   uint64_t send_lent(FrameHeader header, const Lent& payload);
   bool congested() const override { return congested_; }
   bool broken() const override { return down_; }
@@ -301,7 +301,8 @@ class RdmaLane final : public Lane {
   uint32_t rendezvous_out_ = 0;
   uint64_t returned_ = 0;  // messages before this are delivered, and hold nothing that is lent
   uint32_t lent_ = 0;
-  bool starved_ = false;  // what waits found no buffer
+  Fifo<uint64_t> copied_;  // were lent, and are to be returned: nothing tells when R has READ them
+  bool starved_ = false;   // what waits found no buffer
   uint8_t fetch_epoch_there_ = 1;
   bool congested_ = false;
   Fifo<Waiting> waiting_;

@@ -74,6 +74,7 @@ bool RdmaLane::begin(const FrameHeader& header, std::span<const Bytes> pieces, c
   signs_ = false;
   message.posted = posted_;
   if (message.lent) ++lent_;
+  if (lent != nullptr && !message.lent) copied_.push_back(message.sequence);
   return true;
 }
 
@@ -83,12 +84,12 @@ bool RdmaLane::stage(Outgoing& message, std::span<const Bytes> pieces, const Len
   message.envelope = reinterpret_cast<Envelope*>(slot);
   message.payload = {slot + sizeof(Envelope), message.frame.payload_bytes, slots_.lkey()};
   message.payload_rkey = slots_.rkey();
-  message.lent = lent != nullptr;
   const Bytes whole = lent == nullptr ? Bytes{} : Bytes{lent->segment.data, lent->segment.bytes};
   const LegRow& leg = row(message.leg);
   const bool must_copy = leg.replies || (lent != nullptr && lent->rkey == 0 && !leg.gathers);
+  message.lent = lent != nullptr && !must_copy;
   if (lent != nullptr && must_copy) pieces = {&whole, 1};
-  if (lent != nullptr && pieces.empty()) {
+  if (message.lent) {
     message.payload = lent->segment;
     message.payload_rkey = lent->rkey;
   } else if (leg.on_demand) {

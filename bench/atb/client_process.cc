@@ -1,0 +1,121 @@
+#include "bench/atb/client_process.h"
+
+#include <barrier>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+#include <optional>
+#include <random>
+#include <thread>
+#include <vector>
+
+namespace hat::atb {
+namespace {
+
+using Seconds = std::chrono::duration<double>;
+
+struct Window {
+  Clock::time_point begin;
+  Clock::time_point end;
+
+  bool holds(Clock::time_point time) const { return time >= begin && time < end; }
+};
+
+Window window_of(const Options& options, Clock::time_point warm_up_begins) {
+  const auto after = [](Clock::time_point time, double seconds) {
+    return time + std::chrono::duration_cast<Clock::duration>(Seconds(seconds));
+  };
+  const auto begin = after(warm_up_begins, options.warm_up);
+  return {begin, options.seconds == 0 ? Clock::time_point::max() : after(begin, options.seconds)};
+}
+
+class Client {
+ public:
+  Client(const Load& load, uint32_t number) : load_(load), number_(number), chance_(number) {}
+
+  Outcome<void> connect() {
+    auto caller = Caller::connect(load_.options, number_);
+    if (!caller) return std::unexpected(caller.error());
+    caller_ = std::move(*caller);
+    const auto answered = call();
+    if (!answered) return std::unexpected(answered.error());
+    return {};
+  }
+
+  Outcome<Measured> measure(const Window& window) {
+    Measured measured;
+    uint64_t begun = 0;
+    for (auto now = Clock::now(); now < window.end;) {
+      if (load_.options.iterations != 0 && begun == load_.options.iterations) break;
+      const auto times = call();
+      if (!times) return std::unexpected(times.error());
+      now = times->ended;
+      auto& of_function = measured.functions[static_cast<size_t>(function_)];
+      const bool in_window = window.holds(times->begun);
+      if (in_window) {
+        ++begun;
+        of_function.times.record(static_cast<uint64_t>((times->ended - times->begun).count()));
+      }
+      if (window.holds(times->ended) && (in_window || load_.options.iterations == 0)) {
+        ++of_function.ended;
+        ++measured.most;
+        measured.until = times->ended;
+      }
+    }
+    measured.fewest = measured.most;
+    const bool in_time = begun == load_.options.iterations && measured.until != Clock::time_point{};
+    if (!in_time) measured.until = window.end;
+    return measured;
+  }
+
+ private:
+  Outcome<Caller::Times> call() {
+    const bool latency = percent_(chance_) <= load_.latency_percent;
+    function_ = latency ? Function::kLatency : Function::kThroughput;
+    return caller_->call(function_, latency ? load_.latency : load_.throughput);
+  }
+
+  const Load& load_;
+  uint32_t number_;
+  std::mt19937 chance_;
+  std::uniform_int_distribution<uint32_t> percent_{1, 100};
+  std::unique_ptr<Caller> caller_;
+  Function function_{};
+};
+
+// The first failure is the one that is told; whoever comes later waits for the end in the lock.
+[[noreturn]] void end_process(const Failure& failure, Slot& slot) {
+  static std::mutex first;
+  first.lock();
+  std::snprintf(slot.failure, sizeof(slot.failure), "%s", failure.message.c_str());
+  std::_Exit(static_cast<int>(failure.exit));
+}
+
+}  // namespace
+
+void run_clients(const Load& load, uint32_t first_client,
+                 const std::function<Clock::time_point()>& wait_for_begin, Slot& slot) {
+  std::barrier<> connected(load.options.threads + 1);
+  std::barrier<> told(load.options.threads + 1);
+  Window window;
+  std::mutex adding;
+  std::vector<std::jthread> threads;
+  for (uint32_t i = 0; i < load.options.threads; ++i) {
+    threads.emplace_back([&, number = first_client + i] {
+      Client client(load, number);
+      const auto answered = client.connect();
+      if (!answered) end_process(answered.error(), slot);
+      connected.arrive_and_wait();
+      told.arrive_and_wait();
+      const auto measured = client.measure(window);
+      if (!measured) end_process(measured.error(), slot);
+      const std::lock_guard lock(adding);
+      slot.measured.add(*measured);
+    });
+  }
+  connected.arrive_and_wait();
+  window = window_of(load.options, wait_for_begin());
+  told.arrive_and_wait();
+}
+
+}  // namespace hat::atb

@@ -1,0 +1,74 @@
+#include "bench/atb/histogram.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <vector>
+
+namespace hat::atb {
+namespace {
+
+TEST(AtbHistogram, KeepsEachTimeToWithinFourThousandths) {
+  for (uint64_t ns = 1; ns < Histogram::kMaxNs; ns += 1 + ns / 50) {
+    for (const uint64_t time : {ns - 1, ns, ns + 1}) {
+      Histogram histogram;
+      histogram.record(time);
+      histogram.record(Histogram::kMaxNs);  // else the quantile is the largest, which is exact
+      const double found = histogram.quantile_ns(0.5);
+      ASSERT_NEAR(found, static_cast<double>(time), 0.004 * static_cast<double>(time)) << time;
+    }
+  }
+}
+
+TEST(AtbHistogram, QuantilesAreThoseOfTheSortedTimes) {
+  std::minstd_rand random(7);
+  std::lognormal_distribution<double> distribution(10, 2);
+  std::vector<uint64_t> times;
+  Histogram histogram;
+  for (int i = 0; i < 20'000; ++i) {
+    times.push_back(static_cast<uint64_t>(distribution(random)));
+    histogram.record(times.back());
+  }
+  std::ranges::sort(times);
+  for (const size_t percent : {1u, 25u, 50u, 90u, 99u, 100u}) {
+    const auto exact = static_cast<double>(times[times.size() * percent / 100 - 1]);
+    EXPECT_NEAR(histogram.quantile_ns(static_cast<double>(percent) / 100), exact, 0.004 * exact + 1)
+        << percent;
+  }
+  EXPECT_EQ(histogram.max_ns(), times.back());
+}
+
+TEST(AtbHistogram, SumsAreExact) {
+  Histogram histogram;
+  for (const uint64_t ns : {1'000'001, 2'000'002, 6'000'006}) histogram.record(ns);
+  EXPECT_EQ(histogram.count(), 3u);
+  EXPECT_DOUBLE_EQ(histogram.mean_ns(), 3'000'003);
+  EXPECT_EQ(histogram.max_ns(), 6'000'006u);
+}
+
+TEST(AtbHistogram, OneAddedToAnotherHoldsBoth) {
+  Histogram low;
+  Histogram high;
+  for (int i = 0; i < 99; ++i) low.record(100);
+  high.record(1'000'000);
+  low.add(high);
+  EXPECT_EQ(low.count(), 100u);
+  EXPECT_EQ(low.quantile_ns(0.99), 100);
+  EXPECT_EQ(low.quantile_ns(1), 1'000'000);
+}
+
+TEST(AtbHistogram, NothingHasNoTimes) {
+  const Histogram histogram;
+  EXPECT_EQ(histogram.quantile_ns(0.5), 0);
+  EXPECT_EQ(histogram.mean_ns(), 0);
+}
+
+TEST(AtbHistogram, WhatIsBeyondItsRangeCountsAsItsEnd) {
+  Histogram histogram;
+  histogram.record(~0ull);
+  EXPECT_EQ(histogram.max_ns(), Histogram::kMaxNs);
+  EXPECT_NEAR(histogram.quantile_ns(0.5), static_cast<double>(Histogram::kMaxNs), 1e10);
+}
+
+}  // namespace
+}  // namespace hat::atb

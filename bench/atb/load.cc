@@ -1,0 +1,146 @@
+#include "bench/atb/load.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <string>
+#include <vector>
+
+namespace hat::atb {
+namespace {
+
+std::string system_error(const std::string& what) { return what + ": " + std::strerror(errno); }
+
+// A child and its two pipes: it says that it is ready by a byte, and hears when to begin.
+class Child {
+ public:
+  Child(const Child&) = delete;
+  Child(Child&& other) noexcept { swap(other); }
+  ~Child() {
+    if (ready_ >= 0) close(ready_);
+    if (begin_ >= 0) close(begin_);
+    if (pid_ > 0) {
+      kill(pid_, SIGKILL);
+      waitpid(pid_, nullptr, 0);
+    }
+    if (slot_ != nullptr) munmap(slot_, sizeof(Slot));
+  }
+
+  static Outcome<Child> fork(const Load& load, uint32_t first_client);
+
+  // Until all of its clients have been answered once; false: it has ended.
+  bool wait_ready() {
+    char byte;
+    return read(ready_, &byte, 1) == 1;
+  }
+  void begin(Clock::time_point when) {
+    [[maybe_unused]] const auto written = write(begin_, &when, sizeof(when));  // gone: wait() tells
+  }
+  Outcome<Measured> wait();
+
+ private:
+  Child() = default;
+  void swap(Child& other) {
+    std::swap(pid_, other.pid_);
+    std::swap(ready_, other.ready_);
+    std::swap(begin_, other.begin_);
+    std::swap(slot_, other.slot_);
+  }
+  [[noreturn]] static void be_child(const Load& load, uint32_t first_client, int ready, int begin,
+                                    Slot& slot);
+
+  pid_t pid_ = -1;
+  int ready_ = -1;
+  int begin_ = -1;
+  Slot* slot_ = nullptr;
+};
+
+Outcome<Child> Child::fork(const Load& load, uint32_t first_client) {
+  Child child;
+  void* memory =
+      mmap(nullptr, sizeof(Slot), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return std::unexpected(Failure{.message = system_error("mmap")});
+  child.slot_ = new (memory) Slot;
+  int ready[2] = {-1, -1};
+  int begin[2] = {-1, -1};
+  const bool piped = pipe2(ready, O_CLOEXEC) == 0 && pipe2(begin, O_CLOEXEC) == 0;
+  child.pid_ = piped ? ::fork() : -1;
+  if (child.pid_ == 0) {
+    close(ready[0]);
+    close(begin[1]);
+    be_child(load, first_client, ready[1], begin[0], *child.slot_);
+  }
+  auto failure = Failure{.message = system_error("cannot make a client process")};
+  close(ready[1]);
+  close(begin[0]);
+  child.ready_ = ready[0];
+  child.begin_ = begin[1];
+  if (child.pid_ < 0) return std::unexpected(std::move(failure));
+  return child;
+}
+
+void Child::be_child(const Load& load, uint32_t first_client, int ready, int begin, Slot& slot) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  const auto wait_for_begin = [&] {
+    Clock::time_point when;
+    if (write(ready, "r", 1) != 1 || read(begin, &when, sizeof(when)) != sizeof(when)) {
+      std::_Exit(static_cast<int>(Exit::kCannotMeasure));  // the parent has gone
+    }
+    return when;
+  };
+  run_clients(load, first_client, wait_for_begin, slot);
+  std::_Exit(static_cast<int>(Exit::kDone));
+}
+
+Outcome<Measured> Child::wait() {
+  int status = 0;
+  waitpid(pid_, &status, 0);
+  pid_ = -1;
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return slot_->measured;
+  if (WIFEXITED(status)) {
+    return std::unexpected(Failure{static_cast<Exit>(WEXITSTATUS(status)), slot_->failure});
+  }
+  return std::unexpected(Failure{.message = "a client process was ended by signal " +
+                                            std::to_string(WTERMSIG(status))});
+}
+
+}  // namespace
+
+Outcome<LoadResult> run_load(const Load& load) {
+  signal(SIGPIPE, SIG_IGN);
+  std::vector<Child> children;
+  for (uint32_t i = 0; i < load.options.processes; ++i) {
+    auto child = Child::fork(load, i * load.options.threads);
+    if (!child) return std::unexpected(child.error());
+    children.push_back(std::move(*child));
+  }
+  for (auto& child : children) {
+    if (child.wait_ready()) continue;
+    return std::unexpected(child.wait().error());
+  }
+  const auto warm_up_begins = Clock::now();
+  for (auto& child : children) child.begin(warm_up_begins);
+
+  LoadResult result;
+  for (auto& child : children) {
+    const auto measured = child.wait();
+    if (!measured) return std::unexpected(measured.error());
+    result.measured.add(*measured);
+  }
+  const std::chrono::duration<double> took = result.measured.until - warm_up_begins;
+  result.seconds = took.count() - load.options.warm_up;
+  if (result.measured.most == 0) {
+    return std::unexpected(Failure{.message = "no call ended in the time that is measured; "
+                                              "a longer --seconds may help"});
+  }
+  return result;
+}
+
+}  // namespace hat::atb

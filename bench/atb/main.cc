@@ -1,0 +1,70 @@
+// bench/atb/main.cc: the Apache Thrift Benchmarks: a server, and what measures it.
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "bench/atb/report.h"
+#include "bench/atb/server.h"
+
+namespace hat::atb {
+namespace {
+
+int complain(const std::string& message, Exit exit) {
+  std::fprintf(stderr, "atb: %s\n", message.c_str());
+  return static_cast<int>(exit);
+}
+
+// What each command measures, one load after the other.
+std::vector<Load> loads_of(const Options& options) {
+  std::vector<Load> loads;
+  if (options.command == Command::kLatency) {
+    for (const uint32_t bytes : payload_sizes(options)) {
+      loads.push_back({.options = options, .latency = {bytes, bytes}, .latency_percent = 100});
+    }
+  } else if (options.command == Command::kThroughput) {
+    loads.push_back({.options = options, .throughput = options.throughput, .latency_percent = 0});
+  } else {
+    loads.push_back({options, options.latency, options.throughput, options.latency_percent});
+  }
+  return loads;
+}
+
+void add_to(Report& report, const Load& load, const LoadResult& result) {
+  for (const auto function : {Function::kLatency, Function::kThroughput}) {
+    const bool latency = function == Function::kLatency;
+    if (load.latency_percent == (latency ? 0 : 100)) continue;
+    report.lines.push_back({function, latency ? load.latency : load.throughput, result.seconds,
+                            result.measured.functions[static_cast<size_t>(function)]});
+  }
+  report.fewest = result.measured.fewest;
+  report.most = result.measured.most;
+}
+
+int measure(const Options& options) {
+  Report report{.options = options};
+  for (const Load& load : loads_of(options)) {
+    const auto result = run_load(load);
+    if (!result) return complain(result.error().message, result.error().exit);
+    add_to(report, load, *result);
+  }
+  std::fputs((options.json ? to_json(report) : to_table(report)).c_str(), stdout);
+  return static_cast<int>(Exit::kDone);
+}
+
+}  // namespace
+}  // namespace hat::atb
+
+int main(int argc, char** argv) {
+  using namespace hat::atb;
+  const auto parsed = parse_options({argv + 1, argv + argc});
+  if (!parsed) return complain(parsed.error().message, Exit::kUsage);
+  if (const auto* help = std::get_if<Help>(&*parsed)) {
+    std::fputs(help->text.c_str(), stdout);
+    return static_cast<int>(Exit::kDone);
+  }
+  const auto& options = std::get<Options>(*parsed);
+  if (options.command != Command::kServer) return measure(options);
+  const auto served = serve(options);
+  return served ? static_cast<int>(Exit::kDone)
+                : complain(served.error().message, Exit::kCannotMeasure);
+}

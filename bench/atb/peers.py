@@ -1,0 +1,160 @@
+"""bench/atb/peers.py: what ATB's experiments have in common: peers, the hints of each, a measurement."""
+
+import contextlib
+import json
+import pathlib
+
+from tool import experiment, ways
+from tool.experiment import Failed
+
+DIRECT, RINGS, HAPROXY = "direct", "direct, rings", "HAProxy pair"
+SERVICE, FUNCTION = "hatrpcd, service hints", "hatrpcd, function hints"
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PAPERS = "hybrid_eager_rndv,direct_write_send,direct_write_imm,rfp"  # those of its figures
+
+# What Thrift adds to a payload, at most: payload_size is of the whole message.
+OVERHEAD_BYTES = 128
+
+# 512 clients come at once, and the server's one thread that accepts has few cores.
+LIMITS = {"limits": {"connect_timeout": "20s"}}
+
+LOCAL = experiment.Option(
+    "--local", "between the applications and the sidecars of their hosts: sockets, or rings of shared "
+    "memory", "tcp", ways.LOCALS)
+PROTOCOLS = experiment.Option(
+    "--protocols", "RDMA protocols to force, a peer each, with commas between; all, or none", PAPERS)
+PROCESSES = experiment.Option("--processes", "client processes that the clients are spread over", 1)
+
+COSTS = {
+    "sidecar_cpu_us": experiment.Unit("µs", "lower", "CPU per call: both sidecars"),
+    "server_cpu_us": experiment.Unit("µs", "lower", "CPU per call: server"),
+    "by_wanted": experiment.Unit("%", "higher", "Calls by RDMA, and by the protocol that is forced")}
+NOTES = ("All processes share one machine; what the daemons have between them is memory, where there "
+         "is no RDMA device. Each client has one connection and one call at a time, and checks each "
+         "answer against a checksum, which the server computes too. Calls that did not go by the "
+         "protocol that they should are the rest to 100 % of the last table.")
+
+
+def every_protocol():
+    schema = json.loads((ROOT / "config/schema/manifest.schema.json").read_text(encoding="utf-8"))
+    return schema["definitions"]["hints"]["properties"]["protocol"]["enum"]
+
+
+def protocols(settings):
+    every = every_protocol()
+    if settings.protocols in ("all", "none"):
+        return every if settings.protocols == "all" else []
+    names = settings.protocols.split(",")
+    for name in names:
+        if name not in every:
+            raise SystemExit(f"--protocols: there is no {name!r}, but: all, none, {', '.join(every)}")
+    return names
+
+
+def names(settings):
+    rings = [RINGS] if settings.local == "shm" else []
+    return [DIRECT, *rings, HAPROXY, SERVICE, FUNCTION, *map(forcing, protocols(settings))]
+
+
+def forcing(protocol):
+    """The peer of a protocol that is forced."""
+    return f"hatrpcd, {protocol}"
+
+
+def hints(payload_bytes, clients):
+    """What ATB's service says of a point, whoever carries it."""
+    return {"payload_size": payload_bytes + OVERHEAD_BYTES, "concurrency": clients}
+
+
+def manifest_of(peer, goal, size, clients):
+    """The manifest of a hatrpcd peer; `goal` is the whole service's.
+
+    With function hints each function has its own goal, as bench/atb/atb.thrift says it.
+    """
+    functions = {"latency": {}, "throughput": {}}
+    if peer == FUNCTION:
+        functions = {name: {"perf_goal": name} for name in functions}
+        return ways.manifest("Atb", functions, hints(size, clients))
+    forced = {} if peer == SERVICE else {"protocol": protocol_of(peer)}
+    return ways.manifest("Atb", functions, {"perf_goal": goal, **hints(size, clients), **forced})
+
+
+def protocol_of(peer):
+    return peer.removeprefix("hatrpcd, ")
+
+
+class Atb:
+    """The setup of an experiment: measure() runs an atb command, and says what it cost besides."""
+
+    def __init__(self, site, peers, goal, command, values):
+        self.site, self.peers, self.goal = site, peers, goal
+        self.command = command  # (point) -> words of atb, but for the address and the time
+        self.values = values  # (atb's JSON) -> what the experiment takes from it
+        self.versions = {"HAProxy": ways.haproxy_version()}
+
+    def measure(self, peer, point, seconds):
+        way = self.peers[peer]
+        words = self.command(point)
+        if way.admins:
+            way.change_manifest(manifest_of(peer, self.goal, point["bytes"],
+                                            point.get("clients", 1)))
+            self.open_lanes(way, words)
+        protocols_before = way.calls_by_protocol() if way.admins else None
+        sidecars, server = way.cpu_seconds()
+        warm_up = min(0.2, seconds)
+        found = self.run(way, words, ["--seconds", seconds, "--warm-up", warm_up], seconds + warm_up)
+        sidecars_then, server_then = way.cpu_seconds()
+        calls = sum(line["calls"] for line in found["results"]) * (seconds + warm_up) / seconds
+        values = {**self.values(found), "sidecar_cpu_us": (sidecars_then - sidecars) * 1e6 / calls,
+                  "server_cpu_us": (server_then - server) * 1e6 / calls}
+        if way.admins:
+            counts = way.calls_by_protocol() - protocols_before
+            wanted = 1 - ways.share(counts, "tcp") if peer in (SERVICE, FUNCTION) \
+                else ways.share(counts, protocol_of(peer))
+            values["by_wanted"] = 100 * wanted
+        return values
+
+    def open_lanes(self, way, words):
+        """The first calls of hatrpcds with other hints go over TCP, until their lanes are there."""
+        alone = ["--processes", 1, "--threads", 1] if words[0] != "latency" else []
+        self.run(way, [*words, *alone], ["--seconds", 0.05, "--warm-up", 0], 1)
+
+    def run(self, way, words, more, seconds):
+        command = [self.site.programs / "atb", words[0], way.address, *words[1:], *more, "--json"]
+        return self.site.client(command, seconds)
+
+
+def clients_words(point, settings):
+    processes = min(settings.processes, point["clients"])
+    if point["clients"] % processes:
+        raise Failed(f"{point['clients']} clients cannot be spread over {processes} processes")
+    return ["--processes", processes, "--threads", point["clients"] // processes]
+
+
+def start_server(site, local):
+    address = site.address(local, "atb")
+    process = site.start([site.programs / "atb", "server", address], site.file("server.log"),
+                         site.cores.server_host)
+    ways.wait_for(address, process)
+    return ways.Server(address, process)
+
+
+@contextlib.contextmanager
+def open_atb(settings, goal, command, values):
+    with ways.Site(settings) as site:
+        sockets = "tcp" if settings.local == "shm" else settings.local  # HAProxy knows no rings
+
+        def hatrpcd(peer):
+            return ways.hatrpcd_pair(site, own, "Atb", manifest_of(peer, goal, 512, 1),
+                                     settings.local, node=LIMITS)
+
+        server = start_server(site, sockets)
+        own = start_server(site, "shm") if settings.local == "shm" else server
+        peers = ways.Peers({
+            DIRECT: lambda: ways.direct(server),
+            RINGS: lambda: ways.direct(own),
+            HAPROXY: lambda: ways.haproxy_pair(site, server, sockets),
+            **{name: lambda name=name: hatrpcd(name)
+               for name in names(settings) if name.startswith("hatrpcd, ")}})
+        yield Atb(site, peers, goal, command, values)

@@ -1,0 +1,38 @@
+"""bench/experiments/atb_latency.py: ATB's latency benchmark, HatRPC (SC'21) Figure 11."""
+
+from atb import peers
+from tool import chart, experiment
+
+
+def command(point):
+    size = point["bytes"]
+    return ["latency", "--min", size, "--max", size, "--iterations", 0]
+
+
+def values(found):
+    line = found["results"][0]
+    return {key: line[key] for key in ("average_us", "p50_us", "p99_us")}
+
+
+def open_peers(settings):
+    return peers.open_atb(settings, "latency", command, values)
+
+
+EXPERIMENT = experiment.Experiment(
+    name="atb-latency", title="ATB latency: one client, by payload",
+    question="What does a call of one client take, by the size of request and answer, and do hints "
+             "find the protocol that is quickest?",
+    source="HatRPC (SC'21), Figure 11",
+    peers=peers.names, points=lambda settings: [{"bytes": size} for size in settings.bytes],
+    open=open_peers, seconds=0.8, rounds=3,
+    options=[
+        peers.LOCAL, peers.PROTOCOLS,
+        experiment.Option("--bytes", "payloads of request and answer",
+                          [4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 524288],
+                          quick=[4, 524288])],
+    units={"average_us": experiment.Unit("µs", "lower", "Average latency"),
+           "p50_us": experiment.Unit("µs", "lower", "Latency, p50"),
+           "p99_us": experiment.Unit("µs", "lower", "Latency, p99"), **peers.COSTS},
+    charts=[chart.Lines("average_us", "bytes", "Average latency", log_x=True, log_y=True),
+            chart.Lines("p99_us", "bytes", "Latency, p99", log_x=True, log_y=True)],
+    notes=peers.NOTES)

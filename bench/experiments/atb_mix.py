@@ -1,0 +1,49 @@
+"""bench/experiments/atb_mix.py: ATB's mix benchmark, HatRPC (SC'21) Figures 13 and 14."""
+
+from atb import peers
+from tool import chart, experiment
+
+
+def points(settings):
+    return [{"bytes": size, "clients": clients}
+            for size in settings.bytes for clients in settings.clients]
+
+
+def values(found):
+    latency, throughput = found["results"]
+    return {"average_us": latency["average_us"], "p50_us": latency["p50_us"],
+            "p99_us": latency["p99_us"], "calls_per_s": throughput["calls_per_s"]}
+
+
+def open_peers(settings):
+    def command(point):
+        sizes = [word for side in ("request", "answer") for function in ("latency", "throughput")
+                 for word in (f"--{function}-{side}-size", point["bytes"])]
+        return ["mix", *sizes, "--latency-percent", settings.latency_percent,
+                *peers.clients_words(point, settings)]
+
+    return peers.open_atb(settings, "throughput", command, values)
+
+
+EXPERIMENT = experiment.Experiment(
+    name="atb-mix", title="ATB mix: two functions, one for latency and one for throughput",
+    question="Where clients call both of two functions, what do hints of each function give to the "
+             "latency of one and the throughput of the other?",
+    source="HatRPC (SC'21), Figures 13 (512 B) and 14 (128 KiB)",
+    peers=peers.names, points=points, open=open_peers, seconds=0.8, rounds=3,
+    options=[
+        peers.LOCAL, peers.PROTOCOLS, peers.PROCESSES,
+        experiment.Option("--bytes", "payloads of requests and answers of both", [512, 131072]),
+        experiment.Option("--clients", "how many call at once", [1, 4, 16, 64, 256], quick=[1, 16]),
+        experiment.Option("--latency-percent", "calls of the latency function among 100", 50)],
+    units={"average_us": experiment.Unit("µs", "lower", "Average latency of latency calls"),
+           "p50_us": experiment.Unit("µs", "lower", "Latency of latency calls, p50"),
+           "p99_us": experiment.Unit("µs", "lower", "Latency of latency calls, p99"),
+           "calls_per_s": experiment.Unit("calls/s", "higher", "Throughput calls per second"),
+           **peers.COSTS},
+    charts=[chart.Lines("average_us", "clients", "Average latency of latency calls", log_x=True,
+                        log_y=True),
+            chart.Lines("calls_per_s", "clients", "Throughput calls per second", log_x=True,
+                        log_y=True)],
+    notes=peers.NOTES + " With service hints both functions have perf_goal=throughput; with function "
+                        "hints each has its own.")

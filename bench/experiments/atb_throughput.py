@@ -1,0 +1,43 @@
+"""bench/experiments/atb_throughput.py: ATB's throughput benchmark, HatRPC (SC'21) Figure 12."""
+
+from atb import peers
+from tool import chart, experiment
+
+
+def points(settings):
+    return [{"bytes": size, "clients": clients}
+            for size in settings.bytes for clients in settings.clients]
+
+
+def values(found):
+    line = found["results"][0]
+    return {"calls_per_s": line["calls_per_s"], "p50_us": line["p50_us"], "p99_us": line["p99_us"],
+            "fewest": found["fewest_calls_of_a_client"], "most": found["most_calls_of_a_client"]}
+
+
+def open_peers(settings):
+    def command(point):
+        return ["throughput", "--size", point["bytes"], *peers.clients_words(point, settings)]
+
+    return peers.open_atb(settings, "throughput", command, values)
+
+
+EXPERIMENT = experiment.Experiment(
+    name="atb-throughput", title="ATB throughput: many clients",
+    question="How many calls per second do 1 to 512 clients make, and do hints find the protocol "
+             "that carries most?",
+    source="HatRPC (SC'21), Figure 12",
+    peers=peers.names, points=points, open=open_peers, seconds=0.7, rounds=3,
+    options=[
+        peers.LOCAL, peers.PROTOCOLS, peers.PROCESSES,
+        experiment.Option("--bytes", "payloads of request and answer", [512, 131072]),
+        experiment.Option("--clients", "how many call at once", [1, 4, 16, 64, 256, 512],
+                          quick=[1, 512])],
+    units={"calls_per_s": experiment.Unit("calls/s", "higher", "Calls per second"),
+           "p50_us": experiment.Unit("µs", "lower", "Latency, p50"),
+           "p99_us": experiment.Unit("µs", "lower", "Latency, p99"),
+           "fewest": experiment.Unit("calls", "higher", "Of the client with the fewest calls"),
+           "most": experiment.Unit("calls", "neither", "Of the client with the most"),
+           **peers.COSTS},
+    charts=[chart.Lines("calls_per_s", "clients", "Calls per second", log_x=True, log_y=True)],
+    notes=peers.NOTES)
