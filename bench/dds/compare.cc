@@ -136,6 +136,7 @@ int run_components(const Settings& settings) {
   Plan plan = plan_for(settings);
   plan.transfer_bytes = settings.value_bytes;
   add_components(plan);
+  std::erase_if(plan.steps, [&](const Step& step) { return !settings.wants(step.name); });
   return measure("components", plan);
 }
 

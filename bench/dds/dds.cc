@@ -13,11 +13,11 @@ namespace hat::bench {
 namespace {
 
 constexpr const char* kHelp =
-    R"(dds: distributed data structures, by one-sided operations and by calls, beside their cost model
+    R"(dds: distributed data structures, one-sided and by calls, beside their cost model
 
 usage: dds COMMAND [options]
 
-  components      put, get, compare-and-swap, fetch-and-add, call: what each costs
+  components      put, get, compare_swap, fetch_add, call …: what each costs
   queue           push and pop: measured, and predicted from the components of the same run
   hash            insert and find: the same
   attentiveness   push, while the owner computes between two looks at its calls

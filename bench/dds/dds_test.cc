@@ -72,11 +72,13 @@ TEST(Model, ACallWaitsForHalfOfTheOwnersComputing) {
 }
 
 TEST(Value, TellsWhetherItIsWhole) {
-  std::array<std::byte, 40> value;
-  fill_value(value, 77);
-  EXPECT_EQ(number_of(value), 77u);
-  value[20] ^= std::byte{1};
-  EXPECT_EQ(number_of(value), std::nullopt);
+  for (const size_t bytes : {8, 20, 40}) {
+    std::vector<std::byte> value(bytes);
+    fill_value(value, 77);
+    EXPECT_EQ(number_of(value), 77u) << bytes;
+    value.back() ^= std::byte{1};
+    EXPECT_NE(number_of(value), 77u) << bytes;
+  }
 }
 
 TEST(Tally, CountsWhatIsLostTwiceOrStrange) {

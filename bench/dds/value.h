@@ -1,6 +1,7 @@
 // bench/dds/value.h: values that tell who made them, and whether they are whole.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <optional>
@@ -9,15 +10,16 @@
 
 namespace hat::bench {
 
-// Every word of 8 bytes is the number, turned by its place.
-inline uint64_t word_of_value(uint64_t number, size_t word) {
-  return number + word * 0x9e3779b97f4a7c15;
+// Every word of 8 bytes is the number, turned by its place; of the last there may be a part.
+inline uint64_t word_of_value(uint64_t number, size_t at) {
+  return number + at * 0x9e3779b97f4a7c15;
 }
 
+// At least 8 bytes.
 inline void fill_value(std::span<std::byte> value, uint64_t number) {
-  for (size_t i = 0; i * 8 < value.size(); ++i) {
-    const uint64_t word = word_of_value(number, i);
-    std::memcpy(value.data() + i * 8, &word, sizeof word);
+  for (size_t at = 0; at < value.size(); at += 8) {
+    const uint64_t word = word_of_value(number, at);
+    std::memcpy(value.data() + at, &word, std::min<size_t>(value.size() - at, 8));
   }
 }
 
@@ -25,10 +27,10 @@ inline void fill_value(std::span<std::byte> value, uint64_t number) {
 inline std::optional<uint64_t> number_of(std::span<const std::byte> value) {
   uint64_t number = 0;
   std::memcpy(&number, value.data(), sizeof number);
-  for (size_t i = 1; i * 8 < value.size(); ++i) {
-    uint64_t word = 0;
-    std::memcpy(&word, value.data() + i * 8, sizeof word);
-    if (word != word_of_value(number, i)) return std::nullopt;
+  for (size_t at = 8; at < value.size(); at += 8) {
+    const uint64_t word = word_of_value(number, at);
+    const size_t part = std::min<size_t>(value.size() - at, 8);
+    if (std::memcmp(value.data() + at, &word, part) != 0) return std::nullopt;
   }
   return number;
 }
