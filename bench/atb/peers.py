@@ -17,6 +17,7 @@ PAPERS = "hybrid_eager_rndv,direct_write_send,direct_write_imm,rfp"  # those of 
 OVERHEAD_BYTES = 128
 
 WARM_UP = 0.3  # seconds, of each measurement: atb has its own
+LONG_BYTES = 32 << 20  # of all clients' payloads: each is answered about once a second
 
 # 512 clients come at once, and the server's one thread that accepts has few cores.
 LIMITS = {"limits": {"connect_timeout": "20s"}}
@@ -100,6 +101,8 @@ class Atb:
     def measure(self, peer, point, seconds):
         way = self.peers[peer]
         words = self.command(point)
+        if point["bytes"] * point.get("clients", 1) >= LONG_BYTES:
+            seconds *= 2
         if way.admins:
             way.change_manifest(manifest_of(peer, self.goal, point["bytes"],
                                             point.get("clients", 1)))
