@@ -1,6 +1,7 @@
-"""bench/atb/atb_test.py: ATB as its users run it: direct, through two hatrpcds, and where an answer is wrong.
+"""bench/atb/atb_test.py: ATB as users run it: direct, through hatrpcds, with a wrong answer.
 
-Run as `atb_test.py PROGRAMS MANIFEST`: the folder of atb and hatrpcd, and what hintgen wrote of atb.thrift.
+Run as `atb_test.py PROGRAMS MANIFEST`: the folder of atb and hatrpcd, and what hintgen wrote of
+atb.thrift.
 """
 
 import json
@@ -229,6 +230,15 @@ class Fails(Atb):
             self.complains(CANNOT_MEASURE, "a call failed: .*timed out",
                            "mix", silent.getsockname()[1], "--timeout", 1, "--threads", 2)
 
+    def test_where_the_server_has_no_place_for_another_client(self):
+        address = self.site.address("tcp")
+        server = self.site.start([PROGRAMS / "atb", "server", address, "--clients", 1],
+                                 self.site.file("server.log"))
+        ways.wait_for(address, server)
+        self.complains(CANNOT_MEASURE, "timed out", "throughput", address, "--threads", 2,
+                       "--timeout", 1)
+        self.assertEqual(run("throughput", address, "--iterations", 5).returncode, DONE)
+
     def test_where_the_server_ends_in_the_middle(self):
         server = self.server()
         client = subprocess.Popen([PROGRAMS / "atb", "throughput", server.address, "--threads", "2",
@@ -246,7 +256,8 @@ class Fails(Atb):
         self.assertIn("a call failed", errors)
 
     def test_where_an_option_is_wrong(self):
-        self.complains(USAGE, "'--sise' is no option of atb throughput", "throughput", 1, "--sise", 4)
+        self.complains(USAGE, "'--sise' is no option of atb throughput",
+                       "throughput", 1, "--sise", 4)
 
     def test_a_server_where_another_one_is(self):
         port = self.server().address

@@ -63,8 +63,8 @@ class Client {
       }
     }
     measured.fewest = measured.most;
-    const bool in_time = begun == load_.options.iterations && measured.until != Clock::time_point{};
-    if (!in_time) measured.until = window.end;
+    const uint64_t wanted = load_.options.iterations;
+    if (wanted == 0 || begun != wanted || measured.most == 0) measured.until = window.end;
     return measured;
   }
 

@@ -1,5 +1,6 @@
 #include "bench/atb/options.h"
 
+#include <algorithm>
 #include <array>
 #include <limits>
 #include <optional>

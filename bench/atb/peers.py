@@ -1,4 +1,4 @@
-"""bench/atb/peers.py: what ATB's experiments have in common: peers, the hints of each, a measurement."""
+"""bench/atb/peers.py: what ATB's experiments share: peers, the hints of each, a measurement."""
 
 import contextlib
 import json
@@ -16,24 +16,28 @@ PAPERS = "hybrid_eager_rndv,direct_write_send,direct_write_imm,rfp"  # those of 
 # What Thrift adds to a payload, at most: payload_size is of the whole message.
 OVERHEAD_BYTES = 128
 
+WARM_UP = 0.3  # seconds, of each measurement: atb has its own
+LONG_BYTES = 32 << 20  # of all clients' payloads: each is answered about once a second
+
 # 512 clients come at once, and the server's one thread that accepts has few cores.
 LIMITS = {"limits": {"connect_timeout": "20s"}}
 
 LOCAL = experiment.Option(
-    "--local", "between the applications and the sidecars of their hosts: sockets, or rings of shared "
-    "memory", "tcp", ways.LOCALS)
+    "--local", "between the applications and the sidecars of their hosts: sockets, or rings of "
+    "shared memory", "tcp", ways.LOCALS)
 PROTOCOLS = experiment.Option(
-    "--protocols", "RDMA protocols to force, a peer each, with commas between; all, or none", PAPERS)
+    "--protocols", "RDMA protocols to force, a peer each, with commas between; all, or none",
+    PAPERS)
 PROCESSES = experiment.Option("--processes", "client processes that the clients are spread over", 1)
 
 COSTS = {
     "sidecar_cpu_us": experiment.Unit("µs", "lower", "CPU per call: both sidecars"),
     "server_cpu_us": experiment.Unit("µs", "lower", "CPU per call: server"),
-    "by_wanted": experiment.Unit("%", "higher", "Calls by RDMA, and by the protocol that is forced")}
-NOTES = ("All processes share one machine; what the daemons have between them is memory, where there "
-         "is no RDMA device. Each client has one connection and one call at a time, and checks each "
-         "answer against a checksum, which the server computes too. Calls that did not go by the "
-         "protocol that they should are the rest to 100 % of the last table.")
+    "by_wanted": experiment.Unit("%", "higher", "Calls by RDMA, by the protocol that is forced")}
+NOTES = ("All processes share one machine; what the daemons have between them is memory, where "
+         "there is no RDMA device. Each client has one connection and one call at a time, and "
+         "checks each answer against a checksum, which the server computes too. Calls that did not "
+         "go by the protocol that they should are the rest to 100 % of the last table.")
 
 
 def every_protocol():
@@ -48,7 +52,8 @@ def protocols(settings):
     names = settings.protocols.split(",")
     for name in names:
         if name not in every:
-            raise SystemExit(f"--protocols: there is no {name!r}, but: all, none, {', '.join(every)}")
+            raise SystemExit(f"--protocols: there is no {name!r}, but: all, none, "
+                             f"{', '.join(every)}")
     return names
 
 
@@ -96,16 +101,18 @@ class Atb:
     def measure(self, peer, point, seconds):
         way = self.peers[peer]
         words = self.command(point)
+        if point["bytes"] * point.get("clients", 1) >= LONG_BYTES:
+            seconds *= 2
         if way.admins:
             way.change_manifest(manifest_of(peer, self.goal, point["bytes"],
                                             point.get("clients", 1)))
             self.open_lanes(way, words)
         protocols_before = way.calls_by_protocol() if way.admins else None
         sidecars, server = way.cpu_seconds()
-        warm_up = min(0.2, seconds)
-        found = self.run(way, words, ["--seconds", seconds, "--warm-up", warm_up], seconds + warm_up)
+        time = ["--iterations", 0, "--seconds", seconds, "--warm-up", WARM_UP]
+        found = self.run(way, words, time, seconds + WARM_UP)
         sidecars_then, server_then = way.cpu_seconds()
-        calls = sum(line["calls"] for line in found["results"]) * (seconds + warm_up) / seconds
+        calls = sum(line["calls"] for line in found["results"]) * (seconds + WARM_UP) / seconds
         values = {**self.values(found), "sidecar_cpu_us": (sidecars_then - sidecars) * 1e6 / calls,
                   "server_cpu_us": (server_then - server) * 1e6 / calls}
         if way.admins:
@@ -118,7 +125,7 @@ class Atb:
     def open_lanes(self, way, words):
         """The first calls of hatrpcds with other hints go over TCP, until their lanes are there."""
         alone = ["--processes", 1, "--threads", 1] if words[0] != "latency" else []
-        self.run(way, [*words, *alone], ["--seconds", 0.05, "--warm-up", 0], 1)
+        self.run(way, [*words, *alone], ["--iterations", 50, "--seconds", 0, "--warm-up", 0], 1)
 
     def run(self, way, words, more, seconds):
         command = [self.site.programs / "atb", words[0], way.address, *words[1:], *more, "--json"]

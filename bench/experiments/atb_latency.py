@@ -6,7 +6,7 @@ from tool import chart, experiment
 
 def command(point):
     size = point["bytes"]
-    return ["latency", "--min", size, "--max", size, "--iterations", 0]
+    return ["latency", "--min", size, "--max", size]
 
 
 def values(found):
@@ -24,7 +24,7 @@ EXPERIMENT = experiment.Experiment(
              "find the protocol that is quickest?",
     source="HatRPC (SC'21), Figure 11",
     peers=peers.names, points=lambda settings: [{"bytes": size} for size in settings.bytes],
-    open=open_peers, seconds=0.8, rounds=3,
+    open=open_peers, seconds=0.8, rounds=3, warm_up=0,
     options=[
         peers.LOCAL, peers.PROTOCOLS,
         experiment.Option("--bytes", "payloads of request and answer",

@@ -30,7 +30,7 @@ EXPERIMENT = experiment.Experiment(
     question="Where clients call both of two functions, what do hints of each function give to the "
              "latency of one and the throughput of the other?",
     source="HatRPC (SC'21), Figures 13 (512 B) and 14 (128 KiB)",
-    peers=peers.names, points=points, open=open_peers, seconds=0.8, rounds=3,
+    peers=peers.names, points=points, open=open_peers, seconds=0.8, rounds=3, warm_up=0,
     options=[
         peers.LOCAL, peers.PROTOCOLS, peers.PROCESSES,
         experiment.Option("--bytes", "payloads of requests and answers of both", [512, 131072]),
@@ -45,5 +45,5 @@ EXPERIMENT = experiment.Experiment(
                         log_y=True),
             chart.Lines("calls_per_s", "clients", "Throughput calls per second", log_x=True,
                         log_y=True)],
-    notes=peers.NOTES + " With service hints both functions have perf_goal=throughput; with function "
-                        "hints each has its own.")
+    notes=peers.NOTES + " With service hints both functions have perf_goal=throughput; with "
+                        "function hints each has its own.")

@@ -27,12 +27,12 @@ EXPERIMENT = experiment.Experiment(
     question="How many calls per second do 1 to 512 clients make, and do hints find the protocol "
              "that carries most?",
     source="HatRPC (SC'21), Figure 12",
-    peers=peers.names, points=points, open=open_peers, seconds=0.7, rounds=3,
+    peers=peers.names, points=points, open=open_peers, seconds=0.8, rounds=3, warm_up=0,
     options=[
         peers.LOCAL, peers.PROTOCOLS, peers.PROCESSES,
         experiment.Option("--bytes", "payloads of request and answer", [512, 131072]),
         experiment.Option("--clients", "how many call at once", [1, 4, 16, 64, 256, 512],
-                          quick=[1, 512])],
+                          quick=[1, 64])],
     units={"calls_per_s": experiment.Unit("calls/s", "higher", "Calls per second"),
            "p50_us": experiment.Unit("µs", "lower", "Latency, p50"),
            "p99_us": experiment.Unit("µs", "lower", "Latency, p99"),
