@@ -217,7 +217,61 @@ TEST_P(DdsConformance, WhoFindsAQueueFullOrEmptyKeepsItsPlace) {
   EXPECT_EQ(number_of(value), 7u);
 }
 
+// A push that is not written yet holds later ones back: what is ready has no gap.
+TEST_P(DdsConformance, APushIsNotShownBeforeThoseThatCameFirst) {
+  start(1, 3);
+  constexpr uint64_t kTail = 0;
+  constexpr uint64_t kTailReady = 64;
+  Initiator& slow = initiator(0);
+  ASSERT_EQ(slow.fetch_add(kTail, 1), 0u);
+  Outcome pushed{};
+  std::thread second(
+      [&] { pushed = RemoteQueue(initiator(1), kQueue).push(value_of(1), Level::kReadWrite); });
+  while (slow.fetch_add(kTail, 0) != 2u) std::this_thread::yield();
+  RemoteQueue popper(initiator(2), kQueue);
+  Value value{};
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_EQ(popper.pop(value, Level::kReadWrite), Outcome::kEmpty);
+    std::this_thread::yield();
+  }
+  fill_value(slow.local().first(kQueue.value_bytes), 0);
+  ASSERT_TRUE(slow.put(kQueue.slot_offset(0), kQueue.slot_bytes()));
+  EXPECT_EQ(slow.compare_swap(kTailReady, 0, 1), 0u);
+  second.join();
+  EXPECT_EQ(pushed, Outcome::kDone);
+  for (uint64_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(popper.pop(value, Level::kReadWrite), Outcome::kDone);
+    EXPECT_EQ(number_of(value), i);
+  }
+}
+
 // --- The hash table ---
+
+TEST_P(DdsConformance, AFindWaitsForWhoWritesTheBucket) {
+  start(1, 2);
+  constexpr TableShape kOne{.buckets = 1, .value_bytes = 32};
+  Initiator& writer = initiator(0);
+  ASSERT_EQ(writer.compare_swap(0, 0, 1), 0u);  // free: writing
+  std::atomic<bool> returned = false;
+  Outcome found{};
+  Value value{};
+  std::thread reader([&] {
+    RemoteTable table(initiators(1), kOne);
+    found = table.find(7, value, Level::kReadWrite);
+    returned = true;
+  });
+  while (writer.fetch_add(0, 0).value_or(1) == 1u && !returned) std::this_thread::yield();
+  const uint64_t key = 7;
+  std::memcpy(writer.local().data(), &key, sizeof key);
+  fill_value(writer.local().subspan(sizeof key, kOne.value_bytes), 70);
+  EXPECT_FALSE(returned) << "before it was ready";
+  EXPECT_TRUE(writer.put(TableShape::kKeyAt, sizeof key + kOne.value_bytes));
+  EXPECT_TRUE(writer.fetch_add(0, 1));  // writing: ready
+  reader.join();
+  EXPECT_EQ(found, Outcome::kDone);
+  EXPECT_EQ(number_of(value), 70u);
+  EXPECT_EQ(writer.fetch_add(0, 0), 2u) << "no reader is left";
+}
 
 // Keys of their own, and keys that all write and read at once.
 TEST_P(DdsConformance, ATableLosesNothingAndShowsNothingHalfWritten) {

@@ -9,8 +9,9 @@ WAYS = {"by call": "push.call", "by call, progress thread": "push.call.progress_
 
 def words_of(peer, point):
     # Beside it, an owner that does nothing else: what the prediction begins from.
-    begins = "0," if peer == "by call" and point["µs_of_computing"] != 0 else ""
-    return ["attentiveness", "--method", WAYS[peer], "--compute-us", f"{begins}{point['compute_us']}"]
+    us = point["µs_of_computing"]
+    begins = "0," if peer == "by call" and us != 0 else ""
+    return ["attentiveness", "--method", WAYS[peer], "--compute-us", f"{begins}{us}"]
 
 
 def values_of(result, peer):
@@ -27,8 +28,8 @@ EXPERIMENT = experiment.Experiment(
     options=[program.FABRIC,
              experiment.Option("--operations", "pushes in each measurement", 5000, quick=300),
              program.VALUE_BYTES,
-             experiment.Option("--compute-us", "how long the owner computes at a time", [0, 1, 2, 4, 8, 16, 32, 64],
-                               quick=[0, 16])],
+             experiment.Option("--compute-us", "how long the owner computes at a time",
+                               [0, 1, 2, 4, 8, 16, 32, 64], quick=[0, 16])],
     units={key: program.UNITS[key] for key in ("us", "mean_us", "predicted_us")},
     charts=[chart.Lines("us", "µs_of_computing", "One push", log_y=True)],
     notes=program.NOTES + "One client; it pauses before each push for as long as the owner computes, give or take "
