@@ -1,0 +1,38 @@
+"""bench/tool/chart.py: what an experiment's charts show; drawn by tool/plots.py, and told in tables.
+
+What `where` and the axis leave open of the points becomes panels of one chart, side by side.
+"""
+
+import dataclasses
+
+
+@dataclasses.dataclass(frozen=True)
+class Chart:
+    y: str  # the value on the upright axis, a key of the experiment's units
+    x: str | None  # the key of the points on the other; None where they have none
+    title: str
+    where: dict = dataclasses.field(default_factory=dict)  # only points like this
+    peers: tuple = ()  # these alone; () for all
+    log_x: bool = False
+    log_y: bool = False
+
+    def peers_in(self, results):
+        return [peer for peer in results.peers if not self.peers or peer in self.peers]
+
+    def panels(self, results):
+        """[(what its points have in common beside `where`, its points)], in their order."""
+        found = {}
+        for point in results.points:
+            if all(point.get(key) == value for key, value in self.where.items()):
+                rest = {key: value for key, value in point.items()
+                        if key != self.x and key not in self.where}
+                found.setdefault(tuple(rest.items()), []).append(point)
+        return [(dict(rest), points) for rest, points in found.items()]
+
+
+class Lines(Chart):
+    """A line for each peer; upright bars reach from the lowest round to the highest."""
+
+
+class Bars(Chart):
+    """A bar for each peer, in a group for each x."""
