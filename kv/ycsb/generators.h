@@ -1,7 +1,7 @@
 // kv/ycsb/generators.h: draws keys and operations as YCSB's generators do, from the same constants.
 //
 // Source   Gray et al., "Quickly Generating Billion-Record Synthetic Databases", SIGMOD'94, as
-//          YCSB 0.17.0 has it; kv/ycsb/java_test.py holds this against YCSB itself.
+//          YCSB 0.17.0 has it; kv/ycsb/draws_test.py holds this against YCSB itself.
 #pragma once
 
 #include <array>
@@ -48,6 +48,8 @@ class KeyChooser {
  public:
   explicit KeyChooser(const Workload& workload);
   int64_t next(Random& random) const;
+
+  const Zipfian& zipfian() const { return zipfian_; }
 
  private:
   Distribution distribution_;

@@ -1,4 +1,4 @@
-// kv/ycsb/java/.../Draws.java: prints what YCSB's own generators give; kv/ycsb/java_test.py compares
+// kv/ycsb/java/.../Draws.java: prints what YCSB's own generators give; kv/ycsb/draws_test.py compares
 // kv/ycsb/draws.cc, which prints the same of hatkv-ycsb's.
 package site.ycsb.workloads;
 
