@@ -62,9 +62,35 @@ def open_peers(settings):
             **{name: lambda lanes=lanes: hatrpcd(*lanes) for name, lanes in LANES.items()}}))
 
 
+ONE, MANY, LARGE = ({"bytes": 64, "clients": 1}, {"bytes": 64, "clients": 16},
+                    {"bytes": 131072, "clients": 16})
+LATENCY, THROUGHPUT = "hatrpcd, latency", "hatrpcd, throughput"
+DIRECT, HAPROXY = "direct", "HAProxy pair"
+
+
+def goals(options):
+    """What was wanted of sockets and of rings."""
+    def p50(at_most, to, words):
+        return experiment.Goal(f"64 B, 1 client, {LATENCY}: p50, of {words}", "p50_us", LATENCY, ONE,
+                               to, at_most=at_most)
+
+    def rate(at_least, to, words, point, point_words):
+        return experiment.Goal(f"{point_words}, {THROUGHPUT}: calls/s, of {words}", "calls_per_s",
+                               THROUGHPUT, point, to, at_least=at_least)
+
+    if options.get("--local") == "shm":
+        return [p50(0.2, DIRECT, "direct TCP's"), p50(0.12, HAPROXY, "the HAProxy pair's"),
+                rate(1.5, DIRECT, "direct TCP's", MANY, "64 B, 16 clients"),
+                rate(6, HAPROXY, "the HAProxy pair's", MANY, "64 B, 16 clients"),
+                rate(1, DIRECT, "direct TCP's", LARGE, "128 KiB, 16 clients"),
+                rate(4, HAPROXY, "the HAProxy pair's", LARGE, "128 KiB, 16 clients")]
+    return [p50(0.9, DIRECT, "direct's"), p50(0.6, HAPROXY, "the HAProxy pair's"),
+            rate(2, HAPROXY, "the HAProxy pair's", MANY, "64 B, 16 clients")]
+
+
 EXPERIMENT = experiment.Experiment(
     name="echo", title="Echo through the sidecars",
-    question="What do two sidecars cost a C++ echo, and what does hatrpcd save of that?",
+    question="What does a pair of sidecars cost a C++ echo: hatrpcd, beside HAProxy?",
     peers=peers, points=points, open=open_peers, seconds=1.5, rounds=5,
     options=[
         experiment.Option("--local", "between the applications and the sidecars of their hosts: "
@@ -80,8 +106,9 @@ EXPERIMENT = experiment.Experiment(
            "client_cpu_us": experiment.Unit("µs", "lower", "CPU per call: client"),
            "sidecar_cpu_us": experiment.Unit("µs", "lower", "CPU per call: both sidecars"),
            "server_cpu_us": experiment.Unit("µs", "lower", "CPU per call: server")},
-    charts=[chart.Lines("calls_per_s", "clients", "Calls per second", log_x=True),
-            chart.Lines("p50_us", "clients", "Latency, p50", log_x=True, log_y=True)],
+    charts=[chart.Lines("calls_per_s", "clients", "Calls per second", to="HAProxy pair", log_x=True),
+            chart.Lines("p50_us", "clients", "Latency, p50", to="HAProxy pair", log_x=True, log_y=True)],
+    goals=goals,
     notes="All processes share one machine, over loopback: this shows what the daemons cost, and "
           "nothing of RDMA. Each client has one connection and one call at a time; its first fifth "
           "is warm-up.")

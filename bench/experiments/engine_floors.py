@@ -34,7 +34,7 @@ EXPERIMENT = experiment.Experiment(
         experiment.Goal("p50 of a 64 B call, to that of a flag that two cores toggle", "p50_us",
                         "engine", {"what": CALL}, to="machine", at_most=2),
         experiment.Goal("messages of 64 B one way, per second", "messages_per_s", "engine",
-                        {"what": ONEWAY}, at_least=2e6),
+                        {"what": ONEWAY}, at_least=2_000_000),
         experiment.Goal("bandwidth of lent 128 KiB one way, to memcpy's", "gigabytes_per_s",
                         "engine", {"what": LARGE}, to="machine", at_least=0.5)],
     notes=engine_bench.NOTES + "The machine's part is a flag in shared memory that two processes "

@@ -100,7 +100,8 @@ def report_command(words):
     for name, why in refused:
         print(f"bench: {name} is not taken into the documents: {why}", file=sys.stderr)
     count = docs.write(wanted.docs_folder, experiment.load)
-    print(f"written: {wanted.docs_folder}/results.md, of {count} results")
+    if count:
+        print(f"written: {wanted.docs_folder}/results.md, of {count} results")
     return 1 if refused else 0
 
 
@@ -113,8 +114,6 @@ COMMANDS = {"list": list_command, "run": run_command, "report": report_command}
 
 
 def main(words):
-    # A SIGTERM ends it as Ctrl-C does: what was measured is kept, and no process stays.
-    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     if not words or words[0] in ("-h", "--help", "help"):
         print(HELP, end="")
         return 0
@@ -124,4 +123,7 @@ def main(words):
 
 
 if __name__ == "__main__":
+    # Whatever ends it, what was measured is kept, and no process stays.
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.default_int_handler)
     sys.exit(main(sys.argv[1:]))

@@ -13,6 +13,7 @@ class Chart:
     title: str
     where: dict = dataclasses.field(default_factory=dict)  # only points like this
     peers: tuple = ()  # these alone; () for all
+    to: str | None = None  # the peer that ratios in its table are to; None for the first of all
     log_x: bool = False
     log_y: bool = False
 

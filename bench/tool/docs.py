@@ -14,9 +14,9 @@ HEAD = """\
 Made by `./dev bench report --docs` from the files in [results/](results); what is said between the plots
 and the tables is written by hand. Each part begins with the command that measured it. Every peer had its
 turn in every round of that one run, so that ratios mean something on a machine that is not quiet. In
-plots, thin bars reach from the lowest round to the highest. In tables, n× is to the first row: the
-median of the rounds' own ratios; ± is half of what lies between the lowest and the highest round, in the
-column where that is most.
+plots, thin bars reach from the lowest round to the highest. In tables, n× is the median of the rounds'
+own ratios, ± is half of what lies between the lowest and the highest round, in the column where that is
+most.
 """
 
 
@@ -36,9 +36,11 @@ def take(found, folder):
 
 
 def write(docs, experiment_of):
-    """docs/results.md and its plots, of all that docs/results has; returns how many results."""
+    """docs/results.md and its plots, of all results that docs/results has; returns how many."""
     folder = docs / "results"
     kept = [results.read(file) for file in sorted(folder.glob("*.json"))]
+    if not kept:
+        return 0
     for old in folder.glob("*-plot-*.svg"):
         old.unlink()
     kinds = report.by_machine(kept)
@@ -75,7 +77,7 @@ def part(one, experiment, folder):
             lines += [f"![{chart.title}](results/{file})", ""]
     if (said := folder / f"{one.name}.md").exists():
         lines += [said.read_text(encoding="utf-8").strip(), ""]
-    if wanted := tables.of_goals(experiment.goals, one, experiment.units):
+    if wanted := tables.of_goals(experiment, one):
         lines.append(tables.markdown(wanted))
     shown = [table for chart in experiment.charts
              for table in tables.of_chart(chart, one, experiment.units)]

@@ -78,7 +78,7 @@ class Experiment:
     warm_up: float = 0.2  # seconds, before each peer's first measurement at a point; not counted
     options: list = dataclasses.field(default_factory=list)
     charts: list = dataclasses.field(default_factory=list)
-    goals: list = dataclasses.field(default_factory=list)
+    goals: list | Callable = ()  # Goals, or a function of the run's options: {"--local": "shm"}
     notes: str = ""  # for who reads the numbers: what they are, and what they are not
 
     # setup.measure(peer, point, seconds) -> dict: one measurement, a number for each value that it
@@ -93,6 +93,9 @@ class Experiment:
 
     def peers_of(self, settings):
         return list(self.peers(settings) if callable(self.peers) else self.peers)
+
+    def goals_of(self, options):
+        return list(self.goals(options) if callable(self.goals) else self.goals)
 
     def points_of(self, settings):
         return list(self.points(settings) if callable(self.points) else self.points)

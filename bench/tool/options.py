@@ -31,7 +31,7 @@ def parser_of(one):
         prog=f"./dev bench run {one.name}", formatter_class=argparse.RawDescriptionHelpFormatter,
         description=textwrap.fill(f"{one.title}. {one.question}", 98),
         epilog=f"Example:\n  ./dev bench run {one.name} --quick\n\n"
-               f"Without --quick and options it is the run that docs/results.md shows.",
+               "Without --quick and options it is the run that docs/results.md shows.",
         allow_abbrev=False)
     add_common(parser.add_argument_group("how long"), one)
     if one.options:

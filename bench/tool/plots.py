@@ -17,6 +17,7 @@ PANEL = (4.7, 3.1)  # inches
 # What ratios are to is grey; the others are told apart by those who see no red, too (Okabe, Ito).
 BASELINE = "#777777"
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
+MANY = (0, 2, 4, 6, 8, 10, 12, 16, 18, 1, 3, 5, 7, 9, 11, 13, 17, 19)  # of tab20, but its greys
 MARKERS = "osD^v<>pPXh*d"
 STYLE = {
     "svg.fonttype": "none", "font.family": "sans-serif", "font.size": 9,
@@ -39,7 +40,7 @@ def draw(chart, results, units):
     with matplotlib.rc_context({**STYLE, "svg.hashsalt": name}):
         columns = min(COLUMNS_MAX, len(panels))
         rows = math.ceil(len(panels) / columns)
-        figure, axes = pyplot.subplots(rows, columns, squeeze=False, sharey="row",
+        figure, axes = pyplot.subplots(rows, columns, squeeze=False,
                                        figsize=(PANEL[0] * columns + 1.9, PANEL[1] * rows + 0.6))
         places = axes.flatten()
         for (rest, points), axis in zip(panels, places):
@@ -55,8 +56,7 @@ def draw(chart, results, units):
 def colours(peers):
     """By peer, the same in all charts of one experiment."""
     if len(peers) - 1 > len(COLOURS):
-        many = pyplot.get_cmap("tab20").colors
-        others = [many[i * 2 % 20 + i * 2 // 20] for i in range(len(peers) - 1)]
+        others = [pyplot.get_cmap("tab20").colors[i % 20] for i in MANY]
     else:
         others = COLOURS
     return dict(zip(peers, [BASELINE, *others]))
@@ -72,14 +72,14 @@ def reach(summary):
 
 def lines(axis, chart, results, points, peers):
     colour_of = colours(results.peers)
-    for i, peer in enumerate(peers):
+    for peer in peers:
         found = [(point[chart.x], one) for point, one in
                  zip(points, summaries(chart, results, points, peer)) if one]
         if not found:
             continue
         below, above = zip(*(reach(one) for _, one in found))
         axis.errorbar([x for x, _ in found], [one.median for _, one in found], (below, above),
-                      label=peer, color=colour_of[peer], marker=MARKERS[i % len(MARKERS)],
+                      label=peer, color=colour_of[peer], marker=MARKERS[results.peers.index(peer) % len(MARKERS)],
                       markersize=4.5, linewidth=1.6, elinewidth=0.8, capsize=2,
                       linestyle="--" if peer == results.peers[0] else "-")
     values = [point[chart.x] for point in points]
@@ -117,8 +117,7 @@ def words_of_axes(axis, chart, unit, points, rest):
         axis.yaxis.set_minor_locator(ticker.NullLocator())
     else:
         axis.set_ylim(bottom=0)
-    axis.yaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: words.number(value)))
-    axis.yaxis.set_tick_params(labelleft=True)
+    axis.yaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:,g}"))
     axis.set_xlabel(words.axis_words(chart.x) if chart.x and len(points) > 1 else "")
     axis.set_ylabel(unit.label + {"higher": "  (more is better)", "lower": "  (less is better)"}
                     .get(unit.better, ""))

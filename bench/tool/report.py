@@ -26,13 +26,13 @@ section { margin-top: 3.2rem; padding-top: 1.2rem; border-top: 3px solid var(--i
 .question { font-size: 1.08rem; }
 .warning { background: #fff4d6; border-left: 4px solid #e6a700; padding: .5rem .8rem; }
 figure { margin: 1.2rem 0 .4rem; }
-figure svg { width: 100%; height: auto; max-height: 40rem; display: block; }
+figure svg { max-width: 100%; height: auto; display: block; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; font-size: .88rem; font-variant-numeric: tabular-nums; }
 th, td { padding: .28rem .7rem; text-align: right; border-bottom: 1px solid var(--line); white-space: nowrap; }
 th { color: var(--soft); font-weight: 600; vertical-align: bottom; }
 th:first-child, td:first-child { text-align: left; padding-left: 0; }
-tbody tr:first-child td { background: var(--tint); }
+tr.base td { background: var(--tint); }
 tr:hover td { background: var(--tint); }
 .ratio { display: inline-block; min-width: 3.4em; margin-left: .5em; color: var(--soft); }
 .good { color: #0a7a3f; } .bad { color: #b3401f; }
@@ -79,8 +79,9 @@ def page(found, experiment_of):
             f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{STYLE}</style></head>'
             f'<body><h1>hatrpc: measurements</h1><p class="soft">{text("; ".join(kinds))}. Written '
             f'{datetime.date.today().isoformat()} by <code>./dev bench report</code>.{apart} In plots, thin bars reach from the '
-            f'lowest round to the highest. In tables, n× is to the first row, the median of the rounds’ own '
-            f'ratios.</p><nav>{links}</nav>{"".join(parts)}</body></html>\n')
+            f'lowest round to the highest. In tables, n× is the median of the rounds’ own ratios '
+            f'to the shaded row, in colour where all rounds agree which is better; ± is half of what lies between the lowest and the highest round, in the '
+            f'column where that is most.</p><nav>{links}</nav>{"".join(parts)}</body></html>\n')
 
 
 def by_machine(found):
@@ -99,7 +100,7 @@ def section(one, experiment):
         parts.append(f'<p class="soft">After {text(experiment.source)}.</p>')
     if short := one.shortcomings():
         parts.append(f'<p class="warning">Not a complete result: {text("; ".join(short))}.</p>')
-    if wanted := tables.of_goals(experiment.goals, one, experiment.units):
+    if wanted := tables.of_goals(experiment, one):
         parts.append(table(wanted))
     for chart in experiment.charts:
         if drawn := plots.draw(chart, one, experiment.units):
@@ -128,8 +129,8 @@ def origin(one):
 
 def table(each):
     head = "".join(f"<th>{text(name)}</th>" for name in each.header)
-    rows = "".join(f"<tr><td>{text(name)}</td>{''.join(map(entry, entries))}</tr>"
-                   for name, *entries in each.rows)
+    rows = "".join(f"<tr{' class=base' if name == each.to else ''}><td>{text(name)}</td>"
+                   f"{''.join(map(entry, entries))}</tr>" for name, *entries in each.rows)
     title = f"<h3>{text(each.title)}</h3>" if each.title else ""
     return (f'{title}<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody>'
             "</table></div>")

@@ -10,7 +10,7 @@ NEAR = 0.05  # a ratio this close to 1 is neither better nor worse
 @dataclasses.dataclass(frozen=True)
 class Entry:
     text: str
-    ratio: float | None = None  # to the first peer's
+    ratio: float | None = None  # to another peer's
     good: bool | None = None  # whether that is better; None: neither
     hint: str = ""  # shown by a page when pointed at
 
@@ -20,10 +20,11 @@ class Table:
     title: str
     header: list
     rows: list  # of lists: a name, then Entries
+    to: str | None = None  # the name of the row that ratios are to
 
 
-def entry(results, units, point, peer, key):
-    """A cell's median, beside the first peer's."""
+def entry(results, units, point, peer, key, to):
+    """A cell's median, and its ratio to that of the peer `to`."""
     cell = results.cell(point, peer)
     summary = cell.summary(key)
     if summary is None:
@@ -32,33 +33,38 @@ def entry(results, units, point, peer, key):
     failed = len(cell.rows) - len(cell.good)
     text = words.number(summary.median) + (f" ({failed} of {len(cell.rows)} failed)" if failed else "")
     hint = f"{words.number(summary.lowest)} to {words.number(summary.highest)}"
-    ratio = cell.ratio(results.cell(point, results.peers[0]), key)
-    if peer == results.peers[0] or ratio is None:
+    ratio = cell.ratio(results.cell(point, to), key)
+    if peer == to or ratio is None:
         return Entry(text, hint=hint)
-    return Entry(text, ratio.median, is_good(ratio.median, units[key].better), hint)
+    return Entry(text, ratio.median, is_good(ratio, units[key].better), hint)
 
 
 def is_good(ratio, better):
-    if better == "neither" or abs(ratio - 1) <= NEAR:
+    """Only where the rounds agree."""
+    if better == "neither" or ratio.lowest <= 1 <= ratio.highest or abs(ratio.median - 1) <= NEAR:
         return None
-    return (ratio > 1) == (better == "higher")
+    return (ratio.median > 1) == (better == "higher")
 
 
 def of_chart(chart, results, units):
     """A table for each of its panels: peers by x, and how far rounds lay apart at most."""
-    tables = []
+    tables, to = [], chart.to or results.peers[0]
     for rest, points in chart.panels(results):
         peers = chart.peers_in(results)
         rows = []
         for peer in peers:
-            row = [entry(results, units, point, peer, chart.y) for point in points]
+            row = [entry(results, units, point, peer, chart.y, to)
+                   for point in points]
             spreads = [one.spread for point in points
                        if (one := results.cell(point, peer).summary(chart.y)) and one.count > 1]
             rows.append([peer, *row, Entry(f"±{max(spreads):.0%}" if spreads else "–")])
-        heads = [words.part_words(chart.x, point[chart.x]) if chart.x else "" for point in points]
-        where = words.point_words({**chart.where, **rest})
+        heads = [words.head_words(chart.x, point[chart.x]) if chart.x else "" for point in points]
+        where = words.point_words({key: value for key, value in {**chart.where, **rest}.items()
+                                   if key != chart.x})
         title = words.unit_words(chart.y, units[chart.y]) + (f": {where}" if where else "")
-        tables.append(Table(title, ["", *heads, "rounds"], rows))
+        ratios = any(one.ratio is not None for row in rows for one in row[1:])
+        tables.append(Table(title + (f" (n×: to {to})" if ratios else ""),
+                            ["", *heads, "rounds"], rows, to))
     return tables
 
 
@@ -87,15 +93,15 @@ def with_reach(results, point, peer, key):
     return Entry(words.number(summary.median) + (reach if summary.count > 1 else ""))
 
 
-def of_goals(goals, results, units):
-    """What was wanted, beside what is; None where the experiment wanted nothing."""
-    rows = [goal_row(goal, results, units) for goal in goals]
+def of_goals(experiment, results):
+    """What was wanted, beside what is; None where nothing was."""
+    rows = [goal_row(goal, results) for goal in experiment.goals_of(results.facts["options"])]
     return Table("Wanted", ["", "wanted", "measured", "rounds", "kept"], rows) if rows else None
 
 
-def goal_row(goal, results, units):
-    wanted = (f"at most {words.number(goal.at_most)}" if goal.at_most is not None
-              else f"at least {words.number(goal.at_least)}")
+def goal_row(goal, results):
+    wanted = (f"at most {goal.at_most:,}" if goal.at_most is not None
+              else f"at least {goal.at_least:,}")
     found = [point for point in results.points if goal.point.items() <= point.items()]
     summary = None
     if len(found) == 1:

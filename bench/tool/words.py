@@ -22,6 +22,11 @@ def part_words(key, value):
     return f"{key.replace('_', ' ')} {value}"
 
 
+def head_words(key, value):
+    """At the head of a column."""
+    return value if isinstance(value, str) else part_words(key, value)
+
+
 def is_size(key):
     return key == "bytes" or key.endswith("_bytes")
 
