@@ -15,10 +15,13 @@ import subprocess
 import sys
 import unittest
 
-import build
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+
+from ycsb import build  # noqa: E402
 
 PROGRAMS, BINDING = (pathlib.Path(word).resolve() for word in sys.argv[1:3])
-WORKLOADS = pathlib.Path(__file__).resolve().parent / "workloads"
+WORKLOADS = HERE / "workloads"
 DRAWS = 60_000
 SECONDS = 100
 

@@ -10,8 +10,10 @@ import subprocess
 import sys
 import unittest
 
-import setting
-from tool.experiment import Failed
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+
+from ycsb import setting  # noqa: E402
+from ycsb.setting import Failed  # noqa: E402
 
 PROGRAMS, BINDING = (pathlib.Path(word).resolve() for word in sys.argv[1:3])
 RECORDS, OPERATIONS = 400, 3000

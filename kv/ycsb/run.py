@@ -5,11 +5,12 @@ import argparse
 import pathlib
 import sys
 
-import build
-import setting
-from tool.experiment import Failed
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+sys.path[:0] = [str(ROOT / "kv"), str(ROOT / "bench")]
 
-ROOT = setting.HERE.parent.parent
+from tool.experiment import Failed  # noqa: E402
+from ycsb import build, setting  # noqa: E402
+
 EXAMPLES = """\
 Examples:
   ./dev ycsb                                          workload A, 100,000 records, by YCSB itself

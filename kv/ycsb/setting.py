@@ -1,6 +1,6 @@
 """kv/ycsb/setting.py: HatKV behind two daemons, and the drivers that load it: YCSB itself and hatkv-ycsb.
 
-    with setting.start(programs, binding, local="unix") as place:
+    with setting.start(programs, binding, local="unix") as place:      # from ycsb import setting
         place.drive("native", "load", properties)
         place.drive("java", "run", properties)
         place.calls()
@@ -19,11 +19,11 @@ import types
 import yaml
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parent.parent / "bench"), str(HERE)]
+sys.path[:0] = [str(HERE.parent.parent / "bench"), str(HERE.parent)]
 
-import build  # noqa: E402
 from tool import processes, ways  # noqa: E402
 from tool.experiment import Failed  # noqa: E402
+from ycsb import build  # noqa: E402
 
 IDL = HERE.parent / "hatkv.thrift"
 SHARED_MEMORY = pathlib.Path("/dev/shm")
@@ -60,14 +60,24 @@ def folder_in_memory():
         yield pathlib.Path(name)
 
 
-def start_hatkv(site, data, local, options=()):
-    """HatKV on the server's host: a ways.Server."""
-    listen = "tcp:127.0.0.1:0" if local == "tcp" else ways.in_hatrpcd(site.address(local, "hatkv"))
-    process = site.start([site.programs / "hatkv", "--listen", listen, "--data", data, *options],
+def start_hatkv(site, data, *locals_, options=()):
+    """HatKV on the server's host, on a socket of each of these kinds: a ways.Server of each, by kind."""
+    words = []
+    for local in locals_:
+        words += ["--listen", "tcp:127.0.0.1:0" if local == "tcp" else
+                  ways.in_hatrpcd(site.address(local, "hatkv"))]
+    process = site.start([site.programs / "hatkv", "serve", *words, "--data", data, *options],
                          site.file("hatkv.log"), site.cores.server_host, stdout=subprocess.PIPE)
-    line = processes.first_line(process)
-    address = line.removeprefix("listening on ").removeprefix("tcp:127.0.0.1:")
-    return ways.Server(address.removeprefix("unix:"), process)
+    lines = [processes.first_line(process), *(process.stdout.readline() for _ in locals_[1:])]
+    servers = {}
+    for line in lines:
+        address = line.strip().removeprefix("listening on ")
+        kind, _, rest = address.partition(":")
+        servers[kind] = ways.Server({"tcp": rest.rpartition(":")[2], "unix": rest}.get(kind, address),
+                                    process)
+    if servers.keys() != set(locals_):
+        raise Failed(f"hatkv said {lines}")
+    return servers
 
 
 class Driven:
@@ -154,6 +164,6 @@ def start(programs, binding, local="tcp", fabric="auto"):
     with tempfile.TemporaryDirectory(prefix="hatkv-ycsb-") as folder, folder_in_memory() as data:
         settings = types.SimpleNamespace(folder=pathlib.Path(folder), programs=programs)
         with ways.Site(settings) as site:
-            server = start_hatkv(site, data, local)
+            server = start_hatkv(site, data, local)[local]
             way = ways.hatrpcd_pair(site, server, "HatKV", manifest(programs), local, fabric)
             yield Place(site, binding, way)
