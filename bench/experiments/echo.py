@@ -106,8 +106,10 @@ EXPERIMENT = experiment.Experiment(
            "client_cpu_us": experiment.Unit("µs", "lower", "CPU per call: client"),
            "sidecar_cpu_us": experiment.Unit("µs", "lower", "CPU per call: both sidecars"),
            "server_cpu_us": experiment.Unit("µs", "lower", "CPU per call: server")},
-    charts=[chart.Lines("calls_per_s", "clients", "Calls per second", to="HAProxy pair", log_x=True),
-            chart.Lines("p50_us", "clients", "Latency, p50", to="HAProxy pair", log_x=True, log_y=True)],
+    charts=[chart.Lines("calls_per_s", "clients", "Calls per second", to=HAPROXY, log_x=True),
+            chart.Lines("p50_us", "clients", "Latency, p50", to=HAPROXY, log_x=True, log_y=True),
+            chart.Lines("sidecar_cpu_us", "clients", "CPU of both sidecars, per call", to=HAPROXY,
+                        peers=(HAPROXY, *LANES), log_x=True)],
     goals=goals,
     notes="All processes share one machine, over loopback: this shows what the daemons cost, and "
           "nothing of RDMA. Each client has one connection and one call at a time; its first fifth "

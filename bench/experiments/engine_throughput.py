@@ -21,5 +21,8 @@ EXPERIMENT = experiment.Experiment(
              experiment.Option("--clients", "lanes, with one call at a time each", [1, 4, 16, 64],
                                quick=[1, 16])],
     units=engine_bench.CALL_UNITS,
-    charts=[chart.Lines("calls_per_s", "clients", "Calls per second", log_x=True, log_y=True)],
+    charts=[chart.Lines("calls_per_s", "clients", "Calls per second", log_x=True, log_y=True),
+            *(chart.Lines(f"{side}_cpu_us", "clients", f"CPU per call: {side}, event polling",
+                          where={"polling": "event"}, log_x=True, log_y=True)
+              for side in ("client", "server"))],
     notes=engine_bench.NOTES + engine_bench.CPU_NOTES)

@@ -89,7 +89,9 @@ def report_command(words):
     wanted = parser.parse_args(words)
     from tool import docs, report  # with matplotlib, which measuring does without
 
-    found = report.read_all(wanted.out)
+    files = sorted(wanted.out.glob("*/results.json"))
+    found = report.read_all(files, experiment.load)
+    found.sort(key=lambda one: one.facts["quick"])
     if found:
         print(f"written: {report.write(wanted.out, found, experiment.load)}")
     elif not wanted.docs:

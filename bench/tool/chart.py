@@ -24,7 +24,7 @@ class Chart:
         """[(what its points have in common beside `where`, its points)], in their order."""
         found = {}
         for point in results.points:
-            if all(point.get(key) == value for key, value in self.where.items()):
+            if (self.x is None or self.x in point) and self.where.items() <= point.items():
                 rest = {key: value for key, value in point.items()
                         if key != self.x and key not in self.where}
                 found.setdefault(tuple(rest.items()), []).append(point)

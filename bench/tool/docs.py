@@ -38,7 +38,7 @@ def take(found, folder):
 def write(docs, experiment_of):
     """docs/results.md and its plots, of all results that docs/results has; returns how many."""
     folder = docs / "results"
-    kept = [results.read(file) for file in sorted(folder.glob("*.json"))]
+    kept = report.read_all(sorted(folder.glob("*.json")), experiment_of)
     if not kept:
         return 0
     for old in folder.glob("*-plot-*.svg"):
@@ -86,7 +86,7 @@ def part(one, experiment, folder):
         lines += [f"{len(errors)} of {one.expected()} measurements failed:", ""]
         lines += [f"* {row['peer']}, {words.point_words(row['point'])}: {row['error']}" for row in errors]
         lines.append("")
-    return "\n".join([*lines, experiment.notes]).rstrip() + "\n"
+    return "\n".join([*lines, experiment.notes]).rstrip()
 
 
 def title(one, experiment):

@@ -1,5 +1,6 @@
 """bench/tool/plots.py: draws a chart as SVG, with the command that measured it at its foot."""
 
+import html
 import io
 import math
 import re
@@ -49,7 +50,7 @@ def draw(chart, results, units):
             words_of_axes(axis, chart, units[chart.y], points, rest)
         for axis in places[len(panels):]:
             axis.set_visible(False)
-        frame(figure, places[0], chart, results, columns)
+        frame(figure, places, chart, results, columns)
         return svg(figure, chart.title)
 
 
@@ -72,6 +73,7 @@ def reach(summary):
 
 def lines(axis, chart, results, points, peers):
     colour_of = colours(results.peers)
+    marker_of = {peer: MARKERS[i % len(MARKERS)] for i, peer in enumerate(results.peers)}
     for peer in peers:
         found = [(point[chart.x], one) for point, one in
                  zip(points, summaries(chart, results, points, peer)) if one]
@@ -79,13 +81,13 @@ def lines(axis, chart, results, points, peers):
             continue
         below, above = zip(*(reach(one) for _, one in found))
         axis.errorbar([x for x, _ in found], [one.median for _, one in found], (below, above),
-                      label=peer, color=colour_of[peer], marker=MARKERS[results.peers.index(peer) % len(MARKERS)],
+                      label=peer, color=colour_of[peer], marker=marker_of[peer],
                       markersize=4.5, linewidth=1.6, elinewidth=0.8, capsize=2,
                       linestyle="--" if peer == results.peers[0] else "-")
     values = [point[chart.x] for point in points]
     if chart.log_x:
         axis.set_xscale("log", base=2)
-    axis.set_xticks(values, [words.tick_words(chart.x, value) for value in values])
+    axis.set_xticks(values, [words.short_words(chart.x, value) for value in values])
     axis.xaxis.set_minor_locator(ticker.NullLocator())
 
 
@@ -105,7 +107,7 @@ def bars(axis, chart, results, points, peers):
         if len(points) * len(peers) <= 16:
             axis.bar_label(drawn, [words.number(one.median) for _, one in found], padding=2,
                            fontsize=8, color="#333333")
-    names = [words.tick_words(chart.x, point[chart.x]) if chart.x else "" for point in points]
+    names = [words.short_words(chart.x, point[chart.x]) if chart.x else "" for point in points]
     axis.set_xticks(range(len(points)), names)
     axis.grid(axis="x", visible=False)
 
@@ -117,7 +119,7 @@ def words_of_axes(axis, chart, unit, points, rest):
         axis.yaxis.set_minor_locator(ticker.NullLocator())
     else:
         axis.set_ylim(bottom=0)
-    axis.yaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:,g}"))
+    axis.yaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:,.10g}"))
     axis.set_xlabel(words.axis_words(chart.x) if chart.x and len(points) > 1 else "")
     axis.set_ylabel(unit.label + {"higher": "  (more is better)", "lower": "  (less is better)"}
                     .get(unit.better, ""))
@@ -125,22 +127,30 @@ def words_of_axes(axis, chart, unit, points, rest):
         axis.set_title(words.point_words(rest))
 
 
-def frame(figure, axis, chart, results, columns):
+def frame(figure, axes, chart, results, columns):
     facts = results.facts
     figure.suptitle(chart.title, x=0.01, ha="left", fontsize=12, fontweight="bold")
     foot = (f"{facts['command']}   ·   {machine.kind(facts['machine'])}   ·   "
             f"{facts['date'][:10]}   ·   commit {facts['commit']}{'+' if facts['changed'] else ''}")
     figure.text(0.01, 0.008, foot, fontsize=7, color="#777777")
-    handles, labels = axis.get_legend_handles_labels()
+    drawn = {label: handle for axis in axes
+             for handle, label in zip(*axis.get_legend_handles_labels())}
+    shown = [peer for peer in chart.peers_in(results) if peer in drawn]
     figure.tight_layout(rect=(0, 0.03, 1 - 1.9 / (PANEL[0] * columns + 1.9), 1))
-    figure.legend(handles, labels, loc="center left", fontsize=9,
+    figure.legend([drawn[peer] for peer in shown], shown, loc="center left", fontsize=9,
                   bbox_to_anchor=(1 - 1.85 / (PANEL[0] * columns + 1.9), 0.5))
 
 
+NO_METADATA = dict.fromkeys(("Creator", "Date", "Format", "Type"))
+
+
 def svg(figure, title):
-    """The element alone, without the heading of a file of its own."""
+    """The element alone, without the heading of a file of its own, and with such ids as it uses."""
     text = io.StringIO()
-    figure.savefig(text, format="svg", metadata={"Date": None, "Title": title})
+    figure.savefig(text, format="svg", metadata=NO_METADATA)
     pyplot.close(figure)
-    element = text.getvalue()
-    return element[element.index("<svg"):]
+    element = text.getvalue()[text.getvalue().index("<svg"):]
+    used = set(re.findall(r"""(?:url\(|href=")#([^)"]+)""", element))
+    element = re.sub(r' id="([^"]*)"', lambda found: found[0] if found[1] in used else "", element)
+    end = element.index(">") + 1
+    return f"{element[:end]}<title>{html.escape(title)}</title>{element[end:]}"

@@ -87,19 +87,24 @@ def words_of(error):
     return str(error) if isinstance(error, Failed) else f"{type(error).__name__}: {error}"
 
 
+def time_words(seconds):
+    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
+
+
 class Progress:
     """How far it is, on stderr: one line that changes on a terminal, else a line now and then."""
 
-    def __init__(self, stream=sys.stderr):
-        self.stream = stream
-        self.terminal = stream.isatty()
+    def __init__(self):
+        self.stream = sys.stderr
+        self.terminal = self.stream.isatty()
 
     def begin(self, experiment, settings, found):
         self.total, self.done, self.rounds = found.expected(), 0, settings.rounds
         self.started = time.monotonic()
         self.say(f"{settings.name}: {experiment.question}\n"
                  f"  {len(found.peers)} peers, {len(found.points)} points, {settings.rounds} rounds "
-                 f"of {settings.seconds:g} s: {self.total} measurements")
+                 f"of {settings.seconds:g} s: {self.total} measurements, "
+                 f"{time_words(self.total * settings.seconds)} at least")
 
     def turn(self, number, point, peer):
         where = point_words(point)
@@ -116,7 +121,7 @@ class Progress:
         if self.done < 2:
             return ""
         seconds = (time.monotonic() - self.started) / self.done * (self.total - self.done)
-        return f", {seconds:.0f} s left" if seconds < 100 else f", {seconds / 60:.0f} min left"
+        return f", {time_words(seconds)} left"
 
     def failed(self, point, peer, error):
         where = f" at {point_words(point)}" if point else ""

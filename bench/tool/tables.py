@@ -57,14 +57,14 @@ def of_chart(chart, results, units):
                    for point in points]
             spreads = [one.spread for point in points
                        if (one := results.cell(point, peer).summary(chart.y)) and one.count > 1]
-            rows.append([peer, *row, Entry(f"±{max(spreads):.0%}" if spreads else "–")])
+            rows.append([peer, *row, Entry(f"±{max(spreads) * 100:.0f} %" if spreads else "–")])
         heads = [words.head_words(chart.x, point[chart.x]) if chart.x else "" for point in points]
         where = words.point_words({key: value for key, value in {**chart.where, **rest}.items()
                                    if key != chart.x})
         title = words.unit_words(chart.y, units[chart.y]) + (f": {where}" if where else "")
         ratios = any(one.ratio is not None for row in rows for one in row[1:])
         tables.append(Table(title + (f" (n×: to {to})" if ratios else ""),
-                            ["", *heads, "rounds"], rows, to))
+                            ["", *heads, "spread"], rows, to))
     return tables
 
 

@@ -62,8 +62,7 @@ class Tool(unittest.TestCase):
         out, errors = io.StringIO(), io.StringIO()
         with mock.patch.object(experiment, "load", lambda name: one), \
                 mock.patch.object(machine, "commit", lambda: ("0123456789", False)), \
-                contextlib.redirect_stdout(out), contextlib.redirect_stderr(errors), \
-                mock.patch.object(runner.Progress.__init__, "__defaults__", (errors,)):
+                contextlib.redirect_stdout(out), contextlib.redirect_stderr(errors):
             status = main.main([*words, "--out", str(self.folder)])
         return status, out.getvalue(), errors.getvalue()
 
@@ -298,17 +297,20 @@ class Reports(Tool):
         for bound, kept in (({"at_least": 2}, "yes"), ({"at_least": 2.1}, "no"),
                             ({"at_most": 2}, "yes"), ({"at_most": 1.9}, "no")):
             with self.subTest(bound):
-                one, found = self.measured(toy(goals=[goal(**bound)]))
+                one, found = self.measured(toy(goals=[goal(**bound)], charts=[]))
                 self.assertIn(f">{kept}</td>", report.page([found], lambda name: one))
 
     def test_a_file_that_is_no_result_is_left_out(self):
-        self.measured()
-        (self.folder / "other").mkdir()
-        (self.folder / "other" / results.FILE).write_text('{"format": 0, "rows": []}')
-        with contextlib.redirect_stderr(io.StringIO()) as errors:
-            found = report.read_all(self.folder)
-        self.assertEqual([one.name for one in found], ["toy"])
-        self.assertIn("other", errors.getvalue())
+        one, _ = self.measured()
+        for content in ('{"format": 0, "rows": []}', "{", '{"format": 1, "rows": []}'):
+            with self.subTest(content):
+                (self.folder / "other").mkdir(exist_ok=True)
+                (self.folder / "other" / results.FILE).write_text(content)
+                status, out, errors = self.tool(one, "report")
+                self.assertEqual(status, 0)
+                self.assertIn("other/results.json is left out", errors)
+                page = (self.folder / report.FILE).read_text(encoding="utf-8")
+                self.assertEqual(page.count("<section"), 1)
 
 
 class Documents(Tool):
@@ -401,7 +403,8 @@ class Experiments(unittest.TestCase):
                     self.assertEqual(len({str(point) for point in points}), len(points))
                     for each in one.charts:
                         self.assertIn(each.y, one.units)
-                        self.assertTrue(each.x is None or each.x in points[0])
+                        self.assertTrue(each.x in points[0] or
+                                        each.x is None and isinstance(each, chart.Bars))
                         self.assertLessEqual({each.to, *each.peers} - {None}, set(settings.peers))
 
     def test_goals_are_of_one_point_each(self):
@@ -413,6 +416,36 @@ class Experiments(unittest.TestCase):
                     found = [each for each in points if goal.point.items() <= each.items()]
                     self.assertEqual(len(found), 1)
                     self.assertIn(goal.value, one.units)
+
+
+class Ways(unittest.TestCase):
+    def test_a_pair_carries_calls_by_the_protocol_of_its_manifest(self):
+        for protocol, polling, local in (("eager", "busy", "tcp"), ("rfp", "event", "shm")):
+            manifest = ways.manifest("Echo", {"echo": {"protocol": protocol, "polling": polling}})
+            with self.subTest(protocol), tempfile.TemporaryDirectory() as folder, \
+                    ways.Site(types.SimpleNamespace(folder=pathlib.Path(folder),
+                                                    programs=PROGRAMS)) as site:
+                server = site.server([PROGRAMS / "echo_server", site.address(local)])
+                way = ways.hatrpcd_pair(site, server, "Echo", manifest, local, fabric="loop")
+                end = time.monotonic() + WAIT_SECONDS
+                counts = way.calls_by_protocol("echo")
+                while not counts[protocol]:  # a connection's first calls go by TCP
+                    self.assertLess(time.monotonic(), end)
+                    site.client([PROGRAMS / "echo_client", way.address, 1, 64, 0.1], 0.1)
+                    counts = way.calls_by_protocol("echo")
+                self.assertLessEqual(set(counts), {protocol, "tcp"})
+                self.assertGreater(ways.share(counts, protocol), 0)
+                self.assertEqual(way.calls_by_protocol("bulk").total(), 0)
+                sidecars, of_server = way.cpu_seconds()
+                self.assertGreaterEqual(min(sidecars, of_server), 0)
+                way.sidecars[0].kill()
+                way.sidecars[0].wait()
+                with self.assertRaisesRegex(experiment.Failed, "hatrpcd ended, status -9"):
+                    way.cpu_seconds()
+
+    def test_share(self):
+        for counts, part in (({"eager": 3, "tcp": 1}, 0.75), ({"tcp": 1}, 0.0), ({}, 0.0)):
+            self.assertEqual(ways.share(ways.collections.Counter(counts), "eager"), part)
 
 
 class Echo(unittest.TestCase):

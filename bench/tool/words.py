@@ -32,12 +32,18 @@ def is_size(key):
 
 
 def axis_words(key):
-    return key.removesuffix("bytes").replace("_", " ") + "size" if is_size(key) \
+    return key.removesuffix("bytes").replace("_", " ") + "size, bytes" if is_size(key) \
         else key.replace("_", " ")
 
 
 def tick_words(key, value):
     return size(value) if is_size(key) else f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def short_words(key, value):
+    """Beside an axis, which says that these are bytes."""
+    return size(value).replace(" B", "").replace(" Ki", "K").replace(" Mi", "M").rstrip("B") \
+        if is_size(key) else tick_words(key, value)
 
 
 def number(value):
@@ -46,7 +52,9 @@ def number(value):
         return "0"
     if abs(value) >= 100:
         return f"{value:,.0f}"
-    return f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}" if abs(value) >= 1 else f"{value:.2g}"
+    if abs(value) >= 10:
+        return f"{value:.1f}"
+    return f"{value:.2f}" if abs(value) >= 0.1 else f"{value:.2g}"
 
 
 def unit_words(key, unit):
