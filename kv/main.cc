@@ -1,79 +1,65 @@
-// kv/main.cc: runs HatKV until it is told to end.
-#include <signal.h>
-#include <thrift/Thrift.h>
+// kv/main.cc: hatkv, a server of keys and values and the commands that ask one.
 
+#include <algorithm>
 #include <cstdio>
-#include <exception>
-#include <thread>
+#include <cstdlib>
+#include <vector>
 
-#include "kv/handler.h"
-#include "kv/options.h"
-#include "kv/server.h"
-#include "kv/store.h"
+#include "kv/commands.h"
+#include "kv/help.h"
+#include "kv/serve.h"
 
 namespace hat {
 namespace {
 
-constexpr int kExitUsage = 2;
-
-int complain(const std::string& message, int exit_code) {
-  std::fprintf(stderr, "hatkv: %s\n", message.c_str());
-  return exit_code;
+bool asks_for(Words words, std::string_view option, std::string_view short_option) {
+  const auto end = std::ranges::find(words, "--");
+  return std::find_if(words.begin(), end, [&](std::string_view word) {
+           return word == option || word == short_option;
+         }) != end;
 }
 
-void announce(const Address& address) {
-  std::printf("listening on %s\n", to_string(address).c_str());
-  std::fflush(stdout);
+int print_help(std::string_view command) {
+  const auto page = std::ranges::find(kHelpPages, command, &HelpPage::command);
+  std::fwrite(page->text.data(), 1, page->text.size(), stdout);
+  return EXIT_SUCCESS;
 }
 
-int serve(const KvOptions& options) {
-  auto store = Store::open(options.data, options.map_bytes, options.readers);
-  if (!store) return complain(store.error().message, EXIT_FAILURE);
+int wrong_usage(const Error& error, const std::string& command) {
+  const std::string help = command.empty() ? "hatkv --help" : "hatkv " + command + " --help";
+  return complain(error.message + " (" + help + " says more)", kExitUsage);
+}
 
-  // Blocked before any thread is made, so that only the waiting thread below takes them.
-  sigset_t ends;
-  sigemptyset(&ends);
-  sigaddset(&ends, SIGTERM);
-  sigaddset(&ends, SIGINT);
-  pthread_sigmask(SIG_BLOCK, &ends, nullptr);
-
-  const auto handler = std::make_shared<KvHandler>(*store);
-  const auto server =
-      make_server(options, std::make_shared<hatkv::HatKVProcessor>(handler), announce);
-  if (!server) return complain(server.error().message, EXIT_FAILURE);
-
-  std::jthread waiter([&] {
-    int signal = 0;
-    sigwait(&ends, &signal);
-    (*server)->stop();
-  });
-  std::string failure;
-  try {
-    (*server)->serve();
-  } catch (const std::exception& error) {
-    failure = "cannot serve at " + to_string(options.listen) + ": " + error.what();
-    pthread_kill(waiter.native_handle(), SIGTERM);  // let the waiter end too
+int run(Words words) {
+  // `serve` may be left out: a first word that is an option is one of its options.
+  const bool is_named = !words.empty() && !words[0].starts_with('-');
+  const std::string command(is_named ? words[0] : "serve");
+  const Words rest = words.subspan(is_named ? 1 : 0);
+  if (words.empty()) return wrong_usage({"a command is missing"}, "");
+  if (command == "help") return print_help("");
+  if (command != "serve" && !is_command(command)) {
+    return wrong_usage({"'" + command + "' is no command"}, "");
   }
-  waiter.join();
-  if (options.listen.kind == Address::Kind::kUnix && failure.empty()) {
-    std::remove(options.listen.path.c_str());
+  if (asks_for(rest, "--help", "-h")) return print_help(is_named ? command : "");
+  if (asks_for(rest, "--version", "--version")) {
+    std::puts("hatkv " HAT_VERSION);
+    return EXIT_SUCCESS;
   }
-  return failure.empty() ? EXIT_SUCCESS : complain(failure, EXIT_FAILURE);
+  if (command != "serve") {
+    const auto options = parse_command(command, rest);
+    if (!options) return wrong_usage(options.error(), command);
+    return run_command(command, *options);
+  }
+  const auto options = parse_serve(rest);
+  if (!options) return wrong_usage(options.error(), command);
+  const auto served = serve(*options);
+  return served ? EXIT_SUCCESS : complain(served.error().message, kExitRefused);
 }
 
 }  // namespace
 }  // namespace hat
 
 int main(int argc, char** argv) {
-  auto options = hat::parse_options(argc, argv);
-  if (!options) return hat::complain(options.error().message, hat::kExitUsage);
-  if (std::holds_alternative<hat::HelpWanted>(*options)) {
-    std::fputs(hat::kKvHelp, stdout);
-    return EXIT_SUCCESS;
-  }
-  if (std::holds_alternative<hat::VersionWanted>(*options)) {
-    std::puts("hatkv " HAT_VERSION);
-    return EXIT_SUCCESS;
-  }
-  return hat::serve(std::get<hat::KvOptions>(*options));
+  const std::vector<std::string_view> words(argv + 1, argv + argc);
+  return hat::run(words);
 }

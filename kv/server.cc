@@ -18,6 +18,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "client/thrift/TShmServerSocket.h"
+
 namespace hat {
 namespace {
 
@@ -26,22 +28,33 @@ namespace protocol = apache::thrift::protocol;
 namespace server = apache::thrift::server;
 namespace transport = apache::thrift::transport;
 
-class TellListening : public server::TServerEventHandler {
+class ServerEvents : public server::TServerEventHandler {
  public:
-  TellListening(Address address, std::function<int()> port,
-                std::function<void(const Address&)> on_listening)
+  ServerEvents(Address address, std::function<int()> port, std::atomic<int64_t>& connections,
+               std::function<void(const Address&)> on_listening)
       : address_(std::move(address)),
         port_(std::move(port)),
+        connections_(connections),
         on_listening_(std::move(on_listening)) {}
 
   void preServe() override {
     if (address_.kind == Address::Kind::kTcp) address_.port = static_cast<uint16_t>(port_());
     on_listening_(address_);
   }
+  void* createContext(std::shared_ptr<protocol::TProtocol>,
+                      std::shared_ptr<protocol::TProtocol>) override {
+    ++connections_;
+    return nullptr;
+  }
+  void deleteContext(void*, std::shared_ptr<protocol::TProtocol>,
+                     std::shared_ptr<protocol::TProtocol>) override {
+    --connections_;
+  }
 
  private:
   Address address_;
   std::function<int()> port_;
+  std::atomic<int64_t>& connections_;
   std::function<void(const Address&)> on_listening_;
 };
 
@@ -75,56 +88,75 @@ std::shared_ptr<transport::TTransportFactory> make_transport(bool framed) {
   return std::make_shared<transport::TBufferedTransportFactory>();
 }
 
-std::shared_ptr<server::TServer> make_nonblocking(
-    const KvOptions& options, std::shared_ptr<apache::thrift::TProcessor> processor,
-    std::function<void(const Address&)> on_listening) {
-  const Address& listen = options.listen;
+struct Wanted {
+  const ServeOptions& options;
+  const Address& listen;
+  std::shared_ptr<apache::thrift::TProcessor> processor;
+  std::atomic<int64_t>& connections;
+  std::function<void(const Address&)> on_listening;
+
+  std::shared_ptr<ServerEvents> events(std::function<int()> port) const {
+    return std::make_shared<ServerEvents>(listen, std::move(port), connections, on_listening);
+  }
+};
+
+std::shared_ptr<server::TServer> make_nonblocking(const Wanted& wanted) {
+  const Address& listen = wanted.listen;
   auto socket =
       listen.kind == Address::Kind::kUnix
           ? std::make_shared<transport::TNonblockingServerSocket>(listen.path)
           : std::make_shared<transport::TNonblockingServerSocket>(listen.host, listen.port);
   auto result = std::make_shared<server::TNonblockingServer>(
-      std::move(processor), make_protocol(options.compact), socket, make_workers(options.threads));
-  result->setServerEventHandler(std::make_shared<TellListening>(
-      listen, [socket] { return socket->getListenPort(); }, std::move(on_listening)));
+      wanted.processor, make_protocol(wanted.options.compact), socket,
+      make_workers(wanted.options.threads));
+  result->setServerEventHandler(wanted.events([socket] { return socket->getListenPort(); }));
   return result;
 }
 
-std::shared_ptr<server::TServer> make_blocking(
-    const KvOptions& options, std::shared_ptr<apache::thrift::TProcessor> processor,
-    std::function<void(const Address&)> on_listening) {
-  const Address& listen = options.listen;
-  auto socket = listen.kind == Address::Kind::kUnix
-                    ? std::make_shared<transport::TServerSocket>(listen.path)
-                    : std::make_shared<transport::TServerSocket>(listen.host, listen.port);
-  std::shared_ptr<server::TServer> result;
-  if (options.server == ServerKind::kThreadPool) {
-    result = std::make_shared<server::TThreadPoolServer>(
-        std::move(processor), socket, make_transport(options.framed),
-        make_protocol(options.compact), make_workers(options.threads));
-  } else {
-    result = std::make_shared<server::TThreadedServer>(std::move(processor), socket,
-                                                       make_transport(options.framed),
-                                                       make_protocol(options.compact));
+std::shared_ptr<transport::TServerSocket> make_socket(const Address& listen) {
+  switch (listen.kind) {
+    case Address::Kind::kShm:
+      return std::make_shared<hatrpc::TShmServerSocket>(listen.path);
+    case Address::Kind::kUnix:
+      return std::make_shared<transport::TServerSocket>(listen.path);
+    case Address::Kind::kTcp:
+      break;
   }
-  result->setServerEventHandler(std::make_shared<TellListening>(
-      listen, [socket] { return socket->getPort(); }, std::move(on_listening)));
+  return std::make_shared<transport::TServerSocket>(listen.host, listen.port);
+}
+
+std::shared_ptr<server::TServer> make_blocking(const Wanted& wanted) {
+  const ServeOptions& options = wanted.options;
+  auto socket = make_socket(wanted.listen);
+  const auto events = wanted.events([socket] { return socket->getPort(); });
+  if (options.server == ServerKind::kThreadPool && wanted.listen.kind != Address::Kind::kShm) {
+    auto result = std::make_shared<server::TThreadPoolServer>(
+        wanted.processor, socket, make_transport(options.framed), make_protocol(options.compact),
+        make_workers(options.threads));
+    result->setServerEventHandler(events);
+    return result;
+  }
+  auto result = std::make_shared<server::TThreadedServer>(
+      wanted.processor, socket, make_transport(options.framed), make_protocol(options.compact));
+  result->setConcurrentClientLimit(options.connections);
+  result->setServerEventHandler(events);
   return result;
 }
 
 }  // namespace
 
 Result<std::shared_ptr<server::TServer>> make_server(
-    const KvOptions& options, std::shared_ptr<apache::thrift::TProcessor> processor,
+    const ServeOptions& options, const Address& listen,
+    std::shared_ptr<apache::thrift::TProcessor> processor, std::atomic<int64_t>& connections,
     std::function<void(const Address&)> on_listening) {
-  if (options.listen.kind == Address::Kind::kUnix) remove_stale_socket(options.listen.path);
+  const bool is_shm = listen.kind == Address::Kind::kShm;
+  if (is_shm || listen.kind == Address::Kind::kUnix) remove_stale_socket(listen.path);
+  const Wanted wanted{options, listen, std::move(processor), connections, std::move(on_listening)};
   try {
-    if (options.server == ServerKind::kNonblocking) {
-      return make_nonblocking(options, std::move(processor), std::move(on_listening));
-    }
-    return make_blocking(options, std::move(processor), std::move(on_listening));
+    if (options.server == ServerKind::kNonblocking && !is_shm) return make_nonblocking(wanted);
+    return make_blocking(wanted);
   } catch (const std::exception& error) {
-    return fail("cannot set up a server at " + to_string(options.listen) + ": " + error.what());
+    return fail("cannot set up a server at " + to_string(listen) + ": " + error.what());
   }
 }
 

@@ -1,22 +1,15 @@
 // kv/store.cc: keeps keys and values in LMDB.
 #include "kv/store.h"
 
-#include <cerrno>
-#include <filesystem>
-#include <mutex>
-#include <system_error>
+#include <algorithm>
+#include <chrono>
+
+#include "kv/limits.h"
 
 namespace hat {
 namespace {
 
-constexpr size_t kKeyBytesMax = 511;  // MDB_MAXKEYSIZE of a stock build
-constexpr mdb_mode_t kFileMode = 0640;
-
-using Transaction = Owned<MDB_txn, mdb_txn_abort>;
-
-std::unexpected<Error> refused(std::string_view doing, int code) {
-  return fail(std::string(doing) + ": " + mdb_strerror(code));
-}
+using Cursor = Owned<MDB_cursor, mdb_cursor_close>;
 
 Result<void> check_key(std::string_view key) {
   if (key.empty()) return fail("the key is empty; keys have 1 to 511 bytes");
@@ -26,18 +19,30 @@ Result<void> check_key(std::string_view key) {
   return {};
 }
 
+Result<void> check_value(std::string_view value) {
+  if (value.size() <= kValueBytesMax) return {};
+  return fail("the value has " + std::to_string(value.size()) + " bytes; values have at most " +
+              std::to_string(kValueBytesMax));
+}
+
+Result<void> check_batch(size_t pairs, size_t bytes) {
+  if (pairs > kBatchPairsMax) {
+    return fail("the batch has " + std::to_string(pairs) + " keys; at most " +
+                std::to_string(kBatchPairsMax) + " travel in one call");
+  }
+  if (bytes > kBatchBytesMax) {
+    return fail("the batch has more than " + std::to_string(kBatchBytesMax) +
+                " bytes of keys and values; send smaller ones");
+  }
+  return {};
+}
+
 MDB_val as_mdb(std::string_view bytes) {
   return {bytes.size(), const_cast<char*>(bytes.data())};  // LMDB reads what is not marked reserved
 }
 
-Result<Transaction> begin_read(MDB_env* environment) {
-  MDB_txn* transaction = nullptr;
-  const int code = mdb_txn_begin(environment, nullptr, MDB_RDONLY, &transaction);
-  if (code == MDB_READERS_FULL) {
-    return fail("too many reads at once; start hatkv with a larger --readers");
-  }
-  if (code != 0) return refused("cannot begin to read", code);
-  return Transaction(transaction);
+std::string_view as_view(const MDB_val& bytes) {
+  return {static_cast<const char*>(bytes.mv_data), bytes.mv_size};
 }
 
 Result<std::optional<std::string>> look_up(MDB_txn* transaction, MDB_dbi table,
@@ -47,127 +52,159 @@ Result<std::optional<std::string>> look_up(MDB_txn* transaction, MDB_dbi table,
   MDB_val value;
   const int code = mdb_get(transaction, table, &mdb_key, &value);
   if (code == MDB_NOTFOUND) return std::nullopt;
-  if (code != 0) return refused("cannot read the key", code);
-  return std::string(static_cast<const char*>(value.mv_data), value.mv_size);
+  if (code != 0) return fail(std::string("cannot read the key: ") + mdb_strerror(code));
+  return std::string(as_view(value));
+}
+
+// LMDB's code.
+int make_changes(MDB_txn* transaction, MDB_dbi table, Write& write) {
+  write.removed = 0;  // the transaction may be made again
+  for (const Change& change : write.changes) {
+    MDB_val key = as_mdb(change.key);
+    if (change.kind == Change::Kind::kRemove) {
+      const int code = mdb_del(transaction, table, &key, nullptr);
+      if (code != 0 && code != MDB_NOTFOUND) return code;
+      write.removed += code == 0;
+      continue;
+    }
+    MDB_val value = as_mdb(change.value);
+    if (const int code = mdb_put(transaction, table, &key, &value, 0); code != 0) return code;
+  }
+  return 0;
+}
+
+// Whether `key` lies behind the range. It does not lie before: the cursor began at the range's
+// first.
+bool is_behind(std::string_view key, const Store::Range& range) {
+  return (!range.before.empty() && key >= range.before) || !key.starts_with(range.prefix);
 }
 
 }  // namespace
 
-Result<Store> Store::open(const std::string& directory, uint64_t map_bytes, uint32_t readers) {
-  std::error_code error;
-  std::filesystem::create_directories(directory, error);
-  if (error) return fail(directory + ": cannot make this folder: " + error.message());
+Store::Store(std::unique_ptr<Environment> environment)
+    : environment_(std::move(environment)),
+      group_commit_([this](std::span<Write* const> group) { commit(group); }) {}
 
-  MDB_env* raw = nullptr;
-  if (const int code = mdb_env_create(&raw); code != 0) return refused(directory, code);
-  Environment environment(raw);
-  if (const int code = mdb_env_set_mapsize(raw, map_bytes); code != 0) {
-    return refused(directory + ": cannot map " + std::to_string(map_bytes) + " bytes", code);
-  }
-  mdb_env_set_maxreaders(raw, readers);
-  // NOTLS ties a reader's slot to its transaction: threads come and go with connections here.
-  if (const int code = mdb_env_open(raw, directory.c_str(), MDB_NOTLS, kFileMode); code != 0) {
-    return refused(directory + ": cannot open the store", code);
-  }
-
-  MDB_txn* transaction = nullptr;
-  if (const int code = mdb_txn_begin(raw, nullptr, 0, &transaction); code != 0) {
-    return refused(directory + ": cannot begin", code);
-  }
-  Transaction opening(transaction);
-  MDB_dbi table = 0;
-  if (const int code = mdb_dbi_open(opening.get(), nullptr, 0, &table); code != 0) {
-    return refused(directory + ": cannot open the table", code);
-  }
-  if (const int code = mdb_txn_commit(opening.release()); code != 0) {
-    return refused(directory + ": cannot write", code);
-  }
-  return Store(std::move(environment), table);
+Result<std::unique_ptr<Store>> Store::open(const EnvironmentOptions& options) {
+  HAT_TRY(auto environment, Environment::open(options));
+  return std::unique_ptr<Store>(new Store(std::move(environment)));
 }
 
-Result<std::optional<std::string>> Store::get(std::string_view key) const {
-  std::shared_lock lock(resizing_);
-  HAT_TRY(const Transaction transaction, begin_read(environment_.get()));
-  return look_up(transaction.get(), table_, key);
+Result<std::optional<std::string>> Store::get(std::string_view key) {
+  HAT_TRY(const ReaderPool::Lease reader, environment_->read());
+  return look_up(reader.transaction(), environment_->table(), key);
 }
 
-Result<std::vector<std::optional<std::string>>> Store::multiget(
-    std::span<const std::string> keys) const {
-  std::shared_lock lock(resizing_);
-  HAT_TRY(const Transaction transaction, begin_read(environment_.get()));
+Result<std::vector<std::optional<std::string>>> Store::multiget(std::span<const std::string> keys) {
+  HAT_TRY_VOID(check_batch(keys.size(), 0));
+  HAT_TRY(const ReaderPool::Lease reader, environment_->read());
   std::vector<std::optional<std::string>> values;
   values.reserve(keys.size());
+  size_t bytes = 0;
   for (const std::string& key : keys) {
-    HAT_TRY(auto value, look_up(transaction.get(), table_, key));
+    HAT_TRY(auto value, look_up(reader.transaction(), environment_->table(), key));
+    bytes += value ? value->size() : 0;
+    HAT_TRY_VOID(check_batch(keys.size(), bytes));
     values.push_back(std::move(value));
   }
   return values;
 }
 
-// `change` returns LMDB's code; MDB_MAP_FULL may come from it or from the commit.
-template <class Change>
-Result<void> Store::write(Change&& change) {
-  for (;;) {
-    uint64_t map_bytes = 0;
-    {
-      std::shared_lock lock(resizing_);
-      MDB_envinfo info;
-      mdb_env_info(environment_.get(), &info);
-      map_bytes = info.me_mapsize;
-      MDB_txn* raw = nullptr;
-      int code = mdb_txn_begin(environment_.get(), nullptr, 0, &raw);
-      if (code != 0) return refused("cannot begin to write", code);
-      Transaction transaction(raw);
-      code = change(raw);
-      if (code == 0) code = mdb_txn_commit(transaction.release());
-      if (code == 0) return {};
-      if (code != MDB_MAP_FULL) return refused("cannot write", code);
+Result<Store::Page> Store::scan(const Range& range, size_t limit) {
+  HAT_TRY(const ReaderPool::Lease reader, environment_->read());
+  MDB_cursor* raw = nullptr;
+  int code = mdb_cursor_open(reader.transaction(), environment_->table(), &raw);
+  if (code != 0) return fail(std::string("cannot scan: ") + mdb_strerror(code));
+  const Cursor cursor(raw);
+
+  const std::string_view from = std::max(range.start, range.prefix);
+  MDB_val key = as_mdb(from);
+  MDB_val value;
+  code = mdb_cursor_get(raw, &key, &value, from.empty() ? MDB_FIRST : MDB_SET_RANGE);
+  Page page;
+  size_t bytes = 0;
+  for (; code == 0 && !is_behind(as_view(key), range);
+       code = mdb_cursor_get(raw, &key, &value, MDB_NEXT)) {
+    if (page.pairs.size() >= limit || bytes >= kPageBytesMax) {
+      page.resume = as_view(key);
+      return page;
     }
-    HAT_TRY_VOID(grow(map_bytes));
+    page.pairs.emplace_back(as_view(key), as_view(value));
+    bytes += key.mv_size + value.mv_size;
   }
+  if (code != 0 && code != MDB_NOTFOUND) {
+    return fail(std::string("cannot scan: ") + mdb_strerror(code));
+  }
+  return page;
 }
 
-// Two writers may have met the same full map: only the first one doubles it.
-Result<void> Store::grow(uint64_t full_at_bytes) {
-  std::unique_lock lock(resizing_);
-  MDB_envinfo info;
-  mdb_env_info(environment_.get(), &info);
-  if (info.me_mapsize > full_at_bytes) return {};
-  if (const int code = mdb_env_set_mapsize(environment_.get(), 2 * full_at_bytes); code != 0) {
-    return refused("the store is full at " + std::to_string(full_at_bytes) +
-                       " bytes and cannot be made larger",
-                   code);
+Result<void> Store::put(std::string_view key, std::string_view value, Patience patience) {
+  const Entry entry{key, value};
+  return multiput({&entry, 1}, patience);
+}
+
+Result<void> Store::multiput(std::span<const Entry> entries, Patience patience) {
+  std::vector<Change> changes;
+  changes.reserve(entries.size());
+  size_t bytes = 0;
+  for (const Entry& entry : entries) {
+    HAT_TRY_VOID(check_key(entry.key));
+    HAT_TRY_VOID(check_value(entry.value));
+    bytes += entry.key.size() + entry.value.size();
+    changes.push_back({Change::Kind::kPut, entry.key, entry.value});
   }
+  HAT_TRY_VOID(check_batch(entries.size(), bytes));
+  if (entries.empty()) return {};
+  HAT_TRY_VOID(write(changes, patience));
   return {};
 }
 
-Result<void> Store::put(std::string_view key, std::string_view value) {
-  const Entry entry{key, value};
-  return multiput({&entry, 1});
+Result<bool> Store::remove(std::string_view key, Patience patience) {
+  HAT_TRY_VOID(check_key(key));
+  const Change change{Change::Kind::kRemove, key, {}};
+  HAT_TRY(const size_t removed, write({&change, 1}, patience));
+  return removed != 0;
 }
 
-Result<void> Store::multiput(std::span<const Entry> entries) {
-  for (const Entry& entry : entries) HAT_TRY_VOID(check_key(entry.key));
-  return write([&](MDB_txn* transaction) {
-    for (const Entry& entry : entries) {
-      MDB_val key = as_mdb(entry.key);
-      MDB_val value = as_mdb(entry.value);
-      if (const int code = mdb_put(transaction, table_, &key, &value, 0); code != 0) return code;
+Result<size_t> Store::write(std::span<const Change> changes, Patience patience) {
+  Write write{.changes = changes, .patience = patience};
+  group_commit_.run(write);
+  HAT_TRY_VOID(std::move(write.result));
+  return write.removed;
+}
+
+// What cannot be committed together is tried one by one, so that a write that the store has no room
+// for is refused alone.
+void Store::commit(std::span<Write* const> group) {
+  const auto together = commit_together(group);
+  for (Write* write : group) {
+    write->result = together || group.size() == 1 ? together : commit_together({&write, 1});
+  }
+}
+
+Result<void> Store::commit_together(std::span<Write* const> group) {
+  const auto begun = std::chrono::steady_clock::now();
+  HAT_TRY_VOID(environment_->write([&](MDB_txn* transaction) {
+    for (Write* write : group) {
+      const int code = make_changes(transaction, environment_->table(), *write);
+      if (code != 0) return code;
     }
     return 0;
-  });
+  }));
+  const auto took = std::chrono::steady_clock::now() - begun;
+  writes_per_commit_.add(group.size());
+  commit_us_.add(
+      static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(took).count()));
+  return {};
 }
 
-Result<bool> Store::remove(std::string_view key) {
-  HAT_TRY_VOID(check_key(key));
-  bool was_there = false;
-  HAT_TRY_VOID(write([&](MDB_txn* transaction) {
-    MDB_val mdb_key = as_mdb(key);
-    const int code = mdb_del(transaction, table_, &mdb_key, nullptr);
-    was_there = code == 0;
-    return code == MDB_NOTFOUND ? 0 : code;
-  }));
-  return was_there;
+Result<Store::Statistics> Store::statistics() {
+  Statistics statistics;
+  HAT_TRY(statistics.usage, environment_->usage());
+  statistics.writes_per_commit = writes_per_commit_.read();
+  statistics.commit_us = commit_us_.read();
+  statistics.writes_waiting = group_commit_.waiting();
+  return statistics;
 }
 
 }  // namespace hat

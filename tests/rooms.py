@@ -29,7 +29,7 @@ MAY_INCLUDE = {
     "daemon": ["daemon/", "client/ring/", "engine/", "config/", "base/"],
     "daemon/thrift": ["daemon/thrift/"],
     "daemon/hatctl": ["daemon/hatctl/", "base/"],
-    "kv": ["kv/", "base/"],
+    "kv": ["kv/", "client/thrift/", "config/hint*.h", "config/manifest.h", "config/mistakes.h", "base/"],
     "kv/ycsb": ["kv/ycsb/", "client/thrift/", "base/"],
     "bench": ["bench/", "client/thrift/", "base/", "config/"],
     "bench/engine": ["bench/engine/", "engine/", "config/hint*.h", "base/"],

@@ -1,0 +1,121 @@
+#include "kv/command_options.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <limits>
+
+#include "kv/limits.h"
+
+namespace hat {
+namespace {
+
+constexpr const char* kDefaultAddress = "tcp:127.0.0.1:9091";
+constexpr uint32_t kClientsMax = 1024;
+
+using O = CommandOptions;
+
+Result<void> take_client_protocol(O& options, std::string_view name, std::string_view value) {
+  if (value != "binary" && value != "compact") {
+    return wrong_word(name, value, "binary or compact");
+  }
+  options.compact = value == "compact";
+  return {};
+}
+
+struct CommandOption {
+  Option<O> option;
+  std::string_view command;  // empty: every command
+};
+
+constexpr CommandOption kCommandOptions[] = {
+    {{"--connect", true, take<&O::connect>}, ""},
+    {{"--framed", false, set<&O::framed>}, ""},
+    {{"--buffered", false, set<&O::framed, false>}, ""},
+    {{"--protocol", true, take_client_protocol}, ""},
+    {{"--timeout", true, take<&O::timeout_s>}, ""},
+    {{"--raw", false, set<&O::raw>}, "get"},
+    {{"--json", false, set<&O::json>}, "stats"},
+    {{"--start", true, take<&O::start>}, "scan"},
+    {{"--before", true, take<&O::before>}, "scan"},
+    {{"--limit", true, take<&O::limit>}, "scan"},
+    {{"--keys", false, set<&O::keys>}, "scan"},
+    {{"--records", true, take<&O::records>}, "load"},
+    {{"--file", true, take<&O::file>}, "load"},
+    {{"--prefix", true, take<&O::prefix>}, "load"},
+    {{"--key-bytes", true, take<&O::key_bytes>}, "load"},
+    {{"--value-bytes", true, take<&O::value_bytes>}, "load"},
+    {{"--seed", true, take<&O::seed>}, "load"},
+    {{"--batch", true, take<&O::batch>}, "load"},
+    {{"--clients", true, take<&O::clients>}, "load"},
+    {{"--quiet", false, set<&O::quiet>}, "load"},
+};
+
+struct WordCount {
+  std::string_view command;
+  size_t min;
+  size_t max;
+  std::string_view expected;
+};
+
+constexpr size_t kAny = std::numeric_limits<size_t>::max();
+constexpr std::array kWordCounts = {
+    WordCount{"get", 1, kAny, "KEY..."},      WordCount{"put", 2, 2, "KEY VALUE"},
+    WordCount{"del", 1, kAny, "KEY..."},      WordCount{"scan", 0, 1, "[PREFIX]"},
+    WordCount{"load", 0, 0, "options alone"}, WordCount{"stats", 0, 0, "options alone"},
+    WordCount{"backup", 1, 1, "NAME"},
+};
+
+Result<void> check_words(std::string_view command, size_t count) {
+  const auto row = std::ranges::find(kWordCounts, command, &WordCount::command);
+  if (count >= row->min && count <= row->max) return {};
+  return fail(std::string(command) + ": found " + std::to_string(count) + " words, expected " +
+              std::string(row->expected));
+}
+
+Result<void> check_load(const O& options) {
+  if ((options.records == 0) == options.file.empty()) {
+    return fail("load: expected one of --records and --file");
+  }
+  if (options.key_bytes > kKeyBytesMax || options.key_bytes < options.prefix.size() + 1) {
+    return fail("--key-bytes: found " + std::to_string(options.key_bytes) +
+                ", expected more than the prefix has, and at most " + std::to_string(kKeyBytesMax));
+  }
+  if (options.value_bytes > kValueBytesMax) {
+    return fail("--value-bytes: at most " + std::to_string(kValueBytesMax));
+  }
+  if (options.batch > kBatchPairsMax) {
+    return fail("--batch: at most " + std::to_string(kBatchPairsMax));
+  }
+  const size_t batch_bytes =
+      size_t{options.batch} * (size_t{options.key_bytes} + options.value_bytes);
+  if (options.records != 0 && batch_bytes > kBatchBytesMax) {
+    return fail("--batch: " + std::to_string(options.batch) + " records of that size have over " +
+                std::to_string(kBatchBytesMax) + " bytes, more than a call may have");
+  }
+  if (options.clients > kClientsMax) {
+    return fail("--clients: at most " + std::to_string(kClientsMax));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<CommandOptions> parse_command(std::string_view command, Words words) {
+  CommandOptions options;
+  const char* from_environment = std::getenv("HATKV_ADDRESS");
+  const bool is_set = from_environment != nullptr && *from_environment != '\0';
+  HAT_TRY_VOID(
+      read_word("HATKV_ADDRESS", is_set ? from_environment : kDefaultAddress, options.connect));
+  std::vector<Option<O>> known;
+  for (const CommandOption& row : kCommandOptions) {
+    if (row.command.empty() || row.command == command) known.push_back(row.option);
+  }
+  HAT_TRY(const auto rest, parse_words<O>(words, known, options));
+  options.words.assign(rest.begin(), rest.end());
+  HAT_TRY_VOID(check_words(command, options.words.size()));
+  if (command == "load") HAT_TRY_VOID(check_load(options));
+  return options;
+}
+
+}  // namespace hat

@@ -1,0 +1,231 @@
+#include "kv/environment.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <condition_variable>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+
+namespace hat {
+namespace {
+
+constexpr mdb_mode_t kFileMode = 0640;
+constexpr uint32_t kOtherReaders = 16;  // slots for backups and for LMDB's tools
+
+std::unexpected<Error> lmdb_failed(const std::string& doing, int code) {
+  std::string message = doing + ": " + mdb_strerror(code);
+  if (code == MDB_PANIC) message += "; nothing can be written until hatkv is started again";
+  return fail(std::move(message));
+}
+
+std::unexpected<Error> system_failed(const std::string& doing) {
+  return fail(doing + ": " + std::strerror(errno));
+}
+
+// A new file outlives a crash of the machine once its folder was synced.
+void sync_folder(const std::string& path) {
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) return;
+  fsync(descriptor);
+  close(descriptor);
+}
+
+Result<int> open_and_lock(const std::string& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) return fail(folder + ": cannot make this folder: " + error.message());
+  const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) return system_failed(folder + ": cannot open this folder");
+  if (flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
+    close(descriptor);
+    return fail(folder + ": another hatkv has this store open; give each a folder of its own");
+  }
+  return descriptor;
+}
+
+uint64_t whole_pages(uint64_t bytes) {
+  const auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  return (bytes + page - 1) / page * page;
+}
+
+Result<uint64_t> sync_file(const std::string& path) {
+  const int descriptor = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+  if (descriptor < 0) return system_failed(path);
+  const bool synced = fdatasync(descriptor) == 0;
+  const int error = errno;
+  const off_t bytes = lseek(descriptor, 0, SEEK_END);
+  close(descriptor);
+  if (!synced) return fail(path + ": cannot sync: " + std::strerror(error));
+  return static_cast<uint64_t>(bytes);
+}
+
+}  // namespace
+
+Environment::Environment(const EnvironmentOptions& options, int folder, Handle handle)
+    : options_(options),
+      durability_(describe(options.durability)),
+      folder_(folder),
+      handle_(std::move(handle)),
+      readers_(handle_.get(), options.readers) {}
+
+Environment::~Environment() {
+  syncer_.request_stop();
+  if (syncer_.joinable()) syncer_.join();
+  if (table_ != 0) mdb_env_sync(handle_.get(), 1);  // what was asked to end well loses nothing
+  close(folder_);
+}
+
+Result<std::unique_ptr<Environment>> Environment::open(const EnvironmentOptions& options) {
+  const std::string& folder = options.folder;
+  MDB_env* raw = nullptr;
+  if (const int code = mdb_env_create(&raw); code != 0) return lmdb_failed(folder, code);
+  Handle handle(raw);
+  HAT_TRY(const int descriptor, open_and_lock(folder));
+  std::unique_ptr<Environment> environment(new Environment(options, descriptor, std::move(handle)));
+
+  const uint64_t map_bytes = whole_pages(std::min(options.map_bytes, options.max_bytes));
+  if (const int code = mdb_env_set_mapsize(raw, map_bytes); code != 0) {
+    return lmdb_failed(folder + ": cannot map " + std::to_string(map_bytes) + " bytes", code);
+  }
+  mdb_env_set_maxreaders(raw, options.readers + kOtherReaders);
+  // NOTLS ties a reader's slot to its transaction, which goes from thread to thread here.
+  const unsigned flags = MDB_NOTLS | environment->durability_.lmdb_flags;
+  if (const int code = mdb_env_open(raw, folder.c_str(), flags, kFileMode); code != 0) {
+    return lmdb_failed(folder + ": cannot open the store", code);
+  }
+  int dead_readers = 0;
+  mdb_reader_check(raw, &dead_readers);
+  HAT_TRY_VOID(environment->open_table());
+  sync_folder(folder);
+  sync_folder(std::filesystem::absolute(folder).parent_path());
+  if (environment->durability_.syncs_each_second) {
+    environment->syncer_ = std::jthread(
+        [self = environment.get()](const std::stop_token& stop) { self->sync_each_second(stop); });
+  }
+  return environment;
+}
+
+Result<void> Environment::open_table() {
+  const int code = try_to_write(
+      [&](MDB_txn* transaction) { return mdb_dbi_open(transaction, nullptr, 0, &table_); });
+  if (code != 0) return lmdb_failed(options_.folder + ": cannot open the table", code);
+  return {};
+}
+
+int Environment::try_to_write(const Changes& change) {
+  MDB_txn* raw = nullptr;
+  if (const int code = mdb_txn_begin(handle_.get(), nullptr, 0, &raw); code != 0) return code;
+  Owned<MDB_txn, mdb_txn_abort> transaction(raw);
+  if (const int code = change(raw); code != 0) return code;
+  return mdb_txn_commit(transaction.release());
+}
+
+Result<void> Environment::write(const Changes& change) {
+  for (;;) {
+    const int code = try_to_write(change);
+    if (code == 0) break;
+    if (code != MDB_MAP_FULL) return lmdb_failed("cannot write", code);
+    HAT_TRY_VOID(grow());
+  }
+  commits_.fetch_add(1, std::memory_order_relaxed);
+  if (durability_.waits_for_disk) syncs_.fetch_add(1, std::memory_order_relaxed);
+  return {};
+}
+
+// Called by the only writer, between two transactions of its own.
+Result<void> Environment::grow() {
+  const uint64_t full_at = map_bytes();
+  const uint64_t larger = whole_pages(std::min(2 * full_at, options_.max_bytes));
+  if (larger <= full_at) {
+    return fail("the store is full: it has the " + std::to_string(full_at) +
+                " bytes that --max-bytes allows");
+  }
+  const std::scoped_lock no_copy(copying_);
+  readers_.pause();
+  const int code = mdb_env_set_mapsize(handle_.get(), larger);
+  readers_.resume();
+  if (code != 0) {
+    return lmdb_failed("the store is full at " + std::to_string(full_at) +
+                           " bytes and cannot be mapped at a larger size",
+                       code);
+  }
+  growths_.fetch_add(1, std::memory_order_relaxed);
+  return {};
+}
+
+// Written beside its place and renamed: a folder of that name is a whole backup.
+Result<uint64_t> Environment::copy_to(const std::string& folder) {
+  const std::scoped_lock one_at_a_time(copying_);
+  std::error_code error;
+  if (std::filesystem::exists(folder, error)) return fail(folder + ": is there already");
+  const std::string partial = folder + ".partial";
+  std::filesystem::remove_all(partial, error);
+  std::filesystem::create_directories(partial, error);
+  if (error) return fail(partial + ": cannot make this folder: " + error.message());
+  const int code = mdb_env_copy2(handle_.get(), partial.c_str(), MDB_CP_COMPACT);
+  if (code != 0) {
+    std::filesystem::remove_all(partial, error);
+    return lmdb_failed(partial + ": cannot copy", code);
+  }
+  HAT_TRY(const uint64_t bytes, sync_file(partial + "/data.mdb"));
+  sync_folder(partial);
+  std::filesystem::rename(partial, folder, error);
+  if (error) return fail(folder + ": cannot rename " + partial + ": " + error.message());
+  sync_folder(std::filesystem::absolute(folder).parent_path());
+  return bytes;
+}
+
+uint64_t Environment::map_bytes() const {
+  MDB_envinfo info;
+  mdb_env_info(handle_.get(), &info);
+  return info.me_mapsize;
+}
+
+Result<EnvironmentUsage> Environment::usage() {
+  EnvironmentUsage usage;
+  {
+    HAT_TRY(const ReaderPool::Lease reader, read());
+    MDB_stat stat;
+    if (const int code = mdb_stat(reader.transaction(), table_, &stat); code != 0) {
+      return lmdb_failed("cannot read the table's size", code);
+    }
+    MDB_envinfo info;
+    mdb_env_info(handle_.get(), &info);
+    usage.records = stat.ms_entries;
+    usage.data_bytes =
+        stat.ms_psize *
+        static_cast<uint64_t>(stat.ms_branch_pages + stat.ms_leaf_pages + stat.ms_overflow_pages);
+    usage.file_bytes = stat.ms_psize * static_cast<uint64_t>(info.me_last_pgno + 1);
+    usage.map_bytes = info.me_mapsize;
+  }
+  usage.commits = commits_.load(std::memory_order_relaxed);
+  usage.syncs = syncs_.load(std::memory_order_relaxed);
+  usage.growths = growths_.load(std::memory_order_relaxed);
+  usage.readers_in_use = readers_.in_use();
+  usage.reader_waits = readers_.waits();
+  return usage;
+}
+
+void Environment::sync_each_second(const std::stop_token& stop) {
+  std::mutex mutex;
+  std::condition_variable_any stopped;
+  uint64_t synced_commits = 0;
+  std::unique_lock lock(mutex);
+  while (!stopped.wait_for(lock, stop, std::chrono::seconds(1),
+                           [&] { return stop.stop_requested(); })) {
+    const uint64_t commits = commits_.load(std::memory_order_relaxed);
+    if (commits == synced_commits) continue;
+    if (mdb_env_sync(handle_.get(), 1) == 0) {
+      synced_commits = commits;
+      syncs_.fetch_add(1, std::memory_order_relaxed);
+    }
+  }
+}
+
+}  // namespace hat

@@ -1,0 +1,106 @@
+// kv/words.h: reads a command's words by a table of its options.
+//
+//   constexpr Option<Opts> kOptions[] = {{"--batch", take<&Opts::batch>}, {"--keys",
+//   set<&Opts::keys>}}; HAT_TRY(const auto rest, parse_words<Opts>(words, kOptions, opts));   what
+//   is no option
+//
+// `--` ends the options: what follows is taken as it is, also where it begins with a hyphen.
+//
+// Errors   name the option, what was found and what was expected.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "base/address.h"
+#include "base/number.h"
+#include "base/result.h"
+
+namespace hat {
+
+using Words = std::span<const std::string_view>;
+
+template <class Options>
+struct Option {
+  std::string_view name;
+  bool has_value;
+  Result<void> (*read)(Options& options, std::string_view name, std::string_view value);
+};
+
+inline std::unexpected<Error> wrong_word(std::string_view option, std::string_view found,
+                                         std::string_view expected) {
+  return fail(std::string(option) + ": found '" + std::string(found) + "', expected " +
+              std::string(expected));
+}
+
+inline Result<void> read_word(std::string_view, std::string_view value, std::string& into) {
+  into = value;
+  return {};
+}
+
+inline Result<void> read_word(std::string_view name, std::string_view value, Address& into) {
+  auto address = parse_address(value);
+  if (!address) return std::unexpected(in(name, std::move(address.error())));
+  into = std::move(*address);
+  return {};
+}
+
+template <class Number>
+  requires std::is_arithmetic_v<Number>
+Result<void> read_word(std::string_view name, std::string_view value, Number& into) {
+  const auto found = parse_number<Number>(value);
+  if (!found || *found <= 0) return wrong_word(name, value, "a number from 1");
+  into = *found;
+  return {};
+}
+
+template <class Wanted>
+Result<void> read_word(std::string_view name, std::string_view value, std::optional<Wanted>& into) {
+  return read_word(name, value, into.emplace());
+}
+
+// An option whose value goes into a field.
+template <auto Field, class Options>
+Result<void> take(Options& options, std::string_view name, std::string_view value) {
+  return read_word(name, value, options.*Field);
+}
+
+// An option without a value: the field gets `Value`.
+template <auto Field, bool Value = true, class Options>
+Result<void> set(Options& options, std::string_view, std::string_view) {
+  options.*Field = Value;
+  return {};
+}
+
+template <class Options>
+Result<std::vector<std::string_view>> parse_words(Words words,
+                                                  std::span<const Option<Options>> known,
+                                                  Options& options) {
+  std::vector<std::string_view> rest;
+  for (size_t i = 0; i < words.size(); ++i) {
+    const std::string_view word = words[i];
+    if (word == "--") {
+      rest.insert(rest.end(), words.begin() + static_cast<ptrdiff_t>(i) + 1, words.end());
+      break;
+    }
+    if (word.size() < 2 || word[0] != '-') {
+      rest.push_back(word);
+      continue;
+    }
+    const Option<Options>* option = nullptr;
+    for (const Option<Options>& one : known) {
+      if (one.name == word) option = &one;
+    }
+    if (option == nullptr) return fail("unknown option '" + std::string(word) + "'");
+    if (option->has_value && i + 1 == words.size()) {
+      return fail(std::string(word) + ": its value is missing");
+    }
+    HAT_TRY_VOID(option->read(options, word, option->has_value ? words[++i] : std::string_view()));
+  }
+  return rest;
+}
+
+}  // namespace hat
