@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # tests/man_pages.py: holds docs/man against groff, each program's --help, and --check.
-"""usage: man_pages.py HATRPCD HATCTL HINTGEN"""
+"""usage: man_pages.py HATRPCD HATCTL HINTGEN HATKV_YCSB"""
 import pathlib
 import re
 import subprocess
@@ -8,7 +8,7 @@ import sys
 import tempfile
 import unittest
 
-HATRPCD, HATCTL, HINTGEN = sys.argv[1:4]
+HATRPCD, HATCTL, HINTGEN, HATKV_YCSB = sys.argv[1:5]
 MAN = pathlib.Path(__file__).resolve().parent.parent / "docs" / "man"
 COMMANDS = ["status", "routes", "top", "reload", "drain", "ping", "metrics"]
 
@@ -62,6 +62,10 @@ class ManPages(unittest.TestCase):
         self.assertEqual(options_in(page_text("hintgen.1")) | {"--gen"},
                          options_in(output(HINTGEN, "--help")) | {"--gen"})
 
+    def test_hatkv_ycsb_has_the_options_of_its_help(self):
+        self.assertEqual(options_in(page_text("hatkv-ycsb.1")),
+                         options_in(output(HATKV_YCSB, "--help")))
+
     def test_each_program_names_its_version(self):
         self.assertRegex(output(HATRPCD, "--version"), r"^hatrpcd \d+\.\d+\.\d+\n$")
         self.assertRegex(output(HATCTL, "--version"), r"^hatctl \d+\.\d+\.\d+\n$")
@@ -102,4 +106,4 @@ class ManPages(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=[sys.argv[0], *sys.argv[4:]])
+    unittest.main(argv=[sys.argv[0], *sys.argv[5:]])

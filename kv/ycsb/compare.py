@@ -38,7 +38,7 @@ class Comparison:
         self.versions = {"HAProxy": ways.haproxy_version()}
 
     def driver(self, phase, address, threads, *words):
-        return [self.site.programs / "hatkv-ycsb", phase, "--address", ways.in_hatrpcd(address),
+        return [self.site.programs / "hatkv-ycsb", phase, "--connect", ways.in_hatrpcd(address),
                 "-P", self.workload, "-p", f"recordcount={self.records}", "-p", "operationcount=0",
                 "--threads", threads, "--json", *words]
 

@@ -79,6 +79,16 @@ class Load(unittest.TestCase):
                         "multiget": counts["MULTIREAD"] + counts["MULTIUPDATE"],
                         "multiput": counts["MULTIUPDATE"]})
 
+    def test_ycsb_scans(self):
+        with setting.start(PROGRAMS, BINDING) as place:
+            place.drive("native", "load", properties("a"))
+            before = place.calls()
+            driven = place.drive("java", "run", properties(
+                "a", "workload=site.ycsb.workloads.CoreWorkload", "readproportion=0",
+                "updateproportion=0", "scanproportion=1", "maxscanlength=30", "operationcount=200"))
+            self.assertEqual(driven.count("SCAN"), 200)
+            self.assertEqual(by_function(place.calls() - before), {"scan": 200})
+
     def test_failures_are_told(self):
         with setting.start(PROGRAMS, BINDING) as place:  # nothing is loaded
             for driver in ("native", "java"):

@@ -1,8 +1,9 @@
 // kv/ycsb/main.cc: hatkv-ycsb: loads HatKV or runs a YCSB workload on it, and prints what it took.
 #include <cstdio>
 #include <cstdlib>
-#include <exception>
 #include <random>
+#include <string_view>
+#include <vector>
 
 #include "kv/ycsb/driver.h"
 #include "kv/ycsb/options.h"
@@ -40,8 +41,12 @@ int run_command(const Options& options) {
 }  // namespace hat::ycsb
 
 int main(int argc, char** argv) {
-  const auto command = hat::ycsb::parse_options(argc, argv);
-  if (!command) return hat::ycsb::complain(command.error().message, hat::ycsb::kExitUsage);
+  const std::vector<std::string_view> words(argv + 1, argv + argc);
+  const auto command = hat::ycsb::parse_options(words);
+  if (!command) {
+    return hat::ycsb::complain(command.error().message + " (hatkv-ycsb --help says more)",
+                               hat::ycsb::kExitUsage);
+  }
   if (std::holds_alternative<hat::ycsb::HelpWanted>(*command)) {
     std::fputs(hat::ycsb::kHelp, stdout);
     return EXIT_SUCCESS;

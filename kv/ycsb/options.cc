@@ -1,10 +1,11 @@
 #include "kv/ycsb/options.h"
 
 #include <cmath>
+#include <cstdlib>
 #include <string_view>
 #include <vector>
 
-#include "base/number.h"
+#include "kv/words.h"
 #include "kv/ycsb/properties.h"
 
 namespace hat::ycsb {
@@ -12,13 +13,14 @@ namespace hat::ycsb {
 const char* const kHelp =
     R"(hatkv-ycsb: YCSB's workloads on HatKV, from native clients.
 
-usage: hatkv-ycsb load|run --address ADDRESS -P FILE [options]
+usage: hatkv-ycsb load|run -P FILE [options]
 
   load                puts the records that the workload wants
   run                 makes its operations
-  --address ADDRESS   of HatKV or of a hatrpcd's endpoint: tcp:HOST:PORT, unix:/PATH, shm:/PATH
   -P FILE             a workload file of YCSB's; may be repeated, later ones win
   -p KEY=VALUE        one property more; wins over the files
+  --connect ADDRESS   tcp:HOST:PORT, unix:/PATH or shm:/PATH, of hatkv or of a hatrpcd before it;
+                      default $HATKV_ADDRESS, else tcp:127.0.0.1:9091
   --threads N         clients at once, each with a connection of its own (threadcount)
   --seconds S         ends the run after so long (maxexecutiontime); may be a fraction
   --warm-up S         runs so long before it counts
@@ -31,101 +33,103 @@ multiupdateproportion) multiget and multiput. Exit status 1 where any operation 
 wrong command line or workload.
 
 examples:
-  hatkv-ycsb load --address tcp:127.0.0.1:9091 -P kv/ycsb/workloads/a
-  hatkv-ycsb run --address shm:/run/hatrpcd/kv.ring -P kv/ycsb/workloads/a --threads 16
+  hatkv-ycsb load -P kv/ycsb/workloads/a --threads 8
+  hatkv-ycsb run -P kv/ycsb/workloads/a --threads 16 --connect shm:/run/hatrpcd/kv.ring
 )";
 
 namespace {
 
-constexpr std::string_view kHint = " (hatkv-ycsb --help lists all options)";
-
-std::unexpected<Error> wrong(std::string_view option, std::string_view found,
-                             std::string_view expected) {
-  return fail(std::string(option) + ": found '" + std::string(found) + "', expected " +
-              std::string(expected) + std::string(kHint));
-}
+constexpr const char* kDefaultAddress = "tcp:127.0.0.1:9091";
+constexpr double kSecondsMax = 1e6;
 
 // What the command line says, before the workload is read.
-struct Words {
+struct Given {
   Options options;
   Properties properties;
-  bool address_given = false;
-  bool file_given = false;
+  std::vector<std::string> assignments;  // they win over all files, wherever they stand
+  bool has_file = false;
   double seconds = 0;
 };
 
-Result<double> read_seconds(std::string_view option, std::string_view word) {
-  const auto number = parse_number<double>(word);
-  if (!number || !std::isfinite(*number) || *number <= 0) return wrong(option, word, "seconds");
-  return *number;
+Result<void> read_file(Given& given, std::string_view, std::string_view path) {
+  given.has_file = true;
+  return given.properties.read_file(std::string(path));
 }
 
-Result<void> take_value(std::string_view option, std::string_view word, Words& words) {
-  if (option == "--address") {
-    auto address = parse_address(word);
-    if (!address) return std::unexpected(in("--address", std::move(address.error())));
-    words.options.address = std::move(*address);
-    words.address_given = true;
-  } else if (option == "-P") {
-    HAT_TRY_VOID(words.properties.read_file(std::string(word)));
-    words.file_given = true;
-  } else if (option == "--seconds") {
-    HAT_TRY(words.seconds, read_seconds(option, word));
-  } else if (option == "--warm-up") {
-    HAT_TRY(words.options.warm_up_seconds, read_seconds(option, word));
-  } else if (option == "--seed") {
-    const auto seed = parse_number<uint64_t>(word);
-    if (!seed || *seed == 0) return wrong(option, word, "a number from 1");
-    words.options.seed = *seed;
-  } else {
-    return fail("unknown option '" + std::string(option) + "'" + std::string(kHint));
-  }
+Result<void> keep_assignment(Given& given, std::string_view, std::string_view assignment) {
+  given.assignments.emplace_back(assignment);
   return {};
 }
 
-Result<Command> finish(Words& words) {
-  Options& options = words.options;
-  if (!words.address_given) return fail("--address is missing" + std::string(kHint));
-  if (!words.file_given) return fail("-P is missing: which workload?" + std::string(kHint));
-  HAT_TRY(options.workload, read_workload(words.properties));
-  options.unknown_keys = unknown_keys(words.properties);
-  if (words.seconds > 0) options.workload.seconds = words.seconds;
-  return std::move(options);
+Result<void> keep_threads(Given& given, std::string_view, std::string_view threads) {
+  given.assignments.push_back("threadcount=" + std::string(threads));
+  return {};
 }
+
+Result<void> read_seconds(std::string_view name, std::string_view word, double& into) {
+  const auto number = parse_number<double>(word);
+  if (!number || !(*number > 0) || *number > kSecondsMax) {
+    return wrong_word(name, word, "seconds, up to a million");
+  }
+  into = *number;
+  return {};
+}
+
+constexpr Option<Given> kOptions[] = {
+    {"-P", true, read_file},
+    {"-p", true, keep_assignment},
+    {"--threads", true, keep_threads},
+    {"--connect", true,
+     [](Given& given, std::string_view name, std::string_view word) {
+       return read_word(name, word, given.options.address);
+     }},
+    {"--seconds", true,
+     [](Given& given, std::string_view name, std::string_view word) {
+       return read_seconds(name, word, given.seconds);
+     }},
+    {"--warm-up", true,
+     [](Given& given, std::string_view name, std::string_view word) {
+       return read_seconds(name, word, given.options.warm_up_seconds);
+     }},
+    {"--seed", true,
+     [](Given& given, std::string_view name, std::string_view word) {
+       return read_word(name, word, given.options.seed);
+     }},
+    {"--json", false,
+     [](Given& given, std::string_view, std::string_view) -> Result<void> {
+       given.options.json = true;
+       return {};
+     }},
+};
 
 }  // namespace
 
-Result<Command> parse_options(int argc, char** argv) {
-  const std::vector<std::string_view> given(argv + 1, argv + argc);
-  for (const std::string_view word : given) {
+Result<Command> parse_options(std::span<const std::string_view> words) {
+  for (const std::string_view word : words) {
     if (word == "--help" || word == "-h") return HelpWanted{};
     if (word == "--version") return VersionWanted{};
   }
-  if (given.empty() || (given[0] != "load" && given[0] != "run")) {
-    return wrong("first word", given.empty() ? "" : given[0], "load or run");
+  Given given;
+  Options& options = given.options;
+  const char* from_environment = std::getenv("HATKV_ADDRESS");
+  const bool is_set = from_environment != nullptr && *from_environment != '\0';
+  HAT_TRY_VOID(
+      read_word("HATKV_ADDRESS", is_set ? from_environment : kDefaultAddress, options.address));
+  HAT_TRY(const auto rest, parse_words<Given>(words, kOptions, given));
+  if (rest.size() != 1 || (rest[0] != "load" && rest[0] != "run")) {
+    std::string found;
+    for (const std::string_view word : rest) found.append(found.empty() ? "" : " ").append(word);
+    return wrong_word("command", found, "load or run");
   }
-  Words words;
-  words.options.load = given[0] == "load";
-  std::vector<std::string> assignments;  // after all files, wherever they stand
-  for (size_t i = 1; i < given.size(); ++i) {
-    const std::string_view option = given[i];
-    if (option == "--json") {
-      words.options.json = true;
-      continue;
-    }
-    const std::string_view word = i + 1 < given.size() ? given[++i] : std::string_view();
-    if (option == "-p") {
-      assignments.emplace_back(word);
-    } else if (option == "--threads") {
-      assignments.push_back("threadcount=" + std::string(word));
-    } else {
-      HAT_TRY_VOID(take_value(option, word, words));
-    }
+  options.load = rest[0] == "load";
+  if (!given.has_file) return fail("-P is missing: which workload?");
+  for (const std::string& assignment : given.assignments) {
+    HAT_TRY_VOID(given.properties.set(assignment));
   }
-  for (const std::string& assignment : assignments) {
-    HAT_TRY_VOID(words.properties.set(assignment));
-  }
-  return finish(words);
+  HAT_TRY(options.workload, read_workload(given.properties));
+  options.unknown_keys = unknown_keys(given.properties);
+  if (given.seconds > 0) options.workload.seconds = given.seconds;
+  return std::move(options);
 }
 
 }  // namespace hat::ycsb

@@ -2,8 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
+#include <string_view>
 #include <variant>
+#include <vector>
 
 #include "base/address.h"
 #include "base/result.h"
@@ -13,7 +16,7 @@ namespace hat::ycsb {
 
 struct Options {
   bool load = false;  // else run
-  Address address;
+  Address address;  // --connect, else $HATKV_ADDRESS, else tcp:127.0.0.1:9091
   Workload workload;  // what files, -p and --threads say together
   double warm_up_seconds = 0;
   uint64_t seed = 0;  // 0: another one each time
@@ -25,8 +28,9 @@ struct HelpWanted {};
 struct VersionWanted {};
 using Command = std::variant<Options, HelpWanted, VersionWanted>;
 
-// Errors name the option or the workload's key, what was found and what was expected.
-Result<Command> parse_options(int argc, char** argv);
+// `words`: those after the program's name. Errors name the option or the workload's key, what was
+// found and what was expected.
+Result<Command> parse_options(std::span<const std::string_view> words);
 
 // What `hatkv-ycsb --help` prints.
 extern const char* const kHelp;

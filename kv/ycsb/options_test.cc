@@ -11,15 +11,12 @@ namespace {
 
 const std::string kFile = HAT_WORKLOADS "/a";
 
-Result<Command> parse(std::vector<std::string> words) {
-  words.insert(words.begin(), "hatkv-ycsb");
-  std::vector<char*> argv;
-  for (std::string& word : words) argv.push_back(word.data());
-  return parse_options(static_cast<int>(argv.size()), argv.data());
+Result<Command> parse(const std::vector<std::string>& words) {
+  return parse_options(std::vector<std::string_view>(words.begin(), words.end()));
 }
 
 TEST(YcsbOptions, ReadsEveryOption) {
-  const auto parsed = parse({"run",    "-p",        "recordcount=77", "--address", "shm:/r",
+  const auto parsed = parse({"run",    "-p",        "recordcount=77", "--connect", "shm:/r",
                              "-P",     kFile,       "--threads",      "5",         "--seconds",
                              "0.5",    "--warm-up", "0.25",           "--seed",    "9",
                              "--json", "-p",        "fieldcount=3",   "-p",        "nonsense=1"});
@@ -37,10 +34,15 @@ TEST(YcsbOptions, ReadsEveryOption) {
   EXPECT_THAT(options.unknown_keys, testing::ElementsAre("nonsense"));
 }
 
-TEST(YcsbOptions, LoadIsACommand) {
-  const auto parsed = parse({"load", "--address", "tcp:h:1", "-P", kFile});
+TEST(YcsbOptions, LoadIsACommandAndHasADefaultAddress) {
+  unsetenv("HATKV_ADDRESS");
+  const auto parsed = parse({"load", "-P", kFile});
   ASSERT_TRUE(parsed) << parsed.error().message;
   EXPECT_TRUE(std::get<Options>(*parsed).load);
+  EXPECT_EQ(to_string(std::get<Options>(*parsed).address), "tcp:127.0.0.1:9091");
+  setenv("HATKV_ADDRESS", "unix:/e", 1);
+  EXPECT_EQ(to_string(std::get<Options>(parse({"load", "-P", kFile}).value()).address), "unix:/e");
+  unsetenv("HATKV_ADDRESS");
 }
 
 TEST(YcsbOptions, HelpWinsOverWhatIsMissing) {
@@ -55,18 +57,20 @@ struct RefusedRow {
 
 TEST(YcsbOptions, RefusesWithWhatWasFoundAndExpected) {
   const RefusedRow rows[] = {
-      {{}, "first word: found '', expected load or run"},
-      {{"go"}, "found 'go', expected load or run"},
-      {{"run", "-P", kFile}, "--address is missing"},
-      {{"run", "--address", "tcp:h:1"}, "-P is missing"},
-      {{"run", "--address", "h", "-P", kFile}, "--address: "},
-      {{"run", "--address", "tcp:h:1", "-P", "/no/such"}, "/no/such: cannot read"},
-      {{"run", "--address", "tcp:h:1", "-P", kFile, "--seconds", "x"}, "--seconds: found 'x'"},
-      {{"run", "--address", "tcp:h:1", "-P", kFile, "--warm-up", "-1"}, "--warm-up: found '-1'"},
-      {{"run", "--address", "tcp:h:1", "-P", kFile, "--seed", "0"}, "--seed: found '0'"},
-      {{"run", "--address", "tcp:h:1", "-P", kFile, "--threads", "0"}, "-p: threadcount: found"},
-      {{"run", "--address", "tcp:h:1", "-P", kFile, "-p", "x"}, "-p: found 'x', expected KEY"},
-      {{"run", "--address", "tcp:h:1", "-P", kFile, "--fast"}, "unknown option '--fast'"},
+      {{"-P", kFile}, "command: found '', expected load or run"},
+      {{"go", "-P", kFile}, "command: found 'go', expected load or run"},
+      {{"run", "load", "-P", kFile}, "command: found 'run load', expected load or run"},
+      {{"run"}, "-P is missing"},
+      {{"run", "-P"}, "-P: its value is missing"},
+      {{"run", "--connect", "h", "-P", kFile}, "--connect: "},
+      {{"run", "-P", "/no/such"}, "/no/such: cannot read"},
+      {{"run", "-P", kFile, "--seconds", "x"}, "--seconds: found 'x'"},
+      {{"run", "-P", kFile, "--seconds", "inf"}, "--seconds: found 'inf'"},
+      {{"run", "-P", kFile, "--warm-up", "-1"}, "--warm-up: found '-1'"},
+      {{"run", "-P", kFile, "--seed", "0"}, "--seed: found '0'"},
+      {{"run", "-P", kFile, "--threads", "0"}, "-p: threadcount: found '0'"},
+      {{"run", "-P", kFile, "-p", "x"}, "-p: found 'x', expected KEY=VALUE"},
+      {{"run", "-P", kFile, "--fast"}, "unknown option '--fast'"},
   };
   for (const RefusedRow& row : rows) {
     SCOPED_TRACE(row.message);

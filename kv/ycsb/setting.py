@@ -130,7 +130,7 @@ class Place:
 
     def native(self, phase, properties):
         file, *assignments = properties
-        words = [self.site.programs / "hatkv-ycsb", phase, "--address",
+        words = [self.site.programs / "hatkv-ycsb", phase, "--connect",
                  ways.in_hatrpcd(self.way.address), "-P", file]
         return words + [word for one in assignments for word in ("-p", one)]
 

@@ -3,7 +3,9 @@ package site.ycsb.db;
 
 import hatkv.Lookup;
 import hatkv.NotFound;
+import hatkv.Page;
 import hatkv.Pair;
+import hatkv.Range;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
@@ -22,15 +24,17 @@ import site.ycsb.Status;
 /**
  * Read is get, insert and update are put, delete is remove; a record is one value (RecordLayout). An
  * update of some fields reads the record first. Tables are not told apart. Properties:
- * hatkv.address, tcp:HOST:PORT (default tcp:127.0.0.1:9090) or unix:/PATH.
+ * hatkv.address, tcp:HOST:PORT (default tcp:127.0.0.1:9091) or unix:/PATH.
  *
  * <p>YCSB makes one for each of its threads. MultiWorkload finds its thread's, behind the wrapper that
  * YCSB puts around it, by ofThread().
  */
 public class HatKvClient extends DB {
   public static final String ADDRESS = "hatkv.address";
-  public static final String ADDRESS_DEFAULT = "tcp:127.0.0.1:9090";
+  public static final String ADDRESS_DEFAULT = "tcp:127.0.0.1:9091";
 
+  private static final int PAGE_MOST = 10_000; // pairs in an answer of scan
+  private static final ByteBuffer NOTHING = ByteBuffer.allocate(0);
   private static final ThreadLocal<HatKvClient> OF_THREAD = new ThreadLocal<>();
   private static final AtomicBoolean COMPLAINED = new AtomicBoolean();
 
@@ -104,7 +108,25 @@ public class HatKvClient extends DB {
   @Override
   public Status scan(String table, String startkey, int recordcount, Set<String> fields,
                      Vector<HashMap<String, ByteIterator>> result) {
-    return Status.NOT_IMPLEMENTED;
+    return make(() -> {
+      Range range = new Range(keyOf(startkey), NOTHING, NOTHING);
+      while (result.size() < recordcount) {
+        int left = recordcount - result.size();
+        Page page = connection.call(client -> client.scan(range, Math.min(left, PAGE_MOST)));
+        for (Pair pair : page.getPairs()) {
+          HashMap<String, ByteIterator> found = new HashMap<>();
+          if (!layout.take(pair.getValue(), fields, found)) {
+            return Status.UNEXPECTED_STATE;
+          }
+          result.add(found);
+        }
+        if (page.getResume().length == 0) {
+          break;
+        }
+        range.setStart(page.getResume());
+      }
+      return Status.OK;
+    });
   }
 
   /** All fields of some records, in the order of their keys, by one call. */
