@@ -1,4 +1,4 @@
-"""bench/engine/engine_bench.py: one measurement of engine_bench, and whether it is one; for experiments."""
+"""bench/engine/engine_bench.py: one measurement by engine_bench, and whether it is one."""
 
 import contextlib
 import time
@@ -10,13 +10,13 @@ PROTOCOLS = ("eager", "direct_write_send", "chained_write_send", "direct_write_i
              "read_rndv", "hybrid_eager_rndv", "ar_grpc", "rfp", "farm", "pilaf", "herd", "hipower")
 POLLINGS = ("busy", "event")
 
-FABRIC = experiment.Option("--fabric", "loop is memory that two processes share; verbs wants the devices "
-                           "rxe1 and rxe2, as in ./dev lab", "loop", ("loop", "verbs"))
-NOTES = ("Two processes of one machine, each on a core of its own where there are two: ratios to look "
-         "at, no absolute speeds. ")
-CPU_NOTES = ("Who polls busily uses a core whether anything comes or not: there, CPU is little more "
-             "than the time that a call takes. The server's CPU is that of its whole life, its start "
-             "too: short measurements make it look large.")
+FABRIC = experiment.Option("--fabric", "loop is memory that two processes share; verbs wants the "
+                           "devices rxe1 and rxe2, as in ./dev lab", "loop", ("loop", "verbs"))
+NOTES = ("Two processes of one machine, each on a core of its own where there are two: ratios to "
+         "look at, no absolute speeds. ")
+CPU_NOTES = ("Who polls busily uses a core whether anything comes or not: there, CPU is little "
+             "more than the time that a call takes. The server's CPU is that of its whole life, "
+             "its start too: short measurements make it look large.")
 
 
 class EngineBench:
@@ -59,8 +59,9 @@ def opener(words_of, names):
     """An experiment's `open`, of an EngineBench."""
     @contextlib.contextmanager
     def open_engine(settings):
-        if not (settings.programs / "engine_bench").is_file():
-            raise experiment.Failed(f"there is no {settings.programs}/engine_bench: ./dev build makes it")
+        program = settings.programs / "engine_bench"
+        if not program.is_file():
+            raise experiment.Failed(f"there is no {program}: ./dev build makes it")
         yield EngineBench(settings, words_of, names)
     return open_engine
 

@@ -71,8 +71,8 @@ DIRECT, HAPROXY = "direct", "HAProxy pair"
 def goals(options):
     """What was wanted of sockets and of rings."""
     def p50(at_most, to, words):
-        return experiment.Goal(f"64 B, 1 client, {LATENCY}: p50, of {words}", "p50_us", LATENCY, ONE,
-                               to, at_most=at_most)
+        return experiment.Goal(f"64 B, 1 client, {LATENCY}: p50, of {words}", "p50_us", LATENCY,
+                               ONE, to, at_most=at_most)
 
     def rate(at_least, to, words, point, point_words):
         return experiment.Goal(f"{point_words}, {THROUGHPUT}: calls/s, of {words}", "calls_per_s",

@@ -21,5 +21,5 @@ EXPERIMENT = experiment.Experiment(
     open=engine_bench.opener(words_of, {f"{key}_us": f"{key}_us" for key in OPERATIONS}),
     options=[engine_bench.FABRIC],
     units={f"{key}_us": experiment.Unit("µs", "lower", words) for key, words in OPERATIONS.items()},
-    notes=engine_bench.NOTES + "How long it runs does not depend on --seconds: each operation is done "
-                               "so many times.")
+    notes=engine_bench.NOTES + "How long it runs does not depend on --seconds: each operation is "
+                               "done so many times.")

@@ -6,7 +6,8 @@ from tool import chart, experiment
 CALL, ONEWAY, LARGE = "call of 64 B", "one way, 64 B", "one way, 128 KiB"
 WORDS = {
     (CALL, "machine"): ["flag"],
-    (CALL, "engine"): ["calls", "--protocol", "direct_write_imm", "--size", "64", "--polling", "busy"],
+    (CALL, "engine"): ["calls", "--protocol", "direct_write_imm", "--size", "64", "--polling",
+                       "busy"],
     (ONEWAY, "engine"): ["oneway", "--size", "64"],
     (LARGE, "machine"): ["memcpy", "--size", "131072"],
     (LARGE, "engine"): ["oneway", "--size", "131072", "--lend"],

@@ -1,4 +1,4 @@
-"""bench/experiments/engine_hipower.py: HiPower's one-way messages, beside a confirmation for each."""
+"""bench/experiments/engine_hipower.py: HiPower's messages, beside a confirmation for each."""
 
 from engine import engine_bench
 from tool import chart, experiment
@@ -29,5 +29,5 @@ EXPERIMENT = experiment.Experiment(
            "sender_cpu_us": experiment.Unit("µs", "lower", "CPU per message: sender"),
            "receiver_cpu_us": experiment.Unit("µs", "lower", "CPU per message: receiver")},
     charts=[chart.Lines("messages_per_s", "bytes", "Messages per second", log_x=True)],
-    notes=engine_bench.NOTES + "Four lanes into one receiver stand in for gather and broadcast. Busy "
-                               "polling. " + engine_bench.CPU_NOTES)
+    notes=engine_bench.NOTES + "Four lanes into one receiver stand in for gather and broadcast. "
+                               "Busy polling. " + engine_bench.CPU_NOTES)

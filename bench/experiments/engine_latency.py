@@ -1,4 +1,4 @@
-"""bench/experiments/engine_latency.py: every RDMA protocol of the engine by size, one call at a time."""
+"""bench/experiments/engine_latency.py: every RDMA protocol by size, one call at a time."""
 
 from engine import engine_bench
 from tool import chart, experiment

@@ -1,4 +1,4 @@
-"""bench/experiments/engine_throughput.py: every RDMA protocol of the engine by number of clients."""
+"""bench/experiments/engine_throughput.py: every RDMA protocol by number of clients."""
 
 from engine import engine_bench
 from experiments.engine_latency import PEERS
@@ -13,7 +13,8 @@ def points(settings):
 
 EXPERIMENT = experiment.Experiment(
     name="engine-throughput", title="Throughput of every RDMA protocol",
-    question="Which protocol carries most calls, by number of clients, and what does it take of the CPUs?",
+    question="Which protocol carries most calls, by number of clients, and what does it take of "
+             "the CPUs?",
     source="HatRPC (SC'21), Figure 5", peers=PEERS, points=points, seconds=0.3, rounds=3, warm_up=0,
     open=engine_bench.opener(engine_bench.calls, engine_bench.CALL_NAMES),
     options=[engine_bench.FABRIC,

@@ -1,4 +1,4 @@
-"""bench/experiments/isolation.py: a latency function beside a loaded throughput function of its service."""
+"""bench/experiments/isolation.py: a latency function beside a loaded throughput function."""
 
 import contextlib
 
@@ -59,6 +59,6 @@ EXPERIMENT = experiment.Experiment(
            "beside_p99_us": experiment.Unit("µs", "lower", "echo beside the load: p99"),
            "bulk_calls_per_s": experiment.Unit("calls/s", "higher", "the load's calls")},
     charts=[chart.Bars("slower", "load", "echo's p99 beside the load, of its p99 alone")],
-    notes="Client and server on rings of shared memory. The paper has a machine for each side; here "
-          "all processes share this machine's cores, so what the load takes of them is part of the "
-          "result.")
+    notes="Client and server on rings of shared memory. The paper has a machine for each side; "
+          "here all processes share this machine's cores, so what the load takes of them is part "
+          "of the result.")

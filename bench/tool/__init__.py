@@ -1,1 +1,1 @@
-"""bench/tool: ./dev bench. Experiments lie in bench/experiments, and use experiment, chart and ways."""
+"""bench/tool: ./dev bench. Experiments (bench/experiments) use experiment, chart and ways."""

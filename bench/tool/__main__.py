@@ -95,7 +95,8 @@ def report_command(words):
     if found:
         print(f"written: {report.write(wanted.out, found, experiment.load)}")
     elif not wanted.docs:
-        return usage(f"there are no results in {wanted.out}; `./dev bench run echo --quick` makes some")
+        return usage(f"there are no results in {wanted.out}; `./dev bench run echo --quick` makes "
+                     "some")
     if not wanted.docs:
         return 0
     refused = docs.take(found, wanted.docs_folder / "results")

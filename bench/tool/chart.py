@@ -1,4 +1,4 @@
-"""bench/tool/chart.py: what an experiment's charts show; drawn by tool/plots.py, and told in tables.
+"""bench/tool/chart.py: what a chart shows; tool/plots.py draws it, tool/tables.py tells it.
 
 What `where` and the axis leave open of the points becomes panels of one chart, side by side.
 """

@@ -1,7 +1,8 @@
 """bench/tool/docs.py: docs/results.md, made from the complete results, which are kept beside it.
 
-docs/results/NAME.json is a results.json that was complete; docs/results/NAME.md, where there is one, is
-written by hand and says what is seen and why; docs/results/NAME-*.svg are drawn anew each time.
+docs/results/NAME.json is a results.json that was complete; docs/results/NAME.md, where there is
+one, is written by hand and says what is seen and why; docs/results/NAME-plot-*.svg are drawn anew
+each time.
 """
 
 import re
@@ -11,12 +12,12 @@ from tool import plots, report, results, tables, words
 HEAD = """\
 # Results
 
-Made by `./dev bench report --docs` from the files in [results/](results); what is said between the plots
-and the tables is written by hand. Each part begins with the command that measured it. Every peer had its
-turn in every round of that one run, so that ratios mean something on a machine that is not quiet. In
-plots, thin bars reach from the lowest round to the highest. In tables, n× is the median of the rounds'
-own ratios, ± is half of what lies between the lowest and the highest round, in the column where that is
-most.
+Made by `./dev bench report --docs` from the files in [results/](results); what is said between
+plots and tables is written by hand. Each part begins with the command that measured it. Every peer
+had its turn in every round of that one run, so that ratios mean something on a machine that is not
+quiet. In plots, thin bars reach from the lowest round to the highest. In tables, n× is the median
+of the rounds' own ratios, ± is half of what lies between the lowest and the highest round, in the
+column where that is most.
 """
 
 
@@ -84,13 +85,13 @@ def part(one, experiment, folder):
     lines += map(tables.markdown, shown or [tables.of_all(one, experiment.units)])
     if errors := one.errors():
         lines += [f"{len(errors)} of {one.expected()} measurements failed:", ""]
-        lines += [f"* {row['peer']}, {words.point_words(row['point'])}: {row['error']}" for row in errors]
+        lines += [f"* {said}" for said in map(words.error_words, errors)]
         lines.append("")
     return "\n".join([*lines, experiment.notes]).rstrip()
 
 
 def title(one, experiment):
-    options = " ".join(word for option in one.facts["options"].items() for word in option if word)
+    options = words.option_words(one.facts["options"])
     return experiment.title + (f" ({options})" if options else "")
 
 

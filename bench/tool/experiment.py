@@ -1,8 +1,8 @@
 """bench/tool/experiment.py: what an experiment is, and where they are found.
 
 A module of bench/experiments holds one, called EXPERIMENT. It says what is compared (peers), where
-(points), and how one measurement is made (open). Everything else, the turns, the progress, the files
-and the reports, is the tool's. bench/experiments/echo.py is one to read first.
+(points), and how one measurement is made (open). Everything else, the turns, the progress, the
+files and the reports, is the tool's. bench/experiments/echo.py is one to read first.
 """
 
 import dataclasses
@@ -25,9 +25,9 @@ class Option:
     """An option of this experiment alone: settings.local for --local.
 
     What it takes follows from the default: False makes it a switch, a list one or more numbers with
-    commas between, anything else one value of its type. Where it is not the default, the results are
-    kept beside those of the default, under a name with the option in it. `quick` is the default of
-    --quick runs, where it is another.
+    commas between, anything else one value of its type. Where it is not the default, the results
+    are kept beside those of the default, under a name with the option in it. `quick` is the default
+    of --quick runs, where it is another.
     """
     flag: str
     help: str

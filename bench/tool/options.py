@@ -1,4 +1,4 @@
-"""bench/tool/options.py: the command line of `./dev bench run`, and the settings that it leads to."""
+"""bench/tool/options.py: the command line of `./dev bench run`, and its settings."""
 
 import argparse
 import pathlib
@@ -44,7 +44,8 @@ def parser_of(one):
 def add_common(group, one):
     group.add_argument("--quick", action="store_true",
                        help="few points, one round of 0.2 s: whether all of it works")
-    group.add_argument("--seconds", type=float, help=f"of one measurement (default: {one.seconds:g})")
+    group.add_argument("--seconds", type=float,
+                       help=f"of one measurement (default: {one.seconds:g})")
     group.add_argument("--rounds", type=int, help=f"default: {one.rounds}")
     group.add_argument("--peer", action="append", metavar="NAME", default=[],
                        help="measure these peers alone (may be given again)")
@@ -74,8 +75,8 @@ def text_of(value):
 def settings_of(one, words):
     """The settings that experiments see, from the options of the command line.
 
-    programs, seconds, rounds, quick, peers, and each option of the experiment by its key; the runner
-    adds folder, a temporary one. name, options, command and out are the tool's.
+    programs, seconds, rounds, quick, peers, and each option of the experiment by its key; the
+    runner adds folder, a temporary one. name, options, command and out are the tool's.
     """
     parser = parser_of(one)
     settings = parser.parse_args(words)
@@ -87,12 +88,14 @@ def settings_of(one, words):
         settings.rounds = QUICK_ROUNDS if settings.quick else one.rounds
     if settings.seconds <= 0 or settings.rounds < 1:
         parser.error("--seconds: above 0; --rounds: at least 1")
+    settings.options = {}
     for option in one.options:
-        if getattr(settings, option.key) is None:
-            setattr(settings, option.key, option.default_of(settings.quick))
-    settings.options = {option.flag: text_of(value) if value is not True else ""
-                        for option in one.options
-                        if (value := getattr(settings, option.key)) != option.default_of(settings.quick)}
+        default = option.default_of(settings.quick)
+        value = getattr(settings, option.key)
+        if value is None:
+            setattr(settings, option.key, default)
+        elif value != default:
+            settings.options[option.flag] = "" if value is True else text_of(value)
     settings.name = name_of(one, settings)
     settings.programs = settings.bin.resolve()
     settings.out = settings.out / settings.name
@@ -113,8 +116,8 @@ def name_of(one, settings):
     """As echo, echo-local-shm, echo-quick: runs of other options are other results."""
     parts = [one.name]
     for flag, value in settings.options.items():
-        parts.append(flag.lstrip("-") + (f"-{re.sub(r'[^A-Za-z0-9.]+', '_', value)}" if value else ""))
-    return "-".join(parts + (["quick"] if settings.quick else []))
+        parts += [flag.lstrip("-"), re.sub(r"[^A-Za-z0-9.]+", "_", value)]
+    return "-".join(filter(None, [*parts, "quick" if settings.quick else ""]))
 
 
 def chosen(names):

@@ -18,7 +18,7 @@ START_SECONDS = 20
 
 
 def placed(command, cores=None, nice=0):
-    """The command, as it is run: on those cores (as taskset(1) writes them), ending with the tool."""
+    """The command as it is run: on those cores, as taskset(1) writes them; ending with the tool."""
     words = ["setpriv", "--pdeathsig", "TERM"]
     if cores:
         words += ["taskset", "-c", cores]

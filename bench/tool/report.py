@@ -44,10 +44,10 @@ PAGE = """\
 <meta name="viewport" content="width=device-width, initial-scale=1"><style>
 {style}</style></head>
 <body><h1>hatrpc: measurements</h1>
-<p class="soft">{machines}. Written {date} by <code>./dev bench report</code>.{apart} In plots, thin
-bars reach from the lowest round to the highest. In tables, n× is the median of the rounds’ own ratios
-to the shaded row, in colour where all rounds agree which is better; ± is half of what lies between the
-lowest and the highest round, in the column where that is most.</p>
+<p class="soft">{machines}. Written {date} by <code>./dev bench report</code>.{apart} In plots,
+thin bars reach from the lowest round to the highest. In tables, n× is the median of the rounds’ own
+ratios to the shaded row, in colour where all rounds agree which is better; ± is half of what lies
+between the lowest and the highest round, in the column where that is most.</p>
 <nav>{links}</nav>
 {sections}
 </body></html>
@@ -66,9 +66,9 @@ def page(found, experiment_of):
             sections.append(section(one, experiment))
             links.append(f'<a href="#{text(one.name)}"><b>{text(one.name)}</b>'
                          f"<span>{text(experiment.question)}</span></a>")
-    return PAGE.format(style=STYLE, machines=text("; ".join(kinds)),
-                       date=datetime.date.today().isoformat(), apart=APART if len(kinds) > 1 else "",
-                       links="".join(links), sections="\n".join(sections))
+    return PAGE.format(style=STYLE, machines=text("; ".join(kinds)), links="".join(links),
+                       date=datetime.date.today().isoformat(), sections="\n".join(sections),
+                       apart=APART if len(kinds) > 1 else "")
 
 
 def by_machine(found):
@@ -79,7 +79,7 @@ def by_machine(found):
 
 
 def section(one, experiment):
-    options = " ".join(word for option in one.facts["options"].items() for word in option if word)
+    options = words.option_words(one.facts["options"])
     parts = [f'<section id="{text(one.name)}"><h2>{text(experiment.title)}'
              + (f' <span class="soft">{text(options)}</span>' if options else "") + "</h2>",
              f'<p class="question">{text(experiment.question)}</p>']
@@ -100,8 +100,8 @@ def section(one, experiment):
     parts.append(folded("All values: medians, lowest and highest round", everything)
                  if experiment.charts else everything)
     if errors := one.errors():
-        said = [f"{row['peer']}, {words.point_words(row['point'])}: {row['error']}" for row in errors]
-        parts.append(f"<h3>Failed</h3><ul>{''.join(f'<li>{text(each)}</li>' for each in said)}</ul>")
+        said = "".join(f"<li>{text(words.error_words(row))}</li>" for row in errors)
+        parts.append(f"<h3>Failed</h3><ul>{said}</ul>")
     if experiment.notes:
         parts.append(f'<p class="soft">{text(experiment.notes)}</p>')
     return "".join(parts) + origin(one) + "</section>"

@@ -10,7 +10,7 @@ import json
 import os
 import statistics
 
-from tool.words import point_words
+from tool.words import error_words
 
 FORMAT = 1
 FILE = "results.json"
@@ -56,8 +56,7 @@ class Results:
             for point in self.points:
                 cell = self.cell(point, peer)
                 if cell.rows and not cell.good:
-                    where = f" at {point_words(point)}" if point else ""
-                    found.append(f"{peer}{where} failed every time: {cell.rows[-1]['error']}")
+                    found.append(f"failed every time: {error_words(cell.rows[-1])}")
         return found
 
 

@@ -13,7 +13,7 @@ import time
 
 from tool import machine, results
 from tool.experiment import Failed
-from tool.words import point_words
+from tool.words import error_words, point_words
 
 
 def turns(rounds, points, peers):
@@ -71,7 +71,7 @@ def measure_all(experiment, settings, setup, found, progress):
             row["values"] = checked(setup.measure(peer, point, settings.seconds))
         except Exception as error:  # whatever it is: the others' turns are not lost for it
             row["error"] = words_of(error)
-            progress.failed(point, peer, row["error"])
+            progress.say(f"failed: {error_words(row)}")
         found.rows.append(row)
         results.write(found, settings.out / results.FILE)
 
@@ -102,8 +102,8 @@ class Progress:
         self.total, self.done, self.rounds = found.expected(), 0, settings.rounds
         self.started = time.monotonic()
         self.say(f"{settings.name}: {experiment.question}\n"
-                 f"  {len(found.peers)} peers, {len(found.points)} points, {settings.rounds} rounds "
-                 f"of {settings.seconds:g} s: {self.total} measurements, "
+                 f"  {len(found.peers)} peers, {len(found.points)} points, {settings.rounds} "
+                 f"rounds of {settings.seconds:g} s: {self.total} measurements, "
                  f"{time_words(self.total * settings.seconds)} at least")
 
     def turn(self, number, point, peer):
@@ -122,10 +122,6 @@ class Progress:
             return ""
         seconds = (time.monotonic() - self.started) / self.done * (self.total - self.done)
         return f", {time_words(seconds)} left"
-
-    def failed(self, point, peer, error):
-        where = f" at {point_words(point)}" if point else ""
-        self.say(f"failed: {peer}{where}: {error}")
 
     def say(self, text):
         self.end()

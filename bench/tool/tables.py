@@ -1,4 +1,4 @@
-"""bench/tool/tables.py: what was measured as tables, for the page, the documents and the terminal."""
+"""bench/tool/tables.py: what was measured as tables: for page, documents and terminal."""
 
 import dataclasses
 
@@ -31,7 +31,9 @@ def entry(results, units, point, peer, key, to):
         failed = bool(cell.rows) and not cell.good
         return Entry("failed", hint=cell.rows[-1]["error"]) if failed else Entry("–")
     failed = len(cell.rows) - len(cell.good)
-    text = words.number(summary.median) + (f" ({failed} of {len(cell.rows)} failed)" if failed else "")
+    text = words.number(summary.median)
+    if failed:
+        text += f" ({failed} of {len(cell.rows)} failed)"
     hint = f"{words.number(summary.lowest)} to {words.number(summary.highest)}"
     ratio = cell.ratio(results.cell(point, to), key)
     if peer == to or ratio is None:
@@ -74,8 +76,8 @@ def of_all(results, units):
              if any(key in row.get("values", {}) for row in results.rows)]
     cells = [(point, peer) for point in results.points for peer in results.peers]
     if len(cells) == 1:
-        rows = [[units[key].words or key, with_reach(results, *cells[0], key), Entry(units[key].label)]
-                for key in shown]
+        rows = [[units[key].words or key, with_reach(results, *cells[0], key),
+                 Entry(units[key].label)] for key in shown]
         return Table("", ["", cells[0][1], ""], rows)
     keys = list(results.points[0])
     rows = [[peer, *(Entry(words.tick_words(key, point[key])) for key in keys),
@@ -138,7 +140,7 @@ def text(table):
     rows = [table.header] + [[name, *map(entry_words, entries)] for name, *entries in table.rows]
     widths = [max(len(row[i]) for row in rows) for i in range(len(table.header))]
     lines = [f"{table.title}"] if table.title else []
-    for row in rows:
-        lines.append("  " + "  ".join([row[0].ljust(widths[0])] +
-                                      [one.rjust(width) for one, width in zip(row[1:], widths[1:])]))
+    for name, *others in rows:
+        placed = [one.rjust(width) for one, width in zip(others, widths[1:])]
+        lines.append("  " + "  ".join([name.ljust(widths[0]), *placed]))
     return "\n".join(line.rstrip() for line in lines) + "\n"

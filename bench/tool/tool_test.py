@@ -105,7 +105,7 @@ class Statistics(unittest.TestCase):
         self.assertIsNone(self.cell(None, None).summary("us"))
 
     def test_ratios_are_of_the_same_round(self):
-        # Each round, the second is twice the first, whatever the machine did; the medians' ratio is 6.
+        # Each round one is twice the other, whatever the machine did meanwhile.
         found = self.cell(20.0, 2.0, 12.0).ratio(self.cell(10.0, 1.0, 6.0), "us")
         self.assertEqual((found.median, found.lowest, found.highest), (2.0, 2.0, 2.0))
 
@@ -144,7 +144,7 @@ class Runs(Tool):
         found = self.results()
         self.assertEqual([row["error"] for row in found.errors()], ["the server went away"] * 2)
         self.assertEqual(found.shortcomings(),
-                         ["b at 8 clients failed every time: the server went away"])
+                         ["failed every time: b at 8 clients: the server went away"])
 
     def test_what_is_no_number_is_a_failure(self):
         for value in (None, "7", float("nan")):
@@ -236,7 +236,10 @@ class Links(html.parser.HTMLParser):
             if name == "id":
                 self.ids.add(value)
             if name in ("src", "href", "xlink:href", "srcset", "data", "poster"):
-                (self.inside.add(value[1:]) if value.startswith("#") else self.fetched.append(value))
+                if value.startswith("#"):
+                    self.inside.add(value[1:])
+                else:
+                    self.fetched.append(value)
         if tag in ("script", "iframe", "link", "object", "embed"):
             self.fetched.append(tag)
 
@@ -368,8 +371,8 @@ class Processes(Tool):
 
     def test_one_that_ends_says_why(self):
         with processes.Group() as group:
-            ended = group.start(["bash", "-c", "echo no such port >&2; exit 3"], self.folder / "log",
-                                stdout=subprocess.PIPE)
+            ended = group.start(["bash", "-c", "echo no such port >&2; exit 3"],
+                                self.folder / "log", stdout=subprocess.PIPE)
             with self.assertRaisesRegex(experiment.Failed, "bash ended, status 3: no such port"):
                 processes.first_line(ended)
 
@@ -473,8 +476,8 @@ class Echo(unittest.TestCase):
         return found
 
     def test_a_tiny_run(self):
-        with self.start("--quick", "--seconds", "0.1", "--rounds", "1", "--peer", "direct", "--peer",
-                        "hatrpcd, TCP lanes") as run:
+        with self.start("--quick", "--seconds", "0.1", "--rounds", "1", "--peer", "direct",
+                        "--peer", "hatrpcd, TCP lanes") as run:
             said = run.communicate(timeout=WAIT_SECONDS)[0]
         self.assertEqual(run.returncode, 0, said)
         found = results.read(self.folder / "echo-quick" / results.FILE)

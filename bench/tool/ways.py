@@ -221,8 +221,8 @@ def manifest(service, functions, hint=None):
 def hatrpcd_pair(site, server, service, manifest, local="tcp", fabric="auto", node=None):
     """Client -> hatrpcd -> hatrpcd -> server; one worker each, as on any small host.
 
-    `local`: what clients connect to. `fabric`: without an RDMA device `auto` and `loop` are memory that
-    the two daemons share, `tcp` has none. `node`: more of both daemons' configuration.
+    `local`: what clients connect to. `fabric`: without an RDMA device `auto` and `loop` are memory
+    that the two daemons share, `tcp` has none. `node`: more of both daemons' configuration.
     """
     entry, link = site.address(local, "hatrpcd"), site.address("tcp")
     admins = [site.port(), site.port()]

@@ -63,6 +63,16 @@ def unit_words(key, unit):
     return words if words == unit.label else f"{words}, {unit.label}"
 
 
+def option_words(options):
+    """As on the command line."""
+    return " ".join(word for option in options.items() for word in option if word)
+
+
+def error_words(row):
+    where = f" at {point_words(row['point'])}" if row["point"] else ""
+    return f"{row['peer']}{where}: {row['error']}"
+
+
 def machine_words(machine):
     return f"{machine['processor']}, {machine['cores']} cores, Linux {machine['kernel']}"
 
