@@ -24,6 +24,10 @@ show() {
 }
 cpp() { show "$bin/kv_client" "$@"; }
 py() { show $python tests/demo/kv_client.py "$demo/gen" "$@"; }
+hatkv() {
+  printf '$ hatkv %s\n' "$*"
+  HATKV_ADDRESS="tcp:127.0.0.1:$a_port" "$bin/hatkv" "$@"
+}
 hatctl() {
   printf '$ hatctl %s\n' "$*"
   "$bin/hatctl" --socket "$demo/host-a/admin.sock" "$@"
@@ -45,6 +49,12 @@ py 127.0.0.1 "$a_port" put color blue
 py 127.0.0.1 "$a_port" get color
 cpp 127.0.0.1 "$a_port" put shape round
 cpp 127.0.0.1 "$a_port" get shape
+
+say "hatkv's own commands are Thrift clients too, and go through the daemons like any other"
+hatkv load --records 2000 --quiet
+hatkv scan user --limit 2 --keys
+hatkv stats | grep -E '^\$|records|durability|commits|writes'
+hatkv backup demo
 
 say "The plan of each function, and why: from the hints in kv/hatkv.thrift"
 hatctl routes

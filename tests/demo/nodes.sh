@@ -83,7 +83,8 @@ start_nodes() {
   cp "$bin/../share/hatrpc/hatkv.yaml" "$folder/manifests/"  # hintgen made it with the build
   # shellcheck disable=SC1091
   source "$folder/ports"
-  start hatkv "$bin/hatkv" serve --listen "tcp:127.0.0.1:$kv_port" --data "$folder/data"
+  start hatkv "$bin/hatkv" serve --listen "tcp:127.0.0.1:$kv_port" --data "$folder/data" \
+    --backups "$folder/backups"
   wait_for hatkv grep -q 'listening on' "$folder/hatkv.log"
   for node in host-b host-a; do
     "$bin/hatrpcd" --check --quiet --config "$folder/$node/hatrpcd.yaml"

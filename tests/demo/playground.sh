@@ -32,6 +32,11 @@ Two nodes are up. HatKV listens on port $kv_port; its clients on host-a use port
   build/release/bin/kv_client 127.0.0.1 $a_port put color green
   $python tests/demo/kv_client.py build/playground/gen 127.0.0.1 $a_port get color
 
+  export HATKV_ADDRESS=tcp:127.0.0.1:$a_port
+  build/release/bin/hatkv load --records 10000
+  build/release/bin/hatkv scan user --limit 3 --keys
+  build/release/bin/hatkv stats
+
   export HATRPCD_SOCKET=$playground/host-a/admin.sock
   build/release/bin/hatctl status
   build/release/bin/hatctl routes
