@@ -32,11 +32,10 @@ class Connection {
   Result<void> multiput(const std::vector<hatkv::Pair>& pairs);
 
  private:
-  Result<void> make(const char* name, size_t bytes_about, const std::function<void()>& call);
+  Result<void> make(const char* name, const std::function<void()>& call);
 
   Address address_;
   std::unique_ptr<hatkv::HatKVClient> client_;  // none where the last call failed
-  size_t bytes_left_ = 0;                       // of this connection's life
 };
 
 }  // namespace hat::ycsb
