@@ -13,9 +13,9 @@ namespace {
 constexpr const char* kDefaultAddress = "tcp:127.0.0.1:9091";
 constexpr uint32_t kClientsMax = 1024;
 
-using O = CommandOptions;
+using Asked = CommandOptions;
 
-Result<void> take_client_protocol(O& options, std::string_view name, std::string_view value) {
+Result<void> take_client_protocol(Asked& options, std::string_view name, std::string_view value) {
   if (value != "binary" && value != "compact") {
     return wrong_word(name, value, "binary or compact");
   }
@@ -24,31 +24,31 @@ Result<void> take_client_protocol(O& options, std::string_view name, std::string
 }
 
 struct CommandOption {
-  Option<O> option;
+  Option<Asked> option;
   std::string_view command;  // empty: every command
 };
 
 constexpr CommandOption kCommandOptions[] = {
-    {{"--connect", true, take<&O::connect>}, ""},
-    {{"--framed", false, set<&O::framed>}, ""},
-    {{"--buffered", false, set<&O::framed, false>}, ""},
+    {{"--connect", true, take<&Asked::connect>}, ""},
+    {{"--framed", false, set<&Asked::framed>}, ""},
+    {{"--buffered", false, set<&Asked::framed, false>}, ""},
     {{"--protocol", true, take_client_protocol}, ""},
-    {{"--timeout", true, take<&O::timeout_s>}, ""},
-    {{"--raw", false, set<&O::raw>}, "get"},
-    {{"--json", false, set<&O::json>}, "stats"},
-    {{"--start", true, take<&O::start>}, "scan"},
-    {{"--before", true, take<&O::before>}, "scan"},
-    {{"--limit", true, take<&O::limit>}, "scan"},
-    {{"--keys", false, set<&O::keys>}, "scan"},
-    {{"--records", true, take<&O::records>}, "load"},
-    {{"--file", true, take<&O::file>}, "load"},
-    {{"--prefix", true, take<&O::prefix>}, "load"},
-    {{"--key-bytes", true, take<&O::key_bytes>}, "load"},
-    {{"--value-bytes", true, take<&O::value_bytes>}, "load"},
-    {{"--seed", true, take<&O::seed>}, "load"},
-    {{"--batch", true, take<&O::batch>}, "load"},
-    {{"--clients", true, take<&O::clients>}, "load"},
-    {{"--quiet", false, set<&O::quiet>}, "load"},
+    {{"--timeout", true, take<&Asked::timeout_s>}, ""},
+    {{"--raw", false, set<&Asked::raw>}, "get"},
+    {{"--json", false, set<&Asked::json>}, "stats"},
+    {{"--start", true, take<&Asked::start>}, "scan"},
+    {{"--before", true, take<&Asked::before>}, "scan"},
+    {{"--limit", true, take<&Asked::limit>}, "scan"},
+    {{"--keys", false, set<&Asked::keys>}, "scan"},
+    {{"--records", true, take<&Asked::records>}, "load"},
+    {{"--file", true, take<&Asked::file>}, "load"},
+    {{"--prefix", true, take<&Asked::prefix>}, "load"},
+    {{"--key-bytes", true, take<&Asked::key_bytes>}, "load"},
+    {{"--value-bytes", true, take<&Asked::value_bytes>}, "load"},
+    {{"--seed", true, take<&Asked::seed>}, "load"},
+    {{"--batch", true, take<&Asked::batch>}, "load"},
+    {{"--clients", true, take<&Asked::clients>}, "load"},
+    {{"--quiet", false, set<&Asked::quiet>}, "load"},
 };
 
 struct WordCount {
@@ -73,7 +73,7 @@ Result<void> check_words(std::string_view command, size_t count) {
               std::string(row->expected));
 }
 
-Result<void> check_load(const O& options) {
+Result<void> check_load(const Asked& options) {
   if ((options.records == 0) == options.file.empty()) {
     return fail("load: expected one of --records and --file");
   }
@@ -107,11 +107,11 @@ Result<CommandOptions> parse_command(std::string_view command, Words words) {
   const bool is_set = from_environment != nullptr && *from_environment != '\0';
   HAT_TRY_VOID(
       read_word("HATKV_ADDRESS", is_set ? from_environment : kDefaultAddress, options.connect));
-  std::vector<Option<O>> known;
+  std::vector<Option<Asked>> known;
   for (const CommandOption& row : kCommandOptions) {
     if (row.command.empty() || row.command == command) known.push_back(row.option);
   }
-  HAT_TRY(const auto rest, parse_words<O>(words, known, options));
+  HAT_TRY(const auto rest, parse_words<Asked>(words, known, options));
   options.words.assign(rest.begin(), rest.end());
   HAT_TRY_VOID(check_words(command, options.words.size()));
   if (command == "load") HAT_TRY_VOID(check_load(options));

@@ -49,6 +49,30 @@ Result<int> open_and_lock(const std::string& folder) {
   return descriptor;
 }
 
+// LMDB writes a new file's first pages without syncing them: a crash then would leave a file that
+// no store can be opened from. So it is made aside, synced, and renamed: it is whole, or not there.
+Result<void> make_store(const std::string& folder) {
+  const std::string file = folder + "/data.mdb";
+  std::error_code error;
+  if (std::filesystem::exists(file, error)) return {};
+  const std::string partial = folder + "/new.partial";
+  std::filesystem::remove_all(partial, error);
+  std::filesystem::create_directories(partial, error);
+  if (error) return fail(partial + ": cannot make this folder: " + error.message());
+  MDB_env* raw = nullptr;
+  if (const int code = mdb_env_create(&raw); code != 0) return lmdb_failed(partial, code);
+  const Owned<MDB_env, mdb_env_close> environment(raw);
+  int code = mdb_env_open(raw, partial.c_str(), 0, kFileMode);
+  if (code == 0) code = mdb_env_sync(raw, 1);
+  if (code != 0) return lmdb_failed(partial + ": cannot make a store", code);
+  std::filesystem::rename(partial + "/data.mdb", file, error);
+  if (error) return fail(file + ": cannot make this file: " + error.message());
+  std::filesystem::remove_all(partial, error);
+  sync_folder(folder);
+  sync_folder(std::filesystem::absolute(folder).parent_path());
+  return {};
+}
+
 uint64_t whole_pages(uint64_t bytes) {
   const auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
   return (bytes + page - 1) / page * page;
@@ -89,6 +113,8 @@ Result<std::unique_ptr<Environment>> Environment::open(const EnvironmentOptions&
   HAT_TRY(const int descriptor, open_and_lock(folder));
   std::unique_ptr<Environment> environment(new Environment(options, descriptor, std::move(handle)));
 
+  HAT_TRY_VOID(make_store(folder));
+
   const uint64_t map_bytes = whole_pages(std::min(options.map_bytes, options.max_bytes));
   if (const int code = mdb_env_set_mapsize(raw, map_bytes); code != 0) {
     return lmdb_failed(folder + ": cannot map " + std::to_string(map_bytes) + " bytes", code);
@@ -102,8 +128,6 @@ Result<std::unique_ptr<Environment>> Environment::open(const EnvironmentOptions&
   int dead_readers = 0;
   mdb_reader_check(raw, &dead_readers);
   HAT_TRY_VOID(environment->open_table());
-  sync_folder(folder);
-  sync_folder(std::filesystem::absolute(folder).parent_path());
   if (environment->durability_.syncs_each_second) {
     environment->syncer_ = std::jthread(
         [self = environment.get()](const std::stop_token& stop) { self->sync_each_second(stop); });

@@ -104,6 +104,19 @@ class Commands(Running):
             said = self.hatkv("load", "--file", file.name, "--clients", "1", expect=1)
         self.assertIn(f"{file.name}:2: no tab between key and value", said)
 
+    def test_what_the_limits_allow_travels(self):
+        value = os.urandom(1 << 20)
+        for address in self.server.addresses:
+            with self.subTest(address):
+                largest = value * 8
+                self.hatkv("put", "largest", "-", stdin=largest, address=address)
+                self.assertEqual(self.hatkv("get", "--raw", "largest", address=address), largest)
+        with client(self.server.socket) as calls:
+            keys = [b"batch/%d" % number for number in range(11)]
+            calls.multiput([Pair(key, value) for key in keys])
+            self.assertEqual([one.value for one in calls.multiget(keys)], [value] * 11)
+            self.assertEqual(len(calls.multiget([b"no"] * 10_000)), 10_000)
+
     def test_refusals_name_the_reason(self):
         self.assertEqual(self.hatkv("put", "k" * 512, "v", expect=1),
                          "hatkv: refused: the key has 512 bytes; keys have 1 to 511 bytes\n")
@@ -143,6 +156,12 @@ class Commands(Running):
                              for how in ("ok", "not_found", "refused")))
         self.assertEqual(stats["records"], float(after["hatkv_records"]))
         self.assertIn("durability       sync\n", self.hatkv("stats").decode())
+
+    def test_the_page_lists_every_metric_and_no_other(self):
+        page = (pathlib.Path(__file__).parent.parent / "docs" / "hatkv.md").read_text(encoding="utf-8")
+        listed = set(re.findall(r"`((?:hatkv|process)_\w+)[`{]", page))
+        shown = {re.sub(r"(_bucket|_count|_sum)?(\{.*)?$", "", name) for name in self.metrics()}
+        self.assertEqual(listed - {"hatkv_power_loss_test"}, shown)
 
     def test_help_is_there_for_all(self):
         for command in "serve", "get", "put", "del", "scan", "load", "stats", "backup":

@@ -53,24 +53,24 @@ Result<void> take_commit_wait(ServeOptions& options, std::string_view name,
   return {};
 }
 
-using O = ServeOptions;
-constexpr Option<O> kServeOptions[] = {
+using Serve = ServeOptions;
+constexpr Option<Serve> kServeOptions[] = {
     {"--listen", true, take_listen},
-    {"--data", true, take<&O::data>},
+    {"--data", true, take<&Serve::data>},
     {"--durability", true, take_durability},
-    {"--manifest", true, take<&O::manifest>},
-    {"--readers", true, take<&O::readers>},
+    {"--manifest", true, take<&Serve::manifest>},
+    {"--readers", true, take<&Serve::readers>},
     {"--commit-wait-us", true, take_commit_wait},
-    {"--map-bytes", true, take<&O::map_bytes>},
-    {"--max-bytes", true, take<&O::max_bytes>},
-    {"--backups", true, take<&O::backups>},
-    {"--metrics", true, take<&O::metrics>},
+    {"--map-bytes", true, take<&Serve::map_bytes>},
+    {"--max-bytes", true, take<&Serve::max_bytes>},
+    {"--backups", true, take<&Serve::backups>},
+    {"--metrics", true, take<&Serve::metrics>},
     {"--server", true, take_server},
-    {"--framed", false, set<&O::framed>},
-    {"--buffered", false, set<&O::framed, false>},
+    {"--framed", false, set<&Serve::framed>},
+    {"--buffered", false, set<&Serve::framed, false>},
     {"--protocol", true, take_protocol},
-    {"--threads", true, take<&O::threads>},
-    {"--connections", true, take<&O::connections>},
+    {"--threads", true, take<&Serve::threads>},
+    {"--connections", true, take<&Serve::connections>},
 };
 
 }  // namespace

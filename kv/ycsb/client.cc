@@ -60,7 +60,9 @@ Result<void> Client::multi_read() {
                 std::to_string(keys_.size()) + " keys");
   }
   for (size_t i = 0; i < found.size(); ++i) {
-    if (!found[i].found) return fail("multiget: " + keys_[i] + " is not in the store; was it loaded?");
+    if (!found[i].found) {
+      return fail("multiget: " + keys_[i] + " is not in the store; was it loaded?");
+    }
     values_[i] = std::move(found[i].value);
   }
   return {};
