@@ -13,13 +13,14 @@ usage: ./dev bench COMMAND
   list                          the experiments, and what each answers
   run NAME... [OPTION...]       measures (all: every one); results in build/bench/NAME/
   run NAME --help               what the experiment compares, and its options
-  report                        build/bench/report.html, of all results that are there
-  report --docs                 docs/results.md and its plots, of the complete ones
+  report [NAME...]              build/bench/report.html, of the results that are there
+  report [NAME...] --docs       docs/results.md and its plots as well, of the complete ones
 
 Options of every run:
   --quick                       few points, one round of 0.2 s: whether all of it works
   --seconds S, --rounds N       how long
   --peer NAME                   these alone (may be given again)
+  --plan                        say what would be measured and for how long, and measure nothing
 
 Every peer has its turn in every round. Ctrl-C ends a run early and keeps what was measured.
 
@@ -53,6 +54,10 @@ def run_command(words):
         print(HELP, end="")
         return 0
     every = [(one, options.settings_of(one, words)) for one in found]
+    if every[0][1].plan:
+        for one, settings in every:
+            print(runner.plan_words(one, settings))
+        return 0
     failed = False
     progress = runner.Progress()
     for one, settings in every:
@@ -80,6 +85,7 @@ def run_command(words):
 def report_command(words):
     parser = argparse.ArgumentParser(prog="./dev bench report", description=(
         "Writes one HTML page of all results in build/bench, to send to others."))
+    parser.add_argument("name", nargs="*", help="results, as their folders are called; default: all")
     parser.add_argument("--docs", action="store_true",
                         help="docs/results.md and its plots as well, of the complete results")
     parser.add_argument("--out", type=pathlib.Path, default=options.OUT,
@@ -92,6 +98,9 @@ def report_command(words):
     files = sorted(wanted.out.glob("*/results.json"))
     found = report.read_all(files, experiment.load)
     found.sort(key=lambda one: one.facts["quick"])
+    if unknown := set(wanted.name) - {one.name for one in found}:
+        return usage(f"there is no result {', '.join(sorted(unknown))} in {wanted.out}")
+    found = [one for one in found if not wanted.name or one.name in wanted.name]
     if found:
         print(f"written: {report.write(wanted.out, found, experiment.load)}")
     elif not wanted.docs:

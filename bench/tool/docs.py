@@ -55,7 +55,7 @@ def write(docs, experiment_of):
         for one in of_kind:
             lines.append(part(one, experiment_of(one.facts["experiment"]), folder))
     if dated := sorted(folder.glob("20??-??-??-*.md")):
-        lines += ["## Earlier", "", "By hand, of the day in their name:", ""]
+        lines += ["", "## Earlier", "", "By hand, of the day in their name:", ""]
         lines += [f"* [{file.stem}](results/{file.name}): {first_line(file)}" for file in dated]
     (docs / "results.md").write_text("\n".join(lines).rstrip() + "\n", encoding="utf-8")
     return len(kept)

@@ -47,6 +47,8 @@ def add_common(group, one):
     group.add_argument("--seconds", type=float,
                        help=f"of one measurement (default: {one.seconds:g})")
     group.add_argument("--rounds", type=int, help=f"default: {one.rounds}")
+    group.add_argument("--plan", action="store_true",
+                       help="say what would be measured and for how long, and measure nothing")
     group.add_argument("--peer", action="append", metavar="NAME", default=[],
                        help="measure these peers alone (may be given again)")
     group.add_argument("--bin", type=pathlib.Path, default=PROGRAMS,

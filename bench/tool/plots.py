@@ -2,6 +2,7 @@
 
 import html
 import io
+import itertools
 import math
 import re
 
@@ -15,7 +16,7 @@ from matplotlib import pyplot, ticker  # noqa: E402
 
 COLUMNS_MAX = 2
 PANEL = (4.7, 3.1)  # inches
-# What ratios are to is grey; the others are told apart by those who see no red, too (Okabe, Ito).
+# The first peer is grey; the others are told apart by those who see no red, too (Okabe, Ito).
 BASELINE = "#777777"
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 MANY = (0, 2, 4, 6, 8, 10, 12, 16, 18, 1, 3, 5, 7, 9, 11, 13, 17, 19)  # of tab20, but its greys
@@ -41,8 +42,9 @@ def draw(chart, results, units):
     with matplotlib.rc_context({**STYLE, "svg.hashsalt": name}):
         columns = min(COLUMNS_MAX, len(panels))
         rows = math.ceil(len(panels) / columns)
-        figure, axes = pyplot.subplots(rows, columns, squeeze=False,
-                                       figsize=(PANEL[0] * columns + 1.9, PANEL[1] * rows + 0.6))
+        height = max(PANEL[1] * rows + 0.6, 0.19 * len(peers) + 0.9)
+        figure, axes = pyplot.subplots(rows, columns, squeeze=False, figsize=(
+            PANEL[0] * columns + legend_width(peers), height))
         places = axes.flatten()
         for (rest, points), axis in zip(panels, places):
             of_kind = bars if isinstance(chart, charts.Bars) else lines
@@ -50,17 +52,20 @@ def draw(chart, results, units):
             words_of_axes(axis, chart, units[chart.y], points, rest)
         for axis in places[len(panels):]:
             axis.set_visible(False)
-        frame(figure, places, chart, results, columns)
+        frame(figure, places, chart, results)
         return svg(figure, chart.title)
+
+
+def legend_width(peers):
+    """Inches."""
+    return 0.7 + 0.07 * max(map(len, peers))
 
 
 def colours(peers):
     """By peer, the same in all charts of one experiment."""
-    if len(peers) - 1 > len(COLOURS):
-        others = [pyplot.get_cmap("tab20").colors[i % 20] for i in MANY]
-    else:
-        others = COLOURS
-    return dict(zip(peers, [BASELINE, *others]))
+    many = [pyplot.get_cmap("tab20").colors[i] for i in MANY]
+    others = COLOURS if len(peers) - 1 <= len(COLOURS) else many
+    return dict(zip(peers, itertools.chain([BASELINE], itertools.cycle(others))))
 
 
 def summaries(chart, results, points, peer):
@@ -127,18 +132,19 @@ def words_of_axes(axis, chart, unit, points, rest):
         axis.set_title(words.point_words(rest))
 
 
-def frame(figure, axes, chart, results, columns):
-    facts = results.facts
+def frame(figure, axes, chart, results):
+    facts, peers = results.facts, chart.peers_in(results)
+    right = 1 - legend_width(peers) / figure.get_figwidth()
     figure.suptitle(chart.title, x=0.01, ha="left", fontsize=12, fontweight="bold")
     foot = (f"{facts['command']}   ·   {machine.kind(facts['machine'])}   ·   "
             f"{facts['date'][:10]}   ·   commit {facts['commit']}{'+' if facts['changed'] else ''}")
     figure.text(0.01, 0.008, foot, fontsize=7, color="#777777")
     drawn = {label: handle for axis in axes
              for handle, label in zip(*axis.get_legend_handles_labels())}
-    shown = [peer for peer in chart.peers_in(results) if peer in drawn]
-    figure.tight_layout(rect=(0, 0.03, 1 - 1.9 / (PANEL[0] * columns + 1.9), 1))
+    shown = [peer for peer in peers if peer in drawn]
+    figure.tight_layout(rect=(0, 0.03, right, 1))
     figure.legend([drawn[peer] for peer in shown], shown, loc="center left", fontsize=9,
-                  bbox_to_anchor=(1 - 1.85 / (PANEL[0] * columns + 1.9), 0.5))
+                  bbox_to_anchor=(right, 0.5))
 
 
 NO_METADATA = dict.fromkeys(("Creator", "Date", "Format", "Type"))

@@ -87,6 +87,14 @@ def words_of(error):
     return str(error) if isinstance(error, Failed) else f"{type(error).__name__}: {error}"
 
 
+def plan_words(experiment, settings):
+    peers, points = len(settings.peers), len(experiment.points_of(settings))
+    total = peers * points * settings.rounds
+    return (f"{settings.name}: {experiment.question}\n"
+            f"  {peers} peers, {points} points, {settings.rounds} rounds of {settings.seconds:g} s: "
+            f"{total} measurements, {time_words(total * settings.seconds)} at least")
+
+
 def time_words(seconds):
     return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
 
@@ -101,10 +109,7 @@ class Progress:
     def begin(self, experiment, settings, found):
         self.total, self.done, self.rounds = found.expected(), 0, settings.rounds
         self.started = time.monotonic()
-        self.say(f"{settings.name}: {experiment.question}\n"
-                 f"  {len(found.peers)} peers, {len(found.points)} points, {settings.rounds} "
-                 f"rounds of {settings.seconds:g} s: {self.total} measurements, "
-                 f"{time_words(self.total * settings.seconds)} at least")
+        self.say(plan_words(experiment, settings))
 
     def turn(self, number, point, peer):
         where = point_words(point)

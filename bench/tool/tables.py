@@ -55,8 +55,7 @@ def of_chart(chart, results, units):
         peers = chart.peers_in(results)
         rows = []
         for peer in peers:
-            row = [entry(results, units, point, peer, chart.y, to)
-                   for point in points]
+            row = [entry(results, units, point, peer, chart.y, to) for point in points]
             spreads = [one.spread for point in points
                        if (one := results.cell(point, peer).summary(chart.y)) and one.count > 1]
             rows.append([peer, *row, Entry(f"±{max(spreads) * 100:.0f} %" if spreads else "–")])

@@ -215,6 +215,12 @@ class Runs(Tool):
         self.assertEqual(sorted(lengths), [0.25, 0.25, 1, 1, 1, 1])
         self.assertEqual(len(self.results().rows), 4)
 
+    def test_a_plan_measures_nothing(self):
+        status, out, _ = self.tool(toy(lambda *_: self.fail()), "run", "toy", "--plan")
+        self.assertEqual(status, 0)
+        self.assertIn("2 peers, 2 points, 2 rounds of 1 s: 8 measurements, 8 s at least", out)
+        self.assertEqual(list(self.folder.iterdir()), [])
+
     def test_peers_can_be_chosen(self):
         self.tool(toy(), "run", "toy", "--peer", "b")
         self.assertEqual(self.results().peers, ["b"])
@@ -314,6 +320,18 @@ class Reports(Tool):
                 self.assertIn("other/results.json is left out", errors)
                 page = (self.folder / report.FILE).read_text(encoding="utf-8")
                 self.assertEqual(page.count("<section"), 1)
+
+
+    def test_of_some_results_alone(self):
+        one, _ = self.measured()
+        self.tool(one, "run", "toy", "--quick")
+        for words, count in (([], 2), (["toy"], 1), (["toy", "toy-quick"], 2)):
+            self.assertEqual(self.tool(one, "report", *words)[0], 0)
+            page = (self.folder / report.FILE).read_text(encoding="utf-8")
+            self.assertEqual(page.count("<section"), count)
+        status, _, errors = self.tool(one, "report", "boat")
+        self.assertEqual(status, 2)
+        self.assertIn("there is no result boat", errors)
 
 
 class Documents(Tool):
@@ -434,7 +452,8 @@ class Ways(unittest.TestCase):
                 counts = way.calls_by_protocol("echo")
                 while not counts[protocol]:  # a connection's first calls go by TCP
                     self.assertLess(time.monotonic(), end)
-                    site.client([PROGRAMS / "echo_client", way.address, 1, 64, 0.1], 0.1)
+                    with contextlib.suppress(experiment.Failed):  # a busy machine: no call in time
+                        site.client([PROGRAMS / "echo_client", way.address, 1, 64, 0.1], 0.1)
                     counts = way.calls_by_protocol("echo")
                 self.assertLessEqual(set(counts), {protocol, "tcp"})
                 self.assertGreater(ways.share(counts, protocol), 0)
@@ -464,7 +483,8 @@ class Echo(unittest.TestCase):
         return subprocess.Popen(
             [sys.executable, "-m", "tool", "run", "echo", "--bin", PROGRAMS, "--out", self.folder,
              *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-            env={**os.environ, "PYTHONPATH": str(BENCH), "HATRPC_TEST_MARK": self.mark})
+            env={**os.environ, "PYTHONPATH": str(BENCH), "TMPDIR": str(self.folder),
+                 "HATRPC_TEST_MARK": self.mark})
 
     def left(self):
         """Processes that the run has started and that still live."""
@@ -476,9 +496,13 @@ class Echo(unittest.TestCase):
         return found
 
     def test_a_tiny_run(self):
-        with self.start("--quick", "--seconds", "0.1", "--rounds", "1", "--peer", "direct",
-                        "--peer", "hatrpcd, TCP lanes") as run:
-            said = run.communicate(timeout=WAIT_SECONDS)[0]
+        for seconds in (0.1, 1, 10):  # on a busy machine it may be that no call ends in time
+            with self.start("--quick", "--seconds", str(seconds), "--rounds", "1", "--peer",
+                            "direct", "--peer", "hatrpcd, TCP lanes") as run:
+                said = run.communicate(timeout=WAIT_SECONDS + 10 * seconds)[0]
+            if run.returncode == 0:
+                break
+            self.assertIn("no call ended in time", said)
         self.assertEqual(run.returncode, 0, said)
         found = results.read(self.folder / "echo-quick" / results.FILE)
         self.assertEqual(len(found.rows), 4)
@@ -487,8 +511,8 @@ class Echo(unittest.TestCase):
             self.assertGreater(row["values"]["p50_us"], 0)
         self.assertEqual(self.left(), [])
 
-    def test_interrupted_it_keeps_its_rows_and_ends_its_processes(self):
-        for how in (signal.SIGINT, signal.SIGTERM):
+    def test_whatever_ends_it_its_rows_stay_and_its_processes_end(self):
+        for how, status in ((signal.SIGINT, 130), (signal.SIGTERM, 130), (signal.SIGKILL, -9)):
             with self.subTest(how), self.start("--seconds", "0.1", "--rounds", "500", "--peer",
                                                "direct", "--peer", "hatrpcd, TCP lanes",
                                                "--clients", "1", "--bytes", "64") as run:
@@ -501,8 +525,12 @@ class Echo(unittest.TestCase):
                 self.assertNotEqual(self.left(), [])
                 run.send_signal(how)
                 said = run.communicate(timeout=WAIT_SECONDS)[0]
-                self.assertEqual(run.returncode, 130, said)
+                self.assertEqual(run.returncode, status, said)
                 self.assertGreater(len(results.read(file).rows), 2)
+                end = time.monotonic() + WAIT_SECONDS
+                while how == signal.SIGKILL and self.left():  # nobody waited for them
+                    self.assertLess(time.monotonic(), end)
+                    time.sleep(0.02)
                 self.assertEqual(self.left(), [])
 
 
