@@ -16,7 +16,7 @@ namespace hat::ycsb {
 
 struct Options {
   bool load = false;  // else run
-  Address address;  // --connect, else $HATKV_ADDRESS, else tcp:127.0.0.1:9091
+  Address address;    // --connect, else $HATKV_ADDRESS, else tcp:127.0.0.1:9091
   Workload workload;  // what files, -p and --threads say together
   double warm_up_seconds = 0;
   uint64_t seed = 0;  // 0: another one each time

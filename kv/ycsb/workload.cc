@@ -153,7 +153,7 @@ constexpr WordRow kWorkloadRow = {
     "workload", kWorkloads,
     "site.ycsb.workloads.CoreWorkload or site.ycsb.workloads.MultiWorkload"};
 
-Result<size_t> read_word(const Properties& properties, const WordRow& row, size_t otherwise) {
+Result<size_t> read_choice(const Properties& properties, const WordRow& row, size_t otherwise) {
   const Properties::Value* found = properties.find(row.key);
   if (found == nullptr) return otherwise;
   const auto at = std::ranges::find(row.words, found->text);
@@ -235,12 +235,12 @@ Result<Workload> read_workload(const Properties& properties) {
   HAT_TRY_VOID(read_number(properties, "maxexecutiontime", 0, 1'000'000, seconds));
   workload.threads = static_cast<uint32_t>(threads);
   workload.seconds = static_cast<double>(seconds);
-  HAT_TRY(const size_t distribution, read_word(properties, kDistributionRow, 0));
+  HAT_TRY(const size_t distribution, read_choice(properties, kDistributionRow, 0));
   workload.distribution = static_cast<Distribution>(distribution);
-  HAT_TRY(const size_t hashed, read_word(properties, kInsertOrderRow, 1));
+  HAT_TRY(const size_t hashed, read_choice(properties, kInsertOrderRow, 1));
   workload.hashed_keys = hashed == 1;
-  HAT_TRY_VOID(read_word(properties, kLengthRow, 0));
-  HAT_TRY(const size_t multi, read_word(properties, kWorkloadRow, 0));
+  HAT_TRY_VOID(read_choice(properties, kLengthRow, 0));
+  HAT_TRY(const size_t multi, read_choice(properties, kWorkloadRow, 0));
   HAT_TRY_VOID(read_weights(properties, multi == 1, workload));
   if (const auto* prefix = properties.find("fieldnameprefix")) workload.field_prefix = prefix->text;
   HAT_TRY_VOID(check_sizes(properties, workload));
