@@ -94,6 +94,10 @@ class Load(unittest.TestCase):
             for driver in ("native", "java"):
                 with self.subTest(driver), self.assertRaisesRegex(Failed, "was it loaded"):
                     place.drive(driver, "run", properties("b", "operationcount=40"))
+            place.way.address = str(place.site.port())  # nobody listens there
+            for driver in ("native", "java"):
+                with self.subTest(driver), self.assertRaisesRegex(Failed, "cannot connect to tcp"):
+                    place.drive(driver, "run", properties("b", "operationcount=40"))
 
     def test_one_command_does_all(self):
         done = subprocess.run(

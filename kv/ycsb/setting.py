@@ -101,6 +101,14 @@ class Driven:
                 if name.startswith("Return=") and name != "Return=OK"]
 
 
+def wanted_operations(phase, properties):
+    """How many there are to be, by the assignments among the properties. YCSB's client says nothing of
+    those that its threads never made, as when they cannot connect."""
+    said = dict(one.split("=", 1) for one in properties[1:])
+    keys = ("insertcount", "recordcount") if phase == "load" else ("operationcount",)
+    return int(next((said[key] for key in keys if key in said), 1))
+
+
 class Place:
     """HatKV behind two daemons. Addresses as in ways.py."""
 
@@ -123,9 +131,13 @@ class Place:
                 print(line, end="", flush=True)
         driven = Driven("".join(lines))
         said = process.log.read_text(encoding="utf-8", errors="replace").strip()[-2000:]
-        if process.wait() != 0 or driven.failures() or "OVERALL" not in driven.values:
-            raise Failed(f"{driver} {phase}: exit status {process.returncode}, failures "
-                         f"{driven.failures() or 'not counted'}\n{said}")
+        done = sum(driven.count(operation) for operation in driven.values if operation != "VERIFY")
+        wanted = wanted_operations(phase, properties)
+        if process.wait() != 0 or driven.failures() or done < wanted:
+            failures = "".join(f", {operation} {how} {count}"
+                               for operation, how, count in driven.failures())
+            raise Failed(f"{driver} {phase}: exit status {process.returncode}, {done} of {wanted} "
+                         f"operations done{failures}\n{said}")
         return driven
 
     def native(self, phase, properties):
