@@ -244,6 +244,13 @@ class Life(unittest.TestCase):
         self.assertEqual((status, said),
                          (2, "hatkv: --data is missing (hatkv serve --help says more)\n"))
 
+    def test_the_word_serve_may_be_left_out(self):
+        with subprocess.Popen([HATKV, "--listen", "tcp:127.0.0.1:0", "--data", self.folder / "data"],
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as server:
+            self.assertRegex(server.stdout.readline(), r"^listening on tcp:127\.0\.0\.1:\d+\n$")
+            server.terminate()
+            self.assertEqual(server.wait(WAIT_S), 0)
+
     def test_hints_shape_the_store(self):
         manifest = self.folder / "manifest.yaml"
         manifest.write_text("hatrpc_manifest: 1\nservices:\n  HatKV:\n"

@@ -174,8 +174,9 @@ Result<size_t> Store::write(std::span<const Change> changes, Patience patience) 
 }
 
 // What cannot be committed together is tried one by one, so that a write that the store has no room
-// for is refused alone.
-void Store::commit(std::span<Write* const> group) {
+// for is refused alone. Nothing may be thrown while others wait for their answers: without memory
+// the process ends, and has acknowledged nothing that it has not committed.
+void Store::commit(std::span<Write* const> group) noexcept {
   const auto together = commit_together(group);
   for (Write* write : group) {
     write->result = together || group.size() == 1 ? together : commit_together({&write, 1});

@@ -82,7 +82,7 @@ class Store {
   explicit Store(std::unique_ptr<Environment> environment);
 
   Result<size_t> write(std::span<const Change> changes, Patience patience);
-  void commit(std::span<Write* const> group);
+  void commit(std::span<Write* const> group) noexcept;
   Result<void> commit_together(std::span<Write* const> group);
 
   std::unique_ptr<Environment> environment_;
