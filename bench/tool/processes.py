@@ -1,7 +1,7 @@
 """bench/tool/processes.py: processes of a measurement, which end with it whatever happens.
 
-Each is in a process group of its own, so that Ctrl-C reaches the tool alone, which then ends them;
-and each is told by the kernel should the tool be killed.
+Each is in a process group of its own, so that Ctrl-C reaches the tool alone, which then ends them.
+Should the tool itself be killed, the kernel kills them.
 """
 
 import contextlib
@@ -19,7 +19,7 @@ START_SECONDS = 20
 
 def placed(command, cores=None, nice=0):
     """The command as it is run: on those cores, as taskset(1) writes them; ending with the tool."""
-    words = ["setpriv", "--pdeathsig", "TERM"]
+    words = ["setpriv", "--pdeathsig", "KILL"]
     if cores:
         words += ["taskset", "-c", cores]
     if nice:
