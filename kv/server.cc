@@ -10,7 +10,6 @@
 #include <thrift/server/TNonblockingServer.h>
 #include <thrift/server/TThreadPoolServer.h>
 #include <thrift/server/TThreadedServer.h>
-#include <thrift/transport/TBufferTransports.h>
 #include <thrift/transport/TNonblockingServerSocket.h>
 #include <thrift/transport/TServerSocket.h>
 #include <unistd.h>
@@ -19,6 +18,7 @@
 #include <cstring>
 
 #include "client/thrift/TShmServerSocket.h"
+#include "kv/transports.h"
 
 namespace hat {
 namespace {
@@ -84,8 +84,8 @@ std::shared_ptr<protocol::TProtocolFactory> make_protocol(bool compact) {
 }
 
 std::shared_ptr<transport::TTransportFactory> make_transport(bool framed) {
-  if (framed) return std::make_shared<transport::TFramedTransportFactory>();
-  return std::make_shared<transport::TBufferedTransportFactory>();
+  if (framed) return std::make_shared<TransportFactory<FramedTransport>>();
+  return std::make_shared<TransportFactory<BufferedTransport>>();
 }
 
 struct Wanted {

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # tests/man_pages.py: holds docs/man against groff, each program's --help, and --check.
-"""usage: man_pages.py HATRPCD HATCTL HINTGEN HATKV"""
+"""usage: man_pages.py HATRPCD HATCTL HINTGEN HATKV HATKV_YCSB"""
 import pathlib
 import re
 import subprocess
@@ -8,7 +8,7 @@ import sys
 import tempfile
 import unittest
 
-HATRPCD, HATCTL, HINTGEN, HATKV = sys.argv[1:5]
+HATRPCD, HATCTL, HINTGEN, HATKV, HATKV_YCSB = sys.argv[1:6]
 MAN = pathlib.Path(__file__).resolve().parent.parent / "docs" / "man"
 KV_COMMANDS = ["serve", "get", "put", "del", "scan", "load", "stats", "backup"]
 COMMANDS = ["status", "routes", "top", "reload", "drain", "ping", "metrics"]
@@ -72,6 +72,10 @@ class ManPages(unittest.TestCase):
         for command in KV_COMMANDS:
             self.assertRegex(page, rf'(?m)^\.TP\n\.(B|BI|BR) {command}( "|$)')
 
+    def test_hatkv_ycsb_has_the_options_of_its_help(self):
+        self.assertEqual(options_in(page_text("hatkv-ycsb.1")),
+                         options_in(output(HATKV_YCSB, "--help")))
+
     def test_each_program_names_its_version(self):
         self.assertRegex(output(HATKV, "--version"), r"^hatkv \d+\.\d+\.\d+\n$")
         self.assertRegex(output(HATRPCD, "--version"), r"^hatrpcd \d+\.\d+\.\d+\n$")
@@ -113,4 +117,4 @@ class ManPages(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=[sys.argv[0], *sys.argv[5:]])
+    unittest.main(argv=[sys.argv[0], *sys.argv[6:]])

@@ -1,0 +1,11 @@
+"""bench/experiments/ycsb_a.py: YCSB's workload A on HatKV, by the paper's protocols and by hints."""
+
+import pathlib
+import sys
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent.parent / "kv"))
+
+from ycsb import compare  # noqa: E402
+
+EXPERIMENT = compare.make("ycsb-a", "a", 15,
+                          "25% GET, 25% PUT, 25% MULTIGET, 25% MULTIPUT")

@@ -1,0 +1,11 @@
+"""bench/experiments/ycsb_b.py: YCSB's workload B on HatKV, by the paper's protocols and by hints."""
+
+import pathlib
+import sys
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent.parent / "kv"))
+
+from ycsb import compare  # noqa: E402
+
+EXPERIMENT = compare.make("ycsb-b", "b", 16,
+                          "47.5% GET, 2.5% PUT, 47.5% MULTIGET, 2.5% MULTIPUT")

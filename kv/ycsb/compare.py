@@ -1,0 +1,127 @@
+"""kv/ycsb/compare.py: YCSB on HatKV over every way between client and server, as an experiment.
+
+As in HatRPC (SC'21) 5.4: all ways lead to one store. AR-gRPC, HERD, Pilaf and RFP are emulated: the
+service's hints, and their protocol forced for every function. HatRPC-Service has the service's hints
+alone, HatRPC-Function those of the functions too: kv/hatkv.thrift as it is.
+"""
+
+import contextlib
+
+from tool import chart, experiment, ways
+from ycsb import setting
+
+PROTOCOLS = {"AR-gRPC": "ar_grpc", "HERD": "herd", "Pilaf": "pilaf", "RFP": "rfp"}
+PEERS = ["direct", "HAProxy pair", *PROTOCOLS, "HatRPC-Service", "HatRPC-Function"]
+OPERATIONS = {"read": "GET", "update": "PUT", "multiread": "MULTIGET", "multiupdate": "MULTIPUT"}
+TIMES = {"avg_us": "average", "p50_us": "p50", "p95_us": "p95", "p99_us": "p99"}
+WARM_UP = 0.2  # seconds of each measurement, which begins with new connections
+LOAD_SECONDS = 60
+
+
+def service_manifest(whole, **hint):
+    """The manifest with its service's hints and these, and no function's."""
+    services = {name: {**service, "hint": {**service.get("hint", {}), **hint},
+                       "functions": {function: {} for function in service["functions"]}}
+                for name, service in whole["services"].items()}
+    return {"services": services}
+
+
+def manifests(whole):
+    """By peer, of those that two hatrpcds carry."""
+    return {**{peer: service_manifest(whole, protocol=name) for peer, name in PROTOCOLS.items()},
+            "HatRPC-Service": service_manifest(whole), "HatRPC-Function": whole}
+
+
+class Comparison:
+    def __init__(self, site, peers, workload, records):
+        self.site, self.peers, self.workload, self.records = site, peers, workload, records
+        self.versions = {"HAProxy": ways.haproxy_version()}
+
+    def driver(self, phase, address, threads, *words):
+        return [self.site.programs / "hatkv-ycsb", phase, "--connect", ways.in_hatrpcd(address),
+                "-P", self.workload, "-p", f"recordcount={self.records}", "-p", "operationcount=0",
+                "--threads", threads, "--json", *words]
+
+    def load(self, address):
+        result = self.site.client(self.driver("load", address, 8), LOAD_SECONDS)
+        if result["insert"]["operations"] != self.records:
+            raise experiment.Failed(f"only {result['insert']} of {self.records} records loaded")
+
+    def measure(self, peer, point, seconds):
+        way = self.peers[peer]
+        before = way.calls_by_protocol() if way.admins else None
+        found = self.site.client(self.driver("run", way.address, point["threads"], "--seconds",
+                                             seconds, "--warm-up", WARM_UP), seconds + WARM_UP)
+        values = {"calls_per_s": found["calls_per_s"]}
+        for operation in OPERATIONS:
+            times = found.get(operation, {"operations": 0})
+            if times["operations"]:
+                values |= {f"{operation}_{time}": times[time] for time in TIMES}
+        if way.admins:
+            calls = way.calls_by_protocol() - before
+            values["as_planned"] = (ways.share(calls, PROTOCOLS[peer]) if peer in PROTOCOLS
+                                    else 1 - ways.share(calls, "tcp"))
+        return values
+
+
+@contextlib.contextmanager
+def open_peers(settings, workload):
+    # Rings are hatrpcd's own: direct calls and HAProxy go by TCP then, to the same store.
+    sockets = "tcp" if settings.local == "shm" else settings.local
+    with ways.Site(settings) as site, setting.folder_in_memory() as data:
+        servers = setting.start_hatkv(site, data, *{sockets, settings.local})
+        server, own = servers[sockets], servers[settings.local]
+
+        def hatrpcd(manifest):
+            return ways.hatrpcd_pair(site, own, "HatKV", manifest, settings.local)
+
+        comparison = Comparison(site, ways.Peers({
+            "direct": lambda: ways.direct(server),
+            "direct, rings": lambda: ways.direct(own),
+            "HAProxy pair": lambda: ways.haproxy_pair(site, server, sockets),
+            **{peer: lambda manifest=manifest: hatrpcd(manifest)
+               for peer, manifest in manifests(setting.manifest(site.programs)).items()}}),
+            workload, settings.records)
+        comparison.load(server.address)
+        yield comparison
+
+
+def peers(settings):
+    return ["direct", *(["direct, rings"] if settings.local == "shm" else []), *PEERS[1:]]
+
+
+def units():
+    found = {"calls_per_s": experiment.Unit("calls/s", "higher", "operations per second")}
+    for operation, name in OPERATIONS.items():
+        found |= {f"{operation}_{time}": experiment.Unit("µs", "lower", f"{name}, {words}")
+                  for time, words in TIMES.items()}
+    found["as_planned"] = experiment.Unit("share", "higher", "calls by the wanted protocol")
+    return found
+
+
+def make(name, letter, figure, proportions):
+    """The experiment of one workload."""
+    return experiment.Experiment(
+        name=name, title=f"YCSB {letter.upper()} on HatKV",
+        question=f"How do RDMA protocols and hints do on YCSB's workload {letter.upper()} "
+                 f"({proportions})?",
+        source=f"HatRPC (SC'21), Figure {figure}", peers=peers,
+        points=lambda settings: [{"threads": threads} for threads in settings.threads],
+        open=lambda settings: open_peers(settings, setting.workload(letter)),
+        options=[
+            experiment.Option("--local", "between the applications and the sidecars of their "
+                              "hosts: sockets, or rings of shared memory", "tcp", ways.LOCALS),
+            experiment.Option("--threads", "clients at once", [1, 2, 4, 8, 16, 32, 64],
+                              quick=[1, 16]),
+            experiment.Option("--records", "in the store", 100_000, quick=2000)],
+        units=units(),
+        charts=[chart.Lines("calls_per_s", "threads", "Operations per second", log_x=True),
+                *(chart.Lines(f"{operation}_avg_us", "threads", f"{words}, average", log_x=True,
+                              log_y=True) for operation, words in OPERATIONS.items()),
+                *(chart.Lines(f"{operation}_p99_us", "threads", f"{words}, p99", log_x=True,
+                              log_y=True) for operation, words in OPERATIONS.items())],
+        notes="Client, both daemons and the store share one machine and its cores; between the "
+              "daemons there is no NIC. The paper's peers are emulated as it does it: their "
+              "protocol, forced, on the same store. An operation of ten records counts once. "
+              "\"Calls by the wanted protocol\": by the peer's own, or by any of RDMA where hints choose; "
+              "the rest went by TCP, while its lane was being made.")

@@ -1,0 +1,141 @@
+#include "kv/ycsb/driver.h"
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "kv/ycsb/client.h"
+#include "kv/ycsb/generators.h"
+
+namespace hat::ycsb {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Seconds = std::chrono::duration<double>;
+
+constexpr auto kNoEnd = std::numeric_limits<uint64_t>::max();
+constexpr unsigned kFailuresInARowMax = 20;  // then a thread gives up
+
+// What one thread does, and what came of it.
+struct Share {
+  uint64_t first = 0;       // of its operations, in the order of all
+  uint64_t operations = 0;  // kNoEnd: until the time is over
+  Clock::time_point counted_from, end;
+  std::unique_ptr<Client> client;
+  Results results;
+};
+
+Clock::duration ticks(double seconds) {
+  return std::chrono::duration_cast<Clock::duration>(Seconds(seconds));
+}
+
+// One operation, from the first call's begin to the last answer.
+void make_one(Share& share, Operation operation, int64_t record, unsigned& failures_in_a_row) {
+  share.client->prepare(operation, record);
+  const auto begin = Clock::now();
+  auto made = share.client->call();
+  const auto took = Clock::now() - begin;
+  if (made) made = share.client->check();
+  failures_in_a_row = made ? 0 : failures_in_a_row + 1;
+  if (!made && share.results.first_failure.empty()) {
+    share.results.first_failure = std::move(made.error().message);
+  }
+  if (begin < share.counted_from) return;
+  Measured& measured = share.results.operations[static_cast<size_t>(operation)];
+  if (!made) {
+    ++measured.failed;
+  } else {
+    measured.latencies.add(static_cast<uint64_t>(std::chrono::nanoseconds(took).count()));
+  }
+}
+
+using Next = std::function<Operation(Random&)>;
+
+void work(Share& share, const Next& next) {
+  unsigned failures_in_a_row = 0;
+  for (uint64_t i = 0; i < share.operations && failures_in_a_row < kFailuresInARowMax; ++i) {
+    if (share.end != Clock::time_point::max() && Clock::now() >= share.end) break;
+    const Operation operation = next(share.client->random());
+    make_one(share, operation, static_cast<int64_t>(share.first + i), failures_in_a_row);
+  }
+}
+
+Result<std::vector<Share>> make_shares(const Workload& workload, const KeyChooser& keys,
+                                       const Address& address, uint64_t seed, uint64_t operations) {
+  std::vector<Share> shares(workload.threads);
+  const uint64_t each = operations / workload.threads, more = operations % workload.threads;
+  uint64_t first = workload.insert_start;
+  for (size_t i = 0; i < shares.size(); ++i) {
+    shares[i].first = first;
+    shares[i].operations = operations == kNoEnd ? kNoEnd : each + (i < more ? 1 : 0);
+    first += shares[i].operations;
+    shares[i].client = std::make_unique<Client>(workload, keys, address, seed + i);
+    HAT_TRY_VOID(shares[i].client->open());
+  }
+  return shares;
+}
+
+Results run_all(std::vector<Share>& shares, const Next& next, double warm_up_seconds,
+                double seconds) {
+  const auto counted_from = Clock::now() + ticks(warm_up_seconds);
+  {
+    std::vector<std::jthread> threads;
+    for (Share& share : shares) {
+      share.counted_from = counted_from;
+      share.end = seconds > 0 ? counted_from + ticks(seconds) : Clock::time_point::max();
+      threads.emplace_back([&share, &next] { work(share, next); });
+    }
+  }
+  Results all;
+  all.seconds = std::max(0.0, Seconds(Clock::now() - counted_from).count());
+  for (const Share& share : shares) {
+    for (size_t i = 0; i < kOperations; ++i) {
+      all.operations[i].latencies.add(share.results.operations[i].latencies);
+      all.operations[i].failed += share.results.operations[i].failed;
+    }
+    if (all.first_failure.empty()) all.first_failure = share.results.first_failure;
+  }
+  return all;
+}
+
+}  // namespace
+
+uint64_t Results::done() const {
+  uint64_t sum = 0;
+  for (const Measured& measured : operations) sum += measured.latencies.count();
+  return sum;
+}
+
+uint64_t Results::failed() const {
+  uint64_t sum = 0;
+  for (const Measured& measured : operations) sum += measured.failed;
+  return sum;
+}
+
+Result<Results> load(const Workload& workload, const Address& address, uint64_t seed) {
+  const KeyChooser unused(workload);
+  HAT_TRY(auto shares, make_shares(workload, unused, address, seed, workload.insert_count));
+  return run_all(
+      shares, [](Random&) { return Operation::kInsert; }, 0, 0);
+}
+
+Result<Results> run(const Workload& workload, const Address& address, uint64_t seed,
+                    double warm_up_seconds) {
+  if (workload.operations == 0 && workload.seconds == 0) {
+    return fail("nothing says when to end: give operationcount or maxexecutiontime");
+  }
+  const KeyChooser keys(workload);
+  const OperationChooser operations(workload);
+  const uint64_t count = workload.operations == 0 ? kNoEnd : workload.operations;
+  HAT_TRY(auto shares, make_shares(workload, keys, address, seed, count));
+  return run_all(
+      shares, [&](Random& random) { return operations.next(random); }, warm_up_seconds,
+      workload.seconds);
+}
+
+}  // namespace hat::ycsb

@@ -1,0 +1,101 @@
+#include "kv/ycsb/generators.h"
+
+#include <cmath>
+#include <numeric>
+
+namespace hat::ycsb {
+namespace {
+
+// YCSB scrambles ranks of a fixed number of items, so that popular records stay popular whatever
+// their number is; the sum for it is a constant there too.
+constexpr int64_t kScrambledItems = 10'000'000'000;
+constexpr double kScrambledZetan = 26.46902820178302;
+
+Zipfian zipfian_of(const Workload& workload) {
+  switch (workload.distribution) {
+    case Distribution::kUniform:
+      return Zipfian(1);
+    case Distribution::kZipfian:
+      return Zipfian(kScrambledItems + 1, kScrambledZetan);
+    // Of the newest record's number, not of how many there are: the oldest is never asked for.
+    case Distribution::kLatest:
+      return Zipfian(static_cast<int64_t>(workload.records) - 1);
+  }
+  return Zipfian(1);
+}
+
+}  // namespace
+
+double draw_unit(Random& random) { return static_cast<double>(random() >> 11) * 0x1.0p-53; }
+
+int64_t fnv_hash(int64_t number) {
+  uint64_t hash = 0xCBF29CE484222325;
+  for (int i = 0; i < 8; ++i) {
+    hash ^= static_cast<uint64_t>(number) & 0xFF;
+    hash *= 1099511628211u;
+    number >>= 8;
+  }
+  return static_cast<int64_t>(hash >> 63 ? 0 - hash : hash);
+}
+
+Zipfian::Zipfian(int64_t items, double zetan)
+    : items_(items),
+      zetan_(zetan),
+      alpha_(1 / (1 - kTheta)),
+      eta_((1 - std::pow(2.0 / static_cast<double>(items), 1 - kTheta)) / (1 - zeta(2) / zetan)) {}
+
+double Zipfian::zeta(int64_t items) {
+  double sum = 0;
+  for (int64_t i = 0; i < items; ++i) sum += 1 / std::pow(static_cast<double>(i + 1), kTheta);
+  return sum;
+}
+
+int64_t Zipfian::rank(double unit) const {
+  const double scaled = unit * zetan_;
+  if (scaled < 1) return 0;
+  if (scaled < 1 + std::pow(0.5, kTheta)) return 1;
+  return static_cast<int64_t>(static_cast<double>(items_) *
+                              std::pow(eta_ * unit - eta_ + 1, alpha_));
+}
+
+KeyChooser::KeyChooser(const Workload& workload)
+    : distribution_(workload.distribution),
+      first_(static_cast<int64_t>(workload.insert_start)),
+      count_(static_cast<int64_t>(workload.insert_count)),
+      last_record_(static_cast<int64_t>(workload.records) - 1),
+      zipfian_(zipfian_of(workload)) {}
+
+int64_t KeyChooser::next(Random& random) const {
+  switch (distribution_) {
+    case Distribution::kUniform:
+      return first_ + static_cast<int64_t>(random() % static_cast<uint64_t>(count_));
+    case Distribution::kLatest:
+      return last_record_ - zipfian_.rank(draw_unit(random));
+    case Distribution::kZipfian:
+      break;
+  }
+  // One more than there are: YCSB leaves room for inserts, and draws again what is not there.
+  for (;;) {
+    const int64_t key = first_ + fnv_hash(zipfian_.rank(draw_unit(random))) % (count_ + 1);
+    if (key <= last_record_) return key;
+  }
+}
+
+OperationChooser::OperationChooser(const Workload& workload) {
+  const double sum = std::accumulate(workload.weights.begin(), workload.weights.end(), 0.0);
+  for (size_t i = 0; i < kDrawnOperations; ++i) shares_[i] = workload.weights[i] / sum;
+}
+
+Operation OperationChooser::next(Random& random) const {
+  double unit = draw_unit(random);
+  size_t last = 0;
+  for (size_t i = 0; i < kDrawnOperations; ++i) {
+    if (shares_[i] == 0) continue;
+    if (unit < shares_[i]) return static_cast<Operation>(i);
+    unit -= shares_[i];
+    last = i;
+  }
+  return static_cast<Operation>(last);  // the shares' sum may be a little under 1
+}
+
+}  // namespace hat::ycsb

@@ -1,0 +1,59 @@
+// kv/ycsb/main.cc: hatkv-ycsb: loads HatKV or runs a YCSB workload on it, and prints what it took.
+#include <cstdio>
+#include <cstdlib>
+#include <random>
+#include <string_view>
+#include <vector>
+
+#include "kv/ycsb/driver.h"
+#include "kv/ycsb/options.h"
+#include "kv/ycsb/report.h"
+
+namespace hat::ycsb {
+namespace {
+
+constexpr int kExitUsage = 2;
+
+int complain(const std::string& message, int exit_code) {
+  std::fprintf(stderr, "hatkv-ycsb: %s\n", message.c_str());
+  return exit_code;
+}
+
+int run_command(const Options& options) {
+  for (const std::string& key : options.unknown_keys) {
+    std::fprintf(stderr, "hatkv-ycsb: '%s' is no key of YCSB's core: it changes nothing\n",
+                 key.c_str());
+  }
+  const uint64_t seed = options.seed != 0 ? options.seed : std::random_device()();
+  const auto results = options.load
+                           ? load(options.workload, options.address, seed)
+                           : run(options.workload, options.address, seed, options.warm_up_seconds);
+  if (!results) return complain(results.error().message, EXIT_FAILURE);
+  const std::string text =
+      options.json ? as_json(*results, options.workload.threads) : as_text(*results);
+  std::fputs(text.c_str(), stdout);
+  // A failure while warming up is one too.
+  if (!results->first_failure.empty()) return complain(results->first_failure, EXIT_FAILURE);
+  return EXIT_SUCCESS;
+}
+
+}  // namespace
+}  // namespace hat::ycsb
+
+int main(int argc, char** argv) {
+  const std::vector<std::string_view> words(argv + 1, argv + argc);
+  const auto command = hat::ycsb::parse_options(words);
+  if (!command) {
+    return hat::ycsb::complain(command.error().message + " (hatkv-ycsb --help says more)",
+                               hat::ycsb::kExitUsage);
+  }
+  if (std::holds_alternative<hat::ycsb::HelpWanted>(*command)) {
+    std::fputs(hat::ycsb::kHelp, stdout);
+    return EXIT_SUCCESS;
+  }
+  if (std::holds_alternative<hat::ycsb::VersionWanted>(*command)) {
+    std::puts("hatkv-ycsb " HAT_VERSION);
+    return EXIT_SUCCESS;
+  }
+  return hat::ycsb::run_command(std::get<hat::ycsb::Options>(*command));
+}

@@ -1,0 +1,84 @@
+// kv/ycsb/options_test.cc: checks what the command line of hatkv-ycsb means and how it is refused.
+#include "kv/ycsb/options.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace hat::ycsb {
+namespace {
+
+const std::string kFile = HAT_WORKLOADS "/a";
+
+Result<Command> parse(const std::vector<std::string>& words) {
+  return parse_options(std::vector<std::string_view>(words.begin(), words.end()));
+}
+
+TEST(YcsbOptions, ReadsEveryOption) {
+  const auto parsed = parse({"run",    "-p",        "recordcount=77", "--connect", "shm:/r",
+                             "-P",     kFile,       "--threads",      "5",         "--seconds",
+                             "0.5",    "--warm-up", "0.25",           "--seed",    "9",
+                             "--json", "-p",        "fieldcount=3",   "-p",        "nonsense=1"});
+  ASSERT_TRUE(parsed) << parsed.error().message;
+  const Options& options = std::get<Options>(*parsed);
+  EXPECT_FALSE(options.load);
+  EXPECT_EQ(to_string(options.address), "shm:/r");
+  EXPECT_EQ(options.workload.records, 77u);  // -p wins, though the file comes after it
+  EXPECT_EQ(options.workload.fields, 3u);
+  EXPECT_EQ(options.workload.threads, 5u);
+  EXPECT_EQ(options.workload.seconds, 0.5);
+  EXPECT_EQ(options.warm_up_seconds, 0.25);
+  EXPECT_EQ(options.seed, 9u);
+  EXPECT_TRUE(options.json);
+  EXPECT_THAT(options.unknown_keys, testing::ElementsAre("nonsense"));
+}
+
+TEST(YcsbOptions, LoadIsACommandAndHasADefaultAddress) {
+  unsetenv("HATKV_ADDRESS");
+  const auto parsed = parse({"load", "-P", kFile});
+  ASSERT_TRUE(parsed) << parsed.error().message;
+  EXPECT_TRUE(std::get<Options>(*parsed).load);
+  EXPECT_EQ(to_string(std::get<Options>(*parsed).address), "tcp:127.0.0.1:9091");
+  setenv("HATKV_ADDRESS", "unix:/e", 1);
+  EXPECT_EQ(to_string(std::get<Options>(parse({"load", "-P", kFile}).value()).address), "unix:/e");
+  unsetenv("HATKV_ADDRESS");
+}
+
+TEST(YcsbOptions, HelpWinsOverWhatIsMissing) {
+  EXPECT_TRUE(std::holds_alternative<HelpWanted>(parse({"run", "--help"}).value()));
+  EXPECT_TRUE(std::holds_alternative<VersionWanted>(parse({"--version"}).value()));
+}
+
+struct RefusedRow {
+  std::vector<std::string> words;
+  const char* message;  // a part of it
+};
+
+TEST(YcsbOptions, RefusesWithWhatWasFoundAndExpected) {
+  const RefusedRow rows[] = {
+      {{"-P", kFile}, "command: found '', expected load or run"},
+      {{"go", "-P", kFile}, "command: found 'go', expected load or run"},
+      {{"run", "load", "-P", kFile}, "command: found 'run load', expected load or run"},
+      {{"run"}, "-P is missing"},
+      {{"run", "-P"}, "-P: its value is missing"},
+      {{"run", "--connect", "h", "-P", kFile}, "--connect: "},
+      {{"run", "-P", "/no/such"}, "/no/such: cannot read"},
+      {{"run", "-P", kFile, "--seconds", "x"}, "--seconds: found 'x'"},
+      {{"run", "-P", kFile, "--seconds", "inf"}, "--seconds: found 'inf'"},
+      {{"run", "-P", kFile, "--warm-up", "-1"}, "--warm-up: found '-1'"},
+      {{"run", "-P", kFile, "--seed", "0"}, "--seed: found '0'"},
+      {{"run", "-P", kFile, "--threads", "0"}, "-p: threadcount: found '0'"},
+      {{"run", "-P", kFile, "-p", "x"}, "-p: found 'x', expected KEY=VALUE"},
+      {{"run", "-P", kFile, "--fast"}, "unknown option '--fast'"},
+  };
+  for (const RefusedRow& row : rows) {
+    SCOPED_TRACE(row.message);
+    const auto parsed = parse(row.words);
+    ASSERT_FALSE(parsed);
+    EXPECT_THAT(parsed.error().message, testing::HasSubstr(row.message));
+  }
+}
+
+}  // namespace
+}  // namespace hat::ycsb

@@ -1,0 +1,79 @@
+#include "kv/ycsb/report.h"
+
+#include <cctype>
+#include <cstdio>
+#include <string_view>
+
+namespace hat::ycsb {
+namespace {
+
+std::string number(double value) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%.2f", value);
+  return text;
+}
+
+double microseconds(uint64_t nanoseconds) { return double(nanoseconds) / 1000; }
+
+std::string line(std::string_view of, std::string_view what, const std::string& value) {
+  return "[" + std::string(of) + "], " + std::string(what) + ", " + value + "\n";
+}
+
+double per_second(const Results& results) {
+  return results.seconds > 0 ? double(results.done()) / results.seconds : 0;
+}
+
+// The operation's name in small letters.
+std::string key_of_operation(size_t operation) {
+  std::string name = operation_name(static_cast<Operation>(operation));
+  for (char& c : name) c = static_cast<char>(std::tolower(c));
+  return name;
+}
+
+}  // namespace
+
+std::string as_text(const Results& results) {
+  std::string text = line("OVERALL", "RunTime(ms)", number(results.seconds * 1000)) +
+                     line("OVERALL", "Throughput(ops/sec)", number(per_second(results)));
+  for (size_t i = 0; i < kOperations; ++i) {
+    const auto& [latencies, failed] = results.operations[i];
+    const std::string_view name = operation_name(static_cast<Operation>(i));
+    if (latencies.count() > 0) {
+      text +=
+          line(name, "Operations", std::to_string(latencies.count())) +
+          line(name, "AverageLatency(us)", number(latencies.average() / 1000)) +
+          line(name, "MinLatency(us)", number(microseconds(latencies.least()))) +
+          line(name, "MaxLatency(us)", number(microseconds(latencies.most()))) +
+          line(name, "50thPercentileLatency(us)", number(microseconds(latencies.quantile(.5)))) +
+          line(name, "95thPercentileLatency(us)", number(microseconds(latencies.quantile(.95)))) +
+          line(name, "99thPercentileLatency(us)", number(microseconds(latencies.quantile(.99)))) +
+          line(name, "Return=OK", std::to_string(latencies.count()));
+    }
+    if (failed > 0) text += line(name, "Return=ERROR", std::to_string(failed));
+  }
+  return text;
+}
+
+std::string as_json(const Results& results, uint32_t threads) {
+  std::string text = "{\"threads\": " + std::to_string(threads) +
+                     ", \"seconds\": " + number(results.seconds) +
+                     ", \"calls_per_s\": " + number(per_second(results)) +
+                     ", \"operations\": " + std::to_string(results.done()) +
+                     ", \"failed\": " + std::to_string(results.failed());
+  for (size_t i = 0; i < kOperations; ++i) {
+    const auto& [latencies, failed] = results.operations[i];
+    if (latencies.count() + failed == 0) continue;
+    text += ", \"" + key_of_operation(i) +
+            "\": {\"operations\": " + std::to_string(latencies.count()) +
+            ", \"failed\": " + std::to_string(failed) +
+            ", \"avg_us\": " + number(latencies.average() / 1000) +
+            ", \"min_us\": " + number(microseconds(latencies.least())) +
+            ", \"max_us\": " + number(microseconds(latencies.most())) +
+            ", \"p50_us\": " + number(microseconds(latencies.quantile(.5))) +
+            ", \"p95_us\": " + number(microseconds(latencies.quantile(.95))) +
+            ", \"p99_us\": " + number(microseconds(latencies.quantile(.99))) + "}";
+  }
+  return text + "}\n";
+}
+
+}  // namespace hat::ycsb
