@@ -7,14 +7,14 @@
 namespace hat {
 namespace {
 
-struct Row {
+struct ManifestRow {
   const char* name;
   const char* text;
   const char* mistakes;  // all of them, a line each
 };
-std::ostream& operator<<(std::ostream& out, const Row& row) { return out << row.name; }
+std::ostream& operator<<(std::ostream& out, const ManifestRow& row) { return out << row.name; }
 
-class ManifestMistake : public testing::TestWithParam<Row> {};
+class ManifestMistake : public testing::TestWithParam<ManifestRow> {};
 
 TEST_P(ManifestMistake, IsNamedWithItsPlace) {
   Mistakes mistakes;
@@ -25,43 +25,54 @@ TEST_P(ManifestMistake, IsNamedWithItsPlace) {
 INSTANTIATE_TEST_SUITE_P(
     Rows, ManifestMistake,
     testing::Values(
-        Row{"unknown_key", "hatrpc_manifest: 1\nservice: {}\nservices: {}\n",
+        ManifestRow{
+            "unknown_key", "hatrpc_manifest: 1\nservice: {}\nservices: {}\n",
             "m.yaml:2:1: error: unknown key 'service' in manifest (did you mean 'services'?); "
             "expected one of hatrpc_manifest, source, services\n"},
-        Row{"unknown_hint", "hatrpc_manifest: 1\nservices: {A: {hint: {perf_gaol: latency}}}\n",
+        ManifestRow{
+            "unknown_hint", "hatrpc_manifest: 1\nservices: {A: {hint: {perf_gaol: latency}}}\n",
             "m.yaml:2:23: error: unknown hint 'perf_gaol' (did you mean 'perf_goal'?); expected "
             "one of perf_goal, concurrency, payload_size, polling, protocol, transport, numa, "
             "priority, timeout_ms, idempotent\n"},
-        Row{"wrong_word", "hatrpc_manifest: 1\nservices: {A: {s_hint: {polling: bussy}}}\n",
+        ManifestRow{
+            "wrong_word", "hatrpc_manifest: 1\nservices: {A: {s_hint: {polling: bussy}}}\n",
             "m.yaml:2:34: error: polling: 'bussy' (did you mean 'busy'?); expected busy, event or "
             "adaptive\n"},
-        Row{"wrong_unit", "hatrpc_manifest: 1\nservices: {A: {hint: {payload_size: 12XB}}}\n",
+        ManifestRow{
+            "wrong_unit", "hatrpc_manifest: 1\nservices: {A: {hint: {payload_size: 12XB}}}\n",
             "m.yaml:2:37: error: payload_size: '12XB'; expected bytes, as 512, 4KiB or 1MiB\n"},
-        Row{"out_of_range", "hatrpc_manifest: 1\nservices: {A: {hint: {timeout_ms: 0}}}\n",
-            "m.yaml:2:35: error: timeout_ms: '0'; expected milliseconds, from 1\n"},
-        Row{"not_a_flag", "hatrpc_manifest: 1\nservices: {A: {functions: {f: {oneway: maybe}}}}\n",
-            "m.yaml:2:40: error: oneway: 'maybe'; expected false, true\n"},
-        Row{"service_twice", "hatrpc_manifest: 1\nservices:\n  A: {}\n  A: {}\n",
-            "m.yaml:4:3: error: 'A' stands twice; first at line 3\n"},
-        Row{"several_at_once",
+        ManifestRow{"out_of_range", "hatrpc_manifest: 1\nservices: {A: {hint: {timeout_ms: 0}}}\n",
+                    "m.yaml:2:35: error: timeout_ms: '0'; expected milliseconds, from 1\n"},
+        ManifestRow{"not_a_flag",
+                    "hatrpc_manifest: 1\nservices: {A: {functions: {f: {oneway: maybe}}}}\n",
+                    "m.yaml:2:40: error: oneway: 'maybe'; expected false, true\n"},
+        ManifestRow{"service_twice", "hatrpc_manifest: 1\nservices:\n  A: {}\n  A: {}\n",
+                    "m.yaml:4:3: error: 'A' stands twice; first at line 3\n"},
+        ManifestRow{
+            "several_at_once",
             "hatrpc_manifest: 1\nservices:\n  A:\n    hint: {perf_goal: fast}\n"
             "    functions:\n      f: {hint: {priority: highest}}\n",
             "m.yaml:4:23: error: perf_goal: 'fast'; expected latency, throughput or res_util\n"
             "m.yaml:6:28: error: priority: 'highest'; expected low, normal or high\n"},
-        Row{"no_yaml", "hatrpc_manifest: 1\n\tservices: {}\n",
+        ManifestRow{
+            "no_yaml", "hatrpc_manifest: 1\n\tservices: {}\n",
             "m.yaml:2:1: error: this is not YAML: illegal tab when looking for indentation\n"},
-        Row{"no_identifier", "hatrpc_manifest: 1\nservices: {A: {functions: {\"f()\": {}}}}\n",
+        ManifestRow{
+            "no_identifier", "hatrpc_manifest: 1\nservices: {A: {functions: {\"f()\": {}}}}\n",
             "m.yaml:2:28: error: a function's name: 'f()'; expected 1 to 255 letters, digits, '_' "
             "and '.', the first a letter or '_'\n"},
-        Row{"control_character", "hatrpc_manifest: 1\nser\4vices: {}\n",
-            "m.yaml:2:4: error: a control character; a YAML file is text\n"},
-        Row{"no_utf8", "hatrpc_manifest: 1\nsource: \"\u00e4\xff\"\nservices: {}\n",
-            "m.yaml:2:11: error: this is no UTF-8; a YAML file is text\n"},
-        Row{"empty", "# nothing\n", "m.yaml: error: the file is empty; expected a mapping\n"},
-        Row{"two_documents", "hatrpc_manifest: 1\nservices: {}\n---\nservices: {}\n",
+        ManifestRow{"control_character", "hatrpc_manifest: 1\nser\4vices: {}\n",
+                    "m.yaml:2:4: error: a control character; a YAML file is text\n"},
+        ManifestRow{"no_utf8", "hatrpc_manifest: 1\nsource: \"\u00e4\xff\"\nservices: {}\n",
+                    "m.yaml:2:11: error: this is no UTF-8; a YAML file is text\n"},
+        ManifestRow{"empty", "# nothing\n",
+                    "m.yaml: error: the file is empty; expected a mapping\n"},
+        ManifestRow{
+            "two_documents", "hatrpc_manifest: 1\nservices: {}\n---\nservices: {}\n",
             "m.yaml:3:1: error: this belongs to no mapping, or begins another YAML document; "
             "expected one mapping\n"},
-        Row{"endless_documents", ", hatrpc_manifest: 1\n",
+        ManifestRow{
+            "endless_documents", ", hatrpc_manifest: 1\n",
             "m.yaml:1:1: error: this belongs to no mapping, or begins another YAML document; "
             "expected one mapping\n"}),
     [](const auto& info) { return info.param.name; });

@@ -13,14 +13,14 @@ namespace {
 
 using namespace std::chrono_literals;
 
-struct Row {
+struct NodeRow {
   const char* name;
   const char* text;
   const char* mistakes;  // all of them, a line each
 };
-std::ostream& operator<<(std::ostream& out, const Row& row) { return out << row.name; }
+std::ostream& operator<<(std::ostream& out, const NodeRow& row) { return out << row.name; }
 
-class NodeMistake : public testing::TestWithParam<Row> {};
+class NodeMistake : public testing::TestWithParam<NodeRow> {};
 
 TEST_P(NodeMistake, IsNamedWithItsPlace) {
   Mistakes mistakes;
@@ -31,42 +31,47 @@ TEST_P(NodeMistake, IsNamedWithItsPlace) {
 INSTANTIATE_TEST_SUITE_P(
     Rows, NodeMistake,
     testing::Values(
-        Row{"unknown_key", "node: a\nworker: 2\n",
-            "n.yaml:2:1: error: unknown key 'worker' in node configuration (did you mean "
-            "'workers'?); expected one of node, fabric, workers, worker_nice, manifests, link, "
-            "peers, endpoints, serves, admin, limits\n"},
-        Row{"no_name", "workers: 2\n", "n.yaml:1:1: error: node configuration has no 'node'\n"},
-        Row{"number_out_of_range", "node: a\nworkers: 0\nworker_nice: -30\n",
-            "n.yaml:2:10: error: workers: '0'; expected a number from 1 to 64\n"
-            "n.yaml:3:14: error: worker_nice: '-30'; expected a number from -20 to 19\n"},
-        Row{"address_without_port", "node: a\nlink: {listen: \"tcp:127.0.0.1\", insecure: true}\n",
-            "n.yaml:2:16: error: listen: 'tcp:127.0.0.1' has no port; expected tcp:HOST:PORT, "
-            "tcp:[IPV6]:PORT, unix:/ABSOLUTE/PATH or shm:/ABSOLUTE/PATH\n"},
-        Row{"no_unit", "node: a\nlimits: {spin: 50}\n",
+        NodeRow{"unknown_key", "node: a\nworker: 2\n",
+                "n.yaml:2:1: error: unknown key 'worker' in node configuration (did you mean "
+                "'workers'?); expected one of node, fabric, workers, worker_nice, manifests, link, "
+                "peers, endpoints, serves, admin, limits\n"},
+        NodeRow{"no_name", "workers: 2\n", "n.yaml:1:1: error: node configuration has no 'node'\n"},
+        NodeRow{"number_out_of_range", "node: a\nworkers: 0\nworker_nice: -30\n",
+                "n.yaml:2:10: error: workers: '0'; expected a number from 1 to 64\n"
+                "n.yaml:3:14: error: worker_nice: '-30'; expected a number from -20 to 19\n"},
+        NodeRow{"address_without_port",
+                "node: a\nlink: {listen: \"tcp:127.0.0.1\", insecure: true}\n",
+                "n.yaml:2:16: error: listen: 'tcp:127.0.0.1' has no port; expected tcp:HOST:PORT, "
+                "tcp:[IPV6]:PORT, unix:/ABSOLUTE/PATH or shm:/ABSOLUTE/PATH\n"},
+        NodeRow{
+            "no_unit", "node: a\nlimits: {spin: 50}\n",
             "n.yaml:2:16: error: spin: '50' has no unit; expected a time from 0s to 10ms, such as "
             "50us, 250ms, 1s or 2min\n"},
-        Row{"too_large", "node: a\nlimits: {max_message: 1TiB}\n",
+        NodeRow{
+            "too_large", "node: a\nlimits: {max_message: 1TiB}\n",
             "n.yaml:2:23: error: max_message: '1TiB'; expected a size from 4KiB to 1GiB, such as "
             "512B, 128KiB, 16MiB or 1GiB\n"},
-        Row{"unknown_peer",
+        NodeRow{
+            "unknown_peer",
             "node: a\nlink: {insecure: true}\npeers:\n  host-b: {link: \"tcp:h:1\"}\nendpoints:\n"
             "  - {listen: \"tcp:127.0.0.1:9\", service: A, peers: [host-c]}\n",
             "n.yaml:6:5: error: no peer is called 'host-c' (did you mean 'host-b'?); `peers` lists "
             "them\n"},
-        Row{"misspelt_and_so_missing", "nod: a\n",
+        NodeRow{
+            "misspelt_and_so_missing", "nod: a\n",
             "n.yaml:1:1: error: unknown key 'nod' in node configuration (did you mean 'node'?); "
             "expected one of node, fabric, workers, worker_nice, manifests, link, peers, "
             "endpoints, serves, admin, limits\n"},
-        Row{"by_place",
-            "node: a\nlink: {insecure: true}\npeers: {b: {link: \"tcp:h:1\"}}\nendpoints:\n"
-            "  - {listen: \"tcp:127.0.0.1:9\", service: A, peers: [c]}\nworkers: 0\n",
-            "n.yaml:5:5: error: no peer is called 'c' (did you mean 'b'?); `peers` lists them\n"
-            "n.yaml:6:10: error: workers: '0'; expected a number from 1 to 64\n"},
-        Row{"listened_on_twice",
-            "node: a\nlink: {insecure: true}\npeers: {b: {link: \"tcp:h:1\"}}\nendpoints:\n"
-            "  - {listen: \"tcp:127.0.0.1:9\", service: A, peers: [b]}\n"
-            "  - {listen: \"tcp:127.0.0.1:9\", service: B, peers: [b]}\n",
-            "n.yaml:6:5: error: tcp:127.0.0.1:9 is listened on twice; first at n.yaml:5:5\n"}),
+        NodeRow{"by_place",
+                "node: a\nlink: {insecure: true}\npeers: {b: {link: \"tcp:h:1\"}}\nendpoints:\n"
+                "  - {listen: \"tcp:127.0.0.1:9\", service: A, peers: [c]}\nworkers: 0\n",
+                "n.yaml:5:5: error: no peer is called 'c' (did you mean 'b'?); `peers` lists them\n"
+                "n.yaml:6:10: error: workers: '0'; expected a number from 1 to 64\n"},
+        NodeRow{"listened_on_twice",
+                "node: a\nlink: {insecure: true}\npeers: {b: {link: \"tcp:h:1\"}}\nendpoints:\n"
+                "  - {listen: \"tcp:127.0.0.1:9\", service: A, peers: [b]}\n"
+                "  - {listen: \"tcp:127.0.0.1:9\", service: B, peers: [b]}\n",
+                "n.yaml:6:5: error: tcp:127.0.0.1:9 is listened on twice; first at n.yaml:5:5\n"}),
     [](const auto& info) { return info.param.name; });
 
 TEST(NodeConfig, SaysThatAnOpenLinkMustBeMeant) {

@@ -11,6 +11,10 @@ namespace hat {
 using engine::FrameHeader;
 using engine::FrameKind;
 
+namespace {
+constexpr size_t kLostStreamsMax = 1024;
+}
+
 void AcceptedLink::offer_lanes(Reactor& reactor, engine::RdmaHost& host) {
   engine::LaneSetEvents& events = *this;
   lanes_ = std::make_unique<engine::LaneSet>(reactor, host, engine::Session::Role::kAcceptor,
@@ -32,10 +36,18 @@ void AcceptedLink::take(uint32_t lane, const FrameHeader& header, engine::Bytes 
   const bool begins = header.kind == FrameKind::kCall;
   const uint16_t due = header.replies != 0 ? 1 : 0;
   if (!begins && due == 0) return;
-  this->lane(lane).send({.kind = begins ? FrameKind::kReset : FrameKind::kCredit,
-                         .replies = due,
-                         .stream = header.stream},
-                        {});
+  const FrameHeader answer{.kind = begins ? FrameKind::kReset : FrameKind::kCredit,
+                           .replies = due,
+                           .stream = header.stream};
+  if (!begins || std::ranges::find(lost_, header.stream) == lost_.end()) {
+    this->lane(lane).send(answer, {});
+    return;
+  }
+  // The stream's own reset went by the session and may come after this one: it says why, too.
+  constexpr std::string_view kDetail = "RDMA lane: the stream ended with the lane that it left";
+  const engine::FailMeta meta{engine::Failure::kLinkLost, 1};
+  this->lane(lane).send(answer,
+                        {std::as_bytes(std::span(&meta, 1)), std::as_bytes(std::span(kDetail))});
 }
 
 void AcceptedLink::open_stream(uint32_t lane, const FrameHeader& header, engine::Bytes payload) {
@@ -96,7 +108,10 @@ void AcceptedLink::on_lane_down(engine::LaneSet&, uint32_t lane, bool was_up,
   }
   std::vector<ServerStream*> lost;
   for (const auto& [id, stream] : streams) {
-    if (stream->lane_number() == lane) lost.push_back(stream.get());
+    if (stream->lane_number() != lane) continue;
+    lost.push_back(stream.get());
+    lost_.push_back(id);
+    if (lost_.size() > kLostStreamsMax) lost_.pop_front();
   }
   for (ServerStream* stream : lost) stream->on_lane_lost(reason);
 }

@@ -4,6 +4,7 @@
 // Thread   the worker's.
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <unordered_map>
 
@@ -59,6 +60,7 @@ class AcceptedLink final : private engine::LaneSetEvents {
 
   Worker& worker_;
   bool agreed_to_go_away_ = false;
+  std::deque<uint32_t> lost_;  // streams that ended with their lane, the latest of them
   std::unique_ptr<engine::LaneSet> lanes_;  // gone before its session
 };
 

@@ -82,32 +82,32 @@ Answer drain(const Request& request) {
   return json_answer({{"ok", true}}, 202);
 }
 
-struct Page {
+struct Resource {
   std::string_view path;
   evhttp_cmd_type method;
   bool local;  // on the unix socket alone
   Answer (*make)(const Request&);
 };
 
-constexpr std::array kPages = {
-    Page{"/metrics", EVHTTP_REQ_GET, false, metrics},
-    Page{"/healthz", EVHTTP_REQ_GET, false, live},
-    Page{"/healthz/live", EVHTTP_REQ_GET, false, live},
-    Page{"/readyz", EVHTTP_REQ_GET, false, ready},
-    Page{"/healthz/ready", EVHTTP_REQ_GET, false, ready},
-    Page{"/routes", EVHTTP_REQ_GET, false, routes},
-    Page{"/status", EVHTTP_REQ_GET, true, status},
-    Page{"/functions", EVHTTP_REQ_GET, true, functions},
-    Page{"/ping", EVHTTP_REQ_GET, true, ping},
-    Page{"/reload", EVHTTP_REQ_POST, true, reload},
-    Page{"/drain", EVHTTP_REQ_POST, true, drain},
+constexpr std::array kResources = {
+    Resource{"/metrics", EVHTTP_REQ_GET, false, metrics},
+    Resource{"/healthz", EVHTTP_REQ_GET, false, live},
+    Resource{"/healthz/live", EVHTTP_REQ_GET, false, live},
+    Resource{"/readyz", EVHTTP_REQ_GET, false, ready},
+    Resource{"/healthz/ready", EVHTTP_REQ_GET, false, ready},
+    Resource{"/routes", EVHTTP_REQ_GET, false, routes},
+    Resource{"/status", EVHTTP_REQ_GET, true, status},
+    Resource{"/functions", EVHTTP_REQ_GET, true, functions},
+    Resource{"/ping", EVHTTP_REQ_GET, true, ping},
+    Resource{"/reload", EVHTTP_REQ_POST, true, reload},
+    Resource{"/drain", EVHTTP_REQ_POST, true, drain},
 };
 
 std::string index_text() {
   std::string text = "hatrpcd answers:\n";
-  for (const Page& page : kPages) {
-    text += std::string(page.method == EVHTTP_REQ_POST ? "  POST " : "  GET  ") +
-            std::string(page.path) + (page.local ? "   on the unix socket\n" : "\n");
+  for (const Resource& resource : kResources) {
+    text += std::string(resource.method == EVHTTP_REQ_POST ? "  POST " : "  GET  ") +
+            std::string(resource.path) + (resource.local ? "   on the unix socket\n" : "\n");
   }
   return text;
 }
@@ -128,21 +128,21 @@ Answer choose(const Request& request, bool local) {
   const char* path = evhttp_uri_get_path(evhttp_request_get_evhttp_uri(request.http));
   const std::string_view asked = path == nullptr ? "/" : path;
   if (asked == "/" || asked.empty()) return {.body = index_text()};
-  for (const Page& page : kPages) {
-    if (page.path != asked) continue;
-    if (page.local && !local) {
+  for (const Resource& resource : kResources) {
+    if (resource.path != asked) continue;
+    if (resource.local && !local) {
       return {.status = 403, .body = std::string(asked) + " answers on the unix socket alone\n"};
     }
-    const bool head = method == EVHTTP_REQ_HEAD && page.method == EVHTTP_REQ_GET;
-    if (method != page.method && !head) {
+    const bool head = method == EVHTTP_REQ_HEAD && resource.method == EVHTTP_REQ_GET;
+    if (method != resource.method && !head) {
       return {.status = 405,
               .body = std::string(asked) + " wants " +
-                      (page.method == EVHTTP_REQ_POST ? "POST\n" : "GET\n")};
+                      (resource.method == EVHTTP_REQ_POST ? "POST\n" : "GET\n")};
     }
-    if (page.method == EVHTTP_REQ_POST && !may_change(request.http)) {
+    if (resource.method == EVHTTP_REQ_POST && !may_change(request.http)) {
       return {.status = 403, .body = "only root and hatrpcd's own user may change anything\n"};
     }
-    return page.make(request);
+    return resource.make(request);
   }
   return {.status = 404, .body = "there is no " + std::string(asked) + "\n" + index_text()};
 }

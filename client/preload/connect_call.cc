@@ -145,7 +145,7 @@ using namespace hatrpc::preload;
 HAT_INTERCEPTED int connect(int fd, const sockaddr* address, socklen_t bytes) {
   const auto to = Address::of(address, bytes);
   if (to && fd >= 0 && fd < descriptors::kMax) {
-    if (descriptors::kind(fd) == descriptors::Kind::kRing) {
+    if (descriptors::is_ring(fd)) {
       errno = EISCONN;
       return -1;
     }

@@ -43,7 +43,7 @@ std::shared_ptr<Connection>& slot(int fd) {
 
 void visit_all(const std::function<void(int, Connection&)>& visit) {
   for (int fd = 0; fd < end.load(); ++fd) {
-    if (kind(fd) == Kind::kRing) visit(fd, *slot(fd));
+    if (is_ring(fd)) visit(fd, *slot(fd));
   }
 }
 
@@ -75,7 +75,7 @@ bool is_own_table() { return owner.load() == getpid(); }
 
 std::shared_ptr<Connection> find_ring(int fd) {
   const std::lock_guard lock(lock_of(fd));
-  return kind(fd) == Kind::kRing ? slot(fd) : nullptr;
+  return is_ring(fd) ? slot(fd) : nullptr;
 }
 
 void put(int fd, std::shared_ptr<Connection> connection) {

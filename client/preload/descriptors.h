@@ -33,12 +33,11 @@ inline constinit std::atomic<Kind> kinds[kMax]{};
 inline Kind kind(int fd) {
   return fd >= 0 && fd < kMax ? kinds[fd].load(std::memory_order_relaxed) : Kind::kForeign;
 }
+inline bool is_ring(int fd) { return kind(fd) == Kind::kRing; }
 
 // Null where it is none.
 std::shared_ptr<Connection> find_ring(int fd);
-inline std::shared_ptr<Connection> ring(int fd) {
-  return kind(fd) == Kind::kRing ? find_ring(fd) : nullptr;
-}
+inline std::shared_ptr<Connection> ring(int fd) { return is_ring(fd) ? find_ring(fd) : nullptr; }
 // `fd` still is `connection`; else another thread has closed or replaced it.
 inline bool holds(int fd, const Connection* connection) { return ring(fd).get() == connection; }
 
@@ -46,7 +45,7 @@ bool is_own_table();
 // What `fd` was, if it was a ring, is forgotten. Null: it is none from now on.
 void put(int fd, std::shared_ptr<Connection> connection);
 inline void drop(int fd) {
-  if (kind(fd) == Kind::kRing && is_own_table()) put(fd, nullptr);
+  if (is_ring(fd) && is_own_table()) put(fd, nullptr);
 }
 // Each of them, while no other thread changes the table.
 void for_each_ring(void (*visit)(void* context, int fd, Connection&), void* context);

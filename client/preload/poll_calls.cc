@@ -35,7 +35,7 @@ constexpr short kSelectOut = POLLWRBAND | POLLWRNORM | POLLOUT | POLLERR;
 
 bool has_rings(int count, const Set (&sets)[3]) {
   for (int fd = 0; fd < count; ++fd) {
-    if (descriptors::kind(fd) != descriptors::Kind::kRing) continue;
+    if (!descriptors::is_ring(fd)) continue;
     if (sets[0].has(fd) || sets[1].has(fd) || sets[2].has(fd)) return true;
   }
   return false;

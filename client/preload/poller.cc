@@ -139,9 +139,8 @@ int Poller::run() {
 }  // namespace
 
 bool has_rings(pollfd* fds, nfds_t count) {
-  return std::any_of(fds, fds + count, [](const pollfd& each) {
-    return descriptors::kind(each.fd) == descriptors::Kind::kRing;
-  });
+  return std::any_of(fds, fds + count,
+                     [](const pollfd& each) { return descriptors::is_ring(each.fd); });
 }
 
 int poll_rings(pollfd* fds, nfds_t count, const timespec* timeout, const sigset_t* mask) {

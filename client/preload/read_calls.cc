@@ -21,15 +21,13 @@ ssize_t receive(int fd, void* into, size_t bytes, int flags) {
   return receive(fd, &part, 1, flags);
 }
 
-bool is_ring(int fd) { return descriptors::kind(fd) == descriptors::Kind::kRing; }
-
 }  // namespace
 }  // namespace hatrpc::preload
 
 using namespace hatrpc::preload;
 
 HAT_INTERCEPTED ssize_t read(int fd, void* into, size_t bytes) {
-  if (is_ring(fd)) {
+  if (descriptors::is_ring(fd)) {
     const ssize_t count = receive(fd, into, bytes, 0);
     if (count != Connection::kReplaced) return count;
   }
@@ -41,7 +39,7 @@ HAT_INTERCEPTED ssize_t __read_chk(int fd, void* into, size_t bytes, size_t) {
 }
 
 HAT_INTERCEPTED ssize_t readv(int fd, const iovec* parts, int count) {
-  if (is_ring(fd) && count >= 0) {
+  if (descriptors::is_ring(fd) && count >= 0) {
     const ssize_t done = receive(fd, parts, static_cast<size_t>(count), 0);
     if (done != Connection::kReplaced) return done;
   }
@@ -49,7 +47,7 @@ HAT_INTERCEPTED ssize_t readv(int fd, const iovec* parts, int count) {
 }
 
 HAT_INTERCEPTED ssize_t recv(int fd, void* into, size_t bytes, int flags) {
-  if (is_ring(fd)) {
+  if (descriptors::is_ring(fd)) {
     const ssize_t count = receive(fd, into, bytes, flags);
     if (count != Connection::kReplaced) return count;
   }
@@ -62,7 +60,7 @@ HAT_INTERCEPTED ssize_t __recv_chk(int fd, void* into, size_t bytes, size_t, int
 
 HAT_INTERCEPTED ssize_t recvfrom(int fd, void* into, size_t bytes, int flags, sockaddr* from,
                                  socklen_t* from_bytes) {
-  if (is_ring(fd)) {
+  if (descriptors::is_ring(fd)) {
     const ssize_t count = receive(fd, into, bytes, flags);
     if (count >= 0 && from_bytes != nullptr) *from_bytes = 0;  // as TCP has it
     if (count != Connection::kReplaced) return count;
@@ -76,7 +74,7 @@ HAT_INTERCEPTED ssize_t __recvfrom_chk(int fd, void* into, size_t bytes, size_t,
 }
 
 HAT_INTERCEPTED ssize_t recvmsg(int fd, msghdr* message, int flags) {
-  if (is_ring(fd)) {
+  if (descriptors::is_ring(fd)) {
     const ssize_t count = receive(fd, message->msg_iov, message->msg_iovlen, flags);
     if (count >= 0) message->msg_namelen = message->msg_controllen = message->msg_flags = 0;
     if (count != Connection::kReplaced) return count;
@@ -87,7 +85,8 @@ HAT_INTERCEPTED ssize_t recvmsg(int fd, msghdr* message, int flags) {
 // One message at a time, which recvmmsg() may do.
 HAT_INTERCEPTED int recvmmsg(int fd, mmsghdr* messages, unsigned count, int flags,
                              timespec* timeout) {
-  if (!is_ring(fd) || count == 0) return real::recvmmsg(fd, messages, count, flags, timeout);
+  if (!descriptors::is_ring(fd) || count == 0)
+    return real::recvmmsg(fd, messages, count, flags, timeout);
   const ssize_t bytes = recvmsg(fd, &messages->msg_hdr, flags & ~MSG_WAITFORONE);
   if (bytes < 0) return -1;
   messages->msg_len = static_cast<unsigned>(bytes);

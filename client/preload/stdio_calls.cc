@@ -31,7 +31,7 @@ constexpr cookie_io_functions_t kByOurCalls = {
 using namespace hatrpc::preload;
 
 HAT_INTERCEPTED FILE* fdopen(int fd, const char* mode) noexcept {
-  if (descriptors::kind(fd) != descriptors::Kind::kRing) return real::fdopen(fd, mode);
+  if (!descriptors::is_ring(fd)) return real::fdopen(fd, mode);
   FILE* file = fopencookie(reinterpret_cast<void*>(intptr_t{fd}), mode, kByOurCalls);
   if (file != nullptr) file->_fileno = fd;  // for fileno(3)
   return file;

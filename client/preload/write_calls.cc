@@ -27,8 +27,6 @@ ssize_t send_bytes(int fd, const void* from, size_t bytes, int flags) {
   return send_parts(fd, &part, 1, flags);
 }
 
-bool is_ring(int fd) { return descriptors::kind(fd) == descriptors::Kind::kRing; }
-
 // From a file, by copies. `at` moves on by what was sent, and only that.
 ssize_t send_file(int fd, int file, off_t& at, size_t bytes) {
   constexpr size_t kPieceBytes = 64 * 1024;
@@ -53,7 +51,7 @@ ssize_t send_file(int fd, int file, off_t& at, size_t bytes) {
 using namespace hatrpc::preload;
 
 HAT_INTERCEPTED ssize_t write(int fd, const void* from, size_t bytes) {
-  if (is_ring(fd)) {
+  if (descriptors::is_ring(fd)) {
     const ssize_t count = send_bytes(fd, from, bytes, 0);
     if (count != Connection::kReplaced) return count;
   }
@@ -61,7 +59,7 @@ HAT_INTERCEPTED ssize_t write(int fd, const void* from, size_t bytes) {
 }
 
 HAT_INTERCEPTED ssize_t writev(int fd, const iovec* parts, int count) {
-  if (is_ring(fd) && count >= 0) {
+  if (descriptors::is_ring(fd) && count >= 0) {
     const ssize_t done = send_parts(fd, parts, static_cast<size_t>(count), 0);
     if (done != Connection::kReplaced) return done;
   }
@@ -69,7 +67,7 @@ HAT_INTERCEPTED ssize_t writev(int fd, const iovec* parts, int count) {
 }
 
 HAT_INTERCEPTED ssize_t send(int fd, const void* from, size_t bytes, int flags) {
-  if (is_ring(fd)) {
+  if (descriptors::is_ring(fd)) {
     const ssize_t count = send_bytes(fd, from, bytes, flags);
     if (count != Connection::kReplaced) return count;
   }
@@ -78,7 +76,7 @@ HAT_INTERCEPTED ssize_t send(int fd, const void* from, size_t bytes, int flags) 
 
 HAT_INTERCEPTED ssize_t sendto(int fd, const void* from, size_t bytes, int flags,
                                const sockaddr* to, socklen_t to_bytes) {
-  if (is_ring(fd)) {
+  if (descriptors::is_ring(fd)) {
     const ssize_t count = send_bytes(fd, from, bytes, flags);
     if (count != Connection::kReplaced) return count;
   }
@@ -86,7 +84,7 @@ HAT_INTERCEPTED ssize_t sendto(int fd, const void* from, size_t bytes, int flags
 }
 
 HAT_INTERCEPTED ssize_t sendmsg(int fd, const msghdr* message, int flags) {
-  if (is_ring(fd)) {
+  if (descriptors::is_ring(fd)) {
     const ssize_t count = send_parts(fd, message->msg_iov, message->msg_iovlen, flags);
     if (count != Connection::kReplaced) return count;
   }
@@ -94,7 +92,7 @@ HAT_INTERCEPTED ssize_t sendmsg(int fd, const msghdr* message, int flags) {
 }
 
 HAT_INTERCEPTED int sendmmsg(int fd, mmsghdr* messages, unsigned count, int flags) {
-  if (!is_ring(fd)) return real::sendmmsg(fd, messages, count, flags);
+  if (!descriptors::is_ring(fd)) return real::sendmmsg(fd, messages, count, flags);
   for (unsigned sent = 0; sent < count; ++sent) {
     const ssize_t bytes = sendmsg(fd, &messages[sent].msg_hdr, flags);
     if (bytes < 0) return sent != 0 ? static_cast<int>(sent) : -1;
@@ -104,7 +102,7 @@ HAT_INTERCEPTED int sendmmsg(int fd, mmsghdr* messages, unsigned count, int flag
 }
 
 HAT_INTERCEPTED ssize_t sendfile(int fd, int file, off_t* offset, size_t bytes) {
-  if (!is_ring(fd)) return real::sendfile(fd, file, offset, bytes);
+  if (!descriptors::is_ring(fd)) return real::sendfile(fd, file, offset, bytes);
   if (offset != nullptr) return send_file(fd, file, *offset, bytes);
   off_t at = lseek(file, 0, SEEK_CUR);
   if (at < 0) return -1;

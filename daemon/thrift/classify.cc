@@ -14,7 +14,6 @@ using First = std::span<const uint8_t>;
 
 constexpr std::array<std::string_view, 10> kHttpStarts = {"POST", "OPTI", "GET ", "HTTP", "HEAD",
                                                           "PUT ", "DELE", "PATC", "CONN", "PRI "};
-constexpr std::string_view kJsonStart = "[1,\"";
 
 // The shortest bodies that hold a message's head.
 constexpr uint32_t kStrictBytesMin = 4 + 4 + 4;

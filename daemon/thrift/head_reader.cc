@@ -10,7 +10,6 @@ namespace {
 constexpr uint32_t kStrictVersion = 0x8001;
 constexpr uint8_t kCompactProtocol = 0x82;
 constexpr uint8_t kCompactVersion = 1;
-constexpr std::string_view kJsonStart = "[1,\"";
 constexpr uint8_t kSeqidDigitsMax = 10;
 
 }  // namespace

@@ -35,6 +35,9 @@ enum class Outcome : uint8_t {
 // Longer names make a stream opaque.
 inline constexpr uint32_t kNameBytesMax = 255;
 
+// How a message in the JSON protocol begins: its list, version 1, and the name's quote.
+inline constexpr std::string_view kJsonStart = "[1,\"";
+
 struct Head {
   Framing framing = Framing::kUnframed;
   Encoding encoding = Encoding::kBinary;

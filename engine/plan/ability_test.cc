@@ -5,7 +5,7 @@
 namespace hat::engine {
 namespace {
 
-const HostFacts kHost{.cores = 8, .nic_cores = 4, .rdma = true};
+const HostFacts kEightCores{.cores = 8, .nic_cores = 4, .rdma = true};
 
 TEST(Ability, BoundsThePlanAndSaysSo) {
   struct Row {
@@ -27,7 +27,8 @@ TEST(Ability, BoundsThePlanAndSaysSo) {
                "; TCP carries it: peer b has none of the legs for it"},
            Row{"rfp", kAllLegs, "rfp, busy over tcp", "; TCP carries it: peer b has no RDMA lanes"},
        }) {
-    const Plan plan = make_plan({.perf_goal = PerfGoal::kLatency, .protocol = row.protocol}, kHost);
+    const Plan plan =
+        make_plan({.perf_goal = PerfGoal::kLatency, .protocol = row.protocol}, kEightCores);
     const Plan made = bounded(plan, {.who = "peer b", .legs = kAllLegs & ~row.missing});
     EXPECT_EQ(describe(made), row.plan);
     EXPECT_EQ(made.reason, plan.reason + row.reason);
@@ -35,7 +36,7 @@ TEST(Ability, BoundsThePlanAndSaysSo) {
 }
 
 TEST(Ability, BoundsEachHalfOfASplitPlan) {
-  const Plan plan = make_plan({.perf_goal = PerfGoal::kThroughput, .concurrency = 9u}, kHost);
+  const Plan plan = make_plan({.perf_goal = PerfGoal::kThroughput, .concurrency = 9u}, kEightCores);
   const Plan made = bounded(plan, {.who = "device rxe0", .legs = kAllLegs & ~bit_of(Leg::kFetch0)});
   EXPECT_EQ(describe(made), "direct_write_imm, event");
   EXPECT_EQ(made.reason, plan.reason +
@@ -44,7 +45,7 @@ TEST(Ability, BoundsEachHalfOfASplitPlan) {
 }
 
 TEST(Ability, ClipsSlots) {
-  const Plan plan = make_plan({.payload_bytes = 1 << 20}, kHost);
+  const Plan plan = make_plan({.payload_bytes = 1 << 20}, kEightCores);
   const Plan made = bounded(plan, {.who = "peer b", .slot_bytes_max = 65536});
   EXPECT_EQ(made.slot_bytes, 65536u);
   EXPECT_EQ(
@@ -53,7 +54,7 @@ TEST(Ability, ClipsSlots) {
 }
 
 TEST(Ability, LeavesTcpAlone) {
-  const Plan plan = make_plan({.transport = Path::kTcp}, kHost);
+  const Plan plan = make_plan({.transport = Path::kTcp}, kEightCores);
   EXPECT_EQ(bounded(plan, {.who = "peer b", .legs = 0}), plan);
 }
 

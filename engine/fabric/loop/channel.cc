@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kBacklog = 256;
 
-std::unexpected<Error> failed(const char* what) {
+std::unexpected<Error> system_error(const char* what) {
   return fail(std::string("loop fabric: ") + what + ": " + std::strerror(errno));
 }
 
@@ -44,10 +44,11 @@ int Descriptor::release() { return std::exchange(fd_, -1); }
 
 Result<Channel> Channel::connect(const std::string& name) {
   Descriptor fd(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  if (fd.get() < 0) return failed("socket");
+  if (fd.get() < 0) return system_error("socket");
   const auto [address, length] = address_of(name);
   if (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), length) != 0) {
-    return failed("the other side's process cannot be reached (is it on this host, and alive?)");
+    return system_error(
+        "the other side's process cannot be reached (is it on this host, and alive?)");
   }
   return Channel(std::move(fd));
 }
@@ -101,17 +102,17 @@ bool Channel::ended() const {
 Result<ChannelListener> ChannelListener::open() {
   ChannelListener listener;
   uint64_t random = 0;
-  if (getrandom(&random, sizeof random, 0) != sizeof random) return failed("getrandom");
+  if (getrandom(&random, sizeof random, 0) != sizeof random) return system_error("getrandom");
   char name[32];
   std::snprintf(name, sizeof name, "hatrpc-loop-%016llx", static_cast<unsigned long long>(random));
   listener.name_ = name;
   listener.fd_ = Descriptor(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  if (listener.fd() < 0) return failed("socket");
+  if (listener.fd() < 0) return system_error("socket");
   const auto [address, length] = address_of(listener.name_);
   if (bind(listener.fd(), reinterpret_cast<const sockaddr*>(&address), length) != 0) {
-    return failed("bind");
+    return system_error("bind");
   }
-  if (listen(listener.fd(), kBacklog) != 0) return failed("listen");
+  if (listen(listener.fd(), kBacklog) != 0) return system_error("listen");
   return listener;
 }
 
