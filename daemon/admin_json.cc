@@ -33,6 +33,7 @@ json route_json(const Route& route) {
     return json{{"plan", describe(plan)},
                 {"reason", plan.reason},
                 {"slot_bytes", plan.slot_bytes},
+                {"small_bytes_max", plan.small_bytes_max},
                 {"timeout_ms", plan.timeout ? json(plan.timeout->count()) : json(nullptr)},
                 {"idempotent", plan.idempotent}};
   };

@@ -8,7 +8,7 @@
 //                local_replies: {token: count}, last_reload: {successful, unix_time, error}}
 //   /routes     {generation, services: [{service, functions: [{method, oneway, origin,
 //                client: PLAN, server: PLAN}]}]}; the last function is "_other"; PLAN: {plan,
-//                reason, slot_bytes, timeout_ms or null, idempotent}
+//                reason, slot_bytes, small_bytes_max, timeout_ms or null, idempotent}
 //   /functions  [{service, method, side, started, in_flight, outcomes: {name: count},
 //                request_bytes, response_bytes, latency: {buckets: [count], sum_ns}}]
 //                bucket i: at most 2^i µs, the last one the rest; not cumulative

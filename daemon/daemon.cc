@@ -89,7 +89,8 @@ Daemon::Daemon(std::string config_file, Configuration configuration, Sockets soc
       sockets_(std::move(sockets)),
       threads_(std::move(threads)),
       base_(event_base_new()) {
-  routes_ = make_routes(1, configuration.manifest);
+  routes_ = make_routes(1, configuration);
+  if (const std::string why = profile_unused(configuration); !why.empty()) LOG(WARNING) << why;
   last_reload_.unix_time = start_unix_time_;
   applied_fingerprint_ = seen_fingerprint_ = fingerprint(config_file_, *node_);
   std::random_device random;
@@ -110,13 +111,26 @@ Daemon::Daemon(std::string config_file, Configuration configuration, Sockets soc
 Daemon::~Daemon() = default;
 
 std::shared_ptr<const RoutingTable> Daemon::make_routes(uint64_t generation,
-                                                        const Manifest& manifest) {
+                                                        const Configuration& configuration) {
   engine::HostFacts host = engine::this_host();
   const OpenedRdma& rdma = threads_.front()->rdma();
   host.rdma = rdma.host != nullptr;
   host.rdma_absent_reason = rdma.what;
-  return std::make_shared<const RoutingTable>(generation, manifest, services_of(*node_), host,
-                                              functions_);
+  if (configuration.profile && profile_unused(configuration).empty()) {
+    host.measured = std::make_shared<const engine::ComponentCosts>(configuration.profile->costs);
+  }
+  return std::make_shared<const RoutingTable>(generation, configuration.manifest,
+                                              services_of(*node_), host, functions_);
+}
+
+std::string Daemon::profile_unused(const Configuration& configuration) const {
+  const engine::RdmaHost* host = threads_.front()->rdma().host.get();
+  if (!configuration.profile || host == nullptr) return "";
+  const std::string& measured = configuration.profile->costs.fabric;
+  if (measured == host->fabric().name()) return "";
+  return "profile " + node_->profile + ": the costs of fabric " + measured +
+         ", and this node's is " + std::string(host->fabric().name()) +
+         ": not used; `hatctl calibrate PEER --write` measures anew";
 }
 
 void Daemon::run() {
@@ -186,10 +200,13 @@ Result<ReloadReport> Daemon::try_reload(bool dry_run) {
                 ": error: it has changed since the start; manifests can be reloaded, the node's "
                 "own configuration needs a restart\n");
   }
-  const auto routes = make_routes(routes_->generation() + 1, fresh.manifest);
+  const auto routes = make_routes(routes_->generation() + 1, fresh);
   ReloadReport report{routes->generation(), route_changes(*routes_, *routes), {}};
   for (const Mistake& warning : mistakes.all()) {
     report.warnings.push_back(to_string(warning.place) + ": warning: " + warning.message);
+  }
+  if (std::string why = profile_unused(fresh); !why.empty()) {
+    report.warnings.push_back(std::move(why));
   }
   if (dry_run) {
     report.generation = routes_->generation();

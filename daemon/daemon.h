@@ -59,7 +59,10 @@ class Daemon final : public Control {
   void look_for_changes();
   void leave_if_drained();
   Result<ReloadReport> try_reload(bool dry_run);
-  std::shared_ptr<const RoutingTable> make_routes(uint64_t generation, const Manifest& manifest);
+  std::shared_ptr<const RoutingTable> make_routes(uint64_t generation,
+                                                  const Configuration& configuration);
+  // Why the profile says nothing here; empty: it does, or there is none.
+  std::string profile_unused(const Configuration& configuration) const;
 
   const std::string config_file_;
   const std::string node_text_;
