@@ -32,6 +32,14 @@ void raise_descriptor_limit() {
   setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+std::unique_ptr<Calibrator> make_calibrator(const std::shared_ptr<const NodeConfig>& node,
+                                            const OpenedRdma& rdma) {
+  if (!rdma.host) return nullptr;
+  const std::string name(rdma.host->fabric().name());
+  const auto open = [node, name] { return open_fabric(node->fabric, name); };
+  return std::make_unique<Calibrator>(node->node, rdma.what, open);
+}
+
 void log_reload(const Result<ReloadReport>& report) {
   if (!report) {
     LOG(ERROR) << "reload refused, the old routes stay:\n" << report.error().message;
@@ -93,6 +101,7 @@ Daemon::Daemon(std::string config_file, Configuration configuration, Sockets soc
   if (const std::string why = profile_unused(configuration); !why.empty()) LOG(WARNING) << why;
   last_reload_.unix_time = start_unix_time_;
   applied_fingerprint_ = seen_fingerprint_ = fingerprint(config_file_, *node_);
+  calibrator_ = make_calibrator(node_, threads_.front()->rdma());
   std::random_device random;
   const uint64_t generation = (uint64_t{random()} << 32) | random();
   for (size_t i = 0; i < worker_count(*node_); ++i) {
@@ -103,6 +112,7 @@ Daemon::Daemon(std::string config_file, Configuration configuration, Sockets soc
                               .seed = static_cast<uint32_t>(random()),
                               .node = node_,
                               .routes = routes_,
+                              .answerer = calibrator_.get(),
                               .counters = counters_.back().get()},
                              sockets_.endpoints, sockets_.link);
   }
@@ -124,7 +134,7 @@ std::shared_ptr<const RoutingTable> Daemon::make_routes(uint64_t generation,
 }
 
 std::string Daemon::profile_unused(const Configuration& configuration) const {
-  const engine::RdmaHost* host = threads_.front()->rdma().host.get();
+  engine::RdmaHost* host = threads_.front()->rdma().host.get();
   if (!configuration.profile || host == nullptr) return "";
   const std::string& measured = configuration.profile->costs.fabric;
   if (measured == host->fabric().name()) return "";
@@ -169,6 +179,7 @@ void Daemon::run() {
   event_base_dispatch(base_.get());
   pthread_sigmask(SIG_BLOCK, &ours, nullptr);  // another one now must not look like a crash
   admin_.reset();
+  if (calibrator_) calibrator_->stop();
   threads_.clear();
   LOG(INFO) << "node " << node_->node << " has left";
 }
@@ -241,6 +252,34 @@ void Daemon::look_for_changes() {
   // Only what was the same twice is complete: an editor may still be writing.
   const bool settled = std::exchange(seen_fingerprint_, now) == now;
   if (settled && now != applied_fingerprint_) (void)reload(false);
+}
+
+// --- Calibration ---
+
+Result<uint64_t> Daemon::calibrate(const std::string& peer) {
+  std::vector<std::string_view> names;
+  for (const PeerConfig& one : node_->peers) names.push_back(one.name);
+  if (std::ranges::find(names, peer) == names.end()) {
+    return fail("no peer is called '" + peer + "'" + did_you_mean(peer, names) +
+                "; `hatctl status` lists them");
+  }
+  if (!calibrator_) {
+    return fail("this node has no RDMA fabric (" + threads_.front()->rdma().what +
+                "): calls go over TCP, and there is nothing to calibrate");
+  }
+  if (draining_) return fail("node " + node_->node + " is shutting down");
+  // The first worker's link will do: all lead to the same daemon.
+  return calibrator_->measure(
+      peer,
+      [worker = threads_.front().get(), peer](
+          const engine::CostOpen& open, std::shared_ptr<engine::CostJob> job) -> Result<void> {
+        const auto begun = worker->ask([=](Worker& own) { return own.calibrate(peer, open, job); });
+        return begun ? *begun : fail("the worker with the link to it does not turn");
+      });
+}
+
+CalibrationReport Daemon::calibration() const {
+  return calibrator_ ? calibrator_->last() : CalibrationReport{};
 }
 
 // --- State ---

@@ -12,6 +12,7 @@
 
 #include "base/owned.h"
 #include "daemon/admin.h"
+#include "daemon/calibrator.h"
 #include "daemon/configuration.h"
 #include "daemon/control.h"
 #include "daemon/worker_thread.h"
@@ -42,6 +43,8 @@ class Daemon final : public Control {
   bool alive() override;
   Result<ReloadReport> reload(bool dry_run) override;
   void drain() override;
+  Result<uint64_t> calibrate(const std::string& peer) override;
+  CalibrationReport calibration() const override;
 
  private:
   struct Sockets {
@@ -78,6 +81,7 @@ class Daemon final : public Control {
   bool draining_ = false;
   TimePoint drain_until_{};
   Sockets sockets_;
+  std::unique_ptr<Calibrator> calibrator_;  // null: no RDMA; its workers' answerer
   mutable std::vector<std::unique_ptr<WorkerThread>> threads_;
   Owned<event_base, event_base_free> base_;
   std::unique_ptr<AdminServer> admin_;

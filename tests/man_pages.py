@@ -10,7 +10,7 @@ import unittest
 
 HATRPCD, HATCTL, HINTGEN = sys.argv[1:4]
 MAN = pathlib.Path(__file__).resolve().parent.parent / "docs" / "man"
-COMMANDS = ["status", "routes", "top", "reload", "drain", "ping", "metrics"]
+COMMANDS = ["status", "routes", "top", "reload", "drain", "calibrate", "ping", "metrics"]
 
 
 def output(*words):
