@@ -1,5 +1,5 @@
 // bench/engine/engine_bench.cc: one measurement of the engine, told as one line of JSON.
-// bench/engine/run.py runs many of them.
+// The experiments bench/experiments/engine_*.py run many of them.
 #include <getopt.h>
 #include <sched.h>
 

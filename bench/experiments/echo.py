@@ -1,0 +1,116 @@
+"""bench/experiments/echo.py: C++ echo: direct, through two HAProxies, and through two hatrpcds."""
+
+import contextlib
+
+from tool import chart, experiment, ways
+
+# What a pair of hatrpcds has between its hosts: its fabric, and the service's hint. Without an RDMA
+# device `auto` is memory that the two daemons share.
+LANES = {"hatrpcd, TCP lanes": ("tcp", {}),
+         "hatrpcd, latency": ("auto", {"perf_goal": "latency"}),
+         "hatrpcd, throughput": ("auto", {"perf_goal": "throughput"})}
+
+
+def peers(settings):
+    rings = ["direct, rings"] if settings.local == "shm" else []
+    return ["direct", *rings, "HAProxy pair", *LANES]
+
+
+def points(settings):
+    return [{"bytes": size, "clients": clients}
+            for size in settings.bytes for clients in settings.clients]
+
+
+class Echo:
+    def __init__(self, site, peers):
+        self.site, self.peers = site, peers
+        self.versions = {"HAProxy": ways.haproxy_version()}
+
+    def measure(self, peer, point, seconds):
+        way = self.peers[peer]
+        sidecars, server = way.cpu_seconds()
+        result = self.site.client([self.site.programs / "echo_client", way.address,
+                                   point["clients"], point["bytes"], seconds], seconds)
+        sidecars_then, server_then = way.cpu_seconds()
+        calls = result["calls_per_s"] * seconds
+        return {"calls_per_s": result["calls_per_s"], "p50_us": result["p50"],
+                "p99_us": result["p99"], "client_cpu_us": result["cpu_us"],
+                "sidecar_cpu_us": (sidecars_then - sidecars) * 1e6 / calls,
+                "server_cpu_us": (server_then - server) * 1e6 / calls}
+
+
+@contextlib.contextmanager
+def open_peers(settings):
+    cores = ways.half_each() if settings.split else ways.all_cores()
+    with ways.Site(settings, cores, settings.nice) as site:
+        sockets = "tcp" if settings.local == "shm" else settings.local  # HAProxy knows no rings
+
+        def server_on(local):
+            address = "0" if local == "tcp" else site.address(local, "server")
+            return site.server([settings.programs / "echo_server", address])
+
+        def hatrpcd(fabric, hint):
+            manifest = ways.manifest("Echo", {"echo": {}, "bulk": {}}, hint)
+            return ways.hatrpcd_pair(site, own, "Echo", manifest, settings.local, fabric)
+
+        server = server_on(sockets)
+        own = server_on("shm") if settings.local == "shm" else server
+        yield Echo(site, ways.Peers({
+            "direct": lambda: ways.direct(server),
+            "direct, rings": lambda: ways.direct(own),
+            "HAProxy pair": lambda: ways.haproxy_pair(site, server, sockets),
+            **{name: lambda lanes=lanes: hatrpcd(*lanes) for name, lanes in LANES.items()}}))
+
+
+ONE, MANY, LARGE = ({"bytes": 64, "clients": 1}, {"bytes": 64, "clients": 16},
+                    {"bytes": 131072, "clients": 16})
+LATENCY, THROUGHPUT = "hatrpcd, latency", "hatrpcd, throughput"
+DIRECT, HAPROXY = "direct", "HAProxy pair"
+
+
+def goals(options):
+    """What was wanted of sockets and of rings."""
+    def p50(at_most, to, words):
+        return experiment.Goal(f"64 B, 1 client, {LATENCY}: p50, of {words}", "p50_us", LATENCY,
+                               ONE, to, at_most=at_most)
+
+    def rate(at_least, to, words, point, point_words):
+        return experiment.Goal(f"{point_words}, {THROUGHPUT}: calls/s, of {words}", "calls_per_s",
+                               THROUGHPUT, point, to, at_least=at_least)
+
+    if options.get("--local") == "shm":
+        return [p50(0.2, DIRECT, "direct TCP's"), p50(0.12, HAPROXY, "the HAProxy pair's"),
+                rate(1.5, DIRECT, "direct TCP's", MANY, "64 B, 16 clients"),
+                rate(6, HAPROXY, "the HAProxy pair's", MANY, "64 B, 16 clients"),
+                rate(1, DIRECT, "direct TCP's", LARGE, "128 KiB, 16 clients"),
+                rate(4, HAPROXY, "the HAProxy pair's", LARGE, "128 KiB, 16 clients")]
+    return [p50(0.9, DIRECT, "direct's"), p50(0.6, HAPROXY, "the HAProxy pair's"),
+            rate(2, HAPROXY, "the HAProxy pair's", MANY, "64 B, 16 clients")]
+
+
+EXPERIMENT = experiment.Experiment(
+    name="echo", title="Echo through the sidecars",
+    question="What does a pair of sidecars cost a C++ echo: hatrpcd, beside HAProxy?",
+    peers=peers, points=points, open=open_peers, seconds=1.5, rounds=5,
+    options=[
+        experiment.Option("--local", "between the applications and the sidecars of their hosts: "
+                          "sockets, or rings of shared memory", "tcp", ways.LOCALS),
+        experiment.Option("--split", "the client's host on one half of the cores, the server's on "
+                          "the other", False),
+        experiment.Option("--nice", "priority of the sidecars; below 0 wants root", 0),
+        experiment.Option("--clients", "how many call at once", [1, 4, 16, 64, 256],
+                          quick=[1, 16]),
+        experiment.Option("--bytes", "sizes of request and reply", [64, 131072], quick=[64])],
+    units={"calls_per_s": experiment.Unit("calls/s", "higher", "calls per second"),
+           "p50_us": "µs", "p99_us": "µs",
+           "client_cpu_us": experiment.Unit("µs", "lower", "CPU per call: client"),
+           "sidecar_cpu_us": experiment.Unit("µs", "lower", "CPU per call: both sidecars"),
+           "server_cpu_us": experiment.Unit("µs", "lower", "CPU per call: server")},
+    charts=[chart.Lines("calls_per_s", "clients", "Calls per second", to=HAPROXY, log_x=True),
+            chart.Lines("p50_us", "clients", "Latency, p50", to=HAPROXY, log_x=True, log_y=True),
+            chart.Lines("sidecar_cpu_us", "clients", "CPU of both sidecars, per call", to=HAPROXY,
+                        peers=(HAPROXY, *LANES), log_x=True)],
+    goals=goals,
+    notes="All processes share one machine, over loopback: this shows what the daemons cost, and "
+          "nothing of RDMA. Each client has one connection and one call at a time; its first fifth "
+          "is warm-up.")

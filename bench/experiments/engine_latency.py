@@ -1,0 +1,25 @@
+"""bench/experiments/engine_latency.py: every RDMA protocol by size, one call at a time."""
+
+from engine import engine_bench
+from tool import chart, experiment
+
+# The planner's choice for latency first: ratios are to it.
+PEERS = ["direct_write_imm", *(one for one in engine_bench.PROTOCOLS if one != "direct_write_imm")]
+
+
+def points(settings):
+    return [{"polling": polling, "bytes": size}
+            for polling in engine_bench.POLLINGS for size in settings.bytes]
+
+
+EXPERIMENT = experiment.Experiment(
+    name="engine-latency", title="Latency of every RDMA protocol",
+    question="Which protocol answers soonest, by size and by how completions are awaited?",
+    source="HatRPC (SC'21), Figure 4", peers=PEERS, points=points, seconds=0.3, rounds=3, warm_up=0,
+    open=engine_bench.opener(engine_bench.calls, engine_bench.CALL_NAMES),
+    options=[engine_bench.FABRIC,
+             experiment.Option("--bytes", "sizes of request and reply",
+                               [4, 64, 512, 4096, 32768, 131072, 524288], quick=[64, 131072])],
+    units=engine_bench.CALL_UNITS,
+    charts=[chart.Lines("p50_us", "bytes", "p50 of a call", log_x=True, log_y=True)],
+    notes=engine_bench.NOTES + "One client, one call at a time.")

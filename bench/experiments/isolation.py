@@ -1,0 +1,64 @@
+"""bench/experiments/isolation.py: a latency function beside a loaded throughput function."""
+
+import contextlib
+
+from tool import chart, experiment, processes, ways
+
+LATENCY, THROUGHPUT = {"perf_goal": "latency"}, {"perf_goal": "throughput"}
+HINTS = {"both latency": (LATENCY, LATENCY), "both throughput": (THROUGHPUT, THROUGHPUT),
+         "echo latency, bulk throughput": (LATENCY, THROUGHPUT)}  # echo's, bulk's
+LOADS = [{"load": "4 clients of 64 B"}, {"load": "1 client of 128 KiB"}]
+LOAD_WORDS = {"4 clients of 64 B": (4, 64), "1 client of 128 KiB": (1, 131072)}
+
+
+class Isolation:
+    def __init__(self, site, peers):
+        self.site, self.peers = site, peers
+
+    def client(self, way, clients, size, seconds, function):
+        return processes.Client([self.site.programs / "echo_client", way.address, clients, size,
+                                 seconds, function], seconds, self.site.cores.client_host)
+
+    def measure(self, peer, point, seconds):
+        """echo() alone, and with the load beside it."""
+        way = self.peers[peer]
+        clients, size = LOAD_WORDS[point["load"]]
+        with self.client(way, 1, 64, seconds, "echo") as echo:
+            alone = echo.result()
+        with self.client(way, clients, size, seconds + 1, "bulk") as bulk:
+            with self.client(way, 1, 64, seconds, "echo") as echo:
+                beside = echo.result()
+            load = bulk.result()
+        return {"slower": beside["p99"] / alone["p99"], "alone_p50_us": alone["p50"],
+                "alone_p99_us": alone["p99"], "beside_p50_us": beside["p50"],
+                "beside_p99_us": beside["p99"], "bulk_calls_per_s": load["calls_per_s"]}
+
+
+@contextlib.contextmanager
+def open_peers(settings):
+    with ways.Site(settings) as site:
+        server = site.server([settings.programs / "echo_server", site.address("shm", "server")])
+
+        def pair(echo, bulk):
+            manifest = ways.manifest("Echo", {"echo": echo, "bulk": bulk})
+            return ways.hatrpcd_pair(site, server, "Echo", manifest, "shm")
+
+        yield Isolation(site, ways.Peers({
+            name: lambda hints=hints: pair(*hints) for name, hints in HINTS.items()}))
+
+
+EXPERIMENT = experiment.Experiment(
+    name="isolation", title="Isolation of functions by their hints",
+    question="Does load on a throughput function slow a latency function of the same service?",
+    source="HatRPC (SC'21), section 5.3", peers=list(HINTS), points=LOADS, open=open_peers,
+    seconds=2.0, rounds=5,
+    units={"slower": experiment.Unit("× alone", "lower", "echo's p99 beside the load, to alone"),
+           "alone_p50_us": experiment.Unit("µs", "lower", "echo alone: p50"),
+           "alone_p99_us": experiment.Unit("µs", "lower", "echo alone: p99"),
+           "beside_p50_us": experiment.Unit("µs", "lower", "echo beside the load: p50"),
+           "beside_p99_us": experiment.Unit("µs", "lower", "echo beside the load: p99"),
+           "bulk_calls_per_s": experiment.Unit("calls/s", "higher", "the load's calls")},
+    charts=[chart.Bars("slower", "load", "echo's p99 beside the load, of its p99 alone")],
+    notes="Client and server on rings of shared memory. The paper has a machine for each side; "
+          "here all processes share this machine's cores, so what the load takes of them is part "
+          "of the result.")

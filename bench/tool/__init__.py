@@ -1,0 +1,1 @@
+"""bench/tool: ./dev bench. Experiments (bench/experiments) use experiment, chart and ways."""

@@ -1,0 +1,40 @@
+"""bench/tool/machine.py: on what, and from which commit, something was measured."""
+
+import os
+import pathlib
+import platform
+import subprocess
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+
+
+def facts():
+    return {"processor": processor(), "cores": os.cpu_count(), "memory_gib": memory_gib(),
+            "kernel": platform.release(), "load_before": round(os.getloadavg()[0], 2)}
+
+
+def kind(machine):
+    """What must be the same for numbers of two runs to be looked at side by side."""
+    return f"{machine['processor']}, {machine['cores']} cores"
+
+
+def processor():
+    lines = pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.machine()
+
+
+def memory_gib():
+    return round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30)
+
+
+def commit():
+    """(commit, whether the sources differ from it); results and their texts are no sources."""
+    def git(*words):
+        return subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True,
+                              check=True).stdout.strip()
+    try:
+        return git("rev-parse", "--short=10", "HEAD"), bool(
+            git("status", "--porcelain", "--", ".", ":!docs"))
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown", True

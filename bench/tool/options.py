@@ -1,0 +1,129 @@
+"""bench/tool/options.py: the command line of `./dev bench run`, and its settings."""
+
+import argparse
+import pathlib
+import re
+import shlex
+import textwrap
+
+from tool import experiment as experiments
+
+QUICK_SECONDS, QUICK_ROUNDS = 0.2, 1
+PROGRAMS = pathlib.Path("build/release/bin")
+OUT = pathlib.Path("build/bench")
+
+
+def split_names(words):
+    """(the names that a command line begins with, its options)"""
+    count = next((i for i, word in enumerate(words) if word.startswith("-")), len(words))
+    return words[:count], words[count:]
+
+
+def numbers(text):
+    try:
+        return [int(word) for word in text.split(",")]
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r}: numbers, with commas between") from None
+
+
+def parser_of(one):
+    parser = argparse.ArgumentParser(
+        prog=f"./dev bench run {one.name}", formatter_class=argparse.RawDescriptionHelpFormatter,
+        description=textwrap.fill(f"{one.title}. {one.question}", 98),
+        epilog=f"Example:\n  ./dev bench run {one.name} --quick\n\n"
+               "Without --quick and options it is the run that docs/results.md shows.",
+        allow_abbrev=False)
+    add_common(parser.add_argument_group("how long"), one)
+    if one.options:
+        own = parser.add_argument_group("of this experiment")
+        for option in one.options:
+            add_own(own, option)
+    return parser
+
+
+def add_common(group, one):
+    group.add_argument("--quick", action="store_true",
+                       help="few points, one round of 0.2 s: whether all of it works")
+    group.add_argument("--seconds", type=float,
+                       help=f"of one measurement (default: {one.seconds:g})")
+    group.add_argument("--rounds", type=int, help=f"default: {one.rounds}")
+    group.add_argument("--plan", action="store_true",
+                       help="say what would be measured and for how long, and measure nothing")
+    group.add_argument("--peer", action="append", metavar="NAME", default=[],
+                       help="measure these peers alone (may be given again)")
+    group.add_argument("--bin", type=pathlib.Path, default=PROGRAMS,
+                       help="folder of the built programs (default: %(default)s)")
+    group.add_argument("--out", type=pathlib.Path, default=OUT,
+                       help="folder of the results, a folder in it for each (default: %(default)s)")
+
+
+def add_own(group, option):
+    words = option.help
+    if option.default not in (None, False):
+        words += f" (default: {text_of(option.default)}"
+        words += f"; --quick: {text_of(option.quick)})" if option.quick is not None else ")"
+    if option.default is False:
+        group.add_argument(option.flag, action="store_true", help=words)
+        return
+    kind = numbers if isinstance(option.default, list) else \
+        str if option.default is None else type(option.default)
+    group.add_argument(option.flag, type=kind, choices=option.choices, help=words)
+
+
+def text_of(value):
+    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def settings_of(one, words):
+    """The settings that experiments see, from the options of the command line.
+
+    programs, seconds, rounds, quick, peers, and each option of the experiment by its key; the
+    runner adds folder, a temporary one. name, options, command and out are the tool's.
+    """
+    parser = parser_of(one)
+    settings = parser.parse_args(words)
+    given = [f"--{key}={value:g}" for key in ("seconds", "rounds")
+             if (value := getattr(settings, key)) is not None]
+    if settings.seconds is None:
+        settings.seconds = min(one.seconds, QUICK_SECONDS) if settings.quick else one.seconds
+    if settings.rounds is None:
+        settings.rounds = QUICK_ROUNDS if settings.quick else one.rounds
+    if settings.seconds <= 0 or settings.rounds < 1:
+        parser.error("--seconds: above 0; --rounds: at least 1")
+    settings.options = {}
+    for option in one.options:
+        default = option.default_of(settings.quick)
+        value = getattr(settings, option.key)
+        if value is None:
+            setattr(settings, option.key, default)
+        elif value != default:
+            settings.options[option.flag] = "" if value is True else text_of(value)
+    settings.name = name_of(one, settings)
+    settings.programs = settings.bin.resolve()
+    settings.out = settings.out / settings.name
+    known = one.peers_of(settings)
+    if unknown := [name for name in settings.peer if name not in known]:
+        parser.error(f"--peer: there is no {unknown[0]!r} here, but: {'; '.join(known)}")
+    settings.peers = [name for name in known if not settings.peer or name in settings.peer]
+    settings.command = shlex.join([
+        "./dev", "bench", "run", one.name,
+        *(word for option in settings.options.items() for word in option if word),
+        *(["--quick"] if settings.quick else []), *given,
+        *(word for name in settings.peer for word in ("--peer", name)),
+        *(["--bin", str(settings.bin)] if settings.bin != PROGRAMS else [])])
+    return settings
+
+
+def name_of(one, settings):
+    """As echo, echo-local-shm, echo-quick: runs of other options are other results."""
+    parts = [one.name]
+    for flag, value in settings.options.items():
+        parts += [flag.lstrip("-"), re.sub(r"[^A-Za-z0-9.]+", "_", value)]
+    return "-".join(filter(None, [*parts, "quick" if settings.quick else ""]))
+
+
+def chosen(names):
+    """The experiments of those names; `all` is every one. KeyError names an unknown one."""
+    if names == ["all"]:
+        names = experiments.names()
+    return [experiments.load(name) for name in names]

@@ -1,0 +1,125 @@
+"""bench/tool/processes.py: processes of a measurement, which end with it whatever happens.
+
+Each is in a process group of its own, so that Ctrl-C reaches the tool alone, which then ends them.
+Should the tool itself be killed, the kernel kills them.
+"""
+
+import contextlib
+import json
+import os
+import pathlib
+import select
+import subprocess
+
+from tool.experiment import Failed
+
+END_SECONDS = 10
+START_SECONDS = 20
+
+
+def placed(command, cores=None, nice=0):
+    """The command as it is run: on those cores, as taskset(1) writes them; ending with the tool."""
+    words = ["setpriv", "--pdeathsig", "KILL"]
+    if cores:
+        words += ["taskset", "-c", cores]
+    if nice:
+        words += ["nice", "-n", str(nice)]
+    return [*words, *map(str, command)]
+
+
+class Group(contextlib.AbstractContextManager):
+    """Running processes; on leaving they are ended, the last started first."""
+
+    def __init__(self):
+        self.running = []
+
+    def start(self, command, log, cores=None, nice=0, stdout=None):
+        with open(log, "a", encoding="utf-8") as file:
+            process = subprocess.Popen(placed(command, cores, nice), stdin=subprocess.DEVNULL,
+                                       stdout=stdout or file, stderr=file, text=True,
+                                       process_group=0)
+        process.name = pathlib.Path(command[0]).name
+        process.log = pathlib.Path(log)
+        self.running.append(process)
+        return process
+
+    def __exit__(self, *_):
+        for process in reversed(self.running):
+            process.terminate()
+        for process in reversed(self.running):
+            try:
+                process.wait(timeout=END_SECONDS)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+            if process.stdout:
+                process.stdout.close()
+        self.running.clear()
+
+
+def last_line(text):
+    lines = text.strip().splitlines()
+    return lines[-1] if lines else "it said nothing"
+
+
+def must_run(process):
+    """Raises Failed where a process has ended that should not have."""
+    if process.poll() is not None:
+        said = last_line(process.log.read_text(encoding="utf-8", errors="replace"))
+        raise Failed(f"{process.name} ended, status {process.returncode}: {said}")
+
+
+def first_line(process):
+    """The first line of what a process prints; it is waited for."""
+    ready, _, _ = select.select([process.stdout], [], [], START_SECONDS)
+    line = process.stdout.readline().strip() if ready else ""
+    if not line:
+        process.terminate()
+        process.wait(timeout=END_SECONDS)
+        must_run(process)
+    return line
+
+
+def cpu_seconds(process):
+    """User and system time of a running process so far."""
+    must_run(process)
+    text = pathlib.Path(f"/proc/{process.pid}/stat").read_text(encoding="utf-8")
+    fields = text.rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+class Client(contextlib.AbstractContextManager):
+    """A program that measures for `seconds` and prints one JSON object; on leaving it is ended."""
+
+    def __init__(self, command, seconds, cores=None):
+        self.name = pathlib.Path(command[0]).name
+        self.limit = seconds * 10 + 30
+        self.process = subprocess.Popen(placed(command, cores), stdin=subprocess.DEVNULL,
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                        process_group=0)
+
+    def result(self):
+        """Its JSON, once it ends."""
+        try:
+            out, errors = self.process.communicate(timeout=self.limit)
+        except subprocess.TimeoutExpired:
+            raise Failed(f"{self.name}: no end within {self.limit:g} s") from None
+        if self.process.returncode != 0:
+            raise Failed(f"{self.name}: exit status {self.process.returncode}: {last_line(errors)}")
+        try:
+            return json.loads(out)
+        except ValueError:
+            raise Failed(f"{self.name}: no JSON: {out[:200]!r}") from None
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.kill()
+        for pipe in (self.process.stdout, self.process.stderr):
+            pipe.close()
+        self.process.wait()
+
+
+def run_client(command, seconds, cores=None):
+    """Runs such a program to its end: its JSON."""
+    with Client(command, seconds, cores) as client:
+        return client.result()

@@ -1,0 +1,138 @@
+"""bench/tool/runner.py: makes an experiment's measurements, in turn, and keeps each as it comes.
+
+In each round every peer has its turn at every point, so that what else the machine does hits all
+alike; who begins changes from round to round.
+"""
+
+import datetime
+import numbers
+import pathlib
+import sys
+import tempfile
+import time
+
+from tool import machine, results
+from tool.experiment import Failed
+from tool.words import error_words, point_words
+
+
+def turns(rounds, points, peers):
+    """(round, point, peer), in the order of measuring."""
+    for number in range(rounds):
+        first = number % len(peers)
+        for point in points:
+            for peer in peers[first:] + peers[:first]:
+                yield number, point, peer
+
+
+def run(experiment, settings, progress):
+    """Measures; returns the results, which are in settings.out as well. Ctrl-C ends it early."""
+    peers, points = settings.peers, experiment.points_of(settings)
+    commit, changed = machine.commit()
+    found = results.Results({
+        "format": results.FORMAT, "name": settings.name, "experiment": experiment.name,
+        "command": settings.command, "options": settings.options,
+        "date": datetime.datetime.now().astimezone().isoformat(timespec="minutes"),
+        "commit": commit, "changed": changed, "machine": machine.facts(), "versions": {},
+        "quick": settings.quick, "seconds": settings.seconds, "rounds": settings.rounds,
+        "warm_up": experiment.warm_up, "peers": peers, "points": points,
+        "all_peers": experiment.peers_of(settings)}, [])
+    progress.begin(experiment, settings, found)
+    with tempfile.TemporaryDirectory(prefix="hatrpc-bench-") as folder:
+        settings.folder = pathlib.Path(folder)
+        try:
+            with experiment.open(settings) as setup:
+                found.facts["versions"] = getattr(setup, "versions", {})
+                keep_earlier(settings.out)
+                measure_all(experiment, settings, setup, found, progress)
+        except KeyboardInterrupt:
+            progress.say("interrupted; what was measured is kept")
+    if found.rows:
+        results.write_csv(found, settings.out / "results.csv")
+    return found
+
+
+def keep_earlier(folder):
+    """The run before this one stays beside it, should it have been the better one."""
+    folder.mkdir(parents=True, exist_ok=True)
+    if (folder / results.FILE).exists():
+        (folder / results.FILE).replace(folder / "results.before.json")
+
+
+def measure_all(experiment, settings, setup, found, progress):
+    warm = set()
+    for number, point, peer in turns(settings.rounds, found.points, found.peers):
+        progress.turn(number, point, peer)
+        row = {"round": number, "point": point, "peer": peer}
+        try:
+            if (key := (peer, str(point))) not in warm and experiment.warm_up:
+                setup.measure(peer, point, min(experiment.warm_up, settings.seconds))
+                warm.add(key)
+            row["values"] = checked(setup.measure(peer, point, settings.seconds))
+        except Exception as error:  # whatever it is: the others' turns are not lost for it
+            row["error"] = words_of(error)
+            progress.say(f"failed: {error_words(row)}")
+        found.rows.append(row)
+        results.write(found, settings.out / results.FILE)
+
+
+def checked(values):
+    for key, value in values.items():
+        if not isinstance(value, numbers.Real) or value != value:
+            raise Failed(f"measured {key}: {value!r}, which is no number")
+    return values
+
+
+def words_of(error):
+    return str(error) if isinstance(error, Failed) else f"{type(error).__name__}: {error}"
+
+
+def plan_words(experiment, settings):
+    peers, points = len(settings.peers), len(experiment.points_of(settings))
+    total = peers * points * settings.rounds
+    return (f"{settings.name}: {experiment.question}\n"
+            f"  {peers} peers, {points} points, {settings.rounds} rounds of {settings.seconds:g} s: "
+            f"{total} measurements, {time_words(total * settings.seconds)} at least")
+
+
+def time_words(seconds):
+    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
+
+
+class Progress:
+    """How far it is, on stderr: one line that changes on a terminal, else a line now and then."""
+
+    def __init__(self):
+        self.stream = sys.stderr
+        self.terminal = self.stream.isatty()
+
+    def begin(self, experiment, settings, found):
+        self.total, self.done, self.rounds = found.expected(), 0, settings.rounds
+        self.started = time.monotonic()
+        self.say(plan_words(experiment, settings))
+
+    def turn(self, number, point, peer):
+        where = point_words(point)
+        line = (f"{self.done + 1:4} of {self.total}{self.left()}  round {number + 1} of "
+                f"{self.rounds}  {where}{': ' if where else ''}{peer}")
+        if self.terminal:
+            self.stream.write(f"\r\033[K{line[:118]}")
+            self.stream.flush()
+        elif self.done % max(1, self.total // 20) == 0:
+            self.say(line)
+        self.done += 1
+
+    def left(self):
+        if self.done < 2:
+            return ""
+        seconds = (time.monotonic() - self.started) / self.done * (self.total - self.done)
+        return f", {time_words(seconds)} left"
+
+    def say(self, text):
+        self.end()
+        print(text, file=self.stream, flush=True)
+
+    def end(self):
+        if self.terminal:
+            self.stream.write("\r\033[K")
+            self.stream.flush()

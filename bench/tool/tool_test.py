@@ -1,0 +1,541 @@
+#!/usr/bin/env python3
+"""bench/tool/tool_test.py: the tool's turns, failures, results, reports; and one tiny run of echo.
+
+usage: tool_test.py PROGRAMS    the folder of hatrpcd, echo_client and echo_server
+"""
+
+import contextlib
+import copy
+import html.parser
+import io
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import types
+import unittest
+import uuid
+from unittest import mock
+
+BENCH = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(BENCH))
+
+from tool import __main__ as main  # noqa: E402
+from tool import (chart, experiment, machine, options, processes, report, results,  # noqa: E402
+                  runner, ways)
+
+PROGRAMS = None
+WAIT_SECONDS = 60
+
+
+def speed(peer, point, seconds):
+    """A measurement that takes no time: b is twice as quick as a."""
+    return {"calls_per_s": point["clients"] * (2000 if peer == "b" else 1000), "p50_us": 12.5}
+
+
+def toy(measure=speed, **more):
+    @contextlib.contextmanager
+    def open_toy(settings):
+        yield types.SimpleNamespace(measure=measure, versions={"toy": "1.2"})
+
+    return experiment.Experiment(**{**dict(
+        name="toy", title="A toy", question="Which is quicker?", peers=["a", "b"],
+        points=[{"clients": 1}, {"clients": 8}], open=open_toy, rounds=2, warm_up=0,
+        units={"calls_per_s": "calls/s", "p50_us": "µs"},
+        charts=[chart.Lines("calls_per_s", "clients", "Calls")]), **more})
+
+
+class Tool(unittest.TestCase):
+    """Runs the tool's command line in a temporary folder, on one experiment."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="hatrpc-tool-test-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def tool(self, one, *words):
+        """(exit status, stdout, stderr)"""
+        out, errors = io.StringIO(), io.StringIO()
+        with mock.patch.object(experiment, "load", lambda name: one), \
+                mock.patch.object(machine, "commit", lambda: ("0123456789", False)), \
+                contextlib.redirect_stdout(out), contextlib.redirect_stderr(errors):
+            status = main.main([*words, "--out", str(self.folder)])
+        return status, out.getvalue(), errors.getvalue()
+
+    def results(self, name="toy"):
+        return results.read(self.folder / name / results.FILE)
+
+
+class Turns(unittest.TestCase):
+    def test_every_peer_has_its_turn_at_every_point_in_every_round(self):
+        points = [{"x": 1}, {"x": 2}]
+        seen = list(runner.turns(3, points, ["a", "b", "c"]))
+        self.assertEqual(len(seen), 18)
+        for number in range(3):
+            for point in points:
+                for peer in "abc":
+                    self.assertEqual(seen.count((number, point, peer)), 1)
+
+    def test_who_begins_changes(self):
+        seen = list(runner.turns(3, [{}], ["a", "b", "c"]))
+        self.assertEqual([peer for _, _, peer in seen[::3]], ["a", "b", "c"])
+
+
+class Statistics(unittest.TestCase):
+    def cell(self, *values, key="us"):
+        return results.Cell([{"round": i, "values": {key: value}} if value is not None
+                             else {"round": i, "error": "broke"} for i, value in enumerate(values)])
+
+    def test_median_and_spread(self):
+        for values, median, lowest, highest, spread in (
+                ((3.0, 1.0, 2.0), 2.0, 1.0, 3.0, 0.5), ((4.0, 2.0), 3.0, 2.0, 4.0, 1 / 3),
+                ((5.0,), 5.0, 5.0, 5.0, 0.0), ((0.0, 0.0), 0.0, 0.0, 0.0, 0.0)):
+            with self.subTest(values):
+                found = self.cell(*values).summary("us")
+                self.assertEqual((found.median, found.lowest, found.highest),
+                                 (median, lowest, highest))
+                self.assertAlmostEqual(found.spread, spread)
+
+    def test_failed_rounds_do_not_count(self):
+        self.assertEqual(self.cell(1.0, None, 9.0).summary("us").median, 5.0)
+        self.assertIsNone(self.cell(None, None).summary("us"))
+
+    def test_ratios_are_of_the_same_round(self):
+        # Each round one is twice the other, whatever the machine did meanwhile.
+        found = self.cell(20.0, 2.0, 12.0).ratio(self.cell(10.0, 1.0, 6.0), "us")
+        self.assertEqual((found.median, found.lowest, found.highest), (2.0, 2.0, 2.0))
+
+    def test_ratios_of_rounds_in_which_both_worked(self):
+        self.assertEqual(self.cell(4.0, None, 9.0).ratio(self.cell(2.0, 1.0, None), "us").count, 1)
+        self.assertIsNone(self.cell(None, 1.0).ratio(self.cell(1.0, None), "us"))
+        self.assertIsNone(self.cell(1.0).ratio(self.cell(0.0), "us"))
+
+
+class Runs(Tool):
+    def test_a_run_keeps_every_value_and_where_it_comes_from(self):
+        status, out, _ = self.tool(toy(), "run", "toy", "--seconds", "0.5")
+        self.assertEqual(status, 0, out)
+        found = self.results()
+        self.assertEqual(len(found.rows), 8)
+        self.assertEqual(found.shortcomings(), [])
+        self.assertEqual(found.facts["command"], "./dev bench run toy --seconds=0.5")
+        self.assertEqual(found.facts["seconds"], 0.5)
+        self.assertEqual(found.facts["versions"], {"toy": "1.2"})
+        self.assertEqual(found.facts["machine"]["cores"], os.cpu_count())
+        self.assertIn("16,000 · 2.00×", out)
+        table = (self.folder / "toy" / "results.csv").read_text(encoding="utf-8").splitlines()
+        self.assertEqual(table[:2], ["round,clients,peer,calls_per_s,p50_us,error",
+                                     "0,1,a,1000,12.5,"])
+
+    def test_what_fails_leaves_its_error_and_the_others_go_on(self):
+        def breaks(peer, point, seconds):
+            if peer == "b" and point["clients"] == 8:
+                raise experiment.Failed("the server went away")
+            return speed(peer, point, seconds)
+
+        status, out, errors = self.tool(toy(breaks), "run", "toy")
+        self.assertEqual(status, 1)
+        self.assertIn("6 of 8 measured, 2 failed", out)
+        self.assertIn("failed: b at 8 clients: the server went away", errors)
+        found = self.results()
+        self.assertEqual([row["error"] for row in found.errors()], ["the server went away"] * 2)
+        self.assertEqual(found.shortcomings(),
+                         ["failed every time: b at 8 clients: the server went away"])
+
+    def test_what_is_no_number_is_a_failure(self):
+        for value in (None, "7", float("nan")):
+            with self.subTest(value):
+                status, _, _ = self.tool(toy(lambda *_: {"p50_us": value}), "run", "toy")
+                self.assertEqual(status, 1)
+                self.assertIn("no number", self.results().errors()[0]["error"])
+
+    def test_an_interrupted_run_keeps_what_was_measured(self):
+        turns = []
+
+        def interrupted(peer, point, seconds):
+            turns.append(peer)
+            if len(turns) == 4:
+                raise KeyboardInterrupt
+            return speed(peer, point, seconds)
+
+        status, out, _ = self.tool(toy(interrupted), "run", "toy")
+        self.assertEqual(status, 130)
+        self.assertEqual(len(self.results().rows), 3)
+        self.assertEqual(self.results().shortcomings(), ["it ended after 3 of 8 measurements"])
+        self.assertIn("3 of 8 measured", out)
+        self.assertTrue((self.folder / "toy" / "results.csv").exists())
+
+    def test_the_run_before_is_kept(self):
+        self.tool(toy(), "run", "toy", "--rounds", "3")
+        self.tool(toy(), "run", "toy", "--rounds", "1")
+        before = results.read(self.folder / "toy" / "results.before.json")
+        self.assertEqual((before.facts["rounds"], self.results().facts["rounds"]), (3, 1))
+
+    def test_what_does_not_open_is_said_and_leaves_the_run_before(self):
+        self.tool(toy(), "run", "toy")
+
+        @contextlib.contextmanager
+        def closed(settings):
+            raise experiment.Failed("there is no server")
+            yield
+
+        status, _, errors = self.tool(toy(open=closed), "run", "toy")
+        self.assertEqual(status, 1)
+        self.assertIn("toy: there is no server", errors)
+        self.assertEqual(len(self.results().rows), 8)
+
+    def test_options_are_other_results(self):
+        local = experiment.Option("--local", "sockets", "tcp", ("tcp", "shm"))
+        sizes = experiment.Option("--bytes", "sizes", [64, 512], quick=[64])
+        split = experiment.Option("--split", "cores", False)
+        one = toy(options=[local, sizes, split],
+                  points=lambda settings: [{"clients": size} for size in settings.bytes])
+        for words, name in (([], "toy"), (["--quick"], "toy-quick"), (["--local", "tcp"], "toy"),
+                            (["--local=shm", "--split"], "toy-local-shm-split"),
+                            (["--bytes=1,2,3"], "toy-bytes-1_2_3")):
+            with self.subTest(name):
+                self.assertEqual(self.tool(one, "run", "toy", *words)[0], 0)
+                found = self.results(name)
+                again = found.facts["command"].split()[4:]
+                self.assertEqual(options.settings_of(one, again).name, name)
+        self.assertEqual(self.results("toy-quick").points, [{"clients": 64}])
+
+    def test_a_warm_up_is_made_once_and_not_counted(self):
+        lengths = []
+
+        def timed(peer, point, seconds):
+            lengths.append(seconds)
+            return speed(peer, point, seconds)
+
+        self.tool(toy(timed, warm_up=0.25, points=[{"clients": 1}]), "run", "toy")
+        self.assertEqual(sorted(lengths), [0.25, 0.25, 1, 1, 1, 1])
+        self.assertEqual(len(self.results().rows), 4)
+
+    def test_a_plan_measures_nothing(self):
+        status, out, _ = self.tool(toy(lambda *_: self.fail()), "run", "toy", "--plan")
+        self.assertEqual(status, 0)
+        self.assertIn("2 peers, 2 points, 2 rounds of 1 s: 8 measurements, 8 s at least", out)
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_peers_can_be_chosen(self):
+        self.tool(toy(), "run", "toy", "--peer", "b")
+        self.assertEqual(self.results().peers, ["b"])
+        self.assertEqual(self.results().shortcomings(), ["without a"])
+        with self.assertRaises(SystemExit):
+            self.tool(toy(), "run", "toy", "--peer", "c")
+
+
+class Links(html.parser.HTMLParser):
+    """What a page would fetch."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.fetched, self.ids, self.inside = [], set(), set()
+        self.feed(page)
+
+    def handle_starttag(self, tag, attributes):
+        for name, value in attributes:
+            if name == "id":
+                self.ids.add(value)
+            if name in ("src", "href", "xlink:href", "srcset", "data", "poster"):
+                if value.startswith("#"):
+                    self.inside.add(value[1:])
+                else:
+                    self.fetched.append(value)
+        if tag in ("script", "iframe", "link", "object", "embed"):
+            self.fetched.append(tag)
+
+
+class Reports(Tool):
+    def measured(self, one=None, **facts):
+        one = one or toy()
+        self.tool(one, "run", "toy")
+        found = self.results()
+        found.facts.update(facts)
+        return one, found
+
+    def test_the_page_has_numbers_command_machine_and_commit(self):
+        one, found = self.measured(changed=True)
+        page = report.page([found], lambda name: one)
+        for words in ("16,000", "2.00×", "./dev bench run toy", "0123456789 with changes",
+                      found.facts["machine"]["processor"], "Which is quicker?", "toy 1.2"):
+            self.assertIn(words, page)
+        drawing = page[page.index("<figure>"):page.index("</figure>")]
+        self.assertIn("./dev bench run toy", drawing)
+
+    def test_the_page_fetches_nothing(self):
+        one, found = self.measured()
+        page = report.page([found], lambda name: one)
+        links = Links(page)
+        self.assertEqual(links.fetched, [])
+        self.assertLessEqual(links.inside, links.ids)
+        self.assertEqual([url for url in re.findall(r"url\(([^)]*)\)", page) if url[0] != "#"], [])
+        self.assertNotIn("@import", page)
+
+    def test_what_was_measured_is_shown_as_text(self):
+        one, found = self.measured(toy(title="<b>bold</b> & more"))
+        self.assertNotIn("<b>bold", report.page([found], lambda name: one))
+
+    def test_what_is_not_complete_says_so(self):
+        one, found = self.measured()
+        self.assertNotIn("Not a complete result", report.page([found], lambda name: one))
+        found.rows.pop()
+        self.assertIn("Not a complete result: it ended after 7 of 8 measurements",
+                      report.page([found], lambda name: one))
+
+    def test_machines_of_different_kinds_are_shown_apart(self):
+        one, found = self.measured()
+        other = copy.deepcopy(found)
+        other.facts["name"] = "toy-there"
+        other.facts["machine"].update(processor="Another", cores=64)
+        page = report.page([found, other], lambda name: one)
+        here = page.index(f"On {report.text(machine.kind(found.facts['machine']))}</h2>")
+        there = page.index("On Another, 64 cores</h2>")
+        self.assertLess(here, page.index('<section id="toy">'))
+        self.assertLess(page.index('<section id="toy">'), there)
+        self.assertLess(there, page.index('<section id="toy-there">'))
+
+    def test_goals_are_judged(self):
+        def goal(**bound):
+            return experiment.Goal("wanted", "calls_per_s", "b", {"clients": 8}, to="a", **bound)
+
+        for bound, kept in (({"at_least": 2}, "yes"), ({"at_least": 2.1}, "no"),
+                            ({"at_most": 2}, "yes"), ({"at_most": 1.9}, "no")):
+            with self.subTest(bound):
+                one, found = self.measured(toy(goals=[goal(**bound)], charts=[]))
+                self.assertIn(f">{kept}</td>", report.page([found], lambda name: one))
+
+    def test_a_file_that_is_no_result_is_left_out(self):
+        one, _ = self.measured()
+        for content in ('{"format": 0, "rows": []}', "{", '{"format": 1, "rows": []}'):
+            with self.subTest(content):
+                (self.folder / "other").mkdir(exist_ok=True)
+                (self.folder / "other" / results.FILE).write_text(content)
+                status, out, errors = self.tool(one, "report")
+                self.assertEqual(status, 0)
+                self.assertIn("other/results.json is left out", errors)
+                page = (self.folder / report.FILE).read_text(encoding="utf-8")
+                self.assertEqual(page.count("<section"), 1)
+
+
+    def test_of_some_results_alone(self):
+        one, _ = self.measured()
+        self.tool(one, "run", "toy", "--quick")
+        for words, count in (([], 2), (["toy"], 1), (["toy", "toy-quick"], 2)):
+            self.assertEqual(self.tool(one, "report", *words)[0], 0)
+            page = (self.folder / report.FILE).read_text(encoding="utf-8")
+            self.assertEqual(page.count("<section"), count)
+        status, _, errors = self.tool(one, "report", "boat")
+        self.assertEqual(status, 2)
+        self.assertIn("there is no result boat", errors)
+
+
+class Documents(Tool):
+    def documents(self, one, *more):
+        return self.tool(one, "report", "--docs", "--docs-folder", str(self.folder / "docs"), *more)
+
+    def test_complete_results_become_a_document(self):
+        one = toy()
+        self.tool(one, "run", "toy")
+        kept = self.folder / "docs" / "results"
+        kept.mkdir(parents=True)
+        (kept / "toy.md").write_text("Said by hand.\n")
+        (kept / "2026-01-02-old.md").write_text("# Of old\n")
+        status, _, errors = self.documents(one)
+        self.assertEqual(status, 0, errors)
+        text = (self.folder / "docs" / "results.md").read_text(encoding="utf-8")
+        for words in ("`./dev bench run toy`", "Said by hand.", "16,000 · 2.00×", "Of old",
+                      "commit 0123456789"):
+            self.assertIn(words, text)
+        for link in re.findall(r"\]\(([^)#]+)\)", text):
+            self.assertTrue((self.folder / "docs" / link).exists(), link)
+        self.assertEqual(results.read(kept / "toy.json").rows, self.results().rows)
+
+    def test_incomplete_results_are_refused_and_named(self):
+        one = toy()
+        for words, why in ((["--quick"], "it was a --quick run"), (["--peer", "a"], "without b")):
+            with self.subTest(why):
+                self.tool(one, "run", "toy", *words)
+                status, _, errors = self.documents(one)
+                self.assertEqual(status, 1)
+                self.assertIn(f"is not taken into the documents: {why}", errors)
+                self.assertEqual(list(self.folder.glob("docs/results/*.json")), [])
+
+    def test_what_was_complete_before_stays(self):
+        one = toy()
+        self.tool(one, "run", "toy", "--rounds", "3")
+        self.documents(one)
+        self.tool(one, "run", "toy", "--peer", "a")
+        self.assertEqual(self.documents(one)[0], 1)
+        self.assertEqual(results.read(self.folder / "docs/results/toy.json").facts["rounds"], 3)
+        self.assertIn("rounds=3", (self.folder / "docs" / "results.md").read_text())
+
+
+class Processes(Tool):
+    def test_they_end_with_the_group_even_those_that_do_not_want_to(self):
+        stubborn = "trap '' TERM; echo listening; while :; do sleep 0.1; done"
+        with mock.patch.object(processes, "END_SECONDS", 0.3):
+            with self.assertRaises(ZeroDivisionError), processes.Group() as group:
+                started = [group.start(["sleep", "600"], self.folder / "log"),
+                           group.start(["bash", "-c", stubborn], self.folder / "log",
+                                       stdout=subprocess.PIPE)]
+                self.assertEqual(processes.first_line(started[1]), "listening")
+                raise ZeroDivisionError
+        self.assertEqual([one.poll() for one in started], [-signal.SIGTERM, -signal.SIGKILL])
+
+    def test_one_that_ends_says_why(self):
+        with processes.Group() as group:
+            ended = group.start(["bash", "-c", "echo no such port >&2; exit 3"],
+                                self.folder / "log", stdout=subprocess.PIPE)
+            with self.assertRaisesRegex(experiment.Failed, "bash ended, status 3: no such port"):
+                processes.first_line(ended)
+
+    def test_clients_that_fail_say_why(self):
+        for script, why in (("echo broken >&2; exit 2", "exit status 2: broken"),
+                            ("echo hello", "no JSON")):
+            with self.subTest(why), self.assertRaisesRegex(experiment.Failed, why):
+                processes.run_client(["bash", "-c", script], 1)
+
+    def test_without_haproxy_its_rows_say_what_to_install(self):
+        peers = ways.Peers({"HAProxy pair": lambda: ways.haproxy_pair(None, None),
+                            "other": lambda: "works"})
+        with mock.patch("shutil.which", return_value=None):
+            for _ in range(2):
+                with self.assertRaisesRegex(experiment.Failed, "apt-get install haproxy"):
+                    peers["HAProxy pair"]
+        self.assertEqual(peers["other"], "works")
+
+
+class Experiments(unittest.TestCase):
+    def test_every_experiment_fits_together(self):
+        for name in experiment.names():
+            one = experiment.load(name)
+            for words in ([], ["--quick"]):
+                with self.subTest(name, words=words):
+                    settings = options.settings_of(one, words)
+                    self.assertEqual(one.name, name)
+                    points = one.points_of(settings)
+                    self.assertTrue(points and settings.peers)
+                    self.assertEqual(len({tuple(point) for point in points}), 1)
+                    self.assertEqual(len({str(point) for point in points}), len(points))
+                    for each in one.charts:
+                        self.assertIn(each.y, one.units)
+                        self.assertTrue(each.x in points[0] or
+                                        each.x is None and isinstance(each, chart.Bars))
+                        self.assertLessEqual({each.to, *each.peers} - {None}, set(settings.peers))
+
+    def test_goals_are_of_one_point_each(self):
+        for name in experiment.names():
+            one = experiment.load(name)
+            points = one.points_of(options.settings_of(one, []))
+            for goal in one.goals_of({}):
+                with self.subTest(name, goal=goal.words):
+                    found = [each for each in points if goal.point.items() <= each.items()]
+                    self.assertEqual(len(found), 1)
+                    self.assertIn(goal.value, one.units)
+
+
+class Ways(unittest.TestCase):
+    def test_a_pair_carries_calls_by_the_protocol_of_its_manifest(self):
+        for protocol, polling, local in (("eager", "busy", "tcp"), ("rfp", "event", "shm")):
+            manifest = ways.manifest("Echo", {"echo": {"protocol": protocol, "polling": polling}})
+            with self.subTest(protocol), tempfile.TemporaryDirectory() as folder, \
+                    ways.Site(types.SimpleNamespace(folder=pathlib.Path(folder),
+                                                    programs=PROGRAMS)) as site:
+                server = site.server([PROGRAMS / "echo_server", site.address(local)])
+                way = ways.hatrpcd_pair(site, server, "Echo", manifest, local, fabric="loop")
+                end = time.monotonic() + WAIT_SECONDS
+                counts = way.calls_by_protocol("echo")
+                while not counts[protocol]:  # a connection's first calls go by TCP
+                    self.assertLess(time.monotonic(), end)
+                    with contextlib.suppress(experiment.Failed):  # a busy machine: no call in time
+                        site.client([PROGRAMS / "echo_client", way.address, 1, 64, 0.1], 0.1)
+                    counts = way.calls_by_protocol("echo")
+                self.assertLessEqual(set(counts), {protocol, "tcp"})
+                self.assertGreater(ways.share(counts, protocol), 0)
+                self.assertEqual(way.calls_by_protocol("bulk").total(), 0)
+                sidecars, of_server = way.cpu_seconds()
+                self.assertGreaterEqual(min(sidecars, of_server), 0)
+                way.sidecars[0].kill()
+                way.sidecars[0].wait()
+                with self.assertRaisesRegex(experiment.Failed, "hatrpcd ended, status -9"):
+                    way.cpu_seconds()
+
+    def test_share(self):
+        for counts, part in (({"eager": 3, "tcp": 1}, 0.75), ({"tcp": 1}, 0.0), ({}, 0.0)):
+            self.assertEqual(ways.share(ways.collections.Counter(counts), "eager"), part)
+
+
+class Echo(unittest.TestCase):
+    """The real thing, tiny."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="hatrpc-tool-test-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.mark = uuid.uuid4().hex
+
+    def start(self, *words):
+        return subprocess.Popen(
+            [sys.executable, "-m", "tool", "run", "echo", "--bin", PROGRAMS, "--out", self.folder,
+             *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            env={**os.environ, "PYTHONPATH": str(BENCH), "TMPDIR": str(self.folder),
+                 "HATRPC_TEST_MARK": self.mark})
+
+    def left(self):
+        """Processes that the run has started and that still live."""
+        found = []
+        for entry in pathlib.Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                if self.mark.encode() in (entry / "environ").read_bytes():
+                    found.append((entry / "cmdline").read_bytes().replace(b"\0", b" "))
+        return found
+
+    def test_a_tiny_run(self):
+        for seconds in (0.1, 1, 10):  # on a busy machine it may be that no call ends in time
+            with self.start("--quick", "--seconds", str(seconds), "--rounds", "1", "--peer",
+                            "direct", "--peer", "hatrpcd, TCP lanes") as run:
+                said = run.communicate(timeout=WAIT_SECONDS + 10 * seconds)[0]
+            if run.returncode == 0:
+                break
+            self.assertIn("no call ended in time", said)
+        self.assertEqual(run.returncode, 0, said)
+        found = results.read(self.folder / "echo-quick" / results.FILE)
+        self.assertEqual(len(found.rows), 4)
+        for row in found.rows:
+            self.assertGreater(row["values"]["calls_per_s"], 0)
+            self.assertGreater(row["values"]["p50_us"], 0)
+        self.assertEqual(self.left(), [])
+
+    def test_whatever_ends_it_its_rows_stay_and_its_processes_end(self):
+        for how, status in ((signal.SIGINT, 130), (signal.SIGTERM, 130), (signal.SIGKILL, -9)):
+            with self.subTest(how), self.start("--seconds", "0.1", "--rounds", "500", "--peer",
+                                               "direct", "--peer", "hatrpcd, TCP lanes",
+                                               "--clients", "1", "--bytes", "64") as run:
+                file = self.folder / "echo-clients-1-bytes-64" / results.FILE
+                file.unlink(missing_ok=True)
+                end = time.monotonic() + WAIT_SECONDS
+                while not (file.exists() and len(results.read(file).rows) > 2):
+                    self.assertLess(time.monotonic(), end)
+                    time.sleep(0.02)
+                self.assertNotEqual(self.left(), [])
+                run.send_signal(how)
+                said = run.communicate(timeout=WAIT_SECONDS)[0]
+                self.assertEqual(run.returncode, status, said)
+                self.assertGreater(len(results.read(file).rows), 2)
+                end = time.monotonic() + WAIT_SECONDS
+                while how == signal.SIGKILL and self.left():  # nobody waited for them
+                    self.assertLess(time.monotonic(), end)
+                    time.sleep(0.02)
+                self.assertEqual(self.left(), [])
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    PROGRAMS = pathlib.Path(sys.argv.pop(1)).resolve()
+    unittest.main()

@@ -1,0 +1,291 @@
+"""bench/tool/ways.py: ways from a client to a running Thrift server: direct, HAProxy, hatrpcd.
+
+All of an experiment's ways run side by side on one Site, and those whose turn it is not lie idle:
+
+    with ways.Site(settings) as site:
+        server = site.server([settings.programs / "echo_server", "0"])
+        peers = ways.Peers({
+            "direct": lambda: ways.direct(server),
+            "HAProxy pair": lambda: ways.haproxy_pair(site, server),
+            "hatrpcd pair": lambda: ways.hatrpcd_pair(site, server, "Echo", ways.manifest(
+                "Echo", {"echo": {"protocol": "eager", "polling": "busy"}})),
+        })
+        peers["hatrpcd pair"].address    # what a client connects to
+
+An address is what our clients take: a port of this host, the path of a unix socket, or shm:PATH.
+"""
+
+import collections
+import dataclasses
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+import time
+import urllib.request
+
+from tool import processes
+from tool.experiment import Failed
+
+LOCALS = ("tcp", "unix", "shm")  # between an application and the sidecar of its host
+
+
+@dataclasses.dataclass(frozen=True)
+class Cores:
+    """Where the client's host and the server's may run, as taskset(1) writes it."""
+    client_host: str
+    server_host: str
+
+
+def all_cores():
+    count = os.cpu_count()
+    return Cores(f"0-{count - 1}", f"0-{count - 1}")
+
+
+def half_each():
+    count = os.cpu_count()
+    if count < 2:
+        raise Failed("to split the cores, two or more are wanted, and here is one")
+    half = count // 2
+    return Cores(f"0-{half - 1}", f"{half}-{count - 1}")
+
+
+class Site(processes.Group):
+    """The folder, cores and processes of one experiment's ways; on leaving all are ended."""
+
+    def __init__(self, settings, cores=None, nice=0):
+        super().__init__()
+        self.folder, self.programs = settings.folder, settings.programs
+        self.cores = cores or all_cores()
+        self.nice = nice  # of the sidecars
+        self.files = 0
+        self.ports = set()
+
+    def file(self, name):
+        """A path of the temporary folder that nobody has yet."""
+        self.files += 1
+        return self.folder / f"{self.files}-{name}"
+
+    def port(self):
+        """A free one that was not given out before."""
+        while True:
+            with socket.socket() as probe:
+                probe.bind(("127.0.0.1", 0))
+                port = probe.getsockname()[1]
+            if port not in self.ports:
+                self.ports.add(port)
+                return port
+
+    def address(self, local, name="socket"):
+        """A free address of that kind."""
+        if local == "tcp":
+            return str(self.port())
+        return f"{'shm:' if local == 'shm' else ''}{self.file(name)}.{local}"
+
+    def server(self, command):
+        """Starts a Thrift server on the server's host, which prints its address once it listens."""
+        process = self.start(command, self.file("server.log"), self.cores.server_host,
+                             stdout=subprocess.PIPE)
+        address = processes.first_line(process)
+        if any(str(word).startswith("shm:") for word in command):
+            address = f"shm:{address.removeprefix('shm:')}"
+        return Server(address, process)
+
+    def client(self, command, seconds):
+        """Runs a client on its host to its end: the JSON object that it prints."""
+        return processes.run_client(command, seconds, self.cores.client_host)
+
+    def sidecar(self, command, name, host):
+        cores = self.cores.client_host if host == "a" else self.cores.server_host
+        return self.start(command, self.file(f"{name}-{host}.log"), cores, self.nice)
+
+
+@dataclasses.dataclass
+class Server:
+    address: str
+    process: subprocess.Popen
+
+
+@dataclasses.dataclass
+class Way:
+    address: str  # what a client connects to
+    server: Server  # at its end; others may share it
+    sidecars: list = dataclasses.field(default_factory=list)  # the client's host's first
+    admins: list = dataclasses.field(default_factory=list)  # of hatrpcds: ports, in that order
+
+    def cpu_seconds(self):
+        """User and system time so far: of the sidecars, of the server."""
+        return (sum(map(processes.cpu_seconds, self.sidecars)),
+                processes.cpu_seconds(self.server.process))
+
+    def metrics(self, family, host=0):
+        """What a hatrpcd shows of one metric: (labels, value) of each line."""
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.admins[host]}/metrics",
+                                    timeout=10) as page:
+            text = page.read().decode()
+        found = re.findall(rf"^{re.escape(family)}(?:\{{(.*)\}})? (\S+)$", text, re.MULTILINE)
+        return [(dict(re.findall(r'(\w+)="([^"]*)"', labels)), float(value))
+                for labels, value in found]
+
+    def calls_by_protocol(self, method=None):
+        """Calls begun so far, by what carried them: an RDMA protocol or tcp.
+
+        A Counter, so that what a measurement made is the later one less the earlier.
+        """
+        counts = collections.Counter()
+        for labels, value in self.metrics("hatrpc_calls_total"):
+            if method in (None, labels.get("thrift_method")):
+                counts[labels["protocol"]] += int(value)
+        return counts
+
+
+def share(counts, protocol):
+    """The part of those calls that went by this protocol, 0 to 1."""
+    return counts[protocol] / counts.total() if counts.total() else 0.0
+
+
+class Peers:
+    """Ways by the name of their peer, each started when it is first asked for.
+
+    One that does not start is not tried again: its every measurement fails, and says why.
+    """
+
+    def __init__(self, start):
+        self.start = start
+        self.started = {}
+
+    def __getitem__(self, name):
+        if name not in self.started:
+            try:
+                self.started[name] = self.start[name]()
+            except Failed as failure:
+                self.started[name] = failure
+        way = self.started[name]
+        if isinstance(way, Failed):
+            raise Failed(str(way))
+        return way
+
+
+# --- the ways -------------------------------------------------------------------------------------
+
+
+def direct(server):
+    return Way(server.address, server)
+
+
+HAPROXY = """
+global
+  maxconn 4096
+defaults
+  mode tcp
+  timeout connect 2s
+  timeout client 60s
+  timeout server 60s
+frontend in
+  bind {at}
+  default_backend out
+backend out
+  server next {to}
+"""
+
+
+def haproxy_pair(site, server, local="tcp"):
+    """Client -> HAProxy -> HAProxy -> server; HAProxy's own defaults, a thread per core."""
+    if shutil.which("haproxy") is None:
+        raise Failed("haproxy is not installed: `apt-get install haproxy`, or ./dev bench as root")
+    entry, link = site.address(local, "haproxy"), site.address("tcp")
+    pair = []
+    for host, at, to in (("b", link, server.address), ("a", entry, link)):
+        config = site.file(f"haproxy-{host}.cfg")
+        config.write_text(HAPROXY.format(at=in_haproxy(at), to=in_haproxy(to)), encoding="utf-8")
+        pair.insert(0, site.sidecar(["haproxy", "-db", "-f", config], "haproxy", host))
+        wait_for(at, pair[0])
+    return Way(entry, server, pair)
+
+
+def haproxy_version():
+    if shutil.which("haproxy") is None:
+        return "not installed"
+    said = subprocess.run(["haproxy", "-v"], capture_output=True, text=True, check=True).stdout
+    return said.split()[2]
+
+
+def manifest(service, functions, hint=None):
+    """A manifest of one service: hints by function ({} for none), and of the service as a whole."""
+    listed = {name: {"hint": hints} if hints else {} for name, hints in functions.items()}
+    return {"services": {service: {"functions": listed, **({"hint": hint} if hint else {})}}}
+
+
+def hatrpcd_pair(site, server, service, manifest, local="tcp", fabric="auto", node=None):
+    """Client -> hatrpcd -> hatrpcd -> server; one worker each, as on any small host.
+
+    `local`: what clients connect to. `fabric`: without an RDMA device `auto` and `loop` are memory
+    that the two daemons share, `tcp` has none. `node`: more of both daemons' configuration.
+    """
+    entry, link = site.address(local, "hatrpcd"), site.address("tcp")
+    admins = [site.port(), site.port()]
+    file = site.file("manifest.yaml")
+    file.write_text(json.dumps({"hatrpc_manifest": 1, **manifest}), encoding="utf-8")
+    hosts = {
+        "b": {"link": {"listen": in_hatrpcd(link), "insecure": True},
+              "serves": {service: {"upstream": in_hatrpcd(server.address)}},
+              "admin": {"listen": f"tcp:127.0.0.1:{admins[1]}"}},
+        "a": {"link": {"insecure": True}, "peers": {"host-b": {"link": in_hatrpcd(link)}},
+              "endpoints": [{"listen": in_hatrpcd(entry), "service": service,
+                             "peers": ["host-b"]}],
+              "admin": {"listen": f"tcp:127.0.0.1:{admins[0]}"}},
+    }
+    pair = []
+    for host, own in hosts.items():
+        config = site.file(f"hatrpcd-{host}.yaml")
+        config.write_text(json.dumps({"node": f"host-{host}", "manifests": [file.name],
+                                      "fabric": fabric, "worker_nice": site.nice, **own,
+                                      **(node or {})}), encoding="utf-8")
+        pair.insert(0, site.sidecar([site.programs / "hatrpcd", "--config", config], "hatrpcd",
+                                    host))
+        wait_for(link if host == "b" else entry, pair[0])
+    wait_until_ready(admins[0], pair[0])
+    return Way(entry, server, pair, admins)
+
+
+# --- addresses ------------------------------------------------------------------------------------
+
+
+def in_haproxy(address):
+    if address.startswith("shm:"):
+        raise Failed("HAProxy knows no rings: give it a server on a TCP or unix socket")
+    return f"unix@{address}" if address.startswith("/") else f"127.0.0.1:{address}"
+
+
+def in_hatrpcd(address):
+    if address.startswith("shm:"):
+        return address
+    return f"unix:{address}" if address.startswith("/") else f"tcp:127.0.0.1:{address}"
+
+
+def wait_for(address, process):
+    """Until somebody listens there: the process, or it has failed."""
+    address = address.removeprefix("shm:")
+    is_path = address.startswith("/")
+    end = time.monotonic() + processes.START_SECONDS
+    while time.monotonic() < end:
+        processes.must_run(process)
+        with socket.socket(socket.AF_UNIX if is_path else socket.AF_INET) as probe:
+            if probe.connect_ex(address if is_path else ("127.0.0.1", int(address))) == 0:
+                return
+        time.sleep(0.02)
+    raise Failed(f"{process.name} does not listen on {address} after {processes.START_SECONDS} s")
+
+
+def wait_until_ready(admin, process):
+    end = time.monotonic() + processes.START_SECONDS
+    while time.monotonic() < end:
+        processes.must_run(process)
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{admin}/readyz", timeout=1):
+                return
+        except OSError:
+            time.sleep(0.05)
+    raise Failed(f"hatrpcd is not ready after {processes.START_SECONDS} s: {process.log}")

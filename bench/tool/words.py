@@ -1,0 +1,87 @@
+"""bench/tool/words.py: points, numbers and runs as a reader would say them."""
+
+
+def size(count):
+    for unit, bytes_of in (("MiB", 1 << 20), ("KiB", 1 << 10)):
+        if count >= bytes_of and count % bytes_of == 0:
+            return f"{count // bytes_of} {unit}"
+    return f"{count:,} B"
+
+
+def point_words(point):
+    """As `64 B, 16 clients, polling busy`."""
+    return ", ".join(part_words(key, value) for key, value in point.items())
+
+
+def part_words(key, value):
+    if is_size(key):
+        what = key.removesuffix("bytes").replace("_", " ").strip()
+        return f"{size(value)} {what}".strip()
+    if isinstance(value, int) and key.endswith("s"):
+        return f"{value:,} {key.replace('_', ' ')[:-1 if value == 1 else None]}"
+    return f"{key.replace('_', ' ')} {value}"
+
+
+def head_words(key, value):
+    """At the head of a column."""
+    return value if isinstance(value, str) else part_words(key, value)
+
+
+def is_size(key):
+    return key == "bytes" or key.endswith("_bytes")
+
+
+def axis_words(key):
+    return key.removesuffix("bytes").replace("_", " ") + "size, bytes" if is_size(key) \
+        else key.replace("_", " ")
+
+
+def tick_words(key, value):
+    return size(value) if is_size(key) else f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def short_words(key, value):
+    """Beside an axis, which says that these are bytes."""
+    return size(value).replace(" B", "").replace(" Ki", "K").replace(" Mi", "M").rstrip("B") \
+        if is_size(key) else tick_words(key, value)
+
+
+def number(value):
+    """Three digits that count; all of those before the point."""
+    if value == 0:
+        return "0"
+    if abs(value) >= 100:
+        return f"{value:,.0f}"
+    if abs(value) >= 10:
+        return f"{value:.1f}"
+    return f"{value:.2f}" if abs(value) >= 0.1 else f"{value:.2g}"
+
+
+def unit_words(key, unit):
+    """As `p50, µs`; the unit alone where it says enough."""
+    words = unit.words or key.removesuffix("_us").replace("_", " ")
+    return words if words == unit.label else f"{words}, {unit.label}"
+
+
+def option_words(options):
+    """As on the command line."""
+    return " ".join(word for option in options.items() for word in option if word)
+
+
+def error_words(row):
+    where = f" at {point_words(row['point'])}" if row["point"] else ""
+    return f"{row['peer']}{where}: {row['error']}"
+
+
+def machine_words(machine):
+    return f"{machine['processor']}, {machine['cores']} cores, Linux {machine['kernel']}"
+
+
+def commit_words(facts):
+    return facts["commit"] + (" with changes that are in no commit" if facts["changed"] else "")
+
+
+def how_words(facts):
+    """How often and how long."""
+    rounds = "1 round" if facts["rounds"] == 1 else f"medians of {facts['rounds']} rounds"
+    return f"{rounds} of {facts['seconds']:g} s"
