@@ -310,6 +310,12 @@ NodeConfig read_node_config(const std::string& text, const std::string& file, Mi
                   if (path) node.manifests.push_back({std::move(*path), item.place()});
                 });
               }},
+             {"profile", false,
+              [&](const YamlValue& v) {
+                node.profile = read_text(v, "profile").value_or("");
+                node.profile_place = v.place();
+                if (node.profile.empty()) v.error("profile is empty; expected a file");
+              }},
              {"link", false, [&](const YamlValue& v) { node.link = read_link(v); }},
              {"peers", false, read_peers},
              {"endpoints", false,
@@ -324,6 +330,7 @@ NodeConfig read_node_config(const std::string& text, const std::string& file, Mi
   Relations(node, mistakes).check();
   const auto folder = std::filesystem::path(file).parent_path();
   for (auto& [path, place] : node.manifests) path = (folder / path).lexically_normal();
+  if (!node.profile.empty()) node.profile = (folder / node.profile).lexically_normal();
   return node;
 }
 

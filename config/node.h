@@ -120,6 +120,9 @@ struct NodeConfig {
   uint32_t workers = 0;            // 0 (`auto`): a quarter of the cores, at least 1, at most 8
   std::optional<int> worker_nice;  // of the worker threads: see nice(2); absent: the process's own
   std::vector<ManifestPath> manifests;  // in the file relative to its directory
+  std::string
+      profile;  // file of measured costs (config/profile.h), relative as they are; empty: none
+  Place profile_place;
   LinkConfig link;
   std::vector<PeerConfig> peers;
   std::vector<EndpointConfig> endpoints;

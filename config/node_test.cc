@@ -33,8 +33,8 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         NodeRow{"unknown_key", "node: a\nworker: 2\n",
                 "n.yaml:2:1: error: unknown key 'worker' in node configuration (did you mean "
-                "'workers'?); expected one of node, fabric, workers, worker_nice, manifests, link, "
-                "peers, endpoints, serves, admin, limits\n"},
+                "'workers'?); expected one of node, fabric, workers, worker_nice, manifests, "
+                "profile, link, peers, endpoints, serves, admin, limits\n"},
         NodeRow{"no_name", "workers: 2\n", "n.yaml:1:1: error: node configuration has no 'node'\n"},
         NodeRow{"number_out_of_range", "node: a\nworkers: 0\nworker_nice: -30\n",
                 "n.yaml:2:10: error: workers: '0'; expected a number from 1 to 64\n"
@@ -60,8 +60,8 @@ INSTANTIATE_TEST_SUITE_P(
         NodeRow{
             "misspelt_and_so_missing", "nod: a\n",
             "n.yaml:1:1: error: unknown key 'nod' in node configuration (did you mean 'node'?); "
-            "expected one of node, fabric, workers, worker_nice, manifests, link, peers, "
-            "endpoints, serves, admin, limits\n"},
+            "expected one of node, fabric, workers, worker_nice, manifests, profile, "
+            "link, peers, endpoints, serves, admin, limits\n"},
         NodeRow{"by_place",
                 "node: a\nlink: {insecure: true}\npeers: {b: {link: \"tcp:h:1\"}}\nendpoints:\n"
                 "  - {listen: \"tcp:127.0.0.1:9\", service: A, peers: [c]}\nworkers: 0\n",

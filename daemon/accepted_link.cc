@@ -15,11 +15,15 @@ namespace {
 constexpr size_t kLostStreamsMax = 1024;
 }
 
-void AcceptedLink::offer_lanes(Reactor& reactor, engine::RdmaHost& host) {
+void AcceptedLink::offer_lanes(Reactor& reactor, engine::RdmaHost& host,
+                               engine::CostAnswerer* answerer) {
   engine::LaneSetEvents& events = *this;
   lanes_ = std::make_unique<engine::LaneSet>(reactor, host, engine::Session::Role::kAcceptor,
                                              session->lane(), engine::LaneSetOptions{}, events);
   session->set_lanes(lanes_.get());
+  if (answerer == nullptr) return;
+  costs_ = std::make_unique<engine::CostTalk>(reactor, session->lane(), answerer);
+  session->set_costs(costs_.get());
 }
 
 void AcceptedLink::take(uint32_t lane, const FrameHeader& header, engine::Bytes payload) {

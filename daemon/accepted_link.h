@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "daemon/server_stream.h"
+#include "engine/link/cost_talk.h"
 #include "engine/link/lane_set.h"
 
 namespace hat {
@@ -19,7 +20,7 @@ class AcceptedLink final : private engine::LaneSetEvents {
   ~AcceptedLink() override { streams.clear(); }  // what one lets go of, another may take and speak
 
   // The peer's hello came, and says that it has RDMA lanes, as this node has.
-  void offer_lanes(Reactor& reactor, engine::RdmaHost& host);
+  void offer_lanes(Reactor& reactor, engine::RdmaHost& host, engine::CostAnswerer* answerer);
   // A frame that came by that lane; 0: by the session itself.
   void take(uint32_t lane, const engine::FrameHeader& header, engine::Bytes payload);
   // Where a stream answers. What a stream that has ended with its lane says, nobody heeds.
@@ -37,6 +38,7 @@ class AcceptedLink final : private engine::LaneSetEvents {
   void flush();
   void end(const std::string& reason) {
     if (lanes_) lanes_->end(reason);
+    if (costs_) costs_->end("the link went down: " + reason);
   }
 
   std::unique_ptr<engine::Session> session;
@@ -62,6 +64,7 @@ class AcceptedLink final : private engine::LaneSetEvents {
   bool agreed_to_go_away_ = false;
   std::deque<uint32_t> lost_;  // streams that ended with their lane, the latest of them
   std::unique_ptr<engine::LaneSet> lanes_;  // gone before its session
+  std::unique_ptr<engine::CostTalk> costs_;
 };
 
 }  // namespace hat

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include <array>
-#include <cstring>
 
 #include "daemon/admin_json.h"
 #include "daemon/exposition.h"
@@ -27,14 +26,15 @@ struct Request {
   Control& control;
   evhttp_request* http;
 
-  bool flag(const char* name) const {
+  // A value of the query; empty: it is not there.
+  std::string value(const char* name) const {
     evkeyvalq query{};
     const char* text = evhttp_uri_get_query(evhttp_request_get_evhttp_uri(http));
-    if (text == nullptr || evhttp_parse_query_str(text, &query) != 0) return false;
-    const char* value = evhttp_find_header(&query, name);
-    const bool set = value != nullptr && std::strcmp(value, "1") == 0;
+    if (text == nullptr || evhttp_parse_query_str(text, &query) != 0) return "";
+    const char* found = evhttp_find_header(&query, name);
+    std::string value = found == nullptr ? "" : found;
     evhttp_clear_headers(&query);
-    return set;
+    return value;
   }
 };
 
@@ -73,13 +73,22 @@ Answer ping(const Request& request) {
 }
 
 Answer reload(const Request& request) {
-  const auto report = request.control.reload(request.flag("dry_run"));
+  const auto report = request.control.reload(request.value("dry_run") == "1");
   return json_answer(reload_json(report), report ? 200 : 409);
 }
 
 Answer drain(const Request& request) {
   request.control.drain();
   return json_answer({{"ok", true}}, 202);
+}
+
+Answer calibrate(const Request& request) {
+  const auto number = request.control.calibrate(request.value("peer"));
+  return json_answer(calibrate_json(number), number ? 202 : 409);
+}
+
+Answer calibration(const Request& request) {
+  return json_answer(calibration_json(request.control.calibration()));
 }
 
 struct Resource {
@@ -99,6 +108,8 @@ constexpr std::array kResources = {
     Resource{"/status", EVHTTP_REQ_GET, true, status},
     Resource{"/functions", EVHTTP_REQ_GET, true, functions},
     Resource{"/ping", EVHTTP_REQ_GET, true, ping},
+    Resource{"/calibration", EVHTTP_REQ_GET, true, calibration},
+    Resource{"/calibrate", EVHTTP_REQ_POST, true, calibrate},
     Resource{"/reload", EVHTTP_REQ_POST, true, reload},
     Resource{"/drain", EVHTTP_REQ_POST, true, drain},
 };

@@ -1,10 +1,10 @@
 // daemon/admin.h: what an operator asks over HTTP.
 //
 //   on the TCP address and the unix socket     on the unix socket alone
-//   GET /metrics                               GET  /status, /functions, /ping
-//   GET /healthz, /healthz/live                POST /reload[?dry_run=1]
-//   GET /readyz, /healthz/ready                POST /drain
-//   GET /routes
+//   GET /metrics                               GET  /status, /functions, /ping,
+//   GET /healthz, /healthz/live                     /calibration
+//   GET /readyz, /healthz/ready                POST /reload[?dry_run=1], /drain,
+//   GET /routes                                     /calibrate?peer=NAME
 //
 // Only root and the daemon's own user may POST: the unix socket's peer credentials tell who asks.
 //

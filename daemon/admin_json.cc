@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <array>
 #include <chrono>
 
 #include "daemon/function_totals.h"
@@ -33,6 +34,7 @@ json route_json(const Route& route) {
     return json{{"plan", describe(plan)},
                 {"reason", plan.reason},
                 {"slot_bytes", plan.slot_bytes},
+                {"small_bytes_max", plan.small_bytes_max},
                 {"timeout_ms", plan.timeout ? json(plan.timeout->count()) : json(nullptr)},
                 {"idempotent", plan.idempotent}};
   };
@@ -151,6 +153,27 @@ json functions_json(Control& control) {
     }
   }
   return all;
+}
+
+json calibrate_json(const Result<uint64_t>& number) {
+  if (!number) return {{"ok", false}, {"error", number.error().message}};
+  return {{"ok", true}, {"number", *number}};
+}
+
+json calibration_json(const CalibrationReport& report) {
+  constexpr std::array kStates = {"none", "running", "done", "failed"};
+  json answer = {{"number", report.number},
+                 {"state", kStates[static_cast<size_t>(report.state)]},
+                 {"peer", report.peer},
+                 {"error", report.error}};
+  if (report.profile) {
+    answer["profile"] = write_profile(*report.profile);
+    answer["fabric"] = report.profile->costs.fabric;
+    answer["device"] = report.profile->device;
+    answer["measured"] = report.profile->measured;
+    answer["costs"] = json::parse(engine::to_json(report.profile->costs));
+  }
+  return answer;
 }
 
 json reload_json(const Result<ReloadReport>& report) {

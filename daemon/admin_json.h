@@ -8,10 +8,14 @@
 //                local_replies: {token: count}, last_reload: {successful, unix_time, error}}
 //   /routes     {generation, services: [{service, functions: [{method, oneway, origin,
 //                client: PLAN, server: PLAN}]}]}; the last function is "_other"; PLAN: {plan,
-//                reason, slot_bytes, timeout_ms or null, idempotent}
+//                reason, slot_bytes, small_bytes_max, timeout_ms or null, idempotent}
 //   /functions  [{service, method, side, started, in_flight, outcomes: {name: count},
 //                request_bytes, response_bytes, latency: {buckets: [count], sum_ns}}]
 //                bucket i: at most 2^i µs, the last one the rest; not cumulative
+//   /calibrate  {ok: true, number} or {ok: false, error}
+//   /calibration {number, state: "none"|"running"|"done"|"failed", peer, error, profile: the text
+//   of
+//                a profile's file, fabric, device, measured, costs: engine/costs/component_costs.h}
 //   /reload     {ok: true, generation, changes: [text], warnings: [text]} or {ok: false, error}
 #pragma once
 
@@ -24,6 +28,8 @@ namespace hat {
 nlohmann::json status_json(Control& control);
 nlohmann::json routes_json(const RoutingTable& routes);
 nlohmann::json functions_json(Control& control);
+nlohmann::json calibrate_json(const Result<uint64_t>& number);
+nlohmann::json calibration_json(const CalibrationReport& report);
 nlohmann::json reload_json(const Result<ReloadReport>& report);
 
 }  // namespace hat

@@ -234,5 +234,25 @@ TEST_F(Admin, StatusTellsLinksAndPlaces) {
   EXPECT_EQ(status.at("local_replies").size(), engine::kFailureCount);
 }
 
+TEST_F(Admin, CalibratesWhenTold) {
+  EXPECT_EQ(over_http("POST", "/calibrate?peer=host-b").status, 403);
+  EXPECT_EQ(json::parse(over_unix("GET", "/calibration").body).at("state"), "none");
+  const Reply begun = over_unix("POST", "/calibrate?peer=host-b");
+  EXPECT_EQ(begun.status, 202);
+  EXPECT_EQ(json::parse(begun.body).at("number"), 3);
+  const json running = json::parse(over_unix("GET", "/calibration").body);
+  EXPECT_EQ(running.at("state"), "running");
+  EXPECT_EQ(running.at("peer"), "host-b");
+  control.last_calibration.state = CalibrationReport::State::kDone;
+  control.last_calibration.profile =
+      Profile{.peer = "host-b", .costs = {.fabric = "loop", .put = {{8, 61.24}}}};
+  const json done = json::parse(over_unix("GET", "/calibration").body);
+  EXPECT_EQ(done.at("costs").at("put").at(0).at("ns"), 61.2);
+  EXPECT_THAT(done.at("profile").get<std::string>(), HasSubstr("put: {8: 61.2}"));
+  const Reply refused = over_unix("POST", "/calibrate?peer=host%2Dc");
+  EXPECT_EQ(refused.status, 409);
+  EXPECT_EQ(json::parse(refused.body).at("error"), "no peer is called 'host-c'");
+}
+
 }  // namespace
 }  // namespace hat

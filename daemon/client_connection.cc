@@ -242,8 +242,9 @@ bool ClientConnection::begin_call(const thrift::Head& head) {
       worker_.deadlines().set(call, *route.client.timeout);
     }
     call.rdma = wish_of(route.client);
-    const bool large = head.frame_bytes != 0 ? head.frame_bytes > engine::kSmallBytesMax
-                                             : route.client.slot_bytes > engine::kSmallBytesMax;
+    const bool large = head.frame_bytes != 0
+                           ? head.frame_bytes > route.client.small_bytes_max
+                           : route.client.slot_bytes > route.client.small_bytes_max;
     call.lane = large ? route.lanes.large : route.lanes.small;
     if (!find_way(call)) return false;
   }

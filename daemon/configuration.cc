@@ -24,12 +24,27 @@ void mix_file(uint64_t& hash, const std::string& path) {
   mix(hash, static_cast<uint64_t>(info.st_mtim.tv_nsec));
 }
 
+// A profile is made by a daemon that runs already: until then its place is empty.
+std::optional<Profile> load_profile_of(const NodeConfig& node, Mistakes& mistakes) {
+  if (node.profile.empty()) return std::nullopt;
+  std::error_code error;
+  if (!std::filesystem::exists(node.profile, error) && !error) {
+    mistakes.warning(node.profile_place,
+                     "profile: there is no " + node.profile +
+                         " yet; plans go by the planner's constants until `hatctl calibrate PEER "
+                         "--write` has written it");
+    return std::nullopt;
+  }
+  return load_profile(node.profile, mistakes);
+}
+
 }  // namespace
 
 Configuration load_configuration(const std::string& file, Mistakes& mistakes) {
   Configuration configuration;
   configuration.node = load_node_config(file, mistakes);
   configuration.manifest = load_manifests(configuration.node.manifests, mistakes);
+  configuration.profile = load_profile_of(configuration.node, mistakes);
   check_against(configuration.node, configuration.manifest, mistakes);
   if (mistakes.any_errors()) return configuration;
   std::ifstream text(file, std::ios::binary);
@@ -47,6 +62,7 @@ std::vector<std::string> services_of(const NodeConfig& node) {
 uint64_t fingerprint(const std::string& file, const NodeConfig& node) {
   uint64_t hash = 0xcbf29ce484222325;
   mix_file(hash, file);
+  if (!node.profile.empty()) mix_file(hash, node.profile);
   for (const auto& [path, place] : node.manifests) {
     mix_file(hash, path);
     std::error_code error;

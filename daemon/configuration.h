@@ -2,11 +2,13 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "config/manifest.h"
 #include "config/mistakes.h"
 #include "config/node.h"
+#include "config/profile.h"
 #include "engine/plan/planner.h"
 
 namespace hat {
@@ -14,7 +16,8 @@ namespace hat {
 struct Configuration {
   NodeConfig node;
   Manifest manifest;
-  std::string node_text;  // of the node's file, to tell whether it changed
+  std::optional<Profile> profile;  // none: the node names none, or there is none yet
+  std::string node_text;           // of the node's file, to tell whether it changed
 };
 
 // Every mistake of every file goes to `mistakes`; the result is meaningful if none is an error.

@@ -5,11 +5,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "config/node.h"
+#include "config/profile.h"
 #include "daemon/counters.h"
 #include "daemon/function_metrics.h"
 #include "daemon/peer_lanes.h"
@@ -42,6 +44,16 @@ struct LastReload {
   uint64_t refused = 0;
 };
 
+// The last calibration that this node was told to make.
+struct CalibrationReport {
+  enum class State : uint8_t { kNone, kRunning, kDone, kFailed };
+  uint64_t number = 0;  // 1, 2, 3 … since the start
+  State state = State::kNone;
+  std::string peer;
+  std::string error;               // kFailed
+  std::optional<Profile> profile;  // kDone
+};
+
 class Control {
  public:
   virtual ~Control() = default;
@@ -63,6 +75,9 @@ class Control {
   // All or nothing. The error holds every mistake, a line each.
   virtual Result<ReloadReport> reload(bool dry_run) = 0;
   virtual void drain() = 0;
+  // Begins to measure what the fabric costs to the peer; the calibration's number.
+  virtual Result<uint64_t> calibrate(const std::string& peer) = 0;
+  virtual CalibrationReport calibration() const = 0;
 };
 
 }  // namespace hat

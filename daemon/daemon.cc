@@ -32,6 +32,14 @@ void raise_descriptor_limit() {
   setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+std::unique_ptr<Calibrator> make_calibrator(const std::shared_ptr<const NodeConfig>& node,
+                                            const OpenedRdma& rdma) {
+  if (!rdma.host) return nullptr;
+  const std::string name(rdma.host->fabric().name());
+  const auto open = [node, name] { return open_fabric(node->fabric, name); };
+  return std::make_unique<Calibrator>(node->node, rdma.what, open);
+}
+
 void log_reload(const Result<ReloadReport>& report) {
   if (!report) {
     LOG(ERROR) << "reload refused, the old routes stay:\n" << report.error().message;
@@ -89,9 +97,11 @@ Daemon::Daemon(std::string config_file, Configuration configuration, Sockets soc
       sockets_(std::move(sockets)),
       threads_(std::move(threads)),
       base_(event_base_new()) {
-  routes_ = make_routes(1, configuration.manifest);
+  routes_ = make_routes(1, configuration);
+  if (const std::string why = profile_unused(configuration); !why.empty()) LOG(WARNING) << why;
   last_reload_.unix_time = start_unix_time_;
   applied_fingerprint_ = seen_fingerprint_ = fingerprint(config_file_, *node_);
+  calibrator_ = make_calibrator(node_, threads_.front()->rdma());
   std::random_device random;
   const uint64_t generation = (uint64_t{random()} << 32) | random();
   for (size_t i = 0; i < worker_count(*node_); ++i) {
@@ -102,6 +112,7 @@ Daemon::Daemon(std::string config_file, Configuration configuration, Sockets soc
                               .seed = static_cast<uint32_t>(random()),
                               .node = node_,
                               .routes = routes_,
+                              .answerer = calibrator_.get(),
                               .counters = counters_.back().get()},
                              sockets_.endpoints, sockets_.link);
   }
@@ -110,13 +121,26 @@ Daemon::Daemon(std::string config_file, Configuration configuration, Sockets soc
 Daemon::~Daemon() = default;
 
 std::shared_ptr<const RoutingTable> Daemon::make_routes(uint64_t generation,
-                                                        const Manifest& manifest) {
+                                                        const Configuration& configuration) {
   engine::HostFacts host = engine::this_host();
   const OpenedRdma& rdma = threads_.front()->rdma();
   host.rdma = rdma.host != nullptr;
   host.rdma_absent_reason = rdma.what;
-  return std::make_shared<const RoutingTable>(generation, manifest, services_of(*node_), host,
-                                              functions_);
+  if (configuration.profile && profile_unused(configuration).empty()) {
+    host.measured = std::make_shared<const engine::ComponentCosts>(configuration.profile->costs);
+  }
+  return std::make_shared<const RoutingTable>(generation, configuration.manifest,
+                                              services_of(*node_), host, functions_);
+}
+
+std::string Daemon::profile_unused(const Configuration& configuration) const {
+  engine::RdmaHost* host = threads_.front()->rdma().host.get();
+  if (!configuration.profile || host == nullptr) return "";
+  const std::string& measured = configuration.profile->costs.fabric;
+  if (measured == host->fabric().name()) return "";
+  return "profile " + node_->profile + ": the costs of fabric " + measured +
+         ", and this node's is " + std::string(host->fabric().name()) +
+         ": not used; `hatctl calibrate PEER --write` measures anew";
 }
 
 void Daemon::run() {
@@ -155,6 +179,7 @@ void Daemon::run() {
   event_base_dispatch(base_.get());
   pthread_sigmask(SIG_BLOCK, &ours, nullptr);  // another one now must not look like a crash
   admin_.reset();
+  if (calibrator_) calibrator_->stop();
   threads_.clear();
   LOG(INFO) << "node " << node_->node << " has left";
 }
@@ -186,10 +211,13 @@ Result<ReloadReport> Daemon::try_reload(bool dry_run) {
                 ": error: it has changed since the start; manifests can be reloaded, the node's "
                 "own configuration needs a restart\n");
   }
-  const auto routes = make_routes(routes_->generation() + 1, fresh.manifest);
+  const auto routes = make_routes(routes_->generation() + 1, fresh);
   ReloadReport report{routes->generation(), route_changes(*routes_, *routes), {}};
   for (const Mistake& warning : mistakes.all()) {
     report.warnings.push_back(to_string(warning.place) + ": warning: " + warning.message);
+  }
+  if (std::string why = profile_unused(fresh); !why.empty()) {
+    report.warnings.push_back(std::move(why));
   }
   if (dry_run) {
     report.generation = routes_->generation();
@@ -224,6 +252,34 @@ void Daemon::look_for_changes() {
   // Only what was the same twice is complete: an editor may still be writing.
   const bool settled = std::exchange(seen_fingerprint_, now) == now;
   if (settled && now != applied_fingerprint_) (void)reload(false);
+}
+
+// --- Calibration ---
+
+Result<uint64_t> Daemon::calibrate(const std::string& peer) {
+  std::vector<std::string_view> names;
+  for (const PeerConfig& one : node_->peers) names.push_back(one.name);
+  if (std::ranges::find(names, peer) == names.end()) {
+    return fail("no peer is called '" + peer + "'" + did_you_mean(peer, names) +
+                "; `hatctl status` lists them");
+  }
+  if (!calibrator_) {
+    return fail("this node has no RDMA fabric (" + threads_.front()->rdma().what +
+                "): calls go over TCP, and there is nothing to calibrate");
+  }
+  if (draining_) return fail("node " + node_->node + " is shutting down");
+  // The first worker's link will do: all lead to the same daemon.
+  return calibrator_->measure(
+      peer,
+      [worker = threads_.front().get(), peer](
+          const engine::CostOpen& open, std::shared_ptr<engine::CostJob> job) -> Result<void> {
+        const auto begun = worker->ask([=](Worker& own) { return own.calibrate(peer, open, job); });
+        return begun ? *begun : fail("the worker with the link to it does not turn");
+      });
+}
+
+CalibrationReport Daemon::calibration() const {
+  return calibrator_ ? calibrator_->last() : CalibrationReport{};
 }
 
 // --- State ---

@@ -12,6 +12,7 @@
 
 #include "base/owned.h"
 #include "daemon/admin.h"
+#include "daemon/calibrator.h"
 #include "daemon/configuration.h"
 #include "daemon/control.h"
 #include "daemon/worker_thread.h"
@@ -42,6 +43,8 @@ class Daemon final : public Control {
   bool alive() override;
   Result<ReloadReport> reload(bool dry_run) override;
   void drain() override;
+  Result<uint64_t> calibrate(const std::string& peer) override;
+  CalibrationReport calibration() const override;
 
  private:
   struct Sockets {
@@ -59,7 +62,10 @@ class Daemon final : public Control {
   void look_for_changes();
   void leave_if_drained();
   Result<ReloadReport> try_reload(bool dry_run);
-  std::shared_ptr<const RoutingTable> make_routes(uint64_t generation, const Manifest& manifest);
+  std::shared_ptr<const RoutingTable> make_routes(uint64_t generation,
+                                                  const Configuration& configuration);
+  // Why the profile says nothing here; empty: it does, or there is none.
+  std::string profile_unused(const Configuration& configuration) const;
 
   const std::string config_file_;
   const std::string node_text_;
@@ -75,6 +81,7 @@ class Daemon final : public Control {
   bool draining_ = false;
   TimePoint drain_until_{};
   Sockets sockets_;
+  std::unique_ptr<Calibrator> calibrator_;  // null: no RDMA; its workers' answerer
   mutable std::vector<std::unique_ptr<WorkerThread>> threads_;
   Owned<event_base, event_base_free> base_;
   std::unique_ptr<AdminServer> admin_;

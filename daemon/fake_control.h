@@ -41,6 +41,12 @@ class FakeControl final : public Control {
     return next_report;
   }
   void drain() override { ++drains; }
+  Result<uint64_t> calibrate(const std::string& peer) override {
+    if (peer != "host-b") return fail("no peer is called '" + peer + "'");
+    last_calibration = {.number = 3, .state = CalibrationReport::State::kRunning, .peer = peer};
+    return last_calibration.number;
+  }
+  CalibrationReport calibration() const override { return last_calibration; }
 
   NodeConfig config;
   MetricsRegistry registry{kWorkers};
@@ -53,6 +59,7 @@ class FakeControl final : public Control {
   Result<ReloadReport> next_report = ReloadReport{8, {"Kv.get: client: a → b"}, {}};
   std::vector<std::string> reloads;  // as they came
   int drains = 0;
+  CalibrationReport last_calibration;
 
  private:
   std::shared_ptr<const RoutingTable> routes_;

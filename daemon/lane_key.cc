@@ -8,7 +8,6 @@
 
 namespace hat {
 
-using engine::kSmallBytesMax;
 using engine::Leg;
 using engine::Plan;
 using engine::ProtocolId;
@@ -40,7 +39,8 @@ engine::LaneShape shape_of(Leg leg, Leg beyond, uint32_t slot_bytes) {
 
 LaneKeys lane_keys(const Plan& client, const Plan& server) {
   const auto lanes = client.latency ? engine::LaneClass::kLatency : engine::LaneClass::kThroughput;
-  const ProtocolId response = server.slot_bytes > kSmallBytesMax ? server.large : server.small;
+  const ProtocolId response =
+      server.slot_bytes > server.small_bytes_max ? server.large : server.small;
   const auto key = [&](ProtocolId request) {
     return LaneKey{request, response, lanes, slot_bytes(client), slot_bytes(server)};
   };

@@ -19,8 +19,8 @@ struct LaneKey {
   friend bool operator==(const LaneKey&, const LaneKey&) = default;
 };
 
-// The keys of one function: of calls up to engine::kSmallBytesMax, and of larger ones. Answers go
-// by what `payload_size` says of the server's side, for nobody knows them beforehand.
+// The keys of one function: of calls up to the plan's small_bytes_max, and of larger ones. Answers
+// go by what `payload_size` says of the server's side, for nobody knows them beforehand.
 struct LaneKeys {
   LaneKey small;
   LaneKey large;

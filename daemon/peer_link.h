@@ -10,6 +10,7 @@
 
 #include "daemon/loans.h"
 #include "daemon/peer_lanes.h"
+#include "engine/link/cost_talk.h"
 #include "engine/link/link.h"
 
 namespace hat {
@@ -31,6 +32,7 @@ class PeerLink final : public PeerLanesEvents {
 
   std::unique_ptr<engine::Link> link;
   std::unique_ptr<PeerLanes> lanes;  // null: here or there are none; belongs to the link's session
+  std::unique_ptr<engine::CostTalk> costs;  // as the lanes
   std::unordered_map<uint32_t, ClientConnection*> streams;
   Loans loans;
   Fallback without_lanes = Fallback::kPeerHasNone;  // why there are none

@@ -33,10 +33,13 @@ std::unique_ptr<engine::Fabric> with_faults(std::unique_ptr<engine::Fabric> fabr
                                                  .silent_within = faults.silent_within});
 }
 
+engine::VerbsOptions device_of(const FabricConfig& fabric) {
+  return {.device = fabric.device, .port = fabric.port, .gid_index = fabric.gid_index};
+}
+
 Result<OpenedRdma> open_verbs(Reactor& reactor, const FabricConfig& fabric) {
   HAT_TRY(std::unique_ptr<engine::VerbsFabric> device,
-          engine::open_verbs_fabric(
-              {.device = fabric.device, .port = fabric.port, .gid_index = fabric.gid_index}));
+          engine::open_verbs_fabric(device_of(fabric)));
   OpenedRdma opened{nullptr, "verbs: " + device->describe()};
   HAT_TRY(opened.host, engine::RdmaHost::create(reactor, with_faults(std::move(device), fabric),
                                                 options_for(fabric)));
@@ -63,6 +66,13 @@ Result<OpenedRdma> open_rdma(Reactor& reactor, const FabricConfig& fabric) {
   if (!loop) return OpenedRdma{nullptr, verbs.error().message + "; " + loop.error().message};
   loop->what += " (" + verbs.error().message + ")";
   return loop;
+}
+
+Result<std::unique_ptr<engine::Fabric>> open_fabric(const FabricConfig& fabric,
+                                                    std::string_view name) {
+  if (name != "verbs") return engine::open_loop_fabric();
+  HAT_TRY(std::unique_ptr<engine::Fabric> device, engine::open_verbs_fabric(device_of(fabric)));
+  return device;
 }
 
 }  // namespace hat

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "base/reactor.h"
 #include "config/node.h"
@@ -18,5 +19,9 @@ struct OpenedRdma {
 // `fabric: auto` falls back from a device to memory shared with peers on this host, then to none,
 // and says why. Errors: what the configuration names cannot be had.
 Result<OpenedRdma> open_rdma(Reactor& reactor, const FabricConfig& fabric);
+
+// Another one of the kind that a worker has, by its name(), without faults made on purpose.
+Result<std::unique_ptr<engine::Fabric>> open_fabric(const FabricConfig& fabric,
+                                                    std::string_view name);
 
 }  // namespace hat

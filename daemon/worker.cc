@@ -22,11 +22,12 @@ struct Worker::Grave {
   std::vector<std::unique_ptr<UpstreamConnection>> upstreams;
   std::vector<std::unique_ptr<engine::Session>> sessions;
   std::vector<std::unique_ptr<PeerLanes>> lanes;  // gone before their sessions
+  std::vector<std::unique_ptr<engine::CostTalk>> talks;
   std::vector<std::unique_ptr<AcceptedLink>> links;
 
   bool empty() const {
     return connections.empty() && streams.empty() && upstreams.empty() && sessions.empty() &&
-           lanes.empty() && links.empty();
+           lanes.empty() && talks.empty() && links.empty();
   }
 };
 
@@ -53,7 +54,10 @@ Worker::~Worker() {
   reactor_.remove_turn_events(*this);
   connections_.clear();
   accepted_.clear();
-  for (auto& [name, peer] : peers_) peer.lanes.reset();
+  for (auto& [name, peer] : peers_) {
+    peer.lanes.reset();
+    peer.costs.reset();
+  }
   while (!grave_->empty()) std::exchange(grave_, std::make_unique<Grave>()).reset();
 }
 
@@ -147,6 +151,8 @@ void Worker::on_link_up(engine::Link& link) {
   if (setup_.rdma != nullptr && link.session().peer().legs != 0) {
     peer.lanes = std::make_unique<PeerLanes>(reactor_, *setup_.rdma, link.session(),
                                              node().limits.lane_settle, peer);
+    peer.costs = std::make_unique<engine::CostTalk>(reactor_, link.session().lane(), nullptr);
+    link.session().set_costs(peer.costs.get());
   }
   tell_waiting();
 }
@@ -177,6 +183,8 @@ void Worker::on_link_down(engine::Link& link, bool was_up, const std::string& re
   if (peer.lanes) {
     peer.lanes->end(reason);
     grave_->lanes.push_back(std::move(peer.lanes));
+    peer.costs->end("the link went down: " + reason);
+    grave_->talks.push_back(std::move(peer.costs));
   }
   for (const auto& [id, connection] : streams) connection->on_session_lost(reason);
   tell_waiting();
@@ -198,6 +206,21 @@ std::vector<LinkStatus> Worker::link_status() const {
                    peer.lanes ? peer.lanes->status() : std::vector<LaneStatus>()});
   }
   return all;
+}
+
+Result<void> Worker::calibrate(const std::string& peer, const engine::CostOpen& open,
+                               std::shared_ptr<engine::CostJob> job) {
+  PeerLink& to = peers_.at(peer);
+  if (!to.link->takes_calls()) {
+    const std::string& why = to.link->last_error();
+    return fail("the link to it is down: " + (why.empty() ? "it is shutting down" : why));
+  }
+  const engine::Hello& hello = to.link->session().peer();
+  if (!to.costs) return fail("peer " + peer + " has no RDMA fabric: calls to it go over TCP");
+  if (hello.version_max < engine::kLinkVersionOfCosts) {
+    return fail("peer " + peer + "'s hatrpcd is older than this one and does not calibrate");
+  }
+  return to.costs->open(open, std::move(job));
 }
 
 // --- Links from peers ---
@@ -228,7 +251,8 @@ void Worker::on_session_up(engine::Session& session) {
   LOG(INFO) << "peer " << session.peer().node << ": opened a link to this node";
   if (setup_.rdma == nullptr || session.peer().legs == 0) return;
   const auto found = accepted_.find(&session);
-  if (found != accepted_.end()) found->second->offer_lanes(reactor_, *setup_.rdma);
+  if (found == accepted_.end()) return;
+  found->second->offer_lanes(reactor_, *setup_.rdma, setup_.answerer);
 }
 
 void Worker::on_frame(engine::Session& session, const FrameHeader& header, engine::Bytes payload) {

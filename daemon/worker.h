@@ -46,8 +46,9 @@ class Worker final : public engine::LinkEvents, public engine::SessionEvents, pu
     uint32_t seed = 1;        // for jitter
     std::shared_ptr<const NodeConfig> node;
     std::shared_ptr<const RoutingTable> routes;
-    WorkerCounters* counters = nullptr;  // outlives the worker
-    engine::RdmaHost* rdma = nullptr;    // outlives the worker; null: TCP lanes alone
+    engine::CostAnswerer* answerer = nullptr;  // outlives the worker; null where `rdma` is
+    WorkerCounters* counters = nullptr;        // outlives the worker
+    engine::RdmaHost* rdma = nullptr;          // outlives the worker; null: TCP lanes alone
   };
 
   Worker(Reactor& reactor, Setup setup);
@@ -66,6 +67,10 @@ class Worker final : public engine::LinkEvents, public engine::SessionEvents, pu
   bool drained() const;
 
   std::vector<LinkStatus> link_status() const;
+
+  // Has the peer answer who measures. Errors: it cannot, and why; later ones come by the job.
+  Result<void> calibrate(const std::string& peer, const engine::CostOpen& open,
+                         std::shared_ptr<engine::CostJob> job);
 
   // For connections, streams and upstreams.
   Reactor& reactor() { return reactor_; }

@@ -24,6 +24,9 @@ const char* invalid(const FrameHeader& header, uint32_t payload_bytes_max) {
     case FrameKind::kLaneReady:
     case FrameKind::kLaneUp:
     case FrameKind::kLaneClose:
+    case FrameKind::kCostOpen:
+    case FrameKind::kCostAccept:
+    case FrameKind::kCostClose:
       return header.stream != 0 ? nullptr : "a frame of a stream names none";
     case FrameKind::kCall:
     case FrameKind::kReply:

@@ -38,12 +38,17 @@ enum class FrameKind : uint8_t {
   // A stream moves to another lane once everything before has been taken.
   kSync,    // initiator: say when you have taken all frames of the stream before this
   kSynced,  // acceptor: I have
+  // Component costs (engine/link/cost_talk.h); since link version 2. `stream` is the talk's number.
+  kCostOpen,    // initiator: payload is a CostOpen
+  kCostAccept,  // acceptor: payload is a CostCard
+  kCostClose,   // both: it is over; payload is the reason as text, empty where it is as it should
 };
 
-// Frames that only a link's TCP connection carries: of the link itself, and about lanes.
+// Frames that only a link's TCP connection carries: of the link itself, about lanes, about costs.
 constexpr bool is_of_link(FrameKind kind) {
   return kind <= FrameKind::kGoAway ||
-         (kind >= FrameKind::kLaneOpen && kind <= FrameKind::kLaneClose);
+         (kind >= FrameKind::kLaneOpen && kind <= FrameKind::kLaneClose) ||
+         kind >= FrameKind::kCostOpen;
 }
 
 // Header flags.

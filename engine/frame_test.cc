@@ -24,7 +24,7 @@ TEST(Frame, RefusesWhatNoSenderOfOursWouldSend) {
                false},
            Row{"kind 0", {}, false},
            Row{"kind beyond the last",
-               {.kind = static_cast<FrameKind>(static_cast<int>(FrameKind::kSynced) + 1),
+               {.kind = static_cast<FrameKind>(static_cast<int>(FrameKind::kCostClose) + 1),
                .stream = 1},
                false},
            Row{"unknown flag", {.kind = FrameKind::kRaw, .flags = 0x80, .stream = 1}, false},
@@ -33,6 +33,8 @@ TEST(Frame, RefusesWhatNoSenderOfOursWouldSend) {
            Row{"ping on a stream", {.kind = FrameKind::kPing, .stream = 1}, false},
            Row{"lane", {.kind = FrameKind::kLaneOpen, .stream = 1}, true},
            Row{"lane without a number", {.kind = FrameKind::kLaneOpen}, false},
+           Row{"costs", {.kind = FrameKind::kCostOpen, .stream = 1}, true},
+           Row{"costs without a number", {.kind = FrameKind::kCostOpen}, false},
            Row{"credit on no stream", {.kind = FrameKind::kCredit}, false},
        }) {
     EXPECT_EQ(invalid(header) == nullptr, valid) << name;
@@ -52,7 +54,8 @@ TEST(Hello, RefusesEveryTruncationAndOtherVersions) {
   for (size_t size = 0; size < bytes.size(); ++size) {
     EXPECT_FALSE(decode_hello(Bytes(bytes).first(size))) << size;
   }
-  EXPECT_FALSE(decode_hello(encode({2, 3, 7, 0, "host-a", "host-b"})));
+  EXPECT_FALSE(decode_hello(encode({3, 4, 7, 0, "host-a", "host-b"})));
+  EXPECT_FALSE(decode_hello(encode({0, 0, 7, 0, "host-a", "host-b"})));
   EXPECT_FALSE(decode_hello(encode({1, 1, 7, 0, "", "host-b"})));
   EXPECT_TRUE(decode_hello(encode({0, 9, 7, 0, "host-a", "host-b"})));
   auto wrong = bytes;

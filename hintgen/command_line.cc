@@ -24,8 +24,8 @@ constexpr std::array kModeWords = {
     ModeWord{"-h", Mode::kHelp},       ModeWord{"--version", Mode::kVersion},
 };
 
-constexpr std::array<std::string_view, 7> kOtherWords = {
-    "-I", "-o", "--cores", "--nic-cores", "--rdma", "--no-rdma", "--side"};
+constexpr std::array<std::string_view, 8> kOtherWords = {
+    "-I", "-o", "--cores", "--nic-cores", "--profile", "--rdma", "--no-rdma", "--side"};
 
 constexpr uint32_t kCoresMax = 65536;
 
@@ -91,6 +91,11 @@ class Reader {
     if (word == "--cores") return take_cores(word, cores_);
     if (word == "--nic-cores") return take_cores(word, nic_cores_);
     if (word == "--side") return take_side();
+    if (word == "--profile") {
+      HAT_TRY(line_.profile, take_value(word, "FILE"));
+      explain_word_ = word;
+      return {};
+    }
     if (word.starts_with("-I") || word.starts_with("-o")) {
       if (word.size() > 2) attached_ = word.substr(2);
       const std::string letter = word.substr(0, 2);
@@ -195,6 +200,7 @@ std::string help_text() {
                      --explain: that side alone
   --cores N          --explain: for a host with N cores instead of this one
   --nic-cores N      --explain: N of them are near the RDMA NIC
+  --profile FILE     --explain: for a host whose fabric `hatctl calibrate` has measured
   --no-rdma          --explain: for a host without RDMA (--rdma: with it, as by default)
   --help, --version
 

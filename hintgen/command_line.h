@@ -30,6 +30,7 @@ struct CommandLine {
   std::vector<std::string> include_dirs;
   engine::HostFacts host;    // kExplain: this host's cores, and RDMA, unless told otherwise
   std::optional<Side> side;  // kExplain: both if absent
+  std::string profile;       // kExplain: file of measured costs; empty: none
 };
 
 // Errors say which argument is wrong and what to write instead.

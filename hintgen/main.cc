@@ -5,11 +5,13 @@
 #include <exception>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "config/manifest.h"
+#include "config/profile.h"
 #include "hintgen/command_line.h"
 #include "hintgen/dump.h"
 #include "hintgen/emit.h"
@@ -36,15 +38,25 @@ std::string describe_check(const Manifest& manifest) {
 
 std::string describe_host(const engine::HostFacts& host) {
   return "Host: " + std::to_string(host.cores) + " cores, " + std::to_string(host.nic_cores) +
-         " near the NIC, " + (host.rdma ? "RDMA" : "no RDMA") + "\n\n";
+         " near the NIC, " + (host.rdma ? "RDMA" : "no RDMA") +
+         (host.measured ? ", measured" : "") + "\n\n";
 }
 
-std::string make_output(const CommandLine& line, const Idl& idl) {
+// The host that plans are explained for; a mistake where its profile cannot be read.
+engine::HostFacts host_of(const CommandLine& line, Mistakes& mistakes) {
+  engine::HostFacts host = line.host;
+  if (line.profile.empty()) return host;
+  Profile profile = load_profile(line.profile, mistakes);
+  host.measured = std::make_shared<const engine::ComponentCosts>(std::move(profile.costs));
+  return host;
+}
+
+std::string make_output(const CommandLine& line, const engine::HostFacts& host, const Idl& idl) {
   switch (line.mode) {
     case Mode::kCheck:
       return describe_check(make_manifest(idl));
     case Mode::kExplain:
-      return describe_host(line.host) + explain(make_manifest(idl), line.host, line.side);
+      return describe_host(host) + explain(make_manifest(idl), host, line.side);
     case Mode::kStrip:
       return strip(*idl.main);
     case Mode::kAnnotate:
@@ -92,13 +104,14 @@ int run(const CommandLine& line) {
   Idl idl = load(line.input, line.include_dirs, read_file, mistakes);
   resolve(idl, mistakes);
   read_hints(idl, mistakes);
+  const engine::HostFacts host = host_of(line, mistakes);
   std::fputs(render(mistakes, idl.files).c_str(), stderr);
   if (const std::string count = count_mistakes(mistakes); !count.empty()) {
     std::fprintf(stderr, "hintgen: %s\n", count.c_str());
   }
   if (mistakes.any_errors()) return kExitMistakes;
 
-  const std::string output = make_output(line, idl);
+  const std::string output = make_output(line, host, idl);
   const auto written = line.output == "-" ? write_stream(stdout, output, "standard output")
                                           : write_file(line.output, output);
   if (written) return 0;

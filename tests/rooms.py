@@ -18,7 +18,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 MAY_INCLUDE = {
     "base": ["base/"],
     "client": ["client/"],
-    "config": ["config/", "base/"],
+    "config": ["config/", "engine/costs/component_costs.h", "base/"],
     "engine": ["engine/", "base/", "config/hint*.h"],
     "engine/fabric": ["engine/fabric/", "base/"],
     "engine/memory": ["engine/memory/", "engine/fabric/", "base/"],

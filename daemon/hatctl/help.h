@@ -24,6 +24,7 @@ Asks the hatrpcd on this host how it is, and tells it what to do.
   top                calls per second, latency, errors and bytes by function, every second
   reload             read the manifests again, all or nothing, and print what changed
   drain              take no new work, finish what is in flight, then leave
+  calibrate PEER     measure what the RDMA fabric costs to a peer, for the planner
   ping               whether the daemon answers and its workers turn
   metrics            what a Prometheus server would read
 
@@ -33,7 +34,7 @@ Asks the hatrpcd on this host how it is, and tells it what to do.
   -h, --help         this text; after a command: that command's options and examples
       --version      the version
 
-Only root and the user that hatrpcd runs as may reload and drain. Exit status: 0
+Only root and the user that hatrpcd runs as may reload, drain and calibrate. Exit status: 0
 done, 1 refused or not well, 2 wrong usage, 3 hatrpcd cannot be reached.
 
 Examples:
@@ -113,6 +114,27 @@ the daemon takes.
 Examples:
   hatctl drain
   hatctl drain && while hatctl ping >/dev/null 2>&1; do sleep 0.1; done    # until it has left
+)"},
+    CommandHelp{Command::kCalibrate, "calibrate",
+                R"(usage: hatctl calibrate PEER [--write FILE] [--json]
+
+Has hatrpcd measure, with the hatrpcd of that peer, what the RDMA fabric between
+them costs: put, get, compare-and-swap, fetch-and-add, message, registration, copy,
+wake-up. Takes a few seconds and a core on each host; calls go on meanwhile, and
+both measure best on hosts that have little else to do. One at a time on each host.
+
+With `profile: FILE` in hatrpcd.yaml the planner goes by what was written there
+instead of its constants, from the next reload on; `hatctl routes` shows what that
+changes, and `hintgen --explain --profile FILE` would.
+
+      --write FILE   write the profile there, whole or not at all
+
+Exit status 1 where the peer cannot be measured with, and why: there is no link to
+it, it has no RDMA, its hatrpcd is too old, or another calibration goes on.
+
+Examples:
+  hatctl calibrate host-b
+  hatctl calibrate host-b --write /etc/hatrpc/measured.yaml && hatctl reload
 )"},
     CommandHelp{Command::kPing, "ping",
                 R"(usage: hatctl ping [--json]

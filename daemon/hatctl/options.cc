@@ -11,19 +11,22 @@
 namespace hat::hatctl {
 namespace {
 
+constexpr std::string_view kCommandsExpected =
+    "status, routes, top, reload, drain, calibrate, ping or metrics";
 constexpr size_t kSocketPathBytesMax = 107;  // sockaddr_un's, less its end
 
-enum Key : int { kSocket = 256, kJson, kDryRun, kInterval, kCount, kOnce, kVersion };
+enum Key : int { kSocket = 256, kJson, kDryRun, kInterval, kCount, kOnce, kWrite, kVersion };
 
-constexpr std::array<option, 9> kLong = {{{"socket", required_argument, nullptr, kSocket},
-                                          {"json", no_argument, nullptr, kJson},
-                                          {"dry-run", no_argument, nullptr, kDryRun},
-                                          {"interval", required_argument, nullptr, kInterval},
-                                          {"count", required_argument, nullptr, kCount},
-                                          {"once", no_argument, nullptr, kOnce},
-                                          {"help", no_argument, nullptr, 'h'},
-                                          {"version", no_argument, nullptr, kVersion},
-                                          {nullptr, 0, nullptr, 0}}};
+constexpr std::array<option, 10> kLong = {{{"socket", required_argument, nullptr, kSocket},
+                                           {"json", no_argument, nullptr, kJson},
+                                           {"dry-run", no_argument, nullptr, kDryRun},
+                                           {"interval", required_argument, nullptr, kInterval},
+                                           {"count", required_argument, nullptr, kCount},
+                                           {"once", no_argument, nullptr, kOnce},
+                                           {"write", required_argument, nullptr, kWrite},
+                                           {"help", no_argument, nullptr, 'h'},
+                                           {"version", no_argument, nullptr, kVersion},
+                                           {nullptr, 0, nullptr, 0}}};
 
 // Which options belong to one command alone.
 struct Belongs {
@@ -31,10 +34,10 @@ struct Belongs {
   Command command;
   const char* text;
 };
-constexpr std::array kBelongs = {Belongs{kDryRun, Command::kReload, "--dry-run"},
-                                 Belongs{kInterval, Command::kTop, "--interval"},
-                                 Belongs{kCount, Command::kTop, "--count"},
-                                 Belongs{kOnce, Command::kTop, "--once"}};
+constexpr std::array kBelongs = {
+    Belongs{kDryRun, Command::kReload, "--dry-run"},
+    Belongs{kInterval, Command::kTop, "--interval"}, Belongs{kCount, Command::kTop, "--count"},
+    Belongs{kOnce, Command::kTop, "--once"}, Belongs{kWrite, Command::kCalibrate, "--write"}};
 
 const CommandHelp& help_of(Command command) {
   return *std::ranges::find(kCommandHelps, command, &CommandHelp::command);
@@ -50,6 +53,9 @@ Result<void> take(int key, const std::string& value, Options& options) {
     options.json = true;
   } else if (key == kDryRun) {
     options.dry_run = true;
+  } else if (key == kWrite) {
+    if (value.empty()) return fail("--write '': expected a file");
+    options.write = value;
   } else if (key == kOnce) {
     options.count = 1;
   } else if (key == kVersion) {
@@ -73,19 +79,19 @@ Result<void> take(int key, const std::string& value, Options& options) {
 Result<void> take_words(const std::vector<std::string>& words, const std::vector<int>& keys,
                         Options& options) {
   if (words.empty()) {
-    return fail("no command: expected status, routes, top, reload, drain, ping or metrics");
+    return fail("no command: expected " + std::string(kCommandsExpected));
   }
   const auto found = std::ranges::find(kCommandHelps, words[0], &CommandHelp::name);
   if (found == kCommandHelps.end()) {
-    return fail("'" + words[0] +
-                "' is no command: expected status, routes, top, reload, drain, ping or metrics");
+    return fail("'" + words[0] + "' is no command: expected " + std::string(kCommandsExpected));
   }
   options.command = found->command;
-  const size_t words_max = found->command == Command::kRoutes ? 2 : 1;
+  const bool calibrates = found->command == Command::kCalibrate;
+  const size_t words_max = found->command == Command::kRoutes || calibrates ? 2 : 1;
   if (words.size() > words_max) {
     return fail("'" + words[words_max] + "': hatctl " + words[0] + " takes no more words");
   }
-  if (words.size() == 2) options.wanted = words[1];
+  if (words.size() == 2) (calibrates ? options.peer : options.wanted) = words[1];
   for (const Belongs& belongs : kBelongs) {
     if (std::ranges::count(keys, belongs.key) != 0 && belongs.command != options.command) {
       return fail(std::string(belongs.text) + " belongs to hatctl " +
@@ -127,7 +133,11 @@ Result<Options> parse_options(int argc, char** argv, const char* socket_in_envir
     return options;
   }
   HAT_TRY_VOID(take_words(words, keys, options));
-  if (help) options.help = help_of(options.command).text;
+  if (help) {
+    options.help = help_of(options.command).text;
+  } else if (options.command == Command::kCalibrate && options.peer.empty()) {
+    return fail("calibrate with whom? hatctl calibrate PEER; `hatctl status` lists the peers");
+  }
   return options;
 }
 

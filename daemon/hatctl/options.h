@@ -9,7 +9,16 @@
 
 namespace hat::hatctl {
 
-enum class Command : uint8_t { kStatus, kRoutes, kTop, kReload, kDrain, kPing, kMetrics };
+enum class Command : uint8_t {
+  kStatus,
+  kRoutes,
+  kTop,
+  kReload,
+  kDrain,
+  kCalibrate,
+  kPing,
+  kMetrics
+};
 
 inline constexpr const char* kDefaultSocket = "/run/hatrpcd/admin.sock";
 
@@ -17,6 +26,8 @@ struct Options {
   Command command = Command::kStatus;
   std::string socket = kDefaultSocket;
   std::string wanted;  // routes: a service, or service.function; empty: all
+  std::string peer;    // calibrate
+  std::string write;   // calibrate: where to write the profile; empty: nowhere
   bool json = false;
   bool dry_run = false;                      // reload
   std::chrono::milliseconds interval{1000};  // top

@@ -62,6 +62,10 @@ TEST(HatctlOptions, SayWhichWordIsWrong) {
       {{"top", "--interval", "nan"}, "--interval 'nan'"},
       {{"top", "--interval", "0.05"}, "from 0.1 to 3600"},
       {{"metrics", "--json"}, "text format"},
+      {{"calibrate"}, "calibrate with whom?"},
+      {{"calibrate", "a", "b"}, "'b'"},
+      {{"calibrate", "a", "--write", ""}, "--write ''"},
+      {{"status", "--write", "f"}, "--write belongs to hatctl calibrate"},
   };
   for (const auto& row : rows) {
     const auto options = parse(row.words);

@@ -22,6 +22,8 @@ std::string routes_text(const nlohmann::json& routes, const Terminal& terminal);
 // service.function; no service is left if nothing is called so.
 nlohmann::json routes_wanted(nlohmann::json routes, const std::string& wanted);
 
+std::string calibration_text(const nlohmann::json& calibration, const Terminal& terminal);
+
 std::string reload_text(const nlohmann::json& report, bool dry_run);
 
 std::string top_text(const std::vector<FunctionRates>& functions, const Terminal& terminal);

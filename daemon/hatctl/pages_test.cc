@@ -147,6 +147,28 @@ TEST(Reload, TellsChangesAndWarnings) {
             "taken by itself within two seconds)\n");
 }
 
+TEST(CalibrationPage, IsATableOfCostsBySize) {
+  const json calibration = {
+      {"peer", "host-b"},
+      {"measured", "2026-11-22T12:00:00Z"},
+      {"device", "loop: memory shared with peers on this host"},
+      {"costs",
+       {{"put", {{{"bytes", 8}, {"ns", 61.2}}, {{"bytes", 4096}, {"ns", 1310.0}}}},
+        {"get", {{{"bytes", 8}, {"ns", 60.0}}}},
+        {"message", {{{"bytes", 4096}, {"ns", 2500.0}}}},
+        {"copy", json::array()},
+        {"registration", json::array()},
+        {"compare_swap_ns", 70.1},
+        {"fetch_add_ns", 0.0},
+        {"wake_up_ns", 5300.0}}}};
+  EXPECT_EQ(calibration_text(calibration, kPipe),
+            "with host-b, 2026-11-22T12:00:00Z, loop: memory shared with peers on this host\n\n"
+            "SIZE       PUT    GET  MESSAGE  COPY  REGISTRATION\n"
+            "  8 B  61.2 ns  60 ns                              \n"
+            "4 KiB  1.31 µs         2.5 µs                      \n\n"
+            "compare-and-swap 70.1 ns\nfetch-and-add 0 ns\nwake-up 5.3 µs\n");
+}
+
 TEST(Quantities, HaveThreeDigitsAndAUnit) {
   EXPECT_EQ(count_text(0), "0");
   EXPECT_EQ(count_text(0.254), "0.25");

@@ -4,6 +4,7 @@
 #include <iostream>
 #include <thread>
 
+#include "daemon/hatctl/calibrate.h"
 #include "daemon/hatctl/http_client.h"
 #include "daemon/hatctl/pages.h"
 #include "daemon/hatctl/quantities.h"
@@ -121,6 +122,23 @@ int run_drain(const Session& session) {
   return kDone;
 }
 
+int run_calibrate(const Session& session) {
+  const Options& options = session.options;
+  const auto done = calibrate(session.client, options.peer);
+  if (!done) return complain(done.error().message, kUnreachable);
+  if (!done->refused.empty()) {
+    return complain("cannot calibrate with " + options.peer + ": " + done->refused, kRefused);
+  }
+  const json calibration = json::parse(done->body);
+  options.json ? print_json(calibration) : print(calibration_text(calibration, session.terminal));
+  if (options.write.empty()) return kDone;
+  const auto written = write_whole(options.write, calibration.at("profile"));
+  if (!written) return complain(written.error().message, kRefused);
+  if (!options.json)
+    print("\nwritten to " + options.write + "; `profile` in hatrpcd.yaml names it\n");
+  return kDone;
+}
+
 int run_ping(const Session& session) {
   const auto asked = SteadyClock::now();
   const auto answer = session.client.get("/ping");
@@ -162,6 +180,8 @@ int run_command(const Session& session) {
       return run_reload(session);
     case Command::kDrain:
       return run_drain(session);
+    case Command::kCalibrate:
+      return run_calibrate(session);
     case Command::kPing:
       return run_ping(session);
     case Command::kMetrics:

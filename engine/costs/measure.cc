@@ -81,6 +81,7 @@ class Measurement {
   // Measures `once` and writes its cost to `to`.
   template <class Once>
   Result<void> time(const std::string& what, double& to, const Once& once) {
+    if (options_.stop.stop_requested()) return fail("told to stop, before the cost of " + what);
     const auto took = time_of(options_.each, once);
     if (!took) return told(std::unexpected(took.error()), what);
     to = *took;
@@ -127,6 +128,7 @@ class Measurement {
   Result<void> wake_up() {
     std::array<double, 2> costs{};
     for (const Ask way : {Ask::kPoll, Ask::kSleep}) {
+      if (options_.stop.stop_requested()) return fail("told to stop, before the cost of wake-up");
       HAT_TRY_VOID(told(ask(way), "wake-up"));
       std::vector<double> samples;
       const auto end = Clock::now() + options_.each;
@@ -188,7 +190,8 @@ Result<ComponentCosts> measure_costs(Initiator& initiator, const MeasureOptions&
   return Measurement(initiator, options).run();
 }
 
-Result<void> answer_costs(Target& target, std::chrono::nanoseconds patience) {
+Result<void> answer_costs(Target& target, std::chrono::nanoseconds patience,
+                          const std::stop_token& stop) {
   Ask last = Ask::kEcho;
   bool sleeps = false;
   const CallHandler handler = [&](std::span<const std::byte> request, std::span<std::byte> reply) {
@@ -207,6 +210,7 @@ Result<void> answer_costs(Target& target, std::chrono::nanoseconds patience) {
     if (target.lost() != 0) return fail("the side that measures the costs has gone");
     if (!sleeps && polls % kPollsPerClock != 0) continue;
     if (!sleeps) std::this_thread::yield();
+    if (stop.stop_requested()) return fail("told to stop");
     const auto now = Clock::now();
     if (std::exchange(heard, false)) end = now + patience;
     if (now > end) return fail("the side that measures the costs has said nothing for too long");

@@ -14,6 +14,7 @@
 #pragma once
 
 #include <chrono>
+#include <stop_token>
 #include <vector>
 
 #include "base/result.h"
@@ -30,11 +31,14 @@ struct MeasureOptions {
   std::vector<uint32_t> copy_bytes = {64, 512, 4096, 16384, 65536, 262144, 1048576};
   // For each component and size, about; ten times as much where nine samples take longer.
   std::chrono::nanoseconds each = std::chrono::milliseconds(50);
+  std::stop_token stop{};  // looked at before each component and size
 };
 
 Result<ComponentCosts> measure_costs(Initiator& initiator, const MeasureOptions& options);
 
-// Answers until the measuring side is done. Error: nobody has said anything for `patience`.
-Result<void> answer_costs(Target& target, std::chrono::nanoseconds patience);
+// Answers until the measuring side is done. Error: nobody has said anything for `patience`, or it
+// was told to stop (within 100 ms).
+Result<void> answer_costs(Target& target, std::chrono::nanoseconds patience,
+                          const std::stop_token& stop = {});
 
 }  // namespace hat::engine

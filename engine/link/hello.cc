@@ -47,10 +47,10 @@ Result<Hello> decode_hello(Bytes payload) {
       payload.size() != sizeof header + header.node_bytes + header.peer_bytes) {
     return fail("the hello's names do not fit its length");
   }
-  if (header.version_min > kLinkVersion || header.version_max < kLinkVersion) {
+  if (header.version_min > kLinkVersion || header.version_max < kLinkVersionMin) {
     return fail("the peer speaks link versions " + std::to_string(header.version_min) + " to " +
                 std::to_string(header.version_max) + ", this daemon speaks " +
-                std::to_string(kLinkVersion));
+                std::to_string(kLinkVersionMin) + " to " + std::to_string(kLinkVersion));
   }
   const auto* names = reinterpret_cast<const char*>(payload.data()) + sizeof header;
   return Hello{header.version_min,

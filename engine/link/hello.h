@@ -13,10 +13,13 @@
 
 namespace hat::engine {
 
-inline constexpr uint16_t kLinkVersion = 1;
+// 1: the first. 2: component costs (kCostOpen and its like), which are never sent to a peer of 1.
+inline constexpr uint16_t kLinkVersionMin = 1;
+inline constexpr uint16_t kLinkVersion = 2;
+inline constexpr uint16_t kLinkVersionOfCosts = 2;
 
 struct Hello {
-  uint16_t version_min = kLinkVersion;
+  uint16_t version_min = kLinkVersionMin;
   uint16_t version_max = kLinkVersion;
   uint64_t generation = 0;  // of the sender's process: tells a restarted peer from the old one
   uint32_t legs = 0;        // that I can do on RDMA lanes: a bit for each Leg; 0: I have no lanes

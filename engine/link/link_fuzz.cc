@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "engine/link/cost_talk.h"
 #include "engine/link/link.h"
 #include "tests/fake_reactor.h"
 #include "tests/fuzz/input.h"
@@ -113,6 +114,21 @@ std::string hello_from(const std::string& node, const std::string& peer) {
   return bytes.append(reinterpret_cast<const char*>(hello.data()), hello.size());
 }
 
+// Answers every second one; what it offers is told, and soon it is done.
+class Answerer final : public CostAnswerer {
+ public:
+  Result<std::shared_ptr<CostJob>> answer(const CostOpen& open) override {
+    if (++asked_ % 2 == 0) return fail("busy");
+    auto job = std::make_shared<CostJob>();
+    job->offer(open.card);
+    if (asked_ % 4 == 1) job->finish("done");
+    return job;
+  }
+
+ private:
+  uint32_t asked_ = 0;
+};
+
 class Run {
  public:
   Run(const uint8_t* data, size_t size) : input_(data, size) {
@@ -132,6 +148,8 @@ class Run {
       session_ = std::make_unique<Session>(
           reactor_, Session::Role::kAcceptor, options,
           [&](StreamEvents& events) { return reactor_.connect(address, events); }, owner_);
+      costs_ = std::make_unique<CostTalk>(reactor_, session_->lane(), &answerer_);
+      session_->set_costs(costs_.get());
     }
     wire_ = reactor_.wires.front();
   }
@@ -176,7 +194,7 @@ class Run {
 
   // A frame that begins as it should, so that bytes at random get past the header.
   void receive_frame() {
-    FrameHeader header{.kind = static_cast<FrameKind>(input_.next() % 22), .stream = input_.next()};
+    FrameHeader header{.kind = static_cast<FrameKind>(input_.next() % 27), .stream = input_.next()};
     header.flags = input_.next() & kFlagsKnown;
     header.call = input_.next();
     header.payload_bytes = input_.next() * input_.next();
@@ -243,6 +261,8 @@ class Run {
   Owner owner_;
   std::unique_ptr<Link> link_;
   std::unique_ptr<Session> session_;
+  Answerer answerer_;
+  std::unique_ptr<CostTalk> costs_;
   std::shared_ptr<FakeStream::Wire> wire_;
 };
 

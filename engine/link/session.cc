@@ -18,8 +18,10 @@ Session::Session(Reactor& reactor, Role role, SessionOptions options, const TcpL
 }
 
 void Session::say_hello() {
-  const Hello hello{kLinkVersion,  kLinkVersion,  options_.generation,
-                    options_.legs, options_.node, options_.peer};
+  const Hello hello{.generation = options_.generation,
+                    .legs = options_.legs,
+                    .node = options_.node,
+                    .peer = options_.peer};
   lane_->send({.kind = FrameKind::kHello}, {encode(hello)});
 }
 
@@ -72,6 +74,10 @@ void Session::on_frame(const FrameHeader& header, Bytes payload) {
     case FrameKind::kLaneUp:
     case FrameKind::kLaneClose:
       return on_lane_frame(header, payload);
+    case FrameKind::kCostOpen:
+    case FrameKind::kCostAccept:
+    case FrameKind::kCostClose:
+      return on_cost_frame(header, payload);
     default:
       events_.on_frame(*this, header, payload);
   }
@@ -82,6 +88,14 @@ void Session::on_lane_frame(const FrameHeader& header, Bytes payload) {
   if (header.kind != FrameKind::kLaneOpen) return;
   constexpr std::string_view kNone = "there are no RDMA lanes here";
   lane_->send({.kind = FrameKind::kLaneClose, .stream = header.stream},
+              {std::as_bytes(std::span(kNone))});
+}
+
+void Session::on_cost_frame(const FrameHeader& header, Bytes payload) {
+  if (costs_ != nullptr) return costs_->on_cost_frame(header, payload);
+  if (header.kind != FrameKind::kCostOpen) return;
+  constexpr std::string_view kNone = "there are no RDMA lanes here to calibrate";
+  lane_->send({.kind = FrameKind::kCostClose, .stream = header.stream},
               {std::as_bytes(std::span(kNone))});
 }
 

@@ -38,6 +38,13 @@ class LaneFrames {
   virtual void on_lane_frame(const FrameHeader& header, Bytes payload) = 0;
 };
 
+// Told of what the two sides say about component costs (engine/link/cost_talk.h).
+class CostFrames {
+ public:
+  virtual ~CostFrames() = default;
+  virtual void on_cost_frame(const FrameHeader& header, Bytes payload) = 0;
+};
+
 struct SessionOptions {
   std::string node;  // this node's name
   std::string peer;  // initiator: the node it wants; acceptor: empty
@@ -59,6 +66,8 @@ class Session final : public LaneEvents {
   const Hello& peer() const { return peer_; }  // once up
   // Frames of RDMA lanes go there; without one, the other side is told that there are none here.
   void set_lanes(LaneFrames* lanes) { lanes_ = lanes; }
+  // So do frames about component costs; without one, the other side is refused.
+  void set_costs(CostFrames* costs) { costs_ = costs; }
   Lane& lane() { return *lane_; }
   const Lane& lane() const { return *lane_; }
   TimePoint began() const { return began_; }
@@ -72,6 +81,7 @@ class Session final : public LaneEvents {
   void on_down(const std::string& reason) override;
 
   void on_lane_frame(const FrameHeader& header, Bytes payload);
+  void on_cost_frame(const FrameHeader& header, Bytes payload);
   void take_first_frame(const FrameHeader& header, Bytes payload);
   void say_hello();
   void refuse(const std::string& reason);
@@ -86,6 +96,7 @@ class Session final : public LaneEvents {
   Hello peer_;
   TimePoint began_;
   LaneFrames* lanes_ = nullptr;
+  CostFrames* costs_ = nullptr;
   std::unique_ptr<Timer> timer_;
   std::unique_ptr<TcpLane> lane_;
 };

@@ -6,6 +6,8 @@
 #include <array>
 #include <thread>
 
+#include "engine/plan/weighing.h"
+
 namespace hat::engine {
 namespace {
 
@@ -78,7 +80,9 @@ std::string concurrency_words(const Hints& hints, const HostFacts& host, Subscri
 std::string protocol_words(const Plan& plan) {
   const std::string small(protocol(plan.small).name);
   const std::string large(protocol(plan.large).name);
-  return small == large ? small : "≤4KiB " + small + ", larger " + large;
+  return small == large
+             ? small
+             : "≤" + size_words(plan.small_bytes_max) + " " + small + ", larger " + large;
 }
 
 }  // namespace
@@ -117,6 +121,9 @@ Plan make_plan(const Hints& hints, const HostFacts& host) {
         "; polling=" + std::string(kPollings[static_cast<size_t>(plan.polling)]) + " overrides";
   }
   if (hints.payload_bytes) plan.slot_bytes = *hints.payload_bytes;
+  if (host.rdma && host.measured && !hints.protocol && hints.transport != Path::kTcp) {
+    weigh(plan, hints.perf_goal, !hints.polling, *host.measured);
+  }
   plan.numa = hints.numa.value_or(NumaWord::kAny);
   plan.priority = hints.priority.value_or(Priority::kNormal);
   plan.timeout = hints.timeout;
@@ -131,12 +138,22 @@ Plan make_plan(const Hints& hints, const HostFacts& host) {
   return plan;
 }
 
-std::string describe(const Plan& plan) {
-  const std::string polling(kPollings[static_cast<size_t>(plan.polling)]);
-  if (plan.tcp_wanted) return "tcp, " + polling;
+std::string choice_words(const Plan& plan) {
   const bool is_split = plan.small != plan.large;
-  return protocol_words(plan) + (is_split ? "; " : ", ") + polling +
-         (plan.path == Path::kTcp ? " over tcp" : "");
+  return protocol_words(plan) + (is_split ? "; " : ", ") +
+         std::string(kPollings[static_cast<size_t>(plan.polling)]);
+}
+
+std::string describe(const Plan& plan) {
+  if (plan.tcp_wanted) {
+    return "tcp, " + std::string(kPollings[static_cast<size_t>(plan.polling)]);
+  }
+  return choice_words(plan) + (plan.path == Path::kTcp ? " over tcp" : "");
+}
+
+std::string size_words(uint64_t bytes) {
+  const bool whole = bytes >= 1024 && bytes % 1024 == 0;
+  return whole ? std::to_string(bytes / 1024) + "KiB" : std::to_string(bytes) + "B";
 }
 
 }  // namespace hat::engine

@@ -12,16 +12,19 @@
 //   none        hybrid_eager_rndv,        as under                     as under
 //               adaptive
 //
-// small: at most kSmallBytesMax. under: callers ≤ cores of the NIC's NUMA node; full: ≤ all cores;
-// over: more. Explicit hints (`protocol`, `polling`, `transport`) win over the table.
+// small: at most Plan::small_bytes_max. under: callers ≤ cores of the NIC's NUMA node; full: ≤ all
+// cores; over: more. Explicit hints (`protocol`, `polling`, `transport`) win over the table, and
+// what was measured (`profile`) wins over its constants: weighing.h.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 
 #include "config/hints.h"
+#include "engine/costs/component_costs.h"
 #include "engine/protocols.h"
 
 namespace hat::engine {
@@ -34,14 +37,16 @@ struct HostFacts {
   uint32_t nic_cores = 1;          // of the NIC's NUMA node; all of them where there is no NIC
   bool rdma = false;               // a fabric with RDMA lanes is there
   std::string rdma_absent_reason;  // said in plans when rdma is false: "fabric: tcp", …
+  std::shared_ptr<const ComponentCosts> measured;  // of its fabric; null: nobody has measured them
 };
 HostFacts this_host();  // cores as the scheduler allows, no RDMA
 
 // How one side of one function moves its messages.
 struct Plan {
   Path path = Path::kTcp;  // what will carry it on this host
-  ProtocolId small{};      // wanted on RDMA for messages up to kSmallBytesMax,
+  ProtocolId small{};      // wanted on RDMA for messages up to small_bytes_max,
   ProtocolId large{};      //   and above; the same where a hint or the table says so
+  uint64_t small_bytes_max = kSmallBytesMax;  // or what was measured
   Polling polling = Polling::kAdaptive;
   bool latency = false;  // perf_goal=latency: its lanes are polled apart from all others
   uint64_t slot_bytes = kSmallBytesMax;  // memory to reserve per message in flight: `payload_size`
@@ -63,5 +68,8 @@ Plan make_plan(const Hints& hints, const HostFacts& host);
 // appended where the path is TCP against the wish | "tcp, adaptive" where the hint `transport: tcp`
 // decided.
 std::string describe(const Plan& plan);
+std::string choice_words(const Plan& plan);  // of RDMA: "direct_write_imm, busy"
+
+std::string size_words(uint64_t bytes);  // "512B", "4KiB", "100000B"
 
 }  // namespace hat::engine

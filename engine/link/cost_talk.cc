@@ -1,0 +1,123 @@
+#include "engine/link/cost_talk.h"
+
+#include <cstring>
+#include <utility>
+
+namespace hat::engine {
+namespace {
+
+constexpr size_t kCostReachMax = 255;
+static_assert(sizeof(CostCard) == kQueuePairAddressBytes + 24, "it travels as it lies");
+
+std::unexpected<Error> refuse_costs(const char* what) {
+  return fail(std::string("what came to measure costs is wrong: ") + what);
+}
+
+}  // namespace
+
+// --- Payloads: a card as it lies; before it, of an open, the reach's length and text ---
+
+std::vector<std::byte> encode(const CostCard& card) {
+  const auto raw = std::as_bytes(std::span(&card, 1));
+  return {raw.begin(), raw.end()};
+}
+
+std::vector<std::byte> encode(const CostOpen& open) {
+  std::vector<std::byte> bytes = encode(open.card);
+  const auto reach = std::as_bytes(std::span(open.reach));
+  bytes.insert(bytes.end(), reach.begin(), reach.end());
+  return bytes;
+}
+
+Result<CostCard> decode_cost_card(Bytes payload) {
+  if (payload.size() != sizeof(CostCard)) return refuse_costs("its length");
+  CostCard card;
+  std::memcpy(&card, payload.data(), sizeof card);
+  return card;
+}
+
+Result<CostOpen> decode_cost_open(Bytes payload) {
+  if (payload.size() < sizeof(CostCard)) return refuse_costs("it is too short");
+  const Bytes reach = payload.subspan(sizeof(CostCard));
+  if (reach.size() > kCostReachMax) return refuse_costs("its length");
+  HAT_TRY(const CostCard card, decode_cost_card(payload.first(sizeof(CostCard))));
+  return CostOpen{{reinterpret_cast<const char*>(reach.data()), reach.size()}, card};
+}
+
+// --- The talk ---
+
+CostTalk::CostTalk(Reactor& reactor, Lane& control, CostAnswerer* answerer)
+    : reactor_(reactor),
+      control_(control),
+      answerer_(answerer),
+      timer_(reactor.timer([this] { look(); })) {}
+
+Result<void> CostTalk::open(const CostOpen& open, std::shared_ptr<CostJob> job) {
+  if (job_) return fail("another calibration goes on with this peer");
+  begin(number_ + 1, std::move(job), true);
+  send(FrameKind::kCostOpen, number_, encode(open));
+  return {};
+}
+
+void CostTalk::begin(uint32_t number, std::shared_ptr<CostJob> job, bool measures) {
+  number_ = number;
+  job_ = std::move(job);
+  measures_ = measures;
+  told_card_ = false;
+  began_ = reactor_.now();
+  timer_->set(began_ + kLook);
+}
+
+void CostTalk::end(const std::string& reason) {
+  timer_->cancel();
+  if (const auto job = std::exchange(job_, nullptr)) job->stop(reason);
+}
+
+void CostTalk::close(const std::string& reason) {
+  send(FrameKind::kCostClose, number_, std::as_bytes(std::span(reason)));
+  end(reason);
+}
+
+void CostTalk::look() {
+  if (!measures_ && !told_card_) {
+    if (const auto card = job_->card()) {
+      told_card_ = true;
+      send(FrameKind::kCostAccept, number_, encode(*card));
+    }
+  }
+  if (const auto why = job_->finished()) return close(*why);
+  const TimePoint now = reactor_.now();
+  if (now - began_ >= kLongest) return close("the calibration has taken too long");
+  timer_->set(now + kLook);
+}
+
+void CostTalk::on_cost_frame(const FrameHeader& header, Bytes payload) {
+  if (header.kind == FrameKind::kCostOpen) return take_open(header.stream, payload);
+  if (!job_ || header.stream != number_) return;  // it is over
+  if (header.kind == FrameKind::kCostAccept) return take_accept(payload);
+  end(payload.empty() ? ""
+                      : "the peer: " + std::string(reinterpret_cast<const char*>(payload.data()),
+                                                   payload.size()));
+}
+
+void CostTalk::take_open(uint32_t number, Bytes payload) {
+  const auto refuse = [&](const std::string& reason) {
+    send(FrameKind::kCostClose, number, std::as_bytes(std::span(reason)));
+  };
+  if (answerer_ == nullptr) return refuse("only who opens a link may calibrate by it");
+  if (job_) return refuse("another calibration goes on by this link");
+  const auto open = decode_cost_open(payload);
+  if (!open) return refuse(open.error().message);
+  auto job = answerer_->answer(*open);
+  if (!job) return refuse(job.error().message);
+  begin(number, std::move(*job), false);
+}
+
+void CostTalk::take_accept(Bytes payload) {
+  if (!measures_) return close("what came to measure costs came out of order");
+  const auto card = decode_cost_card(payload);
+  if (!card) return close(card.error().message);
+  job_->offer(*card);
+}
+
+}  // namespace hat::engine

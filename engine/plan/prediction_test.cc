@@ -1,0 +1,177 @@
+// engine/plan/prediction_test.cc: what legs are predicted to cost, and what that changes of plans.
+#include "engine/plan/prediction.h"
+
+#include <gmock/gmock.h>
+
+#include "engine/plan/planner.h"
+
+namespace hat::engine {
+namespace {
+
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr ProtocolId id(std::string_view name) { return *find_protocol(name); }
+
+// Straight lines, so that sums can be done in the head: a byte is 0.1 ns by put, get and copy.
+ComponentCosts lines() {
+  return {.fabric = "loop",
+          .put = {{8, 1000}, {8 + 100'000, 11'000}},
+          .get = {{8, 1500}, {8 + 100'000, 11'500}},
+          .message = {{8, 2000}, {8 + 100'000, 42'000}},
+          .wake_up_ns = 5000,
+          .copy = {{8, 0}, {8 + 100'000, 10'000}}};
+}
+
+TEST(Prediction, IsTheSumOfALegsOperations) {
+  struct Row {
+    Leg leg;
+    double busy;   // of 8 + 10'000 B: copy 1000, put 2000, get 2500, message 6000
+    double event;  // as often as it waits, 5000 more
+  };
+  for (const Row& row : {
+           Row{Leg::kSend, 1000 + 3000, 4000 + 5000},
+           Row{Leg::kWriteImm, 1000 + 1000 + 1000, 3000 + 5000},
+           Row{Leg::kWriteSend, 3000, 8000},
+           Row{Leg::kWriteRndv, 1000 + 1000 + 3 * 1000, 5000 + 15'000},
+           Row{Leg::kReadRndv, 1000 + 1000 + 2500, 4500 + 5000},
+           Row{Leg::kFetch0, 1000 + 2500, 3500 + 5000},
+           Row{Leg::kFetch2, 1000 + 2500 + 2 * 1500, 6500 + 5000},
+       }) {
+    const int leg = static_cast<int>(row.leg);
+    EXPECT_NEAR(message_ns(lines(), row.leg, 10'008, Polling::kBusy), row.busy, 0.01) << leg;
+    EXPECT_NEAR(message_ns(lines(), row.leg, 10'008, Polling::kAdaptive), row.busy, 0.01) << leg;
+    EXPECT_NEAR(message_ns(lines(), row.leg, 10'008, Polling::kEvent), row.event, 0.01) << leg;
+  }
+}
+
+TEST(Prediction, OfACallHasBothWaysAndWhatASendCannotHold) {
+  const ComponentCosts costs = lines();
+  const auto by = [&](const char* name, uint64_t bytes) {
+    return call_ns(costs, id(name), bytes, Polling::kBusy);
+  };
+  EXPECT_NEAR(by("rfp", 10'008), 3000 + 3500, 0.01);
+  EXPECT_NEAR(by("eager", 10'008), by("write_rndv", 10'008), 0.01);
+  EXPECT_NEAR(by("ar_grpc", 10'008), by("read_rndv", 10'008), 0.01);
+  EXPECT_LT(by("eager", 4096), by("write_rndv", 4096));
+}
+
+// Rendezvous: 2000 ns more per message; slots: 1000 + 0.2 ns a byte. Worth it up to 35,000 B.
+TEST(Prediction, TheBorderIsWhereARendezvousIsNotMuchDearer) {
+  ComponentCosts costs = lines();
+  const auto border = [&](const char* small, Polling polling) {
+    return border_bytes(costs, id(small), id("write_rndv"), polling);
+  };
+  EXPECT_EQ(border("direct_write_imm", Polling::kBusy), 32768u);
+  EXPECT_EQ(border("direct_write_imm", Polling::kEvent), 65536u) << "each wait costs a wake-up";
+  EXPECT_EQ(border("eager", Polling::kBusy), 4096u) << "a SEND holds no more";
+  costs.copy = {{8, 0}, {8 + 1000, 5000}};
+  EXPECT_EQ(border("direct_write_imm", Polling::kBusy), 1024u) << "copies are dear here";
+  costs.message = {{8, 1}};
+  EXPECT_EQ(border("direct_write_imm", Polling::kBusy), 512u);
+}
+
+struct Case {
+  const char* what;
+  Hints hints;
+  ComponentCosts costs;
+  const char* plan;
+  const char* reason;  // its end
+};
+
+ComponentCosts with(void (*change)(ComponentCosts&)) {
+  ComponentCosts costs = lines();
+  change(costs);
+  return costs;
+}
+
+TEST(Prediction, ChangesPlansAndSaysWhy) {
+  const ComponentCosts costs = lines();
+  const ComponentCosts cheap_sends = with([](ComponentCosts& c) { c.message = {{8, 2000}}; });
+  for (const Case& one : {
+           Case{"a rendezvous between polls is two messages more",
+                {.payload_bytes = 16384},
+                costs,
+                "≤32KiB direct_write_imm, larger write_rndv; adaptive",
+                "; measured: a call of 16KiB takes 8.6 µs by direct_write_imm, 13 µs by "
+                "hybrid_eager_rndv: so ≤32KiB direct_write_imm, larger write_rndv; adaptive"},
+           Case{"beyond the border memory counts",
+                {.payload_bytes = 65536},
+                costs,
+                "hybrid_eager_rndv, adaptive",
+                ": so it stays"},
+           Case{"nearly the same is no reason",
+                {.payload_bytes = 64},
+                costs,
+                "hybrid_eager_rndv, adaptive",
+                ": so it stays"},
+           Case{"who wakes up at each wait",
+                {.perf_goal = PerfGoal::kResUtil},
+                costs,
+                "≤64KiB direct_write_imm, larger write_rndv; event",
+                ": so ≤64KiB direct_write_imm, larger write_rndv; event"},
+           Case{"a hint for polling is kept, and weighed",
+                {.perf_goal = PerfGoal::kResUtil, .polling = Polling::kBusy},
+                costs,
+                "≤32KiB direct_write_imm, larger write_rndv; busy",
+                "larger write_rndv; busy"},
+           Case{"SENDs of the least memory have their own bound",
+                {.perf_goal = PerfGoal::kResUtil, .concurrency = Subscription::kFull},
+                costs,
+                "≤4KiB eager, larger write_rndv; event",
+                ": so it stays"},
+           Case{"polling for what takes a millisecond",
+                {.perf_goal = PerfGoal::kLatency, .payload_bytes = 1 << 20},
+                costs,
+                "direct_write_imm, event",
+                "µs of it: so direct_write_imm, event"},
+           Case{"but not where polling was asked for",
+                {.perf_goal = PerfGoal::kLatency,
+                .payload_bytes = 1 << 20,
+                .polling = Polling::kBusy},
+                costs,
+                "direct_write_imm, busy",
+                ": so it stays"},
+           Case{"polling for what takes microseconds",
+                {.perf_goal = PerfGoal::kLatency},
+                costs,
+                "direct_write_imm, busy",
+                ": so it stays"},
+           Case{"SENDs that cost no more for being long",
+                {.perf_goal = PerfGoal::kLatency, .payload_bytes = 4096},
+                cheap_sends,
+                "eager, busy",
+                ": so eager, busy"},
+       }) {
+    HostFacts host{.cores = 8, .nic_cores = 4, .rdma = true};
+    host.measured = std::make_shared<const ComponentCosts>(one.costs);
+    const Plan plan = make_plan(one.hints, host);
+    EXPECT_EQ(describe(plan), one.plan) << one.what << ": " << plan.reason;
+    EXPECT_THAT(plan.reason, HasSubstr("; measured: a call of ")) << one.what;
+    EXPECT_THAT(plan.reason, EndsWith(one.reason)) << one.what;
+  }
+}
+
+TEST(Prediction, LeavesAloneWhatItDoesNotDecide) {
+  HostFacts host{.cores = 8, .nic_cores = 4, .rdma = true};
+  const HostFacts constants = host;
+  host.measured = std::make_shared<const ComponentCosts>(lines());
+  for (const Hints& hints : {Hints{.perf_goal = PerfGoal::kThroughput, .concurrency = 9u},
+                             Hints{.payload_bytes = 16384, .protocol = "eager"},
+                             Hints{.payload_bytes = 16384, .transport = Path::kTcp}}) {
+    EXPECT_EQ(make_plan(hints, host), make_plan(hints, constants));
+  }
+  host.rdma = false;
+  EXPECT_THAT(make_plan({}, host).reason, Not(HasSubstr("measured")));
+}
+
+TEST(Sizes, AreWrittenShort) {
+  EXPECT_EQ(size_words(512), "512B");
+  EXPECT_EQ(size_words(4096), "4KiB");
+  EXPECT_EQ(size_words(5000), "5000B");
+  EXPECT_EQ(size_words(1 << 20), "1024KiB");
+}
+
+}  // namespace
+}  // namespace hat::engine

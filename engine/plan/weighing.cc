@@ -1,0 +1,81 @@
+#include "engine/plan/weighing.h"
+
+#include <cstdio>
+
+#include "engine/plan/prediction.h"
+
+namespace hat::engine {
+namespace {
+
+constexpr ProtocolId kWriteImm = *find_protocol("direct_write_imm");
+constexpr ProtocolId kEager = *find_protocol("eager");
+constexpr ProtocolId kRendezvous = *find_protocol("write_rndv");
+
+std::string microseconds(double ns) {
+  char text[32];
+  std::snprintf(text, sizeof text, ns < 9950 ? "%.1f µs" : "%.0f µs", ns / 1000);
+  return text;
+}
+
+// "a call of 16KiB takes 4.1 µs by direct_write_imm, 22 µs by write_rndv"
+std::string comparison(const ComponentCosts& costs, uint64_t bytes, ProtocolId one,
+                       ProtocolId other, Polling polling) {
+  const auto by = [&](ProtocolId id) {
+    return microseconds(call_ns(costs, id, bytes, polling)) + " by " +
+           std::string(protocol(id).name);
+  };
+  return "a call of " + size_words(bytes) + " takes " + by(one) + ", " + by(other);
+}
+
+// A latency plan's protocol, against the one that needs no window.
+void weigh_latency(Plan& plan, bool polling_is_open, const ComponentCosts& costs) {
+  const uint64_t bytes = plan.slot_bytes;
+  plan.reason += comparison(costs, bytes, plan.small, kEager, plan.polling);
+  if (call_ns(costs, kEager, bytes, plan.polling) <=
+      kWorth * call_ns(costs, plan.small, bytes, plan.polling)) {
+    plan.small = plan.large = kEager;
+  }
+  const double busy = call_ns(costs, plan.small, bytes, Polling::kBusy);
+  const double event = call_ns(costs, plan.small, bytes, Polling::kEvent);
+  if (!polling_is_open || plan.polling != Polling::kBusy) return;
+  if (event > busy * (1 + kPollingWorth)) return;
+  plan.polling = Polling::kEvent;
+  plan.reason += ", being woken " + microseconds(event - busy) + " of it";
+}
+
+void weigh_border(Plan& plan, const ComponentCosts& costs) {
+  plan.small_bytes_max = border_bytes(costs, plan.small, plan.large, plan.polling);
+  plan.reason += comparison(costs, plan.small_bytes_max, plan.small, plan.large, plan.polling);
+}
+
+void weigh_default(Plan& plan, const ComponentCosts& costs) {
+  const uint64_t bytes = plan.slot_bytes;
+  const uint64_t border = border_bytes(costs, kWriteImm, kRendezvous, plan.polling);
+  plan.reason += comparison(costs, bytes, kWriteImm, plan.small, plan.polling);
+  const bool worth = call_ns(costs, kWriteImm, bytes, plan.polling) <=
+                     kWorth * call_ns(costs, plan.small, bytes, plan.polling);
+  if (!worth || bytes > border) return;
+  plan.small = kWriteImm;
+  plan.large = kRendezvous;
+  plan.small_bytes_max = border;
+}
+
+}  // namespace
+
+void weigh(Plan& plan, std::optional<PerfGoal> goal, bool polling_is_open,
+           const ComponentCosts& costs) {
+  if (goal == PerfGoal::kThroughput) return;
+  const std::string before = choice_words(plan);
+  plan.reason += "; measured: ";
+  if (!goal) {
+    weigh_default(plan, costs);
+  } else if (*goal == PerfGoal::kLatency) {
+    weigh_latency(plan, polling_is_open, costs);
+  } else {
+    weigh_border(plan, costs);
+  }
+  const std::string after = choice_words(plan);
+  plan.reason += after == before ? ": so it stays" : ": so " + after;
+}
+
+}  // namespace hat::engine

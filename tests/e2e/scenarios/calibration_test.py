@@ -1,0 +1,141 @@
+"""tests/e2e/scenarios/calibration_test.py: hatctl calibrate: a profile is measured and written, plans follow it."""
+
+import json
+import signal
+import subprocess
+
+from setting import PROGRAMS, Client, Scenario, main, probe_nodes, start_server
+from nodes import TwoNodes, ask, hatrpc_address, wait_until
+from reload_test import Load
+
+WAIT_S = 60
+
+
+def hatctl(node, *words):
+    return subprocess.run([PROGRAMS / "hatctl", "--socket", node.admin, *words], text=True,
+                          capture_output=True, timeout=WAIT_S, check=False)
+
+
+def plan(node, method="add"):
+    return next(function["client"] for service in node.get("/routes")["services"]
+                for function in service["functions"] if function["method"] == method)
+
+
+class ProfiledNodes(TwoNodes):
+    """host-a's configuration names a profile that is not there yet."""
+
+    def __init__(self, upstream, hints, **more):
+        text = ("hatrpc_manifest: 1\nservices:\n  Probe:\n    functions:\n"
+                f"      add: {{hint: {{{hints}}}}}\n")
+        super().__init__(PROGRAMS, text, {"Probe": upstream}, **more)
+        self.profile = self.folder / "measured.yaml"
+        config = json.loads(self.a.config.read_text()) | {"profile": "../measured.yaml"}
+        self.a.config.write_text(json.dumps(config))
+
+
+class Calibration(Scenario):
+    def setUp(self):
+        self.server = start_server()
+        self.upstream = hatrpc_address(self.server.addresses[0])
+
+    def tearDown(self):
+        self.server.stop()
+
+    def test_a_profile_is_measured_written_and_used_while_calls_go_on(self):
+        hints = "perf_goal: res_util, payload_size: 16KiB"
+        with ProfiledNodes(self.upstream, hints, fabric="loop") as nodes:
+            self.assertRegex(nodes.a.log(), "profile: there is no .*measured.yaml yet")
+            self.assertNotIn("measured", plan(nodes.a)["reason"])
+            load = Load(nodes, clients=2)
+            try:
+                done = hatctl(nodes.a, "calibrate", "host-b", "--write", str(nodes.profile))
+            finally:
+                load.end()
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            self.assertIn("with host-b, ", done.stdout)
+            self.assertRegex(done.stdout, r"SIZE +PUT +GET +MESSAGE +COPY +REGISTRATION\n")
+            self.assertRegex(done.stdout, r"\nwake-up [\d.]+ ")
+            self.assertEqual(load.failed, [])
+            self.assertGreater(load.calls, 0)
+
+            text = nodes.profile.read_text()
+            for line in ("hatrpc_profile: 1", "node: host-a", "peer: host-b", "fabric: loop"):
+                self.assertIn(f"\n{line}\n", text)
+            self.assertEqual(ask(nodes.a.admin, "POST", "/reload")[0], 200)
+            self.assertIn("; measured: a call of ", plan(nodes.a)["reason"])
+            self.assertEqual(subprocess.run([PROGRAMS / "hatrpcd", "--check", "--quiet", "-c", nodes.a.config],
+                                            timeout=WAIT_S, check=False).returncode, 0)
+            with Client(nodes) as calls:
+                self.assertEqual(calls.add(3, 4), 7)
+            self.assertIn("a peer has calibrated with this node", nodes.b.log())
+
+    def test_a_changed_profile_changes_a_plan_and_a_bad_one_nothing(self):
+        hints = "payload_size: 16KiB"
+        with ProfiledNodes(self.upstream, hints, fabric="loop") as nodes:
+            before = plan(nodes.a)["plan"]
+            self.assertEqual(before, "hybrid_eager_rndv, adaptive")
+            sizes = "{8: 100, 16384: 3000, 65536: 12000}"
+            good = ("hatrpc_profile: 1\nfabric: loop\ncosts_ns:\n"
+                    f"  put: {sizes}\n  get: {sizes}\n  copy: {sizes}\n"
+                    "  message: {8: 4000, 65536: 30000}\n  wake_up: 5000\n")
+            nodes.profile.write_text(good)
+            changed = hatctl(nodes.a, "reload")
+            self.assertEqual((changed.returncode, changed.stderr), (0, ""))
+            after = "≤32KiB direct_write_imm, larger write_rndv; adaptive"
+            self.assertIn(f"Probe.add: client: {before} → {after}", changed.stdout)
+            with Client(nodes) as calls:
+                self.assertEqual(calls.add(3, 4), 7)
+            explained = subprocess.run(
+                [PROGRAMS / "hintgen", "--explain", "--side", "client", "--profile", nodes.profile,
+                 self.idl(nodes)], text=True, capture_output=True, timeout=WAIT_S, check=True).stdout
+            self.assertIn(plan(nodes.a)["reason"].partition("; measured")[2], explained)
+
+            nodes.profile.write_text(good.replace("wake_up: 5000", "wake_up: often"))
+            status, body = ask(nodes.a.admin, "POST", "/reload")
+            self.assertEqual(status, 409)
+            self.assertRegex(body, r"measured\.yaml:8:12: error: wake_up: 'often'")
+            self.assertEqual(plan(nodes.a)["plan"], after)
+            nodes.profile.write_text(good.replace("fabric: loop", "fabric: verbs"))
+            status, body = ask(nodes.a.admin, "POST", "/reload")
+            self.assertEqual(status, 200)
+            self.assertIn("the costs of fabric verbs, and this node's is loop", body)
+            self.assertEqual(plan(nodes.a)["plan"], before)
+
+    def idl(self, nodes):
+        file = nodes.folder / "probe.thrift"
+        file.write_text("service Probe { i32 add(1: i32 a) ( hat.payload_size = \"16KiB\" ) }")
+        return file
+
+    def test_who_cannot_be_measured_with_is_refused_with_a_reason(self):
+        with probe_nodes(self.server, fabric="loop", fabric_b="tcp") as nodes:
+            for node, peer, words in ((nodes.a, "host-b", "peer host-b has no RDMA fabric"),
+                                      (nodes.a, "host-c", r"no peer is called 'host-c' \(did you mean"),
+                                      (nodes.b, "host-a", "no peer is called 'host-a'")):
+                done = hatctl(node, "calibrate", peer)
+                self.assertEqual(done.returncode, 1, done.stdout)
+                self.assertRegex(done.stderr, f"hatctl: cannot calibrate with {peer}: .*{words}")
+        with probe_nodes(self.server, fabric="tcp") as nodes:
+            done = hatctl(nodes.a, "calibrate", "host-b")
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("this node has no RDMA fabric (the configuration says tcp)", done.stderr)
+
+    def test_one_at_a_time_and_a_peer_that_dies_ends_it(self):
+        with probe_nodes(self.server, fabric="loop") as nodes:
+            self.assertEqual(ask(nodes.a.admin, "POST", "/calibrate?peer=host-b")[0], 202)
+            status, body = ask(nodes.a.admin, "POST", "/calibrate?peer=host-b")
+            self.assertEqual(status, 409)
+            self.assertIn("another calibration goes on at node host-a", body)
+            nodes.b.stop(signal.SIGKILL)
+            wait_until("the calibration has ended",
+                       lambda: nodes.a.get("/calibration")["state"] == "failed", WAIT_S)
+            self.assertNotEqual(nodes.a.get("/calibration")["error"], "")
+            nodes.b.start()
+            wait_until("the link is up again",
+                       lambda: nodes.a.get("/status")["links"][0]["up"], WAIT_S)
+            done = hatctl(nodes.a, "calibrate", "host-b", "--json")
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            self.assertGreater(json.loads(done.stdout)["costs"]["put"][0]["ns"], 0)
+
+
+if __name__ == "__main__":
+    main()
