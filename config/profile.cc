@@ -8,8 +8,6 @@
 namespace hat {
 namespace {
 
-using engine::SizedCost;
-
 constexpr uint64_t kProfileVersion = 1;
 constexpr uint32_t kSizeMax = 1u << 30;
 constexpr size_t kSizesMax = 64;
@@ -84,7 +82,7 @@ Profile read_profile(const std::string& text, const std::string& file, Mistakes&
   Profile profile;
   const auto document = parse_yaml(text, file, mistakes);
   if (!document) return profile;
-  engine::ComponentCosts& costs = profile.costs;
+  ComponentCosts& costs = profile.costs;
   const auto read_all_costs = [&](const YamlValue& value) {
     read_keys(value, "costs_ns",
               {sized("put", true, costs.put), sized("get", true, costs.get),
@@ -114,7 +112,7 @@ Profile load_profile(const std::string& file, Mistakes& mistakes) {
 }
 
 std::string write_profile(const Profile& profile) {
-  const engine::ComponentCosts& costs = profile.costs;
+  const ComponentCosts& costs = profile.costs;
   YAML::Emitter out;
   out << YAML::BeginMap << YAML::Key << "hatrpc_profile" << YAML::Value << kProfileVersion;
   for (const auto& [key, text] : {std::pair("node", &profile.node),

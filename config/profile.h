@@ -18,13 +18,13 @@
 //     wake_up: 5300
 //
 // Required: hatrpc_profile, fabric, and of costs_ns put, get, message, copy and wake_up. A size's
-// cost is engine/costs/component_costs.h's; sizes rise.
+// cost is config/component_costs.h's; sizes rise.
 #pragma once
 
 #include <string>
 
+#include "config/component_costs.h"
 #include "config/mistakes.h"
-#include "engine/costs/component_costs.h"
 
 namespace hat {
 
@@ -33,7 +33,7 @@ struct Profile {
   std::string peer;      // with whom
   std::string device;    // in words
   std::string measured;  // when, ISO 8601
-  engine::ComponentCosts costs;
+  ComponentCosts costs;
 };
 
 // Reads one file's text. Every mistake goes to `mistakes`; the result is meaningful if none was

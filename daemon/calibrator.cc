@@ -93,8 +93,8 @@ Result<uint64_t> Calibrator::measure(const std::string& peer, OpenTalk open_talk
   return last_.number;
 }
 
-Result<engine::ComponentCosts> Calibrator::measure_now(const OpenTalk& open_talk,
-                                                       const std::shared_ptr<CostJob>& job) {
+Result<ComponentCosts> Calibrator::measure_now(const OpenTalk& open_talk,
+                                               const std::shared_ptr<CostJob>& job) {
   HAT_TRY(const auto fabric, open_fabric_());
   HAT_TRY(const auto initiator, engine::Initiator::create(*fabric, {.patience = kPatience}));
   HAT_TRY_VOID(open_talk({fabric->reach(), initiator->card()}, job));

@@ -44,8 +44,8 @@ class Calibrator final : public engine::CostAnswerer {
   // Runs `work` on the thread; with mutex_ held.
   Result<std::shared_ptr<engine::CostJob>> begin(
       std::function<void(const std::shared_ptr<engine::CostJob>&)> work);
-  Result<engine::ComponentCosts> measure_now(const OpenTalk& open_talk,
-                                             const std::shared_ptr<engine::CostJob>& job);
+  Result<ComponentCosts> measure_now(const OpenTalk& open_talk,
+                                     const std::shared_ptr<engine::CostJob>& job);
   Result<void> answer_now(const engine::CostOpen& open, engine::CostJob& job);
 
   const std::string node_;

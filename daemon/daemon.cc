@@ -127,7 +127,7 @@ std::shared_ptr<const RoutingTable> Daemon::make_routes(uint64_t generation,
   host.rdma = rdma.host != nullptr;
   host.rdma_absent_reason = rdma.what;
   if (configuration.profile && profile_unused(configuration).empty()) {
-    host.measured = std::make_shared<const engine::ComponentCosts>(configuration.profile->costs);
+    host.measured = std::make_shared<const ComponentCosts>(configuration.profile->costs);
   }
   return std::make_shared<const RoutingTable>(generation, configuration.manifest,
                                               services_of(*node_), host, functions_);

@@ -47,7 +47,7 @@ engine::HostFacts host_of(const CommandLine& line, Mistakes& mistakes) {
   engine::HostFacts host = line.host;
   if (line.profile.empty()) return host;
   Profile profile = load_profile(line.profile, mistakes);
-  host.measured = std::make_shared<const engine::ComponentCosts>(std::move(profile.costs));
+  host.measured = std::make_shared<const ComponentCosts>(std::move(profile.costs));
   return host;
 }
 

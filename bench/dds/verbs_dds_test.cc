@@ -49,7 +49,7 @@ TEST(VerbsCosts, AreMeasuredBetweenTwoDevices) {
   EXPECT_GT(costs->fetch_add_ns, 0);
   for (const auto& sized : {costs->put, costs->get, costs->message, costs->registration}) {
     ASSERT_FALSE(sized.empty());
-    for (const engine::SizedCost& cost : sized) EXPECT_GT(cost.ns, 0) << cost.bytes;
+    for (const SizedCost& cost : sized) EXPECT_GT(cost.ns, 0) << cost.bytes;
   }
 }
 

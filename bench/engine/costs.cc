@@ -22,7 +22,7 @@ void measuring_side(const Settings& settings, Wire wire, uint32_t bytes) {
                                        .copy_bytes = {},
                                        .each = std::chrono::duration_cast<std::chrono::nanoseconds>(
                                            std::chrono::duration<double>(settings.seconds / 8))};
-  const engine::ComponentCosts costs = must(engine::measure_costs(*initiator, options));
+  const ComponentCosts costs = must(engine::measure_costs(*initiator, options));
   const auto us = [](double ns) { return ns / 1000; };
   const double message_us = us(costs.message.front().ns);
   std::printf(

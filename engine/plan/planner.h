@@ -23,8 +23,8 @@
 #include <optional>
 #include <string>
 
+#include "config/component_costs.h"
 #include "config/hints.h"
-#include "engine/costs/component_costs.h"
 #include "engine/protocols.h"
 
 namespace hat::engine {
