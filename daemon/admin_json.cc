@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "daemon/function_totals.h"
+#include "engine/costs/component_costs.h"
 
 namespace hat {
 

@@ -116,6 +116,7 @@ class Way:
     server: Server  # at its end; others may share it
     sidecars: list = dataclasses.field(default_factory=list)  # the client's host's first
     admins: list = dataclasses.field(default_factory=list)  # of hatrpcds: ports, in that order
+    sockets: list = dataclasses.field(default_factory=list)  # and what hatctl asks them at
     manifest_file: pathlib.Path | None = None  # theirs
 
     def cpu_seconds(self):
@@ -260,16 +261,17 @@ def hatrpcd_pair(site, server, service, manifest, local="tcp", fabric="auto", no
     """
     entry, link = site.address(local, "hatrpcd"), site.address("tcp")
     admins = [site.port(), site.port()]
+    sockets = [str(site.file(f"admin-{host}.sock")) for host in "ab"]
     file = site.file("manifest.yaml")
     write_whole(file, manifest_text(manifest))
     hosts = {
         "b": {"link": {"listen": in_hatrpcd(link), "insecure": True},
               "serves": {service: {"upstream": in_hatrpcd(server.address)}},
-              "admin": {"listen": f"tcp:127.0.0.1:{admins[1]}"}},
+              "admin": {"listen": f"tcp:127.0.0.1:{admins[1]}", "socket": sockets[1]}},
         "a": {"link": {"insecure": True}, "peers": {"host-b": {"link": in_hatrpcd(link)}},
               "endpoints": [{"listen": in_hatrpcd(entry), "service": service,
                              "peers": ["host-b"]}],
-              "admin": {"listen": f"tcp:127.0.0.1:{admins[0]}"}},
+              "admin": {"listen": f"tcp:127.0.0.1:{admins[0]}", "socket": sockets[0]}},
     }
     pair = []
     for host, own in hosts.items():
@@ -281,7 +283,7 @@ def hatrpcd_pair(site, server, service, manifest, local="tcp", fabric="auto", no
                                     host))
         wait_for(link if host == "b" else entry, pair[0])
     wait_until_ready(admins[0], pair[0])
-    return Way(entry, server, pair, admins, file)
+    return Way(entry, server, pair, admins, sockets, file)
 
 
 # --- addresses ------------------------------------------------------------------------------------

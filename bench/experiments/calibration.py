@@ -1,0 +1,87 @@
+"""bench/experiments/calibration.py: plans by the planner's constants, and by what was measured here."""
+
+import contextlib
+import subprocess
+
+from tool import chart, experiment, ways
+
+CONSTANTS, MEASURED = "constants", "measured"
+GOALS = ("res_util", "none")
+CALIBRATE_SECONDS = 90
+
+
+def points(settings):
+    return [{"goal": goal, "bytes": size, "clients": clients} for goal in GOALS
+            for size in settings.bytes for clients in settings.clients]
+
+
+def hint(goal, size):
+    return {**({} if goal == "none" else {"perf_goal": goal}), "payload_size": f"{size}B"}
+
+
+class Plans:
+    def __init__(self, site, pairs):
+        self.site, self.pairs = site, pairs
+
+    def measure(self, peer, point, seconds):
+        way = self.pairs[peer, point["goal"], point["bytes"]]
+        sidecars, _ = way.cpu_seconds()
+        protocols = way.calls_by_protocol("echo")
+        result = self.site.client([self.site.programs / "echo_client", way.address,
+                                   point["clients"], point["bytes"], seconds], seconds)
+        sidecars_then, _ = way.cpu_seconds()
+        return {"p50_us": result["p50"], "calls_per_s": result["calls_per_s"],
+                "sidecar_cpu_us": (sidecars_then - sidecars) * 1e6 / (result["calls_per_s"] * seconds),
+                "in_slots": ways.share(way.calls_by_protocol("echo") - protocols,
+                                       "direct_write_imm")}
+
+
+def calibrated(site, server, fabric):
+    """The profile of a pair that has nothing else to do."""
+    pair = ways.hatrpcd_pair(site, server, "Echo", ways.manifest("Echo", {"echo": {}}),
+                             fabric=fabric)
+    profile = site.file("measured.yaml")
+    done = subprocess.run([site.programs / "hatctl", "--socket", pair.sockets[0], "calibrate",
+                           "host-b", "--write", profile], text=True, capture_output=True,
+                          timeout=CALIBRATE_SECONDS, check=False)
+    if done.returncode != 0:
+        raise experiment.Failed(done.stderr)
+    return profile
+
+
+@contextlib.contextmanager
+def open_peers(settings):
+    with ways.Site(settings) as site:
+        server = site.server([settings.programs / "echo_server", "0"])
+        profile = calibrated(site, server, settings.fabric)
+        nodes = {CONSTANTS: {}, MEASURED: {"profile": profile.name}}
+
+        def pair(node, goal, size):
+            manifest = ways.manifest("Echo", {"echo": {}}, hint(goal, size))
+            return ways.hatrpcd_pair(site, server, "Echo", manifest, fabric=settings.fabric,
+                                     node=node)
+
+        yield Plans(site, ways.Peers({
+            (peer, goal, size): lambda key=(node, goal, size): pair(*key)
+            for peer, node in nodes.items() for goal in GOALS for size in settings.bytes}))
+
+
+EXPERIMENT = experiment.Experiment(
+    name="calibration", title="Plans by constants, and by measured costs",
+    question="Does a profile that hatctl calibrate has written lead to better plans?",
+    source="RDMA vs. RPC (Brock et al.), section III: cost as a sum of component operations",
+    peers=[CONSTANTS, MEASURED], points=points, open=open_peers, seconds=1.0, rounds=5,
+    options=[
+        experiment.Option("--fabric", "between the two daemons; auto takes a device", "loop",
+                          ("loop", "verbs", "auto")),
+        experiment.Option("--bytes", "sizes of request and reply", [8192, 16384, 49152],
+                          quick=[16384]),
+        experiment.Option("--clients", "how many call at once", [1, 4], quick=[1])],
+    units={"p50_us": "µs",
+           "calls_per_s": experiment.Unit("calls/s", "higher", "calls per second"),
+           "sidecar_cpu_us": experiment.Unit("µs", "lower", "CPU per call: both sidecars"),
+           "in_slots": experiment.Unit("of calls", "neither", "by direct_write_imm")},
+    charts=[chart.Lines("p50_us", "bytes", "p50 of a call", log_x=True, log_y=True)],
+    notes="Both pairs serve the same echo server; the profile is measured first, by a pair that is idle "
+          "but for that. The constants send what is larger than 4 KiB by rendezvous: three messages "
+          "a payload, and a wake-up for each with res_util.")
