@@ -13,9 +13,8 @@
 //                request_bytes, response_bytes, latency: {buckets: [count], sum_ns}}]
 //                bucket i: at most 2^i µs, the last one the rest; not cumulative
 //   /calibrate  {ok: true, number} or {ok: false, error}
-//   /calibration {number, state: "none"|"running"|"done"|"failed", peer, error, profile: the text
-//   of
-//                a profile's file, fabric, device, measured, costs: engine/costs/component_costs.h}
+//   /calibration {number, state: "none"|"running"|"done"|"failed", peer, error, fabric, device,
+//                measured, costs: engine/costs/component_costs.h's, profile: the text of its file}
 //   /reload     {ok: true, generation, changes: [text], warnings: [text]} or {ok: false, error}
 #pragma once
 
