@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -43,7 +44,11 @@ class Child {
   void begin(Clock::time_point when) {
     [[maybe_unused]] const auto written = write(begin_, &when, sizeof(when));  // gone: wait() tells
   }
+  // Until it has ended.
   Outcome<Measured> wait();
+  bool is(pid_t pid) const { return pid_ == pid; }
+  // It was waited for: what it found.
+  Outcome<Measured> ended(int status);
 
  private:
   Child() = default;
@@ -102,6 +107,10 @@ void Child::be_child(const Load& load, uint32_t first_client, int ready, int beg
 Outcome<Measured> Child::wait() {
   int status = 0;
   waitpid(pid_, &status, 0);
+  return ended(status);
+}
+
+Outcome<Measured> Child::ended(int status) {
   pid_ = -1;
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return slot_->measured;
   if (WIFEXITED(status)) {
@@ -129,8 +138,11 @@ Outcome<LoadResult> run_load(const Load& load) {
   for (auto& child : children) child.begin(warm_up_begins);
 
   LoadResult result;
-  for (auto& child : children) {
-    const auto measured = child.wait();
+  for (size_t running = children.size(); running != 0; --running) {
+    int status = 0;
+    const pid_t pid = waitpid(-1, &status, 0);
+    const auto child = std::ranges::find_if(children, [&](auto& each) { return each.is(pid); });
+    const auto measured = child->ended(status);
     if (!measured) return std::unexpected(measured.error());
     result.measured.add(*measured);
   }

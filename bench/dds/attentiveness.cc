@@ -72,14 +72,16 @@ void add_way(Plan& plan, const Way& way, double compute_us) {
   step.prepare = [&plan, shape, way, progress](OwnerSide& side) {
     LocalQueue(side.target.memory(), shape).clear();
     plan.stores[side.index]->queue().clear();
-    if (!way.progress_thread) return;
-    progress->thread = std::thread([&plan, progress, &target = side.target, index = side.index] {
-      const auto handler = plan.stores[index]->handler();
-      while (!progress->stops) target.poll(handler);
-    });
   };
-  step.turn = [&plan, way, compute_us, handler = engine::CallHandler()](OwnerSide& side) mutable {
+  step.turn = [&plan, way, compute_us, progress,
+               handler = engine::CallHandler()](OwnerSide& side) mutable {
     if (!handler) handler = plan.stores[side.index]->handler();
+    // Not before: until here the owner's own thread polls the target, which one thread may.
+    if (way.progress_thread && !progress->thread.joinable()) {
+      progress->thread = std::thread([progress, handler, &target = side.target] {
+        while (!progress->stops) target.poll(handler);
+      });
+    }
     compute(compute_us);
     if (!way.progress_thread) side.target.poll(handler);
   };
@@ -97,6 +99,7 @@ void add_way(Plan& plan, const Way& way, double compute_us) {
   step.check = [&plan, shape, way, all, progress](OwnerSide& side) -> Result<void> {
     progress->stops = true;
     if (progress->thread.joinable()) progress->thread.join();
+    if (side.index != 0) return {};  // the clients push to the first owner's
     LocalQueue remote(side.target.memory(), shape);
     remote.settle(way.level);
     const LocalQueue& queue = way.by_call ? plan.stores[side.index]->queue() : remote;

@@ -480,11 +480,15 @@ class Echo(unittest.TestCase):
         self.mark = uuid.uuid4().hex
 
     def start(self, *words):
-        return subprocess.Popen(
+        run = subprocess.Popen(
             [sys.executable, "-m", "tool", "run", "echo", "--bin", PROGRAMS, "--out", self.folder,
              *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
             env={**os.environ, "PYTHONPATH": str(BENCH), "TMPDIR": str(self.folder),
                  "HATRPC_TEST_MARK": self.mark})
+        self.addCleanup(run.stdout.close)
+        self.addCleanup(run.wait)
+        self.addCleanup(run.kill)
+        return run
 
     def left(self):
         """Processes that the run has started and that still live."""
@@ -497,9 +501,9 @@ class Echo(unittest.TestCase):
 
     def test_a_tiny_run(self):
         for seconds in (0.1, 1, 10):  # on a busy machine it may be that no call ends in time
-            with self.start("--quick", "--seconds", str(seconds), "--rounds", "1", "--peer",
-                            "direct", "--peer", "hatrpcd, TCP lanes") as run:
-                said = run.communicate(timeout=WAIT_SECONDS + 10 * seconds)[0]
+            run = self.start("--quick", "--seconds", str(seconds), "--rounds", "1", "--peer",
+                             "direct", "--peer", "hatrpcd, TCP lanes")
+            said = run.communicate(timeout=WAIT_SECONDS + 10 * seconds)[0]
             if run.returncode == 0:
                 break
             self.assertIn("no call ended in time", said)
@@ -513,9 +517,9 @@ class Echo(unittest.TestCase):
 
     def test_whatever_ends_it_its_rows_stay_and_its_processes_end(self):
         for how, status in ((signal.SIGINT, 130), (signal.SIGTERM, 130), (signal.SIGKILL, -9)):
-            with self.subTest(how), self.start("--seconds", "0.1", "--rounds", "500", "--peer",
-                                               "direct", "--peer", "hatrpcd, TCP lanes",
-                                               "--clients", "1", "--bytes", "64") as run:
+            with self.subTest(how):
+                run = self.start("--seconds", "0.1", "--rounds", "500", "--peer", "direct",
+                                 "--peer", "hatrpcd, TCP lanes", "--clients", "1", "--bytes", "64")
                 file = self.folder / "echo-clients-1-bytes-64" / results.FILE
                 file.unlink(missing_ok=True)
                 end = time.monotonic() + WAIT_SECONDS

@@ -215,7 +215,7 @@ global
   maxconn 4096
 defaults
   mode tcp
-  timeout connect 2s
+  timeout connect 20s
   timeout client 60s
   timeout server 60s
 frontend in
