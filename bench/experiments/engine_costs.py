@@ -5,7 +5,7 @@ from tool import experiment
 
 OPERATIONS = {"put": "put", "get": "get", "compare_swap": "compare and swap",
               "fetch_add": "fetch and add", "message": "message, there and back",
-              "message_with_wake_ups": "message, sleeping receivers",
+              "message_with_wake_up": "message, its receiver asleep",
               "register_1_mib": "registering 1 MiB", "register_16_mib": "registering 16 MiB"}
 
 
@@ -21,5 +21,4 @@ EXPERIMENT = experiment.Experiment(
     open=engine_bench.opener(words_of, {f"{key}_us": f"{key}_us" for key in OPERATIONS}),
     options=[engine_bench.FABRIC],
     units={f"{key}_us": experiment.Unit("µs", "lower", words) for key, words in OPERATIONS.items()},
-    notes=engine_bench.NOTES + "How long it runs does not depend on --seconds: each operation is "
-                               "done so many times.")
+    notes=engine_bench.NOTES + "Each operation has an eighth of --seconds.")

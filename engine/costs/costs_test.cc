@@ -59,7 +59,7 @@ TEST(ComponentCosts, AreMeasuredBetweenTwoSides) {
   ASSERT_TRUE(hosts.connect());
   Result<void> answered;
   std::thread other([&] { answered = answer_costs(*hosts.target, 60s); });
-  const auto costs = measure_costs(*hosts.initiator, {.each = 1ms});
+  const auto costs = measure_costs(*hosts.initiator, {.message_bytes = {8, 4096}, .each = 1ms});
   other.join();
   ASSERT_TRUE(costs) << costs.error().message;
   ASSERT_TRUE(answered) << answered.error().message;

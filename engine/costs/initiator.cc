@@ -16,6 +16,24 @@ constexpr uint32_t kPollsPerLook = 4096;
 
 }  // namespace
 
+OperationCounts& OperationCounts::operator+=(const OperationCounts& more) {
+  puts += more.puts;
+  gets += more.gets;
+  compare_swaps += more.compare_swaps;
+  fetch_adds += more.fetch_adds;
+  calls += more.calls;
+  return *this;
+}
+
+OperationCounts& OperationCounts::operator-=(const OperationCounts& less) {
+  puts -= less.puts;
+  gets -= less.gets;
+  compare_swaps -= less.compare_swaps;
+  fetch_adds -= less.fetch_adds;
+  calls -= less.calls;
+  return *this;
+}
+
 Result<std::unique_ptr<Initiator>> Initiator::create(Fabric& fabric,
                                                      const InitiatorOptions& options) {
   std::unique_ptr<Initiator> made(new Initiator(fabric, options));

@@ -39,6 +39,9 @@ struct OperationCounts {
   uint64_t compare_swaps = 0;
   uint64_t fetch_adds = 0;
   uint64_t calls = 0;
+
+  OperationCounts& operator+=(const OperationCounts& more);
+  OperationCounts& operator-=(const OperationCounts& less);
 };
 
 class Initiator {

@@ -18,7 +18,7 @@ enum class Ask : uint8_t {
   kEnd,
 };
 
-constexpr size_t kSamplesMin = 9;
+constexpr size_t kSamplesMin = 9;  // and three where even those take ten times too long
 constexpr size_t kSamplesMax = 20'000;
 constexpr auto kSample = std::chrono::microseconds(5);  // so that reading the clock costs little
 
@@ -39,14 +39,18 @@ std::expected<double, Status> time_of(std::chrono::nanoseconds each, const Once&
   }
   const auto about = (Clock::now() - warm) / 8;
   const auto batch = std::clamp<int64_t>(kSample / std::max(about, Clock::duration(1)), 1, 64);
-  const auto end = Clock::now() + each;
+  const auto begin = Clock::now();
   std::vector<double> samples;
-  while (samples.size() < kSamplesMin || (samples.size() < kSamplesMax && Clock::now() < end)) {
-    const auto begin = Clock::now();
+  for (auto now = begin; samples.size() < kSamplesMax;) {
+    const auto enough = samples.size() < 3             ? Clock::duration::max()
+                        : samples.size() < kSamplesMin ? 10 * each
+                                                       : Clock::duration(each);
+    if (now - begin > enough) break;
     for (int64_t i = 0; i < batch; ++i) {
       HAT_TRY_VOID(once());
     }
-    samples.push_back(ns(Clock::now() - begin) / double(batch));
+    const auto last = std::exchange(now, Clock::now());
+    samples.push_back(ns(now - last) / double(batch));
   }
   return median(std::move(samples));
 }

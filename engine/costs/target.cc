@@ -9,7 +9,7 @@ namespace {
 
 constexpr uint32_t kReplyEntries = 16;
 constexpr uint32_t kReceivesPerPeer = 2;  // a call may come before the last one's is posted again
-constexpr uint32_t kPollsPerLook = 1000;
+constexpr uint32_t kEmptyPollsPerLook = 1000;
 
 }  // namespace
 
@@ -88,7 +88,7 @@ size_t Target::poll(const CallHandler& handler) {
       ++answered;
     }
   }
-  if (count == 0 && ++empty_polls_ % kPollsPerLook == 0) take_events();
+  if (count == 0 && ++empty_polls_ % kEmptyPollsPerLook == 0) take_events();
   return answered;
 }
 

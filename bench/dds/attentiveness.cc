@@ -1,0 +1,169 @@
+// bench/dds/attentiveness.cc: what a push costs while the owner computes between two looks at its
+// calls: Figure 6. Calls wait for it; one-sided pushes do not.
+#include <algorithm>
+#include <cstdio>
+#include <numeric>
+#include <random>
+#include <thread>
+
+#include "bench/dds/plan.h"
+#include "bench/dds/value.h"
+
+namespace hat::bench {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Micro = std::chrono::duration<double, std::micro>;
+
+void compute(double us) {
+  const auto end = Clock::now() + Micro(us);
+  while (Clock::now() < end) {
+  }
+}
+
+// An owner that computes, and does nothing else, beside a thread that answers its calls.
+struct ProgressThread {
+  std::thread thread;
+  std::atomic<bool> stops = false;
+};
+
+struct Way {
+  const char* name;
+  bool by_call;
+  bool progress_thread;
+  Level level;
+};
+constexpr Way kWays[] = {
+    {"push.call", true, false, Level::kReadWrite},
+    {"push.call.progress_thread", true, true, Level::kReadWrite},
+    {"push.c_rw", false, false, Level::kReadWrite},
+    {"push.c_w", false, false, Level::kWrite},
+};
+
+// Pushes, with a pause before each that is as long as the owner computes, give or take half: so
+// they come at any moment of its computing, as those of peers that compute as well.
+template <class Push>
+Result<void> push_all(ClientSide& side, const Settings& settings, double compute_us,
+                      const Push& push) {
+  std::minstd_rand random(side.index + 1);
+  std::uniform_real_distribution<double> pause(compute_us / 2, compute_us * 3 / 2);
+  std::vector<std::byte> value(settings.value_bytes);
+  std::vector<double> took;
+  const auto once = [&](uint64_t i) {
+    fill_value(value, side.index * uint64_t{settings.operations} + i);
+    compute(pause(random));
+    const auto begin = Clock::now();
+    const bool pushed = push(value) == Outcome::kDone;
+    took.push_back(Micro(Clock::now() - begin).count());
+    return pushed;
+  };
+  if (!side.time(settings.operations, once)) return lost_at(took.size());
+  side.finding.mean_us = std::accumulate(took.begin(), took.end(), 0.0) / double(took.size());
+  std::ranges::nth_element(took, took.begin() + std::ssize(took) / 2);
+  side.finding.us = took[took.size() / 2];
+  return {};
+}
+
+void add_way(Plan& plan, const Way& way, double compute_us) {
+  const Settings& settings = plan.settings;
+  const QueueShape shape = plan.queue;
+  const auto progress = std::make_shared<ProgressThread>();
+  Step step{.name = way.name};
+  step.prepare = [&plan, shape, way, progress](OwnerSide& side) {
+    LocalQueue(side.target.memory(), shape).clear();
+    plan.stores[side.index]->queue().clear();
+    if (!way.progress_thread) return;
+    progress->thread = std::thread([&plan, progress, &target = side.target, index = side.index] {
+      const auto handler = plan.stores[index]->handler();
+      while (!progress->stops) target.poll(handler);
+    });
+  };
+  step.turn = [&plan, way, compute_us, handler = engine::CallHandler()](OwnerSide& side) mutable {
+    if (!handler) handler = plan.stores[side.index]->handler();
+    compute(compute_us);
+    if (!way.progress_thread) side.target.poll(handler);
+  };
+  step.work = [&settings, shape, way, compute_us](ClientSide& side) -> Result<void> {
+    engine::Initiator& owner = *side.owners.front();
+    if (way.by_call) {
+      CallQueue queue(owner, shape.value_bytes);
+      return push_all(side, settings, compute_us, [&](auto& value) { return queue.push(value); });
+    }
+    RemoteQueue queue(owner, shape);
+    return push_all(side, settings, compute_us,
+                    [&](auto& value) { return queue.push(value, way.level); });
+  };
+  const uint64_t all = settings.all_operations();
+  step.check = [&plan, shape, way, all, progress](OwnerSide& side) -> Result<void> {
+    progress->stops = true;
+    if (progress->thread.joinable()) progress->thread.join();
+    LocalQueue remote(side.target.memory(), shape);
+    remote.settle(way.level);
+    const LocalQueue& queue = way.by_call ? plan.stores[side.index]->queue() : remote;
+    Tally tally(all);
+    for (uint64_t i = 0; i < queue.size(); ++i) tally.see(number_of(queue.at(i)));
+    return tally.is_right() ? Result<void>() : fail("a push was lost, or came twice");
+  };
+  plan.steps.push_back(std::move(step));
+}
+
+void print(const Settings& settings, const std::vector<Found>& found,
+           const std::vector<double>& compute_us) {
+  double attentive_us = 0;  // a call where the owner does nothing else
+  if (settings.json) {
+    std::printf(
+        "{\"measurement\": \"attentiveness\", \"fabric\": \"%s\", \"clients\": %u, "
+        "\"operations\": %u, \"rows\": [",
+        settings.team.fabric.c_str(), settings.team.clients, settings.operations);
+  } else {
+    std::printf("%-26s %12s %10s %10s %10s\n", "PUSH", "OWNER BUSY", "MEDIAN", "MEAN", "PREDICTED");
+  }
+  for (size_t i = 0; i < found.size(); ++i) {
+    const Finding& finding = found[i].finding;
+    const bool waits = found[i].name == kWays[0].name;
+    if (waits && compute_us[i] == 0) attentive_us = finding.us;
+    const double predicted =
+        waits && attentive_us != 0 ? attentive_call_us(attentive_us, compute_us[i]) : 0;
+    if (settings.json) {
+      std::printf("%s{\"name\": \"%s\", \"compute_us\": %g, \"us\": %.4f, \"mean_us\": %.4f",
+                  i == 0 ? "" : ", ", found[i].name.c_str(), compute_us[i], finding.us,
+                  finding.mean_us);
+      if (predicted != 0) std::printf(", \"predicted_us\": %.4f", predicted);
+      std::printf("}");
+    } else {
+      std::printf("%-26s %9g µs %7.3f µs %7.3f µs", found[i].name.c_str(), compute_us[i],
+                  finding.us, finding.mean_us);
+      if (predicted != 0) std::printf(" %7.3f µs", predicted);
+      std::printf("\n");
+    }
+  }
+  if (settings.json) std::printf("]}\n");
+}
+
+}  // namespace
+
+int run_attentiveness(const Settings& settings) {
+  Plan plan{.settings = settings};
+  plan.settings.team.pins = false;  // the progress thread wants a core of its own
+  plan.queue = {.offset = kStructureAt,
+                .capacity = static_cast<uint32_t>(settings.all_operations()),
+                .value_bytes = settings.value_bytes};
+  std::vector<double> compute_us;
+  for (const double us : settings.compute_us) {
+    for (const Way& way : kWays) {
+      if (!settings.wants(way.name)) continue;
+      add_way(plan, way, us);
+      compute_us.push_back(us);
+    }
+  }
+  if (const int status = refuse_unknown(plan); status != 0) return status;
+  const auto found = run(plan);
+  if (!found) {
+    std::fprintf(stderr, "dds: attentiveness: %s\n", found.error().message.c_str());
+    return 1;
+  }
+  print(plan.settings, *found, compute_us);
+  return 0;
+}
+
+}  // namespace hat::bench

@@ -1,0 +1,101 @@
+// bench/dds/hash_table.h: a hash table with open addressing whose buckets lie in the memories of
+// several owners, used by one-sided operations; or one owner's, by itself.
+//
+//   bucket   flag 8 B   free, writing or ready in the low byte, and readers above
+//            key  8 B
+//            value      padded to 8 bytes
+//
+// C_RW   insert: CAS(flag: free → writing); W(key, value); FAO(flag: writing → ready)
+//        find:   FAO(flag: one reader more); R(key, value); FAO(flag: one reader less)
+// C_W    insert: CAS(flag: free → ready); W(key, value)        a barrier before the first find
+// C_R    find:   R(flag, key, value)                           a barrier after the last insert
+//
+// A bucket of another key costs its operations again, for the next bucket. In C_RW a key that is
+// there already has its value replaced, under the same lock; in C_W the keys of a phase are
+// distinct and new. Keys are never removed, so the key of a ready bucket may be read without a
+// lock.
+//
+// Differs  from the paper's: verbs have no fetch-and-AND or -OR, so states and readers are counted
+//          by fetch-and-add.
+// Thread   a handle per thread, with initiators of its own.
+// Errors   Outcome. Who dies while it writes or reads a bucket leaves it locked: others get kLost.
+// Source   RDMA vs. RPC (Brock et al.), section III-B.1 and Table II; BCL's HashMap.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "bench/dds/model.h"
+#include "bench/dds/outcome.h"
+#include "engine/costs/initiator.h"
+
+namespace hat::bench {
+
+struct TableShape {
+  uint64_t offset = 0;      // in each owner's memory, a multiple of 64
+  uint32_t buckets = 1024;  // of each owner
+  uint32_t value_bytes = 8;
+
+  static constexpr size_t kKeyAt = 8;
+  static constexpr size_t kValueAt = 16;
+  size_t bucket_bytes() const { return kValueAt + (value_bytes + 7) / 8 * 8; }
+  size_t bytes() const { return buckets * bucket_bytes(); }
+};
+
+class RemoteTable {
+ public:
+  RemoteTable(std::vector<engine::Initiator*> owners, const TableShape& shape)
+      : owners_(std::move(owners)), shape_(shape) {}
+  // kReadWrite or kWrite. kDone, kFull, kLost.
+  Outcome insert(uint64_t key, std::span<const std::byte> value, Level level);
+  // kReadWrite or kRead. kDone, kMissing, kLost.
+  Outcome find(uint64_t key, std::span<std::byte> value, Level level);
+
+ private:
+  // Where a bucket lies.
+  struct Place {
+    engine::Initiator& owner;
+    uint64_t offset;
+  };
+  // What one bucket is to the key that is looked for.
+  enum class Bucket : uint8_t { kMine, kFree, kOfAnother, kLost };
+
+  uint64_t count() const { return owners_.size() * shape_.buckets; }
+  Place place(uint64_t index) const;
+  Bucket insert_shared(const Place& place, uint64_t key, std::span<const std::byte> value);
+  Bucket insert_alone(const Place& place, uint64_t key, std::span<const std::byte> value);
+  Bucket find_shared(const Place& place, uint64_t key, std::span<std::byte> value);
+  Bucket find_alone(const Place& place, uint64_t key, std::span<std::byte> value);
+  bool put_entry(const Place& place, uint64_t key, std::span<const std::byte> value);
+  // From local(), where a get has put them.
+  Bucket take_entry(const std::byte* entry, uint64_t key, std::span<std::byte> value) const;
+
+  const std::vector<engine::Initiator*> owners_;
+  const TableShape shape_;
+};
+
+// One owner's buckets, while nobody else is at them.
+class LocalTable {
+ public:
+  LocalTable(std::span<std::byte> memory, const TableShape& shape)
+      : memory_(memory), shape_(shape) {}
+  uint32_t value_bytes() const { return shape_.value_bytes; }
+  void clear();
+  Outcome insert(uint64_t key, std::span<const std::byte> value);
+  Outcome find(uint64_t key, std::span<std::byte> value) const;
+  // What is there, in the order of buckets. A bucket that is not free and not ready gives false.
+  struct Entry {
+    uint64_t key;
+    std::span<const std::byte> value;
+  };
+  bool entries(std::vector<Entry>& into) const;
+
+ private:
+  std::byte* bucket(uint64_t index) const;
+
+  const std::span<std::byte> memory_;
+  const TableShape shape_;
+};
+
+}  // namespace hat::bench

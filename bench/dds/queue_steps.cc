@@ -1,0 +1,215 @@
+// bench/dds/queue_steps.cc: pushes and pops of one queue, by all clients at once: Figure 4. Each
+// step checks that nothing was lost, and nothing came twice.
+#include "bench/dds/plan.h"
+#include "bench/dds/value.h"
+
+namespace hat::bench {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// What a step needs of the plan, by value: the plan's processes do not share it.
+struct QueueStep {
+  QueueShape shape;
+  uint64_t operations;
+  uint64_t all;
+
+  std::vector<std::byte> value() const { return std::vector<std::byte>(shape.value_bytes); }
+  LocalQueue local(OwnerSide& side) const { return {side.target.memory(), shape}; }
+};
+
+QueueStep step_of(const Plan& plan, bool checksums) {
+  QueueStep step{plan.queue, plan.settings.operations, plan.settings.all_operations()};
+  step.shape.checksums = checksums;
+  return step;
+}
+
+Result<void> judge(const Tally& tally) {
+  if (tally.is_right()) return {};
+  return fail(std::to_string(tally.lost()) + " values are lost, " + std::to_string(tally.twice()) +
+              " came twice, " + std::to_string(tally.strange()) + " are not what was pushed");
+}
+
+Result<void> check_queue(const LocalQueue& queue, uint64_t all) {
+  Tally tally(all);
+  for (uint64_t i = 0; i < queue.size(); ++i) tally.see(number_of(queue.at(i)));
+  return judge(tally);
+}
+
+// What the clients popped, told by marks that all processes share.
+Result<void> check_marks(std::span<std::atomic<uint8_t>> marks) {
+  Tally tally(marks.size());
+  for (uint64_t i = 0; i < marks.size(); ++i) {
+    for (uint8_t times = marks[i]; times != 0; --times) tally.see(i);
+  }
+  return judge(tally);
+}
+
+void fill_queue(LocalQueue queue, uint64_t all, std::span<std::byte> value) {
+  queue.clear();
+  for (uint64_t i = 0; i < all; ++i) {
+    fill_value(value, i);
+    queue.push(value);
+  }
+}
+
+// `push(handle, value)` of a handle that `open(side)` makes.
+template <class Open, class Push>
+auto pushing(const QueueStep& step, const Open& open, const Push& push) {
+  return [=](ClientSide& side) -> Result<void> {
+    auto handle = open(side);
+    auto value = step.value();
+    if (!side.touch(step.shape.offset, step.shape.bytes())) return lost_at(0);
+    uint64_t at = 0;
+    const bool done = side.time(step.operations, [&](uint64_t i) {
+      at = i;
+      fill_value(value, side.index * step.operations + i);
+      return push(handle, value) == Outcome::kDone;
+    });
+    return done ? Result<void>() : lost_at(at);
+  };
+}
+
+template <class Open, class Pop>
+auto popping(const QueueStep& step, std::span<std::atomic<uint8_t>> marks, const Open& open,
+             const Pop& pop) {
+  return [=](ClientSide& side) -> Result<void> {
+    auto handle = open(side);
+    auto value = step.value();
+    std::vector<uint64_t> popped(step.operations);
+    if (!side.touch(step.shape.offset, step.shape.bytes())) return lost_at(0);
+    uint64_t at = 0;
+    const bool done = side.time(step.operations, [&](uint64_t i) {
+      const bool popped_one = pop(handle, value) == Outcome::kDone;
+      popped[at = i] = number_of(value).value_or(UINT64_MAX);
+      return popped_one;
+    });
+    if (!done) return lost_at(at);
+    for (const uint64_t number : popped) {
+      if (number >= marks.size()) return fail("a value that was popped is not what was pushed");
+      ++marks[number];
+    }
+    return {};
+  };
+}
+
+struct OneSided {
+  const char* name;
+  Level level;
+  bool checksums;
+};
+
+void add_one_sided(Plan& plan, std::span<std::atomic<uint8_t>> marks) {
+  for (const OneSided& way : {OneSided{"queue.push.c_rw", Level::kReadWrite, false},
+                              OneSided{"queue.push.c_w", Level::kWrite, false},
+                              OneSided{"queue.push.checksum", Level::kReadWrite, true}}) {
+    if (!plan.settings.wants(way.name)) continue;
+    const QueueStep step = step_of(plan, way.checksums);
+    plan.steps.push_back(
+        {.name = way.name,
+         .prepare = [=](OwnerSide& side) { step.local(side).clear(); },
+         .work = pushing(
+             step, [=](ClientSide& side) { return RemoteQueue(*side.owners.front(), step.shape); },
+             [=](RemoteQueue& queue, auto& value) { return queue.push(value, way.level); }),
+         .check = [=](OwnerSide& side) -> Result<void> {
+           if (side.index != 0) return {};
+           LocalQueue queue = step.local(side);
+           queue.settle(way.level);
+           return check_queue(queue, step.all);
+         }});
+  }
+  for (const OneSided& way : {OneSided{"queue.pop.c_rw", Level::kReadWrite, false},
+                              OneSided{"queue.pop.c_r", Level::kRead, false},
+                              OneSided{"queue.pop.checksum", Level::kReadWrite, true}}) {
+    if (!plan.settings.wants(way.name)) continue;
+    const QueueStep step = step_of(plan, way.checksums);
+    plan.steps.push_back(
+        {.name = way.name,
+         .prepare =
+             [=](OwnerSide& side) {
+               for (auto& mark : marks) mark = 0;
+               auto value = step.value();
+               fill_queue(step.local(side), step.all, value);
+             },
+         .work = popping(
+             step, marks,
+             [=](ClientSide& side) { return RemoteQueue(*side.owners.front(), step.shape); },
+             [=](RemoteQueue& queue, auto& value) { return queue.pop(value, way.level); }),
+         .check = [=](OwnerSide&) { return check_marks(marks); }});
+  }
+}
+
+void add_calls(Plan& plan, std::span<std::atomic<uint8_t>> marks) {
+  const QueueStep step = step_of(plan, false);
+  const auto open = [=](ClientSide& side) {
+    return CallQueue(*side.owners.front(), step.shape.value_bytes);
+  };
+  if (plan.settings.wants("queue.push.call")) {
+    plan.steps.push_back(
+        {.name = "queue.push.call",
+         .prepare = [&plan](OwnerSide& side) { plan.stores[side.index]->queue().clear(); },
+         .work =
+             pushing(step, open, [](CallQueue& queue, auto& value) { return queue.push(value); }),
+         .check = [&plan, step](OwnerSide& side) -> Result<void> {
+           if (side.index != 0) return {};
+           return check_queue(plan.stores[0]->queue(), step.all);
+         }});
+  }
+  if (plan.settings.wants("queue.pop.call")) {
+    plan.steps.push_back(
+        {.name = "queue.pop.call",
+         .prepare =
+             [&plan, step, marks](OwnerSide& side) {
+               for (auto& mark : marks) mark = 0;
+               auto value = step.value();
+               fill_queue(plan.stores[side.index]->queue(), step.all, value);
+             },
+         .work = popping(step, marks, open,
+                         [](CallQueue& queue, auto& value) { return queue.pop(value); }),
+         .check = [=](OwnerSide&) { return check_marks(marks); }});
+  }
+}
+
+// The owner's own, timed where nobody else is at it.
+template <class Once>
+Step local_step(const char* name, const QueueStep& step, bool filled, const Once& once) {
+  return {.name = name, .check = [=](OwnerSide& side) -> Result<void> {
+            LocalQueue queue = step.local(side);
+            auto value = step.value();
+            if (filled) fill_queue(queue, step.all, value);
+            if (!filled) queue.clear();
+            const auto begin = Clock::now();
+            for (uint64_t i = 0; i < step.operations; ++i) {
+              if (once(queue, value, i) != Outcome::kDone) return lost_at(i);
+            }
+            const std::chrono::duration<double, std::micro> took = Clock::now() - begin;
+            side.finding.us = side.finding.mean_us = took.count() / double(step.operations);
+            side.finding.operations = step.operations;
+            return filled ? Result<void>() : check_queue(queue, step.operations);
+          }};
+}
+
+}  // namespace
+
+void add_queue(Plan& plan) {
+  // Made before the fork, and mapped by all; it lives as long as the program.
+  static auto marks = Shared<std::atomic<uint8_t>>::create(plan.settings.all_operations());
+  if (!marks) return;
+  add_one_sided(plan, marks->all());
+  add_calls(plan, marks->all());
+  const QueueStep step = step_of(plan, false);
+  if (plan.settings.wants("queue.push.local")) {
+    plan.steps.push_back(
+        local_step("queue.push.local", step, false, [](LocalQueue& queue, auto& value, uint64_t i) {
+          fill_value(value, i);
+          return queue.push(value);
+        }));
+  }
+  if (plan.settings.wants("queue.pop.local")) {
+    plan.steps.push_back(
+        local_step("queue.pop.local", step, true,
+                   [](LocalQueue& queue, auto& value, uint64_t) { return queue.pop(value); }));
+  }
+}
+
+}  // namespace hat::bench

@@ -1,0 +1,195 @@
+// bench/dds/table_steps.cc: inserts into one hash table and finds in it, by all clients at once:
+// Figure 5. Each step checks that every key is there once, with its value.
+#include <algorithm>
+#include <numeric>
+#include <random>
+
+#include "bench/dds/plan.h"
+#include "bench/dds/value.h"
+
+namespace hat::bench {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct TableStep {
+  TableShape shape;
+  uint64_t operations;
+  uint64_t all;
+  uint32_t owners;
+
+  std::vector<std::byte> value() const { return std::vector<std::byte>(shape.value_bytes); }
+  LocalTable local(OwnerSide& side) const { return {side.target.memory(), shape}; }
+};
+
+TableStep step_of(const Plan& plan) {
+  return {plan.table, plan.settings.operations, plan.settings.all_operations(),
+          plan.settings.team.owners};
+}
+
+// An owner's share, where there are several, is known to the others alone by its sum: with one
+// owner each key is looked for.
+Result<void> check_table(const LocalTable& table, const TableStep& step) {
+  std::vector<LocalTable::Entry> entries;
+  if (!table.entries(entries)) return fail("a bucket stayed locked");
+  Tally tally(step.all);
+  for (const LocalTable::Entry& entry : entries) {
+    const auto number = number_of(entry.value);
+    tally.see(number == entry.key ? number : std::nullopt);
+  }
+  const bool right =
+      step.owners == 1 ? tally.is_right() : tally.twice() == 0 && tally.strange() == 0;
+  if (right) return {};
+  return fail(std::to_string(tally.lost()) + " keys are lost, " + std::to_string(tally.twice()) +
+              " are there twice, " + std::to_string(tally.strange()) + " have another's value");
+}
+
+// `once(table, key, value)`: its own keys in a random order.
+template <class Table, class Once>
+Result<void> work(ClientSide& side, const TableStep& step, Table table, const Once& once) {
+  std::vector<uint64_t> keys(step.operations);
+  std::iota(keys.begin(), keys.end(), side.index * step.operations);
+  std::ranges::shuffle(keys, std::minstd_rand(side.index + 1));
+  auto value = step.value();
+  if (!side.touch(step.shape.offset, step.shape.bytes())) return lost_at(0);
+  uint64_t at = 0;
+  const bool done =
+      side.time(step.operations, [&](uint64_t i) { return once(table, keys[at = i], value); });
+  return done ? Result<void>() : lost_at(at);
+}
+
+// Whether what was found is what was inserted.
+bool is_right(Outcome outcome, uint64_t key, std::span<const std::byte> value) {
+  return outcome == Outcome::kDone && number_of(value) == key;
+}
+
+// Finds come after inserts that are not measured.
+Step filling(const TableStep& step) {
+  return {.name = "",
+          .prepare = [=](OwnerSide& side) { step.local(side).clear(); },
+          .work =
+              [=](ClientSide& side) {
+                return work(side, step, RemoteTable(side.owners, step.shape),
+                            [](RemoteTable& table, uint64_t key, auto& value) {
+                              fill_value(value, key);
+                              return table.insert(key, value, Level::kWrite) == Outcome::kDone;
+                            });
+              }};
+}
+
+void add_one_sided(Plan& plan) {
+  const TableStep step = step_of(plan);
+  struct Way {
+    const char* name;
+    Level level;
+  };
+  for (const Way& way :
+       {Way{"hash.insert.c_rw", Level::kReadWrite}, Way{"hash.insert.c_w", Level::kWrite}}) {
+    if (!plan.settings.wants(way.name)) continue;
+    plan.steps.push_back(
+        {.name = way.name,
+         .prepare = [=](OwnerSide& side) { step.local(side).clear(); },
+         .work =
+             [=](ClientSide& side) {
+               return work(side, step, RemoteTable(side.owners, step.shape),
+                           [=](RemoteTable& table, uint64_t key, auto& value) {
+                             fill_value(value, key);
+                             return table.insert(key, value, way.level) == Outcome::kDone;
+                           });
+             },
+         .check = [=](OwnerSide& side) { return check_table(step.local(side), step); }});
+  }
+  for (const Way& way :
+       {Way{"hash.find.c_rw", Level::kReadWrite}, Way{"hash.find.c_r", Level::kRead}}) {
+    if (!plan.settings.wants(way.name)) continue;
+    plan.steps.push_back(filling(step));
+    plan.steps.push_back(
+        {.name = way.name,
+         .work =
+             [=](ClientSide& side) {
+               return work(side, step, RemoteTable(side.owners, step.shape),
+                           [=](RemoteTable& table, uint64_t key, auto& value) {
+                             return is_right(table.find(key, value, way.level), key, value);
+                           });
+             },
+         .check = [=](OwnerSide& side) { return check_table(step.local(side), step); }});
+  }
+}
+
+Step inserting_by_calls(Plan& plan, const std::string& name) {
+  const TableStep step = step_of(plan);
+  return {.name = name,
+          .prepare = [&plan](OwnerSide& side) { plan.stores[side.index]->table().clear(); },
+          .work =
+              [=](ClientSide& side) {
+                return work(side, step, CallTable(side.owners, step.shape.value_bytes),
+                            [](CallTable& table, uint64_t key, auto& value) {
+                              fill_value(value, key);
+                              return table.insert(key, value) == Outcome::kDone;
+                            });
+              },
+          .check =
+              [&plan, step](OwnerSide& side) {
+                return check_table(plan.stores[side.index]->table(), step);
+              }};
+}
+
+void add_calls(Plan& plan) {
+  const TableStep step = step_of(plan);
+  if (plan.settings.wants("hash.insert.call")) {
+    plan.steps.push_back(inserting_by_calls(plan, "hash.insert.call"));
+  }
+  if (!plan.settings.wants("hash.find.call")) return;
+  plan.steps.push_back(inserting_by_calls(plan, ""));
+  plan.steps.push_back({.name = "hash.find.call", .work = [=](ClientSide& side) {
+                          return work(side, step, CallTable(side.owners, step.shape.value_bytes),
+                                      [](CallTable& table, uint64_t key, auto& value) {
+                                        return is_right(table.find(key, value), key, value);
+                                      });
+                        }});
+}
+
+// The owner's own, timed where nobody else is at it.
+template <class Once>
+Step local_step(const char* name, const TableStep& step, const Once& once) {
+  return {.name = name, .check = [=](OwnerSide& side) -> Result<void> {
+            LocalTable table = step.local(side);
+            table.clear();
+            auto value = step.value();
+            std::vector<uint64_t> keys(step.operations);
+            std::iota(keys.begin(), keys.end(), 0);
+            std::ranges::shuffle(keys, std::minstd_rand(1));
+            double us[2];
+            for (const bool finds : {false, true}) {
+              const auto begin = Clock::now();
+              for (const uint64_t key : keys) {
+                if (!once(table, key, value, finds)) return lost_at(key);
+              }
+              const std::chrono::duration<double, std::micro> took = Clock::now() - begin;
+              us[finds] = took.count() / double(step.operations);
+            }
+            side.finding.us = us[std::string_view(name) == "hash.find.local"];
+            side.finding.mean_us = side.finding.us;
+            side.finding.operations = step.operations;
+            return {};
+          }};
+}
+
+}  // namespace
+
+void add_table(Plan& plan) {
+  add_one_sided(plan);
+  add_calls(plan);
+  for (const char* name : {"hash.insert.local", "hash.find.local"}) {
+    if (!plan.settings.wants(name)) continue;
+    plan.steps.push_back(local_step(name, step_of(plan),
+                                    [](LocalTable& table, uint64_t key, auto& value, bool finds) {
+                                      if (finds)
+                                        return is_right(table.find(key, value), key, value);
+                                      fill_value(value, key);
+                                      return table.insert(key, value) == Outcome::kDone;
+                                    }));
+  }
+}
+
+}  // namespace hat::bench

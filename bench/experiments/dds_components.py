@@ -1,0 +1,30 @@
+"""bench/experiments/dds_components.py: the component operations of distributed data structures."""
+
+from dds import program
+from tool import chart, experiment
+
+# In the paper's words, and in the program's.
+COMPONENTS = {"put (W)": "put", "get (R)": "get", "compare-and-swap (A_CAS)": "compare_swap",
+              "compare-and-swap until it succeeds (A_CAS-P)": "compare_swap_won",
+              "fetch-and-add (A_FAO)": "fetch_add",
+              "fetch-and-add of one word (A_FAO)": "fetch_add_one", "call (AM)": "call"}
+
+
+def words_of(peer, point):
+    return ["components", "--method", COMPONENTS[peer], "--clients", point["clients"]]
+
+
+def values_of(result, peer):
+    return {"us": result["components"][f"{COMPONENTS[peer]}_us"]}
+
+
+EXPERIMENT = experiment.Experiment(
+    name="dds-components", title="Component operations",
+    question="What do put, get, compare-and-swap, fetch-and-add and a call cost, by how many do them at once?",
+    source="RDMA vs. RPC, Table I and Figure 3", peers=list(COMPONENTS), points=program.points,
+    open=program.opener(words_of, values_of), rounds=5, warm_up=0,
+    options=[program.FABRIC, program.OPERATIONS, program.VALUE_BYTES, program.CLIENTS],
+    units={"us": program.UNITS["us"]},
+    charts=[chart.Lines("us", "clients", "One operation", log_x=True, log_y=True)],
+    notes=program.NOTES + "What all want is one word of the owner; else each operation has a random one of "
+                          "100,000. A call inserts into the owner's own hash table.")
