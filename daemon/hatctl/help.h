@@ -125,7 +125,7 @@ both measure best on hosts that have little else to do. One at a time on each ho
 
 With `profile: FILE` in hatrpcd.yaml the planner goes by what was written there
 instead of its constants, from the next reload on; `hatctl routes` shows what that
-changes, and `hintgen --explain --profile FILE` would.
+changes, and hintgen(1) what it would.
 
       --write FILE   write the profile there, whole or not at all
 

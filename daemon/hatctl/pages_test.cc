@@ -163,9 +163,9 @@ TEST(CalibrationPage, IsATableOfCostsBySize) {
         {"wake_up_ns", 5300.0}}}};
   EXPECT_EQ(calibration_text(calibration, kPipe),
             "with host-b, 2026-11-22T12:00:00Z, loop: memory shared with peers on this host\n\n"
-            "SIZE       PUT    GET  MESSAGE  COPY  REGISTRATION\n"
-            "  8 B  61.2 ns  60 ns                              \n"
-            "4 KiB  1.31 µs         2.5 µs                      \n\n"
+            " SIZE      PUT    GET  MESSAGE  COPY  REGISTRATION\n"
+            "  8 B  61.2 ns  60 ns\n"
+            "4 KiB  1.31 µs          2.5 µs\n\n"
             "compare-and-swap 70.1 ns\nfetch-and-add 0 ns\nwake-up 5.3 µs\n");
 }
 

@@ -8,7 +8,7 @@ from setting import PROGRAMS, Client, Scenario, main, probe_nodes, start_server
 from nodes import TwoNodes, ask, hatrpc_address, wait_until
 from reload_test import Load
 
-WAIT_S = 60
+WAIT_S = 90
 
 
 def hatctl(node, *words):
@@ -135,6 +135,12 @@ class Calibration(Scenario):
             done = hatctl(nodes.a, "calibrate", "host-b", "--json")
             self.assertEqual((done.returncode, done.stderr), (0, ""))
             self.assertGreater(json.loads(done.stdout)["costs"]["put"][0]["ns"], 0)
+
+    def test_daemons_that_leave_do_not_wait_for_it(self):
+        for leaves in ("a", "b"):
+            with probe_nodes(self.server, fabric="loop") as nodes:
+                self.assertEqual(ask(nodes.a.admin, "POST", "/calibrate?peer=host-b")[0], 202)
+                self.assertEqual(getattr(nodes, leaves).stop(seconds=WAIT_S), 0)
 
 
 if __name__ == "__main__":
