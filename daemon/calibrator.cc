@@ -2,9 +2,12 @@
 
 #include <glog/logging.h>
 #include <pthread.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <ctime>
+#include <system_error>
 #include <utility>
 
 #include "engine/costs/initiator.h"
@@ -46,16 +49,23 @@ Result<std::shared_ptr<CostJob>> Calibrator::begin(
   if (stopped_) return fail("node " + node_ + " is shutting down");
   if (busy_) return fail("another calibration goes on at node " + node_ + "; it takes seconds");
   if (thread_.joinable()) thread_.join();  // it has said that it is done
-  busy_ = true;
-  const auto job = job_ = std::make_shared<CostJob>();
-  thread_ = std::thread([this, job, work = std::move(work)] {
+  const auto job = std::make_shared<CostJob>();
+  const auto run = [this, job, work = std::move(work)] {
     sigset_t all;
     sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, nullptr);  // they are the main thread's
+    pthread_sigmask(SIG_BLOCK, &all, nullptr);                      // they are the main thread's
+    setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), nice_);  // a worker may have begun this
     work(job);
     const std::lock_guard lock(mutex_);
     busy_ = false;
-  });
+  };
+  try {
+    thread_ = std::thread(run);
+  } catch (const std::system_error& error) {  // a limit of threads, met on a peer's word
+    return fail("node " + node_ + " has no thread to calibrate with: " + error.what());
+  }
+  busy_ = true;  // the thread, which waits for the lock, has not said otherwise yet
+  job_ = job;
   pthread_setname_np(thread_.native_handle(), "calibrate");
   return job;
 }
@@ -96,7 +106,8 @@ Result<uint64_t> Calibrator::measure(const std::string& peer, OpenTalk open_talk
 Result<ComponentCosts> Calibrator::measure_now(const OpenTalk& open_talk,
                                                const std::shared_ptr<CostJob>& job) {
   HAT_TRY(const auto fabric, open_fabric_());
-  HAT_TRY(const auto initiator, engine::Initiator::create(*fabric, {.patience = kPatience}));
+  HAT_TRY(const auto initiator,
+          engine::Initiator::create(*fabric, {.patience = kPatience, .stop = job->stop_token()}));
   HAT_TRY_VOID(open_talk({fabric->reach(), initiator->card()}, job));
   HAT_TRY(const engine::CostCard card, job->await_card(kPatience));
   HAT_TRY_VOID(initiator->connect(card));

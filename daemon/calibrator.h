@@ -6,6 +6,8 @@
 // Errors   in words; of what has begun, in last() and to the peer.
 #pragma once
 
+#include <sys/resource.h>
+
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -51,6 +53,7 @@ class Calibrator final : public engine::CostAnswerer {
   const std::string node_;
   const std::string device_;
   const OpenFabric open_fabric_;
+  const int nice_ = getpriority(PRIO_PROCESS, 0);  // the main thread's
   mutable std::mutex mutex_;
   bool stopped_ = false;
   bool busy_ = false;

@@ -48,6 +48,7 @@ void log_reload(const Result<ReloadReport>& report) {
   LOG(INFO) << "reloaded: generation " << report->generation << ", " << report->changes.size()
             << " change(s)";
   for (const std::string& change : report->changes) LOG(INFO) << "reload: " << change;
+  for (const std::string& warning : report->warnings) LOG(WARNING) << "reload: " << warning;
 }
 
 }  // namespace

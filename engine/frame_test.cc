@@ -56,6 +56,7 @@ TEST(Hello, RefusesEveryTruncationAndOtherVersions) {
   }
   EXPECT_FALSE(decode_hello(encode({3, 4, 7, 0, "host-a", "host-b"})));
   EXPECT_FALSE(decode_hello(encode({0, 0, 7, 0, "host-a", "host-b"})));
+  EXPECT_TRUE(decode_hello(encode({1, 1, 7, 0, "host-a", "host-b"}))) << "older, and spoken with";
   EXPECT_FALSE(decode_hello(encode({1, 1, 7, 0, "", "host-b"})));
   EXPECT_TRUE(decode_hello(encode({0, 9, 7, 0, "host-a", "host-b"})));
   auto wrong = bytes;

@@ -12,7 +12,7 @@
 namespace hat::hintgen {
 namespace {
 
-std::string quoted(std::string_view value) {
+std::string json_string(std::string_view value) {
   std::string text = "\"";
   for (const char c : value) {
     const auto byte = static_cast<unsigned char>(c);
@@ -33,7 +33,7 @@ std::string quoted(std::string_view value) {
 std::string object(const std::vector<std::pair<std::string_view, std::string>>& members) {
   std::string text;
   for (const auto& [name, value] : members) {
-    text += (text.empty() ? "" : ", ") + quoted(name) + ": " + value;
+    text += (text.empty() ? "" : ", ") + json_string(name) + ": " + value;
   }
   return "{" + text + "}";
 }
@@ -57,7 +57,8 @@ std::string spelled(const Type& type) {
 
 std::string show(const Annotations& annotations) {
   return array(annotations.items, [](const Annotation& it) {
-    return "[" + quoted(it.key.text) + ", " + quoted(it.value ? it.value->text : "1") + "]";
+    return "[" + json_string(it.key.text) + ", " + json_string(it.value ? it.value->text : "1") +
+           "]";
   });
 }
 
@@ -65,7 +66,7 @@ std::string shortest(double number) {
   char text[32];
   const auto [end, error] = std::to_chars(text, text + sizeof text, number);
   return std::isfinite(number) ? std::string(text, end)
-                               : quoted(std::signbit(number) ? "-inf" : "inf");
+                               : json_string(std::signbit(number) ? "-inf" : "inf");
 }
 
 // Names are {"name": …} and maps {"map": [[key, value], …]}; the rest is as in JSON.
@@ -76,9 +77,9 @@ std::string show(const ConstValue& value) {
     case ConstValue::Kind::kDouble:
       return shortest(value.number);
     case ConstValue::Kind::kLiteral:
-      return quoted(value.text.text);
+      return json_string(value.text.text);
     case ConstValue::Kind::kName:
-      return object({{"name", quoted(value.text.text)}});
+      return object({{"name", json_string(value.text.text)}});
     case ConstValue::Kind::kList:
       return array(value.items, [](const ConstValue& it) { return show(it); });
     case ConstValue::Kind::kMap:
@@ -95,9 +96,9 @@ std::string show(const ConstValue& value) {
 std::string show(const Field& field) {
   constexpr const char* kRequiredness[] = {"default", "required", "optional"};
   return object({{"id", std::to_string(field.id)},
-                 {"name", quoted(field.name.text)},
-                 {"type", quoted(spelled(field.type))},
-                 {"required", quoted(kRequiredness[static_cast<size_t>(field.requiredness)])},
+                 {"name", json_string(field.name.text)},
+                 {"type", json_string(spelled(field.type))},
+                 {"required", json_string(kRequiredness[static_cast<size_t>(field.requiredness)])},
                  {"default", field.value ? show(*field.value) : "null"},
                  {"annotations", show(field.annotations)}});
 }
@@ -107,9 +108,9 @@ std::string show(const std::vector<Field>& fields) {
 }
 
 std::string show(const Function& function) {
-  return object({{"name", quoted(function.name.text)},
+  return object({{"name", json_string(function.name.text)},
                  {"oneway", flag(function.oneway)},
-                 {"result", quoted(spelled(function.result))},
+                 {"result", json_string(spelled(function.result))},
                  {"arguments", show(function.arguments)},
                  {"exceptions", show(function.exceptions)},
                  {"annotations", show(function.annotations)}});
@@ -117,38 +118,38 @@ std::string show(const Function& function) {
 
 std::string show(const Service& service) {
   return object(
-      {{"name", quoted(service.name.text)},
-       {"extends", service.extends ? quoted(service.extends->text) : "null"},
+      {{"name", json_string(service.name.text)},
+       {"extends", service.extends ? json_string(service.extends->text) : "null"},
        {"functions", array(service.functions, [](const Function& it) { return show(it); })},
        {"annotations", show(service.annotations)}});
 }
 
 std::string show(const Struct& definition) {
   constexpr const char* kKinds[] = {"struct", "union", "exception"};
-  return object({{"name", quoted(definition.name.text)},
-                 {"kind", quoted(kKinds[static_cast<size_t>(definition.kind)])},
+  return object({{"name", json_string(definition.name.text)},
+                 {"kind", json_string(kKinds[static_cast<size_t>(definition.kind)])},
                  {"fields", show(definition.fields)},
                  {"annotations", show(definition.annotations)}});
 }
 
 std::string show(const Enum& definition) {
   const auto member = [](const EnumMember& it) {
-    return object({{"name", quoted(it.name.text)}, {"value", std::to_string(it.value)}});
+    return object({{"name", json_string(it.name.text)}, {"value", std::to_string(it.value)}});
   };
-  return object({{"name", quoted(definition.name.text)},
+  return object({{"name", json_string(definition.name.text)},
                  {"members", array(definition.members, member)},
                  {"annotations", show(definition.annotations)}});
 }
 
 std::string show(const Typedef& definition) {
-  return object({{"name", quoted(definition.name.text)},
-                 {"type", quoted(spelled(definition.type))},
+  return object({{"name", json_string(definition.name.text)},
+                 {"type", json_string(spelled(definition.type))},
                  {"annotations", show(definition.annotations)}});
 }
 
 std::string show(const Const& definition) {
-  return object({{"name", quoted(definition.name.text)},
-                 {"type", quoted(spelled(definition.type))},
+  return object({{"name", json_string(definition.name.text)},
+                 {"type", json_string(spelled(definition.type))},
                  {"value", show(definition.value)}});
 }
 
@@ -165,15 +166,15 @@ std::string all(const Program& program) {
 }  // namespace
 
 std::string dump_json(const Program& program) {
-  const auto name = [](const Name& it) { return quoted(it.text); };
-  return object({{"name", quoted(program.name)},
-                 {"includes",
-                  array(program.includes, [](const Include& it) { return quoted(it.path.text); })},
+  const auto name = [](const Name& it) { return json_string(it.text); };
+  return object({{"name", json_string(program.name)},
+                 {"includes", array(program.includes,
+                                    [](const Include& it) { return json_string(it.path.text); })},
                  {"cpp_includes", array(program.cpp_includes, name)},
                  {"namespaces", array(program.namespaces,
                                       [](const Namespace& it) {
-                                        return "[" + quoted(it.scope.text) + ", " +
-                                               quoted(it.name.text) + "]";
+                                        return "[" + json_string(it.scope.text) + ", " +
+                                               json_string(it.name.text) + "]";
                                       })},
                  {"enums", all<Enum>(program)},
                  {"typedefs", all<Typedef>(program)},

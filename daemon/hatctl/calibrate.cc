@@ -1,5 +1,7 @@
 #include "daemon/hatctl/calibrate.h"
 
+#include <unistd.h>
+
 #include <cctype>
 #include <cerrno>
 #include <chrono>
@@ -61,10 +63,14 @@ Result<void> write_whole(const std::string& path, const std::string& text) {
   };
   std::FILE* file = std::fopen(fresh.c_str(), "wb");
   if (file == nullptr) return failed(fresh);
-  const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  if (std::fclose(file) != 0 || !written) return failed(fresh);
-  if (std::rename(fresh.c_str(), path.c_str()) != 0) return failed(path);
-  return {};
+  const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size() &&
+                       std::fflush(file) == 0 && fsync(fileno(file)) == 0;
+  Result<void> done;
+  if (!written) done = failed(fresh);
+  std::fclose(file);
+  if (done && std::rename(fresh.c_str(), path.c_str()) != 0) done = failed(path);
+  if (!done) std::remove(fresh.c_str());
+  return done;
 }
 
 }  // namespace hat::hatctl

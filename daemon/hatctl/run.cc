@@ -127,6 +127,7 @@ int run_calibrate(const Session& session) {
   const auto done = calibrate(session.client, options.peer);
   if (!done) return complain(done.error().message, kUnreachable);
   if (!done->refused.empty()) {
+    if (options.json) print(done->body);
     return complain("cannot calibrate with " + options.peer + ": " + done->refused, kRefused);
   }
   const json calibration = json::parse(done->body);

@@ -94,6 +94,25 @@ TEST(ComponentCosts, WhoAnswersDoesNotWaitForEver) {
             "the side that measures the costs has said nothing for too long");
 }
 
+TEST(ComponentCosts, WhoAnswersIsToldThatTheOtherSideHasGone) {
+  Hosts hosts({.memory_bytes = 4096});
+  ASSERT_TRUE(hosts.connect());
+  hosts.initiator.reset();
+  const auto answered = answer_costs(*hosts.target, 60s);
+  ASSERT_FALSE(answered);
+  EXPECT_EQ(answered.error().message, "the side that measures the costs has gone");
+  EXPECT_EQ(hosts.target->lost(), 1u);
+}
+
+TEST(ComponentCosts, WhoMeasuresStopsInTheMiddleOfACall) {
+  std::stop_source stop;
+  Hosts hosts({.memory_bytes = 4096}, {.patience = 60s, .stop = stop.get_token()});
+  ASSERT_TRUE(hosts.connect());
+  std::thread stopper([&] { stop.request_stop(); });
+  EXPECT_FALSE(hosts.initiator->call(8)) << "nobody answers";
+  stopper.join();
+}
+
 TEST(Target, DoesEachOperationOnItsMemory) {
   Hosts hosts({.memory_bytes = 4096});
   ASSERT_TRUE(hosts.connect());

@@ -53,7 +53,8 @@ Result<void> Initiator::open() {
                                             .recv_cq = *cq_,
                                             .srq = *srq_,
                                             .send_entries = kInitiatorEntries,
-                                            .inline_bytes_max = inline_bytes_}));
+                                            .inline_bytes_max = inline_bytes_,
+                                            .ack_timeout = kCostAckTimeout}));
   for (uint64_t id = 0; id < kInitiatorReceives; ++id) post_receive(id);
   return {};
 }
@@ -160,11 +161,19 @@ Initiator::Outcome<Completion> Initiator::await() {
     }
     if (looks % kPollsPerYield == 0) std::this_thread::yield();
     if (looks % kPollsPerLook != 0) continue;
-    while (fabric_.next_event()) {
-    }
+    if (options_.stop.stop_requested() || is_lost()) return std::unexpected(Status::kRetryExceeded);
     if (end == Clock::time_point::max()) end = Clock::now() + options_.patience;
     if (Clock::now() > end) return std::unexpected(Status::kRetryExceeded);
   }
+}
+
+// Where it has taken a call and gone, no completion tells.
+bool Initiator::is_lost() {
+  while (const auto event = fabric_.next_event()) {
+    lost_ |=
+        event->kind == FabricEvent::Kind::kQueuePairError && event->queue_pair == pair_->number();
+  }
+  return lost_;
 }
 
 }  // namespace hat::engine

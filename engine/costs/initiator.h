@@ -20,6 +20,7 @@
 #include <cstring>
 #include <expected>
 #include <memory>
+#include <stop_token>
 
 #include "engine/costs/target.h"
 #include "engine/fabric/fabric.h"
@@ -30,6 +31,7 @@ struct InitiatorOptions {
   uint32_t local_bytes = 1 << 20;  // the longest put or get
   uint32_t message_bytes_max = 64 * 1024;
   std::chrono::nanoseconds patience = std::chrono::seconds(20);
+  std::stop_token stop{};  // an operation that is awaited fails soon after
 };
 
 // How many of each were done.
@@ -85,12 +87,14 @@ class Initiator {
                           uint64_t compare_or_add = 0, uint64_t swap = 0);
   Outcome<uint64_t> word() const;
   Outcome<Completion> await();  // the next completion
+  bool is_lost();
 
   Fabric& fabric_;
   const InitiatorOptions options_;
   CostCard target_;
   OperationCounts counts_;
   uint32_t inline_bytes_ = 0;
+  bool lost_ = false;
   std::unique_ptr<SharedMemory> memory_;
   std::unique_ptr<MemoryRegion> region_;
   std::unique_ptr<CompletionQueue> cq_;

@@ -55,7 +55,8 @@ Result<CostCard> Target::add(const CostCard& initiator) {
                                      .srq = *srq_,
                                      .send_entries = kReplyEntries,
                                      .inline_bytes_max = inline_bytes_,
-                                     .access = {.write = true, .read = true, .atomic = counts}}));
+                                     .access = {.write = true, .read = true, .atomic = counts},
+                                     .ack_timeout = kCostAckTimeout}));
   HAT_TRY_VOID(pair->connect(initiator.queue_pair));
   const CostCard card{.queue_pair = pair->address(),
                       .address = region_->address(),
@@ -93,8 +94,7 @@ size_t Target::poll(const CallHandler& handler) {
 }
 
 void Target::answer(const Completion& call, const CallHandler& handler) {
-  const auto peer = peers_.find(call.queue_pair);
-  if (peer != peers_.end()) {
+  if (const auto peer = peers_.find(call.queue_pair); peer != peers_.end()) {
     const auto bytes = buffers_->bytes();
     const auto reply = bytes.subspan(peer->second.reply_offset, options_.message_bytes_max);
     const size_t size = handler(bytes.subspan(receive_offset(call.id), call.bytes), reply);
@@ -103,7 +103,8 @@ void Target::answer(const Completion& call, const CallHandler& handler) {
                            .inlined = size <= inline_bytes_,
                            .solicited = true,
                            .segments = {&segment, 1}};
-    peer->second.pair->post({&work, 1});
+    const auto still = peers_.find(call.queue_pair);  // the handler may have taken events
+    if (still != peers_.end()) still->second.pair->post({&work, 1});
   }
   post_receive(call.id);
 }
@@ -119,7 +120,9 @@ size_t Target::poll_or_sleep(const CallHandler& handler, std::chrono::millisecon
 }
 
 void Target::take_events() {
-  while (fabric_.next_event()) {
+  while (const auto event = fabric_.next_event()) {
+    // Of a peer to which no reply is out, no completion tells.
+    if (event->kind == FabricEvent::Kind::kQueuePairError) lost_ += peers_.erase(event->queue_pair);
   }
 }
 

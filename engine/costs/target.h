@@ -26,6 +26,9 @@
 
 namespace hat::engine {
 
+// As lanes have it, and for their reason: a host that is busy answers late.
+inline constexpr std::chrono::nanoseconds kCostAckTimeout = std::chrono::milliseconds(67);
+
 // What one side must know of the other. Plain bytes; an initiator's has no memory.
 struct CostCard {
   QueuePairAddress queue_pair{};

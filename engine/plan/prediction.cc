@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <array>
 
+#include "engine/frame.h"
+#include "engine/rdma/wire.h"
+
 namespace hat::engine {
 namespace {
 
-constexpr uint64_t kSendBytesMax = 4096;  // a SEND's payload: docs/protocols.md section 3.1
+constexpr uint64_t kSendBytesMax = kEagerBytesMax;
 constexpr uint64_t kBorderMin = 512;
-constexpr uint64_t kBorderMax = 65536;  // a piece of a message
+constexpr uint64_t kBorderMax = kPieceBytesMax;
 constexpr uint32_t kShort = 8;
 
 // How often a message's way has each component operation on it, one after the other.
@@ -56,7 +59,7 @@ double message_ns(const ComponentCosts& costs, Leg leg, uint64_t bytes, Polling 
   const double signal = cost_of(costs.message, kShort) / 2;
   // A WRITE and the signal behind it are on their way together: it adds what its length adds.
   const double write = std::max(0.0, cost_of(costs.put, size) - cost_of(costs.put, kShort));
-  const double waits = std::max(1.0, each.sends + each.signals);
+  const double waits = each.sends + each.reads + each.glances + each.signals;
   return each.copies * cost_of(costs.copy, size) + each.sends * cost_of(costs.message, size) / 2 +
          each.writes * write + each.reads * cost_of(costs.get, size) +
          each.glances * cost_of(costs.get, kShort) + each.signals * signal +

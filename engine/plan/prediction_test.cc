@@ -35,9 +35,9 @@ TEST(Prediction, IsTheSumOfALegsOperations) {
            Row{Leg::kWriteImm, 1000 + 1000 + 1000, 3000 + 5000},
            Row{Leg::kWriteSend, 3000, 8000},
            Row{Leg::kWriteRndv, 1000 + 1000 + 3 * 1000, 5000 + 15'000},
-           Row{Leg::kReadRndv, 1000 + 1000 + 2500, 4500 + 5000},
+           Row{Leg::kReadRndv, 1000 + 1000 + 2500, 4500 + 10'000},
            Row{Leg::kFetch0, 1000 + 2500, 3500 + 5000},
-           Row{Leg::kFetch2, 1000 + 2500 + 2 * 1500, 6500 + 5000},
+           Row{Leg::kFetch2, 1000 + 2500 + 2 * 1500, 6500 + 15'000},
        }) {
     const int leg = static_cast<int>(row.leg);
     EXPECT_NEAR(message_ns(lines(), row.leg, 10'008, Polling::kBusy), row.busy, 0.01) << leg;

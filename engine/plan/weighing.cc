@@ -37,7 +37,8 @@ void weigh_latency(Plan& plan, bool polling_is_open, const ComponentCosts& costs
   }
   const double busy = call_ns(costs, plan.small, bytes, Polling::kBusy);
   const double event = call_ns(costs, plan.small, bytes, Polling::kEvent);
-  if (!polling_is_open || plan.polling != Polling::kBusy) return;
+  // Where pollers share cores, a wake-up may have been lost in what they wait for each other.
+  if (!polling_is_open || plan.polling != Polling::kBusy || costs.wake_up_ns == 0) return;
   if (event > busy * (1 + kPollingWorth)) return;
   plan.polling = Polling::kEvent;
   plan.reason += ", being woken " + microseconds(event - busy) + " of it";
