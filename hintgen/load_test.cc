@@ -6,14 +6,14 @@
 namespace hat::hintgen {
 namespace {
 
-struct Row {
+struct LoadRow {
   const char* name;
   const char* text;
   const char* messages;  // all of them, as printed
 };
-std::ostream& operator<<(std::ostream& out, const Row& row) { return out << row.name; }
+std::ostream& operator<<(std::ostream& out, const LoadRow& row) { return out << row.name; }
 
-class Mistaken : public testing::TestWithParam<Row> {};
+class Mistaken : public testing::TestWithParam<LoadRow> {};
 
 TEST_P(Mistaken, IsShownWithACaret) {
   EXPECT_EQ(compile_text(GetParam().text).messages(), GetParam().messages);
@@ -22,34 +22,37 @@ TEST_P(Mistaken, IsShownWithACaret) {
 INSTANTIATE_TEST_SUITE_P(
     Rows, Mistaken,
     testing::Values(
-        Row{"unknown_hint", "service S {\n  hint: perf_gaol=latency;\n}\n",
+        LoadRow{
+            "unknown_hint", "service S {\n  hint: perf_gaol=latency;\n}\n",
             "t.thrift:2:9: error: unknown hint 'perf_gaol' (did you mean 'perf_goal'?); expected "
             "one of perf_goal, concurrency, payload_size, polling, protocol, transport, numa, "
             "priority, timeout_ms, idempotent\n"
             "  hint: perf_gaol=latency;\n"
             "        ^\n"},
-        Row{"wrong_value", "service S {\n  void f() [ c_hint: concurrency=many; ]\n}\n",
+        LoadRow{
+            "wrong_value", "service S {\n  void f() [ c_hint: concurrency=many; ]\n}\n",
             "t.thrift:2:34: error: concurrency: 'many'; expected a number of callers, or under, "
             "full or over\n"
             "  void f() [ c_hint: concurrency=many; ]\n"
             "                                 ^\n"},
-        Row{"wrong_annotation", "service S {\n  void f() ( hat.polling = \"bussy\" )\n}\n",
+        LoadRow{
+            "wrong_annotation", "service S {\n  void f() ( hat.polling = \"bussy\" )\n}\n",
             "t.thrift:2:28: error: polling: 'bussy' (did you mean 'busy'?); expected busy, event "
             "or adaptive\n"
             "  void f() ( hat.polling = \"bussy\" )\n"
             "                           ^\n"},
-        Row{"field_id_twice", "struct P { 1: i32 x, 1: i32 y }\n",
-            "t.thrift:1:22: error: field id 1 is already used in line 1\n"
-            "struct P { 1: i32 x, 1: i32 y }\n"
-            "                     ^\n"},
-        Row{"unknown_type_and_another",
-            "service S {\n  void f(1: binray b)\n  void g(1: strnig s)\n}\n",
-            "t.thrift:2:13: error: unknown type 'binray' (did you mean 'binary'?)\n"
-            "  void f(1: binray b)\n"
-            "            ^\n"
-            "t.thrift:3:13: error: unknown type 'strnig' (did you mean 'string'?)\n"
-            "  void g(1: strnig s)\n"
-            "            ^\n"}),
+        LoadRow{"field_id_twice", "struct P { 1: i32 x, 1: i32 y }\n",
+                "t.thrift:1:22: error: field id 1 is already used in line 1\n"
+                "struct P { 1: i32 x, 1: i32 y }\n"
+                "                     ^\n"},
+        LoadRow{"unknown_type_and_another",
+                "service S {\n  void f(1: binray b)\n  void g(1: strnig s)\n}\n",
+                "t.thrift:2:13: error: unknown type 'binray' (did you mean 'binary'?)\n"
+                "  void f(1: binray b)\n"
+                "            ^\n"
+                "t.thrift:3:13: error: unknown type 'strnig' (did you mean 'string'?)\n"
+                "  void g(1: strnig s)\n"
+                "            ^\n"}),
     [](const auto& info) { return info.param.name; });
 
 TEST(Load, ReadsIncludesBesideTheFileAndThenInTheFolders) {

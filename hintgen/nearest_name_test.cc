@@ -16,14 +16,14 @@ const i32 ORIGIN = 0
 service Base {}
 )";
 
-struct Row {
+struct NameRow {
   const char* name;
   const char* line;
   const char* mistake;
 };
-std::ostream& operator<<(std::ostream& out, const Row& row) { return out << row.name; }
+std::ostream& operator<<(std::ostream& out, const NameRow& row) { return out << row.name; }
 
-class Misspelt : public testing::TestWithParam<Row> {};
+class Misspelt : public testing::TestWithParam<NameRow> {};
 
 TEST_P(Misspelt, NameDrawsTheNearestOfItsKind) {
   const Compiled compiled = compile_files(
@@ -36,31 +36,32 @@ TEST_P(Misspelt, NameDrawsTheNearestOfItsKind) {
 INSTANTIATE_TEST_SUITE_P(
     Rows, Misspelt,
     testing::Values(
-        Row{"own_type", "typedef Piont P", "unknown type 'Piont' (did you mean 'Point'?)"},
-        Row{"base_type", "typedef strng P", "unknown type 'strng' (did you mean 'string'?)"},
-        Row{"included_type", "typedef shared.Idnet P",
-            "unknown type 'shared.Idnet' (did you mean 'shared.Ident'?)"},
-        Row{"name_of_the_include", "typedef shard.Ident P",
-            "unknown type 'shard.Ident' (did you mean 'shared.Ident'?)"},
-        Row{"constants_are_no_types", "typedef ORIGIM P", "unknown type 'ORIGIM'"},
-        Row{"services_are_no_types", "typedef Bass P", "unknown type 'Bass'"},
-        Row{"too_short_to_tell", "typedef ix P", "unknown type 'ix'"},
-        Row{"service", "service S extends Bse {}", "unknown service 'Bse' (did you mean 'Base'?)"},
-        Row{"included_service", "service S extends shared.Stroe {}",
-            "unknown service 'shared.Stroe' (did you mean 'shared.Store'?)"},
-        Row{"types_are_no_services", "service S extends Pointe {}", "unknown service 'Pointe'"},
-        Row{"constant", "const i32 A = ORIGNI",
-            "no constant and no enum's member is named 'ORIGNI' (did you mean 'ORIGIN'?)"},
-        Row{"included_constant", "const i32 A = shared.LIMT",
-            "no constant and no enum's member is named 'shared.LIMT' (did you mean "
-            "'shared.LIMIT'?)"},
-        Row{"member_as_a_number", "const i32 A = Colour.GREN",
-            "no constant and no enum's member is named 'Colour.GREN' (did you mean "
-            "'Colour.GREEN'?)"},
-        Row{"member", "const Colour A = Colour.GREN",
-            "'Colour.GREN' is no member of enum 'Colour' (did you mean 'Colour.GREEN'?)"},
-        Row{"field", "const Point A = {\"lfet\": 1}",
-            "'Point' has no field 'lfet' (did you mean 'left'?)"}),
+        NameRow{"own_type", "typedef Piont P", "unknown type 'Piont' (did you mean 'Point'?)"},
+        NameRow{"base_type", "typedef strng P", "unknown type 'strng' (did you mean 'string'?)"},
+        NameRow{"included_type", "typedef shared.Idnet P",
+                "unknown type 'shared.Idnet' (did you mean 'shared.Ident'?)"},
+        NameRow{"name_of_the_include", "typedef shard.Ident P",
+                "unknown type 'shard.Ident' (did you mean 'shared.Ident'?)"},
+        NameRow{"constants_are_no_types", "typedef ORIGIM P", "unknown type 'ORIGIM'"},
+        NameRow{"services_are_no_types", "typedef Bass P", "unknown type 'Bass'"},
+        NameRow{"too_short_to_tell", "typedef ix P", "unknown type 'ix'"},
+        NameRow{"service", "service S extends Bse {}",
+                "unknown service 'Bse' (did you mean 'Base'?)"},
+        NameRow{"included_service", "service S extends shared.Stroe {}",
+                "unknown service 'shared.Stroe' (did you mean 'shared.Store'?)"},
+        NameRow{"types_are_no_services", "service S extends Pointe {}", "unknown service 'Pointe'"},
+        NameRow{"constant", "const i32 A = ORIGNI",
+                "no constant and no enum's member is named 'ORIGNI' (did you mean 'ORIGIN'?)"},
+        NameRow{"included_constant", "const i32 A = shared.LIMT",
+                "no constant and no enum's member is named 'shared.LIMT' (did you mean "
+                "'shared.LIMIT'?)"},
+        NameRow{"member_as_a_number", "const i32 A = Colour.GREN",
+                "no constant and no enum's member is named 'Colour.GREN' (did you mean "
+                "'Colour.GREEN'?)"},
+        NameRow{"member", "const Colour A = Colour.GREN",
+                "'Colour.GREN' is no member of enum 'Colour' (did you mean 'Colour.GREEN'?)"},
+        NameRow{"field", "const Point A = {\"lfet\": 1}",
+                "'Point' has no field 'lfet' (did you mean 'left'?)"}),
     [](const auto& info) { return info.param.name; });
 
 // One mistake is answered in bounded time however many names a file has.

@@ -111,7 +111,7 @@ std::vector<Edit> cuts(const Program& program) {
   return edits;
 }
 
-std::string quoted(std::string_view value) {
+std::string string_literal(std::string_view value) {
   std::string text = "\"";
   for (const char c : value) {
     switch (c) {
@@ -148,7 +148,7 @@ std::string as_annotations(const std::vector<HintGroup>& groups, const Annotatio
     for (const Hint& hint : group.hints) {
       const std::string key = annotation_key(*side, hint.key.text);
       if (!said.insert(key).second) continue;
-      text += (text.empty() ? "" : ", ") + key + " = " + quoted(hint.value.text);
+      text += (text.empty() ? "" : ", ") + key + " = " + string_literal(hint.value.text);
     }
   }
   return text;

@@ -9,7 +9,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 
 
 def facts():
-    return {"processor": processor(), "cores": os.cpu_count(), "memory_gib": memory_gib(),
+    return {"processor": processor(), "cores": len(os.sched_getaffinity(0)), "memory_gib": memory_gib(),
             "kernel": platform.release(), "load_before": round(os.getloadavg()[0], 2)}
 
 

@@ -49,6 +49,10 @@ class Results:
             found.append("it was a --quick run")
         if len(self.rows) < self.expected():
             found.append(f"it ended after {len(self.rows)} of {self.expected()} measurements")
+        usual = self.facts["by_default"]
+        if not self.facts["quick"] and any(self.facts[key] < usual[key] for key in usual):
+            found.append(f"shorter than by default: {usual['rounds']} rounds of "
+                         f"{usual['seconds']:g} s")
         left_out = [peer for peer in self.facts["all_peers"] if peer not in self.peers]
         if left_out:
             found.append(f"without {', '.join(left_out)}")

@@ -35,6 +35,7 @@ def run(experiment, settings, progress):
         "date": datetime.datetime.now().astimezone().isoformat(timespec="minutes"),
         "commit": commit, "changed": changed, "machine": machine.facts(), "versions": {},
         "quick": settings.quick, "seconds": settings.seconds, "rounds": settings.rounds,
+        "by_default": {"seconds": experiment.seconds, "rounds": experiment.rounds},
         "warm_up": experiment.warm_up, "peers": peers, "points": points,
         "all_peers": experiment.peers_of(settings)}, [])
     progress.begin(experiment, settings, found)
@@ -43,7 +44,6 @@ def run(experiment, settings, progress):
         try:
             with experiment.open(settings) as setup:
                 found.facts["versions"] = getattr(setup, "versions", {})
-                keep_earlier(settings.out)
                 measure_all(experiment, settings, setup, found, progress)
         except KeyboardInterrupt:
             progress.say("interrupted; what was measured is kept")
@@ -53,10 +53,11 @@ def run(experiment, settings, progress):
 
 
 def keep_earlier(folder):
-    """The run before this one stays beside it, should it have been the better one."""
+    """The last complete run stays beside this one, should it have been the better one."""
     folder.mkdir(parents=True, exist_ok=True)
-    if (folder / results.FILE).exists():
-        (folder / results.FILE).replace(folder / "results.before.json")
+    file, before = folder / results.FILE, folder / "results.before.json"
+    if file.exists() and (not before.exists() or not results.read(file).shortcomings()):
+        file.replace(before)
 
 
 def measure_all(experiment, settings, setup, found, progress):
@@ -72,6 +73,8 @@ def measure_all(experiment, settings, setup, found, progress):
         except Exception as error:  # whatever it is: the others' turns are not lost for it
             row["error"] = words_of(error)
             progress.say(f"failed: {error_words(row)}")
+        if not found.rows:
+            keep_earlier(settings.out)
         found.rows.append(row)
         results.write(found, settings.out / results.FILE)
 

@@ -117,15 +117,16 @@ class Statistics(unittest.TestCase):
 
 class Runs(Tool):
     def test_a_run_keeps_every_value_and_where_it_comes_from(self):
-        status, out, _ = self.tool(toy(), "run", "toy", "--seconds", "0.5")
+        status, out, _ = self.tool(toy(), "run", "toy", "--seconds", "1.5")
         self.assertEqual(status, 0, out)
         found = self.results()
         self.assertEqual(len(found.rows), 8)
         self.assertEqual(found.shortcomings(), [])
-        self.assertEqual(found.facts["command"], "./dev bench run toy --seconds=0.5")
-        self.assertEqual(found.facts["seconds"], 0.5)
+        self.assertEqual(found.facts["command"], "./dev bench run toy --seconds=1.5")
+        self.assertEqual(found.facts["seconds"], 1.5)
         self.assertEqual(found.facts["versions"], {"toy": "1.2"})
-        self.assertEqual(found.facts["machine"]["cores"], os.cpu_count())
+        self.assertEqual(found.facts["machine"]["cores"],
+                         len(os.sched_getaffinity(0)))
         self.assertIn("16,000 · 2.00×", out)
         table = (self.folder / "toy" / "results.csv").read_text(encoding="utf-8").splitlines()
         self.assertEqual(table[:2], ["round,clients,peer,calls_per_s,p50_us,error",
@@ -145,6 +146,11 @@ class Runs(Tool):
         self.assertEqual([row["error"] for row in found.errors()], ["the server went away"] * 2)
         self.assertEqual(found.shortcomings(),
                          ["failed every time: b at 8 clients: the server went away"])
+
+    def test_a_short_run_is_not_complete(self):
+        self.tool(toy(), "run", "toy", "--seconds", "0.5")
+        self.assertEqual(self.results().shortcomings(),
+                         ["shorter than by default: 2 rounds of 1 s"])
 
     def test_what_is_no_number_is_a_failure(self):
         for value in (None, "7", float("nan")):

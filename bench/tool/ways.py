@@ -41,17 +41,24 @@ class Cores:
     server_host: str
 
 
+def cores_to_use():
+    return sorted(os.sched_getaffinity(0))
+
+
+def in_taskset(cores):
+    return ",".join(map(str, cores))
+
+
 def all_cores():
-    count = os.cpu_count()
-    return Cores(f"0-{count - 1}", f"0-{count - 1}")
+    return Cores(*[in_taskset(cores_to_use())] * 2)
 
 
 def half_each():
-    count = os.cpu_count()
-    if count < 2:
+    cores = cores_to_use()
+    if len(cores) < 2:
         raise Failed("to split the cores, two or more are wanted, and here is one")
-    half = count // 2
-    return Cores(f"0-{half - 1}", f"{half}-{count - 1}")
+    half = len(cores) // 2
+    return Cores(in_taskset(cores[:half]), in_taskset(cores[half:]))
 
 
 class Site(processes.Group):

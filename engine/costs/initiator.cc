@@ -1,6 +1,7 @@
 #include "engine/costs/initiator.h"
 
 #include <array>
+#include <atomic>
 #include <thread>
 
 namespace hat::engine {
@@ -97,7 +98,10 @@ Initiator::Outcome<void> Initiator::put(uint64_t offset, size_t bytes) {
 
 Initiator::Outcome<void> Initiator::get(uint64_t offset, size_t bytes) {
   ++counts_.gets;
-  return one_sided(Opcode::kRead, offset, at(local_offset(), bytes));
+  HAT_TRY_VOID(one_sided(Opcode::kRead, offset, at(local_offset(), bytes)));
+  // What is read after a word that says "ready" was there before it: `loop` copies without a fence.
+  std::atomic_thread_fence(std::memory_order_acquire);
+  return {};
 }
 
 Initiator::Outcome<uint64_t> Initiator::compare_swap(uint64_t offset, uint64_t expected,
