@@ -74,12 +74,12 @@ TEST(Workload, ReadsWhatIsSaid) {
   EXPECT_TRUE(workload->write_all_fields);
 }
 
-struct RefusedRow {
+struct RefusedWorkload {
   const char* text;
   const char* message;  // a part of it
 };
 
-const RefusedRow kRefused[] = {
+const RefusedWorkload kRefused[] = {
     {"", "recordcount is missing"},
     {"recordcount=7 ", "f:1: recordcount: found '7 ', expected a number from 1"},
     {"recordcount=many", "f:1: recordcount: found 'many'"},
@@ -104,7 +104,7 @@ const RefusedRow kRefused[] = {
 };
 
 TEST(Workload, RefusesWithKeyPlaceAndWhatWasExpected) {
-  for (const RefusedRow& row : kRefused) {
+  for (const RefusedWorkload& row : kRefused) {
     SCOPED_TRACE(row.text);
     const auto workload = read_workload(properties_of(row.text));
     ASSERT_FALSE(workload);
