@@ -8,6 +8,8 @@ import json
 import os
 import pathlib
 import re
+import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -15,8 +17,26 @@ import threading
 import unittest
 import urllib.request
 
+from thrift.protocol import TBinaryProtocol, TCompactProtocol
+from thrift.Thrift import TMessageType, TType
+from thrift.transport import TTransport
+
 from running import HATKV, Server, WAIT_S, client, hatkv
 from hatkv.ttypes import NotFound, Pair, Range, Refused
+
+
+KINDS = ("threaded", "threadpool", "nonblocking")
+
+
+def multiput_of_too_many(protocol):
+    """A frame of some thirty bytes whose list says that it has two thousand million pairs."""
+    body = TTransport.TMemoryBuffer()
+    out = protocol(body)
+    out.writeMessageBegin("multiput", TMessageType.CALL, 1)
+    out.writeStructBegin("args")
+    out.writeFieldBegin("pairs", TType.LIST, 1)
+    out.writeListBegin(TType.STRUCT, 0x7fffffff)
+    return struct.pack(">I", len(body.getvalue())) + body.getvalue()
 
 
 class Running(unittest.TestCase):
@@ -124,6 +144,8 @@ class Commands(Running):
         with client(self.server.socket) as calls:
             with self.assertRaises(Refused):
                 calls.scan(Range(b"", b"", b""), -1)
+            with self.assertRaisesRegex(Refused, "10001 keys"):
+                calls.multiput([Pair(b"k", b"v")] * 10_001)
             with self.assertRaises(NotFound):
                 calls.get(b"not there")
             self.assertEqual(len(calls.scan(Range(b"", b"", b""), 1).pairs), 1)  # it goes on
@@ -222,6 +244,23 @@ class Life(unittest.TestCase):
         self.assertEqual(server.stop(), 0)
         thread.join(WAIT_S)
         self.assertFalse(pathlib.Path(server.socket).exists(), "its socket is left behind")
+
+    def test_a_list_that_says_it_is_endless_ends_its_connection_alone(self):
+        protocols = {"binary": TBinaryProtocol.TBinaryProtocol, "compact": TCompactProtocol.TCompactProtocol}
+        for name, protocol in protocols.items():
+            for kind in KINDS:
+                with self.subTest(f"{name}, {kind}"), \
+                        Server(self.folder, "--server", kind, "--protocol", name) as server:
+                    with socket.socket(socket.AF_UNIX) as raw:
+                        raw.settimeout(WAIT_S)
+                        raw.connect(server.socket)
+                        raw.sendall(multiput_of_too_many(protocol))
+                        raw.shutdown(socket.SHUT_WR)  # else nonblocking waits for the next call
+                        while raw.recv(4096):  # perhaps an answer, then the end
+                            pass
+                    hatkv("put", "k", "v", "--protocol", name, address=server.addresses[0])
+                    self.assertEqual(hatkv("get", "k", "--protocol", name, address=server.addresses[0]),
+                                     b"v\n")
 
     def test_a_killed_servers_sockets_are_taken_over(self):
         listen = [f"unix:{self.folder}/kv.sock", f"shm:{self.folder}/kv.ring"]
