@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 namespace hat {
 
@@ -19,6 +20,9 @@ constexpr size_t kPageBytesMax = 1 << 20;  // one scan's answer ends after the p
 // What a list in a request may say it has; more ends the connection. It is far above what a batch
 // may hold, so that the store refuses those in words.
 constexpr int kContainerMax = 1'000'000;
+
+constexpr uint32_t kReadersMax = 10'000;  // at once, by option or hint
+constexpr uint32_t kTimeoutSecondsMax = 86'400;
 
 // What one commit may gather. One request alone may be larger than a group's bytes.
 constexpr size_t kGroupWritesMax = 1024;

@@ -110,15 +110,33 @@ struct Wanted {
   }
 };
 
+// libthrift's own is destroyed with its connections while its workers may still answer on them.
+class NonblockingServer : public server::TNonblockingServer {
+ public:
+  using TNonblockingServer::TNonblockingServer;
+
+  // Returns once the workers' calls have ended.
+  void serve() override {
+    const Joined workers{getThreadManager()};
+    TNonblockingServer::serve();
+  }
+
+ private:
+  struct Joined {
+    std::shared_ptr<concurrency::ThreadManager> workers;
+    ~Joined() { workers->stop(); }
+  };
+};
+
 std::shared_ptr<server::TServer> make_nonblocking(const Wanted& wanted) {
   const Address& listen = wanted.listen;
   auto socket =
       listen.kind == Address::Kind::kUnix
           ? std::make_shared<transport::TNonblockingServerSocket>(listen.path)
           : std::make_shared<transport::TNonblockingServerSocket>(listen.host, listen.port);
-  auto result = std::make_shared<server::TNonblockingServer>(
-      wanted.processor, make_protocol(wanted.options.compact), socket,
-      make_workers(wanted.options.threads));
+  auto result =
+      std::make_shared<NonblockingServer>(wanted.processor, make_protocol(wanted.options.compact),
+                                          socket, make_workers(wanted.options.threads));
   result->setServerEventHandler(wanted.events([socket] { return socket->getListenPort(); }));
   return result;
 }
