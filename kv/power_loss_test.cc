@@ -85,7 +85,9 @@ Tape& tape() {
   return one;
 }
 
-std::atomic<bool> disk_fails{false};  // syncs and LMDB's writes
+enum class Failing { kNothing, kEverything, kMeta };  // kMeta: the write that makes a commit valid
+
+std::atomic<Failing> failing{Failing::kNothing};
 
 }  // namespace
 }  // namespace hat
@@ -93,7 +95,9 @@ std::atomic<bool> disk_fails{false};  // syncs and LMDB's writes
 extern "C" {
 
 ssize_t pwrite(int descriptor, const void* bytes, size_t count, off_t offset) {
-  if (hat::disk_fails) {
+  const bool is_meta = count < hat::kPageBytes;
+  if (hat::failing == hat::Failing::kEverything ||
+      (hat::failing == hat::Failing::kMeta && is_meta)) {
     errno = EIO;
     return -1;
   }
@@ -124,7 +128,7 @@ ssize_t writev(int descriptor, const iovec* parts, int count) {
 
 // The tape is the disk: nothing waits for the real one.
 int fdatasync(int descriptor) {
-  if (hat::disk_fails) {
+  if (hat::failing == hat::Failing::kEverything) {
     errno = EIO;
     return -1;
   }
@@ -292,7 +296,7 @@ class FailingDisk : public testing::Test {
  protected:
   void SetUp() override { ASSERT_NE(mkdtemp(folder_.data()), nullptr); }
   void TearDown() override {
-    disk_fails = false;
+    failing = Failing::kNothing;
     std::filesystem::remove_all(folder_);
   }
 
@@ -304,7 +308,7 @@ TEST_F(FailingDisk, FailedSyncsAreCountedAndTold) {
   ASSERT_TRUE(opened) << opened.error().message;
   const auto& store = *opened;
   ASSERT_TRUE(store->put("k", "v"));
-  disk_fails = true;
+  failing = Failing::kEverything;
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   while (store->statistics()->usage.sync_failures == 0 && std::chrono::steady_clock::now() < end) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
@@ -313,18 +317,33 @@ TEST_F(FailingDisk, FailedSyncsAreCountedAndTold) {
   const auto synced = store->sync();
   ASSERT_FALSE(synced);
   EXPECT_NE(synced.error().message.find("cannot sync"), std::string::npos);
-  disk_fails = false;
+  failing = Failing::kNothing;
   EXPECT_TRUE(store->sync());
 }
 
 TEST_F(FailingDisk, ABackupThatFailsLeavesNothing) {
   const auto opened = Store::open({.folder = folder_ + "/data", .durability = Durability::kNoSync});
   ASSERT_TRUE(opened) << opened.error().message;
-  disk_fails = true;
+  failing = Failing::kEverything;
   EXPECT_FALSE((*opened)->backup(folder_ + "/backups/one"));
-  disk_fails = false;
+  failing = Failing::kNothing;
   EXPECT_TRUE(std::filesystem::is_empty(folder_ + "/backups"));
   EXPECT_TRUE((*opened)->backup(folder_ + "/backups/one"));
+}
+
+TEST_F(FailingDisk, AStoreThatCannotBeReadAnyMoreSaysSo) {
+  const auto opened = Store::open({.folder = folder_});
+  ASSERT_TRUE(opened) << opened.error().message;
+  const auto& store = *opened;
+  failing = Failing::kEverything;
+  EXPECT_FALSE(store->put("k", "v"));
+  failing = Failing::kNothing;
+  EXPECT_TRUE(store->check());
+  EXPECT_TRUE(store->put("k", "v"));
+  failing = Failing::kMeta;
+  EXPECT_FALSE(store->put("k", "w"));
+  failing = Failing::kNothing;
+  EXPECT_FALSE(store->check());
 }
 
 TEST(PowerLoss, SyncLosesNothing) {
