@@ -9,9 +9,9 @@
 // Owner    one process at a time serves a folder: a lock on the folder says so, and ends with the
 //          process. LMDB's own tools (mdb_stat, mdb_copy) may look meanwhile.
 // Thread   read(), copy_to() and usage(): any. write(): one at a time.
-// Errors   sentences for the person who sent the request; what failed has changed nothing. Where
-// the
-//          old map is gone and no new one can be had, the process ends: no read could be right.
+// Errors   sentences for the person who sent the request; what failed has changed nothing.
+//          Where LMDB has given its map up and gets no new one, the process ends: no read could
+//          be right.
 #pragma once
 
 #include <lmdb.h>
@@ -68,8 +68,8 @@ class Environment {
   using Changes = std::function<int(MDB_txn*)>;
   Result<void> write(const Changes& change);
 
-  // Waits until the disk has all that was committed. The destructor does as much, but can only
-  // print what failed.
+  // Waits until the disk has all that was committed. The destructor does as much, but cannot
+  // tell that it failed.
   Result<void> sync();
 
   // A consistent, compact copy as `folder`, which must not be there; it can be opened as a store.

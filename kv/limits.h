@@ -17,7 +17,7 @@ constexpr size_t kPagePairsMax = 10'000;     // of one scan's answer
 constexpr size_t kPagePairsDefault = 100;    // where the caller names no limit
 constexpr size_t kPageBytesMax = 1 << 20;  // one scan's answer ends after the pair that reaches it
 
-// What a list in a request may say it has; more ends the connection. It is far above what a batch
+// What a list in a request may say it has; more is not answered. It is far above what a batch
 // may hold, so that the store refuses those in words.
 constexpr int kContainerMax = 1'000'000;
 
