@@ -33,7 +33,7 @@ constexpr CommandOption kCommandOptions[] = {
     {{"--framed", false, set<&Asked::framed>}, ""},
     {{"--buffered", false, set<&Asked::framed, false>}, ""},
     {{"--protocol", true, take_client_protocol}, ""},
-    {{"--timeout", true, take<&Asked::timeout_s>}, ""},
+    {{"--timeout", true, take_up_to<&Asked::timeout_s, kTimeoutSecondsMax>}, ""},
     {{"--raw", false, set<&Asked::raw>}, "get"},
     {{"--json", false, set<&Asked::json>}, "stats"},
     {{"--start", true, take<&Asked::start>}, "scan"},

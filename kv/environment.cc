@@ -2,12 +2,15 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <condition_variable>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <system_error>
@@ -34,19 +37,6 @@ void sync_folder(const std::string& path) {
   if (descriptor < 0) return;
   fsync(descriptor);
   close(descriptor);
-}
-
-Result<int> open_and_lock(const std::string& folder) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) return fail(folder + ": cannot make this folder: " + error.message());
-  const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor < 0) return system_failed(folder + ": cannot open this folder");
-  if (flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
-    close(descriptor);
-    return fail(folder + ": another hatkv has this store open; give each a folder of its own");
-  }
-  return descriptor;
 }
 
 // LMDB writes a new file's first pages without syncing them: a crash then would leave a file that
@@ -89,44 +79,93 @@ Result<uint64_t> sync_file(const std::string& path) {
   return static_cast<uint64_t>(bytes);
 }
 
+// Whether a map of so many bytes can be had; LMDB gives the old one up before it makes the new one.
+bool has_room_for_map(uint64_t bytes) {
+  void* room = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (room == MAP_FAILED) return false;
+  munmap(room, bytes);
+  return true;
+}
+
+[[noreturn]] void end_without_map(uint64_t bytes, int code) {
+  std::fprintf(stderr,
+               "hatkv: the store's map is gone, and one of %llu bytes cannot be had: %s; what was "
+               "committed is kept: start hatkv again\n",
+               static_cast<unsigned long long>(bytes), mdb_strerror(code));
+  std::_Exit(EXIT_FAILURE);
+}
+
+// LMDB's lock file keeps the size that whoever opened it first has given it.
+uint32_t readers_of(MDB_env* environment, uint32_t wanted) {
+  unsigned slots = 0;
+  mdb_env_get_maxreaders(environment, &slots);
+  const uint32_t readers = slots > kOtherReaders ? slots - kOtherReaders : 1;
+  if (readers >= wanted) return wanted;
+  std::fprintf(stderr,
+               "hatkv: %u readers at once, not %u: another program keeps LMDB's lock file small; "
+               "start hatkv again when it has ended\n",
+               readers, wanted);
+  return readers;
+}
+
 }  // namespace
 
-Environment::Environment(const EnvironmentOptions& options, int folder, Handle handle)
+Environment::LockedFolder::~LockedFolder() {
+  if (descriptor_ >= 0) close(descriptor_);
+}
+
+Environment::Environment(const EnvironmentOptions& options, LockedFolder folder, Handle handle)
     : options_(options),
       durability_(describe(options.durability)),
-      folder_(folder),
+      folder_(std::move(folder)),
       handle_(std::move(handle)),
-      readers_(handle_.get(), options.readers) {}
+      readers_(handle_.get(), readers_of(handle_.get(), options.readers)) {}
 
 Environment::~Environment() {
   syncer_.request_stop();
   if (syncer_.joinable()) syncer_.join();
-  if (table_ != 0) mdb_env_sync(handle_.get(), 1);  // what was asked to end well loses nothing
-  close(folder_);
+  if (table_ != 0) (void)sync();
 }
 
-Result<std::unique_ptr<Environment>> Environment::open(const EnvironmentOptions& options) {
+Result<Environment::LockedFolder> Environment::lock(const std::string& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) return fail(folder + ": cannot make this folder: " + error.message());
+  const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) return system_failed(folder + ": cannot open this folder");
+  LockedFolder locked(descriptor);
+  if (flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
+    return fail(folder + ": another hatkv has this store open; give each a folder of its own");
+  }
+  return locked;
+}
+
+Result<Environment::Handle> Environment::open_lmdb(const EnvironmentOptions& options) {
   const std::string& folder = options.folder;
   MDB_env* raw = nullptr;
   if (const int code = mdb_env_create(&raw); code != 0) return lmdb_failed(folder, code);
   Handle handle(raw);
-  HAT_TRY(const int descriptor, open_and_lock(folder));
-  std::unique_ptr<Environment> environment(new Environment(options, descriptor, std::move(handle)));
-
-  HAT_TRY_VOID(make_store(folder));
-
   const uint64_t map_bytes = whole_pages(std::min(options.map_bytes, options.max_bytes));
   if (const int code = mdb_env_set_mapsize(raw, map_bytes); code != 0) {
     return lmdb_failed(folder + ": cannot map " + std::to_string(map_bytes) + " bytes", code);
   }
   mdb_env_set_maxreaders(raw, options.readers + kOtherReaders);
   // NOTLS ties a reader's slot to its transaction, which goes from thread to thread here.
-  const unsigned flags = MDB_NOTLS | environment->durability_.lmdb_flags;
+  const unsigned flags = MDB_NOTLS | describe(options.durability).lmdb_flags;
   if (const int code = mdb_env_open(raw, folder.c_str(), flags, kFileMode); code != 0) {
     return lmdb_failed(folder + ": cannot open the store", code);
   }
   int dead_readers = 0;
   mdb_reader_check(raw, &dead_readers);
+  return handle;
+}
+
+Result<std::unique_ptr<Environment>> Environment::open(const EnvironmentOptions& options) {
+  HAT_TRY(LockedFolder locked, lock(options.folder));
+  HAT_TRY_VOID(make_store(options.folder));
+  HAT_TRY(Handle handle, open_lmdb(options));
+  std::unique_ptr<Environment> environment(
+      new Environment(options, std::move(locked), std::move(handle)));
   HAT_TRY_VOID(environment->open_table());
   if (environment->durability_.syncs_each_second) {
     environment->syncer_ = std::jthread(
@@ -170,35 +209,61 @@ Result<void> Environment::grow() {
     return fail("the store is full: it has the " + std::to_string(full_at) +
                 " bytes that --max-bytes allows");
   }
+  int dead_readers = 0;
+  mdb_reader_check(handle_.get(), &dead_readers);  // they keep pages from being used again
   const std::scoped_lock no_copy(copying_);
   readers_.pause();
-  const int code = mdb_env_set_mapsize(handle_.get(), larger);
+  const bool has_room = has_room_for_map(larger);
+  if (has_room) {
+    const int code = mdb_env_set_mapsize(handle_.get(), larger);
+    if (code != 0) end_without_map(larger, code);
+  }
   readers_.resume();
-  if (code != 0) {
-    return lmdb_failed("the store is full at " + std::to_string(full_at) +
-                           " bytes and cannot be mapped at a larger size",
-                       code);
+  if (!has_room) {
+    return fail("the store is full at " + std::to_string(full_at) + " bytes: this process has no " +
+                "room in its address space for a map of " + std::to_string(larger));
   }
   growths_.fetch_add(1, std::memory_order_relaxed);
   return {};
 }
 
-// Written beside its place and renamed: a folder of that name is a whole backup.
+Result<void> Environment::sync() {
+  if (const int code = mdb_env_sync(handle_.get(), 1); code != 0) {
+    sync_failures_.fetch_add(1, std::memory_order_relaxed);
+    return lmdb_failed(options_.folder +
+                           ": cannot sync; a crash of the machine may take what was " +
+                           "written last",
+                       code);
+  }
+  return {};
+}
+
+// Written beside its place and renamed: a folder of that name is a whole backup. No backup's own
+// name begins with a dot.
 Result<uint64_t> Environment::copy_to(const std::string& folder) {
-  const std::scoped_lock one_at_a_time(copying_);
+  const std::scoped_lock one_at_a_time(backing_up_);
   std::error_code error;
   if (std::filesystem::exists(folder, error)) return fail(folder + ": is there already");
-  const std::string partial = folder + ".partial";
+  const std::filesystem::path place(folder);
+  const std::string partial = place.parent_path() / ("." + place.filename().string() + ".partial");
   std::filesystem::remove_all(partial, error);
   std::filesystem::create_directories(partial, error);
   if (error) return fail(partial + ": cannot make this folder: " + error.message());
-  const int code = mdb_env_copy2(handle_.get(), partial.c_str(), MDB_CP_COMPACT);
-  if (code != 0) {
-    std::filesystem::remove_all(partial, error);
-    return lmdb_failed(partial + ": cannot copy", code);
+  const auto bytes = copy_into(partial, folder);
+  if (!bytes) std::filesystem::remove_all(partial, error);
+  return bytes;
+}
+
+Result<uint64_t> Environment::copy_into(const std::string& partial, const std::string& folder) {
+  int code = 0;
+  {
+    const std::scoped_lock no_growth(copying_);
+    code = mdb_env_copy2(handle_.get(), partial.c_str(), MDB_CP_COMPACT);
   }
+  if (code != 0) return lmdb_failed(partial + ": cannot copy", code);
   HAT_TRY(const uint64_t bytes, sync_file(partial + "/data.mdb"));
   sync_folder(partial);
+  std::error_code error;
   std::filesystem::rename(partial, folder, error);
   if (error) return fail(folder + ": cannot rename " + partial + ": " + error.message());
   sync_folder(std::filesystem::absolute(folder).parent_path());
@@ -230,7 +295,9 @@ Result<EnvironmentUsage> Environment::usage() {
   }
   usage.commits = commits_.load(std::memory_order_relaxed);
   usage.syncs = syncs_.load(std::memory_order_relaxed);
+  usage.sync_failures = sync_failures_.load(std::memory_order_relaxed);
   usage.growths = growths_.load(std::memory_order_relaxed);
+  usage.readers = readers_.limit();
   usage.readers_in_use = readers_.in_use();
   usage.reader_waits = readers_.waits();
   return usage;
@@ -245,10 +312,12 @@ void Environment::sync_each_second(const std::stop_token& stop) {
                            [&] { return stop.stop_requested(); })) {
     const uint64_t commits = commits_.load(std::memory_order_relaxed);
     if (commits == synced_commits) continue;
-    if (mdb_env_sync(handle_.get(), 1) == 0) {
-      synced_commits = commits;
-      syncs_.fetch_add(1, std::memory_order_relaxed);
+    if (const auto synced = sync(); !synced) {
+      std::fprintf(stderr, "hatkv: %s\n", synced.error().message.c_str());
+      continue;
     }
+    synced_commits = commits;
+    syncs_.fetch_add(1, std::memory_order_relaxed);
   }
 }
 

@@ -7,7 +7,7 @@
 
 namespace hat {
 
-void GroupCommit::run(Write& write) {
+void GroupCommit::run(Write& write) noexcept {
   for (const Change& change : write.changes) write.bytes += change.key.size() + change.value.size();
   std::unique_lock lock(mutex_);
   write.leaves_by = std::chrono::steady_clock::now() + write.patience;

@@ -9,8 +9,8 @@
 //
 // A write has patience (a hint: throughput, res_util) or none (latency). Where all that stand there
 // have some, the first waits for more: until as many have come as were seen last time (those of the
-// last group, and those who came during its commit), or the patience of one of them ends. A lone
-// writer so never waits.
+// last group, and those who came during its commit), or the patience of one of them ends. A writer
+// that is alone so waits with its first write after a larger group, and not again.
 //
 // Thread   any.
 // Source   LevelDB's writers' queue; PostgreSQL's commit_delay and commit_siblings.
@@ -59,8 +59,9 @@ class GroupCommit {
 
   explicit GroupCommit(Commit commit) : commit_(std::move(commit)) {}
 
-  // Returns once the write was committed or refused.
-  void run(Write& write);
+  // Returns once the write was committed or refused. Without memory the process ends: others wait
+  // in the queue with views of their callers' bytes.
+  void run(Write& write) noexcept;
 
   // Writes that wait for a commit, or are being committed.
   size_t waiting() const {

@@ -130,7 +130,7 @@ void KvHandler::stats(hatkv::Stats& stats) {
     stats.file_bytes = whole(now.usage.file_bytes);
     stats.map_bytes = whole(now.usage.map_bytes);
     stats.map_growths = whole(now.usage.growths);
-    stats.readers = static_cast<int32_t>(facts_.tuning.readers);
+    stats.readers = static_cast<int32_t>(now.usage.readers);
     stats.readers_in_use = static_cast<int32_t>(now.usage.readers_in_use);
     stats.reader_waits = whole(now.usage.reader_waits);
     stats.commits = whole(now.writes_per_commit.count);

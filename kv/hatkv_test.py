@@ -8,6 +8,9 @@ import json
 import os
 import pathlib
 import re
+import signal
+import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -15,8 +18,26 @@ import threading
 import unittest
 import urllib.request
 
+from thrift.protocol import TBinaryProtocol, TCompactProtocol
+from thrift.Thrift import TMessageType, TType
+from thrift.transport import TTransport
+
 from running import HATKV, Server, WAIT_S, client, hatkv
 from hatkv.ttypes import NotFound, Pair, Range, Refused
+
+
+KINDS = ("threaded", "threadpool", "nonblocking")
+
+
+def multiput_of_too_many(protocol):
+    """A frame of some thirty bytes whose list says that it has two thousand million pairs."""
+    body = TTransport.TMemoryBuffer()
+    out = protocol(body)
+    out.writeMessageBegin("multiput", TMessageType.CALL, 1)
+    out.writeStructBegin("args")
+    out.writeFieldBegin("pairs", TType.LIST, 1)
+    out.writeListBegin(TType.STRUCT, 0x7fffffff)
+    return struct.pack(">I", len(body.getvalue())) + body.getvalue()
 
 
 class Running(unittest.TestCase):
@@ -124,9 +145,12 @@ class Commands(Running):
         with client(self.server.socket) as calls:
             with self.assertRaises(Refused):
                 calls.scan(Range(b"", b"", b""), -1)
+            with self.assertRaisesRegex(Refused, "10001 keys"):
+                calls.multiput([Pair(b"k", b"v")] * 10_001)
             with self.assertRaises(NotFound):
                 calls.get(b"not there")
-            self.assertEqual(len(calls.scan(Range(b"", b"", b""), 1).pairs), 1)  # it goes on
+            calls.put(b"k", b"v")  # it goes on
+            self.assertEqual(len(calls.scan(Range(b"", b"", b""), 1).pairs), 1)
 
     def test_exit_statuses(self):
         self.assertIn("'fetch' is no command (hatkv --help says more)", self.hatkv("fetch", expect=2))
@@ -156,6 +180,14 @@ class Commands(Running):
                              for how in ("ok", "not_found", "refused")))
         self.assertEqual(stats["records"], float(after["hatkv_records"]))
         self.assertIn("durability       sync\n", self.hatkv("stats").decode())
+
+    def test_it_is_well_and_whoever_hangs_up_does_not_end_it(self):
+        url = re.search(r"metrics at (\S+)metrics", self.server.log())[1] + "healthz"
+        with urllib.request.urlopen(url, timeout=WAIT_S) as page:
+            self.assertEqual((page.status, page.read()), (200, b"ok\n"))
+        status = pathlib.Path(f"/proc/{self.server.process.pid}/status").read_text(encoding="utf-8")
+        ignored = int(re.search(r"^SigIgn:\s*(\w+)", status, re.M)[1], 16)
+        self.assertTrue(ignored >> (signal.SIGPIPE - 1) & 1)
 
     def test_the_page_lists_every_metric_and_no_other(self):
         page = (pathlib.Path(__file__).parent.parent / "docs" / "hatkv.md").read_text(encoding="utf-8")
@@ -204,7 +236,12 @@ class Life(unittest.TestCase):
         return done.returncode, done.stderr
 
     def test_sigterm_ends_it_well_under_calls(self):
-        server = Server(self.folder).start()
+        for kind in KINDS:
+            with self.subTest(kind):
+                self.check_sigterm(kind)
+
+    def check_sigterm(self, kind):
+        server = Server(self.folder, "--server", kind).start()
         started = threading.Event()
 
         def call_on():
@@ -216,12 +253,31 @@ class Life(unittest.TestCase):
                 except Exception:  # the server is gone
                     pass
 
-        thread = threading.Thread(target=call_on)
-        thread.start()
+        threads = [threading.Thread(target=call_on) for _ in range(4)]
+        for thread in threads:
+            thread.start()
         self.assertTrue(started.wait(WAIT_S))
-        self.assertEqual(server.stop(), 0)
-        thread.join(WAIT_S)
+        self.assertEqual(server.stop(), 0, server.log())
+        for thread in threads:
+            thread.join(WAIT_S)
         self.assertFalse(pathlib.Path(server.socket).exists(), "its socket is left behind")
+
+    def test_a_list_that_says_it_is_endless_ends_its_connection_alone(self):
+        protocols = {"binary": TBinaryProtocol.TBinaryProtocol, "compact": TCompactProtocol.TCompactProtocol}
+        for name, protocol in protocols.items():
+            for kind in KINDS:
+                with self.subTest(f"{name}, {kind}"), \
+                        Server(self.folder, "--server", kind, "--protocol", name) as server:
+                    with socket.socket(socket.AF_UNIX) as raw:
+                        raw.settimeout(WAIT_S)
+                        raw.connect(server.socket)
+                        raw.sendall(multiput_of_too_many(protocol))
+                        raw.shutdown(socket.SHUT_WR)  # else nonblocking waits for the next call
+                        while raw.recv(4096):  # perhaps an answer, then the end
+                            pass
+                    hatkv("put", "k", "v", "--protocol", name, address=server.addresses[0])
+                    self.assertEqual(hatkv("get", "k", "--protocol", name, address=server.addresses[0]),
+                                     b"v\n")
 
     def test_a_killed_servers_sockets_are_taken_over(self):
         listen = [f"unix:{self.folder}/kv.sock", f"shm:{self.folder}/kv.ring"]
@@ -261,13 +317,20 @@ class Life(unittest.TestCase):
             self.assertEqual(stats["readers"], 77)
 
     def test_writes_of_many_clients_share_commits(self):
+        """More and more clients, until two have met in the queue: then all wait for each other."""
         with Server(self.folder, "--commit-wait-us", "200000") as server:
-            hatkv("load", "--records", "400", "--batch", "1", "--clients", "8", "--quiet",
-                  address=server.addresses[0])
-            stats = json.loads(hatkv("stats", "--json", address=server.addresses[0]))
-        self.assertEqual(stats["writes"], 400)
-        self.assertLess(stats["commits"], 300)
-        self.assertEqual(stats["syncs"], stats["commits"])
+            address = server.addresses[0]
+            written = committed = 0
+            for clients in (8, 16, 32, 64, 128):
+                hatkv("load", "--records", "400", "--batch", "1", "--clients", str(clients), "--quiet",
+                      address=address)
+                stats = json.loads(hatkv("stats", "--json", address=address))
+                writes, commits = stats["writes"] - written, stats["commits"] - committed
+                written, committed = stats["writes"], stats["commits"]
+                self.assertEqual((writes, stats["syncs"]), (400, stats["commits"]))
+                if commits < 300:
+                    return
+        self.fail(f"{commits} commits for 400 writes of {clients} clients")
 
 
 if __name__ == "__main__":

@@ -34,7 +34,7 @@ Every command but serve takes
   --framed           framed transport (default)
   --buffered         buffered transport, which is unframed
   --protocol NAME    binary (default), compact
-  --timeout SECONDS  for an answer; default 30
+  --timeout SECONDS  for an answer, up to a day; default 30
   --                 what follows are words, also where they begin with a hyphen
   --help, --version
 
@@ -61,7 +61,8 @@ usage: hatkv serve --listen ADDRESS --data FOLDER [options]
                          nosync      what the kernel had not written, and possibly the store
   --manifest FILE      hints that shape the storage; default share/hatrpc/hatkv.yaml beside the
                        program's folder, if it is there
-  --readers N          reads at once, others wait; default by the hint `concurrency`, else 126
+  --readers N          reads at once, up to 10000, others wait; default by the hint `concurrency`,
+                       else 126
   --commit-wait-us N   how long a write may wait for others to share a commit with, 0 for not at
                        all; default by the hint `perf_goal`: 0 for latency, 500 for throughput,
                        2000 for res_util
@@ -166,8 +167,8 @@ examples:
     HelpPage{"backup",
              R"(hatkv backup: has the server copy its store as folder NAME among its backups.
 
-The copy is of one moment, compact, synced, and a store that `hatkv serve --data` opens. Reads and
-writes go on meanwhile.
+The copy is of one moment, compact, synced, and a store that `hatkv serve --data` opens. Reads go on
+meanwhile, and writes until one needs a larger map: it and all behind it wait for LMDB's copying.
 
 usage: hatkv backup [options] NAME
 

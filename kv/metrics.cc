@@ -55,6 +55,9 @@ class MetricsPage {
 };
 
 constexpr double kMicrosecond = 1e-6;
+constexpr ev_ssize_t kBodyBytesMax = 4096;
+constexpr ev_ssize_t kHeaderBytesMax = 16384;
+constexpr int kIdleSeconds = 10;
 
 void add_operations(MetricsPage& page, Operations& operations) {
   auto& calls = page.family("hatkv_operations_total", "Calls that ended, by function and how.",
@@ -78,7 +81,7 @@ void add_operations(MetricsPage& page, Operations& operations) {
              static_cast<double>(operations.connections.load()));
 }
 
-void add_store(MetricsPage& page, const Store::Statistics& now, uint32_t readers) {
+void add_store(MetricsPage& page, const Store::Statistics& now) {
   const EnvironmentUsage& usage = now.usage;
   const auto number = [](uint64_t value) { return static_cast<double>(value); };
   MetricsPage::add(
@@ -93,10 +96,11 @@ void add_store(MetricsPage& page, const Store::Statistics& now, uint32_t readers
              number(now.writes_waiting));
   page.counter("hatkv_syncs_total", "Commits and background syncs that waited for the disk.",
                usage.syncs);
+  page.counter("hatkv_sync_failures_total", "Background syncs that failed.", usage.sync_failures);
   page.counter("hatkv_map_growths_total", "How often the map was made larger.", usage.growths);
   page.counter("hatkv_reader_waits_total", "Reads that waited: all readers in use, or map growing.",
                usage.reader_waits);
-  page.gauge("hatkv_readers", "Readers at once, at most.", readers);
+  page.gauge("hatkv_readers", "Readers at once, at most.", usage.readers);
   page.gauge("hatkv_readers_in_use", "Readers that read now.", usage.readers_in_use);
   page.gauge("hatkv_records", "Keys in the store.", number(usage.records));
   page.gauge("hatkv_data_bytes", "Pages that hold them.", number(usage.data_bytes));
@@ -127,7 +131,7 @@ std::string kv_exposition(const MetricsSource& source) {
       page.family("hatkv_build_info", "Version and durability; always 1.", MetricType::Gauge),
       {{"durability", source.durability}, {"version", source.version}}, 1);
   add_operations(page, source.operations);
-  if (const auto now = source.store.statistics()) add_store(page, *now, source.readers);
+  if (const auto now = source.store.statistics()) add_store(page, *now);
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   page.gauge("process_resident_memory_max_bytes",
@@ -151,13 +155,21 @@ Result<std::unique_ptr<MetricsServer>> MetricsServer::start(const Address& addre
   }
   server->address_.port = port_of(evhttp_bound_socket_get_fd(bound));
   evhttp_set_gencb(server->http_.get(), on_request, server.get());
+  evhttp_set_max_body_size(server->http_.get(), kBodyBytesMax);
+  evhttp_set_max_headers_size(server->http_.get(), kHeaderBytesMax);
+  evhttp_set_timeout(server->http_.get(), kIdleSeconds);
   server->thread_ = std::jthread([base = server->base_.get()] { event_base_dispatch(base); });
   return server;
 }
 
 MetricsServer::~MetricsServer() {
   if (!thread_.joinable()) return;
-  event_base_loopbreak(base_.get());
+  // As an event, which is queued: a bare loopbreak is lost where the thread is not in its loop yet.
+  const timeval now{};
+  const auto end = [](evutil_socket_t, short, void* base) {
+    event_base_loopbreak(static_cast<event_base*>(base));
+  };
+  event_base_once(base_.get(), -1, EV_TIMEOUT, end, base_.get(), &now);
   thread_.join();
 }
 
@@ -170,7 +182,9 @@ void MetricsServer::on_request(evhttp_request* request, void* self) {
   } else if (asked == "/metrics") {
     send(request, HTTP_OK, "text/plain; version=0.0.4; charset=utf-8", kv_exposition(source));
   } else if (asked == "/healthz") {
-    send(request, HTTP_OK, "text/plain", "ok\n");
+    const auto readable = source.store.check();
+    send(request, readable ? HTTP_OK : HTTP_SERVUNAVAIL, "text/plain",
+         readable ? "ok\n" : readable.error().message + "\n");
   } else {
     send(request, HTTP_NOTFOUND, "text/plain", "hatkv answers GET /metrics and GET /healthz\n");
   }

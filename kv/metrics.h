@@ -22,14 +22,13 @@ struct MetricsSource {
   Operations& operations;
   std::string version;
   std::string durability;
-  uint32_t readers = 0;
 };
 
 // Thread: any.
 std::string kv_exposition(const MetricsSource& source);
 
-// Answers GET /metrics and GET /healthz on a thread of its own, until it is destroyed. The source
-// must outlive it.
+// Answers GET /metrics and GET /healthz on a thread of its own, until it is destroyed. /healthz
+// says 503 when the store cannot be read. The source must outlive it.
 class MetricsServer {
  public:
   // `address`: tcp, port 0 takes a free one.

@@ -129,6 +129,8 @@ const RefusedLine kRefusedLines[] = {
      "found 'full', expected sync, nometasync, everysec or nosync"},
     {"number", "serve", {"--threads", "3x"}, "--threads: found '3x', expected a number from 1"},
     {"zero", "serve", {"--readers", "0"}, "--readers: found '0', expected a number from 1"},
+    {"readers", "serve", {"--readers", "10001"}, "found '10001', expected 1 to 10000"},
+    {"timeout", "get", {"--timeout", "2147484", "k"}, "found '2147484', expected 1 to 86400"},
     {"wait", "serve", {"--commit-wait-us", "2000000"}, "expected 0 to 1000000 microseconds"},
     {"nonblocking_buffered",
      "serve",

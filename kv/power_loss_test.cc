@@ -85,12 +85,22 @@ Tape& tape() {
   return one;
 }
 
+enum class Failing { kNothing, kEverything, kMeta };  // kMeta: the write that makes a commit valid
+
+std::atomic<Failing> failing{Failing::kNothing};
+
 }  // namespace
 }  // namespace hat
 
 extern "C" {
 
 ssize_t pwrite(int descriptor, const void* bytes, size_t count, off_t offset) {
+  const bool is_meta = count < hat::kPageBytes;
+  if (hat::failing == hat::Failing::kEverything ||
+      (hat::failing == hat::Failing::kMeta && is_meta)) {
+    errno = EIO;
+    return -1;
+  }
   const ssize_t done = syscall(SYS_pwrite64, descriptor, bytes, count, offset);
   hat::tape().written(descriptor, offset, bytes, done);
   return done;
@@ -118,6 +128,10 @@ ssize_t writev(int descriptor, const iovec* parts, int count) {
 
 // The tape is the disk: nothing waits for the real one.
 int fdatasync(int descriptor) {
+  if (hat::failing == hat::Failing::kEverything) {
+    errno = EIO;
+    return -1;
+  }
   hat::tape().synced(descriptor);
   return 0;
 }
@@ -144,8 +158,9 @@ struct Run {
 Run write_much(const std::string& folder, Durability level) {
   Random random(7);
   Run run;
-  const auto store = Store::open({.folder = folder, .durability = level});
-  EXPECT_TRUE(store) << store.error().message;
+  const auto opened = Store::open({.folder = folder, .durability = level});
+  EXPECT_TRUE(opened) << opened.error().message;
+  const auto& store = opened.value();
   // What open() leaves is synced; the tape begins with it.
   std::ifstream made(folder + "/data.mdb", std::ios::binary);
   const std::string at_first(std::istreambuf_iterator<char>(made), {});
@@ -159,7 +174,7 @@ Run write_much(const std::string& folder, Durability level) {
     next[key] = value;
     run.after.push_back(std::move(next));
     const Store::Entry entries[] = {{"count", count}, {key, value}};
-    EXPECT_TRUE((*store)->multiput(entries));
+    EXPECT_TRUE(store->multiput(entries));
     tape().acknowledged();
   }
   run.events = tape().stop();
@@ -234,7 +249,10 @@ Losses lose_power(Durability level) {
   // In memory where there is such a folder: O_DSYNC waits for a real disk.
   const bool has_memory = std::filesystem::is_directory("/dev/shm");
   std::string folder = (has_memory ? "/dev/shm/" : testing::TempDir()) + "hatkv-power-XXXXXX";
-  if (mkdtemp(folder.data()) == nullptr) return {};
+  if (mkdtemp(folder.data()) == nullptr) {
+    ADD_FAILURE() << folder << ": cannot make this folder";
+    return {};
+  }
   const Run run = write_much(folder + "/run", level);
   Random random(11);
   Losses losses;
@@ -272,6 +290,60 @@ TEST(PowerLoss, AStoreThatWasBeingMadeIsWholeOrNotThere) {
     EXPECT_FALSE(std::filesystem::exists(folder + "/new.partial"));
   }
   std::filesystem::remove_all(folder);
+}
+
+class FailingDisk : public testing::Test {
+ protected:
+  void SetUp() override { ASSERT_NE(mkdtemp(folder_.data()), nullptr); }
+  void TearDown() override {
+    failing = Failing::kNothing;
+    std::filesystem::remove_all(folder_);
+  }
+
+  std::string folder_ = testing::TempDir() + "hatkv-failing-XXXXXX";
+};
+
+TEST_F(FailingDisk, FailedSyncsAreCountedAndTold) {
+  const auto opened = Store::open({.folder = folder_, .durability = Durability::kEverySec});
+  ASSERT_TRUE(opened) << opened.error().message;
+  const auto& store = *opened;
+  ASSERT_TRUE(store->put("k", "v"));
+  failing = Failing::kEverything;
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (store->statistics()->usage.sync_failures == 0 && std::chrono::steady_clock::now() < end) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  EXPECT_GE(store->statistics()->usage.sync_failures, 1u);
+  const auto synced = store->sync();
+  ASSERT_FALSE(synced);
+  EXPECT_NE(synced.error().message.find("cannot sync"), std::string::npos);
+  failing = Failing::kNothing;
+  EXPECT_TRUE(store->sync());
+}
+
+TEST_F(FailingDisk, ABackupThatFailsLeavesNothing) {
+  const auto opened = Store::open({.folder = folder_ + "/data", .durability = Durability::kNoSync});
+  ASSERT_TRUE(opened) << opened.error().message;
+  failing = Failing::kEverything;
+  EXPECT_FALSE((*opened)->backup(folder_ + "/backups/one"));
+  failing = Failing::kNothing;
+  EXPECT_TRUE(std::filesystem::is_empty(folder_ + "/backups"));
+  EXPECT_TRUE((*opened)->backup(folder_ + "/backups/one"));
+}
+
+TEST_F(FailingDisk, AStoreThatCannotBeReadAnyMoreSaysSo) {
+  const auto opened = Store::open({.folder = folder_});
+  ASSERT_TRUE(opened) << opened.error().message;
+  const auto& store = *opened;
+  failing = Failing::kEverything;
+  EXPECT_FALSE(store->put("k", "v"));
+  failing = Failing::kNothing;
+  EXPECT_TRUE(store->check());
+  EXPECT_TRUE(store->put("k", "v"));
+  failing = Failing::kMeta;
+  EXPECT_FALSE(store->put("k", "w"));
+  failing = Failing::kNothing;
+  EXPECT_FALSE(store->check());
 }
 
 TEST(PowerLoss, SyncLosesNothing) {

@@ -21,7 +21,10 @@ Result<ReaderPool::Lease> ReaderPool::take() {
     code = mdb_txn_renew(transaction);
     if (code == 0) idle_.pop_back();
   }
-  if (code != 0) return fail(std::string("cannot begin to read: ") + mdb_strerror(code));
+  if (code != 0) {
+    free_.notify_one();  // the reader that this call was woken for is free as before
+    return fail(std::string("cannot begin to read: ") + mdb_strerror(code));
+  }
   ++in_use_;
   return Lease(this, transaction);
 }

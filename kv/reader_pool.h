@@ -50,6 +50,7 @@ class ReaderPool {
   void pause();
   void resume();
 
+  uint32_t limit() const { return readers_max_; }
   uint32_t in_use() const;
   uint64_t waits() const;  // how often take() had to wait
 

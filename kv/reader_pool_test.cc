@@ -82,15 +82,18 @@ TEST_F(ReaderPoolTest, APauseWaitsReadersOutAndKeepsOthersAway) {
   std::atomic<bool> paused{false};
   std::jthread pauser([&] {
     pool.pause();
+    EXPECT_EQ(pool.in_use(), 0u);
     paused = true;
   });
-  std::jthread other;
+  // Reads on until it has to wait. There are readers left, so then the pause has begun.
+  std::jthread other([&] {
+    while (pool.waits() == 0) EXPECT_TRUE(pool.take());
+  });
+  while (pool.waits() == 0) std::this_thread::yield();
   EXPECT_FALSE(paused);
   held.reset();
   pauser.join();
   EXPECT_TRUE(paused);
-  other = std::jthread([&] { EXPECT_TRUE(pool.take()); });
-  while (pool.waits() == 0) std::this_thread::yield();
   EXPECT_EQ(pool.in_use(), 0u);
   pool.resume();
   other.join();

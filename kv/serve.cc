@@ -140,6 +140,7 @@ Result<void> serve(const ServeOptions& options) {
   sigaddset(&ends, SIGTERM);
   sigaddset(&ends, SIGINT);
   pthread_sigmask(SIG_BLOCK, &ends, nullptr);
+  ::signal(SIGPIPE, SIG_IGN);  // whoever asks for metrics may hang up
 
   HAT_TRY(const Tuning tuning, tuning_for(options));
   HAT_TRY(const auto store, Store::open({.folder = options.data,
@@ -151,8 +152,8 @@ Result<void> serve(const ServeOptions& options) {
   const std::string durability(describe(options.durability).name);
   std::unique_ptr<MetricsServer> metrics;
   if (options.metrics) {
-    HAT_TRY(metrics, MetricsServer::start(*options.metrics, {*store, operations, HAT_VERSION,
-                                                             durability, tuning.readers}));
+    HAT_TRY(metrics,
+            MetricsServer::start(*options.metrics, {*store, operations, HAT_VERSION, durability}));
     std::fprintf(stderr, "hatkv: metrics at http://%s:%d/metrics\n",
                  metrics->address().host.c_str(), metrics->address().port);
   }
@@ -168,7 +169,9 @@ Result<void> serve(const ServeOptions& options) {
   }
   int signal = 0;
   sigwait(&ends, &signal);
-  return servers.stop();
+  const auto stopped = servers.stop();
+  const auto synced = store->sync();
+  return stopped ? synced : stopped;
 }
 
 }  // namespace hat

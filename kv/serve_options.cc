@@ -3,6 +3,8 @@
 #include <array>
 #include <utility>
 
+#include "kv/limits.h"
+
 namespace hat {
 namespace {
 
@@ -59,7 +61,7 @@ constexpr Option<Serve> kServeOptions[] = {
     {"--data", true, take<&Serve::data>},
     {"--durability", true, take_durability},
     {"--manifest", true, take<&Serve::manifest>},
-    {"--readers", true, take<&Serve::readers>},
+    {"--readers", true, take_up_to<&Serve::readers, kReadersMax>},
     {"--commit-wait-us", true, take_commit_wait},
     {"--map-bytes", true, take<&Serve::map_bytes>},
     {"--max-bytes", true, take<&Serve::max_bytes>},

@@ -18,6 +18,7 @@
 #include <cstring>
 
 #include "client/thrift/TShmServerSocket.h"
+#include "kv/limits.h"
 #include "kv/transports.h"
 
 namespace hat {
@@ -78,9 +79,18 @@ std::shared_ptr<concurrency::ThreadManager> make_workers(uint32_t threads) {
   return workers;
 }
 
+// Generated code makes room for as many members as a container says it has, before it reads one:
+// without a bound, a request of 30 bytes ends the server for want of memory.
+template <class Factory>
+std::shared_ptr<protocol::TProtocolFactory> make_bounded() {
+  auto factory = std::make_shared<Factory>();
+  factory->setContainerSizeLimit(kContainerMax);
+  return factory;
+}
+
 std::shared_ptr<protocol::TProtocolFactory> make_protocol(bool compact) {
-  if (compact) return std::make_shared<protocol::TCompactProtocolFactory>();
-  return std::make_shared<protocol::TBinaryProtocolFactory>();
+  if (compact) return make_bounded<protocol::TCompactProtocolFactory>();
+  return make_bounded<protocol::TBinaryProtocolFactory>();
 }
 
 std::shared_ptr<transport::TTransportFactory> make_transport(bool framed) {
@@ -100,15 +110,33 @@ struct Wanted {
   }
 };
 
+// libthrift's own is destroyed with its connections while its workers may still answer on them.
+class NonblockingServer : public server::TNonblockingServer {
+ public:
+  using TNonblockingServer::TNonblockingServer;
+
+  // Returns once the workers' calls have ended.
+  void serve() override {
+    const Joined workers{getThreadManager()};
+    TNonblockingServer::serve();
+  }
+
+ private:
+  struct Joined {
+    std::shared_ptr<concurrency::ThreadManager> workers;
+    ~Joined() { workers->stop(); }
+  };
+};
+
 std::shared_ptr<server::TServer> make_nonblocking(const Wanted& wanted) {
   const Address& listen = wanted.listen;
   auto socket =
       listen.kind == Address::Kind::kUnix
           ? std::make_shared<transport::TNonblockingServerSocket>(listen.path)
           : std::make_shared<transport::TNonblockingServerSocket>(listen.host, listen.port);
-  auto result = std::make_shared<server::TNonblockingServer>(
-      wanted.processor, make_protocol(wanted.options.compact), socket,
-      make_workers(wanted.options.threads));
+  auto result =
+      std::make_shared<NonblockingServer>(wanted.processor, make_protocol(wanted.options.compact),
+                                          socket, make_workers(wanted.options.threads));
   result->setServerEventHandler(wanted.events([socket] { return socket->getListenPort(); }));
   return result;
 }

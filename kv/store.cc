@@ -208,4 +208,9 @@ Result<Store::Statistics> Store::statistics() {
   return statistics;
 }
 
+Result<void> Store::check() {
+  HAT_TRY_VOID(environment_->read());
+  return {};
+}
+
 }  // namespace hat

@@ -78,6 +78,12 @@ class Store {
 
   Result<Statistics> statistics();
 
+  // Whether the store can be read: not after LMDB has met an error that it cannot undo.
+  Result<void> check();
+
+  // Waits until the disk has all that was committed; what ends well calls it last.
+  Result<void> sync() { return environment_->sync(); }
+
  private:
   explicit Store(std::unique_ptr<Environment> environment);
 

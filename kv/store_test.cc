@@ -3,9 +3,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
+#include <set>
 #include <thread>
 
 namespace hat {
@@ -28,7 +30,7 @@ class StoreTest : public testing::Test {
     options.folder = directory_;
     auto store = Store::open(options);
     EXPECT_TRUE(store.has_value()) << store.error().message;
-    return std::move(*store);
+    return std::move(store).value();
   }
 
   std::string directory_;
@@ -264,6 +266,55 @@ TEST_F(StoreTest, BackupIsAStoreOfOneMoment) {
   ASSERT_TRUE(values[0]);
   EXPECT_EQ(values[0], values[1]);
   EXPECT_TRUE((*restored)->put("a", "goes on"));
+}
+
+TEST_F(StoreTest, ABackupIsNoOthersPartialCopy) {
+  const auto store = open();
+  ASSERT_TRUE(store->put("a", "1"));
+  for (const std::string name : {"one.partial", "one"}) {
+    const auto bytes = store->backup(directory_ + "/backups/" + name);
+    ASSERT_TRUE(bytes) << bytes.error().message;
+  }
+  std::set<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(directory_ + "/backups")) {
+    names.insert(entry.path().filename());
+  }
+  EXPECT_THAT(names, ElementsAre("one", "one.partial"));
+}
+
+// Another program that has opened LMDB's lock file first has given it its size.
+TEST_F(StoreTest, HasAsManyReadersAsTheLockFileHasRoomFor) {
+  { const auto made = open(); }
+  std::filesystem::remove(directory_ + "/lock.mdb");
+  int opened[2];
+  int release[2];
+  ASSERT_EQ(pipe(opened), 0);
+  ASSERT_EQ(pipe(release), 0);
+  const pid_t other = fork();
+  ASSERT_GE(other, 0);
+  if (other == 0) {
+    close(release[1]);  // else read() below does not end with the test's process
+    MDB_env* environment = nullptr;
+    const bool is_open = mdb_env_create(&environment) == 0 &&
+                         mdb_env_set_maxreaders(environment, 20) == 0 &&
+                         mdb_env_open(environment, directory_.c_str(), MDB_RDONLY, 0640) == 0;
+    char byte = is_open ? 'y' : 'n';
+    const bool told = write(opened[1], &byte, 1) == 1;
+    _exit(told && read(release[0], &byte, 1) == 0 ? 0 : 1);
+  }
+  close(opened[1]);
+  close(release[0]);
+  char is_open = 'n';
+  EXPECT_EQ(read(opened[0], &is_open, 1), 1);
+  EXPECT_EQ(is_open, 'y');
+  EXPECT_EQ(open({.readers = 126})->statistics()->usage.readers, 4u);  // 16 are kept for others
+  EXPECT_EQ(open({.readers = 3})->statistics()->usage.readers, 3u);
+  close(release[1]);
+  int status = -1;
+  EXPECT_EQ(waitpid(other, &status, 0), other);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(open({.readers = 126})->statistics()->usage.readers, 126u);
+  close(opened[0]);
 }
 
 TEST_F(StoreTest, SaysWhichFolderCannotBeOpened) {

@@ -4,6 +4,8 @@
 #include <array>
 #include <string_view>
 
+#include "kv/limits.h"
+
 namespace hat {
 namespace {
 
@@ -11,7 +13,6 @@ using std::chrono::microseconds;
 
 constexpr microseconds kThroughputPatience{500};
 constexpr microseconds kResUtilPatience{2000};
-constexpr uint32_t kReadersMax = 10'000;
 constexpr std::array<std::string_view, 3> kReading = {"get", "multiget", "scan"};
 
 Hints hints_of(const ServiceSpec& service, std::string_view function) {

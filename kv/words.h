@@ -1,14 +1,18 @@
 // kv/words.h: reads a command's words by a table of its options.
 //
-//   constexpr Option<Opts> kOptions[] = {{"--batch", take<&Opts::batch>}, {"--keys",
-//   set<&Opts::keys>}}; HAT_TRY(const auto rest, parse_words<Opts>(words, kOptions, opts));   what
-//   is no option
+//   constexpr Option<Opts> kOptions[] = {
+//       {"--batch", true, take<&Opts::batch>},
+//       {"--keys", false, set<&Opts::keys>},
+//   };
+//   HAT_TRY(const auto rest, parse_words<Opts>(words, kOptions, opts));  // what is no option
 //
 // `--` ends the options: what follows is taken as it is, also where it begins with a hyphen.
 //
 // Errors   name the option, what was found and what was expected.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -66,6 +70,14 @@ Result<void> read_word(std::string_view name, std::string_view value, std::optio
 template <auto Field, class Options>
 Result<void> take(Options& options, std::string_view name, std::string_view value) {
   return read_word(name, value, options.*Field);
+}
+
+// A number that may be `Max` at most.
+template <auto Field, uint32_t Max, class Options>
+Result<void> take_up_to(Options& options, std::string_view name, std::string_view value) {
+  HAT_TRY_VOID(read_word(name, value, options.*Field));
+  if (options.*Field > Max) return wrong_word(name, value, "1 to " + std::to_string(Max));
+  return {};
 }
 
 // An option without a value: the field gets `Value`.

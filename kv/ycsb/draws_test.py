@@ -109,7 +109,7 @@ class Draws(unittest.TestCase):
             with self.subTest(other):
                 self.assertGreater(excess(a.records, native("a", "recordcount=1000", other).records),
                                    1)
-        shifted = native("a", "multireadproportion=0.27", "readproportion=0.23")
+        shifted = native("a", "multireadproportion=0.30", "readproportion=0.20")
         self.assertGreater(excess(a.operations, shifted.operations), 1)
 
 
