@@ -246,8 +246,8 @@ TEST_F(StoreTest, BackupIsAStoreOfOneMoment) {
     const auto store = open({.map_bytes = 64 << 10, .durability = Durability::kNoSync});
     std::jthread writer([&](const std::stop_token& stop) {  // both keys always change together
       for (int i = 0; !stop.stop_requested(); ++i) {
-        const std::string value = std::to_string(i);
-        const Store::Entry entries[] = {{"a", value}, {"z", value}, {"grows" + value, value}};
+        const std::string value = std::to_string(i), fresh = "grows" + value;
+        const Store::Entry entries[] = {{"a", value}, {"z", value}, {fresh, value}};
         EXPECT_TRUE(store->multiput(entries));
       }
     });
