@@ -23,6 +23,9 @@ void measuring_side(const Settings& settings, Wire wire, uint32_t bytes) {
                                        .each = std::chrono::duration_cast<std::chrono::nanoseconds>(
                                            std::chrono::duration<double>(settings.seconds / 8))};
   const ComponentCosts costs = must(engine::measure_costs(*initiator, options));
+  if (costs.registration.size() < options.registration_bytes.size()) {
+    must(Result<void>(fail("16 MiB cannot be registered: `ulimit -l` bounds what may be pinned")));
+  }
   const auto us = [](double ns) { return ns / 1000; };
   const double message_us = us(costs.message.front().ns);
   std::printf(

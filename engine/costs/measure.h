@@ -9,8 +9,8 @@
 // The measuring side leads: it tells by messages when the other is to sleep, and when all is done.
 //
 // Thread   each side blocks its thread, which owns the fabric: no thread that has other work.
-// Errors   sentences: which component, and what the fabric said. The other side's memory is
-//          overwritten.
+// Errors   sentences: which component, and what the fabric said. Memory that cannot be registered
+//          is none: the sizes before it are there. The other side's memory is overwritten.
 #pragma once
 
 #include <chrono>
