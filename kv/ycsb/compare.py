@@ -14,6 +14,7 @@ PROTOCOLS = {"AR-gRPC": "ar_grpc", "HERD": "herd", "Pilaf": "pilaf", "RFP": "rfp
 PEERS = ["direct", "HAProxy pair", *PROTOCOLS, "HatRPC-Service", "HatRPC-Function"]
 OPERATIONS = {"read": "GET", "update": "PUT", "multiread": "MULTIGET", "multiupdate": "MULTIPUT"}
 TIMES = {"avg_us": "average", "p50_us": "p50", "p95_us": "p95", "p99_us": "p99"}
+GOAL_THREADS = [1, 4, 16, 64]
 WARM_UP = 0.2  # seconds of each measurement, which begins with new connections
 LOAD_SECONDS = 60
 
@@ -99,6 +100,16 @@ def units():
     return found
 
 
+def goals(options):
+    """What hints of functions should give: no less than any single protocol, to within 5 %."""
+    wanted = {**dict.fromkeys(PROTOCOLS, 0.95),
+              **({"direct": 1.5} if options.get("--local") == "shm" else {})}
+    return [experiment.Goal(f"{threads} at once: HatRPC-Function's operations per second, of "
+                            f"{peer}'s", "calls_per_s", "HatRPC-Function", {"threads": threads},
+                            peer, at_least=at_least)
+            for peer, at_least in wanted.items() for threads in GOAL_THREADS]
+
+
 def make(name, letter, figure, proportions):
     """The experiment of one workload."""
     return experiment.Experiment(
@@ -114,7 +125,7 @@ def make(name, letter, figure, proportions):
             experiment.Option("--threads", "clients at once", [1, 2, 4, 8, 16, 32, 64],
                               quick=[1, 16]),
             experiment.Option("--records", "in the store", 100_000, quick=2000)],
-        units=units(),
+        units=units(), goals=goals,
         charts=[chart.Lines("calls_per_s", "threads", "Operations per second", log_x=True),
                 *(chart.Lines(f"{operation}_avg_us", "threads", f"{words}, average", log_x=True,
                               log_y=True) for operation, words in OPERATIONS.items()),
