@@ -54,9 +54,6 @@ def write(docs, experiment_of):
             lines += ["", f"# On {kind}", "", "Not to be compared with numbers of other machines."]
         for one in of_kind:
             lines.append(part(one, experiment_of(one.facts["experiment"]), folder))
-    if dated := sorted(folder.glob("20??-??-??-*.md")):
-        lines += ["", "## Earlier", "", "By hand, of the day in their name:", ""]
-        lines += [f"* [{file.stem}](results/{file.name}): {first_line(file)}" for file in dated]
     (docs / "results.md").write_text("\n".join(lines).rstrip() + "\n", encoding="utf-8")
     return len(kept)
 
@@ -102,7 +99,3 @@ def slug(words_of):
 def anchor(words_of):
     """As GitHub makes it of a heading."""
     return re.sub(r"[^\w\- ]", "", words_of.lower()).replace(" ", "-")
-
-
-def first_line(file):
-    return file.read_text(encoding="utf-8").splitlines()[0].lstrip("# ")
