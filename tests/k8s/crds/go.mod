@@ -3,4 +3,4 @@ module hatrpc.test/crds
 
 go 1.18
 
-require github.com/prometheus-operator/prometheus-operator v0.64.1
+require github.com/prometheus-operator/prometheus-operator v0.68.0
