@@ -43,7 +43,9 @@ std::optional<std::string> read_own_name(const YamlValue& value, std::string_vie
   auto text = read_text(value, what);
   if (!text || !text->starts_with('$')) return checked_node_name(std::move(text), value, what);
   const char* name = std::getenv(text->c_str() + 1);
-  if (name != nullptr) return checked_node_name(name, value, std::string(what) + " (" + *text + ")");
+  if (name != nullptr) {
+    return checked_node_name(name, value, std::string(what) + " (" + *text + ")");
+  }
   value.error(std::string(what) + ": " + in_quotes(*text) +
               ": the environment has no such variable");
   return std::nullopt;

@@ -75,32 +75,6 @@ INSTANTIATE_TEST_SUITE_P(
                 "n.yaml:6:5: error: tcp:127.0.0.1:9 is listened on twice; first at n.yaml:5:5\n"}),
     [](const auto& info) { return info.param.name; });
 
-// One file for many hosts: each is told its own name, and finds itself among the peers.
-TEST(NodeConfig, TakesItsNameFromTheEnvironment) {
-  const std::string text =
-      "node: $HAT_NODE_NAME\nlink: {insecure: true}\n"
-      "peers: {worker-1: {link: \"tcp:h:1\"}, worker-2: {link: \"tcp:i:1\"}}\n";
-  struct Row {
-    const char* value;
-    const char* mistakes;
-  };
-  for (const Row& row :
-       {Row{"worker-1", ""},
-        Row{nullptr, "n.yaml:1:7: error: node: '$HAT_NODE_NAME': the environment has no such "
-                     "variable\n"},
-        Row{"two words", "n.yaml:1:7: error: node ($HAT_NODE_NAME): 'two words'; expected 1 to 255 "
-                         "letters, digits, '.', '-' and '_'\n"},
-        Row{"", "n.yaml:1:7: error: node ($HAT_NODE_NAME): ''; expected 1 to 255 letters, digits, "
-                "'.', '-' and '_'\n"}}) {
-    row.value == nullptr ? unsetenv("HAT_NODE_NAME") : setenv("HAT_NODE_NAME", row.value, 1);
-    Mistakes mistakes;
-    const NodeConfig node = read_node_config(text, "n.yaml", mistakes);
-    EXPECT_EQ(mistakes.text(), row.mistakes);
-    if (!mistakes.any_errors()) EXPECT_EQ(node.node, row.value);
-  }
-  unsetenv("HAT_NODE_NAME");
-}
-
 TEST(NodeConfig, SaysThatAnOpenLinkMustBeMeant) {
   Mistakes mistakes;
   read_node_config("node: a\nlink: {listen: \"tcp:0.0.0.0:1\"}\n", "n.yaml", mistakes);
@@ -146,6 +120,32 @@ TEST_F(ExampleFile, HoldsEveryLimit) {
   HAT_COUNT_LIMITS(EXPECT_KEY)
   HAT_TIME_LIMITS(EXPECT_KEY)
 #undef EXPECT_KEY
+}
+
+// One file for many hosts: each is told its own name, and finds itself among the peers.
+TEST(NodeConfig, TakesItsNameFromTheEnvironment) {
+  const std::string text =
+      "node: $HAT_NODE_NAME\nlink: {insecure: true}\n"
+      "peers: {worker-1: {link: \"tcp:h:1\"}, worker-2: {link: \"tcp:i:1\"}}\n";
+  struct Row {
+    const char* value;
+    const char* mistakes;
+  };
+  for (const Row& row :
+       {Row{"worker-1", ""},
+        Row{nullptr, "n.yaml:1:7: error: node: '$HAT_NODE_NAME': the environment has no such "
+                     "variable\n"},
+        Row{"two words", "n.yaml:1:7: error: node ($HAT_NODE_NAME): 'two words'; expected 1 to 255 "
+                         "letters, digits, '.', '-' and '_'\n"},
+        Row{"", "n.yaml:1:7: error: node ($HAT_NODE_NAME): ''; expected 1 to 255 letters, digits, "
+                "'.', '-' and '_'\n"}}) {
+    row.value == nullptr ? unsetenv("HAT_NODE_NAME") : setenv("HAT_NODE_NAME", row.value, 1);
+    Mistakes mistakes;
+    const NodeConfig node = read_node_config(text, "n.yaml", mistakes);
+    EXPECT_EQ(mistakes.text(), row.mistakes);
+    if (!mistakes.any_errors()) EXPECT_EQ(node.node, row.value);
+  }
+  unsetenv("HAT_NODE_NAME");
 }
 
 TEST(NodeConfig, IsReadFromARegularFileAlone) {
