@@ -15,6 +15,8 @@ OBJECT = """apiVersion: monitoring.coreos.com/v1
 kind: PrometheusRule
 metadata:
   name: hatrpcd
+  namespace: hatrpc-system
+  labels: {app.kubernetes.io/name: hatrpcd, app.kubernetes.io/part-of: hatrpc}
 spec:
 """
 

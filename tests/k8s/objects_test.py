@@ -48,7 +48,7 @@ def overlay(name):
     """With monitoring, as an operator would add it."""
     with tempfile.TemporaryDirectory() as folder:
         (pathlib.Path(folder) / "kustomization.yaml").write_text(json.dumps({
-            "namespace": "hatrpc-system", "resources": [f"{from_(folder)}/overlays/{name}"],
+            "resources": [f"{from_(folder)}/overlays/{name}"],
             "components": [f"{from_(folder)}/components/monitoring"]}), encoding="utf-8")
         return render("kustomize", folder)
 
@@ -311,7 +311,11 @@ class Changes(unittest.TestCase):
         self.assertEqual(list(config_map(objects, "manifests")["data"]), ["orders.yaml"])
         self.assertEqual(config_map(objects, "manifests")["metadata"]["name"], "hatrpcd-manifests")
         self.assertRegex(pod(objects)["containers"][0]["image"], r"^registry\.example/hatrpcd:")
+        self.assertEqual({one["metadata"].get("namespace") for one in objects
+                          if one["kind"] != "Namespace"}, {"hatrpc-system"})
         self.assertTrue(of_kind(objects, "PodMonitor"))
+        policy, = of_kind(objects, "NetworkPolicy")
+        self.assertEqual(policy["spec"]["ingress"][0]["from"], [{"ipBlock": {"cidr": "192.0.2.0/24"}}])
 
 
 if __name__ == "__main__":
