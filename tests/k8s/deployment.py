@@ -24,13 +24,13 @@ def replaced(text, replacements):
 
 
 def write_node(folder, node_text, manifests, replacements=None):
-    """hatrpcd.yaml and the manifests it names, below `folder`; returns the file's path."""
+    """hatrpcd.yaml and its manifests as they lie below /etc/hatrpc; returns the file's path."""
+    (folder / "node").mkdir()
     (folder / "manifests").mkdir()
     for name, text in manifests.items():
         (folder / "manifests" / name).write_text(text, encoding="utf-8")
-    file = folder / "hatrpcd.yaml"
-    file.write_text(replaced(node_text, {"/etc/hatrpc/manifests": str(folder / "manifests"),
-                                         **(replacements or {})}), encoding="utf-8")
+    file = folder / "node" / "hatrpcd.yaml"
+    file.write_text(replaced(node_text, replacements or {}), encoding="utf-8")
     return file
 
 

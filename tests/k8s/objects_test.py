@@ -302,12 +302,10 @@ class Changes(unittest.TestCase):
             own = pathlib.Path(folder)
             (own / "kustomization.yaml").write_text(
                 replaced(shown, {"../hatrpc/deploy/k8s": from_(folder)}), encoding="utf-8")
-            (own / "hatrpcd.yaml").write_text("node: $NODE_NAME\nmanifests: [/etc/hatrpc/manifests]\n")
-            (own / "manifests").mkdir()
-            (own / "manifests" / "orders.yaml").write_text("hatrpc_manifest: 1\nservices: {}\n")
+            write_node(own, "node: $NODE_NAME\nmanifests: [../manifests]\n",
+                       {"orders.yaml": "hatrpc_manifest: 1\nservices: {}\n"})
             objects = render("kustomize", own)
-        self.assertEqual(node(objects)["manifests"], ["/etc/hatrpc/manifests"])
-        self.assertNotIn("peers", node(objects))
+        self.assertEqual(node(objects).keys(), {"node", "manifests"})
         self.assertEqual(list(config_map(objects, "manifests")["data"]), ["orders.yaml"])
         self.assertEqual(config_map(objects, "manifests")["metadata"]["name"], "hatrpcd-manifests")
         self.assertRegex(pod(objects)["containers"][0]["image"], r"^registry\.example/hatrpcd:")

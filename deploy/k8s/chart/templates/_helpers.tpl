@@ -16,7 +16,7 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- $given := dict
       "node" "$NODE_NAME"
       "fabric" (ternary "tcp" "verbs" (eq .Values.rdma.mode "none"))
-      "manifests" (list "/etc/hatrpc/manifests")
+      "manifests" (list "../manifests")
       "link" (dict "listen" (printf "tcp:0.0.0.0:%v" .Values.linkPort))
       "admin" (dict "listen" (printf "tcp:0.0.0.0:%v" .Values.adminPort)
                     "socket" "/run/hatrpcd-admin/admin.sock") -}}
