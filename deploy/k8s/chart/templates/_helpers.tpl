@@ -23,6 +23,11 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- toYaml (mergeOverwrite $given (deepCopy .Values.config)) -}}
 {{- end }}
 
+{{/* A change gets another name, and so restarts the pods: hatrpcd.yaml wants that, and no pod sees it change. */}}
+{{- define "hatrpcd.nodeConfigMap" -}}
+hatrpcd-node-{{ include "hatrpcd.node" . | sha256sum | trunc 10 }}
+{{- end }}
+
 {{/* The ports of the tcp: endpoints, as a list in JSON. */}}
 {{- define "hatrpcd.endpointPorts" -}}
 {{- $ports := list -}}
