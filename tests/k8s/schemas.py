@@ -41,7 +41,11 @@ def of_kubernetes(tools, kind, version):
     folder, = tools.glob(f"schemas/kubernetes_validate/kubernetes-json-schema/{VERSION}-local-strict")
     file = folder / f"{kind.lower()}-{group}{version.split('/')[-1]}.json"
     schema = json.loads(file.read_text(encoding="utf-8"))
-    return jsonschema.Draft7Validator(schema, resolver=jsonschema.RefResolver(file.as_uri(), schema))
+    definitions = json.loads((folder / "_definitions.json").read_text(encoding="utf-8"))
+    # Both name themselves by addresses of the web, where nobody is to look.
+    known = {one["$id"]: one for one in (schema, definitions)}
+    return jsonschema.Draft202012Validator(
+        schema, resolver=jsonschema.RefResolver(schema["$id"], schema, store=known))
 
 
 def mistakes(tools, one):
