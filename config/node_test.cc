@@ -133,12 +133,15 @@ TEST(NodeConfig, TakesItsNameFromTheEnvironment) {
   };
   for (const Row& row :
        {Row{"worker-1", ""},
-        Row{nullptr, "n.yaml:1:7: error: node: '$HAT_NODE_NAME': the environment has no such "
-                     "variable\n"},
-        Row{"two words", "n.yaml:1:7: error: node ($HAT_NODE_NAME): 'two words'; expected 1 to 255 "
-                         "letters, digits, '.', '-' and '_'\n"},
-        Row{"", "n.yaml:1:7: error: node ($HAT_NODE_NAME): ''; expected 1 to 255 letters, digits, "
-                "'.', '-' and '_'\n"}}) {
+        Row{nullptr,
+            "n.yaml:1:7: error: node: '$HAT_NODE_NAME': the environment has no such "
+            "variable\n"},
+        Row{"two words",
+            "n.yaml:1:7: error: node ($HAT_NODE_NAME): 'two words'; expected 1 to 255 "
+            "letters, digits, '.', '-' and '_'\n"},
+        Row{"",
+            "n.yaml:1:7: error: node ($HAT_NODE_NAME): ''; expected 1 to 255 letters, digits, "
+            "'.', '-' and '_'\n"}}) {
     row.value == nullptr ? unsetenv("HAT_NODE_NAME") : setenv("HAT_NODE_NAME", row.value, 1);
     Mistakes mistakes;
     const NodeConfig node = read_node_config(text, "n.yaml", mistakes);
