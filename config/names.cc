@@ -1,14 +1,16 @@
 #include "config/names.h"
 
+#include <cstdlib>
+
 namespace hat {
 namespace {
 
 constexpr std::string_view kFirst = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_";
 constexpr std::string_view kDigits = "0123456789";
 
-std::optional<std::string> read(const YamlValue& value, std::string_view what,
-                                std::string_view others, bool any_first, const char* expected) {
-  auto name = read_text(value, what);
+std::optional<std::string> checked(std::optional<std::string> name, const YamlValue& value,
+                                   std::string_view what, std::string_view others, bool any_first,
+                                   const char* expected) {
   if (!name) return std::nullopt;
   const std::string allowed = std::string(kFirst) + std::string(kDigits) + std::string(others);
   if (!name->empty() && name->size() <= kConfigNameBytesMax &&
@@ -21,14 +23,32 @@ std::optional<std::string> read(const YamlValue& value, std::string_view what,
   return std::nullopt;
 }
 
+std::optional<std::string> checked_node_name(std::optional<std::string> name,
+                                             const YamlValue& value, std::string_view what) {
+  return checked(std::move(name), value, what, ".-", true, "letters, digits, '.', '-' and '_'");
+}
+
 }  // namespace
 
 std::optional<std::string> read_identifier(const YamlValue& value, std::string_view what) {
-  return read(value, what, ".", false, "letters, digits, '_' and '.', the first a letter or '_'");
+  return checked(read_text(value, what), value, what, ".", false,
+                 "letters, digits, '_' and '.', the first a letter or '_'");
 }
 
 std::optional<std::string> read_node_name(const YamlValue& value, std::string_view what) {
-  return read(value, what, ".-", true, "letters, digits, '.', '-' and '_'");
+  return checked_node_name(read_text(value, what), value, what);
+}
+
+std::optional<std::string> read_own_name(const YamlValue& value, std::string_view what) {
+  auto text = read_text(value, what);
+  if (!text || !text->starts_with('$')) return checked_node_name(std::move(text), value, what);
+  const char* name = std::getenv(text->c_str() + 1);
+  if (name != nullptr) {
+    return checked_node_name(name, value, std::string(what) + " (" + *text + ")");
+  }
+  value.error(std::string(what) + ": " + in_quotes(*text) +
+              ": the environment has no such variable");
+  return std::nullopt;
 }
 
 }  // namespace hat

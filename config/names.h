@@ -18,5 +18,7 @@ inline constexpr size_t kConfigNameBytesMax = 255;
 std::optional<std::string> read_identifier(const YamlValue& value, std::string_view what);
 // As hosts are named: letters, digits, '.', '-' and '_'.
 std::optional<std::string> read_node_name(const YamlValue& value, std::string_view what);
+// The same, or "$VARIABLE": what the environment says, so that one file does for many hosts.
+std::optional<std::string> read_own_name(const YamlValue& value, std::string_view what);
 
 }  // namespace hat

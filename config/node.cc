@@ -209,7 +209,6 @@ class Relations {
   Relations(const NodeConfig& node, Mistakes& mistakes) : node_(node), mistakes_(mistakes) {}
 
   void check() {
-    check_peers();
     check_endpoints();
     check_security();
     if (node_.link.listen) claim(*node_.link.listen, node_.link.place);
@@ -217,14 +216,6 @@ class Relations {
   }
 
  private:
-  void check_peers() {
-    for (const PeerConfig& peer : node_.peers) {
-      if (peer.name == node_.node) {
-        mistakes_.error(peer.place, "peer '" + peer.name + "' is this node itself");
-      }
-    }
-  }
-
   void check_endpoints() {
     std::vector<std::string_view> names;
     for (const PeerConfig& peer : node_.peers) names.push_back(peer.name);
@@ -299,7 +290,7 @@ NodeConfig read_node_config(const std::string& text, const std::string& file, Mi
                });
   };
   read_keys(*document, "node configuration",
-            {into("node", true, node.node, read_node_name),
+            {into("node", true, node.node, read_own_name),
              {"fabric", false, [&](const YamlValue& v) { node.fabric = read_fabric(v); }},
              into("workers", false, node.workers, read_workers),
              into("worker_nice", false, node.worker_nice, number_of<int>(-20, 19)),

@@ -115,7 +115,7 @@ struct Limits {
 Limits default_limits();
 
 struct NodeConfig {
-  std::string node;
+  std::string node;  // in the file perhaps "$VARIABLE", of the environment
   FabricConfig fabric;
   uint32_t workers = 0;            // 0 (`auto`): a quarter of the cores, at least 1, at most 8
   std::optional<int> worker_nice;  // of the worker threads: see nice(2); absent: the process's own
@@ -124,7 +124,7 @@ struct NodeConfig {
       profile;  // file of measured costs (config/profile.h), relative as they are; empty: none
   Place profile_place;
   LinkConfig link;
-  std::vector<PeerConfig> peers;
+  std::vector<PeerConfig> peers;  // may name this node: its clients then reach its own servers
   std::vector<EndpointConfig> endpoints;
   std::vector<ServedConfig> serves;
   AdminConfig admin;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <fstream>
 #include <iterator>
 
@@ -119,6 +120,35 @@ TEST_F(ExampleFile, HoldsEveryLimit) {
   HAT_COUNT_LIMITS(EXPECT_KEY)
   HAT_TIME_LIMITS(EXPECT_KEY)
 #undef EXPECT_KEY
+}
+
+// One file for many hosts: each is told its own name, and finds itself among the peers.
+TEST(NodeConfig, TakesItsNameFromTheEnvironment) {
+  const std::string text =
+      "node: $HAT_NODE_NAME\nlink: {insecure: true}\n"
+      "peers: {worker-1: {link: \"tcp:h:1\"}, worker-2: {link: \"tcp:i:1\"}}\n";
+  struct Row {
+    const char* value;
+    const char* mistakes;
+  };
+  for (const Row& row :
+       {Row{"worker-1", ""},
+        Row{nullptr,
+            "n.yaml:1:7: error: node: '$HAT_NODE_NAME': the environment has no such "
+            "variable\n"},
+        Row{"two words",
+            "n.yaml:1:7: error: node ($HAT_NODE_NAME): 'two words'; expected 1 to 255 "
+            "letters, digits, '.', '-' and '_'\n"},
+        Row{"",
+            "n.yaml:1:7: error: node ($HAT_NODE_NAME): ''; expected 1 to 255 letters, digits, "
+            "'.', '-' and '_'\n"}}) {
+    row.value == nullptr ? unsetenv("HAT_NODE_NAME") : setenv("HAT_NODE_NAME", row.value, 1);
+    Mistakes mistakes;
+    const NodeConfig node = read_node_config(text, "n.yaml", mistakes);
+    EXPECT_EQ(mistakes.text(), row.mistakes);
+    if (!mistakes.any_errors()) EXPECT_EQ(node.node, row.value);
+  }
+  unsetenv("HAT_NODE_NAME");
 }
 
 TEST(NodeConfig, IsReadFromARegularFileAlone) {

@@ -55,6 +55,7 @@ LOADER_ALONE = {
     "a link that is not said to be insecure": "node: a\nlink: {listen: 'tcp:h:1'}",
     "a device for a fabric without one": "node: a\nfabric: {kind: loop, device: mlx5_0}",
     "less memory than lanes can do with": "node: a\nfabric: {max_pinned: 64}",
+    "a variable that the environment has not": "node: $HAT_NO_SUCH_VARIABLE",
     "a time out of range": "node: a\nlimits: {spin: 10s}",
 }
 GOOD_MANIFESTS = [

@@ -1,0 +1,109 @@
+"""tests/e2e/scenarios/configmap_test.py: manifests change as a Kubernetes ConfigMap does, and are reloaded."""
+
+import itertools
+import os
+import pathlib
+import re
+import shutil
+
+from setting import PROGRAMS, Client, Scenario, main, manifest, start_server
+from nodes import TwoNodes, ask, hatrpc_address, wait_until
+
+
+class Volume:
+    """A folder in which files change as kubelet changes them (pkg/volume/util/atomic_writer.go).
+
+    Each revision is a folder of its own; `..data` is a link to the one that holds, and what
+    programs open are links through it. A new revision comes by renaming a link over `..data`.
+    """
+
+    def __init__(self, folder):
+        self.folder = pathlib.Path(folder)
+        self.numbers = itertools.count(1)
+
+    def write(self, files):
+        data = self.folder / "..data"
+        old = os.readlink(data) if data.is_symlink() else None
+        new = f"..2026_11_22_16_00_00.{next(self.numbers):09}"
+        (self.folder / new).mkdir()
+        for name, text in files.items():
+            file = self.folder / new / name
+            file.write_text(text)
+            os.utime(file, (1_700_000_000, 1_700_000_000))  # times need not tell revisions apart
+        os.symlink(new, self.folder / "..data_tmp")
+        os.rename(self.folder / "..data_tmp", data)
+        for name in files:
+            if not (self.folder / name).is_symlink():
+                os.symlink(f"..data/{name}", self.folder / name)
+        for link in self.folder.iterdir():
+            if not link.name.startswith("..") and link.name not in files:
+                link.unlink()
+        if old is not None:
+            shutil.rmtree(self.folder / old)
+
+
+class ConfigMap(Scenario):
+    def setUp(self):
+        server = start_server()
+        self.addCleanup(server.stop)
+        self.text = manifest()
+        self.nodes = TwoNodes(PROGRAMS, self.text, {"Probe": hatrpc_address(server.addresses[0])})
+        self.nodes.manifest.unlink()
+        self.volume = Volume(self.nodes.manifest.parent)
+        self.volume.write({"probe.yaml": self.text})
+
+    def plan(self):
+        return next(f["client"]["plan"] for s in self.nodes.a.get("/routes")["services"]
+                    for f in s["functions"] if f["method"] == "add")
+
+    def metric(self, name):
+        found = re.search(rf"^{name} (\S+)$", ask(self.nodes.a.admin, "GET", "/metrics")[1], re.M)
+        return float(found[1])
+
+    def revise(self, goal, **more):
+        self.volume.write({"probe.yaml": self.text.replace("perf_goal: latency", f"perf_goal: {goal}"),
+                           **more})
+
+    def wait_until(self, what, holds):
+        wait_until(f"{what}; the log: {self.nodes.a.log()[-2000:]}", holds, seconds=30)
+
+    def test_each_revision_is_taken_by_itself(self):
+        with self.nodes, Client(self.nodes) as calls:
+            first = self.plan()
+            for goal in ("res_util", "throughput"):
+                before = self.plan()
+                self.revise(goal)
+                self.wait_until(f"{goal} was taken", lambda: self.plan() != before)
+                self.assertEqual(calls.add(20, 3), 23)  # by the connection that was there before
+            self.assertNotEqual(self.plan(), first)
+
+    def test_a_bad_revision_is_told_and_the_one_before_goes_on(self):
+        with self.nodes, Client(self.nodes) as calls:
+            before = self.plan()
+            self.assertEqual(self.metric("hatrpc_config_last_reload_successful"), 1)
+            self.revise("lightning")
+            self.wait_until("the bad revision was seen",
+                            lambda: self.metric("hatrpc_config_last_reload_successful") == 0)
+            self.assertRegex(self.nodes.a.log(), r"(?s)reload refused.*perf_goal: 'lightning'")
+            self.assertEqual(self.plan(), before)
+            self.assertEqual(calls.add(20, 3), 23)
+            self.revise("res_util")
+            self.wait_until("the good revision was taken", lambda: self.plan() != before)
+            self.assertEqual(self.metric("hatrpc_config_last_reload_successful"), 1)
+
+    def test_keys_come_and_go(self):
+        other = "hatrpc_manifest: 1\nservices: {Other: {}}\n"
+
+        def names():
+            return {s["service"] for s in self.nodes.a.get("/routes")["services"]}
+
+        with self.nodes:
+            self.assertNotIn("Other", names())
+            self.revise("latency", **{"other.yaml": other})
+            self.wait_until("the new file was taken", lambda: "Other" in names())
+            self.revise("latency")
+            self.wait_until("its end was seen", lambda: "Other" not in names())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,77 @@
+#!/usr/bin/python3
+"""tests/k8s/build.py: gets what the Kubernetes tests need: `build.py FOLDER`; a second run does nothing.
+
+FOLDER/render    kustomize and Helm (tests/k8s/render), from the Go proxy; go.sum says what is expected
+FOLDER/schemas   Kubernetes' JSON schemas, from the package kubernetes-validate of PyPI
+FOLDER/crds      the Prometheus operator's resource definitions, from its Go module
+"""
+
+import hashlib
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+PYTHON = "/usr/bin/python3"
+SCHEMAS = "kubernetes-validate==1.29.1"
+OPERATOR = "github.com/prometheus-operator/prometheus-operator"
+CRDS = ("podmonitors", "prometheusrules")
+GO = {"GOFLAGS": "-mod=readonly", "GOTOOLCHAIN": "local", "CGO_ENABLED": "0"}
+
+
+def run(words, where=None):
+    words = [str(word) for word in words]
+    if shutil.which(words[0]) is None:
+        raise SystemExit(f"k8s: {words[0]} is not installed; ./dev test installs it")
+    done = subprocess.run(words, cwd=where, capture_output=True, text=True, check=False,
+                          env={**os.environ, **GO})
+    if done.returncode != 0:
+        raise SystemExit(f"k8s: {' '.join(words)[:300]}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def render(folder):
+    # Unoptimized: it runs for a second, and takes a minute less to build.
+    run(["go", "build", "-gcflags=all=-N -l", "-ldflags=-s -w", "-o", folder / "render", "."],
+        HERE / "render")
+
+
+def schemas(folder):
+    shutil.rmtree(folder / "schemas", ignore_errors=True)
+    run([PYTHON, "-m", "pip", "install", "--quiet", "--no-deps", "--root-user-action=ignore",
+         "--target", folder / "schemas", SCHEMAS])
+
+
+def crds(folder):
+    module = json.loads(run(["go", "mod", "download", "-json", OPERATOR], HERE / "crds"))
+    (folder / "crds").mkdir(exist_ok=True)
+    for name in CRDS:
+        source = (pathlib.Path(module["Dir"]) / "example" / "prometheus-operator-crd" /
+                  f"monitoring.coreos.com_{name}.yaml")
+        (folder / "crds" / f"{name}.yaml").write_bytes(source.read_bytes())
+
+
+def wanted():
+    """Changes with whatever the folder is made from."""
+    files = [HERE / "build.py", *sorted(HERE.glob("render/*")), *sorted(HERE.glob("crds/*"))]
+    return hashlib.sha256(b"\0".join(file.read_bytes() for file in files)).hexdigest()
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    folder = pathlib.Path(sys.argv[1]).resolve()
+    folder.mkdir(parents=True, exist_ok=True)
+    stamp = folder / "made-from"
+    if stamp.exists() and stamp.read_text(encoding="utf-8") == wanted():
+        return
+    for step in (render, schemas, crds):
+        step(folder)
+    stamp.write_text(wanted(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,56 @@
+"""tests/k8s/deployment.py: where deploy/k8s lies, and its files as one node would read them."""
+
+import os
+import pathlib
+import re
+import subprocess
+
+import yaml
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+K8S = ROOT / "deploy" / "k8s"
+# Overlay, and the chart's rdma.mode that is to say the same.
+OVERLAYS = {"no-rdma": "none", "shared-rdma": "shared", "sriov": "sriov"}
+ENVIRONMENT = {**os.environ, "NODE_NAME": "worker-1"}
+
+
+def replaced(text, replacements):
+    """Each of `replacements` must be there: else the files have changed, and the test must too."""
+    for old, new in replacements.items():
+        if old not in text:
+            raise AssertionError(f"there is no {old} in\n{text}")
+        text = text.replace(old, new)
+    return text
+
+
+def write_node(folder, node_text, manifests, replacements=None):
+    """hatrpcd.yaml and its manifests as they lie below /etc/hatrpc; returns the file's path."""
+    (folder / "node").mkdir()
+    (folder / "manifests").mkdir()
+    for name, text in manifests.items():
+        (folder / "manifests" / name).write_text(text, encoding="utf-8")
+    file = folder / "node" / "hatrpcd.yaml"
+    file.write_text(replaced(node_text, replacements or {}), encoding="utf-8")
+    return file
+
+
+def check(hatrpcd, file, environment=None):
+    """What `hatrpcd --check` says: its exit status, and mistakes and warnings."""
+    done = subprocess.run([hatrpcd, "--check", "--config", file], capture_output=True, text=True,
+                          check=False, env=environment or ENVIRONMENT, timeout=60)
+    return done.returncode, done.stderr
+
+
+def base_manifests():
+    return {file.name: file.read_text(encoding="utf-8")
+            for file in (K8S / "base" / "manifests").iterdir()}
+
+
+def bytes_of(quantity):
+    """Kubernetes' "1536Mi" as a number."""
+    number, unit = re.fullmatch(r"(\d+)(Mi|Gi)", quantity).groups()
+    return int(number) << {"Mi": 20, "Gi": 30}[unit]
+
+
+def all_yaml(text):
+    return [document for document in yaml.safe_load_all(text) if document is not None]

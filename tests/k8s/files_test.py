@@ -1,0 +1,99 @@
+#!/usr/bin/python3
+"""tests/k8s/files_test.py: deploy/k8s against hatrpcd, hintgen and `dev`: files_test.py PROGRAMS."""
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from deployment import K8S, OVERLAYS, ROOT, base_manifests, check, write_node
+
+PROGRAMS = pathlib.Path(sys.argv[1]).resolve()
+IN_EVERY_IMAGE = {"libc6", "libgcc-s1", "libstdc++6"}  # Debian's apt wants them
+
+
+def packages(dockerfile):
+    """What each stage installs."""
+    return [set(stage.replace("\\\n", " ").split()) for stage in
+            re.findall(r"--no-install-recommends((?:\\\n|[^&\n])*)", dockerfile)]
+
+
+def output(*words):
+    return subprocess.run(words, capture_output=True, text=True, check=True).stdout
+
+
+def libraries(program):
+    """The files that a program names itself, by the names that it has for them."""
+    wanted = re.findall(r"\(NEEDED\).*\[(.*)\]", output("readelf", "-d", program))
+    found = dict(re.findall(r"(\S+) => (\S+)", output("ldd", program)))
+    return {name: os.path.realpath(found[name]) for name in wanted}
+
+
+def packages_of(files):
+    """The package of each file. Debian's database has some below /lib, which is /usr/lib."""
+    names = [name for file in files for name in (file, file.removeprefix("/usr"))]
+    told = subprocess.run(["dpkg", "-S", *names], capture_output=True, text=True, check=False).stdout
+    owners = {os.path.realpath(path): package for package, path in
+              re.findall(r"^([^:,\s]+)\S*: (/\S+)$", told, re.M)}
+    return {file: owners[file] for file in files}
+
+
+class Files(unittest.TestCase):
+    def node_texts(self):
+        return {name: (K8S / "overlays" / name / "hatrpcd.yaml").read_text(encoding="utf-8")
+                for name in OVERLAYS}
+
+    def test_hatrpcd_takes_each_overlays_file_without_a_warning(self):
+        for name, text in self.node_texts().items():
+            with self.subTest(name), tempfile.TemporaryDirectory() as folder:
+                file = write_node(pathlib.Path(folder), text, base_manifests())
+                self.assertEqual(check(PROGRAMS / "hatrpcd", file), (0, ""))
+
+    def test_each_node_has_its_own_name(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = write_node(pathlib.Path(folder), self.node_texts()["no-rdma"], base_manifests())
+            environment = {key: value for key, value in os.environ.items() if key != "NODE_NAME"}
+            status, told = check(PROGRAMS / "hatrpcd", file, environment)
+            self.assertEqual(status, 78)
+            self.assertIn("$NODE_NAME", told)
+
+    def test_overlays_differ_in_their_fabric_alone(self):
+        def without_fabric(text):
+            return re.sub(r"(# A device.*\n)?fabric: .*\n", "", text)
+
+        texts = self.node_texts()
+        self.assertEqual({without_fabric(text) for text in texts.values()},
+                         {without_fabric(texts["no-rdma"])})
+
+    def test_the_manifest_is_what_hintgen_makes_of_the_examples_idl(self):
+        made = subprocess.run([PROGRAMS / "hintgen", "calculator.thrift"], cwd=K8S / "example",
+                              capture_output=True, text=True, check=True).stdout
+        self.assertEqual(base_manifests(), {"calculator.yaml": made})
+
+    def test_the_rules_are_made_from_the_one_file(self):
+        done = subprocess.run([K8S / "rules.py", "--check"], capture_output=True, text=True,
+                              check=False)
+        self.assertEqual((done.returncode, done.stdout), (0, ""))
+
+    def test_the_image_has_what_the_programs_want(self):
+        build, final = packages((K8S / "Dockerfile").read_text(encoding="utf-8"))
+        wanted = set()
+        for program in ("hatrpcd", "hatctl", "hintgen"):
+            wanted |= set(libraries(PROGRAMS / program).values())
+        self.assertEqual(set(packages_of(wanted).values()) - IN_EVERY_IMAGE,
+                         final - {"ibverbs-providers"})
+        self.assertIn("ibverbs-providers", final)  # libibverbs finds them when it runs
+        declared = re.search(r"(?s)\npackages=\((.*?)\n\)", (ROOT / "dev").read_text(
+            encoding="utf-8"))[1]
+        for package in re.findall(r'"([a-z0-9+.-]+):', declared):
+            if package.endswith("-dev") or package in ("g++", "cmake", "flex", "bison",
+                                                       "ninja-build", "thrift-compiler"):
+                with self.subTest("build", package=package):
+                    self.assertIn(package, build)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], *sys.argv[2:]])
