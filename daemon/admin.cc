@@ -12,6 +12,7 @@
 
 #include "daemon/admin_json.h"
 #include "daemon/exposition.h"
+#include "daemon/status_page/status_page.h"
 
 namespace hat {
 namespace {
@@ -20,6 +21,7 @@ struct Answer {
   int status = 200;
   std::string type = "text/plain; charset=utf-8";
   std::string body;
+  std::string policy;  // Content-Security-Policy, where it is for browsers
 };
 
 struct Request {
@@ -105,8 +107,8 @@ constexpr std::array kResources = {
     Resource{"/readyz", EVHTTP_REQ_GET, false, ready},
     Resource{"/healthz/ready", EVHTTP_REQ_GET, false, ready},
     Resource{"/routes", EVHTTP_REQ_GET, false, routes},
-    Resource{"/status", EVHTTP_REQ_GET, true, status},
-    Resource{"/functions", EVHTTP_REQ_GET, true, functions},
+    Resource{"/status", EVHTTP_REQ_GET, false, status},
+    Resource{"/functions", EVHTTP_REQ_GET, false, functions},
     Resource{"/ping", EVHTTP_REQ_GET, true, ping},
     Resource{"/calibration", EVHTTP_REQ_GET, true, calibration},
     Resource{"/calibrate", EVHTTP_REQ_POST, true, calibrate},
@@ -115,12 +117,26 @@ constexpr std::array kResources = {
 };
 
 std::string index_text() {
-  std::string text = "hatrpcd answers:\n";
+  std::string text = "hatrpcd answers:\n  GET  /   this; to a browser, the status page\n";
   for (const Resource& resource : kResources) {
     text += std::string(resource.method == EVHTTP_REQ_POST ? "  POST " : "  GET  ") +
             std::string(resource.path) + (resource.local ? "   on the unix socket\n" : "\n");
   }
   return text;
+}
+
+bool is_browser(evhttp_request* request) {
+  const char* accept = evhttp_find_header(evhttp_request_get_input_headers(request), "Accept");
+  return accept != nullptr && std::string_view(accept).find("text/html") != std::string_view::npos;
+}
+
+// Programs get a list of what there is, people a page.
+Answer front(evhttp_request* request) {
+  if (!is_browser(request)) return {.body = index_text()};
+  StatusPage page = make_status_page();
+  return {.type = "text/html; charset=utf-8",
+          .body = std::move(page.html),
+          .policy = std::move(page.policy)};
 }
 
 bool may_change(evhttp_request* request) {
@@ -138,7 +154,7 @@ Answer choose(const Request& request, bool local) {
   const evhttp_cmd_type method = evhttp_request_get_command(request.http);
   const char* path = evhttp_uri_get_path(evhttp_request_get_evhttp_uri(request.http));
   const std::string_view asked = path == nullptr ? "/" : path;
-  if (asked == "/" || asked.empty()) return {.body = index_text()};
+  if (asked == "/" || asked.empty()) return front(request.http);
   for (const Resource& resource : kResources) {
     if (resource.path != asked) continue;
     if (resource.local && !local) {
@@ -195,6 +211,12 @@ void AdminServer::answer(evhttp_request* request, bool local) {
   const Answer answer = choose({control_, request}, local);
   evkeyvalq* headers = evhttp_request_get_output_headers(request);
   evhttp_add_header(headers, "Content-Type", answer.type.c_str());
+  evhttp_add_header(headers, "X-Content-Type-Options", "nosniff");
+  evhttp_add_header(headers, "Cache-Control", "no-store");
+  evhttp_add_header(headers, "Referrer-Policy", "no-referrer");
+  if (!answer.policy.empty()) {
+    evhttp_add_header(headers, "Content-Security-Policy", answer.policy.c_str());
+  }
   if (evhttp_request_get_command(request) == EVHTTP_REQ_HEAD) {
     evhttp_add_header(headers, "Content-Length", std::to_string(answer.body.size()).c_str());
   } else {

@@ -1,10 +1,12 @@
 // daemon/admin.h: what an operator asks over HTTP.
 //
 //   on the TCP address and the unix socket     on the unix socket alone
-//   GET /metrics                               GET  /status, /functions, /ping,
-//   GET /healthz, /healthz/live                     /calibration
-//   GET /readyz, /healthz/ready                POST /reload[?dry_run=1], /drain,
-//   GET /routes                                     /calibrate?peer=NAME
+//   GET /           what there is; to a        GET  /ping, /calibration
+//                   browser, a status page     POST /reload[?dry_run=1], /drain,
+//   GET /metrics                                    /calibrate?peer=NAME
+//   GET /healthz, /healthz/live
+//   GET /readyz, /healthz/ready
+//   GET /routes, /status, /functions
 //
 // Only root and the daemon's own user may POST: the unix socket's peer credentials tell who asks.
 //

@@ -102,6 +102,7 @@ json status_json(Control& control) {
       {"node", control.node().node},
       {"version", HAT_VERSION},
       {"pid", getpid()},
+      {"start_unix_time", control.start_unix_time()},
       {"uptime_s", now - control.start_unix_time()},
       {"state", control.draining() ? "draining" : "running"},
       {"pending", control.pending()},

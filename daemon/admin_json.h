@@ -1,7 +1,8 @@
 // daemon/admin_json.h: makes the admin API's answers. Their shapes are an interface: hatctl and
 // scripts read them, so keys are added and never renamed.
 //
-//   /status     {node, version, pid, uptime_s, state: "running"|"draining", pending: [text],
+//   /status     {node, version, pid, start_unix_time, uptime_s, state: "running"|"draining",
+//                pending: [text],
 //                generation, workers, links: [{worker, peer, address, up, sessions, last_error}],
 //                endpoints: [{listen, service, peers}], serves: [{service, upstream, mode}],
 //                connections_open, upstream_connections_open, buffered_bytes,
@@ -10,7 +11,8 @@
 //                client: PLAN, server: PLAN}]}]}; the last function is "_other"; PLAN: {plan,
 //                reason, slot_bytes, small_bytes_max, timeout_ms or null, idempotent}
 //   /functions  [{service, method, side, started, in_flight, outcomes: {name: count},
-//                request_bytes, response_bytes, latency: {buckets: [count], sum_ns}}]
+//                request_bytes, response_bytes, latency: {buckets: [count], sum_ns},
+//                calls_by: {protocol: count}, fallbacks: {reason: count}}]
 //                bucket i: at most 2^i µs, the last one the rest; not cumulative
 //   /calibrate  {ok: true, number} or {ok: false, error}
 //   /calibration {number, state: "none"|"running"|"done"|"failed", peer, error, fabric, device,

@@ -46,6 +46,9 @@ class Admin : public testing::Test {
   Reply over_unix(const std::string& method, const std::string& path) {
     return ask(unix_, method, path);
   }
+  Reply in_a_browser(const std::string& path) {
+    return ask(http_, "GET", path, "Accept: text/html,application/xml;q=0.9,*/*;q=0.8\r\n");
+  }
 
   FakeControl control;
   uid_t connect_as = geteuid();  // the kernel notes who connects, and tells the server
@@ -62,7 +65,8 @@ class Admin : public testing::Test {
     return std::move(*socket);
   }
 
-  Reply ask(const ListenSocket& socket, const std::string& method, const std::string& path) {
+  Reply ask(const ListenSocket& socket, const std::string& method, const std::string& path,
+            const std::string& headers = "") {
     const SocketAddress to = *resolve(socket.address(), false);
     const int fd = ::socket(to.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
     const uid_t own = geteuid();
@@ -72,7 +76,8 @@ class Admin : public testing::Test {
     EXPECT_EQ(seteuid(own), 0);
     const std::string request = method + " " + path +
                                 " HTTP/1.1\r\nHost: test\r\nConnection: close\r\n"
-                                "Content-Length: 0\r\n\r\n";
+                                "Content-Length: 0\r\n" +
+                                headers + "\r\n";
     EXPECT_EQ(write(fd, request.data(), request.size()), static_cast<ssize_t>(request.size()));
     fcntl(fd, F_SETFL, O_NONBLOCK);
     std::string text;
@@ -105,15 +110,15 @@ TEST_F(Admin, AnswersEveryPageWhereItShould) {
     const char* type;
     const char* body;
   } rows[] = {
-      {"/", 200, 200, "text/plain", "GET  /metrics"},
+      {"/", 200, 200, "text/plain", "GET  /metrics\n"},
       {"/metrics", 200, 200, "text/plain; version=0.0.4", "# TYPE hatrpc_requests_total counter"},
       {"/healthz", 200, 200, "text/plain", "ok\n"},
       {"/healthz/live", 200, 200, "text/plain", "ok\n"},
       {"/readyz", 200, 200, "text/plain", "ready\n"},
       {"/healthz/ready", 200, 200, "text/plain", "ready\n"},
       {"/routes", 200, 200, "application/json", "\"kv.thrift:3:1\""},
-      {"/status", 403, 200, "application/json", "\"host-a\""},
-      {"/functions", 403, 200, "application/json", "\"get\""},
+      {"/status", 200, 200, "application/json", "\"host-a\""},
+      {"/functions", 200, 200, "application/json", "\"get\""},
       {"/ping", 403, 200, "application/json", "\"host-a\""},
       {"/nothing", 404, 404, "text/plain", "there is no /nothing"},
       {"/metrics/", 404, 404, "text/plain", "there is no /metrics/"},
@@ -150,6 +155,16 @@ TEST_F(Admin, AnswersHeadWithoutABody) {
   EXPECT_EQ(reply.status, 200);
   EXPECT_THAT(reply.head, HasSubstr("Content-Length: 6"));
   EXPECT_THAT(reply.body, IsEmpty());
+}
+
+TEST_F(Admin, GivesBrowsersAPageThatTakesNothingFromElsewhere) {
+  const Reply page = in_a_browser("/");
+  EXPECT_EQ(page.status, 200);
+  EXPECT_THAT(page.head, HasSubstr("Content-Type: text/html; charset=utf-8"));
+  EXPECT_THAT(page.head, HasSubstr("X-Content-Type-Options: nosniff"));
+  EXPECT_THAT(page.head, HasSubstr("Content-Security-Policy: default-src 'none'; script-src "));
+  EXPECT_THAT(page.body, HasSubstr("</html>"));
+  EXPECT_THAT(in_a_browser("/metrics").head, HasSubstr("Content-Type: text/plain"));
 }
 
 TEST_F(Admin, SaysWhatIsPendingAndWhenAWorkerStands) {

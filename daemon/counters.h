@@ -8,6 +8,8 @@
 #include <atomic>
 #include <bit>
 #include <cstdint>
+#include <map>
+#include <string>
 
 #include "base/reactor.h"
 #include "daemon/fallback.h"
@@ -89,9 +91,10 @@ struct WorkerCounters {
   Counter upstream_connects;
   Counter oneway_dropped;       // oneway calls that could not be delivered
   Counter unsolicited_replies;  // upstream replies that no call asked for
-  Counter peer_sessions;        // links built, so reconnects too
   Counter buffered_bytes;       // held for slow readers now
   Counter turns;                // of the event loop: the worker is alive
+  // By peer: links built, so reconnects too. The worker's making adds the peers, nothing later.
+  std::map<std::string, Counter> peer_sessions;
 };
 
 }  // namespace hat

@@ -212,8 +212,6 @@ void add_traffic(Page& page, Control& control) {
                sum(&WorkerCounters::unsolicited_replies));
   page.gauge("hatrpc_buffered_bytes", "Bytes held for slow readers.",
              sum(&WorkerCounters::buffered_bytes));
-  page.counter("hatrpc_peer_sessions_total", "Links to peers that came up.",
-               sum(&WorkerCounters::peer_sessions));
 }
 
 void add_peers(Page& page, Control& control) {
@@ -222,6 +220,16 @@ void add_peers(Page& page, Control& control) {
   auto& peers = page.family("hatrpc_peer_up", "1: at least one worker's link to the peer is up.",
                             MetricType::Gauge);
   for (const auto& [peer, is_up] : up) Page::add(peers, {{"peer", peer}}, is_up);
+  std::map<std::string, uint64_t> built;
+  for (const WorkerCounters* worker : control.workers()) {
+    for (const auto& [peer, sessions] : worker->peer_sessions) built[peer] += sessions.value();
+  }
+  auto& sessions =
+      page.family("hatrpc_peer_sessions_total", "Links to the peer that came up, of all workers.",
+                  MetricType::Counter);
+  for (const auto& [peer, count] : built) {
+    Page::add(sessions, {{"peer", peer}}, static_cast<double>(count));
+  }
   page.gauge("hatrpc_insecure_links", "1: links are neither encrypted nor authenticated.",
              control.node().link.insecure);
 }
@@ -243,6 +251,10 @@ void add_configuration(Page& page, Control& control) {
 void add_process(Page& page, Control& control) {
   Page::add(page.family("hatrpc_build_info", "The version; always 1.", MetricType::Gauge),
             {{"version", HAT_VERSION}}, 1);
+  page.gauge("hatrpc_workers", "Threads that carry calls.",
+             static_cast<double>(control.workers().size()));
+  page.gauge("hatrpc_draining", "1: told to leave, what is in flight is being finished.",
+             control.draining());
   page.gauge("process_start_time_seconds", "When the process began.", control.start_unix_time());
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
@@ -261,6 +273,10 @@ void add_process(Page& page, Control& control) {
   const auto descriptors = std::filesystem::directory_iterator("/proc/self/fd", error);
   page.gauge("process_open_fds", "Open descriptors.",
              static_cast<double>(std::distance(begin(descriptors), end(descriptors))));
+  rlimit limit{};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  page.gauge("process_max_fds", "Descriptors that may be open.",
+             static_cast<double>(limit.rlim_cur));
 }
 
 }  // namespace

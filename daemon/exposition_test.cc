@@ -1,6 +1,7 @@
 #include "daemon/exposition.h"
 
 #include <gmock/gmock.h>
+#include <sys/resource.h>
 
 #include <cmath>
 
@@ -68,7 +69,7 @@ TEST_F(Exposition, KeepsPrometheusNaming) {
     EXPECT_EQ(family.type == "counter", family.name.ends_with("_total"));
     EXPECT_THAT(family.help, testing::EndsWith("."));
     const bool has_samples = !family.samples.empty();
-    const bool of_peers = family.name == "hatrpc_peer_up" || family.name == "hatrpc_lanes";
+    const bool of_peers = family.name == "hatrpc_lanes" || family.name.starts_with("hatrpc_peer_");
     EXPECT_TRUE(has_samples || of_peers) << "this node has no peers";
   }
 }
@@ -106,6 +107,28 @@ TEST_F(Exposition, AddsUpTheWorkers) {
   EXPECT_EQ(value("hatrpc_request_bytes_total", of_get("client")), 100);
   EXPECT_EQ(value("hatrpc_connections_open"), 9);
   EXPECT_EQ(value("hatrpc_local_replies_total", {{"reason", "draining"}}), 6);
+}
+
+TEST_F(Exposition, AddsUpTheLinksToEachPeer) {
+  control.counters[0].peer_sessions["host-b"].add(3);
+  control.counters[1].peer_sessions["host-b"].add(1);
+  control.counters[0].peer_sessions["host-c"];
+  EXPECT_EQ(value("hatrpc_peer_sessions_total", {{"peer", "host-b"}}), 4);
+  EXPECT_EQ(value("hatrpc_peer_sessions_total", {{"peer", "host-c"}}), 0) << "from the start";
+}
+
+TEST_F(Exposition, SaysThatItDrains) {
+  EXPECT_EQ(value("hatrpc_draining"), 0);
+  control.drain();
+  EXPECT_EQ(value("hatrpc_draining"), 1);
+}
+
+TEST_F(Exposition, TellsItsProcess) {
+  EXPECT_EQ(value("hatrpc_workers"), FakeControl::kWorkers);
+  rlimit limit{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
+  EXPECT_EQ(value("process_max_fds"), static_cast<double>(limit.rlim_cur));
+  EXPECT_GT(value("process_open_fds"), 2);
 }
 
 // A scrape may read `started` before, and an outcome after, a call ends.

@@ -41,6 +41,7 @@ Worker::Worker(Reactor& reactor, Setup setup)
       grave_(std::make_unique<Grave>()) {
   reactor_.add_turn_events(*this);
   for (const PeerConfig& peer : node().peers) {
+    counters().peer_sessions.try_emplace(peer.name);
     auto& link = peers_[peer.name].link;
     link = std::make_unique<engine::Link>(
         reactor_, peer.link, session_options(peer.name), node().limits.reconnect_backoff_max,
@@ -145,7 +146,7 @@ void Worker::look_for_more(Polling polling) {
 PeerLink& Worker::peer_of(const engine::Link& link) { return peers_.at(link.peer()); }
 
 void Worker::on_link_up(engine::Link& link) {
-  counters().peer_sessions.add();
+  counters().peer_sessions.at(link.peer()).add();
   LOG(INFO) << "peer " << link.peer() << ": link up at " << to_string(link.address());
   PeerLink& peer = peer_of(link);
   if (setup_.rdma != nullptr && link.session().peer().legs != 0) {

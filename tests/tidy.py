@@ -20,8 +20,8 @@ FUNCTION_LINES_MAX = 70
 COLUMNS_MAX = 100
 
 CODE = ["*.cc", "*.h"]
-TEXT = CODE + ["*.py", "*.sh", "*.y", "*.l", "*.go", "*.java", "*.js", "*.thrift", "*.md", "*.txt",
-               "*.cmake", "*.yaml", "dev", ".ci/run"]
+TEXT = CODE + ["*.py", "*.sh", "*.y", "*.l", "*.go", "*.java", "*.js", "*.html", "*.css", "*.thrift",
+               "*.md", "*.txt", "*.cmake", "*.yaml", "dev", ".ci/run"]
 # Inputs of tests are what they must be.
 NOT_OURS_TO_TIDY = ["*/testdata/*", "tests/fuzz/corpus/*", "*.sum", "*.json"]
 TABS_BELONG = ["*.go"]

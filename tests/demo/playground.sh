@@ -46,6 +46,7 @@ Two nodes are up. HatKV listens on port $kv_port; its clients on host-a use port
   \${EDITOR:-vi} build/playground/manifests/hatkv.yaml   # change a hint: the nodes see it, or:
   build/release/bin/hatctl reload --dry-run
   curl -s http://127.0.0.1:$a_admin/metrics | grep HatKV
+  http://127.0.0.1:$a_admin/                       # in a browser
 
 Configurations and logs lie in build/playground. ./dev down ends it all.
 EOF

@@ -59,14 +59,18 @@ def wait_until(what, holds, seconds=10.0):
 class Node:
     """One hatrpcd; its configuration and log lie in a folder of its own."""
 
-    def __init__(self, programs, folder, config):
+    def __init__(self, programs, folder, config, http_port=None):
         self.programs = programs
         self.folder = folder / config["node"]
         self.folder.mkdir()
         self.name = config["node"]
         self.admin = self.folder / "admin.sock"
         self.config = self.folder / "hatrpcd.yaml"
-        config = {"manifests": ["../manifests"], "admin": {"socket": str(self.admin)}, **config}
+        admin = {"socket": str(self.admin)}
+        if http_port is not None:
+            self.http = f"127.0.0.1:{http_port}"
+            admin["listen"] = f"tcp:{self.http}"
+        config = {"manifests": ["../manifests"], "admin": admin, **config}
         self.config.write_text(json.dumps(config, indent=1))  # JSON is YAML
         self.process = None
 
@@ -104,17 +108,19 @@ class TwoNodes:
     """host-a with one endpoint per service, host-b that serves them. A context manager."""
 
     def __init__(self, programs, manifest, upstreams, endpoints=None, limits=None, modes=None,
-                 fabric="auto", fabric_b=None):
+                 fabric="auto", fabric_b=None, http=False):
         """`upstreams`: address by service; `endpoints`: address by service (default: free ports).
 
-        `fabric_b`: where host-b's is another.
+        `fabric_b`: where host-b's is another. `http`: both have an address for Prometheus and browsers too.
         """
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="hatrpc-e2e-"))
         self.manifest = self.folder / "manifests" / "probe.yaml"
         self.manifest.parent.mkdir()
         self.manifest.write_text(manifest)
         services = list(upstreams)
-        link, *ports = free_ports(len(services) + 1)
+        link, http_a, http_b, *ports = free_ports(len(services) + 3)
+        if not http:
+            http_a = http_b = None
         self.link = link
         self.endpoints = {service: f"tcp:127.0.0.1:{port}"
                           for service, port in zip(services, ports)} | (endpoints or {})
@@ -123,12 +129,12 @@ class TwoNodes:
                   for service, upstream in upstreams.items()}
         self.b = Node(programs, self.folder, {
             "node": "host-b", "fabric": fabric_b or fabric, "limits": limits, "serves": serves,
-            "link": {"listen": f"tcp:127.0.0.1:{link}", "insecure": True}})
+            "link": {"listen": f"tcp:127.0.0.1:{link}", "insecure": True}}, http_b)
         self.a = Node(programs, self.folder, {
             "node": "host-a", "fabric": fabric, "limits": limits, "link": {"insecure": True},
             "peers": {"host-b": {"link": f"tcp:127.0.0.1:{link}"}},
             "endpoints": [{"listen": address, "service": service, "peers": ["host-b"]}
-                          for service, address in self.endpoints.items()]})
+                          for service, address in self.endpoints.items()]}, http_a)
 
     def __enter__(self):
         try:

@@ -1,0 +1,285 @@
+#!/usr/bin/env python3
+"""deploy/monitoring/dashboard.py: writes the Grafana dashboard, hatrpc-dashboard.json, from the table of panels below.
+
+  deploy/monitoring/dashboard.py > deploy/monitoring/hatrpc-dashboard.json
+
+Change the table, not the JSON: a test compares them, and asks a Prometheus that scrapes two daemons for each expression.
+"""
+
+import json
+
+WIDTH = 24
+
+
+def selector(*matchers):
+    return "{" + ", ".join(('job=~"$job"', 'instance=~"$instance"', *matchers)) + "}"
+
+
+OF_FUNCTION = ('thrift_service=~"$service"', 'thrift_method=~"$function"')
+NODE = selector()
+PEER = selector('peer=~"$peer"')
+CALLER = selector(*OF_FUNCTION)  # counted on the caller's host alone
+SIDED = selector(*OF_FUNCTION, 'side=~"$side"')
+ERRORS = selector(*OF_FUNCTION, 'side=~"$side"', 'outcome=~"app_exception|local_error|unknown"')
+CLIENT = selector('side="client"')
+FAILED = selector('side="client"', 'outcome="local_error"')
+MISSED = selector('reason!="opening"')
+BY_FUNCTION = "sum by (thrift_service, thrift_method)"
+FUNCTION_NAME = "{{thrift_service}}.{{thrift_method}}"
+
+SOURCE = {"type": "prometheus", "uid": "${datasource}"}
+RED, YELLOW, GREEN = "red", "yellow", "green"
+
+
+def rate(metric, labels):
+    return f"rate({metric}{labels}[$__rate_interval])"
+
+
+def quantile(part):
+    buckets = rate("hatrpc_request_duration_seconds_bucket", SIDED)
+    return f"histogram_quantile({part}, sum by (le, thrift_service, thrift_method) ({buckets}))"
+
+
+def stat(title, text, unit, expr, steps=None, width=4):
+    """One number; `steps`: [(from, colour)]."""
+    return {"type": "stat", "title": title, "description": text, "unit": unit, "width": width, "height": 4,
+            "steps": steps, "targets": [(expr, title)],
+            "options": {"graphMode": "area", "colorMode": "value", "reduceOptions": {"calcs": ["lastNotNull"]}}}
+
+
+def graph(title, text, unit, *targets, width=8, stacked=False, height=8):
+    """Lines over time; targets: (expression, legend)."""
+    return {"type": "timeseries", "title": title, "description": text, "unit": unit, "width": width,
+            "height": height, "targets": targets, "stacked": stacked,
+            "options": {"tooltip": {"mode": "multi", "sort": "desc"},
+                        "legend": {"displayMode": "table", "placement": "bottom", "calcs": ["lastNotNull", "max"]}}}
+
+
+def states(title, text, *targets, width=12):
+    """1 is good, 0 is bad, over time."""
+    return {"type": "state-timeline", "title": title, "description": text, "unit": "none", "width": width,
+            "height": 7, "targets": targets, "steps": [(None, RED), (1, GREEN)],
+            "mappings": [{"type": "value", "options": {"0": {"text": "down", "color": RED},
+                                                       "1": {"text": "up", "color": GREEN}}}],
+            "options": {"mergeValues": True, "showValue": "never", "rowHeight": 0.8}}
+
+
+def table(title, text, expr, columns, width=24):
+    """The latest labels of a metric; columns: {label: heading}, in their order."""
+    return {"type": "table", "title": title, "description": text, "unit": "none", "width": width, "height": 9,
+            "targets": [(expr, "")], "instant": True, "columns": columns, "options": {"showHeader": True}}
+
+
+def heatmap(title, text, expr, width=12):
+    return {"type": "heatmap", "title": title, "description": text, "unit": "s", "width": width, "height": 9,
+            "targets": [(expr, "{{le}}")], "format": "heatmap",
+            "options": {"calculate": False, "yAxis": {"unit": "s"}, "cellGap": 0,
+                        "color": {"mode": "scheme", "scheme": "Blues", "steps": 64}}}
+
+
+FAILED_PART = f'sum({rate("hatrpc_requests_total", FAILED)}) / sum({rate("hatrpc_requests_total", CLIENT)})'
+MISSED_PART = f'sum({rate("hatrpc_fallbacks_total", MISSED)}) / sum({rate("hatrpc_calls_total", NODE)})'
+
+ROWS = {
+    "Overview": [
+        stat("Daemons", "Nodes whose hatrpcd is scraped.", "none", f"count(hatrpc_build_info{NODE})"),
+        stat("Calls", "Calls that ended, as the callers' hosts count them.", "reqps",
+             f'sum({rate("hatrpc_requests_total", CLIENT)})'),
+        stat("Calls that failed on the way",
+             "The part of all calls that hatrpcd had to answer itself: no peer, no server, a deadline, a limit.",
+             "percentunit", FAILED_PART, [(None, GREEN), (0.001, YELLOW), (0.05, RED)]),
+        stat("Calls that miss RDMA",
+             "The part of all calls that went over TCP although their plan wants RDMA; but not the first ones, "
+             "while a lane is being made.",
+             "percentunit", MISSED_PART, [(None, GREEN), (0.01, YELLOW), (0.5, RED)]),
+        stat("Peers without a link", "Pairs of a node and a peer between which no link is up.", "none",
+             f"sum(1 - hatrpc_peer_up{NODE})", [(None, GREEN), (1, RED)]),
+        stat("Refused manifests", "Nodes whose last reload was refused: the old routes hold there.", "none",
+             f"sum(1 - hatrpc_config_last_reload_successful{NODE})", [(None, GREEN), (1, RED)]),
+        graph("Calls by node", "Calls that ended, on the chosen side.", "reqps",
+              (f'sum by (instance) ({rate("hatrpc_requests_total", SIDED)})', "{{instance}}")),
+        graph("Calls by outcome",
+              "success; declared_exception: in the IDL's throws; app_exception: Thrift's own, from the server; "
+              "local_error: hatrpcd answered; unknown: the caller left.", "reqps",
+              (f'sum by (outcome) ({rate("hatrpc_requests_total", SIDED)})', "{{outcome}}"), stacked=True),
+        graph("Answered by hatrpcd itself",
+              "docs/operations.md (When hatrpcd answers itself) says of each reason what to do.", "reqps",
+              (f'sum by (reason) ({rate("hatrpc_local_replies_total", NODE)})', "{{reason}}"), stacked=True),
+    ],
+    "Functions": [
+        graph("Calls", "By function, on the chosen side.", "reqps",
+              (f'{BY_FUNCTION} ({rate("hatrpc_requests_total", SIDED)})', FUNCTION_NAME)),
+        graph("Median latency",
+              "From a call's first byte in to its reply's last byte out. Estimated from buckets in powers of two: "
+              "within a factor of two.", "s", (quantile(0.5), FUNCTION_NAME)),
+        graph("99th percentile of latency", "As the median. The client's side holds the link and the far daemon too.",
+              "s", (quantile(0.99), FUNCTION_NAME)),
+        graph("Errors", "Calls that ended with an exception of Thrift's own, or that hatrpcd answered, or unknown.",
+              "reqps", (f'{BY_FUNCTION} ({rate("hatrpc_requests_total", ERRORS)})', FUNCTION_NAME)),
+        graph("In flight", "Calls without an end yet.", "none",
+              (f"{BY_FUNCTION} (hatrpc_requests_in_flight{SIDED})", FUNCTION_NAME)),
+        graph("Bytes", "Requests carried, and replies.", "Bps",
+              (f'{BY_FUNCTION} ({rate("hatrpc_request_bytes_total", SIDED)})', f"{FUNCTION_NAME} requests"),
+              (f'{BY_FUNCTION} ({rate("hatrpc_response_bytes_total", SIDED)})', f"{FUNCTION_NAME} replies")),
+        heatmap("Latencies", "Of the chosen functions together: how many calls took how long.",
+                f'sum by (le) ({rate("hatrpc_request_duration_seconds_bucket", SIDED)})'),
+        graph("What carries calls", "Calls begun on the caller's host, by RDMA protocol, or tcp.", "reqps",
+              (f'sum by (protocol) ({rate("hatrpc_calls_total", CALLER)})', "{{protocol}}"), width=12, stacked=True,
+              height=9),
+        table("Plans", "What the functions' hints lead to on each node; `hatctl routes` says why.",
+              f"hatrpc_route_info{SIDED}",
+              {"thrift_service": "Service", "thrift_method": "Function", "side": "Side", "plan": "Plan",
+               "instance": "Node"}),
+    ],
+    "Fallbacks to TCP": [
+        graph("By reason",
+              "Calls over TCP although their plan wants RDMA. docs/operations.md (When a call misses RDMA) says of each "
+              "reason what to do; opening is normal after a start or a pause.", "reqps",
+              (f'sum by (reason) ({rate("hatrpc_fallbacks_total", CALLER)})', "{{reason}}"), stacked=True),
+        graph("By function", "The same calls.", "reqps",
+              (f'{BY_FUNCTION} ({rate("hatrpc_fallbacks_total", CALLER)})', FUNCTION_NAME)),
+        graph("By node", "The same calls.", "reqps",
+              (f'sum by (instance) ({rate("hatrpc_fallbacks_total", CALLER)})', "{{instance}}")),
+    ],
+    "Peers": [
+        states("Links", "Whether at least one worker's link to the peer is up.",
+               (f"hatrpc_peer_up{PEER}", "{{instance}} → {{peer}}")),
+        graph("RDMA lanes", "By peer, protocol and state: up, or why calls go over TCP.", "none",
+              (f"sum by (peer, protocol, state) (hatrpc_lanes{PEER})", "{{peer}} {{protocol}}: {{state}}"),
+              width=12, height=7),
+        graph("Links built", "Within five minutes; in quiet times none. Each broken link fails the calls that are on it.",
+              "none", (f"sum by (instance, peer) (increase(hatrpc_peer_sessions_total{PEER}[5m]))",
+                       "{{instance}} → {{peer}}"), width=12, height=7),
+        graph("Bytes sent from rings without a copy", "Which RDMA lanes took from where an application had them.",
+              "Bps", (f'sum by (instance) ({rate("hatrpc_lent_bytes_total", NODE)})', "{{instance}}"),
+              width=12, height=7),
+    ],
+    "Connections": [
+        graph("Of clients", "Open now.", "none",
+              (f"sum by (instance) (hatrpc_connections_open{NODE})", "{{instance}}")),
+        graph("Accepted and refused", "Refused: limits.max_connections, or draining.", "cps",
+              (f'sum by (instance) ({rate("hatrpc_connections_accepted_total", NODE)})', "{{instance}} accepted"),
+              (f'sum by (instance) ({rate("hatrpc_connections_refused_total", NODE)})', "{{instance}} refused")),
+        graph("To local servers", "Open now, and attempts a second.", "none",
+              (f"sum by (instance) (hatrpc_upstream_connections_open{NODE})", "{{instance}} open"),
+              (f'sum by (instance) ({rate("hatrpc_upstream_connects_total", NODE)})', "{{instance}} attempts")),
+        graph("Held for slow readers", "Against limits.max_buffered of each worker.", "bytes",
+              (f"sum by (instance) (hatrpc_buffered_bytes{NODE})", "{{instance}}")),
+        graph("Oneway calls lost", "That could not be delivered. Nobody else is told.", "reqps",
+              (f'sum by (instance) ({rate("hatrpc_oneway_dropped_total", NODE)})', "{{instance}}")),
+        graph("Not followed",
+              "Connections carried byte for byte (TLS, SASL, HTTP, no Thrift), and replies that no call had asked for.",
+              "cps", (f'sum by (instance) ({rate("hatrpc_opaque_streams_total", NODE)})', "{{instance}} opaque"),
+              (f'sum by (instance) ({rate("hatrpc_unsolicited_replies_total", NODE)})', "{{instance}} unsolicited")),
+    ],
+    "Nodes": [
+        graph("Processor", "Cores that hatrpcd uses. Busy polling takes up to one for each worker.", "none",
+              (rate("process_cpu_seconds_total", NODE), "{{instance}}"),
+              (f"hatrpc_workers{NODE}", "{{instance}} workers")),
+        graph("Resident memory", "The memory that RDMA lanes pin is part of it.", "bytes",
+              (f"process_resident_memory_bytes{NODE}", "{{instance}}")),
+        graph("File descriptors", "The part of those that may be open.", "percentunit",
+              (f"process_open_fds{NODE} / process_max_fds{NODE}", "{{instance}}")),
+        graph("Generation of the routes", "One more with each reload that was applied.", "none",
+              (f"hatrpc_routes_generation{NODE}", "{{instance}}")),
+        graph("Reloads", "Within five minutes, by result.", "none",
+              (f"sum by (instance, result) (increase(hatrpc_config_reloads_total{NODE}[5m]))",
+               "{{instance}} {{result}}")),
+        graph("Running for", "Since the process began.", "s",
+              (f"time() - process_start_time_seconds{NODE}", "{{instance}}")),
+        table("Daemons", "Versions, one row a node.", f"hatrpc_build_info{NODE}",
+              {"instance": "Node", "version": "Version", "job": "Job"}, width=12),
+        states("Taking calls", "Down while a node is draining.", (f"1 - hatrpc_draining{NODE}", "{{instance}}")),
+    ],
+}
+
+
+def query_variable(name, label, query):
+    return {"name": name, "label": label, "type": "query", "datasource": SOURCE, "definition": query,
+            "query": {"query": query, "refId": name}, "refresh": 2, "sort": 1, "multi": True, "includeAll": True,
+            "allValue": ".*", "current": {"text": ["All"], "value": ["$__all"]}, "hide": 0}
+
+
+VARIABLES = [
+    {"name": "datasource", "label": "Data source", "type": "datasource", "query": "prometheus", "hide": 0},
+    query_variable("job", "Job", "label_values(hatrpc_build_info, job)"),
+    query_variable("instance", "Node", 'label_values(hatrpc_build_info{job=~"$job"}, instance)'),
+    query_variable("service", "Service",
+                   'label_values(hatrpc_requests_total{instance=~"$instance"}, thrift_service)'),
+    query_variable("function", "Function",
+                   'label_values(hatrpc_requests_total{instance=~"$instance", thrift_service=~"$service"}, thrift_method)'),
+    {"name": "side", "label": "Side", "type": "custom", "query": "client,server", "hide": 0,
+     "current": {"text": "client", "value": "client"},
+     "options": [{"text": side, "value": side, "selected": side == "client"} for side in ("client", "server")]},
+    query_variable("peer", "Peer", 'label_values(hatrpc_peer_up{instance=~"$instance"}, peer)'),
+]
+
+
+def annotation(name, colour, expr, text):
+    return {"name": name, "enable": True, "iconColor": colour, "datasource": SOURCE, "expr": expr,
+            "step": "1m", "titleFormat": name, "textFormat": text}
+
+
+ANNOTATIONS = [
+    annotation("Restart", "orange", f"changes(process_start_time_seconds{NODE}[2m]) > 0", "hatrpcd on {{instance}} was started"),
+    annotation("Reload", "blue", f"changes(hatrpc_routes_generation{NODE}[2m]) > 0", "{{instance}} has new routes"),
+]
+
+
+def thresholds(steps):
+    return {"mode": "absolute", "steps": [{"value": value, "color": colour} for value, colour in steps]}
+
+
+def field_config(spec):
+    defaults = {"unit": spec["unit"], "min": 0, "mappings": spec.get("mappings", [])}
+    if spec.get("steps"):
+        defaults["thresholds"] = thresholds(spec["steps"])
+        defaults["color"] = {"mode": "thresholds"}
+    if spec["type"] == "timeseries":
+        defaults["custom"] = {"fillOpacity": 25 if spec["stacked"] else 5, "lineWidth": 1, "showPoints": "never",
+                              "stacking": {"mode": "normal" if spec["stacked"] else "none"}}
+    return {"defaults": defaults, "overrides": []}
+
+
+def make_panel(spec, number, x, y):
+    panel = {"id": number, "type": spec["type"], "title": spec["title"], "description": spec["description"],
+             "datasource": SOURCE, "gridPos": {"x": x, "y": y, "w": spec["width"], "h": spec["height"]},
+             "fieldConfig": field_config(spec), "options": spec["options"],
+             "targets": [{"refId": chr(ord("A") + i), "datasource": SOURCE, "expr": expr, "legendFormat": legend,
+                          "format": "table" if spec.get("instant") else spec.get("format", "time_series"),
+                          "instant": spec.get("instant", False), "range": not spec.get("instant", False)}
+                         for i, (expr, legend) in enumerate(spec["targets"])]}
+    if "columns" in spec:
+        panel["transformations"] = [
+            {"id": "filterFieldsByName", "options": {"include": {"names": list(spec["columns"])}}},
+            {"id": "organize", "options": {"renameByName": spec["columns"],
+                                           "indexByName": {name: i for i, name in enumerate(spec["columns"])}}}]
+    return panel
+
+
+def make_panels():
+    panels, y = [], 0
+    for title, specs in ROWS.items():
+        panels.append({"id": len(panels) + 1, "type": "row", "title": title, "collapsed": False, "panels": [],
+                       "gridPos": {"x": 0, "y": y, "w": WIDTH, "h": 1}})
+        x, y, height = 0, y + 1, 0
+        for spec in specs:
+            if x + spec["width"] > WIDTH:
+                x, y, height = 0, y + height, 0
+            panels.append(make_panel(spec, len(panels) + 1, x, y))
+            x, height = x + spec["width"], max(height, spec["height"])
+        y += height
+    return panels
+
+
+DASHBOARD = {
+    "uid": "hatrpc", "title": "hatrpc", "tags": ["hatrpc", "rdma", "thrift"], "schemaVersion": 38, "version": 1,
+    "description": "Thrift calls carried by hatrpcd: by node, function and peer, and what misses RDMA. "
+                   "Written by deploy/monitoring/dashboard.py.",
+    "editable": True, "graphTooltip": 1, "refresh": "30s", "time": {"from": "now-1h", "to": "now"},
+    "timezone": "browser", "annotations": {"list": ANNOTATIONS}, "templating": {"list": VARIABLES},
+    "panels": make_panels(),
+}
+
+if __name__ == "__main__":
+    print(json.dumps(DASHBOARD, indent=1, ensure_ascii=False))

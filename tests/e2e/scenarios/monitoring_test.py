@@ -1,0 +1,302 @@
+"""tests/e2e/scenarios/monitoring_test.py: deploy/monitoring before a real Prometheus and two daemons.
+
+Every alert fires when its cause is made, and not before; rules and dashboard name only what the daemons export.
+"""
+
+import contextlib
+import json
+import re
+import resource
+import shutil
+import signal
+import socket
+import subprocess
+import threading
+import time
+import unittest
+
+from setting import (Client, PROGRAMS, Scenario, TApplicationException, main, manifest, start_server)
+from nodes import TwoNodes, ask, free_ports, hatrpc_address, wait_until
+from prometheus import MONITORING, Prometheus, rules
+from promql import Exported, read
+
+WAIT = 60  # seconds, for what takes one or two on a machine that is not busy
+COMPLETE = ("outcome", "reason", "side", "result")  # labels that have all their values from the start
+VARIABLES = {"$__rate_interval": "1m", "$job": ".*", "$instance": ".*", "$service": ".*",
+             "$function": ".*", "$side": "client", "$peer": ".*"}
+
+
+def promtool(*words):
+    """Its complaints; empty: none."""
+    done = subprocess.run(["promtool", *map(str, words)], capture_output=True, text=True, check=False)
+    return "" if done.returncode == 0 else done.stdout + done.stderr
+
+
+class Files(unittest.TestCase):
+    """What needs no daemon."""
+
+    def test_promtool_agrees(self):
+        self.assertIsNotNone(shutil.which("promtool"), "Debian's package prometheus is not installed")
+        self.assertEqual(promtool("check", "rules", MONITORING / "hatrpc.rules.yaml"), "")
+        self.assertEqual(promtool("check", "config", MONITORING / "prometheus.yaml"), "")
+        self.assertEqual(promtool("test", "rules", MONITORING / "hatrpc.rules.test.yaml"), "")
+
+    def test_each_alert_says_how_bad_it_is_and_what_to_do(self):
+        for rule in rules("alert"):
+            with self.subTest(rule["alert"]):
+                self.assertIn(rule["labels"]["severity"], ("critical", "warning"))
+                self.assertGreater(len(rule["annotations"]["summary"]), 20)
+                self.assertGreater(len(rule["annotations"]["description"]), 80)
+
+    def test_the_page_lists_each_alert_and_record(self):
+        page = (MONITORING.parents[1] / "docs" / "monitoring.md").read_text(encoding="utf-8")
+        rows = re.findall(r"^\| `(Hatrpc\w+)` \| (\w+) \|", page, re.M)
+        self.assertEqual(rows, [(rule["alert"], rule["labels"]["severity"]) for rule in rules("alert")])
+        self.assertEqual(re.findall(r"^\| `(\w+:\S+)` \|", page, re.M), [rule["record"] for rule in rules("record")])
+
+    def test_the_dashboard_is_what_its_script_writes(self):
+        written = subprocess.run(["/usr/bin/python3", MONITORING / "dashboard.py"], check=True,
+                                 capture_output=True, text=True).stdout
+        self.assertEqual((MONITORING / "hatrpc-dashboard.json").read_text(encoding="utf-8"), written,
+                         "deploy/monitoring/dashboard.py > deploy/monitoring/hatrpc-dashboard.json")
+
+    def test_names_are_found_in_expressions(self):
+        selectors, labels = read('sum by (a, b) (rate(x:y_total{c="1", d=~"e|f"}[5m])) / on (g) group_left () (z > 0)')
+        self.assertEqual(selectors, [("x:y_total", [("c", "=", "1"), ("d", "=~", "e|f")]), ("z", [])])
+        self.assertEqual(labels, {"a", "b", "g"})
+        exported = Exported()
+        exported.add({"__name__": "z", "side": "client"})
+        rows = {"z": 0, 'sum by (side) (z{side="client"})': 0, 'z{side="$side"}': 0, "y": 1, 'z{a="1"}': 1,
+                "sum by (a) (z)": 1, 'z{side="klient"}': 1, 'z{side=~"client|klient"}': 1}
+        for expression, count in rows.items():
+            self.assertEqual(len(list(exported.complaints(expression, ["side"]))), count, expression)
+
+
+class Load:
+    """A client that calls until it is told to stop, whatever it is answered."""
+
+    def __init__(self, nodes):
+        self.going = True
+        self.thread = threading.Thread(target=self.run, args=[nodes])
+        self.thread.start()
+
+    def run(self, nodes):
+        while self.going:
+            with contextlib.suppress(Exception), Client(nodes) as calls:  # what fails is Prometheus' to see
+                while self.going:
+                    calls.add(1, 2)
+                    time.sleep(0.01)
+            time.sleep(0.05)
+
+    def end(self):
+        self.going = False
+        self.thread.join()
+
+
+class Watched(Scenario):
+    """Two nodes, a server, a load and a Prometheus."""
+
+    def setUp(self):
+        self.port = free_ports(1)[0]
+        self.server = self.start_server()
+        self.addCleanup(lambda: self.server.stop())  # whichever it is then
+        address = hatrpc_address(self.server.addresses[0])
+        elsewhere = f"tcp:127.0.0.1:{free_ports(1)[0]}"
+        self.nodes = self.enterContext(TwoNodes(
+            PROGRAMS, manifest(), {"Probe": address, "Narrow": address}, endpoints={"Elsewhere": elsewhere},
+            modes={"Narrow": {"max_connections": 1}}, http=True,
+            limits={"max_message": "1MiB", "max_connections": 24, "drain_timeout": "300s"}))
+        load = Load(self.nodes)
+        self.addCleanup(load.end)
+        self.prometheus = self.enterContext(Prometheus([self.nodes.a.http, self.nodes.b.http]))
+        self.fired = {}
+
+    def start_server(self):
+        return start_server(f"127.0.0.1:{self.port}")
+
+    def seen(self, expression):
+        """Prometheus has an answer that is no empty one."""
+        return bool(self.prometheus.query(expression))
+
+    def firing(self):
+        """{alert: [alert as the API has it]}; each that ever fired is kept in `fired`."""
+        now = {}
+        for alert in self.prometheus.firing():
+            now.setdefault(alert["labels"]["alertname"], []).append(alert)
+        self.fired |= now
+        return now
+
+    def expect(self, *alerts, of):
+        """Until all of them fire; `of`: what makes them, as a context manager. None fires before."""
+        wait_until(f"none of {alerts}", lambda: not set(alerts) & set(self.firing()), WAIT)
+        with of:
+            wait_until(f"all of {alerts}", lambda: set(alerts) <= set(self.firing()), WAIT)
+        print(f"{', '.join(alerts)}: fired", flush=True)
+
+    def test_names_are_there_and_every_alert_fires_when_its_cause_is_made(self):
+        self.settle()
+        with self.subTest("names"):
+            self.check_names()
+        self.expect("HatrpcDeadlinesExceeded", "HatrpcMessagesTooLarge", "HatrpcServiceUnknown",
+                    "HatrpcOverloaded", "HatrpcCallsFailing", of=self.calls_that_fail())
+        self.expect("HatrpcReloadRefused", of=self.a_bad_manifest())
+        self.expect("HatrpcConnectionsRefused", "HatrpcFileDescriptorsRunOut", of=self.many_connections())
+        self.expect("HatrpcServerUnreachable", of=self.no_server())
+        self.expect("HatrpcRestarting", "HatrpcLinkFlapping", "HatrpcFallbackToTcp", of=self.restarts_without_rdma())
+        self.expect("HatrpcDrainStuck", of=self.a_call_that_holds_up_a_drain())
+        self.expect("HatrpcDown", "HatrpcPeerDown", "HatrpcOnewayDropped", of=self.no_peer())
+        self.assertEqual({rule["alert"] for rule in rules("alert")} - set(self.fired), set(),
+                         "alerts that nothing here causes")
+        for alert in (alert for alerts in self.fired.values() for alert in alerts):
+            for text in alert["annotations"].values():
+                self.assertNotRegex(text, "<error|<no value>|{{|%!")
+
+    def settle(self):
+        """A while with load and lanes, in which nothing fires."""
+        self.assertEqual(self.nodes.b.get("/status")["pending"], [])
+        wait_until("calls by RDMA are seen", lambda: self.seen(
+            'sum(rate(hatrpc_calls_total{protocol!="tcp"}[1m])) > 0 and sum(hatrpc_lanes{state="up"}) > 0'), WAIT)
+        # Each alert that looks back has looked at this.
+        wait_until("rules were applied to it",
+                   lambda: self.seen("count_over_time(instance_function:hatrpc_requests:rate5m[1m]) > 8"), WAIT)
+        wait_until("nothing fires", lambda: not self.prometheus.ask("alerts")["alerts"], WAIT)
+
+    # --- Causes ---
+
+    @contextlib.contextmanager
+    def calls_that_fail(self):
+        with Client(self.nodes) as calls, Client(self.nodes, "Elsewhere") as elsewhere:
+            self.assert_fails(lambda: calls.hurried(3000), "deadline_exceeded")
+            self.assert_fails(lambda: elsewhere.add(1, 2), "unknown_service")
+        with Client(self.nodes) as calls:
+            self.assert_fails(lambda: calls.consume(bytes(2 << 20)), "too_large")
+        with contextlib.ExitStack() as clients:
+            def is_overloaded():  # each of host-b's workers has one connection for Narrow
+                try:
+                    clients.enter_context(Client(self.nodes, "Narrow")).add(1, 2)
+                except TApplicationException as error:
+                    return "hatrpcd: overloaded: " in error.message
+                return False
+            wait_until("Narrow is overloaded", is_overloaded, WAIT)
+        yield
+        functions = {alert["labels"]["thrift_method"] for alert in self.fired["HatrpcCallsFailing"]}
+        self.assertIn("hurried", functions)
+        self.assertNotIn("add", functions)
+
+    @contextlib.contextmanager
+    def a_bad_manifest(self):
+        good = self.nodes.manifest.read_text(encoding="utf-8")
+        self.nodes.manifest.write_text(good.replace("perf_goal: latency", "perf_goal: lightning"), encoding="utf-8")
+        self.assertEqual(ask(self.nodes.a.admin, "POST", "/reload")[0], 409)
+        yield
+        self.nodes.manifest.write_text(good, encoding="utf-8")
+        for node in (self.nodes.a, self.nodes.b):
+            self.assertEqual(ask(node.admin, "POST", "/reload")[0], 200)
+
+    @contextlib.contextmanager
+    def many_connections(self):
+        """As many as there may be and one more, and then a limit of descriptors not far above what is open."""
+        host, _, port = self.nodes.endpoints["Probe"].removeprefix("tcp:").rpartition(":")
+        pid = self.nodes.a.process.pid
+        before = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+        with contextlib.ExitStack() as sockets:
+            def refused():
+                sockets.enter_context(socket.create_connection((host, int(port))))
+                return re.search(r"^hatrpc_connections_refused_total [1-9]", self.metrics(), re.M)
+            wait_until("a connection is refused", refused, WAIT)
+            in_use = int(re.search(r"^process_open_fds (\d+)$", self.metrics(), re.M)[1])
+            resource.prlimit(pid, resource.RLIMIT_NOFILE, (in_use + 6, before[1]))
+            yield
+            resource.prlimit(pid, resource.RLIMIT_NOFILE, before)
+
+    def metrics(self):
+        return ask(self.nodes.a.admin, "GET", "/metrics")[1]
+
+    @contextlib.contextmanager
+    def no_server(self):
+        self.server.stop()
+        yield
+        self.server = self.start_server()
+
+    @contextlib.contextmanager
+    def restarts_without_rdma(self):
+        """host-b is started again four times, now without a fabric."""
+        b = self.nodes.b
+        config = json.loads(b.config.read_text(encoding="utf-8"))
+        b.config.write_text(json.dumps({**config, "fabric": "tcp"}), encoding="utf-8")
+        for _ in range(4):
+            began = f'process_start_time_seconds{{instance="{b.http}"}}'
+            last = self.prometheus.query(f"last_over_time({began}[1m])")[0][1]
+            self.assertEqual(b.stop(), 0)
+            b.start()
+            wait_until("the restart is seen", lambda: self.seen(f"{began} > {last}"), WAIT)
+            wait_until("links are up", lambda: all(link["up"] for link in self.nodes.a.get("/status")["links"]), WAIT)
+        yield
+        self.assertIn("peer_has_none", {alert["labels"]["reason"] for alert in self.fired["HatrpcFallbackToTcp"]})
+
+    @contextlib.contextmanager
+    def a_call_that_holds_up_a_drain(self):
+        def call():
+            with contextlib.suppress(Exception), Client(self.nodes, timeout_ms=300_000) as calls:
+                calls.slow(240_000)
+
+        def is_in_flight():
+            return any(f["method"] == "slow" and f["in_flight"] for f in self.nodes.b.get("/functions"))
+
+        thread = threading.Thread(target=call)
+        thread.start()
+        wait_until("the call is at the server", is_in_flight, WAIT)
+        self.nodes.b.process.send_signal(signal.SIGTERM)
+        yield
+        self.assertEqual(self.nodes.b.stop(), 0, "a second signal cuts what is in flight")
+        thread.join()
+        self.nodes.b.start()
+
+    @contextlib.contextmanager
+    def no_peer(self):
+        self.nodes.b.stop(signal.SIGKILL)
+        with Client(self.nodes) as calls:
+            calls.note("lost")
+            yield
+        self.assertIn(self.nodes.b.http, [alert["labels"]["instance"] for alert in self.fired["HatrpcDown"]])
+        self.assertEqual([alert["labels"]["peer"] for alert in self.fired["HatrpcPeerDown"]], ["host-b"])
+
+    # --- Names ---
+
+    def check_names(self):
+        """Rules and dashboard name only what is there."""
+        exported = Exported()
+        for series in self.prometheus.ask("series", **{"match[]": '{job=~".+"}'}):
+            exported.add(series)
+        dashboard = json.loads((MONITORING / "hatrpc-dashboard.json").read_text(encoding="utf-8"))
+        expressions = [rule["expr"] for rule in rules("alert") + rules("record")]
+        expressions += [target["expr"] for panel in dashboard["panels"] for target in panel.get("targets", [])]
+        expressions += [one["expr"] for one in dashboard["annotations"]["list"] if "expr" in one]
+        self.assertGreater(len(expressions), 60)
+        complaints = [f"{expression}: {complaint}" for expression in expressions
+                      for complaint in exported.complaints(expression, COMPLETE)]
+        for variable in dashboard["templating"]["list"]:
+            found = re.fullmatch(r"label_values\((.*), (\w+)\)", variable.get("definition", ""))
+            if found:
+                complaints += [f"{variable['name']}: {complaint}" for complaint in
+                               exported.complaints(f"sum by ({found[2]}) ({found[1]})", COMPLETE)]
+        self.assertEqual(complaints, [])
+        self.check_answers(dashboard)
+
+    def check_answers(self, dashboard):
+        """Each panel has something to show of two healthy daemons, with every label that its legend names."""
+        for panel in dashboard["panels"]:
+            for target in panel.get("targets", []):
+                with self.subTest(f"{panel['title']}: {target['expr']}"):
+                    expression = target["expr"]
+                    for variable, value in VARIABLES.items():
+                        expression = expression.replace(variable, value)
+                    # A scrape that a busy machine is late with leaves a gap.
+                    wait_until("an answer that is not empty", lambda: self.seen(expression), WAIT)
+                    answer = self.prometheus.query(f"last_over_time(({expression})[1m:250ms])")
+                    named = set(re.findall(r"{{(\w+)}}", target.get("legendFormat", "")))
+                    self.assertEqual(named - set(answer[0][0]), set())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,229 @@
+"""tests/e2e/scenarios/status_page_test.py: the status page in a browser: live, hostile, and without its daemon."""
+
+import contextlib
+import http.server
+import json
+import signal
+import threading
+import time
+import urllib.request
+
+from setting import Client, Scenario, main, probe_nodes
+from browser import Browser
+from nodes import wait_until
+from selenium.webdriver.common.keys import Keys
+
+WAIT = 60  # seconds, for what takes two or three on a machine that is not busy
+EVIL = "<img src=x onerror=\"window.broken='img'\"><script>window.broken='script'</script>\"'&lt;"
+MARKUP = {"img", "script", "iframe", "object", "a", "form"}
+
+
+class Load:
+    """A client that calls as quickly as it is answered. A context manager."""
+
+    def __init__(self, nodes):
+        self.nodes = nodes
+        self.going = True
+        self.thread = threading.Thread(target=self.run)
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.going = False
+        self.thread.join()
+
+    def run(self):
+        while self.going:
+            with contextlib.suppress(Exception), Client(self.nodes) as calls:  # the page shows what fails
+                while self.going:
+                    calls.add(1, 2)
+            time.sleep(0.05)
+
+
+def evil(value, key=""):
+    """The same JSON, with markup in every text, and in keys that come from the daemon's tables."""
+    if key == "successful":
+        return False  # so that the error is shown
+    if isinstance(value, str):
+        return value if key == "side" else EVIL + value
+    if isinstance(value, list):
+        return [evil(one) for one in value]
+    if isinstance(value, dict):
+        named = key in ("calls_by", "fallbacks", "local_replies")
+        return {EVIL + name if named else name: evil(one, name) for name, one in value.items()}
+    return value
+
+
+class EvilDaemon:
+    """Passes the page of a daemon on without its policy, and what it answers made evil. A context manager."""
+
+    def __init__(self, address):
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                request = urllib.request.Request(f"http://{address}{self.path}", headers={"Accept": "text/html"})
+                with opener.open(request, timeout=30) as answer:
+                    kind, body = answer.headers["Content-Type"], answer.read()
+                if kind == "application/json":
+                    body = json.dumps(evil(json.loads(body))).encode()
+                self.send_response(200)
+                self.send_header("Content-Type", kind)
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.address = f"127.0.0.1:{self.server.server_port}"
+        self.thread = threading.Thread(target=self.server.serve_forever)
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.server.shutdown()
+        self.thread.join()
+        self.server.server_close()
+
+
+class StatusPage(Scenario):
+    @classmethod
+    def setUpClass(cls):
+        cls.browser = cls.enterClassContext(Browser())
+
+    def row(self, section, **wanted):
+        """The first row whose cells are so, or {}."""
+        return next((row for row in self.browser.table(section)
+                     if all(row[key] == value for key, value in wanted.items())), {})
+
+    def calls_per_second(self, function="Probe.add"):
+        text = self.row("rates", Function=function, Side="client").get("Calls/s", "–")
+        return float(text.replace("k", "e3").replace("–", "nan"))
+
+    def wait_until(self, what, holds):
+        wait_until(what, holds, WAIT)
+
+    def test_shows_what_happens(self):
+        with probe_nodes(http=True) as nodes:
+            self.browser.open(nodes.a.http)
+            with Load(nodes):
+                self.wait_until("calls are seen", lambda: self.calls_per_second() > 1)
+                first = self.calls_per_second()
+                self.wait_until("their rate changes", lambda: self.calls_per_second() != first)
+                self.wait_until("they go by RDMA", lambda: "by direct_write_imm" in
+                                self.row("plans", Function="Probe.add")["Carried"])
+                self.assertIn("/s", self.browser.js("document.querySelector('.tile .value').textContent"))
+            self.wait_until("calls have ended", lambda: self.calls_per_second() == 0)
+            self.assertEqual(self.browser.js("document.getElementById('node').textContent"), "host-a")
+            self.assertEqual(self.browser.js("document.getElementById('state').textContent"), "ready")
+            self.assertEqual(self.row("links", Peer="host-b")["State"], "up")
+            self.assertEqual(self.row("misses", Function="Probe.add")["Reason"], "opening")
+            plan = self.row("plans", Function="Probe.add")
+            self.assertIn("direct_write_imm", plan["Plan"])
+            self.assertIn("perf_goal=latency", plan["Why"])
+            self.assertIn("probe.thrift", plan["Why"])
+            self.assertIn(nodes.endpoints["Probe"], [row["Address"] for row in self.browser.table("places")])
+            self.assertEqual(self.browser.complaints(), [])
+
+    def test_shows_what_is_broken_and_that_it_is_mended(self):
+        with probe_nodes(http=True) as nodes:
+            self.browser.open(nodes.a.http)
+            self.wait_until("the link is up", lambda: self.row("links", Peer="host-b", State="up"))
+            nodes.b.stop(signal.SIGKILL)
+            with Load(nodes):
+                self.wait_until("the link is down", lambda: self.row("links", Peer="host-b", State="down"))
+                self.assertNotEqual(self.row("links", Peer="host-b")["Last error"], "")
+                self.wait_until("calls fail", lambda: self.row("replies", Answer="peer_unreachable"))
+            self.assertIn("no link", self.row("replies", Answer="peer_unreachable")["Meaning"])
+
+            good = nodes.manifest.read_text(encoding="utf-8")
+            nodes.manifest.write_text(good.replace("perf_goal: latency", "perf_goal: <b>"), encoding="utf-8")
+            self.wait_until("the reload is refused", lambda: "perf_goal: '<b>'" in self.notices())
+            nodes.manifest.write_text(good, encoding="utf-8")
+            self.wait_until("the reload is applied", lambda: self.notices() == "")
+
+            self.assertEqual(nodes.a.stop(), 0)
+            self.wait_until("it has left", lambda: "does not answer" in self.notices())
+            self.assertIn("host-a does not answer", self.browser.js("document.title"))
+            self.assertTrue(self.row("links", Peer="host-b"), "what was shown stays")
+            nodes.b.start()
+            nodes.a.start()
+            self.wait_until("it is back", lambda: self.notices() == "" and self.row("links", State="up"))
+            self.assertEqual(self.browser.complaints(), [])
+
+    def notices(self):
+        return self.browser.js("document.getElementById('notices').textContent")
+
+    def test_text_from_the_daemon_is_never_markup(self):
+        with probe_nodes(http=True) as nodes, Client(nodes) as calls:
+            for number in range(20):
+                self.assertEqual(calls.add(number, 1), number + 1)
+            self.wait_until("there is a lane", lambda: nodes.a.get("/status")["links"][0]["lanes"])
+            with EvilDaemon(nodes.a.http) as between:
+                self.browser.open(between.address)
+                for section in ("rates", "links", "lanes", "misses", "plans", "places"):
+                    self.wait_until(f"{section} are shown", lambda: any(
+                        EVIL in cell for row in self.browser.table(section) for cell in row.values()))
+                self.assertIn(EVIL, self.browser.js("document.getElementById('about').textContent"))
+                self.assertIn(EVIL, self.browser.js("document.title"))
+                self.assertIn(EVIL, self.notices())
+                self.assertIsNone(self.browser.js("window.broken"))
+                found = set(self.browser.js(
+                    "[...document.querySelectorAll('header *, main *, #notices *')].map((e) => e.localName)"))
+                self.assertEqual(found & MARKUP, set())
+                self.assertEqual(self.browser.complaints(), [])
+                self.browser.driver.get("about:blank")  # it asks no more
+
+    def test_its_policy_stops_what_is_not_its_own(self):
+        with probe_nodes(http=True) as nodes:
+            self.browser.open(nodes.a.http)
+            self.addCleanup(self.browser.complaints)  # which are of just these
+            for way in ("document.body.innerHTML += \"<img src=x onerror='window.broken=1'>\"",
+                        "document.body.append(Object.assign(document.createElement('script'), {text: 'broken=1'}))"):
+                with self.subTest(way):
+                    self.browser.driver.execute_script(
+                        f"window.stopped = false; try {{ {way} }} catch {{ window.stopped = true }}")
+                    self.assertTrue(self.browser.js("window.stopped"))
+            self.assertIsNone(self.browser.js("window.broken"))
+
+    def test_serves_the_keyboard_and_screen_readers(self):
+        with probe_nodes(http=True) as nodes, Client(nodes) as calls:
+            calls.add(1, 2)
+            calls.ping()
+            self.browser.open(nodes.a.http)
+            self.wait_until("both are shown", lambda: len(self.browser.table("rates")) == 2)
+            self.assertEqual(self.browser.js("document.documentElement.lang"), "en")
+            self.assertEqual(self.browser.js(
+                "[...document.querySelectorAll('table')].filter((t) => !document.getElementById("
+                "t.getAttribute('aria-labelledby'))).length"), 0, "tables have names")
+            self.assertEqual(self.browser.js(
+                "[...document.querySelectorAll('th')].filter((th) => !th.scope).length"), 0)
+            heading = "document.querySelector('#rates thead button')"
+            self.browser.js(f"{heading}.focus()")
+            self.browser.driver.switch_to.active_element.send_keys(Keys.ENTER)
+            self.assertEqual(self.browser.js(f"{heading}.parentElement.ariaSort"), "ascending")
+            self.assertEqual([row["Function"] for row in self.browser.table("rates")], ["Probe.add", "Probe.ping"])
+            self.browser.driver.switch_to.active_element.send_keys(Keys.ENTER)
+            self.assertEqual([row["Function"] for row in self.browser.table("rates")], ["Probe.ping", "Probe.add"])
+            self.browser.driver.find_element("id", "filter").send_keys("PING")
+            self.assertEqual([row["Function"] for row in self.browser.table("rates")], ["Probe.ping"])
+            self.assertEqual(self.browser.complaints(), [])
+
+    def test_is_dark_where_the_system_is(self):
+        with probe_nodes(http=True) as nodes:
+            grounds = set()
+            for scheme in ("light", "dark"):
+                self.browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {
+                    "features": [{"name": "prefers-color-scheme", "value": scheme}]})
+                self.browser.open(nodes.a.http)
+                grounds.add(self.browser.js("getComputedStyle(document.body).backgroundColor"))
+            self.assertEqual(len(grounds), 2)
+
+
+if __name__ == "__main__":
+    main()
