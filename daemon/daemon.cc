@@ -20,8 +20,7 @@ double unix_now() {
 }
 
 size_t worker_count(const NodeConfig& node) {
-  if (node.workers != 0) return node.workers;
-  return std::clamp<size_t>(engine::this_host().cores / 4, 1, 8);
+  return workers_of(node, engine::this_host().cores);
 }
 
 // Each connection is a descriptor: the limit that systemd or a shell sets first is often a low one.
