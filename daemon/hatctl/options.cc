@@ -15,7 +15,17 @@ constexpr std::string_view kCommandsExpected =
     "status, routes, top, reload, drain, calibrate, doctor, ping or metrics";
 constexpr size_t kSocketPathBytesMax = 107;  // sockaddr_un's, less its end
 
-enum Key : int { kSocket = 256, kJson, kDryRun, kInterval, kCount, kOnce, kWrite, kConfig, kVersion };
+enum Key : int {
+  kSocket = 256,
+  kJson,
+  kDryRun,
+  kInterval,
+  kCount,
+  kOnce,
+  kWrite,
+  kConfig,
+  kVersion
+};
 
 constexpr std::array<option, 11> kLong = {{{"socket", required_argument, nullptr, kSocket},
                                            {"json", no_argument, nullptr, kJson},
@@ -35,11 +45,12 @@ struct Belongs {
   Command command;
   const char* text;
 };
-constexpr std::array kBelongs = {
-    Belongs{kDryRun, Command::kReload, "--dry-run"},
-    Belongs{kInterval, Command::kTop, "--interval"}, Belongs{kCount, Command::kTop, "--count"},
-    Belongs{kOnce, Command::kTop, "--once"}, Belongs{kWrite, Command::kCalibrate, "--write"},
-    Belongs{kConfig, Command::kDoctor, "--config"}};
+constexpr std::array kBelongs = {Belongs{kDryRun, Command::kReload, "--dry-run"},
+                                 Belongs{kInterval, Command::kTop, "--interval"},
+                                 Belongs{kCount, Command::kTop, "--count"},
+                                 Belongs{kOnce, Command::kTop, "--once"},
+                                 Belongs{kWrite, Command::kCalibrate, "--write"},
+                                 Belongs{kConfig, Command::kDoctor, "--config"}};
 
 const CommandHelp& help_of(Command command) {
   return *std::ranges::find(kCommandHelps, command, &CommandHelp::command);

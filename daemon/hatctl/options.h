@@ -28,11 +28,11 @@ inline constexpr const char* kDefaultConfig = "/etc/hatrpc/hatrpcd.yaml";
 struct Options {
   Command command = Command::kStatus;
   std::string socket = kDefaultSocket;
-  bool socket_told = false;  // by an option or the environment
-  std::string wanted;  // routes: a service, or service.function; empty: all
-  std::string peer;    // calibrate
-  std::string write;   // calibrate: where to write the profile; empty: nowhere
-  std::string config;  // doctor: the node's; empty: kDefaultConfig, if it is there
+  bool socket_told = false;        // by an option or the environment
+  std::string wanted;              // routes: a service, or service.function; empty: all
+  std::string peer;                // calibrate
+  std::string write;               // calibrate: where to write the profile; empty: nowhere
+  std::string config;              // doctor: the node's; empty: kDefaultConfig, if it is there
   std::vector<std::string> peers;  // doctor: whom to try; empty: all
   bool json = false;
   bool dry_run = false;                      // reload

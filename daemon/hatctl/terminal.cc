@@ -53,7 +53,8 @@ Terminal standard_output() {
 std::string coloured(std::string_view text, Colour colour, const Terminal& terminal) {
   if (!terminal.colour || colour == Colour::kPlain) return std::string(text);
   constexpr std::array kCodes = {"0", "32", "33", "31", "1"};  // by Colour
-  return "\x1b[" + std::string(kCodes[static_cast<size_t>(colour)]) + "m" + std::string(text) + "\x1b[0m";
+  return "\x1b[" + std::string(kCodes[static_cast<size_t>(colour)]) + "m" + std::string(text) +
+         "\x1b[0m";
 }
 
 size_t width_of(std::string_view text) {

@@ -12,8 +12,8 @@ namespace {
 
 constexpr const char* kNone = "no RDMA device";
 
-// What is wrong with a device fails where it keeps hatrpcd from RDMA. Where another one is taken, or
-// none is wanted, nothing is to be mended.
+// What is wrong with a device fails where it keeps hatrpcd from RDMA. Where another one is taken,
+// or none is wanted, nothing is to be mended.
 void tell(const Examined& examined, const Judged& judged, const Judged* choice,
           const std::string& subject, const std::string& text, const std::string& mend,
           Findings& findings) {
@@ -42,9 +42,9 @@ uint32_t packet_of(uint64_t mtu) {
 // That the network lost packets, or gave them out of order: of mlx5, bnxt_re, rdma_rxe and the IB
 // ports themselves.
 constexpr std::array kLossCounters = {
-    "out_of_sequence",    "packet_seq_err",    "local_ack_timeout_err", "out_of_seq_request",
-    "rcvd_seq_err",       "seq_err_naks_rcvd", "to_retransmits",        "retry_exceeded_err",
-    "port_rcv_errors",    "symbol_error"};
+    "out_of_sequence", "packet_seq_err",    "local_ack_timeout_err", "out_of_seq_request",
+    "rcvd_seq_err",    "seq_err_naks_rcvd", "to_retransmits",        "retry_exceeded_err",
+    "port_rcv_errors", "symbol_error"};
 constexpr std::array kPacketCounters = {"port_rcv_packets", "rcvd_pkts", "rx_pkts"};
 constexpr std::array kNotices = {"np_cnp_sent", "rp_cnp_handled"};  // of congestion, mlx5
 constexpr double kLossMax = 1e-5;                                   // of all packets
@@ -63,8 +63,8 @@ void judge_congestion(const Examined& examined, const RdmaDevice& device, const 
   for (const char* name : kLossCounters) {
     if (counter(port, name) == 0) continue;
     lost += counter(port, name);
-    named += (named.empty() ? "" : ", ") + std::string(name) + " " +
-             std::to_string(counter(port, name));
+    named +=
+        (named.empty() ? "" : ", ") + std::string(name) + " " + std::to_string(counter(port, name));
   }
   for (const char* name : kPacketCounters) packets = std::max(packets, counter(port, name));
   for (const char* name : kNotices) notices += counter(port, name);
@@ -90,8 +90,8 @@ void judge_congestion(const Examined& examined, const RdmaDevice& device, const 
             : "ibqueryerrors   # which cable");
     return;
   }
-  std::string text = "no loss worth a word in " +
-                     hatctl::count_text(static_cast<double>(packets)) + " packets";
+  std::string text =
+      "no loss worth a word in " + hatctl::count_text(static_cast<double>(packets)) + " packets";
   if (notices != 0) text += ", " + std::to_string(notices) + " congestion notices";
   if (port.by_gid()) {
     text += device.traffic_class.empty() ? "; hatrpcd sets traffic class 0"
@@ -108,15 +108,23 @@ void judge_gid_taken(const Examined& examined, const Judged& judged, const std::
   const Gid* best = best_gid(*judged.port, -1);
   if (engine::gid_rank(gid.bytes, gid.roce_v2) > 1) {
     findings.ok(subject, text);
-  } else if (best != nullptr && best->roce_v2) {
+  } else if (best != nullptr && best->roce_v2 && examined.file.node.fabric.gid_index >= 0) {
     const std::string index = std::to_string(best->index);
-    findings.warn(subject, text + ", as configured: no router passes it; index " + index +
-                               " is better",
+    findings.warn(subject,
+                  text + ", as configured: no router passes it; index " + index + " is better",
                   "editor " + examined.file.path + "   # fabric.gid_index: " + index +
                       ", or without it; then systemctl restart hatrpcd");
+  } else if (best != nullptr && best->roce_v2) {
+    findings.warn(subject,
+                  text + ": no router passes it; of index " + std::to_string(best->index) +
+                      ", which is better, no address handle can be made",
+                  "ip addr show dev " + judged.device->interface +
+                      "   # does its address belong to this network namespace?");
   } else {
-    findings.warn(subject, text + ": no router passes it, and it reaches peers on the same "
-                                  "Ethernet alone; the port has no entry of RoCE v2",
+    findings.warn(subject,
+                  text +
+                      ": no router passes it, and it reaches peers on the same "
+                      "Ethernet alone; the port has no entry of RoCE v2",
                   "ip addr add ADDRESS/PREFIX dev " + judged.device->interface +
                       "   # an IPv4 address makes one, if the card can");
   }
@@ -189,8 +197,9 @@ void check_mtu(const Examined& examined, Findings& findings) {
       choice->packet_bytes == 0 ? "" : std::to_string(choice->packet_bytes) + " bytes a packet";
   if (!choice->port->by_gid()) {
     if (choice->packet_bytes != 0 && choice->packet_bytes < 2048) {
-      return findings.warn(subject, asked + ": InfiniBand carries 2048 or 4096",
-                           "smpquery portinfo -D 0   # the subnet manager's partitions.conf: mtu=5");
+      return findings.warn(
+          subject, asked + ": InfiniBand carries 2048 or 4096",
+          "smpquery portinfo -D 0   # the subnet manager's partitions.conf: mtu=5");
     }
     return findings.ok(subject, asked.empty() ? "as the subnet manager has it" : asked);
   }

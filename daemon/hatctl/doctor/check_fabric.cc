@@ -61,8 +61,9 @@ void judge_without_devices(const Examined& examined, Findings& findings) {
   }
   if (host.devices_in_one_namespace) {
     findings.add(verdict, "",
-                 what + "; devices belong to one network namespace each here (rdma system: netns "
-                        "exclusive), and another one may have it",
+                 what +
+                     "; devices belong to one network namespace each here (rdma system: netns "
+                     "exclusive), and another one may have it",
                  "rdma dev set DEVICE netns NAME   # on the host, where `rdma dev` shows it");
     return;
   }
@@ -151,13 +152,13 @@ void check_modules(const Examined& examined, Findings& findings) {
   }
   std::string loaded;
   for (const std::string& module : host.modules) {
-    const bool ours = module == "ib_uverbs" || module == "rdma_rxe" ||
-                      std::ranges::find(kRdmaModules, module, &RdmaModule::module) !=
-                          kRdmaModules.end();
+    const bool ours =
+        module == "ib_uverbs" || module == "rdma_rxe" ||
+        std::ranges::find(kRdmaModules, module, &RdmaModule::module) != kRdmaModules.end();
     if (ours) loaded += (loaded.empty() ? "" : ", ") + module;
   }
-  findings.ok("", loaded.empty() ? "no card here is known to want an RDMA module"
-                                 : loaded + ": loaded");
+  findings.ok(
+      "", loaded.empty() ? "no card here is known to want an RDMA module" : loaded + ": loaded");
 }
 
 }  // namespace hat::doctor

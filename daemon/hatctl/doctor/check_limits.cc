@@ -56,14 +56,15 @@ std::string sum_of(const Examined& examined) {
 void judge_memlock(const Examined& examined, const Process& process, const std::string& subject,
                    bool counts, Findings& findings) {
   const uint64_t limit = process.may(kCapIpcLock) ? kUnlimited : process.memlock.soft;
-  const std::string has = process.may(kCapIpcLock) ? "CAP_IPC_LOCK: may lock all memory"
-                                                   : "may lock " + amount(limit);
+  const std::string has =
+      process.may(kCapIpcLock) ? "CAP_IPC_LOCK: may lock all memory" : "may lock " + amount(limit);
   if (!pins(examined)) {
     findings.ok(subject, has + "; without a device nothing is pinned");
   } else if (limit >= examined.rdma_bytes()) {
     findings.ok(subject, has + "; RDMA pins " + sum_of(examined));
   } else if (counts) {
-    findings.fail(subject, has + ", and RDMA pins " + sum_of(examined) + ": its lanes cannot be made",
+    findings.fail(subject,
+                  has + ", and RDMA pins " + sum_of(examined) + ": its lanes cannot be made",
                   set_limit(examined, "LimitMEMLOCK=infinity", "--ulimit memlock=-1"));
   } else {
     findings.warn(subject,
@@ -81,12 +82,12 @@ void judge_memory_max(const Examined& examined, const Cgroup& cgroup, Findings& 
                                              : "no bound on memory");
     return;
   }
-  const std::string text =
-      amount(*cgroup.memory_max) + " at " + cgroup.memory_max_at + "; hatrpcd takes " +
-      amount(needed) + ", and up to " + amount(held) + " for slow readers";
-  const std::string mend = set_limit(
-      examined, "MemoryMax=" + std::to_string((needed + held) >> 20) + "M",
-      "--memory=" + std::to_string((needed + held) >> 20) + "m");
+  const std::string text = amount(*cgroup.memory_max) + " at " + cgroup.memory_max_at +
+                           "; hatrpcd takes " + amount(needed) + ", and up to " + amount(held) +
+                           " for slow readers";
+  const std::string mend =
+      set_limit(examined, "MemoryMax=" + std::to_string((needed + held) >> 20) + "M",
+                "--memory=" + std::to_string((needed + held) >> 20) + "m");
   if (*cgroup.memory_max < needed) {
     findings.fail(subject, text + ": the kernel will end it", mend);
   } else if (*cgroup.memory_max < needed + held) {
@@ -106,8 +107,9 @@ void judge_cores_max(const Examined& examined, const Cgroup& cgroup, Findings& f
   const std::string so_far =
       cgroup.throttled == 0 ? "" : ", reached " + std::to_string(cgroup.throttled) + " times";
   findings.warn(subject,
-                text + so_far + ": a worker that polls uses its time up, and stops for the rest of "
-                                "each period",
+                text + so_far +
+                    ": a worker that polls uses its time up, and stops for the rest of "
+                    "each period",
                 set_limit(examined, "CPUQuota=", "--cpus=0") + "   # or `polling: event`");
 }
 
@@ -115,8 +117,8 @@ void judge_rdma_max(const Examined& examined, const Cgroup& cgroup, Findings& fi
   const std::string subject = "rdma.max";
   const auto all = judge_devices(examined);
   const Judged* choice = chosen(all);
-  const auto bounds = choice == nullptr ? cgroup.rdma_max.end()
-                                        : cgroup.rdma_max.find(choice->device->name);
+  const auto bounds =
+      choice == nullptr ? cgroup.rdma_max.end() : cgroup.rdma_max.find(choice->device->name);
   if (bounds == cgroup.rdma_max.end()) return findings.ok(subject, "no bound on RDMA objects");
   // One handle for each worker, one for a calibration.
   const std::map<std::string, uint64_t> needed = {
@@ -133,8 +135,8 @@ void judge_rdma_max(const Examined& examined, const Cgroup& cgroup, Findings& fi
   }
   if (enough) return findings.ok(subject, text);
   findings.fail(subject, text + ": lanes cannot be made",
-                "echo '" + choice->device->name + " hca_handle=max hca_object=max' >/sys/fs/cgroup" +
-                    cgroup.path + "/rdma.max");
+                "echo '" + choice->device->name +
+                    " hca_handle=max hca_object=max' >/sys/fs/cgroup" + cgroup.path + "/rdma.max");
 }
 
 }  // namespace
@@ -156,9 +158,9 @@ void check_memory(const Examined& examined, Findings& findings) {
   if (host.daemon || host.memory_available >= needed + kBesidesRdma) {
     findings.ok("", free);
   } else {
-    findings.fail("", free + ", and RDMA takes " + sum_of(examined) + ": hatrpcd would do without",
-                  "editor " + examined.file.path +
-                      "   # fabric: {max_pinned: 36MiB}, say; or free some");
+    findings.fail(
+        "", free + ", and RDMA takes " + sum_of(examined) + ": hatrpcd would do without",
+        "editor " + examined.file.path + "   # fabric: {max_pinned: 36MiB}, say; or free some");
   }
   findings.ok("huge pages", std::to_string(host.huge_pages_free) + " of " +
                                 std::to_string(host.huge_pages_total) + " of " +
@@ -204,9 +206,9 @@ void check_descriptors(const Examined& examined, Findings& findings) {
   const uint64_t places = node.endpoints.size() + node.serves.size();
   const uint64_t needed = 256 + places * node.limits.connections_max * examined.workers();
   const uint64_t limit = process.descriptors.hard;
-  const std::string text =
-      (limit == kUnlimited ? "no limit" : std::to_string(limit) + " at most") + "; " +
-      std::to_string(needed) + " where every endpoint has limits.max_connections";
+  const std::string text = (limit == kUnlimited ? "no limit" : std::to_string(limit) + " at most") +
+                           "; " + std::to_string(needed) +
+                           " where every endpoint has limits.max_connections";
   if (limit >= needed || !examined.host.daemon) return findings.ok("", text);
   const std::string enough = std::to_string(std::max<uint64_t>(needed, 1u << 20));
   findings.warn("", text + ": connections beyond it are refused",

@@ -1,4 +1,5 @@
-// daemon/hatctl/doctor/check_node.cc: the node's files, the daemon that runs by them, and its peers.
+// daemon/hatctl/doctor/check_node.cc: the node's files, the daemon that runs by them, and its
+// peers.
 #include <algorithm>
 
 #include "daemon/hatctl/doctor/checks.h"
@@ -46,13 +47,13 @@ void judge_path_mtu(const PeerProbe& peer, const Judged* choice, Findings& findi
       engine::gid_text(choice->gid->bytes) != peer.own_ip) {
     return;
   }
-  const std::string text = "the way there passes " + std::to_string(peer.path_mtu) + " bytes, and " +
-                           choice->device->name + "'s packets carry " +
+  const std::string text = "the way there passes " + std::to_string(peer.path_mtu) +
+                           " bytes, and " + choice->device->name + "'s packets carry " +
                            std::to_string(choice->packet_bytes);
   if (choice->packet_bytes + kRoceHeaderMost <= peer.path_mtu) return;
-  findings.warn(peer.name, text + ": RDMA packets are not cut up, they are lost",
-                "ip link set dev " + choice->device->interface + " mtu " +
-                    std::to_string(peer.path_mtu));
+  findings.warn(
+      peer.name, text + ": RDMA packets are not cut up, they are lost",
+      "ip link set dev " + choice->device->interface + " mtu " + std::to_string(peer.path_mtu));
 }
 
 void judge_lanes(const std::string& peer, const LinkState& link, Findings& findings) {
@@ -61,8 +62,9 @@ void judge_lanes(const std::string& peer, const LinkState& link, Findings& findi
     if (lane.state == "up") {
       if (std::ranges::find(up, lane.protocol) == up.end()) up.push_back(lane.protocol);
     } else if (!lane.last_error.empty()) {
-      findings.warn(peer, "RDMA lane " + lane.protocol + " is " + lane.state +
-                              ", its calls go over TCP: " + lane.last_error,
+      findings.warn(peer,
+                    "RDMA lane " + lane.protocol + " is " + lane.state +
+                        ", its calls go over TCP: " + lane.last_error,
                     "hatctl status   # and docs/trouble.md");
     }
   }
@@ -88,12 +90,13 @@ void judge_peer(const Examined& examined, const PeerProbe& peer, const Judged* c
   }
   if (!judge_way(examined, peer, findings)) return;
   if (known) {
-    findings.fail(peer.name, address + " answers, and hatrpcd's link to it is down: " +
-                                 link->second.last_error,
-                  "journalctl -u hatrpcd --since -5min   # here and there, by the peer's name");
+    findings.fail(
+        peer.name,
+        address + " answers, and hatrpcd's link to it is down: " + link->second.last_error,
+        "journalctl -u hatrpcd --since -5min   # here and there, by the peer's name");
   } else {
-    findings.ok(peer.name, address + " answers" +
-                               (peer.own_ip.empty() ? "" : ", from " + peer.own_ip));
+    findings.ok(peer.name,
+                address + " answers" + (peer.own_ip.empty() ? "" : ", from " + peer.own_ip));
   }
   judge_path_mtu(peer, choice, findings);
 }
@@ -130,13 +133,15 @@ void check_daemon(const Examined& examined, Findings& findings) {
     findings.ok("", who + ", ready");
   }
   if (!daemon.reload_error.empty()) {
-    findings.warn("reload", "the last one was refused, the old routes hold: " +
-                                daemon.reload_error.substr(0, daemon.reload_error.find('\n')),
+    findings.warn("reload",
+                  "the last one was refused, the old routes hold: " +
+                      daemon.reload_error.substr(0, daemon.reload_error.find('\n')),
                   "hatctl reload --dry-run   # all that is wrong; then hatctl reload");
   }
   if (!examined.host.daemon) {
-    findings.warn("limits", "process " + std::to_string(daemon.pid) +
-                                " cannot be seen from here: its limits are not judged, hatctl's are",
+    findings.warn("limits",
+                  "process " + std::to_string(daemon.pid) +
+                      " cannot be seen from here: its limits are not judged, hatctl's are",
                   "hatctl doctor   # where hatrpcd runs: in its container");
   }
 }

@@ -1,5 +1,5 @@
-// daemon/hatctl/doctor/check_processors.cc: on which cores hatrpcd runs, how near to its device, how
-// long work waits for one, and by which clock it is timed.
+// daemon/hatctl/doctor/check_processors.cc: on which cores hatrpcd runs, how near to its device,
+// how long work waits for one, and by which clock it is timed.
 #include <algorithm>
 #include <array>
 
@@ -53,22 +53,23 @@ void check_numa(const Examined& examined, Findings& findings) {
   const Judged* choice = chosen(judged);
   if (host.numa_cpus.size() < 2) return findings.ok("", "one node: all memory is as near");
   if (choice == nullptr || choice->device->numa_node < 0) {
-    return findings.ok("", std::to_string(host.numa_cpus.size()) +
-                               " nodes, and no device that is near to one");
+    return findings.ok(
+        "", std::to_string(host.numa_cpus.size()) + " nodes, and no device that is near to one");
   }
   const std::string& name = choice->device->name;
   const std::string node = std::to_string(choice->device->numa_node);
   const auto near = host.numa_cpus.find(choice->device->numa_node);
   const std::vector<int>& cpus = examined.process().cpus;
   if (near == host.numa_cpus.end() || share_any(cpus, near->second)) {
-    const bool only = near != host.numa_cpus.end() &&
-                      std::ranges::includes(near->second, cpus);
-    return findings.ok(name, "on node " + node + "; " + (examined.host.daemon ? "hatrpcd" : "hatctl") +
+    const bool only = near != host.numa_cpus.end() && std::ranges::includes(near->second, cpus);
+    return findings.ok(name, "on node " + node + "; " +
+                                 (examined.host.daemon ? "hatrpcd" : "hatctl") +
                                  " may run on processors " + list_text(cpus) +
                                  (only ? ", all that node's" : ", that node's among them"));
   }
-  findings.warn(name, "on node " + node + ", and hatrpcd runs on processors " + list_text(cpus) +
-                          " of another: each access crosses between them",
+  findings.warn(name,
+                "on node " + node + ", and hatrpcd runs on processors " + list_text(cpus) +
+                    " of another: each access crosses between them",
                 "taskset -apc " + list_text(near->second) + " " +
                     std::to_string(examined.process().pid) +
                     "   # for good: CPUAffinity= in its unit");
@@ -77,16 +78,16 @@ void check_numa(const Examined& examined, Findings& findings) {
 void check_cores(const Examined& examined, Findings& findings) {
   const Host& host = examined.host;
   const std::vector<int>& cpus = examined.process().cpus;
-  const std::string counts = hatctl::plural(examined.workers(), "worker") + " on " +
-                             hatctl::plural(cpus.size(), "core");
+  const std::string counts =
+      hatctl::plural(examined.workers(), "worker") + " on " + hatctl::plural(cpus.size(), "core");
   if (examined.workers() >= cpus.size() && cpus.size() > 1) {
-    findings.warn("", counts + ": workers that poll leave nothing to the applications",
-                  "editor " + examined.file.path +
-                      "   # workers: auto; then systemctl restart hatrpcd");
+    findings.warn(
+        "", counts + ": workers that poll leave nothing to the applications",
+        "editor " + examined.file.path + "   # workers: auto; then systemctl restart hatrpcd");
   } else {
-    findings.ok("", counts + (host.isolated_cpus.empty()
-                                  ? ""
-                                  : "; isolated: " + list_text(host.isolated_cpus)));
+    findings.ok(
+        "", counts +
+                (host.isolated_cpus.empty() ? "" : "; isolated: " + list_text(host.isolated_cpus)));
   }
   judge_pressure("processor time", host.cpu_pressure, kCpuPressureMax,
                  "latencies are those of a busy host", "top   # who; then fewer, or more cores",

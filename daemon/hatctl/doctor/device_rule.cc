@@ -22,10 +22,10 @@ std::string mend_of_node(const DeviceNode& node, const Process& who, bool contai
 
 std::string mend_of_port(const RdmaDevice& device, const Port& port, const Host& host) {
   if (!port.by_gid()) {
-    return port.state == "INIT"
-               ? "apt-get install opensm && systemctl enable --now opensm   # on one host, unless a "
-                 "switch is to manage the subnet"
-               : "ibstat " + device.name + "   # its cable, and the switch's port";
+    return port.state == "INIT" ? "apt-get install opensm && systemctl enable --now opensm   # on "
+                                  "one host, unless a "
+                                  "switch is to manage the subnet"
+                                : "ibstat " + device.name + "   # its cable, and the switch's port";
   }
   const auto found = std::ranges::find(host.interfaces, device.interface, &Interface::name);
   if (found != host.interfaces.end() && found->up) {
@@ -70,9 +70,12 @@ void judge_port(const Examined& examined, const FabricConfig& fabric, Judged& ju
   judged.obstacle = Obstacle::kPort;
   judged.why_not = fabric.port != 0 ? "port " + std::to_string(fabric.port) + " is not active"
                                     : "none of its ports is active";
-  if (!device.ports.empty()) {
-    judged.mend = mend_of_port(device, device.ports.front(), examined.host);
-  }
+  const auto meant = std::ranges::find_if(
+      device.ports, [&](const Port& one) { return fabric.port == 0 || one.number == fabric.port; });
+  judged.mend = meant != device.ports.end()
+                    ? mend_of_port(device, *meant, examined.host)
+                    : "editor " + examined.file.path + "   # fabric.port: " + device.name +
+                          " has " + std::to_string(device.ports.size());
 }
 
 void judge_gid(const Examined& examined, const FabricConfig& fabric, Judged& judged) {
@@ -84,8 +87,9 @@ void judge_gid(const Examined& examined, const FabricConfig& fabric, Judged& jud
   const std::string port = "port " + std::to_string(judged.port->number);
   if (fabric.gid_index >= 0) {
     judged.why_not = port + " has no GID index " + std::to_string(fabric.gid_index);
-    judged.mend = "ibv_devinfo -v -d " + device.name + "   # lists them; then fabric.gid_index in " +
-                  examined.file.path + ", or leave it out";
+    judged.mend = "ibv_devinfo -v -d " + device.name +
+                  "   # lists them; then fabric.gid_index in " + examined.file.path +
+                  ", or leave it out";
   } else {
     const std::string name = device.interface.empty() ? "INTERFACE" : device.interface;
     judged.why_not =
@@ -166,8 +170,8 @@ std::vector<Judged> judge_devices(const Examined& examined) {
 }
 
 const Judged* chosen(const std::vector<Judged>& judged) {
-  const auto found = std::ranges::find_if(
-      judged, [](const Judged& one) { return one.meant && one.usable(); });
+  const auto found =
+      std::ranges::find_if(judged, [](const Judged& one) { return one.meant && one.usable(); });
   return found == judged.end() ? nullptr : &*found;
 }
 

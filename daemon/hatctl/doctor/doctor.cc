@@ -25,9 +25,8 @@ NodeFile read_node_file(const std::string& told) {
   Configuration read = load_configuration(file.path, file.mistakes);
   if (file.mistakes.any_errors()) return file;
   file.node = std::move(read.node);
-  file.summary = "node " + file.node.node + ", " +
-                 hatctl::plural(file.node.peers.size(), "peer") + ", " +
-                 hatctl::plural(file.node.endpoints.size(), "endpoint") + ", " +
+  file.summary = "node " + file.node.node + ", " + hatctl::plural(file.node.peers.size(), "peer") +
+                 ", " + hatctl::plural(file.node.endpoints.size(), "endpoint") + ", " +
                  hatctl::plural(file.node.serves.size(), "served service");
   return file;
 }
@@ -38,9 +37,9 @@ DaemonState ask_daemon(const hatctl::Options& options, const NodeConfig& node) {
   const auto answer = hatctl::HttpClient(socket).get("/status");
   if (!answer) return {.socket = socket, .unreachable = answer.error().message};
   if (answer->status != 200) {
-    return {.socket = socket,
-            .unreachable = socket + " answers " + std::to_string(answer->status) + ": " +
-                           answer->body};
+    return {
+        .socket = socket,
+        .unreachable = socket + " answers " + std::to_string(answer->status) + ": " + answer->body};
   }
   try {
     return read_daemon_state(nlohmann::json::parse(answer->body), socket);

@@ -1,5 +1,5 @@
-// daemon/hatctl/doctor/doctor.h: the command `hatctl doctor`: reads the host, the configuration, the
-// daemon and the peers, judges, and prints.
+// daemon/hatctl/doctor/doctor.h: the command `hatctl doctor`: reads the host, the configuration,
+// the daemon and the peers, judges, and prints.
 #pragma once
 
 #include <string>
@@ -12,8 +12,8 @@
 
 namespace hat::doctor {
 
-// Returns hatctl's exit status: kDone where nothing fails, kRefused where something does, kUsage for
-// a peer that the configuration does not have.
+// Returns hatctl's exit status: kDone where nothing fails, kRefused where something does, kUsage
+// for a peer that the configuration does not have.
 int run_doctor(const hatctl::Options& options, const hatctl::Terminal& terminal);
 
 // The peers of these names; all of them, where there are none.

@@ -111,8 +111,8 @@ inline constexpr unsigned kCapSysNice = 23;
 // --- All of it ---
 
 struct Host {
-  std::vector<RdmaDevice> devices;  // by name
-  bool uverbs_class = false;        // ib_uverbs is there
+  std::vector<RdmaDevice> devices;        // by name
+  bool uverbs_class = false;              // ib_uverbs is there
   bool devices_in_one_namespace = false;  // `rdma system`: netns exclusive
   std::vector<Interface> interfaces;      // but loopback
   std::set<std::string> modules;          // of /sys/module

@@ -120,7 +120,8 @@ std::vector<RdmaDevice> read_devices(const Files& files) {
   std::vector<RdmaDevice> devices;
   for (const std::string& name : files.names(kDevices)) {
     const std::string at = kDevices + name;
-    RdmaDevice device{.name = name, .node_type = behind_colon(files.text_or(at + "/node_type", ""))};
+    RdmaDevice device{.name = name,
+                      .node_type = behind_colon(files.text_or(at + "/node_type", ""))};
     device.numa_node = files.number<int>(at + "/device/numa_node").value_or(-1);
     for (const std::string& port : files.names(at + "/ports")) {
       const auto number = parse_number<int>(std::string_view(port));
@@ -142,7 +143,9 @@ std::vector<Interface> read_interfaces(const Files& files) {
     const std::string at = kInterfaces + name;
     const auto mtu = files.number<uint64_t>(at + "/mtu");  // else it is no interface
     if (name == "lo" || !mtu) continue;
-    Interface interface{.name = name, .mtu = *mtu};
+    Interface interface {
+      .name = name, .mtu = *mtu
+    };
     const std::string flags = files.text_or(at + "/flags", "0x0");
     if (flags.starts_with("0x")) {
       const auto bits = parse_number<unsigned>(std::string_view(flags).substr(2), 16);

@@ -55,10 +55,9 @@ void read_processors(const Files& files, Host& host) {
 }
 
 bool in_container(const Files& files) {
-  return std::ranges::any_of(
-      std::initializer_list<const char*>{"/.dockerenv", "/run/.containerenv",
-                                         "/var/run/secrets/kubernetes.io"},
-      [&](const char* mark) { return files.exists(mark); });
+  return std::ranges::any_of(std::initializer_list<const char*>{"/.dockerenv", "/run/.containerenv",
+                                                                "/var/run/secrets/kubernetes.io"},
+                             [&](const char* mark) { return files.exists(mark); });
 }
 
 }  // namespace

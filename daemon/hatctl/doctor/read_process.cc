@@ -28,9 +28,9 @@ Limit read_limit(const std::vector<std::string>& limits, std::string_view name) 
     if (!line.starts_with(name)) continue;
     const auto values = words(std::string_view(line).substr(name.size()));
     const auto bound = [&](size_t i) {
-      return i < values.size() ? parse_number<uint64_t>(std::string_view(values[i]))
-                                     .value_or(kUnlimited)
-                               : kUnlimited;
+      return i < values.size()
+                 ? parse_number<uint64_t>(std::string_view(values[i])).value_or(kUnlimited)
+                 : kUnlimited;
     };
     return {bound(0), bound(1)};
   }

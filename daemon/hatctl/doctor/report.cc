@@ -37,8 +37,7 @@ std::string report_text(const Findings& findings, const hatctl::Terminal& termin
   std::string text;
   for (const Finding& finding : findings.all()) {
     const VerdictLook& verdict = look(finding.verdict);
-    const std::string what =
-        (finding.subject.empty() ? "" : finding.subject + ": ") + finding.text;
+    const std::string what = (finding.subject.empty() ? "" : finding.subject + ": ") + finding.text;
     text += hatctl::coloured(verdict.mark, verdict.colour, terminal) + "  " +
             padded_to(finding.check, kCheckColumns) +
             hatctl::wrapped(what, kIndent, terminal.columns) + "\n";

@@ -18,10 +18,14 @@ TEST(GidRank, PrefersWhatRoutersPassAndRefusesWhatLeadsNowhere) {
     bool roce_v2;
     int rank;
   } rows[] = {
-      {"v2 over IPv4", kOverIpv4, true, 3},       {"v2 over IPv6", kOverIpv6, true, 2},
-      {"v1 of an IPv4 address", kOverIpv4, false, 1}, {"v1", kOverIpv6, false, 1},
-      {"link-local", kLinkLocal, true, 0},        {"the last link-local", kLinkLocalEnd, true, 0},
-      {"beyond link-local", kSiteLocal, true, 2}, {"link-local v1", kLinkLocal, false, 0},
+      {"v2 over IPv4", kOverIpv4, true, 3},
+      {"v2 over IPv6", kOverIpv6, true, 2},
+      {"v1 of an IPv4 address", kOverIpv4, false, 1},
+      {"v1", kOverIpv6, false, 1},
+      {"link-local", kLinkLocal, true, 0},
+      {"the last link-local", kLinkLocalEnd, true, 0},
+      {"beyond link-local", kSiteLocal, true, 2},
+      {"link-local v1", kLinkLocal, false, 0},
       {"empty", GidBytes{}, true, 0},
   };
   for (const auto& row : rows) EXPECT_EQ(gid_rank(row.gid, row.roce_v2), row.rank) << row.what;

@@ -32,8 +32,8 @@ class VerbsFabric : public Fabric {
 Result<std::unique_ptr<VerbsFabric>> open_verbs_fabric(const VerbsOptions& options = {});
 
 // What each RDMA device of this host is good for, for who looks for what is wrong: which port and
-// GID would be used and why, or why none can. In the order in which they are tried: the first usable
-// one that `options` mean is the fabric's. Nothing stays open.
+// GID would be used and why, or why none can. In the order in which they are tried: the first
+// usable one that `options` mean is the fabric's. Nothing stays open.
 struct DeviceReport {
   std::string device;
   bool usable = false;
