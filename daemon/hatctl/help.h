@@ -143,7 +143,7 @@ Examples:
 Looks at this host as hatrpcd would, and says of each thing OK, WARN or FAIL: what is
 wrong, and the command that mends it. It changes nothing. Checked are
 
-  configuration  the node's file and its manifests, as hatrpcd --check does
+  configuration  the node's file and its manifests, as hatrpcd reads them
   daemon         whether hatrpcd answers, is ready, and took its last reload
   fabric         which device, port and GID hatrpcd takes for RDMA, or why none
   modules        the kernel modules that make RDMA devices of network cards
