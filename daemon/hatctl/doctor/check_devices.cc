@@ -179,9 +179,9 @@ void check_gids(const Examined& examined, Findings& findings) {
     if (one.port == nullptr || !one.port->by_gid()) continue;
     any = true;
     const std::string subject = port_name(*one.device, *one.port);
-    if (one.gid == nullptr) {
+    if (one.obstacle == Obstacle::kGid) {
       tell(examined, one, choice, subject, one.why_not, one.mend, findings);
-    } else {
+    } else if (one.gid != nullptr) {
       judge_gid_taken(examined, one, subject, findings);
     }
   }

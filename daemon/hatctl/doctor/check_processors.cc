@@ -14,8 +14,8 @@ constexpr double kCpuPressureMax = 20;    // percent of a minute
 constexpr double kMemoryPressureMax = 5;  // likewise
 
 // Those that a program reads without asking the kernel.
-constexpr std::array kQuickClocks = {"tsc", "kvm-clock", "hyperv_clocksource_tsc_page",
-                                     "arch_sys_counter"};
+constexpr std::array<std::string_view, 4> kQuickClocks = {
+    "tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter"};
 
 // "0-3,8"
 std::string list_text(const std::vector<int>& numbers) {

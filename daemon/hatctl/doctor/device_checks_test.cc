@@ -167,6 +167,15 @@ const std::vector<Row> kRowsOfAccess = {
      },
      {{kFail, "fabric", "it cannot be queried", "ibv_devinfo -v -d mlx5_0"},
       {kFail, "devices", "it cannot be queried: Input/output error", "ibv_devinfo"}}},
+    {"a_container_whose_cgroup_keeps_the_device_from_it",
+     [](FakeTree& tree, Examined& examined) {
+       tree.roce_host();
+       tree.file("/.dockerenv", "");
+       examined.reports = {
+           {"mlx5_0", false, "mlx5_0: it cannot be opened: Operation not permitted; may …"}};
+     },
+     {{kFail, "fabric", "Operation not permitted", "--device=/dev/infiniband/uverbs0"},
+      {kFail, "devices", "Operation not permitted", "--device=/dev/infiniband/uverbs0"}}},
     {"a_gid_that_the_daemons_code_proved",
      [](FakeTree& tree, Examined& examined) {
        tree.roce_host();

@@ -22,10 +22,10 @@ std::string mend_of_node(const DeviceNode& node, const Process& who, bool contai
 
 std::string mend_of_port(const RdmaDevice& device, const Port& port, const Host& host) {
   if (!port.by_gid()) {
-    return port.state == "INIT" ? "apt-get install opensm && systemctl enable --now opensm   # on "
-                                  "one host, unless a "
-                                  "switch is to manage the subnet"
-                                : "ibstat " + device.name + "   # its cable, and the switch's port";
+    if (port.state != "INIT") return "ibstat " + device.name + "   # its cable, the switch's port";
+    return "apt-get install opensm && systemctl enable --now opensm   # on one host, unless a "
+           "switch "
+           "manages the subnet";
   }
   const auto found = std::ranges::find(host.interfaces, device.interface, &Interface::name);
   if (found != host.interfaces.end() && found->up) {
@@ -99,14 +99,16 @@ void judge_gid(const Examined& examined, const FabricConfig& fabric, Judged& jud
 }
 
 // The daemon's own code, where it could be asked, knows better of what the files call usable.
-void judge_by_report(const engine::DeviceReport& report, const Process& self, Judged& judged) {
+void judge_by_report(const engine::DeviceReport& report, const Host& host, Judged& judged) {
   const RdmaDevice& device = *judged.device;
   if (!report.usable) {
     // Whoever runs hatctl may have fewer rights than the daemon: then its failure tells nothing.
-    if (!may_open(*device.node, self)) return;
+    if (!may_open(*device.node, host.self)) return;
     judged.obstacle = Obstacle::kProof;
     judged.why_not = report.detail;
-    judged.mend = "rdma link show; ibv_devinfo -v -d " + device.name;
+    const bool kept_out = report.detail.find("cannot be opened") != std::string::npos;
+    judged.mend = kept_out && host.container ? mend_of_node(*device.node, host.self, true)
+                                             : "rdma link show; ibv_devinfo -v -d " + device.name;
     return;
   }
   judged.packet_bytes = report.packet_bytes;
@@ -128,7 +130,7 @@ Judged judge_device(const Examined& examined, const RdmaDevice& device) {
   const auto report =
       std::ranges::find(examined.reports, device.name, &engine::DeviceReport::device);
   if (judged.usable() && report != examined.reports.end()) {
-    judge_by_report(*report, examined.host.self, judged);
+    judge_by_report(*report, examined.host, judged);
   }
   return judged;
 }
