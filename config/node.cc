@@ -1,6 +1,7 @@
 #include "config/node.h"
 
 #include <algorithm>
+#include <bit>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -323,6 +324,14 @@ NodeConfig read_node_config(const std::string& text, const std::string& file, Mi
   for (auto& [path, place] : node.manifests) path = (folder / path).lexically_normal();
   if (!node.profile.empty()) node.profile = (folder / node.profile).lexically_normal();
   return node;
+}
+
+uint32_t workers_of(const NodeConfig& node, uint32_t cores) {
+  return node.workers != 0 ? node.workers : std::clamp<uint32_t>(cores / 4, 1, 8);
+}
+
+uint64_t registered_bytes(const FabricConfig& fabric) {
+  return 9 * std::bit_floor(fabric.pinned_bytes_max / 9);
 }
 
 NodeConfig load_node_config(const std::string& file, Mistakes& mistakes) {

@@ -131,6 +131,11 @@ struct NodeConfig {
   Limits limits = default_limits();
 };
 
+// How many workers the node has on so many cores.
+uint32_t workers_of(const NodeConfig& node, uint32_t cores);
+// What of `max_pinned` each of them registers: nine parts, each the same power of two.
+uint64_t registered_bytes(const FabricConfig& fabric);
+
 // Reads one file's text; `file` is for places and for relative paths. Every mistake, names that
 // point nowhere included, goes to `mistakes`; the result is meaningful if none was added.
 NodeConfig read_node_config(const std::string& text, const std::string& file, Mistakes& mistakes);

@@ -151,6 +151,17 @@ TEST(NodeConfig, TakesItsNameFromTheEnvironment) {
   unsetenv("HAT_NODE_NAME");
 }
 
+TEST(NodeConfig, TellsWhatRdmaWillHoldOfTheHost) {
+  NodeConfig node;
+  EXPECT_EQ(workers_of(node, 1), 1u);
+  EXPECT_EQ(workers_of(node, 16), 4u);
+  EXPECT_EQ(workers_of(node, 256), 8u);
+  node.workers = 3;
+  EXPECT_EQ(workers_of(node, 256), 3u);
+  EXPECT_EQ(registered_bytes({}), 144u << 20);
+  EXPECT_EQ(registered_bytes({.pinned_bytes_max = 100u << 20}), 72u << 20);
+}
+
 TEST(NodeConfig, IsReadFromARegularFileAlone) {
   Mistakes mistakes;
   load_node_config("/", mistakes);

@@ -19,10 +19,7 @@ double unix_now() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-size_t worker_count(const NodeConfig& node) {
-  if (node.workers != 0) return node.workers;
-  return std::clamp<size_t>(engine::this_host().cores / 4, 1, 8);
-}
+size_t worker_count(const NodeConfig& node) { return workers_of(node, engine::this_host().cores); }
 
 // Each connection is a descriptor: the limit that systemd or a shell sets first is often a low one.
 void raise_descriptor_limit() {

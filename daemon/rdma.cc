@@ -2,7 +2,6 @@
 
 #include <glog/logging.h>
 
-#include <bit>
 #include <utility>
 
 #include "engine/fabric/faulty/faulty_fabric.h"
@@ -12,9 +11,9 @@
 namespace hat {
 namespace {
 
-// Of `max_pinned`: a ninth for control, four for each direction, as powers of two.
+// Of what is registered: a ninth for control, four for each direction.
 engine::RdmaHostOptions options_for(const FabricConfig& fabric) {
-  const size_t control = std::bit_floor(fabric.pinned_bytes_max / 9);
+  const size_t control = registered_bytes(fabric) / 9;
   engine::RdmaHostOptions options;
   options.arena.bytes = {4 * control, 4 * control, control};
   options.spin = {};  // the plan of each call says how long to look for more

@@ -11,7 +11,7 @@ import unittest
 HATRPCD, HATCTL, HINTGEN, HATKV, HATKV_YCSB = sys.argv[1:6]
 MAN = pathlib.Path(__file__).resolve().parent.parent / "docs" / "man"
 KV_COMMANDS = ["serve", "get", "put", "del", "scan", "load", "stats", "backup"]
-COMMANDS = ["status", "routes", "top", "reload", "drain", "calibrate", "ping", "metrics"]
+COMMANDS = ["status", "routes", "top", "reload", "drain", "calibrate", "doctor", "ping", "metrics"]
 
 
 def output(*words):

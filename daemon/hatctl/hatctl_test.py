@@ -267,6 +267,64 @@ endpoints:
         metrics = self.b.hatctl("metrics").stdout
         self.assertRegex(metrics, re.compile(r"^hatrpc_routes_generation \d+$", re.MULTILINE))
 
+    def doctor(self, *words):
+        """(exit status, findings by check) of the doctor's report on a node that wants no device."""
+        config = self.a.folder / "doctor.yaml"
+        config.write_text(self.a.config.read_text() + "fabric: tcp\n")
+        done = self.a.hatctl("doctor", "--config", str(config), *words, "--json")
+        self.assertIn(done.returncode, (0, 1), done.stderr)
+        report = json.loads(done.stdout)
+        self.assertEqual(report["ok"], done.returncode == 0)
+        checks = {}
+        for finding in report["findings"]:
+            checks.setdefault(finding["check"], []).append(finding)
+            self.assertEqual(finding["mend"] == "", finding["verdict"] == "ok", finding)
+        return done.returncode, checks
+
+    def test_doctor(self):
+        eventually(lambda: all(link["up"] for link in self.a.answer("status")["links"]),
+                   "the link is up")
+        refused = "link: a connection was refused"
+        before = (self.b.folder / "log").read_text(encoding="utf-8").count(refused)
+        status, checks = self.doctor()
+        failed = [one for found in checks.values() for one in found if one["verdict"] == "fail"]
+        self.assertEqual((status, failed), (0, []))
+        self.assertIn("node a, 1 peer, 1 endpoint", checks["configuration"][0]["text"])
+        self.assertIn("node a, hatrpcd", checks["daemon"][0]["text"])
+        self.assertIn("all calls go over TCP", checks["fabric"][0]["text"])
+        self.assertEqual([one["subject"] for one in checks["memlock"]],
+                         ["hatctl", f"hatrpcd, pid {self.a.process.pid}"])
+        self.assertIn("1 of 1 links up", checks["peers"][0]["text"])
+        after = (self.b.folder / "log").read_text(encoding="utf-8").count(refused)
+        self.assertEqual(after, before, "a peer with a link is left alone")
+        text = self.a.hatctl("doctor", "--config", str(self.a.folder / "doctor.yaml")).stdout
+        self.assertRegex(text, r"(?m)^OK    peers +b: tcp:127\.0\.0\.1:\d+: 1 of 1 links up$")
+        self.assertRegex(text, r"\n\d+ ok, \d+ warnings?, 0 failures\n$")
+
+    def test_doctor_without_a_daemon_tries_the_peers_itself(self):
+        nowhere = self.a.folder / "nowhere.sock"
+        status, checks = self.doctor("--socket", str(nowhere), "b")
+        self.assertEqual((status, checks["daemon"][0]["verdict"]), (0, "warn"))
+        self.assertIn("Is hatrpcd running?", checks["daemon"][0]["text"])
+        self.assertRegex(checks["peers"][0]["text"], r"answers, from 127\.0\.0\.1$")
+
+    def test_doctor_names_what_is_wrong(self):
+        config = self.a.folder / "wrong.yaml"
+        text = self.a.config.read_text()
+        config.write_text(re.sub(r"b: \{link: .*?\}", f'b: {{link: "tcp:127.0.0.1:{free_port()}"}}',
+                                 text))
+        nowhere = str(self.a.folder / "nowhere.sock")
+        done = self.a.hatctl("doctor", "--config", str(config), "--socket", nowhere)
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stdout, r"FAIL  peers .*b: .*cannot be reached: Connection refused\n +ss -ltn")
+        config.write_text(text + "fabrik: tcp\n")
+        done = self.a.hatctl("doctor", "--config", str(config))
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stdout, rf"FAIL  configuration {config}:\d+:1: unknown key 'fabrik'")
+        done = self.a.hatctl("doctor", "--config", str(self.a.config), "host-b")
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("no peer is called 'host-b'", done.stderr)
+
     def test_the_socket_may_come_from_the_environment(self):
         done = subprocess.run([HATCTL, "ping"], text=True, capture_output=True, check=False,
                               env={**os.environ, "HATRPCD_SOCKET": str(self.b.socket)})

@@ -25,12 +25,13 @@ Asks the hatrpcd on this host how it is, and tells it what to do.
   reload             read the manifests again, all or nothing, and print what changed
   drain              take no new work, finish what is in flight, then leave
   calibrate PEER     measure what the RDMA fabric costs to a peer, for the planner
+  doctor [PEER...]   what is wrong with this host, its files or its peers, and what mends it
   ping               whether the daemon answers and its workers turn
   metrics            what a Prometheus server would read
 
   --socket PATH      hatrpcd's admin.socket (default: $HATRPCD_SOCKET, else
                      /run/hatrpcd/admin.sock)
-  --json             the daemon's answer as JSON, for scripts; all commands but metrics
+  --json             the answer as JSON, for scripts; all commands but metrics
   -h, --help         this text; after a command: that command's options and examples
       --version      the version
 
@@ -135,6 +136,44 @@ it, it has no RDMA, its hatrpcd is too old, or another calibration goes on.
 Examples:
   hatctl calibrate host-b
   hatctl calibrate host-b --write /etc/hatrpc/measured.yaml && hatctl reload
+)"},
+    CommandHelp{Command::kDoctor, "doctor",
+                R"(usage: hatctl doctor [--config FILE] [PEER...] [--json]
+
+Looks at this host as hatrpcd would, and says of each thing OK, WARN or FAIL: what is
+wrong, and the command that mends it. It changes nothing. Checked are
+
+  configuration  the node's file and its manifests, as hatrpcd reads them
+  daemon         whether hatrpcd answers, is ready, and took its last reload
+  fabric         which device, port and GID hatrpcd takes for RDMA, or why none
+  modules        the kernel modules that make RDMA devices of network cards
+  devices        /dev/infiniband: whether hatrpcd's user may open each device
+  ports, gids    their states, link layers, addresses and versions of RoCE
+  mtu            what a packet carries, against the interface's MTU
+  congestion     packets that were lost, ECN, traffic class, where the driver tells
+  memlock        how much memory hatctl and hatrpcd may pin, and how much RDMA needs
+  memory         what is free, huge pages, /dev/shm
+  cgroup         memory.max, cpu.max and rdma.max, of hatrpcd and all above it
+  capabilities   what it has of them, and what the configuration wants
+  descriptors    how many connections there can be
+  numa, cores    whether it runs near its device; how long work waits for a core
+  clock          whether the time can be read without asking the kernel
+  peers          names, link ports, path MTU; links and lanes of the running hatrpcd
+
+It works without a hatrpcd, and on hosts without RDMA; the more rights it has, the more
+it sees: ask as root. A peer to which hatrpcd has no link is connected to, which leaves
+a line in that peer's log.
+
+      --config FILE   the node's configuration (default: /etc/hatrpc/hatrpcd.yaml)
+      PEER            look at these peers alone
+
+Exit status 0 where nothing fails, 1 where something does, 2 for a peer that the
+configuration does not have. Warnings do not count.
+
+Examples:
+  hatctl doctor
+  hatctl doctor --config hatrpcd.yaml host-b
+  hatctl doctor --json | jq -r '.findings[] | select(.verdict == "fail").mend'
 )"},
     CommandHelp{Command::kPing, "ping",
                 R"(usage: hatctl ping [--json]

@@ -12,18 +12,29 @@ namespace hat::hatctl {
 namespace {
 
 constexpr std::string_view kCommandsExpected =
-    "status, routes, top, reload, drain, calibrate, ping or metrics";
+    "status, routes, top, reload, drain, calibrate, doctor, ping or metrics";
 constexpr size_t kSocketPathBytesMax = 107;  // sockaddr_un's, less its end
 
-enum Key : int { kSocket = 256, kJson, kDryRun, kInterval, kCount, kOnce, kWrite, kVersion };
+enum Key : int {
+  kSocket = 256,
+  kJson,
+  kDryRun,
+  kInterval,
+  kCount,
+  kOnce,
+  kWrite,
+  kConfig,
+  kVersion
+};
 
-constexpr std::array<option, 10> kLong = {{{"socket", required_argument, nullptr, kSocket},
+constexpr std::array<option, 11> kLong = {{{"socket", required_argument, nullptr, kSocket},
                                            {"json", no_argument, nullptr, kJson},
                                            {"dry-run", no_argument, nullptr, kDryRun},
                                            {"interval", required_argument, nullptr, kInterval},
                                            {"count", required_argument, nullptr, kCount},
                                            {"once", no_argument, nullptr, kOnce},
                                            {"write", required_argument, nullptr, kWrite},
+                                           {"config", required_argument, nullptr, kConfig},
                                            {"help", no_argument, nullptr, 'h'},
                                            {"version", no_argument, nullptr, kVersion},
                                            {nullptr, 0, nullptr, 0}}};
@@ -34,10 +45,12 @@ struct Belongs {
   Command command;
   const char* text;
 };
-constexpr std::array kBelongs = {
-    Belongs{kDryRun, Command::kReload, "--dry-run"},
-    Belongs{kInterval, Command::kTop, "--interval"}, Belongs{kCount, Command::kTop, "--count"},
-    Belongs{kOnce, Command::kTop, "--once"}, Belongs{kWrite, Command::kCalibrate, "--write"}};
+constexpr std::array kBelongs = {Belongs{kDryRun, Command::kReload, "--dry-run"},
+                                 Belongs{kInterval, Command::kTop, "--interval"},
+                                 Belongs{kCount, Command::kTop, "--count"},
+                                 Belongs{kOnce, Command::kTop, "--once"},
+                                 Belongs{kWrite, Command::kCalibrate, "--write"},
+                                 Belongs{kConfig, Command::kDoctor, "--config"}};
 
 const CommandHelp& help_of(Command command) {
   return *std::ranges::find(kCommandHelps, command, &CommandHelp::command);
@@ -49,6 +62,7 @@ Result<void> take(int key, const std::string& value, Options& options) {
       return fail("--socket '" + value + "': expected a path of 1 to 107 bytes");
     }
     options.socket = value;
+    options.socket_told = true;
   } else if (key == kJson) {
     options.json = true;
   } else if (key == kDryRun) {
@@ -56,6 +70,9 @@ Result<void> take(int key, const std::string& value, Options& options) {
   } else if (key == kWrite) {
     if (value.empty()) return fail("--write '': expected a file");
     options.write = value;
+  } else if (key == kConfig) {
+    if (value.empty()) return fail("--config '': expected a file");
+    options.config = value;
   } else if (key == kOnce) {
     options.count = 1;
   } else if (key == kVersion) {
@@ -87,11 +104,16 @@ Result<void> take_words(const std::vector<std::string>& words, const std::vector
   }
   options.command = found->command;
   const bool calibrates = found->command == Command::kCalibrate;
+  const bool examines = found->command == Command::kDoctor;
   const size_t words_max = found->command == Command::kRoutes || calibrates ? 2 : 1;
-  if (words.size() > words_max) {
+  if (words.size() > words_max && !examines) {
     return fail("'" + words[words_max] + "': hatctl " + words[0] + " takes no more words");
   }
-  if (words.size() == 2) (calibrates ? options.peer : options.wanted) = words[1];
+  if (examines) {
+    options.peers.assign(words.begin() + 1, words.end());
+  } else if (words.size() == 2) {
+    (calibrates ? options.peer : options.wanted) = words[1];
+  }
   for (const Belongs& belongs : kBelongs) {
     if (std::ranges::count(keys, belongs.key) != 0 && belongs.command != options.command) {
       return fail(std::string(belongs.text) + " belongs to hatctl " +

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 
@@ -16,18 +17,23 @@ enum class Command : uint8_t {
   kReload,
   kDrain,
   kCalibrate,
+  kDoctor,
   kPing,
   kMetrics
 };
 
 inline constexpr const char* kDefaultSocket = "/run/hatrpcd/admin.sock";
+inline constexpr const char* kDefaultConfig = "/etc/hatrpc/hatrpcd.yaml";
 
 struct Options {
   Command command = Command::kStatus;
   std::string socket = kDefaultSocket;
-  std::string wanted;  // routes: a service, or service.function; empty: all
-  std::string peer;    // calibrate
-  std::string write;   // calibrate: where to write the profile; empty: nowhere
+  bool socket_told = false;        // by an option or the environment
+  std::string wanted;              // routes: a service, or service.function; empty: all
+  std::string peer;                // calibrate
+  std::string write;               // calibrate: where to write the profile; empty: nowhere
+  std::string config;              // doctor: the node's; empty: kDefaultConfig, if it is there
+  std::vector<std::string> peers;  // doctor: whom to try; empty: all
   bool json = false;
   bool dry_run = false;                      // reload
   std::chrono::milliseconds interval{1000};  // top

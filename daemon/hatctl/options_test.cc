@@ -41,6 +41,17 @@ TEST(HatctlOptions, TakeTheSocketFromTheEnvironmentUnlessTold) {
   EXPECT_EQ(parse({"ping", "--socket", "/told"}, "/env")->socket, "/told");
 }
 
+TEST(HatctlOptions, TakePeersAndAFileForTheDoctor) {
+  const auto doctor = parse({"doctor", "--config", "/c.yaml", "host-b", "host-c", "--json"});
+  ASSERT_TRUE(doctor) << doctor.error().message;
+  EXPECT_EQ(doctor->command, Command::kDoctor);
+  EXPECT_EQ(doctor->config, "/c.yaml");
+  EXPECT_EQ(doctor->peers, (std::vector<std::string>{"host-b", "host-c"}));
+  EXPECT_FALSE(doctor->socket_told);
+  EXPECT_TRUE(parse({"doctor"}, "/env")->socket_told);
+  EXPECT_TRUE(parse({"doctor"})->peers.empty());
+}
+
 TEST(HatctlOptions, SayWhichWordIsWrong) {
   const struct {
     std::vector<std::string> words;
@@ -66,6 +77,8 @@ TEST(HatctlOptions, SayWhichWordIsWrong) {
       {{"calibrate", "a", "b"}, "'b'"},
       {{"calibrate", "a", "--write", ""}, "--write ''"},
       {{"status", "--write", "f"}, "--write belongs to hatctl calibrate"},
+      {{"status", "--config", "f"}, "--config belongs to hatctl doctor"},
+      {{"doctor", "--config", ""}, "--config ''"},
   };
   for (const auto& row : rows) {
     const auto options = parse(row.words);

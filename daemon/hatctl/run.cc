@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "daemon/hatctl/calibrate.h"
+#include "daemon/hatctl/doctor/doctor.h"
 #include "daemon/hatctl/http_client.h"
 #include "daemon/hatctl/pages.h"
 #include "daemon/hatctl/quantities.h"
@@ -183,6 +184,8 @@ int run_command(const Session& session) {
       return run_drain(session);
     case Command::kCalibrate:
       return run_calibrate(session);
+    case Command::kDoctor:
+      return doctor::run_doctor(session.options, session.terminal);
     case Command::kPing:
       return run_ping(session);
     case Command::kMetrics:

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <numeric>
 
@@ -51,8 +52,9 @@ Terminal standard_output() {
 
 std::string coloured(std::string_view text, Colour colour, const Terminal& terminal) {
   if (!terminal.colour || colour == Colour::kPlain) return std::string(text);
-  const char* code = colour == Colour::kGreen ? "32" : colour == Colour::kRed ? "31" : "1";
-  return "\x1b[" + std::string(code) + "m" + std::string(text) + "\x1b[0m";
+  constexpr std::array kCodes = {"0", "32", "33", "31", "1"};  // by Colour
+  return "\x1b[" + std::string(kCodes[static_cast<size_t>(colour)]) + "m" + std::string(text) +
+         "\x1b[0m";
 }
 
 size_t width_of(std::string_view text) {

@@ -15,7 +15,7 @@ struct Terminal {
 };
 Terminal standard_output();
 
-enum class Colour { kPlain, kGreen, kRed, kBold };
+enum class Colour { kPlain, kGreen, kYellow, kRed, kBold };
 std::string coloured(std::string_view text, Colour colour, const Terminal& terminal);
 
 // How many columns a terminal shows the text in: one per code point of its UTF-8.

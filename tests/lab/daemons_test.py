@@ -1,9 +1,10 @@
-"""tests/lab/daemons_test.py: two hatrpcds over real libibverbs: each protocol, and a cable that is pulled.
+"""tests/lab/daemons_test.py: two hatrpcds over real libibverbs: each protocol, hatctl doctor, a pulled cable.
 
 Run by tests/lab/lab.py in the virtual machine, as `daemons_test.py PROGRAMS PEERS`: host-a has the
 device rxe1 and host-b rxe2; client and server are stock Thrift. Tells its cases as GoogleTest does.
 """
 
+import json
 import pathlib
 import subprocess
 import sys
@@ -15,7 +16,7 @@ import traceback
 import yaml
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "e2e" / "scenarios"))
-from setting import Client, TApplicationException, manifest, probe_nodes, start_server  # noqa: E402
+from setting import Client, PROGRAMS, TApplicationException, manifest, probe_nodes, start_server  # noqa: E402
 from lending_test import lent_bytes  # noqa: E402
 from nodes import wait_until  # noqa: E402
 
@@ -96,6 +97,35 @@ def rings_that_the_device_gathers_from():
             server.stop()
 
 
+def a_doctor_who_finds_both_devices_well():
+    with verbs_nodes(manifest_with({"add": "direct_write_imm"})) as nodes, \
+         Client(nodes, timeout_ms=60_000) as calls:
+        def have_gone_by_rdma():
+            assert CALLS["add"](calls)
+            return calls_by(nodes.a)["add"].get("direct_write_imm", 0) > 0
+        wait_until("a call by RDMA", have_gone_by_rdma, 120)
+        done = subprocess.run([PROGRAMS / "hatctl", "doctor", "--config", nodes.a.config, "--json"],
+                              capture_output=True, text=True, check=False, timeout=120)
+        assert done.returncode == 0, done.stdout + done.stderr
+        said = {(one["check"], one["subject"]): one for one in json.loads(done.stdout)["findings"]}
+
+        def says(check, subject, *texts):
+            finding = said[check, subject]
+            assert finding["verdict"] == "ok", finding
+            assert all(text in finding["text"] for text in texts), finding
+
+        says("fabric", "", "hatrpcd takes rxe1, port 1, GID index 1 (::ffff:10.77.0.1)")
+        says("fabric", "the running hatrpcd", "verbs: rxe1, port 1, GID index 1")
+        for end in "12":
+            says("devices", f"rxe{end}", "/dev/infiniband/uverbs")
+            says("ports", f"rxe{end} port 1", "Ethernet, ACTIVE, ", f", v{end}")
+            says("gids", f"rxe{end} port 1", f"index 1, RoCE v2 over IPv4, ::ffff:10.77.0.{end}")
+        says("mtu", "rxe1 port 1", "4096 bytes a packet, v1 has MTU 4200")
+        says("modules", "", "rdma_rxe")
+        assert any(one["check"] == "peers" and "RDMA lanes up: direct_write_imm" in one["text"]
+                   for one in said.values()), done.stdout
+
+
 class Load:
     """A client that calls until it is told to stop."""
 
@@ -150,7 +180,7 @@ def a_link_that_is_cut_and_healed_under_load():
 def main():
     failed = []
     cases = (each_protocol_once, rings_that_the_device_gathers_from,
-             a_link_that_is_cut_and_healed_under_load)
+             a_doctor_who_finds_both_devices_well, a_link_that_is_cut_and_healed_under_load)
     for case in cases:
         began = time.monotonic()
         try:

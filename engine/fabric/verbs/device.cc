@@ -1,6 +1,5 @@
 #include "engine/fabric/verbs/device.h"
 
-#include <arpa/inet.h>
 #include <fcntl.h>
 
 #include <algorithm>
@@ -9,21 +8,22 @@
 #include <cstring>
 #include <vector>
 
+#include "engine/fabric/verbs/gid.h"
+
 namespace hat::engine::verbs {
 namespace {
 
 constexpr const char* kWithoutDevice =
     "; `ibv_devices` lists those present, `fabric: tcp` needs none";
 
-bool is_zero(const ibv_gid& gid) {
-  return std::ranges::all_of(gid.raw, [](uint8_t byte) { return byte == 0; });
+GidBytes bytes_of(const ibv_gid& gid) {
+  GidBytes bytes;
+  std::copy_n(gid.raw, bytes.size(), bytes.begin());
+  return bytes;
 }
 
-bool is_link_local(const ibv_gid& gid) { return gid.raw[0] == 0xfe && (gid.raw[1] & 0xc0) == 0x80; }
-
-bool is_ipv4(const ibv_gid& gid) {
-  constexpr std::array<uint8_t, 12> kMapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
-  return std::equal(kMapped.begin(), kMapped.end(), gid.raw);
+int rank(const ibv_gid_entry& entry) {
+  return gid_rank(bytes_of(entry.gid), entry.gid_type == IBV_GID_TYPE_ROCE_V2);
 }
 
 const char* type_text(uint32_t type) {
@@ -84,7 +84,7 @@ Result<void> choose_gid(Device& device, int wanted) {
     device.gid_index = static_cast<int>(entry.gid_index);
     device.gid = entry.gid;
     device.why += std::string("; the best GID of which an address handle can be made: ") +
-                  type_text(entry.gid_type) + ", " + gid_text(entry.gid);
+                  type_text(entry.gid_type) + ", " + gid_text(bytes_of(entry.gid));
     return {};
   }
   return fail(place() + ": none of its " + std::to_string(entries.size()) +
@@ -132,24 +132,12 @@ Result<Device> open_one(ibv_device* found, const VerbsOptions& options) {
 
 }  // namespace
 
-int rank(const ibv_gid_entry& entry) {
-  if (is_zero(entry.gid) || is_link_local(entry.gid)) return 0;
-  if (entry.gid_type == IBV_GID_TYPE_ROCE_V2) return is_ipv4(entry.gid) ? 3 : 2;
-  return 1;
-}
-
 int access_flags(RemoteAccess access) {
   int flags = IBV_ACCESS_LOCAL_WRITE;
   if (access.write) flags |= IBV_ACCESS_REMOTE_WRITE;
   if (access.read) flags |= IBV_ACCESS_REMOTE_READ;
   if (access.atomic) flags |= IBV_ACCESS_REMOTE_ATOMIC;
   return flags;
-}
-
-std::string gid_text(const ibv_gid& gid) {
-  std::array<char, INET6_ADDRSTRLEN> text{};
-  inet_ntop(AF_INET6, gid.raw, text.data(), text.size());
-  return text.data();
 }
 
 std::string Device::describe() const {
@@ -181,15 +169,21 @@ Result<Device> open_device(const VerbsOptions& options) {
 
 namespace hat::engine {
 
-std::vector<DeviceReport> probe_devices() {
+std::vector<DeviceReport> probe_devices(const VerbsOptions& options) {
   int count = 0;
   const Owned<ibv_device*, ibv_free_device_list> devices(ibv_get_device_list(&count));
   std::vector<DeviceReport> reports;
   for (int i = 0; devices && i < count; ++i) {
-    const auto device = verbs::open_one(devices.get()[i], {});
-    reports.push_back({.device = ibv_get_device_name(devices.get()[i]),
-                       .usable = device.has_value(),
-                       .detail = device ? device->describe() : device.error().message});
+    DeviceReport& report = reports.emplace_back();
+    report.device = ibv_get_device_name(devices.get()[i]);
+    const bool meant = options.device.empty() || options.device == report.device;
+    const auto device = verbs::open_one(devices.get()[i], meant ? options : VerbsOptions{});
+    report.usable = device.has_value();
+    report.detail = device ? device->describe() : device.error().message;
+    if (!device) continue;
+    report.port = device->port;
+    if (device->by_gid()) report.gid_index = device->gid_index;
+    report.packet_bytes = 128u << device->port_attributes.active_mtu;  // IBV_MTU_256 is 1
   }
   return reports;
 }

@@ -27,10 +27,6 @@ struct Device {
   bool by_gid() const { return port_attributes.link_layer == IBV_LINK_LAYER_ETHERNET; }
 };
 
-// How much a GID table's entry is worth on RoCE; 0: never use it.
-int rank(const ibv_gid_entry& entry);
-std::string gid_text(const ibv_gid& gid);
-
 // IBV_ACCESS_* bits; the owner may always write.
 int access_flags(RemoteAccess access);
 

@@ -31,13 +31,17 @@ class VerbsFabric : public Fabric {
 
 Result<std::unique_ptr<VerbsFabric>> open_verbs_fabric(const VerbsOptions& options = {});
 
-// What each RDMA device of this host is good for, in words, for who looks for what is wrong: which
-// port and GID would be used and why, or why none can. Nothing stays open.
+// What each RDMA device of this host is good for, for who looks for what is wrong: which port and
+// GID would be used and why, or why none can. In the order in which they are tried: the first
+// usable one that `options` mean is the fabric's. Nothing stays open.
 struct DeviceReport {
   std::string device;
   bool usable = false;
-  std::string detail;
+  std::string detail;         // in words
+  uint8_t port = 0;           // from here on: where it is usable
+  int gid_index = -1;         // -1: it is reached by LID
+  uint32_t packet_bytes = 0;  // what a packet carries: the port's active MTU
 };
-std::vector<DeviceReport> probe_devices();
+std::vector<DeviceReport> probe_devices(const VerbsOptions& options = {});
 
 }  // namespace hat::engine

@@ -1,0 +1,112 @@
+#include "daemon/hatctl/doctor/doctor.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <future>
+#include <iostream>
+
+#include "daemon/configuration.h"
+#include "daemon/hatctl/doctor/checks.h"
+#include "daemon/hatctl/doctor/read_host.h"
+#include "daemon/hatctl/doctor/report.h"
+#include "daemon/hatctl/http_client.h"
+#include "daemon/hatctl/quantities.h"
+#include "daemon/hatctl/run.h"
+
+namespace hat::doctor {
+namespace {
+
+NodeFile read_node_file(const std::string& told) {
+  NodeFile file{.path = told.empty() ? hatctl::kDefaultConfig : told};
+  std::error_code error;
+  file.present = !told.empty() || std::filesystem::exists(file.path, error) || error;
+  if (!file.present) return file;
+  Configuration read = load_configuration(file.path, file.mistakes);
+  if (file.mistakes.any_errors()) return file;
+  file.node = std::move(read.node);
+  file.summary = "node " + file.node.node + ", " + hatctl::plural(file.node.peers.size(), "peer") +
+                 ", " + hatctl::plural(file.node.endpoints.size(), "endpoint") + ", " +
+                 hatctl::plural(file.node.serves.size(), "served service");
+  return file;
+}
+
+DaemonState ask_daemon(const hatctl::Options& options, const NodeConfig& node) {
+  const bool configured = !options.socket_told && !node.admin.socket.empty();
+  const std::string socket = configured ? node.admin.socket : options.socket;
+  const auto answer = hatctl::HttpClient(socket).get("/status");
+  if (!answer) return {.socket = socket, .unreachable = answer.error().message};
+  if (answer->status != 200) {
+    return {
+        .socket = socket,
+        .unreachable = socket + " answers " + std::to_string(answer->status) + ": " + answer->body};
+  }
+  try {
+    return read_daemon_state(nlohmann::json::parse(answer->body), socket);
+  } catch (const nlohmann::json::exception& error) {
+    return {.socket = socket,
+            .unreachable = socket + ": what answers is not understood (" + error.what() +
+                           "): is it a hatrpcd of this version?"};
+  }
+}
+
+// All at once: each may take as long as its time-out.
+std::vector<PeerProbe> probe_peers(const std::vector<PeerConfig>& peers,
+                                   const DaemonState& daemon) {
+  std::vector<std::future<PeerProbe>> asked;
+  for (const PeerConfig& peer : peers) {
+    const auto link = daemon.links.find(peer.name);
+    const bool linked = link != daemon.links.end() && link->second.up != 0;
+    asked.push_back(std::async(std::launch::async, probe_peer, peer.name, peer.link, !linked));
+  }
+  std::vector<PeerProbe> probes;
+  for (auto& one : asked) probes.push_back(one.get());
+  return probes;
+}
+
+}  // namespace
+
+Result<std::vector<PeerConfig>> peers_named(const NodeConfig& node,
+                                            const std::vector<std::string>& names) {
+  if (names.empty()) return node.peers;
+  std::vector<std::string_view> known;
+  for (const PeerConfig& peer : node.peers) known.push_back(peer.name);
+  std::vector<PeerConfig> peers;
+  for (const std::string& name : names) {
+    const auto found = std::ranges::find(node.peers, name, &PeerConfig::name);
+    if (found == node.peers.end()) {
+      return fail("no peer is called '" + name + "'" + did_you_mean(name, known) +
+                  "; `peers` of the configuration has them (--config FILE)");
+    }
+    peers.push_back(*found);
+  }
+  return peers;
+}
+
+int run_doctor(const hatctl::Options& options, const hatctl::Terminal& terminal) {
+  Examined examined{.version = HAT_VERSION, .file = read_node_file(options.config)};
+  const NodeConfig& node = examined.file.node;
+  const auto peers = peers_named(node, options.peers);
+  // Of a configuration that is not understood no peer is known: its mistakes say more.
+  if (!peers && !examined.file.mistakes.any_errors()) {
+    std::cerr << "hatctl: " << peers.error().message << "\n";
+    return hatctl::kUsage;
+  }
+  examined.daemon = ask_daemon(options, node);
+  const bool answers = examined.daemon.answers();
+  examined.host = read_host("", answers ? std::optional(examined.daemon.pid) : std::nullopt);
+  if (examined.wants_device()) {
+    const FabricConfig& fabric = node.fabric;
+    examined.reports = engine::probe_devices(
+        {.device = fabric.device, .port = fabric.port, .gid_index = fabric.gid_index});
+  }
+  if (peers) examined.peers = probe_peers(*peers, examined.daemon);
+  const Findings findings = judge(examined);
+  const std::string text = options.json ? report_json(examined, findings).dump(2) + "\n"
+                                        : report_text(findings, terminal);
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  std::fflush(stdout);
+  return findings.count(Verdict::kFail) == 0 ? hatctl::kDone : hatctl::kRefused;
+}
+
+}  // namespace hat::doctor

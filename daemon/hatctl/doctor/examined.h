@@ -1,0 +1,53 @@
+// daemon/hatctl/doctor/examined.h: everything that is judged, in one place.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "config/mistakes.h"
+#include "config/node.h"
+#include "daemon/hatctl/doctor/daemon_state.h"
+#include "daemon/hatctl/doctor/host.h"
+#include "daemon/hatctl/doctor/peer_probe.h"
+#include "engine/fabric/verbs/verbs_fabric.h"
+
+namespace hat::doctor {
+
+// The node's configuration with its manifests, as `hatrpcd --check` reads them.
+struct NodeFile {
+  std::string path;
+  bool present = false;
+  Mistakes mistakes;
+  std::string summary;  // "node host-a, 1 peer, …"
+  NodeConfig node;      // the defaults, where there is none or it has errors
+};
+
+struct Examined {
+  std::string version;  // hatctl's
+  Host host;
+  NodeFile file;
+  DaemonState daemon;
+  std::vector<PeerProbe> peers;
+  // What the daemon's own code makes of each device, run as whoever runs hatctl; empty: not asked,
+  // or there is none.
+  std::vector<engine::DeviceReport> reports;
+
+  // Whose limits and processors count: the daemon's; while it does not run, those of hatctl.
+  const Process& process() const { return host.daemon ? *host.daemon : host.self; }
+  // Whose rights count when devices are opened.
+  const Process& opener() const {
+    if (host.daemon) return *host.daemon;
+    return host.service_user ? *host.service_user : host.self;
+  }
+  uint64_t workers() const {
+    if (daemon.answers() && daemon.workers != 0) return daemon.workers;
+    return workers_of(file.node, static_cast<uint32_t>(process().cpus.size()));
+  }
+  bool wants_device() const {
+    const FabricKind kind = file.node.fabric.kind;
+    return kind == FabricKind::kAuto || kind == FabricKind::kVerbs;
+  }
+  uint64_t rdma_bytes() const { return workers() * registered_bytes(file.node.fabric); }
+};
+
+}  // namespace hat::doctor

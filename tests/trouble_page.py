@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+"""tests/trouble_page.py: every message that docs/trouble.md quotes stands in the code.
+
+Prints each that does not; exit status 1 where there is one. A message is what stands in back-quotes
+in the first column of a table; "…" stands for what differs. `--self-test` feeds it wrong ones.
+"""
+
+import pathlib
+import re
+
+import checker
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+PAGE = "docs/trouble.md"
+ROOMS = ("base", "client", "config", "daemon", "engine")
+# The system's words, tokens that stand elsewhere, and what a column shows besides messages.
+NOT_OURS = ("Connection refused", "No route to host", "Network is unreachable",
+            "Connection timed out", "Permission denied", "Operation not permitted",
+            "Cannot allocate memory", "FILE:LINE:COLUMN: error:", "fabric: faults")
+
+
+LITERAL = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
+
+
+def literals(code):
+    """What stands in quotes, a line each; literals that the formatter broke are one."""
+    joined = re.sub(r'"\s*\n\s*"', "", code)
+    return "\n".join(found.replace('\\"', '"') for found in LITERAL.findall(joined))
+
+
+def source_text():
+    texts = []
+    for room in ROOMS:
+        for path in sorted((ROOT / room).rglob("*")):
+            if path.suffix in (".cc", ".h") and not re.search(r"_(test|fuzz)\.cc$", path.name):
+                texts.append(literals(path.read_text(encoding="utf-8")))
+    return "\n".join(texts)
+
+
+def messages(page):
+    """(line number, message) of the first column of each table."""
+    for number, line in enumerate(page.splitlines(), 1):
+        if not line.startswith("| ") or line.startswith("|---"):
+            continue
+        first = line.replace(r"\|", "").split("|")[1]
+        for message in re.findall(r"`([^`]+)`", first):
+            yield number, message
+
+
+def fragments(message):
+    """What the code must have of it: the parts between what differs, the system's words taken out."""
+    for words in NOT_OURS:
+        message = message.replace(words, "…")
+    for part in message.split("…"):
+        part = part.strip(" :;,()'")
+        if len(part) >= 3:
+            yield part
+
+
+def said(part, source):
+    """The code says it in one literal, or in two that it puts together."""
+    halves = ((part[:at], part[at + 1:]) for at, c in enumerate(part) if c == " ")
+    return part in source or any(len(one) >= 4 and len(other) >= 4 and one in source and other in source
+                                 for one, other in halves)
+
+
+def check_page(page, source):
+    for number, message in messages(page):
+        for part in fragments(message):
+            if not said(part, source):
+                yield f"{PAGE}:{number}: no code says “{part}”"
+
+
+def check_tree():
+    yield from check_page((ROOT / PAGE).read_text(encoding="utf-8"), source_text())
+
+
+def self_test():
+    source = literals('fail("the peer closed the link"); x = "no port"\n + (y ? "no" : " is active: ");\n'
+                      '// "the peer \n"has opened" the link\n f("one"\n  " two");')
+    wrong = []
+    if list(check_page("| `the peer closed the link` | x |\n| `…: no port is active: …` | y |\n"
+                       "| `one two` | |\n", source)):
+        wrong.append("refused: messages that are there")
+    for page in ("| `the peer opened the link` | x |\n", "| text | \n| `…: is inactive …` | y |\n",
+                 "| `f(` | |\n".replace("f(", "fail x =")):
+        if not list(check_page(page, source)):
+            wrong.append(f"got past: {page}")
+    return wrong
+
+
+if __name__ == "__main__":
+    checker.run("trouble_page", self_test, check_tree, "docs/trouble.md quotes what the code says")
