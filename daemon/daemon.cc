@@ -58,8 +58,8 @@ Result<Daemon::Sockets> Daemon::open_sockets(NodeConfig& node,
                                              daemon::InheritedSockets& inherited) {
   Sockets sockets;
   for (EndpointConfig& endpoint : node.endpoints) {
-    HAT_TRY(ListenSocket socket, ListenSocket::adopt_or_open(inherited, endpoint.listen,
-                                                             endpoint.mode, endpoint.group));
+    HAT_TRY(ListenSocket socket,
+            ListenSocket::adopt_or_open(inherited, endpoint.listen, endpoint.mode, endpoint.group));
     endpoint.listen = socket.address();
     sockets.endpoints.push_back(std::move(socket));
   }

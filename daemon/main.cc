@@ -83,8 +83,7 @@ int main(int argc, char** argv) {
   start_log(argv[0], options->log_level);
   std::signal(SIGPIPE, SIG_IGN);
   hat::daemon::InheritedSockets inherited(hat::service_manager::inherited_sockets());
-  auto daemon =
-      hat::Daemon::open(options->config, std::move(configuration), std::move(inherited));
+  auto daemon = hat::Daemon::open(options->config, std::move(configuration), std::move(inherited));
   if (!daemon) {
     std::cerr << "hatrpcd: " << daemon.error().message << "\n";
     return kUnavailable;

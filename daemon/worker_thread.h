@@ -27,7 +27,9 @@ class WorkerThread {
                    const std::optional<ListenSocket>& link);
   void start();
   // Has its loop turn soon, also where nothing happens.
-  void wake() { reactor_.post([] {}); }
+  void wake() {
+    reactor_.post([] {});
+  }
   // Whether the listening sockets may be closed now; false where the worker does not turn.
   bool stop_accepting();
 
