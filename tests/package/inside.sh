@@ -53,7 +53,8 @@ installs() {
   hatctl ping
   [ "$(hatrpcd --version)" = "hatrpcd $(dpkg-query -W -f '${Version}' hatrpcd)" ]
   [ "$(stat -c %U "/proc/$(main_pid)")" = hatrpcd ]
-  grep -q 'Max locked memory  *unlimited' "/proc/$(main_pid)/limits"
+  # A container may not be allowed to give as much as the unit asks for.
+  [ "$(systemctl show --property LimitMEMLOCK --value hatrpcd)" = infinity ]
   systemd-analyze verify --man=no hatrpcd.service
   systemd-analyze security --no-pager --threshold=20 hatrpcd.service >/dev/null
 }
