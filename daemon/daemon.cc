@@ -8,6 +8,7 @@
 #include <random>
 
 #include "daemon/route_changes.h"
+#include "daemon/service_manager.h"
 
 namespace hat {
 namespace {
@@ -50,31 +51,42 @@ void log_reload(const Result<ReloadReport>& report) {
 
 }  // namespace
 
-Result<std::unique_ptr<Daemon>> Daemon::open(const std::string& config_file,
-                                             Configuration configuration) {
-  raise_descriptor_limit();
-  NodeConfig& node = configuration.node;
+Result<Daemon::Sockets> Daemon::open_sockets(NodeConfig& node,
+                                             daemon::InheritedSockets& inherited) {
   Sockets sockets;
   for (EndpointConfig& endpoint : node.endpoints) {
     HAT_TRY(ListenSocket socket,
-            ListenSocket::open(endpoint.listen, endpoint.mode, endpoint.group));
+            ListenSocket::adopt_or_open(inherited, endpoint.listen, endpoint.mode, endpoint.group));
     endpoint.listen = socket.address();
     sockets.endpoints.push_back(std::move(socket));
   }
   if (node.link.listen) {
-    HAT_TRY(ListenSocket socket, ListenSocket::open(*node.link.listen));
+    HAT_TRY(ListenSocket socket, ListenSocket::adopt_or_open(inherited, *node.link.listen));
     node.link.listen = socket.address();
     sockets.link.emplace(std::move(socket));
   }
   if (node.admin.listen) {
-    HAT_TRY(ListenSocket socket, ListenSocket::open(*node.admin.listen));
+    HAT_TRY(ListenSocket socket, ListenSocket::adopt_or_open(inherited, *node.admin.listen));
     node.admin.listen = socket.address();
     sockets.admin_http.emplace(std::move(socket));
   }
   if (!node.admin.socket.empty()) {
-    HAT_TRY(ListenSocket socket,
-            ListenSocket::open({Address::Kind::kUnix, "", 0, node.admin.socket}));
+    const Address address{Address::Kind::kUnix, "", 0, node.admin.socket};
+    HAT_TRY(ListenSocket socket, ListenSocket::adopt_or_open(inherited, address));
     sockets.admin_socket.emplace(std::move(socket));
+  }
+  return sockets;
+}
+
+Result<std::unique_ptr<Daemon>> Daemon::open(const std::string& config_file,
+                                             Configuration configuration,
+                                             daemon::InheritedSockets inherited) {
+  raise_descriptor_limit();
+  const NodeConfig& node = configuration.node;
+  HAT_TRY(Sockets sockets, open_sockets(configuration.node, inherited));
+  for (const std::string& left : inherited.left()) {
+    LOG(WARNING) << left << ": was handed over and is closed, since " << config_file
+                 << " names no such address";
   }
   std::vector<std::unique_ptr<WorkerThread>> threads;
   for (size_t i = 0; i < worker_count(node); ++i) {
@@ -160,6 +172,18 @@ void Daemon::run() {
                                          sockets_.admin_http ? &*sockets_.admin_http : nullptr,
                                          sockets_.admin_socket ? &*sockets_.admin_socket : nullptr);
 
+  log_start();
+  start_watchdog();
+  tell_when_ready();
+  event_base_dispatch(base_.get());
+  pthread_sigmask(SIG_BLOCK, &ours, nullptr);  // another one now must not look like a crash
+  admin_.reset();
+  if (calibrator_) calibrator_->stop();
+  threads_.clear();
+  LOG(INFO) << "node " << node_->node << " has left";
+}
+
+void Daemon::log_start() const {
   for (const auto& endpoint : node_->endpoints) {
     LOG(INFO) << "endpoint " << to_string(endpoint.listen) << " offers " << endpoint.service;
     if (endpoint.listen.kind == Address::Kind::kTcp) {
@@ -174,12 +198,6 @@ void Daemon::run() {
   if (node_->admin.listen) LOG(INFO) << "admin http at " << to_string(*node_->admin.listen);
   LOG(INFO) << "fabric " << fabric();
   LOG(INFO) << "node " << node_->node << " runs with " << threads_.size() << " worker(s)";
-  event_base_dispatch(base_.get());
-  pthread_sigmask(SIG_BLOCK, &ours, nullptr);  // another one now must not look like a crash
-  admin_.reset();
-  if (calibrator_) calibrator_->stop();
-  threads_.clear();
-  LOG(INFO) << "node " << node_->node << " has left";
 }
 
 void Daemon::on_signal(evutil_socket_t signal, short, void* self) {
@@ -195,7 +213,47 @@ void Daemon::on_signal(evutil_socket_t signal, short, void* self) {
 
 void Daemon::on_tick(evutil_socket_t, short, void* self) {
   auto& daemon = *static_cast<Daemon*>(self);
+  daemon.tell_when_ready();
   daemon.draining_ ? daemon.leave_if_drained() : daemon.look_for_changes();
+}
+
+// --- What the service manager hears ---
+
+// Ready means that calls are taken: the addresses are bound, the manifests loaded, and every worker
+// turns.
+void Daemon::tell_when_ready() {
+  if (told_ready_ || draining_ || !alive()) return;
+  told_ready_ = true;
+  service_manager::tell_ready(state());
+}
+
+std::string Daemon::state() const {
+  if (draining_) return "draining: calls in flight go on";
+  const std::string routes =
+      "node " + node_->node + ": routes of generation " + std::to_string(routes_->generation());
+  if (last_reload_.successful) return routes;
+  return routes + " go on, a reload was refused: " + last_reload_.error;
+}
+
+void Daemon::start_watchdog() {
+  constexpr int kLooksPerTime = 4;
+  const auto time = service_manager::watchdog_time();
+  if (!time) return;
+  std::vector<Watchdog::Loop> loops;
+  for (size_t i = 0; i < threads_.size(); ++i) {
+    loops.push_back({[counters = counters_[i].get()] { return counters->turns.value(); },
+                     [thread = threads_[i].get()] { thread->wake(); }});
+  }
+  watchdog_ = std::make_unique<Watchdog>(std::move(loops), service_manager::tell_alive);
+  watchdog_tick_.reset(event_new(base_.get(), -1, EV_PERSIST, on_watchdog, this));
+  const auto us = std::chrono::duration_cast<std::chrono::microseconds>(*time / kLooksPerTime);
+  constexpr int64_t kSecond = 1'000'000;
+  const timeval interval{us.count() / kSecond, us.count() % kSecond};
+  event_add(watchdog_tick_.get(), &interval);
+}
+
+void Daemon::on_watchdog(evutil_socket_t, short, void* self) {
+  static_cast<Daemon*>(self)->watchdog_->look();
 }
 
 // --- Reload ---
@@ -234,14 +292,16 @@ Result<ReloadReport> Daemon::try_reload(bool dry_run) {
 Result<ReloadReport> Daemon::reload(bool dry_run) {
   // Before the files are read: what changes meanwhile is then seen as a change.
   const uint64_t read_fingerprint = fingerprint(config_file_, *node_);
-  auto report = try_reload(dry_run);
-  if (dry_run) return report;
+  if (dry_run) return try_reload(true);
+  service_manager::tell_reloading();
+  auto report = try_reload(false);
   applied_fingerprint_ = read_fingerprint;
   last_reload_.successful = report.has_value();
   last_reload_.error = report ? "" : report.error().message;
   ++(report ? last_reload_.succeeded : last_reload_.refused);
   if (report) last_reload_.unix_time = unix_now();
   log_reload(report);
+  service_manager::tell_ready(state());
   return report;
 }
 
@@ -322,6 +382,7 @@ void Daemon::drain() {
   if (draining_) return;
   draining_ = true;
   drain_until_ = std::chrono::steady_clock::now() + node_->limits.drain_timeout;
+  service_manager::tell_stopping(state());
   LOG(INFO) << "draining: no new connections, calls in flight go on";
   bool all_stopped = true;
   for (auto& thread : threads_) {

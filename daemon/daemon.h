@@ -1,5 +1,8 @@
 // daemon/daemon.h: the running daemon: its workers, its admin server, its reloads and its end.
 //
+// It tells the service manager of each: when it is ready, while it reloads, that it is alive, and
+// that it stops.
+//
 // Thread   the main thread's.
 #pragma once
 
@@ -15,15 +18,19 @@
 #include "daemon/calibrator.h"
 #include "daemon/configuration.h"
 #include "daemon/control.h"
+#include "daemon/inherited_sockets.h"
+#include "daemon/watchdog.h"
 #include "daemon/worker_thread.h"
 
 namespace hat {
 
 class Daemon final : public Control {
  public:
-  // Opens every socket, so that what fails fails before anything runs.
+  // Opens every socket, or takes the inherited one of its address, so that what fails fails before
+  // anything runs.
   static Result<std::unique_ptr<Daemon>> open(const std::string& config_file,
-                                              Configuration configuration);
+                                              Configuration configuration,
+                                              daemon::InheritedSockets inherited);
   ~Daemon() override;
 
   // Serves until drained, or until a second signal.
@@ -54,11 +61,17 @@ class Daemon final : public Control {
     std::optional<ListenSocket> admin_socket;
   };
 
+  static Result<Sockets> open_sockets(NodeConfig& node, daemon::InheritedSockets& inherited);
   Daemon(std::string config_file, Configuration configuration, Sockets sockets,
          std::vector<std::unique_ptr<WorkerThread>> threads);
 
   static void on_signal(evutil_socket_t signal, short, void* self);
   static void on_tick(evutil_socket_t, short, void* self);
+  static void on_watchdog(evutil_socket_t, short, void* self);
+  void log_start() const;
+  void tell_when_ready();
+  void start_watchdog();
+  std::string state() const;
   void look_for_changes();
   void leave_if_drained();
   Result<ReloadReport> try_reload(bool dry_run);
@@ -78,6 +91,7 @@ class Daemon final : public Control {
   LastReload last_reload_;
   uint64_t applied_fingerprint_ = 0;
   uint64_t seen_fingerprint_ = 0;
+  bool told_ready_ = false;
   bool draining_ = false;
   TimePoint drain_until_{};
   Sockets sockets_;
@@ -87,6 +101,8 @@ class Daemon final : public Control {
   std::unique_ptr<AdminServer> admin_;
   std::vector<Owned<event, event_free>> events_;
   Owned<event, event_free> tick_;
+  std::unique_ptr<Watchdog> watchdog_;  // null: nobody waits for signs of life
+  Owned<event, event_free> watchdog_tick_;
 };
 
 }  // namespace hat

@@ -14,28 +14,9 @@
 #include "base/owned.h"
 #include "base/reactor.h"
 #include "client/ring/look_policy.h"
+#include "daemon/listen_socket.h"
 
 namespace hat {
-
-// A listening socket, opened once and shared by the workers' reactors.
-class ListenSocket {
- public:
-  // A unix socket's stale path (nobody listens) is replaced; `mode` and `group` are its own.
-  // Errors say the address and what to do.
-  static Result<ListenSocket> open(const Address& address, uint32_t mode = 0660,
-                                   const std::string& group = "");
-  ListenSocket(ListenSocket&& other) noexcept;
-  ListenSocket& operator=(ListenSocket&&) = delete;
-  ~ListenSocket();  // also removes a unix socket's path
-
-  int fd() const { return fd_; }
-  const Address& address() const { return address_; }  // with the port that the kernel chose
-
- private:
-  ListenSocket(int fd, Address address) : fd_(fd), address_(std::move(address)) {}
-  int fd_ = -1;
-  Address address_;
-};
 
 class KernelStream;
 class RingStream;

@@ -1,5 +1,8 @@
-// daemon/listen_socket.cc: opens the sockets that the workers accept from.
+#include "daemon/listen_socket.h"
+
 #include <arpa/inet.h>
+#include <fcntl.h>
+#include <glog/logging.h>
 #include <grp.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -9,7 +12,6 @@
 #include <cerrno>
 #include <cstring>
 
-#include "daemon/libevent_reactor.h"
 #include "daemon/socket_address.h"
 
 namespace hat {
@@ -64,7 +66,7 @@ Result<ListenSocket> ListenSocket::open(const Address& address, uint32_t mode,
   const bool unix_socket = address.kind != Address::Kind::kTcp;
   const int fd = socket(where.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (fd < 0) return failed(address, "no socket");
-  ListenSocket result(fd, Address{address.kind, address.host, address.port, ""});
+  ListenSocket result(Descriptor(fd), address);
   const int on = 1;
   setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   if (unix_socket) refuse_descriptors(fd);  // and those that are accepted inherit it
@@ -72,20 +74,40 @@ Result<ListenSocket> ListenSocket::open(const Address& address, uint32_t mode,
   if (bind(fd, reinterpret_cast<const sockaddr*>(&where.storage), where.length) != 0) {
     return failed(address, "cannot bind");
   }
-  result.address_.path = address.path;  // from here on ours to remove
+  result.bound_here_ = true;
   if (unix_socket) HAT_TRY_VOID(set_owner(address, mode, group));
   if (::listen(fd, kBacklog) != 0) return failed(address, "cannot listen");
   if (!unix_socket) result.address_.port = bound_port(fd);
   return result;
 }
 
-ListenSocket::ListenSocket(ListenSocket&& other) noexcept
-    : fd_(std::exchange(other.fd_, -1)), address_(std::move(other.address_)) {}
+Result<ListenSocket> ListenSocket::adopt(Descriptor fd, const Address& address) {
+  ListenSocket result(std::move(fd), address);
+  const bool unix_socket = address.kind != Address::Kind::kTcp;
+  const int flags = fcntl(result.fd(), F_GETFL);
+  if (flags < 0 || fcntl(result.fd(), F_SETFL, flags | O_NONBLOCK) != 0) {
+    return failed(address, "what was handed over cannot be used");
+  }
+  if (unix_socket) refuse_descriptors(result.fd());
+  // It listens already: this sets how many may wait.
+  if (::listen(result.fd(), kBacklog) != 0) return failed(address, "cannot listen");
+  if (!unix_socket) result.address_.port = bound_port(result.fd());
+  return result;
+}
+
+Result<ListenSocket> ListenSocket::adopt_or_open(daemon::InheritedSockets& inherited,
+                                                 const Address& address, uint32_t mode,
+                                                 const std::string& group) {
+  // A host may be written as a name; the kernel tells of a socket in digits.
+  HAT_TRY(const SocketAddress where, resolve(address, true));
+  auto fd = inherited.take(to_string(to_address(where)));
+  if (!fd) return open(address, mode, group);
+  LOG(INFO) << to_string(address) << ": takes the socket that was handed over";
+  return adopt(std::move(*fd), address);
+}
 
 ListenSocket::~ListenSocket() {
-  if (fd_ < 0) return;
-  close(fd_);
-  if (!address_.path.empty()) unlink(address_.path.c_str());
+  if (fd_.get() >= 0 && bound_here_ && !address_.path.empty()) unlink(address_.path.c_str());
 }
 
 }  // namespace hat

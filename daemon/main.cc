@@ -10,6 +10,7 @@
 
 #include "daemon/daemon.h"
 #include "daemon/options.h"
+#include "daemon/service_manager.h"
 
 namespace {
 
@@ -81,7 +82,8 @@ int main(int argc, char** argv) {
 
   start_log(argv[0], options->log_level);
   std::signal(SIGPIPE, SIG_IGN);
-  auto daemon = hat::Daemon::open(options->config, std::move(configuration));
+  hat::daemon::InheritedSockets inherited(hat::service_manager::inherited_sockets());
+  auto daemon = hat::Daemon::open(options->config, std::move(configuration), std::move(inherited));
   if (!daemon) {
     std::cerr << "hatrpcd: " << daemon.error().message << "\n";
     return kUnavailable;

@@ -26,6 +26,10 @@ class WorkerThread {
   void make_worker(Worker::Setup setup, const std::vector<ListenSocket>& endpoints,
                    const std::optional<ListenSocket>& link);
   void start();
+  // Has its loop turn soon, also where nothing happens.
+  void wake() {
+    reactor_.post([] {});
+  }
   // Whether the listening sockets may be closed now; false where the worker does not turn.
   bool stop_accepting();
 

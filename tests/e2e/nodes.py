@@ -74,10 +74,12 @@ class Node:
         self.config.write_text(json.dumps(config, indent=1))  # JSON is YAML
         self.process = None
 
-    def start(self):
+    def start(self, before=(), **popen):
+        """`before`: words of a command that runs the daemon's."""
         with open(self.folder / "log", "a", encoding="utf-8") as log:
-            self.process = subprocess.Popen([self.programs / "hatrpcd", "--config", self.config],
-                                            stdout=log, stderr=log)
+            self.process = subprocess.Popen(
+                [*before, self.programs / "hatrpcd", "--config", self.config], stdout=log,
+                stderr=log, **popen)
         wait_until(f"{self.name} ready (its log: {self.log()[-2000:]})", self.is_ready)
 
     def is_ready(self):
