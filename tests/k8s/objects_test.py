@@ -30,7 +30,9 @@ REST_BYTES = 100 << 20      # the program, its routes and metrics
 HASH = r"-[a-z0-9]{10}$"    # behind the name of the ConfigMap that wants a restart
 
 
+@functools.lru_cache(maxsize=None)
 def render(*words):
+    """The objects; whoever changes one takes a copy."""
     done = subprocess.run([TOOLS / "render", *words], capture_output=True, text=True, check=False,
                           timeout=60)
     if done.returncode != 0:
