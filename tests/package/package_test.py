@@ -31,7 +31,7 @@ Type=exec
 ExecStart=/bin/bash /test/inside.sh
 StandardOutput=append:/test/log
 StandardError=append:/test/log
-ExecStopPost=/bin/sh -c 'echo $$EXIT_STATUS >/test/status; systemctl poweroff --no-block'
+ExecStopPost=/bin/sh -c 'echo $$EXIT_STATUS >/test/status; systemctl poweroff --no-block 2>/dev/null'
 """
 
 
@@ -86,12 +86,18 @@ def make_root(work, wanted):
         for words in (["update"], ["satisfy", "-y", "--no-install-recommends", ", ".join(wanted)], ["clean"]):
             run(*nspawn(root, "--pipe", "--resolv-conf=copy-host", "--setenv=DEBIAN_FRONTEND=noninteractive",
                         "apt-get", "-q", *words), **both)
-    (root / "etc/systemd/system/package-test.service").write_text(UNIT)
-    wants = root / "etc/systemd/system/multi-user.target.wants"
-    wants.mkdir(exist_ok=True)
-    (wants / "package-test.service").symlink_to("../package-test.service")
     stamp.write_text(text)
     return root
+
+
+def add_unit(root):
+    """Has the machine run inside.sh when it has booted."""
+    units = root / "etc/systemd/system"
+    (units / "package-test.service").write_text(UNIT)
+    wants = units / "multi-user.target.wants" / "package-test.service"
+    wants.parent.mkdir(exist_ok=True)
+    wants.unlink(missing_ok=True)
+    wants.symlink_to("../package-test.service")
 
 
 def make_later(debs, folder):
@@ -166,6 +172,7 @@ def main():
 
     run("lintian", "--allow-root", "--fail-on", "error", "--tag-display-limit", "0", *debs)
     root = make_root(work, dependencies(debs))
+    add_unit(root)
     share = work / "share"
     shutil.rmtree(share, ignore_errors=True)
     (share / "first").mkdir(parents=True)
