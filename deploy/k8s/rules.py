@@ -9,7 +9,7 @@ import pathlib
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
-RULES = HERE / "hatrpc.rules.yaml"
+RULES = HERE.parents[1] / "deploy" / "monitoring" / "hatrpc.rules.yaml"
 MADE = "# Made from {} by deploy/k8s/rules.py: change it there.\n"
 OBJECT = """apiVersion: monitoring.coreos.com/v1
 kind: PrometheusRule
