@@ -36,8 +36,8 @@ COSTS = {
     "by_wanted": experiment.Unit("%", "higher", "Calls by RDMA, by the protocol that is forced")}
 NOTES = ("All processes share one machine; what the daemons have between them is memory, where "
          "there is no RDMA device. Each client has one connection and one call at a time, and "
-         "checks each answer against a checksum, which the server computes too. Calls that did not "
-         "go by the protocol that they should are the rest to 100 % of the last table.")
+         "checks each answer against a checksum, which the server computes too. The file of all "
+         "values has by_wanted, the share of the calls that went by the protocol that they should.")
 
 
 def every_protocol():

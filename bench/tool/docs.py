@@ -17,7 +17,7 @@ plots and tables is written by hand. Each part begins with the command that meas
 had its turn in every round of that one run, so that ratios mean something on a machine that is not
 quiet. In plots, thin bars reach from the lowest round to the highest. In tables, n× is the median
 of the rounds' own ratios, ± is half of what lies between the lowest and the highest round, in the
-column where that is most.
+column where that is most. A load average before a run is mostly that of the run before it.
 """
 
 
@@ -65,7 +65,7 @@ def part(one, experiment, folder):
     lines = ["", f"## {title(one, experiment)}", "", f"{experiment.question}{source}", "",
              f"`{facts['command']}`", "",
              f"{facts['date'][:10]}, commit {words.commit_words(facts)}; "
-             f"{words.machine_words(facts['machine'])}, load before "
+             f"{words.machine_words(facts['machine'])}, load average before "
              f"{facts['machine']['load_before']}; {words.how_words(facts)}{versions}; "
              f"[all values](results/{one.name}.json).", ""]
     for chart in experiment.charts:

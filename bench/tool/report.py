@@ -115,7 +115,7 @@ def origin(one):
     facts = one.facts
     versions = "".join(f", {name} {version}" for name, version in facts["versions"].items())
     about = [facts["date"], f"commit {words.commit_words(facts)}",
-             f"{words.machine_words(facts['machine'])}, load before "
+             f"{words.machine_words(facts['machine'])}, load average before "
              f"{facts['machine']['load_before']}", words.how_words(facts) + versions,
              f"all values in {one.name}/results.json and .csv"]
     return f'<p class="from"><code>{text(facts["command"])}</code><br>{text(" · ".join(about))}</p>'

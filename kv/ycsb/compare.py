@@ -134,5 +134,5 @@ def make(name, letter, figure, proportions):
         notes="Client, both daemons and the store share one machine and its cores; between the "
               "daemons there is no NIC. The paper's peers are emulated as it does it: their "
               "protocol, forced, on the same store. An operation of ten records counts once. "
-              "\"Calls by the wanted protocol\": by the peer's own, or by any of RDMA where hints choose; "
-              "the rest went by TCP, while its lane was being made.")
+              "The file of all values has as_planned, the share of the calls that went by the peer's own "
+              "protocol, or by any of RDMA where hints choose; the rest went by TCP.")
