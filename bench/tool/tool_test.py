@@ -350,11 +350,10 @@ class Documents(Tool):
         kept = self.folder / "docs" / "results"
         kept.mkdir(parents=True)
         (kept / "toy.md").write_text("Said by hand.\n")
-        (kept / "2026-01-02-old.md").write_text("# Of old\n")
         status, _, errors = self.documents(one)
         self.assertEqual(status, 0, errors)
         text = (self.folder / "docs" / "results.md").read_text(encoding="utf-8")
-        for words in ("`./dev bench run toy`", "Said by hand.", "16,000 · 2.00×", "Of old",
+        for words in ("`./dev bench run toy`", "Said by hand.", "16,000 · 2.00×",
                       "commit 0123456789"):
             self.assertIn(words, text)
         for link in re.findall(r"\]\(([^)#]+)\)", text):
