@@ -29,19 +29,6 @@ std::pair<sockaddr_un, socklen_t> address_of(const std::string& name) {
 
 }  // namespace
 
-Descriptor::Descriptor(Descriptor&& other) noexcept : fd_(other.release()) {}
-
-Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
-  std::swap(fd_, other.fd_);
-  return *this;
-}
-
-Descriptor::~Descriptor() {
-  if (fd_ >= 0) ::close(fd_);
-}
-
-int Descriptor::release() { return std::exchange(fd_, -1); }
-
 Result<Channel> Channel::connect(const std::string& name) {
   Descriptor fd(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (fd.get() < 0) return system_error("socket");

@@ -8,23 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "base/descriptor.h"
 #include "base/result.h"
 
 namespace hat::engine::loop {
-
-// A descriptor with an owner.
-class Descriptor {
- public:
-  explicit Descriptor(int fd = -1) : fd_(fd) {}
-  Descriptor(Descriptor&& other) noexcept;
-  Descriptor& operator=(Descriptor&& other) noexcept;
-  ~Descriptor();
-  int get() const { return fd_; }
-  int release();
-
- private:
-  int fd_;
-};
 
 struct Note {
   // Each side: kHello or kWelcome, a kRegion for each of its regions, kReady; later regions follow.
