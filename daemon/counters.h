@@ -83,6 +83,8 @@ struct WorkerCounters {
   Counter connections_accepted;
   Counter connections_open;
   Counter connections_refused;  // over limits.max_connections
+  Counter connections_taken_over;   // accepted by another hatrpcd, which this one took over from
+  Counter connections_handed_over;  // and the other way
   Counter opaque_streams;       // carried byte for byte
   Counter lent_bytes;           // sent from an application's ring without a copy here
   Counter upstream_connections_open;

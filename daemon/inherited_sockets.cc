@@ -19,7 +19,7 @@ InheritedSockets::InheritedSockets(const std::vector<InheritedSocket>& sockets) 
 }
 
 std::optional<Descriptor> InheritedSockets::take(const std::string& address) {
-  const auto found = std::ranges::find_if(sockets_, [&](const Owned& socket) {
+  const auto found = std::ranges::find_if(sockets_, [&](const Held& socket) {
     return as_bound(socket.what.address) == as_bound(address);
   });
   if (found == sockets_.end()) return std::nullopt;
@@ -30,7 +30,7 @@ std::optional<Descriptor> InheritedSockets::take(const std::string& address) {
 
 std::vector<std::string> InheritedSockets::left() const {
   std::vector<std::string> left;
-  for (const Owned& socket : sockets_) {
+  for (const Held& socket : sockets_) {
     left.push_back(socket.what.address + " (" + socket.what.name + ")");
   }
   return left;

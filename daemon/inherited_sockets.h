@@ -34,11 +34,11 @@ class InheritedSockets {
   std::vector<std::string> left() const;
 
  private:
-  struct Owned {
+  struct Held {
     InheritedSocket what;
     Descriptor fd;
   };
-  std::vector<Owned> sockets_;
+  std::vector<Held> sockets_;
 };
 
 }  // namespace hat::daemon

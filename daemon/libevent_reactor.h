@@ -5,15 +5,18 @@
 #pragma once
 
 #include <event2/event.h>
+#include <sys/socket.h>
 
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <vector>
 
+#include "base/descriptor.h"
 #include "base/owned.h"
 #include "base/reactor.h"
 #include "client/ring/look_policy.h"
+#include "client/ring/memory.h"
 
 namespace hat {
 
@@ -23,10 +26,16 @@ class ListenSocket {
   // A unix socket's stale path (nobody listens) is replaced; `mode` and `group` are its own.
   // Errors say the address and what to do.
   static Result<ListenSocket> open(const Address& address, uint32_t mode = 0660,
-                                   const std::string& group = "");
+                                   const std::string& group = "", int type = SOCK_STREAM);
+  // Goes on with one that listens there already. Its path stays, until keep_path() says otherwise.
+  static Result<ListenSocket> adopt(Descriptor socket, const Address& address, uint32_t mode = 0660,
+                                    const std::string& group = "");
   ListenSocket(ListenSocket&& other) noexcept;
   ListenSocket& operator=(ListenSocket&&) = delete;
   ~ListenSocket();  // also removes a unix socket's path
+
+  // Whether the path outlives this: another process listens there too.
+  void keep_path(bool keep) { keeps_path_ = keep; }
 
   int fd() const { return fd_; }
   const Address& address() const { return address_; }  // with the port that the kernel chose
@@ -35,6 +44,7 @@ class ListenSocket {
   ListenSocket(int fd, Address address) : fd_(fd), address_(std::move(address)) {}
   int fd_ = -1;
   Address address_;
+  bool keeps_path_ = false;
 };
 
 class KernelStream;
@@ -54,6 +64,11 @@ class LibeventReactor final : public Reactor {
 
   // Tells `events` of connections to a socket that other reactors may listen on too.
   std::unique_ptr<Listener> listen(const ListenSocket& socket, ListenerEvents& events);
+
+  // Goes on with a connection that another process had: what Stream::descriptors() gave there.
+  // Without `memory` it is a socket, with it the rings of an acceptor.
+  std::unique_ptr<Stream> resume(Descriptor socket, hatrpc::ring::Memory memory,
+                                 StreamEvents& events);
 
   TimePoint now() const override;
   std::unique_ptr<Stream> connect(const Address& to, StreamEvents& events) override;

@@ -1,5 +1,6 @@
 // daemon/listen_socket.cc: opens the sockets that the workers accept from.
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <grp.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -26,8 +27,8 @@ std::unexpected<Error> failed(const Address& address, const char* what) {
 }
 
 // A path that a daemon left behind when it was killed: there, but nobody answers.
-bool stale(const SocketAddress& where) {
-  const int probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+bool stale(const SocketAddress& where, int type) {
+  const int probe = socket(AF_UNIX, type | SOCK_CLOEXEC, 0);
   if (probe < 0) return false;
   const int result =
       connect(probe, reinterpret_cast<const sockaddr*>(&where.storage), where.length);
@@ -59,16 +60,16 @@ uint16_t bound_port(int fd) {
 }  // namespace
 
 Result<ListenSocket> ListenSocket::open(const Address& address, uint32_t mode,
-                                        const std::string& group) {
+                                        const std::string& group, int type) {
   HAT_TRY(const SocketAddress where, resolve(address, true));
   const bool unix_socket = address.kind != Address::Kind::kTcp;
-  const int fd = socket(where.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  const int fd = socket(where.storage.ss_family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (fd < 0) return failed(address, "no socket");
   ListenSocket result(fd, Address{address.kind, address.host, address.port, ""});
   const int on = 1;
   setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   if (unix_socket) refuse_descriptors(fd);  // and those that are accepted inherit it
-  if (unix_socket && stale(where)) unlink(address.path.c_str());
+  if (unix_socket && stale(where, type)) unlink(address.path.c_str());
   if (bind(fd, reinterpret_cast<const sockaddr*>(&where.storage), where.length) != 0) {
     return failed(address, "cannot bind");
   }
@@ -79,13 +80,33 @@ Result<ListenSocket> ListenSocket::open(const Address& address, uint32_t mode,
   return result;
 }
 
+Result<ListenSocket> ListenSocket::adopt(Descriptor socket, const Address& address, uint32_t mode,
+                                         const std::string& group) {
+  int listens = 0;
+  socklen_t length = sizeof listens;
+  if (getsockopt(socket.get(), SOL_SOCKET, SO_ACCEPTCONN, &listens, &length) != 0 || !listens) {
+    return fail(to_string(address) + ": what was handed over for it is no listening socket");
+  }
+  fcntl(socket.get(), F_SETFL, fcntl(socket.get(), F_GETFL) | O_NONBLOCK);
+  ListenSocket result(socket.release(), address);
+  result.keeps_path_ = true;
+  if (address.kind == Address::Kind::kTcp) {
+    result.address_.port = bound_port(result.fd_);
+  } else {
+    HAT_TRY_VOID(set_owner(address, mode, group));
+  }
+  return result;
+}
+
 ListenSocket::ListenSocket(ListenSocket&& other) noexcept
-    : fd_(std::exchange(other.fd_, -1)), address_(std::move(other.address_)) {}
+    : fd_(std::exchange(other.fd_, -1)),
+      address_(std::move(other.address_)),
+      keeps_path_(other.keeps_path_) {}
 
 ListenSocket::~ListenSocket() {
   if (fd_ < 0) return;
   close(fd_);
-  if (!address_.path.empty()) unlink(address_.path.c_str());
+  if (!address_.path.empty() && !keeps_path_) unlink(address_.path.c_str());
 }
 
 }  // namespace hat

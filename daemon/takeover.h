@@ -1,0 +1,86 @@
+// daemon/takeover.h: the new daemon's side of a takeover: it takes the listening sockets of the
+// hatrpcd that runs, and then its connections.
+//
+//   begin()    before anything is opened: the sockets, or nobody is there
+//   say_ready  everything is open, nothing accepts; on_go() follows, also where the old one died
+//   say_serving  this one accepts; on_connection() follows for each that the old one gives up
+//
+// Until on_go() the node is the old one's: whatever ends this process changes nothing there.
+//
+// Thread   the main thread's.
+#pragma once
+
+#include <event2/event.h>
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/owned.h"
+#include "client/ring/memory.h"
+#include "config/node.h"
+#include "daemon/inherited_sockets.h"
+#include "daemon/takeover_channel.h"
+
+namespace hat {
+
+// What the old one had accepted, and served until now.
+struct TakenConnection {
+  size_t endpoint = 0;
+  Descriptor socket;
+  hatrpc::ring::Memory memory;  // none: a socket's
+  std::vector<std::byte> read;  // of it, and not used
+};
+
+class TakeoverEvents {
+ public:
+  virtual ~TakeoverEvents() = default;
+  virtual void on_go() = 0;
+  // Instead of on_go(): the old one goes on with the node.
+  virtual void on_refused(const std::string& why) = 0;
+  virtual void on_connection(TakenConnection connection) = 0;
+  // After on_go(), once: the old one has ended.
+  virtual void on_predecessor_left() = 0;
+};
+
+class Takeover {
+ public:
+  static constexpr std::chrono::seconds kAnswerTime{10};  // for each of the old one's answers
+
+  // Null: nobody serves the node, so there is nothing to take over. Errors: somebody does, and says
+  // no, or this process may not ask.
+  static Result<std::unique_ptr<Takeover>> begin(const NodeConfig& node);
+
+  // What the old one listens at.
+  daemon::InheritedSockets& sockets() { return sockets_; }
+
+  // `taken`: the addresses of the sockets that were taken. `node` and `events` outlive this.
+  void say_ready(event_base* base, const std::vector<std::string>& taken, const NodeConfig& node,
+                 TakeoverEvents& events);
+  // From on_go().
+  void say_serving();
+  bool gone() const { return gone_; }  // the process before this one has told to go
+
+ private:
+  explicit Takeover(Descriptor socket) : channel_(std::move(socket)) {}
+
+  Result<bool> ask(const NodeConfig& node);
+  static void on_message(evutil_socket_t, short, void* self);
+  static void on_late(evutil_socket_t, short, void* self);
+  void take(TakeoverMessage message);
+  void take_connection(TakeoverMessage message);
+  void go();
+  void stop();
+  void on_end(const std::string& why);
+
+  TakeoverChannel channel_;
+  daemon::InheritedSockets sockets_;
+  const NodeConfig* node_ = nullptr;
+  TakeoverEvents* events_ = nullptr;
+  bool gone_ = false;  // go was said
+  Owned<event, event_free> message_;
+  Owned<event, event_free> late_;
+};
+
+}  // namespace hat
