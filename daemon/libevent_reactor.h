@@ -5,7 +5,6 @@
 #pragma once
 
 #include <event2/event.h>
-#include <sys/socket.h>
 
 #include <functional>
 #include <memory>
@@ -17,35 +16,9 @@
 #include "base/reactor.h"
 #include "client/ring/look_policy.h"
 #include "client/ring/memory.h"
+#include "daemon/listen_socket.h"
 
 namespace hat {
-
-// A listening socket, opened once and shared by the workers' reactors.
-class ListenSocket {
- public:
-  // A unix socket's stale path (nobody listens) is replaced; `mode` and `group` are its own.
-  // Errors say the address and what to do.
-  static Result<ListenSocket> open(const Address& address, uint32_t mode = 0660,
-                                   const std::string& group = "", int type = SOCK_STREAM);
-  // Goes on with one that listens there already. Its path stays, until keep_path() says otherwise.
-  static Result<ListenSocket> adopt(Descriptor socket, const Address& address, uint32_t mode = 0660,
-                                    const std::string& group = "");
-  ListenSocket(ListenSocket&& other) noexcept;
-  ListenSocket& operator=(ListenSocket&&) = delete;
-  ~ListenSocket();  // also removes a unix socket's path
-
-  // Whether the path outlives this: another process listens there too.
-  void keep_path(bool keep) { keeps_path_ = keep; }
-
-  int fd() const { return fd_; }
-  const Address& address() const { return address_; }  // with the port that the kernel chose
-
- private:
-  ListenSocket(int fd, Address address) : fd_(fd), address_(std::move(address)) {}
-  int fd_ = -1;
-  Address address_;
-  bool keeps_path_ = false;
-};
 
 class KernelStream;
 class RingStream;

@@ -1,6 +1,8 @@
-// daemon/listen_socket.cc: opens the sockets that the workers accept from.
+#include "daemon/listen_socket.h"
+
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <glog/logging.h>
 #include <grp.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -10,7 +12,6 @@
 #include <cerrno>
 #include <cstring>
 
-#include "daemon/libevent_reactor.h"
 #include "daemon/socket_address.h"
 
 namespace hat {
@@ -65,7 +66,7 @@ Result<ListenSocket> ListenSocket::open(const Address& address, uint32_t mode,
   const bool unix_socket = address.kind != Address::Kind::kTcp;
   const int fd = socket(where.storage.ss_family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (fd < 0) return failed(address, "no socket");
-  ListenSocket result(fd, Address{address.kind, address.host, address.port, ""});
+  ListenSocket result(Descriptor(fd), address);
   const int on = 1;
   setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   if (unix_socket) refuse_descriptors(fd);  // and those that are accepted inherit it
@@ -73,40 +74,40 @@ Result<ListenSocket> ListenSocket::open(const Address& address, uint32_t mode,
   if (bind(fd, reinterpret_cast<const sockaddr*>(&where.storage), where.length) != 0) {
     return failed(address, "cannot bind");
   }
-  result.address_.path = address.path;  // from here on ours to remove
+  result.owns_path_ = unix_socket;
   if (unix_socket) HAT_TRY_VOID(set_owner(address, mode, group));
   if (::listen(fd, kBacklog) != 0) return failed(address, "cannot listen");
   if (!unix_socket) result.address_.port = bound_port(fd);
   return result;
 }
 
-Result<ListenSocket> ListenSocket::adopt(Descriptor socket, const Address& address, uint32_t mode,
-                                         const std::string& group) {
-  int listens = 0;
-  socklen_t length = sizeof listens;
-  if (getsockopt(socket.get(), SOL_SOCKET, SO_ACCEPTCONN, &listens, &length) != 0 || !listens) {
-    return fail(to_string(address) + ": what was handed over for it is no listening socket");
+Result<ListenSocket> ListenSocket::adopt(Descriptor fd, const Address& address) {
+  ListenSocket result(std::move(fd), address);
+  const bool unix_socket = address.kind != Address::Kind::kTcp;
+  const int flags = fcntl(result.fd(), F_GETFL);
+  if (flags < 0 || fcntl(result.fd(), F_SETFL, flags | O_NONBLOCK) != 0) {
+    return failed(address, "what was handed over cannot be used");
   }
-  fcntl(socket.get(), F_SETFL, fcntl(socket.get(), F_GETFL) | O_NONBLOCK);
-  ListenSocket result(socket.release(), address);
-  result.keeps_path_ = true;
-  if (address.kind == Address::Kind::kTcp) {
-    result.address_.port = bound_port(result.fd_);
-  } else {
-    HAT_TRY_VOID(set_owner(address, mode, group));
-  }
+  if (unix_socket) refuse_descriptors(result.fd());
+  // It listens already: this sets how many may wait.
+  if (::listen(result.fd(), kBacklog) != 0) return failed(address, "cannot listen");
+  if (!unix_socket) result.address_.port = bound_port(result.fd());
   return result;
 }
 
-ListenSocket::ListenSocket(ListenSocket&& other) noexcept
-    : fd_(std::exchange(other.fd_, -1)),
-      address_(std::move(other.address_)),
-      keeps_path_(other.keeps_path_) {}
+Result<ListenSocket> ListenSocket::adopt_or_open(daemon::InheritedSockets& inherited,
+                                                 const Address& address, uint32_t mode,
+                                                 const std::string& group, int type) {
+  // A host may be written as a name; the kernel tells of a socket in digits.
+  HAT_TRY(const SocketAddress where, resolve(address, true));
+  auto fd = inherited.take(to_string(to_address(where)));
+  if (!fd) return open(address, mode, group, type);
+  LOG(INFO) << to_string(address) << ": takes the socket that was handed over";
+  return adopt(std::move(*fd), address);
+}
 
 ListenSocket::~ListenSocket() {
-  if (fd_ < 0) return;
-  close(fd_);
-  if (!address_.path.empty() && !keeps_path_) unlink(address_.path.c_str());
+  if (fd_.get() >= 0 && owns_path_ && !address_.path.empty()) unlink(address_.path.c_str());
 }
 
 }  // namespace hat

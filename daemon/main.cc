@@ -6,10 +6,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
+#include <memory>
 #include <string>
 
 #include "daemon/daemon.h"
 #include "daemon/options.h"
+#include "daemon/service_manager.h"
 
 namespace {
 
@@ -62,6 +64,11 @@ int check(const hat::Options& options, const hat::Configuration& configuration,
   return mistakes.any_errors() ? kBadConfiguration : 0;
 }
 
+int unavailable(const hat::Error& error) {
+  std::cerr << "hatrpcd: " << error.message << "\n";
+  return kUnavailable;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -81,11 +88,16 @@ int main(int argc, char** argv) {
 
   start_log(argv[0], options->log_level);
   std::signal(SIGPIPE, SIG_IGN);
-  auto daemon = hat::Daemon::open(options->config, std::move(configuration));
-  if (!daemon) {
-    std::cerr << "hatrpcd: " << daemon.error().message << "\n";
-    return kUnavailable;
+  hat::daemon::InheritedSockets inherited(hat::service_manager::inherited_sockets());
+  std::unique_ptr<hat::Takeover> takeover;
+  if (options->takeover) {
+    auto begun = hat::Takeover::begin(configuration.node);
+    if (!begun) return unavailable(begun.error());
+    takeover = std::move(*begun);
+    if (takeover) inherited.add(takeover->take_sockets());
   }
-  (*daemon)->run();
-  return 0;
+  auto daemon = hat::Daemon::open(options->config, std::move(configuration), std::move(inherited),
+                                  std::move(takeover));
+  if (!daemon) return unavailable(daemon.error());
+  return (*daemon)->run() ? 0 : kUnavailable;
 }

@@ -3,8 +3,11 @@
 #include <netdb.h>
 #include <sys/un.h>
 
+#include <array>
+#include <cerrno>
 #include <cstring>
 
+#include "base/number.h"
 #include "base/owned.h"
 
 namespace hat {
@@ -33,6 +36,28 @@ Result<SocketAddress> resolve(const Address& address, bool passive) {
   std::memcpy(&result.storage, found->ai_addr, found->ai_addrlen);
   result.length = found->ai_addrlen;
   return result;
+}
+
+Address to_address(const SocketAddress& socket_address) {
+  const auto* where = reinterpret_cast<const sockaddr*>(&socket_address.storage);
+  if (where->sa_family == AF_UNIX) {
+    const auto* name = reinterpret_cast<const sockaddr_un*>(where);
+    return {Address::Kind::kUnix, "", 0, name->sun_path};  // zeroes follow: storage is larger
+  }
+  std::array<char, NI_MAXHOST> host{};
+  std::array<char, NI_MAXSERV> port{};
+  getnameinfo(where, socket_address.length, host.data(), host.size(), port.data(), port.size(),
+              NI_NUMERICHOST | NI_NUMERICSERV);
+  return {Address::Kind::kTcp, host.data(), parse_number<uint16_t>(port.data()).value_or(0), ""};
+}
+
+Result<Address> bound_address(int fd) {
+  SocketAddress where;
+  where.length = sizeof where.storage;
+  if (getsockname(fd, reinterpret_cast<sockaddr*>(&where.storage), &where.length) != 0) {
+    return fail(std::string("no socket: ") + std::strerror(errno));
+  }
+  return to_address(where);
 }
 
 void refuse_descriptors(int fd) {

@@ -16,6 +16,11 @@ struct SocketAddress {
 // the first address found is taken.
 Result<SocketAddress> resolve(const Address& address, bool passive);
 
+// The way back, with the host in digits; a unix socket's is kUnix, whatever is spoken there.
+Address to_address(const SocketAddress& socket_address);
+// Where the socket is bound.
+Result<Address> bound_address(int fd);
+
 // Who is on the other side of a unix socket can pass descriptors no more: the last to close one
 // does what that takes, and a socket that lingers blocks for as long as its owner has said.
 // Linux 6.16; older kernels go without.

@@ -13,7 +13,7 @@
 namespace hat {
 namespace {
 
-constexpr int kMessagesPerEvent = 64;
+constexpr int kMessagesPerLook = 64;
 
 }  // namespace
 
@@ -31,7 +31,7 @@ Result<std::unique_ptr<Takeover>> Takeover::begin(const NodeConfig& node) {
   }
   std::unique_ptr<Takeover> takeover(new Takeover(std::move(socket)));
   HAT_TRY(const bool there, takeover->ask(node));
-  if (!there) return nullptr;
+  if (!there) return nullptr;  // where it still runs, its addresses are not to be had
   return takeover;
 }
 
@@ -45,6 +45,7 @@ Result<bool> Takeover::ask(const NodeConfig& node) {
   std::vector<Descriptor> owned;
   for (bool last = false; !last;) {
     auto answer = channel_.receive(true);
+    if (!answer && answer.error().message == TakeoverChannel::kEnded) return false;
     if (!answer) return fail("--takeover: the running hatrpcd: " + answer.error().message);
     if (!*answer) return fail("--takeover: the running hatrpcd does not answer");
     TakeoverMessage& message = **answer;
@@ -67,8 +68,9 @@ Result<bool> Takeover::ask(const NodeConfig& node) {
   return true;
 }
 
-void Takeover::say_ready(event_base* base, const std::vector<std::string>& taken,
+void Takeover::say_ready(event_base* base, const std::vector<std::string>& listening,
                          const NodeConfig& node, TakeoverEvents& events) {
+  listening_ = listening;
   node_ = &node;
   events_ = &events;
   message_.reset(event_new(base, channel_.fd(), EV_READ | EV_PERSIST, on_message, this));
@@ -77,7 +79,7 @@ void Takeover::say_ready(event_base* base, const std::vector<std::string>& taken
   const timeval patience{kAnswerTime.count(), 0};
   evtimer_add(late_.get(), &patience);
   std::string text;
-  for (const std::string& address : taken) text += address + "\n";
+  for (const std::string& address : listening_) text += address + "\n";
   // Where it is gone, its last words or its end are read next.
   channel_.send(TakeoverKind::kReady, text);
 }
@@ -91,7 +93,7 @@ void Takeover::stop() {
 
 void Takeover::on_message(evutil_socket_t, short, void* self) {
   auto& takeover = *static_cast<Takeover*>(self);
-  for (int i = 0; i < kMessagesPerEvent && takeover.message_; ++i) {
+  for (int i = 0; i < kMessagesPerLook && takeover.message_; ++i) {
     auto message = takeover.channel_.receive();
     if (!message) return takeover.on_end(message.error().message);
     if (!*message) return;
@@ -106,29 +108,29 @@ void Takeover::on_late(evutil_socket_t, short, void* self) {
 }
 
 void Takeover::take(TakeoverMessage message) {
-  if (message.kind == TakeoverKind::kConnection && gone_) {
+  if (message.kind == TakeoverKind::kConnection && went_) {
     return take_connection(std::move(message));
   }
-  if (message.kind == TakeoverKind::kGo && !gone_) return go();
+  if (message.kind == TakeoverKind::kGo && !went_) return go(lines_of(message.text));
   stop();
-  if (message.kind == TakeoverKind::kRefuse && !gone_) return events_->on_refused(message.text);
+  if (message.kind == TakeoverKind::kRefuse) return events_->on_refused(message.text);
   LOG(WARNING) << "takeover: the hatrpcd before this one said what it may not; no more is heard";
-  gone_ ? events_->on_predecessor_left() : events_->on_refused("it speaks something else");
+  went_ ? events_->on_predecessor_left() : events_->on_refused("it speaks something else");
 }
 
-void Takeover::go() {
-  gone_ = true;
+void Takeover::go(const std::vector<std::string>& owned_paths) {
+  went_ = true;
   event_del(late_.get());
-  events_->on_go();
+  events_->on_go(owned_paths);
 }
 
 void Takeover::on_end(const std::string& why) {
   stop();
-  if (gone_) return events_->on_predecessor_left();
+  if (went_) return events_->on_predecessor_left();
   // Whoever goes on says so first: it has died, and its sockets are here.
   LOG(WARNING) << "takeover: the hatrpcd before this one died under it: " << why;
-  gone_ = true;
-  events_->on_go();
+  went_ = true;
+  events_->on_go(listening_);
   events_->on_predecessor_left();
 }
 

@@ -36,8 +36,9 @@ struct TakenConnection {
 class TakeoverEvents {
  public:
   virtual ~TakeoverEvents() = default;
-  virtual void on_go() = 0;
-  // Instead of on_go(): the old one goes on with the node.
+  // `owned_paths`: the addresses of the unix sockets that are this process's to remove.
+  virtual void on_go(const std::vector<std::string>& owned_paths) = 0;
+  // The old one goes on with the node. Also after on_go(), where that took too long.
   virtual void on_refused(const std::string& why) = 0;
   virtual void on_connection(TakenConnection connection) = 0;
   // After on_go(), once: the old one has ended.
@@ -52,15 +53,14 @@ class Takeover {
   // no, or this process may not ask.
   static Result<std::unique_ptr<Takeover>> begin(const NodeConfig& node);
 
-  // What the old one listens at.
-  daemon::InheritedSockets& sockets() { return sockets_; }
+  // Where the old one listens; once.
+  daemon::InheritedSockets take_sockets() { return std::move(sockets_); }
 
-  // `taken`: the addresses of the sockets that were taken. `node` and `events` outlive this.
-  void say_ready(event_base* base, const std::vector<std::string>& taken, const NodeConfig& node,
+  // `listening`: the addresses where this one listens. `node` and `events` outlive this.
+  void say_ready(event_base* base, const std::vector<std::string>& listening, const NodeConfig& node,
                  TakeoverEvents& events);
   // From on_go().
   void say_serving();
-  bool gone() const { return gone_; }  // the process before this one has told to go
 
  private:
   explicit Takeover(Descriptor socket) : channel_(std::move(socket)) {}
@@ -70,7 +70,7 @@ class Takeover {
   static void on_late(evutil_socket_t, short, void* self);
   void take(TakeoverMessage message);
   void take_connection(TakeoverMessage message);
-  void go();
+  void go(const std::vector<std::string>& owned_paths);
   void stop();
   void on_end(const std::string& why);
 
@@ -78,7 +78,8 @@ class Takeover {
   daemon::InheritedSockets sockets_;
   const NodeConfig* node_ = nullptr;
   TakeoverEvents* events_ = nullptr;
-  bool gone_ = false;  // go was said
+  std::vector<std::string> listening_;
+  bool went_ = false;  // go was said
   Owned<event, event_free> message_;
   Owned<event, event_free> late_;
 };

@@ -22,9 +22,9 @@ static_assert(sizeof(Header) == 16);
 constexpr std::array kMagic = {'h', 'a', 't', 'T'};
 constexpr size_t kPartsMax = 4;
 
-using Control = std::array<char, CMSG_SPACE(TakeoverChannel::kDescriptorsMax * sizeof(int))>;
+using Rights = std::array<char, CMSG_SPACE(TakeoverChannel::kDescriptorsMax * sizeof(int))>;
 
-void attach(msghdr& message, Control& control, std::span<const int> descriptors) {
+void attach(msghdr& message, Rights& control, std::span<const int> descriptors) {
   if (descriptors.empty()) return;
   message.msg_control = control.data();
   message.msg_controllen = CMSG_SPACE(descriptors.size_bytes());
@@ -115,7 +115,7 @@ TakeoverChannel::Sent TakeoverChannel::send(
   }
   if (total > kMessageBytesMax || descriptors.size() > kDescriptorsMax) return Sent::kTooLarge;
   msghdr message{.msg_iov = parts.data(), .msg_iovlen = count};
-  alignas(cmsghdr) Control control{};
+  alignas(cmsghdr) Rights control{};
   attach(message, control, descriptors);
   if (sendmsg(fd(), &message, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0) return Sent::kSent;
   switch (errno) {
@@ -135,7 +135,7 @@ TakeoverChannel::Sent TakeoverChannel::send(
 Result<std::optional<TakeoverMessage>> TakeoverChannel::receive(bool wait) {
   if (buffer_.empty()) buffer_.resize(kMessageBytesMax);
   iovec whole{buffer_.data(), buffer_.size()};
-  alignas(cmsghdr) Control control;
+  alignas(cmsghdr) Rights control;
   msghdr message{.msg_iov = &whole,
                  .msg_iovlen = 1,
                  .msg_control = control.data(),
@@ -143,10 +143,10 @@ Result<std::optional<TakeoverMessage>> TakeoverChannel::receive(bool wait) {
   const ssize_t count = recvmsg(fd(), &message, MSG_CMSG_CLOEXEC | (wait ? 0 : MSG_DONTWAIT));
   if (count < 0) {
     if (errno == EAGAIN || errno == EINTR) return std::nullopt;
-    return fail(std::string("it has ended: ") + std::strerror(errno));
+    return fail(kEnded);
   }
   auto descriptors = detach(message);
-  if (count == 0) return fail("it has ended");
+  if (count == 0) return fail(kEnded);
   if ((message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0) {
     return fail("it sent more than a message holds, or this process may have no more descriptors");
   }

@@ -5,7 +5,7 @@
 //   kHello {node}                 ──▶
 //                                 ◀──      kListeners {addresses, sockets} … kLastListeners
 //   kReady {addresses taken}      ──▶
-//                                 ◀──      kGo               the old one accepts no more
+//                                 ◀──      kGo {paths owned} the old one accepts no more
 //   kServing                      ──▶                        the new one accepts
 //                                 ◀──      kConnection {endpoint, sockets, bytes} …
 //
@@ -38,8 +38,8 @@ enum class TakeoverKind : uint16_t {
   kRefuse,
   kListeners,      // more of them follow
   kLastListeners,  // text: an address a line, each with its descriptor
-  kReady,          // text: an address a line
-  kGo,
+  kReady,          // text: an address a line: where the new one listens
+  kGo,             // text: an address a line: the unix sockets that are now the new one's to remove
   kServing,
   kConnection,  // text: the endpoint's address; bytes: read of it, and not used
 };
@@ -64,6 +64,8 @@ class TakeoverChannel {
     kGone,
   };
 
+  static constexpr const char* kEnded = "it has ended";
+
   explicit TakeoverChannel(Descriptor socket);
 
   int fd() const { return socket_.get(); }
@@ -75,7 +77,7 @@ class TakeoverChannel {
             std::initializer_list<std::span<const std::byte>> bytes = {},
             std::span<const int> descriptors = {});
   // Nothing: none has come; with a time-out on the socket and `wait`, none within it. Errors: the
-  // other side has ended, or sent what is no message of this version; it is not heard any more.
+  // other side has ended (kEnded), or sent what is no message of this version; it is not heard any more.
   Result<std::optional<TakeoverMessage>> receive(bool wait = false);
 
  private:

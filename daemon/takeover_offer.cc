@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "daemon/socket_address.h"
+
 namespace hat {
 namespace {
 
@@ -93,6 +95,7 @@ void TakeoverOffer::meet(std::unique_ptr<TakeoverChannel> who) {
     who->send(TakeoverKind::kRefuse, "only root and hatrpcd's own user may take over");
     return;
   }
+  if (channel_) on_message(-1, 0, this);  // an earlier one may have given up
   if (channel_) {
     who->send(TakeoverKind::kRefuse, "another hatrpcd takes over already");
     return;
@@ -117,7 +120,8 @@ void TakeoverOffer::take(const TakeoverMessage& message) {
   if (message.kind == TakeoverKind::kHello && state_ == State::kHello) return give_sockets(message);
   if (message.kind == TakeoverKind::kReady && state_ == State::kPreparing) return say_go(message);
   if (message.kind == TakeoverKind::kServing && state_ == State::kTold) return begin_serving();
-  refuse("it said what it may not say now");
+  constexpr const char* kWhy = "it said what it may not say now";
+  state_ == State::kServing ? lose(kWhy) : refuse(kWhy);
 }
 
 void TakeoverOffer::on_late(evutil_socket_t, short, void* self) {
@@ -159,7 +163,8 @@ void TakeoverOffer::give_sockets(const TakeoverMessage& hello) {
     std::string addresses;
     std::vector<int> descriptors;
     for (; at < end; ++at) {
-      addresses += to_string(sockets_[at]->address()) + "\n";
+      const auto bound = bound_address(sockets_[at]->fd());
+      addresses += to_string(bound ? *bound : sockets_[at]->address()) + "\n";
       descriptors.push_back(sockets_[at]->fd());
     }
     if (channel_->send(kind, addresses, {}, descriptors) != TakeoverChannel::Sent::kSent) {
@@ -173,15 +178,19 @@ void TakeoverOffer::say_go(const TakeoverMessage& ready) {
   taken_ = lines_of(ready.text);
   event_del(asked_.get());  // who asks from here on, asks the new one
   enter(State::kTold, kServingTime);
-  events_.on_successor_ready(channel_->pid(), taken_);
-  if (channel_->send(TakeoverKind::kGo, "") != TakeoverChannel::Sent::kSent) {
-    lose("it has ended");
+  std::string owned_paths;
+  for (const std::string& address : events_.on_successor_ready(channel_->pid(), taken_)) {
+    owned_paths += address + "\n";
+  }
+  if (channel_->send(TakeoverKind::kGo, owned_paths) != TakeoverChannel::Sent::kSent) {
+    lose(TakeoverChannel::kEnded);
   }
 }
 
 void TakeoverOffer::begin_serving() {
   enter(State::kServing, std::chrono::seconds(0));
-  events_.on_successor_serving(std::make_shared<ChannelSuccessor>(channel_, node_, taken_));
+  events_.on_successor_serving(channel_->pid(),
+                               std::make_shared<ChannelSuccessor>(channel_, node_, taken_));
 }
 
 }  // namespace hat

@@ -30,12 +30,14 @@ namespace hat {
 class TakeoverOfferEvents {
  public:
   virtual ~TakeoverOfferEvents() = default;
-  // Says so, and stops accepting. `taken`: the addresses that the new one goes on with.
-  virtual void on_successor_ready(int pid, const std::vector<std::string>& taken) = 0;
+  // Stops accepting. `taken`: the addresses that the new one goes on with. Returns those of them
+  // whose paths are the new one's to remove from now on.
+  virtual std::vector<std::string> on_successor_ready(int pid,
+                                                      const std::vector<std::string>& taken) = 0;
   // After on_successor_ready(): it is gone and has accepted nothing. Accept again.
   virtual void on_successor_failed(const std::string& why) = 0;
   // It accepts. Close the listening sockets, hand the connections over.
-  virtual void on_successor_serving(std::shared_ptr<Successor> successor) = 0;
+  virtual void on_successor_serving(int pid, std::shared_ptr<Successor> successor) = 0;
   // After on_successor_serving().
   virtual void on_successor_gone(const std::string& why) = 0;
 };
@@ -49,7 +51,7 @@ class TakeoverOffer {
   // Where a node's offer is: beside its admin socket. Empty: it has none, or its path is too long.
   static std::string path(const NodeConfig& node);
 
-  // `offer` listens at path(); it, what is in `sockets` and `events` outlive this.
+  // `offer` listens at path(); it and what is in `sockets` stay until on_successor_serving().
   TakeoverOffer(event_base* base, const NodeConfig& node, const ListenSocket& offer,
                 std::vector<const ListenSocket*> sockets, TakeoverOfferEvents& events);
   ~TakeoverOffer();  // refuses who has asked and is not serving yet

@@ -1,0 +1,121 @@
+#include "daemon/listen_socket.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "daemon/socket_address.h"
+
+namespace hat {
+namespace {
+
+using daemon::InheritedSocket;
+using daemon::InheritedSockets;
+
+// Which socket a descriptor is, among all that the kernel has.
+ino_t identity(int fd) {
+  struct stat info {};
+  return fstat(fd, &info) == 0 ? info.st_ino : 0;
+}
+
+// What a service manager does: binds and listens, with a blocking socket.
+Descriptor listener_of_somebody(const std::string& text) {
+  const auto where = resolve(*parse_address(text), true);
+  Descriptor fd(socket(where->storage.ss_family, SOCK_STREAM, 0));
+  EXPECT_EQ(bind(fd.get(), reinterpret_cast<const sockaddr*>(&where->storage), where->length), 0);
+  EXPECT_EQ(listen(fd.get(), 1), 0);
+  return fd;
+}
+
+InheritedSockets inherit(Descriptor fd, const std::string& name = "hatrpcd.socket") {
+  const std::string address = to_string(*bound_address(fd.get()));
+  return InheritedSockets({{name, address, fd.release()}});
+}
+
+std::string temporary_path(const std::string& name) {
+  return "/tmp/hat_listen_socket_test_" + std::to_string(getpid()) + "_" + name;
+}
+
+TEST(ListenSocket, AdoptsTheInheritedSocketOfItsAddressHoweverItIsSpelled) {
+  for (const std::string host : {"127.0.0.1", "127.1"}) {
+    Descriptor fd = listener_of_somebody("tcp:127.0.0.1:0");
+    const ino_t theirs = identity(fd.get());
+    const auto port = std::to_string(bound_address(fd.get())->port);
+    InheritedSockets inherited = inherit(std::move(fd));
+    const Address address = *parse_address("tcp:" + host + ":" + port);
+    const auto socket = ListenSocket::adopt_or_open(inherited, address);
+    ASSERT_TRUE(socket) << socket.error().message;
+    EXPECT_EQ(identity(socket->fd()), theirs) << host;
+    EXPECT_EQ(socket->address(), address);
+    EXPECT_TRUE(fcntl(socket->fd(), F_GETFL) & O_NONBLOCK) << "a worker would hang in accept()";
+    EXPECT_THAT(inherited.left(), testing::IsEmpty());
+  }
+}
+
+TEST(ListenSocket, FindsAUnixSocketByAnyKindAndLeavesItsPathToWhoeverBoundIt) {
+  for (const std::string kind : {"unix:", "shm:"}) {
+    const std::string path = temporary_path("adopted");
+    Descriptor fd = listener_of_somebody("unix:" + path);
+    const ino_t theirs = identity(fd.get());
+    InheritedSockets inherited = inherit(std::move(fd));
+    {
+      const auto socket = ListenSocket::adopt_or_open(inherited, *parse_address(kind + path));
+      ASSERT_TRUE(socket) << socket.error().message;
+      EXPECT_EQ(identity(socket->fd()), theirs) << kind;
+    }
+    EXPECT_EQ(access(path.c_str(), F_OK), 0) << "systemd still listens there";
+    unlink(path.c_str());
+  }
+}
+
+TEST(ListenSocket, OpensWhatNobodyHandedOverAndTakesEachOnce) {
+  Descriptor fd = listener_of_somebody("tcp:127.0.0.1:0");
+  const Address address = *bound_address(fd.get());
+  InheritedSockets inherited = inherit(std::move(fd));
+  const auto other = ListenSocket::adopt_or_open(inherited, *parse_address("tcp:127.0.0.1:0"));
+  ASSERT_TRUE(other) << other.error().message;
+  EXPECT_NE(other->address().port, address.port);
+
+  const auto first = ListenSocket::adopt_or_open(inherited, address);
+  ASSERT_TRUE(first) << first.error().message;
+  const auto again = ListenSocket::adopt_or_open(inherited, address);
+  ASSERT_FALSE(again) << "one socket was given to two";
+  EXPECT_THAT(again.error().message, testing::HasSubstr("another process listens there"));
+}
+
+TEST(ListenSocket, RefusesWhatDoesNotListen) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  const Descriptor other_end(ends[1]);
+  InheritedSockets inherited({{"pipe", "tcp:127.0.0.1:9090", ends[0]}});
+  const auto socket = ListenSocket::adopt_or_open(inherited, *parse_address("tcp:127.0.0.1:9090"));
+  ASSERT_FALSE(socket);
+  EXPECT_THAT(socket.error().message, testing::HasSubstr("tcp:127.0.0.1:9090: cannot listen"));
+}
+
+TEST(InheritedSockets, TellsWhatIsLeftAndClosesIt) {
+  int fd = -1;
+  {
+    Descriptor listener = listener_of_somebody("tcp:127.0.0.1:0");
+    fd = listener.get();
+    const std::string address = to_string(*bound_address(fd));
+    const InheritedSockets inherited = inherit(std::move(listener), "old.socket");
+    EXPECT_THAT(inherited.left(), testing::ElementsAre(address + " (old.socket)"));
+    EXPECT_GE(fcntl(fd, F_GETFD), 0);
+  }
+  EXPECT_LT(fcntl(fd, F_GETFD), 0) << "nobody reads it, and who connects would wait for ever";
+}
+
+TEST(SocketAddress, TellsWhereASocketIsBoundAsAConfigurationSpellsIt) {
+  const std::string path = temporary_path("bound");
+  const Descriptor unix_socket = listener_of_somebody("unix:" + path);
+  EXPECT_EQ(to_string(*bound_address(unix_socket.get())), "unix:" + path);
+  unlink(path.c_str());
+  const Descriptor tcp = listener_of_somebody("tcp:127.0.0.1:0");
+  EXPECT_THAT(to_string(*bound_address(tcp.get())), testing::MatchesRegex("tcp:127.0.0.1:[0-9]+"));
+  EXPECT_FALSE(bound_address(-1));
+}
+
+}  // namespace
+}  // namespace hat
