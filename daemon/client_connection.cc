@@ -344,6 +344,13 @@ void ClientConnection::on_link_news() {
   if (worker_.peers_hopeless(worker_.node().endpoints[endpoint_], waiting_since_)) on_deadline();
 }
 
+// A call that was to go by it, and of which nothing has: its link was full.
+void ClientConnection::on_link_leaves() {
+  if (current_ == nullptr || current_->sent || waiting_) return;
+  switches_ = true;
+  resume();
+}
+
 void ClientConnection::on_deadline() {
   stop_waiting();
   if (mode_ == Mode::kOpaque) return close(true);

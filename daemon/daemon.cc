@@ -230,6 +230,9 @@ void Daemon::log_start() const {
     LOG(WARNING) << "link " << to_string(*node_->link.listen)
                  << " is insecure: peers are neither authenticated nor encrypted";
   }
+  if (!sockets_.offer) {
+    LOG(INFO) << "takeover: not from this one, whose admin.socket is not given or over 98 bytes";
+  }
   if (node_->admin.listen) LOG(INFO) << "admin http at " << to_string(*node_->admin.listen);
   LOG(INFO) << "fabric " << fabric();
   LOG(INFO) << "node " << node_->node << " runs with " << threads_.size() << " worker(s)";

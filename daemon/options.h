@@ -32,8 +32,8 @@ servers, each function by the plan that its hints lead to.
   -h, --help             this text
       --version          the version
 
-Signals: HUP reloads the manifests; USR2 starts the program anew with --takeover; TERM and INT finish
-what is in flight, then leave; a second one leaves at once.
+Signals: HUP reloads the manifests; USR2 starts the program anew with --takeover; TERM and INT
+finish what is in flight, then leave; a second one leaves at once.
 Exit status: 0 done, 2 wrong usage, 69 an address is not to be had or the running hatrpcd does not
 give way, 78 a mistake in the configuration.
 

@@ -176,6 +176,9 @@ void Worker::replace(PeerLink& peer) {
   engine::Link& link = *make_link(*std::ranges::find(node().peers, name, &PeerConfig::name)).link;
   link.follow(*peer.link);
   link.connect_now();
+  std::vector<ClientConnection*> connections;
+  for (const auto& [id, connection] : peer.streams) connections.push_back(connection);
+  for (ClientConnection* connection : connections) connection->on_link_leaves();
 }
 
 void Worker::on_link_up(engine::Link& link) {

@@ -128,8 +128,9 @@ class Takeover(Scenario):
             for _ in range(rounds):
                 for node in (nodes.a, nodes.b):
                     self.assertEqual(ended(node.take_over()), 0, f"{node.name}: {node.log()[-3000:]}")
+            wait_until("each connection has come along", lambda: metric(
+                nodes.a, "hatrpc_connections_taken_over_total") == len(callers), PATIENCE_S)
             self.assertEqual(nodes.a.get("/status")["connections_open"], len(callers))
-            self.assertEqual(metric(nodes.a, "hatrpc_connections_taken_over_total"), len(callers))
 
     def test_over_tcp(self):
         with probe_nodes() as nodes:
