@@ -30,7 +30,7 @@ Descriptor listener_of_somebody(const std::string& text) {
 
 InheritedSockets inherit(Descriptor fd, const std::string& name = "hatrpcd.socket") {
   const std::string address = to_string(*bound_address(fd.get()));
-  return InheritedSockets({{name, address, fd.release()}});
+  return InheritedSockets(std::vector<InheritedSocket>{{name, address, fd.release()}});
 }
 
 std::string temporary_path(const std::string& name) {
@@ -88,7 +88,8 @@ TEST(ListenSocket, RefusesWhatDoesNotListen) {
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
   const Descriptor other_end(ends[1]);
-  InheritedSockets inherited({{"pipe", "tcp:127.0.0.1:9090", ends[0]}});
+  InheritedSockets inherited(
+      std::vector<InheritedSocket>{{"pipe", "tcp:127.0.0.1:9090", ends[0]}});
   const auto socket = ListenSocket::adopt_or_open(inherited, *parse_address("tcp:127.0.0.1:9090"));
   ASSERT_FALSE(socket);
   EXPECT_THAT(socket.error().message, testing::HasSubstr("tcp:127.0.0.1:9090: cannot listen"));

@@ -1,5 +1,5 @@
-// daemon/service_manager.h: what systemd is told of the daemon (sd_notify(3)), and what it keeps for
-// the daemon (sd_listen_fds(3)).
+// daemon/service_manager.h: what systemd is told of the daemon (sd_notify(3)), and what it keeps
+// for the daemon (sd_listen_fds(3)).
 //
 // Under no service manager nothing is told and nothing is kept. No other file knows libsystemd.
 //

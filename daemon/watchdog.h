@@ -1,5 +1,5 @@
-// daemon/watchdog.h: says that the daemon is alive only when every one of its loops has turned since
-// it said so last. So the slowest loop sets the pace, and one that hangs ends it.
+// daemon/watchdog.h: says that the daemon is alive only when each of its loops has turned since it
+// said so last. So the slowest loop sets the pace, and one that hangs ends it.
 //
 // Thread   look()'s; `turns` and `wake` are called there.
 #pragma once

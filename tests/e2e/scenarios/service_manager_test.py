@@ -4,6 +4,8 @@ tests/package runs it under systemd itself.
 """
 
 import contextlib
+import ctypes
+import json
 import os
 import pathlib
 import socket
@@ -52,6 +54,24 @@ def connects(address):
     host, _, port = address.removeprefix("tcp:").rpartition(":")
     with socket.socket() as probe:
         return probe.connect_ex((host, int(port))) == 0
+
+
+@contextlib.contextmanager
+def thread_stopped(pid, name):
+    """One thread of a process stands still, as by a debugger; the others go on."""
+    seize, interrupt, detach = 0x4206, 0x4207, 17  # PTRACE_…
+    ptrace = ctypes.CDLL(None, use_errno=True).ptrace
+    ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
+    threads = pathlib.Path(f"/proc/{pid}/task").iterdir()
+    thread = next(int(one.name) for one in threads if (one / "comm").read_text() == f"{name}\n")
+    for request in seize, interrupt:
+        if ptrace(request, thread, None, None) != 0:
+            raise OSError(ctypes.get_errno(), "ptrace")
+    os.waitpid(thread, 0x40000000)  # __WALL: until it stands
+    try:
+        yield
+    finally:
+        ptrace(detach, thread, None, None)
 
 
 def reload(node):
@@ -118,6 +138,20 @@ class ServiceManager(Scenario):
             self.assertEqual(systemd.next()["READY"], "1")
             for _ in range(5):
                 self.assertEqual(systemd.next(), {"WATCHDOG": "1"})
+
+    def test_the_watchdog_is_not_fed_while_one_of_two_workers_hangs(self):
+        with probe_nodes() as nodes, FakeSystemd() as systemd:
+            self.assertEqual(nodes.a.stop(), 0)
+            config = json.loads(nodes.a.config.read_text())
+            nodes.a.config.write_text(json.dumps(config | {"workers": 2}))
+            nodes.a.start(env=systemd.environment | {"WATCHDOG_USEC": "400000"})
+            with thread_stopped(nodes.a.process.pid, "worker-1"):
+                time.sleep(0.5)
+                systemd.heard()
+                time.sleep(1.5)  # of which it has 0.4 s to say something
+                # What was due when the thread was stopped may be late.
+                self.assertLessEqual(len(systemd.heard()), 1)
+            self.assertEqual(systemd.next(), {"WATCHDOG": "1"})
 
     def test_a_listener_of_systemd_outlives_a_restart(self):
         with probe_nodes() as nodes:

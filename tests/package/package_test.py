@@ -1,0 +1,186 @@
+#!/usr/bin/env python3
+"""tests/package/package_test.py: the packages in a clean Debian 12 that systemd has booted: installed, run,
+upgraded, purged.
+
+usage: package_test.py DEBS WORK
+
+DEBS: the folder of the packages. WORK: where the clean Debian is kept (made by debootstrap, once for each
+set of dependencies) and the machine's log lies. Needs root, debootstrap, systemd-nspawn and lintian. What
+happens in the machine is inside.sh's.
+"""
+
+import contextlib
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+SUITE = "bookworm"
+LATER = "+later"  # what an upgrade's version ends in
+MACHINE_SECONDS = 600
+
+UNIT = """[Unit]
+Description=tests/package/inside.sh
+[Service]
+Type=exec
+ExecStart=/bin/bash /test/inside.sh
+StandardOutput=append:/test/log
+StandardError=append:/test/log
+ExecStopPost=/bin/sh -c 'echo $$EXIT_STATUS >/test/status; systemctl poweroff --no-block'
+"""
+
+
+def output(*words):
+    return subprocess.run(words, check=True, capture_output=True, text=True).stdout
+
+
+def run(*words, **more):
+    subprocess.run([str(word) for word in words], check=True, **more)
+
+
+def field(deb, name):
+    return output("dpkg-deb", "--field", deb, name).strip()
+
+
+def dependencies(debs):
+    """What the packages want beyond each other, as apt-get satisfy reads it."""
+    own = {field(deb, "Package") for deb in debs}
+    wanted = {part.strip() for deb in debs for part in field(deb, "Depends").split(",")}
+    return sorted(part for part in wanted if part and part.split()[0] not in own)
+
+
+def mirror():
+    """Where this machine has Debian from."""
+    lines = output("apt-get", "indextargets", "--format", "$(CODENAME) $(REPO_URI)",
+                   "Created-By: Packages").splitlines()
+    found = [line.split()[1] for line in lines if line.split()[0] == SUITE]
+    return found[0] if found else "http://deb.debian.org/debian"
+
+
+def nspawn(root, *words):
+    # Without this machine's systemd, which may not be there: not registered, in no scope of its own.
+    return ["systemd-nspawn", "--quiet", f"--directory={root}", "--register=no", "--keep-unit", *words]
+
+
+def make_root(work, wanted):
+    """A clean Debian that has all that the packages depend on, but none of them."""
+    root, stamp = work / "root", work / "root.depends"
+    text = "\n".join(wanted)
+    if root.is_dir() and stamp.is_file() and stamp.read_text() == text:
+        return root
+    print(f"package_test: making a clean Debian in {root}", flush=True)
+    for old in (root, stamp):
+        if old.is_dir():
+            shutil.rmtree(old)
+        old.unlink(missing_ok=True)
+    with open(work / "debootstrap.log", "w", encoding="utf-8") as log:
+        both = {"stdout": log, "stderr": log}
+        run("debootstrap", "--variant=minbase", "--include=systemd,systemd-sysv", SUITE, root, mirror(), **both)
+        shutil.rmtree(root / "etc/apt")
+        shutil.copytree("/etc/apt", root / "etc/apt", symlinks=True)  # security updates, a proxy
+        for words in (["update"], ["satisfy", "-y", "--no-install-recommends", ", ".join(wanted)], ["clean"]):
+            run(*nspawn(root, "--pipe", "--resolv-conf=copy-host", "--setenv=DEBIAN_FRONTEND=noninteractive",
+                        "apt-get", "-q", *words), **both)
+    (root / "etc/systemd/system/package-test.service").write_text(UNIT)
+    wants = root / "etc/systemd/system/multi-user.target.wants"
+    wants.mkdir(exist_ok=True)
+    (wants / "package-test.service").symlink_to("../package-test.service")
+    stamp.write_text(text)
+    return root
+
+
+def make_later(debs, folder):
+    """The same packages under a later version, for an upgrade."""
+    folder.mkdir()
+    for deb in debs:
+        with tempfile.TemporaryDirectory(prefix="hatrpc-package-") as name:
+            run("dpkg-deb", "--raw-extract", deb, f"{name}/deb")
+            control = pathlib.Path(name, "deb/DEBIAN/control")
+            text = control.read_text()
+            version = re.search(r"(?m)^Version: (.*)$", text)[1]
+            text = text.replace(f"Version: {version}\n", f"Version: {version}{LATER}\n")
+            control.write_text(text.replace(f"(= {version})", f"(= {version}{LATER})"))
+            run("dpkg-deb", "--root-owner-group", "-Znone", "--build", f"{name}/deb", folder,
+                stdout=subprocess.DEVNULL)
+
+
+def cgroups(name):
+    """Folders of that name in the hierarchies that a systemd works in, of those mounted here."""
+    places = [pathlib.Path("/sys/fs/cgroup", place) for place in ("systemd", "unified", "")]
+    return [place / name for place in places if (place / "cgroup.procs").exists()]
+
+
+def run_machine(root, share):
+    """(whether inside.sh went well; what it said)"""
+    name = f"hatrpc-package-{os.getpid()}"
+    groups = cgroups(name)
+    for group in groups:
+        group.mkdir()
+
+    def enter_groups():
+        for group in groups:
+            (group / "cgroup.procs").write_text("0")
+
+    command = nspawn(root, "--boot", "--volatile=overlay", "--private-network", f"--machine={name}",
+                     f"--bind={share}:/test", "--console=read-only")
+    with open(share / "console", "w", encoding="utf-8") as console:
+        machine = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=console, stderr=console,
+                                   preexec_fn=enter_groups, start_new_session=True)
+        try:
+            machine.wait(MACHINE_SECONDS)
+        except subprocess.TimeoutExpired:
+            print(f"package_test: the machine was ended after {MACHINE_SECONDS} s", file=sys.stderr)
+        finally:
+            if machine.poll() is None:
+                os.killpg(machine.pid, signal.SIGKILL)
+                machine.wait()
+            for group in groups:
+                for inner in sorted(group.glob("**/"), reverse=True):
+                    with contextlib.suppress(OSError):
+                        inner.rmdir()
+    log = share / "log"
+    text = log.read_text(errors="replace") if log.exists() else ""
+    status = share / "status"
+    if not status.exists():
+        return False, text + "\npackage_test: the machine's console said last:\n" + \
+            (share / "console").read_text(errors="replace")[-4000:]
+    return status.read_text() == "0\n", text
+
+
+def main():
+    debs_folder, work = (pathlib.Path(word).resolve() for word in sys.argv[1:3])
+    debs = sorted(deb for deb in debs_folder.glob("*.deb") if "-dbgsym_" not in deb.name)
+    if not debs:
+        sys.exit(f"package_test: no packages in {debs_folder}; `./dev package` makes them")
+    work.mkdir(parents=True, exist_ok=True)
+    missing = [tool for tool in ("debootstrap", "systemd-nspawn", "lintian") if shutil.which(tool) is None]
+    if missing:
+        sys.exit(f"package_test: {', '.join(missing)} not found; `./dev package --test` installs what it needs")
+    if os.geteuid() != 0:
+        sys.exit("package_test: only root can make a clean Debian, and boot it")
+
+    run("lintian", "--allow-root", "--fail-on", "error", "--tag-display-limit", "0", *debs)
+    root = make_root(work, dependencies(debs))
+    share = work / "share"
+    shutil.rmtree(share, ignore_errors=True)
+    (share / "first").mkdir(parents=True)
+    for deb in debs:
+        shutil.copy(deb, share / "first")
+    make_later(debs, share / "later")
+    shutil.copy(HERE / "inside.sh", share)
+    went_well, text = run_machine(root, share)
+    print(text, end="")
+    if not went_well:
+        sys.exit(f"package_test: failed in the machine; {share} has its logs")
+    print(f"package_test: {len(debs)} packages installed, run, upgraded and purged")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    main()
