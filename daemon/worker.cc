@@ -220,8 +220,7 @@ void Worker::on_link_down(engine::Link& link, bool was_up, const std::string& re
   const auto left = std::ranges::find_if(
       leaving_, [&](const auto& node) { return &node.mapped() == &peer; });
   if (left != leaving_.end()) {
-    LOG(INFO) << "peer " << link.peer() << ": has left";
-    grave_->peers.splice(grave_->peers.end(), leaving_, left);
+    LOG(INFO) << "peer " << link.peer() << ": its old link has ended: " << reason;
   } else if (was_up) {
     LOG(WARNING) << "peer " << link.peer() << ": link down: " << reason;
   }
@@ -234,6 +233,7 @@ void Worker::on_link_down(engine::Link& link, bool was_up, const std::string& re
     grave_->talks.push_back(std::move(peer.costs));
   }
   for (const auto& [id, connection] : streams) connection->on_session_lost(reason);
+  if (left != leaving_.end()) grave_->peers.splice(grave_->peers.end(), leaving_, left);
   tell_waiting();
 }
 
