@@ -41,7 +41,7 @@ class ClientConnection final : public StreamEvents, private UnitSink, private De
   void on_session_lost(const std::string& reason);  // the stream's link broke
   void on_link_uncongested() { resume(); }
   void on_link_leaves();  // what begins from now on goes by another
-  void on_link_news();  // while waiting: a link came up, or an attempt failed
+  void on_link_news();    // while waiting: a link came up, or an attempt failed
   void on_call_deadline(Call& call);
   bool idle() const { return calls_.empty() && out_.empty(); }
   // Goes on where another process has been, with what it read and did not use.

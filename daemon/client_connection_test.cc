@@ -259,11 +259,11 @@ class HandOverTest : public ClientConnectionTest {
     node_.reactor.end_turn();  // what went is gone
   }
   void answer_call(uint64_t call, const std::string& payload) {
-    node_.receive(peer_, frame_bytes({.kind = FrameKind::kReply,
-                                      .flags = engine::kLastPiece,
-                                      .stream = 1,
-                                      .call = call},
-                                     payload));
+    node_.receive(
+        peer_,
+        frame_bytes(
+            {.kind = FrameKind::kReply, .flags = engine::kLastPiece, .stream = 1, .call = call},
+            payload));
     node_.reactor.end_turn();
   }
 
@@ -332,7 +332,7 @@ TEST_F(HandOverTest, WaitsForASlowReader) {
 
 TEST_F(HandOverTest, AsksWhetherAOnewayCallHasComeFirst) {
   std::string note = kGet;
-  note[7] = 4;  // oneway
+  note[7] = 4;                 // oneway
   note.replace(12, 3, "say");  // no manifest lists it
   node_.receive(client_, note);
   begin();
@@ -377,11 +377,11 @@ TEST_F(HandOverTest, ServesWhatTheSuccessorCannotHave) {
     node.receive(client, kGet);
     node.worker->begin_hand_over(successor);
     node.reactor.end_turn();
-    node.receive(node.peer_wire(), frame_bytes({.kind = FrameKind::kReply,
-                                                .flags = engine::kLastPiece,
-                                                .stream = 1,
-                                                .call = 1},
-                                               "first"));
+    node.receive(
+        node.peer_wire(),
+        frame_bytes(
+            {.kind = FrameKind::kReply, .flags = engine::kLastPiece, .stream = 1, .call = 1},
+            "first"));
     node.reactor.end_turn();
     EXPECT_FALSE(client->closed);
     EXPECT_EQ(client->written, "first");

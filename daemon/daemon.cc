@@ -59,8 +59,8 @@ Result<Daemon::Sockets> Daemon::open_sockets(NodeConfig& node,
                                              daemon::InheritedSockets& inherited) {
   Sockets sockets;
   for (EndpointConfig& endpoint : node.endpoints) {
-    HAT_TRY(ListenSocket socket, ListenSocket::adopt_or_open(inherited, endpoint.listen,
-                                                             endpoint.mode, endpoint.group));
+    HAT_TRY(ListenSocket socket,
+            ListenSocket::adopt_or_open(inherited, endpoint.listen, endpoint.mode, endpoint.group));
     endpoint.listen = socket.address();
     sockets.endpoints.push_back(std::move(socket));
   }
@@ -104,9 +104,9 @@ Result<std::unique_ptr<Daemon>> Daemon::open(const std::string& config_file,
     HAT_TRY(std::unique_ptr<WorkerThread> thread, WorkerThread::open(node.fabric));
     threads.push_back(std::move(thread));
   }
-  return std::unique_ptr<Daemon>(
-      new Daemon(config_file, std::move(configuration), std::move(sockets), std::move(threads),
-                 std::move(takeover)));
+  return std::unique_ptr<Daemon>(new Daemon(config_file, std::move(configuration),
+                                            std::move(sockets), std::move(threads),
+                                            std::move(takeover)));
 }
 
 Daemon::Daemon(std::string config_file, Configuration configuration, Sockets sockets,
@@ -202,9 +202,10 @@ void Daemon::serve() {
   accept();
   if (sockets_.offer) {
     const auto all = sockets_.all();
+    TakeoverOfferEvents& events = *this;
     offer_ = std::make_unique<TakeoverOffer>(
         base_.get(), *node_, *sockets_.offer,
-        std::vector<const ListenSocket*>(all.begin(), all.end()), *this);
+        std::vector<const ListenSocket*>(all.begin(), all.end()), events);
   }
   log_start();
   tell_when_ready();

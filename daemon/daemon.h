@@ -137,7 +137,7 @@ class Daemon final : public Control, private TakeoverEvents, private TakeoverOff
   bool refused_ = false;
   std::vector<std::string> given_paths_;  // of unix sockets that changed their owner
   uint64_t taken_connections_ = 0;
-  int successor_pid_ = 0;  // of one that this process has started; 0: none
+  int successor_pid_ = 0;                   // of one that this process has started; 0: none
   std::unique_ptr<Calibrator> calibrator_;  // null: no RDMA; its workers' answerer
   mutable std::vector<std::unique_ptr<WorkerThread>> threads_;
   Owned<event_base, event_base_free> base_;

@@ -26,8 +26,7 @@ class ListenSocket {
   // Adopts the inherited socket of that address; where there is none, opens one.
   static Result<ListenSocket> adopt_or_open(daemon::InheritedSockets& inherited,
                                             const Address& address, uint32_t mode = 0660,
-                                            const std::string& group = "",
-                                            int type = SOCK_STREAM);
+                                            const std::string& group = "", int type = SOCK_STREAM);
 
   ListenSocket(ListenSocket&& other) noexcept = default;
   ListenSocket& operator=(ListenSocket&&) = delete;

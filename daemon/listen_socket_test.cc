@@ -88,8 +88,7 @@ TEST(ListenSocket, RefusesWhatDoesNotListen) {
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
   const Descriptor other_end(ends[1]);
-  InheritedSockets inherited(
-      std::vector<InheritedSocket>{{"pipe", "tcp:127.0.0.1:9090", ends[0]}});
+  InheritedSockets inherited(std::vector<InheritedSocket>{{"pipe", "tcp:127.0.0.1:9090", ends[0]}});
   const auto socket = ListenSocket::adopt_or_open(inherited, *parse_address("tcp:127.0.0.1:9090"));
   ASSERT_FALSE(socket);
   EXPECT_THAT(socket.error().message, testing::HasSubstr("tcp:127.0.0.1:9090: cannot listen"));

@@ -14,7 +14,8 @@ namespace hat {
 class Successor {
  public:
   enum class Answer : uint8_t {
-    kTaken,  // the connection is the successor's: it is closed here, and its application sees nothing
+    kTaken,  // the connection is the successor's: it is closed here, and its application sees
+             // nothing
     kLater,  // there is no room now
     kNever,  // this one stays
   };

@@ -20,8 +20,8 @@ namespace hat {
 namespace {
 
 // sd_watchdog_enabled(3) and sd_listen_fds(3) heed these only in the process that they name.
-constexpr std::array<std::string_view, 4> kOnlyOurs = {"WATCHDOG_PID=", "LISTEN_PID=", "LISTEN_FDS=",
-                                                       "LISTEN_FDNAMES="};
+constexpr std::array<std::string_view, 4> kOnlyOurs = {
+    "WATCHDOG_PID=", "LISTEN_PID=", "LISTEN_FDS=", "LISTEN_FDNAMES="};
 
 // The path that was executed, where another file may lie by now.
 Result<std::string> program() {

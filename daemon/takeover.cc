@@ -20,8 +20,9 @@ constexpr int kMessagesPerLook = 64;
 Result<std::unique_ptr<Takeover>> Takeover::begin(const NodeConfig& node) {
   const std::string path = TakeoverOffer::path(node);
   if (path.empty()) {
-    return fail("--takeover: hatrpcd is found beside its admin.socket, and the configuration names "
-                "none, or one of more than 98 bytes");
+    return fail(
+        "--takeover: hatrpcd is found beside its admin.socket, and the configuration names "
+        "none, or one of more than 98 bytes");
   }
   Descriptor socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
   HAT_TRY(const SocketAddress where, resolve({Address::Kind::kUnix, "", 0, path}, false));

@@ -57,8 +57,8 @@ class Takeover {
   daemon::InheritedSockets take_sockets() { return std::move(sockets_); }
 
   // `listening`: the addresses where this one listens. `node` and `events` outlive this.
-  void say_ready(event_base* base, const std::vector<std::string>& listening, const NodeConfig& node,
-                 TakeoverEvents& events);
+  void say_ready(event_base* base, const std::vector<std::string>& listening,
+                 const NodeConfig& node, TakeoverEvents& events);
   // From on_go().
   void say_serving();
 

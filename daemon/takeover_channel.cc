@@ -97,9 +97,9 @@ bool TakeoverChannel::same_user() const {
 
 int TakeoverChannel::pid() const { return credentials(fd()).pid; }
 
-TakeoverChannel::Sent TakeoverChannel::send(
-    TakeoverKind kind, std::string_view text,
-    std::initializer_list<std::span<const std::byte>> bytes, std::span<const int> descriptors) {
+TakeoverChannel::Sent TakeoverChannel::send(TakeoverKind kind, std::string_view text,
+                                            std::initializer_list<std::span<const std::byte>> bytes,
+                                            std::span<const int> descriptors) {
   Header header{kMagic, kVersion, static_cast<uint16_t>(kind), static_cast<uint32_t>(text.size()),
                 0};
   std::array<iovec, kPartsMax> parts;
@@ -150,8 +150,8 @@ Result<std::optional<TakeoverMessage>> TakeoverChannel::receive(bool wait) {
   if ((message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0) {
     return fail("it sent more than a message holds, or this process may have no more descriptors");
   }
-  auto read = read_message(std::span(buffer_).first(static_cast<size_t>(count)),
-                           std::move(descriptors));
+  auto read =
+      read_message(std::span(buffer_).first(static_cast<size_t>(count)), std::move(descriptors));
   if (!read) return std::unexpected(std::move(read.error()));
   return std::optional<TakeoverMessage>(std::move(*read));
 }

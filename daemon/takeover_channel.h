@@ -77,7 +77,8 @@ class TakeoverChannel {
             std::initializer_list<std::span<const std::byte>> bytes = {},
             std::span<const int> descriptors = {});
   // Nothing: none has come; with a time-out on the socket and `wait`, none within it. Errors: the
-  // other side has ended (kEnded), or sent what is no message of this version; it is not heard any more.
+  // other side has ended (kEnded), or sent what is no message of this version; it is not heard any
+  // more.
   Result<std::optional<TakeoverMessage>> receive(bool wait = false);
 
  private:

@@ -10,9 +10,9 @@
 namespace hat {
 namespace {
 
-constexpr size_t kPathBytesMax = 107;          // sun_path
-constexpr size_t kSocketsPerMessage = 100;     // below TakeoverChannel::kDescriptorsMax
-constexpr int kMessagesPerEvent = 4;           // who sends without end must not hold up the rest
+constexpr size_t kPathBytesMax = 107;       // sun_path
+constexpr size_t kSocketsPerMessage = 100;  // below TakeoverChannel::kDescriptorsMax
+constexpr int kMessagesPerEvent = 4;        // who sends without end must not hold up the rest
 
 // Gives connections by the channel; what is left of it belongs to the workers that still have it.
 class ChannelSuccessor final : public Successor {

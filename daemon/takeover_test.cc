@@ -125,9 +125,9 @@ class TakeoverTest : public testing::Test {
   std::unique_ptr<TakeoverChannel> connect_raw() {
     Descriptor socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
     const auto where = resolve(sockets_.back().address(), false);
-    EXPECT_EQ(connect(socket.get(), reinterpret_cast<const sockaddr*>(&where->storage),
-                      where->length),
-              0);
+    EXPECT_EQ(
+        connect(socket.get(), reinterpret_cast<const sockaddr*>(&where->storage), where->length),
+        0);
     return std::make_unique<TakeoverChannel>(std::move(socket));
   }
   // The next message, or the end, in words.

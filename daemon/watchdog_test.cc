@@ -27,13 +27,10 @@ TEST(Watchdog, IsFedByTheSlowestLoop) {
     std::vector<uint64_t> turns;
     int signs_of_life;
   } looks[] = {
-      {{0, 0, 0}, 0},
-      {{9, 9, 0}, 0},  // the third hangs, however often the others turn
-      {{99, 99, 1}, 1},
-      {{99, 99, 1}, 1},    // nobody has turned since
-      {{100, 100, 2}, 2},  // once is enough
-      {{100, 101, 3}, 2},
-      {{101, 101, 3}, 3},
+      {{0, 0, 0}, 0},     {{9, 9, 0}, 0},    // the third hangs, however often the others turn
+      {{99, 99, 1}, 1},   {{99, 99, 1}, 1},  // nobody has turned since
+      {{100, 100, 2}, 2},                    // once is enough
+      {{100, 101, 3}, 2}, {{101, 101, 3}, 3},
   };
   for (const auto& look : looks) {
     loops.turns = look.turns;

@@ -162,9 +162,9 @@ PeerLink& Worker::make_link(const PeerConfig& peer) {
 PeerLink& Worker::peer_of(const engine::Link& link) {
   PeerLink& peer = peers_.at(link.peer());
   if (peer.link.get() == &link) return peer;
-  return std::ranges::find_if(leaving_, [&](auto& node) {
-           return node.mapped().link.get() == &link;
-         })->mapped();
+  return std::ranges::find_if(leaving_,
+                              [&](auto& node) { return node.mapped().link.get() == &link; })
+      ->mapped();
 }
 
 // Who leaves has a successor, or will have: calls that begin from now on go there, and need not
@@ -217,8 +217,8 @@ void Worker::on_link_uncongested(engine::Link& link) {
 
 void Worker::on_link_down(engine::Link& link, bool was_up, const std::string& reason) {
   PeerLink& peer = peer_of(link);
-  const auto left = std::ranges::find_if(
-      leaving_, [&](const auto& node) { return &node.mapped() == &peer; });
+  const auto left =
+      std::ranges::find_if(leaving_, [&](const auto& node) { return &node.mapped() == &peer; });
   if (left != leaving_.end()) {
     LOG(INFO) << "peer " << link.peer() << ": its old link has ended: " << reason;
   } else if (was_up) {

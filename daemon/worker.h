@@ -96,7 +96,7 @@ class Worker final : public engine::LinkEvents, public engine::SessionEvents, pu
   std::span<std::byte> scratch() { return scratch_; }
   bool draining() const { return draining_; }
   const Successor* successor() const { return successor_.get(); }  // null: none
-  engine::Fabric& fabric() { return setup_.rdma->fabric(); }  // where there are RDMA lanes
+  engine::Fabric& fabric() { return setup_.rdma->fabric(); }       // where there are RDMA lanes
 
   // A peer of the endpoint that takes calls now, in turn; nullptr where none does, and then all of
   // them are told to connect.

@@ -272,6 +272,7 @@ TEST(Worker, BuildsALinkToTheSuccessorOfAPeerThatStillOwesAnAnswer) {
   const auto old_link = node.peer_wire();
   node.receive(old_link, hello_bytes("host-b", ""));
   const std::string call = message(thrift::MessageType::kCall, "get");
+  const std::string head = call.substr(0, call.size() - 1);  // it leaves before the rest
   const auto waits = node.connect_client();
   node.receive(waits, call);
   const size_t wires = node.reactor.wires.size();
@@ -284,10 +285,11 @@ TEST(Worker, BuildsALinkToTheSuccessorOfAPeerThatStillOwesAnAnswer) {
   const auto other = node.connect_client();
   node.receive(other, call);
   node.receive(new_link, hello_bytes("host-b", ""));
-  EXPECT_THAT(new_link->written, HasSubstr(call));
-  EXPECT_THAT(old_link->written, Not(HasSubstr(call)));
-  const auto reply = frame_bytes(
-      {.kind = FrameKind::kReply, .flags = engine::kLastPiece, .stream = 1, .call = 1}, "its reply");
+  EXPECT_THAT(new_link->written, HasSubstr(head));
+  EXPECT_THAT(old_link->written, Not(HasSubstr(head)));
+  const auto reply =
+      frame_bytes({.kind = FrameKind::kReply, .flags = engine::kLastPiece, .stream = 1, .call = 1},
+                  "its reply");
   node.receive(old_link, reply);
   EXPECT_EQ(waits->written, "its reply");
   EXPECT_EQ(other->written, "");
@@ -306,7 +308,7 @@ TEST(Worker, BuildsALinkToTheSuccessorOfAPeerThatStillOwesAnAnswer) {
   new_link->written.clear();
   node.receive(waits, call);
   EXPECT_FALSE(waits->closed);
-  EXPECT_THAT(new_link->written, HasSubstr(call)) << "whose stream went with the old link";
+  EXPECT_THAT(new_link->written, HasSubstr(head)) << "whose stream went with the old link";
 }
 
 TEST(Worker, EndsALinkFromAPeerWhenNothingIsLeftOnIt) {

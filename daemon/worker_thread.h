@@ -32,7 +32,9 @@ class WorkerThread {
   // A connection that another process accepted.
   void give(TakenConnection connection);
   // Has its loop turn soon, also where nothing happens.
-  void wake() { reactor_.post([] {}); }
+  void wake() {
+    reactor_.post([] {});
+  }
   // Whether the listening sockets may be closed now; false where the worker does not turn.
   bool stop_accepting();
 
