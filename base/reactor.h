@@ -19,6 +19,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "base/address.h"
 #include "base/result.h"
@@ -84,6 +85,10 @@ class Stream {
   virtual void give_back([[maybe_unused]] uint64_t borrowed) {}
   // All that peek() can show; mapped while it is held, also when the stream has gone.
   virtual std::shared_ptr<const std::span<std::byte>> memory() { return nullptr; }
+
+  // --- Where another process can go on with a connection (daemon/successor.h) ---
+  // The descriptors that this takes; they stay the stream's. Empty: it cannot, or not now.
+  virtual std::vector<int> descriptors() const { return {}; }
 
  protected:
   Stream() = default;

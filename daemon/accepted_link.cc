@@ -85,9 +85,19 @@ bool AcceptedLink::drained() {
          (!lanes_ || lanes_->all_taken());
 }
 
+void AcceptedLink::leave() {
+  leaves_ = true;
+  if (session->up()) begin_drain();
+}
+
 void AcceptedLink::flush() {
   if (lanes_) lanes_->flush();
   session->lane().flush();
+  if (!leaves_ || finished_ || !session->up() || !drained()) return;
+  // Who carries bytes as they are knows of no end but their own.
+  if (std::ranges::any_of(streams, [](const auto& s) { return s.second->opaque(); })) return;
+  finished_ = true;
+  session->finish();
 }
 
 // --- RDMA lanes ---

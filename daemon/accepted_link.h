@@ -35,6 +35,12 @@ class AcceptedLink final : private engine::LaneSetEvents {
   void on_uncongested(uint32_t lane);
   void begin_drain();
   bool drained();
+  // As begin_drain(), once the peer has said who it is; then the link ends when nothing is left on
+  // it, so that the peer need not wait for this process to end.
+  void leave();
+  void on_up() {
+    if (leaves_) begin_drain();
+  }
   void flush();
   void end(const std::string& reason) {
     if (lanes_) lanes_->end(reason);
@@ -62,6 +68,8 @@ class AcceptedLink final : private engine::LaneSetEvents {
 
   Worker& worker_;
   bool agreed_to_go_away_ = false;
+  bool leaves_ = false;
+  bool finished_ = false;
   std::deque<uint32_t> lost_;  // streams that ended with their lane, the latest of them
   std::unique_ptr<engine::LaneSet> lanes_;  // gone before its session
   std::unique_ptr<engine::CostTalk> costs_;

@@ -112,10 +112,11 @@ void ClientConnection::take_backlog() {
 bool ClientConnection::blocked() {
   // Our own exceptions cost no credit: who does not read them is not read either.
   const bool unread = mode_ == Mode::kCalls && out_.size() >= engine::kStreamWindowBytes;
-  // A request that has begun is read to its end.
+  // A request that has begun is read to its end; the next one may be the successor's.
   const bool full =
       current_ == nullptr && calls_.size() >= worker_.node().limits.calls_per_connection_max;
-  return closed_ || waiting_ || switches_ || unread || full ||
+  const bool ends_here = current_ == nullptr && !discarding_ && !input_ended_ && leaves();
+  return closed_ || waiting_ || switches_ || unread || full || ends_here ||
          (stream_id_ != 0 && peer_->link->up() && lane().congested());
 }
 
@@ -127,6 +128,41 @@ void ClientConnection::resume() {
   if (taking_ || reading_ || blocked()) return;
   take_backlog();
   if (!closed_ && input_ended_ && backlog_.empty() && !blocked()) on_end_of_input();
+}
+
+// --- To the successor ---
+
+bool ClientConnection::leaves() const {
+  const Successor* successor = worker_.successor();
+  return successor != nullptr && mode_ == Mode::kCalls && !stays_ && successor->wants(endpoint_);
+}
+
+bool ClientConnection::between_calls() const {
+  return calls_.empty() && current_ == nullptr && !discarding_ && !waiting_ && !taking_ &&
+         !input_ended_ && out_.empty();
+}
+
+bool ClientConnection::hand_over(Successor& successor) {
+  if (closed_ || !leaves() || !between_calls()) return true;
+  const auto descriptors = stream_->descriptors();
+  if (descriptors.empty()) return true;  // not now: it greets, or a lane reads from its ring
+  if (opened_ && !taken_) {              // nobody has told that a oneway call came there
+    if (!std::exchange(asked_, true)) send_control(FrameKind::kSync, ++last_sync_);
+    return true;
+  }
+  switch (successor.take(endpoint_, descriptors, {reader_.held(), backlog_.bytes()})) {
+    case Successor::Answer::kTaken:
+      worker_.counters().connections_handed_over.add();
+      close(false);
+      return true;
+    case Successor::Answer::kLater:
+      return false;
+    case Successor::Answer::kNever:
+      break;
+  }
+  stays_ = true;
+  resume();
+  return true;
 }
 
 void ClientConnection::on_end_of_input() {
@@ -306,6 +342,13 @@ void ClientConnection::on_link_news() {
     return resume();
   }
   if (worker_.peers_hopeless(worker_.node().endpoints[endpoint_], waiting_since_)) on_deadline();
+}
+
+// A call that was to go by it, and of which nothing has: its link was full.
+void ClientConnection::on_link_leaves() {
+  if (current_ == nullptr || current_->sent || waiting_) return;
+  switches_ = true;
+  resume();
 }
 
 void ClientConnection::on_deadline() {

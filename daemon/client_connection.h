@@ -21,6 +21,7 @@
 #include "daemon/call.h"
 #include "daemon/loans.h"
 #include "daemon/routing_table.h"
+#include "daemon/successor.h"
 #include "daemon/unit_reader.h"
 #include "engine/frame.h"
 #include "engine/receive_window.h"
@@ -39,9 +40,17 @@ class ClientConnection final : public StreamEvents, private UnitSink, private De
   void on_frame(const engine::FrameHeader& header, Bytes payload);
   void on_session_lost(const std::string& reason);  // the stream's link broke
   void on_link_uncongested() { resume(); }
-  void on_link_news();  // while waiting: a link came up, or an attempt failed
+  void on_link_leaves();  // what begins from now on goes by another
+  void on_link_news();    // while waiting: a link came up, or an attempt failed
   void on_call_deadline(Call& call);
   bool idle() const { return calls_.empty() && out_.empty(); }
+  // Goes on where another process has been, with what it read and did not use.
+  void go_on(Bytes read) {
+    if (!read.empty()) take(read);
+  }
+  // Gives the connection to the successor once no call is out on it. False: there is no room now.
+  bool hand_over(Successor& successor);
+  void on_successor_gone() { resume(); }
   size_t endpoint() const { return endpoint_; }
   uint32_t lane_number() const { return lane_; }  // by which its stream goes; 0: the link itself
   // The peer may take this for the stream's lane: it is, or it was before one that the peer has not
@@ -64,6 +73,8 @@ class ClientConnection final : public StreamEvents, private UnitSink, private De
   void resume();
   void want_read(bool wanted);
   size_t read_budget() const;
+  bool leaves() const;
+  bool between_calls() const;
 
   // Calls.
   bool begin_call(const thrift::Head& head);
@@ -127,6 +138,7 @@ class ClientConnection final : public StreamEvents, private UnitSink, private De
   bool far_ended_ = false;     // opaque: the far side sends no more
   bool waiting_ = false;       // for a link
   bool switches_ = false;      // the current call waits for those before it, to take another lane
+  bool stays_ = false;         // the successor cannot have it
   bool taking_ = false;        // inside take(): what it causes must not begin another
   bool in_place_ = false;      // what is taken lies in the stream's memory
   bool lent_ = false;          // and was lent

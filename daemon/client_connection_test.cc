@@ -229,5 +229,207 @@ TEST(ClientConnection, ReadsARequestToItsEndThoughNoOtherMayBegin) {
   EXPECT_EQ(count_of("get", node.peer_wire()->written), 4u);
 }
 
+// --- To a successor ---
+
+class FakeSuccessor final : public Successor {
+ public:
+  bool wants(size_t) const override { return wanted; }
+  Answer take(size_t, std::span<const int> descriptors,
+              std::initializer_list<std::span<const std::byte>> read) override {
+    if (answer != Answer::kTaken) return answer;
+    taken.assign(descriptors.begin(), descriptors.end());
+    for (const auto part : read) {
+      bytes.append(reinterpret_cast<const char*>(part.data()), part.size());
+    }
+    return answer;
+  }
+
+  bool wanted = true;
+  Answer answer = Answer::kTaken;
+  std::vector<int> taken;
+  std::string bytes;
+};
+
+class HandOverTest : public ClientConnectionTest {
+ protected:
+  HandOverTest() { client_->descriptors = {7}; }
+  void begin() {
+    node_.worker->begin_hand_over(successor_);
+    node_.reactor.end_turn();
+    node_.reactor.end_turn();  // what went is gone
+  }
+  void answer_call(uint64_t call, const std::string& payload) {
+    node_.receive(
+        peer_,
+        frame_bytes(
+            {.kind = FrameKind::kReply, .flags = engine::kLastPiece, .stream = 1, .call = call},
+            payload));
+    node_.reactor.end_turn();
+  }
+
+  std::shared_ptr<FakeSuccessor> successor_ = std::make_shared<FakeSuccessor>();
+};
+
+TEST_F(HandOverTest, GivesAnIdleConnectionAtOnceAndTellsThePeer) {
+  node_.receive(client_, kGet);
+  answer_call(1, "the reply");
+  peer_->written.clear();
+  begin();
+  EXPECT_EQ(successor_->taken, std::vector<int>{7});
+  EXPECT_EQ(successor_->bytes, "");
+  EXPECT_TRUE(client_->closed);
+  EXPECT_FALSE(client_->shut || client_->aborted) << "its application must see nothing";
+  ASSERT_FALSE(headers_in(peer_->written).empty());
+  EXPECT_EQ(headers_in(peer_->written).back().kind, FrameKind::kEnd);
+  EXPECT_EQ(node_.counters.connections_open.value(), 0u);
+  EXPECT_EQ(node_.counters.connections_handed_over.value(), 1u);
+  EXPECT_TRUE(node_.worker->handed_over());
+}
+
+TEST_F(HandOverTest, GivesABusyConnectionAfterItsReplyWithWhatCameOfTheNextCalls) {
+  node_.receive(client_, kGet);
+  begin();
+  EXPECT_FALSE(client_->closed);
+  node_.receive(client_, kGet + kGet.substr(0, 9));
+  EXPECT_EQ(count_of("get", peer_->written), 2u) << "the next call is the successor's";
+  EXPECT_FALSE(node_.worker->handed_over());
+  answer_call(1, "the reply");
+  EXPECT_EQ(client_->written, "the reply");
+  EXPECT_TRUE(client_->closed);
+  EXPECT_EQ(successor_->bytes, kGet + kGet.substr(0, 9));
+}
+
+TEST_F(HandOverTest, ReadsARequestToItsEndFirst) {
+  node_.receive(client_, kGet.substr(0, 19));
+  begin();
+  node_.receive(client_, kGet.substr(19) + kGet);
+  EXPECT_EQ(count_of("get", peer_->written), 2u);
+  answer_call(1, "the reply");
+  EXPECT_EQ(successor_->bytes, kGet);
+}
+
+TEST_F(HandOverTest, GivesWhatItHeldBackOfARequest) {
+  node_.receive(client_, kGet.substr(0, 3));
+  begin();
+  EXPECT_EQ(successor_->bytes, kGet.substr(0, 3));
+  EXPECT_TRUE(client_->closed);
+}
+
+TEST_F(HandOverTest, WaitsForASlowReader) {
+  node_.receive(client_, kGet);
+  client_->room = 3;
+  answer_call(1, "the reply");
+  begin();
+  EXPECT_FALSE(client_->closed);
+  client_->room = SIZE_MAX;
+  client_->events->on_writable();
+  node_.reactor.end_turn();
+  node_.reactor.end_turn();
+  EXPECT_EQ(client_->written, "the reply");
+  EXPECT_TRUE(client_->closed);
+  EXPECT_EQ(successor_->taken.size(), 1u);
+}
+
+TEST_F(HandOverTest, AsksWhetherAOnewayCallHasComeFirst) {
+  std::string note = kGet;
+  note[7] = 4;                 // oneway
+  note.replace(12, 3, "say");  // no manifest lists it
+  node_.receive(client_, note);
+  begin();
+  EXPECT_FALSE(client_->closed);
+  node_.reactor.end_turn();
+  const auto last = headers_in(peer_->written).back();
+  ASSERT_EQ(last.kind, FrameKind::kSync);
+  node_.receive(peer_, frame_bytes({.kind = FrameKind::kSynced, .stream = 1, .call = last.call}));
+  node_.reactor.end_turn();
+  EXPECT_TRUE(client_->closed);
+  EXPECT_EQ(successor_->taken.size(), 1u);
+}
+
+TEST_F(HandOverTest, TriesAgainWhenThereIsRoom) {
+  successor_->answer = Successor::Answer::kLater;
+  begin();
+  EXPECT_FALSE(client_->closed);
+  successor_->answer = Successor::Answer::kTaken;
+  node_.reactor.advance(std::chrono::milliseconds(10));
+  node_.reactor.end_turn();
+  EXPECT_TRUE(client_->closed);
+}
+
+TEST_F(HandOverTest, ServesWhatTheSuccessorCannotHave) {
+  struct Case {
+    const char* what;
+    void (*make)(FakeSuccessor&, FakeStream::Wire&);
+  };
+  const std::vector<Case> cases = {
+      {"its endpoint", [](FakeSuccessor& to, auto&) { to.wanted = false; }},
+      {"its bytes", [](FakeSuccessor& to, auto&) { to.answer = Successor::Answer::kNever; }},
+      {"its descriptors", [](auto&, FakeStream::Wire& wire) { wire.descriptors.clear(); }},
+  };
+  for (const Case& one : cases) {
+    SCOPED_TRACE(one.what);
+    FakeNode node;
+    node.receive(node.peer_wire(), hello_bytes("host-b", ""));
+    const auto client = node.connect_client();
+    client->descriptors = {7};
+    const auto successor = std::make_shared<FakeSuccessor>();
+    one.make(*successor, *client);
+    node.receive(client, kGet);
+    node.worker->begin_hand_over(successor);
+    node.reactor.end_turn();
+    node.receive(
+        node.peer_wire(),
+        frame_bytes(
+            {.kind = FrameKind::kReply, .flags = engine::kLastPiece, .stream = 1, .call = 1},
+            "first"));
+    node.reactor.end_turn();
+    EXPECT_FALSE(client->closed);
+    EXPECT_EQ(client->written, "first");
+    if (client->descriptors.empty()) continue;  // it waits: a lane reads from its ring
+    node.receive(client, kGet);
+    EXPECT_EQ(count_of("get", node.peer_wire()->written), 4u);
+  }
+}
+
+TEST_F(HandOverTest, GoesOnWithAllThatIsLeftWhenTheSuccessorIsGone) {
+  node_.receive(client_, kGet);
+  begin();
+  node_.receive(client_, kGet + kGet.substr(0, 5));
+  node_.worker->end_hand_over();
+  node_.receive(client_, kGet.substr(5));
+  EXPECT_EQ(count_of("get", peer_->written), 6u) << "three calls, in the frame and in the message";
+  answer_call(1, "first");
+  EXPECT_FALSE(client_->closed);
+}
+
+TEST_F(HandOverTest, FinishesWhoHasSentHisLast) {
+  node_.receive(client_, kGet);
+  begin();
+  client_->end = true;
+  FakeNode::read(client_);
+  answer_call(1, "the reply");
+  EXPECT_EQ(client_->written, "the reply");
+  EXPECT_TRUE(client_->closed);
+  EXPECT_TRUE(successor_->taken.empty());
+}
+
+TEST_F(ClientConnectionTest, TakesOverAConnectionInTheMiddleOfARequest) {
+  const std::string whole = kGet + kGet;
+  node_.worker->take_over_client(
+      0,
+      [&](StreamEvents& events) {
+        return node_.reactor.connect(*parse_address("tcp:127.0.0.1:1"), events);
+      },
+      std::as_bytes(std::span(whole)).first(30));
+  const auto taken = node_.reactor.wires.back();
+  EXPECT_TRUE(taken->reading);
+  node_.receive(taken, whole.substr(30));
+  EXPECT_EQ(count_of("get", peer_->written), 4u);
+  answer(FrameKind::kReply, "the reply", engine::kLastPiece);
+  EXPECT_EQ(taken->written, "the reply");
+  EXPECT_EQ(node_.counters.connections_taken_over.value(), 1u);
+  EXPECT_EQ(node_.counters.connections_open.value(), 2u);
+}
+
 }  // namespace
 }  // namespace hat

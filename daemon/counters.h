@@ -84,9 +84,11 @@ struct WorkerCounters {
   std::array<Counter, engine::kFailureCount> local_replies;  // by engine::Failure
   Counter connections_accepted;
   Counter connections_open;
-  Counter connections_refused;  // over limits.max_connections
-  Counter opaque_streams;       // carried byte for byte
-  Counter lent_bytes;           // sent from an application's ring without a copy here
+  Counter connections_refused;      // over limits.max_connections
+  Counter connections_taken_over;   // accepted by another hatrpcd, which this one took over from
+  Counter connections_handed_over;  // and the other way
+  Counter opaque_streams;           // carried byte for byte
+  Counter lent_bytes;               // sent from an application's ring without a copy here
   Counter upstream_connections_open;
   Counter upstream_connects;
   Counter oneway_dropped;       // oneway calls that could not be delivered

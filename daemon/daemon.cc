@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <array>
 #include <csignal>
 #include <random>
 
@@ -13,8 +14,8 @@
 namespace hat {
 namespace {
 
-constexpr timeval kWatchInterval{1, 0};       // how often files are looked at
-constexpr timeval kDrainInterval{0, 20'000};  // how often a drain's end is looked for
+constexpr timeval kWatchInterval{1, 0};  // how often files are looked at
+constexpr std::array kSignals = {SIGHUP, SIGTERM, SIGINT, SIGUSR2, SIGCHLD};
 
 double unix_now() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
@@ -75,12 +76,19 @@ Result<Daemon::Sockets> Daemon::open_sockets(NodeConfig& node,
     HAT_TRY(ListenSocket socket, ListenSocket::adopt_or_open(inherited, address));
     sockets.admin_socket.emplace(std::move(socket));
   }
+  if (const std::string path = TakeoverOffer::path(node); !path.empty()) {
+    const Address address{Address::Kind::kUnix, "", 0, path};
+    HAT_TRY(ListenSocket socket,
+            ListenSocket::adopt_or_open(inherited, address, 0600, "", SOCK_SEQPACKET));
+    sockets.offer.emplace(std::move(socket));
+  }
   return sockets;
 }
 
 Result<std::unique_ptr<Daemon>> Daemon::open(const std::string& config_file,
                                              Configuration configuration,
-                                             daemon::InheritedSockets inherited) {
+                                             daemon::InheritedSockets inherited,
+                                             std::unique_ptr<Takeover> takeover) {
   raise_descriptor_limit();
   const NodeConfig& node = configuration.node;
   HAT_TRY(Sockets sockets, open_sockets(configuration.node, inherited));
@@ -93,12 +101,14 @@ Result<std::unique_ptr<Daemon>> Daemon::open(const std::string& config_file,
     HAT_TRY(std::unique_ptr<WorkerThread> thread, WorkerThread::open(node.fabric));
     threads.push_back(std::move(thread));
   }
-  return std::unique_ptr<Daemon>(
-      new Daemon(config_file, std::move(configuration), std::move(sockets), std::move(threads)));
+  return std::unique_ptr<Daemon>(new Daemon(config_file, std::move(configuration),
+                                            std::move(sockets), std::move(threads),
+                                            std::move(takeover)));
 }
 
 Daemon::Daemon(std::string config_file, Configuration configuration, Sockets sockets,
-               std::vector<std::unique_ptr<WorkerThread>> threads)
+               std::vector<std::unique_ptr<WorkerThread>> threads,
+               std::unique_ptr<Takeover> takeover)
     : config_file_(std::move(config_file)),
       node_text_(std::move(configuration.node_text)),
       node_(std::make_shared<const NodeConfig>(std::move(configuration.node))),
@@ -106,7 +116,8 @@ Daemon::Daemon(std::string config_file, Configuration configuration, Sockets soc
       functions_(worker_count(*node_)),
       sockets_(std::move(sockets)),
       threads_(std::move(threads)),
-      base_(event_base_new()) {
+      base_(event_base_new()),
+      takeover_(std::move(takeover)) {
   routes_ = make_routes(1, configuration);
   if (const std::string why = profile_unused(configuration); !why.empty()) LOG(WARNING) << why;
   last_reload_.unix_time = start_unix_time_;
@@ -123,8 +134,7 @@ Daemon::Daemon(std::string config_file, Configuration configuration, Sockets soc
                               .node = node_,
                               .routes = routes_,
                               .answerer = calibrator_.get(),
-                              .counters = counters_.back().get()},
-                             sockets_.endpoints, sockets_.link);
+                              .counters = counters_.back().get()});
   }
 }
 
@@ -153,34 +163,57 @@ std::string Daemon::profile_unused(const Configuration& configuration) const {
          ": not used; `hatctl calibrate PEER --write` measures anew";
 }
 
-void Daemon::run() {
+bool Daemon::run() {
   // The workers inherit a mask that leaves signals to this thread.
   sigset_t ours;
   sigemptyset(&ours);
-  for (const int signal : {SIGHUP, SIGTERM, SIGINT}) sigaddset(&ours, signal);
+  for (const int signal : kSignals) sigaddset(&ours, signal);
   pthread_sigmask(SIG_BLOCK, &ours, nullptr);
   for (auto& thread : threads_) thread->start();
   pthread_sigmask(SIG_UNBLOCK, &ours, nullptr);
 
-  for (const int signal : {SIGHUP, SIGTERM, SIGINT}) {
+  for (const int signal : kSignals) {
     events_.emplace_back(event_new(base_.get(), signal, EV_SIGNAL | EV_PERSIST, on_signal, this));
     event_add(events_.back().get(), nullptr);
   }
   tick_.reset(event_new(base_.get(), -1, EV_PERSIST, on_tick, this));
-  event_add(tick_.get(), &kWatchInterval);
-  admin_ = std::make_unique<AdminServer>(base_.get(), *this,
-                                         sockets_.admin_http ? &*sockets_.admin_http : nullptr,
-                                         sockets_.admin_socket ? &*sockets_.admin_socket : nullptr);
-
-  log_start();
+  if (takeover_) {
+    phase_ = Phase::kStarting;
+    drain_until_ = std::chrono::steady_clock::now() + 2 * node_->limits.connect_timeout;
+    event_add(tick_.get(), &kDrainInterval);
+  } else {
+    serve();
+  }
   start_watchdog();
-  tell_when_ready();
   event_base_dispatch(base_.get());
   pthread_sigmask(SIG_BLOCK, &ours, nullptr);  // another one now must not look like a crash
   admin_.reset();
   if (calibrator_) calibrator_->stop();
   threads_.clear();
   LOG(INFO) << "node " << node_->node << " has left";
+  return !refused_;
+}
+
+void Daemon::serve() {
+  phase_ = Phase::kServing;
+  accept();
+  if (sockets_.offer) {
+    const auto all = sockets_.all();
+    TakeoverOfferEvents& events = *this;
+    offer_ = std::make_unique<TakeoverOffer>(
+        base_.get(), *node_, *sockets_.offer,
+        std::vector<const ListenSocket*>(all.begin(), all.end()), events);
+  }
+  log_start();
+  tell_when_ready();
+}
+
+void Daemon::accept() {
+  for (auto& thread : threads_) thread->start_accepting(sockets_.endpoints, sockets_.link);
+  admin_ = std::make_unique<AdminServer>(base_.get(), *this,
+                                         sockets_.admin_http ? &*sockets_.admin_http : nullptr,
+                                         sockets_.admin_socket ? &*sockets_.admin_socket : nullptr);
+  event_add(tick_.get(), &kWatchInterval);
 }
 
 void Daemon::log_start() const {
@@ -195,6 +228,9 @@ void Daemon::log_start() const {
     LOG(WARNING) << "link " << to_string(*node_->link.listen)
                  << " is insecure: peers are neither authenticated nor encrypted";
   }
+  if (!sockets_.offer) {
+    LOG(INFO) << "takeover: not from this one, whose admin.socket is not given or over 98 bytes";
+  }
   if (node_->admin.listen) LOG(INFO) << "admin http at " << to_string(*node_->admin.listen);
   LOG(INFO) << "fabric " << fabric();
   LOG(INFO) << "node " << node_->node << " runs with " << threads_.size() << " worker(s)";
@@ -206,7 +242,9 @@ void Daemon::on_signal(evutil_socket_t signal, short, void* self) {
     (void)daemon.reload(false);  // the log tells how it went
     return;
   }
-  if (!daemon.draining_) return daemon.drain();
+  if (signal == SIGUSR2) return daemon.start_successor();
+  if (signal == SIGCHLD) return daemon.reap_successor();
+  if (!daemon.draining()) return daemon.drain();
   LOG(WARNING) << "leaving at once: a second signal came";
   event_base_loopbreak(daemon.base_.get());
 }
@@ -214,7 +252,19 @@ void Daemon::on_signal(evutil_socket_t signal, short, void* self) {
 void Daemon::on_tick(evutil_socket_t, short, void* self) {
   auto& daemon = *static_cast<Daemon*>(self);
   daemon.tell_when_ready();
-  daemon.draining_ ? daemon.leave_if_drained() : daemon.look_for_changes();
+  switch (daemon.phase_) {
+    case Phase::kStarting:
+      return daemon.say_ready_if_ready();
+    case Phase::kReady:
+    case Phase::kGivingWay:
+      return;
+    case Phase::kServing:
+      return daemon.look_for_changes();
+    case Phase::kHandingOver:
+      return daemon.leave_if_handed_over();
+    case Phase::kDraining:
+      return daemon.leave_if_drained();
+  }
 }
 
 // --- What the service manager hears ---
@@ -222,13 +272,13 @@ void Daemon::on_tick(evutil_socket_t, short, void* self) {
 // Ready means that calls are taken: the addresses are bound, the manifests loaded, and every worker
 // turns.
 void Daemon::tell_when_ready() {
-  if (told_ready_ || draining_ || !alive()) return;
+  if (told_ready_ || phase_ != Phase::kServing || !alive()) return;
   told_ready_ = true;
   service_manager::tell_ready(state());
 }
 
 std::string Daemon::state() const {
-  if (draining_) return "draining: calls in flight go on";
+  if (draining()) return "draining: calls in flight go on";
   const std::string routes =
       "node " + node_->node + ": routes of generation " + std::to_string(routes_->generation());
   if (last_reload_.successful) return routes;
@@ -325,7 +375,7 @@ Result<uint64_t> Daemon::calibrate(const std::string& peer) {
     return fail("this node has no RDMA fabric (" + threads_.front()->rdma().what +
                 "): calls go over TCP, and there is nothing to calibrate");
   }
-  if (draining_) return fail("node " + node_->node + " is shutting down");
+  if (draining()) return fail("node " + node_->node + " is shutting down");
   // The first worker's link will do: all lead to the same daemon.
   return calibrator_->measure(
       peer,
@@ -362,7 +412,7 @@ std::string Daemon::fabric() const {
 
 std::vector<std::string> Daemon::pending() const {
   std::vector<std::string> pending;
-  if (draining_) pending.push_back("draining");
+  if (draining()) pending.push_back("draining");
   for (const LinkReport& link : links()) {
     if (!link.up && link.last_error == engine::Link::kNotTried) {
       pending.push_back("link to " + link.peer);
@@ -379,8 +429,14 @@ bool Daemon::alive() {
 // --- The end ---
 
 void Daemon::drain() {
-  if (draining_) return;
-  draining_ = true;
+  if (draining()) return;
+  if (phase_ == Phase::kStarting || phase_ == Phase::kReady) {
+    LOG(INFO) << "takeover: given up; the hatrpcd before this one goes on";
+    event_base_loopbreak(base_.get());
+    return;
+  }
+  phase_ = Phase::kDraining;
+  offer_.reset();
   drain_until_ = std::chrono::steady_clock::now() + node_->limits.drain_timeout;
   service_manager::tell_stopping(state());
   LOG(INFO) << "draining: no new connections, calls in flight go on";
@@ -396,6 +452,7 @@ void Daemon::drain() {
   if (all_stopped) {
     sockets_.endpoints.clear();
     sockets_.link.reset();
+    sockets_.offer.reset();
   }
   event_add(tick_.get(), &kDrainInterval);
 }

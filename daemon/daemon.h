@@ -1,4 +1,5 @@
-// daemon/daemon.h: the running daemon: its workers, its admin server, its reloads and its end.
+// daemon/daemon.h: the running daemon: its workers, its admin server, its reloads and its end; and
+// how it takes over from the one before it and gives way to the next (daemon_takeover.cc).
 //
 // It tells the service manager of each: when it is ready, while it reloads, that it is alive, and
 // that it stops.
@@ -7,6 +8,7 @@
 #pragma once
 
 #include <event2/event.h>
+#include <sys/time.h>
 
 #include <memory>
 #include <optional>
@@ -19,22 +21,26 @@
 #include "daemon/configuration.h"
 #include "daemon/control.h"
 #include "daemon/inherited_sockets.h"
+#include "daemon/takeover.h"
+#include "daemon/takeover_offer.h"
 #include "daemon/watchdog.h"
 #include "daemon/worker_thread.h"
 
 namespace hat {
 
-class Daemon final : public Control {
+class Daemon final : public Control, private TakeoverEvents, private TakeoverOfferEvents {
  public:
   // Opens every socket, or takes the inherited one of its address, so that what fails fails before
-  // anything runs.
+  // anything runs. `takeover`: from whom this one takes over; null: from nobody.
   static Result<std::unique_ptr<Daemon>> open(const std::string& config_file,
                                               Configuration configuration,
-                                              daemon::InheritedSockets inherited);
+                                              daemon::InheritedSockets inherited,
+                                              std::unique_ptr<Takeover> takeover);
   ~Daemon() override;
 
-  // Serves until drained, or until a second signal.
-  void run();
+  // Serves until drained, or handed over, or until a second signal. False: it never came to serve,
+  // since the daemon that it should take over from goes on.
+  bool run();
 
   // Control.
   const NodeConfig& node() const override { return *node_; }
@@ -45,7 +51,7 @@ class Daemon final : public Control {
   std::string fabric() const override;
   double start_unix_time() const override { return start_unix_time_; }
   LastReload last_reload() const override { return last_reload_; }
-  bool draining() const override { return draining_; }
+  bool draining() const override { return phase_ == Phase::kDraining; }
   std::vector<std::string> pending() const override;
   bool alive() override;
   Result<ReloadReport> reload(bool dry_run) override;
@@ -54,26 +60,58 @@ class Daemon final : public Control {
   CalibrationReport calibration() const override;
 
  private:
+  enum class Phase : uint8_t {
+    kStarting,     // to take over: the links to the peers are being built
+    kReady,        // said so to the one before
+    kServing,      // accepts
+    kGivingWay,    // told the next one to go, and waits until it accepts
+    kHandingOver,  // the next one accepts; connections go there
+    kDraining,
+  };
   struct Sockets {
     std::vector<ListenSocket> endpoints;
     std::optional<ListenSocket> link;
     std::optional<ListenSocket> admin_http;
     std::optional<ListenSocket> admin_socket;
+    std::optional<ListenSocket> offer;  // for the next one
+
+    std::vector<ListenSocket*> all();
+    void close();
   };
+  static constexpr timeval kDrainInterval{0, 20'000};  // how often a phase's end is looked for
 
   static Result<Sockets> open_sockets(NodeConfig& node, daemon::InheritedSockets& inherited);
   Daemon(std::string config_file, Configuration configuration, Sockets sockets,
-         std::vector<std::unique_ptr<WorkerThread>> threads);
+         std::vector<std::unique_ptr<WorkerThread>> threads, std::unique_ptr<Takeover> takeover);
 
   static void on_signal(evutil_socket_t signal, short, void* self);
   static void on_tick(evutil_socket_t, short, void* self);
   static void on_watchdog(evutil_socket_t, short, void* self);
+  void serve();
+  void accept();
   void log_start() const;
   void tell_when_ready();
   void start_watchdog();
   std::string state() const;
   void look_for_changes();
   void leave_if_drained();
+
+  // Taking over, in daemon_takeover.cc.
+  void say_ready_if_ready();
+  void on_go(const std::vector<std::string>& owned_paths) override;
+  void on_refused(const std::string& why) override;
+  void on_connection(TakenConnection connection) override;
+  void on_predecessor_left() override;
+  // Giving way.
+  std::vector<std::string> on_successor_ready(int pid,
+                                              const std::vector<std::string>& taken) override;
+  void on_successor_failed(const std::string& why) override;
+  void on_successor_serving(int pid, std::shared_ptr<Successor> successor) override;
+  void on_successor_gone(const std::string& why) override;
+  void leave_if_handed_over();
+  void start_successor();
+  void reap_successor();
+
   Result<ReloadReport> try_reload(bool dry_run);
   std::shared_ptr<const RoutingTable> make_routes(uint64_t generation,
                                                   const Configuration& configuration);
@@ -92,9 +130,14 @@ class Daemon final : public Control {
   uint64_t applied_fingerprint_ = 0;
   uint64_t seen_fingerprint_ = 0;
   bool told_ready_ = false;
-  bool draining_ = false;
-  TimePoint drain_until_{};
+  Phase phase_ = Phase::kServing;
+  TimePoint drain_until_{};  // kStarting: until when links may be built
   Sockets sockets_;
+  bool all_stopped_ = false;  // no worker listens, so that the sockets may be closed
+  bool refused_ = false;
+  std::vector<std::string> given_paths_;  // of unix sockets that changed their owner
+  uint64_t taken_connections_ = 0;
+  int successor_pid_ = 0;                   // of one that this process has started; 0: none
   std::unique_ptr<Calibrator> calibrator_;  // null: no RDMA; its workers' answerer
   mutable std::vector<std::unique_ptr<WorkerThread>> threads_;
   Owned<event_base, event_base_free> base_;
@@ -103,6 +146,8 @@ class Daemon final : public Control {
   Owned<event, event_free> tick_;
   std::unique_ptr<Watchdog> watchdog_;  // null: nobody waits for signs of life
   Owned<event, event_free> watchdog_tick_;
+  std::unique_ptr<Takeover> takeover_;    // null: from nobody
+  std::unique_ptr<TakeoverOffer> offer_;  // null: nobody can take over now
 };
 
 }  // namespace hat

@@ -196,6 +196,9 @@ void add_traffic(Page& page, Control& control) {
   page.counter("hatrpc_connections_refused_total",
                "Client connections closed at once: limits.max_connections, or draining.",
                sum(&WorkerCounters::connections_refused));
+  page.counter("hatrpc_connections_taken_over_total",
+               "Client connections that came from the hatrpcd before this one.",
+               sum(&WorkerCounters::connections_taken_over));
   page.counter("hatrpc_opaque_streams_total",
                "Streams carried byte for byte: no Thrift that can be followed.",
                sum(&WorkerCounters::opaque_streams));

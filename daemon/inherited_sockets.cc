@@ -1,6 +1,7 @@
 #include "daemon/inherited_sockets.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace hat::daemon {
 namespace {
@@ -26,6 +27,10 @@ std::optional<Descriptor> InheritedSockets::take(const std::string& address) {
   Descriptor fd = std::move(found->fd);
   sockets_.erase(found);
   return fd;
+}
+
+void InheritedSockets::add(InheritedSockets more) {
+  std::ranges::move(more.sockets_, std::back_inserter(sockets_));
 }
 
 std::vector<std::string> InheritedSockets::left() const {

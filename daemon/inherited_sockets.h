@@ -30,6 +30,7 @@ class InheritedSockets {
   // The socket bound there, once; nothing where there is none. A unix socket is one by any name:
   // "shm:/run/hatrpcd/kv.ring" is found at "unix:/run/hatrpcd/kv.ring".
   std::optional<Descriptor> take(const std::string& address);
+  void add(InheritedSockets more);
   // "ADDRESS (NAME)" of each that nobody has taken.
   std::vector<std::string> left() const;
 

@@ -151,6 +151,19 @@ void KernelStream::abort_on_close() {
   if (fd_ >= 0) setsockopt(fd_, SOL_SOCKET, SO_LINGER, &now, sizeof now);
 }
 
+std::vector<int> KernelStream::descriptors() const {
+  if (fd_ < 0 || error_ != 0 || connecting_) return {};
+  return {fd_};
+}
+
+std::unique_ptr<Stream> LibeventReactor::resume(Descriptor socket, hatrpc::ring::Memory memory,
+                                                StreamEvents& events) {
+  if (memory) {
+    return std::make_unique<RingStream>(*this, socket.release(), std::move(memory), events);
+  }
+  return std::make_unique<KernelStream>(*this, socket.release(), 0, false, events);
+}
+
 std::unique_ptr<Stream> LibeventReactor::connect(const Address& to, StreamEvents& events) {
   const auto where = resolve(to, false);
   if (!where) return std::make_unique<KernelStream>(*this, -1, EHOSTUNREACH, false, events);

@@ -23,6 +23,7 @@ class KernelStream final : public Stream {
   void want_write(bool wanted) override;
   void read_again() override;
   void abort_on_close() override;
+  std::vector<int> descriptors() const override;
 
  private:
   friend class LibeventReactor;

@@ -11,9 +11,11 @@
 #include <mutex>
 #include <vector>
 
+#include "base/descriptor.h"
 #include "base/owned.h"
 #include "base/reactor.h"
 #include "client/ring/look_policy.h"
+#include "client/ring/memory.h"
 #include "daemon/listen_socket.h"
 
 namespace hat {
@@ -35,6 +37,11 @@ class LibeventReactor final : public Reactor {
 
   // Tells `events` of connections to a socket that other reactors may listen on too.
   std::unique_ptr<Listener> listen(const ListenSocket& socket, ListenerEvents& events);
+
+  // Goes on with a connection that another process had: what Stream::descriptors() gave there.
+  // Without `memory` it is a socket, with it the rings of an acceptor.
+  std::unique_ptr<Stream> resume(Descriptor socket, hatrpc::ring::Memory memory,
+                                 StreamEvents& events);
 
   TimePoint now() const override;
   std::unique_ptr<Stream> connect(const Address& to, StreamEvents& events) override;

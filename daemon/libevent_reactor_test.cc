@@ -3,7 +3,11 @@
 #include <gmock/gmock.h>
 #include <unistd.h>
 
+#include <array>
+#include <future>
 #include <thread>
+
+#include "client/ring/socket.h"
 
 namespace hat {
 namespace {
@@ -180,6 +184,51 @@ TEST(LibeventReactor, ReadsTheClockAgainForWhatComesLaterInATurn) {
   });
   reactor.run();
   EXPECT_GE(later - first, 2ms);
+}
+
+// As a process does that takes over from another: the application sees one connection.
+TEST(LibeventReactor, GoesOnWithRingsThatAnotherHad) {
+  constexpr int kPatienceMs = 20'000;
+  const std::string path = testing::TempDir() + "resume-" + std::to_string(getpid()) + ".ring";
+  const auto socket = ListenSocket::open({Address::Kind::kShm, "", 0, path});
+  ASSERT_TRUE(socket) << socket.error().message;
+  auto old = std::make_unique<LibeventReactor>();
+  LibeventReactor young;
+  EchoListener echo;
+  auto listener = old->listen(*socket, echo);
+  std::promise<void> nobody_serves;
+  std::promise<void> said;
+  std::thread application([&] {
+    std::unique_ptr<hatrpc::ring::Socket> rings;
+    std::array<char, 3> heard{};
+    ASSERT_EQ(hatrpc::ring::Socket::connect(path.c_str(), kPatienceMs, rings), 0);
+    EXPECT_EQ(rings->write_all("one", 3, kPatienceMs), 0);
+    EXPECT_EQ(rings->read(heard.data(), heard.size(), kPatienceMs), 3);
+    old->stop();
+    nobody_serves.get_future().wait();
+    EXPECT_EQ(rings->write_all("two", 3, kPatienceMs), 0);
+    said.set_value();
+    EXPECT_EQ(rings->read(heard.data(), heard.size(), kPatienceMs), 3);
+    EXPECT_EQ(std::string(heard.data(), heard.size()), "two");
+    rings.reset();
+    young.stop();
+  });
+  old->run();
+  const auto descriptors = echo.echo.stream->descriptors();
+  ASSERT_EQ(descriptors.size(), 2u);
+  Descriptor connection(dup(descriptors[0]));
+  hatrpc::ring::Memory memory;
+  ASSERT_EQ(hatrpc::ring::Memory::map(dup(descriptors[1]), memory), 0);
+  echo.echo.stream.reset();
+  listener.reset();
+  old.reset();
+  nobody_serves.set_value();
+  said.get_future().wait();
+  echo.echo.stream = young.resume(std::move(connection), std::move(memory), echo.echo);
+  echo.echo.stream->want_read(true);
+  young.run();
+  application.join();
+  echo.echo.stream.reset();
 }
 
 TEST(ListenSocket, ReplacesAStalePathButNotALivingOne) {

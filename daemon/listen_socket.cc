@@ -28,8 +28,8 @@ std::unexpected<Error> failed(const Address& address, const char* what) {
 }
 
 // A path that a daemon left behind when it was killed: there, but nobody answers.
-bool stale(const SocketAddress& where) {
-  const int probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+bool stale(const SocketAddress& where, int type) {
+  const int probe = socket(AF_UNIX, type | SOCK_CLOEXEC, 0);
   if (probe < 0) return false;
   const int result =
       connect(probe, reinterpret_cast<const sockaddr*>(&where.storage), where.length);
@@ -61,20 +61,20 @@ uint16_t bound_port(int fd) {
 }  // namespace
 
 Result<ListenSocket> ListenSocket::open(const Address& address, uint32_t mode,
-                                        const std::string& group) {
+                                        const std::string& group, int type) {
   HAT_TRY(const SocketAddress where, resolve(address, true));
   const bool unix_socket = address.kind != Address::Kind::kTcp;
-  const int fd = socket(where.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  const int fd = socket(where.storage.ss_family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (fd < 0) return failed(address, "no socket");
   ListenSocket result(Descriptor(fd), address);
   const int on = 1;
   setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   if (unix_socket) refuse_descriptors(fd);  // and those that are accepted inherit it
-  if (unix_socket && stale(where)) unlink(address.path.c_str());
+  if (unix_socket && stale(where, type)) unlink(address.path.c_str());
   if (bind(fd, reinterpret_cast<const sockaddr*>(&where.storage), where.length) != 0) {
     return failed(address, "cannot bind");
   }
-  result.bound_here_ = true;
+  result.owns_path_ = unix_socket;
   if (unix_socket) HAT_TRY_VOID(set_owner(address, mode, group));
   if (::listen(fd, kBacklog) != 0) return failed(address, "cannot listen");
   if (!unix_socket) result.address_.port = bound_port(fd);
@@ -97,17 +97,17 @@ Result<ListenSocket> ListenSocket::adopt(Descriptor fd, const Address& address) 
 
 Result<ListenSocket> ListenSocket::adopt_or_open(daemon::InheritedSockets& inherited,
                                                  const Address& address, uint32_t mode,
-                                                 const std::string& group) {
+                                                 const std::string& group, int type) {
   // A host may be written as a name; the kernel tells of a socket in digits.
   HAT_TRY(const SocketAddress where, resolve(address, true));
   auto fd = inherited.take(to_string(to_address(where)));
-  if (!fd) return open(address, mode, group);
+  if (!fd) return open(address, mode, group, type);
   LOG(INFO) << to_string(address) << ": takes the socket that was handed over";
   return adopt(std::move(*fd), address);
 }
 
 ListenSocket::~ListenSocket() {
-  if (fd_.get() >= 0 && bound_here_ && !address_.path.empty()) unlink(address_.path.c_str());
+  if (fd_.get() >= 0 && owns_path_ && !address_.path.empty()) unlink(address_.path.c_str());
 }
 
 }  // namespace hat

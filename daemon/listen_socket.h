@@ -2,6 +2,8 @@
 // reactors.
 #pragma once
 
+#include <sys/socket.h>
+
 #include <cstdint>
 #include <string>
 
@@ -17,18 +19,22 @@ class ListenSocket {
   // A unix socket's stale path (nobody listens) is replaced; `mode` and `group` are its own.
   // Errors say the address and what to do.
   static Result<ListenSocket> open(const Address& address, uint32_t mode = 0660,
-                                   const std::string& group = "");
+                                   const std::string& group = "", int type = SOCK_STREAM);
   // One that is bound to the address already. The path of a unix socket, its mode and its group
   // stay what whoever bound it has made of them.
   static Result<ListenSocket> adopt(Descriptor fd, const Address& address);
   // Adopts the inherited socket of that address; where there is none, opens one.
   static Result<ListenSocket> adopt_or_open(daemon::InheritedSockets& inherited,
                                             const Address& address, uint32_t mode = 0660,
-                                            const std::string& group = "");
+                                            const std::string& group = "", int type = SOCK_STREAM);
 
   ListenSocket(ListenSocket&& other) noexcept = default;
   ListenSocket& operator=(ListenSocket&&) = delete;
-  ~ListenSocket();  // also removes the path of a unix socket that it bound
+  ~ListenSocket();  // also removes a unix socket's path, if it owns that
+
+  // Who bound a unix socket owns its path, until the process that goes on with it does.
+  bool owns_path() const { return owns_path_; }
+  void own_path(bool owned) { owns_path_ = owned; }
 
   int fd() const { return fd_.get(); }
   const Address& address() const { return address_; }  // with the port that the kernel chose
@@ -38,7 +44,7 @@ class ListenSocket {
 
   Descriptor fd_;  // none: moved from
   Address address_;
-  bool bound_here_ = false;
+  bool owns_path_ = false;
 };
 
 }  // namespace hat

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
+#include <memory>
 #include <string>
 
 #include "daemon/daemon.h"
@@ -63,6 +64,11 @@ int check(const hat::Options& options, const hat::Configuration& configuration,
   return mistakes.any_errors() ? kBadConfiguration : 0;
 }
 
+int unavailable(const hat::Error& error) {
+  std::cerr << "hatrpcd: " << error.message << "\n";
+  return kUnavailable;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -83,11 +89,15 @@ int main(int argc, char** argv) {
   start_log(argv[0], options->log_level);
   std::signal(SIGPIPE, SIG_IGN);
   hat::daemon::InheritedSockets inherited(hat::service_manager::inherited_sockets());
-  auto daemon = hat::Daemon::open(options->config, std::move(configuration), std::move(inherited));
-  if (!daemon) {
-    std::cerr << "hatrpcd: " << daemon.error().message << "\n";
-    return kUnavailable;
+  std::unique_ptr<hat::Takeover> takeover;
+  if (options->takeover) {
+    auto begun = hat::Takeover::begin(configuration.node);
+    if (!begun) return unavailable(begun.error());
+    takeover = std::move(*begun);
+    if (takeover) inherited.add(takeover->take_sockets());
   }
-  (*daemon)->run();
-  return 0;
+  auto daemon = hat::Daemon::open(options->config, std::move(configuration), std::move(inherited),
+                                  std::move(takeover));
+  if (!daemon) return unavailable(daemon.error());
+  return (*daemon)->run() ? 0 : kUnavailable;
 }

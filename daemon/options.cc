@@ -9,10 +9,12 @@ namespace hat {
 Result<Options> parse_options(int argc, char** argv) {
   constexpr int kVersion = 256;
   constexpr int kLogLevel = 257;
-  static const std::array<option, 7> kLong = {{{"config", required_argument, nullptr, 'c'},
+  constexpr int kTakeover = 258;
+  static const std::array<option, 8> kLong = {{{"config", required_argument, nullptr, 'c'},
                                                {"check", no_argument, nullptr, 't'},
                                                {"quiet", no_argument, nullptr, 'q'},
                                                {"log-level", required_argument, nullptr, kLogLevel},
+                                               {"takeover", no_argument, nullptr, kTakeover},
                                                {"help", no_argument, nullptr, 'h'},
                                                {"version", no_argument, nullptr, kVersion},
                                                {nullptr, 0, nullptr, 0}}};
@@ -30,6 +32,8 @@ Result<Options> parse_options(int argc, char** argv) {
       options.quiet = true;
     } else if (key == 'h') {
       options.help = true;
+    } else if (key == kTakeover) {
+      options.takeover = true;
     } else if (key == kVersion) {
       options.version = true;
     } else if (key == kLogLevel) {

@@ -21,6 +21,8 @@ TEST(Options, TakesEachOption) {
   EXPECT_EQ(options->config, "node.yaml");
   EXPECT_TRUE(options->check && options->quiet);
   EXPECT_EQ(options->log_level, -1);
+  EXPECT_TRUE(parse({"--takeover"})->takeover);
+  EXPECT_FALSE(parse({})->takeover);
   EXPECT_EQ(parse({})->config, "/etc/hatrpc/hatrpcd.yaml");
 }
 

@@ -26,6 +26,17 @@ RingStream::RingStream(LibeventReactor& reactor, int fd, int error, ring::Side s
   greet();
 }
 
+RingStream::RingStream(LibeventReactor& reactor, int fd, ring::Memory memory, StreamEvents& events)
+    : reactor_(reactor), events_(events), fd_(fd), side_(ring::Side::kAcceptor), error_(0) {
+  event_assign(&event_, reactor.base_.get(), fd, EV_READ | EV_PERSIST, on_event, this);
+  channel_.emplace(fd, std::move(memory), side_);
+  // What stands in shared memory is believed within the ring's bounds, as ever.
+  channel_->resync_reads();
+  channel_->resync_writes();
+  event_add(&event_, nullptr);
+  heat();  // a bell that rang may have been heard there
+}
+
 RingStream::~RingStream() {
   event_del(&event_);
   if (hot_) std::erase(reactor_.hot_rings_, this);
@@ -50,8 +61,10 @@ void RingStream::greet() {
   ring::Memory memory = handshake_->take_memory();
   if (error == 0 && memory.ring_bytes() > kRingBytesMax) error = EMSGSIZE;
   if (error == 0) {
-    if (const int memory_fd = memory.release_fd(); memory_fd >= 0) close(memory_fd);
-    if (side_ == ring::Side::kConnector) refuse_descriptors(fd_);
+    if (side_ == ring::Side::kConnector) {
+      close(memory.release_fd());  // an acceptor's goes to its successor, if there comes one
+      refuse_descriptors(fd_);
+    }
     channel_.emplace(fd_, std::move(memory), side_);
     if (ends_writes_) channel_->end_writes();
   } else {
@@ -183,6 +196,11 @@ std::shared_ptr<const std::span<std::byte>> RingStream::memory() {
   const auto part =
       std::make_shared<Part>(all, std::span(all->ring(ring::other(side_)), 2 * all->ring_bytes()));
   return {part, &part->bytes};
+}
+
+std::vector<int> RingStream::descriptors() const {
+  if (!channel_ || error_ != 0 || ended_ || !held_.empty() || channel_->broken()) return {};
+  return {fd_, channel_->memory()->fd()};
 }
 
 IoResult RingStream::write(std::span<const iovec> from) {

@@ -24,6 +24,8 @@ class RingStream final : public Stream {
   // start.
   RingStream(LibeventReactor& reactor, int fd, int error, hatrpc::ring::Side side,
              StreamEvents& events);
+  // An acceptor goes on where another process has been: owns its socket.
+  RingStream(LibeventReactor& reactor, int fd, hatrpc::ring::Memory memory, StreamEvents& events);
   ~RingStream() override;
 
   IoResult read(std::span<std::byte> into) override;
@@ -41,6 +43,7 @@ class RingStream final : public Stream {
   uint64_t borrow(size_t bytes) override { return hold(bytes, true); }
   void give_back(uint64_t borrowed) override;
   std::shared_ptr<const std::span<std::byte>> memory() override;
+  std::vector<int> descriptors() const override;
 
  private:
   friend class LibeventReactor;

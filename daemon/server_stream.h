@@ -38,6 +38,7 @@ class ServerStream final : private UnitSink, private Deadline {
   void on_lane_lost(const std::string& reason);
   uint32_t lane_number() const { return lane_; }  // by which its calls came last
   bool idle() const;
+  bool opaque() const { return opaque_; }
 
   // From the upstream connection and its pool.
   const ServedConfig& served() const { return served_; }

@@ -63,6 +63,8 @@ void tell_reloading() {
 
 void tell_stopping(const std::string& status) { tell("STOPPING=1\nSTATUS=" + first_line(status)); }
 
+void tell_main_process(int pid) { tell("MAINPID=" + std::to_string(pid)); }
+
 std::optional<Duration> watchdog_time() {
   uint64_t us = 0;
   if (sd_watchdog_enabled(0, &us) <= 0) return std::nullopt;

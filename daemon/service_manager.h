@@ -24,6 +24,8 @@ std::vector<daemon::InheritedSocket> inherited_sockets();
 void tell_ready(const std::string& status);  // at the start, and after tell_reloading()
 void tell_reloading();
 void tell_stopping(const std::string& status);
+// The unit's main process is that one from now on: it must be of the unit, and this one the main.
+void tell_main_process(int pid);
 
 // How long the service manager waits for a tell_alive(); nothing where it does not wait for any.
 std::optional<Duration> watchdog_time();

@@ -44,6 +44,8 @@ class UnitReader {
   bool inside_unit() const { return reader_.inside_unit() || !held_.empty(); }
   bool opaque() const { return opaque_; }
   size_t held_bytes() const { return held_.size(); }
+  // Between two calls: what has come of a unit whose head is not known yet.
+  Bytes held() const { return held_.bytes(); }
 
  private:
   bool release_held(UnitSink& sink);

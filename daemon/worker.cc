@@ -17,6 +17,7 @@ constexpr size_t kHandshakesMax = 256;
 
 // Objects end here, at the turn's end, when no event of theirs can be running.
 struct Worker::Grave {
+  std::list<Peers::node_type> peers;  // gone after their sessions and lanes
   std::vector<std::unique_ptr<ClientConnection>> connections;
   std::vector<std::unique_ptr<ServerStream>> streams;
   std::vector<std::unique_ptr<UpstreamConnection>> upstreams;
@@ -27,7 +28,7 @@ struct Worker::Grave {
 
   bool empty() const {
     return connections.empty() && streams.empty() && upstreams.empty() && sessions.empty() &&
-           lanes.empty() && talks.empty() && links.empty();
+           lanes.empty() && talks.empty() && links.empty() && peers.empty();
   }
 };
 
@@ -42,12 +43,7 @@ Worker::Worker(Reactor& reactor, Setup setup)
   reactor_.add_turn_events(*this);
   for (const PeerConfig& peer : node().peers) {
     counters().peer_sessions.try_emplace(peer.name);
-    auto& link = peers_[peer.name].link;
-    link = std::make_unique<engine::Link>(
-        reactor_, peer.link, session_options(peer.name), node().limits.reconnect_backoff_max,
-        setup_.seed + static_cast<uint32_t>(peers_.size()), *this);
-    if (setup_.rdma == nullptr) peers_[peer.name].without_lanes = Fallback::kNoFabric;
-    link->connect_now();
+    make_link(peer).link->connect_now();
   }
 }
 
@@ -55,10 +51,12 @@ Worker::~Worker() {
   reactor_.remove_turn_events(*this);
   connections_.clear();
   accepted_.clear();
-  for (auto& [name, peer] : peers_) {
+  const auto let_go = [](PeerLink& peer) {
     peer.lanes.reset();
     peer.costs.reset();
-  }
+  };
+  for (auto& [name, peer] : peers_) let_go(peer);
+  for (auto& node : leaving_) let_go(node.mapped());
   while (!grave_->empty()) std::exchange(grave_, std::make_unique<Grave>()).reset();
 }
 
@@ -80,12 +78,24 @@ void Worker::accept_client(size_t endpoint, const ListenerEvents::Accept& accept
     counters().connections_refused.add();
     return;
   }
-  ++connections_per_endpoint_[endpoint];
   counters().connections_accepted.add();
+  add_client(endpoint, accept);
+}
+
+// It was within the limits when it was accepted, and has calls to make.
+void Worker::take_over_client(size_t endpoint, const ListenerEvents::Accept& accept,
+                              engine::Bytes read) {
+  counters().connections_taken_over.add();
+  add_client(endpoint, accept).go_on(read);
+}
+
+ClientConnection& Worker::add_client(size_t endpoint, const ListenerEvents::Accept& accept) {
+  ++connections_per_endpoint_[endpoint];
   counters().connections_open.add();
   auto connection = std::make_unique<ClientConnection>(*this, endpoint, accept);
-  const ClientConnection* key = connection.get();
-  connections_.emplace(key, std::move(connection));
+  ClientConnection& added = *connection;
+  connections_.emplace(&added, std::move(connection));
+  return added;
 }
 
 void Worker::bury(ClientConnection& connection) {
@@ -143,7 +153,36 @@ void Worker::look_for_more(Polling polling) {
 
 // --- Links to peers ---
 
-PeerLink& Worker::peer_of(const engine::Link& link) { return peers_.at(link.peer()); }
+PeerLink& Worker::make_link(const PeerConfig& peer) {
+  PeerLink& made = peers_[peer.name];
+  made.link = std::make_unique<engine::Link>(reactor_, peer.link, session_options(peer.name),
+                                             node().limits.reconnect_backoff_max,
+                                             setup_.seed + ++links_made_, *this);
+  if (setup_.rdma == nullptr) made.without_lanes = Fallback::kNoFabric;
+  return made;
+}
+
+PeerLink& Worker::peer_of(const engine::Link& link) {
+  PeerLink& peer = peers_.at(link.peer());
+  if (peer.link.get() == &link) return peer;
+  return std::ranges::find_if(leaving_,
+                              [&](auto& node) { return node.mapped().link.get() == &link; })
+      ->mapped();
+}
+
+// Who leaves has a successor, or will have: calls that begin from now on go there, and need not
+// wait for the last that is out on the old link.
+void Worker::replace(PeerLink& peer) {
+  const std::string name = peer.link->peer();
+  peer.link->retire();
+  leaving_.push_back(peers_.extract(name));
+  engine::Link& link = *make_link(*std::ranges::find(node().peers, name, &PeerConfig::name)).link;
+  link.follow(*peer.link);
+  link.connect_now();
+  std::vector<ClientConnection*> connections;
+  for (const auto& [id, connection] : peer.streams) connections.push_back(connection);
+  for (ClientConnection* connection : connections) connection->on_link_leaves();
+}
 
 void Worker::on_link_up(engine::Link& link) {
   counters().peer_sessions.at(link.peer()).add();
@@ -164,8 +203,11 @@ void Worker::on_link_frame(engine::Link& link, const FrameHeader& header, engine
 
 void Worker::on_link_going_away(engine::Link& link) {
   PeerLink& peer = peer_of(link);
+  if (&peer != &peers_.at(link.peer())) return;  // it has said so before
+  LOG(INFO) << "peer " << link.peer() << ": it leaves; new calls go by a new link";
   peer.leaves = peer.lanes != nullptr;  // then at a turn's end
   if (!peer.leaves) link.agree_to_go_away();
+  replace(peer);
 }
 
 void Worker::on_link_uncongested(engine::Link& link) {
@@ -177,8 +219,14 @@ void Worker::on_link_uncongested(engine::Link& link) {
 }
 
 void Worker::on_link_down(engine::Link& link, bool was_up, const std::string& reason) {
-  if (was_up) LOG(WARNING) << "peer " << link.peer() << ": link down: " << reason;
   PeerLink& peer = peer_of(link);
+  const auto left =
+      std::ranges::find_if(leaving_, [&](const auto& node) { return &node.mapped() == &peer; });
+  if (left != leaving_.end()) {
+    LOG(INFO) << "peer " << link.peer() << ": its old link has ended: " << reason;
+  } else if (was_up) {
+    LOG(WARNING) << "peer " << link.peer() << ": link down: " << reason;
+  }
   peer.leaves = false;
   const auto streams = std::exchange(peer.streams, {});
   if (peer.lanes) {
@@ -188,6 +236,7 @@ void Worker::on_link_down(engine::Link& link, bool was_up, const std::string& re
     grave_->talks.push_back(std::move(peer.costs));
   }
   for (const auto& [id, connection] : streams) connection->on_session_lost(reason);
+  if (left != leaving_.end()) grave_->peers.splice(grave_->peers.end(), leaving_, left);
   tell_waiting();
 }
 
@@ -250,10 +299,12 @@ void Worker::make_room_for_a_link() {
 
 void Worker::on_session_up(engine::Session& session) {
   LOG(INFO) << "peer " << session.peer().node << ": opened a link to this node";
-  if (setup_.rdma == nullptr || session.peer().legs == 0) return;
   const auto found = accepted_.find(&session);
   if (found == accepted_.end()) return;
-  found->second->offer_lanes(reactor_, *setup_.rdma, setup_.answerer);
+  if (setup_.rdma != nullptr && session.peer().legs != 0) {
+    found->second->offer_lanes(reactor_, *setup_.rdma, setup_.answerer);
+  }
+  found->second->on_up();
 }
 
 void Worker::on_frame(engine::Session& session, const FrameHeader& header, engine::Bytes payload) {
@@ -303,28 +354,64 @@ void Worker::begin_drain() {
 
 bool Worker::drained() const {
   const auto quiet = [](const auto& entry) { return entry.second->drained(); };
-  const auto all_sent = [](const auto& entry) {
-    const PeerLink& peer = entry.second;
+  return draining_ && std::ranges::all_of(accepted_, quiet) && all_sent() &&
+         std::ranges::all_of(connections_, [](const auto& c) { return c.second->idle(); });
+}
+
+bool Worker::all_sent() const {
+  const auto sent = [](const PeerLink& peer) {
     const bool lanes_sent = !peer.lanes || peer.lanes->all_taken();
     return !peer.link->up() || (peer.link->lane().idle() && lanes_sent);
   };
-  return draining_ && std::ranges::all_of(accepted_, quiet) &&
-         std::ranges::all_of(peers_, all_sent) &&
-         std::ranges::all_of(connections_, [](const auto& c) { return c.second->idle(); });
+  return std::ranges::all_of(peers_, [&](const auto& entry) { return sent(entry.second); }) &&
+         std::ranges::all_of(leaving_, [&](const auto& node) { return sent(node.mapped()); });
+}
+
+// --- To the successor ---
+
+void Worker::begin_hand_over(std::shared_ptr<Successor> successor) {
+  successor_ = std::move(successor);
+  room_again_ = reactor_.timer([] {});  // it makes a turn, whose end tries again
+  for (auto& [session, link] : accepted_) link->leave();
+}
+
+void Worker::end_hand_over() {
+  successor_.reset();
+  std::vector<ClientConnection*> waiting;  // one that goes on may close others
+  for (const auto& [key, connection] : connections_) waiting.push_back(connection.get());
+  for (ClientConnection* connection : waiting) {
+    if (connections_.contains(connection)) connection->on_successor_gone();
+  }
+}
+
+bool Worker::handed_over() const { return connections_.empty() && accepted_.empty() && all_sent(); }
+
+void Worker::hand_over_clients() {
+  constexpr Duration kRoomAgain = std::chrono::milliseconds(1);
+  std::vector<ClientConnection*> all;  // whose farewell fails may take others along
+  for (const auto& [key, connection] : connections_) all.push_back(connection.get());
+  for (ClientConnection* connection : all) {
+    if (!connections_.contains(connection) || connection->hand_over(*successor_)) continue;
+    room_again_->set(reactor_.now() + kRoomAgain);
+    return;
+  }
 }
 
 void Worker::on_turn_end() {
   counters().turns.add();
+  if (successor_) hand_over_clients();
   flush();
   // What a flush tells may make others send, where it has been already.
   bool stirred = false;
   for (auto& [name, peer] : peers_) stirred |= std::exchange(peer.stirred, false);
+  for (auto& node : leaving_) stirred |= std::exchange(node.mapped().stirred, false);
   if (stirred || !grave_->empty()) flush();
 }
 
 void Worker::flush() {
   while (!grave_->empty()) std::exchange(grave_, std::make_unique<Grave>()).reset();
   for (auto& [name, peer] : peers_) peer.flush();
+  for (auto next = leaving_.begin(); next != leaving_.end();) (next++)->mapped().flush();
   for (auto next = accepted_.begin(); next != accepted_.end();) {
     AcceptedLink& link = *(next++)->second;  // one whose write fails leaves the map
     link.flush();

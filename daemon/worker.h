@@ -7,6 +7,7 @@
 #pragma once
 
 #include <array>
+#include <list>
 #include <map>
 #include <memory>
 #include <string>
@@ -23,6 +24,7 @@
 #include "daemon/peer_link.h"
 #include "daemon/routing_table.h"
 #include "daemon/server_stream.h"
+#include "daemon/successor.h"
 #include "daemon/upstream.h"
 #include "engine/link/link.h"
 
@@ -57,6 +59,8 @@ class Worker final : public engine::LinkEvents, public engine::SessionEvents, pu
   // A local client, or a peer daemon, has connected.
   void accept_client(size_t endpoint, const ListenerEvents::Accept& accept);
   void accept_link(const ListenerEvents::Accept& accept);
+  // One that another process accepted, which has read `read` of it and used none.
+  void take_over_client(size_t endpoint, const ListenerEvents::Accept& accept, engine::Bytes read);
 
   // From the next call on.
   void set_routes(std::shared_ptr<const RoutingTable> routes) { routes_ = std::move(routes); }
@@ -65,6 +69,14 @@ class Worker final : public engine::LinkEvents, public engine::SessionEvents, pu
   void begin_drain();
   // After begin_drain(): nothing is in flight.
   bool drained() const;
+
+  // Gives client connections to `successor`, each as soon as no call is out on it, and has peers
+  // turn to it. What it does not take goes on here.
+  void begin_hand_over(std::shared_ptr<Successor> successor);
+  // It is gone: nothing more goes there.
+  void end_hand_over();
+  // After begin_hand_over(): nobody is here any more.
+  bool handed_over() const;
 
   std::vector<LinkStatus> link_status() const;
 
@@ -83,7 +95,8 @@ class Worker final : public engine::LinkEvents, public engine::SessionEvents, pu
   UpstreamPool& upstreams() { return upstreams_; }
   std::span<std::byte> scratch() { return scratch_; }
   bool draining() const { return draining_; }
-  engine::Fabric& fabric() { return setup_.rdma->fabric(); }  // where there are RDMA lanes
+  const Successor* successor() const { return successor_.get(); }  // null: none
+  engine::Fabric& fabric() { return setup_.rdma->fabric(); }       // where there are RDMA lanes
 
   // A peer of the endpoint that takes calls now, in turn; nullptr where none does, and then all of
   // them are told to connect.
@@ -127,6 +140,11 @@ class Worker final : public engine::LinkEvents, public engine::SessionEvents, pu
   void on_session_down(engine::Session& session, const std::string& reason) override;
   void make_room_for_a_link();
 
+  ClientConnection& add_client(size_t endpoint, const ListenerEvents::Accept& accept);
+  void hand_over_clients();
+  bool all_sent() const;
+  PeerLink& make_link(const PeerConfig& peer);
+  void replace(PeerLink& peer);
   void on_turn_end() override;
   void flush();
   void tell_waiting();
@@ -148,11 +166,17 @@ class Worker final : public engine::LinkEvents, public engine::SessionEvents, pu
   std::vector<size_t> connections_per_endpoint_;
 
   std::unique_ptr<Grave> grave_;
-  std::unordered_map<std::string, PeerLink> peers_;  // by name; never changes after the start
+  using Peers = std::unordered_map<std::string, PeerLink>;
+  Peers peers_;  // by name: always one for each
+  // To peers that leave: calls that are out on them go on, new ones go by those above.
+  std::list<Peers::node_type> leaving_;
+  uint32_t links_made_ = 0;
   std::unordered_map<const engine::Session*, std::unique_ptr<AcceptedLink>> accepted_;
   std::unordered_map<const ClientConnection*, std::unique_ptr<ClientConnection>> connections_;
   std::map<uint64_t, ClientConnection*> waiting_;
   uint64_t last_ticket_ = 0;
+  std::shared_ptr<Successor> successor_;
+  std::unique_ptr<Timer> room_again_;  // the successor had no room
 };
 
 }  // namespace hat

@@ -265,5 +265,98 @@ TEST(Worker, GrantsAllOfARequestThatAPooledServerAnsweredBeforeItHadTakenIt) {
   EXPECT_GE(granted + engine::kStreamWindowBytes / 2, sent);
 }
 
+// --- A peer with a successor, and a worker with one ---
+
+TEST(Worker, BuildsALinkToTheSuccessorOfAPeerThatStillOwesAnAnswer) {
+  FakeNode node;
+  const auto old_link = node.peer_wire();
+  node.receive(old_link, hello_bytes("host-b", ""));
+  const std::string call = message(thrift::MessageType::kCall, "get");
+  const std::string head = call.substr(0, call.size() - 1);  // it leaves before the rest
+  const auto waits = node.connect_client();
+  node.receive(waits, call);
+  const size_t wires = node.reactor.wires.size();
+  old_link->written.clear();
+  node.receive(old_link, frame_bytes({.kind = FrameKind::kGoAway}));
+  ASSERT_EQ(node.reactor.wires.size(), wires + 1) << "it connects at once";
+  const auto new_link = node.reactor.wires.back();
+  EXPECT_EQ(headers_in(old_link->written).back().kind, FrameKind::kGoAway) << "it agrees";
+
+  const auto other = node.connect_client();
+  node.receive(other, call);
+  node.receive(new_link, hello_bytes("host-b", ""));
+  EXPECT_THAT(new_link->written, HasSubstr(head));
+  EXPECT_THAT(old_link->written, Not(HasSubstr(head)));
+  const auto reply =
+      frame_bytes({.kind = FrameKind::kReply, .flags = engine::kLastPiece, .stream = 1, .call = 1},
+                  "its reply");
+  node.receive(old_link, reply);
+  EXPECT_EQ(waits->written, "its reply");
+  EXPECT_EQ(other->written, "");
+  node.receive(new_link, reply);
+  EXPECT_EQ(other->written, "its reply");
+
+  EXPECT_EQ(node.worker->link_status()[0].sessions, 2u);
+  const size_t before_its_end = node.reactor.wires.size();
+  old_link->end = true;
+  FakeNode::read(old_link);
+  node.reactor.end_turn();
+  node.reactor.advance(std::chrono::seconds(1));
+  EXPECT_TRUE(old_link->closed);
+  EXPECT_EQ(node.reactor.wires.size(), before_its_end) << "and nothing takes its place";
+  EXPECT_TRUE(node.worker->link_status()[0].up);
+  new_link->written.clear();
+  node.receive(waits, call);
+  EXPECT_FALSE(waits->closed);
+  EXPECT_THAT(new_link->written, HasSubstr(head)) << "whose stream went with the old link";
+}
+
+TEST(Worker, EndsALinkFromAPeerWhenNothingIsLeftOnIt) {
+  FakeNode node;
+  const auto link = node.connect_link();
+  node.receive(link, hello_bytes("host-b", "host-a"));
+  node.receive(link, open_frame(1) + call_frame(1, "get", 1));
+  const auto server = node.reactor.wires.back();
+  server->events->on_writable();
+  const auto late = node.connect_link();  // its hello has not come yet
+  link->written.clear();
+  late->written.clear();
+  node.worker->begin_hand_over(nullptr);
+  node.reactor.end_turn();
+  EXPECT_EQ(headers_in(link->written).back().kind, FrameKind::kGoAway);
+  EXPECT_EQ(late->written, "") << "nothing comes before the hello";
+  node.receive(late, hello_bytes("host-b", "host-a"));
+  EXPECT_EQ(headers_in(late->written).back().kind, FrameKind::kGoAway);
+
+  node.receive(link, frame_bytes({.kind = FrameKind::kGoAway}));
+  EXPECT_FALSE(link->shut) << "a call is out";
+  node.receive(server, message(thrift::MessageType::kReply, "get"));
+  node.reactor.end_turn();
+  EXPECT_TRUE(link->shut);
+  EXPECT_FALSE(link->closed) << "the peer closes, and loses nothing";
+  EXPECT_FALSE(node.worker->handed_over());
+  for (const auto& wire : {link, late}) {
+    wire->end = true;
+    FakeNode::read(wire);
+    node.reactor.end_turn();
+  }
+  EXPECT_TRUE(node.worker->handed_over());
+}
+
+TEST(Worker, LeavesALinkThatCarriesBytesAsTheyAre) {
+  FakeNode node;
+  const auto link = node.connect_link();
+  node.receive(link, hello_bytes("host-b", "host-a"));
+  node.receive(link, frame_bytes({.kind = FrameKind::kOpen, .stream = 1}, "Kv") +
+                         frame_bytes({.kind = FrameKind::kRaw, .stream = 1}, "SSH"));
+  node.worker->begin_hand_over(nullptr);
+  node.receive(link, frame_bytes({.kind = FrameKind::kGoAway}));
+  node.reactor.end_turn();
+  EXPECT_FALSE(link->shut);
+  node.receive(link, frame_bytes({.kind = FrameKind::kReset, .stream = 1}));
+  node.reactor.end_turn();
+  EXPECT_TRUE(link->shut);
+}
+
 }  // namespace
 }  // namespace hat

@@ -12,18 +12,35 @@ Result<std::unique_ptr<WorkerThread>> WorkerThread::open(const FabricConfig& fab
   return thread;
 }
 
-void WorkerThread::make_worker(Worker::Setup setup, const std::vector<ListenSocket>& endpoints,
-                               const std::optional<ListenSocket>& link) {
+void WorkerThread::make_worker(Worker::Setup setup) {
   setup.rdma = rdma_.host.get();
   worker_ = std::make_unique<Worker>(reactor_, std::move(setup));
-  for (size_t i = 0; i < endpoints.size(); ++i) {
-    listener_events_.push_back(std::make_unique<EndpointListener>(*worker_, i));
-    listeners_.push_back(reactor_.listen(endpoints[i], *listener_events_.back()));
-  }
-  if (link) {
-    listener_events_.push_back(std::make_unique<LinkListener>(*worker_));
-    listeners_.push_back(reactor_.listen(*link, *listener_events_.back()));
-  }
+}
+
+void WorkerThread::start_accepting(const std::vector<ListenSocket>& endpoints,
+                                   const std::optional<ListenSocket>& link) {
+  ask([&endpoints, &link, this](Worker& worker) {
+    for (size_t i = 0; i < endpoints.size(); ++i) {
+      listener_events_.push_back(std::make_unique<EndpointListener>(worker, i));
+      listeners_.push_back(reactor_.listen(endpoints[i], *listener_events_.back()));
+    }
+    if (link) {
+      listener_events_.push_back(std::make_unique<LinkListener>(worker));
+      listeners_.push_back(reactor_.listen(*link, *listener_events_.back()));
+    }
+    return true;
+  });
+}
+
+void WorkerThread::give(TakenConnection connection) {
+  // What is posted must be one that can be copied.
+  const auto given = std::make_shared<TakenConnection>(std::move(connection));
+  reactor_.post([this, given] {
+    const auto accept = [&](StreamEvents& events) {
+      return reactor_.resume(std::move(given->socket), std::move(given->memory), events);
+    };
+    worker_->take_over_client(given->endpoint, accept, given->read);
+  });
 }
 
 WorkerThread::~WorkerThread() {
@@ -50,6 +67,7 @@ void WorkerThread::start() {
 bool WorkerThread::stop_accepting() {
   const auto stopped = ask([this](Worker&) {
     listeners_.clear();
+    listener_events_.clear();
     return true;
   });
   return stopped.has_value();

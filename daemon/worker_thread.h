@@ -12,6 +12,7 @@
 
 #include "daemon/libevent_reactor.h"
 #include "daemon/rdma.h"
+#include "daemon/takeover.h"
 #include "daemon/worker.h"
 
 namespace hat {
@@ -23,9 +24,13 @@ class WorkerThread {
   ~WorkerThread();  // stops it: whatever is in flight is cut
 
   const OpenedRdma& rdma() const { return rdma_; }
-  void make_worker(Worker::Setup setup, const std::vector<ListenSocket>& endpoints,
-                   const std::optional<ListenSocket>& link);
+  void make_worker(Worker::Setup setup);
   void start();
+  // Accepts there; the sockets outlive that.
+  void start_accepting(const std::vector<ListenSocket>& endpoints,
+                       const std::optional<ListenSocket>& link);
+  // A connection that another process accepted.
+  void give(TakenConnection connection);
   // Has its loop turn soon, also where nothing happens.
   void wake() {
     reactor_.post([] {});

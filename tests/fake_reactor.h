@@ -30,6 +30,7 @@ class FakeStream final : public Stream {
     bool shut = false;
     bool aborted = false;
     bool closed = false;
+    std::vector<int> descriptors;  // what another process would take of it
     StreamEvents* events = nullptr;
 
     // Tells of what came, and then for as long as the reader asks to be told again.
@@ -74,6 +75,7 @@ class FakeStream final : public Stream {
   void want_write(bool wanted) override { wire_->writing = wanted; }
   void read_again() override { wire_->again = true; }
   void abort_on_close() override { wire_->aborted = true; }
+  std::vector<int> descriptors() const override { return wire_->descriptors; }
 
  private:
   std::shared_ptr<Wire> wire_;

@@ -52,7 +52,7 @@ CORE = [
     "daemon/accepted_link.*", "daemon/call.h", "daemon/client_answers.cc", "daemon/client_connection.*", "daemon/counters.h",
     "daemon/deadlines.*", "daemon/fallback.h", "daemon/function_metrics.h", "daemon/lane_key.*", "daemon/loans.*",
     "daemon/peer_lanes.*", "daemon/peer_link.*", "daemon/route_changes.*",
-    "daemon/routing_table.*", "daemon/server_replies.cc", "daemon/server_stream.*",
+    "daemon/routing_table.*", "daemon/server_replies.cc", "daemon/server_stream.*", "daemon/successor.h",
     "daemon/unit_reader.*", "daemon/upstream.*", "daemon/worker.cc", "daemon/worker.h",
 ]
 CORE_MAY_INCLUDE = CORE + ["daemon/thrift/", "engine/", "config/", "base/"]

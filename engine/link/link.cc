@@ -15,6 +15,11 @@ Link::Link(Reactor& reactor, Address address, SessionOptions options, Duration b
       down_since_(reactor.now()),
       retry_(reactor.timer([this] { attempt(); })) {}
 
+void Link::follow(const Link& before) {
+  sessions_ = before.sessions_;
+  last_error_ = "the peer is shutting down";
+}
+
 void Link::connect_now() {
   if (session_) return;
   const TimePoint earliest = attempts_ == 0 ? reactor_.now() : last_attempt_ + kBackoffMin;
@@ -59,11 +64,15 @@ void Link::on_session_down(Session&, const std::string& reason) {
   if (was_up && !going_away_) down_since_ = reactor_.now();
   last_error_ = reason;
   events_.bury(std::move(session_));
+  if (!retired_) try_later();
+  events_.on_link_down(*this, was_up, reason);
+}
+
+void Link::try_later() {
   // Jitter of a half keeps many nodes from knocking at a restarted peer at once.
   const auto jitter = std::uniform_int_distribution<int64_t>(0, backoff_.count() / 2)(random_);
   retry_->set(reactor_.now() + backoff_ + Duration(jitter));
   backoff_ = std::min(backoff_ * 2, backoff_max_);
-  events_.on_link_down(*this, was_up, reason);
 }
 
 }  // namespace hat::engine

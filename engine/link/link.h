@@ -39,6 +39,11 @@ class Link final : public SessionEvents {
   Link(Reactor& reactor, Address address, SessionOptions options, Duration backoff_max,
        uint32_t seed, LinkEvents& events);
 
+  // Takes the place of a link to a peer that leaves: its counts go on.
+  void follow(const Link& before);
+  // The session that there is, is the last.
+  void retire() { retired_ = true; }
+
   // Begins, and begins again at once where the link waits for its backoff: a call needs it.
   void connect_now();
 
@@ -76,6 +81,7 @@ class Link final : public SessionEvents {
   void on_session_down(Session& session, const std::string& reason) override;
 
   void attempt();
+  void try_later();
 
   Reactor& reactor_;
   const Address address_;
@@ -90,6 +96,7 @@ class Link final : public SessionEvents {
   uint64_t sessions_ = 0;
   uint32_t next_stream_ = 1;
   bool going_away_ = false;
+  bool retired_ = false;
   std::string last_error_ = kNotTried;
   std::unique_ptr<Timer> retry_;
   std::unique_ptr<Session> session_;

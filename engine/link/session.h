@@ -72,6 +72,9 @@ class Session final : public LaneEvents {
   const Lane& lane() const { return *lane_; }
   TimePoint began() const { return began_; }
   void end(const std::string& reason) { go_down(reason); }
+  // The lane is idle, and stays so: the peer hears of the end after all that was sent, and then
+  // ends the session. Its last replies are lost to no reset, as they might be by a close here.
+  void finish() { lane_->end_writes(); }
 
  private:
   enum class State : uint8_t { kHandshake, kUp, kDown };

@@ -64,6 +64,10 @@ void TcpLane::flush() {
   }
 }
 
+void TcpLane::end_writes() {
+  if (!down_ && write_error_ == 0) stream_->shutdown_write();
+}
+
 // What the peer sent before it went is still to be read: replies, perhaps.
 void TcpLane::on_write_error(int error) {
   write_error_ = error;

@@ -38,6 +38,8 @@ class TcpLane final : public Lane, private StreamEvents {
   bool broken() const override { return write_error_ != 0; }
   bool idle() const override { return queued() == 0; }
   void flush() override;
+  // Nothing is queued, and nothing more will be sent: the peer reads the end, and closes.
+  void end_writes();
 
   // When bytes last came in, for keep-alive.
   TimePoint last_received() const { return last_received_; }

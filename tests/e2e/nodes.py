@@ -82,6 +82,20 @@ class Node:
                 stderr=log, **popen)
         wait_until(f"{self.name} ready (its log: {self.log()[-2000:]})", self.is_ready)
 
+    def take_over(self):
+        """Another hatrpcd takes over from the one that runs: the old process, which has yet to end."""
+        old = self.process
+        with open(self.folder / "log", "a", encoding="utf-8") as log:
+            self.process = subprocess.Popen(
+                [self.programs / "hatrpcd", "--config", self.config, "--takeover"], stdout=log, stderr=log)
+        wait_until(f"{self.name} taken over", self.is_taken_over, 30)
+        return old
+
+    def is_taken_over(self):
+        if self.process.poll() is not None:
+            raise AssertionError(f"{self.name} ended, status {self.process.returncode}: {self.log()}")
+        return self.get("/status")["pid"] == self.process.pid
+
     def is_ready(self):
         if self.process.poll() is not None:
             raise AssertionError(f"{self.name} ended, status {self.process.returncode}: {self.log()}")

@@ -1,0 +1,179 @@
+// daemon/daemon_takeover.cc: how a daemon takes over from the one before it, and gives way to the
+// next; docs/upgrade.md tells the whole of it.
+#include <glog/logging.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+
+#include "daemon/daemon.h"
+#include "daemon/function_totals.h"
+#include "daemon/service_manager.h"
+#include "daemon/successor_process.h"
+
+namespace hat {
+namespace {
+
+// A unix socket's path is one place, whether bytes or rings are to be had there.
+std::string place_of(const std::string& address) {
+  return address.starts_with("shm:") ? "unix:" + address.substr(4) : address;
+}
+
+bool names(const std::vector<std::string>& addresses, const Address& address) {
+  const std::string place = place_of(to_string(address));
+  return std::ranges::find(addresses, place, place_of) != addresses.end();
+}
+
+}  // namespace
+
+std::vector<ListenSocket*> Daemon::Sockets::all() {
+  std::vector<ListenSocket*> all;
+  for (ListenSocket& endpoint : endpoints) all.push_back(&endpoint);
+  for (auto* one : {&link, &admin_http, &admin_socket, &offer}) {
+    if (*one) all.push_back(&**one);
+  }
+  return all;
+}
+
+void Daemon::Sockets::close() {
+  endpoints.clear();
+  for (auto* one : {&link, &admin_http, &admin_socket, &offer}) one->reset();
+}
+
+// --- Taking over ---
+
+// With links, so that the first calls need not wait; but not for a peer that is down.
+void Daemon::say_ready_if_ready() {
+  if (!pending().empty() && std::chrono::steady_clock::now() < drain_until_) return;
+  phase_ = Phase::kReady;
+  LOG(INFO) << "takeover: ready; the hatrpcd before this one is told";
+  std::vector<std::string> listening;
+  for (const ListenSocket* socket : sockets_.all()) {
+    listening.push_back(to_string(socket->address()));
+  }
+  takeover_->say_ready(base_.get(), listening, *node_, *this);
+}
+
+void Daemon::on_go(const std::vector<std::string>& owned_paths) {
+  given_paths_ = owned_paths;
+  for (ListenSocket* socket : sockets_.all()) {
+    if (names(given_paths_, socket->address())) socket->own_path(true);
+  }
+  serve();
+  takeover_->say_serving();
+}
+
+void Daemon::on_refused(const std::string& why) {
+  LOG(ERROR) << "takeover: the running hatrpcd goes on, and this one leaves: " << why;
+  refused_ = true;
+  for (ListenSocket* socket : sockets_.all()) {
+    if (names(given_paths_, socket->address())) socket->own_path(false);
+  }
+  if (phase_ != Phase::kReady) return drain();
+  event_base_loopbreak(base_.get());
+}
+
+void Daemon::on_connection(TakenConnection connection) {
+  threads_[taken_connections_++ % threads_.size()]->give(std::move(connection));
+}
+
+void Daemon::on_predecessor_left() {
+  LOG(INFO) << "takeover: the hatrpcd before this one has left; " << taken_connections_
+            << " connection(s) came from it";
+}
+
+// --- Giving way ---
+
+std::vector<std::string> Daemon::on_successor_ready(int pid,
+                                                    const std::vector<std::string>& taken) {
+  LOG(INFO) << "takeover: process " << pid << " is ready; this one accepts no more";
+  phase_ = Phase::kGivingWay;
+  all_stopped_ = true;
+  for (auto& thread : threads_) all_stopped_ &= thread->stop_accepting();
+  admin_.reset();
+  given_paths_.clear();
+  for (ListenSocket* socket : sockets_.all()) {
+    if (!socket->owns_path() || !names(taken, socket->address())) continue;
+    socket->own_path(false);
+    given_paths_.push_back(to_string(socket->address()));
+  }
+  return given_paths_;
+}
+
+void Daemon::on_successor_failed(const std::string& why) {
+  LOG(ERROR) << "takeover: the new hatrpcd accepts nothing: " << why << "; this one goes on";
+  for (ListenSocket* socket : sockets_.all()) {
+    if (names(given_paths_, socket->address())) socket->own_path(true);
+  }
+  phase_ = Phase::kServing;
+  accept();
+}
+
+void Daemon::on_successor_serving(int pid, std::shared_ptr<Successor> successor) {
+  LOG(INFO) << "takeover: process " << pid << " serves; connections go there";
+  phase_ = Phase::kHandingOver;
+  drain_until_ = std::chrono::steady_clock::now() + node_->limits.drain_timeout;
+  if (pid != 0) service_manager::tell_main_process(pid);
+  if (all_stopped_) sockets_.close();
+  for (auto& thread : threads_) {
+    thread->ask([successor](Worker& worker) {
+      worker.begin_hand_over(successor);
+      return true;
+    });
+  }
+  event_add(tick_.get(), &kDrainInterval);
+}
+
+void Daemon::on_successor_gone(const std::string& why) {
+  LOG(WARNING) << "takeover: the new hatrpcd takes no more connections: " << why
+               << "; those that are left go on until they end";
+  for (auto& thread : threads_) {
+    thread->ask([](Worker& worker) {
+      worker.end_hand_over();
+      return true;
+    });
+  }
+}
+
+void Daemon::leave_if_handed_over() {
+  const bool done = std::ranges::all_of(threads_, [](auto& thread) {
+    return thread->ask([](Worker& worker) { return worker.handed_over(); }).value_or(false);
+  });
+  const bool late = std::chrono::steady_clock::now() >= drain_until_;
+  if (!done && !late) return;
+  if (!done) {
+    LOG(WARNING) << "limits.drain_timeout has passed: what is in flight is cut, "
+                 << total(counter_views_, &WorkerCounters::connections_open)
+                 << " connection(s) among it";
+  }
+  LOG(INFO) << "takeover: over; " << total(counter_views_, &WorkerCounters::connections_handed_over)
+            << " connection(s) went to the new hatrpcd";
+  event_base_loopbreak(base_.get());
+}
+
+// --- A successor of its own making ---
+
+void Daemon::start_successor() {
+  if (phase_ != Phase::kServing || successor_pid_ != 0) {
+    LOG(WARNING) << "SIGUSR2: not while one hatrpcd gives way to another";
+    return;
+  }
+  const auto pid = spawn_successor();
+  if (!pid) {
+    LOG(ERROR) << "SIGUSR2: no new hatrpcd: " << pid.error().message;
+    return;
+  }
+  successor_pid_ = *pid;
+  LOG(INFO) << "SIGUSR2: process " << successor_pid_ << " is to take over";
+}
+
+void Daemon::reap_successor() {
+  int status = 0;
+  if (successor_pid_ == 0 || waitpid(successor_pid_, &status, WNOHANG) != successor_pid_) return;
+  LOG(ERROR) << "the new hatrpcd, process " << successor_pid_ << ", has ended: "
+             << (WIFEXITED(status) ? "status " + std::to_string(WEXITSTATUS(status))
+                                   : "signal " + std::to_string(WTERMSIG(status)))
+             << "; its own lines say why";
+  successor_pid_ = 0;
+}
+
+}  // namespace hat
