@@ -41,7 +41,7 @@ Result<bool> Takeover::ask(const NodeConfig& node) {
   if (!channel_.same_user()) return fail("--takeover: another user's process listens there");
   const timeval patience{kAnswerTime.count(), 0};
   setsockopt(channel_.fd(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-  if (channel_.send(TakeoverKind::kHello, node.node) != TakeoverChannel::Sent::kSent) return false;
+  channel_.send(TakeoverKind::kHello, node.node);  // refused already, it is told why all the same
   std::vector<daemon::InheritedSocket> sockets;
   std::vector<Descriptor> owned;
   for (bool last = false; !last;) {

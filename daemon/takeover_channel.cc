@@ -140,7 +140,10 @@ Result<std::optional<TakeoverMessage>> TakeoverChannel::receive(bool wait) {
                  .msg_iovlen = 1,
                  .msg_control = control.data(),
                  .msg_controllen = control.size()};
-  const ssize_t count = recvmsg(fd(), &message, MSG_CMSG_CLOEXEC | (wait ? 0 : MSG_DONTWAIT));
+  const int flags = MSG_CMSG_CLOEXEC | (wait ? 0 : MSG_DONTWAIT);
+  ssize_t count = recvmsg(fd(), &message, flags);
+  // It closed before it had read all, which is told once; what it had said comes after that.
+  if (count < 0 && errno == ECONNRESET) count = recvmsg(fd(), &message, flags);
   if (count < 0) {
     if (errno == EAGAIN || errno == EINTR) return std::nullopt;
     return fail(kEnded);

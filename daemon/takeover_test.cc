@@ -90,11 +90,13 @@ class TakeoverTest : public testing::Test {
 
   void turn_until(const std::function<bool()>& holds) {
     const auto end = std::chrono::steady_clock::now() + kPatience;
-    while (!holds() && std::chrono::steady_clock::now() < end) {
+    bool held = holds();
+    while (!held && std::chrono::steady_clock::now() < end) {
       event_base_loop(base_.get(), EVLOOP_NONBLOCK);
       std::this_thread::sleep_for(100us);
+      held = holds();
     }
-    EXPECT_TRUE(holds());
+    EXPECT_TRUE(held);
   }
 
   // begin() waits for answers, which this thread's offer gives.
