@@ -2,7 +2,7 @@
 //
 //   on the TCP address and the unix socket     on the unix socket alone
 //   GET /metrics                               GET  /status, /functions, /ping,
-//   GET /healthz, /healthz/live                     /calibration
+//   GET /healthz, /healthz/live                     /calibration, /certificates
 //   GET /readyz, /healthz/ready                POST /reload[?dry_run=1], /drain,
 //   GET /routes                                     /calibrate?peer=NAME
 //

@@ -2,7 +2,8 @@
 // scripts read them, so keys are added and never renamed.
 //
 //   /status     {node, version, pid, uptime_s, state: "running"|"draining", pending: [text],
-//                generation, workers, links: [{worker, peer, address, up, sessions, last_error}],
+//                generation, workers, link_security: "tls"|"insecure"|"none" (there are no links),
+//                links: [{worker, peer, address, up, sessions, last_error, peer_names: [text]}],
 //                endpoints: [{listen, service, peers}], serves: [{service, upstream, mode}],
 //                connections_open, upstream_connections_open, buffered_bytes,
 //                local_replies: {token: count}, last_reload: {successful, unix_time, error}}
@@ -12,6 +13,8 @@
 //   /functions  [{service, method, side, started, in_flight, outcomes: {name: count},
 //                request_bytes, response_bytes, latency: {buckets: [count], sum_ns}}]
 //                bucket i: at most 2^i µs, the last one the rest; not cumulative
+//   /certificates  [{use: "certificate"|"ca", file, subject, issuer, names: [text], not_before,
+//                not_after (seconds since 1970), serial, fingerprint (both hexadecimal)}]
 //   /calibrate  {ok: true, number} or {ok: false, error}
 //   /calibration {number, state: "none"|"running"|"done"|"failed", peer, error, fabric, device,
 //                measured, costs: engine/costs/component_costs.h's, profile: the text of its file}
@@ -27,6 +30,7 @@ namespace hat {
 nlohmann::json status_json(Control& control);
 nlohmann::json routes_json(const RoutingTable& routes);
 nlohmann::json functions_json(Control& control);
+nlohmann::json certificates_json(const Control& control);
 nlohmann::json calibrate_json(const Result<uint64_t>& number);
 nlohmann::json calibration_json(const CalibrationReport& report);
 nlohmann::json reload_json(const Result<ReloadReport>& report);

@@ -11,6 +11,7 @@
 
 #include "base/reactor.h"
 #include "daemon/fallback.h"
+#include "daemon/tls/tls_failure.h"
 #include "engine/failure.h"
 #include "engine/protocols.h"
 
@@ -77,6 +78,12 @@ struct FunctionCounters {
   std::array<Counter, kFallbackCount> fallbacks;
 };
 
+// Of links' TLS handshakes, on both sides.
+struct TlsCounters {
+  Counter handshakes;  // that were good
+  std::array<Counter, kTlsFailureCount> failures;
+};
+
 // One worker, all functions.
 struct WorkerCounters {
   std::array<Counter, engine::kFailureCount> local_replies;  // by engine::Failure
@@ -90,7 +97,8 @@ struct WorkerCounters {
   Counter oneway_dropped;       // oneway calls that could not be delivered
   Counter unsolicited_replies;  // upstream replies that no call asked for
   Counter peer_sessions;        // links built, so reconnects too
-  Counter buffered_bytes;       // held for slow readers now
+  TlsCounters tls;
+  Counter buffered_bytes;  // held for slow readers now
   Counter turns;                // of the event loop: the worker is alive
 };
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <ctime>
 #include <random>
 
 #include "daemon/route_changes.h"
@@ -38,6 +39,34 @@ std::unique_ptr<Calibrator> make_calibrator(const std::shared_ptr<const NodeConf
   const std::string name(rdma.host->fabric().name());
   const auto open = [node, name] { return open_fabric(node->fabric, name); };
   return std::make_unique<Calibrator>(node->node, rdma.what, open);
+}
+
+CertificateReport report_of(const char* use, const std::string& file,
+                            const CertificateFacts& facts) {
+  return {.use = use,
+          .file = file,
+          .subject = facts.subject,
+          .issuer = facts.issuer,
+          .names = facts.names,
+          .not_before = facts.not_before,
+          .not_after = facts.not_after,
+          .serial = facts.serial,
+          .fingerprint = facts.fingerprint};
+}
+
+std::string utc_text(int64_t unix_seconds) {
+  const std::time_t time = unix_seconds;
+  std::tm parts{};
+  gmtime_r(&time, &parts);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S UTC", &parts);
+  return text;
+}
+
+bool same_certificates(const TlsContext& a, const TlsContext& b) {
+  return a.certificate().fingerprint == b.certificate().fingerprint &&
+         std::ranges::equal(a.authorities(), b.authorities(), {}, &CertificateFacts::fingerprint,
+                            &CertificateFacts::fingerprint);
 }
 
 void log_reload(const Result<ReloadReport>& report) {
@@ -99,6 +128,7 @@ Daemon::Daemon(std::string config_file, Configuration configuration, Sockets soc
       threads_(std::move(threads)),
       base_(event_base_new()) {
   routes_ = make_routes(1, configuration);
+  tls_ = configuration.tls;
   if (const std::string why = profile_unused(configuration); !why.empty()) LOG(WARNING) << why;
   last_reload_.unix_time = start_unix_time_;
   applied_fingerprint_ = seen_fingerprint_ = fingerprint(config_file_, *node_);
@@ -115,7 +145,7 @@ Daemon::Daemon(std::string config_file, Configuration configuration, Sockets soc
                               .routes = routes_,
                               .answerer = calibrator_.get(),
                               .counters = counters_.back().get()},
-                             sockets_.endpoints, sockets_.link);
+                             tls_, sockets_.endpoints, sockets_.link);
   }
 }
 
@@ -162,7 +192,16 @@ void Daemon::run() {
   admin_ = std::make_unique<AdminServer>(base_.get(), *this,
                                          sockets_.admin_http ? &*sockets_.admin_http : nullptr,
                                          sockets_.admin_socket ? &*sockets_.admin_socket : nullptr);
+  log_start();
+  event_base_dispatch(base_.get());
+  pthread_sigmask(SIG_BLOCK, &ours, nullptr);  // another one now must not look like a crash
+  admin_.reset();
+  if (calibrator_) calibrator_->stop();
+  threads_.clear();
+  LOG(INFO) << "node " << node_->node << " has left";
+}
 
+void Daemon::log_start() const {
   for (const auto& endpoint : node_->endpoints) {
     LOG(INFO) << "endpoint " << to_string(endpoint.listen) << " offers " << endpoint.service;
     if (endpoint.listen.kind == Address::Kind::kTcp) {
@@ -170,19 +209,17 @@ void Daemon::run() {
                    << ": TCP tells nothing of who calls; every local user may";
     }
   }
-  if (node_->link.listen) {
-    LOG(WARNING) << "link " << to_string(*node_->link.listen)
-                 << " is insecure: peers are neither authenticated nor encrypted";
+  if (tls_) {
+    LOG(INFO) << "links have TLS 1.3; this node's certificate, " << tls_->certificate().subject
+              << ", is good until " << utc_text(tls_->certificate().not_after);
+  } else if (node_->link.listen || !node_->peers.empty()) {
+    LOG(WARNING) << "links are insecure: peers are neither authenticated, nor is anything "
+                    "encrypted; `link.tls` in "
+                 << config_file_ << " changes that";
   }
   if (node_->admin.listen) LOG(INFO) << "admin http at " << to_string(*node_->admin.listen);
   LOG(INFO) << "fabric " << fabric();
   LOG(INFO) << "node " << node_->node << " runs with " << threads_.size() << " worker(s)";
-  event_base_dispatch(base_.get());
-  pthread_sigmask(SIG_BLOCK, &ours, nullptr);  // another one now must not look like a crash
-  admin_.reset();
-  if (calibrator_) calibrator_->stop();
-  threads_.clear();
-  LOG(INFO) << "node " << node_->node << " has left";
 }
 
 void Daemon::on_signal(evutil_socket_t signal, short, void* self) {
@@ -220,9 +257,20 @@ Result<ReloadReport> Daemon::try_reload(bool dry_run) {
   if (std::string why = profile_unused(fresh); !why.empty()) {
     report.warnings.push_back(std::move(why));
   }
+  if (tls_ && !same_certificates(*tls_, *fresh.tls)) {
+    report.changes.push_back("link.tls: certificate " + tls_->certificate().subject + " until " +
+                             utc_text(tls_->certificate().not_after) + " → " +
+                             fresh.tls->certificate().subject + " until " +
+                             utc_text(fresh.tls->certificate().not_after) +
+                             "; links that are up stay up");
+  }
   if (dry_run) {
     report.generation = routes_->generation();
     return report;
+  }
+  if (tls_) {
+    tls_ = fresh.tls;
+    for (auto& thread : threads_) thread->set_tls(tls_);
   }
   routes_ = routes;
   for (auto& thread : threads_) {
@@ -292,7 +340,8 @@ std::vector<LinkReport> Daemon::links() const {
     if (!status) continue;
     for (const LinkStatus& link : *status) {
       all.push_back(
-          {i, link.peer, link.address, link.up, link.last_error, link.sessions, link.lanes});
+          {i, link.peer, link.address, link.up, link.last_error, link.sessions, link.lanes,
+           link.peer_names});
     }
   }
   return all;
@@ -301,6 +350,17 @@ std::vector<LinkReport> Daemon::links() const {
 std::string Daemon::fabric() const {
   const OpenedRdma& rdma = threads_.front()->rdma();
   return rdma.host ? rdma.what : "none, TCP carries all calls: " + rdma.what;
+}
+
+std::vector<CertificateReport> Daemon::certificates() const {
+  if (!tls_) return {};
+  const TlsConfig& config = *node_->link.tls;
+  std::vector<CertificateReport> all = {
+      report_of("certificate", config.certificate, tls_->certificate())};
+  for (const CertificateFacts& authority : tls_->authorities()) {
+    all.push_back(report_of("ca", config.ca, authority));
+  }
+  return all;
 }
 
 std::vector<std::string> Daemon::pending() const {

@@ -36,6 +36,7 @@ class Daemon final : public Control {
   const std::vector<const WorkerCounters*>& workers() const override { return counter_views_; }
   std::vector<LinkReport> links() const override;
   std::string fabric() const override;
+  std::vector<CertificateReport> certificates() const override;
   double start_unix_time() const override { return start_unix_time_; }
   LastReload last_reload() const override { return last_reload_; }
   bool draining() const override { return draining_; }
@@ -59,6 +60,7 @@ class Daemon final : public Control {
 
   static void on_signal(evutil_socket_t signal, short, void* self);
   static void on_tick(evutil_socket_t, short, void* self);
+  void log_start() const;
   void look_for_changes();
   void leave_if_drained();
   Result<ReloadReport> try_reload(bool dry_run);
@@ -75,6 +77,7 @@ class Daemon final : public Control {
   std::vector<std::unique_ptr<WorkerCounters>> counters_;
   std::vector<const WorkerCounters*> counter_views_;
   std::shared_ptr<const RoutingTable> routes_;
+  std::shared_ptr<const TlsContext> tls_;  // null: links have no TLS
   LastReload last_reload_;
   uint64_t applied_fingerprint_ = 0;
   uint64_t seen_fingerprint_ = 0;

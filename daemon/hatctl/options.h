@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 
@@ -16,6 +17,7 @@ enum class Command : uint8_t {
   kReload,
   kDrain,
   kCalibrate,
+  kCerts,
   kPing,
   kMetrics
 };
@@ -28,6 +30,10 @@ struct Options {
   std::string wanted;  // routes: a service, or service.function; empty: all
   std::string peer;    // calibrate
   std::string write;   // calibrate: where to write the profile; empty: nowhere
+  std::string folder;  // certs make: where to; empty: certs alone, which shows them
+  std::vector<std::string> nodes;            // certs make: at least one
+  uint64_t days = 30;                        // certs make: how long they are good; 0: not any more
+  std::string trust_domain = "hatrpc.test";  // certs make
   bool json = false;
   bool dry_run = false;                      // reload
   std::chrono::milliseconds interval{1000};  // top
