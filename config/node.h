@@ -55,13 +55,14 @@ struct FabricConfig {
   std::optional<FaultsConfig> faults;
 };
 
-// How links prove who is at their ends, and keep others from reading along: TLS 1.3, both sides with
-// a certificate. Files are PEM; in the file relative to its directory.
+// How links prove who is at their ends, and keep others from reading along: TLS 1.3, both sides
+// with a certificate. Files are PEM; in the file relative to its directory.
 struct TlsConfig {
   std::string certificate;         // this node's, then any between it and its CA
   std::string key;                 // its private key
   std::string ca;                  // whose certificates peers must have
-  std::vector<std::string> allow;  // who may open links here (config/identity.h); empty: all of `ca`
+  std::vector<std::string> allow;  // who may open links here (config/identity.h); empty: all
+                                   // that `ca` vouches for
   Place place;
 };
 

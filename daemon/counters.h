@@ -99,7 +99,7 @@ struct WorkerCounters {
   Counter peer_sessions;        // links built, so reconnects too
   TlsCounters tls;
   Counter buffered_bytes;  // held for slow readers now
-  Counter turns;                // of the event loop: the worker is alive
+  Counter turns;           // of the event loop: the worker is alive
 };
 
 }  // namespace hat

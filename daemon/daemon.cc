@@ -258,11 +258,10 @@ Result<ReloadReport> Daemon::try_reload(bool dry_run) {
     report.warnings.push_back(std::move(why));
   }
   if (tls_ && !same_certificates(*tls_, *fresh.tls)) {
-    report.changes.push_back("link.tls: certificate " + tls_->certificate().subject + " until " +
-                             utc_text(tls_->certificate().not_after) + " → " +
-                             fresh.tls->certificate().subject + " until " +
-                             utc_text(fresh.tls->certificate().not_after) +
-                             "; links that are up stay up");
+    report.changes.push_back(
+        "link.tls: certificate " + tls_->certificate().subject + " until " +
+        utc_text(tls_->certificate().not_after) + " → " + fresh.tls->certificate().subject +
+        " until " + utc_text(fresh.tls->certificate().not_after) + "; links that are up stay up");
   }
   if (dry_run) {
     report.generation = routes_->generation();
@@ -339,9 +338,8 @@ std::vector<LinkReport> Daemon::links() const {
     const auto status = threads_[i]->ask([](Worker& worker) { return worker.link_status(); });
     if (!status) continue;
     for (const LinkStatus& link : *status) {
-      all.push_back(
-          {i, link.peer, link.address, link.up, link.last_error, link.sessions, link.lanes,
-           link.peer_names});
+      all.push_back({i, link.peer, link.address, link.up, link.last_error, link.sessions,
+                     link.lanes, link.peer_names});
     }
   }
   return all;

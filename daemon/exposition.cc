@@ -241,9 +241,9 @@ void add_tls(Page& page, Control& control) {
   for (size_t i = 0; i < failures.size(); ++i) {
     Page::add(failed, {{"reason", kTlsFailureNames[i]}}, static_cast<double>(failures[i]));
   }
-  auto& expiry = page.family("hatrpc_tls_certificate_expiry_timestamp_seconds",
-                             "Until when this node's certificate, and its CA's, are good.",
-                             MetricType::Gauge);
+  auto& expiry =
+      page.family("hatrpc_tls_certificate_expiry_timestamp_seconds",
+                  "Until when this node's certificate, and its CA's, are good.", MetricType::Gauge);
   std::map<std::pair<std::string, std::string>, int64_t> until;  // a subject may stand twice
   for (const CertificateReport& report : control.certificates()) {
     int64_t& latest = until[{report.subject, report.use}];

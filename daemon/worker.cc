@@ -203,9 +203,13 @@ std::vector<LinkStatus> Worker::link_status() const {
   std::vector<LinkStatus> all;
   for (const auto& [name, peer] : peers_) {
     LinkStatus& status = all.emplace_back();
-    status = {name, to_string(peer.link->address()), peer.link->takes_calls(),
-              peer.link->last_error(), peer.link->sessions(),
-              peer.lanes ? peer.lanes->status() : std::vector<LaneStatus>(), {}};
+    status = {name,
+              to_string(peer.link->address()),
+              peer.link->takes_calls(),
+              peer.link->last_error(),
+              peer.link->sessions(),
+              peer.lanes ? peer.lanes->status() : std::vector<LaneStatus>(),
+              {}};
     if (!peer.link->up()) continue;
     const auto names = peer.link->session().peer_names();
     status.peer_names.assign(names.begin(), names.end());
@@ -254,7 +258,8 @@ void Worker::make_room_for_a_link() {
 
 void Worker::on_session_up(engine::Session& session) {
   std::string proved;
-  for (const std::string& name : session.peer_names()) proved += (proved.empty() ? "" : ", ") + name;
+  for (const std::string& name : session.peer_names())
+    proved += (proved.empty() ? "" : ", ") + name;
   LOG(INFO) << "peer " << session.peer().node << ": opened a link to this node"
             << (proved.empty() ? "" : ", as " + proved);
   if (setup_.rdma == nullptr || session.peer().legs == 0) return;

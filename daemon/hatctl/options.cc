@@ -29,19 +29,19 @@ enum Key : int {
   kVersion
 };
 
-constexpr std::array<option, 12> kLong = {{{"socket", required_argument, nullptr, kSocket},
-                                           {"json", no_argument, nullptr, kJson},
-                                           {"dry-run", no_argument, nullptr, kDryRun},
-                                           {"interval", required_argument, nullptr, kInterval},
-                                           {"count", required_argument, nullptr, kCount},
-                                           {"once", no_argument, nullptr, kOnce},
-                                           {"write", required_argument, nullptr, kWrite},
-                                           {"days", required_argument, nullptr, kDays},
-                                           {"trust-domain", required_argument, nullptr,
-                                            kTrustDomain},
-                                           {"help", no_argument, nullptr, 'h'},
-                                           {"version", no_argument, nullptr, kVersion},
-                                           {nullptr, 0, nullptr, 0}}};
+constexpr std::array<option, 12> kLong = {
+    {{"socket", required_argument, nullptr, kSocket},
+     {"json", no_argument, nullptr, kJson},
+     {"dry-run", no_argument, nullptr, kDryRun},
+     {"interval", required_argument, nullptr, kInterval},
+     {"count", required_argument, nullptr, kCount},
+     {"once", no_argument, nullptr, kOnce},
+     {"write", required_argument, nullptr, kWrite},
+     {"days", required_argument, nullptr, kDays},
+     {"trust-domain", required_argument, nullptr, kTrustDomain},
+     {"help", no_argument, nullptr, 'h'},
+     {"version", no_argument, nullptr, kVersion},
+     {nullptr, 0, nullptr, 0}}};
 
 // Which options belong to one command alone.
 struct Belongs {
@@ -49,12 +49,13 @@ struct Belongs {
   Command command;
   const char* text;
 };
-constexpr std::array kBelongs = {
-    Belongs{kDryRun, Command::kReload, "--dry-run"},
-    Belongs{kInterval, Command::kTop, "--interval"}, Belongs{kCount, Command::kTop, "--count"},
-    Belongs{kOnce, Command::kTop, "--once"}, Belongs{kWrite, Command::kCalibrate, "--write"},
-    Belongs{kDays, Command::kCerts, "--days"},
-    Belongs{kTrustDomain, Command::kCerts, "--trust-domain"}};
+constexpr std::array kBelongs = {Belongs{kDryRun, Command::kReload, "--dry-run"},
+                                 Belongs{kInterval, Command::kTop, "--interval"},
+                                 Belongs{kCount, Command::kTop, "--count"},
+                                 Belongs{kOnce, Command::kTop, "--once"},
+                                 Belongs{kWrite, Command::kCalibrate, "--write"},
+                                 Belongs{kDays, Command::kCerts, "--days"},
+                                 Belongs{kTrustDomain, Command::kCerts, "--trust-domain"}};
 
 const CommandHelp& help_of(Command command) {
   return *std::ranges::find(kCommandHelps, command, &CommandHelp::command);
@@ -105,7 +106,8 @@ Result<void> take(int key, const std::string& value, Options& options) {
 Result<void> take_certs_words(const std::vector<std::string>& words, Options& options) {
   if (words.size() == 1) return {};
   if (words[1] != "make") {
-    return fail("'" + words[1] + "': hatctl certs shows them; hatctl certs make DIR NODE... makes "
+    return fail("'" + words[1] +
+                "': hatctl certs shows them; hatctl certs make DIR NODE... makes "
                 "some for trying");
   }
   if (words.size() < 4) return fail("make what? hatctl certs make DIR NODE...");

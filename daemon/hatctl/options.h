@@ -27,12 +27,12 @@ inline constexpr const char* kDefaultSocket = "/run/hatrpcd/admin.sock";
 struct Options {
   Command command = Command::kStatus;
   std::string socket = kDefaultSocket;
-  std::string wanted;  // routes: a service, or service.function; empty: all
-  std::string peer;    // calibrate
-  std::string write;   // calibrate: where to write the profile; empty: nowhere
-  std::string folder;  // certs make: where to; empty: certs alone, which shows them
-  std::vector<std::string> nodes;            // certs make: at least one
-  uint64_t days = 30;                        // certs make: how long they are good; 0: not any more
+  std::string wanted;              // routes: a service, or service.function; empty: all
+  std::string peer;                // calibrate
+  std::string write;               // calibrate: where to write the profile; empty: nowhere
+  std::string folder;              // certs make: where to; empty: certs alone, which shows them
+  std::vector<std::string> nodes;  // certs make: at least one
+  uint64_t days = 30;              // certs make: how long they are good; 0: not any more
   std::string trust_domain = "hatrpc.test";  // certs make
   bool json = false;
   bool dry_run = false;                      // reload

@@ -142,7 +142,7 @@ TEST(Certs, TellWhatEachSays) {
             "  name         host-a\n"
             "  name         spiffe://p/host-a\n"
             "  issuer       CN=ca\n"
-            "  good until   1970-01-02 01:00:00 UTC, 1 h 0 min from now\n"
+            "  good until   1970-01-02 01:00:00 UTC, 1 h from now\n"
             "  serial       4f\n"
             "  SHA-256      ab\n"
             "\n"

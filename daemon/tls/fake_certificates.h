@@ -47,8 +47,8 @@ class FakeCertificates {
  private:
   void make(const std::string& folder, const std::vector<std::string>& nodes,
             std::chrono::seconds valid) const {
-    const auto made = make_certificates(
-        {.folder = folder_ + "/" + folder, .nodes = nodes, .valid = valid});
+    const auto made =
+        make_certificates({.folder = folder_ + "/" + folder, .nodes = nodes, .valid = valid});
     if (!made) throw std::runtime_error(made.error().message);
   }
 

@@ -180,7 +180,8 @@ Result<std::vector<std::string>> make_certificates(const CertificateWish& wish) 
                 "and not 'ca'");
   }
   if (!is_node_name(wish.trust_domain)) {
-    return fail("'" + wish.trust_domain + "' is no trust domain: expected one such as prod.example");
+    return fail("'" + wish.trust_domain +
+                "' is no trust domain: expected one such as prod.example");
   }
   std::error_code error;
   std::filesystem::create_directories(wish.folder, error);

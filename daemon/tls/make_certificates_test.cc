@@ -38,8 +38,8 @@ TEST_F(MakeCertificates, GivesEachNodeBothOfItsNames) {
 TEST_F(MakeCertificates, KeepsTheAuthorityAndRenewsTheNodes) {
   const auto first = make_certificates({.folder = folder_, .nodes = {"host-a"}});
   ASSERT_TRUE(first) << first.error().message;
-  EXPECT_THAT(*first, ElementsAre(folder_ + "/ca.pem", folder_ + "/ca.key",
-                                  folder_ + "/host-a.pem", folder_ + "/host-a.key"));
+  EXPECT_THAT(*first, ElementsAre(folder_ + "/ca.pem", folder_ + "/ca.key", folder_ + "/host-a.pem",
+                                  folder_ + "/host-a.key"));
   const std::string authority = text_of("ca.pem");
   const std::string node = text_of("host-a.pem");
   const auto second = make_certificates({.folder = folder_, .nodes = {"host-a"}});

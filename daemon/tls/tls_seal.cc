@@ -14,9 +14,8 @@ TlsSeal::TlsSeal(std::shared_ptr<const TlsContext> context, const NodeConfig& no
 
 std::unique_ptr<Stream> TlsSeal::connect(const std::string& peer, const engine::OpenStream& open,
                                          StreamEvents& events) {
-  const TlsStream::Options options{.role = TlsStream::Role::kInitiator,
-                                   .allowed = identities_.at(peer),
-                                   .counters = &counters_};
+  const TlsStream::Options options{
+      .role = TlsStream::Role::kInitiator, .allowed = identities_.at(peer), .counters = &counters_};
   return std::make_unique<TlsStream>(context_->new_connection(), options, open, events);
 }
 

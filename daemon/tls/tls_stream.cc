@@ -169,8 +169,8 @@ void TlsStream::come_open() {
 // own last.
 int TlsStream::on_certificate(int good, X509_STORE_CTX* chain) {
   if (good != 1 || X509_STORE_CTX_get_error_depth(chain) != 0) return good;
-  auto* ssl = static_cast<SSL*>(
-      X509_STORE_CTX_get_ex_data(chain, SSL_get_ex_data_X509_STORE_CTX_idx()));
+  auto* ssl =
+      static_cast<SSL*>(X509_STORE_CTX_get_ex_data(chain, SSL_get_ex_data_X509_STORE_CTX_idx()));
   auto* self = static_cast<TlsStream*>(SSL_get_app_data(ssl));
   if (self->allows(*X509_STORE_CTX_get_current_cert(chain))) return 1;
   X509_STORE_CTX_set_error(chain, X509_V_ERR_APPLICATION_VERIFICATION);
@@ -222,8 +222,7 @@ IoResult TlsStream::fail_verification() {
                          (calls ? "; this peer must be " : "; link.tls.allow has ") +
                          joined(options_.allowed, "nobody"));
   }
-  const bool expired =
-      why == X509_V_ERR_CERT_HAS_EXPIRED || why == X509_V_ERR_CERT_NOT_YET_VALID;
+  const bool expired = why == X509_V_ERR_CERT_HAS_EXPIRED || why == X509_V_ERR_CERT_NOT_YET_VALID;
   return fail_with(expired ? TlsFailure::kExpired : TlsFailure::kUntrusted,
                    std::string("TLS: the peer's certificate is not good: ") +
                        X509_verify_cert_error_string(why));

@@ -1,8 +1,9 @@
 // daemon/tls/tls_stream.h: a stream of the reactor's under TLS 1.3.
 //
-// OpenSSL reads and writes the stream beneath through a BIO of ours, so the reactor, its sockets and
-// its turns stay as they are: no bufferevent, no buffer besides OpenSSL's own record. (libevent's
-// bufferevents would bring their own buffers, reads and callbacks beside the reactor's.)
+// OpenSSL reads and writes the stream beneath through a BIO of ours, so the reactor, its sockets
+// and its turns stay as they are: no bufferevent, no buffer besides OpenSSL's own record.
+// (libevent's bufferevents would bring their own buffers, reads and callbacks beside the
+// reactor's.)
 //
 //   kHandshake ──▶ kOpen        both sides have proved who they are, and are allowed
 //        └───────▶ kFailed ◀─┘  read() and write() fail, and error_text() says why

@@ -51,7 +51,8 @@ class Handshake : public testing::TestWithParam<HandshakeRow> {
       return;
     }
     EXPECT_THAT(end.error, HasSubstr(side.error));
-    EXPECT_EQ(end.failures(side.failure), 1u) << kTlsFailureNames[static_cast<size_t>(side.failure)];
+    EXPECT_EQ(end.failures(side.failure), 1u)
+        << kTlsFailureNames[static_cast<size_t>(side.failure)];
   }
 };
 
@@ -71,52 +72,77 @@ TEST_P(Handshake, EndsAsItShould) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Rows, Handshake,
+    Good, Handshake,
     testing::Values(
         HandshakeRow{"right", {"one/host-a", "one", {"host-b"}}, {"one/host-b", "one", {"host-a"}}},
         HandshakeRow{"right_by_spiffe_id",
                      {"one/host-a", "one", {"spiffe://hatrpc.test/host-b"}},
                      {"one/host-b", "one", {"spiffe://hatrpc.test/*"}}},
-        HandshakeRow{"right_where_all_are_let_in", {"one/host-a"}, {"one/host-b"}},
+        HandshakeRow{"right_where_all_are_let_in", {"one/host-a"}, {"one/host-b"}}),
+    [](const auto& info) { return info.param.name; });
+
+INSTANTIATE_TEST_SUITE_P(
+    Refused, Handshake,
+    testing::Values(
         HandshakeRow{"initiator_of_another_ca",
-                     {"two/host-a", "one", {}, "refuses this node's certificate: unknown ca",
+                     {"two/host-a",
+                      "one",
+                      {},
+                      "refuses this node's certificate: unknown ca",
                       TlsFailure::kRefused},
-                     {"one/host-b", "one", {}, "is not good: unable to get local issuer",
+                     {"one/host-b",
+                      "one",
+                      {},
+                      "is not good: unable to get local issuer",
                       TlsFailure::kUntrusted}},
-        HandshakeRow{"acceptor_of_another_ca",
-                     {"one/host-a", "one", {}, "is not good: unable to get local issuer",
-                      TlsFailure::kUntrusted},
-                     {"two/host-b", "one", {}, "refuses this node: unknown ca",
-                      TlsFailure::kRefused}},
+        HandshakeRow{
+            "acceptor_of_another_ca",
+            {"one/host-a",
+             "one",
+             {},
+             "is not good: unable to get local issuer",
+             TlsFailure::kUntrusted},
+            {"two/host-b", "one", {}, "refuses this node: unknown ca", TlsFailure::kRefused}},
         HandshakeRow{"initiator_that_has_expired",
-                     {"one/host-e", "one", {}, "certificate expired; its log says why",
+                     {"one/host-e",
+                      "one",
+                      {},
+                      "certificate expired; its log says why",
                       TlsFailure::kRefused},
-                     {"one/host-b", "one", {}, "is not good: certificate has expired",
+                     {"one/host-b",
+                      "one",
+                      {},
+                      "is not good: certificate has expired",
                       TlsFailure::kExpired}},
-        HandshakeRow{"acceptor_that_has_expired",
-                     {"one/host-a", "one", {}, "is not good: certificate has expired",
-                      TlsFailure::kExpired},
-                     {"one/host-e", "one", {}, "certificate expired", TlsFailure::kRefused}},
-        HandshakeRow{"initiator_without_certificate",
-                     {"", "one", {}, "certificate required", TlsFailure::kRefused},
-                     {"one/host-b", "one", {}, "showed no certificate",
-                      TlsFailure::kNoCertificate}},
+        HandshakeRow{
+            "acceptor_that_has_expired",
+            {"one/host-a", "one", {}, "is not good: certificate has expired", TlsFailure::kExpired},
+            {"one/host-e", "one", {}, "certificate expired", TlsFailure::kRefused}},
+        HandshakeRow{
+            "initiator_without_certificate",
+            {"", "one", {}, "certificate required", TlsFailure::kRefused},
+            {"one/host-b", "one", {}, "showed no certificate", TlsFailure::kNoCertificate}},
         HandshakeRow{"initiator_of_tls_1_2",
                      {"1.2", "one", {}, "does not speak TLS 1.3", TlsFailure::kVersion},
                      {"one/host-b", "one", {}, "does not speak TLS 1.3", TlsFailure::kVersion}},
-        HandshakeRow{
-            "acceptor_of_another_name",
-            {"one/host-a", "one", {"host-c"},
-             "names host-b, spiffe://hatrpc.test/host-b; this peer must be host-c",
-             TlsFailure::kNotAllowed},
-            {"one/host-b", "one", {}, "refuses this node", TlsFailure::kRefused}},
-        HandshakeRow{
-            "initiator_that_is_not_allowed",
-            {"one/host-a", "one", {}, "its link.tls.allow has none of the certificate's names",
-             TlsFailure::kRefused},
-            {"one/host-b", "one", {"host-c", "spiffe://other/*"},
-             "names host-a, spiffe://hatrpc.test/host-a; link.tls.allow has host-c",
-             TlsFailure::kNotAllowed}}),
+        HandshakeRow{"acceptor_of_another_name",
+                     {"one/host-a",
+                      "one",
+                      {"host-c"},
+                      "names host-b, spiffe://hatrpc.test/host-b; this peer must be host-c",
+                      TlsFailure::kNotAllowed},
+                     {"one/host-b", "one", {}, "refuses this node", TlsFailure::kRefused}},
+        HandshakeRow{"initiator_that_is_not_allowed",
+                     {"one/host-a",
+                      "one",
+                      {},
+                      "its link.tls.allow has none of the certificate's names",
+                      TlsFailure::kRefused},
+                     {"one/host-b",
+                      "one",
+                      {"host-c", "spiffe://other/*"},
+                      "names host-a, spiffe://hatrpc.test/host-a; link.tls.allow has host-c",
+                      TlsFailure::kNotAllowed}}),
     [](const auto& info) { return info.param.name; });
 
 // A connection each, both good.
@@ -130,10 +156,8 @@ TEST_F(TlsStreams, TellWhoTheOtherSideIs) {
   TlsPair pair(host_a(), host_b());
   EXPECT_THAT(peer_names(pair.acceptor), IsEmpty());
   pair.pump();
-  EXPECT_THAT(peer_names(pair.acceptor),
-              ElementsAre("host-a", "spiffe://hatrpc.test/host-a"));
-  EXPECT_THAT(peer_names(pair.initiator),
-              ElementsAre("host-b", "spiffe://hatrpc.test/host-b"));
+  EXPECT_THAT(peer_names(pair.acceptor), ElementsAre("host-a", "spiffe://hatrpc.test/host-a"));
+  EXPECT_THAT(peer_names(pair.initiator), ElementsAre("host-b", "spiffe://hatrpc.test/host-b"));
 }
 
 TEST_F(TlsStreams, CarryNothingThatCanBeRead) {
@@ -166,8 +190,8 @@ TEST_F(TlsStreams, CarryMuchBothWaysOverAWireThatTakesLittleAndChangeTheirKeys) 
   const std::string bytes = many_bytes(500'000);
   pair.initiator.say(bytes);
   pair.acceptor.say(bytes);
-  for (int i = 0; i < 2000 && pair.acceptor.heard.size() + pair.initiator.heard.size() <
-                                  2 * bytes.size();
+  for (int i = 0;
+       i < 2000 && pair.acceptor.heard.size() + pair.initiator.heard.size() < 2 * bytes.size();
        ++i) {
     pair.initiator.wire->room = 1000 + static_cast<size_t>(i);
     pair.acceptor.wire->room = 777;
