@@ -6,7 +6,6 @@
 #include <map>
 
 #include "base/number.h"
-#include "config/identity.h"
 #include "config/limit_keys.h"
 #include "config/manifest.h"
 #include "config/names.h"
@@ -120,16 +119,6 @@ std::optional<Address> read_link_address(const YamlValue& value, std::string_vie
   return std::nullopt;
 }
 
-std::optional<std::string> read_identity_rule(const YamlValue& value, std::string_view key) {
-  auto rule = read_text(value, key);
-  if (!rule) return std::nullopt;
-  if (const auto good = check_identity_rule(*rule); !good) {
-    value.error(std::string(key) + ": " + good.error().message);
-    return std::nullopt;
-  }
-  return rule;
-}
-
 std::optional<std::string> read_file_name(const YamlValue& value, std::string_view key) {
   auto file = read_text(value, key);
   if (file && file->empty()) value.error(std::string(key) + " is empty; expected a file");
@@ -138,20 +127,12 @@ std::optional<std::string> read_file_name(const YamlValue& value, std::string_vi
 
 TlsConfig read_tls(const YamlValue& value) {
   TlsConfig tls{.place = value.place()};
-  read_keys(value, "link.tls",
-            {into("certificate", true, tls.certificate, read_file_name),
-             into("key", true, tls.key, read_file_name),
-             into("ca", true, tls.ca, read_file_name),
-             {"allow", false, [&](const YamlValue& v) {
-                read_items(v, "allow", [&](const YamlValue& item) {
-                  if (auto rule = read_identity_rule(item, "allow")) {
-                    tls.allow.push_back(std::move(*rule));
-                  }
-                });
-                if (v.node.IsSequence() && v.node.size() == 0) {
-                  v.error("allow is empty; leave it out to let in whoever `ca` vouches for");
-                }
-              }}});
+  read_keys(
+      value, "link.tls",
+      {into("certificate", true, tls.certificate, read_file_name),
+       into("key", true, tls.key, read_file_name),
+       into("ca", true, tls.ca, read_file_name),
+       {"allow", false, [&](const YamlValue& v) { tls.allow = read_identity_rules(v, "allow"); }}});
   return tls;
 }
 
@@ -403,6 +384,15 @@ void check_against(const NodeConfig& node, const Manifest& manifest, Mistakes& m
     mistakes.warning(place, "no manifest names service '" + service + "'" +
                                 did_you_mean(service, names) + "; its calls go by default plans");
   };
+  const auto has_rule = [](const auto& spec) { return spec.access && !spec.access->dry_run; };
+  const auto guarded = std::ranges::find_if(manifest.services, [&](const ServiceSpec& service) {
+    return has_rule(service) || std::ranges::any_of(service.functions, has_rule);
+  });
+  if (guarded != manifest.services.end() && !node.serves.empty() && !node.link.tls) {
+    mistakes.warning(node.link.place, "the manifests say who may call " + guarded->name +
+                                          " (`allow`), and without link.tls no caller proves who "
+                                          "it is: such calls are refused");
+  }
   for (const EndpointConfig& endpoint : node.endpoints) check(endpoint.service, endpoint.place);
   for (const ServedConfig& served : node.serves) check(served.service, served.place);
 }

@@ -79,6 +79,8 @@ GOOD_MANIFESTS = [
     "hatrpc_manifest: 1\nservices: {S: {hint: {concurrency: over, payload_size: 512, polling: busy, "
     "protocol: rfp, transport: tcp, numa: 1, priority: low, timeout_ms: 9, idempotent: true}}}",
     "hatrpc_manifest: 1\nservices: {S: {hint: {perf_pref: event, proto: herd}}}",
+    "hatrpc_manifest: 1\nservices: {S: {allow: [host-a, 'spiffe://p/*'], allow_mode: enforce, functions: "
+    "{f: {allow: ['*.example'], allow_mode: dry_run}}}}",
 ]
 BAD_MANIFESTS = [
     "hatrpc_manifest: 1\nservices: {'S T': {}}", "hatrpc_manifest: 1\nservices: {S: {functions: {'f()': {}}}}",
@@ -90,6 +92,9 @@ BAD_MANIFESTS = [
     "hatrpc_manifest: 1\nservices: {S: {hint: {payload_size: 12XB}}}",
     "hatrpc_manifest: 1\nservices: {S: {functions: {f: {oneway: maybe}}}}",
     "hatrpc_manifest: 1\nservices: {S: {functions: {f: {timeout: 3}}}}",
+    "hatrpc_manifest: 1\nservices: {S: {allow: []}}", "hatrpc_manifest: 1\nservices: {S: {allow: ['a b']}}",
+    "hatrpc_manifest: 1\nservices: {S: {allow_mode: dry_run}}",
+    "hatrpc_manifest: 1\nservices: {S: {functions: {f: {allow: [a], allow_mode: perhaps}}}}",
     "hatrpc_manifest: 1\nservices: [S]", "hatrpc_manifest: 1\nservices: {}\nextra: 1",
 ]
 

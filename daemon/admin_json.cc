@@ -43,7 +43,9 @@ json route_json(const Route& route) {
                    {"oneway", route.oneway},
                    {"origin", route.origin},
                    {"client", plan_json(route.client)},
-                   {"server", plan_json(route.server)}};
+                   {"server", plan_json(route.server)},
+                   {"allow", route.access ? json(route.access->allow) : json(nullptr)},
+                   {"allow_mode", route.access && route.access->dry_run ? "dry_run" : "enforce"}};
   function.update(carried_json(total(*route.metrics, Side::kClient)));
   return function;
 }

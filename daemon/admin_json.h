@@ -8,7 +8,8 @@
 //                connections_open, upstream_connections_open, buffered_bytes,
 //                local_replies: {token: count}, last_reload: {successful, unix_time, error}}
 //   /routes     {generation, services: [{service, functions: [{method, oneway, origin,
-//                client: PLAN, server: PLAN}]}]}; the last function is "_other"; PLAN: {plan,
+//                client: PLAN, server: PLAN, allow: [text] or null (everybody), allow_mode:
+//                "enforce"|"dry_run"}]}]}; the last function is "_other"; PLAN: {plan,
 //                reason, slot_bytes, small_bytes_max, timeout_ms or null, idempotent}
 //   /functions  [{service, method, side, started, in_flight, outcomes: {name: count},
 //                request_bytes, response_bytes, latency: {buckets: [count], sum_ns}}]

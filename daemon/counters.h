@@ -76,6 +76,8 @@ struct FunctionCounters {
   std::array<Counter, engine::kProtocols.size()> by_protocol;
   Counter by_tcp;
   std::array<Counter, kFallbackCount> fallbacks;
+  // The server's side: calls of who may not, by AccessRule::dry_run: refused, and served.
+  std::array<Counter, 2> denied;
 };
 
 // Of links' TLS handshakes, on both sides.

@@ -123,6 +123,27 @@ void add_paths(Page& page, Control& control) {
   }
 }
 
+// The server's side refuses. Only functions with a rule have a series.
+void add_denials(Page& page, Control& control) {
+  auto& denied = page.family("hatrpc_authz_denied_total",
+                             "Calls of peers that may not call the function, by what was done.",
+                             MetricType::Counter);
+  const auto routes = control.routes();
+  for (FunctionMetrics& function : control.functions().all()) {
+    const FunctionTotals totals = total(function, Side::kServer);
+    const ServiceRoutes* service = routes->find(function.service);
+    const bool ruled = service != nullptr && service->find(function.method).access;
+    if (!ruled && totals.denied[0] + totals.denied[1] == 0) continue;
+    for (size_t i = 0; i < totals.denied.size(); ++i) {
+      Page::add(denied,
+                {{"mode", i == 0 ? "enforce" : "dry_run"},
+                 {"thrift_method", function.method},
+                 {"thrift_service", function.service}},
+                static_cast<double>(totals.denied[i]));
+    }
+  }
+}
+
 void add_lanes(Page& page, Control& control) {
   std::map<std::tuple<std::string, std::string, std::string>, uint64_t> lanes;
   for (const LinkReport& link : control.links()) {
@@ -302,6 +323,7 @@ std::string exposition(Control& control) {
   add_plans(page, control);
   add_traffic(page, control);
   add_peers(page, control);
+  add_denials(page, control);
   add_tls(page, control);
   add_lanes(page, control);
   add_configuration(page, control);

@@ -35,6 +35,8 @@ json some_routes() {
                 {"origin", "kv.thrift:3:1"},
                 {"client", plan("eager, busy", "because of this")},
                 {"server", slow},
+                {"allow", {"host-a", "spiffe://p/*"}},
+                {"allow_mode", "dry_run"},
                 {"calls_by", {{"eager", 12034}, {"tcp", 3}}},
                 {"fallbacks", {{"down", 1}, {"opening", 2}}}},
                {{"method", "log"},
@@ -42,6 +44,8 @@ json some_routes() {
                 {"origin", ""},
                 {"client", plan("tcp", "that")},
                 {"server", plan("tcp", "that")},
+                {"allow", nullptr},
+                {"allow_mode", "enforce"},
                 {"calls_by", json::object()},
                 {"fallbacks", json::object()}}}}}}}};
 }
@@ -54,6 +58,7 @@ TEST(Routes, TellBothSidesOnceWhereTheyAreAlike) {
             "  server   eager, event, timeout 250 ms, idempotent\n"
             "           of the server\n"
             "  carried  12034 by eager, 3 over tcp (down 1, opening 2)\n"
+            "  allow    host-a, spiffe://p/* (dry run: others are counted, and served)\n"
             "  from     kv.thrift:3:1\n"
             "\n"
             "Kv.log  oneway\n"

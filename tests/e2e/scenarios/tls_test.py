@@ -192,6 +192,35 @@ class Tls(Scenario):
             with Client(nodes) as calls:
                 self.assertEqual(calls.add(1, 2), 3)
 
+    def test_rules_of_who_may_call_are_tried_then_enforced(self):
+        with self.nodes() as nodes:
+            good = nodes.manifest.read_text()
+            before, service, functions = good.partition("  Probe:\n")
+            first = before + service + functions.replace(
+                "      add:\n", "      add:\n        allow: [host-x]\n        allow_mode: dry_run\n", 1)
+            self.assertNotEqual(first, good)
+            denied = ('hatrpc_authz_denied_total{mode="%s",thrift_method="add",thrift_service="Probe"}')
+
+            def use(manifest):
+                nodes.manifest.write_text(manifest)
+                for node in (nodes.a, nodes.b):
+                    status, body = ask(node.admin, "POST", "/reload")
+                    self.assertEqual(status, 200, body)
+
+            with Client(nodes) as calls:
+                use(first)
+                self.assertEqual(calls.add(1, 2), 3)
+                self.assertEqual(self.metric(nodes.b, denied % "dry_run"), 1)
+                use(first.replace("dry_run", "enforce"))
+                error = self.assert_fails(lambda: calls.add(1, 2), "permission_denied")
+                self.assertIn("peer host-a may not call it", error.message)
+                self.assertEqual(self.metric(nodes.b, denied % "enforce"), 1)
+                self.assertEqual(calls.consume(bytes(1000)), 1000, "the rest of the service goes on")
+                use(first.replace("dry_run", "enforce").replace("host-x", "spiffe://hatrpc.test/*"))
+                self.assertEqual(calls.add(1, 2), 3)
+                self.assertEqual(len(calls.produce(1 << 20)), 1 << 20, "large ones too")
+                self.assertEqual(calls.consume(bytes(1 << 20)), 1 << 20)
+
     def test_changed_files_are_noticed_and_wrong_ones_are_refused(self):
         with self.nodes() as nodes:
             self.await_up(nodes)
