@@ -34,6 +34,8 @@ TEST(Frame, RefusesWhatNoSenderOfOursWouldSend) {
            Row{"lane", {.kind = FrameKind::kLaneOpen, .stream = 1}, true},
            Row{"lane without a number", {.kind = FrameKind::kLaneOpen}, false},
            Row{"costs", {.kind = FrameKind::kCostOpen, .stream = 1}, true},
+           Row{"a lane's nonce", {.kind = FrameKind::kLaneNonce, .stream = 1}, true},
+           Row{"a lane's nonce without a number", {.kind = FrameKind::kLaneNonce}, false},
            Row{"costs without a number", {.kind = FrameKind::kCostOpen}, false},
            Row{"credit on no stream", {.kind = FrameKind::kCredit}, false},
        }) {
