@@ -4,6 +4,9 @@
 
 #include <gmock/gmock.h>
 
+#include <chrono>
+#include <functional>
+
 #include "engine/fabric/loop/loop_fabric.h"
 #include "engine/link/ability.h"
 #include "tests/fake_reactor.h"
@@ -188,12 +191,11 @@ class TwoLaneSets : public testing::Test {
   TwoLaneSets() : initiator_(reactor_), acceptor_(reactor_) {}
   void begin(bool nonces = true) {
     const LaneSetOptions options{.nonces = nonces};
-    initiator_.set = std::make_unique<LaneSet>(reactor_, *initiator_.host,
-                                               Session::Role::kInitiator, initiator_.control,
-                                               options, initiator_);
-    acceptor_.set =
-        std::make_unique<LaneSet>(reactor_, *acceptor_.host, Session::Role::kAcceptor,
-                                  acceptor_.control, options, acceptor_);
+    initiator_.set =
+        std::make_unique<LaneSet>(reactor_, *initiator_.host, Session::Role::kInitiator,
+                                  initiator_.control, options, initiator_);
+    acceptor_.set = std::make_unique<LaneSet>(reactor_, *acceptor_.host, Session::Role::kAcceptor,
+                                              acceptor_.control, options, acceptor_);
     lane_ = initiator_.set->open({.out = kShape, .back = kShape});
   }
   // Turns until `holds`; the loop fabric's two sides find each other in a few.
@@ -216,9 +218,7 @@ class TwoLaneSets : public testing::Test {
       to.set->on_lane_frame(header, std::as_bytes(std::span(payload)));
     }
   }
-  void call() {
-    initiator_.set->lane(lane_)->send({.kind = FrameKind::kOpen, .stream = 5}, {});
-  }
+  void call() { initiator_.set->lane(lane_)->send({.kind = FrameKind::kOpen, .stream = 5}, {}); }
 
   FakeReactor reactor_;
   Side initiator_;
