@@ -16,6 +16,12 @@ std::unexpected<Error> wrong(const std::string& what, const std::string& file) {
 // Nobody is there to type it.
 int no_passphrase(char*, int, int, void*) { return -1; }
 
+bool is_of_another_certificate(unsigned long error) {
+  const int reason = ERR_GET_REASON(error);
+  return ERR_GET_LIB(error) == ERR_LIB_X509 &&
+         (reason == X509_R_KEY_VALUES_MISMATCH || reason == X509_R_KEY_TYPE_MISMATCH);
+}
+
 OwnedContext make_context() {
   OwnedContext made(SSL_CTX_new(TLS_method()));
   if (!made) return made;
@@ -55,10 +61,10 @@ Result<std::shared_ptr<const TlsContext>> TlsContext::load(const TlsConfig& conf
   if (SSL_CTX_use_certificate_chain_file(context, config.certificate.c_str()) != 1) {
     return wrong("certificate", config.certificate);
   }
-  if (SSL_CTX_use_PrivateKey_file(context, config.key.c_str(), SSL_FILETYPE_PEM) != 1) {
-    return wrong("key", config.key);
-  }
-  if (SSL_CTX_check_private_key(context) != 1) {
+  const bool taken =
+      SSL_CTX_use_PrivateKey_file(context, config.key.c_str(), SSL_FILETYPE_PEM) == 1;
+  if (!taken && !is_of_another_certificate(ERR_peek_error())) return wrong("key", config.key);
+  if (!taken || SSL_CTX_check_private_key(context) != 1) {
     ERR_clear_error();
     return fail("key " + config.key + " is not that of certificate " + config.certificate);
   }

@@ -1,5 +1,6 @@
 #include "daemon/tls/tls_stream.h"
 
+#include <array>
 #include <cerrno>
 #include <utility>
 
@@ -191,6 +192,7 @@ IoResult TlsStream::fail_handshake() {
     return {IoResult::Kind::kError, 0, inner_error_};
   }
   if (heard_no_tls_) {
+    say_that_this_is_tls();
     return fail_with(TlsFailure::kNotTls,
                      "TLS: the peer does not speak TLS: is its link insecure, or this not its "
                      "link's address?");
@@ -211,6 +213,14 @@ IoResult TlsStream::fail_handshake() {
                      "`tls`?");
   }
   return fail_with(TlsFailure::kOther, "TLS: the handshake failed: " + take_openssl_error());
+}
+
+// OpenSSL answers what is no TLS with silence. An insecure hatrpcd knows this alert, and says so.
+void TlsStream::say_that_this_is_tls() {
+  constexpr std::array<uint8_t, 7> kFatalProtocolVersion = {0x15, 3, 1, 0, 2, 2, 0x46};
+  auto alert = kFatalProtocolVersion;
+  const iovec all{alert.data(), alert.size()};
+  if (options_.role == Role::kAcceptor) (void)stream_->write({&all, 1});
 }
 
 IoResult TlsStream::fail_verification() {

@@ -76,6 +76,7 @@ class TlsStream final : public Stream, private StreamEvents {
   IoResult stopped();
   IoResult fail_handshake();
   IoResult fail_verification();
+  void say_that_this_is_tls();
   IoResult fail_with(TlsFailure failure, const std::string& text);
   void update_wants();
   void change_key_in_time();

@@ -228,6 +228,8 @@ TEST_F(TlsStreams, SayThatTheOtherSideSpeaksNoTls) {
   insecure.pump();
   EXPECT_THAT(insecure.acceptor.error, HasSubstr("the peer does not speak TLS"));
   EXPECT_EQ(insecure.acceptor.failures(TlsFailure::kNotTls), 1u);
+  const std::string alert("\x15\x03\x01\x00\x02\x02\x46", 7);  // engine/link/tcp_lane.cc knows it
+  EXPECT_EQ(insecure.initiator.wire->incoming, alert);
 
   TlsPair web(host_a(), nullptr);
   web.pump();
