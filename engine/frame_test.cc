@@ -24,7 +24,7 @@ TEST(Frame, RefusesWhatNoSenderOfOursWouldSend) {
                false},
            Row{"kind 0", {}, false},
            Row{"kind beyond the last",
-               {.kind = static_cast<FrameKind>(static_cast<int>(FrameKind::kCostClose) + 1),
+               {.kind = static_cast<FrameKind>(static_cast<int>(FrameKind::kLaneNonce) + 1),
                .stream = 1},
                false},
            Row{"unknown flag", {.kind = FrameKind::kRaw, .flags = 0x80, .stream = 1}, false},
