@@ -15,6 +15,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <span>
@@ -74,6 +75,12 @@ class Stream {
   virtual void read_again() = 0;
   // Makes the destructor send RST instead of FIN, for a peer that must not mistake it for an end.
   virtual void abort_on_close() = 0;
+
+  // What an error of read() or write() means, in words.
+  virtual std::string error_text(int error) const { return std::strerror(error); }
+  // Who the other side has proved to be: the names in its certificate (config/identity.h). Empty
+  // where it proves nothing, or has not yet.
+  virtual std::span<const std::string> peer_names() const { return {}; }
 
   // --- Where bytes come by shared memory; other streams show none ---
   // What has come, where it lies. The other side may change it while it is looked at.

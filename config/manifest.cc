@@ -37,6 +37,33 @@ YamlKey origin_key(std::string& origin) {
           [&](const YamlValue& v) { origin = read_text(v, "origin").value_or(""); }};
 }
 
+// `allow` and `allow_mode`, which make one rule.
+struct AccessKeys {
+  bool given = false;
+  std::vector<std::string> allow;
+  std::optional<bool> dry_run;
+  std::optional<YamlValue> mode_at;
+
+  void add_to(std::vector<YamlKey>& keys) {
+    const auto read_allow = [this](const YamlValue& value) {
+      given = true;
+      allow = read_identity_rules(value, "allow");
+    };
+    const auto read_mode = [this](const YamlValue& value) {
+      mode_at = value;
+      const auto word = read_word(value, "allow_mode", {"enforce", "dry_run"});
+      if (word) dry_run = *word == 1;
+    };
+    keys.push_back({"allow", false, read_allow});
+    keys.push_back({"allow_mode", false, read_mode});
+  }
+  std::optional<AccessRule> rule() const {
+    if (!allow.empty()) return AccessRule{allow, dry_run.value_or(false)};
+    if (mode_at && !given) mode_at->error("allow_mode says how `allow` holds, which is not there");
+    return std::nullopt;
+  }
+};
+
 FunctionSpec read_function(const std::string& name, const YamlValue& value) {
   FunctionSpec function{.name = name};
   if (value.node.IsNull()) return function;  // "get:" alone: a function without hints
@@ -45,7 +72,10 @@ FunctionSpec read_function(const std::string& name, const YamlValue& value) {
                              {"oneway", false, [&](const YamlValue& v) {
                                 function.oneway = read_bool(v, "oneway").value_or(false);
                               }}});
+  AccessKeys access;
+  access.add_to(keys);
   read_keys(value, "function " + name, keys);
+  function.access = access.rule();
   return function;
 }
 
@@ -62,7 +92,10 @@ ServiceSpec read_service(const std::string& name, const YamlValue& value) {
                           service.functions.push_back(read_function(function, v));
                         });
                   }});
+  AccessKeys access;
+  access.add_to(keys);
   read_keys(value, "service " + name, keys);
+  service.access = access.rule();
   return service;
 }
 
@@ -127,16 +160,24 @@ void emit_origin(YAML::Emitter& out, const std::string& origin) {
   if (!origin.empty()) out << YAML::Key << "origin" << YAML::Value << origin;
 }
 
+void emit_access(YAML::Emitter& out, const std::optional<AccessRule>& access) {
+  if (!access) return;
+  out << YAML::Key << "allow" << YAML::Value << YAML::Flow << access->allow;
+  if (access->dry_run) out << YAML::Key << "allow_mode" << YAML::Value << "dry_run";
+}
+
 void emit_service(YAML::Emitter& out, const ServiceSpec& service) {
   out << YAML::Key << service.name << YAML::Value << YAML::BeginMap;
   emit_origin(out, service.origin);
   emit_hint_groups(out, service.hints);
+  emit_access(out, service.access);
   out << YAML::Key << "functions" << YAML::Value << YAML::BeginMap;
   for (const FunctionSpec& function : service.functions) {
     out << YAML::Key << function.name << YAML::Value << YAML::BeginMap;
     emit_origin(out, function.origin);
     out << YAML::Key << "oneway" << YAML::Value << function.oneway;
     emit_hint_groups(out, function.hints);
+    emit_access(out, function.access);
     out << YAML::EndMap;
   }
   out << YAML::EndMap << YAML::EndMap;

@@ -13,10 +13,13 @@
 //           oneway: false
 //           c_hint: {payload_size: 64}
 //           s_hint: {payload_size: 1KiB}
+//           allow: ["spiffe://prod.example/hosts/*"]
+//           allow_mode: dry_run
 //
 // Required: hatrpc_manifest, services; everything else may be absent (oneway: false).
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,11 +29,20 @@
 
 namespace hat {
 
+// Which peers may call: `allow`. Their links prove who they are (config/identity.h).
+struct AccessRule {
+  std::vector<std::string> allow;  // at least one
+  bool dry_run = false;            // `allow_mode`: whoever may not is counted, and served
+
+  friend bool operator==(const AccessRule&, const AccessRule&) = default;
+};
+
 struct FunctionSpec {
   std::string name;
   bool oneway = false;  // from the IDL: the message type on the wire is not to be trusted
   HintGroups hints;
-  std::string origin;  // FILE:LINE:COLUMN in the IDL, or empty
+  std::string origin;                // FILE:LINE:COLUMN in the IDL, or empty
+  std::optional<AccessRule> access;  // absent: the service's
 
   friend bool operator==(const FunctionSpec&, const FunctionSpec&) = default;
 };
@@ -40,6 +52,7 @@ struct ServiceSpec {
   HintGroups hints;
   std::vector<FunctionSpec> functions;  // inherited ones included; in the order of the file
   std::string origin;
+  std::optional<AccessRule> access;  // absent: every peer may call
 
   friend bool operator==(const ServiceSpec&, const ServiceSpec&) = default;
 };

@@ -46,6 +46,11 @@ INSTANTIATE_TEST_SUITE_P(
         ManifestRow{"not_a_flag",
                     "hatrpc_manifest: 1\nservices: {A: {functions: {f: {oneway: maybe}}}}\n",
                     "m.yaml:2:40: error: oneway: 'maybe'; expected false, true\n"},
+        ManifestRow{"allow_of_nobody",
+                    "hatrpc_manifest: 1\nservices: {A: {allow: [], functions: {f: {allow_mode: "
+                    "dry_run}}}}\n",
+                    "m.yaml:2:23: error: allow is empty; leave it out to allow everybody\n"
+                    "m.yaml:2:55: error: allow_mode says how `allow` holds, which is not there\n"},
         ManifestRow{"service_twice", "hatrpc_manifest: 1\nservices:\n  A: {}\n  A: {}\n",
                     "m.yaml:4:3: error: 'A' stands twice; first at line 3\n"},
         ManifestRow{
@@ -100,6 +105,10 @@ services:
       log:
         oneway: true
         hint: {transport: tcp, priority: low, timeout_ms: 250, idempotent: true}
+        allow: ["spiffe://p/hosts/*", "*.example"]
+        allow_mode: dry_run
+    allow: [host-a]
+    allow_mode: enforce
 )";
 
 TEST(Manifest, ReadsEveryKindOfHint) {
@@ -118,6 +127,14 @@ TEST(Manifest, ReadsEveryKindOfHint) {
   EXPECT_EQ(service.functions[2].hints.both.transport, Path::kTcp);
   EXPECT_EQ(service.functions[2].hints.both.timeout, std::chrono::milliseconds(250));
   EXPECT_EQ(service.functions[2].hints.both.idempotent, true);
+}
+
+TEST(Manifest, ReadsWhoMayCall) {
+  const Manifest manifest = read_well(kCalculator);
+  const ServiceSpec& service = manifest.services[0];
+  EXPECT_EQ(service.access, (AccessRule{{"host-a"}, false}));
+  EXPECT_EQ(service.functions[0].access, std::nullopt);
+  EXPECT_EQ(service.functions[2].access, (AccessRule{{"spiffe://p/hosts/*", "*.example"}, true}));
 }
 
 TEST(Manifest, ComesBackFromWhatWasWritten) {

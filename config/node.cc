@@ -120,11 +120,29 @@ std::optional<Address> read_link_address(const YamlValue& value, std::string_vie
   return std::nullopt;
 }
 
+std::optional<std::string> read_file_name(const YamlValue& value, std::string_view key) {
+  auto file = read_text(value, key);
+  if (file && file->empty()) value.error(std::string(key) + " is empty; expected a file");
+  return file;
+}
+
+TlsConfig read_tls(const YamlValue& value) {
+  TlsConfig tls{.place = value.place()};
+  read_keys(
+      value, "link.tls",
+      {into("certificate", true, tls.certificate, read_file_name),
+       into("key", true, tls.key, read_file_name),
+       into("ca", true, tls.ca, read_file_name),
+       {"allow", false, [&](const YamlValue& v) { tls.allow = read_identity_rules(v, "allow"); }}});
+  return tls;
+}
+
 LinkConfig read_link(const YamlValue& value) {
   LinkConfig link{.place = value.place()};
   read_keys(value, "link",
             {into("listen", false, link.listen, read_link_address),
-             into("insecure", false, link.insecure, read_bool)});
+             into("insecure", false, link.insecure, read_bool),
+             {"tls", false, [&](const YamlValue& v) { link.tls = read_tls(v); }}});
   return link;
 }
 
@@ -231,10 +249,20 @@ class Relations {
   }
 
   void check_security() {
-    if (node_.link.insecure) return;
+    if (node_.link.insecure && node_.link.tls) {
+      mistakes_.error(node_.link.place,
+                      "link has `tls` and `insecure: true`; keep the one that is meant");
+    }
+    for (const PeerConfig& peer : node_.peers) {
+      if (peer.identity.empty() || node_.link.tls) continue;
+      mistakes_.error(peer.place, "peers." + peer.name +
+                                      ".identity is proved by certificates, and `link` has no "
+                                      "`tls`");
+    }
+    if (node_.link.insecure || node_.link.tls) return;
     const std::string advice =
-        "links are neither encrypted nor authenticated in this version; write `insecure: true` "
-        "under `link` to say that the network between the nodes is trusted";
+        "links want `tls: {certificate: FILE, key: FILE, ca: FILE}` under `link`; or write "
+        "`insecure: true` there to say that the network between the nodes is trusted";
     if (node_.link.listen) {
       mistakes_.error(node_.link.place, advice);
     } else if (!node_.peers.empty()) {
@@ -279,7 +307,9 @@ NodeConfig read_node_config(const std::string& text, const std::string& file, Mi
                [&](const std::string& name, const YamlValue& key, const YamlValue& v) {
                  PeerConfig peer{.name = name, .place = key.place()};
                  read_node_name(key, "a peer's name");
-                 read_keys(v, "peers." + name, {into("link", true, peer.link, read_link_address)});
+                 read_keys(v, "peers." + name,
+                           {into("link", true, peer.link, read_link_address),
+                            into("identity", false, peer.identity, read_identity_rule)});
                  node.peers.push_back(std::move(peer));
                });
   };
@@ -321,8 +351,15 @@ NodeConfig read_node_config(const std::string& text, const std::string& file, Mi
              {"limits", false, [&](const YamlValue& v) { node.limits = read_limits(v); }}});
   Relations(node, mistakes).check();
   const auto folder = std::filesystem::path(file).parent_path();
-  for (auto& [path, place] : node.manifests) path = (folder / path).lexically_normal();
-  if (!node.profile.empty()) node.profile = (folder / node.profile).lexically_normal();
+  const auto place_in_folder = [&folder](std::string& path) {
+    if (!path.empty()) path = (folder / path).lexically_normal();
+  };
+  for (auto& [path, place] : node.manifests) place_in_folder(path);
+  place_in_folder(node.profile);
+  if (node.link.tls) {
+    for (std::string* path : {&node.link.tls->certificate, &node.link.tls->key, &node.link.tls->ca})
+      place_in_folder(*path);
+  }
   return node;
 }
 
@@ -347,6 +384,15 @@ void check_against(const NodeConfig& node, const Manifest& manifest, Mistakes& m
     mistakes.warning(place, "no manifest names service '" + service + "'" +
                                 did_you_mean(service, names) + "; its calls go by default plans");
   };
+  const auto has_rule = [](const auto& spec) { return spec.access && !spec.access->dry_run; };
+  const auto guarded = std::ranges::find_if(manifest.services, [&](const ServiceSpec& service) {
+    return has_rule(service) || std::ranges::any_of(service.functions, has_rule);
+  });
+  if (guarded != manifest.services.end() && !node.serves.empty() && !node.link.tls) {
+    mistakes.warning(node.link.place, "the manifests say who may call " + guarded->name +
+                                          " (`allow`), and without link.tls no caller proves who "
+                                          "it is: such calls are refused");
+  }
   for (const EndpointConfig& endpoint : node.endpoints) check(endpoint.service, endpoint.place);
   for (const ServedConfig& served : node.serves) check(served.service, served.place);
 }

@@ -4,7 +4,7 @@
 //
 //   node: host-a
 //   manifests: [/etc/hatrpc/manifests]
-//   link: {listen: "tcp:10.0.0.1:9465", insecure: true}
+//   link: {listen: "tcp:10.0.0.1:9465", tls: {certificate: a.pem, key: a.key, ca: ca.pem}}
 //   peers:
 //     host-b: {link: "tcp:10.0.0.2:9465"}
 //   endpoints:
@@ -55,9 +55,21 @@ struct FabricConfig {
   std::optional<FaultsConfig> faults;
 };
 
+// How links prove who is at their ends, and keep others from reading along: TLS 1.3, both sides
+// with a certificate. Files are PEM; in the file relative to its directory.
+struct TlsConfig {
+  std::string certificate;         // this node's, then any between it and its CA
+  std::string key;                 // its private key
+  std::string ca;                  // whose certificates peers must have
+  std::vector<std::string> allow;  // who may open links here (config/identity.h); empty: all
+                                   // that `ca` vouches for
+  Place place;
+};
+
 struct LinkConfig {
   std::optional<Address> listen;  // absent: this node calls others, none calls it
-  bool insecure = false;          // must be said: links are neither encrypted nor authenticated yet
+  bool insecure = false;          // must be said where there is no `tls`
+  std::optional<TlsConfig> tls;
   Place place;
 };
 
@@ -65,6 +77,7 @@ struct PeerConfig {
   std::string name;
   Address link;
   Place place;
+  std::string identity;  // with tls: whom its certificate must name; empty: `name`, as a DNS name
 };
 
 struct EndpointConfig {

@@ -72,7 +72,26 @@ INSTANTIATE_TEST_SUITE_P(
                 "node: a\nlink: {insecure: true}\npeers: {b: {link: \"tcp:h:1\"}}\nendpoints:\n"
                 "  - {listen: \"tcp:127.0.0.1:9\", service: A, peers: [b]}\n"
                 "  - {listen: \"tcp:127.0.0.1:9\", service: B, peers: [b]}\n",
-                "n.yaml:6:5: error: tcp:127.0.0.1:9 is listened on twice; first at n.yaml:5:5\n"}),
+                "n.yaml:6:5: error: tcp:127.0.0.1:9 is listened on twice; first at n.yaml:5:5\n"},
+        NodeRow{"tls_without_its_files", "node: a\nlink:\n  tls: {certificate: a.pem, key: ''}\n",
+                "n.yaml:3:8: error: link.tls has no 'ca'\n"
+                "n.yaml:3:34: error: key is empty; expected a file\n"},
+        NodeRow{"both_insecure_and_tls",
+                "node: a\nlink:\n  insecure: true\n  tls: {certificate: a, key: b, ca: c}\n",
+                "n.yaml:3:3: error: link has `tls` and `insecure: true`; keep the one that is "
+                "meant\n"},
+        NodeRow{"an_identity_that_nothing_proves",
+                "node: a\nlink: {insecure: true}\npeers: {b: {link: 'tcp:h:1', identity: b}}\n",
+                "n.yaml:3:9: error: peers.b.identity is proved by certificates, and `link` has no "
+                "`tls`\n"},
+        NodeRow{"allow_of_nobody",
+                "node: a\nlink:\n  tls: {certificate: a, key: b, ca: c, allow: ['*', 'x/y']}\n",
+                "n.yaml:3:48: error: allow: '*' names nobody; expected a URI "
+                "(spiffe://prod.example/host-a), all below one (spiffe://prod.example/*), a DNS "
+                "name (host-a.example) or *.example\n"
+                "n.yaml:3:53: error: allow: 'x/y' names nobody; expected a URI "
+                "(spiffe://prod.example/host-a), all below one (spiffe://prod.example/*), a DNS "
+                "name (host-a.example) or *.example\n"}),
     [](const auto& info) { return info.param.name; });
 
 TEST(NodeConfig, SaysThatAnOpenLinkMustBeMeant) {
@@ -111,6 +130,10 @@ TEST_F(ExampleFile, IsGoodAndHoldsTheDefaults) {
   EXPECT_EQ(node.endpoints.size(), 3u);
   ASSERT_EQ(node.serves.size(), 1u);
   EXPECT_EQ(node.serves[0].mode, UpstreamMode::kMirror);
+  ASSERT_TRUE(node.link.tls);
+  EXPECT_EQ(node.link.tls->key, HAT_SOURCE_DIR "/config/examples/tls/host-a.key");
+  EXPECT_EQ(node.link.tls->allow, std::vector<std::string>{"spiffe://prod.example/hosts/*"});
+  EXPECT_EQ(node.peers[0].identity, "spiffe://prod.example/hosts/b");
 }
 
 TEST_F(ExampleFile, HoldsEveryLimit) {

@@ -1,8 +1,11 @@
 #!/usr/bin/python3
 # config/schema_test.py: the JSON Schemas and hatrpcd's own readers agree on good and bad files.
-"""usage: schema_test.py HATRPCD"""
+"""usage: schema_test.py HATRPCD HATCTL"""
+import atexit
+import functools
 import json
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -11,7 +14,7 @@ import unittest
 import jsonschema
 import yaml
 
-HATRPCD = sys.argv[1]
+HATRPCD, HATCTL = sys.argv[1:3]
 CONFIG = pathlib.Path(__file__).resolve().parent
 
 GOOD_NODES = [
@@ -26,6 +29,9 @@ GOOD_NODES = [
     "node: a\nlink: {insecure: true}\npeers: {b: {link: 'tcp:h:1'}}\n"
     "endpoints: [{listen: 'shm:/tmp/r', service: S, peers: [b]}]\nserves: {S: {upstream: 'shm:/tmp/t'}}",
     "node: a\nserves: {S: {upstream: 'tcp:127.0.0.1:1', mode: shared, max_connections: 4}}",
+    "node: a\nlink: {listen: 'tcp:h:1', tls: TLS}\npeers: {b: {link: 'tcp:h:1', identity: 'spiffe://p/b'}}",
+    "node: a\nlink: {tls: {certificate: tls/a.pem, key: tls/a.key, ca: tls/ca.pem, "
+    "allow: ['spiffe://p/*', 'spiffe://p/a', host-b, '*.example']}}",
     "node: a\nlimits: {spin: 10us, max_message: 1MiB, max_pipelined: 7, drain_timeout: 1min}",
     "node: a\nadmin: {listen: 'tcp:127.0.0.1:9464', socket: /tmp/x.sock}",
 ]
@@ -35,7 +41,11 @@ BAD_NODES = [
     "node: a\nfabric: {kind: ib}", "node: a\nfabric: {port: 0}", "node: a\nfabric: {max_pinned: lots}", "node: a\nfabric: [auto]", "node: a\nfabric: {faults: 3}",
     "node: a\nfabric: {faults: {refused_percent: 101}}", "node: a\nfabric: {faults: {cut_within: 0}}",
     "node: a\nlink: {listen: 'tcp:h', insecure: true}", "node: a\nlink: {insecure: perhaps}",
-    "node: a\nlink: {insecure: true}\npeers: {b: {}}",
+    "node: a\nlink: {insecure: true}\npeers: {b: {}}", "node: a\nlink: {tls: {certificate: tls/a.pem}}",
+    "node: a\nlink: {tls: true}", "node: a\nlink: {tls: {certificate: tls/a.pem, key: tls/a.key, ca: tls/ca.pem, allow: []}}",
+    "node: a\nlink: {tls: {certificate: tls/a.pem, key: tls/a.key, ca: tls/ca.pem, allow: ['*']}}",
+    "node: a\nlink: {tls: {certificate: tls/a.pem, key: tls/a.key, ca: tls/ca.pem, allow: ['spiffe://a/*/b']}}",
+    "node: a\nlink: {tls: TLS}\npeers: {b: {link: 'tcp:h:1', identity: 'a b'}}",
     "node: a\nendpoints: [{listen: 'tcp:h:1', service: S, peers: []}]",
     "node: a\nendpoints: [{listen: 'tcp:h:1', peers: [b]}]",
     "node: a\nlink: {listen: 'shm:/tmp/r', insecure: true}",
@@ -53,6 +63,10 @@ LOADER_ALONE = {
                         "- {listen: 'tcp:h:1', service: S, peers: [b]}\n"
                         "- {listen: 'tcp:h:1', service: T, peers: [b]}",
     "a link that is not said to be insecure": "node: a\nlink: {listen: 'tcp:h:1'}",
+    "a link that is both": "node: a\nlink: {insecure: true, tls: TLS}",
+    "an identity that nothing proves": "node: a\nlink: {insecure: true}\n"
+                                       "peers: {b: {link: 'tcp:h:1', identity: b}}",
+    "a certificate that is not there": "node: a\nlink: {tls: {certificate: x.pem, key: x.key, ca: x.pem}}",
     "a device for a fabric without one": "node: a\nfabric: {kind: loop, device: mlx5_0}",
     "less memory than lanes can do with": "node: a\nfabric: {max_pinned: 64}",
     "a variable that the environment has not": "node: $HAT_NO_SUCH_VARIABLE",
@@ -66,6 +80,8 @@ GOOD_MANIFESTS = [
     "hatrpc_manifest: 1\nservices: {S: {hint: {concurrency: over, payload_size: 512, polling: busy, "
     "protocol: rfp, transport: tcp, numa: 1, priority: low, timeout_ms: 9, idempotent: true}}}",
     "hatrpc_manifest: 1\nservices: {S: {hint: {perf_pref: event, proto: herd}}}",
+    "hatrpc_manifest: 1\nservices: {S: {allow: [host-a, 'spiffe://p/*'], allow_mode: enforce, functions: "
+    "{f: {allow: ['*.example'], allow_mode: dry_run}}}}",
 ]
 BAD_MANIFESTS = [
     "hatrpc_manifest: 1\nservices: {'S T': {}}", "hatrpc_manifest: 1\nservices: {S: {functions: {'f()': {}}}}",
@@ -77,8 +93,18 @@ BAD_MANIFESTS = [
     "hatrpc_manifest: 1\nservices: {S: {hint: {payload_size: 12XB}}}",
     "hatrpc_manifest: 1\nservices: {S: {functions: {f: {oneway: maybe}}}}",
     "hatrpc_manifest: 1\nservices: {S: {functions: {f: {timeout: 3}}}}",
+    "hatrpc_manifest: 1\nservices: {S: {allow: []}}", "hatrpc_manifest: 1\nservices: {S: {allow: ['a b']}}",
+    "hatrpc_manifest: 1\nservices: {S: {allow_mode: dry_run}}",
+    "hatrpc_manifest: 1\nservices: {S: {functions: {f: {allow: [a], allow_mode: perhaps}}}}",
     "hatrpc_manifest: 1\nservices: [S]", "hatrpc_manifest: 1\nservices: {}\nextra: 1",
 ]
+
+
+# What stands for it above, in a folder beside the node's file.
+TLS = "{certificate: tls/a.pem, key: tls/a.key, ca: tls/ca.pem}"
+for texts in (GOOD_NODES, BAD_NODES):
+    texts[:] = [text.replace("TLS", TLS) for text in texts]
+LOADER_ALONE = {name: text.replace("TLS", TLS) for name, text in LOADER_ALONE.items()}
 
 
 def schema_takes(name, text):
@@ -87,12 +113,23 @@ def schema_takes(name, text):
     return jsonschema.Draft7Validator(schema).is_valid(yaml.safe_load(text))
 
 
+@functools.cache
+def certificates():
+    """A folder of a CA's and node a's."""
+    folder = tempfile.mkdtemp()
+    atexit.register(shutil.rmtree, folder)
+    subprocess.run([HATCTL, "certs", "make", folder, "a"], stdout=subprocess.DEVNULL, check=True)
+    return folder
+
+
 def hatrpcd_takes(node, manifest=None):
     with tempfile.TemporaryDirectory() as folder:
         file = pathlib.Path(folder) / "hatrpcd.yaml"
         file.write_text(node, encoding="utf-8")
         if manifest is not None:
             (file.parent / "m.yaml").write_text(manifest, encoding="utf-8")
+        if "tls/" in node:
+            (file.parent / "tls").symlink_to(certificates())
         done = subprocess.run([HATRPCD, "--check", "--quiet", "--config", file], check=False)
     return {0: True, 78: False}[done.returncode]
 
@@ -138,7 +175,7 @@ class Schemas(unittest.TestCase):
             self.assertTrue(schema_takes(schema, text), file)
 
     def test_the_schema_and_the_loader_have_the_same_keys(self):
-        asked = ("zz: 1\nfabric: {zz: 1, faults: {zz: 1}}\nlink: {zz: 1}\npeers: {b: {zz: 1}}\nendpoints: [{zz: 1}]\n"
+        asked = ("zz: 1\nfabric: {zz: 1, faults: {zz: 1}}\nlink: {zz: 1, tls: {zz: 1}}\npeers: {b: {zz: 1}}\nendpoints: [{zz: 1}]\n"
                  "serves: {S: {zz: 1}}\nadmin: {zz: 1}\nlimits: {zz: 1}\n")
         with tempfile.TemporaryDirectory() as folder:
             file = pathlib.Path(folder) / "hatrpcd.yaml"
@@ -152,4 +189,4 @@ class Schemas(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=[sys.argv[0], *sys.argv[2:]])
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])

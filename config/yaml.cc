@@ -13,6 +13,7 @@
 
 #include "base/number.h"
 #include "config/hint_values.h"
+#include "config/identity.h"
 
 namespace hat {
 namespace {
@@ -285,6 +286,27 @@ std::optional<Address> read_address(const YamlValue& value, std::string_view wha
   if (address) return std::move(*address);
   value.error(std::string(what) + ": " + address.error().message);
   return std::nullopt;
+}
+
+std::optional<std::string> read_identity_rule(const YamlValue& value, std::string_view what) {
+  auto rule = read_text(value, what);
+  if (!rule) return std::nullopt;
+  if (const auto good = check_identity_rule(*rule); !good) {
+    value.error(std::string(what) + ": " + good.error().message);
+    return std::nullopt;
+  }
+  return rule;
+}
+
+std::vector<std::string> read_identity_rules(const YamlValue& value, std::string_view what) {
+  std::vector<std::string> rules;
+  read_items(value, what, [&](const YamlValue& item) {
+    if (auto rule = read_identity_rule(item, what)) rules.push_back(std::move(*rule));
+  });
+  if (value.node.IsSequence() && value.node.size() == 0) {
+    value.error(std::string(what) + " is empty; leave it out to allow everybody");
+  }
+  return rules;
 }
 
 std::optional<uint64_t> read_bytes(const YamlValue& value, std::string_view what, uint64_t min,

@@ -67,6 +67,9 @@ std::optional<int64_t> read_number(const YamlValue& value, std::string_view what
 std::optional<size_t> read_word(const YamlValue& value, std::string_view what,
                                 const std::vector<std::string_view>& words);
 std::optional<Address> read_address(const YamlValue& value, std::string_view what);
+// Whom a certificate must name: config/identity.h. A list of rules has at least one.
+std::optional<std::string> read_identity_rule(const YamlValue& value, std::string_view what);
+std::vector<std::string> read_identity_rules(const YamlValue& value, std::string_view what);
 // With a unit: 128KiB, 1GiB.
 std::optional<uint64_t> read_bytes(const YamlValue& value, std::string_view what, uint64_t min,
                                    uint64_t max);

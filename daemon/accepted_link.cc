@@ -18,8 +18,10 @@ constexpr size_t kLostStreamsMax = 1024;
 void AcceptedLink::offer_lanes(Reactor& reactor, engine::RdmaHost& host,
                                engine::CostAnswerer* answerer) {
   engine::LaneSetEvents& events = *this;
+  const bool nonces = session->peer().version_max >= engine::kLinkVersionOfNonces;
   lanes_ = std::make_unique<engine::LaneSet>(reactor, host, engine::Session::Role::kAcceptor,
-                                             session->lane(), engine::LaneSetOptions{}, events);
+                                             session->lane(),
+                                             engine::LaneSetOptions{.nonces = nonces}, events);
   session->set_lanes(lanes_.get());
   if (answerer == nullptr) return;
   costs_ = std::make_unique<engine::CostTalk>(reactor, session->lane(), answerer);

@@ -93,6 +93,10 @@ Answer calibration(const Request& request) {
   return json_answer(calibration_json(request.control.calibration()));
 }
 
+Answer certificates(const Request& request) {
+  return json_answer(certificates_json(request.control));
+}
+
 struct Resource {
   std::string_view path;
   evhttp_cmd_type method;
@@ -111,6 +115,7 @@ constexpr std::array kResources = {
     Resource{"/functions", EVHTTP_REQ_GET, false, functions},
     Resource{"/ping", EVHTTP_REQ_GET, true, ping},
     Resource{"/calibration", EVHTTP_REQ_GET, true, calibration},
+    Resource{"/certificates", EVHTTP_REQ_GET, true, certificates},
     Resource{"/calibrate", EVHTTP_REQ_POST, true, calibrate},
     Resource{"/reload", EVHTTP_REQ_POST, true, reload},
     Resource{"/drain", EVHTTP_REQ_POST, true, drain},

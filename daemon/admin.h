@@ -1,7 +1,7 @@
 // daemon/admin.h: what an operator asks over HTTP.
 //
 //   on the TCP address and the unix socket     on the unix socket alone
-//   GET /           what there is; to a        GET  /ping, /calibration
+//   GET /           what there is; to a        GET  /ping, /calibration, /certificates
 //                   browser, a status page     POST /reload[?dry_run=1], /drain,
 //   GET /metrics                                    /calibrate?peer=NAME
 //   GET /healthz, /healthz/live

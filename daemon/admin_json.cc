@@ -43,7 +43,9 @@ json route_json(const Route& route) {
                    {"oneway", route.oneway},
                    {"origin", route.origin},
                    {"client", plan_json(route.client)},
-                   {"server", plan_json(route.server)}};
+                   {"server", plan_json(route.server)},
+                   {"allow", route.access ? json(route.access->allow) : json(nullptr)},
+                   {"allow_mode", route.access && route.access->dry_run ? "dry_run" : "enforce"}};
   function.update(carried_json(total(*route.metrics, Side::kClient)));
   return function;
 }
@@ -65,9 +67,15 @@ json links_json(Control& control) {
                      {"up", link.up},
                      {"sessions", link.sessions},
                      {"last_error", link.last_error},
+                     {"peer_names", link.peer_names},
                      {"lanes", lanes}});
   }
   return links;
+}
+
+const char* link_security(const NodeConfig& node) {
+  if (node.link.tls) return "tls";
+  return node.link.listen || !node.peers.empty() ? "insecure" : "none";
 }
 
 json places_json(const NodeConfig& node) {
@@ -109,6 +117,7 @@ json status_json(Control& control) {
       {"generation", control.routes()->generation()},
       {"workers", workers.size()},
       {"fabric", control.fabric()},
+      {"link_security", link_security(control.node())},
       {"links", links_json(control)},
       {"connections_open", total(workers, &WorkerCounters::connections_open)},
       {"upstream_connections_open", total(workers, &WorkerCounters::upstream_connections_open)},
@@ -153,6 +162,22 @@ json functions_json(Control& control) {
            {"latency", {{"buckets", totals.buckets}, {"sum_ns", totals.latency_sum_ns}}}});
       all.back().update(carried_json(totals));
     }
+  }
+  return all;
+}
+
+json certificates_json(const Control& control) {
+  json all = json::array();
+  for (const CertificateReport& report : control.certificates()) {
+    all.push_back({{"use", report.use},
+                   {"file", report.file},
+                   {"subject", report.subject},
+                   {"issuer", report.issuer},
+                   {"names", report.names},
+                   {"not_before", report.not_before},
+                   {"not_after", report.not_after},
+                   {"serial", report.serial},
+                   {"fingerprint", report.fingerprint}});
   }
   return all;
 }

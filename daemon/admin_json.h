@@ -3,17 +3,21 @@
 //
 //   /status     {node, version, pid, start_unix_time, uptime_s, state: "running"|"draining",
 //                pending: [text],
-//                generation, workers, links: [{worker, peer, address, up, sessions, last_error}],
+//                generation, workers, link_security: "tls"|"insecure"|"none" (there are no links),
+//                links: [{worker, peer, address, up, sessions, last_error, peer_names: [text]}],
 //                endpoints: [{listen, service, peers}], serves: [{service, upstream, mode}],
 //                connections_open, upstream_connections_open, buffered_bytes,
 //                local_replies: {token: count}, last_reload: {successful, unix_time, error}}
 //   /routes     {generation, services: [{service, functions: [{method, oneway, origin,
-//                client: PLAN, server: PLAN}]}]}; the last function is "_other"; PLAN: {plan,
+//                client: PLAN, server: PLAN, allow: [text] or null (everybody), allow_mode:
+//                "enforce"|"dry_run"}]}]}; the last function is "_other"; PLAN: {plan,
 //                reason, slot_bytes, small_bytes_max, timeout_ms or null, idempotent}
 //   /functions  [{service, method, side, started, in_flight, outcomes: {name: count},
 //                request_bytes, response_bytes, latency: {buckets: [count], sum_ns},
 //                calls_by: {protocol: count}, fallbacks: {reason: count}}]
 //                bucket i: at most 2^i µs, the last one the rest; not cumulative
+//   /certificates  [{use: "certificate"|"ca", file, subject, issuer, names: [text], not_before,
+//                not_after (seconds since 1970), serial, fingerprint (both hexadecimal)}]
 //   /calibrate  {ok: true, number} or {ok: false, error}
 //   /calibration {number, state: "none"|"running"|"done"|"failed", peer, error, fabric, device,
 //                measured, costs: engine/costs/component_costs.h's, profile: the text of its file}
@@ -29,6 +33,7 @@ namespace hat {
 nlohmann::json status_json(Control& control);
 nlohmann::json routes_json(const RoutingTable& routes);
 nlohmann::json functions_json(Control& control);
+nlohmann::json certificates_json(const Control& control);
 nlohmann::json calibrate_json(const Result<uint64_t>& number);
 nlohmann::json calibration_json(const CalibrationReport& report);
 nlohmann::json reload_json(const Result<ReloadReport>& report);

@@ -120,6 +120,7 @@ TEST_F(Admin, AnswersEveryPageWhereItShould) {
       {"/status", 200, 200, "application/json", "\"host-a\""},
       {"/functions", 200, 200, "application/json", "\"get\""},
       {"/ping", 403, 200, "application/json", "\"host-a\""},
+      {"/certificates", 403, 200, "application/json", "[]"},
       {"/nothing", 404, 404, "text/plain", "there is no /nothing"},
       {"/metrics/", 404, 404, "text/plain", "there is no /metrics/"},
   };
@@ -225,6 +226,7 @@ TEST_F(Admin, LetsOnlyRootAndItsOwnUserChangeAnything) {
 TEST_F(Admin, StatusTellsLinksAndPlaces) {
   control.link_reports = {{1, "host-b", "tcp:10.0.0.2:9465", false, "connection refused", 3, {}}};
   control.link_reports[0].lanes = {{"rfp", true, "down", "cut", 2}};
+  control.link_reports[0].peer_names = {"host-b", "spiffe://p/host-b"};
   control.config.endpoints.resize(1);
   control.config.endpoints[0] = {{Address::Kind::kTcp, "127.0.0.1", 9090, ""}, "Kv", {"host-b"}};
   control.config.serves.resize(1);
@@ -239,6 +241,7 @@ TEST_F(Admin, StatusTellsLinksAndPlaces) {
                                               {"up", false},
                                               {"last_error", "connection refused"},
                                               {"sessions", 3},
+                                              {"peer_names", {"host-b", "spiffe://p/host-b"}},
                                               {"lanes", json::array({{{"protocol", "rfp"},
                                                                       {"class", "latency"},
                                                                       {"state", "down"},
@@ -247,6 +250,39 @@ TEST_F(Admin, StatusTellsLinksAndPlaces) {
   EXPECT_EQ(status.at("endpoints")[0].at("listen"), "tcp:127.0.0.1:9090");
   EXPECT_EQ(status.at("serves")[0].at("mode"), "mirror");
   EXPECT_EQ(status.at("local_replies").size(), engine::kFailureCount);
+}
+
+TEST_F(Admin, StatusTellsHowLinksAreSecured) {
+  const auto security = [this] {
+    return json::parse(over_unix("GET", "/status").body).at("link_security");
+  };
+  EXPECT_EQ(security(), "none") << "there are no links";
+  control.config.peers.resize(1);
+  EXPECT_EQ(security(), "insecure");
+  control.config.link.tls.emplace();
+  EXPECT_EQ(security(), "tls");
+}
+
+TEST_F(Admin, TellsOfCertificates) {
+  control.certificate_reports = {{.use = "certificate",
+                                  .file = "/a.pem",
+                                  .subject = "CN=host-a",
+                                  .issuer = "CN=ca",
+                                  .names = {"host-a"},
+                                  .not_before = 1,
+                                  .not_after = 2,
+                                  .serial = "4f",
+                                  .fingerprint = "ab"}};
+  EXPECT_EQ(json::parse(over_unix("GET", "/certificates").body),
+            json::array({{{"use", "certificate"},
+                          {"file", "/a.pem"},
+                          {"subject", "CN=host-a"},
+                          {"issuer", "CN=ca"},
+                          {"names", json::array({"host-a"})},
+                          {"not_before", 1},
+                          {"not_after", 2},
+                          {"serial", "4f"},
+                          {"fingerprint", "ab"}}}));
 }
 
 TEST_F(Admin, CalibratesWhenTold) {

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -38,6 +39,21 @@ std::optional<Profile> load_profile_of(const NodeConfig& node, Mistakes& mistake
   return load_profile(node.profile, mistakes);
 }
 
+std::shared_ptr<const TlsContext> load_tls(const NodeConfig& node, Mistakes& mistakes) {
+  if (!node.link.tls) return nullptr;
+  const TlsConfig& config = *node.link.tls;
+  if (config.certificate.empty() || config.key.empty() || config.ca.empty()) return nullptr;
+  auto context = TlsContext::load(config);
+  if (!context) {
+    mistakes.error(config.place, "link.tls: " + context.error().message);
+    return nullptr;
+  }
+  for (const std::string& warning : tls_warnings(**context, config, std::time(nullptr))) {
+    mistakes.warning(config.place, "link.tls: " + warning);
+  }
+  return *context;
+}
+
 }  // namespace
 
 Configuration load_configuration(const std::string& file, Mistakes& mistakes) {
@@ -45,6 +61,7 @@ Configuration load_configuration(const std::string& file, Mistakes& mistakes) {
   configuration.node = load_node_config(file, mistakes);
   configuration.manifest = load_manifests(configuration.node.manifests, mistakes);
   configuration.profile = load_profile_of(configuration.node, mistakes);
+  configuration.tls = load_tls(configuration.node, mistakes);
   check_against(configuration.node, configuration.manifest, mistakes);
   if (mistakes.any_errors()) return configuration;
   std::ifstream text(file, std::ios::binary);
@@ -63,6 +80,9 @@ uint64_t fingerprint(const std::string& file, const NodeConfig& node) {
   uint64_t hash = 0xcbf29ce484222325;
   mix_file(hash, file);
   if (!node.profile.empty()) mix_file(hash, node.profile);
+  if (const auto& tls = node.link.tls) {
+    for (const std::string& path : {tls->certificate, tls->key, tls->ca}) mix_file(hash, path);
+  }
   for (const auto& [path, place] : node.manifests) {
     mix_file(hash, path);
     std::error_code error;

@@ -9,6 +9,7 @@
 #include "config/mistakes.h"
 #include "config/node.h"
 #include "config/profile.h"
+#include "daemon/tls/tls_context.h"
 #include "engine/plan/planner.h"
 
 namespace hat {
@@ -16,8 +17,9 @@ namespace hat {
 struct Configuration {
   NodeConfig node;
   Manifest manifest;
-  std::optional<Profile> profile;  // none: the node names none, or there is none yet
-  std::string node_text;           // of the node's file, to tell whether it changed
+  std::optional<Profile> profile;         // none: the node names none, or there is none yet
+  std::shared_ptr<const TlsContext> tls;  // null: links have no TLS
+  std::string node_text;                  // of the node's file, to tell whether it changed
 };
 
 // Every mistake of every file goes to `mistakes`; the result is meaningful if none is an error.

@@ -28,6 +28,7 @@ struct LinkReport {
   std::string last_error;  // why it is down; empty while up
   uint64_t sessions = 0;   // built so far
   std::vector<LaneStatus> lanes;
+  std::vector<std::string> peer_names;  // what the peer's certificate proves; empty: nothing
 };
 
 struct ReloadReport {
@@ -54,6 +55,19 @@ struct CalibrationReport {
   std::optional<Profile> profile;  // kDone
 };
 
+// What a certificate of this node's says, for hatctl and metrics.
+struct CertificateReport {
+  std::string use;   // "certificate": this node's own; "ca": peers' certificates are its
+  std::string file;  // where it was read
+  std::string subject;
+  std::string issuer;
+  std::vector<std::string> names;  // DNS names and URIs
+  int64_t not_before = 0;          // in seconds since 1970
+  int64_t not_after = 0;
+  std::string serial;       // hexadecimal
+  std::string fingerprint;  // SHA-256, hexadecimal
+};
+
 class Control {
  public:
   virtual ~Control() = default;
@@ -64,6 +78,8 @@ class Control {
   virtual const std::vector<const WorkerCounters*>& workers() const = 0;
   virtual std::vector<LinkReport> links() const = 0;
   virtual std::string fabric() const = 0;  // what RDMA lanes are made of, or why there are none
+  // What handshakes are made with now; empty: links have no TLS.
+  virtual std::vector<CertificateReport> certificates() const = 0;
   virtual double start_unix_time() const = 0;
   virtual LastReload last_reload() const = 0;
   virtual bool draining() const = 0;

@@ -13,6 +13,7 @@
 
 #include "base/reactor.h"
 #include "daemon/fallback.h"
+#include "daemon/tls/tls_failure.h"
 #include "engine/failure.h"
 #include "engine/protocols.h"
 
@@ -77,6 +78,14 @@ struct FunctionCounters {
   std::array<Counter, engine::kProtocols.size()> by_protocol;
   Counter by_tcp;
   std::array<Counter, kFallbackCount> fallbacks;
+  // The server's side: calls of who may not, by AccessRule::dry_run: refused, and served.
+  std::array<Counter, 2> denied;
+};
+
+// Of links' TLS handshakes, on both sides.
+struct TlsCounters {
+  Counter handshakes;  // that were good
+  std::array<Counter, kTlsFailureCount> failures;
 };
 
 // One worker, all functions.
@@ -93,8 +102,9 @@ struct WorkerCounters {
   Counter upstream_connects;
   Counter oneway_dropped;       // oneway calls that could not be delivered
   Counter unsolicited_replies;  // upstream replies that no call asked for
-  Counter buffered_bytes;       // held for slow readers now
-  Counter turns;                // of the event loop: the worker is alive
+  TlsCounters tls;
+  Counter buffered_bytes;  // held for slow readers now
+  Counter turns;           // of the event loop: the worker is alive
   // By peer: links built, so reconnects too. The worker's making adds the peers, nothing later.
   std::map<std::string, Counter> peer_sessions;
 };

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <csignal>
+#include <ctime>
 #include <random>
 
 #include "daemon/route_changes.h"
@@ -37,6 +38,34 @@ std::unique_ptr<Calibrator> make_calibrator(const std::shared_ptr<const NodeConf
   const std::string name(rdma.host->fabric().name());
   const auto open = [node, name] { return open_fabric(node->fabric, name); };
   return std::make_unique<Calibrator>(node->node, rdma.what, open);
+}
+
+CertificateReport report_of(const char* use, const std::string& file,
+                            const CertificateFacts& facts) {
+  return {.use = use,
+          .file = file,
+          .subject = facts.subject,
+          .issuer = facts.issuer,
+          .names = facts.names,
+          .not_before = facts.not_before,
+          .not_after = facts.not_after,
+          .serial = facts.serial,
+          .fingerprint = facts.fingerprint};
+}
+
+std::string utc_text(int64_t unix_seconds) {
+  const std::time_t time = unix_seconds;
+  std::tm parts{};
+  gmtime_r(&time, &parts);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S UTC", &parts);
+  return text;
+}
+
+bool same_certificates(const TlsContext& a, const TlsContext& b) {
+  return a.certificate().fingerprint == b.certificate().fingerprint &&
+         std::ranges::equal(a.authorities(), b.authorities(), {}, &CertificateFacts::fingerprint,
+                            &CertificateFacts::fingerprint);
 }
 
 void log_reload(const Result<ReloadReport>& report) {
@@ -119,6 +148,7 @@ Daemon::Daemon(std::string config_file, Configuration configuration, Sockets soc
       base_(event_base_new()),
       takeover_(std::move(takeover)) {
   routes_ = make_routes(1, configuration);
+  tls_ = configuration.tls;
   if (const std::string why = profile_unused(configuration); !why.empty()) LOG(WARNING) << why;
   last_reload_.unix_time = start_unix_time_;
   applied_fingerprint_ = seen_fingerprint_ = fingerprint(config_file_, *node_);
@@ -134,7 +164,8 @@ Daemon::Daemon(std::string config_file, Configuration configuration, Sockets soc
                               .node = node_,
                               .routes = routes_,
                               .answerer = calibrator_.get(),
-                              .counters = counters_.back().get()});
+                              .counters = counters_.back().get()},
+                             tls_);
   }
 }
 
@@ -224,9 +255,13 @@ void Daemon::log_start() const {
                    << ": TCP tells nothing of who calls; every local user may";
     }
   }
-  if (node_->link.listen) {
-    LOG(WARNING) << "link " << to_string(*node_->link.listen)
-                 << " is insecure: peers are neither authenticated nor encrypted";
+  if (tls_) {
+    LOG(INFO) << "links have TLS 1.3; this node's certificate, " << tls_->certificate().subject
+              << ", is good until " << utc_text(tls_->certificate().not_after);
+  } else if (node_->link.listen || !node_->peers.empty()) {
+    LOG(WARNING) << "links are insecure: peers are neither authenticated, nor is anything "
+                    "encrypted; `link.tls` in "
+                 << config_file_ << " changes that";
   }
   if (!sockets_.offer) {
     LOG(INFO) << "takeover: not from this one, whose admin.socket is not given or over 98 bytes";
@@ -325,9 +360,19 @@ Result<ReloadReport> Daemon::try_reload(bool dry_run) {
   if (std::string why = profile_unused(fresh); !why.empty()) {
     report.warnings.push_back(std::move(why));
   }
+  if (tls_ && !same_certificates(*tls_, *fresh.tls)) {
+    report.changes.push_back(
+        "link.tls: certificate " + tls_->certificate().subject + " until " +
+        utc_text(tls_->certificate().not_after) + " → " + fresh.tls->certificate().subject +
+        " until " + utc_text(fresh.tls->certificate().not_after) + "; links that are up stay up");
+  }
   if (dry_run) {
     report.generation = routes_->generation();
     return report;
+  }
+  if (tls_) {
+    tls_ = fresh.tls;
+    for (auto& thread : threads_) thread->set_tls(tls_);
   }
   routes_ = routes;
   for (auto& thread : threads_) {
@@ -398,8 +443,8 @@ std::vector<LinkReport> Daemon::links() const {
     const auto status = threads_[i]->ask([](Worker& worker) { return worker.link_status(); });
     if (!status) continue;
     for (const LinkStatus& link : *status) {
-      all.push_back(
-          {i, link.peer, link.address, link.up, link.last_error, link.sessions, link.lanes});
+      all.push_back({i, link.peer, link.address, link.up, link.last_error, link.sessions,
+                     link.lanes, link.peer_names});
     }
   }
   return all;
@@ -408,6 +453,17 @@ std::vector<LinkReport> Daemon::links() const {
 std::string Daemon::fabric() const {
   const OpenedRdma& rdma = threads_.front()->rdma();
   return rdma.host ? rdma.what : "none, TCP carries all calls: " + rdma.what;
+}
+
+std::vector<CertificateReport> Daemon::certificates() const {
+  if (!tls_) return {};
+  const TlsConfig& config = *node_->link.tls;
+  std::vector<CertificateReport> all = {
+      report_of("certificate", config.certificate, tls_->certificate())};
+  for (const CertificateFacts& authority : tls_->authorities()) {
+    all.push_back(report_of("ca", config.ca, authority));
+  }
+  return all;
 }
 
 std::vector<std::string> Daemon::pending() const {

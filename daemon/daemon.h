@@ -49,6 +49,7 @@ class Daemon final : public Control, private TakeoverEvents, private TakeoverOff
   const std::vector<const WorkerCounters*>& workers() const override { return counter_views_; }
   std::vector<LinkReport> links() const override;
   std::string fabric() const override;
+  std::vector<CertificateReport> certificates() const override;
   double start_unix_time() const override { return start_unix_time_; }
   LastReload last_reload() const override { return last_reload_; }
   bool draining() const override { return phase_ == Phase::kDraining; }
@@ -126,6 +127,7 @@ class Daemon final : public Control, private TakeoverEvents, private TakeoverOff
   std::vector<std::unique_ptr<WorkerCounters>> counters_;
   std::vector<const WorkerCounters*> counter_views_;
   std::shared_ptr<const RoutingTable> routes_;
+  std::shared_ptr<const TlsContext> tls_;  // null: links have no TLS
   LastReload last_reload_;
   uint64_t applied_fingerprint_ = 0;
   uint64_t seen_fingerprint_ = 0;

@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <limits>
@@ -118,6 +119,27 @@ void add_paths(Page& page, Control& control) {
     add(paths, "protocol", "tcp", totals.by_tcp);
     for (size_t i = 0; i < totals.fallbacks.size(); ++i) {
       add(fallbacks, "reason", kFallbackNames[i], totals.fallbacks[i]);
+    }
+  }
+}
+
+// The server's side refuses. Only functions with a rule have a series.
+void add_denials(Page& page, Control& control) {
+  auto& denied = page.family("hatrpc_authz_denied_total",
+                             "Calls of peers that may not call the function, by what was done.",
+                             MetricType::Counter);
+  const auto routes = control.routes();
+  for (FunctionMetrics& function : control.functions().all()) {
+    const FunctionTotals totals = total(function, Side::kServer);
+    const ServiceRoutes* service = routes->find(function.service);
+    const bool ruled = service != nullptr && service->find(function.method).access;
+    if (!ruled && totals.denied[0] + totals.denied[1] == 0) continue;
+    for (size_t i = 0; i < totals.denied.size(); ++i) {
+      Page::add(denied,
+                {{"mode", i == 0 ? "enforce" : "dry_run"},
+                 {"thrift_method", function.method},
+                 {"thrift_service", function.service}},
+                static_cast<double>(totals.denied[i]));
     }
   }
 }
@@ -237,6 +259,34 @@ void add_peers(Page& page, Control& control) {
              control.node().link.insecure);
 }
 
+void add_tls(Page& page, Control& control) {
+  uint64_t handshakes = 0;
+  std::array<uint64_t, kTlsFailureCount> failures{};
+  for (const WorkerCounters* worker : control.workers()) {
+    handshakes += worker->tls.handshakes.value();
+    for (size_t i = 0; i < failures.size(); ++i) failures[i] += worker->tls.failures[i].value();
+  }
+  page.counter("hatrpc_tls_handshakes_total", "TLS handshakes of links that were good.",
+               static_cast<double>(handshakes));
+  auto& failed = page.family("hatrpc_tls_handshake_failures_total",
+                             "TLS handshakes of links that failed, by why.", MetricType::Counter);
+  for (size_t i = 0; i < failures.size(); ++i) {
+    Page::add(failed, {{"reason", kTlsFailureNames[i]}}, static_cast<double>(failures[i]));
+  }
+  auto& expiry =
+      page.family("hatrpc_tls_certificate_expiry_timestamp_seconds",
+                  "Until when this node's certificate, and its CA's, are good.", MetricType::Gauge);
+  std::map<std::pair<std::string, std::string>, int64_t> until;  // a subject may stand twice
+  for (const CertificateReport& report : control.certificates()) {
+    int64_t& latest = until[{report.subject, report.use}];
+    latest = std::max(latest, report.not_after);
+  }
+  for (const auto& [labels, not_after] : until) {
+    Page::add(expiry, {{"subject", labels.first}, {"use", labels.second}},
+              static_cast<double>(not_after));
+  }
+}
+
 void add_configuration(Page& page, Control& control) {
   const LastReload last = control.last_reload();
   page.gauge("hatrpc_routes_generation", "Counts the reloads that were applied.",
@@ -292,6 +342,8 @@ std::string exposition(Control& control) {
   add_plans(page, control);
   add_traffic(page, control);
   add_peers(page, control);
+  add_denials(page, control);
+  add_tls(page, control);
   add_lanes(page, control);
   add_configuration(page, control);
   add_process(page, control);

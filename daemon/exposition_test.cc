@@ -183,5 +183,20 @@ TEST_F(Exposition, KeepsTheSeriesOfAFunctionThatIsGone) {
   EXPECT_TRUE(std::isnan(value("hatrpc_route_info", of_get("client"))));
 }
 
+TEST_F(Exposition, SumsTheHandshakesOfAllWorkersAndTellsWhenCertificatesEnd) {
+  control.counters[0].tls.handshakes.add(2);
+  control.counters[1].tls.handshakes.add(3);
+  control.counters[1].tls.failures[static_cast<size_t>(TlsFailure::kExpired)].add(4);
+  control.certificate_reports = {{.use = "certificate", .subject = "CN=host-a", .not_after = 90},
+                                 {.use = "ca", .subject = "CN=ca", .not_after = 70},
+                                 {.use = "ca", .subject = "CN=ca", .not_after = 80}};
+  EXPECT_EQ(value("hatrpc_tls_handshakes_total"), 5);
+  EXPECT_EQ(value("hatrpc_tls_handshake_failures_total", {{"reason", "expired"}}), 4);
+  EXPECT_EQ(value("hatrpc_tls_handshake_failures_total", {{"reason", "version"}}), 0);
+  const std::string expiry = "hatrpc_tls_certificate_expiry_timestamp_seconds";
+  EXPECT_EQ(value(expiry, {{"use", "certificate"}, {"subject", "CN=host-a"}}), 90);
+  EXPECT_EQ(value(expiry, {{"use", "ca"}, {"subject", "CN=ca"}}), 80);
+}
+
 }  // namespace
 }  // namespace hat

@@ -31,6 +31,7 @@ class FakeControl final : public Control {
   const std::vector<const WorkerCounters*>& workers() const override { return views_; }
   std::vector<LinkReport> links() const override { return link_reports; }
   std::string fabric() const override { return "loop"; }
+  std::vector<CertificateReport> certificates() const override { return certificate_reports; }
   double start_unix_time() const override { return 1000; }
   LastReload last_reload() const override { return last; }
   bool draining() const override { return drains > 0; }
@@ -52,6 +53,7 @@ class FakeControl final : public Control {
   MetricsRegistry registry{kWorkers};
   std::deque<WorkerCounters> counters;
   std::vector<LinkReport> link_reports;
+  std::vector<CertificateReport> certificate_reports;
   LastReload last;
   std::vector<std::string> what_is_pending;
   bool is_alive = true;

@@ -4,6 +4,7 @@
 
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -53,14 +54,50 @@ inline std::string theader_without_message(uint32_t bytes) {
   return frame + std::string(size - 10, '\0');
 }
 
+// What stands for TLS: peers prove the names that the test gives them, by nothing.
+class FakeSeal final : public engine::Seal {
+ public:
+  explicit FakeSeal(std::vector<std::string> names) : names_(std::move(names)) {}
+
+  std::unique_ptr<Stream> connect(const std::string&, const engine::OpenStream& open,
+                                  StreamEvents& events) override {
+    return std::make_unique<Named>(open(events), names_);
+  }
+  std::unique_ptr<Stream> accept(const engine::OpenStream& open, StreamEvents& events) override {
+    return std::make_unique<Named>(open(events), names_);
+  }
+
+ private:
+  struct Named final : Stream {
+    Named(std::unique_ptr<Stream> stream, const std::vector<std::string>& names)
+        : stream(std::move(stream)), names(names) {}
+    IoResult read(std::span<std::byte> into) override { return stream->read(into); }
+    IoResult write(std::span<const iovec> from) override { return stream->write(from); }
+    void shutdown_write() override { stream->shutdown_write(); }
+    void want_read(bool wanted) override { stream->want_read(wanted); }
+    void want_write(bool wanted) override { stream->want_write(wanted); }
+    void read_again() override { stream->read_again(); }
+    void abort_on_close() override { stream->abort_on_close(); }
+    std::span<const std::string> peer_names() const override { return names; }
+
+    std::unique_ptr<Stream> stream;
+    const std::vector<std::string>& names;
+  };
+
+  const std::vector<std::string> names_;
+};
+
 // Node host-a: one endpoint for service Kv at peer host-b; it serves Kv itself too, mirrored, and
 // Pool over a shared pool of two connections.
 class FakeNode {
  public:
   using Wire = std::shared_ptr<FakeStream::Wire>;
 
-  explicit FakeNode(const Limits& limits = default_limits())
-      : worker(std::make_unique<Worker>(reactor, setup(limits))) {
+  // `access`: who may call Kv.get; `seal`: of its links.
+  explicit FakeNode(const Limits& limits = default_limits(),
+                    const std::optional<AccessRule>& access = std::nullopt,
+                    engine::Seal* seal = nullptr)
+      : worker(std::make_unique<Worker>(reactor, setup(limits, access, seal))) {
     reactor.end_turn();
   }
 
@@ -99,7 +136,8 @@ class FakeNode {
       return reactor.connect(*parse_address("tcp:127.0.0.1:1"), events);
     };
   }
-  Worker::Setup setup(const Limits& limits) {
+  Worker::Setup setup(const Limits& limits, const std::optional<AccessRule>& access,
+                      engine::Seal* seal) {
     NodeConfig node{.node = "host-a", .limits = limits};
     node.peers = {{"host-b", *parse_address("tcp:127.0.0.1:9465"), {}}};
     node.endpoints = {{*parse_address("tcp:127.0.0.1:9090"), "Kv", {"host-b"}}};
@@ -108,6 +146,7 @@ class FakeNode {
                    {"Pool", server, UpstreamMode::kShared, 2}};
     FunctionSpec get{.name = "get"};
     get.hints.both.timeout = std::chrono::seconds(1);
+    get.access = access;
     const Manifest manifest{"", {{"Kv", {}, {get}, ""}}};
     const engine::HostFacts host{8, 8, false, "none is here"};
     auto routes = std::make_shared<RoutingTable>(
@@ -115,7 +154,8 @@ class FakeNode {
     return {.generation = 1,
             .node = std::make_shared<NodeConfig>(std::move(node)),
             .routes = std::move(routes),
-            .counters = &counters};
+            .counters = &counters,
+            .seal = seal};
   }
 };
 

@@ -18,6 +18,7 @@ struct FunctionTotals {
   std::array<uint64_t, engine::kProtocols.size()> by_protocol{};
   uint64_t by_tcp = 0;
   std::array<uint64_t, kFallbackCount> fallbacks{};
+  std::array<uint64_t, 2> denied{};
 
   uint64_t ended() const {
     uint64_t sum = 0;
@@ -49,6 +50,7 @@ inline FunctionTotals total(FunctionMetrics& function, Side side) {
     for (size_t i = 0; i < sum.fallbacks.size(); ++i) {
       sum.fallbacks[i] += counters.fallbacks[i].value();
     }
+    for (size_t i = 0; i < sum.denied.size(); ++i) sum.denied[i] += counters.denied[i].value();
   }
   return sum;
 }

@@ -64,6 +64,12 @@ TEST_F(OperationsPage, HasEveryFallback) {
   EXPECT_THAT(first_column(page, "When a call misses RDMA"), testing::ContainerEq(names));
 }
 
+TEST(SecurityPage, HasEveryFailureOfAHandshake) {
+  const std::set<std::string> names(kTlsFailureNames.begin(), kTlsFailureNames.end());
+  EXPECT_THAT(first_column(file_text("docs/security.md"), "When a handshake fails"),
+              testing::ContainerEq(names));
+}
+
 TEST_F(OperationsPage, HasEveryLimit) {
 #define HAT_KEY(member, key, ...) std::string("limits.") + (key),
   const std::set<std::string> keys = {HAT_SIZE_LIMITS(HAT_KEY) HAT_COUNT_LIMITS(HAT_KEY)

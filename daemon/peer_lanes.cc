@@ -24,7 +24,8 @@ PeerLanes::PeerLanes(Reactor& reactor, engine::RdmaHost& host, engine::Session& 
       legs_(session.peer().legs),
       settle_(settle),
       events_(events),
-      set_(reactor, host, engine::Session::Role::kInitiator, session.lane(), {}, *this) {
+      set_(reactor, host, engine::Session::Role::kInitiator, session.lane(),
+           {.nonces = session.peer().version_max >= engine::kLinkVersionOfNonces}, *this) {
   session.set_lanes(&set_);
 }
 

@@ -45,7 +45,7 @@ LinkNode::~LinkNode() {
   lanes.reset();
 }
 
-void LinkNode::begin(Session::Role role, const TcpLane::Open& open) {
+void LinkNode::begin(Session::Role role, const engine::OpenStream& open) {
   const SessionOptions options{.node = server_ ? "server" : "client",
                                .peer = server_ ? "" : "server",
                                .generation = 1,

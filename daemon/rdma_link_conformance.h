@@ -29,7 +29,7 @@ class LinkNode : public engine::SessionEvents, public engine::LaneSetEvents, pri
   LinkNode(OpenFabricOf open, bool server, const engine::ArenaOptions& arena);
   ~LinkNode() override;
 
-  void begin(engine::Session::Role role, const engine::TcpLane::Open& open);
+  void begin(engine::Session::Role role, const engine::OpenStream& open);
   // Turns until it holds; false: it took too long.
   bool until(const std::function<bool()>& holds, Duration at_most = std::chrono::seconds(60));
 

@@ -42,6 +42,13 @@ std::string plan_change(const engine::Plan& before, const engine::Plan& after) {
   return changed.empty() ? is + " as before; the reason now: " + after.reason : changed;
 }
 
+std::string access_text(const std::optional<AccessRule>& access) {
+  if (!access) return "everybody";
+  std::string text;
+  for (const std::string& rule : access->allow) text += (text.empty() ? "" : ", ") + rule;
+  return access->dry_run ? text + " (dry run)" : text;
+}
+
 void add_changes(const Route& before, const Route& after, std::vector<std::string>& lines) {
   const std::string name = after.service + "." + after.method + ": ";
   if (before.oneway != after.oneway) {
@@ -52,6 +59,10 @@ void add_changes(const Route& before, const Route& after, std::vector<std::strin
   }
   if (before.server != after.server) {
     lines.push_back(name + "server: " + plan_change(before.server, after.server));
+  }
+  if (before.access != after.access) {
+    lines.push_back(name + "allow: " + access_text(before.access) + " → " +
+                    access_text(after.access));
   }
 }
 

@@ -13,6 +13,7 @@ namespace hat {
 //   "HatKV.get: client: direct_write_imm, busy → ≤4KiB eager, …"   what describe() says of the plan
 //   "HatKV.get: client: timeout_ms 100 → 250, priority normal → high"
 //   "HatKV.get: client: eager, event as before; the reason now: …"
+// And a line where other peers may call it: "HatKV.get: allow: everybody → host-a (dry run)".
 std::vector<std::string> route_changes(const RoutingTable& before, const RoutingTable& after);
 
 }  // namespace hat

@@ -74,6 +74,28 @@ TEST_F(RouteChanges, NameNewFunctionsAndGoneOnesAndOneway) {
   EXPECT_THAT(between(kv({}), kv(oneway)), ElementsAre("Kv.get: oneway now"));
 }
 
+TEST_F(RouteChanges, TellWhoMayCallNow) {
+  FunctionSpec some;
+  some.access = AccessRule{{"host-a", "spiffe://p/*"}, false};
+  FunctionSpec tried = some;
+  tried.access->dry_run = true;
+  EXPECT_THAT(between(kv({}), kv(some)),
+              ElementsAre("Kv.get: allow: everybody → host-a, spiffe://p/*"));
+  EXPECT_THAT(between(kv(tried), kv(some)),
+              ElementsAre("Kv.get: allow: host-a, spiffe://p/* (dry run) → host-a, spiffe://p/*"));
+}
+
+TEST_F(RouteChanges, TakeAServicesRuleForFunctionsWithoutTheirOwn) {
+  Manifest before = kv({});
+  FunctionSpec put{.name = "put"};
+  put.access = AccessRule{{"host-b"}, false};
+  before.services[0].functions.push_back(put);
+  Manifest after = before;
+  after.services[0].access = AccessRule{{"host-a"}, false};
+  EXPECT_THAT(between(before, after), ElementsAre("Kv.get: allow: everybody → host-a",
+                                                  "Kv._other: allow: everybody → host-a"));
+}
+
 TEST_F(RouteChanges, TellOfFunctionsThatNoManifestNames) {
   HintGroups event;
   event.both.polling = Polling::kEvent;

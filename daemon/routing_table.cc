@@ -1,6 +1,9 @@
 #include "daemon/routing_table.h"
 
+#include <algorithm>
 #include <utility>
+
+#include "config/identity.h"
 
 namespace hat {
 namespace {
@@ -16,9 +19,20 @@ Route make_route(const ServiceSpec& service, const FunctionSpec& function, bool 
       .server = make_plan(effective(function.hints, service.hints, Side::kServer), host),
       .origin = function.origin,
       .metrics = &metrics.find(service.name, function.name),
+      .access = function.access ? function.access : service.access,
   };
   route.lanes = lane_keys(route.client, route.server);
   return route;
+}
+
+bool holds(const Route& route) { return route.access && !route.access->dry_run; }
+
+// Of some route of some service: `is(route)`.
+template <class Is>
+bool any_route(const std::vector<std::unique_ptr<ServiceRoutes>>& services, const Is& is) {
+  return std::ranges::any_of(services, [&is](const auto& service) {
+    return is(service->other()) || std::ranges::any_of(service->functions(), is);
+  });
 }
 
 }  // namespace
@@ -47,6 +61,13 @@ RoutingTable::RoutingTable(uint64_t generation, const Manifest& manifest,
   for (const std::string& name : unlisted_services) {
     if (!by_name_.contains(name)) add(ServiceSpec{.name = name});
   }
+  guarded_ = any_route(services_, holds);
+}
+
+bool RoutingTable::may_call_all(std::span<const std::string> names) const {
+  return !any_route(services_, [names](const Route& route) {
+    return holds(route) && !any_identity_matches(route.access->allow, names);
+  });
 }
 
 }  // namespace hat

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -26,6 +28,7 @@ struct Route {
   LaneKeys lanes;
   std::string origin;
   FunctionMetrics* metrics = nullptr;
+  std::optional<AccessRule> access;  // the function's own, or its service's; none: all may call
 };
 
 class ServiceRoutes {
@@ -62,9 +65,15 @@ class RoutingTable {
   }
   const std::vector<std::unique_ptr<ServiceRoutes>>& services() const { return services_; }
   uint64_t generation() const { return generation_; }
+  // There are rules of who may call what, and they hold: requests are read with care.
+  bool guarded() const { return guarded_; }
+  // Nothing has a rule that holds and keeps out who has these names. For what cannot be followed:
+  // it might be any call.
+  bool may_call_all(std::span<const std::string> names) const;
 
  private:
   uint64_t generation_;
+  bool guarded_ = false;
   std::vector<std::unique_ptr<ServiceRoutes>> services_;
   std::unordered_map<std::string_view, const ServiceRoutes*> by_name_;
 };

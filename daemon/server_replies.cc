@@ -126,12 +126,19 @@ void ServerStream::send_raw(Bytes bytes) {
   }
 }
 
+// An older peer knows fewer reasons.
+Failure ServerStream::as_told(Failure failure) const {
+  const bool known = failure != Failure::kPermissionDenied ||
+                     link_.session->peer().version_max >= engine::kLinkVersionOfDenials;
+  return known ? failure : Failure::kUnknownService;
+}
+
 void ServerStream::send_fail(const ServedCall& call, Failure failure, bool delivered,
                              std::string_view detail) {
   worker_.counters().local_replies[static_cast<size_t>(failure)].add();
   if (call.request_complete && call.replies == 0) worker_.counters().oneway_dropped.add();
   count(call, CallOutcome::kLocalError);
-  const engine::FailMeta meta{failure, delivered};
+  const engine::FailMeta meta{as_told(failure), delivered};
   const uint16_t due = call.is_due() ? 1 : 0;
   link_.lane(call.lane).send(
       {.kind = FrameKind::kFail, .replies = due, .stream = id_, .call = call.ordinal},
@@ -185,7 +192,7 @@ void ServerStream::reset() { reset(Failure::kUpstreamClosed, ""); }
 void ServerStream::reset(Failure failure, std::string_view detail) {
   if (closed_) return;
   end_all_due();
-  const engine::FailMeta meta{failure, 1};
+  const engine::FailMeta meta{as_told(failure), 1};
   lane().send({.kind = FrameKind::kReset, .stream = id_},
               {std::as_bytes(std::span(&meta, 1)), std::as_bytes(std::span(detail))});
   closed_ = true;

@@ -1,8 +1,11 @@
 #include "daemon/server_stream.h"
 
+#include <glog/logging.h>
+
 #include <algorithm>
 #include <cstring>
 
+#include "config/identity.h"
 #include "daemon/worker.h"
 
 namespace hat {
@@ -99,9 +102,7 @@ void ServerStream::on_call(uint32_t lane, const FrameHeader& header, Bytes paylo
   last_ordinal_ = header.call;
   const std::string_view method = text_of(payload.first(meta.name_bytes));
   const std::string_view service = text_of(payload.subspan(meta.name_bytes, meta.service_bytes));
-  const ServiceRoutes* routes = worker_.routes().find(service);
-  if (routes == nullptr) routes = worker_.routes().find(served_.service);
-  const Route& route = routes->find(method);
+  const Route& route = route_of(service, method);
 
   ServedCall call;
   call.ordinal = header.call;
@@ -110,6 +111,12 @@ void ServerStream::on_call(uint32_t lane, const FrameHeader& header, Bytes paylo
   call.name_hash = hash_of(method);
   call.listed = route.listed;
   call.lane = lane;
+  call.guarded = worker_.routes().guarded();
+  call.denied = route.access && !may_call(route);
+  if (call.guarded) {
+    if (!guard_) guard_ = std::make_unique<RequestGuard>();
+    guard_->begin();
+  }
   call.counters->started.add();
   call.polling = route.server.polling;
   worker_.look_for_more(call.polling);
@@ -132,6 +139,10 @@ void ServerStream::on_request_bytes(uint32_t lane, const FrameHeader& header, By
     call.replies = header.replies;
     request_open_ = false;
   }
+  if (call.guarded && !may_go_on(call, bytes)) {
+    grant(bytes.size());
+    return deny_newest();
+  }
   if (!ensure_upstream()) {
     grant(bytes.size());
     return refuse_newest(Failure::kOverloaded,
@@ -151,6 +162,54 @@ void ServerStream::refuse_newest(Failure failure, std::string_view detail) {
   send_fail(calls_.back(), failure, false, detail);
   calls_.pop_back();
   request_open_ = false;
+}
+
+// --- Who may call what ---
+
+const Route& ServerStream::route_of(std::string_view service, std::string_view method) const {
+  const ServiceRoutes* routes = worker_.routes().find(service);
+  if (routes == nullptr) routes = worker_.routes().find(served_.service);
+  return routes->find(method);
+}
+
+bool ServerStream::may_call(const Route& route) {
+  if (!route.access) return true;
+  if (any_identity_matches(route.access->allow, link_.session->peer_names())) return true;
+  const bool served = route.access->dry_run;
+  route.metrics->at(Side::kServer, worker_.index()).denied[served].add();
+  LOG_EVERY_T(WARNING, 1) << caller() << " may not call " << route.service << "." << route.method
+                          << (served ? ": served all the same (allow_mode: dry_run)" : ": refused");
+  return served;
+}
+
+bool ServerStream::may_go_on(ServedCall& call, Bytes bytes) {
+  if (call.denied) return false;
+  return guard_->passes(bytes, call.request_complete, [&](std::string_view name) {
+    const size_t colon = name.find(':');
+    const std::string_view service =
+        colon == std::string_view::npos ? std::string_view() : name.substr(0, colon);
+    const Route& route = route_of(service, thrift::bare_name(name));
+    // A dry run's has been counted where the call was announced.
+    return !route.access || route.access->dry_run || may_call(route);
+  });
+}
+
+void ServerStream::deny_newest() {
+  const std::string detail =
+      caller() + " may not call it, by `allow` in node " + worker_.node().node + "'s manifests";
+  const bool begun = calls_.back().handed_over;
+  if (begun && reply_begun_) return reset(Failure::kPermissionDenied, detail);
+  refuse_newest(Failure::kPermissionDenied, detail);
+  // The server has half of a message, and will never have the rest.
+  if (begun) lose_upstream(Failure::kUpstreamClosed, true, "another request was refused midway");
+}
+
+// Its hello's name is its word; those that its certificate proves are what counts.
+std::string ServerStream::caller() const {
+  const auto names = link_.session->peer_names();
+  const std::string& node = link_.session->peer().node;
+  if (names.empty()) return "peer " + node + ", which proves nothing (link.tls),";
+  return "peer " + names.front();
 }
 
 void ServerStream::on_cancel(uint64_t ordinal) {
@@ -341,6 +400,11 @@ void ServerStream::on_upstream_broke(const std::string& reason) {
 void ServerStream::on_raw(Bytes bytes) {
   if (!window_.take(bytes.size())) return reset();
   if (!opaque_) become_opaque();
+  if (worker_.routes().guarded() && !worker_.routes().may_call_all(link_.session->peer_names())) {
+    worker_.counters().local_replies[static_cast<size_t>(Failure::kPermissionDenied)].add();
+    return reset(Failure::kPermissionDenied,
+                 caller() + " may not call all, and what it sends is no call that can be followed");
+  }
   if (!ensure_upstream()) return reset();
   if (upstream_) return upstream_->write(bytes);
   held_.append(bytes);

@@ -15,6 +15,7 @@
 #include "config/node.h"
 #include "daemon/counters.h"
 #include "daemon/deadlines.h"
+#include "daemon/request_guard.h"
 #include "daemon/unit_reader.h"
 #include "daemon/upstream.h"
 #include "engine/frame.h"
@@ -25,6 +26,7 @@ namespace hat {
 
 class AcceptedLink;
 class Worker;
+struct Route;
 
 class ServerStream final : private UnitSink, private Deadline {
  public:
@@ -70,6 +72,8 @@ class ServerStream final : private UnitSink, private Deadline {
     bool handed_over = false;  // some of it went to the server's connection
     bool cancelled = false;    // nobody waits for its reply
     bool listed = false;
+    bool guarded = false;  // its bytes are held against who may call what
+    bool denied = false;
     uint32_t lane = 0;  // that it came by, and its answer goes by
     // The lane's other side counts it as due.
     bool is_due() const { return request_complete && replies != 0; }
@@ -79,6 +83,13 @@ class ServerStream final : private UnitSink, private Deadline {
   void on_request_bytes(uint32_t lane, const engine::FrameHeader& header, Bytes bytes);
   void move_to(uint32_t lane);
   void refuse(uint32_t lane, const engine::FrameHeader& header);
+  // Who may call what.
+  const Route& route_of(std::string_view service, std::string_view method) const;
+  bool may_call(const Route& route);
+  bool may_go_on(ServedCall& call, Bytes bytes);
+  void deny_newest();
+  std::string caller() const;
+  engine::Failure as_told(engine::Failure failure) const;
   void on_cancel(uint64_t ordinal);
   void on_raw(Bytes bytes);
   void on_client_end();
@@ -138,6 +149,7 @@ class ServerStream final : private UnitSink, private Deadline {
   int64_t send_credit_ = engine::kStreamWindowBytes;
   engine::ReceiveWindow window_;
   std::unique_ptr<UpstreamConnection> upstream_;
+  std::unique_ptr<RequestGuard> guard_;  // where there are rules of who may call what
 };
 
 }  // namespace hat

@@ -66,6 +66,7 @@ engine::SessionOptions Worker::session_options(std::string peer) const {
           .peer = std::move(peer),
           .generation = setup_.generation,
           .legs = setup_.rdma == nullptr ? 0 : engine::kAllLegs,
+          .seal = setup_.seal,
           .handshake_timeout = limits.connect_timeout,
           .keepalive_interval = limits.keepalive_interval,
           .keepalive_timeout = limits.keepalive_timeout};
@@ -251,9 +252,17 @@ void Worker::tell_waiting() {
 std::vector<LinkStatus> Worker::link_status() const {
   std::vector<LinkStatus> all;
   for (const auto& [name, peer] : peers_) {
-    all.push_back({name, to_string(peer.link->address()), peer.link->takes_calls(),
-                   peer.link->last_error(), peer.link->sessions(),
-                   peer.lanes ? peer.lanes->status() : std::vector<LaneStatus>()});
+    LinkStatus& status = all.emplace_back();
+    status = {name,
+              to_string(peer.link->address()),
+              peer.link->takes_calls(),
+              peer.link->last_error(),
+              peer.link->sessions(),
+              peer.lanes ? peer.lanes->status() : std::vector<LaneStatus>(),
+              {}};
+    if (!peer.link->up()) continue;
+    const auto names = peer.link->session().peer_names();
+    status.peer_names.assign(names.begin(), names.end());
   }
   return all;
 }
@@ -298,7 +307,11 @@ void Worker::make_room_for_a_link() {
 }
 
 void Worker::on_session_up(engine::Session& session) {
-  LOG(INFO) << "peer " << session.peer().node << ": opened a link to this node";
+  std::string proved;
+  for (const std::string& name : session.peer_names())
+    proved += (proved.empty() ? "" : ", ") + name;
+  LOG(INFO) << "peer " << session.peer().node << ": opened a link to this node"
+            << (proved.empty() ? "" : ", as " + proved);
   const auto found = accepted_.find(&session);
   if (found == accepted_.end()) return;
   if (setup_.rdma != nullptr && session.peer().legs != 0) {

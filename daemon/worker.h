@@ -38,6 +38,7 @@ struct LinkStatus {
   std::string last_error;
   uint64_t sessions = 0;
   std::vector<LaneStatus> lanes;
+  std::vector<std::string> peer_names;  // what the peer's certificate proves; empty: nothing
 };
 
 class Worker final : public engine::LinkEvents, public engine::SessionEvents, public TurnEvents {
@@ -51,6 +52,7 @@ class Worker final : public engine::LinkEvents, public engine::SessionEvents, pu
     engine::CostAnswerer* answerer = nullptr;  // outlives the worker; null where `rdma` is
     WorkerCounters* counters = nullptr;        // outlives the worker
     engine::RdmaHost* rdma = nullptr;          // outlives the worker; null: TCP lanes alone
+    engine::Seal* seal = nullptr;              // outlives the worker; null: links are open
   };
 
   Worker(Reactor& reactor, Setup setup);

@@ -12,8 +12,10 @@ Result<std::unique_ptr<WorkerThread>> WorkerThread::open(const FabricConfig& fab
   return thread;
 }
 
-void WorkerThread::make_worker(Worker::Setup setup) {
+void WorkerThread::make_worker(Worker::Setup setup, std::shared_ptr<const TlsContext> tls) {
   setup.rdma = rdma_.host.get();
+  if (tls) seal_ = std::make_unique<TlsSeal>(std::move(tls), *setup.node, setup.counters->tls);
+  setup.seal = seal_.get();
   worker_ = std::make_unique<Worker>(reactor_, std::move(setup));
 }
 
@@ -62,6 +64,10 @@ void WorkerThread::start() {
   });
   const std::string name = "worker-" + std::to_string(worker_->index());
   pthread_setname_np(thread_.native_handle(), name.c_str());
+}
+
+void WorkerThread::set_tls(std::shared_ptr<const TlsContext> tls) {
+  reactor_.post([this, tls = std::move(tls)] { seal_->set_context(tls); });
 }
 
 bool WorkerThread::stop_accepting() {

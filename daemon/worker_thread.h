@@ -13,6 +13,7 @@
 #include "daemon/libevent_reactor.h"
 #include "daemon/rdma.h"
 #include "daemon/takeover.h"
+#include "daemon/tls/tls_seal.h"
 #include "daemon/worker.h"
 
 namespace hat {
@@ -24,7 +25,10 @@ class WorkerThread {
   ~WorkerThread();  // stops it: whatever is in flight is cut
 
   const OpenedRdma& rdma() const { return rdma_; }
-  void make_worker(Worker::Setup setup);
+  // `tls`: what links are sealed with; null: they are open.
+  void make_worker(Worker::Setup setup, std::shared_ptr<const TlsContext> tls);
+  // For links from now on; where there was one before.
+  void set_tls(std::shared_ptr<const TlsContext> tls);
   void start();
   // Accepts there; the sockets outlive that.
   void start_accepting(const std::vector<ListenSocket>& endpoints,
@@ -68,6 +72,7 @@ class WorkerThread {
 
   LibeventReactor reactor_;
   OpenedRdma rdma_;  // before the worker in each turn: what it finds is answered in the same one
+  std::unique_ptr<TlsSeal> seal_;
   std::unique_ptr<Worker> worker_;
   std::vector<std::unique_ptr<ListenerEvents>> listener_events_;
   std::vector<std::unique_ptr<Listener>> listeners_;

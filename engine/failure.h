@@ -20,6 +20,7 @@ enum class Failure : uint8_t {
   kTooLarge,
   kOverloaded,
   kDraining,
+  kPermissionDenied,  // since link version 3: an older peer is told kUnknownService
 };
 
 struct FailureText {
@@ -38,6 +39,7 @@ inline constexpr std::array kFailureTexts = {
     FailureText{"too_large", "the message is larger than limits.max_message"},
     FailureText{"overloaded", "a limit of the daemon is reached; the server did not see the call"},
     FailureText{"draining", "the daemon is shutting down; the server did not see the call"},
+    FailureText{"permission_denied", "the peer may not call it; the server did not execute it"},
 };
 inline constexpr size_t kFailureCount = kFailureTexts.size();
 

@@ -27,6 +27,7 @@ const char* invalid(const FrameHeader& header, uint32_t payload_bytes_max) {
     case FrameKind::kCostOpen:
     case FrameKind::kCostAccept:
     case FrameKind::kCostClose:
+    case FrameKind::kLaneNonce:
       return header.stream != 0 ? nullptr : "a frame of a stream names none";
     case FrameKind::kCall:
     case FrameKind::kReply:

@@ -42,13 +42,15 @@ enum class FrameKind : uint8_t {
   kCostOpen,    // initiator: payload is a CostOpen
   kCostAccept,  // acceptor: payload is a CostCard
   kCostClose,   // both: it is over; payload is the reason as text, empty where it is as it should
+  // Since link version 3; by an RDMA lane alone, its first frame. `stream` is the lane's number.
+  kLaneNonce,  // initiator: payload is the nonce that kLaneUp gave
 };
 
 // Frames that only a link's TCP connection carries: of the link itself, about lanes, about costs.
 constexpr bool is_of_link(FrameKind kind) {
   return kind <= FrameKind::kGoAway ||
          (kind >= FrameKind::kLaneOpen && kind <= FrameKind::kLaneClose) ||
-         kind >= FrameKind::kCostOpen;
+         (kind >= FrameKind::kCostOpen && kind <= FrameKind::kCostClose);
 }
 
 // Header flags.

@@ -24,7 +24,7 @@ TEST(Frame, RefusesWhatNoSenderOfOursWouldSend) {
                false},
            Row{"kind 0", {}, false},
            Row{"kind beyond the last",
-               {.kind = static_cast<FrameKind>(static_cast<int>(FrameKind::kCostClose) + 1),
+               {.kind = static_cast<FrameKind>(static_cast<int>(FrameKind::kLaneNonce) + 1),
                .stream = 1},
                false},
            Row{"unknown flag", {.kind = FrameKind::kRaw, .flags = 0x80, .stream = 1}, false},
@@ -34,6 +34,8 @@ TEST(Frame, RefusesWhatNoSenderOfOursWouldSend) {
            Row{"lane", {.kind = FrameKind::kLaneOpen, .stream = 1}, true},
            Row{"lane without a number", {.kind = FrameKind::kLaneOpen}, false},
            Row{"costs", {.kind = FrameKind::kCostOpen, .stream = 1}, true},
+           Row{"a lane's nonce", {.kind = FrameKind::kLaneNonce, .stream = 1}, true},
+           Row{"a lane's nonce without a number", {.kind = FrameKind::kLaneNonce}, false},
            Row{"costs without a number", {.kind = FrameKind::kCostOpen}, false},
            Row{"credit on no stream", {.kind = FrameKind::kCredit}, false},
        }) {

@@ -11,7 +11,8 @@ import unittest
 HATRPCD, HATCTL, HINTGEN, HATKV, HATKV_YCSB = sys.argv[1:6]
 MAN = pathlib.Path(__file__).resolve().parent.parent / "docs" / "man"
 KV_COMMANDS = ["serve", "get", "put", "del", "scan", "load", "stats", "backup"]
-COMMANDS = ["status", "routes", "top", "reload", "drain", "calibrate", "doctor", "ping", "metrics"]
+COMMANDS = ["status", "routes", "top", "reload", "drain", "calibrate", "certs", "doctor", "ping",
+            "metrics"]
 
 
 def output(*words):
@@ -84,7 +85,7 @@ class ManPages(unittest.TestCase):
     def test_every_key_of_the_configuration_is_described(self):
         with tempfile.TemporaryDirectory() as folder:
             file = pathlib.Path(folder) / "hatrpcd.yaml"
-            file.write_text("zz: 1\nlink: {zz: 1}\npeers: {b: {zz: 1}}\nendpoints: [{zz: 1}]\n"
+            file.write_text("zz: 1\nlink: {zz: 1, tls: {zz: 1}}\npeers: {b: {zz: 1}}\nendpoints: [{zz: 1}]\n"
                             "serves: {S: {zz: 1}}\nadmin: {zz: 1}\nlimits: {zz: 1}\n")
             done = subprocess.run([HATRPCD, "--check", "-c", file], text=True,
                                   capture_output=True, check=False)
@@ -95,7 +96,7 @@ class ManPages(unittest.TestCase):
                                        capture_output=True, check=False)
         lists = re.findall(r"unknown key 'zz' in (.*); expected one of (.*)",
                            done.stderr + manifests.stderr)
-        self.assertEqual(len(lists), 10)
+        self.assertEqual(len(lists), 11)
         page = page_text("hatrpcd.yaml.5")
         for where, keys in lists:
             for key in keys.split(", "):

@@ -30,7 +30,8 @@ MAY_INCLUDE = {
     "hintgen": ["hintgen/", "config/", "engine/plan/", "engine/protocols.h", "base/"],
     "daemon": ["daemon/", "client/ring/", "engine/", "config/", "base/"],
     "daemon/thrift": ["daemon/thrift/"],
-    "daemon/hatctl": ["daemon/hatctl/", "base/"],
+    "daemon/tls": ["daemon/tls/", "daemon/counters.h", "engine/link/seal.h", "config/", "base/"],
+    "daemon/hatctl": ["daemon/hatctl/", "daemon/tls/make_certificates.h", "base/"],
     "daemon/hatctl/doctor": ["daemon/hatctl/", "daemon/configuration.h", "config/",
                              "engine/fabric/verbs/gid.h", "engine/fabric/verbs/verbs_fabric.h",
                              "base/"],
@@ -51,8 +52,9 @@ TESTS_MAY_INCLUDE = ["tests/*.h"]
 CORE = [
     "daemon/accepted_link.*", "daemon/call.h", "daemon/client_answers.cc", "daemon/client_connection.*", "daemon/counters.h",
     "daemon/deadlines.*", "daemon/fallback.h", "daemon/function_metrics.h", "daemon/lane_key.*", "daemon/loans.*",
-    "daemon/peer_lanes.*", "daemon/peer_link.*", "daemon/route_changes.*",
+    "daemon/peer_lanes.*", "daemon/peer_link.*", "daemon/request_guard.h", "daemon/route_changes.*",
     "daemon/routing_table.*", "daemon/server_replies.cc", "daemon/server_stream.*", "daemon/successor.h",
+    "daemon/tls/tls_failure.h",
     "daemon/unit_reader.*", "daemon/upstream.*", "daemon/worker.cc", "daemon/worker.h",
 ]
 CORE_MAY_INCLUDE = CORE + ["daemon/thrift/", "engine/", "config/", "base/"]
@@ -66,6 +68,7 @@ NEVER = [
     (["*"], ["infiniband/*"], "only the verbs fabric knows devices", ["engine/fabric/verbs/"]),
     (["*"], ["systemd/*"], "only daemon/service_manager.cc knows systemd",
      ["daemon/service_manager.cc"]),
+    (["*"], ["openssl/*"], "only daemon/tls knows OpenSSL", ["daemon/tls/"]),
     (CORE, KERNEL, "the daemon's core asks its reactor, never the kernel", []),
     (["engine/*"], KERNEL, "the engine asks its reactor", ["engine/fabric/"]),
     (["daemon/thrift/*"], KERNEL, "reading messages needs no kernel", []),
@@ -153,6 +156,8 @@ def self_test():
         ("config/node.cc", '#include "engine/protocols.h"'),
         ("hintgen/emit.cc", '#include "engine/frame.h"'),
         ("daemon/worker.cc", "#include <unistd.h>"),
+        ("daemon/worker.cc", "#include <openssl/ssl.h>"),
+        ("daemon/worker.cc", '#include "daemon/tls/tls_seal.h"'),
         ("daemon/worker.cc", '#  include "daemon/libevent_reactor.h"'),
         ("daemon/daemon.cc", "#include <daemon/worker.h>"),
         ("daemon/daemon.cc", "#include <systemd/sd-daemon.h>"),

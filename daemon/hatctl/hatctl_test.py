@@ -165,6 +165,18 @@ endpoints:
         self.assertNotIn("\x1b", status.stdout, "no colours where no terminal is")
         self.assertEqual(self.a.answer("status")["pid"], self.a.process.pid)
 
+    def test_certs(self):
+        self.assertIn("links of this node have no TLS", self.a.hatctl("certs").stdout)
+        self.assertEqual(self.a.answer("certs"), [])
+        with tempfile.TemporaryDirectory() as folder:
+            made = self.a.hatctl("certs", "make", folder, "n", "--trust-domain", "prod.example")
+            self.assertEqual(made.returncode, 0, made.stderr)
+            self.assertEqual(sorted(made.stdout.split()), sorted(map(str, pathlib.Path(folder).iterdir())))
+            self.assertIn("not for production", made.stderr)
+            wrong = self.a.hatctl("certs", "make", folder, "two words")
+            self.assertEqual(wrong.returncode, 1)
+            self.assertIn("'two words' is no node's name", wrong.stderr)
+
     def test_routes(self):
         text = self.a.hatctl("routes").stdout
         self.assertRegex(text, r"Kv\.get\n  both +direct_write_imm, busy\n")

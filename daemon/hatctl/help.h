@@ -25,6 +25,8 @@ Asks the hatrpcd on this host how it is, and tells it what to do.
   reload             read the manifests again, all or nothing, and print what changed
   drain              take no new work, finish what is in flight, then leave
   calibrate PEER     measure what the RDMA fabric costs to a peer, for the planner
+  certs              the certificates that links are made with; 1 if this node's is not good
+  certs make DIR NODE...   certificates for trying, and a CA of their own
   doctor [PEER...]   what is wrong with this host, its files or its peers, and what mends it
   ping               whether the daemon answers and its workers turn
   metrics            what a Prometheus server would read
@@ -174,6 +176,29 @@ Examples:
   hatctl doctor
   hatctl doctor --config hatrpcd.yaml host-b
   hatctl doctor --json | jq -r '.findings[] | select(.verdict == "fail").mend'
+)"},
+    CommandHelp{Command::kCerts, "certs",
+                R"(usage: hatctl certs [--json]
+       hatctl certs make DIR NODE... [--days N] [--trust-domain NAME]
+
+Shows the certificates that this node's links are made with: its own and those of
+the CAs that peers' must be of, with names, until when they are good, and where
+they were read. Exit status 1 where its own is not good (any more).
+
+make asks no daemon. It writes certificates for trying to DIR: a CA of its own
+(ca.pem, ca.key; kept where they are there), and for each node NODE.pem and
+NODE.key, which say that it is NODE (a DNS name) and spiffe://hatrpc.test/NODE.
+They are NOT for production: whoever can read DIR/ca.key can be any node.
+
+      --days N             how long they are good, 0 (expired already) to 3650
+                           (default 30)
+      --trust-domain NAME  of the SPIFFE ids (default hatrpc.test)
+
+Examples:
+  hatctl certs
+  hatctl certs --json | jq -r '.[] | .use + " " + (.not_after | todate)'
+  hatctl certs make tls host-a host-b    # then: link: {tls: {certificate: tls/host-a.pem,
+                                         #        key: tls/host-a.key, ca: tls/ca.pem}}
 )"},
     CommandHelp{Command::kPing, "ping",
                 R"(usage: hatctl ping [--json]

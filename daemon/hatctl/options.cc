@@ -12,7 +12,8 @@ namespace hat::hatctl {
 namespace {
 
 constexpr std::string_view kCommandsExpected =
-    "status, routes, top, reload, drain, calibrate, doctor, ping or metrics";
+    "status, routes, top, reload, drain, calibrate, certs, doctor, ping or metrics";
+constexpr uint64_t kDaysMax = 3650;
 constexpr size_t kSocketPathBytesMax = 107;  // sockaddr_un's, less its end
 
 enum Key : int {
@@ -23,21 +24,26 @@ enum Key : int {
   kCount,
   kOnce,
   kWrite,
+  kDays,
+  kTrustDomain,
   kConfig,
   kVersion
 };
 
-constexpr std::array<option, 11> kLong = {{{"socket", required_argument, nullptr, kSocket},
-                                           {"json", no_argument, nullptr, kJson},
-                                           {"dry-run", no_argument, nullptr, kDryRun},
-                                           {"interval", required_argument, nullptr, kInterval},
-                                           {"count", required_argument, nullptr, kCount},
-                                           {"once", no_argument, nullptr, kOnce},
-                                           {"write", required_argument, nullptr, kWrite},
-                                           {"config", required_argument, nullptr, kConfig},
-                                           {"help", no_argument, nullptr, 'h'},
-                                           {"version", no_argument, nullptr, kVersion},
-                                           {nullptr, 0, nullptr, 0}}};
+constexpr std::array<option, 13> kLong = {
+    {{"socket", required_argument, nullptr, kSocket},
+     {"json", no_argument, nullptr, kJson},
+     {"dry-run", no_argument, nullptr, kDryRun},
+     {"interval", required_argument, nullptr, kInterval},
+     {"count", required_argument, nullptr, kCount},
+     {"once", no_argument, nullptr, kOnce},
+     {"write", required_argument, nullptr, kWrite},
+     {"days", required_argument, nullptr, kDays},
+     {"trust-domain", required_argument, nullptr, kTrustDomain},
+     {"config", required_argument, nullptr, kConfig},
+     {"help", no_argument, nullptr, 'h'},
+     {"version", no_argument, nullptr, kVersion},
+     {nullptr, 0, nullptr, 0}}};
 
 // Which options belong to one command alone.
 struct Belongs {
@@ -50,6 +56,8 @@ constexpr std::array kBelongs = {Belongs{kDryRun, Command::kReload, "--dry-run"}
                                  Belongs{kCount, Command::kTop, "--count"},
                                  Belongs{kOnce, Command::kTop, "--once"},
                                  Belongs{kWrite, Command::kCalibrate, "--write"},
+                                 Belongs{kDays, Command::kCerts, "--days"},
+                                 Belongs{kTrustDomain, Command::kCerts, "--trust-domain"},
                                  Belongs{kConfig, Command::kDoctor, "--config"}};
 
 const CommandHelp& help_of(Command command) {
@@ -73,6 +81,14 @@ Result<void> take(int key, const std::string& value, Options& options) {
   } else if (key == kConfig) {
     if (value.empty()) return fail("--config '': expected a file");
     options.config = value;
+  } else if (key == kTrustDomain) {
+    options.trust_domain = value;  // whoever makes the certificates checks it
+  } else if (key == kDays) {
+    const auto days = parse_number<uint64_t>(value);
+    if (!days || *days > kDaysMax) {
+      return fail("--days '" + value + "': expected a whole number from 0 to 3650");
+    }
+    options.days = *days;
   } else if (key == kOnce) {
     options.count = 1;
   } else if (key == kVersion) {
@@ -93,6 +109,20 @@ Result<void> take(int key, const std::string& value, Options& options) {
   return {};
 }
 
+// hatctl certs, or hatctl certs make DIR NODE...
+Result<void> take_certs_words(const std::vector<std::string>& words, Options& options) {
+  if (words.size() == 1) return {};
+  if (words[1] != "make") {
+    return fail("'" + words[1] +
+                "': hatctl certs shows them; hatctl certs make DIR NODE... makes "
+                "some for trying");
+  }
+  if (words.size() < 4) return fail("make what? hatctl certs make DIR NODE...");
+  options.folder = words[2];
+  options.nodes.assign(words.begin() + 3, words.end());
+  return {};
+}
+
 Result<void> take_words(const std::vector<std::string>& words, const std::vector<int>& keys,
                         Options& options) {
   if (words.empty()) {
@@ -106,11 +136,12 @@ Result<void> take_words(const std::vector<std::string>& words, const std::vector
   const bool calibrates = found->command == Command::kCalibrate;
   const bool examines = found->command == Command::kDoctor;
   const size_t words_max = found->command == Command::kRoutes || calibrates ? 2 : 1;
-  if (words.size() > words_max && !examines) {
-    return fail("'" + words[words_max] + "': hatctl " + words[0] + " takes no more words");
-  }
   if (examines) {
     options.peers.assign(words.begin() + 1, words.end());
+  } else if (found->command == Command::kCerts) {
+    HAT_TRY_VOID(take_certs_words(words, options));
+  } else if (words.size() > words_max) {
+    return fail("'" + words[words_max] + "': hatctl " + words[0] + " takes no more words");
   } else if (words.size() == 2) {
     (calibrates ? options.peer : options.wanted) = words[1];
   }

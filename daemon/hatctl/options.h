@@ -17,6 +17,7 @@ enum class Command : uint8_t {
   kReload,
   kDrain,
   kCalibrate,
+  kCerts,
   kDoctor,
   kPing,
   kMetrics
@@ -32,6 +33,10 @@ struct Options {
   std::string wanted;              // routes: a service, or service.function; empty: all
   std::string peer;                // calibrate
   std::string write;               // calibrate: where to write the profile; empty: nowhere
+  std::string folder;              // certs make: where to; empty: certs alone, which shows them
+  std::vector<std::string> nodes;  // certs make: at least one
+  uint64_t days = 30;              // certs make: how long they are good; 0: not any more
+  std::string trust_domain = "hatrpc.test";  // certs make
   std::string config;              // doctor: the node's; empty: kDefaultConfig, if it is there
   std::vector<std::string> peers;  // doctor: whom to try; empty: all
   bool json = false;

@@ -52,6 +52,17 @@ TEST(HatctlOptions, TakePeersAndAFileForTheDoctor) {
   EXPECT_TRUE(parse({"doctor"})->peers.empty());
 }
 
+TEST(HatctlOptions, TakeWhatToMakeCertificatesFor) {
+  EXPECT_EQ(parse({"certs"})->folder, "");
+  const auto make = parse({"certs", "make", "d", "a", "b", "--days", "0", "--trust-domain", "p"});
+  ASSERT_TRUE(make) << make.error().message;
+  EXPECT_EQ(make->command, Command::kCerts);
+  EXPECT_EQ(make->folder, "d");
+  EXPECT_EQ(make->nodes, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(make->days, 0u);
+  EXPECT_EQ(make->trust_domain, "p");
+}
+
 TEST(HatctlOptions, SayWhichWordIsWrong) {
   const struct {
     std::vector<std::string> words;
@@ -79,6 +90,12 @@ TEST(HatctlOptions, SayWhichWordIsWrong) {
       {{"status", "--write", "f"}, "--write belongs to hatctl calibrate"},
       {{"status", "--config", "f"}, "--config belongs to hatctl doctor"},
       {{"doctor", "--config", ""}, "--config ''"},
+      {{"certs", "show"}, "'show'"},
+      {{"certs", "make"}, "make what?"},
+      {{"certs", "make", "d"}, "make what?"},
+      {{"certs", "make", "d", "a", "--days", "3651"}, "from 0 to 3650"},
+      {{"certs", "make", "d", "a", "--days", "-1"}, "--days '-1'"},
+      {{"status", "--days", "1"}, "--days belongs to hatctl certs"},
   };
   for (const auto& row : rows) {
     const auto options = parse(row.words);

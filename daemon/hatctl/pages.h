@@ -24,6 +24,11 @@ nlohmann::json routes_wanted(nlohmann::json routes, const std::string& wanted);
 
 std::string calibration_text(const nlohmann::json& calibration, const Terminal& terminal);
 
+std::string certs_text(const nlohmann::json& certificates, double unix_now,
+                       const Terminal& terminal);
+// Or there is none.
+bool own_certificate_is_good(const nlohmann::json& certificates, double unix_now);
+
 std::string reload_text(const nlohmann::json& report, bool dry_run);
 
 std::string top_text(const std::vector<FunctionRates>& functions, const Terminal& terminal);

@@ -35,6 +35,8 @@ json some_routes() {
                 {"origin", "kv.thrift:3:1"},
                 {"client", plan("eager, busy", "because of this")},
                 {"server", slow},
+                {"allow", {"host-a", "spiffe://p/*"}},
+                {"allow_mode", "dry_run"},
                 {"calls_by", {{"eager", 12034}, {"tcp", 3}}},
                 {"fallbacks", {{"down", 1}, {"opening", 2}}}},
                {{"method", "log"},
@@ -42,6 +44,8 @@ json some_routes() {
                 {"origin", ""},
                 {"client", plan("tcp", "that")},
                 {"server", plan("tcp", "that")},
+                {"allow", nullptr},
+                {"allow_mode", "enforce"},
                 {"calls_by", json::object()},
                 {"fallbacks", json::object()}}}}}}}};
 }
@@ -54,6 +58,7 @@ TEST(Routes, TellBothSidesOnceWhereTheyAreAlike) {
             "  server   eager, event, timeout 250 ms, idempotent\n"
             "           of the server\n"
             "  carried  12034 by eager, 3 over tcp (down 1, opening 2)\n"
+            "  allow    host-a, spiffe://p/* (dry run: others are counted, and served)\n"
             "  from     kv.thrift:3:1\n"
             "\n"
             "Kv.log  oneway\n"
@@ -80,6 +85,7 @@ json some_status() {
   return json::parse(R"({
     "node": "host-a", "version": "1.2.3", "pid": 77, "uptime_s": 3725.5, "state": "running",
     "pending": [], "generation": 4, "workers": 2, "fabric": "loop",
+    "link_security": "insecure",
     "links": [{"worker": 0, "peer": "b", "address": "tcp:b:1", "up": true, "sessions": 2,
                "last_error": "", "lanes": [{"protocol": "rfp", "class": "latency", "state": "up",
                "last_error": "", "failures": 0}, {"protocol": "herd", "class": "throughput",
@@ -99,6 +105,7 @@ TEST(Status, TellsAllInOneView) {
             "hatrpcd      1.2.3, pid 77, running for 1 h 2 min, 2 workers\n"
             "routes       generation 4, read 1 min ago\n"
             "fabric       loop\n"
+            "links        insecure: neither authenticated nor encrypted\n"
             "connections  12 of clients, 3 to servers, 2 KiB held for slow readers\n"
             "\n"
             "LINK TO  ADDRESS   UP  BUILT  LAST ERROR\n"
@@ -113,6 +120,56 @@ TEST(Status, TellsAllInOneView) {
             "\n"
             "HATRPCD ANSWERED ITSELF  CALLS\n"
             "overloaded                   5\n");
+}
+
+TEST(Status, TellsHowLinksAreSecured) {
+  json status = some_status();
+  status["link_security"] = "tls";
+  EXPECT_THAT(status_text(status, 1000, kPipe), HasSubstr("\nlinks        TLS 1.3, both"));
+  status["link_security"] = "none";
+  EXPECT_THAT(status_text(status, 1000, kPipe), Not(HasSubstr("\nlinks ")));
+}
+
+json some_certificates() {
+  return json::parse(R"([
+    {"use": "certificate", "file": "/a.pem", "subject": "CN=host-a", "issuer": "CN=ca",
+     "names": ["host-a", "spiffe://p/host-a"], "not_before": 1000, "not_after": 90000,
+     "serial": "4f", "fingerprint": "ab"},
+    {"use": "ca", "file": "/ca.pem", "subject": "CN=ca", "issuer": "CN=ca", "names": [],
+     "not_before": 1000, "not_after": 500000, "serial": "01", "fingerprint": "cd"}])");
+}
+
+TEST(Certs, TellWhatEachSays) {
+  EXPECT_EQ(certs_text(some_certificates(), 86400, kPipe),
+            "this node's certificate\n"
+            "  file         /a.pem\n"
+            "  subject      CN=host-a\n"
+            "  name         host-a\n"
+            "  name         spiffe://p/host-a\n"
+            "  issuer       CN=ca\n"
+            "  good until   1970-01-02 01:00:00 UTC, 1 h from now\n"
+            "  serial       4f\n"
+            "  SHA-256      ab\n"
+            "\n"
+            "a CA whose certificates peers may have\n"
+            "  file         /ca.pem\n"
+            "  subject      CN=ca\n"
+            "  issuer       CN=ca\n"
+            "  good until   1970-01-06 18:53:20 UTC, 4 d 18 h from now\n"
+            "  serial       01\n"
+            "  SHA-256      cd\n");
+}
+
+TEST(Certs, TellWhatIsNotGood) {
+  EXPECT_THAT(certs_text(some_certificates(), 90060, kPipe),
+              HasSubstr("1970-01-02 01:00:00 UTC: expired 1 min ago\n"));
+  EXPECT_THAT(certs_text(some_certificates(), 900, kPipe),
+              HasSubstr("not before 1970-01-01 00:16:40 UTC\n"));
+  EXPECT_THAT(certs_text(json::array(), 900, kPipe), HasSubstr("have no TLS"));
+  EXPECT_TRUE(own_certificate_is_good(some_certificates(), 89999));
+  EXPECT_FALSE(own_certificate_is_good(some_certificates(), 90000));
+  EXPECT_FALSE(own_certificate_is_good(some_certificates(), 999));
+  EXPECT_TRUE(own_certificate_is_good(json::array(), 1000));
 }
 
 TEST(Status, TellsWhatIsPendingAndWhyAReloadWasRefused) {

@@ -48,6 +48,13 @@ std::string route_text(const std::string& service, const json& function, const T
   if (const std::string carried = carried_text(function); !carried.empty()) {
     text += "  carried  " + carried + "\n";
   }
+  if (const json& allow = function.at("allow"); !allow.is_null()) {
+    std::string who;
+    for (const std::string rule : allow) who += (who.empty() ? "" : ", ") + rule;
+    const bool dry_run = function.at("allow_mode") == "dry_run";
+    text +=
+        "  allow    " + who + (dry_run ? " (dry run: others are counted, and served)" : "") + "\n";
+  }
   if (const std::string origin = function.at("origin"); !origin.empty()) {
     text += "  from     " + origin + "\n";
   }

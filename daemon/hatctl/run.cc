@@ -9,6 +9,7 @@
 #include "daemon/hatctl/http_client.h"
 #include "daemon/hatctl/pages.h"
 #include "daemon/hatctl/quantities.h"
+#include "daemon/tls/make_certificates.h"
 
 namespace hat::hatctl {
 namespace {
@@ -141,6 +142,35 @@ int run_calibrate(const Session& session) {
   return kDone;
 }
 
+int make_certs(const Options& options) {
+  constexpr auto kNotAnyMore = std::chrono::minutes(-1);
+  const auto days = std::chrono::hours(24 * options.days);
+  const auto made = make_certificates({.folder = options.folder,
+                                       .nodes = options.nodes,
+                                       .trust_domain = options.trust_domain,
+                                       .valid = options.days == 0 ? kNotAnyMore : days});
+  if (!made) return complain(made.error().message, kRefused);
+  if (options.json) {
+    print_json(*made);
+    return kDone;
+  }
+  for (const std::string& file : *made) print(file + "\n");
+  std::cerr << "for trying, not for production: whoever can read " << options.folder
+            << "/ca.key can be any node\n";
+  return kDone;
+}
+
+int run_certs(const Session& session) {
+  if (!session.options.folder.empty()) return make_certs(session.options);
+  const auto answer = session.client.get("/certificates");
+  if (!answer) return complain(answer.error().message, kUnreachable);
+  if (answer->status != 200) return refused(*answer);
+  const json certificates = json::parse(answer->body);
+  session.options.json ? print_json(certificates)
+                       : print(certs_text(certificates, unix_now(), session.terminal));
+  return own_certificate_is_good(certificates, unix_now()) ? kDone : kRefused;
+}
+
 int run_ping(const Session& session) {
   const auto asked = SteadyClock::now();
   const auto answer = session.client.get("/ping");
@@ -184,6 +214,8 @@ int run_command(const Session& session) {
       return run_drain(session);
     case Command::kCalibrate:
       return run_calibrate(session);
+    case Command::kCerts:
+      return run_certs(session);
     case Command::kDoctor:
       return doctor::run_doctor(session.options, session.terminal);
     case Command::kPing:

@@ -95,6 +95,13 @@ std::string local_replies_text(const json& local_replies, const Terminal& termin
   return table.empty() ? "" : "\n" + table.text(terminal);
 }
 
+std::string links_line(const std::string& security, const Terminal& terminal) {
+  if (security == "tls") return "links        TLS 1.3, both sides with a certificate\n";
+  if (security != "insecure") return "";
+  return "links        " + coloured("insecure", Colour::kRed, terminal) +
+         ": neither authenticated nor encrypted\n";
+}
+
 }  // namespace
 
 std::string status_text(const json& status, double unix_now, const Terminal& terminal) {
@@ -111,6 +118,7 @@ std::string status_text(const json& status, double unix_now, const Terminal& ter
   text += "routes       generation " + std::to_string(number("generation")) + ", " +
           reload_line(status.at("last_reload"), unix_now) + "\n";
   text += "fabric       " + status.at("fabric").get<std::string>() + "\n";
+  text += links_line(status.at("link_security"), terminal);
   text += "connections  " + std::to_string(number("connections_open")) + " of clients, " +
           std::to_string(number("upstream_connections_open")) + " to servers, " +
           bytes_text(status.at("buffered_bytes")) + " held for slow readers\n";

@@ -14,9 +14,12 @@
 namespace hat::engine {
 
 // 1: the first. 2: component costs (kCostOpen and its like), which are never sent to a peer of 1.
+// 3: Failure::kPermissionDenied, likewise; and nonces of RDMA lanes.
 inline constexpr uint16_t kLinkVersionMin = 1;
-inline constexpr uint16_t kLinkVersion = 2;
+inline constexpr uint16_t kLinkVersion = 3;
 inline constexpr uint16_t kLinkVersionOfCosts = 2;
+inline constexpr uint16_t kLinkVersionOfDenials = 3;
+inline constexpr uint16_t kLinkVersionOfNonces = 3;
 
 struct Hello {
   uint16_t version_min = kLinkVersionMin;

@@ -4,10 +4,13 @@
 //   initiator: kLaneOpen ──▶      its shape, the shape it would like back, its fabric's reach
 //              ◀── kLaneAccept    the other shape, and what the acceptor opens
 //   initiator: kLaneReady ──▶     what the initiator opens
-//              ◀── kLaneUp        both may send
+//              ◀── kLaneUp        both may send; a nonce
+//   initiator: kLaneNonce, by the lane itself, before anything else: who speaks there is who was
+//              given it on the link. Without nonces where a side is of a link version before 3.
 //   both:      kLaneClose         no such lane, or no more; the reason
 #pragma once
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -17,6 +20,8 @@
 #include "engine/rdma/wire.h"
 
 namespace hat::engine {
+
+using LaneNonce = std::array<std::byte, 16>;
 
 struct LaneWish {
   LaneClass lanes = LaneClass::kThroughput;

@@ -1,9 +1,24 @@
 #include "engine/link/lane_set.h"
 
 #include <algorithm>
+#include <cstring>
+#include <random>
 #include <utility>
 
 namespace hat::engine {
+namespace {
+
+LaneNonce fresh_nonce() {
+  std::random_device random;
+  LaneNonce nonce;
+  for (size_t i = 0; i < nonce.size(); i += sizeof(uint32_t)) {
+    const auto word = static_cast<uint32_t>(random());
+    std::memcpy(nonce.data() + i, &word, sizeof word);
+  }
+  return nonce;
+}
+
+}  // namespace
 
 LaneSet::LaneSet(Reactor& reactor, RdmaHost& host, Session::Role role, Lane& control,
                  const LaneSetOptions& options, LaneSetEvents& events)
@@ -116,7 +131,7 @@ void LaneSet::on_lane_frame(const FrameHeader& header, Bytes payload) {
     return take_ready(member, payload);
   }
   if (header.kind == FrameKind::kLaneUp && initiates) {
-    if (member.state == State::kReady) return come_up(member);
+    if (member.state == State::kReady) return take_up(member, payload);
     if (member.state == State::kUp) return;  // a message was quicker
   }
   go_down(member, "what came to make an RDMA lane came out of order", true);
@@ -146,6 +161,16 @@ void LaneSet::take_accept(Member& member, Bytes payload) {
     return go_down(member, connected.error().message, true);
   }
   member.state = State::kReady;
+}
+
+void LaneSet::take_up(Member& member, Bytes payload) {
+  if (options_.nonces) {
+    if (payload.size() != sizeof(LaneNonce)) {
+      return go_down(member, "the peer gave no nonce for the RDMA lane", true);
+    }
+    member.lane->send({.kind = FrameKind::kLaneNonce, .stream = member.number}, {payload});
+  }
+  come_up(member);
 }
 
 // --- The acceptor ---
@@ -185,8 +210,15 @@ void LaneSet::take_ready(Member& member, Bytes payload) {
   if (const auto connected = member.lane->connect(*offer); !connected) {
     return go_down(member, connected.error().message, true);
   }
-  send(FrameKind::kLaneUp, member.number, {});
+  if (options_.nonces) member.nonce = fresh_nonce();
+  send(FrameKind::kLaneUp, member.number, options_.nonces ? Bytes(member.nonce) : Bytes());
   come_up(member);
+}
+
+void LaneSet::take_nonce(Member& member, const FrameHeader& header, Bytes payload) {
+  member.shown = header.kind == FrameKind::kLaneNonce && std::ranges::equal(payload, member.nonce);
+  if (member.shown) return;
+  go_down(member, "what came first on the RDMA lane is not the nonce that the link gave", true);
 }
 
 // --- Their life ---
@@ -226,8 +258,12 @@ void LaneSet::look_after(Member& member, TimePoint now) {
 }
 
 void LaneSet::Member::on_frame(const FrameHeader& header, Bytes payload) {
-  if (state == State::kReady) set.come_up(*this);  // the peer's word for it comes by TCP, later
-  if (state == State::kUp) set.events_.on_lane_message(set, number, header, payload);
+  // An older peer may speak before its word for it has come by TCP.
+  if (state == State::kReady && !set.options_.nonces) set.come_up(*this);
+  if (state != State::kUp) return;
+  const bool must_show = set.options_.nonces && set.role_ == Session::Role::kAcceptor;
+  if (must_show && !shown) return set.take_nonce(*this, header, payload);
+  set.events_.on_lane_message(set, number, header, payload);
 }
 
 void LaneSet::Member::on_returned(uint64_t frame) {

@@ -60,6 +60,7 @@ struct LaneSetOptions {
   Duration idle_timeout = std::chrono::seconds(30);
   Duration probe_interval = std::chrono::seconds(1);
   Duration probe_timeout = std::chrono::seconds(2);
+  bool nonces = true;  // the peer knows them: kLinkVersionOfNonces
 };
 
 class LaneSet final : public LaneFrames {
@@ -106,6 +107,8 @@ class LaneSet final : public LaneFrames {
     TimePoint probed{};
     uint64_t moved = 0;  // messages, when last looked at
     uint64_t asked = 0;  // messages, when last asked to settle
+    LaneNonce nonce{};   // acceptor: what must be shown
+    bool shown = false;
     std::unique_ptr<RdmaLane> lane;
   };
 
@@ -114,6 +117,8 @@ class LaneSet final : public LaneFrames {
   void take_accept(Member& member, Bytes payload);
   Result<void> make(Member& member, const LaneShape& out, const LaneShape& in);
   void take_ready(Member& member, Bytes payload);
+  void take_up(Member& member, Bytes payload);
+  void take_nonce(Member& member, const FrameHeader& header, Bytes payload);
   void come_up(Member& member);
   void go_down(Member& member, const std::string& reason, bool tell);
   void end_buried();

@@ -4,6 +4,9 @@
 
 #include <gmock/gmock.h>
 
+#include <chrono>
+#include <functional>
+
 #include "engine/fabric/loop/loop_fabric.h"
 #include "engine/link/ability.h"
 #include "tests/fake_reactor.h"
@@ -158,6 +161,71 @@ TEST_F(LaneSets, TheEndOfTheLinkIsTheEndOfAll) {
   EXPECT_EQ(down_, (std::vector<std::string>(2, "the peer closed the link")));
   EXPECT_EQ(set.size(), 0u);
   EXPECT_EQ(control_.sent.size(), 2u) << "nothing is said on a link that is down";
+}
+
+// An initiator and an acceptor in one process: the test carries what they say of lanes by TCP.
+class TwoLaneSets : public testing::Test {
+ protected:
+  struct Side final : LaneSetEvents {
+    explicit Side(FakeReactor& reactor)
+        : host(std::move(*RdmaHost::create(reactor, std::move(*open_loop_fabric()),
+                                           {.arena = {.bytes = {1 << 20, 1 << 20, 2 << 20}}}))) {}
+    Result<LaneShape> on_lane_wanted(const LaneWish&) override { return kShape; }
+    void on_lane_up(LaneSet&, uint32_t) override { is_up = true; }
+    void on_lane_message(LaneSet&, uint32_t, const FrameHeader&, Bytes) override {}
+    void on_lane_uncongested(LaneSet&, uint32_t) override {}
+    void on_lane_down(LaneSet&, uint32_t, bool, const std::string& why) override { down = why; }
+
+    std::unique_ptr<RdmaHost> host;
+    Control control;
+    std::unique_ptr<LaneSet> set;
+    size_t carried = 0;
+    bool is_up = false;
+    std::string down;
+  };
+  static constexpr LaneShape kShape{.slots = 4, .slot_bytes = 1024};
+
+  TwoLaneSets() : initiator_(reactor_), acceptor_(reactor_) {}
+  void begin() {
+    const LaneSetOptions options;
+    initiator_.set =
+        std::make_unique<LaneSet>(reactor_, *initiator_.host, Session::Role::kInitiator,
+                                  initiator_.control, options, initiator_);
+    acceptor_.set = std::make_unique<LaneSet>(reactor_, *acceptor_.host, Session::Role::kAcceptor,
+                                              acceptor_.control, options, acceptor_);
+    initiator_.set->open({.out = kShape, .back = kShape});
+  }
+  // Turns until `holds`; the loop fabric's two sides find each other in a few.
+  bool turn_until(const std::function<bool()>& holds) {
+    const auto end = std::chrono::steady_clock::now() + 20s;
+    while (!holds()) {
+      if (std::chrono::steady_clock::now() > end) return false;
+      carry(initiator_, acceptor_);
+      carry(acceptor_, initiator_);
+      initiator_.set->flush();
+      acceptor_.set->flush();
+      reactor_.end_turn();
+    }
+    return true;
+  }
+  void carry(Side& from, Side& to) {
+    for (; from.carried < from.control.sent.size(); ++from.carried) {
+      auto [header, payload] = from.control.sent[from.carried];
+      if (header.kind == FrameKind::kLaneUp) on_the_way_(payload);
+      to.set->on_lane_frame(header, std::as_bytes(std::span(payload)));
+    }
+  }
+  FakeReactor reactor_;
+  Side initiator_;
+  Side acceptor_;
+  std::function<void(std::string& nonce)> on_the_way_ = [](std::string&) {};
+};
+
+TEST_F(TwoLaneSets, GiveUpALaneForWhichNoNonceCame) {
+  begin();
+  on_the_way_ = [](std::string& nonce) { nonce.clear(); };
+  ASSERT_TRUE(turn_until([&] { return !initiator_.down.empty(); }));
+  EXPECT_THAT(initiator_.down, HasSubstr("gave no nonce"));
 }
 
 // What runs bounds the plan.

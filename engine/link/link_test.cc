@@ -220,5 +220,19 @@ TEST_F(LinkTest, IsCongestedWhileThePeerTakesNothingAndSaysWhenThatIsOver) {
   EXPECT_THAT(log_.lines, ElementsAre("up", "uncongested"));
 }
 
+// A node with TLS and one without meet, and this one has none.
+TEST_F(LinkTest, SaysThatThePeerSpeaksTlsWhereItAnswersWithAnAlert) {
+  receive(std::string("\x15\x03\x01\x00\x02\x02\x46", 7));
+  EXPECT_THAT(log_.lines, IsEmpty());
+  wire().end = true;
+  wire().tell_readable();
+  EXPECT_THAT(log_.lines, ElementsAre(HasSubstr("failed: the peer speaks TLS, and this node's")));
+}
+
+TEST_F(LinkTest, SaysThatThePeerSpeaksTlsWhereItBeginsAHandshake) {
+  receive(std::string("\x16\x03\x01\x02\x00", 5) + std::string(300, '\1'));
+  EXPECT_THAT(log_.lines, ElementsAre(HasSubstr("failed: the peer speaks TLS, and this node's")));
+}
+
 }  // namespace
 }  // namespace hat::engine

@@ -3,8 +3,19 @@
 #include <algorithm>
 
 namespace hat::engine {
+namespace {
 
-Session::Session(Reactor& reactor, Role role, SessionOptions options, const TcpLane::Open& open,
+OpenStream sealed(Session::Role role, const SessionOptions& options, const OpenStream& open) {
+  if (options.seal == nullptr) return open;
+  return [role, &options, &open](StreamEvents& events) {
+    return role == Session::Role::kInitiator ? options.seal->connect(options.peer, open, events)
+                                             : options.seal->accept(open, events);
+  };
+}
+
+}  // namespace
+
+Session::Session(Reactor& reactor, Role role, SessionOptions options, const OpenStream& open,
                  SessionEvents& events)
     : reactor_(reactor),
       role_(role),
@@ -12,7 +23,7 @@ Session::Session(Reactor& reactor, Role role, SessionOptions options, const TcpL
       events_(events),
       began_(reactor.now()),
       timer_(reactor.timer([this] { check_alive(); })),
-      lane_(std::make_unique<TcpLane>(reactor, open, *this)) {
+      lane_(std::make_unique<TcpLane>(reactor, sealed(role, options_, open), *this)) {
   timer_->set(began_ + options_.handshake_timeout);
   if (role_ == Role::kInitiator) say_hello();
 }

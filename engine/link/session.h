@@ -15,6 +15,7 @@
 #include "base/reactor.h"
 #include "engine/lane.h"
 #include "engine/link/hello.h"
+#include "engine/link/seal.h"
 #include "engine/link/tcp_lane.h"
 
 namespace hat::engine {
@@ -49,7 +50,8 @@ struct SessionOptions {
   std::string node;  // this node's name
   std::string peer;  // initiator: the node it wants; acceptor: empty
   uint64_t generation = 0;
-  uint32_t legs = 0;  // Hello::legs
+  uint32_t legs = 0;     // Hello::legs
+  Seal* seal = nullptr;  // outlives the session; null: frames travel open
   Duration handshake_timeout{};
   Duration keepalive_interval{};
   Duration keepalive_timeout{};
@@ -59,11 +61,13 @@ class Session final : public LaneEvents {
  public:
   enum class Role : uint8_t { kInitiator, kAcceptor };
 
-  Session(Reactor& reactor, Role role, SessionOptions options, const TcpLane::Open& open,
+  Session(Reactor& reactor, Role role, SessionOptions options, const OpenStream& open,
           SessionEvents& events);
 
   bool up() const { return state_ == State::kUp; }
   const Hello& peer() const { return peer_; }  // once up
+  // Who it has proved to be; what its hello says of its name is only its word.
+  std::span<const std::string> peer_names() const { return lane_->peer_names(); }
   // Frames of RDMA lanes go there; without one, the other side is told that there are none here.
   void set_lanes(LaneFrames* lanes) { lanes_ = lanes; }
   // So do frames about component costs; without one, the other side is refused.

@@ -11,9 +11,12 @@ namespace {
 // and each host would idle while the other works.
 constexpr size_t kPartsPerRead = 2;
 
+constexpr const char* kPeerSpeaksTls =
+    "the peer speaks TLS, and this node's link does not: give both nodes `link.tls`, or neither";
+
 }  // namespace
 
-TcpLane::TcpLane(Reactor& reactor, const Open& open, LaneEvents& events)
+TcpLane::TcpLane(Reactor& reactor, const OpenStream& open, LaneEvents& events)
     : reactor_(reactor),
       events_(events),
       in_(kFirstBytes),
@@ -89,12 +92,12 @@ void TcpLane::on_readable() {
     const IoResult result = stream_->read({in_.data() + in_end_, in_.size() - in_end_});
     switch (result.kind) {
       case IoResult::Kind::kWouldBlock:
-        if (write_error_ != 0) go_down(std::strerror(write_error_));
+        if (write_error_ != 0) go_down(stream_->error_text(write_error_));
         return;
       case IoResult::Kind::kEnd:
-        return go_down("the peer closed the link");
+        return go_down(begins_with_tls() ? kPeerSpeaksTls : "the peer closed the link");
       case IoResult::Kind::kError:
-        return go_down(std::strerror(result.error));
+        return go_down(begins_with_tls() ? kPeerSpeaksTls : stream_->error_text(result.error));
       case IoResult::Kind::kOk:
         break;
     }
@@ -104,6 +107,15 @@ void TcpLane::on_readable() {
   }
   take_part();
   if (write_error_ != 0 && !down_) stream_->read_again();
+}
+
+// Nothing was taken yet, and what came are the first bytes of a TLS hello or alert.
+bool TcpLane::begins_with_tls() const {
+  constexpr auto kAlert = std::byte{0x15};
+  constexpr auto kHandshake = std::byte{0x16};
+  constexpr auto kMajorVersion = std::byte{3};
+  const bool first = in_.size() == kFirstBytes && in_begin_ == 0 && in_end_ >= 2;
+  return first && (in_[0] == kAlert || in_[0] == kHandshake) && in_[1] == kMajorVersion;
 }
 
 bool TcpLane::holds_frame() const {
@@ -119,6 +131,7 @@ void TcpLane::take_part() {
   for (bool more = true; more && in_end_ - in_begin_ >= sizeof header;) {
     std::memcpy(&header, in_.data() + in_begin_, sizeof header);
     if (const char* reason = invalid(header)) {
+      if (begins_with_tls()) return go_down(kPeerSpeaksTls);
       return go_down(std::string("the peer sent a bad frame: ") + reason);
     }
     if (in_end_ - in_begin_ < sizeof header + header.payload_bytes) break;

@@ -15,6 +15,7 @@
 
 #include "base/reactor.h"
 #include "engine/lane.h"
+#include "engine/link/seal.h"
 
 namespace hat::engine {
 
@@ -27,8 +28,7 @@ class TcpLane final : public Lane, private StreamEvents {
   static_assert(kReceiveBytes >= 2 * (sizeof(FrameHeader) + kFramePayloadBytesMax));
 
   // Makes the stream through `open`, which is given the lane as the stream's events.
-  using Open = std::function<std::unique_ptr<Stream>(StreamEvents&)>;
-  TcpLane(Reactor& reactor, const Open& open, LaneEvents& events);
+  TcpLane(Reactor& reactor, const OpenStream& open, LaneEvents& events);
 
   uint64_t send(FrameHeader header, std::initializer_list<Bytes> pieces) override;
   Fate fate(uint64_t number) const override {
@@ -43,11 +43,14 @@ class TcpLane final : public Lane, private StreamEvents {
 
   // When bytes last came in, for keep-alive.
   TimePoint last_received() const { return last_received_; }
+  // Who the other side has proved to be (Stream::peer_names()).
+  std::span<const std::string> peer_names() const { return stream_->peer_names(); }
 
  private:
   void on_readable() override;
   void on_writable() override;
   bool holds_frame() const;  // whole, or one that breaks the format
+  bool begins_with_tls() const;
   void take_part();
   void on_write_error(int error);
   void go_down(const std::string& reason);

@@ -124,10 +124,12 @@ class TwoNodes:
     """host-a with one endpoint per service, host-b that serves them. A context manager."""
 
     def __init__(self, programs, manifest, upstreams, endpoints=None, limits=None, modes=None,
-                 fabric="auto", fabric_b=None, http=False):
+                 fabric="auto", fabric_b=None, http=False, links=None, identity=None):
         """`upstreams`: address by service; `endpoints`: address by service (default: free ports).
 
         `fabric_b`: where host-b's is another. `http`: both have an address for Prometheus and browsers too.
+        `links`: by node, what `link` says of security (default: insecure). `identity`: of host-b,
+        where its name is not enough.
         """
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="hatrpc-e2e-"))
         self.manifest = self.folder / "manifests" / "probe.yaml"
@@ -141,14 +143,16 @@ class TwoNodes:
         self.endpoints = {service: f"tcp:127.0.0.1:{port}"
                           for service, port in zip(services, ports)} | (endpoints or {})
         limits = limits or {}
+        links = {"host-a": {"insecure": True}, "host-b": {"insecure": True}} | (links or {})
+        peer = {"link": f"tcp:127.0.0.1:{link}"} | ({"identity": identity} if identity else {})
         serves = {service: {"upstream": upstream, **(modes or {}).get(service, {})}
                   for service, upstream in upstreams.items()}
         self.b = Node(programs, self.folder, {
             "node": "host-b", "fabric": fabric_b or fabric, "limits": limits, "serves": serves,
-            "link": {"listen": f"tcp:127.0.0.1:{link}", "insecure": True}}, http_b)
+            "link": {"listen": f"tcp:127.0.0.1:{link}", **links["host-b"]}}, http_b)
         self.a = Node(programs, self.folder, {
-            "node": "host-a", "fabric": fabric, "limits": limits, "link": {"insecure": True},
-            "peers": {"host-b": {"link": f"tcp:127.0.0.1:{link}"}},
+            "node": "host-a", "fabric": fabric, "limits": limits, "link": links["host-a"],
+            "peers": {"host-b": peer},
             "endpoints": [{"listen": address, "service": service, "peers": ["host-b"]}
                           for service, address in self.endpoints.items()]}, http_a)
 

@@ -1,0 +1,192 @@
+#include <gmock/gmock.h>
+
+#include "daemon/fake_node.h"
+
+// Who may call what: rules of the manifest, against what a peer's link has proved.
+namespace hat {
+namespace {
+
+using engine::FrameKind;
+using testing::HasSubstr;
+using testing::Not;
+
+std::string word(uint32_t value) {
+  return {static_cast<char>(value >> 24), static_cast<char>(value >> 16),
+          static_cast<char>(value >> 8), static_cast<char>(value)};
+}
+
+// Strict binary with an empty struct, without its frame.
+std::string body_of(const std::string& name) {
+  return word(0x80010001u) + word(static_cast<uint32_t>(name.size())) + name + word(0) + '\0';
+}
+
+std::string framed(const std::string& body) {
+  return word(static_cast<uint32_t>(body.size())) + body;
+}
+
+// A peer that has proved to be host-b, and says what it likes.
+class Access : public testing::Test {
+ protected:
+  explicit Access(std::vector<std::string> allow = {"spiffe://p/host-c"}, bool dry_run = false,
+                  std::vector<std::string> proved = {"host-b", "spiffe://p/host-b"})
+      : seal_(std::move(proved)),
+        node_(default_limits(), AccessRule{std::move(allow), dry_run}, &seal_),
+        link_(node_.connect_link()),
+        upstreams_(0) {
+    node_.receive(link_, hello_bytes("host-b", "host-a"));
+    upstreams_ = node_.reactor.wires.size();
+    node_.receive(link_, frame_bytes({.kind = FrameKind::kOpen, .stream = 1}, "Kv"));
+    link_->written.clear();
+  }
+
+  // Announced as that function; in as many frames as there are pieces.
+  void call(const std::string& announced, const std::vector<std::string>& pieces) {
+    const engine::CallMeta meta{.name_bytes = static_cast<uint16_t>(announced.size())};
+    ++calls_;
+    for (size_t i = 0; i < pieces.size(); ++i) {
+      const bool last = i + 1 == pieces.size();
+      const std::string head =
+          std::string(reinterpret_cast<const char*>(&meta), sizeof meta) + announced;
+      node_.receive(link_, frame_bytes({.kind = i == 0 ? FrameKind::kCall : FrameKind::kMore,
+                                        .flags = last ? engine::kLastPiece : uint8_t{0},
+                                        .replies = static_cast<uint16_t>(last ? 1 : 0),
+                                        .stream = 1,
+                                        .call = calls_},
+                                       (i == 0 ? head : "") + pieces[i]));
+    }
+  }
+
+  // What came to the server's connection; it is there since the first call that went on.
+  std::string served() {
+    if (node_.reactor.wires.size() == upstreams_) return "";
+    const auto wire = node_.reactor.wires.back();
+    if (!wire->closed && wire->writing) wire->events->on_writable();
+    return wire->written;
+  }
+  uint64_t denied(bool dry_run) {
+    return node_.metrics.find("Kv", "get").at(Side::kServer, 0).denied[dry_run].value();
+  }
+
+  FakeSeal seal_;
+  FakeNode node_;
+  FakeNode::Wire link_;
+  size_t upstreams_;
+  uint64_t calls_ = 0;
+};
+
+struct AccessOfAllowed : Access {
+  AccessOfAllowed() : Access({"host-x", "spiffe://p/*"}) {}
+};
+struct AccessInADryRun : Access {
+  AccessInADryRun() : Access({"host-x"}, true) {}
+};
+struct AccessOfNobody : Access {
+  AccessOfNobody() : Access({"host-x"}, false, {}) {}
+};
+
+TEST_F(AccessOfAllowed, LetsThemCall) {
+  call("get", {framed(body_of("get"))});
+  EXPECT_EQ(served(), framed(body_of("get")));
+  EXPECT_EQ(denied(false), 0u);
+}
+
+TEST_F(AccessOfAllowed, LetsThemSendWhatCannotBeFollowed) {
+  node_.receive(link_, frame_bytes({.kind = FrameKind::kRaw, .stream = 1}, "HELLO"));
+  EXPECT_EQ(served(), "HELLO");
+}
+
+TEST_F(Access, RefusesWhoIsNotAllowedAndSaysSo) {
+  call("get", {framed(body_of("get"))});
+  EXPECT_EQ(served(), "");
+  ASSERT_EQ(headers_in(link_->written).size(), 1u);
+  EXPECT_EQ(headers_in(link_->written)[0].kind, FrameKind::kFail);
+  EXPECT_THAT(link_->written, HasSubstr("peer host-b may not call it"));
+  EXPECT_EQ(denied(false), 1u);
+  const auto reason = static_cast<size_t>(engine::Failure::kPermissionDenied);
+  EXPECT_EQ(node_.counters.local_replies[reason].value(), 1u);
+}
+
+TEST_F(Access, GoesOnWithCallsThatHaveNoRule) {
+  call("get", {framed(body_of("get"))});
+  call("put", {framed(body_of("put"))});
+  EXPECT_EQ(served(), framed(body_of("put")));
+}
+
+TEST_F(Access, RefusesAFunctionThatWasAnnouncedAsAnother) {
+  call("put", {framed(body_of("get"))});
+  EXPECT_EQ(served(), "");
+  EXPECT_THAT(link_->written, HasSubstr("may not call it"));
+}
+
+TEST_F(Access, RefusesAFunctionBehindAnotherService) {
+  call("put", {framed(body_of("Kv:get"))});
+  EXPECT_EQ(served(), "");
+}
+
+TEST_F(Access, RefusesASecondMessageInAFrame) {
+  call("put", {framed(body_of("put") + body_of("get"))});
+  EXPECT_EQ(served(), "");
+}
+
+TEST_F(Access, NeverPassesOnAllOfAMessageThatItRefuses) {
+  const std::string both = framed(body_of("put") + body_of("get"));
+  call("put", {both.substr(0, 20), both.substr(20, 10), both.substr(30)});
+  EXPECT_THAT(served(), Not(HasSubstr(body_of("get"))));
+  EXPECT_THAT(link_->written, HasSubstr("may not call it"));
+}
+
+TEST_F(Access, RefusesWhatIsNoWholeRequest) {
+  for (const std::string& bytes :
+       {std::string("no Thrift at all"), framed(body_of("put")).substr(0, 12),
+        framed(body_of("put")) + framed(body_of("put"))}) {
+    link_->written.clear();
+    call("put", {bytes});
+    EXPECT_THAT(link_->written, HasSubstr("may not call it")) << bytes;
+  }
+  EXPECT_EQ(served(), "");
+}
+
+TEST_F(Access, RefusesWhatCannotBeFollowed) {
+  node_.receive(link_, frame_bytes({.kind = FrameKind::kRaw, .stream = 1}, framed(body_of("get"))));
+  EXPECT_EQ(served(), "");
+  EXPECT_THAT(link_->written, HasSubstr("no call that can be followed"));
+}
+
+TEST_F(AccessInADryRun, ServesAndCounts) {
+  call("get", {framed(body_of("get"))});
+  EXPECT_EQ(served(), framed(body_of("get")));
+  EXPECT_EQ(denied(true), 1u);
+  EXPECT_EQ(denied(false), 0u);
+}
+
+TEST_F(AccessOfNobody, RefusesAndSaysThatNothingWasProved) {
+  call("get", {framed(body_of("get"))});
+  EXPECT_EQ(served(), "");
+  EXPECT_THAT(link_->written, HasSubstr("peer host-b, which proves nothing (link.tls), may not"));
+}
+
+// An older peer would not know the reason, and its caller would wait for ever.
+TEST(AccessOfAnOlderPeer, IsRefusedWithAReasonThatItKnows) {
+  FakeNode node(default_limits(), AccessRule{{"host-x"}, false});
+  const auto link = node.connect_link();
+  const auto hello =
+      engine::encode({.version_max = 2, .generation = 1, .node = "host-b", .peer = "host-a"});
+  node.receive(link, frame_bytes({.kind = FrameKind::kHello},
+                                 {reinterpret_cast<const char*>(hello.data()), hello.size()}));
+  node.receive(link, frame_bytes({.kind = FrameKind::kOpen, .stream = 1}, "Kv"));
+  link->written.clear();
+  const engine::CallMeta meta{.name_bytes = 3};
+  node.receive(link, frame_bytes({.kind = FrameKind::kCall,
+                                  .flags = engine::kLastPiece,
+                                  .replies = 1,
+                                  .stream = 1,
+                                  .call = 1},
+                                 std::string(reinterpret_cast<const char*>(&meta), sizeof meta) +
+                                     "get" + framed(body_of("get"))));
+  ASSERT_GT(link->written.size(), sizeof(engine::FrameHeader));
+  EXPECT_EQ(static_cast<engine::Failure>(link->written[sizeof(engine::FrameHeader)]),
+            engine::Failure::kUnknownService);
+}
+
+}  // namespace
+}  // namespace hat

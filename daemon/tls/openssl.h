@@ -1,0 +1,33 @@
+// daemon/tls/openssl.h: OpenSSL's handles with owners, and its errors as text.
+#pragma once
+
+#include <openssl/bio.h>
+#include <openssl/err.h>
+#include <openssl/evp.h>
+#include <openssl/ssl.h>
+#include <openssl/x509.h>
+
+#include <cstring>
+#include <string>
+
+#include "base/owned.h"
+
+namespace hat {
+
+using OwnedBio = Owned<BIO, BIO_free>;
+using OwnedContext = Owned<SSL_CTX, SSL_CTX_free>;
+using OwnedKey = Owned<EVP_PKEY, EVP_PKEY_free>;
+using OwnedSsl = Owned<SSL, SSL_free>;
+using OwnedX509 = Owned<X509, X509_free>;
+
+// The reason of the first error in this thread's queue, and an empty queue; never empty itself.
+inline std::string take_openssl_error() {
+  const unsigned long error = ERR_get_error();
+  ERR_clear_error();
+  if (error == 0) return "no reason given";
+  if (ERR_SYSTEM_ERROR(error)) return std::strerror(ERR_GET_REASON(error));
+  const char* reason = ERR_reason_error_string(error);
+  return reason == nullptr ? "error " + std::to_string(error) : reason;
+}
+
+}  // namespace hat

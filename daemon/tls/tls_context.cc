@@ -1,0 +1,102 @@
+#include "daemon/tls/tls_context.h"
+
+#include <sys/stat.h>
+
+namespace hat {
+namespace {
+
+// Of a peer's chain, in bytes and in links: what a stranger can make a handshake hold and check.
+constexpr long kChainBytesMax = 32 * 1024;
+constexpr int kChainDepthMax = 8;
+
+std::unexpected<Error> wrong(const std::string& what, const std::string& file) {
+  return fail(what + " " + file + ": " + take_openssl_error());
+}
+
+// Nobody is there to type it.
+int no_passphrase(char*, int, int, void*) { return -1; }
+
+bool is_of_another_certificate(unsigned long error) {
+  const int reason = ERR_GET_REASON(error);
+  return ERR_GET_LIB(error) == ERR_LIB_X509 &&
+         (reason == X509_R_KEY_VALUES_MISMATCH || reason == X509_R_KEY_TYPE_MISMATCH);
+}
+
+OwnedContext make_context() {
+  OwnedContext made(SSL_CTX_new(TLS_method()));
+  if (!made) return made;
+  SSL_CTX* context = made.get();
+  SSL_CTX_set_min_proto_version(context, TLS1_3_VERSION);
+  SSL_CTX_set_max_proto_version(context, TLS1_3_VERSION);
+  SSL_CTX_set_options(context, SSL_OP_NO_TICKET);
+  SSL_CTX_set_num_tickets(context, 0);
+  SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
+  SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+  SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
+  SSL_CTX_set_verify_depth(context, kChainDepthMax);
+  SSL_CTX_set_max_cert_list(context, kChainBytesMax);
+  SSL_CTX_set_read_ahead(context, 1);
+  SSL_CTX_set_default_passwd_cb(context, no_passphrase);
+  return made;
+}
+
+std::vector<CertificateFacts> facts_in(X509_STORE* store) {
+  std::vector<CertificateFacts> all;
+  const STACK_OF(X509_OBJECT)* objects = X509_STORE_get0_objects(store);
+  for (int i = 0; i < sk_X509_OBJECT_num(objects); ++i) {
+    X509* certificate = X509_OBJECT_get0_X509(sk_X509_OBJECT_value(objects, i));
+    if (certificate != nullptr) all.push_back(facts_of(*certificate));
+  }
+  return all;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const TlsContext>> TlsContext::load(const TlsConfig& config) {
+  ERR_clear_error();
+  std::shared_ptr<TlsContext> made(new TlsContext());
+  made->context_ = make_context();
+  SSL_CTX* context = made->context_.get();
+  if (context == nullptr) return fail("OpenSSL has no TLS: " + take_openssl_error());
+  if (SSL_CTX_use_certificate_chain_file(context, config.certificate.c_str()) != 1) {
+    return wrong("certificate", config.certificate);
+  }
+  const bool taken =
+      SSL_CTX_use_PrivateKey_file(context, config.key.c_str(), SSL_FILETYPE_PEM) == 1;
+  if (!taken && !is_of_another_certificate(ERR_peek_error())) return wrong("key", config.key);
+  if (!taken || SSL_CTX_check_private_key(context) != 1) {
+    ERR_clear_error();
+    return fail("key " + config.key + " is not that of certificate " + config.certificate);
+  }
+  if (SSL_CTX_load_verify_file(context, config.ca.c_str()) != 1) return wrong("ca", config.ca);
+  made->certificate_ = facts_of(*SSL_CTX_get0_certificate(context));
+  made->authorities_ = facts_in(SSL_CTX_get_cert_store(context));
+  return made;
+}
+
+std::vector<std::string> tls_warnings(const TlsContext& context, const TlsConfig& config,
+                                      int64_t unix_now) {
+  std::vector<std::string> warnings;
+  const CertificateFacts& own = context.certificate();
+  if (own.not_after < unix_now) {
+    warnings.push_back("certificate " + config.certificate + " has expired: no peer will take it");
+  } else if (own.not_before > unix_now) {
+    warnings.push_back("certificate " + config.certificate + " is not valid yet");
+  }
+  if (own.names.empty()) {
+    warnings.push_back("certificate " + config.certificate +
+                       " has no DNS name and no URI as subjectAltName: no peer can tell whose it "
+                       "is");
+  }
+  for (const CertificateFacts& authority : context.authorities()) {
+    if (authority.not_after >= unix_now) continue;
+    warnings.push_back("ca " + config.ca + ": " + authority.subject + " has expired");
+  }
+  struct stat info {};
+  if (stat(config.key.c_str(), &info) == 0 && (info.st_mode & S_IROTH) != 0) {
+    warnings.push_back("key " + config.key + " can be read by every user of this host");
+  }
+  return warnings;
+}
+
+}  // namespace hat

@@ -1,0 +1,47 @@
+// daemon/tls/tls_context.h: what handshakes are made with: a certificate, its key and the CA, read
+// from their files once and never changed. A change of the files makes another context; links that
+// exist keep what they were made with.
+//
+// TLS 1.3 alone, both sides with a certificate. No session is resumed: every handshake proves the
+// certificates anew, so that nobody comes back on what an earlier context allowed.
+//
+// Thread   any, at once: nothing in it changes.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "config/node.h"
+#include "daemon/tls/certificate.h"
+#include "daemon/tls/openssl.h"
+
+namespace hat {
+
+class TlsContext {
+ public:
+  // Errors name the file, and say what is wrong with it.
+  static Result<std::shared_ptr<const TlsContext>> load(const TlsConfig& config);
+
+  // A connection's state; null where memory is short.
+  OwnedSsl new_connection() const { return OwnedSsl(SSL_new(context_.get())); }
+
+  const CertificateFacts& certificate() const { return certificate_; }  // this node's own
+  const std::vector<CertificateFacts>& authorities() const { return authorities_; }  // of `ca`
+
+ private:
+  TlsContext() = default;
+
+  OwnedContext context_;
+  CertificateFacts certificate_;
+  std::vector<CertificateFacts> authorities_;
+};
+
+// What deserves a warning: a certificate or a CA that has expired (`unix_now` in seconds), names
+// that nobody can ask for, a key that others on this host can read.
+std::vector<std::string> tls_warnings(const TlsContext& context, const TlsConfig& config,
+                                      int64_t unix_now);
+
+}  // namespace hat

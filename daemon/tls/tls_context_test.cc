@@ -1,0 +1,79 @@
+#include "daemon/tls/tls_context.h"
+
+#include <gmock/gmock.h>
+#include <sys/stat.h>
+
+#include <ctime>
+#include <fstream>
+
+#include "daemon/tls/fake_certificates.h"
+
+namespace hat {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+TEST(TlsContext, NamesTheFileThatIsWrong) {
+  const FakeCertificates& made = fake_certificates();
+  const std::string no_pem = made.folder() + "/no.pem";
+  std::ofstream(no_pem) << "this is no certificate\n";
+  const TlsConfig good = made.files("one/host-a");
+  TlsConfig missing = good, text = good, other_key = good, no_key = good, no_ca = good;
+  missing.certificate = made.folder() + "/none.pem";
+  text.certificate = no_pem;
+  other_key.key = made.files("one/host-b").key;
+  no_key.key = no_pem;
+  no_ca.ca = no_pem;
+  const struct {
+    TlsConfig config;
+    std::string message;
+  } rows[] = {{missing, "certificate " + missing.certificate + ": No such file"},
+              {text, "certificate " + no_pem + ": "},
+              {other_key, "is not that of certificate " + good.certificate},
+              {no_key, "key " + no_pem + ": "},
+              {no_ca, "ca " + no_pem + ": "}};
+  ASSERT_TRUE(TlsContext::load(good));
+  for (const auto& row : rows) {
+    const auto loaded = TlsContext::load(row.config);
+    ASSERT_FALSE(loaded) << row.message;
+    EXPECT_THAT(loaded.error().message, HasSubstr(row.message));
+  }
+}
+
+TEST(TlsContext, KnowsUntilWhenACertificateIsGood) {
+  const auto context = fake_certificates().context("one/host-a");
+  const int64_t now = std::time(nullptr);
+  EXPECT_GT(context->certificate().not_after, now + 22 * 3600);
+  EXPECT_LE(context->certificate().not_after, now + 24 * 3600);
+  EXPECT_LT(context->certificate().not_before, now);
+  EXPECT_EQ(context->certificate().fingerprint.size(), 64u);
+  EXPECT_EQ(context->certificate().serial.size(), 32u);
+}
+
+TEST(TlsContext, WarnsOfWhatNobodyWouldTake) {
+  const FakeCertificates& made = fake_certificates();
+  const int64_t now = std::time(nullptr);
+  const TlsConfig good = made.files("one/host-a");
+  const auto context = made.context("one/host-a");
+  EXPECT_THAT(tls_warnings(*context, good, now), IsEmpty());
+  EXPECT_THAT(tls_warnings(*context, good, now - 7 * 3600),
+              ElementsAre(HasSubstr("is not valid yet")));
+  EXPECT_THAT(tls_warnings(*context, good, now + 25 * 3600),
+              ElementsAre(HasSubstr("has expired: no peer will take it")));
+  EXPECT_THAT(tls_warnings(*made.context("one/host-e"), made.files("one/host-e"), now),
+              ElementsAre(HasSubstr("has expired")));
+}
+
+TEST(TlsContext, WarnsOfAKeyThatAllCanRead) {
+  const FakeCertificates& made = fake_certificates();
+  const TlsConfig config = made.files("two/host-b", "two");
+  ASSERT_EQ(chmod(config.key.c_str(), 0644), 0);
+  EXPECT_THAT(tls_warnings(*made.context("two/host-b", "two"), config, std::time(nullptr)),
+              ElementsAre(HasSubstr("can be read by every user")));
+  ASSERT_EQ(chmod(config.key.c_str(), 0600), 0);
+}
+
+}  // namespace
+}  // namespace hat

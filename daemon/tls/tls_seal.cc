@@ -1,0 +1,28 @@
+#include "daemon/tls/tls_seal.h"
+
+#include "daemon/tls/tls_stream.h"
+
+namespace hat {
+
+TlsSeal::TlsSeal(std::shared_ptr<const TlsContext> context, const NodeConfig& node,
+                 TlsCounters& counters)
+    : context_(std::move(context)), allow_(node.link.tls->allow), counters_(counters) {
+  for (const PeerConfig& peer : node.peers) {
+    identities_[peer.name] = {peer.identity.empty() ? peer.name : peer.identity};
+  }
+}
+
+std::unique_ptr<Stream> TlsSeal::connect(const std::string& peer, const engine::OpenStream& open,
+                                         StreamEvents& events) {
+  const TlsStream::Options options{
+      .role = TlsStream::Role::kInitiator, .allowed = identities_.at(peer), .counters = &counters_};
+  return std::make_unique<TlsStream>(context_->new_connection(), options, open, events);
+}
+
+std::unique_ptr<Stream> TlsSeal::accept(const engine::OpenStream& open, StreamEvents& events) {
+  const TlsStream::Options options{
+      .role = TlsStream::Role::kAcceptor, .allowed = allow_, .counters = &counters_};
+  return std::make_unique<TlsStream>(context_->new_connection(), options, open, events);
+}
+
+}  // namespace hat

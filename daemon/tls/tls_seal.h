@@ -1,0 +1,38 @@
+// daemon/tls/tls_seal.h: a worker's links under TLS: whom each handshake expects, and with which
+// certificate it is made.
+//
+// Thread   the worker's.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "config/node.h"
+#include "daemon/counters.h"
+#include "daemon/tls/tls_context.h"
+#include "engine/link/seal.h"
+
+namespace hat {
+
+class TlsSeal final : public engine::Seal {
+ public:
+  // `node.link.tls` is there. Node and counters outlive the seal, and the seal its streams.
+  TlsSeal(std::shared_ptr<const TlsContext> context, const NodeConfig& node, TlsCounters& counters);
+
+  // For handshakes from now on. Links that are up stay up.
+  void set_context(std::shared_ptr<const TlsContext> context) { context_ = std::move(context); }
+
+  std::unique_ptr<Stream> connect(const std::string& peer, const engine::OpenStream& open,
+                                  StreamEvents& events) override;
+  std::unique_ptr<Stream> accept(const engine::OpenStream& open, StreamEvents& events) override;
+
+ private:
+  std::shared_ptr<const TlsContext> context_;
+  std::map<std::string, std::vector<std::string>> identities_;  // of peers, by name
+  const std::vector<std::string>& allow_;
+  TlsCounters& counters_;
+};
+
+}  // namespace hat

@@ -1,0 +1,109 @@
+// daemon/tls/tls_stream.h: a stream of the reactor's under TLS 1.3.
+//
+// OpenSSL reads and writes the stream beneath through a BIO of ours, so the reactor, its sockets
+// and its turns stay as they are: no bufferevent, no buffer besides OpenSSL's own record.
+// (libevent's bufferevents would bring their own buffers, reads and callbacks beside the
+// reactor's.)
+//
+//   kHandshake ──▶ kOpen        both sides have proved who they are, and are allowed
+//        └───────▶ kFailed ◀─┘  read() and write() fail, and error_text() says why
+//
+// Whoever uses it offers what write() did not take again, with more behind it perhaps, as OpenSSL
+// asks for; engine/link/tcp_lane.h does.
+//
+// Bounds   a record each way (33 KiB in all) and 32 KiB of the other side's certificates.
+// Thread   the reactor's.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/reactor.h"
+#include "daemon/counters.h"
+#include "daemon/tls/openssl.h"
+#include "engine/link/seal.h"
+
+namespace hat {
+
+class TlsStream final : public Stream, private StreamEvents {
+ public:
+  enum class Role : uint8_t { kInitiator, kAcceptor };
+
+  // AES-GCM is safe for 2^24.5 full records under one key (RFC 8446 5.5): a new one long before.
+  static constexpr uint64_t kRecordsPerKey = 1 << 22;
+
+  struct Options {
+    Role role = Role::kInitiator;
+    // Rules of which one must mean the other side (config/identity.h); none: whoever the CA vouches
+    // for. They outlive the stream.
+    std::span<const std::string> allowed;
+    TlsCounters* counters = nullptr;  // outlive the stream
+    uint64_t records_per_key = kRecordsPerKey;
+  };
+
+  // `connection` is fresh, of a TlsContext; null: memory was short, and the stream fails at once.
+  TlsStream(OwnedSsl connection, const Options& options, const engine::OpenStream& open,
+            StreamEvents& events);
+  ~TlsStream() override;
+
+  IoResult read(std::span<std::byte> into) override;
+  IoResult write(std::span<const iovec> from) override;
+  void shutdown_write() override;
+  void want_read(bool wanted) override;
+  void want_write(bool wanted) override;
+  void read_again() override { stream_->read_again(); }
+  void abort_on_close() override { stream_->abort_on_close(); }
+  std::string error_text(int error) const override;
+  std::span<const std::string> peer_names() const override {
+    if (state_ != State::kOpen) return {};
+    return names_;
+  }
+
+ private:
+  enum class State : uint8_t { kHandshake, kOpen, kFailed };
+  friend struct TlsStreamBio;
+
+  void on_readable() override;
+  void on_writable() override;
+
+  // What read() and write() say while the handshake is not over, or has failed; else nothing.
+  std::optional<IoResult> shake_hands();
+  bool still_shaking_hands();
+  void come_open();
+  // What an operation of OpenSSL that did not go through came to, once the handshake is over.
+  IoResult stopped();
+  IoResult fail_handshake();
+  IoResult fail_verification();
+  void say_that_this_is_tls();
+  IoResult fail_with(TlsFailure failure, const std::string& text);
+  void update_wants();
+  void change_key_in_time();
+
+  static int on_certificate(int good, X509_STORE_CTX* chain);
+  bool allows(X509& certificate);
+
+  const Options options_;
+  StreamEvents& events_;
+  State state_ = State::kHandshake;
+  bool reads_ = false;  // wanted of this stream
+  bool writes_ = false;
+  bool inner_reads_ = false;  // asked of the one beneath
+  bool inner_writes_ = false;
+  bool needs_write_ = false;   // a handshake, or a read, goes on once the one beneath is writable
+  bool drained_ = false;       // that one gave less than was asked for: no more until it tells
+  bool inner_ended_ = false;   // it has ended
+  int inner_error_ = 0;        // it has failed
+  bool in_touch_ = false;      // it has carried something
+  bool heard_ = false;         // to here
+  bool heard_no_tls_ = false;  // and that was no TLS
+  bool heard_data_ = false;    // of the application, so the other side has let this one in
+  uint64_t records_ = 0;       // written under the key that holds
+  std::string error_;          // kFailed: why
+  std::vector<std::string> names_;  // in the other side's certificate
+  OwnedSsl ssl_;
+  std::unique_ptr<Stream> stream_;  // last: gone first, so that no event meets half of this
+};
+
+}  // namespace hat

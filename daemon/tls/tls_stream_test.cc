@@ -1,0 +1,265 @@
+#include "daemon/tls/tls_stream.h"
+
+#include <gmock/gmock.h>
+
+#include "daemon/tls/fake_certificates.h"
+#include "daemon/tls/fake_tls_pair.h"
+
+namespace hat {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+// "" : it shows no certificate; "1.2": it speaks that at most.
+OwnedSsl connection_of(const std::string& node, const std::string& authority) {
+  const FakeCertificates& made = fake_certificates();
+  if (!node.empty() && node != "1.2") return made.context(node, authority)->new_connection();
+  const OwnedContext context(SSL_CTX_new(TLS_method()));
+  if (node == "1.2") SSL_CTX_set_max_proto_version(context.get(), TLS1_2_VERSION);
+  SSL_CTX_load_verify_file(context.get(), made.files("one/host-a").ca.c_str());
+  return OwnedSsl(SSL_new(context.get()));
+}
+
+std::vector<std::string> peer_names(const TlsEnd& end) {
+  const auto names = end.stream->peer_names();
+  return {names.begin(), names.end()};
+}
+
+struct Side {
+  std::string node;
+  std::string authority = "one";
+  std::vector<std::string> allows = {};
+  std::string error = "";  // what it says; empty: all is well
+  TlsFailure failure = TlsFailure::kOther;
+};
+
+struct HandshakeRow {
+  const char* name;
+  Side initiator;
+  Side acceptor;
+};
+std::ostream& operator<<(std::ostream& out, const HandshakeRow& row) { return out << row.name; }
+
+class Handshake : public testing::TestWithParam<HandshakeRow> {
+ protected:
+  static void expect(const TlsEnd& end, const Side& side) {
+    if (side.error.empty()) {
+      EXPECT_EQ(end.error, "");
+      EXPECT_EQ(end.counters.handshakes.value(), 1u);
+      return;
+    }
+    EXPECT_THAT(end.error, HasSubstr(side.error));
+    EXPECT_EQ(end.failures(side.failure), 1u)
+        << kTlsFailureNames[static_cast<size_t>(side.failure)];
+  }
+};
+
+TEST_P(Handshake, EndsAsItShould) {
+  const auto& [name, initiator, acceptor] = GetParam();
+  TlsPair pair(connection_of(initiator.node, initiator.authority),
+               connection_of(acceptor.node, acceptor.authority), initiator.allows, acceptor.allows);
+  pair.initiator.say("hello");
+  pair.pump();
+  const bool good = initiator.error.empty() && acceptor.error.empty();
+  EXPECT_EQ(pair.acceptor.heard, good ? "hello" : "");
+  expect(pair.initiator, initiator);
+  expect(pair.acceptor, acceptor);
+  if (!good) {
+    EXPECT_THAT(peer_names(pair.acceptor), IsEmpty());
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Good, Handshake,
+    testing::Values(
+        HandshakeRow{"right", {"one/host-a", "one", {"host-b"}}, {"one/host-b", "one", {"host-a"}}},
+        HandshakeRow{"right_by_spiffe_id",
+                     {"one/host-a", "one", {"spiffe://hatrpc.test/host-b"}},
+                     {"one/host-b", "one", {"spiffe://hatrpc.test/*"}}},
+        HandshakeRow{"right_where_all_are_let_in", {"one/host-a"}, {"one/host-b"}}),
+    [](const auto& info) { return info.param.name; });
+
+INSTANTIATE_TEST_SUITE_P(
+    Refused, Handshake,
+    testing::Values(
+        HandshakeRow{"initiator_of_another_ca",
+                     {"two/host-a",
+                      "one",
+                      {},
+                      "refuses this node's certificate: unknown ca",
+                      TlsFailure::kRefused},
+                     {"one/host-b",
+                      "one",
+                      {},
+                      "is not good: unable to get local issuer",
+                      TlsFailure::kUntrusted}},
+        HandshakeRow{
+            "acceptor_of_another_ca",
+            {"one/host-a",
+             "one",
+             {},
+             "is not good: unable to get local issuer",
+             TlsFailure::kUntrusted},
+            {"two/host-b", "one", {}, "refuses this node: unknown ca", TlsFailure::kRefused}},
+        HandshakeRow{"initiator_that_has_expired",
+                     {"one/host-e",
+                      "one",
+                      {},
+                      "certificate expired; its log says why",
+                      TlsFailure::kRefused},
+                     {"one/host-b",
+                      "one",
+                      {},
+                      "is not good: certificate has expired",
+                      TlsFailure::kExpired}},
+        HandshakeRow{
+            "acceptor_that_has_expired",
+            {"one/host-a", "one", {}, "is not good: certificate has expired", TlsFailure::kExpired},
+            {"one/host-e", "one", {}, "certificate expired", TlsFailure::kRefused}},
+        HandshakeRow{
+            "initiator_without_certificate",
+            {"", "one", {}, "certificate required", TlsFailure::kRefused},
+            {"one/host-b", "one", {}, "showed no certificate", TlsFailure::kNoCertificate}},
+        HandshakeRow{"initiator_of_tls_1_2",
+                     {"1.2", "one", {}, "does not speak TLS 1.3", TlsFailure::kVersion},
+                     {"one/host-b", "one", {}, "does not speak TLS 1.3", TlsFailure::kVersion}},
+        HandshakeRow{"acceptor_of_another_name",
+                     {"one/host-a",
+                      "one",
+                      {"host-c"},
+                      "names host-b, spiffe://hatrpc.test/host-b; this peer must be host-c",
+                      TlsFailure::kNotAllowed},
+                     {"one/host-b", "one", {}, "refuses this node", TlsFailure::kRefused}},
+        HandshakeRow{"initiator_that_is_not_allowed",
+                     {"one/host-a",
+                      "one",
+                      {},
+                      "its link.tls.allow has none of the certificate's names",
+                      TlsFailure::kRefused},
+                     {"one/host-b",
+                      "one",
+                      {"host-c", "spiffe://other/*"},
+                      "names host-a, spiffe://hatrpc.test/host-a; link.tls.allow has host-c",
+                      TlsFailure::kNotAllowed}}),
+    [](const auto& info) { return info.param.name; });
+
+// A connection each, both good.
+class TlsStreams : public testing::Test {
+ protected:
+  static OwnedSsl host_a() { return connection_of("one/host-a", "one"); }
+  static OwnedSsl host_b() { return connection_of("one/host-b", "one"); }
+};
+
+TEST_F(TlsStreams, TellWhoTheOtherSideIs) {
+  TlsPair pair(host_a(), host_b());
+  EXPECT_THAT(peer_names(pair.acceptor), IsEmpty());
+  pair.pump();
+  EXPECT_THAT(peer_names(pair.acceptor), ElementsAre("host-a", "spiffe://hatrpc.test/host-a"));
+  EXPECT_THAT(peer_names(pair.initiator), ElementsAre("host-b", "spiffe://hatrpc.test/host-b"));
+}
+
+TEST_F(TlsStreams, CarryNothingThatCanBeRead) {
+  TlsPair pair(host_a(), host_b());
+  pair.pump();
+  pair.initiator.say("a secret of some length");
+  EXPECT_THAT(pair.initiator.wire->written, testing::Not(HasSubstr("secret")));
+  pair.pump();
+  EXPECT_EQ(pair.acceptor.heard, "a secret of some length");
+}
+
+TEST_F(TlsStreams, TakeBytesOneByOne) {
+  TlsPair pair(host_a(), host_b());
+  pair.initiator.say("there");
+  pair.acceptor.say("and back");
+  pair.pump(1);
+  EXPECT_EQ(pair.acceptor.heard, "there");
+  EXPECT_EQ(pair.initiator.heard, "and back");
+}
+
+std::string many_bytes(size_t count) {
+  std::string bytes(count, '\0');
+  for (size_t i = 0; i < count; ++i) bytes[i] = static_cast<char>(i * 7 + i / 251);
+  return bytes;
+}
+
+// The wire takes little at a time, so records are cut anywhere; and keys change now and then.
+TEST_F(TlsStreams, CarryMuchBothWaysOverAWireThatTakesLittleAndChangeTheirKeys) {
+  TlsPair pair(host_a(), host_b(), {}, {}, 3);
+  const std::string bytes = many_bytes(500'000);
+  pair.initiator.say(bytes);
+  pair.acceptor.say(bytes);
+  for (int i = 0;
+       i < 2000 && pair.acceptor.heard.size() + pair.initiator.heard.size() < 2 * bytes.size();
+       ++i) {
+    pair.initiator.wire->room = 1000 + static_cast<size_t>(i);
+    pair.acceptor.wire->room = 777;
+    pair.pump();
+  }
+  EXPECT_EQ(pair.initiator.error, "");
+  EXPECT_EQ(pair.acceptor.error, "");
+  EXPECT_TRUE(pair.acceptor.heard == bytes);
+  EXPECT_TRUE(pair.initiator.heard == bytes);
+}
+
+TEST_F(TlsStreams, EndWhereTheOtherSideEnds) {
+  TlsPair pair(host_a(), host_b());
+  pair.pump();
+  pair.initiator.say("last words");
+  pair.hang_up(pair.initiator);
+  EXPECT_EQ(pair.acceptor.heard, "last words");
+  EXPECT_TRUE(pair.acceptor.ended) << pair.acceptor.error;
+}
+
+TEST_F(TlsStreams, TakeNothingThatWasChangedOnTheWay) {
+  TlsPair pair(host_a(), host_b());
+  pair.pump();
+  pair.initiator.say("pay 10");
+  pair.initiator.wire->written.back() ^= 1;
+  pair.pump();
+  EXPECT_EQ(pair.acceptor.heard, "");
+  EXPECT_THAT(pair.acceptor.error, HasSubstr("TLS: "));
+}
+
+TEST_F(TlsStreams, SayThatTheOtherSideSpeaksNoTls) {
+  TlsPair insecure(nullptr, host_b());
+  insecure.acceptor.wire->incoming = "HATL, or something else that is no TLS";
+  insecure.pump();
+  EXPECT_THAT(insecure.acceptor.error, HasSubstr("the peer does not speak TLS"));
+  EXPECT_EQ(insecure.acceptor.failures(TlsFailure::kNotTls), 1u);
+  const std::string alert("\x15\x03\x01\x00\x02\x02\x46", 7);  // engine/link/tcp_lane.cc knows it
+  EXPECT_EQ(insecure.initiator.wire->incoming, alert);
+
+  TlsPair web(host_a(), nullptr);
+  web.pump();
+  web.initiator.wire->incoming = "HTTP/1.1 400 Bad Request\r\n\r\n";
+  web.pump();
+  EXPECT_THAT(web.initiator.error, HasSubstr("the peer does not speak TLS"));
+  EXPECT_EQ(web.initiator.failures(TlsFailure::kNotTls), 1u);
+}
+
+TEST_F(TlsStreams, SayThatTheOtherSideClosedInTheHandshake) {
+  TlsPair pair(host_a(), nullptr);
+  pair.pump();
+  pair.hang_up(pair.acceptor);
+  EXPECT_THAT(pair.initiator.error, HasSubstr("closed the connection in the handshake"));
+  EXPECT_EQ(pair.initiator.failures(TlsFailure::kClosed), 1u);
+}
+
+TEST_F(TlsStreams, PassOnWhyThereWasNoConnectionAndCountNoFailureOfTls) {
+  TlsPair pair(host_a(), nullptr);
+  pair.initiator.wire->error = ECONNREFUSED;
+  pair.pump();
+  EXPECT_THAT(pair.initiator.error, HasSubstr("refused"));
+  for (const Counter& failures : pair.initiator.counters.failures) EXPECT_EQ(failures.value(), 0u);
+}
+
+TEST_F(TlsStreams, CountAHandshakeThatIsGivenUp) {
+  TlsPair pair(host_a(), host_b());
+  pair.acceptor.stream.reset();
+  EXPECT_EQ(pair.acceptor.failures(TlsFailure::kUnfinished), 1u);
+}
+
+}  // namespace
+}  // namespace hat

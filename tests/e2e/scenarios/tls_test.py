@@ -1,0 +1,244 @@
+"""tests/e2e/scenarios/tls_test.py: links under TLS: who is let in, what the others are told, rotation."""
+
+import contextlib
+import os
+import pathlib
+import re
+import shutil
+import socket
+import ssl
+import subprocess
+import tempfile
+
+from setting import PROGRAMS, Client, Scenario, main, probe_nodes
+from nodes import ask, wait_until
+from reload_test import Load
+
+WAIT_S = 30  # a handshake takes milliseconds; a busy machine may take long
+LIMITS = {"connect_timeout": "20s"}
+
+
+def make_certificates(folder, *nodes, days=1):
+    subprocess.run([PROGRAMS / "hatctl", "certs", "make", folder, *nodes, "--days", str(days)],
+                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+
+
+def fingerprint(file):
+    return ssl.PEM_cert_to_DER_cert(pathlib.Path(file).read_text(encoding="ascii"))
+
+
+class Tls(Scenario):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="hatrpc-tls-"))
+        self.addCleanup(shutil.rmtree, self.folder)
+        make_certificates(self.folder / "one", "host-a", "host-b")
+
+    def files(self, node, authority="one"):
+        """`node` such as one/host-a."""
+        return {"certificate": str(self.folder / f"{node}.pem"),
+                "key": str(self.folder / f"{node}.key"),
+                "ca": str(self.folder / authority / "ca.pem")}
+
+    def tls(self, node, authority="one", **more):
+        return {"tls": {**self.files(node, authority), **more}}
+
+    @contextlib.contextmanager
+    def nodes(self, a=None, b=None, **more):
+        links = {"host-a": a or self.tls("one/host-a"), "host-b": b or self.tls("one/host-b")}
+        with probe_nodes(links=links, limits=LIMITS, **more) as nodes:
+            yield nodes
+
+    def stranger(self, nodes, node=None, version=None):
+        """What a TLS client meets at host-b's link: the certificate shown, or an error."""
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.check_hostname = False
+        context.load_verify_locations(self.folder / "one" / "ca.pem")
+        if node:
+            context.load_cert_chain(self.folder / f"{node}.pem", self.folder / f"{node}.key")
+        if version:
+            context.maximum_version = version
+        with socket.create_connection(("127.0.0.1", nodes.link), timeout=WAIT_S) as plain:
+            with context.wrap_socket(plain) as connection:
+                if node is None:  # in TLS 1.3 the answer to its absence comes after the handshake
+                    connection.recv(1)
+                return connection.getpeercert(binary_form=True)
+
+    def metric(self, node, name):
+        text = ask(node.admin, "GET", "/metrics")[1]
+        return sum(float(value) for value in re.findall(rf"(?m)^{re.escape(name)} (\S+)$", text))
+
+    def failures(self, node, reason):
+        return self.metric(node, f'hatrpc_tls_handshake_failures_total{{reason="{reason}"}}')
+
+    def hatctl(self, node, *words):
+        return subprocess.run([PROGRAMS / "hatctl", "--socket", node.admin, *words], text=True,
+                              capture_output=True, check=False, timeout=WAIT_S)
+
+    def await_up(self, nodes):
+        wait_until(f"the link is up; {nodes.a.log()[-2000:]}",
+                   lambda: nodes.a.get("/status")["links"][0]["up"], WAIT_S)
+
+    def test_calls_travel_and_everyone_knows_who_is_there(self):
+        with self.nodes(b=self.tls("one/host-b", allow=["spiffe://hatrpc.test/host-a"]),
+                        identity="spiffe://hatrpc.test/host-b") as nodes:
+            with Client(nodes) as calls:
+                for i in range(100):
+                    self.assertEqual(calls.add(i, 1), i + 1)
+                self.assertEqual(len(calls.produce(1 << 20)), 1 << 20)
+                self.assertEqual(calls.consume(bytes(1 << 20)), 1 << 20)
+            status = nodes.a.get("/status")
+            self.assertEqual(status["link_security"], "tls")
+            self.assertEqual(status["links"][0]["peer_names"],
+                             ["host-b", "spiffe://hatrpc.test/host-b"])
+            self.assertIn("as host-a, spiffe://hatrpc.test/host-a", nodes.b.log())
+            for node in (nodes.a, nodes.b):
+                self.assertNotIn("insecure", node.log())
+                self.assertGreaterEqual(self.metric(node, "hatrpc_tls_handshakes_total"), 1)
+                self.assertEqual(self.metric(node, "hatrpc_insecure_links"), 0)
+            certs = self.hatctl(nodes.b, "certs")
+            self.assertEqual(certs.returncode, 0, certs.stderr)
+            self.assertIn("name         spiffe://hatrpc.test/host-b\n", certs.stdout)
+
+    def test_an_insecure_link_is_said_aloud(self):
+        with probe_nodes() as nodes:
+            for node in (nodes.a, nodes.b):
+                self.assertIn("links are insecure", node.log())
+                self.assertEqual(self.metric(node, "hatrpc_insecure_links"), 1)
+                self.assertEqual(node.get("/status")["link_security"], "insecure")
+                self.assertIn("links        insecure", self.hatctl(node, "status").stdout)
+            self.assertIn("have no TLS", self.hatctl(nodes.a, "certs").stdout)
+
+    def test_who_is_not_right_is_refused_and_both_sides_say_why(self):
+        make_certificates(self.folder / "two", "host-a", "host-b")
+        make_certificates(self.folder / "one", "host-x", days=0)
+        insecure = {"insecure": True}
+        # Name: host-a's link, host-b's; what host-a says in its status, host-b in its log; the
+        # reasons that each counts.
+        rows = {
+            "another CA's caller": (
+                self.tls("two/host-a"), None, "refuses this node's certificate: unknown ca",
+                "unable to get local issuer certificate", "refused", "untrusted"),
+            "another CA's server": (
+                None, self.tls("two/host-b"), "unable to get local issuer certificate",
+                "refuses this node: unknown ca", "untrusted", "refused"),
+            "a caller that has expired": (
+                self.tls("one/host-x"), None, "refuses this node's certificate: certificate expired",
+                "certificate has expired", "refused", "expired"),
+            "a server that has expired": (
+                None, self.tls("one/host-x"), "certificate has expired",
+                "refuses this node: certificate expired", "expired", "refused"),
+            "a server of another name": (
+                None, self.tls("one/host-a"), "names host-a, spiffe://hatrpc.test/host-a; this "
+                "peer must be host-b", "refuses this node", "not_allowed", "refused"),
+            "a caller that is not allowed": (
+                None, self.tls("one/host-b", allow=["host-c"]), "its link.tls.allow has none",
+                "link.tls.allow has host-c", "refused", "not_allowed"),
+            "an insecure caller": (
+                insecure, None, "the peer speaks TLS, and this node's link does not",
+                "the peer does not speak TLS", None, "not_tls"),
+            "an insecure server": (
+                None, insecure, "closed the connection in the handshake: does its link have `tls`?",
+                "the peer speaks TLS, and this node's link does not", "closed", None),
+        }
+        for name, (a, b, a_says, b_says, a_counts, b_counts) in rows.items():
+            with self.subTest(name), self.nodes(a, b) as nodes:
+                wait_until(f"host-a says '{a_says}'; its log: {nodes.a.log()[-2000:]}",
+                           lambda says=a_says: says in nodes.a.get("/status")["links"][0]["last_error"],
+                           WAIT_S)
+                wait_until(f"host-b says '{b_says}'", lambda says=b_says: says in nodes.b.log(), WAIT_S)
+                for node, reason in ((nodes.a, a_counts), (nodes.b, b_counts)):
+                    if reason:
+                        self.assertGreaterEqual(self.failures(node, reason), 1, reason)
+                with Client(nodes, timeout_ms=WAIT_S * 1000) as calls:
+                    error = self.assert_fails(lambda calls=calls: calls.add(1, 2), "peer_unreachable")
+                    self.assertIn("host-b", error.message)
+
+    def test_strangers_are_refused(self):
+        with self.nodes() as nodes:
+            self.await_up(nodes)
+            with self.assertRaises((ssl.SSLError, ConnectionError)):
+                self.stranger(nodes)
+            with self.assertRaises(ssl.SSLError):
+                self.stranger(nodes, "one/host-a", ssl.TLSVersion.TLSv1_2)
+            wait_until("host-b has said why", lambda: "showed no certificate" in nodes.b.log() and
+                       "does not speak TLS 1.3" in nodes.b.log(), WAIT_S)
+            self.assertEqual(self.failures(nodes.b, "no_certificate"), 1)
+            self.assertEqual(self.failures(nodes.b, "version"), 1)
+            with Client(nodes) as calls:
+                self.assertEqual(calls.add(1, 2), 3)
+
+    def test_certificates_change_under_load_and_no_call_fails(self):
+        with self.nodes() as nodes:
+            self.await_up(nodes)
+            self.assertEqual(self.stranger(nodes, "one/host-a"),
+                             fingerprint(self.folder / "one" / "host-b.pem"))
+            load = Load(nodes, clients=2)
+            try:
+                for _ in range(3):
+                    make_certificates(self.folder / "one", "host-a", "host-b")
+                    for node in (nodes.a, nodes.b):
+                        status, body = ask(node.admin, "POST", "/reload")
+                        self.assertEqual(status, 200, body)
+                    self.assertEqual(self.stranger(nodes, "one/host-a"),
+                                     fingerprint(self.folder / "one" / "host-b.pem"))
+            finally:
+                load.end()
+            self.assertEqual(load.failed, [])
+            self.assertGreater(load.calls, 10)
+            # A link that is made anew is made with the new ones.
+            self.assertEqual(nodes.b.stop(), 0)
+            nodes.b.start()
+            self.await_up(nodes)
+            with Client(nodes) as calls:
+                self.assertEqual(calls.add(1, 2), 3)
+
+    def test_rules_of_who_may_call_are_tried_then_enforced(self):
+        with self.nodes() as nodes:
+            good = nodes.manifest.read_text()
+            before, service, functions = good.partition("  Probe:\n")
+            first = before + service + functions.replace(
+                "      add:\n", "      add:\n        allow: [host-x]\n        allow_mode: dry_run\n", 1)
+            self.assertNotEqual(first, good)
+            denied = ('hatrpc_authz_denied_total{mode="%s",thrift_method="add",thrift_service="Probe"}')
+
+            def use(manifest):
+                nodes.manifest.write_text(manifest)
+                for node in (nodes.a, nodes.b):
+                    status, body = ask(node.admin, "POST", "/reload")
+                    self.assertEqual(status, 200, body)
+
+            with Client(nodes) as calls:
+                use(first)
+                self.assertEqual(calls.add(1, 2), 3)
+                self.assertEqual(self.metric(nodes.b, denied % "dry_run"), 1)
+                use(first.replace("dry_run", "enforce"))
+                error = self.assert_fails(lambda: calls.add(1, 2), "permission_denied")
+                self.assertIn("peer host-a may not call it", error.message)
+                self.assertEqual(self.metric(nodes.b, denied % "enforce"), 1)
+                self.assertEqual(calls.consume(bytes(1000)), 1000, "the rest of the service goes on")
+                use(first.replace("dry_run", "enforce").replace("host-x", "spiffe://hatrpc.test/*"))
+                self.assertEqual(calls.add(1, 2), 3)
+                self.assertEqual(len(calls.produce(1 << 20)), 1 << 20, "large ones too")
+                self.assertEqual(calls.consume(bytes(1 << 20)), 1 << 20)
+
+    def test_changed_files_are_noticed_and_wrong_ones_are_refused(self):
+        with self.nodes() as nodes:
+            self.await_up(nodes)
+            before = nodes.b.get("/certificates")[0]["serial"]
+            make_certificates(self.folder / "one", "host-b")
+            wait_until("host-b has seen it", lambda: nodes.b.get("/certificates")[0]["serial"] !=
+                       before, WAIT_S)
+            taken = nodes.b.get("/certificates")[0]["serial"]
+            draft = self.folder / "draft"
+            shutil.copy(self.folder / "one" / "host-a.key", draft)
+            os.replace(draft, self.folder / "one" / "host-b.key")
+            status, body = ask(nodes.b.admin, "POST", "/reload")
+            self.assertEqual(status, 409)
+            self.assertIn("is not that of certificate", body)
+            self.assertEqual(nodes.b.get("/certificates")[0]["serial"], taken)
+            with Client(nodes) as calls:
+                self.assertEqual(calls.add(1, 2), 3)
+
+
+if __name__ == "__main__":
+    main()
