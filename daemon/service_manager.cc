@@ -73,12 +73,4 @@ std::optional<Duration> watchdog_time() {
 
 void tell_alive() { tell("WATCHDOG=1"); }
 
-bool store_fds(const std::string& name, std::span<const int> fds) {
-  const std::string assignments = "FDSTORE=1\nFDNAME=" + name;
-  return sd_pid_notify_with_fds(0, 0, assignments.c_str(), fds.data(),
-                                static_cast<unsigned>(fds.size())) > 0;
-}
-
-void forget_fds(const std::string& name) { tell("FDSTOREREMOVE=1\nFDNAME=" + name); }
-
 }  // namespace hat::service_manager
