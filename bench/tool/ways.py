@@ -260,22 +260,24 @@ def manifest(service, functions, hint=None):
     return {"services": {service: {"functions": listed, **({"hint": hint} if hint else {})}}}
 
 
-def hatrpcd_pair(site, server, service, manifest, local="tcp", fabric="auto", node=None):
+def hatrpcd_pair(site, server, service, manifest, local="tcp", fabric="auto", node=None, tls=False):
     """Client -> hatrpcd -> hatrpcd -> server; one worker each, as on any small host.
 
     `local`: what clients connect to. `fabric`: without an RDMA device `auto` and `loop` are memory
-    that the two daemons share, `tcp` has none. `node`: more of both daemons' configuration.
+    that the two daemons share, `tcp` has none. `node`: more of both daemons' configuration. `tls`:
+    the link has it, else it is insecure.
     """
     entry, link = site.address(local, "hatrpcd"), site.address("tcp")
     admins = [site.port(), site.port()]
     sockets = [str(site.file(f"admin-{host}.sock")) for host in "ab"]
     file = site.file("manifest.yaml")
     write_whole(file, manifest_text(manifest))
+    security = link_security(site, tls)
     hosts = {
-        "b": {"link": {"listen": in_hatrpcd(link), "insecure": True},
+        "b": {"link": {"listen": in_hatrpcd(link), **security["host-b"]},
               "serves": {service: {"upstream": in_hatrpcd(server.address)}},
               "admin": {"listen": f"tcp:127.0.0.1:{admins[1]}", "socket": sockets[1]}},
-        "a": {"link": {"insecure": True}, "peers": {"host-b": {"link": in_hatrpcd(link)}},
+        "a": {"link": security["host-a"], "peers": {"host-b": {"link": in_hatrpcd(link)}},
               "endpoints": [{"listen": in_hatrpcd(entry), "service": service,
                              "peers": ["host-b"]}],
               "admin": {"listen": f"tcp:127.0.0.1:{admins[0]}", "socket": sockets[0]}},
@@ -291,6 +293,18 @@ def hatrpcd_pair(site, server, service, manifest, local="tcp", fabric="auto", no
         wait_for(link if host == "b" else entry, pair[0])
     wait_until_ready(admins[0], pair[0])
     return Way(entry, server, pair, admins, sockets, file)
+
+
+def link_security(site, tls):
+    """By node: what `link` in its configuration says of it."""
+    nodes = ("host-a", "host-b")
+    if not tls:
+        return {node: {"insecure": True} for node in nodes}
+    folder = site.file("tls")
+    subprocess.run([site.programs / "hatctl", "certs", "make", folder, *nodes],
+                   stdout=subprocess.DEVNULL, check=True)
+    return {node: {"tls": {"certificate": f"{folder}/{node}.pem", "key": f"{folder}/{node}.key",
+                           "ca": f"{folder}/ca.pem"}} for node in nodes}
 
 
 # --- addresses ------------------------------------------------------------------------------------

@@ -1,0 +1,60 @@
+"""bench/experiments/link_security.py: what TLS on links costs, and rules of who may call."""
+
+import contextlib
+import ssl
+
+from tool import chart, experiment, ways
+
+# Between the two hatrpcds: fabric, whether the link has TLS, and whether a rule is held against each call.
+LINKS = {"insecure, TCP lanes": ("tcp", False, False),
+         "TLS, TCP lanes": ("tcp", True, False),
+         "TLS and allow, TCP lanes": ("tcp", True, True),
+         "insecure, RDMA lanes": ("auto", False, False),
+         "TLS and allow, RDMA lanes": ("auto", True, True)}
+INSECURE, TLS, ALLOW = list(LINKS)[:3]
+POINTS = [{"bytes": size, "clients": clients} for size in (64, 131072) for clients in (1, 16)]
+
+
+class LinkSecurity:
+    def __init__(self, site, peers):
+        self.site, self.peers = site, peers
+        self.versions = {"OpenSSL": ssl.OPENSSL_VERSION.split()[1]}
+
+    def measure(self, peer, point, seconds):
+        way = self.peers[peer]
+        sidecars, _ = way.cpu_seconds()
+        result = self.site.client([self.site.programs / "echo_client", way.address, point["clients"],
+                                   point["bytes"], seconds], seconds)
+        sidecars_then, _ = way.cpu_seconds()
+        calls = result["calls_per_s"] * seconds
+        return {"calls_per_s": result["calls_per_s"], "p50_us": result["p50"], "p99_us": result["p99"],
+                "sidecar_cpu_us": (sidecars_then - sidecars) * 1e6 / calls}
+
+
+@contextlib.contextmanager
+def open_peers(settings):
+    with ways.Site(settings) as site:
+        server = site.server([settings.programs / "echo_server", "0"])
+
+        def pair(fabric, tls, allow):
+            manifest = ways.manifest("Echo", {"echo": {}, "bulk": {}})
+            if allow:
+                manifest["services"]["Echo"]["allow"] = ["host-a"]
+            return ways.hatrpcd_pair(site, server, "Echo", manifest, fabric=fabric, tls=tls)
+
+        yield LinkSecurity(site, ways.Peers({
+            name: lambda link=link: pair(*link) for name, link in LINKS.items()}))
+
+
+EXPERIMENT = experiment.Experiment(
+    name="link-security", title="TLS on links, and rules of who may call",
+    question="What do mutual TLS and `allow` cost a call?",
+    peers=list(LINKS), points=POINTS, open=open_peers, seconds=1.5, rounds=5,
+    units={"calls_per_s": experiment.Unit("calls/s", "higher", "calls per second"),
+           "p50_us": "µs", "p99_us": "µs",
+           "sidecar_cpu_us": experiment.Unit("µs", "lower", "CPU per call: both sidecars")},
+    charts=[chart.Lines("calls_per_s", "clients", "Calls per second", to=INSECURE, log_x=True),
+            chart.Lines("sidecar_cpu_us", "clients", "CPU of both sidecars, per call", to=INSECURE,
+                        log_x=True)],
+    notes="C++ echo on TCP sockets through two daemons on one machine, over loopback. What RDMA lanes carry is "
+          "not encrypted; `allow` is held against every call on every lane.")
