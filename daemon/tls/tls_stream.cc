@@ -71,19 +71,14 @@ struct TlsStreamBio {
   static int write(BIO* bio, const char* from, size_t size, size_t* took) {
     TlsStream& self = of(bio);
     BIO_clear_retry_flags(bio);
-    const iovec all{const_cast<char*>(from), size};
-    const IoResult result = self.stream_->write({&all, 1});
-    if (result.kind == IoResult::Kind::kOk) {
-      self.in_touch_ = true;
-      *took = result.bytes;
-      return 1;
-    }
-    if (result.kind == IoResult::Kind::kWouldBlock) {
+    if (self.sealed_.size() >= TlsStream::kBytesAtOnce) {
       BIO_set_retry_write(bio);
-    } else {
-      self.inner_error_ = result.error == 0 ? EPIPE : result.error;
+      return 0;
     }
-    return 0;
+    const auto* bytes = reinterpret_cast<const std::byte*>(from);
+    self.sealed_.insert(self.sealed_.end(), bytes, bytes + size);
+    *took = size;
+    return 1;
   }
 
   static long control(BIO*, int what, long, void*) { return what == BIO_CTRL_FLUSH ? 1 : 0; }
@@ -106,11 +101,7 @@ struct TlsStreamBio {
 
 TlsStream::TlsStream(OwnedSsl connection, const Options& options, const engine::OpenStream& open,
                      StreamEvents& events)
-    : options_(options),
-      events_(events),
-      needs_write_(options.role == Role::kInitiator),
-      ssl_(std::move(connection)),
-      stream_(open(*this)) {
+    : options_(options), events_(events), ssl_(std::move(connection)), stream_(open(*this)) {
   BIO* bio = ssl_ ? TlsStreamBio::make(*this) : nullptr;
   if (bio == nullptr) {
     fail_with(TlsFailure::kOther, "TLS: memory is short");
@@ -118,9 +109,13 @@ TlsStream::TlsStream(OwnedSsl connection, const Options& options, const engine::
   }
   SSL_set_bio(ssl_.get(), bio, bio);
   SSL_set_app_data(ssl_.get(), this);
+  SSL_set_default_read_buffer_len(ssl_.get(), kBytesAtOnce);
   SSL_set_verify(ssl_.get(), SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, on_certificate);
   if (options_.role == Role::kInitiator) {
     SSL_set_connect_state(ssl_.get());
+    ERR_clear_error();
+    SSL_do_handshake(ssl_.get());  // seals its hello; where it cannot, that is met again
+    update_wants();
   } else {
     SSL_set_accept_state(ssl_.get());
   }
@@ -129,6 +124,7 @@ TlsStream::TlsStream(OwnedSsl connection, const Options& options, const engine::
 TlsStream::~TlsStream() {
   ERR_clear_error();
   if (state_ == State::kOpen) SSL_shutdown(ssl_.get());  // says that this is the end
+  send_sealed();
   const bool begun = in_touch_ || options_.role == Role::kAcceptor;
   if (state_ != State::kHandshake || !begun) return;
   options_.counters->failures[static_cast<size_t>(TlsFailure::kUnfinished)].add();
@@ -139,15 +135,20 @@ TlsStream::~TlsStream() {
 std::optional<IoResult> TlsStream::shake_hands() {
   if (state_ == State::kOpen) return std::nullopt;
   if (state_ == State::kFailed) return IoResult{IoResult::Kind::kError, 0, EPROTO};
-  ERR_clear_error();
-  const int done = SSL_do_handshake(ssl_.get());
+  int done = 0;
+  do {
+    ERR_clear_error();
+    done = SSL_do_handshake(ssl_.get());
+  } while (done != 1 && SSL_want_write(ssl_.get()) && send_sealed());
+  const int why = SSL_get_error(ssl_.get(), done);
+  send_sealed();
   if (done == 1) {
     come_open();
     return std::nullopt;
   }
-  const int why = SSL_get_error(ssl_.get(), done);
-  if (why != SSL_ERROR_WANT_READ && why != SSL_ERROR_WANT_WRITE) return fail_handshake();
-  needs_write_ = why == SSL_ERROR_WANT_WRITE;
+  if (write_error_ != 0 || (why != SSL_ERROR_WANT_READ && why != SSL_ERROR_WANT_WRITE)) {
+    return fail_handshake();
+  }
   update_wants();
   return IoResult{IoResult::Kind::kWouldBlock};
 }
@@ -160,7 +161,6 @@ bool TlsStream::still_shaking_hands() {
 
 void TlsStream::come_open() {
   state_ = State::kOpen;
-  needs_write_ = false;
   options_.counters->handshakes.add();
   update_wants();
   if (reads_) stream_->read_again();  // what came with the handshake's last bytes
@@ -186,10 +186,12 @@ bool TlsStream::allows(X509& certificate) {
 IoResult TlsStream::fail_handshake() {
   const unsigned long error = ERR_peek_error();
   const int reason = ERR_GET_LIB(error) == ERR_LIB_SSL ? ERR_GET_REASON(error) : 0;
-  if (inner_error_ != 0 && !in_touch_) {  // there was no connection: that is no matter of TLS
+  const int no_stream = inner_error_ != 0 ? inner_error_ : write_error_;
+  if (no_stream != 0 && !in_touch_) {  // there was no connection: that is no matter of TLS
     state_ = State::kFailed;
-    error_ = stream_->error_text(inner_error_);
-    return {IoResult::Kind::kError, 0, inner_error_};
+    error_ = stream_->error_text(no_stream);
+    update_wants();
+    return {IoResult::Kind::kError, 0, no_stream};
   }
   if (heard_no_tls_) {
     say_that_this_is_tls();
@@ -207,7 +209,7 @@ IoResult TlsStream::fail_handshake() {
   if (is_alert(reason)) {
     return fail_with(TlsFailure::kRefused, "TLS: the peer refuses this node: " + alert_text(error));
   }
-  if (inner_ended_ || inner_error_ != 0) {
+  if (inner_ended_ || no_stream != 0) {
     return fail_with(TlsFailure::kClosed,
                      "TLS: the peer closed the connection in the handshake: does its link have "
                      "`tls`?");
@@ -242,7 +244,7 @@ IoResult TlsStream::fail_with(TlsFailure failure, const std::string& text) {
   ERR_clear_error();
   state_ = State::kFailed;
   error_ = text;
-  needs_write_ = false;
+  send_sealed();  // an alert
   options_.counters->failures[static_cast<size_t>(failure)].add();
   update_wants();
   return {IoResult::Kind::kError, 0, EPROTO};
@@ -275,24 +277,42 @@ IoResult TlsStream::stopped() {
   return {IoResult::Kind::kError, 0, EPROTO};
 }
 
+bool TlsStream::send_sealed() {
+  while (sealed_sent_ < sealed_.size() && write_error_ == 0) {
+    const iovec rest{sealed_.data() + sealed_sent_, sealed_.size() - sealed_sent_};
+    const IoResult result = stream_->write({&rest, 1});
+    if (result.kind == IoResult::Kind::kWouldBlock) return false;
+    if (result.kind == IoResult::Kind::kOk) {
+      in_touch_ = true;
+      sealed_sent_ += result.bytes;
+    } else {
+      write_error_ = result.error == 0 ? EPIPE : result.error;
+    }
+  }
+  sealed_.clear();
+  sealed_sent_ = 0;
+  return write_error_ == 0;
+}
+
 IoResult TlsStream::read(std::span<std::byte> into) {
   if (const auto not_open = shake_hands()) return *not_open;
   size_t total = 0;
   while (total < into.size()) {
     size_t got = 0;
     ERR_clear_error();
-    if (SSL_read_ex(ssl_.get(), into.data() + total, into.size() - total, &got) != 1) {
-      const IoResult why = stopped();
-      if (SSL_want_write(ssl_.get())) {  // the answer to a change of keys
-        needs_write_ = true;
-        update_wants();
-      }
-      if (total == 0) return why;
-      if (why.kind != IoResult::Kind::kWouldBlock) stream_->read_again();  // it is told then
-      return {IoResult::Kind::kOk, total};
+    if (SSL_read_ex(ssl_.get(), into.data() + total, into.size() - total, &got) == 1) {
+      heard_data_ = true;
+      total += got;
+      continue;
     }
-    heard_data_ = true;
-    total += got;
+    if (SSL_want_write(ssl_.get()) && send_sealed()) continue;  // answers to changes of keys
+    read_waits_ = SSL_want_write(ssl_.get());
+    const IoResult why = stopped();
+    send_sealed();
+    update_wants();
+    if (total == 0) return why;
+    if (why.kind != IoResult::Kind::kWouldBlock) stream_->read_again();  // it is told then
+    return {IoResult::Kind::kOk, total};
   }
   if (SSL_has_pending(ssl_.get()) == 1) stream_->read_again();  // no event will tell of it
   return {IoResult::Kind::kOk, total};
@@ -300,23 +320,27 @@ IoResult TlsStream::read(std::span<std::byte> into) {
 
 IoResult TlsStream::write(std::span<const iovec> from) {
   if (const auto not_open = shake_hands()) return *not_open;
+  IoResult why{IoResult::Kind::kOk};
   size_t total = 0;
   for (const iovec& piece : from) {
     const auto* bytes = static_cast<const std::byte*>(piece.iov_base);
-    for (size_t done = 0; done < piece.iov_len;) {
+    for (size_t done = 0; done < piece.iov_len && why.kind == IoResult::Kind::kOk;) {
       size_t took = 0;
       ERR_clear_error();
-      if (SSL_write_ex(ssl_.get(), bytes + done, piece.iov_len - done, &took) != 1) {
-        if (total != 0) return {IoResult::Kind::kOk, total};  // the next write() meets it again
-        const IoResult why = stopped();
-        return why.kind == IoResult::Kind::kEnd ? IoResult{IoResult::Kind::kError, 0, EPIPE} : why;
+      if (SSL_write_ex(ssl_.get(), bytes + done, piece.iov_len - done, &took) == 1) {
+        done += took;
+        total += took;
+        change_key_in_time();
+      } else if (!SSL_want_write(ssl_.get()) || !send_sealed()) {
+        why = stopped();
       }
-      done += took;
-      total += took;
-      change_key_in_time();
     }
   }
-  return {IoResult::Kind::kOk, total};
+  send_sealed();
+  update_wants();
+  if (write_error_ != 0) return {IoResult::Kind::kError, 0, write_error_};
+  if (total != 0 || why.kind == IoResult::Kind::kOk) return {IoResult::Kind::kOk, total};
+  return why.kind == IoResult::Kind::kEnd ? IoResult{IoResult::Kind::kError, 0, EPIPE} : why;
 }
 
 // One-sided: the other side sees to its own direction.
@@ -328,7 +352,9 @@ void TlsStream::change_key_in_time() {
 void TlsStream::shutdown_write() {
   ERR_clear_error();
   if (state_ == State::kOpen) SSL_shutdown(ssl_.get());
-  stream_->shutdown_write();
+  ends_ = !send_sealed() && write_error_ == 0;
+  if (!ends_) stream_->shutdown_write();
+  update_wants();
 }
 
 std::string TlsStream::error_text(int error) const {
@@ -351,7 +377,7 @@ void TlsStream::want_write(bool wanted) {
 void TlsStream::update_wants() {
   const bool shaking = state_ == State::kHandshake;
   const bool reads = shaking ? reads_ || writes_ : reads_;
-  const bool writes = needs_write_ ? reads_ || writes_ : writes_ && !shaking;
+  const bool writes = !sealed_.empty() || (writes_ && !shaking);
   if (std::exchange(inner_reads_, reads) != reads) stream_->want_read(reads);
   if (std::exchange(inner_writes_, writes) != writes) stream_->want_write(writes);
 }
@@ -364,9 +390,11 @@ void TlsStream::on_readable() {
 }
 
 void TlsStream::on_writable() {
+  if (!send_sealed() && write_error_ == 0) return;
+  if (std::exchange(ends_, false)) stream_->shutdown_write();
   if (still_shaking_hands()) return;
-  const bool for_reading = std::exchange(needs_write_, false) || state_ == State::kFailed;
   update_wants();
+  const bool for_reading = std::exchange(read_waits_, false) || state_ == State::kFailed;
   if (for_reading && reads_) return events_.on_readable();
   if (writes_) events_.on_writable();
 }

@@ -1,9 +1,9 @@
 // daemon/tls/tls_stream.h: a stream of the reactor's under TLS 1.3.
 //
-// OpenSSL reads and writes the stream beneath through a BIO of ours, so the reactor, its sockets
-// and its turns stay as they are: no bufferevent, no buffer besides OpenSSL's own record.
-// (libevent's bufferevents would bring their own buffers, reads and callbacks beside the
-// reactor's.)
+// OpenSSL reads the stream beneath, and writes what it has sealed, through a BIO of ours, so the
+// reactor, its sockets and its turns stay as they are. (libevent's bufferevents would bring their
+// own buffers, reads and callbacks beside the reactor's.) Sealed records gather before they are
+// sent: a send for each 16 KiB would wake the other side as often.
 //
 //   kHandshake ──▶ kOpen        both sides have proved who they are, and are allowed
 //        └───────▶ kFailed ◀─┘  read() and write() fail, and error_text() says why
@@ -11,7 +11,9 @@
 // Whoever uses it offers what write() did not take again, with more behind it perhaps, as OpenSSL
 // asks for; engine/link/tcp_lane.h does.
 //
-// Bounds   a record each way (33 KiB in all) and 32 KiB of the other side's certificates.
+// What write() took is on its way by itself: the stream beneath is waited for here.
+//
+// Bounds   64 KiB and a record each way, and 32 KiB of the other side's certificates.
 // Thread   the reactor's.
 #pragma once
 
@@ -33,6 +35,8 @@ class TlsStream final : public Stream, private StreamEvents {
 
   // AES-GCM is safe for 2^24.5 full records under one key (RFC 8446 5.5): a new one long before.
   static constexpr uint64_t kRecordsPerKey = 1 << 22;
+  // So much is gathered, or read, at once.
+  static constexpr size_t kBytesAtOnce = 64 * 1024;
 
   struct Options {
     Role role = Role::kInitiator;
@@ -72,6 +76,8 @@ class TlsStream final : public Stream, private StreamEvents {
   std::optional<IoResult> shake_hands();
   bool still_shaking_hands();
   void come_open();
+  // True: nothing is left. False: it waits for the stream beneath, or that has failed.
+  bool send_sealed();
   // What an operation of OpenSSL that did not go through came to, once the handshake is over.
   IoResult stopped();
   IoResult fail_handshake();
@@ -91,17 +97,21 @@ class TlsStream final : public Stream, private StreamEvents {
   bool writes_ = false;
   bool inner_reads_ = false;  // asked of the one beneath
   bool inner_writes_ = false;
-  bool needs_write_ = false;   // a handshake, or a read, goes on once the one beneath is writable
-  bool drained_ = false;       // that one gave less than was asked for: no more until it tells
-  bool inner_ended_ = false;   // it has ended
-  int inner_error_ = 0;        // it has failed
-  bool in_touch_ = false;      // it has carried something
-  bool heard_ = false;         // to here
-  bool heard_no_tls_ = false;  // and that was no TLS
-  bool heard_data_ = false;    // of the application, so the other side has let this one in
-  uint64_t records_ = 0;       // written under the key that holds
-  std::string error_;          // kFailed: why
+  bool read_waits_ = false;         // for room to answer in: it goes on when the sealed are sent
+  bool ends_ = false;               // the one beneath is to be shut down then
+  bool drained_ = false;            // that one gave less than was asked for: no more until it tells
+  bool inner_ended_ = false;        // it has ended
+  int inner_error_ = 0;             // reading it has failed
+  int write_error_ = 0;             // writing it has
+  bool in_touch_ = false;           // it has carried something
+  bool heard_ = false;              // to here
+  bool heard_no_tls_ = false;       // and that was no TLS
+  bool heard_data_ = false;         // of the application, so the other side has let this one in
+  uint64_t records_ = 0;            // written under the key that holds
+  std::string error_;               // kFailed: why
   std::vector<std::string> names_;  // in the other side's certificate
+  std::vector<std::byte> sealed_;   // records to be sent
+  size_t sealed_sent_ = 0;          // of them
   OwnedSsl ssl_;
   std::unique_ptr<Stream> stream_;  // last: gone first, so that no event meets half of this
 };

@@ -203,6 +203,35 @@ TEST_F(TlsStreams, CarryMuchBothWaysOverAWireThatTakesLittleAndChangeTheirKeys) 
   EXPECT_TRUE(pair.initiator.heard == bytes);
 }
 
+TEST_F(TlsStreams, SendWhatTheyTookByThemselvesAndEndAfterIt) {
+  TlsPair pair(host_a(), host_b());
+  pair.pump();
+  pair.initiator.wire->room = 100;
+  const std::string bytes = many_bytes(40'000);
+  pair.initiator.say(bytes);
+  EXPECT_EQ(pair.initiator.unsaid, "") << "it was taken";
+  pair.initiator.stream->shutdown_write();
+  EXPECT_FALSE(pair.initiator.wire->shut);
+  pair.initiator.wire->room = SIZE_MAX;
+  pair.pump();
+  EXPECT_TRUE(pair.acceptor.heard == bytes);
+  EXPECT_TRUE(pair.acceptor.ended) << pair.acceptor.error;
+  EXPECT_TRUE(pair.initiator.wire->shut);
+  EXPECT_FALSE(pair.initiator.wire->writing);
+}
+
+// Whoever does not read cannot have all memory filled.
+TEST_F(TlsStreams, TakeNoMoreThanTheyMayHold) {
+  TlsPair pair(host_a(), host_b());
+  pair.pump();
+  pair.initiator.wire->room = 0;
+  pair.initiator.say(many_bytes(500'000));
+  EXPECT_GT(pair.initiator.unsaid.size(), 500'000 - 2 * TlsStream::kBytesAtOnce);
+  pair.initiator.wire->write_error = EPIPE;
+  pair.initiator.wire->events->on_writable();
+  EXPECT_THAT(pair.initiator.error, HasSubstr("Broken pipe"));
+}
+
 TEST_F(TlsStreams, EndWhereTheOtherSideEnds) {
   TlsPair pair(host_a(), host_b());
   pair.pump();
