@@ -132,6 +132,7 @@ class Daemon final : public Control, private TakeoverEvents, private TakeoverOff
   uint64_t applied_fingerprint_ = 0;
   uint64_t seen_fingerprint_ = 0;
   bool told_ready_ = false;
+  bool is_main_process_ = true;  // systemd heeds no other; a successor becomes it soon after serve()
   Phase phase_ = Phase::kServing;
   TimePoint drain_until_{};  // kStarting: until when links may be built
   Sockets sockets_;

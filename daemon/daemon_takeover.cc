@@ -79,6 +79,8 @@ void Daemon::on_connection(TakenConnection connection) {
 void Daemon::on_predecessor_left() {
   LOG(INFO) << "takeover: the hatrpcd before this one has left; " << taken_connections_
             << " connection(s) came from it";
+  is_main_process_ = true;
+  tell_when_ready();
 }
 
 // --- Giving way ---
