@@ -16,7 +16,7 @@ namespace hat {
 namespace {
 
 constexpr timeval kWatchInterval{1, 0};  // how often files are looked at
-constexpr std::array kSignals = {SIGHUP, SIGTERM, SIGINT, SIGUSR2, SIGCHLD};
+constexpr std::array kSignals = {SIGHUP, SIGTERM, SIGINT, SIGUSR2};
 
 double unix_now() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
@@ -279,7 +279,6 @@ void Daemon::on_signal(evutil_socket_t signal, short, void* self) {
     return;
   }
   if (signal == SIGUSR2) return daemon.start_successor();
-  if (signal == SIGCHLD) return daemon.reap_successor();
   if (!daemon.draining()) return daemon.drain();
   LOG(WARNING) << "leaving at once: a second signal came";
   event_base_loopbreak(daemon.base_.get());
