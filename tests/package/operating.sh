@@ -203,7 +203,6 @@ has_tls() {
 purges() {
   step "purge"
   # What an administrator has made is the administrator's; but what lies in /etc/hatrpc goes.
-  systemctl disable --quiet --now hatrpcd.socket
   systemctl stop host-b kv
   rm /etc/systemd/system/hatrpcd.socket
   local pid

@@ -151,6 +151,7 @@ cannot_be_found() {
 
 is_not_killed_by_the_signal() {
   step "upgrade of one that another program runs"
+  systemctl disable --quiet --now hatrpcd.socket  # it would hand its sockets to the shell
   drop_in '[Service]' NotifyAccess=all ExecStart= \
     "ExecStart=/bin/sh -c '/usr/bin/hatrpcd --config $configuration; :'"
   systemctl restart hatrpcd
