@@ -16,7 +16,7 @@ namespace hat {
 namespace {
 
 constexpr timeval kWatchInterval{1, 0};  // how often files are looked at
-constexpr std::array kSignals = {SIGHUP, SIGTERM, SIGINT, SIGUSR2, SIGCHLD};
+constexpr std::array kSignals = {SIGHUP, SIGTERM, SIGINT, SIGUSR2};
 
 double unix_now() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
@@ -210,12 +210,12 @@ bool Daemon::run() {
   tick_.reset(event_new(base_.get(), -1, EV_PERSIST, on_tick, this));
   if (takeover_) {
     phase_ = Phase::kStarting;
+    is_main_process_ = false;
     drain_until_ = std::chrono::steady_clock::now() + 2 * node_->limits.connect_timeout;
     event_add(tick_.get(), &kDrainInterval);
   } else {
     serve();
   }
-  start_watchdog();
   event_base_dispatch(base_.get());
   pthread_sigmask(SIG_BLOCK, &ours, nullptr);  // another one now must not look like a crash
   admin_.reset();
@@ -237,6 +237,7 @@ void Daemon::serve() {
   }
   log_start();
   tell_when_ready();
+  start_watchdog();
 }
 
 void Daemon::accept() {
@@ -278,7 +279,6 @@ void Daemon::on_signal(evutil_socket_t signal, short, void* self) {
     return;
   }
   if (signal == SIGUSR2) return daemon.start_successor();
-  if (signal == SIGCHLD) return daemon.reap_successor();
   if (!daemon.draining()) return daemon.drain();
   LOG(WARNING) << "leaving at once: a second signal came";
   event_base_loopbreak(daemon.base_.get());
@@ -305,9 +305,9 @@ void Daemon::on_tick(evutil_socket_t, short, void* self) {
 // --- What the service manager hears ---
 
 // Ready means that calls are taken: the addresses are bound, the manifests loaded, and every worker
-// turns.
+// turns. After a takeover the unit has long been ready; what changes is its STATUS=.
 void Daemon::tell_when_ready() {
-  if (told_ready_ || phase_ != Phase::kServing || !alive()) return;
+  if (told_ready_ || !is_main_process_ || phase_ != Phase::kServing || !alive()) return;
   told_ready_ = true;
   service_manager::tell_ready(state());
 }

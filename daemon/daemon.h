@@ -21,6 +21,7 @@
 #include "daemon/configuration.h"
 #include "daemon/control.h"
 #include "daemon/inherited_sockets.h"
+#include "daemon/successor_process.h"
 #include "daemon/takeover.h"
 #include "daemon/takeover_offer.h"
 #include "daemon/watchdog.h"
@@ -111,7 +112,7 @@ class Daemon final : public Control, private TakeoverEvents, private TakeoverOff
   void on_successor_gone(const std::string& why) override;
   void leave_if_handed_over();
   void start_successor();
-  void reap_successor();
+  static void on_successor_end(evutil_socket_t, short, void* self);
 
   Result<ReloadReport> try_reload(bool dry_run);
   std::shared_ptr<const RoutingTable> make_routes(uint64_t generation,
@@ -132,6 +133,8 @@ class Daemon final : public Control, private TakeoverEvents, private TakeoverOff
   uint64_t applied_fingerprint_ = 0;
   uint64_t seen_fingerprint_ = 0;
   bool told_ready_ = false;
+  bool is_main_process_ =
+      true;  // systemd heeds no other; a successor becomes it soon after serve()
   Phase phase_ = Phase::kServing;
   TimePoint drain_until_{};  // kStarting: until when links may be built
   Sockets sockets_;
@@ -139,7 +142,7 @@ class Daemon final : public Control, private TakeoverEvents, private TakeoverOff
   bool refused_ = false;
   std::vector<std::string> given_paths_;  // of unix sockets that changed their owner
   uint64_t taken_connections_ = 0;
-  int successor_pid_ = 0;                   // of one that this process has started; 0: none
+  SuccessorProcess successor_;              // that this process has started; pid 0: none
   std::unique_ptr<Calibrator> calibrator_;  // null: no RDMA; its workers' answerer
   mutable std::vector<std::unique_ptr<WorkerThread>> threads_;
   Owned<event_base, event_base_free> base_;
@@ -148,6 +151,7 @@ class Daemon final : public Control, private TakeoverEvents, private TakeoverOff
   Owned<event, event_free> tick_;
   std::unique_ptr<Watchdog> watchdog_;  // null: nobody waits for signs of life
   Owned<event, event_free> watchdog_tick_;
+  Owned<event, event_free> successor_end_;
   std::unique_ptr<Takeover> takeover_;    // null: from nobody
   std::unique_ptr<TakeoverOffer> offer_;  // null: nobody can take over now
 };

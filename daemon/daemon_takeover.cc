@@ -1,14 +1,12 @@
 // daemon/daemon_takeover.cc: how a daemon takes over from the one before it, and gives way to the
 // next; docs/upgrade.md tells the whole of it.
 #include <glog/logging.h>
-#include <sys/wait.h>
 
 #include <algorithm>
 
 #include "daemon/daemon.h"
 #include "daemon/function_totals.h"
 #include "daemon/service_manager.h"
-#include "daemon/successor_process.h"
 
 namespace hat {
 namespace {
@@ -79,6 +77,8 @@ void Daemon::on_connection(TakenConnection connection) {
 void Daemon::on_predecessor_left() {
   LOG(INFO) << "takeover: the hatrpcd before this one has left; " << taken_connections_
             << " connection(s) came from it";
+  is_main_process_ = true;
+  tell_when_ready();
 }
 
 // --- Giving way ---
@@ -112,6 +112,7 @@ void Daemon::on_successor_serving(int pid, std::shared_ptr<Successor> successor)
   LOG(INFO) << "takeover: process " << pid << " serves; connections go there";
   phase_ = Phase::kHandingOver;
   drain_until_ = std::chrono::steady_clock::now() + node_->limits.drain_timeout;
+  watchdog_tick_.reset();  // which is the new one's now
   if (pid != 0) service_manager::tell_main_process(pid);
   if (all_stopped_) sockets_.close();
   for (auto& thread : threads_) {
@@ -153,27 +154,28 @@ void Daemon::leave_if_handed_over() {
 // --- A successor of its own making ---
 
 void Daemon::start_successor() {
-  if (phase_ != Phase::kServing || successor_pid_ != 0) {
+  if (phase_ != Phase::kServing || successor_.pid != 0) {
     LOG(WARNING) << "SIGUSR2: not while one hatrpcd gives way to another";
     return;
   }
-  const auto pid = spawn_successor();
-  if (!pid) {
-    LOG(ERROR) << "SIGUSR2: no new hatrpcd: " << pid.error().message;
+  auto process = spawn_successor();
+  if (!process) {
+    LOG(ERROR) << "SIGUSR2: no new hatrpcd: " << process.error().message;
     return;
   }
-  successor_pid_ = *pid;
-  LOG(INFO) << "SIGUSR2: process " << successor_pid_ << " is to take over";
+  successor_ = std::move(*process);
+  successor_end_.reset(
+      event_new(base_.get(), successor_.end.get(), EV_READ, on_successor_end, this));
+  event_add(successor_end_.get(), nullptr);
+  LOG(INFO) << "SIGUSR2: process " << successor_.pid << " is to take over";
 }
 
-void Daemon::reap_successor() {
-  int status = 0;
-  if (successor_pid_ == 0 || waitpid(successor_pid_, &status, WNOHANG) != successor_pid_) return;
-  LOG(ERROR) << "the new hatrpcd, process " << successor_pid_ << ", has ended: "
-             << (WIFEXITED(status) ? "status " + std::to_string(WEXITSTATUS(status))
-                                   : "signal " + std::to_string(WTERMSIG(status)))
-             << "; its own lines say why";
-  successor_pid_ = 0;
+void Daemon::on_successor_end(evutil_socket_t, short, void* self) {
+  auto& daemon = *static_cast<Daemon*>(self);
+  LOG(ERROR) << "the new hatrpcd, process " << daemon.successor_.pid
+             << ", has ended; its own lines say why";
+  daemon.successor_end_.reset();
+  daemon.successor_ = SuccessorProcess{};
 }
 
 }  // namespace hat

@@ -72,6 +72,9 @@ int unavailable(const hat::Error& error) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  sigset_t none;  // whoever has started this one may have blocked what it shall heed
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
   const auto options = hat::parse_options(argc, argv);
   if (!options) {
     std::cerr << "hatrpcd: " << options.error().message << "; see `hatrpcd --help`\n";

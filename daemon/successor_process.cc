@@ -1,10 +1,11 @@
 #include "daemon/successor_process.h"
 
-#include <spawn.h>
+#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <csignal>
 #include <cstring>
 #include <filesystem>
@@ -13,8 +14,6 @@
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "base/owned.h"
 
 namespace hat {
 namespace {
@@ -41,9 +40,46 @@ std::vector<std::string> arguments() {
   return words;
 }
 
+// What execve(2) wants, and what it said.
+struct Start {
+  const char* path = nullptr;
+  char** arguments = nullptr;
+  char** variables = nullptr;
+  int error = 0;
+};
+
+// In the new process, on this one's memory, while this one's thread stands still.
+int execute(void* start) {
+  auto& one = *static_cast<Start*>(start);
+  execve(one.path, one.arguments, one.variables);
+  one.error = errno;
+  _exit(127);
+}
+
+// posix_spawn(3) does it so too, but for CLONE_PARENT and CLONE_PIDFD. Memory is not copied: a
+// fork(2) would have the next write to memory that a device knows go to another page.
+Result<SuccessorProcess> spawn(Start start) {
+  constexpr size_t kStackBytes = 64 << 10;
+  constexpr int kFlags = CLONE_VM | CLONE_VFORK | CLONE_PARENT | CLONE_PIDFD | SIGCHLD;
+  alignas(16) static std::array<char, kStackBytes> stack;
+  // A handler of this process's must not run in the new one.
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  int end = -1;
+  const int pid = clone(execute, stack.data() + stack.size(), kFlags, &start, &end);
+  const int error = pid < 0 ? errno : start.error;
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  Descriptor owned(end);
+  if (error != 0) return fail(std::string(start.path) + ": " + std::strerror(error));
+  return SuccessorProcess{pid, std::move(owned)};
+}
+
 }  // namespace
 
-Result<int> spawn_successor() {
+Result<SuccessorProcess> spawn_successor() {
+  if (getpid() == 1) return fail("this is process 1, whose end would end the new one too");
   HAT_TRY(const std::string path, program());
   std::vector<std::string> words = arguments();
   std::vector<char*> argv;
@@ -56,19 +92,7 @@ Result<int> spawn_successor() {
     if (!ours) variables.push_back(*one);
   }
   variables.push_back(nullptr);
-
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  const Owned<posix_spawnattr_t, posix_spawnattr_destroy> owned(&attributes);
-  sigset_t none;
-  sigemptyset(&none);
-  posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-  pid_t pid = 0;
-  const int error =
-      posix_spawn(&pid, path.c_str(), nullptr, &attributes, argv.data(), variables.data());
-  if (error != 0) return fail(path + ": " + std::strerror(error));
-  return pid;
+  return spawn({.path = path.c_str(), .arguments = argv.data(), .variables = variables.data()});
 }
 
 }  // namespace hat

@@ -38,11 +38,18 @@ class BashCompletion(unittest.TestCase):
     def test_commands_and_options(self):
         for words, expected in (
                 (("hatrpcd", "--ch"), ["--check"]),
+                (("hatrpcd", "--take"), ["--takeover"]),
                 (("hatrpcd", "--log-level", "w"), ["warning"]),
                 (("hatctl", "re"), ["reload"]),
                 (("hatctl", "reload", "--dry"), ["--dry-run"]),
                 (("hatctl", "--socket", "/nowhere", "top", "--int"), ["--interval"]),
                 (("hatctl", "top", "--interval", ""), []),
+                (("hatctl", "doc"), ["doctor"]),
+                (("hatctl", "doctor", "--co"), ["--config"]),
+                (("hatctl", "certs", ""), ["make"]),
+                (("hatctl", "certs", "make", "tls", "--da"), ["--days"]),
+                (("hatctl", "certs", "make", "tls", "--days", ""), []),
+                (("hatctl", "certs", "make", "tls", ""), []),  # names of nodes are the user's
                 (("hintgen", "--exp"), ["--explain"]),
                 (("hintgen", "--side", ""), ["client", "server"]),
                 (("hatkv", "sc"), ["scan"]),
@@ -71,6 +78,9 @@ class BashCompletion(unittest.TestCase):
             pathlib.Path(name, "kv").mkdir()
             self.assertEqual(proposed("hintgen", "kv", folder=name), ["kv", "kv.thrift"])
             self.assertEqual(proposed("hatrpcd", "-c", "kv.y", folder=name), ["kv.yaml"])
+            self.assertEqual(proposed("hatrpcd", "--takeover", "--config", "kv.y", folder=name), ["kv.yaml"])
+            self.assertEqual(proposed("hatctl", "doctor", "--config", "kv.y", folder=name), ["kv.yaml"])
+            self.assertEqual(proposed("hatctl", "certs", "make", "k", folder=name), ["kv"])
 
     def test_functions_and_peers_of_the_daemon_that_is_asked(self):
         with tempfile.TemporaryDirectory() as name:
@@ -90,6 +100,7 @@ class BashCompletion(unittest.TestCase):
                 ask = ("hatctl", "--socket", f"{name}/admin")
                 self.assertEqual(proposed(*ask, "routes", "Kv.g"), ["Kv.get"])
                 self.assertEqual(proposed(*ask, "calibrate", ""), ["host-b"])
+                self.assertEqual(proposed(*ask, "doctor", ""), ["host-b"])
             finally:
                 daemon.terminate()
                 daemon.wait(30)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """deploy/systemd/units_test.py: holds the units and the default configuration against systemd and hatrpcd.
 
-usage: units_test.py HATRPCD
+usage: units_test.py HATRPCD HATCTL
 """
 
 import pathlib
@@ -11,7 +11,7 @@ import sys
 import tempfile
 import unittest
 
-HATRPCD = sys.argv[1]
+HATRPCD, HATCTL = sys.argv[1:3]
 SYSTEMD = pathlib.Path(__file__).resolve().parent
 EXAMPLES = SYSTEMD / "examples"
 CALCULATOR = SYSTEMD.parent.parent / "config" / "examples" / "calculator.yaml"
@@ -93,6 +93,9 @@ class DefaultConfiguration(unittest.TestCase):
             (folder / "manifests").mkdir()
             if "Calculator" in text:
                 (folder / "manifests" / "calculator.yaml").write_text(CALCULATOR.read_text())
+            if "tls/" in text:
+                subprocess.run([HATCTL, "certs", "make", folder / "tls", "host-a"], check=True,
+                               capture_output=True, timeout=60)
             (folder / "hatrpcd.yaml").write_text(text)
             done = subprocess.run([HATRPCD, "--check", "-c", folder / "hatrpcd.yaml"], text=True,
                                   capture_output=True, check=False, timeout=60)
@@ -102,7 +105,9 @@ class DefaultConfiguration(unittest.TestCase):
         text = (SYSTEMD.parent / "hatrpcd.yaml").read_text()
         bare = re.sub(r"(?m)^#.*\n", "", text)
         self.check(bare)
-        self.check(re.sub(r"(?m)^#(?=\S|  \S)", "", text))
+        everything = re.sub(r"(?m)^#(?=\S|  \S)", "", text)
+        self.assertIn("\n  tls: {certificate: ", everything)
+        self.check(everything)
 
     def test_unit_and_configuration_name_the_same_places(self):
         text = (SYSTEMD.parent / "hatrpcd.yaml").read_text()
@@ -113,4 +118,4 @@ class DefaultConfiguration(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=[sys.argv[0], *sys.argv[2:]])
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])

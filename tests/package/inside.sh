@@ -1,10 +1,8 @@
 #!/usr/bin/env bash
-# tests/package/inside.sh: what package_test.py has systemd run in a clean Debian: the packages are
-# installed, hatrpcd carries calls, reloads, is restarted, hangs and is upgraded; then all is purged.
+# tests/package/inside.sh: what package_test.py has systemd run in a clean Debian: the README's first steps,
+# then what operators do with the packages; and each time a purge.
 set -Eeuo pipefail
 export DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 PATH=/usr/sbin:/usr/bin:/sbin:/bin
-export HATKV_ADDRESS=tcp:127.0.0.1:9090  # host-a's endpoint
-packages=(hatrpcd libhatrpc-client libhatrpc-client-dev python3-hatrpc hatkv)
 scratch=/run/package-test
 mkdir -p $scratch
 
@@ -12,10 +10,10 @@ step() { echo "[$SECONDS s] $*"; }
 
 fail() {
   echo "FAILED: $*"
-  systemctl status --no-pager --lines=30 hatrpcd hatrpcd.socket host-b kv 2>&1 || true
+  systemctl status --no-pager --lines=30 hatrpcd hatrpcd.socket host-b kv calculator 2>&1 || true
   exit 1
 }
-trap 'fail "line $LINENO: $BASH_COMMAND"' ERR
+trap 'fail "${BASH_SOURCE[0]}: line $LINENO: $BASH_COMMAND"' ERR
 
 # until_true SECONDS COMMAND...
 until_true() {
@@ -27,6 +25,12 @@ until_true() {
   done
 }
 
+must_fail() {
+  if "$@"; then fail "this went well: $*"; fi
+}
+
+# --- What an installation leaves ---
+
 # What dpkg, apt and systemd itself keep changes whatever is installed.
 files() {
   find / -xdev \( -path /var/lib/dpkg -o -path /var/lib/apt -o -path /var/cache -o -path /var/log \
@@ -34,171 +38,12 @@ files() {
     -prune -o -print | sort
 }
 
-install_from() { apt-get install -y -qq --no-install-recommends "$1"/*.deb >$scratch/apt.log 2>&1; }
-main_pid() { systemctl show --property MainPID --value hatrpcd; }
-has_other_pid() { [ "$(main_pid)" != "$1" ] && systemctl is-active --quiet hatrpcd; }
-calls_work() { [ "$(hatkv get color)" = green ]; }
-# The kernel's number of the socket that listens at port 9090.
-listener() { awk '$2 ~ /:2382$/ && $4 == "0A" {print $10}' /proc/net/tcp; }
-
-# --- Installed, it runs as it is ---
-
-installs() {
-  step "install"
+remember_what_is_there() {
   files >$scratch/files.before
-  getent passwd | sort >$scratch/users.before
-  install_from /test/first
-  systemctl is-active hatrpcd
-  systemctl is-enabled hatrpcd
-  hatctl ping
-  [ "$(hatrpcd --version)" = "hatrpcd $(dpkg-query -W -f '${Version}' hatrpcd)" ]
-  [ "$(stat -c %U "/proc/$(main_pid)")" = hatrpcd ]
-  # A container may not be allowed to give as much as the unit asks for.
-  [ "$(systemctl show --property LimitMEMLOCK --value hatrpcd)" = infinity ]
-  systemd-analyze verify --man=no hatrpcd.service
-  systemd-analyze security --no-pager --threshold=20 hatrpcd.service >/dev/null
+  if [ ! -e $scratch/users.before ]; then getent passwd | sort >$scratch/users.before; fi
 }
 
-# --- Two nodes and a server: host-a is the package's, host-b and HatKV run beside it ---
-
-configures() {
-  step "two nodes"
-  cat >$scratch/host-b.yaml <<'END'
-node: host-b
-manifests: [/usr/share/hatrpc/hatkv.yaml]
-link: {listen: "tcp:127.0.0.1:7471", insecure: true}
-serves: {HatKV: {upstream: "tcp:127.0.0.1:9091"}}
-END
-  systemd-run --quiet --unit=kv hatkv serve --listen tcp:127.0.0.1:9091 --data $scratch/kv
-  systemd-run --quiet --unit=host-b --property=Type=notify --property=User=hatrpcd \
-    hatrpcd --config $scratch/host-b.yaml
-  cat >/etc/hatrpc/hatrpcd.yaml <<'END'
-node: host-a
-manifests: [manifests]
-link: {insecure: true}
-peers: {host-b: {link: "tcp:127.0.0.1:7471"}}
-endpoints:
-  - {listen: "tcp:127.0.0.1:9090", service: HatKV, peers: [host-b]}
-  - {listen: "shm:/run/hatrpcd/kv.ring", service: HatKV, peers: [host-b]}
-admin: {listen: "tcp:127.0.0.1:9464", socket: /run/hatrpcd/admin.sock}
-END
-  cp /usr/share/hatrpc/hatkv.yaml /etc/hatrpc/manifests/
-  hatrpcd --check
-  systemctl restart hatrpcd
-  until_true 30 hatctl status
-  hatkv put color green
-  calls_work
-}
-
-client_libraries_work() {
-  step "client libraries"
-  [ "$(hatkv get --connect shm:/run/hatrpcd/kv.ring color)" = green ]
-  # Nobody listens at port 9: the ring alone leads somewhere.
-  local preload
-  preload=$(dpkg -L libhatrpc-client | grep -- -preload.so)
-  [ "$(LD_PRELOAD=$preload HATRPC_RINGS=127.0.0.1:9=/run/hatrpcd/kv.ring \
-    hatkv get --connect tcp:127.0.0.1:9 color)" = green ]
-  /usr/bin/python3 -c '
-import hatrpc
-ring = hatrpc.TShmSocket("/run/hatrpcd/kv.ring")
-ring.open()
-assert ring.isOpen()
-ring.close()'
-}
-
-# --- Reload, restart, hang ---
-
-reloads() {
-  step "reload"
-  systemctl reload hatrpcd
-  local manifest=/etc/hatrpc/manifests/hatkv.yaml
-  sed -i 's/perf_goal/perf_gaol/' $manifest
-  if systemctl reload hatrpcd 2>/dev/null; then fail "systemctl reload took a broken manifest"; fi
-  systemctl is-active --quiet hatrpcd
-  # Of hatctl, in the journal; and of hatrpcd, as its state.
-  systemctl status --no-pager --lines=50 hatrpcd >$scratch/status || true
-  grep -q "hatctl.*reload refused" $scratch/status
-  grep -q "Status: .*refused.*hatkv.yaml:.*perf_gaol" $scratch/status
-  calls_work
-  sed -i 's/perf_gaol/perf_goal/' $manifest
-  systemctl reload hatrpcd
-}
-
-is_watched() {
-  step "a daemon that hangs is started again"
-  mkdir -p /run/systemd/system/hatrpcd.service.d
-  printf '[Service]\nWatchdogSec=2s\n' >/run/systemd/system/hatrpcd.service.d/quick.conf
-  systemctl daemon-reload
-  systemctl restart hatrpcd
-  local pid
-  pid=$(main_pid)
-  kill -STOP "$pid"
-  until_true 60 has_other_pid "$pid"
-  [ "$(systemctl show --property NRestarts --value hatrpcd)" = 1 ]
-  until_true 30 calls_work
-  rm -r /run/systemd/system/hatrpcd.service.d
-  systemctl daemon-reload
-}
-
-# Each call has a connection of its own. One that is taken before a drain and called in it is told so;
-# nobody is refused a connection (exit status 3).
-calls_go_on_while() {
-  rm -f $scratch/stop $scratch/failed
-  (
-    until [ -e $scratch/stop ]; do
-      hatkv get color >/dev/null 2>$scratch/error || grep -q draining $scratch/error ||
-        cat $scratch/error >>$scratch/failed
-    done
-  ) &
-  "$@"
-  touch $scratch/stop
-  wait
-  if [ -e $scratch/failed ]; then fail "calls failed during '$*': $(sort $scratch/failed | uniq -c)"; fi
-}
-
-keeps_its_sockets() {
-  step "sockets of systemd"
-  # host-a has no link.listen.
-  sed '/^ListenStream=0.0.0.0:7471/d' /usr/share/doc/hatrpcd/examples/hatrpcd.socket \
-    >/etc/systemd/system/hatrpcd.socket
-  systemctl daemon-reload
-  systemctl stop hatrpcd
-  systemctl enable --quiet --now hatrpcd.socket
-  systemctl start hatrpcd
-  local before
-  before=$(listener)
-  [ -n "$before" ]
-  calls_go_on_while systemctl restart hatrpcd
-  calls_go_on_while systemctl restart hatrpcd
-  [ "$(listener)" = "$before" ]
-  calls_work
-}
-
-# --- Upgraded, then gone ---
-
-upgrades() {
-  step "upgrade"
-  local pid before
-  pid=$(main_pid)
-  before=$(listener)
-  calls_go_on_while install_from /test/later
-  dpkg-query -W -f '${Version}\n' "${packages[@]}" | grep -vq '+later$' && fail "not all are upgraded"
-  has_other_pid "$pid"
-  grep -q '^node: host-a' /etc/hatrpc/hatrpcd.yaml
-  [ "$(listener)" = "$before" ]
-  until_true 30 calls_work
-}
-
-purges() {
-  step "purge"
-  # What an administrator has made is the administrator's.
-  systemctl disable --quiet --now hatrpcd.socket
-  systemctl stop host-b kv
-  rm /etc/systemd/system/hatrpcd.socket /etc/hatrpc/manifests/hatkv.yaml
-  local pid
-  pid=$(main_pid)
-  apt-get purge -y -qq "${packages[@]}" >$scratch/apt.log 2>&1
-  if [ -e "/proc/$pid/exe" ]; then fail "hatrpcd still runs"; fi
+nothing_is_left() {
   if [ -e /run/hatrpcd ]; then fail "/run/hatrpcd is left"; fi
   files >$scratch/files.after
   diff $scratch/files.before $scratch/files.after || fail "files are left, or others gone"
@@ -208,12 +53,40 @@ purges() {
   grep -q '^hatrpcd:!' /etc/shadow
 }
 
-installs
-configures
-client_libraries_work
-reloads
-is_watched
-keeps_its_sockets
-upgrades
+# --- The daemon ---
+
+main_pid() { systemctl show --property MainPID --value hatrpcd; }
+property() { systemctl show --property "$1" --value hatrpcd; }
+has_other_pid() { [ "$(main_pid)" != "$1" ] && systemctl is-active --quiet hatrpcd; }
+has_ended() { [ ! -e "/proc/$1/exe" ]; }
+
+# A reload of the unit is refused for a mistake in the manifest, and the one of hatctl's and the one of
+# hatrpcd's words for it are where an operator looks.
+refuses_broken() {
+  local unit=$1 manifest=$2
+  sed -i 's/perf_goal/perf_gaol/' "$manifest"
+  must_fail systemctl reload "$unit" 2>/dev/null
+  systemctl is-active --quiet "$unit"
+  systemctl status --no-pager --lines=50 "$unit" >$scratch/status || true
+  grep -q "hatctl.*reload refused" $scratch/status
+  grep -q "Status: .*refused.*${manifest##*/}:[0-9]*:[0-9]*: error: unknown hint 'perf_gaol'" $scratch/status
+  sed -i 's/perf_gaol/perf_goal/' "$manifest"
+}
+
+# Stubs of a Thrift file, hints or none, for Python.
+make_stubs() {
+  local plain=$scratch/plain/${1##*/}
+  mkdir -p $scratch/plain $scratch/gen
+  hintgen --strip "$1" >"$plain"
+  thrift --gen py -out $scratch/gen "$plain"
+}
+
+source /test/first_steps.sh
+source /test/operating.sh
+source /test/upgrading.sh
+
+first_steps
+operating
+upgrading
 purges
 step "done"

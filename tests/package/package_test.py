@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""tests/package/package_test.py: the packages in a clean Debian 12 that systemd has booted: installed, run,
-upgraded, purged.
+"""tests/package/package_test.py: the packages in a clean Debian 12 that systemd has booted: installed by the
+README's words, run, upgraded under load, purged.
 
 usage: package_test.py DEBS WORK
 
 DEBS: the folder of the packages. WORK: where the clean Debian is kept (made by debootstrap, once for each
-set of dependencies) and the machine's log lies. Needs root, debootstrap, systemd-nspawn and lintian. What
-happens in the machine is inside.sh's.
+set of dependencies) and the machine's log lies. Needs root that may make control groups, mounts and networks
+(not that of an ordinary container), debootstrap, systemd-nspawn and lintian. What happens in the machine is
+inside.sh's.
 """
 
 import contextlib
@@ -18,11 +19,16 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 HERE = pathlib.Path(__file__).resolve().parent
+README = HERE.parent.parent / "README.md"
 SUITE = "bookworm"
 LATER = "+later"  # what an upgrade's version ends in
 MACHINE_SECONDS = 600
+# What the tests in the machine want, beyond the packages: networks for two nodes, and a Thrift that is whole
+# (python3-thrift forgets to depend on python3-six).
+TOOLS = ["iproute2", "python3-six", "python3-thrift", "thrift-compiler"]
 
 UNIT = """[Unit]
 Description=tests/package/inside.sh
@@ -33,6 +39,13 @@ StandardOutput=append:/test/log
 StandardError=append:/test/log
 ExecStopPost=/bin/sh -c 'echo $$EXIT_STATUS >/test/status; systemctl poweroff --no-block 2>/dev/null'
 """
+
+
+started = time.monotonic()
+
+
+def step(what):
+    print(f"[{time.monotonic() - started:.0f} s] {what}", flush=True)
 
 
 def output(*words):
@@ -48,9 +61,10 @@ def field(deb, name):
 
 
 def dependencies(debs):
-    """What the packages want beyond each other, as apt-get satisfy reads it."""
+    """What the packages want or recommend beyond each other, as apt-get satisfy reads it."""
     own = {field(deb, "Package") for deb in debs}
-    wanted = {part.strip() for deb in debs for part in field(deb, "Depends").split(",")}
+    wanted = {part.strip() for deb in debs for name in ("Depends", "Recommends")
+              for part in field(deb, name).split(",")}
     return sorted(part for part in wanted if part and part.split()[0] not in own)
 
 
@@ -73,7 +87,7 @@ def make_root(work, wanted):
     text = "\n".join(wanted)
     if root.is_dir() and stamp.is_file() and stamp.read_text() == text:
         return root
-    print(f"package_test: making a clean Debian in {root}", flush=True)
+    step(f"debootstrap: a clean Debian in {root}")
     for old in (root, stamp):
         if old.is_dir():
             shutil.rmtree(old)
@@ -115,10 +129,60 @@ def make_later(debs, folder):
                 stdout=subprocess.DEVNULL)
 
 
+def readme_parts(folder):
+    """The README's words for the first steps, each in a file: IDL, both nodes' configurations, commands."""
+    text = README.read_text()
+    blocks = [re.sub(rf"(?m)^{indent}", "", block)
+              for indent, block in re.findall(r"(?ms)^( *)```\w*\n(.*?)^ *```$", text)]
+
+    def the_one(what):
+        found = [block for block in blocks if re.search(what, block)]
+        if len(found) != 1:
+            sys.exit(f"package_test: {README} has {len(found)} blocks with '{what}', where one is expected")
+        return found[0]
+
+    folder.mkdir()
+    (folder / "calculator.thrift").write_text(the_one(r"^service Calculator \{"))
+    (folder / "host-a.yaml").write_text(the_one(r"^node: host-a\n"))
+    (folder / "host-b.yaml").write_text(the_one(r"^node: host-b\n"))
+    (folder / "admin.yaml").write_text(re.search(r"For `hatctl` and Prometheus, on both: `(.*?)`", text)[1] + "\n")
+    (folder / "install.sh").write_text(the_one(r"^apt install \./hatrpcd_"))
+
+
+# --- The machine ----------------------------------------------------------------------------------
+
+
 def cgroups(name):
-    """Folders of that name in the hierarchies that a systemd works in, of those mounted here."""
+    """Folders of that name in the hierarchies that a systemd works in, of those mounted here: that of cgroup
+    v1 for systemd, that of v2 beside it, or v2 alone."""
     places = [pathlib.Path("/sys/fs/cgroup", place) for place in ("systemd", "unified", "")]
-    return [place / name for place in places if (place / "cgroup.procs").exists()]
+    found = [place / name for place in places if (place / "cgroup.procs").exists()]
+    if not found:
+        sys.exit("package_test: no control groups for a systemd: neither /sys/fs/cgroup/systemd (v1) nor "
+                 "/sys/fs/cgroup (v2) is mounted")
+    return found
+
+
+def check_host():
+    """Says what is missing, and ends, where a machine cannot be booted."""
+    missing = [tool for tool in ("debootstrap", "systemd-nspawn", "lintian", "unshare", "ip")
+               if shutil.which(tool) is None]
+    if missing:
+        sys.exit(f"package_test: {', '.join(missing)} not found; `./dev package --test` installs what it needs")
+    if os.geteuid() != 0:
+        sys.exit("package_test: only root can make a clean Debian, and boot it")
+    for what, words in (("mounts", ["unshare", "--mount", "mount", "-t", "tmpfs", "none", "/mnt"]),
+                        ("networks", ["unshare", "--net", "ip", "link", "add", "there", "type", "veth"])):
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            sys.exit(f"package_test: root may not make {what} here, as in an ordinary container: "
+                     f"{' '.join(words)}: {done.stderr.strip()}")
+    for group in cgroups(f"hatrpc-package-{os.getpid()}"):
+        try:
+            group.mkdir()
+            group.rmdir()
+        except OSError as error:
+            sys.exit(f"package_test: root may make no control group here, as in an ordinary container: {error}")
 
 
 def run_machine(root, share):
@@ -158,33 +222,39 @@ def run_machine(root, share):
     return status.read_text() == "0\n", text
 
 
-def main():
-    debs_folder, work = (pathlib.Path(word).resolve() for word in sys.argv[1:3])
-    debs = sorted(deb for deb in debs_folder.glob("*.deb") if "-dbgsym_" not in deb.name)
-    if not debs:
-        sys.exit(f"package_test: no packages in {debs_folder}; `./dev package` makes them")
-    work.mkdir(parents=True, exist_ok=True)
-    missing = [tool for tool in ("debootstrap", "systemd-nspawn", "lintian") if shutil.which(tool) is None]
-    if missing:
-        sys.exit(f"package_test: {', '.join(missing)} not found; `./dev package --test` installs what it needs")
-    if os.geteuid() != 0:
-        sys.exit("package_test: only root can make a clean Debian, and boot it")
-
-    run("lintian", "--allow-root", "--fail-on", "error", "--tag-display-limit", "0", *debs)
-    root = make_root(work, dependencies(debs))
-    add_unit(root)
-    share = work / "share"
+def fill_share(share, debs):
+    """What the machine sees in /test."""
     shutil.rmtree(share, ignore_errors=True)
     (share / "first").mkdir(parents=True)
     for deb in debs:
         shutil.copy(deb, share / "first")
     make_later(debs, share / "later")
-    shutil.copy(HERE / "inside.sh", share)
+    readme_parts(share / "readme")
+    for file in (*HERE.glob("*.sh"), HERE / "calculator.py", HERE / "caller.py"):
+        shutil.copy(file, share)
+
+
+def main():
+    debs_folder, work = (pathlib.Path(word).resolve() for word in sys.argv[1:3])
+    debs = sorted(deb for deb in debs_folder.glob("*.deb") if "-dbgsym_" not in deb.name)
+    if not debs:
+        sys.exit(f"package_test: no packages in {debs_folder}; `./dev package` makes them")
+    check_host()
+    work.mkdir(parents=True, exist_ok=True)
+    share = work / "share"
+
+    step("lintian")
+    run("lintian", "--allow-root", "--fail-on", "error", "--tag-display-limit", "0", *debs)
+    root = make_root(work, dependencies(debs) + TOOLS)
+    add_unit(root)
+    step("packages of a later version")
+    fill_share(share, debs)
+    step("the machine")
     went_well, text = run_machine(root, share)
     print(text, end="")
     if not went_well:
         sys.exit(f"package_test: failed in the machine; {share} has its logs")
-    print(f"package_test: {len(debs)} packages installed, run, upgraded and purged")
+    step(f"{len(debs)} packages installed, run, upgraded and purged")
 
 
 if __name__ == "__main__":

@@ -286,8 +286,9 @@ class Takeover(Scenario):
 
     @staticmethod
     def end(pid):
+        """It is a child of whoever started the old one, who hears of its end."""
         os.kill(pid, signal.SIGTERM)
-        wait_until("it has ended", lambda: not pathlib.Path(f"/proc/{pid}/exe").exists(), PATIENCE_S)
+        wait_until("it has ended", lambda: os.waitpid(pid, os.WNOHANG) == (pid, 0), PATIENCE_S)
 
 
 if __name__ == "__main__":

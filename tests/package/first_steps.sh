@@ -1,0 +1,73 @@
+# tests/package/first_steps.sh: the README's way from packages to a call through two nodes, in its own words:
+# /test/readme has its blocks. Sourced by inside.sh.
+#
+# host-a is the machine; host-b the same unit in a network, an /etc/hatrpc and a /run/hatrpcd of its own.
+
+# What `editor` in the README's commands stands for: the README's file of the node, and its line for hatctl.
+editor() { cat "/test/readme/$node.yaml" /test/readme/admin.yaml >"$1"; }
+
+makes_host_b() {
+  ip netns add host-b
+  ip link add to-b type veth peer name to-a netns host-b
+  ip address add 10.0.0.1/24 dev to-b
+  ip -n host-b address add 10.0.0.2/24 dev to-a
+  ip link set to-b up
+  ip -n host-b link set to-a up
+  ip -n host-b link set lo up
+
+  mkdir -p $scratch/host-b/manifests /run/systemd/system/host-b.service.d
+  node=host-b editor $scratch/host-b/hatrpcd.yaml
+  hintgen $scratch/calculator.thrift -o $scratch/host-b/manifests/calculator.yaml
+  cp /lib/systemd/system/hatrpcd.service /run/systemd/system/host-b.service
+  cat >/run/systemd/system/host-b.service.d/elsewhere.conf <<END
+[Service]
+NetworkNamespacePath=/run/netns/host-b
+RuntimeDirectory=
+RuntimeDirectory=host-b
+BindPaths=/run/host-b:/run/hatrpcd
+BindReadOnlyPaths=$scratch/host-b:/etc/hatrpc
+END
+  systemctl daemon-reload
+  systemd-run --quiet --unit=calculator --property=NetworkNamespacePath=/run/netns/host-b \
+    /usr/bin/python3 /test/calculator.py $scratch/gen serve
+  systemctl start host-b
+}
+
+calculates() { [ "$(/usr/bin/python3 /test/calculator.py $scratch/gen add 2 3)" = 5 ]; }
+
+first_steps() {
+  step "first steps: install, two files, start"
+  remember_what_is_there
+  cp /test/first/hatrpcd_*.deb /test/readme/calculator.thrift $scratch
+  (
+    cd $scratch
+    node=host-a
+    source /test/readme/install.sh
+  ) >$scratch/apt.log 2>&1 </dev/null || fail "$(cat $scratch/apt.log)"
+  systemctl is-active --quiet hatrpcd
+  systemctl is-enabled --quiet hatrpcd
+
+  step "first steps: calls through two nodes"
+  make_stubs $scratch/calculator.thrift
+  makes_host_b
+  until_true 30 calculates
+  [ "$(ip netns exec host-b hatctl --socket /run/host-b/admin.sock metrics |
+    grep -c '^hatrpc_calls_total{.*thrift_method="add"')" -gt 0 ]
+
+  step "first steps: a mistake in a manifest"
+  refuses_broken hatrpcd /etc/hatrpc/manifests/calculator.yaml
+  refuses_broken host-b $scratch/host-b/manifests/calculator.yaml
+  calculates
+  systemctl reload hatrpcd
+  systemctl reload host-b
+  calculates
+
+  step "first steps: purge"
+  systemctl stop host-b calculator
+  rm -r /run/systemd/system/host-b.service*
+  local pid
+  pid=$(main_pid)
+  apt purge -y hatrpcd >$scratch/apt.log 2>&1 </dev/null
+  has_ended "$pid" || fail "hatrpcd still runs"
+  nothing_is_left
+}
