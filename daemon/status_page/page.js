@@ -121,6 +121,7 @@ const ANSWERED = {
   deadline_exceeded: "timeout_ms passed; the server may have seen the call",
   too_large: "larger than limits.max_message",
   overloaded: "a limit is reached; the server did not see the call",
+  permission_denied: "who called may not, by the manifest's allow; the server did not see the call",
   draining: "shutting down; the server did not see the call",
 };
 
