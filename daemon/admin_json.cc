@@ -78,6 +78,18 @@ const char* link_security(const NodeConfig& node) {
   return node.link.listen || !node.peers.empty() ? "insecure" : "none";
 }
 
+// When links cease to be made: all that /status, which TCP may ask too, says of certificates.
+json ends_json(const Control& control) {
+  json all = json::array();
+  for (const CertificateReport& report : control.certificates()) {
+    all.push_back({{"use", report.use},
+                   {"subject", report.subject},
+                   {"not_before", report.not_before},
+                   {"not_after", report.not_after}});
+  }
+  return all;
+}
+
 json places_json(const NodeConfig& node) {
   json endpoints = json::array();
   for (const EndpointConfig& endpoint : node.endpoints) {
@@ -118,6 +130,7 @@ json status_json(Control& control) {
       {"workers", workers.size()},
       {"fabric", control.fabric()},
       {"link_security", link_security(control.node())},
+      {"certificates", ends_json(control)},
       {"links", links_json(control)},
       {"connections_open", total(workers, &WorkerCounters::connections_open)},
       {"upstream_connections_open", total(workers, &WorkerCounters::upstream_connections_open)},

@@ -4,6 +4,7 @@
 //   /status     {node, version, pid, start_unix_time, uptime_s, state: "running"|"draining",
 //                pending: [text],
 //                generation, workers, link_security: "tls"|"insecure"|"none" (there are no links),
+//                certificates: [{use, subject, not_before, not_after}], as in /certificates,
 //                links: [{worker, peer, address, up, sessions, last_error, peer_names: [text]}],
 //                endpoints: [{listen, service, peers}], serves: [{service, upstream, mode}],
 //                connections_open, upstream_connections_open, buffered_bytes,

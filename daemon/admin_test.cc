@@ -261,6 +261,11 @@ TEST_F(Admin, StatusTellsHowLinksAreSecured) {
   EXPECT_EQ(security(), "insecure");
   control.config.link.tls.emplace();
   EXPECT_EQ(security(), "tls");
+  control.certificate_reports = {
+      {.use = "ca", .file = "/ca.pem", .subject = "CN=ca", .not_before = 1, .not_after = 2}};
+  EXPECT_EQ(
+      json::parse(over_http("GET", "/status").body).at("certificates"),
+      json::array({{{"use", "ca"}, {"subject", "CN=ca"}, {"not_before", 1}, {"not_after", 2}}}));
 }
 
 TEST_F(Admin, TellsOfCertificates) {

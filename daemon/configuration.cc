@@ -45,11 +45,11 @@ std::shared_ptr<const TlsContext> load_tls(const NodeConfig& node, Mistakes& mis
   if (config.certificate.empty() || config.key.empty() || config.ca.empty()) return nullptr;
   auto context = TlsContext::load(config);
   if (!context) {
-    mistakes.error(config.place, "link.tls: " + context.error().message);
+    mistakes.error(config.place, std::string(kTlsFilesPrefix) + context.error().message);
     return nullptr;
   }
   for (const std::string& warning : tls_warnings(**context, config, std::time(nullptr))) {
-    mistakes.warning(config.place, "link.tls: " + warning);
+    mistakes.warning(config.place, std::string(kTlsFilesPrefix) + warning);
   }
   return *context;
 }

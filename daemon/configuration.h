@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "config/manifest.h"
 #include "config/mistakes.h"
@@ -13,6 +14,9 @@
 #include "engine/plan/planner.h"
 
 namespace hat {
+
+// Before what is wrong with the files that `link.tls` names.
+inline constexpr std::string_view kTlsFilesPrefix = "link.tls: ";
 
 struct Configuration {
   NodeConfig node;

@@ -273,18 +273,27 @@ void add_tls(Page& page, Control& control) {
   for (size_t i = 0; i < failures.size(); ++i) {
     Page::add(failed, {{"reason", kTlsFailureNames[i]}}, static_cast<double>(failures[i]));
   }
-  auto& expiry =
-      page.family("hatrpc_tls_certificate_expiry_timestamp_seconds",
-                  "Until when this node's certificate, and its CA's, are good.", MetricType::Gauge);
-  std::map<std::pair<std::string, std::string>, int64_t> until;  // a subject may stand twice
-  for (const CertificateReport& report : control.certificates()) {
-    int64_t& latest = until[{report.subject, report.use}];
-    latest = std::max(latest, report.not_after);
+}
+
+// Both ends of their time: how soon "soon" is depends on how long they are good for at all.
+void add_certificates(Page& page, Control& control) {
+  std::map<std::pair<std::string, std::string>, CertificateReport> latest;
+  for (CertificateReport& report : control.certificates()) {  // a subject may stand twice
+    CertificateReport& kept = latest[{report.subject, report.use}];
+    if (kept.not_after <= report.not_after) kept = std::move(report);
   }
-  for (const auto& [labels, not_after] : until) {
-    Page::add(expiry, {{"subject", labels.first}, {"use", labels.second}},
-              static_cast<double>(not_after));
-  }
+  const auto add = [&](const char* name, const char* help, int64_t CertificateReport::*when) {
+    auto& family = page.family(name, help, MetricType::Gauge);
+    for (const auto& [labels, report] : latest) {
+      Page::add(family, {{"subject", labels.first}, {"use", labels.second}},
+                static_cast<double>(report.*when));
+    }
+  };
+  add("hatrpc_tls_certificate_not_before_timestamp_seconds",
+      "Since when this node's certificate, and its CA's, are good.",
+      &CertificateReport::not_before);
+  add("hatrpc_tls_certificate_expiry_timestamp_seconds",
+      "Until when this node's certificate, and its CA's, are good.", &CertificateReport::not_after);
 }
 
 void add_configuration(Page& page, Control& control) {
@@ -344,6 +353,7 @@ std::string exposition(Control& control) {
   add_peers(page, control);
   add_denials(page, control);
   add_tls(page, control);
+  add_certificates(page, control);
   add_lanes(page, control);
   add_configuration(page, control);
   add_process(page, control);

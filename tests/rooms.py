@@ -32,7 +32,7 @@ MAY_INCLUDE = {
     "daemon/thrift": ["daemon/thrift/"],
     "daemon/tls": ["daemon/tls/", "daemon/counters.h", "engine/link/seal.h", "config/", "base/"],
     "daemon/hatctl": ["daemon/hatctl/", "daemon/tls/make_certificates.h", "base/"],
-    "daemon/hatctl/doctor": ["daemon/hatctl/", "daemon/configuration.h", "config/",
+    "daemon/hatctl/doctor": ["daemon/hatctl/", "daemon/configuration.h", "daemon/tls/certificate.h", "config/",
                              "engine/fabric/verbs/gid.h", "engine/fabric/verbs/verbs_fabric.h",
                              "base/"],
     "kv": ["kv/", "client/thrift/", "config/hint*.h", "config/manifest.h", "config/mistakes.h", "base/"],

@@ -337,6 +337,31 @@ endpoints:
         self.assertEqual((done.returncode, done.stdout), (2, ""))
         self.assertIn("no peer is called 'host-b'", done.stderr)
 
+    def test_doctor_judges_what_links_are_made_with(self):
+        _, checks = self.doctor()
+        self.assertIn("links are insecure", checks["security"][0]["text"])
+        folder = self.a.folder / "judged"
+        made = self.a.hatctl("certs", "make", str(folder), "a", "b")
+        self.assertEqual(made.returncode, 0, made.stderr)
+        config = self.a.folder / "tls.yaml"
+        config.write_text('node: a\nfabric: tcp\npeers: {b: {link: "tcp:127.0.0.1:1"}}\n'
+                          "link: {tls: {certificate: judged/a.pem, key: judged/a.key, ca: judged/ca.pem}}\n")
+
+        def said():
+            done = self.a.hatctl("doctor", "--config", str(config), "--json")
+            findings = json.loads(done.stdout)["findings"]
+            self.assertEqual([one["verdict"] for one in findings if one["check"] == "configuration"], ["ok"])
+            return [(one["verdict"], one["subject"], one["text"]) for one in findings if one["check"] == "security"]
+
+        own, authority = said()
+        self.assertEqual(own[:2], ("ok", "certificate"))
+        self.assertRegex(own[2], r"^a, spiffe://hatrpc\.test/a; good for (29|30) d")
+        self.assertEqual(authority[:2], ("ok", "ca"))
+        (folder / "a.key").write_bytes((folder / "b.key").read_bytes())
+        (wrong,) = said()
+        self.assertEqual(wrong[0], "fail")
+        self.assertIn("is not that of certificate", wrong[2])
+
     def test_the_socket_may_come_from_the_environment(self):
         done = subprocess.run([HATCTL, "ping"], text=True, capture_output=True, check=False,
                               env={**os.environ, "HATRPCD_SOCKET": str(self.b.socket)})

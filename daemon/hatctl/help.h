@@ -147,6 +147,8 @@ wrong, and the command that mends it. It changes nothing. Checked are
 
   configuration  the node's file and its manifests, as hatrpcd reads them
   daemon         whether hatrpcd answers, is ready, and took its last reload
+  security       the certificate, key and CA of links, who may read them, how long they
+                 are good
   fabric         which device, port and GID hatrpcd takes for RDMA, or why none
   modules        the kernel modules that make RDMA devices of network cards
   devices        /dev/infiniband: whether hatrpcd's user may open each device

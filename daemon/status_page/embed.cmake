@@ -3,7 +3,7 @@
 #   cmake -D FOLDER=… -D OUT=page_text.cc -P embed.cmake
 cmake_minimum_required(VERSION 3.25)
 file(READ ${FOLDER}/page.html page)
-foreach(part CSS=page.css RATES=rates.js PAGE=page.js)
+foreach(part CSS=page.css RATES=rates.js SECURITY=security.js PAGE=page.js)
   string(REGEX MATCH "(.+)=(.+)" _ ${part})
   file(READ ${FOLDER}/${CMAKE_MATCH_2} text)
   string(REPLACE "@${CMAKE_MATCH_1}@" "${text}" page "${page}")

@@ -121,6 +121,7 @@ const ANSWERED = {
   deadline_exceeded: "timeout_ms passed; the server may have seen the call",
   too_large: "larger than limits.max_message",
   overloaded: "a limit is reached; the server did not see the call",
+  permission_denied: "who called may not, by the manifest's allow; the server did not see the call",
   draining: "shutting down; the server did not see the call",
 };
 
@@ -147,6 +148,7 @@ const links = new Table("links", [
   {name: "Address", text: (l) => l.address},
   {name: "State", tone: (l) => (l.up === l.workers ? "good" : l.up === 0 ? "bad" : "warn"),
    text: (l) => (l.up === l.workers ? "up" : l.up === 0 ? "down" : `${l.up} of ${l.workers} up`)},
+  {name: "Identity", text: (l) => identityText(l.names, l.up), tone: quiet},
   {name: "Built", number: true, text: (l) => String(l.sessions)},
   {name: "Last error", text: (l) => (l.up < l.workers ? l.error : ""), tone: quiet},
 ], (l) => l.peer);
@@ -272,6 +274,7 @@ function showHead(status) {
     hatrpcd: `${status.version}, pid ${status.pid}`,
     running: `for ${ageText(status.uptime_s)}, ${plural(status.workers, "worker")}`,
     fabric: status.fabric,
+    links: securityText(status),
     routes: `generation ${status.generation}, read ${ageText(Date.now() / 1000 - reload.unix_time)} ago`,
     connections: `${status.connections_open} of clients, ${status.upstream_connections_open} to servers, `
         + `${bytesText(status.buffered_bytes)} held for slow readers`,
@@ -302,6 +305,7 @@ function noticesOf(status) {
     notices.push({tone: "bad", text: "The last reload was refused, the old routes hold. "
         + `hatctl reload --dry-run says all.\n${status.last_reload.error}`});
   }
+  notices.push(...securityNotices(status));
   return notices;
 }
 
@@ -311,12 +315,13 @@ function showLinks(status) {
   const kinds = new Map();
   for (const link of status.links) {
     const row = peers.get(link.peer)
-        ?? {peer: link.peer, address: link.address, up: 0, workers: 0, sessions: 0, error: ""};
+        ?? {peer: link.peer, address: link.address, up: 0, workers: 0, sessions: 0, names: [], error: ""};
     peers.set(link.peer, row);
     row.up += link.up ? 1 : 0;
     row.workers += 1;
     row.sessions += link.sessions;
     row.error ||= link.last_error;
+    if (link.peer_names.length > 0) row.names = link.peer_names;
     for (const lane of link.lanes) {
       const key = JSON.stringify([link.peer, lane.protocol, lane.class, lane.state, lane.last_error]);
       const kind = kinds.get(key) ?? {...lane, key, peer: link.peer, count: 0};

@@ -28,10 +28,11 @@ std::string nonce_of(const StatusPage& page) {
 TEST(StatusPage, IsWhole) {
   EXPECT_TRUE(kStatusPageText.starts_with("<!doctype html>"));
   EXPECT_TRUE(kStatusPageText.ends_with("</html>\n"));
-  for (const char* part : {".skip:focus {", "function ratesBetween", "lookAgainAndAgain();"}) {
+  for (const char* part : {".skip:focus {", "function ratesBetween", "function securityText",
+                           "lookAgainAndAgain();"}) {
     EXPECT_EQ(count_of(kStatusPageText, part), 1u) << part;
   }
-  for (const char* mark : {"@CSS@", "@RATES@", "@PAGE@"}) {
+  for (const char* mark : {"@CSS@", "@RATES@", "@SECURITY@", "@PAGE@"}) {
     EXPECT_THAT(kStatusPageText, Not(HasSubstr(mark)));
   }
 }

@@ -18,12 +18,15 @@ def selector(*matchers):
 OF_FUNCTION = ('thrift_service=~"$service"', 'thrift_method=~"$function"')
 NODE = selector()
 PEER = selector('peer=~"$peer"')
-CALLER = selector(*OF_FUNCTION)  # counted on the caller's host alone
+ONE_SIDED = selector(*OF_FUNCTION)  # counted on one side alone
 SIDED = selector(*OF_FUNCTION, 'side=~"$side"')
 ERRORS = selector(*OF_FUNCTION, 'side=~"$side"', 'outcome=~"app_exception|local_error|unknown"')
 CLIENT = selector('side="client"')
 FAILED = selector('side="client"', 'outcome="local_error"')
 MISSED = selector('reason!="opening"')
+OWN = selector('use="certificate"')
+AUTHORITY = selector('use="ca"')
+ENDS = "hatrpc_tls_certificate_expiry_timestamp_seconds"
 BY_FUNCTION = "sum by (thrift_service, thrift_method)"
 FUNCTION_NAME = "{{thrift_service}}.{{thrift_method}}"
 
@@ -124,7 +127,7 @@ ROWS = {
         heatmap("Latencies", "Of the chosen functions together: how many calls took how long.",
                 f'sum by (le) ({rate("hatrpc_request_duration_seconds_bucket", SIDED)})'),
         graph("What carries calls", "Calls begun on the caller's host, by RDMA protocol, or tcp.", "reqps",
-              (f'sum by (protocol) ({rate("hatrpc_calls_total", CALLER)})', "{{protocol}}"), width=12, stacked=True,
+              (f'sum by (protocol) ({rate("hatrpc_calls_total", ONE_SIDED)})', "{{protocol}}"), width=12, stacked=True,
               height=9),
         table("Plans", "What the functions' hints lead to on each node; `hatctl routes` says why.",
               f"hatrpc_route_info{SIDED}",
@@ -135,11 +138,11 @@ ROWS = {
         graph("By reason",
               "Calls over TCP although their plan wants RDMA. docs/operations.md (When a call misses RDMA) says of each "
               "reason what to do; opening is normal after a start or a pause.", "reqps",
-              (f'sum by (reason) ({rate("hatrpc_fallbacks_total", CALLER)})', "{{reason}}"), stacked=True),
+              (f'sum by (reason) ({rate("hatrpc_fallbacks_total", ONE_SIDED)})', "{{reason}}"), stacked=True),
         graph("By function", "The same calls.", "reqps",
-              (f'{BY_FUNCTION} ({rate("hatrpc_fallbacks_total", CALLER)})', FUNCTION_NAME)),
+              (f'{BY_FUNCTION} ({rate("hatrpc_fallbacks_total", ONE_SIDED)})', FUNCTION_NAME)),
         graph("By node", "The same calls.", "reqps",
-              (f'sum by (instance) ({rate("hatrpc_fallbacks_total", CALLER)})', "{{instance}}")),
+              (f'sum by (instance) ({rate("hatrpc_fallbacks_total", ONE_SIDED)})', "{{instance}}")),
     ],
     "Peers": [
         states("Links", "Whether at least one worker's link to the peer is up.",
@@ -157,9 +160,11 @@ ROWS = {
     "Connections": [
         graph("Of clients", "Open now.", "none",
               (f"sum by (instance) (hatrpc_connections_open{NODE})", "{{instance}}")),
-        graph("Accepted and refused", "Refused: limits.max_connections, or draining.", "cps",
+        graph("Accepted, refused, taken over",
+              "Refused: limits.max_connections, or draining. Taken over: from the hatrpcd before this one (docs/upgrade.md).", "cps",
               (f'sum by (instance) ({rate("hatrpc_connections_accepted_total", NODE)})', "{{instance}} accepted"),
-              (f'sum by (instance) ({rate("hatrpc_connections_refused_total", NODE)})', "{{instance}} refused")),
+              (f'sum by (instance) ({rate("hatrpc_connections_refused_total", NODE)})', "{{instance}} refused"),
+              (f'sum by (instance) ({rate("hatrpc_connections_taken_over_total", NODE)})', "{{instance}} taken over")),
         graph("To local servers", "Open now, and attempts a second.", "none",
               (f"sum by (instance) (hatrpc_upstream_connections_open{NODE})", "{{instance}} open"),
               (f'sum by (instance) ({rate("hatrpc_upstream_connects_total", NODE)})', "{{instance}} attempts")),
@@ -171,6 +176,26 @@ ROWS = {
               "Connections carried byte for byte (TLS, SASL, HTTP, no Thrift), and replies that no call had asked for.",
               "cps", (f'sum by (instance) ({rate("hatrpc_opaque_streams_total", NODE)})', "{{instance}} opaque"),
               (f'sum by (instance) ({rate("hatrpc_unsolicited_replies_total", NODE)})', "{{instance}} unsolicited")),
+    ],
+    "Security": [
+        graph("Certificates are good for",
+              "Each node's own. Who renews them lets the line jump; one that falls to 0 makes no new links.", "s",
+              (f"{ENDS}{OWN} - time()", "{{instance}} {{subject}}")),
+        graph("CAs are good for", "On each node, the one that ends last. Without it no peer is believed.", "s",
+              (f"max by (instance) ({ENDS}{AUTHORITY}) - time()", "{{instance}}")),
+        graph("Nodes with insecure links", "Neither encrypted nor authenticated: `insecure: true`.", "none",
+              (f"sum by (instance) (hatrpc_insecure_links{NODE})", "{{instance}}"), stacked=True),
+        graph("TLS handshakes", "Of links that came up, on either side.", "cps",
+              (f'sum by (instance) ({rate("hatrpc_tls_handshakes_total", NODE)})', "{{instance}}")),
+        graph("TLS handshakes that failed",
+              "docs/security.md (When a handshake fails) says of each reason what to do; closed and unfinished are often "
+              "health checks and scans.", "cps",
+              (f'sum by (instance, reason) ({rate("hatrpc_tls_handshake_failures_total", NODE)})',
+               "{{instance}} {{reason}}")),
+        graph("Calls that `allow` does not have",
+              "On the server's host. enforce: refused, with permission_denied; dry_run: served all the same.", "reqps",
+              (f'sum by (thrift_service, thrift_method, mode) ({rate("hatrpc_authz_denied_total", ONE_SIDED)})',
+               f"{FUNCTION_NAME} {{{{mode}}}}")),
     ],
     "Nodes": [
         graph("Processor", "Cores that hatrpcd uses. Busy polling takes up to one for each worker.", "none",

@@ -8,6 +8,7 @@ namespace {
 constexpr std::array kChecks = {
     Check{"configuration", check_configuration},
     Check{"daemon", check_daemon},
+    Check{"security", check_security},
     Check{"fabric", check_fabric},
     Check{"modules", check_modules},
     Check{"devices", check_devices},

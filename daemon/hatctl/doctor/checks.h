@@ -23,6 +23,9 @@ void check_configuration(const Examined& examined, Findings& findings);
 void check_daemon(const Examined& examined, Findings& findings);
 void check_peers(const Examined& examined, Findings& findings);
 
+// check_security.cc: what links are made with.
+void check_security(const Examined& examined, Findings& findings);
+
 // check_fabric.cc: what RDMA lanes will be made of.
 void check_fabric(const Examined& examined, Findings& findings);
 void check_modules(const Examined& examined, Findings& findings);

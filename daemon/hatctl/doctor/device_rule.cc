@@ -2,10 +2,12 @@
 
 #include <algorithm>
 
+#include "daemon/hatctl/doctor/rights.h"
+
 namespace hat::doctor {
 namespace {
 
-constexpr mode_t kReadWrite = 06;
+constexpr mode_t kReadWrite = kMayRead | kMayWrite;
 
 std::string mend_of_node(const DeviceNode& node, const Process& who, bool container) {
   if (container) {
@@ -138,10 +140,7 @@ Judged judge_device(const Examined& examined, const RdmaDevice& device) {
 }  // namespace
 
 bool may_open(const DeviceNode& node, const Process& who) {
-  if (who.may(kCapDacOverride)) return true;
-  const bool of_group = who.gid == node.gid || who.groups.contains(node.gid);
-  const mode_t bits = who.uid == node.uid ? node.mode >> 6 : of_group ? node.mode >> 3 : node.mode;
-  return (bits & kReadWrite) == kReadWrite;
+  return permitted(node.mode, node.uid, node.gid, who, kReadWrite);
 }
 
 const Gid* best_gid(const Port& port, int wanted) {

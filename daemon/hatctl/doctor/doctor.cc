@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <ctime>
 #include <filesystem>
 #include <future>
 #include <iostream>
@@ -17,18 +18,40 @@
 namespace hat::doctor {
 namespace {
 
-NodeFile read_node_file(const std::string& told) {
-  NodeFile file{.path = told.empty() ? hatctl::kDefaultConfig : told};
+// Those are check_security()'s to tell, with what mends them.
+bool is_of_tls_files(const Mistake& mistake, const NodeConfig& node) {
+  return node.link.tls && mistake.place == node.link.tls->place &&
+         mistake.message.starts_with(kTlsFilesPrefix);
+}
+
+// Into `file` and `tls` of it.
+void read_node_file(const std::string& told, Examined& examined) {
+  NodeFile& file = examined.file;
+  file.path = told.empty() ? hatctl::kDefaultConfig : told;
   std::error_code error;
   file.present = !told.empty() || std::filesystem::exists(file.path, error) || error;
-  if (!file.present) return file;
-  Configuration read = load_configuration(file.path, file.mistakes);
-  if (file.mistakes.any_errors()) return file;
+  if (!file.present) return;
+  Mistakes mistakes;
+  Configuration read = load_configuration(file.path, mistakes);
+  for (const Mistake& mistake : mistakes.all()) {
+    const bool fatal = mistake.severity == Mistake::Severity::kError;
+    if (!is_of_tls_files(mistake, read.node)) {
+      fatal ? file.mistakes.error(mistake.place, mistake.message)
+            : file.mistakes.warning(mistake.place, mistake.message);
+    } else if (fatal) {
+      examined.tls.error = mistake.message.substr(kTlsFilesPrefix.size());
+    }
+  }
+  if (file.mistakes.any_errors()) return;
   file.node = std::move(read.node);
   file.summary = "node " + file.node.node + ", " + hatctl::plural(file.node.peers.size(), "peer") +
                  ", " + hatctl::plural(file.node.endpoints.size(), "endpoint") + ", " +
                  hatctl::plural(file.node.serves.size(), "served service");
-  return file;
+  if (file.node.link.tls) examined.tls.files = look_at(*file.node.link.tls);
+  if (read.tls) {
+    examined.tls.certificate = read.tls->certificate();
+    examined.tls.authorities = read.tls->authorities();
+  }
 }
 
 DaemonState ask_daemon(const hatctl::Options& options, const NodeConfig& node) {
@@ -84,7 +107,8 @@ Result<std::vector<PeerConfig>> peers_named(const NodeConfig& node,
 }
 
 int run_doctor(const hatctl::Options& options, const hatctl::Terminal& terminal) {
-  Examined examined{.version = HAT_VERSION, .file = read_node_file(options.config)};
+  Examined examined{.version = HAT_VERSION, .unix_now = std::time(nullptr)};
+  read_node_file(options.config, examined);
   const NodeConfig& node = examined.file.node;
   const auto peers = peers_named(node, options.peers);
   // Of a configuration that is not understood no peer is known: its mistakes say more.

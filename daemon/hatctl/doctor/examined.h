@@ -9,6 +9,7 @@
 #include "daemon/hatctl/doctor/daemon_state.h"
 #include "daemon/hatctl/doctor/host.h"
 #include "daemon/hatctl/doctor/peer_probe.h"
+#include "daemon/hatctl/doctor/tls_files.h"
 #include "engine/fabric/verbs/verbs_fabric.h"
 
 namespace hat::doctor {
@@ -17,7 +18,7 @@ namespace hat::doctor {
 struct NodeFile {
   std::string path;
   bool present = false;
-  Mistakes mistakes;
+  Mistakes mistakes;    // but those of link.tls' files
   std::string summary;  // "node host-a, 1 peer, …"
   NodeConfig node;      // the defaults, where there is none or it has errors
 };
@@ -26,6 +27,8 @@ struct Examined {
   std::string version;  // hatctl's
   Host host;
   NodeFile file;
+  TlsFiles tls;
+  int64_t unix_now = 0;  // seconds
   DaemonState daemon;
   std::vector<PeerProbe> peers;
   // What the daemon's own code makes of each device, run as whoever runs hatctl; empty: not asked,

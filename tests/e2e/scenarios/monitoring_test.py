@@ -16,12 +16,13 @@ import time
 import unittest
 
 from setting import (Client, PROGRAMS, Scenario, TApplicationException, main, manifest, start_server)
+from certificates import Certificates
 from nodes import TwoNodes, ask, free_ports, hatrpc_address, wait_until
 from prometheus import MONITORING, Prometheus, rules
 from promql import Exported, read
 
 WAIT = 60  # seconds, for what takes one or two on a machine that is not busy
-COMPLETE = ("outcome", "reason", "side", "result")  # labels that have all their values from the start
+COMPLETE = ("outcome", "reason", "side", "result", "mode", "use")  # labels that have all their values from the start
 VARIABLES = {"$__rate_interval": "1m", "$job": ".*", "$instance": ".*", "$service": ".*",
              "$function": ".*", "$side": "client", "$peer": ".*"}
 
@@ -44,7 +45,7 @@ class Files(unittest.TestCase):
     def test_each_alert_says_how_bad_it_is_and_what_to_do(self):
         for rule in rules("alert"):
             with self.subTest(rule["alert"]):
-                self.assertIn(rule["labels"]["severity"], ("critical", "warning"))
+                self.assertIn(rule["labels"]["severity"], ("critical", "warning", "info"))
                 self.assertGreater(len(rule["annotations"]["summary"]), 20)
                 self.assertGreater(len(rule["annotations"]["description"]), 80)
 
@@ -93,8 +94,20 @@ class Load:
         self.thread.join()
 
 
+def guarded_manifest():
+    """Nobody may call Probe.ping, on trial, nor Probe.divide, in earnest."""
+    before, service, functions = manifest().partition("  Probe:\n")
+    rules_of = {"ping": "dry_run", "divide": "enforce"}
+    for function, mode in rules_of.items():
+        guarded = functions.replace(f"      {function}:\n", f"      {function}:\n        allow: [host-x]\n"
+                                    f"        allow_mode: {mode}\n", 1)
+        assert guarded != functions, function
+        functions = guarded
+    return before + service + functions
+
+
 class Watched(Scenario):
-    """Two nodes, a server, a load and a Prometheus."""
+    """Two nodes with TLS, a server, a load and a Prometheus."""
 
     def setUp(self):
         self.port = free_ports(1)[0]
@@ -102,9 +115,11 @@ class Watched(Scenario):
         self.addCleanup(lambda: self.server.stop())  # whichever it is then
         address = hatrpc_address(self.server.addresses[0])
         elsewhere = f"tcp:127.0.0.1:{free_ports(1)[0]}"
+        self.certificates = self.enterContext(Certificates(PROGRAMS, "host-a", "host-b"))
         self.nodes = self.enterContext(TwoNodes(
-            PROGRAMS, manifest(), {"Probe": address, "Narrow": address}, endpoints={"Elsewhere": elsewhere},
+            PROGRAMS, guarded_manifest(), {"Probe": address, "Narrow": address}, endpoints={"Elsewhere": elsewhere},
             modes={"Narrow": {"max_connections": 1}}, http=True,
+            links={node: self.certificates.tls(node) for node in ("host-a", "host-b")},
             limits={"max_message": "1MiB", "max_connections": 24, "drain_timeout": "300s"}))
         load = Load(self.nodes)
         self.addCleanup(load.end)
@@ -138,11 +153,15 @@ class Watched(Scenario):
         with self.subTest("names"):
             self.check_names()
         self.expect("HatrpcDeadlinesExceeded", "HatrpcMessagesTooLarge", "HatrpcServiceUnknown",
-                    "HatrpcOverloaded", "HatrpcCallsFailing", of=self.calls_that_fail())
+                    "HatrpcOverloaded", "HatrpcCallsDenied", "HatrpcCallsWouldBeDenied", "HatrpcCallsFailing",
+                    of=self.calls_that_fail())
         self.expect("HatrpcReloadRefused", of=self.a_bad_manifest())
         self.expect("HatrpcConnectionsRefused", "HatrpcFileDescriptorsRunOut", of=self.many_connections())
         self.expect("HatrpcServerUnreachable", of=self.no_server())
         self.expect("HatrpcRestarting", "HatrpcLinkFlapping", "HatrpcFallbackToTcp", of=self.restarts_without_rdma())
+        self.expect("HatrpcCertificateEndsSoon", of=self.a_certificate_that_nobody_renews())
+        self.expect("HatrpcCertificateExpired", "HatrpcTlsHandshakesFail", of=self.an_expired_certificate())
+        self.expect("HatrpcInsecureLinks", of=self.a_node_without_tls())
         self.expect("HatrpcDrainStuck", of=self.a_call_that_holds_up_a_drain())
         self.expect("HatrpcDown", "HatrpcPeerDown", "HatrpcOnewayDropped", of=self.no_peer())
         self.assertEqual({rule["alert"] for rule in rules("alert")} - set(self.fired), set(),
@@ -168,6 +187,8 @@ class Watched(Scenario):
         with Client(self.nodes) as calls, Client(self.nodes, "Elsewhere") as elsewhere:
             self.assert_fails(lambda: calls.hurried(3000), "deadline_exceeded")
             self.assert_fails(lambda: elsewhere.add(1, 2), "unknown_service")
+            self.assert_fails(lambda: calls.divide(4, 2), "permission_denied")
+            calls.ping()
         with Client(self.nodes) as calls:
             self.assert_fails(lambda: calls.consume(bytes(2 << 20)), "too_large")
         with contextlib.ExitStack() as clients:
@@ -182,6 +203,10 @@ class Watched(Scenario):
         functions = {alert["labels"]["thrift_method"] for alert in self.fired["HatrpcCallsFailing"]}
         self.assertIn("hurried", functions)
         self.assertNotIn("add", functions)
+        denied = {name: [(alert["labels"]["instance"], alert["labels"]["thrift_method"]) for alert in self.fired[name]]
+                  for name in ("HatrpcCallsDenied", "HatrpcCallsWouldBeDenied")}
+        self.assertEqual(denied, {"HatrpcCallsDenied": [(self.nodes.b.http, "divide")],
+                                  "HatrpcCallsWouldBeDenied": [(self.nodes.b.http, "ping")]})
 
     @contextlib.contextmanager
     def a_bad_manifest(self):
@@ -230,9 +255,51 @@ class Watched(Scenario):
             self.assertEqual(b.stop(), 0)
             b.start()
             wait_until("the restart is seen", lambda: self.seen(f"{began} > {last}"), WAIT)
-            wait_until("links are up", lambda: all(link["up"] for link in self.nodes.a.get("/status")["links"]), WAIT)
+            self.await_links()
         yield
         self.assertIn("peer_has_none", {alert["labels"]["reason"] for alert in self.fired["HatrpcFallbackToTcp"]})
+
+    def await_links(self):
+        wait_until("links are up", lambda: all(link["up"] for link in self.nodes.a.get("/status")["links"]), WAIT)
+
+    def start_again(self, node):
+        self.assertEqual(node.stop(), 0)
+        node.start()
+
+    @contextlib.contextmanager
+    def a_certificate_that_nobody_renews(self):
+        """host-b's, which a watched file gives it, is good for 10 of its 60 minutes."""
+        self.certificates.make_for("host-b", seconds_before=50 * 60, seconds_left=10 * 60)
+        yield
+        found = [alert["labels"] for alert in self.fired["HatrpcCertificateEndsSoon"]]
+        self.assertEqual([(one["instance"], one["use"], one["subject"]) for one in found],
+                         [(self.nodes.b.http, "certificate", "CN=host-b")])
+
+    @contextlib.contextmanager
+    def an_expired_certificate(self):
+        """host-b's; links that are up stay up, so it is started again."""
+        self.certificates.make("host-b", days=0)
+        self.start_again(self.nodes.b)
+        yield
+        wait_until("both ends say why", lambda: {(self.nodes.a.http, "expired"), (self.nodes.b.http, "refused")} <= {
+            (alert["labels"]["instance"], alert["labels"]["reason"])
+            for alert in self.firing().get("HatrpcTlsHandshakesFail", [])}, WAIT)
+        self.certificates.make("host-b")
+        self.await_links()
+
+    @contextlib.contextmanager
+    def a_node_without_tls(self):
+        b = self.nodes.b
+        secure = b.config.read_text(encoding="utf-8")
+        config = json.loads(secure)
+        del config["link"]["tls"]
+        b.config.write_text(json.dumps({**config, "link": {**config["link"], "insecure": True}}), encoding="utf-8")
+        self.start_again(b)
+        yield
+        self.assertEqual([alert["labels"]["instance"] for alert in self.fired["HatrpcInsecureLinks"]], [b.http])
+        b.config.write_text(secure, encoding="utf-8")
+        self.start_again(b)
+        self.await_links()
 
     @contextlib.contextmanager
     def a_call_that_holds_up_a_drain(self):

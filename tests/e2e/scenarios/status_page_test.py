@@ -8,8 +8,9 @@ import threading
 import time
 import urllib.request
 
-from setting import Client, Scenario, main, probe_nodes
+from setting import PROGRAMS, Client, Scenario, main, probe_nodes
 from browser import Browser
+from certificates import Certificates
 from nodes import wait_until
 from selenium.webdriver.common.keys import Keys
 
@@ -47,7 +48,7 @@ def evil(value, key=""):
     if key == "successful":
         return False  # so that the error is shown
     if isinstance(value, str):
-        return value if key == "side" else EVIL + value
+        return value if key in ("side", "use", "link_security") else EVIL + value
     if isinstance(value, list):
         return [evil(one) for one in value]
     if isinstance(value, dict):
@@ -130,8 +131,45 @@ class StatusPage(Scenario):
             self.assertIn(nodes.endpoints["Probe"], [row["Address"] for row in self.browser.table("places")])
             self.assertEqual(self.browser.complaints(), [])
 
-    def test_shows_what_is_broken_and_that_it_is_mended(self):
+    @contextlib.contextmanager
+    def nodes_with_tls(self):
+        """The nodes, and their certificates."""
+        with Certificates(PROGRAMS, "host-a", "host-b") as certificates:
+            with probe_nodes(http=True, links={node: certificates.tls(node) for node in certificates.nodes}) as nodes:
+                yield nodes, certificates
+
+    def fact(self, name):
+        """What the head of the page says of it."""
+        return self.browser.js("[...document.querySelectorAll('#about div')].find("
+                               f"(fact) => fact.firstChild.textContent === '{name}')?.lastChild.textContent")
+
+    def test_says_aloud_that_links_are_insecure(self):
         with probe_nodes(http=True) as nodes:
+            self.browser.open(nodes.a.http)
+            self.wait_until("it is said", lambda: "Links are insecure" in self.notices())
+            self.assertIn("neither authenticated nor encrypted", self.fact("links"))
+            self.wait_until("the peer proves nothing",
+                            lambda: self.row("links", Peer="host-b", State="up").get("Identity") == "proves nothing")
+            self.assertEqual(self.browser.complaints(), [])
+
+    def test_shows_who_peers_are_and_that_a_certificate_ends(self):
+        with self.nodes_with_tls() as (nodes, certificates):
+            self.browser.open(nodes.a.http)
+            self.wait_until("the peer has its names", lambda: self.row("links", Peer="host-b").get("Identity") ==
+                            "host-b\nspiffe://hatrpc.test/host-b")
+            self.assertRegex(self.fact("links"), r"^TLS 1\.3, certificate good until \d{4}-\d\d-\d\d \d\d:\d\d UTC$")
+            self.assertEqual(self.notices(), "", "a CA of ten years and a certificate of a day are well")
+            certificates.make_for("host-a", seconds_before=50 * 60, seconds_left=10 * 60)
+            self.wait_until("it ends soon", lambda: "certificate (CN=host-a) ends soon, at " in self.notices())
+            certificates.make("host-a", days=0)
+            self.wait_until("it has ended", lambda: "certificate (CN=host-a) has expired, at " in self.notices())
+            self.assertEqual(self.row("links", Peer="host-b")["State"], "up", "links that are up stay up")
+            certificates.make("host-a")
+            self.wait_until("it is renewed", lambda: self.notices() == "")
+            self.assertEqual(self.browser.complaints(), [])
+
+    def test_shows_what_is_broken_and_that_it_is_mended(self):
+        with self.nodes_with_tls() as (nodes, _):
             self.browser.open(nodes.a.http)
             self.wait_until("the link is up", lambda: self.row("links", Peer="host-b", State="up"))
             nodes.b.stop(signal.SIGKILL)
@@ -160,18 +198,21 @@ class StatusPage(Scenario):
         return self.browser.js("document.getElementById('notices').textContent")
 
     def test_text_from_the_daemon_is_never_markup(self):
-        with probe_nodes(http=True) as nodes, Client(nodes) as calls:
+        with self.nodes_with_tls() as (nodes, certificates), Client(nodes) as calls:
+            certificates.make("host-a", days=0)
             for number in range(20):
                 self.assertEqual(calls.add(number, 1), number + 1)
             self.wait_until("there is a lane", lambda: nodes.a.get("/status")["links"][0]["lanes"])
             with EvilDaemon(nodes.a.http) as between:
                 self.browser.open(between.address)
+                self.wait_until("a notice is shown", lambda: "CN=host-a" in self.notices())
                 for section in ("rates", "links", "lanes", "misses", "plans", "places"):
                     self.wait_until(f"{section} are shown", lambda: any(
                         EVIL in cell for row in self.browser.table(section) for cell in row.values()))
                 self.assertIn(EVIL, self.browser.js("document.getElementById('about').textContent"))
                 self.assertIn(EVIL, self.browser.js("document.title"))
-                self.assertIn(EVIL, self.notices())
+                self.assertIn(f"({EVIL}CN=host-a)", self.notices())
+                self.assertIn(f"\n{EVIL}spiffe://", self.browser.table("links")[0]["Identity"])
                 self.assertIsNone(self.browser.js("window.broken"))
                 found = set(self.browser.js(
                     "[...document.querySelectorAll('header *, main *, #notices *')].map((e) => e.localName)"))

@@ -1,0 +1,71 @@
+"""tests/e2e/certificates.py: certificates of nodes in a temporary folder: good ones, and such as are near their end."""
+
+import datetime
+import os
+import pathlib
+import subprocess
+import tempfile
+
+# What `openssl ca` wants to be told, to sign for a time that lies around now.
+AUTHORITY = """[ca]
+default_ca = it
+[it]
+database = {folder}/index
+new_certs_dir = {folder}
+rand_serial = yes
+default_md = sha256
+policy = names
+copy_extensions = copy
+unique_subject = no
+[names]
+commonName = supplied
+"""
+
+
+def run(*words):
+    subprocess.run(list(map(str, words)), check=True, capture_output=True, timeout=60)
+
+
+class Certificates:
+    """A CA and a certificate for each node, by `hatctl certs make`. A context manager."""
+
+    def __init__(self, programs, *nodes):
+        self.hatctl = programs / "hatctl"
+        self.nodes = nodes
+        self.temporary = tempfile.TemporaryDirectory(prefix="hatrpc-certificates-")
+        self.folder = pathlib.Path(self.temporary.name)
+
+    def __enter__(self):
+        self.make(*self.nodes)
+        return self
+
+    def __exit__(self, *_):
+        self.temporary.cleanup()
+
+    def make(self, *nodes, days=1):
+        """In the place of those that are there; days=0: expired already."""
+        run(self.hatctl, "certs", "make", self.folder, *nodes, "--days", days)
+
+    def tls(self, node):
+        """What its hatrpcd.yaml says under `link`."""
+        return {"tls": {"certificate": str(self.folder / f"{node}.pem"),
+                        "key": str(self.folder / f"{node}.key"), "ca": str(self.folder / "ca.pem")}}
+
+    def make_for(self, node, seconds_before, seconds_left):
+        """Good since so long ago, for so long from now; of the key that the node has."""
+        draft = self.folder / "draft"
+        draft.mkdir()
+        (draft / "index").touch()
+        (draft / "openssl.cnf").write_text(AUTHORITY.format(folder=draft), encoding="ascii")
+        run("openssl", "req", "-new", "-key", self.folder / f"{node}.key", "-subj", f"/CN={node}",
+            "-addext", f"subjectAltName=DNS:{node}", "-out", draft / "request")
+        now = datetime.datetime.now(datetime.timezone.utc)
+        since, until = ((now + datetime.timedelta(seconds=seconds)).strftime("%Y%m%d%H%M%SZ")
+                        for seconds in (-seconds_before, seconds_left))
+        run("openssl", "ca", "-batch", "-notext", "-config", draft / "openssl.cnf", "-in", draft / "request",
+            "-cert", self.folder / "ca.pem", "-keyfile", self.folder / "ca.key",
+            "-startdate", since, "-enddate", until, "-out", draft / "pem")
+        os.replace(draft / "pem", self.folder / f"{node}.pem")
+        for file in draft.iterdir():
+            file.unlink()
+        draft.rmdir()
