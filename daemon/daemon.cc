@@ -245,6 +245,7 @@ void Daemon::accept() {
                                          sockets_.admin_http ? &*sockets_.admin_http : nullptr,
                                          sockets_.admin_socket ? &*sockets_.admin_socket : nullptr);
   event_add(tick_.get(), &kWatchInterval);
+  if (serving_file_ != nullptr) serving_file_->show();
 }
 
 void Daemon::log_start() const {
@@ -492,6 +493,7 @@ void Daemon::drain() {
     return;
   }
   phase_ = Phase::kDraining;
+  if (serving_file_ != nullptr) serving_file_->hide();
   offer_.reset();
   drain_until_ = std::chrono::steady_clock::now() + node_->limits.drain_timeout;
   service_manager::tell_stopping(state());

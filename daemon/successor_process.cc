@@ -44,6 +44,11 @@ std::vector<std::string> arguments() {
 }  // namespace
 
 Result<int> spawn_successor() {
+  if (getpid() == 1) {
+    return fail(
+        "this is the first process of its container, and all in it end with it: start another "
+        "container with --takeover");
+  }
   HAT_TRY(const std::string path, program());
   std::vector<std::string> words = arguments();
   std::vector<char*> argv;
