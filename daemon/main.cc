@@ -96,6 +96,7 @@ int main(int argc, char** argv) {
   if (options->help) return std::fputs(hat::kHelp, stdout) < 0;
   if (options->version) return std::puts("hatrpcd " HAT_VERSION) < 0;
 
+  hat::ServingFile serving(options->check ? "" : options->serving_file);
   hat::Mistakes mistakes;
   auto configuration = hat::load_configuration(options->config, mistakes);
   if (options->check) return check(*options, configuration, mistakes);
@@ -105,7 +106,6 @@ int main(int argc, char** argv) {
   start_log(argv[0], options->log_level);
   std::signal(SIGPIPE, SIG_IGN);
   hat::daemon::InheritedSockets inherited(hat::service_manager::inherited_sockets());
-  hat::ServingFile serving(options->serving_file);
   std::unique_ptr<hat::Takeover> takeover;
   if (options->takeover) {
     auto begun = hat::Takeover::begin(configuration.node);
