@@ -218,6 +218,8 @@ bool Daemon::run() {
   start_watchdog();
   event_base_dispatch(base_.get());
   pthread_sigmask(SIG_BLOCK, &ours, nullptr);  // another one now must not look like a crash
+  // One that came as the loop ended was caught, and nobody has looked at it.
+  if (has_given_way()) event_base_loop(base_.get(), EVLOOP_NONBLOCK);
   admin_.reset();
   if (calibrator_) calibrator_->stop();
   threads_.clear();
