@@ -430,13 +430,24 @@ class Changes(unittest.TestCase):
     def test_an_operators_own_folder_as_the_readme_shows_it(self):
         readme = (K8S / "README.md").read_text(encoding="utf-8")
         shown = re.search(r"(?s)```yaml\n(# my-cluster/kustomization\.yaml.*?)```", readme)[1]
-        with tempfile.TemporaryDirectory() as folder:
-            own = pathlib.Path(folder)
-            (own / "kustomization.yaml").write_text(
-                replaced(shown, {"../hatrpc/deploy/k8s": from_(folder)}), encoding="utf-8")
-            write_node(own, "node: $NODE_NAME\nmanifests: [../manifests]\n",
-                       {"orders.yaml": "hatrpc_manifest: 1\nservices: {}\n"})
-            objects = render("kustomize", own)
+
+        def own_folder(replacements):
+            with tempfile.TemporaryDirectory() as folder:
+                own = pathlib.Path(folder)
+                (own / "kustomization.yaml").write_text(
+                    replaced(shown, replacements | {"../hatrpc/deploy/k8s": from_(folder)}),
+                    encoding="utf-8")
+                write_node(own, "node: $NODE_NAME\nmanifests: [../manifests]\n",
+                           {"orders.yaml": "hatrpc_manifest: 1\nservices: {}\n"})
+                return render("kustomize", own)
+
+        objects = own_folder({})
+        self.assertNotIn("tls", [one["name"] for one in pod(objects)["volumes"]])
+        with_tls_and_hitless = own_folder({
+            "  # - ../hatrpc": "  - ../hatrpc",
+            "configMapGenerator:": "  - ../hatrpc/deploy/k8s/components/hitless\nconfigMapGenerator:"})
+        self.assertIn("tls", [one["name"] for one in pod(with_tls_and_hitless)["volumes"]])
+        self.assertEqual(of_kind(with_tls_and_hitless, "NetworkPolicy"), [])
         self.assertEqual(node(objects).keys(), {"node", "manifests"})
         self.assertEqual(list(config_map(objects, "manifests")["data"]), ["orders.yaml"])
         self.assertEqual(config_map(objects, "manifests")["metadata"]["name"], "hatrpcd-manifests")
