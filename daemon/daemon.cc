@@ -218,6 +218,8 @@ bool Daemon::run() {
   }
   event_base_dispatch(base_.get());
   pthread_sigmask(SIG_BLOCK, &ours, nullptr);  // another one now must not look like a crash
+  // One that came as the loop ended was caught, and nobody has looked at it.
+  if (has_given_way()) event_base_loop(base_.get(), EVLOOP_NONBLOCK);
   admin_.reset();
   if (calibrator_) calibrator_->stop();
   threads_.clear();
@@ -246,6 +248,7 @@ void Daemon::accept() {
                                          sockets_.admin_http ? &*sockets_.admin_http : nullptr,
                                          sockets_.admin_socket ? &*sockets_.admin_socket : nullptr);
   event_add(tick_.get(), &kWatchInterval);
+  if (serving_file_ != nullptr) serving_file_->show();
 }
 
 void Daemon::log_start() const {
@@ -492,6 +495,7 @@ void Daemon::drain() {
     return;
   }
   phase_ = Phase::kDraining;
+  if (serving_file_ != nullptr) serving_file_->hide();
   offer_.reset();
   drain_until_ = std::chrono::steady_clock::now() + node_->limits.drain_timeout;
   service_manager::tell_stopping(state());

@@ -21,6 +21,7 @@
 #include "daemon/configuration.h"
 #include "daemon/control.h"
 #include "daemon/inherited_sockets.h"
+#include "daemon/serving_file.h"
 #include "daemon/successor_process.h"
 #include "daemon/takeover.h"
 #include "daemon/takeover_offer.h"
@@ -39,9 +40,14 @@ class Daemon final : public Control, private TakeoverEvents, private TakeoverOff
                                               std::unique_ptr<Takeover> takeover);
   ~Daemon() override;
 
+  // Before run(): what shows that it is this process that serves; lives as long as the daemon.
+  void show_serving_in(ServingFile& file) { serving_file_ = &file; }
+
   // Serves until drained, or handed over, or until a second signal. False: it never came to serve,
   // since the daemon that it should take over from goes on.
   bool run();
+  // After run(): another one has taken over, and nobody has asked this one to leave.
+  bool has_given_way() const { return phase_ == Phase::kHandingOver; }
 
   // Control.
   const NodeConfig& node() const override { return *node_; }
@@ -140,6 +146,7 @@ class Daemon final : public Control, private TakeoverEvents, private TakeoverOff
   Sockets sockets_;
   bool all_stopped_ = false;  // no worker listens, so that the sockets may be closed
   bool refused_ = false;
+  ServingFile* serving_file_ = nullptr;   // null: nobody looks
   std::vector<std::string> given_paths_;  // of unix sockets that changed their owner
   uint64_t taken_connections_ = 0;
   SuccessorProcess successor_;              // that this process has started; pid 0: none

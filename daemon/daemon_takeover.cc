@@ -87,6 +87,7 @@ std::vector<std::string> Daemon::on_successor_ready(int pid,
                                                     const std::vector<std::string>& taken) {
   LOG(INFO) << "takeover: process " << pid << " is ready; this one accepts no more";
   phase_ = Phase::kGivingWay;
+  if (serving_file_ != nullptr) serving_file_->hide();
   all_stopped_ = true;
   for (auto& thread : threads_) all_stopped_ &= thread->stop_accepting();
   admin_.reset();

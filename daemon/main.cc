@@ -2,6 +2,8 @@
 #include <glog/logging.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -12,6 +14,7 @@
 #include "daemon/daemon.h"
 #include "daemon/options.h"
 #include "daemon/service_manager.h"
+#include "daemon/serving_file.h"
 
 namespace {
 
@@ -69,6 +72,19 @@ int unavailable(const hat::Error& error) {
   return kUnavailable;
 }
 
+// Nothing of the node is here any more. run() has left these signals blocked.
+void await_end(std::chrono::seconds time) {
+  LOG(INFO) << "another hatrpcd serves; this one stays for " << time.count()
+            << " s, or until SIGTERM";
+  sigset_t wanted;
+  sigemptyset(&wanted);
+  sigaddset(&wanted, SIGTERM);
+  sigaddset(&wanted, SIGINT);
+  const timespec patience{time.count(), 0};
+  while (sigtimedwait(&wanted, nullptr, &patience) < 0 && errno == EINTR) {
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -83,6 +99,7 @@ int main(int argc, char** argv) {
   if (options->help) return std::fputs(hat::kHelp, stdout) < 0;
   if (options->version) return std::puts("hatrpcd " HAT_VERSION) < 0;
 
+  hat::ServingFile serving(options->check ? "" : options->serving_file);
   hat::Mistakes mistakes;
   auto configuration = hat::load_configuration(options->config, mistakes);
   if (options->check) return check(*options, configuration, mistakes);
@@ -102,5 +119,10 @@ int main(int argc, char** argv) {
   auto daemon = hat::Daemon::open(options->config, std::move(configuration), std::move(inherited),
                                   std::move(takeover));
   if (!daemon) return unavailable(daemon.error());
-  return (*daemon)->run() ? 0 : kUnavailable;
+  (*daemon)->show_serving_in(serving);
+  if (!(*daemon)->run()) return kUnavailable;
+  const bool stays = (*daemon)->has_given_way() && options->stay_time.count() != 0;
+  daemon->reset();
+  if (stays) await_end(options->stay_time);
+  return 0;
 }

@@ -1,6 +1,7 @@
 // daemon/options.h: hatrpcd's command line.
 #pragma once
 
+#include <chrono>
 #include <string>
 
 #include "base/result.h"
@@ -12,13 +13,16 @@ struct Options {
   bool check = false;
   bool quiet = false;
   bool takeover = false;
+  std::string serving_file;           // empty: none
+  std::chrono::seconds stay_time{0};  // 0: leaves when there is nothing left to do
   bool help = false;
   bool version = false;
   int log_level = 0;  // glog's: 0 info, 1 warning, 2 error; -1 debug
 };
 
 inline constexpr const char* kHelp =
-    R"(usage: hatrpcd [--config FILE] [--check [--quiet] | --takeover] [--log-level LEVEL]
+    R"(usage: hatrpcd [--config FILE] [--check [--quiet]] [--log-level LEVEL]
+               [--takeover] [--serving-file FILE] [--stay SECONDS]
 
 Carries the calls of unmodified Thrift applications on this host to hatrpcd on the hosts of their
 servers, each function by the plan that its hints lead to.
@@ -28,6 +32,10 @@ servers, each function by the plan that its hints lead to.
   -q, --quiet            with --check: say nothing, the exit status tells
       --takeover         take over from the hatrpcd that serves this node now, its listening sockets
                          and its connections; where none does, start as ever
+      --serving-file FILE
+                         make FILE, empty, while this process serves the node; each needs its own
+      --stay SECONDS     once another hatrpcd has taken over, be there for SIGTERM so long: for a
+                         supervisor that starts whatever ends, and would so take the node back
       --log-level LEVEL  debug, info (default), warning or error; the log goes to standard error
   -h, --help             this text
       --version          the version

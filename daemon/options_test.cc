@@ -23,6 +23,9 @@ TEST(Options, TakesEachOption) {
   EXPECT_EQ(options->log_level, -1);
   EXPECT_TRUE(parse({"--takeover"})->takeover);
   EXPECT_FALSE(parse({})->takeover);
+  EXPECT_EQ(parse({"--serving-file", "/run/serving"})->serving_file, "/run/serving");
+  EXPECT_EQ(parse({"--stay", "300"})->stay_time, std::chrono::seconds(300));
+  EXPECT_EQ(parse({})->stay_time, std::chrono::seconds(0));
   EXPECT_EQ(parse({})->config, "/etc/hatrpc/hatrpcd.yaml");
 }
 
@@ -31,6 +34,9 @@ TEST(Options, SaysWhichWordIsWrong) {
   EXPECT_THAT(parse({"-c"}).error().message, testing::HasSubstr("'-c' needs a value"));
   EXPECT_THAT(parse({"-q"}).error().message, testing::HasSubstr("belongs to --check"));
   EXPECT_THAT(parse({"--log-level", "loud"}).error().message, testing::HasSubstr("'loud'"));
+  for (const char* time : {"", "0", "-1", "5m", "86401"}) {
+    EXPECT_THAT(parse({"--stay", time}).error().message, testing::HasSubstr("expected seconds"));
+  }
   EXPECT_THAT(parse({"node.yaml"}).error().message, testing::HasSubstr("'node.yaml'"));
 }
 

@@ -79,7 +79,11 @@ Result<SuccessorProcess> spawn(Start start) {
 }  // namespace
 
 Result<SuccessorProcess> spawn_successor() {
-  if (getpid() == 1) return fail("this is process 1, whose end would end the new one too");
+  if (getpid() == 1) {
+    return fail(
+        "this is the first process of its container, and all in it end with it: start another "
+        "container with --takeover");
+  }
   HAT_TRY(const std::string path, program());
   std::vector<std::string> words = arguments();
   std::vector<char*> argv;

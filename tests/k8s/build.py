@@ -3,7 +3,7 @@
 
 FOLDER/render    kustomize and Helm (tests/k8s/render), from the Go proxy; go.sum says what is expected
 FOLDER/schemas   Kubernetes' JSON schemas, from the package kubernetes-validate of PyPI
-FOLDER/crds      the Prometheus operator's resource definitions, from its Go module
+FOLDER/crds      the Prometheus operator's and cert-manager's resource definitions, from their Go modules
 """
 
 import hashlib
@@ -17,8 +17,11 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 PYTHON = "/usr/bin/python3"
 SCHEMAS = "kubernetes-validate==1.29.1"
-OPERATOR = "github.com/prometheus-operator/prometheus-operator"
-CRDS = ("podmonitors", "prometheusrules")
+# Module, and the files in it.
+CRDS = {"github.com/prometheus-operator/prometheus-operator": {
+            name: f"example/prometheus-operator-crd/monitoring.coreos.com_{name}.yaml"
+            for name in ("podmonitors", "prometheusrules")},
+        "github.com/cert-manager/cert-manager": {"certificates": "deploy/crds/crd-certificates.yaml"}}
 GO = {"GOFLAGS": "-mod=readonly", "GOTOOLCHAIN": "local", "CGO_ENABLED": "0"}
 
 
@@ -46,12 +49,11 @@ def schemas(folder):
 
 
 def crds(folder):
-    module = json.loads(run(["go", "mod", "download", "-json", OPERATOR], HERE / "crds"))
     (folder / "crds").mkdir(exist_ok=True)
-    for name in CRDS:
-        source = (pathlib.Path(module["Dir"]) / "example" / "prometheus-operator-crd" /
-                  f"monitoring.coreos.com_{name}.yaml")
-        (folder / "crds" / f"{name}.yaml").write_bytes(source.read_bytes())
+    for module, files in CRDS.items():
+        told = json.loads(run(["go", "mod", "download", "-json", module], HERE / "crds"))
+        for name, file in files.items():
+            (folder / "crds" / f"{name}.yaml").write_bytes((pathlib.Path(told["Dir"]) / file).read_bytes())
 
 
 def wanted():

@@ -34,6 +34,23 @@ def write_node(folder, node_text, manifests, replacements=None):
     return file
 
 
+def with_tls(node_text):
+    """An overlay's hatrpcd.yaml with what it shows, in its comments, for components/tls."""
+    shown = re.search(r"(?m)^# (link: .*\n)#( .*\n)", node_text)
+    identity = re.search(r'`(identity: "[^"]*")`', node_text)[1]
+    text = re.sub(r"(?m)^link: .*\n", shown[1] + shown[2], node_text)
+    return re.sub(r'(?m)^(  \S+: \{link: "tcp:[^"]*")\}', rf"\1, {identity}}}", text)
+
+
+def write_certificates(programs, folder):
+    """The three files of the Secret, as one mounted with defaultMode 0440."""
+    subprocess.run([programs / "hatctl", "certs", "make", folder, "hatrpcd"], stdout=subprocess.DEVNULL,
+                   stderr=subprocess.DEVNULL, check=True)
+    for made, name in {"hatrpcd.pem": "tls.crt", "hatrpcd.key": "tls.key", "ca.pem": "ca.crt"}.items():
+        (folder / made).rename(folder / name)
+        (folder / name).chmod(0o440)
+
+
 def check(hatrpcd, file, environment=None):
     """What `hatrpcd --check` says: its exit status, and mistakes and warnings."""
     done = subprocess.run([hatrpcd, "--check", "--config", file], capture_output=True, text=True,

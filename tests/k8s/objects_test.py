@@ -20,7 +20,7 @@ import yaml
 
 import schemas
 from deployment import (K8S, OVERLAYS, all_yaml, base_manifests, bytes_of, check, replaced,
-                        write_node)
+                        with_tls, write_certificates, write_node)
 
 PROGRAMS, TOOLS = (pathlib.Path(word).resolve() for word in sys.argv[1:3])
 DRAIN_SECONDS = 30          # limits.drain_timeout
@@ -45,30 +45,60 @@ def from_(folder):
     return os.path.relpath(K8S, os.path.realpath(folder))
 
 
+# What an operator may add: components of kustomize, and the values that say the same to the chart.
+VARIANTS = {
+    "plain": ((), {}),
+    "tls": (("tls", "tls-cert-manager"),
+            {"tls": {"enabled": True, "issuerRef": {"name": "hatrpc-ca", "kind": "ClusterIssuer"}}}),
+    "hitless": (("hitless",), {"hitlessUpgrade": {"enabled": True}}),
+}
+VARIANTS["tls and hitless"] = tuple(a + b if isinstance(a, tuple) else a | b
+                                    for a, b in zip(VARIANTS["tls"], VARIANTS["hitless"]))
+KINDS = [(name, variant) for name in OVERLAYS for variant in VARIANTS
+         if not (name == "sriov" and "hitless" in variant)]
+
+
 @functools.lru_cache(maxsize=None)
-def overlay(name):
-    """With monitoring, as an operator would add it."""
+def overlay(name, variant="plain"):
+    """With monitoring, as an operator would add it; under TLS with the lines that the overlay's file shows."""
+    components, _ = VARIANTS[variant]
     with tempfile.TemporaryDirectory() as folder:
         (pathlib.Path(folder) / "kustomization.yaml").write_text(json.dumps({
             "resources": [f"{from_(folder)}/overlays/{name}"],
-            "components": [f"{from_(folder)}/components/monitoring"]}), encoding="utf-8")
+            "components": [f"{from_(folder)}/components/{one}" for one in ("monitoring", *components)],
+            **({"configMapGenerator": [{
+                "name": "hatrpcd-node", "namespace": "hatrpc-system", "behavior": "replace",
+                "files": ["hatrpcd.yaml"]}]} if "tls" in variant else {})}), encoding="utf-8")
+        (pathlib.Path(folder) / "hatrpcd.yaml").write_text(
+            with_tls((K8S / "overlays" / name / "hatrpcd.yaml").read_text(encoding="utf-8")),
+            encoding="utf-8")
         return render("kustomize", folder)
 
 
 @functools.lru_cache(maxsize=None)
-def chart(mode):
+def chart(mode, variant="plain"):
+    _, values = VARIANTS[variant]
     with tempfile.NamedTemporaryFile("w", suffix=".yaml") as more:
         json.dump({"rdma": {"mode": mode}, "monitoring": {"enabled": True},
-                   "manifests": base_manifests()}, more)
+                   "manifests": base_manifests(), **values}, more)
         more.flush()
         return render("helm", K8S / "chart", K8S / "example" / "values.yaml", more.name)
+
+
+def template(**values):
+    """What the chart makes of these values alone."""
+    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+        json.dump(values, file)
+        file.flush()
+        return render("helm", K8S / "chart", file.name)
 
 
 def everything():
     yield "chart as it is", render("helm", K8S / "chart")
     yield "example", render("kustomize", K8S / "example")
-    yield from ((f"overlay {name}", overlay(name)) for name in OVERLAYS)
-    yield from ((f"chart {mode}", chart(mode)) for mode in OVERLAYS.values())
+    yield from ((f"overlay {name}, {variant}", overlay(name, variant)) for name, variant in KINDS)
+    yield from ((f"chart {OVERLAYS[name]}, {variant}", chart(OVERLAYS[name], variant))
+                for name, variant in KINDS)
 
 
 def daemons():
@@ -106,7 +136,7 @@ class Schemas(unittest.TestCase):
                     self.assertEqual(schemas.mistakes(TOOLS, one), [])
 
     def test_a_mistake_is_found(self):
-        objects = overlay("no-rdma")
+        objects = overlay("no-rdma", "tls")
 
         def broken(kind, change):
             one = copy.deepcopy(of_kind(objects, kind)[0])
@@ -120,7 +150,8 @@ class Schemas(unittest.TestCase):
                 "misspelt in a CRD": broken("PodMonitor", lambda s: s.update(podMetricEndpoints=[])),
                 "missing in a CRD": broken("PodMonitor", lambda s: s.pop("selector")),
                 "no text in a rule": broken("PrometheusRule",
-                                            lambda s: s["groups"][0].update(name=7))}.items():
+                                            lambda s: s["groups"][0].update(name=7)),
+                "no such usage": broken("Certificate", lambda s: s.update(usages=["all"]))}.items():
             with self.subTest(what):
                 self.assertNotEqual(found, [])
 
@@ -132,7 +163,66 @@ class Objects(unittest.TestCase):
                 file = write_node(pathlib.Path(folder),
                                   config_map(objects, "node")["data"]["hatrpcd.yaml"],
                                   config_map(objects, "manifests")["data"])
+                if "tls" in node(objects)["link"]:
+                    write_certificates(PROGRAMS, pathlib.Path(folder) / "tls")
                 self.assertEqual(check(PROGRAMS / "hatrpcd", file), (0, ""))
+
+    def test_links_have_tls_where_it_was_asked_for_and_else_say_that_they_are_insecure(self):
+        for name, objects in daemons():
+            with self.subTest(name):
+                link, volumes = node(objects)["link"], {one["name"]: one for one in pod(objects)["volumes"]}
+                if "tls" not in name:
+                    self.assertEqual((link["insecure"], "tls" in volumes), (True, False))
+                    continue
+                self.assertNotIn("insecure", link)
+                mounts = {one["name"]: one for one in pod(objects)["containers"][0]["volumeMounts"]}
+                for key in ("certificate", "key", "ca"):
+                    self.assertEqual(os.path.dirname(os.path.normpath(f"/etc/hatrpc/node/{link['tls'][key]}")),
+                                     mounts["tls"]["mountPath"])
+                self.assertEqual({os.path.basename(link["tls"][key]) for key in ("certificate", "key", "ca")},
+                                 {"tls.crt", "tls.key", "ca.crt"}, "as cert-manager calls them")
+                certificate, = of_kind(objects, "Certificate")
+                self.assertEqual(volumes["tls"]["secret"]["secretName"], certificate["spec"]["secretName"])
+                self.assertEqual(certificate["spec"]["uris"], link["tls"]["allow"])
+                for peer in node(objects)["peers"].values():
+                    self.assertEqual([peer["identity"]], link["tls"]["allow"])
+                self.assertEqual({"server auth", "client auth"} - set(certificate["spec"]["usages"]), set())
+                # hatrpcd reads the key as its group, and nobody else reads it.
+                self.assertEqual(volumes["tls"]["secret"]["defaultMode"], 0o440)
+                self.assertEqual(pod(objects)["securityContext"]["fsGroup"],
+                                 pod(objects)["containers"][0]["securityContext"]["runAsGroup"])
+
+    def test_a_second_pod_may_come_to_the_node_and_is_told_apart(self):
+        for name, objects in daemons():
+            strategy = daemon_set(objects)["spec"]["updateStrategy"]["rollingUpdate"]
+            container, = pod(objects)["containers"]
+            with self.subTest(name):
+                if "hitless" not in name:
+                    self.assertEqual(strategy, {"maxUnavailable": 1, "maxSurge": 0})
+                    self.assertNotIn("--takeover", container["args"])
+                    continue
+                self.assertEqual(strategy, {"maxUnavailable": 0, "maxSurge": 1})
+                self.assertTrue(pod(objects)["hostNetwork"])
+                self.assertNotIn("ports", container, "each would be a hostPort")
+                self.assertIn("--takeover", container["args"])
+                file = container["args"][container["args"].index("--serving-file") + 1]
+                for probe in ("startupProbe", "readinessProbe"):
+                    self.assertEqual(container[probe]["exec"]["command"], ["test", "-e", file])
+                    self.assertNotIn("httpGet", container[probe])
+                volumes = {one["name"]: one for one in pod(objects)["volumes"]}
+                places = {one["mountPath"]: volumes[one["name"]] for one in container["volumeMounts"]}
+                self.assertIn("emptyDir", places[os.path.dirname(file)], "each pod has its own")
+                self.assertIn("hostPath", places[os.path.dirname(node(objects)["admin"]["socket"])])
+                self.assertNotIn("emptyDir", places[os.path.dirname(node(objects)["admin"]["socket"])])
+                for service in of_kind(objects, "Service"):
+                    self.assertTrue(service["spec"]["publishNotReadyAddresses"])
+
+    def test_the_folders_of_the_node_are_two(self):
+        for name, objects in daemons():
+            places = [one["hostPath"]["path"] for one in pod(objects)["volumes"] if "hostPath" in one]
+            self.assertEqual(len(set(places)), len(places), name)
+            if "/run/hatrpcd-admin" in places:
+                self.assertIn("/run/hatrpcd", places, "applications mount this one, and not hatctl's")
 
     def test_what_pods_mount_is_there_and_changes_with_its_source(self):
         for name, objects in everything():
@@ -170,7 +260,13 @@ class Objects(unittest.TestCase):
             for monitor in of_kind(objects, "PodMonitor"):
                 template, = chosen(monitor["spec"]["selector"]["matchLabels"])
                 for endpoint in monitor["spec"]["podMetricsEndpoints"]:
-                    self.assertIn(endpoint["port"], ports(template), name)
+                    if "port" in endpoint:
+                        self.assertIn(endpoint["port"], ports(template), name)
+                    else:  # it has no name on the host's network
+                        address, = [one["replacement"] for one in endpoint["relabelings"]
+                                    if one.get("targetLabel") == "__address__"]
+                        self.assertEqual(address.partition(":")[2],
+                                         node(objects)["admin"]["listen"].rpartition(":")[2], name)
 
     def test_the_service_has_the_tcp_endpoints(self):
         for name, objects in daemons():
@@ -185,12 +281,12 @@ class Objects(unittest.TestCase):
         for name, objects in daemons():
             with self.subTest(name):
                 container, = pod(objects)["containers"]
-                link = next(one for one in container["ports"] if one["name"] == "link")
-                self.assertEqual(link["hostPort"], link["containerPort"])
-                self.assertEqual(node(objects)["link"]["listen"],
-                                 f"tcp:0.0.0.0:{link['containerPort']}")
+                port = node(objects)["link"]["listen"].removeprefix("tcp:0.0.0.0:")
+                for link in container.get("ports", []):
+                    if link["name"] == "link":
+                        self.assertEqual((link["hostPort"], link["containerPort"]), (int(port), int(port)))
                 for peer in node(objects)["peers"].values():
-                    self.assertEqual(peer["link"].rpartition(":")[2], str(link["hostPort"]))
+                    self.assertEqual(peer["link"].rpartition(":")[2], port)
 
     def test_the_policy_lets_in_what_listens(self):
         for name, objects in daemons():
@@ -233,7 +329,7 @@ class Objects(unittest.TestCase):
                 self.assertFalse(rights["allowPrivilegeEscalation"])
                 self.assertTrue(rights["readOnlyRootFilesystem"])
                 self.assertNotIn("privileged", rights)
-                init = pod(objects)["initContainers"][0]
+                init = pod(objects)["initContainers"][-1]
                 owner = init["command"][init["command"].index("-o") + 1]
                 self.assertEqual(owner, str(rights["runAsUser"]))
 
@@ -261,17 +357,22 @@ class Agreement(unittest.TestCase):
                 for volume in template["spec"]["volumes"]:
                     if "configMap" in volume:
                         volume["configMap"]["name"] = re.sub(HASH, "", volume["configMap"]["name"])
+                mounts = [one["volumeMounts"] for one in
+                          template["spec"]["containers"] + template["spec"]["initContainers"]]
+                for unordered in (template["spec"]["volumes"], *mounts):
+                    unordered.sort(key=lambda one: one["name"])
             if one["kind"] != "Namespace":  # `helm install --create-namespace` makes it
                 found[one["kind"], meta["name"]] = one
         return found
 
     def test_of_every_mode(self):
         self.maxDiff = None
-        for name, mode in OVERLAYS.items():
-            ours, charts = self.plain(overlay(name)), self.plain(chart(mode))
+        for name, variant in KINDS:
+            ours = self.plain(overlay(name, variant))
+            charts = self.plain(chart(OVERLAYS[name], variant))
             self.assertEqual(ours.keys(), charts.keys(), name)
             for key, one in ours.items():
-                with self.subTest(name, object=key):
+                with self.subTest(name, variant=variant, object=key):
                     self.assertEqual(charts[key], one)
 
 
@@ -287,26 +388,66 @@ class Changes(unittest.TestCase):
                                  "^hatrpcd-node" + HASH)
 
     def test_helm(self):
-        def template(**values):
-            with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
-                json.dump(values, file)
-                file.flush()
-                return daemon_set(render("helm", K8S / "chart", file.name))["spec"]["template"]
+        def pods(**values):
+            return daemon_set(template(**values))["spec"]["template"]
 
-        first = template()
-        self.assertEqual(template(manifests=base_manifests()), first)
-        self.assertNotEqual(template(config={"workers": 3}), first)
+        first = pods()
+        self.assertEqual(pods(manifests=base_manifests()), first)
+        self.assertNotEqual(pods(config={"workers": 3}), first)
+
+    def test_what_cannot_be_is_refused(self):
+        for said, values in {
+                "hitlessUpgrade wants the host's network": {
+                    "hitlessUpgrade": {"enabled": True}, "rdma": {"mode": "sriov"}},
+                "links have either": {"tls": {"enabled": True}, "config": {"link": {"insecure": True}}},
+                "cert-manager wants tls.identity": {
+                    "tls": {"enabled": True, "identity": "", "issuerRef": {"name": "ca"}}},
+                "secret is not allowed": {"tls": {"secret": "hatrpcd"}},
+                "issuerRef": {"tls": {"issuerRef": {"kind": "ClusterIssuer"}}},
+                "tls.duration": {"tls": {"duration": "30 days"}},
+                "adminFolder": {"hitlessUpgrade": {"adminFolder": "run"}}}.items():
+            with self.subTest(said), self.assertRaises(AssertionError) as caught:
+                template(**values)
+            self.assertIn(said, str(caught.exception))
+
+    def test_tls_by_other_volumes_and_names(self):
+        readme = (K8S / "README.md").read_text(encoding="utf-8")
+        shown = yaml.safe_load(re.search(r"(?s)```yaml\n(# values\.yaml.*?)```", readme)[1])
+        objects = template(**shown)
+        self.assertEqual([found for one in objects for found in schemas.mistakes(TOOLS, one)], [])
+        self.assertEqual(of_kind(objects, "Certificate"), [])
+        volume, = [one for one in pod(objects)["volumes"] if one["name"] == "tls"]
+        self.assertEqual(volume["csi"]["driver"], "csi.cert-manager.io")
+        self.assertNotIn("secret", volume)
+        named = template(tls={"enabled": True, "identity": "hatrpcd.example", "issuerRef": {"name": "ca"}})
+        self.assertEqual(of_kind(named, "Certificate")[0]["spec"]["dnsNames"], ["hatrpcd.example"])
+        self.assertEqual([found for one in named for found in schemas.mistakes(TOOLS, one)], [])
+        own = template(tls={"enabled": True, "identity": ""}, config={
+            "peers": {"worker-1": {"link": "tcp:10.0.0.11:7471"}}})
+        self.assertNotIn("allow", node(own)["link"]["tls"])
+        self.assertNotIn("identity", node(own)["peers"]["worker-1"])
 
     def test_an_operators_own_folder_as_the_readme_shows_it(self):
         readme = (K8S / "README.md").read_text(encoding="utf-8")
         shown = re.search(r"(?s)```yaml\n(# my-cluster/kustomization\.yaml.*?)```", readme)[1]
-        with tempfile.TemporaryDirectory() as folder:
-            own = pathlib.Path(folder)
-            (own / "kustomization.yaml").write_text(
-                replaced(shown, {"../hatrpc/deploy/k8s": from_(folder)}), encoding="utf-8")
-            write_node(own, "node: $NODE_NAME\nmanifests: [../manifests]\n",
-                       {"orders.yaml": "hatrpc_manifest: 1\nservices: {}\n"})
-            objects = render("kustomize", own)
+
+        def own_folder(replacements):
+            with tempfile.TemporaryDirectory() as folder:
+                own = pathlib.Path(folder)
+                (own / "kustomization.yaml").write_text(
+                    replaced(shown, replacements | {"../hatrpc/deploy/k8s": from_(folder)}),
+                    encoding="utf-8")
+                write_node(own, "node: $NODE_NAME\nmanifests: [../manifests]\n",
+                           {"orders.yaml": "hatrpc_manifest: 1\nservices: {}\n"})
+                return render("kustomize", own)
+
+        objects = own_folder({})
+        self.assertNotIn("tls", [one["name"] for one in pod(objects)["volumes"]])
+        with_tls_and_hitless = own_folder({
+            "  # - ../hatrpc": "  - ../hatrpc",
+            "configMapGenerator:": "  - ../hatrpc/deploy/k8s/components/hitless\nconfigMapGenerator:"})
+        self.assertIn("tls", [one["name"] for one in pod(with_tls_and_hitless)["volumes"]])
+        self.assertEqual(of_kind(with_tls_and_hitless, "NetworkPolicy"), [])
         self.assertEqual(node(objects).keys(), {"node", "manifests"})
         self.assertEqual(list(config_map(objects, "manifests")["data"]), ["orders.yaml"])
         self.assertEqual(config_map(objects, "manifests")["metadata"]["name"], "hatrpcd-manifests")

@@ -7,7 +7,7 @@ import jsonschema
 import yaml
 
 VERSION = "v1.29.0"
-CRDS = "monitoring.coreos.com/v1"
+CRDS = ("monitoring.coreos.com/v1", "cert-manager.io/v1")
 
 
 def closed(schema):
@@ -51,5 +51,5 @@ def of_kubernetes(tools, kind, version):
 def mistakes(tools, one):
     """What is wrong with an object, a line each."""
     kind, version = one["kind"], one["apiVersion"]
-    validator = of_crd(tools, kind) if version == CRDS else of_kubernetes(tools, kind, version)
+    validator = of_crd(tools, kind) if version in CRDS else of_kubernetes(tools, kind, version)
     return [f"{error.json_path}: {error.message}"[:300] for error in validator.iter_errors(one)]

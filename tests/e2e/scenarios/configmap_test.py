@@ -1,4 +1,4 @@
-"""tests/e2e/scenarios/configmap_test.py: manifests change as a Kubernetes ConfigMap does, and are reloaded."""
+"""tests/e2e/scenarios/configmap_test.py: manifests and certificates change as kubelet changes a mounted volume."""
 
 import itertools
 import os
@@ -8,6 +8,8 @@ import shutil
 
 from setting import PROGRAMS, Client, Scenario, main, manifest, start_server
 from nodes import TwoNodes, ask, hatrpc_address, wait_until
+from reload_test import Load
+from tls_test import WAIT_S, TlsNodes, fingerprint, make_certificates
 
 
 class Volume:
@@ -17,8 +19,9 @@ class Volume:
     programs open are links through it. A new revision comes by renaming a link over `..data`.
     """
 
-    def __init__(self, folder):
+    def __init__(self, folder, mode=0o644):
         self.folder = pathlib.Path(folder)
+        self.mode = mode
         self.numbers = itertools.count(1)
 
     def write(self, files):
@@ -29,6 +32,7 @@ class Volume:
         for name, text in files.items():
             file = self.folder / new / name
             file.write_text(text)
+            file.chmod(self.mode)
             os.utime(file, (1_700_000_000, 1_700_000_000))  # times need not tell revisions apart
         os.symlink(new, self.folder / "..data_tmp")
         os.rename(self.folder / "..data_tmp", data)
@@ -103,6 +107,72 @@ class ConfigMap(Scenario):
             self.wait_until("the new file was taken", lambda: "Other" in names())
             self.revise("latency")
             self.wait_until("its end was seen", lambda: "Other" not in names())
+
+
+class Secret(TlsNodes):
+    """components/tls: one Secret for all nodes, with cert-manager's names of files."""
+
+    KEYS = {"tls.crt": "hatrpcd.pem", "tls.key": "hatrpcd.key", "ca.crt": "ca.pem"}
+    NAME = "spiffe://hatrpc.test/hatrpcd"
+
+    def setUp(self):
+        super().setUp()
+        self.volume = Volume(self.folder / "mounted", mode=0o440)
+        self.volume.folder.mkdir()
+        self.renew()
+
+    def renew(self):
+        """Another certificate, of another key, by the same CA."""
+        made = self.folder / "one"
+        make_certificates(made, "hatrpcd")
+        self.volume.write({key: (made / file).read_text(encoding="ascii") for key, file in self.KEYS.items()})
+
+    def shared(self):
+        at = self.volume.folder
+        return {"tls": {"certificate": str(at / "tls.crt"), "key": str(at / "tls.key"), "ca": str(at / "ca.crt"),
+                        "allow": [self.NAME]}}
+
+    def serials(self, nodes):
+        return [node.get("/certificates")[0]["serial"] for node in (nodes.a, nodes.b)]
+
+    def test_new_certificates_are_taken_by_themselves_and_no_call_fails(self):
+        with self.nodes(self.shared(), self.shared(), identity=self.NAME) as nodes:
+            self.await_up(nodes)
+            load = Load(nodes, clients=3)
+            try:
+                for _ in range(2):
+                    before = self.serials(nodes)
+                    self.renew()
+                    wait_until("both nodes have the new one", lambda: all(
+                        new != old for new, old in zip(self.serials(nodes), before)), WAIT_S)
+                    self.assertEqual(self.stranger(nodes, "one/hatrpcd"),
+                                     fingerprint(self.volume.folder / "tls.crt"))
+                    calls = load.calls
+                    wait_until("calls go on", lambda: load.failed or load.calls > calls + 10, WAIT_S)
+            finally:
+                load.end()
+            self.assertEqual(load.failed, [])
+            for node in (nodes.a, nodes.b):
+                self.assertNotIn("reload refused", node.log())
+                self.assertNotIn("can be read by every user", node.log())
+
+    def test_a_bad_secret_is_told_and_the_one_before_goes_on(self):
+        with self.nodes(self.shared(), self.shared(), identity=self.NAME) as nodes:
+            self.await_up(nodes)
+            before = self.serials(nodes)
+            one = self.folder / "one"
+            good = {key: (one / file).read_text(encoding="ascii") for key, file in self.KEYS.items()}
+            self.volume.write(good | {"tls.key": (one / "host-a.key").read_text(encoding="ascii")})
+            wait_until("both have said so", lambda: all(
+                self.metric(node, "hatrpc_config_last_reload_successful") == 0
+                for node in (nodes.a, nodes.b)), WAIT_S)
+            self.assertIn("is not that of certificate", nodes.b.log())
+            self.assertEqual(self.serials(nodes), before)
+            with Client(nodes) as calls:
+                self.assertEqual(calls.add(20, 3), 23)
+            self.renew()
+            wait_until("the next good one is taken", lambda: all(
+                new != old for new, old in zip(self.serials(nodes), before)), WAIT_S)
 
 
 if __name__ == "__main__":

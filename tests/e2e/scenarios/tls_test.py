@@ -27,7 +27,9 @@ def fingerprint(file):
     return ssl.PEM_cert_to_DER_cert(pathlib.Path(file).read_text(encoding="ascii"))
 
 
-class Tls(Scenario):
+class TlsNodes(Scenario):
+    """Certificates of a CA of their own, and nodes that use them."""
+
     def setUp(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="hatrpc-tls-"))
         self.addCleanup(shutil.rmtree, self.folder)
@@ -78,6 +80,8 @@ class Tls(Scenario):
         wait_until(f"the link is up; {nodes.a.log()[-2000:]}",
                    lambda: nodes.a.get("/status")["links"][0]["up"], WAIT_S)
 
+
+class Tls(TlsNodes):
     def test_calls_travel_and_everyone_knows_who_is_there(self):
         with self.nodes(b=self.tls("one/host-b", allow=["spiffe://hatrpc.test/host-a"]),
                         identity="spiffe://hatrpc.test/host-b") as nodes:

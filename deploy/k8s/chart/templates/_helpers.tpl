@@ -11,16 +11,48 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
 {{- end }}
 
+{{/* "true" where pods are on the host's network. */}}
+{{- define "hatrpcd.hostNetwork" -}}
+{{- if or (eq .Values.rdma.mode "shared") .Values.hitlessUpgrade.enabled }}true{{ end -}}
+{{- end }}
+
+{{/* What hatrpcd.yaml has as `link`, beside listen. */}}
+{{- define "hatrpcd.linkSecurity" -}}
+{{- if .Values.tls.enabled -}}
+{{- $tls := dict "certificate" "../tls/tls.crt" "key" "../tls/tls.key" "ca" "../tls/ca.crt" -}}
+{{- with .Values.tls.identity }}{{ $_ := set $tls "allow" (list .) }}{{ end -}}
+{{- toYaml (dict "tls" $tls) -}}
+{{- else -}}
+insecure: true
+{{- end -}}
+{{- end }}
+
+{{/* Combinations that cannot be. */}}
+{{- define "hatrpcd.validate" -}}
+{{- if and .Values.hitlessUpgrade.enabled (eq .Values.rdma.mode "sriov") -}}
+{{- fail "hitlessUpgrade wants the host's network, which pods of rdma.mode sriov are not on" -}}
+{{- end -}}
+{{- if and .Values.tls.enabled (dig "link" "insecure" false .Values.config) -}}
+{{- fail "tls.enabled and config.link.insecure: links have either" -}}
+{{- end -}}
+{{- end }}
+
 {{/* hatrpcd.yaml: what is given here, and .Values.config over it. */}}
 {{- define "hatrpcd.node" -}}
+{{- $link := include "hatrpcd.linkSecurity" . | fromYaml -}}
+{{- $_ := set $link "listen" (printf "tcp:0.0.0.0:%v" .Values.linkPort) -}}
 {{- $given := dict
       "node" "$NODE_NAME"
       "fabric" (ternary "tcp" "verbs" (eq .Values.rdma.mode "none"))
       "manifests" (list "../manifests")
-      "link" (dict "listen" (printf "tcp:0.0.0.0:%v" .Values.linkPort))
+      "link" $link
       "admin" (dict "listen" (printf "tcp:0.0.0.0:%v" .Values.adminPort)
                     "socket" "/run/hatrpcd-admin/admin.sock") -}}
-{{- toYaml (mergeOverwrite $given (deepCopy .Values.config)) -}}
+{{- $config := deepCopy .Values.config -}}
+{{- if and .Values.tls.enabled .Values.tls.identity -}}
+{{- range $config.peers }}{{ if not (hasKey . "identity") }}{{ $_ := set . "identity" $.Values.tls.identity }}{{ end }}{{ end -}}
+{{- end -}}
+{{- toYaml (mergeOverwrite $given $config) -}}
 {{- end }}
 
 {{/* A change gets another name, and so restarts the pods: hatrpcd.yaml wants that, and no pod sees it change. */}}
