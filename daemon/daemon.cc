@@ -210,7 +210,9 @@ bool Daemon::run() {
   tick_.reset(event_new(base_.get(), -1, EV_PERSIST, on_tick, this));
   if (takeover_) {
     phase_ = Phase::kStarting;
-    drain_until_ = std::chrono::steady_clock::now() + 2 * node_->limits.connect_timeout;
+    drain_until_ =
+        std::chrono::steady_clock::now() +
+        std::min<std::chrono::nanoseconds>(2 * node_->limits.connect_timeout, Takeover::kLinksTime);
     event_add(tick_.get(), &kDrainInterval);
   } else {
     serve();
