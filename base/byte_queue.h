@@ -20,6 +20,10 @@ class ByteQueue {
     begin_ += count;
     if (empty()) clear();
   }
+  void drop_last(size_t count) {
+    bytes_.resize(bytes_.size() - count);
+    if (empty()) clear();
+  }
   void clear() {
     begin_ = 0;
     // What a burst needed is given back: thousands of idle connections must not each keep a window.

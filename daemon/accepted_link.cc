@@ -18,7 +18,7 @@ constexpr size_t kLostStreamsMax = 1024;
 void AcceptedLink::offer_lanes(Reactor& reactor, engine::RdmaHost& host,
                                engine::CostAnswerer* answerer) {
   engine::LaneSetEvents& events = *this;
-  const bool nonces = session->peer().version_max >= engine::kLinkVersionOfNonces;
+  const bool nonces = knows_nonces(session->peer());
   lanes_ = std::make_unique<engine::LaneSet>(reactor, host, engine::Session::Role::kAcceptor,
                                              session->lane(),
                                              engine::LaneSetOptions{.nonces = nonces}, events);

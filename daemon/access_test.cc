@@ -50,7 +50,7 @@ class Access : public testing::Test {
       node_.receive(link_, frame_bytes({.kind = i == 0 ? FrameKind::kCall : FrameKind::kMore,
                                         .flags = last ? engine::kLastPiece : uint8_t{0},
                                         .replies = static_cast<uint16_t>(last ? 1 : 0),
-                                        .stream = 1,
+                                        .stream = stream_,
                                         .call = calls_},
                                        (i == 0 ? head : "") + pieces[i]));
     }
@@ -71,6 +71,7 @@ class Access : public testing::Test {
   FakeNode node_;
   FakeNode::Wire link_;
   size_t upstreams_;
+  uint32_t stream_ = 1;
   uint64_t calls_ = 0;
 };
 
@@ -133,6 +134,23 @@ TEST_F(Access, NeverPassesOnAllOfAMessageThatItRefuses) {
   call("put", {both.substr(0, 20), both.substr(20, 10), both.substr(30)});
   EXPECT_THAT(served(), Not(HasSubstr(body_of("get"))));
   EXPECT_THAT(link_->written, HasSubstr("may not call it"));
+}
+
+// Calls share connections there, so the second waits here for the end of the first.
+TEST_F(Access, KeepsNothingOfAHeldMessageThatItRefuses) {
+  stream_ = 2;
+  node_.receive(link_, frame_bytes({.kind = FrameKind::kOpen, .stream = stream_}, "Pool"));
+  const std::string good = framed(body_of("put"));
+  const std::string bad = framed(body_of("Kv:get"));
+  call("put", {good});
+  call("put", {bad.substr(0, bad.size() - 2), bad.substr(bad.size() - 2)});
+  call("put", {good.substr(0, 9), good.substr(9)});
+  ASSERT_EQ(served(), good);
+  EXPECT_THAT(link_->written, HasSubstr("may not call it"));
+  const std::string answer = framed(word(0x80010002u) + word(3) + "put" + word(0) + '\0');
+  const auto server = node_.reactor.wires.back();
+  node_.receive(server, answer);
+  EXPECT_EQ(server->written, good + good);
 }
 
 TEST_F(Access, RefusesWhatIsNoWholeRequest) {

@@ -211,7 +211,9 @@ bool Daemon::run() {
   if (takeover_) {
     phase_ = Phase::kStarting;
     is_main_process_ = false;
-    drain_until_ = std::chrono::steady_clock::now() + 2 * node_->limits.connect_timeout;
+    drain_until_ =
+        std::chrono::steady_clock::now() +
+        std::min<std::chrono::nanoseconds>(2 * node_->limits.connect_timeout, Takeover::kLinksTime);
     event_add(tick_.get(), &kDrainInterval);
   } else {
     serve();

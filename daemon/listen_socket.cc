@@ -11,6 +11,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "daemon/socket_address.h"
 
@@ -38,13 +39,19 @@ bool stale(const SocketAddress& where, int type) {
   return refused;
 }
 
+constexpr auto kNoGroup = static_cast<gid_t>(-1);  // as chown(2) has it: none is set
+
+Result<gid_t> group_of(const Address& address, const std::string& group) {
+  if (group.empty()) return kNoGroup;
+  const struct group* entry = getgrnam(group.c_str());
+  if (entry == nullptr) return fail(to_string(address) + ": there is no group '" + group + "'");
+  return entry->gr_gid;
+}
+
 Result<void> set_owner(const Address& address, uint32_t mode, const std::string& group) {
-  if (!group.empty()) {
-    const struct group* entry = getgrnam(group.c_str());
-    if (entry == nullptr) return fail(to_string(address) + ": there is no group '" + group + "'");
-    if (chown(address.path.c_str(), static_cast<uid_t>(-1), entry->gr_gid) != 0) {
-      return failed(address, "its group cannot be set");
-    }
+  HAT_TRY(const gid_t id, group_of(address, group));
+  if (id != kNoGroup && chown(address.path.c_str(), static_cast<uid_t>(-1), id) != 0) {
+    return failed(address, "its group cannot be set");
   }
   if (chmod(address.path.c_str(), mode) != 0) return failed(address, "its mode cannot be set");
   return {};
@@ -75,6 +82,8 @@ Result<ListenSocket> ListenSocket::open(const Address& address, uint32_t mode,
     return failed(address, "cannot bind");
   }
   result.owns_path_ = unix_socket;
+  result.mode_ = mode;
+  result.group_ = group;
   if (unix_socket) HAT_TRY_VOID(set_owner(address, mode, group));
   if (::listen(fd, kBacklog) != 0) return failed(address, "cannot listen");
   if (!unix_socket) result.address_.port = bound_port(fd);
@@ -103,7 +112,18 @@ Result<ListenSocket> ListenSocket::adopt_or_open(daemon::InheritedSockets& inher
   auto fd = inherited.take(to_string(to_address(where)));
   if (!fd) return open(address, mode, group, type);
   LOG(INFO) << to_string(address) << ": takes the socket that was handed over";
-  return adopt(std::move(*fd), address);
+  HAT_TRY_VOID(group_of(address, group));
+  HAT_TRY(ListenSocket socket, adopt(std::move(*fd), address));
+  socket.mode_ = mode;
+  socket.group_ = group;
+  return socket;
+}
+
+void ListenSocket::own_path(bool owned) {
+  if (!std::exchange(owns_path_, owned) && owned) {
+    if (const auto set = set_owner(address_, mode_, group_); !set)
+      LOG(ERROR) << set.error().message;
+  }
 }
 
 ListenSocket::~ListenSocket() {

@@ -21,9 +21,10 @@ class ListenSocket {
   static Result<ListenSocket> open(const Address& address, uint32_t mode = 0660,
                                    const std::string& group = "", int type = SOCK_STREAM);
   // One that is bound to the address already. The path of a unix socket, its mode and its group
-  // stay what whoever bound it has made of them.
+  // stay what whoever bound it has made of them, unless own_path() says otherwise.
   static Result<ListenSocket> adopt(Descriptor fd, const Address& address);
-  // Adopts the inherited socket of that address; where there is none, opens one.
+  // Adopts the inherited socket of that address; where there is none, opens one. Errors also where
+  // there is no such group.
   static Result<ListenSocket> adopt_or_open(daemon::InheritedSockets& inherited,
                                             const Address& address, uint32_t mode = 0660,
                                             const std::string& group = "", int type = SOCK_STREAM);
@@ -34,7 +35,8 @@ class ListenSocket {
 
   // Who bound a unix socket owns its path, until the process that goes on with it does.
   bool owns_path() const { return owns_path_; }
-  void own_path(bool owned) { owns_path_ = owned; }
+  // And so whoever comes to own it gives it the mode and the group that its configuration says.
+  void own_path(bool owned);
 
   int fd() const { return fd_.get(); }
   const Address& address() const { return address_; }  // with the port that the kernel chose
@@ -44,6 +46,8 @@ class ListenSocket {
 
   Descriptor fd_;  // none: moved from
   Address address_;
+  uint32_t mode_ = 0660;
+  std::string group_;
   bool owns_path_ = false;
 };
 

@@ -69,6 +69,33 @@ TEST(ListenSocket, FindsAUnixSocketByAnyKindAndLeavesItsPathToWhoeverBoundIt) {
   }
 }
 
+TEST(ListenSocket, GivesAPathThatBecomesItsOwnTheModeOfItsConfiguration) {
+  const std::string path = temporary_path("given");
+  const auto mode = [&] {
+    struct stat info {};
+    return stat(path.c_str(), &info) == 0 ? info.st_mode & 0777 : 0;
+  };
+  const Address address = *parse_address("unix:" + path);
+  auto old = ListenSocket::open(address, 0666);
+  ASSERT_TRUE(old) << old.error().message;
+  InheritedSockets inherited = inherit(Descriptor(dup(old->fd())));
+  {
+    auto socket = ListenSocket::adopt_or_open(inherited, address, 0600);
+    ASSERT_TRUE(socket) << socket.error().message;
+    EXPECT_EQ(mode(), 0666u) << "the old one's still";
+    old->own_path(false);
+    socket->own_path(true);
+    EXPECT_EQ(mode(), 0600u);
+    socket->own_path(false);
+    old->own_path(true);
+    EXPECT_EQ(mode(), 0666u) << "it goes on";
+  }
+  InheritedSockets again = inherit(Descriptor(dup(old->fd())));
+  const auto refused = ListenSocket::adopt_or_open(again, address, 0600, "no-such-group");
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, testing::HasSubstr("there is no group 'no-such-group'"));
+}
+
 TEST(ListenSocket, OpensWhatNobodyHandedOverAndTakesEachOnce) {
   Descriptor fd = listener_of_somebody("tcp:127.0.0.1:0");
   const Address address = *bound_address(fd.get());

@@ -25,7 +25,7 @@ PeerLanes::PeerLanes(Reactor& reactor, engine::RdmaHost& host, engine::Session& 
       settle_(settle),
       events_(events),
       set_(reactor, host, engine::Session::Role::kInitiator, session.lane(),
-           {.nonces = session.peer().version_max >= engine::kLinkVersionOfNonces}, *this) {
+           {.nonces = knows_nonces(session.peer())}, *this) {
   session.set_lanes(&set_);
 }
 

@@ -159,6 +159,11 @@ void ServerStream::on_request_bytes(uint32_t lane, const FrameHeader& header, By
 }
 
 void ServerStream::refuse_newest(Failure failure, std::string_view detail) {
+  // What is held of it lies behind all else: it must not be taken for the next call's.
+  const size_t held = calls_.back().held_bytes;
+  held_.drop_last(held);
+  worker_.buffered(-static_cast<int64_t>(held));
+  grant(held);
   send_fail(calls_.back(), failure, false, detail);
   calls_.pop_back();
   request_open_ = false;

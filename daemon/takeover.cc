@@ -14,6 +14,7 @@ namespace hat {
 namespace {
 
 constexpr int kMessagesPerLook = 64;
+static_assert(Takeover::kLinksTime < TakeoverOffer::kReadyTime);
 
 }  // namespace
 
@@ -38,14 +39,14 @@ Result<std::unique_ptr<Takeover>> Takeover::begin(const NodeConfig& node) {
 
 // False: it died under the question.
 Result<bool> Takeover::ask(const NodeConfig& node) {
-  if (!channel_.same_user()) return fail("--takeover: another user's process listens there");
+  if (!channel_->same_user()) return fail("--takeover: another user's process listens there");
   const timeval patience{kAnswerTime.count(), 0};
-  setsockopt(channel_.fd(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-  channel_.send(TakeoverKind::kHello, node.node);  // refused already, it is told why all the same
+  setsockopt(channel_->fd(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+  channel_->send(TakeoverKind::kHello, node.node);  // refused already, it is told why all the same
   std::vector<daemon::InheritedSocket> sockets;
   std::vector<Descriptor> owned;
   for (bool last = false; !last;) {
-    auto answer = channel_.receive(true);
+    auto answer = channel_->receive(true);
     if (!answer && answer.error().message == TakeoverChannel::kEnded) return false;
     if (!answer) return fail("--takeover: the running hatrpcd: " + answer.error().message);
     if (!*answer) return fail("--takeover: the running hatrpcd does not answer");
@@ -74,7 +75,7 @@ void Takeover::say_ready(event_base* base, const std::vector<std::string>& liste
   listening_ = listening;
   node_ = &node;
   events_ = &events;
-  message_.reset(event_new(base, channel_.fd(), EV_READ | EV_PERSIST, on_message, this));
+  message_.reset(event_new(base, channel_->fd(), EV_READ | EV_PERSIST, on_message, this));
   event_add(message_.get(), nullptr);
   late_.reset(evtimer_new(base, on_late, this));
   const timeval patience{kAnswerTime.count(), 0};
@@ -82,20 +83,24 @@ void Takeover::say_ready(event_base* base, const std::vector<std::string>& liste
   std::string text;
   for (const std::string& address : listening_) text += address + "\n";
   // Where it is gone, its last words or its end are read next.
-  channel_.send(TakeoverKind::kReady, text);
+  channel_->send(TakeoverKind::kReady, text);
 }
 
-void Takeover::say_serving() { channel_.send(TakeoverKind::kServing, ""); }
+void Takeover::say_serving() {
+  if (channel_) channel_->send(TakeoverKind::kServing, "");  // else the old one has died
+}
 
+// The old one must not go on giving to who does not listen.
 void Takeover::stop() {
   message_.reset();
   late_.reset();
+  channel_.reset();
 }
 
 void Takeover::on_message(evutil_socket_t, short, void* self) {
   auto& takeover = *static_cast<Takeover*>(self);
   for (int i = 0; i < kMessagesPerLook && takeover.message_; ++i) {
-    auto message = takeover.channel_.receive();
+    auto message = takeover.channel_->receive();
     if (!message) return takeover.on_end(message.error().message);
     if (!*message) return;
     takeover.take(std::move(**message));

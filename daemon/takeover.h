@@ -48,6 +48,8 @@ class TakeoverEvents {
 class Takeover {
  public:
   static constexpr std::chrono::seconds kAnswerTime{10};  // for each of the old one's answers
+  // So long say_ready() may wait for links, and be in time for TakeoverOffer::kReadyTime.
+  static constexpr std::chrono::seconds kLinksTime{30};
 
   // Null: nobody serves the node, so there is nothing to take over. Errors: somebody does, and says
   // no, or this process may not ask.
@@ -59,11 +61,12 @@ class Takeover {
   // `listening`: the addresses where this one listens. `node` and `events` outlive this.
   void say_ready(event_base* base, const std::vector<std::string>& listening,
                  const NodeConfig& node, TakeoverEvents& events);
-  // From on_go().
+  // In on_go().
   void say_serving();
 
  private:
-  explicit Takeover(Descriptor socket) : channel_(std::move(socket)) {}
+  explicit Takeover(Descriptor socket)
+      : channel_(std::make_unique<TakeoverChannel>(std::move(socket))) {}
 
   Result<bool> ask(const NodeConfig& node);
   static void on_message(evutil_socket_t, short, void* self);
@@ -74,7 +77,7 @@ class Takeover {
   void stop();
   void on_end(const std::string& why);
 
-  TakeoverChannel channel_;
+  std::unique_ptr<TakeoverChannel> channel_;  // none: no more is heard, and the old one knows
   daemon::InheritedSockets sockets_;
   const NodeConfig* node_ = nullptr;
   TakeoverEvents* events_ = nullptr;

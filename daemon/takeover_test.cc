@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <array>
@@ -220,6 +221,23 @@ TEST_F(TakeoverTest, DropsWhatIsNoConnectionOfItsEndpoint) {
   turn_until([&] { return !new_.connections.empty(); });
   ASSERT_EQ(new_.connections.size(), 1u);
   EXPECT_EQ(new_.connections[0].endpoint, 0u);
+}
+
+TEST_F(TakeoverTest, TellsTheOldOneWhenItListensNoMore) {
+  const auto takeover = take_over();
+  const Descriptor none(open("/dev/null", O_RDONLY | O_CLOEXEC));
+  const std::array one = {none.get()};
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  ASSERT_EQ(old_.successor->take(0, one, {}), Successor::Answer::kTaken);
+  const rlimit full{.rlim_cur = 0, .rlim_max = before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &full), 0);
+  turn_until([&] { return new_.told.size() == 2; });  // it may have no more descriptors
+  setrlimit(RLIMIT_NOFILE, &before);
+  EXPECT_THAT(new_.told, ElementsAre("go", "left"));
+  EXPECT_EQ(old_.successor->take(0, one, {}), Successor::Answer::kNever);
+  turn_until([&] { return old_.told.size() == 3; });
+  EXPECT_EQ(old_.told.back(), "gone");
 }
 
 TEST_F(TakeoverTest, FindsNobody) {

@@ -56,7 +56,8 @@ TEST(Hello, RefusesEveryTruncationAndOtherVersions) {
   for (size_t size = 0; size < bytes.size(); ++size) {
     EXPECT_FALSE(decode_hello(Bytes(bytes).first(size))) << size;
   }
-  EXPECT_FALSE(decode_hello(encode({3, 4, 7, 0, "host-a", "host-b"})));
+  const auto newer = static_cast<uint16_t>(kLinkVersion + 1);
+  EXPECT_FALSE(decode_hello(encode({newer, newer, 7, 0, "host-a", "host-b"})));
   EXPECT_FALSE(decode_hello(encode({0, 0, 7, 0, "host-a", "host-b"})));
   EXPECT_TRUE(decode_hello(encode({1, 1, 7, 0, "host-a", "host-b"}))) << "older, and spoken with";
   EXPECT_FALSE(decode_hello(encode({1, 1, 7, 0, "", "host-b"})));

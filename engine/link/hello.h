@@ -32,6 +32,8 @@ struct Hello {
   friend bool operator==(const Hello&, const Hello&) = default;
 };
 
+inline bool knows_nonces(const Hello& peer) { return peer.version_max >= kLinkVersionOfNonces; }
+
 std::vector<std::byte> encode(const Hello& hello);
 Result<Hello> decode_hello(Bytes payload);
 

@@ -60,7 +60,7 @@ struct LaneSetOptions {
   Duration idle_timeout = std::chrono::seconds(30);
   Duration probe_interval = std::chrono::seconds(1);
   Duration probe_timeout = std::chrono::seconds(2);
-  bool nonces = true;  // the peer knows them: kLinkVersionOfNonces
+  bool nonces = true;  // the peer knows them: knows_nonces()
 };
 
 class LaneSet final : public LaneFrames {

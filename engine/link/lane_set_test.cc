@@ -172,7 +172,10 @@ class TwoLaneSets : public testing::Test {
                                            {.arena = {.bytes = {1 << 20, 1 << 20, 2 << 20}}}))) {}
     Result<LaneShape> on_lane_wanted(const LaneWish&) override { return kShape; }
     void on_lane_up(LaneSet&, uint32_t) override { is_up = true; }
-    void on_lane_message(LaneSet&, uint32_t, const FrameHeader&, Bytes) override {}
+    void on_lane_message(LaneSet&, uint32_t, const FrameHeader& header, Bytes payload) override {
+      heard.emplace_back(
+          header.kind, std::string(reinterpret_cast<const char*>(payload.data()), payload.size()));
+    }
     void on_lane_uncongested(LaneSet&, uint32_t) override {}
     void on_lane_down(LaneSet&, uint32_t, bool, const std::string& why) override { down = why; }
 
@@ -182,18 +185,28 @@ class TwoLaneSets : public testing::Test {
     size_t carried = 0;
     bool is_up = false;
     std::string down;
+    std::vector<std::pair<FrameKind, std::string>> heard;  // by the lane
   };
   static constexpr LaneShape kShape{.slots = 4, .slot_bytes = 1024};
 
   TwoLaneSets() : initiator_(reactor_), acceptor_(reactor_) {}
-  void begin() {
-    const LaneSetOptions options;
-    initiator_.set =
-        std::make_unique<LaneSet>(reactor_, *initiator_.host, Session::Role::kInitiator,
-                                  initiator_.control, options, initiator_);
-    acceptor_.set = std::make_unique<LaneSet>(reactor_, *acceptor_.host, Session::Role::kAcceptor,
-                                              acceptor_.control, options, acceptor_);
+  // Each with the hello of the other side before it.
+  void begin(const Hello& initiators = {}, const Hello& acceptors = {}) {
+    initiator_.set = std::make_unique<LaneSet>(
+        reactor_, *initiator_.host, Session::Role::kInitiator, initiator_.control,
+        LaneSetOptions{.nonces = knows_nonces(acceptors)}, initiator_);
+    acceptor_.set = std::make_unique<LaneSet>(
+        reactor_, *acceptor_.host, Session::Role::kAcceptor, acceptor_.control,
+        LaneSetOptions{.nonces = knows_nonces(initiators)}, acceptor_);
     initiator_.set->open({.out = kShape, .back = kShape});
+  }
+  bool come_up() {
+    return turn_until([&] { return initiator_.is_up && acceptor_.is_up; });
+  }
+  void send_call() {
+    const std::string call = "a call";
+    initiator_.set->lane(1)->send({.kind = FrameKind::kRaw, .stream = 7},
+                                  {std::as_bytes(std::span(call))});
   }
   // Turns until `holds`; the loop fabric's two sides find each other in a few.
   bool turn_until(const std::function<bool()>& holds) {
@@ -204,9 +217,17 @@ class TwoLaneSets : public testing::Test {
       carry(acceptor_, initiator_);
       initiator_.set->flush();
       acceptor_.set->flush();
+      hear_of_the_fabric(initiator_);
+      hear_of_the_fabric(acceptor_);
       reactor_.end_turn();
     }
     return true;
+  }
+  // A FakeReactor watches no descriptors.
+  static void hear_of_the_fabric(Side& side) {
+    while (const auto event = side.host->fabric().next_event()) {
+      side.host->poller(LaneWish().lanes).on_event(*event);
+    }
   }
   void carry(Side& from, Side& to) {
     for (; from.carried < from.control.sent.size(); ++from.carried) {
@@ -226,6 +247,67 @@ TEST_F(TwoLaneSets, GiveUpALaneForWhichNoNonceCame) {
   on_the_way_ = [](std::string& nonce) { nonce.clear(); };
   ASSERT_TRUE(turn_until([&] { return !initiator_.down.empty(); }));
   EXPECT_THAT(initiator_.down, HasSubstr("gave no nonce"));
+}
+
+using Heard = std::vector<std::pair<FrameKind, std::string>>;
+const Heard kTheCall = {{FrameKind::kRaw, "a call"}};
+constexpr const char* kNotShown = "not the nonce that the link gave";
+
+TEST_F(TwoLaneSets, CarryCallsOnceTheNonceWasShown) {
+  begin();
+  ASSERT_TRUE(come_up());
+  send_call();
+  ASSERT_TRUE(turn_until([&] { return !acceptor_.heard.empty(); }));
+  EXPECT_EQ(acceptor_.heard, kTheCall) << "the nonce itself is nobody's message";
+  EXPECT_EQ(acceptor_.down, "");
+}
+
+TEST_F(TwoLaneSets, GiveUpALaneThatShowsAnotherNonce) {
+  begin();
+  on_the_way_ = [](std::string& nonce) { nonce.back() ^= 1; };
+  ASSERT_TRUE(come_up());
+  send_call();
+  ASSERT_TRUE(turn_until([&] { return !initiator_.down.empty(); }));
+  EXPECT_THAT(acceptor_.down, HasSubstr(kNotShown));
+  EXPECT_THAT(initiator_.down, HasSubstr(kNotShown)) << "it is told why";
+  EXPECT_EQ(acceptor_.heard, Heard());
+}
+
+// As somebody would who has found the queue pair, and not read the link.
+TEST_F(TwoLaneSets, GiveUpALaneThatBeginsWithACall) {
+  begin({}, {.version_max = kLinkVersionOfNonces - 1});
+  ASSERT_TRUE(come_up());
+  send_call();
+  ASSERT_TRUE(turn_until([&] { return !initiator_.down.empty(); }));
+  EXPECT_THAT(acceptor_.down, HasSubstr(kNotShown));
+  EXPECT_EQ(acceptor_.heard, Heard());
+}
+
+TEST_F(TwoLaneSets, EachNonceIsOfOneLane) {
+  begin();
+  std::vector<std::string> nonces;
+  on_the_way_ = [&](std::string& nonce) {
+    nonces.push_back(nonce);
+    nonce = nonces.front();  // as a replay would
+  };
+  ASSERT_TRUE(come_up());
+  initiator_.set->open({.out = kShape, .back = kShape});
+  ASSERT_TRUE(turn_until([&] { return !initiator_.down.empty(); }));
+  EXPECT_THAT(acceptor_.down, HasSubstr(kNotShown));
+  EXPECT_NE(initiator_.set->lane(1), nullptr) << "the first stays";
+}
+
+// Version 2, on both sides: neither asks for what the other has never heard of.
+TEST_F(TwoLaneSets, SayNothingOfNoncesToAnOlderPeer) {
+  const Hello older{.version_max = kLinkVersionOfNonces - 1};
+  begin(older, older);
+  std::string given = "none yet";
+  on_the_way_ = [&](std::string& nonce) { given = nonce; };
+  ASSERT_TRUE(come_up());
+  send_call();
+  ASSERT_TRUE(turn_until([&] { return !acceptor_.heard.empty(); }));
+  EXPECT_EQ(acceptor_.heard, kTheCall);
+  EXPECT_EQ(given, "");
 }
 
 // What runs bounds the plan.

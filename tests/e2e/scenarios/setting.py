@@ -39,6 +39,7 @@ class Client:
         address = address or nodes.endpoints[service].removeprefix("tcp:")
         host, _, port = address.rpartition(":")
         self.socket = (hatrpc.TShmSocket(address) if host == "shm" else
+                       TSocket.TSocket(unix_socket=port) if host == "unix" else
                        TSocket.TSocket(host, int(port)))
         self.socket.setTimeout(timeout_ms)
         self.transport = TTransport.TFramedTransport(self.socket)

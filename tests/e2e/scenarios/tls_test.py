@@ -1,6 +1,7 @@
 """tests/e2e/scenarios/tls_test.py: links under TLS: who is let in, what the others are told, rotation."""
 
 import contextlib
+import json
 import os
 import pathlib
 import re
@@ -21,6 +22,43 @@ LIMITS = {"connect_timeout": "20s"}
 def make_certificates(folder, *nodes, days=1):
     subprocess.run([PROGRAMS / "hatctl", "certs", "make", folder, *nodes, "--days", str(days)],
                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+
+
+def make_certificate_of_tomorrow(folder, node):
+    """In the place of `node`'s: one that is not valid before 2099."""
+    (folder / "database").touch()
+    (folder / "openssl.cnf").write_text(f"""
+[ca]
+default_ca = tomorrow
+[tomorrow]
+database = {folder}/database
+new_certs_dir = {folder}
+certificate = {folder}/ca.pem
+private_key = {folder}/ca.key
+rand_serial = yes
+unique_subject = no
+default_md = sha256
+policy = names
+x509_extensions = extensions
+[names]
+commonName = supplied
+[extensions]
+subjectAltName = DNS:{node}, URI:spiffe://hatrpc.test/{node}
+""", encoding="ascii")
+    request = folder / "request"
+    for words in (["req", "-new", "-key", folder / f"{node}.key", "-subj", f"/CN={node}", "-out", request],
+                  ["ca", "-config", folder / "openssl.cnf", "-batch", "-notext", "-in", request, "-out",
+                   folder / f"{node}.pem", "-startdate", "20990101000000Z", "-enddate", "20991231000000Z"]):
+        subprocess.run(["openssl", *words], capture_output=True, check=True, timeout=WAIT_S)
+
+
+def half_a_client_hello():
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    said = ssl.MemoryBIO()
+    with contextlib.suppress(ssl.SSLWantReadError):
+        context.wrap_bio(ssl.MemoryBIO(), said).do_handshake()
+    return said.read()[:100]
 
 
 def fingerprint(file):
@@ -45,9 +83,9 @@ class TlsNodes(Scenario):
         return {"tls": {**self.files(node, authority), **more}}
 
     @contextlib.contextmanager
-    def nodes(self, a=None, b=None, **more):
+    def nodes(self, a=None, b=None, limits=None, **more):
         links = {"host-a": a or self.tls("one/host-a"), "host-b": b or self.tls("one/host-b")}
-        with probe_nodes(links=links, limits=LIMITS, **more) as nodes:
+        with probe_nodes(links=links, limits=limits or LIMITS, **more) as nodes:
             yield nodes
 
     def stranger(self, nodes, node=None, version=None):
@@ -115,6 +153,8 @@ class Tls(TlsNodes):
     def test_who_is_not_right_is_refused_and_both_sides_say_why(self):
         make_certificates(self.folder / "two", "host-a", "host-b")
         make_certificates(self.folder / "one", "host-x", days=0)
+        make_certificates(self.folder / "one", "host-y")
+        make_certificate_of_tomorrow(self.folder / "one", "host-y")
         insecure = {"insecure": True}
         # Name: host-a's link, host-b's; what host-a says in its status, host-b in its log; the
         # reasons that each counts.
@@ -131,6 +171,12 @@ class Tls(TlsNodes):
             "a server that has expired": (
                 None, self.tls("one/host-x"), "certificate has expired",
                 "refuses this node: certificate expired", "expired", "refused"),
+            "a caller that is not valid yet": (
+                self.tls("one/host-y"), None, "refuses this node's certificate: ",
+                "certificate is not yet valid", "refused", "expired"),
+            "a server that is not valid yet": (
+                None, self.tls("one/host-y"), "certificate is not yet valid",
+                "refuses this node: ", "expired", "refused"),
             "a server of another name": (
                 None, self.tls("one/host-a"), "names host-a, spiffe://hatrpc.test/host-a; this "
                 "peer must be host-b", "refuses this node", "not_allowed", "refused"),
@@ -170,6 +216,43 @@ class Tls(TlsNodes):
             self.assertEqual(self.failures(nodes.b, "version"), 1)
             with Client(nodes) as calls:
                 self.assertEqual(calls.add(1, 2), 3)
+
+    def test_who_says_nothing_is_dropped_and_others_get_in_meanwhile(self):
+        with self.nodes(limits={"connect_timeout": "3s"}) as nodes, contextlib.ExitStack() as stack:
+            self.await_up(nodes)
+            silent = [stack.enter_context(socket.create_connection(("127.0.0.1", nodes.link), timeout=WAIT_S))
+                      for _ in range(20)]
+            for one in silent[::2]:
+                one.sendall(half_a_client_hello())
+            self.assertEqual(self.stranger(nodes, "one/host-a"),
+                             fingerprint(self.folder / "one" / "host-b.pem"))
+            with Client(nodes) as calls:
+                self.assertEqual(calls.add(1, 2), 3)
+            for one in silent:
+                with contextlib.suppress(ConnectionError):  # it had not read all
+                    self.assertEqual(one.recv(1), b"")
+            wait_until("each is counted", lambda: self.failures(nodes.b, "unfinished") >= len(silent), WAIT_S)
+            self.assertIn("no hello within the time-out", nodes.b.log())
+            self.assertTrue(nodes.a.get("/status")["links"][0]["up"])
+
+    def test_files_that_cannot_be_used_end_the_start_in_words(self):
+        make_certificates(self.folder / "two", "host-b")
+        one, two = self.files("one/host-b"), self.files("two/host-b", "two")
+        for name, files, why in (
+                ("no certificate", {"certificate": str(self.folder / "none.pem")}, "No such file"),
+                ("no key", {"key": str(self.folder / "none.key")}, "No such file"),
+                ("no CA", {"ca": str(self.folder / "none.pem")}, "No such file"),
+                ("another's key", {"key": two["key"]}, "is not that of certificate"),
+                ("a CA that is none", {"ca": one["key"]}, f"ca {one['key']}")):
+            with self.subTest(name):
+                config = self.folder / "hatrpcd.yaml"
+                config.write_text(json.dumps({"node": "host-b", "manifests": [], "link": {
+                    "listen": "tcp:127.0.0.1:0", "tls": {**one, **files}}}), encoding="utf-8")
+                for words in (["--check"], []):
+                    done = subprocess.run([PROGRAMS / "hatrpcd", *words, "--config", config], text=True,
+                                          capture_output=True, check=False, timeout=WAIT_S)
+                    self.assertEqual(done.returncode, 78, done.stderr)
+                    self.assertIn(why, done.stdout + done.stderr)
 
     def test_certificates_change_under_load_and_no_call_fails(self):
         with self.nodes() as nodes:
