@@ -82,6 +82,8 @@ EXPERIMENT = experiment.Experiment(
            "server_fds_each": experiment.Unit("", "lower", "descriptors of each, the server's"),
            "cpu_ms_per_s": experiment.Unit("ms/s", "lower", "CPU of both hatrpcds, while all are idle")},
     charts=[chart.Lines("client_mib", "connections", "Resident memory of the client's hatrpcd"),
-            chart.Lines("server_mib", "connections", "Resident memory of the server's hatrpcd")],
+            chart.Lines("server_mib", "connections", "Resident memory of the server's hatrpcd"),
+            chart.Bars("client_kib_each", "connections", "For each connection, the client's hatrpcd"),
+            chart.Bars("server_kib_each", "connections", "For each connection, the server's hatrpcd")],
     notes="One worker each. Over each connection one call of 64 B was made before it fell idle. Memory that the "
           "loop fabric shares is resident in both daemons, as far as it was touched.")
