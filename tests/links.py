@@ -64,12 +64,13 @@ def page(path):
 def check_page(path, text, root=ROOT):
     """Links of one page; `path` is below `root`."""
     path = pathlib.PurePosixPath(path)
+    whole = root / WHOLE.get(str(path.parent), path)
     for number, line in outside_fences(text):
         for target in LINK.findall(re.sub(r"`[^`]*`", "", line)):
             if re.match(r"[a-z]+:", target):
                 continue
             name, _, anchor = target.partition("#")
-            file = (root / path).parent / name if name else root / WHOLE.get(str(path.parent), path)
+            file = whole.parent / name if name else whole
             if not file.exists() and name:
                 yield f"{path}:{number}: {name} does not exist"
             elif anchor and file.suffix == ".md" and anchor not in anchors(page(file) if file.exists() else text):
