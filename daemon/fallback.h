@@ -1,7 +1,7 @@
 // daemon/fallback.h: why a call that wanted RDMA went over TCP, as one list.
 //
 // The names are stable: they are the `reason` label of hatrpc_fallbacks_total, and
-// docs/operations.md says what to do about each.
+// docs/reference.md says what to do about each.
 #pragma once
 
 #include <array>

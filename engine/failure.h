@@ -1,7 +1,7 @@
 // engine/failure.h: why a call was not answered by its server, as one list for both daemons.
 //
 // The token is stable: it opens the text of the caller's exception ("hatrpcd: peer_unreachable:
-// …"), is the `reason` label of hatrpc_local_replies_total, and stands in docs/operations.md.
+// …"), is the `reason` label of hatrpc_local_replies_total, and stands in docs/reference.md.
 #pragma once
 
 #include <array>

@@ -9,7 +9,8 @@ import tempfile
 import unittest
 
 HATRPCD, HATCTL, HINTGEN, HATKV, HATKV_YCSB = sys.argv[1:6]
-MAN = pathlib.Path(__file__).resolve().parent.parent / "docs" / "man"
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+MAN = ROOT / "docs" / "man"
 KV_COMMANDS = ["serve", "get", "put", "del", "scan", "load", "stats", "backup"]
 COMMANDS = ["status", "routes", "top", "reload", "drain", "calibrate", "certs", "doctor", "ping",
             "metrics"]
@@ -27,6 +28,28 @@ def page_text(name):
     """The page as source, with what groff needs escaped set free."""
     text = (MAN / name).read_text(encoding="utf-8")
     return text.replace(r"\-", "-").replace(r"\(dq", '"')
+
+
+def examples(name):
+    return re.findall(r"(?s)\n\.EX\n(.*?)\n\.EE\n", page_text(name))
+
+
+def mistakes(files):
+    """What `hatrpcd --check` complains of, of files in a folder of their own."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in files.items():
+            file = pathlib.Path(folder) / name
+            file.parent.mkdir(exist_ok=True)
+            file.write_text(text + "\n", encoding="utf-8")
+        done = subprocess.run([HATRPCD, "--check", "-c", pathlib.Path(folder) / "hatrpcd.yaml"], text=True,
+                              capture_output=True, check=False)
+    return done.stderr
+
+
+def describes(page, key):
+    """The page has a heading or a tagged paragraph of that key, alone or with others."""
+    tags = re.findall(r"(?m)^\.(?:B|BR|SS) (.*)$", page)
+    return any(key in re.split(r'[\s",|]+', tag.strip()) for tag in tags)
 
 
 class ManPages(unittest.TestCase):
@@ -82,39 +105,46 @@ class ManPages(unittest.TestCase):
         self.assertRegex(output(HATRPCD, "--version"), r"^hatrpcd \d+\.\d+\.\d+\n$")
         self.assertRegex(output(HATCTL, "--version"), r"^hatctl \d+\.\d+\.\d+\n$")
 
-    def test_every_key_of_the_configuration_is_described(self):
-        with tempfile.TemporaryDirectory() as folder:
-            file = pathlib.Path(folder) / "hatrpcd.yaml"
-            file.write_text("zz: 1\nlink: {zz: 1, tls: {zz: 1}}\npeers: {b: {zz: 1}}\nendpoints: [{zz: 1}]\n"
-                            "serves: {S: {zz: 1}}\nadmin: {zz: 1}\nlimits: {zz: 1}\n")
-            done = subprocess.run([HATRPCD, "--check", "-c", file], text=True,
-                                  capture_output=True, check=False)
-            manifest = pathlib.Path(folder) / "manifest.yaml"
-            manifest.write_text("zz: 1\nservices: {S: {zz: 1, functions: {f: {zz: 1}}}}\n")
-            file.write_text("node: a\nmanifests: [manifest.yaml]\n")
-            manifests = subprocess.run([HATRPCD, "--check", "-c", file], text=True,
-                                       capture_output=True, check=False)
-        lists = re.findall(r"unknown key 'zz' in (.*); expected one of (.*)",
-                           done.stderr + manifests.stderr)
-        self.assertEqual(len(lists), 11)
-        page = page_text("hatrpcd.yaml.5")
-        for where, keys in lists:
+    def test_every_key_of_every_file_is_described(self):
+        pages = {"configuration": page_text("hatrpcd.yaml.5"), "manifest": page_text("hatrpc-manifest.5"),
+                 "profile": page_text("hatrpc-profile.5")}
+        said = mistakes({
+            "hatrpcd.yaml": "zz: 1\nlink: {zz: 1, tls: {zz: 1}}\npeers: {b: {zz: 1}}\nendpoints: [{zz: 1}]\n"
+                            "serves: {S: {zz: 1}}\nadmin: {zz: 1}\nlimits: {zz: 1}\n"
+                            "fabric: {zz: 1, faults: {zz: 1}}\n"})
+        said += mistakes({
+            "hatrpcd.yaml": "node: a\nmanifests: [manifest.yaml]\nprofile: profile.yaml\n",
+            "manifest.yaml": "zz: 1\nservices: {S: {zz: 1, hint: {zz: 1}, functions: {f: {zz: 1}}}}\n",
+            "profile.yaml": "zz: 1\ncosts_ns: {zz: 1}\n"})
+        lists = re.findall(r"(\w+)\.yaml:\d+:\d+: error: unknown (?:key|hint) 'zz'(.*); expected one of (.*)", said)
+        self.assertEqual(len(lists), 16)
+        for file, where, keys in lists:
+            page = pages.get(file, pages["configuration"])
             for key in keys.split(", "):
-                with self.subTest(where, key=key):
-                    self.assertRegex(page, rf'(?m)^\.(B|SS|BR .*) {key}$|^\.BR {key} ", "|", " {key} ", "')
+                with self.subTest(file + where, key=key):
+                    self.assertTrue(describes(page, key))
+
+    def test_a_profile_that_is_shown_is_right(self):
+        profile, = examples("hatrpc-profile.5")
+        self.assertEqual(mistakes({"hatrpcd.yaml": "node: a\nmanifests: [m.yaml]\nprofile: p.yaml\n",
+                                   "m.yaml": examples("hatrpc-manifest.5")[0], "p.yaml": profile,
+                                   }), "")
 
     def test_the_configurations_shown_are_right(self):
-        manifest, *nodes = re.findall(r"(?s)\n\.EX\n(.*?)\n\.EE\n", page_text("hatrpcd.yaml.5"))
+        manifest, = examples("hatrpc-manifest.5")
+        nodes = examples("hatrpcd.yaml.5")
         self.assertEqual(len(nodes), 2)
         for example in nodes:
-            with self.subTest(example.splitlines()[0]), tempfile.TemporaryDirectory() as folder:
-                folder = pathlib.Path(folder)
-                (folder / "manifests").mkdir()
-                (folder / "manifests" / "kv.yaml").write_text(manifest + "\n")
-                (folder / "hatrpcd.yaml").write_text(example + "\n")
-                done = subprocess.run([HATRPCD, "--check", "-c", folder / "hatrpcd.yaml"],
-                                      text=True, capture_output=True, check=False)
-                self.assertEqual((done.returncode, done.stderr), (0, ""))
+            with self.subTest(example.splitlines()[0]):
+                self.assertEqual(mistakes({"hatrpcd.yaml": example, "manifests/kv.yaml": manifest}), "")
+
+    def test_each_is_installed_and_packaged(self):
+        rules = (ROOT / "deploy" / "CMakeLists.txt").read_text(encoding="utf-8")
+        packages = "".join(file.read_text(encoding="utf-8") for file in (ROOT / "debian").glob("*.install"))
+        for page in sorted(MAN.iterdir()):
+            with self.subTest(page.name):
+                self.assertIn("${man}/" + page.name, rules)
+                self.assertIn(f"man{page.suffix[1:]}/{page.name}\n", packages)
 
 
 if __name__ == "__main__":

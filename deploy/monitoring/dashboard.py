@@ -106,7 +106,7 @@ ROWS = {
               "local_error: hatrpcd answered; unknown: the caller left.", "reqps",
               (f'sum by (outcome) ({rate("hatrpc_requests_total", SIDED)})', "{{outcome}}"), stacked=True),
         graph("Answered by hatrpcd itself",
-              "docs/operations.md (When hatrpcd answers itself) says of each reason what to do.", "reqps",
+              "docs/reference.md (When hatrpcd answers itself) says of each reason what to do.", "reqps",
               (f'sum by (reason) ({rate("hatrpc_local_replies_total", NODE)})', "{{reason}}"), stacked=True),
     ],
     "Functions": [
@@ -136,7 +136,7 @@ ROWS = {
     ],
     "Fallbacks to TCP": [
         graph("By reason",
-              "Calls over TCP although their plan wants RDMA. docs/operations.md (When a call misses RDMA) says of each "
+              "Calls over TCP although their plan wants RDMA. docs/reference.md (When a call misses RDMA) says of each "
               "reason what to do; opening is normal after a start or a pause.", "reqps",
               (f'sum by (reason) ({rate("hatrpc_fallbacks_total", ONE_SIDED)})', "{{reason}}"), stacked=True),
         graph("By function", "The same calls.", "reqps",

@@ -3,8 +3,8 @@
 #
 # host-a is the machine; host-b the same unit in a network, an /etc/hatrpc and a /run/hatrpcd of its own.
 
-# What `editor` in the README's commands stands for: the README's file of the node, and its line for hatctl.
-editor() { cat "/test/readme/$node.yaml" /test/readme/admin.yaml >"$1"; }
+# What `editor` in the README's commands stands for: the README's file of the node.
+editor() { cat "/test/readme/$node.yaml" >"$1"; }
 
 makes_host_b() {
   ip netns add host-b

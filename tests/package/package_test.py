@@ -145,7 +145,6 @@ def readme_parts(folder):
     (folder / "calculator.thrift").write_text(the_one(r"^service Calculator \{"))
     (folder / "host-a.yaml").write_text(the_one(r"^node: host-a\n"))
     (folder / "host-b.yaml").write_text(the_one(r"^node: host-b\n"))
-    (folder / "admin.yaml").write_text(re.search(r"For `hatctl` and Prometheus, on both: `(.*?)`", text)[1] + "\n")
     (folder / "install.sh").write_text(the_one(r"^apt install \./hatrpcd_"))
 
 

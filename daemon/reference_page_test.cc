@@ -12,7 +12,7 @@
 #include "daemon/fake_control.h"
 #include "daemon/metrics_text.h"
 
-// docs/operations.md says what there is: each list in it is compared with the code's, both ways.
+// docs/reference.md says what there is: each list in it is compared with the code's, both ways.
 namespace hat {
 namespace {
 
@@ -39,12 +39,12 @@ std::set<std::string> first_column(const std::string& text, const std::string& h
   return words;
 }
 
-class OperationsPage : public testing::Test {
+class ReferencePage : public testing::Test {
  protected:
-  const std::string page = file_text("docs/operations.md");
+  const std::string page = file_text("docs/reference.md");
 };
 
-TEST_F(OperationsPage, HasEveryMetric) {
+TEST_F(ReferencePage, HasEveryMetric) {
   FakeControl control;
   const auto families = read_metrics(exposition(control));
   ASSERT_TRUE(families) << families.error().message;
@@ -53,13 +53,13 @@ TEST_F(OperationsPage, HasEveryMetric) {
   EXPECT_THAT(first_column(page, "Metrics"), testing::ContainerEq(metrics));
 }
 
-TEST_F(OperationsPage, HasEveryFailureToken) {
+TEST_F(ReferencePage, HasEveryFailureToken) {
   std::set<std::string> tokens;
   for (const auto& failure : engine::kFailureTexts) tokens.emplace(failure.token);
   EXPECT_THAT(first_column(page, "When hatrpcd answers itself"), testing::ContainerEq(tokens));
 }
 
-TEST_F(OperationsPage, HasEveryFallback) {
+TEST_F(ReferencePage, HasEveryFallback) {
   const std::set<std::string> names(kFallbackNames.begin(), kFallbackNames.end());
   EXPECT_THAT(first_column(page, "When a call misses RDMA"), testing::ContainerEq(names));
 }
@@ -70,16 +70,16 @@ TEST(SecurityPage, HasEveryFailureOfAHandshake) {
               testing::ContainerEq(names));
 }
 
-TEST_F(OperationsPage, HasEveryLimit) {
+TEST_F(ReferencePage, HasEveryLimit) {
 #define HAT_KEY(member, key, ...) std::string("limits.") + (key),
   const std::set<std::string> keys = {HAT_SIZE_LIMITS(HAT_KEY) HAT_COUNT_LIMITS(HAT_KEY)
                                           HAT_TIME_LIMITS(HAT_KEY)};
 #undef HAT_KEY
-  EXPECT_THAT(first_column(page, "What can be tuned"), testing::ContainerEq(keys));
+  EXPECT_THAT(first_column(page, "Limits"), testing::ContainerEq(keys));
 }
 
 // So does the page of the manual: each with its default.
-TEST_F(OperationsPage, HasEveryLimitsDefault) {
+TEST_F(ReferencePage, HasEveryLimitsDefault) {
   const std::string man = file_text("docs/man/hatrpcd.yaml.5");
   const auto expect = [&](const std::string& key, const std::string& standard) {
     EXPECT_THAT(page, testing::HasSubstr("\n| `limits." + key + "` | " + standard + " |"));

@@ -1,0 +1,89 @@
+"""bench/experiments/footprint.py: what a pair of hatrpcds needs for idle connections."""
+
+import contextlib
+import pathlib
+import re
+import socket
+import struct
+import time
+
+from tool import chart, experiment, processes, ways
+
+# What is between the two daemons.
+FABRICS = {"fabric tcp": "tcp", "fabric loop": "loop"}
+PAYLOAD = bytes(64)
+# echo(1: binary), strict binary protocol, framed.
+CALL = (b"\x80\x01\x00\x01" + struct.pack(">i4si", 4, b"echo", 1)
+        + b"\x0b" + struct.pack(">hi", 1, len(PAYLOAD)) + PAYLOAD + b"\x00")
+
+
+def called(address):
+    """A connection over which one call was made."""
+    connection = socket.create_connection(("127.0.0.1", int(address)), timeout=processes.START_SECONDS)
+    connection.sendall(struct.pack(">i", len(CALL)) + CALL)
+    with connection.makefile("rb") as answer:
+        size, = struct.unpack(">i", answer.read(4))
+        if PAYLOAD not in answer.read(size):
+            raise experiment.Failed("the answer is not what was sent")
+    return connection
+
+
+def resident_kib(process):
+    processes.must_run(process)
+    text = pathlib.Path(f"/proc/{process.pid}/status").read_text(encoding="utf-8")
+    return int(re.search(r"VmRSS:\s+(\d+) kB", text).group(1))
+
+
+def descriptors(process):
+    return len(list(pathlib.Path(f"/proc/{process.pid}/fd").iterdir()))
+
+
+class Footprint:
+    def __init__(self, settings):
+        self.settings = settings
+
+    def measure(self, peer, point, seconds):
+        """A pair of its own each time, so that nothing that was freed is in the numbers."""
+        with ways.Site(self.settings) as site, contextlib.ExitStack() as connections:
+            server = site.server([site.programs / "echo_server", "0"])
+            pair = ways.hatrpcd_pair(site, server, "Echo", ways.manifest("Echo", {"echo": {}}),
+                                     fabric=FABRICS[peer])
+            here, there = pair.sidecars
+            connections.enter_context(called(pair.address))
+            before = [(resident_kib(one), descriptors(one)) for one in pair.sidecars]
+            for _ in range(point["connections"]):
+                connections.enter_context(called(pair.address))
+            cpu = processes.cpu_seconds(here) + processes.cpu_seconds(there)
+            time.sleep(seconds)
+            cpu = processes.cpu_seconds(here) + processes.cpu_seconds(there) - cpu
+            values = {"cpu_ms_per_s": cpu * 1000 / seconds}
+            for name, one, (kib, fds) in zip(("client", "server"), pair.sidecars, before):
+                values |= {f"{name}_mib": resident_kib(one) / 1024,
+                           f"{name}_kib_each": (resident_kib(one) - kib) / point["connections"],
+                           f"{name}_fds_each": (descriptors(one) - fds) / point["connections"]}
+            return values
+
+
+@contextlib.contextmanager
+def open_peers(settings):
+    yield Footprint(settings)
+
+
+EXPERIMENT = experiment.Experiment(
+    name="footprint", title="What idle connections need",
+    question="How much memory, how many descriptors and how much processor do idle connections take?",
+    peers=list(FABRICS), points=[{"connections": count} for count in (1, 100, 1000)],
+    open=open_peers, seconds=2.0, rounds=3, warm_up=0.0,
+    units={"client_mib": experiment.Unit("MiB", "lower", "resident, the client's hatrpcd"),
+           "server_mib": experiment.Unit("MiB", "lower", "resident, the server's hatrpcd"),
+           "client_kib_each": experiment.Unit("KiB", "lower", "more for each connection, the client's"),
+           "server_kib_each": experiment.Unit("KiB", "lower", "more for each connection, the server's"),
+           "client_fds_each": experiment.Unit("", "lower", "descriptors of each, the client's"),
+           "server_fds_each": experiment.Unit("", "lower", "descriptors of each, the server's"),
+           "cpu_ms_per_s": experiment.Unit("ms/s", "lower", "CPU of both hatrpcds, while all are idle")},
+    charts=[chart.Lines("client_mib", "connections", "Resident memory of the client's hatrpcd"),
+            chart.Lines("server_mib", "connections", "Resident memory of the server's hatrpcd"),
+            chart.Bars("client_kib_each", "connections", "For each connection, the client's hatrpcd"),
+            chart.Bars("server_kib_each", "connections", "For each connection, the server's hatrpcd")],
+    notes="One worker each. Over each connection one call of 64 B was made before it fell idle. Memory that the "
+          "loop fabric shares is resident in both daemons, as far as it was touched.")

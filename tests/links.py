@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+"""tests/links.py: every link of every .md leads to a file that is there, and to a heading that it has.
+
+Prints `file:line: what leads nowhere` for each that does not; exit status 1 where there is one. Pages that
+other files name in words ("docs/x.md", in code, YAML and the manual) are looked for too, and so is a heading
+that follows such a name in quotes or brackets: docs/x.md ("A heading"). Links out (https:) are not followed.
+`--self-test` feeds it wrong ones.
+"""
+
+import functools
+import pathlib
+import re
+import subprocess
+
+import checker
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+FENCE = re.compile(r"^\s*```")
+HEADING = re.compile(r"^#{1,6} +(.*?)#*$")
+# In any text: a page of the repository, and perhaps one of its headings.
+NAMED = re.compile(r"(?<![\w./-])((?:docs|deploy/\w+)/[\w-]+\.md)(?:,? ?(?:\(\\?\"?|\\?\")([^\"()\\]+)\\?[\")])?")
+SELF_TESTS = ("tests/links.py",)
+# Folders of pieces, and the page that `./dev bench report` makes of them.
+WHOLE = {"docs/results": "docs/results.md"}
+TEXT = (".cc", ".h", ".py", ".md", ".yaml", ".json", ".txt", ".cmake", ".service", ".thrift", ".html", ".1", ".3",
+        ".5", ".7", ".8")
+
+
+def slug(heading):
+    """The anchor that GitHub gives a heading: of a link its text, in small letters, with dashes."""
+    text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).strip().lower()
+    return re.sub(r"[^\w\- ]", "", text).replace(" ", "-")
+
+
+def outside_fences(text):
+    fenced = False
+    for number, line in enumerate(text.splitlines(), 1):
+        if FENCE.match(line):
+            fenced = not fenced
+        elif not fenced:
+            yield number, line
+
+
+def headings(text):
+    return [found.group(1).strip() for _, line in outside_fences(text) if (found := HEADING.match(line))]
+
+
+def anchors(text):
+    """A heading that stands there a second time gets -1 at its end, a third time -2."""
+    seen, found = {}, set()
+    for heading in headings(text):
+        name = slug(heading)
+        found.add(f"{name}-{seen[name]}" if name in seen else name)
+        seen[name] = seen.get(name, 0) + 1
+    return found
+
+
+@functools.lru_cache(maxsize=None)
+def page(path):
+    return path.read_text(encoding="utf-8")
+
+
+def check_page(path, text, root=ROOT):
+    """Links of one page; `path` is below `root`."""
+    path = pathlib.PurePosixPath(path)
+    whole = root / WHOLE.get(str(path.parent), path)
+    for number, line in outside_fences(text):
+        for target in LINK.findall(re.sub(r"`[^`]*`", "", line)):
+            if re.match(r"[a-z]+:", target):
+                continue
+            name, _, anchor = target.partition("#")
+            file = whole.parent / name if name else whole
+            if not file.exists() and name:
+                yield f"{path}:{number}: {name} does not exist"
+            elif anchor and file.suffix == ".md" and anchor not in anchors(page(file) if file.exists() else text):
+                yield f"{path}:{number}: {name or path} has no heading #{anchor}"
+
+
+def check_names(path, text, root=ROOT):
+    """Pages that a file names in words; a heading may be broken over lines."""
+    for found in NAMED.finditer(re.sub(r"\s*\n[\s#/]*", " ", text)):
+        name, heading = found.groups()
+        if not (root / name).exists():
+            yield f"{path}: names {name}, which does not exist"
+        elif heading and heading[0].isupper() and heading not in headings(page(root / name)):
+            yield f"{path}: {name} has no heading “{heading}”"
+
+
+def check_tree():
+    names = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard"], cwd=ROOT,
+                           text=True, capture_output=True, check=True).stdout.splitlines()
+    for name in names:
+        path = ROOT / name
+        if path.suffix in TEXT and path.is_file() and "/corpus/" not in name and name not in SELF_TESTS:
+            text = page(path)
+            if path.suffix == ".md":
+                yield from check_page(name, text)
+            yield from check_names(name, text)
+
+
+def self_test():
+    here = "# A page\n\n## What `x.y` does, and why\n\n## Twice\n## Twice\n"
+    refused = {
+        "a page that is not there": "[it](nowhere.md)",
+        "a heading that is not there": "[it](#nothing)",
+        "a heading of another page": "[it](docs/rings.md#nothing)",
+        "a third of two": "[it](#twice-2)",
+    }
+    taken = {
+        "headings": "[one](#what-xy-does-and-why) [two](#twice) [three](#twice-1) [four](#a-page)",
+        "a page and its heading": "[it](docs/rings.md#waiting)",
+        "a link out": "[it](https://example.org/x#y)",
+        "a fence": "```\n[it](nowhere.md)\n```",
+        "code": "`[it](nowhere.md)`",
+    }
+    wrong = [f"got past: {what}" for what, text in refused.items() if not list(check_page("x.md", here + text))]
+    wrong += [f"refused: {what}" for what, text in taken.items() if list(check_page("x.md", here + text))]
+    for text, count in (("see docs/rings.md", 0), ('docs/rings.md ("Waiting")', 0), ("docs/nowhere.md", 1),
+                        ('docs/rings.md\n    # ("Nothing\n    # there")', 1), ("docs/rings.md (Waiting)", 0)):
+        if len(list(check_names("x.cc", text))) != count:
+            wrong.append(f"judged wrong: {text}")
+    return wrong
+
+
+if __name__ == "__main__":
+    checker.run("links", self_test, check_tree, "every link leads somewhere")
