@@ -4,9 +4,9 @@
 //
 //   node: host-a
 //   manifests: [/etc/hatrpc/manifests]
-//   link: {listen: "tcp:10.0.0.1:9465", tls: {certificate: a.pem, key: a.key, ca: ca.pem}}
+//   link: {listen: "tcp:10.0.0.1:7471", tls: {certificate: a.pem, key: a.key, ca: ca.pem}}
 //   peers:
-//     host-b: {link: "tcp:10.0.0.2:9465"}
+//     host-b: {link: "tcp:10.0.0.2:7471"}
 //   endpoints:
 //     - {listen: "tcp:127.0.0.1:9090", service: HatKV, peers: [host-b]}
 //   serves:

@@ -354,8 +354,8 @@ Result<ReloadReport> Daemon::try_reload(bool dry_run) {
   if (mistakes.any_errors()) return fail(mistakes.text());
   if (fresh.node_text != node_text_) {
     return fail(config_file_ +
-                ": error: it has changed since the start; manifests can be reloaded, the node's "
-                "own configuration needs a restart\n");
+                ": error: it has changed since the start, and is not reloaded; nor is anything "
+                "else until a takeover or a restart has applied it, or it is put back\n");
   }
   const auto routes = make_routes(routes_->generation() + 1, fresh);
   ReloadReport report{routes->generation(), route_changes(*routes_, *routes), {}};

@@ -163,10 +163,10 @@ keeps_its_sockets() {
 
 # --- TLS ---
 
-# host-a's certificate, as docs/security.md has it put there: readable for the daemon, and nobody else.
+# host-a's certificate, as the README has it put there.
 install_certificate() {
   install -m 0644 $scratch/tls/host-a.pem $scratch/tls/ca.pem /etc/hatrpc/tls/
-  install -m 0640 -g hatrpcd $scratch/tls/host-a.key /etc/hatrpc/tls/
+  install -m 0400 -o hatrpcd -g hatrpcd $scratch/tls/host-a.key /etc/hatrpc/tls/
 }
 
 fingerprint() {
@@ -176,9 +176,8 @@ fingerprint() {
 
 has_tls() {
   step "TLS"
-  hatctl certs make $scratch/tls host-a host-b >/dev/null
-  chown -R hatrpcd $scratch/tls
-  install_certificate
+  (cd $scratch && source /test/readme/secure.sh >/dev/null)
+  chown -R hatrpcd $scratch/tls  # host-b's, in place
   write_host_b "tls: {certificate: tls/host-b.pem, key: tls/host-b.key, ca: tls/ca.pem}"
   write_host_a "tls: {certificate: tls/host-a.pem, key: tls/host-a.key, ca: tls/ca.pem}"
   systemctl restart host-b hatrpcd
@@ -192,7 +191,7 @@ has_tls() {
   install_certificate
   systemctl reload hatrpcd
   [ "$(fingerprint)" != "$before" ]
-  chmod 0600 /etc/hatrpc/tls/host-a.key  # root's
+  chown root /etc/hatrpc/tls/host-a.key
   must_fail systemctl reload hatrpcd 2>/dev/null
   systemctl status --no-pager hatrpcd | grep -q 'Status: .*refused.*host-a.key.*denied'
   install_certificate

@@ -146,6 +146,7 @@ def readme_parts(folder):
     (folder / "host-a.yaml").write_text(the_one(r"^node: host-a\n"))
     (folder / "host-b.yaml").write_text(the_one(r"^node: host-b\n"))
     (folder / "install.sh").write_text(the_one(r"^apt install \./hatrpcd_"))
+    (folder / "secure.sh").write_text(the_one(r"^hatctl certs make tls host-a"))
 
 
 # --- The machine ----------------------------------------------------------------------------------

@@ -61,9 +61,9 @@ bool judge_tls_file(const TlsFile& file, const Examined& examined, Findings& fin
     return false;
   }
   if (file.key == "key" && is_open_to_everybody(file)) {
-    findings.warn("key",
-                  file.path + " can be read by every user of this host, who then is this node",
-                  "chmod 600 " + file.path);
+    findings.warn(
+        "key", file.path + " can be read by every user of this host, who then is this node",
+        "chown " + owner(examined.opener()) + " " + file.path + " && chmod 400 " + file.path);
   }
   return judge_rights(file, examined.opener(), findings);
 }
