@@ -64,6 +64,8 @@ class Stream {
   virtual IoResult read(std::span<std::byte> into) = 0;
   // Gathers; may take fewer bytes than offered. A stream that is still connecting says kWouldBlock.
   virtual IoResult write(std::span<const iovec> from) = 0;
+  // Nothing that write() took waits in this process for room.
+  virtual bool all_sent() const { return true; }
   // Half-close: the other side reads the end after what was written; reading goes on.
   virtual void shutdown_write() = 0;
   // Which events to deliver. A new stream wants neither.

@@ -169,7 +169,9 @@ TEST(NodeConfig, TakesItsNameFromTheEnvironment) {
     Mistakes mistakes;
     const NodeConfig node = read_node_config(text, "n.yaml", mistakes);
     EXPECT_EQ(mistakes.text(), row.mistakes);
-    if (!mistakes.any_errors()) EXPECT_EQ(node.node, row.value);
+    if (!mistakes.any_errors()) {
+      EXPECT_EQ(node.node, row.value);
+    }
   }
   unsetenv("HAT_NODE_NAME");
 }

@@ -59,6 +59,7 @@ std::shared_ptr<const TlsContext> load_tls(const NodeConfig& node, Mistakes& mis
 Configuration load_configuration(const std::string& file, Mistakes& mistakes) {
   Configuration configuration;
   configuration.node = load_node_config(file, mistakes);
+  configuration.fingerprint = fingerprint(file, configuration.node);
   configuration.manifest = load_manifests(configuration.node.manifests, mistakes);
   configuration.profile = load_profile_of(configuration.node, mistakes);
   configuration.tls = load_tls(configuration.node, mistakes);

@@ -24,6 +24,7 @@ struct Configuration {
   std::optional<Profile> profile;         // none: the node names none, or there is none yet
   std::shared_ptr<const TlsContext> tls;  // null: links have no TLS
   std::string node_text;                  // of the node's file, to tell whether it changed
+  uint64_t fingerprint = 0;               // of all files, before they were read
 };
 
 // Every mistake of every file goes to `mistakes`; the result is meaningful if none is an error.

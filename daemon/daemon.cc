@@ -151,7 +151,7 @@ Daemon::Daemon(std::string config_file, Configuration configuration, Sockets soc
   tls_ = configuration.tls;
   if (const std::string why = profile_unused(configuration); !why.empty()) LOG(WARNING) << why;
   last_reload_.unix_time = start_unix_time_;
-  applied_fingerprint_ = seen_fingerprint_ = fingerprint(config_file_, *node_);
+  applied_fingerprint_ = seen_fingerprint_ = configuration.fingerprint;
   calibrator_ = make_calibrator(node_, threads_.front()->rdma());
   std::random_device random;
   const uint64_t generation = (uint64_t{random()} << 32) | random();
@@ -494,6 +494,10 @@ void Daemon::drain() {
   if (phase_ == Phase::kStarting || phase_ == Phase::kReady) {
     LOG(INFO) << "takeover: given up; the hatrpcd before this one goes on";
     event_base_loopbreak(base_.get());
+    return;
+  }
+  if (phase_ == Phase::kGivingWay) {  // seconds: who is to have the connections is known then
+    drains_next_ = true;
     return;
   }
   phase_ = Phase::kDraining;

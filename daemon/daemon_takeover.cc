@@ -61,7 +61,7 @@ void Daemon::on_go(const std::vector<std::string>& owned_paths) {
 }
 
 void Daemon::on_refused(const std::string& why) {
-  LOG(ERROR) << "takeover: the running hatrpcd goes on, and this one leaves: " << why;
+  LOG(ERROR) << "takeover: it came to nothing, and this one leaves: " << why;
   refused_ = true;
   for (ListenSocket* socket : sockets_.all()) {
     if (names(given_paths_, socket->address())) socket->own_path(false);
@@ -106,6 +106,7 @@ void Daemon::on_successor_failed(const std::string& why) {
     if (names(given_paths_, socket->address())) socket->own_path(true);
   }
   phase_ = Phase::kServing;
+  if (drains_next_) return drain();
   accept();
 }
 
@@ -123,6 +124,7 @@ void Daemon::on_successor_serving(int pid, std::shared_ptr<Successor> successor)
     });
   }
   event_add(tick_.get(), &kDrainInterval);
+  if (drains_next_) drain();
 }
 
 void Daemon::on_successor_gone(const std::string& why) {
@@ -156,24 +158,24 @@ void Daemon::leave_if_handed_over() {
 
 void Daemon::start_successor() {
   if (phase_ != Phase::kServing || successor_.pid != 0) {
-    LOG(WARNING) << "SIGUSR2: not while one hatrpcd gives way to another";
+    LOG(WARNING) << "takeover: no SIGUSR2 while one hatrpcd gives way to another";
     return;
   }
   auto process = spawn_successor();
   if (!process) {
-    LOG(ERROR) << "SIGUSR2: no new hatrpcd: " << process.error().message;
+    LOG(ERROR) << "takeover: no new hatrpcd can be started: " << process.error().message;
     return;
   }
   successor_ = std::move(*process);
   successor_end_.reset(
       event_new(base_.get(), successor_.end.get(), EV_READ, on_successor_end, this));
   event_add(successor_end_.get(), nullptr);
-  LOG(INFO) << "SIGUSR2: process " << successor_.pid << " is to take over";
+  LOG(INFO) << "takeover: on SIGUSR2, process " << successor_.pid << " is to take over";
 }
 
 void Daemon::on_successor_end(evutil_socket_t, short, void* self) {
   auto& daemon = *static_cast<Daemon*>(self);
-  LOG(ERROR) << "the new hatrpcd, process " << daemon.successor_.pid
+  LOG(ERROR) << "takeover: the new hatrpcd, process " << daemon.successor_.pid
              << ", has ended; its own lines say why";
   daemon.successor_end_.reset();
   daemon.successor_ = SuccessorProcess{};

@@ -20,6 +20,15 @@ std::string_view text_of(Bytes bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
+// A multiplexed name with empty parts, or with more than two: servers differ in what they make of
+// it.
+bool is_ambiguous(std::string_view name) {
+  const size_t colon = name.find(':');
+  if (colon == std::string_view::npos) return false;
+  const std::string_view rest = name.substr(colon + 1);
+  return colon == 0 || rest.empty() || rest.find(':') != std::string_view::npos;
+}
+
 size_t hash_of(std::string_view name) { return std::hash<std::string_view>()(name); }
 
 }  // namespace
@@ -190,6 +199,7 @@ bool ServerStream::may_call(const Route& route) {
 bool ServerStream::may_go_on(ServedCall& call, Bytes bytes) {
   if (call.denied) return false;
   return guard_->passes(bytes, call.request_complete, [&](std::string_view name) {
+    if (is_ambiguous(name)) return worker_.routes().may_call_all(link_.session->peer_names());
     const size_t colon = name.find(':');
     const std::string_view service =
         colon == std::string_view::npos ? std::string_view() : name.substr(0, colon);

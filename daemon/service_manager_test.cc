@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -18,11 +17,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using testing::MatchesRegex;
-
-ino_t identity(int fd) {
-  struct stat info {};
-  return fstat(fd, &info) == 0 ? info.st_ino : 0;
-}
 
 // Stands where systemd stands: a datagram socket that NOTIFY_SOCKET names.
 class ServiceManager : public testing::Test {

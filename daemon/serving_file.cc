@@ -2,30 +2,45 @@
 
 #include <fcntl.h>
 #include <glog/logging.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 #include <utility>
 
-#include "base/descriptor.h"
-
 namespace hat {
 
-ServingFile::ServingFile(std::string path) : path_(std::move(path)) { hide(); }
+namespace {
+
+bool lock(const Descriptor& file) {
+  return file.get() >= 0 && flock(file.get(), LOCK_EX | LOCK_NB) == 0;
+}
+
+}  // namespace
+
+ServingFile::ServingFile(std::string path) : path_(std::move(path)) {
+  if (path_.empty()) return;
+  const Descriptor left(open(path_.c_str(), O_RDONLY | O_CLOEXEC));
+  if (lock(left)) unlink(path_.c_str());
+}
 
 void ServingFile::show() {
-  if (path_.empty()) return;
+  if (path_.empty() || file_.get() >= 0) return;
   constexpr mode_t kForAllToSee = 0644;
-  const Descriptor file(open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, kForAllToSee));
-  if (file.get() < 0) {
+  Descriptor file(open(path_.c_str(), O_RDONLY | O_CREAT | O_CLOEXEC, kForAllToSee));
+  if (lock(file)) {
+    file_ = std::move(file);
+  } else {
     LOG(ERROR) << "--serving-file " << path_ << ": cannot be made: " << std::strerror(errno)
                << "; whoever waits for it will think that this process does not serve";
   }
 }
 
 void ServingFile::hide() {
-  if (!path_.empty()) unlink(path_.c_str());
+  if (file_.get() < 0) return;
+  unlink(path_.c_str());
+  file_ = Descriptor();
 }
 
 }  // namespace hat

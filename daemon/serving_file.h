@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include "base/descriptor.h"
+
 namespace hat {
 
 // Where two processes share the node's addresses for a while (docs/upgrade.md), whoever asks an
@@ -10,7 +12,7 @@ namespace hat {
 // Main thread.
 class ServingFile {
  public:
-  // Removes what an earlier process left there. Empty: no file, and nothing happens.
+  // Removes what a process that is gone left there. Empty: no file, and nothing happens.
   explicit ServingFile(std::string path);
   ~ServingFile() { hide(); }
 
@@ -22,6 +24,7 @@ class ServingFile {
 
  private:
   const std::string path_;
+  Descriptor file_;  // locked while it is this process's: nobody else's is removed
 };
 
 }  // namespace hat

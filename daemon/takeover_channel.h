@@ -9,8 +9,9 @@
 //   kServing                      ──▶                        the new one accepts
 //                                 ◀──      kConnection {endpoint, sockets, bytes} …
 //
-// The old one may say kRefuse {why} at any time before kGo, and then ends. The end of the socket
-// means that the other process has: it died, or has nothing more to give.
+// The old one may say kRefuse {why} at any time before it gives connections, and goes on without
+// the new one. The end of the socket means that the other side listens no more: it died, or has
+// nothing more to give.
 //
 // Format   a header of 16 bytes: "hatT", version, kind, length of the text, length of the bytes;
 //          then both. Native numbers: both processes are on one host. The header and kRefuse are

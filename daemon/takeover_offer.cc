@@ -177,14 +177,15 @@ void TakeoverOffer::give_sockets(const TakeoverMessage& hello) {
 void TakeoverOffer::say_go(const TakeoverMessage& ready) {
   taken_ = lines_of(ready.text);
   event_del(asked_.get());  // who asks from here on, asks the new one
-  enter(State::kTold, kServingTime);
+  enter(State::kTold, std::chrono::seconds(0));
   std::string owned_paths;
   for (const std::string& address : events_.on_successor_ready(channel_->pid(), taken_)) {
     owned_paths += address + "\n";
   }
   if (channel_->send(TakeoverKind::kGo, owned_paths) != TakeoverChannel::Sent::kSent) {
-    lose(TakeoverChannel::kEnded);
+    return lose(TakeoverChannel::kEnded);
   }
+  enter(State::kTold, kServingTime);
 }
 
 void TakeoverOffer::begin_serving() {

@@ -17,6 +17,7 @@ namespace hat {
 struct TlsEnd final : StreamEvents {
   void on_readable() override {
     std::array<std::byte, 4096> buffer;
+    if (reads_seldom && (++told % 3) != 0) return;
     const IoResult result = stream->read(buffer);
     if (result.kind == IoResult::Kind::kOk) {
       heard.append(reinterpret_cast<const char*>(buffer.data()), result.bytes);
@@ -52,6 +53,8 @@ struct TlsEnd final : StreamEvents {
   std::string unsaid;
   std::string error;
   bool ended = false;
+  bool reads_seldom = false;  // at every third event
+  int told = 0;
   TlsCounters counters;
   std::shared_ptr<FakeStream::Wire> wire = std::make_shared<FakeStream::Wire>();
   std::unique_ptr<TlsStream> stream;

@@ -296,6 +296,7 @@ bool TlsStream::send_sealed() {
 
 IoResult TlsStream::read(std::span<std::byte> into) {
   if (const auto not_open = shake_hands()) return *not_open;
+  keeps_ = false;
   size_t total = 0;
   while (total < into.size()) {
     size_t got = 0;
@@ -314,12 +315,14 @@ IoResult TlsStream::read(std::span<std::byte> into) {
     if (why.kind != IoResult::Kind::kWouldBlock) stream_->read_again();  // it is told then
     return {IoResult::Kind::kOk, total};
   }
-  if (SSL_has_pending(ssl_.get()) == 1) stream_->read_again();  // no event will tell of it
+  keeps_ = SSL_has_pending(ssl_.get()) == 1;
+  if (keeps_) stream_->read_again();
   return {IoResult::Kind::kOk, total};
 }
 
 IoResult TlsStream::write(std::span<const iovec> from) {
   if (const auto not_open = shake_hands()) return *not_open;
+  if (shut_) return {IoResult::Kind::kError, 0, EPIPE};
   IoResult why{IoResult::Kind::kOk};
   size_t total = 0;
   for (const iovec& piece : from) {
@@ -352,6 +355,7 @@ void TlsStream::change_key_in_time() {
 void TlsStream::shutdown_write() {
   ERR_clear_error();
   if (state_ == State::kOpen) SSL_shutdown(ssl_.get());
+  shut_ = true;
   ends_ = !send_sealed() && write_error_ == 0;
   if (!ends_) stream_->shutdown_write();
   update_wants();
@@ -366,7 +370,7 @@ std::string TlsStream::error_text(int error) const {
 void TlsStream::want_read(bool wanted) {
   reads_ = wanted;
   update_wants();
-  if (reads_ && state_ == State::kFailed) stream_->read_again();
+  if (reads_ && (keeps_ || state_ == State::kFailed)) stream_->read_again();
 }
 
 void TlsStream::want_write(bool wanted) {
@@ -385,6 +389,7 @@ void TlsStream::update_wants() {
 void TlsStream::on_readable() {
   drained_ = false;
   if (still_shaking_hands()) return;
+  if (keeps_) stream_->read_again();  // as a socket would: whoever is told may not read it all
   if (reads_) return events_.on_readable();
   if (writes_) events_.on_writable();  // a write that waited for the handshake
 }

@@ -60,6 +60,7 @@ class TlsStream final : public Stream, private StreamEvents {
   void read_again() override { stream_->read_again(); }
   void abort_on_close() override { stream_->abort_on_close(); }
   std::string error_text(int error) const override;
+  bool all_sent() const override { return sealed_.empty(); }
   std::span<const std::string> peer_names() const override {
     if (state_ != State::kOpen) return {};
     return names_;
@@ -97,18 +98,20 @@ class TlsStream final : public Stream, private StreamEvents {
   bool writes_ = false;
   bool inner_reads_ = false;  // asked of the one beneath
   bool inner_writes_ = false;
-  bool read_waits_ = false;         // for room to answer in: it goes on when the sealed are sent
-  bool ends_ = false;               // the one beneath is to be shut down then
-  bool drained_ = false;            // that one gave less than was asked for: no more until it tells
-  bool inner_ended_ = false;        // it has ended
-  int inner_error_ = 0;             // reading it has failed
-  int write_error_ = 0;             // writing it has
-  bool in_touch_ = false;           // it has carried something
-  bool heard_ = false;              // to here
-  bool heard_no_tls_ = false;       // and that was no TLS
-  bool heard_data_ = false;         // of the application, so the other side has let this one in
-  uint64_t records_ = 0;            // written under the key that holds
-  std::string error_;               // kFailed: why
+  bool read_waits_ = false;    // for room to answer in: it goes on when the sealed are sent
+  bool ends_ = false;          // the one beneath is to be shut down then
+  bool shut_ = false;          // shutdown_write() was called
+  bool keeps_ = false;         // the last read() left bytes in OpenSSL, of which no event tells
+  bool drained_ = false;       // that one gave less than was asked for: no more until it tells
+  bool inner_ended_ = false;   // it has ended
+  int inner_error_ = 0;        // reading it has failed
+  int write_error_ = 0;        // writing it has
+  bool in_touch_ = false;      // it has carried something
+  bool heard_ = false;         // to here
+  bool heard_no_tls_ = false;  // and that was no TLS
+  bool heard_data_ = false;    // of the application, so the other side has let this one in
+  uint64_t records_ = 0;       // written under the key that holds
+  std::string error_;          // kFailed: why
   std::vector<std::string> names_;  // in the other side's certificate
   std::vector<std::byte> sealed_;   // records to be sent
   size_t sealed_sent_ = 0;          // of them

@@ -212,12 +212,25 @@ TEST_F(TlsStreams, SendWhatTheyTookByThemselvesAndEndAfterIt) {
   EXPECT_EQ(pair.initiator.unsaid, "") << "it was taken";
   pair.initiator.stream->shutdown_write();
   EXPECT_FALSE(pair.initiator.wire->shut);
+  EXPECT_FALSE(pair.initiator.stream->all_sent());
   pair.initiator.wire->room = SIZE_MAX;
   pair.pump();
   EXPECT_TRUE(pair.acceptor.heard == bytes);
   EXPECT_TRUE(pair.acceptor.ended) << pair.acceptor.error;
   EXPECT_TRUE(pair.initiator.wire->shut);
+  EXPECT_TRUE(pair.initiator.stream->all_sent());
   EXPECT_FALSE(pair.initiator.wire->writing);
+}
+
+// As a socket does: who has been told and has not read is told again.
+TEST_F(TlsStreams, TellAgainOfWhatWasNotRead) {
+  TlsPair pair(host_a(), host_b());
+  pair.pump();
+  const std::string bytes = many_bytes(300'000);
+  pair.acceptor.reads_seldom = true;
+  pair.initiator.say(bytes);
+  pair.pump();
+  EXPECT_TRUE(pair.acceptor.heard == bytes) << pair.acceptor.heard.size();
 }
 
 // Whoever does not read cannot have all memory filled.

@@ -36,7 +36,7 @@ class TcpLane final : public Lane, private StreamEvents {
   }
   bool congested() const override { return congested_; }
   bool broken() const override { return write_error_ != 0; }
-  bool idle() const override { return queued() == 0; }
+  bool idle() const override { return queued() == 0 && stream_->all_sent(); }
   void flush() override;
   // Nothing is queued, and nothing more will be sent: the peer reads the end, and closes.
   void end_writes();

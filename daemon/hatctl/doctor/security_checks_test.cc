@@ -98,7 +98,7 @@ const std::vector<Row> kRowsOfTlsFiles = {
        tls_host(tree, examined);
        examined.tls.files[1] = file_of("key", 0644);
      },
-     {{kWarn, "security", "key: /etc/hatrpc/tls/key.pem can be read by every user", "&& chmod 400"}}},
+     {{kWarn, "security", "key: /etc/hatrpc/tls/key.pem can be read by every user", "chmod 400"}}},
     {"a_key_that_a_folder_keeps_from_others",
      [](FakeTree& tree, Examined& examined) {
        tls_host(tree, examined);
