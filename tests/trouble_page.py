@@ -16,7 +16,7 @@ ROOMS = ("base", "client", "config", "daemon", "engine")
 # The system's words, tokens that stand elsewhere, and what a column shows besides messages.
 NOT_OURS = ("Connection refused", "No route to host", "Network is unreachable",
             "Connection timed out", "Permission denied", "Operation not permitted",
-            "Cannot allocate memory", "FILE:LINE:COLUMN: error:", "fabric: faults")
+            "Cannot allocate memory", "Cannot assign requested address", "FILE:LINE:COLUMN: error:", "fabric: faults")
 
 
 LITERAL = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
