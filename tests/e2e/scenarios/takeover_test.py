@@ -278,8 +278,8 @@ class Takeover(Scenario):
             old.send_signal(signal.SIGUSR2)
             wait_until("another one serves", lambda: nodes.a.get("/status")["pid"] != old.pid, PATIENCE_S)
             pid = nodes.a.get("/status")["pid"]
-            self.assertEqual(ended(old), 0)
             self.addCleanup(self.end, pid)
+            self.assertEqual(ended(old), 0)
             nodes.a.process = None
             words = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
             self.assertEqual(words.count(b"--takeover"), 1)
