@@ -1,6 +1,10 @@
-# hat_test(NAME SOURCES... LIBRARIES...): one GoogleTest program; every TEST in it is a ctest case.
-# hat_fuzz(NAME SOURCE LIBRARIES...):     one libFuzzer target, in HAT_FUZZ builds; in all others the
-#                                         same code replays tests/fuzz/corpus/NAME as one ctest case.
+# hat_test(NAME [THREADS] SOURCES... LIBRARIES...): one GoogleTest program; every TEST in it is a ctest case.
+#     In sanitized builds the whole program is one case: to start and to end a sanitized process takes
+#     longer than most cases. gtest/NAME.xml lists what it ran, and tests/suite.py counts that.
+#     THREADS: the program has several threads. ThreadSanitizer finds nothing in the others, so its build
+#     has only these.
+# hat_fuzz(NAME SOURCE LIBRARIES...): one libFuzzer target, in HAT_FUZZ builds; in all others the same
+#     code replays tests/fuzz/corpus/NAME as one ctest case.
 include(GoogleTest)
 
 if(HAT_FUZZ)
@@ -8,12 +12,18 @@ if(HAT_FUZZ)
 endif()
 
 function(hat_test name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
-  if(HAT_FUZZ)
+  cmake_parse_arguments(ARG "THREADS" "" "SOURCES;LIBRARIES" ${ARGN})
+  if(HAT_FUZZ OR (HAT_SANITIZE STREQUAL "thread" AND NOT ARG_THREADS))
     return()
   endif()
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES} GTest::gmock GTest::gtest_main)
+  if(HAT_SANITIZE)
+    add_test(NAME ${name} COMMAND ${name} --gtest_brief=1
+                                  --gtest_output=xml:${CMAKE_BINARY_DIR}/gtest/${name}.xml)
+    set_tests_properties(${name} PROPERTIES TIMEOUT 300)
+    return()
+  endif()
   # Printed values of parameters may hold addresses: names of tests must not change from run to run.
   gtest_discover_tests(${name} TEST_PREFIX "${name}." NO_PRETTY_VALUES DISCOVERY_TIMEOUT 60
                        PROPERTIES TIMEOUT 120)
@@ -22,6 +32,9 @@ endfunction()
 function(hat_fuzz name)
   cmake_parse_arguments(ARG "" "SOURCE" "LIBRARIES" ${ARGN})
   set(corpus ${CMAKE_SOURCE_DIR}/tests/fuzz/corpus/${name})
+  if(HAT_SANITIZE STREQUAL "thread")
+    return()
+  endif()
   if(HAT_FUZZ)
     add_executable(${name} ${ARG_SOURCE})
     target_link_options(${name} PRIVATE -fsanitize=fuzzer)

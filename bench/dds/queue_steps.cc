@@ -24,7 +24,7 @@ QueueStep step_of(const Plan& plan, bool checksums) {
   return step;
 }
 
-Result<void> judge(const Tally& tally) {
+Result<void> judge_queue(const Tally& tally) {
   if (tally.is_right()) return {};
   return fail(std::to_string(tally.lost()) + " values are lost, " + std::to_string(tally.twice()) +
               " came twice, " + std::to_string(tally.strange()) + " are not what was pushed");
@@ -33,7 +33,7 @@ Result<void> judge(const Tally& tally) {
 Result<void> check_queue(const LocalQueue& queue, uint64_t all) {
   Tally tally(all);
   for (uint64_t i = 0; i < queue.size(); ++i) tally.see(number_of(queue.at(i)));
-  return judge(tally);
+  return judge_queue(tally);
 }
 
 // What the clients popped, told by marks that all processes share.
@@ -42,7 +42,7 @@ Result<void> check_marks(std::span<std::atomic<uint8_t>> marks) {
   for (uint64_t i = 0; i < marks.size(); ++i) {
     for (uint8_t times = marks[i]; times != 0; --times) tally.see(i);
   }
-  return judge(tally);
+  return judge_queue(tally);
 }
 
 void fill_queue(LocalQueue queue, uint64_t all, std::span<std::byte> value) {

@@ -32,7 +32,7 @@ TableStep step_of(const Plan& plan) {
 // How often each key is there, by marks that the owners make of their shares; last, how many have.
 using Roll = std::shared_ptr<Shared<std::atomic<uint8_t>>>;
 
-Result<void> judge(const Tally& tally) {
+Result<void> judge_table(const Tally& tally) {
   if (tally.is_right()) return {};
   return fail(std::to_string(tally.lost()) + " keys are lost, " + std::to_string(tally.twice()) +
               " are there twice, " + std::to_string(tally.strange()) + " have another's value");
@@ -52,11 +52,11 @@ Result<void> check_table(const LocalTable& table, const TableStep& step, const R
       tally.see(std::nullopt);
     }
   }
-  if (++marks.back() < step.owners) return tally.strange() == 0 ? Result<void>() : judge(tally);
+  if (++marks.back() < step.owners) return tally.strange() == 0 ? Result<void>() : judge_table(tally);
   for (uint64_t key = 0; key < step.all; ++key) {
     for (uint8_t times = marks[key]; times != 0; --times) tally.see(key);
   }
-  return judge(tally);
+  return judge_table(tally);
 }
 
 // Made before the fork. `table_of(side)`: the owner's.

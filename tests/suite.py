@@ -1,0 +1,395 @@
+#!/usr/bin/env python3
+"""tests/suite.py: runs the stages of `./dev test`, and prints a table of them at the end.
+
+Called by ./dev, which installs what the stages need. A stage that is marked `beside` runs at the same time
+as the stage before it, because it mostly waits. A build that fails ends the run; any other failure is
+counted, and the run continues. The exit status is 1 if anything failed.
+"""
+
+import argparse
+import dataclasses
+import multiprocessing
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import threading
+import time
+import xml.etree.ElementTree as ET
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+BUILD = pathlib.Path("build")
+CORES = len(os.sched_getaffinity(0))
+BIN = BUILD / "release/bin"
+PEERS = BUILD / "release/e2e"
+PRESETS = ("release", "debug", "asan", "tsan")
+
+# Programs of the lab: they need RDMA devices, and run one after the other in one emulated machine.
+LAB = [f"tests/lab/twice.sh {BIN}/{program}" for program in
+       ("verbs_test", "verbs_protocols_test", "verbs_rdma_link_test", "verbs_dds_test")]
+LAB.append(f"/usr/bin/python3 tests/lab/daemons_test.py {BIN} {PEERS}")
+
+# Labels in the CMakeLists.txt files: `e2e` marks tests that start daemons, `slow` those of over 20 s.
+QUICK = ["-LE", "e2e|slow"]
+QUICK_LANGUAGE = ["-R", r"^e2e\.(build\.)?python$"]
+
+SOAK_SECONDS = 600
+LONG_FUZZ_SECONDS = 600
+LONG_KILLS = 200
+LONG_SEEDS = 10_000
+
+started = time.monotonic()
+
+
+def say(text):
+    print(text, flush=True)
+
+
+def step(text):
+    say(f"\n[{time.monotonic() - started:4.0f}s] {text}")
+
+
+@dataclasses.dataclass
+class Counts:
+    passed: int = 0
+    failed: int = 0
+    retried: int = 0
+    skipped: int = 0
+
+    def __add__(self, other):
+        return Counts(*(a + b for a, b in zip(dataclasses.astuple(self), dataclasses.astuple(other))))
+
+
+class BuildFailed(Exception):
+    """The stages after a failed build have nothing to run."""
+
+
+@dataclasses.dataclass
+class Stage:
+    name: str
+    run: object  # returns Counts
+    beside: bool = False
+    seconds: float = 0.0
+    counts: Counts = dataclasses.field(default_factory=Counts)
+
+    def go(self):
+        began = time.monotonic()
+        self.counts = Counts(failed=1)  # until run() has returned: an exception is a failure
+        try:
+            self.counts = self.run()
+        finally:
+            self.seconds = time.monotonic() - began
+
+
+# --- kinds of stages ------------------------------------------------------------------------------
+
+
+def output_of(command, log, **more):
+    """Runs a command with its output in a file; returns whether it succeeded, and the output."""
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with open(log, "wb") as out:
+        status = subprocess.run(command, stdout=out, stderr=subprocess.STDOUT, check=False, **more).returncode
+    return status == 0, log.read_text(errors="replace")
+
+
+def show_end(text, lines=60):
+    say("\n".join(text.splitlines()[-lines:]))
+
+
+def check(name, *command):
+    """One command that counts as one test."""
+    succeeded, text = output_of(command, BUILD / f"{name}.log")
+    say(f"{'passed' if succeeded else 'FAILED'}: {name}")
+    if not succeeded:
+        show_end(text)
+    return Counts(passed=int(succeeded), failed=int(not succeeded))
+
+
+def build(preset, *targets):
+    def run():
+        if subprocess.run(["./dev", "build", preset, *targets], check=False).returncode != 0:
+            raise BuildFailed
+        return Counts()
+    return run
+
+
+def cases_of(program_xml):
+    """Counts from the file that a GoogleTest program wrote, or None if it wrote none."""
+    if not program_xml.is_file():
+        return None
+    counts = Counts()
+    for case in ET.parse(program_xml).iter("testcase"):
+        if case.find("failure") is not None:
+            counts.failed += 1
+        elif case.get("result") == "skipped" or case.find("skipped") is not None:
+            counts.skipped += 1
+        elif case.get("status") == "run":
+            counts.passed += 1
+    return counts
+
+
+def counts_of_ctest(junit, cases):
+    """Counts what ctest ran; a program that listed its own cases in `cases` counts as these."""
+    counts = Counts()
+    for test in ET.parse(junit).iter("testcase"):
+        own = cases_of(cases / f"{test.get('name')}.xml")
+        if test.get("status") == "run":
+            counts += own or Counts(passed=1)
+        elif test.find("skipped") is not None:
+            counts.skipped += 1
+        else:  # a program that crashed lists no failed case
+            counts += own if own and own.failed else Counts(failed=1)
+    return counts
+
+
+def ctest(preset, *selection, jobs=CORES):
+    def run():
+        folder = BUILD / preset
+        junit, cases = (folder / "ctest.xml").resolve(), folder / "gtest"
+        junit.unlink(missing_ok=True)
+        shutil.rmtree(cases, ignore_errors=True)
+        command = ["ctest", "--test-dir", folder, "--output-on-failure", "-j", str(jobs), "--no-tests=error",
+                   "--output-junit", junit, *selection]
+        _, text = output_of(command, folder / "ctest.log")
+        uninteresting = re.compile(r"^ *(Start |Test project|\d+/\d+ Test .* Passed)")
+        summary = re.compile(r"tests? passed, \d+ tests? failed|^Total Test time")
+        lines = [line for line in text.splitlines() if not uninteresting.match(line)]
+        failing = any(re.search(r"\*\*\*(?!Skipped)", line) for line in lines)
+        say("\n".join(line for line in lines if failing or summary.search(line) or "Skipped" in line))
+        if not junit.is_file():
+            say(f"suite: ctest ran no test of preset {preset}: {folder}/ctest.log says why")
+            return Counts(failed=1)
+        return counts_of_ctest(junit, cases)
+    return run
+
+
+def lab(*command):
+    """Programs in the emulated machine; they print their cases as GoogleTest does."""
+    def run():
+        words = list(command) or " && ".join(LAB).split()
+        succeeded, text = output_of(["/usr/bin/python3", "tests/lab/lab.py", *words], BUILD / "lab.log")
+        counts = Counts(passed=len(re.findall(r"(?m)^\[ +OK \]", text)),
+                        failed=len(re.findall(r"(?m)^\[  FAILED  \].*ms\)$", text)),
+                        retried=len(re.findall(r"(?m)^\[ ONCE MORE \].*ms\)$", text)))
+        say("\n".join(re.findall(r"(?m)^(?:fabric: |\[=+\] .* ran|\[ ONCE MORE \].*ms\)).*$", text)))
+        if not succeeded or counts.passed == 0:
+            show_end(text)
+            counts.failed = max(counts.failed, 1)
+        return counts
+    return run
+
+
+def package(option):
+    return lambda: check("package", "./dev", "package", option)
+
+
+def fuzz_one(target, seconds):
+    corpus = BUILD / "fuzz/corpus" / target
+    corpus.mkdir(parents=True, exist_ok=True)
+    log = BUILD / f"fuzz/{target}.log"
+    succeeded, text = output_of(
+        [BUILD / "fuzz/bin" / target, f"-max_total_time={seconds}", "-timeout=10", "-rss_limit_mb=2048",
+         f"-artifact_prefix={BUILD}/fuzz/{target}-", corpus, f"tests/fuzz/corpus/{target}"], log)
+    runs = re.search(r"Done (\d+) runs", text)
+    if succeeded and runs:
+        say(f"passed: {target}: {runs[1]} runs")
+        return Counts(passed=1)
+    say(f"FAILED: {target}: {log} has the name of the input that it found")
+    show_end(text, 30)
+    return Counts(failed=1)
+
+
+def fuzz(seconds):
+    def run():
+        targets = sorted(path.name for path in (BUILD / "fuzz/bin").glob("*_fuzz"))
+        with multiprocessing.Pool(CORES) as pool:
+            return sum(pool.starmap(fuzz_one, [(target, seconds) for target in targets], 1), Counts())
+    return run
+
+
+def source_files():
+    return subprocess.run(["git", "ls-files", "*.cc", "*.h"], check=True, capture_output=True,
+                          text=True).stdout.split()
+
+
+def house_rules():
+    counts = check("format", "clang-format-16", "--dry-run", "-Werror", *source_files())
+    for name in ("rooms", "tidy", "links"):
+        counts += check(name, "/usr/bin/python3", f"tests/{name}.py")
+    return counts
+
+
+def clang_tidy():
+    return check("clang-tidy", "/usr/bin/python3", "tests/clang_tidy.py")
+
+
+def soak(*kind):
+    return lambda: check("-".join(("soak", *kind)), "/usr/bin/python3", "tests/e2e/soak.py", BIN, PEERS, *kind,
+                         str(SOAK_SECONDS))
+
+
+def kills():
+    return check("kills", "/usr/bin/python3", "kv/kill_test.py", BIN / "hatkv",
+                 BUILD / "release/kv/stubs/python", "--kills", str(LONG_KILLS))
+
+
+def seeds():
+    return check("seeds", BIN / "sim_test", "--from", "1001", "--seeds", str(LONG_SEEDS))
+
+
+# --- what the commands run ------------------------------------------------------------------------
+
+
+def full_stages(fuzz_seconds=15):
+    return [Stage("build release", build("release")),
+            Stage("release", ctest("release")),
+            Stage("lab", lab()),  # it computes: nothing runs beside it
+            Stage("build asan", build("asan")),
+            Stage("package", package("--test"), beside=True),
+            Stage("asan", ctest("asan")),
+            Stage("build tsan", build("tsan")),
+            Stage("tsan", ctest("tsan")),
+            Stage("build fuzz", build("fuzz", "fuzzers")),
+            Stage("fuzz", fuzz(fuzz_seconds)),
+            Stage("house rules", house_rules)]
+
+
+def quick_stages():
+    return [Stage("build release", build("release")),
+            Stage("unit, simulation", ctest("release", *QUICK)),
+            Stage("python end to end", ctest("release", *QUICK_LANGUAGE)),
+            Stage("house rules", house_rules)]
+
+
+def long_stages():
+    return [*full_stages(LONG_FUZZ_SECONDS), Stage("clang-tidy", clang_tidy),
+            Stage("package, optimized", package("--test-optimized")), Stage("soak, TCP", soak()),
+            Stage("soak, rings", soak("rings")), Stage("kills of HatKV", kills), Stage("seeds", seeds)]
+
+
+def burn():
+    while True:
+        pass
+
+
+def busy(run):
+    """Runs a stage beside a process for each core that never sleeps."""
+    def run_busy():
+        burners = [multiprocessing.Process(target=burn, daemon=True) for _ in range(CORES)]
+        for burner in burners:
+            burner.start()
+        try:
+            return run()
+        finally:
+            for burner in burners:
+                burner.kill()
+    return run_busy
+
+
+def some_stages(options):
+    selection = ["-R", options.filter] if options.filter else []
+    if options.repeat > 1:
+        selection += ["--repeat", f"until-fail:{options.repeat}"]
+    stages = [Stage("build release", build("release"))]  # other presets' daemons meet its clients
+    preset = options.preset or "release"
+    if preset != "release":
+        stages.append(Stage(f"build {preset}", build(preset)))
+    run = ctest(preset, *selection)
+    return [*stages, Stage(preset, busy(run) if options.busy else run)]
+
+
+def lint_stages():
+    return [Stage("house rules", house_rules), Stage("clang-tidy", clang_tidy)]
+
+
+def print_table(stages):
+    total = sum((stage.counts for stage in stages), Counts())
+    say(f"\n{'stage':<20} {'seconds':>8} {'passed':>8} {'failed':>8} {'retried':>8} {'skipped':>8}")
+    rows = [(stage.name, stage.seconds, stage.counts) for stage in stages if stage.seconds]
+    for name, seconds, counts in [*rows, ("all", time.monotonic() - started, total)]:
+        say(f"{name:<20} {seconds:8.0f} {counts.passed:8} {counts.failed:8} {counts.retried:8} {counts.skipped:8}")
+    say(f"\n{total.passed} passed, {total.failed} failed, {total.skipped} skipped")
+    return total
+
+
+def run_stages(stages):
+    """Runs the stages in their order; returns the exit status."""
+    thread = None
+    try:
+        for stage, following in zip(stages, [*stages[1:], None]):
+            if stage.beside:
+                continue  # was started with the stage before it
+            if following and following.beside:
+                thread = threading.Thread(target=following.go)
+                thread.start()
+            step(stage.name + (f"; beside it: {following.name}" if thread else ""))
+            stage.go()
+            if thread:
+                thread.join()
+                thread = None
+    except BuildFailed:
+        say("suite: a build failed; the stages after it were not run")
+    finally:
+        if thread:
+            thread.join()
+    total = print_table(stages)
+    return 1 if total.failed or not total.passed else 0
+
+
+class Parser(argparse.ArgumentParser):
+    def error(self, message):
+        sys.exit(f"dev: {message}; ./dev help lists the commands and their options")
+
+
+def read_options():
+    parser = Parser(add_help=False)
+    commands = parser.add_subparsers(dest="command", required=True)
+    test = commands.add_parser("test", add_help=False)
+    test.add_argument("--quick", action="store_true")
+    test.add_argument("--long", action="store_true")
+    test.add_argument("--preset", choices=PRESETS)
+    test.add_argument("--filter", default="")
+    test.add_argument("--repeat", type=int, default=1)
+    test.add_argument("--busy", action="store_true")
+    test.add_argument("--check", action="store_true", help="reads the options, and runs nothing")
+    commands.add_parser("lint", add_help=False)
+    commands.add_parser("lab", add_help=False).add_argument("program", nargs=argparse.REMAINDER)
+    commands.add_parser("fuzz", add_help=False).add_argument("seconds", type=int, nargs="?", default=60)
+    options = parser.parse_args()
+    if options.command == "test":
+        some = bool(options.preset or options.filter or options.repeat > 1 or options.busy)
+        if options.quick + options.long + some > 1:
+            test.error("--quick and --long exclude each other and every selection of tests")
+        if options.repeat < 1:
+            test.error("--repeat takes a number from 1 on")
+    return options
+
+
+def stages_of(options):
+    if options.command == "lint":
+        return lint_stages()
+    if options.command == "lab":
+        return [Stage("build release", build("release")), Stage("lab", lab(*options.program))]
+    if options.command == "fuzz":
+        return [Stage("build fuzz", build("fuzz", "fuzzers")), Stage("fuzz", fuzz(options.seconds))]
+    if options.quick:
+        return quick_stages()
+    if options.long:
+        return long_stages()
+    if options.preset or options.filter or options.repeat > 1 or options.busy:
+        return some_stages(options)
+    return full_stages()
+
+
+def main():
+    os.chdir(ROOT)
+    options = read_options()
+    if getattr(options, "check", False):
+        return 0
+    return run_stages(stages_of(options))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
