@@ -28,7 +28,9 @@ def output(*words):
 def libraries(program):
     """The files that a program names itself, by the names that it has for them."""
     wanted = re.findall(r"\(NEEDED\).*\[(.*)\]", output("readelf", "-d", program))
-    found = dict(re.findall(r"(\S+) => (\S+)", output("ldd", program)))
+    told = output("ldd", program)
+    found = dict(re.findall(r"(\S+) => (\S+)", told))
+    found |= {os.path.basename(path): path for path in re.findall(r"^\s*(/\S+) \(", told, re.M)}  # the loader
     return {name: os.path.realpath(found[name]) for name in wanted}
 
 
