@@ -362,7 +362,8 @@ function showFunctions(functions, routes) {
   rates.show(called.filter(fits));
   rates.section.hidden = false;
   const filtered = called.length - rates.rows.length;
-  const never = functions.length - called.length;
+  const names = (some) => new Set(some.map((f) => f.name)).size;  // each is there once for each side
+  const never = names(functions) - names(called);
   write(at("rates-rest"), [filtered ? `${filtered} hidden by the filter` : "",
                            never ? `${never} never called` : ""].filter(Boolean).join(", "));
 
