@@ -62,9 +62,7 @@ Answer ready(const Request& request) {
   return {.status = 503, .body = "not ready, pending: " + text + "\n"};
 }
 
-Answer routes(const Request& request) {
-  return json_answer(routes_json(*request.control.routes()));
-}
+Answer routes(const Request& request) { return json_answer(routes_json(request.control)); }
 
 Answer status(const Request& request) { return json_answer(status_json(request.control)); }
 

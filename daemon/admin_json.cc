@@ -143,9 +143,10 @@ json status_json(Control& control) {
   return status;
 }
 
-json routes_json(const RoutingTable& routes) {
+json routes_json(Control& control) {
+  const auto routes = control.routes();
   json services = json::array();
-  for (const auto& service : routes.services()) {
+  for (const auto& service : routes->services()) {
     json functions = json::array();
     for (const Route& route : service->functions()) functions.push_back(route_json(route));
     functions.push_back(route_json(service->other()));

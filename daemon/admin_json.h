@@ -9,7 +9,7 @@
 //                endpoints: [{listen, service, peers}], serves: [{service, upstream, mode}],
 //                connections_open, upstream_connections_open, buffered_bytes,
 //                local_replies: {token: count}, last_reload: {successful, unix_time, error}}
-//   /routes     {generation, services: [{service, functions: [{method, oneway, origin,
+//   /routes     {generation, fabric, services: [{service, functions: [{method, oneway, origin,
 //                client: PLAN, server: PLAN, allow: [text] or null (everybody), allow_mode:
 //                "enforce"|"dry_run"}]}]}; the last function is "_other"; PLAN: {plan,
 //                reason, slot_bytes, small_bytes_max, timeout_ms or null, idempotent}
@@ -32,7 +32,7 @@
 namespace hat {
 
 nlohmann::json status_json(Control& control);
-nlohmann::json routes_json(const RoutingTable& routes);
+nlohmann::json routes_json(Control& control);
 nlohmann::json functions_json(Control& control);
 nlohmann::json certificates_json(const Control& control);
 nlohmann::json calibrate_json(const Result<uint64_t>& number);

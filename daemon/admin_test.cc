@@ -117,6 +117,7 @@ TEST_F(Admin, AnswersEveryPageWhereItShould) {
       {"/readyz", 200, 200, "text/plain", "ready\n"},
       {"/healthz/ready", 200, 200, "text/plain", "ready\n"},
       {"/routes", 200, 200, "application/json", "\"kv.thrift:3:1\""},
+      {"/routes", 200, 200, "application/json", "\"fabric\": \"loop\""},
       {"/status", 200, 200, "application/json", "\"host-a\""},
       {"/functions", 200, 200, "application/json", "\"get\""},
       {"/ping", 403, 200, "application/json", "\"host-a\""},

@@ -179,6 +179,7 @@ endpoints:
 
     def test_routes(self):
         text = self.a.hatctl("routes").stdout
+        self.assertRegex(text, r"^fabric +(loop|verbs|none)[:,] ")
         self.assertRegex(text, r"Kv\.get\n  both +direct_write_imm, busy\n")
         self.assertIn("Kv._other", text)
         self.assertIn("perf_goal", text)

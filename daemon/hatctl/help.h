@@ -63,7 +63,8 @@ Examples:
     CommandHelp{Command::kRoutes, "routes",
                 R"(usage: hatctl routes [SERVICE[.FUNCTION]] [--json]
 
-Shows each function's plan on both sides, the reason, what carried the calls that
+Shows the fabric that RDMA protocols run on here, or why there is none; then
+each function's plan on both sides, the reason, what carried the calls that
 began here (an RDMA protocol, or TCP and why), and the file and line that it
 comes from. "_other" is the plan of functions that no manifest names. Exit
 status 1 if there is no such function.
