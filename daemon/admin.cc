@@ -68,9 +68,7 @@ Answer status(const Request& request) { return json_answer(status_json(request.c
 
 Answer functions(const Request& request) { return json_answer(functions_json(request.control)); }
 
-Answer ping(const Request& request) {
-  return json_answer({{"node", request.control.node().node}, {"version", HAT_VERSION}});
-}
+Answer ping(const Request& request) { return json_answer(ping_json(request.control)); }
 
 Answer reload(const Request& request) {
   const auto report = request.control.reload(request.value("dry_run") == "1");

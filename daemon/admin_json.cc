@@ -152,7 +152,13 @@ json routes_json(Control& control) {
     functions.push_back(route_json(service->other()));
     services.push_back({{"service", service->name()}, {"functions", functions}});
   }
-  return {{"generation", routes.generation()}, {"services", services}};
+  return {
+      {"generation", routes->generation()}, {"fabric", control.fabric()}, {"services", services}};
+}
+
+json ping_json(const Control& control) {
+  return {
+      {"node", control.node().node}, {"version", HAT_VERSION}, {"config", control.config_file()}};
 }
 
 json functions_json(Control& control) {

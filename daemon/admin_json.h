@@ -19,6 +19,7 @@
 //                bucket i: at most 2^i µs, the last one the rest; not cumulative
 //   /certificates  [{use: "certificate"|"ca", file, subject, issuer, names: [text], not_before,
 //                not_after (seconds since 1970), serial, fingerprint (both hexadecimal)}]
+//   /ping       {node, version, config: the absolute path of the node's file}
 //   /calibrate  {ok: true, number} or {ok: false, error}
 //   /calibration {number, state: "none"|"running"|"done"|"failed", peer, error, fabric, device,
 //                measured, costs: engine/costs/component_costs.h's, profile: the text of its file}
@@ -34,6 +35,7 @@ namespace hat {
 nlohmann::json status_json(Control& control);
 nlohmann::json routes_json(Control& control);
 nlohmann::json functions_json(Control& control);
+nlohmann::json ping_json(const Control& control);
 nlohmann::json certificates_json(const Control& control);
 nlohmann::json calibrate_json(const Result<uint64_t>& number);
 nlohmann::json calibration_json(const CalibrationReport& report);

@@ -120,7 +120,7 @@ TEST_F(Admin, AnswersEveryPageWhereItShould) {
       {"/routes", 200, 200, "application/json", "\"fabric\": \"loop\""},
       {"/status", 200, 200, "application/json", "\"host-a\""},
       {"/functions", 200, 200, "application/json", "\"get\""},
-      {"/ping", 403, 200, "application/json", "\"host-a\""},
+      {"/ping", 403, 200, "application/json", "\"config\": \"/etc/hatrpc/host-a.yaml\""},
       {"/certificates", 403, 200, "application/json", "[]"},
       {"/nothing", 404, 404, "text/plain", "there is no /nothing"},
       {"/metrics/", 404, 404, "text/plain", "there is no /metrics/"},

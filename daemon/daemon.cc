@@ -7,6 +7,7 @@
 #include <array>
 #include <csignal>
 #include <ctime>
+#include <filesystem>
 #include <random>
 
 #include "daemon/route_changes.h"
@@ -458,6 +459,12 @@ std::vector<LinkReport> Daemon::links() const {
     }
   }
   return all;
+}
+
+std::string Daemon::config_file() const {
+  std::error_code error;
+  const auto absolute = std::filesystem::absolute(config_file_, error);
+  return error ? config_file_ : absolute.string();
 }
 
 std::string Daemon::fabric() const {

@@ -169,7 +169,8 @@ It works without a hatrpcd, and on hosts without RDMA; the more rights it has, t
 it sees: ask as root. A peer to which hatrpcd has no link is connected to, which leaves
 a line in that peer's log.
 
-      --config FILE   the node's configuration (default: /etc/hatrpc/hatrpcd.yaml)
+      --config FILE   the node's configuration (default: the file that the running
+                      hatrpcd was started with, else /etc/hatrpc/hatrpcd.yaml)
       PEER            look at these peers alone
 
 Exit status 0 where nothing fails, 1 where something does, 2 for a peer that the
