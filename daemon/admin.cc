@@ -66,7 +66,9 @@ Answer routes(const Request& request) { return json_answer(routes_json(request.c
 
 Answer status(const Request& request) { return json_answer(status_json(request.control)); }
 
-Answer functions(const Request& request) { return json_answer(functions_json(request.control)); }
+Answer functions(const Request& request) {
+  return json_answer(functions_json(request.control, request.value("called") == "1"));
+}
 
 Answer ping(const Request& request) { return json_answer(ping_json(request.control)); }
 

@@ -161,10 +161,11 @@ json ping_json(const Control& control) {
       {"node", control.node().node}, {"version", HAT_VERSION}, {"config", control.config_file()}};
 }
 
-json functions_json(Control& control) {
+json functions_json(Control& control, bool called_alone) {
   json all = json::array();
   for (FunctionMetrics& function : control.functions().all()) {
     for (const Side side : {Side::kClient, Side::kServer}) {
+      if (called_alone && !was_called(function, side)) continue;
       const FunctionTotals totals = total(function, side);
       json outcomes;
       for (size_t i = 0; i < totals.outcomes.size(); ++i) {

@@ -16,7 +16,8 @@
 //   /functions  [{service, method, side, started, in_flight, outcomes: {name: count},
 //                request_bytes, response_bytes, latency: {buckets: [count], sum_ns},
 //                calls_by: {protocol: count}, fallbacks: {reason: count}}]
-//                bucket i: at most 2^i µs, the last one the rest; not cumulative
+//                bucket i: at most 2^i µs, the last one the rest; not cumulative.
+//                /functions?called=1 leaves out the sides on which a function was never called
 //   /certificates  [{use: "certificate"|"ca", file, subject, issuer, names: [text], not_before,
 //                not_after (seconds since 1970), serial, fingerprint (both hexadecimal)}]
 //   /ping       {node, version, config: the absolute path of the node's file}
@@ -34,7 +35,7 @@ namespace hat {
 
 nlohmann::json status_json(Control& control);
 nlohmann::json routes_json(Control& control);
-nlohmann::json functions_json(Control& control);
+nlohmann::json functions_json(Control& control, bool called_alone);
 nlohmann::json ping_json(const Control& control);
 nlohmann::json certificates_json(const Control& control);
 nlohmann::json calibrate_json(const Result<uint64_t>& number);

@@ -269,6 +269,15 @@ TEST_F(Admin, StatusTellsHowLinksAreSecured) {
       json::array({{{"use", "ca"}, {"subject", "CN=ca"}, {"not_before", 1}, {"not_after", 2}}}));
 }
 
+TEST_F(Admin, LeavesOutWhatWasNeverCalledWhereAsked) {
+  control.registry.find("Kv", "get").at(Side::kServer, 1).started.add();
+  EXPECT_EQ(json::parse(over_unix("GET", "/functions").body).size(), 4u) << "get and _other";
+  const json called = json::parse(over_unix("GET", "/functions?called=1").body);
+  ASSERT_EQ(called.size(), 1u);
+  EXPECT_EQ(called[0].at("method"), "get");
+  EXPECT_EQ(called[0].at("side"), "server");
+}
+
 TEST_F(Admin, TellsOfCertificates) {
   control.certificate_reports = {{.use = "certificate",
                                   .file = "/a.pem",
