@@ -62,17 +62,15 @@ Answer ready(const Request& request) {
   return {.status = 503, .body = "not ready, pending: " + text + "\n"};
 }
 
-Answer routes(const Request& request) {
-  return json_answer(routes_json(*request.control.routes()));
-}
+Answer routes(const Request& request) { return json_answer(routes_json(request.control)); }
 
 Answer status(const Request& request) { return json_answer(status_json(request.control)); }
 
-Answer functions(const Request& request) { return json_answer(functions_json(request.control)); }
-
-Answer ping(const Request& request) {
-  return json_answer({{"node", request.control.node().node}, {"version", HAT_VERSION}});
+Answer functions(const Request& request) {
+  return json_answer(functions_json(request.control, request.value("called") == "1"));
 }
+
+Answer ping(const Request& request) { return json_answer(ping_json(request.control)); }
 
 Answer reload(const Request& request) {
   const auto report = request.control.reload(request.value("dry_run") == "1");

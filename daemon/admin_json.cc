@@ -143,21 +143,29 @@ json status_json(Control& control) {
   return status;
 }
 
-json routes_json(const RoutingTable& routes) {
+json routes_json(Control& control) {
+  const auto routes = control.routes();
   json services = json::array();
-  for (const auto& service : routes.services()) {
+  for (const auto& service : routes->services()) {
     json functions = json::array();
     for (const Route& route : service->functions()) functions.push_back(route_json(route));
     functions.push_back(route_json(service->other()));
     services.push_back({{"service", service->name()}, {"functions", functions}});
   }
-  return {{"generation", routes.generation()}, {"services", services}};
+  return {
+      {"generation", routes->generation()}, {"fabric", control.fabric()}, {"services", services}};
 }
 
-json functions_json(Control& control) {
+json ping_json(const Control& control) {
+  return {
+      {"node", control.node().node}, {"version", HAT_VERSION}, {"config", control.config_file()}};
+}
+
+json functions_json(Control& control, bool called_alone) {
   json all = json::array();
   for (FunctionMetrics& function : control.functions().all()) {
     for (const Side side : {Side::kClient, Side::kServer}) {
+      if (called_alone && !was_called(function, side)) continue;
       const FunctionTotals totals = total(function, side);
       json outcomes;
       for (size_t i = 0; i < totals.outcomes.size(); ++i) {

@@ -9,16 +9,18 @@
 //                endpoints: [{listen, service, peers}], serves: [{service, upstream, mode}],
 //                connections_open, upstream_connections_open, buffered_bytes,
 //                local_replies: {token: count}, last_reload: {successful, unix_time, error}}
-//   /routes     {generation, services: [{service, functions: [{method, oneway, origin,
+//   /routes     {generation, fabric, services: [{service, functions: [{method, oneway, origin,
 //                client: PLAN, server: PLAN, allow: [text] or null (everybody), allow_mode:
 //                "enforce"|"dry_run"}]}]}; the last function is "_other"; PLAN: {plan,
 //                reason, slot_bytes, small_bytes_max, timeout_ms or null, idempotent}
 //   /functions  [{service, method, side, started, in_flight, outcomes: {name: count},
 //                request_bytes, response_bytes, latency: {buckets: [count], sum_ns},
 //                calls_by: {protocol: count}, fallbacks: {reason: count}}]
-//                bucket i: at most 2^i µs, the last one the rest; not cumulative
+//                bucket i: at most 2^i µs, the last one the rest; not cumulative.
+//                /functions?called=1 leaves out the sides on which a function was never called
 //   /certificates  [{use: "certificate"|"ca", file, subject, issuer, names: [text], not_before,
 //                not_after (seconds since 1970), serial, fingerprint (both hexadecimal)}]
+//   /ping       {node, version, config: the absolute path of the node's file}
 //   /calibrate  {ok: true, number} or {ok: false, error}
 //   /calibration {number, state: "none"|"running"|"done"|"failed", peer, error, fabric, device,
 //                measured, costs: engine/costs/component_costs.h's, profile: the text of its file}
@@ -32,8 +34,9 @@
 namespace hat {
 
 nlohmann::json status_json(Control& control);
-nlohmann::json routes_json(const RoutingTable& routes);
-nlohmann::json functions_json(Control& control);
+nlohmann::json routes_json(Control& control);
+nlohmann::json functions_json(Control& control, bool called_alone);
+nlohmann::json ping_json(const Control& control);
 nlohmann::json certificates_json(const Control& control);
 nlohmann::json calibrate_json(const Result<uint64_t>& number);
 nlohmann::json calibration_json(const CalibrationReport& report);

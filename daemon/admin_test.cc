@@ -117,9 +117,10 @@ TEST_F(Admin, AnswersEveryPageWhereItShould) {
       {"/readyz", 200, 200, "text/plain", "ready\n"},
       {"/healthz/ready", 200, 200, "text/plain", "ready\n"},
       {"/routes", 200, 200, "application/json", "\"kv.thrift:3:1\""},
+      {"/routes", 200, 200, "application/json", "\"fabric\": \"loop\""},
       {"/status", 200, 200, "application/json", "\"host-a\""},
       {"/functions", 200, 200, "application/json", "\"get\""},
-      {"/ping", 403, 200, "application/json", "\"host-a\""},
+      {"/ping", 403, 200, "application/json", "\"config\": \"/etc/hatrpc/host-a.yaml\""},
       {"/certificates", 403, 200, "application/json", "[]"},
       {"/nothing", 404, 404, "text/plain", "there is no /nothing"},
       {"/metrics/", 404, 404, "text/plain", "there is no /metrics/"},
@@ -266,6 +267,15 @@ TEST_F(Admin, StatusTellsHowLinksAreSecured) {
   EXPECT_EQ(
       json::parse(over_http("GET", "/status").body).at("certificates"),
       json::array({{{"use", "ca"}, {"subject", "CN=ca"}, {"not_before", 1}, {"not_after", 2}}}));
+}
+
+TEST_F(Admin, LeavesOutWhatWasNeverCalledWhereAsked) {
+  control.registry.find("Kv", "get").at(Side::kServer, 1).started.add();
+  EXPECT_EQ(json::parse(over_unix("GET", "/functions").body).size(), 4u) << "get and _other";
+  const json called = json::parse(over_unix("GET", "/functions?called=1").body);
+  ASSERT_EQ(called.size(), 1u);
+  EXPECT_EQ(called[0].at("method"), "get");
+  EXPECT_EQ(called[0].at("side"), "server");
 }
 
 TEST_F(Admin, TellsOfCertificates) {

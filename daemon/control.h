@@ -73,6 +73,7 @@ class Control {
   virtual ~Control() = default;
 
   virtual const NodeConfig& node() const = 0;
+  virtual std::string config_file() const = 0;  // where the node's was read: an absolute path
   virtual std::shared_ptr<const RoutingTable> routes() const = 0;
   virtual MetricsRegistry& functions() = 0;
   virtual const std::vector<const WorkerCounters*>& workers() const = 0;

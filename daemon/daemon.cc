@@ -7,6 +7,7 @@
 #include <array>
 #include <csignal>
 #include <ctime>
+#include <filesystem>
 #include <random>
 
 #include "daemon/route_changes.h"
@@ -292,6 +293,11 @@ void Daemon::on_signal(evutil_socket_t signal, short, void* self) {
 void Daemon::on_tick(evutil_socket_t, short, void* self) {
   auto& daemon = *static_cast<Daemon*>(self);
   daemon.tell_when_ready();
+  // Here rather than where the phase ends: that is inside the offer, which drain() removes.
+  if (daemon.drains_next_ && daemon.phase_ != Phase::kGivingWay) {
+    daemon.drains_next_ = false;
+    return daemon.drain();
+  }
   switch (daemon.phase_) {
     case Phase::kStarting:
       return daemon.say_ready_if_ready();
@@ -455,6 +461,12 @@ std::vector<LinkReport> Daemon::links() const {
   return all;
 }
 
+std::string Daemon::config_file() const {
+  std::error_code error;
+  const auto absolute = std::filesystem::absolute(config_file_, error);
+  return error ? config_file_ : absolute.string();
+}
+
 std::string Daemon::fabric() const {
   const OpenedRdma& rdma = threads_.front()->rdma();
   return rdma.host ? rdma.what : "none, TCP carries all calls: " + rdma.what;
@@ -497,6 +509,7 @@ void Daemon::drain() {
     return;
   }
   if (phase_ == Phase::kGivingWay) {  // seconds: who is to have the connections is known then
+    LOG(INFO) << "takeover: told to leave; that waits until the new one serves, or has failed";
     drains_next_ = true;
     return;
   }

@@ -51,6 +51,7 @@ class Daemon final : public Control, private TakeoverEvents, private TakeoverOff
 
   // Control.
   const NodeConfig& node() const override { return *node_; }
+  std::string config_file() const override;
   std::shared_ptr<const RoutingTable> routes() const override { return routes_; }
   MetricsRegistry& functions() override { return functions_; }
   const std::vector<const WorkerCounters*>& workers() const override { return counter_views_; }
@@ -140,7 +141,7 @@ class Daemon final : public Control, private TakeoverEvents, private TakeoverOff
   uint64_t seen_fingerprint_ = 0;
   bool told_ready_ = false;
   bool is_main_process_ = true;  // a successor tells systemd of itself when the old one has left
-  bool drains_next_ = false;     // kGivingWay: drain() was called
+  bool drains_next_ = false;     // drain() was called while kGivingWay: at the next tick
   Phase phase_ = Phase::kServing;
   TimePoint drain_until_{};  // kStarting: until when links may be built
   Sockets sockets_;

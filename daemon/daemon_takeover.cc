@@ -106,7 +106,6 @@ void Daemon::on_successor_failed(const std::string& why) {
     if (names(given_paths_, socket->address())) socket->own_path(true);
   }
   phase_ = Phase::kServing;
-  if (drains_next_) return drain();
   accept();
 }
 
@@ -124,7 +123,6 @@ void Daemon::on_successor_serving(int pid, std::shared_ptr<Successor> successor)
     });
   }
   event_add(tick_.get(), &kDrainInterval);
-  if (drains_next_) drain();
 }
 
 void Daemon::on_successor_gone(const std::string& why) {

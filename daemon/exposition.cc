@@ -49,81 +49,94 @@ class Page {
   std::vector<MetricFamily> families_;
 };
 
-// One series of a family for each function and side.
-void add_functions(Control& control, const auto& add) {
-  for (FunctionMetrics& function : control.functions().all()) {
-    for (size_t i = 0; i < kSides.size(); ++i) {
-      const FunctionTotals totals = total(function, kSides[i]);
-      add(Labels{{"side", kSideNames[i]},
-                 {"thrift_method", function.method},
-                 {"thrift_service", function.service}},
-          totals);
-    }
-  }
+// In front: scripts that read the text with grep know the labels in this order.
+Labels with(Labels labels, const char* label, std::string_view value) {
+  labels.insert(labels.begin(), {label, std::string(value)});
+  return labels;
 }
 
-void add_calls(Page& page, Control& control) {
+// One side of a function that has been called on that side: what has series. A manifest may name
+// thousands of functions, of which a host calls a few.
+struct CalledFunction {
+  FunctionMetrics* function;
+  Side side;
+  FunctionTotals totals;
+
+  Labels name() const {
+    return {{"thrift_method", function->method}, {"thrift_service", function->service}};
+  }
+  Labels labels() const { return with(name(), "side", kSideNames[static_cast<size_t>(side)]); }
+};
+using CalledFunctions = std::vector<CalledFunction>;
+
+CalledFunctions called_functions(Control& control) {
+  CalledFunctions called;
+  for (FunctionMetrics& function : control.functions().all()) {
+    for (const Side side : kSides) {
+      if (was_called(function, side)) called.push_back({&function, side, total(function, side)});
+    }
+  }
+  return called;
+}
+
+void add_calls(Page& page, const CalledFunctions& called) {
   auto& requests =
       page.family("hatrpc_requests_total", "Calls that ended, by how.", MetricType::Counter);
-  add_functions(control, [&](const Labels& labels, const FunctionTotals& totals) {
-    for (size_t i = 0; i < totals.outcomes.size(); ++i) {
-      Labels with_outcome = labels;
-      with_outcome.push_back({"outcome", kCallOutcomeNames[i]});
-      Page::add(requests, with_outcome, static_cast<double>(totals.outcomes[i]));
+  for (const CalledFunction& one : called) {
+    for (size_t i = 0; i < one.totals.outcomes.size(); ++i) {
+      Labels labels = one.labels();
+      labels.push_back({"outcome", kCallOutcomeNames[i]});
+      Page::add(requests, std::move(labels), static_cast<double>(one.totals.outcomes[i]));
     }
-  });
-  auto& in_flight =
-      page.family("hatrpc_requests_in_flight", "Calls without an end yet.", MetricType::Gauge);
-  add_functions(control, [&](const Labels& labels, const FunctionTotals& totals) {
-    Page::add(in_flight, labels, static_cast<double>(totals.in_flight()));
-  });
-  auto& request_bytes =
-      page.family("hatrpc_request_bytes_total", "Bytes of requests carried.", MetricType::Counter);
-  add_functions(control, [&](const Labels& labels, const FunctionTotals& totals) {
-    Page::add(request_bytes, labels, static_cast<double>(totals.request_bytes));
-  });
-  auto& response_bytes =
-      page.family("hatrpc_response_bytes_total", "Bytes of replies carried.", MetricType::Counter);
-  add_functions(control, [&](const Labels& labels, const FunctionTotals& totals) {
-    Page::add(response_bytes, labels, static_cast<double>(totals.response_bytes));
-  });
+  }
+  const auto add = [&](const char* name, const char* help, MetricType type, const auto& value) {
+    auto& family = page.family(name, help, type);
+    for (const CalledFunction& one : called) {
+      Page::add(family, one.labels(), static_cast<double>(value(one.totals)));
+    }
+  };
+  add("hatrpc_requests_in_flight", "Calls without an end yet.", MetricType::Gauge,
+      [](const FunctionTotals& totals) { return totals.in_flight(); });
+  add("hatrpc_request_bytes_total", "Bytes of requests carried.", MetricType::Counter,
+      [](const FunctionTotals& totals) { return totals.request_bytes; });
+  add("hatrpc_response_bytes_total", "Bytes of replies carried.", MetricType::Counter,
+      [](const FunctionTotals& totals) { return totals.response_bytes; });
 }
 
 // The client's side chooses: what calls went by, and why by TCP where their plan wants RDMA.
-void add_paths(Page& page, Control& control) {
+void add_paths(Page& page, Control& control, const CalledFunctions& called) {
   auto& paths =
       page.family("hatrpc_calls_total", "Calls begun on the client's side, by what carries them.",
                   MetricType::Counter);
-  auto& fallbacks =
-      page.family("hatrpc_fallbacks_total",
-                  "Calls over TCP although their plan wants RDMA, by why.", MetricType::Counter);
   const auto routes = control.routes();
-  for (FunctionMetrics& function : control.functions().all()) {
-    const FunctionTotals totals = total(function, Side::kClient);
-    const ServiceRoutes* service = routes->find(function.service);
-    const engine::Plan* plan = service ? &service->find(function.method).client : nullptr;
-    const auto add = [&](MetricFamily& family, const char* label, std::string_view value,
-                         uint64_t count) {
-      Page::add(family,
-                {{label, std::string(value)},
-                 {"thrift_method", function.method},
-                 {"thrift_service", function.service}},
-                static_cast<double>(count));
-    };
+  for (const CalledFunction& one : called) {
+    if (one.side != Side::kClient) continue;
+    const FunctionTotals& totals = one.totals;
+    const ServiceRoutes* service = routes->find(one.function->service);
+    const engine::Plan* plan = service ? &service->find(one.function->method).client : nullptr;
     for (size_t i = 0; i < totals.by_protocol.size(); ++i) {
       const auto id = static_cast<engine::ProtocolId>(i);
       const bool planned = plan != nullptr && (plan->small == id || plan->large == id);
       if (!planned && totals.by_protocol[i] == 0) continue;  // most functions go one way
-      add(paths, "protocol", engine::kProtocols[i].name, totals.by_protocol[i]);
+      Page::add(paths, with(one.name(), "protocol", engine::kProtocols[i].name),
+                static_cast<double>(totals.by_protocol[i]));
     }
-    add(paths, "protocol", "tcp", totals.by_tcp);
-    for (size_t i = 0; i < totals.fallbacks.size(); ++i) {
-      add(fallbacks, "reason", kFallbackNames[i], totals.fallbacks[i]);
+    Page::add(paths, with(one.name(), "protocol", "tcp"), static_cast<double>(totals.by_tcp));
+  }
+  auto& fallbacks =
+      page.family("hatrpc_fallbacks_total",
+                  "Calls over TCP although their plan wants RDMA, by why.", MetricType::Counter);
+  for (const CalledFunction& one : called) {
+    if (one.side != Side::kClient) continue;
+    for (size_t i = 0; i < one.totals.fallbacks.size(); ++i) {
+      Page::add(fallbacks, with(one.name(), "reason", kFallbackNames[i]),
+                static_cast<double>(one.totals.fallbacks[i]));
     }
   }
 }
 
-// The server's side refuses. Only functions with a rule have a series.
+// The server's side refuses. Functions with a rule have their series before the first call too:
+// that call may be the one that is denied, and increase() does not see a series begin at 1.
 void add_denials(Page& page, Control& control) {
   auto& denied = page.family("hatrpc_authz_denied_total",
                              "Calls of peers that may not call the function, by what was done.",
@@ -158,14 +171,15 @@ void add_lanes(Page& page, Control& control) {
   }
 }
 
-void add_durations(Page& page, Control& control) {
+void add_durations(Page& page, const CalledFunctions& called) {
   auto& durations =
       page.family("hatrpc_request_duration_seconds",
                   "From a call's first bytes to its reply's last, as this daemon saw them.",
                   MetricType::Histogram);
-  add_functions(control, [&](const Labels& labels, const FunctionTotals& totals) {
+  for (const CalledFunction& one : called) {
+    const FunctionTotals& totals = one.totals;
     ClientMetric& metric = durations.metric.emplace_back();
-    metric.label = labels;
+    metric.label = one.labels();
     auto& histogram = metric.histogram;
     double bound = 1e-6;
     for (size_t i = 0; i < totals.buckets.size(); ++i, bound *= 2) {
@@ -175,27 +189,20 @@ void add_durations(Page& page, Control& control) {
           {histogram.sample_count, last ? std::numeric_limits<double>::infinity() : bound});
     }
     histogram.sample_sum = static_cast<double>(totals.latency_sum_ns) / 1e9;
-  });
+  }
 }
 
-void add_plans(Page& page, Control& control) {
+void add_plans(Page& page, Control& control, const CalledFunctions& called) {
   auto& plans =
-      page.family("hatrpc_route_info", "Each function's plan; always 1.", MetricType::Gauge);
+      page.family("hatrpc_route_info", "A called function's plan; always 1.", MetricType::Gauge);
   const auto routes = control.routes();
-  const auto add = [&](const Route& route) {
-    for (size_t i = 0; i < kSides.size(); ++i) {
-      const engine::Plan& plan = kSides[i] == Side::kClient ? route.client : route.server;
-      Page::add(plans,
-                {{"plan", describe(plan)},
-                 {"side", kSideNames[i]},
-                 {"thrift_method", route.method},
-                 {"thrift_service", route.service}},
-                1);
-    }
-  };
-  for (const auto& service : routes->services()) {
-    for (const Route& route : service->functions()) add(route);
-    add(service->other());
+  for (const CalledFunction& one : called) {
+    const ServiceRoutes* service = routes->find(one.function->service);
+    if (service == nullptr) continue;
+    const Route& route = service->find(one.function->method);
+    if (route.method != one.function->method) continue;  // a reload has taken it away
+    const engine::Plan& plan = one.side == Side::kClient ? route.client : route.server;
+    Page::add(plans, with(one.labels(), "plan", describe(plan)), 1);
   }
 }
 
@@ -345,10 +352,11 @@ void add_process(Page& page, Control& control) {
 
 std::string exposition(Control& control) {
   Page page;
-  add_calls(page, control);
-  add_paths(page, control);
-  add_durations(page, control);
-  add_plans(page, control);
+  const CalledFunctions called = called_functions(control);
+  add_calls(page, called);
+  add_paths(page, control, called);
+  add_durations(page, called);
+  add_plans(page, control, called);
   add_traffic(page, control);
   add_peers(page, control);
   add_denials(page, control);

@@ -1,7 +1,7 @@
 // daemon/exposition.h: everything that the daemon counts, in Prometheus' text format 0.0.4.
 //
-// Every function that a manifest names has its series from the start, at zero; functions that none
-// names share `_other`. docs/reference.md lists the metrics.
+// A function's series of one side appear with its first call on that side, all of them at once;
+// functions that no manifest names share `_other`. docs/reference.md lists the metrics.
 //
 // Thread   the main thread's; the workers go on counting meanwhile.
 #pragma once

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "daemon/fake_control.h"
@@ -51,6 +52,16 @@ class Exposition : public testing::Test {
     }
     return std::nan("");
   }
+  // How many have all of these labels.
+  size_t series_of(const Labels& labels) {
+    size_t count = 0;
+    for (const auto& family : families()) {
+      for (const auto& sample : family.samples) {
+        count += std::ranges::includes(sample.labels, labels) ? 1 : 0;
+      }
+    }
+    return count;
+  }
   FunctionCounters& get(Side side, size_t worker) {
     return control.registry.find("Kv", "get").at(side, worker);
   }
@@ -62,12 +73,14 @@ class Exposition : public testing::Test {
   FakeControl control;
 };
 
-// Links, lanes, certificates and denials have series only where there is such a thing.
+// Links, lanes, certificates, denials and called functions have series only where there is such a
+// thing.
 TEST_F(Exposition, KeepsPrometheusNaming) {
   control.link_reports = {{0, "host-b", "tcp:x:1", true, "", 1, {{"rfp", true, "up", "", 0}}, {}}};
   control.counters[0].peer_sessions["host-b"].add(1);
   control.certificate_reports = {{.use = "certificate", .subject = "CN=host-a", .not_after = 90}};
   control.set_manifest({"", {{"Kv", {}, {{"get", false, {}, ""}}, "", AccessRule{{"host-b"}}}}});
+  get(Side::kClient, 0).started.add();
   for (const auto& family : families()) {
     SCOPED_TRACE(family.name);
     EXPECT_TRUE(family.name.starts_with("hatrpc_") || family.name.starts_with("process_"));
@@ -77,21 +90,65 @@ TEST_F(Exposition, KeepsPrometheusNaming) {
   }
 }
 
-TEST_F(Exposition, HasEverySeriesFromTheStartAtZero) {
-  for (const char* side : {"client", "server"}) {
-    for (const char* outcome : kCallOutcomeNames) {
-      EXPECT_EQ(value("hatrpc_requests_total", of_get(side, {{"outcome", outcome}})), 0) << outcome;
-    }
-    EXPECT_EQ(value("hatrpc_requests_in_flight", of_get(side)), 0);
-    EXPECT_EQ(value("hatrpc_request_duration_seconds_count", of_get(side)), 0);
-    EXPECT_EQ(value("hatrpc_requests_in_flight",
-                    {{"side", side}, {"thrift_service", "Kv"}, {"thrift_method", "_other"}}),
-              0);
-  }
+TEST_F(Exposition, HasWhatBelongsToNoFunctionFromTheStartAtZero) {
   for (const auto& failure : engine::kFailureTexts) {
     EXPECT_EQ(value("hatrpc_local_replies_total", {{"reason", std::string(failure.token)}}), 0);
   }
   EXPECT_EQ(value("hatrpc_config_reloads_total", {{"result", "refused"}}), 0);
+}
+
+TEST_F(Exposition, HasAllSeriesOfAFunctionsSideFromTheFirstCallOn) {
+  EXPECT_EQ(series_of({{"thrift_method", "get"}}), 0u);
+  get(Side::kClient, 1).started.add();  // it has not ended yet
+  for (const char* outcome : kCallOutcomeNames) {
+    EXPECT_EQ(value("hatrpc_requests_total", of_get("client", {{"outcome", outcome}})), 0)
+        << outcome;
+  }
+  EXPECT_EQ(value("hatrpc_requests_in_flight", of_get("client")), 1);
+  EXPECT_EQ(value("hatrpc_request_duration_seconds_count", of_get("client")), 0);
+  const auto of_client = [](const char* label, std::string_view value) {
+    return Labels{{label, std::string(value)}, {"thrift_service", "Kv"}, {"thrift_method", "get"}};
+  };
+  EXPECT_EQ(value("hatrpc_calls_total", of_client("protocol", "tcp")), 0);
+  for (const auto& reason : kFallbackNames) {
+    EXPECT_EQ(value("hatrpc_fallbacks_total", of_client("reason", reason)), 0) << reason;
+  }
+  const Labels plan =
+      of_get("client", {{"plan", describe(control.routes()->find("Kv")->find("get").client)}});
+  EXPECT_EQ(value("hatrpc_route_info", plan), 1);
+  EXPECT_EQ(series_of({{"thrift_method", "get"}, {"side", "server"}}), 0u);
+  EXPECT_EQ(series_of({{"thrift_method", "_other"}}), 0u);
+
+  control.registry.find("Kv", "_other").at(Side::kServer, 0).started.add();
+  const Labels other{{"side", "server"}, {"thrift_service", "Kv"}, {"thrift_method", "_other"}};
+  EXPECT_EQ(value("hatrpc_requests_in_flight", other), 1);
+}
+
+TEST_F(Exposition, StaysSmallHoweverManyFunctionsAreNeverCalled) {
+  const size_t before = series_of({});
+  Manifest manifest;
+  for (int i = 0; i < 300; ++i) {
+    auto& service = manifest.services.emplace_back();
+    service.name = "Service" + std::to_string(i);
+    for (int j = 0; j < 40; ++j) {
+      service.functions.emplace_back().name = "function" + std::to_string(j);
+    }
+  }
+  control.set_manifest(manifest);
+  EXPECT_EQ(series_of({}), before);
+  control.registry.find("Service7", "function3").at(Side::kServer, 0).started.add();
+  EXPECT_GT(series_of({{"thrift_service", "Service7"}, {"thrift_method", "function3"}}), 30u);
+  EXPECT_LT(series_of({}), before + 50);
+}
+
+// A call may be denied that is the function's first.
+TEST_F(Exposition, HasDenialsOfAFunctionWithARuleFromTheStart) {
+  control.set_manifest({"", {{"Kv", {}, {{"get", false, {}, ""}}, "", AccessRule{{"host-b"}}}}});
+  for (const char* mode : {"enforce", "dry_run"}) {
+    EXPECT_EQ(value("hatrpc_authz_denied_total",
+                    {{"mode", mode}, {"thrift_service", "Kv"}, {"thrift_method", "get"}}),
+              0);
+  }
 }
 
 TEST_F(Exposition, AddsUpTheWorkers) {
@@ -105,7 +162,6 @@ TEST_F(Exposition, AddsUpTheWorkers) {
   control.counters[1].local_replies[static_cast<size_t>(engine::Failure::kDraining)].add(6);
 
   EXPECT_EQ(value("hatrpc_requests_total", of_get("client", {{"outcome", "success"}})), 3);
-  EXPECT_EQ(value("hatrpc_requests_total", of_get("server", {{"outcome", "success"}})), 0);
   EXPECT_EQ(value("hatrpc_requests_in_flight", of_get("client")), 2);
   EXPECT_EQ(value("hatrpc_request_bytes_total", of_get("client")), 100);
   EXPECT_EQ(value("hatrpc_connections_open"), 9);
@@ -136,11 +192,13 @@ TEST_F(Exposition, TellsItsProcess) {
 
 // A scrape may read `started` before, and an outcome after, a call ends.
 TEST_F(Exposition, NeverSaysThatLessThanNoCallIsInFlight) {
-  get(Side::kServer, 0).requests[0].add(1);
+  get(Side::kServer, 0).started.add(1);
+  get(Side::kServer, 0).requests[0].add(2);
   EXPECT_EQ(value("hatrpc_requests_in_flight", of_get("server")), 0);
 }
 
 TEST_F(Exposition, HasCumulativeHistogramsThatEndInInf) {
+  get(Side::kClient, 0).started.add(4);
   get(Side::kClient, 0).latency.observe(900ns);
   get(Side::kClient, 0).latency.observe(3us);
   get(Side::kClient, 1).latency.observe(3us);
@@ -180,6 +238,7 @@ TEST_F(Exposition, EscapesWhatStandsInLabels) {
 }
 
 TEST_F(Exposition, KeepsTheSeriesOfAFunctionThatIsGone) {
+  get(Side::kClient, 0).started.add(4);
   get(Side::kClient, 0).requests[0].add(4);
   control.set_manifest({});
   EXPECT_EQ(value("hatrpc_requests_total", of_get("client", {{"outcome", "success"}})), 4);

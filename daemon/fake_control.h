@@ -26,6 +26,7 @@ class FakeControl final : public Control {
   }
 
   const NodeConfig& node() const override { return config; }
+  std::string config_file() const override { return "/etc/hatrpc/host-a.yaml"; }
   std::shared_ptr<const RoutingTable> routes() const override { return routes_; }
   MetricsRegistry& functions() override { return registry; }
   const std::vector<const WorkerCounters*>& workers() const override { return views_; }

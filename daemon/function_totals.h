@@ -29,6 +29,14 @@ struct FunctionTotals {
   uint64_t in_flight() const { return started > ended() ? started - ended() : 0; }
 };
 
+// Cheaper than total().
+inline bool was_called(FunctionMetrics& function, Side side) {
+  for (size_t worker = 0; worker < function.workers(); ++worker) {
+    if (function.at(side, worker).started.value() != 0) return true;
+  }
+  return false;
+}
+
 inline FunctionTotals total(FunctionMetrics& function, Side side) {
   FunctionTotals sum;
   for (size_t worker = 0; worker < function.workers(); ++worker) {

@@ -11,8 +11,10 @@
 
 #include <cerrno>
 #include <cstring>
+#include <optional>
 #include <utility>
 
+#include "client/ring/path_claim.h"
 #include "daemon/socket_address.h"
 
 namespace hat {
@@ -22,21 +24,16 @@ constexpr int kBacklog = 1024;
 
 std::unexpected<Error> failed(const Address& address, const char* what) {
   std::string advice;
-  if (errno == EADDRINUSE) advice = "; another process listens there: `ss -ltnp` names it";
+  if (errno == EADDRINUSE) {
+    advice =
+        address.path.empty()
+            ? "; another process listens there: `ss -ltnp` names it"
+            : "; another process listens there (`ss -lxp` names it), or the path is a file that "
+              "is not a socket";
+  }
   if (errno == EACCES) advice = "; ports under 1024 and foreign directories need more rights";
   if (errno == ENOENT) advice = "; its directory must exist";
   return fail(to_string(address) + ": " + what + ": " + std::strerror(errno) + advice);
-}
-
-// A path that a daemon left behind when it was killed: there, but nobody answers.
-bool stale(const SocketAddress& where, int type) {
-  const int probe = socket(AF_UNIX, type | SOCK_CLOEXEC, 0);
-  if (probe < 0) return false;
-  const int result =
-      connect(probe, reinterpret_cast<const sockaddr*>(&where.storage), where.length);
-  const bool refused = result != 0 && errno == ECONNREFUSED;
-  close(probe);
-  return refused;
 }
 
 constexpr auto kNoGroup = static_cast<gid_t>(-1);  // as chown(2) has it: none is set
@@ -76,8 +73,9 @@ Result<ListenSocket> ListenSocket::open(const Address& address, uint32_t mode,
   ListenSocket result(Descriptor(fd), address);
   const int on = 1;
   setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  if (unix_socket) refuse_descriptors(fd);  // and those that are accepted inherit it
-  if (unix_socket && stale(where, type)) unlink(address.path.c_str());
+  if (unix_socket) refuse_descriptors(fd);       // and those that are accepted inherit it
+  std::optional<hatrpc::ring::PathClaim> claim;  // until it listens
+  if (unix_socket) claim.emplace(address.path.c_str(), type);
   if (bind(fd, reinterpret_cast<const sockaddr*>(&where.storage), where.length) != 0) {
     return failed(address, "cannot bind");
   }

@@ -104,6 +104,10 @@ bool PeerLanes::may_close(LaneSet&, uint32_t lane) {
   return (entry == nullptr || trusts(*entry)) && !events_.lane_in_use(lane);
 }
 
+bool PeerLanes::is_orderly_end(uint32_t lane, bool was_up) {
+  return end_expected_ && (!was_up || rdma(lane).due() == 0);
+}
+
 void PeerLanes::on_lane_down(LaneSet&, uint32_t lane, bool was_up, const std::string& reason) {
   Entry* entry = entry_with(lane);
   if (entry == nullptr) return;
@@ -113,6 +117,11 @@ void PeerLanes::on_lane_down(LaneSet&, uint32_t lane, bool was_up, const std::st
   }
   entry->state = State::kAbsent;
   entry->number = 0;
+  if (is_orderly_end(lane, was_up)) {
+    VLOG(1) << "RDMA lane " << protocol_words(*entry->within) << ": ended with its peer";
+    if (was_up) events_.on_lane_lost(lane, reason);
+    return;
+  }
   // Once for each time that it begins, not for each attempt.
   if (was_up || entry->last_error != reason) {
     LOG(WARNING) << "RDMA lane " << protocol_words(*entry->within)

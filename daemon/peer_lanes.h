@@ -65,6 +65,9 @@ class PeerLanes final : private engine::LaneSetEvents {
   engine::RdmaLane& rdma(uint32_t number) { return *set_.lane(number); }
   const engine::Lane* find(uint32_t number) { return set_.lane(number); }  // null: it is gone
 
+  // The peer has said that it leaves: it ends its lanes once no answer is due, by taking its end of
+  // them away. A device may report that before the link's TCP connection ends.
+  void expect_end() { end_expected_ = true; }
   void flush() { set_.flush(); }
   void end(const std::string& reason) { set_.end(reason); }
   bool all_taken() { return set_.all_taken(); }
@@ -86,6 +89,7 @@ class PeerLanes final : private engine::LaneSetEvents {
     std::string last_error;
   };
 
+  bool is_orderly_end(uint32_t lane, bool was_up);
   bool trusts(Entry& entry) const;
   Entry& entry_of(const LaneKey& key);
   Entry* entry_with(uint32_t lane);
@@ -106,6 +110,7 @@ class PeerLanes final : private engine::LaneSetEvents {
   Reactor& reactor_;
   const uint32_t legs_;  // the peer's
   const Duration settle_;
+  bool end_expected_ = false;
   PeerLanesEvents& events_;
   std::vector<Entry> entries_;
   engine::LaneSet set_;

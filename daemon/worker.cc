@@ -206,6 +206,7 @@ void Worker::on_link_going_away(engine::Link& link) {
   PeerLink& peer = peer_of(link);
   if (&peer != &peers_.at(link.peer())) return;  // it has said so before
   LOG(INFO) << "peer " << link.peer() << ": it leaves; new calls go by a new link";
+  if (peer.lanes) peer.lanes->expect_end();
   peer.leaves = peer.lanes != nullptr;  // then at a turn's end
   if (!peer.leaves) link.agree_to_go_away();
   replace(peer);

@@ -126,6 +126,7 @@ class Reader {
   Result<void> take_flag(const std::string& word, bool rdma) {
     if (attached_) return fail(word + " takes no value");
     line_.host.rdma = rdma;
+    line_.rdma_assumed = false;
     line_.host.rdma_absent_reason = rdma ? "" : "--no-rdma";
     explain_word_ = word;
     return {};
@@ -201,7 +202,8 @@ std::string help_text() {
   --cores N          --explain: for a host with N cores instead of this one
   --nic-cores N      --explain: N of them are near the RDMA NIC
   --profile FILE     --explain: for a host whose fabric `hatctl calibrate` has measured
-  --no-rdma          --explain: for a host without RDMA (--rdma: with it, as by default)
+  --no-rdma          --explain: for a host without RDMA; --rdma: with it. Without
+                     either, RDMA is assumed: no device is looked for
   --help, --version
 
 Hints are written in a service, or after a function, in either of two ways that mean the same:

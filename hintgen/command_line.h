@@ -29,6 +29,7 @@ struct CommandLine {
   std::string output = "-";  // "-": standard output
   std::vector<std::string> include_dirs;
   engine::HostFacts host;    // kExplain: this host's cores, and RDMA, unless told otherwise
+  bool rdma_assumed = true;  // neither --rdma nor --no-rdma was given
   std::optional<Side> side;  // kExplain: both if absent
   std::string profile;       // kExplain: file of measured costs; empty: none
 };

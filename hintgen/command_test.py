@@ -42,6 +42,13 @@ class CommandTest(unittest.TestCase):
                 self.assertEqual((done.returncode, done.stderr), (0, ""))
                 self.assertTrue(done.stdout.endswith("\n"), done.stdout)
 
+    def test_explain_says_whether_rdma_is_assumed(self):
+        for words, said in (([], "RDMA assumed (--no-rdma: without)"), (["--rdma"], "RDMA"),
+                            (["--no-rdma"], "no RDMA")):
+            with self.subTest(words=words):
+                done = self.run_hintgen("--explain", "--cores", "2", *words, "good.thrift")
+                self.assertEqual(done.stdout.partition("\n")[0], f"Host: 2 cores, 2 near the NIC, {said}")
+
     def test_mistakes_end_with_1_and_are_counted(self):
         done = self.run_hintgen("--check", "bad.thrift")
         self.assertEqual((done.returncode, done.stdout), (1, ""))

@@ -36,10 +36,13 @@ std::string describe_check(const Manifest& manifest) {
          counted(function_count, "function") + ", no errors\n";
 }
 
-std::string describe_host(const engine::HostFacts& host) {
+// hintgen opens no device: hatrpcd finds out whether its host has one.
+std::string describe_host(const engine::HostFacts& host, bool rdma_assumed) {
+  const char* rdma = rdma_assumed ? "RDMA assumed (--no-rdma: without)"
+                     : host.rdma  ? "RDMA"
+                                  : "no RDMA";
   return "Host: " + std::to_string(host.cores) + " cores, " + std::to_string(host.nic_cores) +
-         " near the NIC, " + (host.rdma ? "RDMA" : "no RDMA") +
-         (host.measured ? ", measured" : "") + "\n\n";
+         " near the NIC, " + rdma + (host.measured ? ", measured" : "") + "\n\n";
 }
 
 // The host that plans are explained for; a mistake where its profile cannot be read.
@@ -56,7 +59,7 @@ std::string make_output(const CommandLine& line, const engine::HostFacts& host, 
     case Mode::kCheck:
       return describe_check(make_manifest(idl));
     case Mode::kExplain:
-      return describe_host(host) + explain(make_manifest(idl), host, line.side);
+      return describe_host(host, line.rdma_assumed) + explain(make_manifest(idl), host, line.side);
     case Mode::kStrip:
       return strip(*idl.main);
     case Mode::kAnnotate:

@@ -1,8 +1,6 @@
 // kv/server.cc: puts libthrift's servers, transports and protocols together.
 #include "kv/server.h"
 
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <thrift/concurrency/ThreadFactory.h>
 #include <thrift/concurrency/ThreadManager.h>
 #include <thrift/protocol/TBinaryProtocol.h>
@@ -12,11 +10,8 @@
 #include <thrift/server/TThreadedServer.h>
 #include <thrift/transport/TNonblockingServerSocket.h>
 #include <thrift/transport/TServerSocket.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
-
+#include "client/ring/path_claim.h"
 #include "client/thrift/TShmServerSocket.h"
 #include "kv/limits.h"
 #include "kv/transports.h"
@@ -58,19 +53,6 @@ class ServerEvents : public server::TServerEventHandler {
   std::atomic<int64_t>& connections_;
   std::function<void(const Address&)> on_listening_;
 };
-
-// A socket file that a killed server left behind keeps bind() from working; one that answers is
-// another server's, and bind() shall say so.
-void remove_stale_socket(const std::string& path) {
-  const int probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (probe < 0) return;
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  std::memcpy(address.sun_path, path.data(), path.size());
-  const int rc = connect(probe, reinterpret_cast<const sockaddr*>(&address), sizeof(address));
-  if (rc < 0 && errno == ECONNREFUSED) unlink(path.c_str());
-  close(probe);
-}
 
 std::shared_ptr<concurrency::ThreadManager> make_workers(uint32_t threads) {
   auto workers = concurrency::ThreadManager::newSimpleThreadManager(threads);
@@ -178,7 +160,10 @@ Result<std::shared_ptr<server::TServer>> make_server(
     std::shared_ptr<apache::thrift::TProcessor> processor, std::atomic<int64_t>& connections,
     std::function<void(const Address&)> on_listening) {
   const bool is_shm = listen.kind == Address::Kind::kShm;
-  if (is_shm || listen.kind == Address::Kind::kUnix) remove_stale_socket(listen.path);
+  // TShmServerSocket clears its path itself, as it begins to listen.
+  if (listen.kind == Address::Kind::kUnix) {
+    const hatrpc::ring::PathClaim claim(listen.path.c_str());
+  }
   const Wanted wanted{options, listen, std::move(processor), connections, std::move(on_listening)};
   try {
     if (options.server == ServerKind::kNonblocking && !is_shm) return make_nonblocking(wanted);

@@ -1,5 +1,6 @@
 #include "client/thrift/TShmServerSocket.h"
 
+#include "client/ring/path_claim.h"
 #include "client/thrift/TShmSocket.h"
 #include "client/thrift/shm_path.h"
 
@@ -8,6 +9,11 @@ namespace hatrpc {
 TShmServerSocket::TShmServerSocket(const std::string& path,
                                    std::shared_ptr<apache::thrift::TConfiguration> config)
     : TServerSocket(shm_path(path)), config_(std::move(config)) {}
+
+void TShmServerSocket::listen() {
+  const ring::PathClaim claim(getPath().c_str());
+  TServerSocket::listen();
+}
 
 std::shared_ptr<apache::thrift::transport::TSocket> TShmServerSocket::createSocket(
     THRIFT_SOCKET client) {

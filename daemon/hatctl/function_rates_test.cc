@@ -109,6 +109,16 @@ TEST(Top, ShowsWhatTheTerminalHasRoomFor) {
   EXPECT_LT(std::ranges::count(few, '\n'), 5) << "one line is left for the cursor";
 }
 
+TEST(Top, CountsFunctionsThatWereNeverCalledAndNotTheirSides) {
+  auto functions = many(3);
+  auto servers = many(3);
+  for (auto& one : servers) one.side = "server";
+  functions[1].ever_called = functions[2].ever_called = false;
+  servers[2].ever_called = false;  // function1 was called on the server's side alone
+  functions.insert(functions.end(), servers.begin(), servers.end());
+  EXPECT_THAT(top_text(functions, {}), HasSubstr("(1 never called)\n"));
+}
+
 TEST(Top, HasNullForTimesThatNobodyMeasured) {
   const json object = top_json(many(1), 1.5);
   EXPECT_EQ(object.at("interval_s"), 1.5);

@@ -20,7 +20,7 @@ import threading
 import time
 import unittest
 
-HATRPCD, HATCTL = sys.argv[1:3]
+HATRPCD, HATCTL = (pathlib.Path(word).resolve() for word in sys.argv[1:3])
 WAIT_S = 20
 
 MANIFEST = """\
@@ -101,7 +101,7 @@ class Node:
             f"node: {folder.name}\nmanifests: [manifest.yaml]\nworkers: 1\n"
             f"admin: {{socket: {self.socket}}}\n" + config)
         self.log = open(folder / "log", "w", encoding="utf-8")
-        self.process = subprocess.Popen([HATRPCD, "-c", self.config], stderr=self.log)
+        self.process = subprocess.Popen([HATRPCD, "-c", self.config.name], cwd=folder, stderr=self.log)
 
     def hatctl(self, *words, environment=None):
         return subprocess.run([HATCTL, "--socket", str(self.socket), *words], text=True,
@@ -179,6 +179,7 @@ endpoints:
 
     def test_routes(self):
         text = self.a.hatctl("routes").stdout
+        self.assertRegex(text, r"^fabric +(loop|verbs|none)[:,] ")
         self.assertRegex(text, r"Kv\.get\n  both +direct_write_imm, busy\n")
         self.assertIn("Kv._other", text)
         self.assertIn("perf_goal", text)
@@ -312,6 +313,22 @@ endpoints:
         text = self.a.hatctl("doctor", "--config", str(self.a.folder / "doctor.yaml")).stdout
         self.assertRegex(text, r"(?m)^OK    peers +b: tcp:127\.0\.0\.1:\d+: 1 of 1 links up$")
         self.assertRegex(text, r"\n\d+ ok, \d+ warnings?, 0 failures\n$")
+
+    def test_doctor_judges_the_file_that_the_running_daemon_was_started_with(self):
+        def configuration(*words):
+            report = json.loads(self.a.hatctl("doctor", *words, "--json").stdout)
+            (found,) = [one for one in report["findings"] if one["check"] == "configuration"]
+            return report["config"], found["text"]
+
+        path, text = configuration()
+        self.assertEqual(path, str(self.a.config))
+        self.assertRegex(text, rf"^node a, 1 peer, .*\(what the hatrpcd at {self.a.socket} runs with\)$")
+        path, text = configuration("--config", str(self.b.config))
+        self.assertEqual(path, str(self.b.config))
+        self.assertRegex(text, r"^node b, .*\(named by --config\)$")
+        path, text = configuration("--socket", str(self.a.folder / "nowhere.sock"))
+        self.assertEqual(path, "/etc/hatrpc/hatrpcd.yaml")
+        self.assertIn("(the default, since no hatrpcd answers at ", text)
 
     def test_doctor_without_a_daemon_tries_the_peers_itself(self):
         nowhere = self.a.folder / "nowhere.sock"

@@ -63,7 +63,8 @@ Examples:
     CommandHelp{Command::kRoutes, "routes",
                 R"(usage: hatctl routes [SERVICE[.FUNCTION]] [--json]
 
-Shows each function's plan on both sides, the reason, what carried the calls that
+Shows the fabric that RDMA protocols run on here, or why there is none; then
+each function's plan on both sides, the reason, what carried the calls that
 began here (an RDMA protocol, or TCP and why), and the file and line that it
 comes from. "_other" is the plan of functions that no manifest names. Exit
 status 1 if there is no such function.
@@ -168,7 +169,8 @@ It works without a hatrpcd, and on hosts without RDMA; the more rights it has, t
 it sees: ask as root. A peer to which hatrpcd has no link is connected to, which leaves
 a line in that peer's log.
 
-      --config FILE   the node's configuration (default: /etc/hatrpc/hatrpcd.yaml)
+      --config FILE   the node's configuration (default: the file that the running
+                      hatrpcd was started with, else /etc/hatrpc/hatrpcd.yaml)
       PEER            look at these peers alone
 
 Exit status 0 where nothing fails, 1 where something does, 2 for a peer that the

@@ -37,7 +37,7 @@ struct Options {
   std::vector<std::string> nodes;  // certs make: at least one
   uint64_t days = 30;              // certs make: how long they are good; 0: not any more
   std::string trust_domain = "hatrpc.test";  // certs make
-  std::string config;              // doctor: the node's; empty: kDefaultConfig, if it is there
+  std::string config;  // doctor: the node's; empty: the running daemon's, else kDefaultConfig
   std::vector<std::string> peers;  // doctor: whom to try; empty: all
   bool json = false;
   bool dry_run = false;                      // reload

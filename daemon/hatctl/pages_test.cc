@@ -11,6 +11,7 @@ using nlohmann::json;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
+using testing::StartsWith;
 
 const Terminal kPipe;
 
@@ -27,6 +28,7 @@ json some_routes() {
   slow["timeout_ms"] = 250;
   slow["idempotent"] = true;
   return {{"generation", 3},
+          {"fabric", "verbs: mlx5_0"},
           {"services",
            {{{"service", "Kv"},
              {"functions",
@@ -52,6 +54,8 @@ json some_routes() {
 
 TEST(Routes, TellBothSidesOnceWhereTheyAreAlike) {
   EXPECT_EQ(routes_text(some_routes(), kPipe),
+            "fabric     verbs: mlx5_0\n"
+            "\n"
             "Kv.get\n"
             "  client   eager, busy\n"
             "           because of this\n"
@@ -64,6 +68,19 @@ TEST(Routes, TellBothSidesOnceWhereTheyAreAlike) {
             "Kv.log  oneway\n"
             "  both     tcp\n"
             "           that\n");
+}
+
+TEST(Routes, SayWhenTheFabricIsNotRdma) {
+  json routes = some_routes();
+  routes["fabric"] = "loop: memory shared with peers on this host (there is no RDMA device)";
+  EXPECT_THAT(
+      routes_text(routes, kPipe),
+      StartsWith("fabric     loop: memory shared with peers on this host (there is no RDMA "
+                 "device)\n"
+                 "           Not RDMA: lanes reach daemons on this host alone, and calls to "
+                 "other hosts go over TCP.\n\nKv.get\n"));
+  routes["fabric"] = "none, TCP carries all calls: the configuration says tcp";
+  EXPECT_THAT(routes_text(routes, kPipe), StartsWith("fabric     none, TCP carries all calls"));
 }
 
 TEST(Routes, AreBoldAndBrokenIntoLinesOnATerminal) {

@@ -61,6 +61,21 @@ std::string route_text(const std::string& service, const json& function, const T
   return text;
 }
 
+// What the protocols of the plans run on: their names are those of RDMA, with or without a device.
+std::string fabric_text(const std::string& fabric, const Terminal& terminal) {
+  const std::string label = "fabric" + std::string(kIndent - 6, ' ');
+  std::string text = label + wrapped(fabric, kIndent, terminal.columns) + "\n";
+  if (fabric.starts_with("loop:")) {
+    text += std::string(kIndent, ' ') +
+            wrapped(
+                "Not RDMA: lanes reach daemons on this host alone, and calls to other hosts go "
+                "over TCP.",
+                kIndent, terminal.columns) +
+            "\n";
+  }
+  return text;
+}
+
 }  // namespace
 
 json routes_wanted(json routes, const std::string& wanted) {
@@ -80,10 +95,10 @@ json routes_wanted(json routes, const std::string& wanted) {
 }
 
 std::string routes_text(const json& routes, const Terminal& terminal) {
-  std::string text;
+  std::string text = fabric_text(routes.at("fabric"), terminal);
   for (const json& service : routes.at("services")) {
     for (const json& function : service.at("functions")) {
-      text += (text.empty() ? "" : "\n") + route_text(service.at("service"), function, terminal);
+      text += "\n" + route_text(service.at("service"), function, terminal);
     }
   }
   return text;

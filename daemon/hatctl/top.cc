@@ -1,4 +1,8 @@
 // daemon/hatctl/top.cc: one refresh of `hatctl top`, as a table or as JSON.
+#include <set>
+#include <string_view>
+#include <utility>
+
 #include "daemon/hatctl/pages.h"
 #include "daemon/hatctl/quantities.h"
 
@@ -19,6 +23,17 @@ json quantile_json(const std::optional<Quantile>& quantile) {
   return quantile ? json(quantile->microseconds) : json(nullptr);
 }
 
+// Functions that neither side has called; each stands in the list once for each side.
+size_t never_called(const std::vector<FunctionRates>& functions) {
+  std::set<std::pair<std::string_view, std::string_view>> all;
+  std::set<std::pair<std::string_view, std::string_view>> called;
+  for (const FunctionRates& function : functions) {
+    all.emplace(function.service, function.method);
+    if (function.ever_called) called.emplace(function.service, function.method);
+  }
+  return all.size() - called.size();
+}
+
 }  // namespace
 
 std::string top_text(const std::vector<FunctionRates>& functions, const Terminal& terminal) {
@@ -35,11 +50,9 @@ std::string top_text(const std::vector<FunctionRates>& functions, const Terminal
       terminal.rows > kRowsAround ? terminal.rows - kRowsAround : functions.size();
   size_t shown = 0;
   size_t hidden = 0;
-  size_t never_called = 0;
   for (const FunctionRates& function : functions) {
-    if (!function.ever_called) {
-      ++never_called;
-    } else if (shown == rows_max) {
+    if (!function.ever_called) continue;
+    if (shown == rows_max) {
       ++hidden;
     } else {
       ++shown;
@@ -50,7 +63,7 @@ std::string top_text(const std::vector<FunctionRates>& functions, const Terminal
                  std::to_string(function.in_flight)});
     }
   }
-  std::string last = std::to_string(never_called) + " never called";
+  std::string last = std::to_string(never_called(functions)) + " never called";
   if (hidden > 0) last = std::to_string(hidden) + " more, " + last;
   return table.text(terminal) + "(" + last + ")\n";
 }

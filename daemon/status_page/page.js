@@ -358,11 +358,12 @@ function carriedText(f) {
 function showFunctions(functions, routes) {
   const wanted = at("filter").value.trim().toLowerCase();
   const fits = (row) => row.name.toLowerCase().includes(wanted);
-  const called = functions.filter((f) => f.started > 0);
-  rates.show(called.filter(fits));
+  rates.show(functions.filter(fits));
   rates.section.hidden = false;
-  const filtered = called.length - rates.rows.length;
-  const never = functions.length - called.length;
+  const filtered = functions.length - rates.rows.length;
+  const called = new Set(functions.map((f) => f.name));  // on either side
+  const never = routes.services.flatMap(({service, functions: all}) => all.filter(
+      (route) => !called.has(`${service}.${route.method}`))).length;
   write(at("rates-rest"), [filtered ? `${filtered} hidden by the filter` : "",
                            never ? `${never} never called` : ""].filter(Boolean).join(", "));
 
@@ -388,7 +389,7 @@ async function ask(path) {
 }
 
 async function look() {
-  const [status, functions] = await Promise.all([ask("status"), ask("functions")]);
+  const [status, functions] = await Promise.all([ask("status"), ask("functions?called=1")]);
   const now = {at: performance.now() / 1000, status, functions};
   const same = last?.status.start_unix_time === status.start_unix_time;  // or it was started again
   const before = same ? last : null;

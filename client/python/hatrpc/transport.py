@@ -1,8 +1,12 @@
 """hatrpc/transport.py: Thrift's transport interface over rings."""
 
+import contextlib
 import errno
+import fcntl
 import os
 import socket
+import stat
+import time
 
 from thrift.transport.TTransport import (TServerTransportBase, TTransportBase,
                                          TTransportException)
@@ -11,6 +15,7 @@ from hatrpc import _ring
 
 # Thrift's time-outs are in milliseconds, None being none.
 _FOREVER = -1
+_LOCK_WAIT_S = 1.0
 
 
 def _path(address):
@@ -24,6 +29,52 @@ def _failed(what, error):
              errno.ECONNRESET: TTransportException.END_OF_FILE}
     return TTransportException(kinds.get(error.errno, TTransportException.NOT_OPEN),
                                '%s: %s' % (what, error.strerror), inner=error)
+
+
+def _is_stale(path):
+    """Whether the path is a socket that refuses connections. A file that is not a socket refuses
+    them too."""
+    try:
+        if not stat.S_ISSOCK(os.lstat(path).st_mode):
+            return False
+        with socket.socket(socket.AF_UNIX) as probe:
+            probe.setblocking(False)  # a server whose queue of connections is full is no reason to wait
+            probe.connect(path)
+    except ConnectionRefusedError:
+        return True
+    except OSError:
+        pass
+    return False
+
+
+@contextlib.contextmanager
+def _claimed(path):
+    """Frees the path of a socket that a killed server left behind, and keeps other servers from
+    doing so until this one listens. The lock is that of client/ring/path_claim.h."""
+    folder = None
+    try:
+        folder = os.open(os.path.dirname(path) or '.', os.O_RDONLY | os.O_DIRECTORY)
+        if _locked(folder) and _is_stale(path):
+            os.unlink(path)
+    except OSError:
+        pass  # bind() says what is wrong
+    try:
+        yield
+    finally:
+        if folder is not None:
+            os.close(folder)
+
+
+def _locked(folder):
+    until = time.monotonic() + _LOCK_WAIT_S
+    while True:
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        except BlockingIOError:
+            if time.monotonic() >= until:
+                return False
+            time.sleep(0.005)
 
 
 class TShmSocket(TTransportBase):
@@ -98,8 +149,8 @@ class TShmSocket(TTransportBase):
 
 
 class TShmServerSocket(TServerTransportBase):
-    """Listens on a unix socket at `path`, whose owner and mode say who may connect. A path that
-    nobody listens at any more is replaced."""
+    """Listens on a unix socket at `path`, whose owner and mode say who may connect. A socket at
+    the path that nobody listens at any more is replaced; a file of another kind is not."""
 
     def __init__(self, path, backlog=128):
         self.path = _path(path)
@@ -111,14 +162,13 @@ class TShmServerSocket(TServerTransportBase):
 
     def listen(self):
         handle = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        if os.path.exists(self.path):
-            try:
-                with socket.socket(socket.AF_UNIX) as probe:
-                    probe.connect(self.path)
-            except ConnectionRefusedError:
-                os.unlink(self.path)
-        handle.bind(self.path)
-        handle.listen(self._backlog)
+        try:
+            with _claimed(self.path):
+                handle.bind(self.path)
+                handle.listen(self._backlog)
+        except OSError:
+            handle.close()
+            raise
         self.handle = handle
 
     def accept(self):

@@ -106,15 +106,16 @@ void judge_peer(const Examined& examined, const PeerProbe& peer, const Judged* c
 void check_configuration(const Examined& examined, Findings& findings) {
   const NodeFile& file = examined.file;
   if (!file.present) {
-    return findings.warn("", "there is no " + file.path + ": judged as if all were default",
-                         "hatctl doctor --config FILE");
+    return findings.warn(
+        "", "there is no " + file.path + " (" + file.why + "): judged as if all were default",
+        "hatctl doctor --config FILE");
   }
   for (const Mistake& mistake : file.mistakes.all()) {
     const bool error = mistake.severity == Mistake::Severity::kError;
     findings.add(error ? Verdict::kFail : Verdict::kWarn, to_string(mistake.place), mistake.message,
                  "hatrpcd --check --config " + file.path + "   # once it is corrected");
   }
-  if (!file.mistakes.any_errors()) findings.ok(file.path, file.summary);
+  if (!file.mistakes.any_errors()) findings.ok(file.path, file.summary + " (" + file.why + ")");
 }
 
 void check_daemon(const Examined& examined, Findings& findings) {

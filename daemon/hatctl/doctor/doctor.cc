@@ -24,12 +24,42 @@ bool is_of_tls_files(const Mistake& mistake, const NodeConfig& node) {
          mistake.message.starts_with(kTlsFilesPrefix);
 }
 
-// Into `file` and `tls` of it.
-void read_node_file(const std::string& told, Examined& examined) {
-  NodeFile& file = examined.file;
-  file.path = told.empty() ? hatctl::kDefaultConfig : told;
+// The file that the running daemon was started with; the error says why it is not known.
+Result<std::string> config_of_daemon(const std::string& socket) {
+  const auto answer = hatctl::HttpClient(socket).get("/ping");
+  if (!answer) return fail("no hatrpcd answers at " + socket);
+  const auto pong = nlohmann::json::parse(answer->body, nullptr, false);
+  const bool has_config = pong.is_object() && pong.contains("config");
+  if (answer->status != 200 || !has_config || !pong["config"].is_string()) {
+    return fail("the hatrpcd at " + socket + " does not say which file it runs with");
+  }
+  return pong["config"].get<std::string>();
+}
+
+// Sets its path, and why it is that one.
+void choose_node_file(const hatctl::Options& options, NodeFile& file) {
+  file.present = true;
+  if (!options.config.empty()) {
+    file.path = options.config;
+    file.why = "named by --config";
+    return;
+  }
+  auto running = config_of_daemon(options.socket);
+  if (running) {
+    file.path = std::move(*running);
+    file.why = "what the hatrpcd at " + options.socket + " runs with";
+    return;
+  }
+  file.path = hatctl::kDefaultConfig;
+  file.why = "the default, since " + running.error().message;
   std::error_code error;
-  file.present = !told.empty() || std::filesystem::exists(file.path, error) || error;
+  file.present = std::filesystem::exists(file.path, error) || error;
+}
+
+// Into `file` and `tls` of it.
+void read_node_file(const hatctl::Options& options, Examined& examined) {
+  NodeFile& file = examined.file;
+  choose_node_file(options, file);
   if (!file.present) return;
   Mistakes mistakes;
   Configuration read = load_configuration(file.path, mistakes);
@@ -108,7 +138,7 @@ Result<std::vector<PeerConfig>> peers_named(const NodeConfig& node,
 
 int run_doctor(const hatctl::Options& options, const hatctl::Terminal& terminal) {
   Examined examined{.version = HAT_VERSION, .unix_now = std::time(nullptr)};
-  read_node_file(options.config, examined);
+  read_node_file(options, examined);
   const NodeConfig& node = examined.file.node;
   const auto peers = peers_named(node, options.peers);
   // Of a configuration that is not understood no peer is known: its mistakes say more.

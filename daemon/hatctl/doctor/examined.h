@@ -17,6 +17,7 @@ namespace hat::doctor {
 // The node's configuration with its manifests, as `hatrpcd --check` reads them.
 struct NodeFile {
   std::string path;
+  std::string why;  // this one is judged: "the one that the hatrpcd at … runs with", …
   bool present = false;
   Mistakes mistakes;    // but those of link.tls' files
   std::string summary;  // "node host-a, 1 peer, …"

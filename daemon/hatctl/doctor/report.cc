@@ -64,6 +64,7 @@ nlohmann::json report_json(const Examined& examined, const Findings& findings) {
   }
   return {{"ok", findings.count(Verdict::kFail) == 0},
           {"node", examined.file.node.node},
+          {"config", examined.file.path},
           {"hatctl", examined.version},
           {"counts",
            {{"ok", findings.count(Verdict::kOk)},

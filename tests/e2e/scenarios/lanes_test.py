@@ -177,6 +177,13 @@ class Lanes(Scenario):
             self.assertEqual(load.wrong, [])
             self.assertEqual(set(load.refused) - {"link_lost", "peer_unreachable"}, set())
 
+    def test_an_orderly_end_is_no_failure_of_a_lane(self):
+        with probe_nodes() as nodes, Client(nodes) as calls:
+            self.warm(nodes, calls)
+            self.assertEqual(nodes.b.stop(), 0)
+            wait_until("its old link has ended", lambda: "its old link has ended" in nodes.a.log())
+            self.assertNotIn("RDMA lane", nodes.a.log())
+
     def test_a_drained_peer_loses_nothing(self):
         with probe_nodes(limits={"peer_wait": "10s"}) as nodes:
             with Client(nodes) as calls:

@@ -124,6 +124,10 @@ class StatusPage(Scenario):
             self.assertEqual(self.browser.js("document.getElementById('state').textContent"), "ready")
             self.assertEqual(self.row("links", Peer="host-b")["State"], "up")
             self.assertEqual(self.row("misses", Function="Probe.add")["Reason"], "opening")
+            functions = {row["Function"] for row in self.browser.table("plans")}
+            called = {row["Function"] for row in self.browser.table("rates")}
+            self.assertEqual(self.browser.js("document.getElementById('rates-rest').textContent"),
+                             f"{len(functions - called)} never called")
             plan = self.row("plans", Function="Probe.add")
             self.assertIn("direct_write_imm", plan["Plan"])
             self.assertIn("perf_goal=latency", plan["Why"])

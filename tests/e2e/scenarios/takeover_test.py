@@ -221,6 +221,22 @@ class Takeover(Scenario):
             self.assertIsNone(nodes.a.process.poll())
             self.assertEqual(ended(nodes.a.take_over()), 0)
 
+    def test_told_to_leave_while_it_gives_way_it_leaves_after_that(self):
+        for says_serving in (True, False):
+            with self.subTest(says_serving=says_serving), probe_nodes() as nodes:
+                new = Successor(nodes.a)
+                new.say(Successor.READY, new.addresses)
+                new.hear(Successor.GO)
+                nodes.a.process.terminate()
+                wait_until("it is told", lambda: "told to leave" in nodes.a.log(), PATIENCE_S)
+                if says_serving:
+                    new.say(Successor.SERVING)
+                else:
+                    new.close()
+                self.assertEqual(ended(nodes.a.process), 0)
+                new.close()
+                self.assertEqual(nodes.a.log().count("draining: "), 1)
+
     def test_a_new_one_that_is_killed_costs_no_call_that_the_old_one_has(self):
         with probe_nodes() as nodes:
             answers = []
