@@ -67,6 +67,24 @@ TEST(Load, ReadsIncludesBesideTheFileAndThenInTheFolders) {
   EXPECT_EQ(compiled.idl.files.size(), 3u);
 }
 
+TEST(Load, NamesAnIncludeByItsFileWithoutTheLastExtension) {
+  const std::map<std::string, std::string> shared = {{"lib/foo.idl", "struct P { 1: i32 x }\n"},
+                                                     {"bare", "struct P { 1: i32 x }\n"},
+                                                     {"a.b.thrift", "struct P { 1: i32 x }\n"}};
+  const auto messages_of = [&](const std::string& text) {
+    auto files = shared;
+    files["t.thrift"] = text;
+    return compile_files(files, "t.thrift").messages();
+  };
+  EXPECT_EQ(messages_of("include \"lib/foo.idl\"\nstruct S { 1: foo.P p }\n"), "");
+  EXPECT_EQ(messages_of("include \"bare\"\nstruct S { 1: bare.P p }\n"), "");
+  EXPECT_EQ(messages_of("include \"a.b.thrift\"\nstruct S { 1: a.b.P p }\n"), "");
+  EXPECT_EQ(messages_of("include \"lib/foo.idl\"\nstruct S { 1: foo.idl.P p }\n"),
+            "t.thrift:2:15: error: unknown type 'foo.idl.P'\n"
+            "struct S { 1: foo.idl.P p }\n"
+            "              ^\n");
+}
+
 TEST(Load, NamesTheCircleOfIncludes) {
   const Compiled compiled = compile_files({{"a.thrift", "include \"b.thrift\"\n"},
                                            {"b.thrift", "include \"c.thrift\"\n"},

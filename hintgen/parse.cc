@@ -18,12 +18,6 @@ void run_parser(ParseState& state);  // in lexer.l, which alone knows flex's typ
 
 namespace {
 
-std::string program_name(const std::string& path) {
-  std::string name = path.substr(path.rfind('/') + 1);  // npos + 1 is 0: the whole path
-  if (name.ends_with(".thrift")) name.resize(name.size() - std::string_view(".thrift").size());
-  return name;
-}
-
 struct BaseWord {
   std::string_view word;
   TypeKind kind;

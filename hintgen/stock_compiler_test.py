@@ -35,7 +35,8 @@ def hintgen(*arguments, cwd=TESTDATA):
 
 
 def files(folder):
-    found = sorted(it.relative_to(TESTDATA) for it in (TESTDATA / folder).rglob("*.thrift"))
+    found = sorted(it.relative_to(TESTDATA) for it in (TESTDATA / folder).rglob("*")
+                   if it.is_file() and it.suffix != ".json")
     assert found, f"no test files in {folder}"
     return found
 
