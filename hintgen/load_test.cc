@@ -105,6 +105,25 @@ TEST(Load, ReadsAFileOnceHoweverOftenItIsIncluded) {
   EXPECT_EQ(compiled.idl.files.size(), 4u);
 }
 
+// The 51st message says that there are more; nothing is searched for a mistake that is not shown.
+TEST(Load, ShowsTheFirstFiftyMistakesOfEachKind) {
+  std::string errors, warnings;
+  for (int i = 1; i <= 20000; ++i) {
+    errors += "struct Name" + std::to_string(i) + " { 1: Mame" + std::to_string(i) + " x }\n";
+    warnings += "struct Name" + std::to_string(i) + " { i32 x }\n";
+  }
+  const Compiled compiled = compile_text(errors + "struct Other { 1: i32 x, 1: i32 y }\n");
+  ASSERT_EQ(compiled.mistakes.all().size(), 51u);
+  EXPECT_EQ(compiled.mistakes.all().front().message,
+            "unknown type 'Mame1' (did you mean 'Name1'?)");
+  EXPECT_EQ(compiled.mistakes.all().back().message,
+            "too many errors; the rest of this file's are not shown");
+
+  const Compiled warned = compile_text(warnings + "struct Other { 1: i32 x, 1: i32 y }\n");
+  ASSERT_EQ(warned.mistakes.all().size(), 52u) << "warnings hide no error";
+  EXPECT_EQ(count_mistakes(warned.mistakes), "1 error, 51 warnings");
+}
+
 TEST(Load, LetsHintBeAName) {
   const Compiled compiled =
       compile_text("struct hint { 1: i32 c_hint }\nservice S { hint s_hint(1: hint hint) }\n");

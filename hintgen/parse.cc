@@ -73,10 +73,6 @@ void ParseState::syntax_error(Span at, std::string message) {
   gave_up_ = true;
 }
 
-void ParseState::warning(Span at, std::string message) {
-  mistakes_.warning(program.source->place(at), std::move(message));
-}
-
 std::optional<int64_t> ParseState::integer(Span at) {
   const std::string digits(text(at));
   const bool hexadecimal = digits.find('x') != std::string::npos;

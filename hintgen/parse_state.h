@@ -5,15 +5,18 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "hintgen/idl.h"
+#include "hintgen/report.h"
 
 namespace hat::hintgen {
 
 class ParseState {
  public:
-  ParseState(Program& program, Mistakes& mistakes) : program(program), mistakes_(mistakes) {}
+  ParseState(Program& program, Mistakes& mistakes)
+      : program(program), mistakes_(mistakes), warnings_(program, mistakes) {}
 
   Program& program;
   void* scanner = nullptr;  // flex's own state
@@ -32,7 +35,7 @@ class ParseState {
   // The same for a token that the grammar did not expect.
   void unexpected_token(Span at, std::vector<std::string_view> expected);
   bool gave_up() const { return gave_up_; }
-  void warning(Span at, std::string message);
+  void warning(Span at, std::string message) { warnings_.warning(at, std::move(message)); }
 
   std::string_view text(Span at) const { return program.source->text(at); }
   Name name(Span at) const { return Name{std::string(text(at)), at}; }
@@ -52,6 +55,7 @@ class ParseState {
 
  private:
   Mistakes& mistakes_;
+  Report warnings_;
   std::vector<Span> open_brackets_;
   int syntax_errors_ = 0;
   bool gave_up_ = false;

@@ -64,12 +64,15 @@ const Const* Scopes::constant(const Program& from, std::string_view name) const 
 }
 
 const Definition* Scopes::enum_of_member(const Program& from, std::string_view name) const {
-  const auto [enum_name, member] = split_at_last_dot(name);
-  if (enum_name.empty()) return nullptr;
-  const Definition* definition = type_or_service(from, enum_name);
-  if (definition == nullptr) return nullptr;
-  const auto* found = std::get_if<Enum>(&definition->value);
-  return found != nullptr && has_member(*found, member) ? definition : nullptr;
+  // From the last dot on, for a member's name may have dots too.
+  for (size_t dot = name.rfind('.'); dot != std::string_view::npos && dot != 0;
+       dot = name.rfind('.', dot - 1)) {
+    const Definition* definition = type_or_service(from, name.substr(0, dot));
+    if (definition == nullptr) continue;
+    const auto* found = std::get_if<Enum>(&definition->value);
+    if (found != nullptr && has_member(*found, name.substr(dot + 1))) return definition;
+  }
+  return nullptr;
 }
 
 bool Scopes::is_known_fully(const Program& from, std::string_view name) const {
