@@ -11,6 +11,8 @@ import sys
 import tempfile
 import unittest
 
+import yaml
+
 DOCS = pathlib.Path(__file__).resolve().parent.parent / "docs"
 HINTGEN = None  # set from the command line
 SECONDS_MAX = 20
@@ -107,6 +109,26 @@ class CommandTest(unittest.TestCase):
         done = self.run_hintgen("good.thrift", "-o", "circle.yaml")
         self.assertEqual((done.returncode, done.stderr), (
             1, "hintgen: cannot write 'circle.yaml': its symbolic links lead in a circle\n"))
+
+    def test_names_are_texts_to_a_reader_of_yaml_1_1(self):
+        words = ("y", "n", "yes", "no", "on", "off", "true", "false", "null", "inf", "nan", "e1")
+        spellings = [it for word in words for it in (word, word.capitalize(), word.upper())]
+        # `true` and `false` are numbers in Thrift's grammar, not names.
+        names = [it for it in dict.fromkeys(spellings) if it not in ("true", "false")]
+        functions = "".join(f"  void {name}()\n" for name in names)
+        self.write("names.thrift", f"service Base {{\n{functions}}}\n" +
+                   "".join(f"service {name} {{}}\n" for name in names))
+        manifest = yaml.safe_load(self.run_hintgen("names.thrift").stdout)
+        self.assertEqual(list(manifest["services"]), ["Base"] + names)
+        self.assertEqual(list(manifest["services"]["Base"]["functions"]), names)
+
+    def test_files_are_texts_to_a_reader_of_yaml_1_1(self):
+        for file in ("1", "017", "0x1F", "1_000", "2026-11-23", "1.5", ".5", "1e3", ".inf", "no"):
+            self.write(file, GOOD)
+            with self.subTest(file=file):
+                manifest = yaml.safe_load(self.run_hintgen(file).stdout)
+                self.assertEqual(manifest["source"], file)
+                self.assertEqual(manifest["services"]["S"]["origin"], file + ":1:9")
 
     def test_mistakes_leave_the_file_as_it_was(self):
         self.write("kept.yaml", "kept\n")
