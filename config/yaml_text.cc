@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 
+#include "config/lower_case.h"
+
 namespace hat {
 namespace {
 
@@ -17,18 +19,10 @@ constexpr std::string_view kNumberBegins = "0123456789.";
 // Numbers of any base, with exponents and '_', base 60 ("1:30"), and dates with times and zones.
 constexpr std::string_view kNumberBytes = "0123456789abcdefABCDEFxXoO_+-.: \ttTzZ";
 
-std::string in_lower_case(std::string_view text) {
-  std::string lower(text);
-  std::ranges::transform(lower, lower.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  });
-  return lower;
-}
-
 }  // namespace
 
 bool needs_yaml_quotes(std::string_view text) {
-  const std::string lower = in_lower_case(text);
+  const std::string lower = lower_case(text);
   if (std::ranges::find(kWords, lower) != kWords.end()) return true;
   std::string_view unsigned_part = lower;
   if (lower.front() == '+' || lower.front() == '-') unsigned_part.remove_prefix(1);

@@ -1,6 +1,7 @@
 // hintgen/parse_state.h: what the lexer and the grammar share while they read one file.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -25,6 +26,9 @@ class ParseState {
   void advance(size_t bytes);
   Span token;
   Span end() const;  // behind the last byte that is not white space
+
+  // The parser has got `token`.
+  void token_taken() { recent_ = {recent_[1], recent_[2], token}; }
 
   // Keeps track of brackets; false where they nest too deep, which ends the file.
   bool open_bracket(Span at);
@@ -56,14 +60,14 @@ class ParseState {
  private:
   Mistakes& mistakes_;
   Report warnings_;
+  std::array<Span, 3> recent_;  // the tokens that the parser got last
   std::vector<Span> open_brackets_;
+  std::optional<Span> last_error_;
   int syntax_errors_ = 0;
   bool gave_up_ = false;
 };
 
 void add_field(std::vector<Field>& fields, Field field);
 void add_enum_member(std::vector<EnumMember>& members, EnumMember member);
-
-std::string shown_byte(char byte);  // 'x', or byte 0x07
 
 }  // namespace hat::hintgen

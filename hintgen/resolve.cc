@@ -96,6 +96,7 @@ class Linker {
       return message + ": '" + missing->path.text + "' was not found";
     }
     if (name == "slist") return message + ": it is gone from Thrift; use 'string'";
+    if (name == "float") return message + ": it is a type of Facebook's Thrift; use 'double'";
     return message + nearest_name(program_, NameOf::kType, name);
   }
 

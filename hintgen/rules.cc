@@ -45,8 +45,10 @@ class Rules {
       check_unique(seen, member.name, "member");
       if (member.value < std::numeric_limits<int32_t>::min() ||
           member.value > std::numeric_limits<int32_t>::max()) {
-        report_.error(member.name.at, "the value " + std::to_string(member.value) + " of '" +
-                                          member.name.text + "' does not fit into 32 bits");
+        report_.error(member.name.at,
+                      "the value " + std::to_string(member.value) + " of '" + member.name.text +
+                          "' is out of range; an enum's values are from " +
+                          std::to_string(INT32_MIN) + " to " + std::to_string(INT32_MAX));
       }
     }
   }
@@ -167,7 +169,8 @@ class Rules {
     } else if (field.written_id->value <= 0) {
       report_.warning(field.written_id->at, "a field's id must be positive" + so);
     } else if (field.id > kFieldIdMax) {
-      report_.warning(field.written_id->at, "field id " + std::to_string(field.id) + " is beyond " +
+      report_.warning(field.written_id->at, "field id " + std::to_string(field.id) +
+                                                " is out of range; Thrift sends ids from 1 to " +
                                                 std::to_string(kFieldIdMax));
     }
   }

@@ -226,7 +226,10 @@ void ValueRules::check_base(const Type& type, const ConstValue& value, Use use) 
   } else if (type.kind == TypeKind::kUuid && !is_uuid(value.text.text)) {
     report_misfit(value, use, "expected a uuid such as \"6ba7b810-9dad-11d1-80b4-00c04fd430c8\"");
   } else if (is_integer(type.kind) && !fits(value.integer, bits_of(type.kind))) {
-    report_.warning(value.at, "the value does not fit into '" + type.name.text + "'");
+    const int64_t max = (int64_t{1} << (bits_of(type.kind) - 1)) - 1;
+    report_.warning(value.at, "the value " + std::to_string(value.integer) + " is out of range; '" +
+                                  type.name.text + "' takes " + std::to_string(-max - 1) + " to " +
+                                  std::to_string(max));
   }
 }
 
