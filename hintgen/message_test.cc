@@ -30,7 +30,7 @@ TEST_P(Message, SaysWhereWhatAndWhatToWrite) {
 
 const auto name_of = [](const auto& info) { return info.param.name; };
 INSTANTIATE_TEST_SUITE_P(
-    Hints, Message,
+    HintGroups, Message,
     testing::Values(
         MessageRow{"no_colon_in_brackets",
                    "service S {\n  void f() [ hint perf_goal=latency; ]\n}\n",
@@ -52,7 +52,12 @@ INSTANTIATE_TEST_SUITE_P(
                    "polling=VALUE;'\n"},
         MessageRow{"no_group_in_service", "service S {\n  polling=busy;\n  void f()\n}\n",
                    "2:3: error: the hint 'polling' stands outside of a group; write 'hint: "
-                   "polling=VALUE;'\n"},
+                   "polling=VALUE;'\n"}),
+    name_of);
+
+INSTANTIATE_TEST_SUITE_P(
+    HintPlaces, Message,
+    testing::Values(
         MessageRow{"in_a_struct", "struct P {\n  hint: perf_goal=latency;\n  1: i32 x\n}\n",
                    "2:3: error: 'hint:' has no place here, since only services and functions have "
                    "hints; write it in a service, or in [ ] after a function\n"},
@@ -68,7 +73,12 @@ INSTANTIATE_TEST_SUITE_P(
                    "hints; write it in a service, or in [ ] after a function\n"},
         MessageRow{"outside_of_services", "hint: polling=busy;\nservice S {}\n",
                    "1:1: error: 'hint:' has no place here, since only services and functions have "
-                   "hints; write it in a service, or in [ ] after a function\n"},
+                   "hints; write it in a service, or in [ ] after a function\n"}),
+    name_of);
+
+INSTANTIATE_TEST_SUITE_P(
+    HintEnds, Message,
+    testing::Values(
         MessageRow{"no_end_before_a_bracket", "service S {\n  void f() [ hint: polling=busy ]\n}\n",
                    "2:33: error: a group of hints ends with ';'; write ';' before ']'\n"},
         MessageRow{"no_end_before_a_function",
@@ -117,15 +127,15 @@ INSTANTIATE_TEST_SUITE_P(
         MessageRow{"enum_member", "enum E { A = 3000000000 }\n",
                    "1:10: error: the value 3000000000 of 'A' is out of range; an enum's values are "
                    "from -2147483648 to 2147483647\n"},
-        MessageRow{
-            "field_id", "struct P { 40000: i32 x }\n",
-            "1:12: warning: field id 40000 is out of range; Thrift sends ids from 1 to 32767\n"},
+        MessageRow{"field_id", "struct P { 40000: i32 x }\n",
+                   "1:12: warning: field id 40000 is out of range; Thrift sends ids "
+                   "from 1 to 32767\n"},
         MessageRow{"constant", "const i8 X = 300\n",
                    "1:14: warning: the value 300 is out of range; 'i8' takes -128 to 127\n"}),
     name_of);
 
 INSTANTIATE_TEST_SUITE_P(
-    Spellings, Message,
+    Units, Message,
     testing::Values(
         MessageRow{"kilobytes", "service S {\n  hint: payload_size=4KB;\n}\n",
                    "2:22: error: payload_size: '4KB' (did you mean '4KiB'?); expected bytes, as "
@@ -148,7 +158,12 @@ INSTANTIATE_TEST_SUITE_P(
                    "2:20: error: timeout_ms: '2s' (did you mean '2000'?); expected milliseconds, "
                    "from 1\n"},
         MessageRow{"microseconds", "service S {\n  hint: timeout_ms=10us;\n}\n",
-                   "2:20: error: timeout_ms: '10us'; expected milliseconds, from 1\n"},
+                   "2:20: error: timeout_ms: '10us'; expected milliseconds, from 1\n"}),
+    name_of);
+
+INSTANTIATE_TEST_SUITE_P(
+    Words, Message,
+    testing::Values(
         MessageRow{"capital_value", "service S {\n  hint: polling=BUSY;\n}\n",
                    "2:17: error: polling: 'BUSY' (did you mean 'busy'?); expected busy, event or "
                    "adaptive\n"},
