@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <span>
 
 #include "base/number.h"
 #include "config/hint_keys.h"
+#include "config/lower_case.h"
 #include "config/mistakes.h"
 
 namespace hat {
@@ -18,11 +20,76 @@ struct Unit {
 constexpr std::array kUnits = {Unit{"GiB", 30}, Unit{"MiB", 20}, Unit{"KiB", 10}, Unit{"B", 0},
                                Unit{"", 0}};
 
+constexpr uint64_t kNumberMax = std::numeric_limits<uint32_t>::max();
+constexpr uint64_t kBytesMax = std::numeric_limits<uint64_t>::max();
+
+struct Measure {
+  std::string_view count;  // digits
+  std::string unit;        // the rest, in lower case
+};
+
+Measure split_unit(std::string_view text) {
+  const size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+  return {text.substr(0, digits), lower_case(text.substr(digits))};
+}
+
+bool is_whole_number(std::string_view text) {
+  if (text.starts_with('-') || text.starts_with('+')) text.remove_prefix(1);
+  const auto [count, unit] = split_unit(text);
+  return !count.empty() && unit.empty();
+}
+
 template <class T>
 std::optional<T> word(std::string_view text, std::span<const std::string_view> words) {
   const auto found = std::ranges::find(words, text);
   if (found == words.end()) return std::nullopt;
   return static_cast<T>(found - words.begin());
+}
+
+// "4KB" means 4KiB, "10K" 10KiB and "64bytes" 64; nullopt for what is not a size at all.
+std::optional<std::string> meant_bytes(std::string_view value) {
+  const auto [count, unit] = split_unit(value);
+  if (count.empty() || unit.empty()) return std::nullopt;
+  for (const std::string_view word : {"b", "byte", "bytes"}) {
+    if (unit == word) return std::string(count);
+  }
+  for (const Unit& known : kUnits) {
+    if (known.shift == 0) break;
+    const std::string first(1, lower_case(known.suffix.front()));
+    for (const char* rest : {"", "b", "i", "ib"}) {
+      if (unit == first + rest) return std::string(count) + std::string(known.suffix);
+    }
+  }
+  return std::nullopt;
+}
+
+// "10ms" means 10, and "2s" 2000.
+std::optional<std::string> meant_milliseconds(std::string_view value) {
+  const auto [digits, unit] = split_unit(value);
+  const auto count = parse_number<uint32_t>(digits);
+  if (!count) return std::nullopt;
+  const uint64_t ms = uint64_t{*count} * (unit == "ms" ? 1 : unit == "s" ? 1000 : 60'000);
+  const bool is_known = unit == "ms" || unit == "s" || unit == "min";
+  if (!is_known || ms == 0 || ms > kNumberMax) return std::nullopt;
+  return std::to_string(ms);
+}
+
+std::optional<std::string> meant_bool(std::string_view value) {
+  const std::string word = lower_case(value);
+  for (const std::string_view yes : {"yes", "on", "y", "1"}) {
+    if (word == yes) return "true";
+  }
+  for (const std::string_view no : {"no", "off", "n", "0"}) {
+    if (word == no) return "false";
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> meant_value(const HintKey& key, std::string_view value) {
+  if (key.name == "payload_size") return meant_bytes(value);
+  if (key.name == "timeout_ms") return meant_milliseconds(value);
+  if (key.name == "idempotent") return meant_bool(value);
+  return std::nullopt;
 }
 
 std::unexpected<Error> bad_value(const HintKey& key, std::string_view value,
@@ -33,8 +100,19 @@ std::unexpected<Error> bad_value(const HintKey& key, std::string_view value,
     for (const auto name : words)
       expected += (name == words.front() ? "" : ", ") + std::string(name);
   }
+  const auto meant = meant_value(key, value);
   return fail(std::string(key.name) + ": '" + std::string(value) + "'" +
-              did_you_mean(value, {words.begin(), words.end()}) + "; expected " + expected);
+              (meant ? " (did you mean '" + *meant + "'?)"
+                     : did_you_mean(value, {words.begin(), words.end()})) +
+              "; expected " + expected);
+}
+
+// `value` is a number, but not one of those that the key takes.
+std::unexpected<Error> out_of_range(const HintKey& key, std::string_view value, uint64_t min,
+                                    uint64_t max) {
+  return fail(std::string(key.name) + ": '" + std::string(value) + "' is out of the range from " +
+              std::to_string(min) + " to " + std::to_string(max) + "; expected " +
+              std::string(key.values));
 }
 
 const HintKey* find_key(std::string_view name) {
@@ -42,6 +120,14 @@ const HintKey* find_key(std::string_view name) {
     return key.name == name || (!key.older.empty() && key.older == name);
   });
   return found == kHintKeys.end() ? nullptr : &*found;
+}
+
+// A number, perhaps with one of the units, however large it is.
+bool is_size(std::string_view text) {
+  return std::ranges::any_of(kUnits, [&](const Unit& unit) {
+    return text.ends_with(unit.suffix) &&
+           is_whole_number(text.substr(0, text.size() - unit.suffix.size()));
+  });
 }
 
 // A word of `words`, into `member`.
@@ -63,6 +149,8 @@ Result<void> set_number_or_word(std::optional<Variant>& member, const HintKey& k
     member = *count;
   } else if (const auto found = word<Word>(value, words)) {
     member = *found;
+  } else if (is_whole_number(value)) {
+    return out_of_range(key, value, min, kNumberMax);
   } else {
     return bad_value(key, value, words);
   }
@@ -90,12 +178,15 @@ Result<void> set(Hints& hints, const HintKey& key, std::string_view value) {
   }
   if (key.name == "payload_size") {
     const auto bytes = parse_bytes(value);
+    if (!bytes && is_size(value)) return out_of_range(key, value, 0, kBytesMax);
     if (!bytes) return bad_value(key, value, {});
     hints.payload_bytes = bytes;
     return {};
   }
   const auto ms = parse_number<uint32_t>(value);  // timeout_ms
-  if (!ms || *ms == 0) return bad_value(key, value, {});
+  const bool good = ms && *ms != 0;
+  if (!good && is_whole_number(value)) return out_of_range(key, value, 1, kNumberMax);
+  if (!good) return bad_value(key, value, {});
   hints.timeout = std::chrono::milliseconds(*ms);
   return {};
 }

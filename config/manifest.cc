@@ -7,6 +7,7 @@
 #include "config/hint_values.h"
 #include "config/names.h"
 #include "config/yaml.h"
+#include "config/yaml_text.h"
 
 namespace hat {
 namespace {
@@ -157,23 +158,31 @@ void emit_hint_groups(YAML::Emitter& out, const HintGroups& hints) {
 }
 
 void emit_origin(YAML::Emitter& out, const std::string& origin) {
-  if (!origin.empty()) out << YAML::Key << "origin" << YAML::Value << origin;
+  if (origin.empty()) return;
+  out << YAML::Key << "origin" << YAML::Value;
+  emit_yaml_text(out, origin);
 }
 
 void emit_access(YAML::Emitter& out, const std::optional<AccessRule>& access) {
   if (!access) return;
-  out << YAML::Key << "allow" << YAML::Value << YAML::Flow << access->allow;
+  out << YAML::Key << "allow" << YAML::Value << YAML::Flow << YAML::BeginSeq;
+  for (const std::string& rule : access->allow) emit_yaml_text(out, rule);
+  out << YAML::EndSeq;
   if (access->dry_run) out << YAML::Key << "allow_mode" << YAML::Value << "dry_run";
 }
 
 void emit_service(YAML::Emitter& out, const ServiceSpec& service) {
-  out << YAML::Key << service.name << YAML::Value << YAML::BeginMap;
+  out << YAML::Key;
+  emit_yaml_text(out, service.name);
+  out << YAML::Value << YAML::BeginMap;
   emit_origin(out, service.origin);
   emit_hint_groups(out, service.hints);
   emit_access(out, service.access);
   out << YAML::Key << "functions" << YAML::Value << YAML::BeginMap;
   for (const FunctionSpec& function : service.functions) {
-    out << YAML::Key << function.name << YAML::Value << YAML::BeginMap;
+    out << YAML::Key;
+    emit_yaml_text(out, function.name);
+    out << YAML::Value << YAML::BeginMap;
     emit_origin(out, function.origin);
     out << YAML::Key << "oneway" << YAML::Value << function.oneway;
     emit_hint_groups(out, function.hints);
@@ -217,7 +226,10 @@ std::string write_manifest(const Manifest& manifest) {
   YAML::Emitter out;
   out << YAML::BeginMap;
   out << YAML::Key << "hatrpc_manifest" << YAML::Value << kVersion;
-  if (!manifest.source.empty()) out << YAML::Key << "source" << YAML::Value << manifest.source;
+  if (!manifest.source.empty()) {
+    out << YAML::Key << "source" << YAML::Value;
+    emit_yaml_text(out, manifest.source);
+  }
   out << YAML::Key << "services" << YAML::Value << YAML::BeginMap;
   for (const ServiceSpec& service : manifest.services) emit_service(out, service);
   out << YAML::EndMap << YAML::EndMap;

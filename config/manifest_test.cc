@@ -42,7 +42,8 @@ INSTANTIATE_TEST_SUITE_P(
             "wrong_unit", "hatrpc_manifest: 1\nservices: {A: {hint: {payload_size: 12XB}}}\n",
             "m.yaml:2:37: error: payload_size: '12XB'; expected bytes, as 512, 4KiB or 1MiB\n"},
         ManifestRow{"out_of_range", "hatrpc_manifest: 1\nservices: {A: {hint: {timeout_ms: 0}}}\n",
-                    "m.yaml:2:35: error: timeout_ms: '0'; expected milliseconds, from 1\n"},
+                    "m.yaml:2:35: error: timeout_ms: '0' is out of the range from 1 to 4294967295; "
+                    "expected milliseconds, from 1\n"},
         ManifestRow{"not_a_flag",
                     "hatrpc_manifest: 1\nservices: {A: {functions: {f: {oneway: maybe}}}}\n",
                     "m.yaml:2:40: error: oneway: 'maybe'; expected false, true\n"},

@@ -4,19 +4,23 @@
 #include <numeric>
 #include <tuple>
 
+#include "config/lower_case.h"
+
 namespace hat {
 namespace {
 
 // Levenshtein: single letters put in, taken out or changed; a swap of neighbours counts as one too.
+// Capital letters are like small ones: BUSY is a way to write busy.
 size_t distance(std::string_view a, std::string_view b) {
+  const auto same = [&](size_t i, size_t j) { return lower_case(a[i]) == lower_case(b[j]); };
   std::vector<std::vector<size_t>> table(a.size() + 1, std::vector<size_t>(b.size() + 1));
   for (size_t i = 0; i <= a.size(); ++i) table[i][0] = i;
   std::iota(table[0].begin(), table[0].end(), size_t{0});
   for (size_t i = 1; i <= a.size(); ++i) {
     for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t change = table[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+      const size_t change = table[i - 1][j - 1] + (same(i - 1, j - 1) ? 0 : 1);
       table[i][j] = std::min({table[i - 1][j] + 1, table[i][j - 1] + 1, change});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+      if (i > 1 && j > 1 && same(i - 1, j - 2) && same(i - 2, j - 1)) {
         table[i][j] = std::min(table[i][j], table[i - 2][j - 2] + 1);
       }
     }

@@ -4,6 +4,7 @@
 
 #include "base/number.h"
 #include "config/yaml.h"
+#include "config/yaml_text.h"
 
 namespace hat {
 namespace {
@@ -120,7 +121,9 @@ std::string write_profile(const Profile& profile) {
                                   {"fabric", &costs.fabric},
                                   {"device", &profile.device},
                                   {"measured", &profile.measured}}) {
-    if (!text->empty()) out << YAML::Key << key << YAML::Value << *text;
+    if (text->empty()) continue;
+    out << YAML::Key << key << YAML::Value;
+    emit_yaml_text(out, *text);
   }
   out << YAML::Key << "costs_ns" << YAML::Value << YAML::BeginMap;
   emit_costs(out, "put", costs.put);

@@ -6,7 +6,7 @@
 //   peer: host-b
 //   fabric: loop
 //   device: "loop: memory shared with peers on this host"
-//   measured: 2026-11-22T12:00:00Z
+//   measured: "2026-11-22T12:00:00Z"
 //   costs_ns:
 //     put: {8: 61.2, 4096: 310.5}
 //     get: {8: 60.9, 4096: 305}

@@ -43,6 +43,10 @@ class Reader {
     if (needs_input && line_.input.empty()) {
       return fail("no IDL file is named; write hintgen FILE.thrift, or hintgen --help");
     }
+    if (line_.mode == Mode::kCheck && line_.output != "-") {
+      return fail("--check writes no file, and would leave '" + line_.output +
+                  "' as it is; leave out --check or -o " + line_.output);
+    }
     HAT_TRY_VOID(settle_host());
     return std::move(line_);
   }
@@ -189,14 +193,15 @@ std::string help_text() {
   return R"(hintgen: Thrift IDL with performance hints, to the manifest that hatrpcd reads.
 
   hintgen [-I DIR]... [-o FILE] FILE.thrift           write the manifest (YAML)
-  hintgen --check    FILE.thrift                      tell of mistakes, write nothing
+  hintgen --check    FILE.thrift                      report mistakes; takes no -o
   hintgen --explain  FILE.thrift                      the plan of each function, and why
   hintgen --strip    FILE.thrift                      plain IDL, without native hints
   hintgen --annotate FILE.thrift                      plain IDL, hints as annotations
   hintgen --dump     FILE.thrift                      what was read, as JSON
 
   -I DIR             look for included files in DIR too; may be repeated
-  -o FILE            write to FILE instead of standard output (also -)
+  -o FILE            write to FILE instead of standard output (also -); the file is replaced
+                     as a whole, symbolic links to it stay
   --side client|server
                      --explain: that side alone
   --cores N          --explain: for a host with N cores instead of this one

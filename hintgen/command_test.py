@@ -11,6 +11,8 @@ import sys
 import tempfile
 import unittest
 
+import yaml
+
 DOCS = pathlib.Path(__file__).resolve().parent.parent / "docs"
 HINTGEN = None  # set from the command line
 SECONDS_MAX = 20
@@ -81,6 +83,59 @@ class CommandTest(unittest.TestCase):
         self.assertEqual((self.at / "good.yaml").read_text(),
                          self.run_hintgen("good.thrift", "-o", "-").stdout)
         self.assertFalse((self.at / "good.yaml.new").exists())
+
+    def test_a_check_writes_no_file(self):
+        self.write("kept.yaml", "kept\n")
+        for order in (["--check", "-o", "kept.yaml"], ["-okept.yaml", "--check"]):
+            with self.subTest(order=order):
+                done = self.run_hintgen(*order, "good.thrift")
+                self.assertEqual((done.returncode, done.stdout), (2, ""))
+                self.assertEqual(done.stderr, "hintgen: --check writes no file, and would leave "
+                                 "'kept.yaml' as it is; leave out --check or -o kept.yaml\n")
+                self.assertEqual((self.at / "kept.yaml").read_text(), "kept\n")
+        self.assertEqual(self.run_hintgen("--check", "-o", "-", "good.thrift").returncode, 0)
+
+    def test_output_goes_through_symbolic_links(self):
+        expected = self.run_hintgen("good.thrift").stdout
+        self.write("folder/file.yaml", "old\n")
+        for name, target in (("link.yaml", "folder/second.yaml"),
+                             ("folder/second.yaml", self.at / "folder" / "file.yaml"),
+                             ("dangling.yaml", "folder/made.yaml"),
+                             ("circle.yaml", "circle.yaml")):
+            (self.at / name).symlink_to(target)
+        for link, file in (("link.yaml", "folder/file.yaml"),
+                           ("dangling.yaml", "folder/made.yaml")):
+            with self.subTest(link=link):
+                done = self.run_hintgen("good.thrift", "-o", link)
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+                self.assertTrue((self.at / link).is_symlink())
+                self.assertFalse((self.at / file).is_symlink())
+                self.assertEqual((self.at / file).read_text(), expected)
+        self.assertTrue((self.at / "folder" / "second.yaml").is_symlink())
+        self.assertEqual(list(self.at.rglob("*.new")), [])
+        done = self.run_hintgen("good.thrift", "-o", "circle.yaml")
+        self.assertEqual((done.returncode, done.stderr), (
+            1, "hintgen: cannot write 'circle.yaml': its symbolic links lead in a circle\n"))
+
+    def test_names_are_texts_to_a_reader_of_yaml_1_1(self):
+        words = ("y", "n", "yes", "no", "on", "off", "true", "false", "null", "inf", "nan", "e1")
+        spellings = [it for word in words for it in (word, word.capitalize(), word.upper())]
+        # `true` and `false` are numbers in Thrift's grammar, not names.
+        names = [it for it in dict.fromkeys(spellings) if it not in ("true", "false")]
+        functions = "".join(f"  void {name}()\n" for name in names)
+        self.write("names.thrift", f"service Base {{\n{functions}}}\n" +
+                   "".join(f"service {name} {{}}\n" for name in names))
+        manifest = yaml.safe_load(self.run_hintgen("names.thrift").stdout)
+        self.assertEqual(list(manifest["services"]), ["Base"] + names)
+        self.assertEqual(list(manifest["services"]["Base"]["functions"]), names)
+
+    def test_files_are_texts_to_a_reader_of_yaml_1_1(self):
+        for file in ("1", "017", "0x1F", "1_000", "2026-11-23", "1.5", ".5", "1e3", ".inf", "no"):
+            self.write(file, GOOD)
+            with self.subTest(file=file):
+                manifest = yaml.safe_load(self.run_hintgen(file).stdout)
+                self.assertEqual(manifest["source"], file)
+                self.assertEqual(manifest["services"]["S"]["origin"], file + ":1:9")
 
     def test_mistakes_leave_the_file_as_it_was(self):
         self.write("kept.yaml", "kept\n")

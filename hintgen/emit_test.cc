@@ -1,10 +1,9 @@
-// hintgen/emit_test.cc: manifests from hints in either spelling; what the stock compiler is given.
+// hintgen/emit_test.cc: manifests from hints in either spelling.
 #include "hintgen/emit.h"
 
 #include <gtest/gtest.h>
 
 #include "hintgen/compile_text.h"
-#include "hintgen/rewrite.h"
 
 namespace hat::hintgen {
 namespace {
@@ -84,29 +83,6 @@ TEST(Emit, InheritsFunctionsAndHintsAcrossFiles) {
   EXPECT_EQ(service.functions[0].name, "ping");
   EXPECT_EQ(service.functions[0].hints.both.timeout, std::chrono::milliseconds(50));
   EXPECT_EQ(service.functions[0].origin, "base.thrift:3:8");
-}
-
-TEST(Rewrite, StripKeepsEverythingElseWhereItIs) {
-  const Compiled compiled = compile_text(
-      "// a comment\nservice S {\n  hint: perf_goal=latency;\n"
-      "  void f() [ hint: polling=busy; ]  // after\n}\n");
-  EXPECT_EQ(strip(*compiled.idl.main), "// a comment\nservice S {\n\n  void f()   // after\n}\n");
-}
-
-TEST(Rewrite, AnnotateMeansTheSame) {
-  const Compiled compiled = compile_text(kNative);
-  const std::string annotated = annotate(*compiled.idl.main);
-  EXPECT_EQ(annotated.find("hint:"), std::string::npos) << annotated;
-  EXPECT_EQ(without_origins(manifest_of(annotated)), without_origins(manifest_of(kNative)));
-}
-
-TEST(Rewrite, AnnotateJoinsWhatIsThere) {
-  const Compiled compiled =
-      compile_text("service S {\n  void f() ( deprecated = \"yes\" ) [ hint: polling=busy; ]\n}\n");
-  if (compiled.mistakes.any_errors()) GTEST_FAIL() << compiled.messages();
-  const std::string annotated = annotate(*compiled.idl.main);
-  EXPECT_NE(annotated.find("deprecated = \"yes\""), std::string::npos) << annotated;
-  EXPECT_NE(annotated.find("hat.polling = \"busy\""), std::string::npos) << annotated;
 }
 
 }  // namespace

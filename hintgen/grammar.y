@@ -39,7 +39,9 @@
 hat::hintgen::GrammarParser::symbol_type hintgen_lex(void* scanner);
 
 static hat::hintgen::GrammarParser::symbol_type yylex(hat::hintgen::ParseState& state) {
-  return hintgen_lex(state.scanner);
+  auto symbol = hintgen_lex(state.scanner);
+  state.token_taken();
+  return symbol;
 }
 }
 

@@ -18,7 +18,7 @@ namespace {
 // The hints of one service or function as they are gathered.
 class Gatherer {
  public:
-  explicit Gatherer(const Report& report) : report_(report) {}
+  explicit Gatherer(Report& report) : report_(report) {}
 
   HintGroups gather(const std::vector<HintGroup>& groups, const Annotations& annotations) {
     for (const HintGroup& group : groups) add(group);
@@ -71,11 +71,12 @@ class Gatherer {
     for (const Said& before : said_) {
       // Each of both sets one member; they are the same member if one hides the other.
       const bool same_hint = before.side == side && overlay(said.value, before.value) == said.value;
-      if (same_hint && before.value != said.value) {
+      if (!same_hint) continue;
+      if (before.value != said.value) {
         report_.error(written.at, "'" + written.text + "' contradicts '" + before.key.text +
                                       "' in " + report_.line_of(before.key.at) + "; say it once");
-        return;
       }
+      return;  // so `said_` holds each hint once, however often a file repeats it
     }
     Hints& group = group_of(hints_, side);
     group = overlay(said.value, group);
@@ -94,7 +95,7 @@ class Gatherer {
     return groups.both;
   }
 
-  const Report& report_;
+  Report& report_;
   HintGroups hints_;
   std::vector<Said> said_;
 };
@@ -102,7 +103,7 @@ class Gatherer {
 // Hints where they have no effect are probably meant for something else.
 class MisplacedHints {
  public:
-  explicit MisplacedHints(const Report& report) : report_(report) {}
+  explicit MisplacedHints(Report& report) : report_(report) {}
 
   void operator()(const Const&) const {}
   void operator()(const Typedef& it) const { tell(it.annotations); }
@@ -134,14 +135,14 @@ class MisplacedHints {
     }
   }
 
-  const Report& report_;
+  Report& report_;
 };
 
 }  // namespace
 
 void read_hints(Idl& idl, Mistakes& mistakes) {
   for (const auto& program : idl.programs) {
-    const Report report(*program, mistakes);
+    Report report(*program, mistakes);
     for (const auto& definition : program->definitions) {
       std::visit(MisplacedHints(report), definition->value);
       auto* service = std::get_if<Service>(&definition->value);

@@ -208,7 +208,7 @@ struct Namespace {
 // One file.
 struct Program {
   std::shared_ptr<const SourceFile> source;
-  std::string name;  // the file's name without folder and ".thrift": what others write before '.'
+  std::string name;  // program_name() of its path
   std::vector<Include> includes;
   std::vector<Name> cpp_includes;
   std::vector<Namespace> namespaces;

@@ -42,7 +42,8 @@ class Loader {
     idl_.files.push_back(source.get());
     auto program = parse(std::move(source), mistakes_);
     open_.push_back(key);
-    for (Include& include : program->includes) follow(*program, include);
+    Report report(*program, mistakes_);
+    for (Include& include : program->includes) follow(*program, include, report);
     open_.pop_back();
     const Program* parsed = program.get();
     parsed_.emplace(key, parsed);
@@ -50,8 +51,7 @@ class Loader {
     return parsed;
   }
 
-  void follow(const Program& from, Include& include) {
-    const Report report(from, mistakes_);
+  void follow(const Program& from, Include& include, Report& report) {
     if (include.path.text.find('\0') != std::string::npos || include.path.text.empty()) {
       report.error(include.path.at, "this is not the name of a file");
       include.refused = true;
@@ -88,7 +88,7 @@ class Loader {
     return paths;
   }
 
-  bool refuse_circle(const std::string& path, Include& include, const Report& report) const {
+  bool refuse_circle(const std::string& path, Include& include, Report& report) const {
     const auto begin = std::find(open_.begin(), open_.end(), path);
     if (begin == open_.end()) return false;
     std::string circle;
@@ -98,7 +98,7 @@ class Loader {
     return true;
   }
 
-  bool refuse_excess(Include& include, const Report& report) const {
+  bool refuse_excess(Include& include, Report& report) const {
     if (open_.size() < kIncludeDepthMax && idl_.files.size() < kFilesMax) return false;
     report.error(include.path.at,
                  open_.size() >= kIncludeDepthMax

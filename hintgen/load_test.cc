@@ -67,6 +67,24 @@ TEST(Load, ReadsIncludesBesideTheFileAndThenInTheFolders) {
   EXPECT_EQ(compiled.idl.files.size(), 3u);
 }
 
+TEST(Load, NamesAnIncludeByItsFileWithoutTheLastExtension) {
+  const std::map<std::string, std::string> shared = {{"lib/foo.idl", "struct P { 1: i32 x }\n"},
+                                                     {"bare", "struct P { 1: i32 x }\n"},
+                                                     {"a.b.thrift", "struct P { 1: i32 x }\n"}};
+  const auto messages_of = [&](const std::string& text) {
+    auto files = shared;
+    files["t.thrift"] = text;
+    return compile_files(files, "t.thrift").messages();
+  };
+  EXPECT_EQ(messages_of("include \"lib/foo.idl\"\nstruct S { 1: foo.P p }\n"), "");
+  EXPECT_EQ(messages_of("include \"bare\"\nstruct S { 1: bare.P p }\n"), "");
+  EXPECT_EQ(messages_of("include \"a.b.thrift\"\nstruct S { 1: a.b.P p }\n"), "");
+  EXPECT_EQ(messages_of("include \"lib/foo.idl\"\nstruct S { 1: foo.idl.P p }\n"),
+            "t.thrift:2:15: error: unknown type 'foo.idl.P'\n"
+            "struct S { 1: foo.idl.P p }\n"
+            "              ^\n");
+}
+
 TEST(Load, NamesTheCircleOfIncludes) {
   const Compiled compiled = compile_files({{"a.thrift", "include \"b.thrift\"\n"},
                                            {"b.thrift", "include \"c.thrift\"\n"},
@@ -85,6 +103,25 @@ TEST(Load, ReadsAFileOnceHoweverOftenItIsIncluded) {
                     "a.thrift");
   EXPECT_EQ(compiled.messages(), "");
   EXPECT_EQ(compiled.idl.files.size(), 4u);
+}
+
+// The 51st message says that there are more; nothing is searched for a mistake that is not shown.
+TEST(Load, ShowsTheFirstFiftyMistakesOfEachKind) {
+  std::string errors, warnings;
+  for (int i = 1; i <= 20000; ++i) {
+    errors += "struct Name" + std::to_string(i) + " { 1: Mame" + std::to_string(i) + " x }\n";
+    warnings += "struct Name" + std::to_string(i) + " { i32 x }\n";
+  }
+  const Compiled compiled = compile_text(errors + "struct Other { 1: i32 x, 1: i32 y }\n");
+  ASSERT_EQ(compiled.mistakes.all().size(), 51u);
+  EXPECT_EQ(compiled.mistakes.all().front().message,
+            "unknown type 'Mame1' (did you mean 'Name1'?)");
+  EXPECT_EQ(compiled.mistakes.all().back().message,
+            "too many errors; the rest of this file's are not shown");
+
+  const Compiled warned = compile_text(warnings + "struct Other { 1: i32 x, 1: i32 y }\n");
+  ASSERT_EQ(warned.mistakes.all().size(), 52u) << "warnings hide no error";
+  EXPECT_EQ(count_mistakes(warned.mistakes), "1 error, 51 warnings");
 }
 
 TEST(Load, LetsHintBeAName) {

@@ -1,10 +1,6 @@
 // hintgen/main.cc: the command hintgen.
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <exception>
-#include <filesystem>
-#include <fstream>
 #include <memory>
 #include <string>
 #include <utility>
@@ -17,6 +13,7 @@
 #include "hintgen/emit.h"
 #include "hintgen/hint_check.h"
 #include "hintgen/load.h"
+#include "hintgen/output.h"
 #include "hintgen/resolve.h"
 #include "hintgen/rewrite.h"
 
@@ -74,34 +71,6 @@ std::string make_output(const CommandLine& line, const engine::HostFacts& host, 
   return write_manifest(make_manifest(idl));
 }
 
-Result<void> write_stream(std::FILE* file, const std::string& text, const std::string& name) {
-  const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  if (written && std::fflush(file) == 0) return {};
-  return fail("cannot write " + name + ": " + std::strerror(errno));
-}
-
-// A daemon may be watching the file: it must never see half of it, so a whole one is moved there.
-Result<void> write_file(const std::string& path, const std::string& text) {
-  std::error_code error;
-  const bool is_special =
-      std::filesystem::exists(path, error) && !std::filesystem::is_regular_file(path, error);
-  const std::string written_path = is_special ? path : path + ".new";
-  std::FILE* file = std::fopen(written_path.c_str(), "wb");
-  if (file == nullptr) return fail("cannot write '" + written_path + "': " + std::strerror(errno));
-  auto written = write_stream(file, text, "'" + written_path + "'");
-  if (std::fclose(file) != 0 && written) {
-    written = fail("cannot write '" + written_path + "': " + std::strerror(errno));
-  }
-  if (is_special) return written;
-  if (written) {
-    std::filesystem::rename(written_path, path, error);
-    if (!error) return {};
-    written = fail("cannot write '" + path + "': " + error.message());
-  }
-  std::filesystem::remove(written_path, error);
-  return written;
-}
-
 int run(const CommandLine& line) {
   Mistakes mistakes;
   Idl idl = load(line.input, line.include_dirs, read_file, mistakes);
@@ -115,8 +84,7 @@ int run(const CommandLine& line) {
   if (mistakes.any_errors()) return kExitMistakes;
 
   const std::string output = make_output(line, host, idl);
-  const auto written = line.output == "-" ? write_stream(stdout, output, "standard output")
-                                          : write_file(line.output, output);
+  const auto written = write_output(line.output, output);
   if (written) return 0;
   std::fprintf(stderr, "hintgen: %s\n", written.error().message.c_str());
   return kExitMistakes;

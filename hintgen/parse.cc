@@ -4,11 +4,12 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstdio>
+#include <cstdint>
 #include <cstdlib>
 #include <utility>
 
 #include "config/hint_values.h"
+#include "hintgen/hint_syntax.h"
 #include "hintgen/parse_state.h"
 #include "hintgen/syntax_error.h"
 
@@ -17,12 +18,6 @@ namespace hat::hintgen {
 void run_parser(ParseState& state);  // in lexer.l, which alone knows flex's types
 
 namespace {
-
-std::string program_name(const std::string& path) {
-  std::string name = path.substr(path.rfind('/') + 1);  // npos + 1 is 0: the whole path
-  if (name.ends_with(".thrift")) name.resize(name.size() - std::string_view(".thrift").size());
-  return name;
-}
 
 struct BaseWord {
   std::string_view word;
@@ -61,6 +56,12 @@ void ParseState::close_bracket() {
 }
 
 void ParseState::unexpected_token(Span at, std::vector<std::string_view> expected) {
+  if (recent_[1] == last_error_) return;  // follows from that one
+  const TokensAtError tokens{text(recent_[0]), text(recent_[1]), text(at)};
+  if (auto error = hint_syntax_error(tokens, expected)) {
+    syntax_error(error->at_previous ? recent_[1] : at, std::move(error->message));
+    return;
+  }
   std::string message = syntax_error_text(text(at), std::move(expected));
   if (at.empty() && !open_brackets_.empty()) {  // the end of the file
     const Span open = open_brackets_.back();
@@ -72,15 +73,12 @@ void ParseState::unexpected_token(Span at, std::vector<std::string_view> expecte
 
 void ParseState::syntax_error(Span at, std::string message) {
   program.complete = false;
+  last_error_ = at;
   if (gave_up_) return;
   mistakes_.error(program.source->place(at), std::move(message));
   if (++syntax_errors_ < kSyntaxErrorsMax) return;
   mistakes_.error(program.source->place(at), "too many mistakes; the rest is not read");
   gave_up_ = true;
-}
-
-void ParseState::warning(Span at, std::string message) {
-  mistakes_.warning(program.source->place(at), std::move(message));
 }
 
 std::optional<int64_t> ParseState::integer(Span at) {
@@ -89,7 +87,8 @@ std::optional<int64_t> ParseState::integer(Span at) {
   errno = 0;
   const int64_t value = std::strtoll(digits.c_str(), nullptr, hexadecimal ? 16 : 10);
   if (errno != ERANGE) return value;
-  syntax_error(at, "'" + digits + "' does not fit into 64 bits");
+  syntax_error(at, "'" + digits + "' is out of range; Thrift's integers are from " +
+                       std::to_string(INT64_MIN) + " to " + std::to_string(INT64_MAX));
   return std::nullopt;
 }
 
@@ -168,7 +167,8 @@ Type ParseState::container(TypeKind kind, Span word, std::optional<Name> cpp_typ
 Name ParseState::joined_value(Span number, Span unit) {
   const Span both{number.begin, unit.end};
   if (is_hint_key(text(unit))) {
-    syntax_error(unit, "expected ',' before the next hint");
+    syntax_error(
+        unit, "expected ',' before the next hint; write ', " + std::string(text(unit)) + "=VALUE'");
   } else if (number.end != unit.begin) {
     syntax_error(
         both, "write '" + std::string(text(number)) + std::string(text(unit)) + "' without a gap");
@@ -192,14 +192,6 @@ void add_enum_member(std::vector<EnumMember>& members, EnumMember member) {
   const int64_t automatic = members.empty() ? 0 : members.back().value + 1;
   member.value = member.written_value.value_or(automatic);
   members.push_back(std::move(member));
-}
-
-std::string shown_byte(char byte) {
-  const auto code = static_cast<unsigned char>(byte);
-  if (code > 0x20 && code < 0x7F) return std::string("'") + byte + "'";
-  char text[16];
-  std::snprintf(text, sizeof text, "byte 0x%02X", code);
-  return text;
 }
 
 std::unique_ptr<Program> parse(std::shared_ptr<const SourceFile> source, Mistakes& mistakes) {

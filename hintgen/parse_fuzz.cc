@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "config/manifest.h"
 #include "hintgen/compile_text.h"
@@ -59,6 +60,12 @@ Compiled compile_again(Files files, const std::string& text, const char* what) {
   return compiled;
 }
 
+std::vector<std::string> comments_of(const Program& program) {
+  std::vector<std::string> comments;
+  for (const Span comment : program.comments) comments.emplace_back(program.source->text(comment));
+  return comments;
+}
+
 void check(const Files& files) {
   const Compiled read = compile_files(files, kMain);
   require(read.messages().empty() == read.mistakes.all().empty(), "messages", files.at(kMain));
@@ -75,13 +82,17 @@ void check(const Files& files) {
   require(dump_json(*stripped.idl.main) == dump_json(*read.idl.main), "strip changed it", plain);
   require(strip(*stripped.idl.main) == plain, "strip is not stable", plain);
   require(lines_of(plain) == lines_of(files.at(kMain)), "strip moved lines", plain);
+  const std::vector<std::string> comments = comments_of(*read.idl.main);
+  require(comments_of(*stripped.idl.main) == comments, "strip changed comments", plain);
 
   const std::string annotated = annotate(*read.idl.main);
   const Compiled again = compile_again(files, annotated, "what was annotated has mistakes");
   require(without_origins(make_manifest(again.idl)) == without_origins(manifest),
           "annotate changed the manifest", annotated);
   require(annotate(*again.idl.main) == annotated, "annotate is not stable", annotated);
+  require(strip(*again.idl.main) == annotated, "annotate left native hints", annotated);
   require(lines_of(annotated) == lines_of(files.at(kMain)), "annotate moved lines", annotated);
+  require(comments_of(*again.idl.main) == comments, "annotate changed comments", annotated);
 }
 
 }  // namespace

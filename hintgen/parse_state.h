@@ -1,19 +1,23 @@
 // hintgen/parse_state.h: what the lexer and the grammar share while they read one file.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "hintgen/idl.h"
+#include "hintgen/report.h"
 
 namespace hat::hintgen {
 
 class ParseState {
  public:
-  ParseState(Program& program, Mistakes& mistakes) : program(program), mistakes_(mistakes) {}
+  ParseState(Program& program, Mistakes& mistakes)
+      : program(program), mistakes_(mistakes), warnings_(program, mistakes) {}
 
   Program& program;
   void* scanner = nullptr;  // flex's own state
@@ -22,6 +26,9 @@ class ParseState {
   void advance(size_t bytes);
   Span token;
   Span end() const;  // behind the last byte that is not white space
+
+  // The parser has got `token`.
+  void token_taken() { recent_ = {recent_[1], recent_[2], token}; }
 
   // Keeps track of brackets; false where they nest too deep, which ends the file.
   bool open_bracket(Span at);
@@ -32,7 +39,7 @@ class ParseState {
   // The same for a token that the grammar did not expect.
   void unexpected_token(Span at, std::vector<std::string_view> expected);
   bool gave_up() const { return gave_up_; }
-  void warning(Span at, std::string message);
+  void warning(Span at, std::string message) { warnings_.warning(at, std::move(message)); }
 
   std::string_view text(Span at) const { return program.source->text(at); }
   Name name(Span at) const { return Name{std::string(text(at)), at}; }
@@ -52,14 +59,15 @@ class ParseState {
 
  private:
   Mistakes& mistakes_;
+  Report warnings_;
+  std::array<Span, 3> recent_;  // the tokens that the parser got last
   std::vector<Span> open_brackets_;
+  std::optional<Span> last_error_;
   int syntax_errors_ = 0;
   bool gave_up_ = false;
 };
 
 void add_field(std::vector<Field>& fields, Field field);
 void add_enum_member(std::vector<EnumMember>& members, EnumMember member);
-
-std::string shown_byte(char byte);  // 'x', or byte 0x07
 
 }  // namespace hat::hintgen

@@ -1,6 +1,8 @@
 // hintgen/report.h: says what is wrong with one IDL file, by the bytes in question.
 #pragma once
 
+#include <concepts>
+#include <cstdint>
 #include <string>
 #include <utility>
 
@@ -9,22 +11,53 @@
 
 namespace hat::hintgen {
 
+// One report belongs to one file and one step of reading it. It shows the first kShownMax errors
+// and as many warnings, so that a file of nothing but mistakes takes bounded time and output.
 class Report {
  public:
+  static constexpr size_t kShownMax = 50;
+
   Report(const Program& program, Mistakes& mistakes)
       : source_(*program.source), mistakes_(mistakes) {}
+  Report(const Report&) = delete;
+  Report& operator=(const Report&) = delete;
 
-  void error(Span at, std::string message) const {
-    mistakes_.error(source_.place(at), std::move(message));
+  void error(Span at, std::string message) {
+    error(at, [&] { return std::move(message); });
   }
-  void warning(Span at, std::string message) const {
-    mistakes_.warning(source_.place(at), std::move(message));
+  // `make_message` is called only if the error is shown: for messages that take a search.
+  void error(Span at, const std::invocable auto& make_message) {
+    add(Mistake::Severity::kError, at, make_message);
   }
+  void warning(Span at, std::string message) {
+    warning(at, [&] { return std::move(message); });
+  }
+  void warning(Span at, const std::invocable auto& make_message) {
+    add(Mistake::Severity::kWarning, at, make_message);
+  }
+
   std::string line_of(Span at) const { return "line " + std::to_string(source_.place(at).line); }
 
  private:
+  void add(Mistake::Severity severity, Span at, const auto& make_message) {
+    const bool is_error = severity == Mistake::Severity::kError;
+    size_t& count = is_error ? errors_ : warnings_;
+    if (count > kShownMax) return;
+    std::string message = ++count <= kShownMax
+                              ? make_message()
+                              : std::string("too many ") + (is_error ? "errors" : "warnings") +
+                                    "; the rest of this file's are not shown";
+    if (is_error) {
+      mistakes_.error(source_.place(at), std::move(message));
+    } else {
+      mistakes_.warning(source_.place(at), std::move(message));
+    }
+  }
+
   const SourceFile& source_;
   Mistakes& mistakes_;
+  size_t errors_ = 0;
+  size_t warnings_ = 0;
 };
 
 }  // namespace hat::hintgen

@@ -1,6 +1,8 @@
 // hintgen/resolve.cc: links types, typedefs and parent services across files.
 #include "hintgen/resolve.h"
 
+#include <cstdint>
+#include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -13,11 +15,15 @@
 namespace hat::hintgen {
 namespace {
 
+// When the stock compiler looks a type up: while it reads the file, or when it generates code for
+// the file, which it does for included files only with -r.
+enum class Lookup : uint8_t { kAtOnce, kForCode };
+
 // Links the names of one file, whose includes are done.
 class Linker {
  public:
-  Linker(Program& program, const Scopes& scopes, Mistakes& mistakes)
-      : program_(program), scopes_(scopes), report_(program, mistakes) {}
+  Linker(Program& program, bool is_included, const Scopes& scopes, Report& report)
+      : program_(program), is_included_(is_included), scopes_(scopes), report_(report) {}
 
   void run() {
     for (const auto& definition : program_.definitions) {
@@ -27,28 +33,28 @@ class Linker {
   }
 
  private:
-  void link(Const& it) { link(it.type); }
-  void link(Typedef& it) { link(it.type); }
+  void link(Const& it) { link(it.type, Lookup::kAtOnce); }
+  void link(Typedef& it) { link(it.type, Lookup::kForCode); }
   void link(Enum&) {}
   void link(Struct& it) { link(it.fields); }
   void link(Service& it) {
     link_parent(it);
     for (Function& function : it.functions) {
-      link(function.result);
+      link(function.result, Lookup::kForCode);
       link(function.arguments);
-      link(function.exceptions);
+      for (Field& field : function.exceptions) link(field.type, Lookup::kAtOnce);
     }
   }
 
   void link(std::vector<Field>& fields) {
     for (Field& field : fields) {
-      link(field.type);
+      link(field.type, field.value ? Lookup::kAtOnce : Lookup::kForCode);
       link(field.xsd_attributes);
     }
   }
 
-  void link(Type& type) {
-    for (Type& element : type.elements) link(element);
+  void link(Type& type, Lookup lookup) {
+    for (Type& element : type.elements) link(element, lookup);
     if (type.kind != TypeKind::kNamed) return;
     const std::string& name = type.name.text;
     type.definition = scopes_.type_or_service(program_, name);
@@ -60,24 +66,44 @@ class Linker {
       report_.error(type.annotations.at, "no annotations may follow the name of a type");
     }
     if (type.definition == nullptr) {
-      tell_unknown_type(type.name);
+      if (!scopes_.is_known_fully(program_, name)) return;
+      report_unusable(type, lookup, [&] { return unknown_type(name); });
     } else if (std::holds_alternative<Service>(type.definition->value)) {
-      report_.error(type.name.at, "'" + name + "' is a service, not a type");
       type.definition = nullptr;
+      report_unusable(type, lookup, [&] { return "'" + name + "' is a service, not a type"; });
+    } else if (is_undefined_elsewhere(type)) {
+      report_unusable(type, lookup, [&] {
+        return "'" + name + "' is a typedef of a type that is not defined; define it in the " +
+               "included file";
+      });
     }
   }
 
-  void tell_unknown_type(const Name& name) {
-    if (!scopes_.is_known_fully(program_, name.text)) return;
-    std::string message = "unknown type '" + name.text + "'";
-    if (const Include* missing = scopes_.missing_include(program_, name.text)) {
-      message += ": '" + missing->path.text + "' was not found";
-    } else if (name.text == "slist") {
-      message += ": it is gone from Thrift; use 'string'";
+  // A type of an included file is needed only by code that nobody may ask for.
+  void report_unusable(const Type& type, Lookup lookup, const auto& make_message) {
+    if (is_included_ && lookup == Lookup::kForCode) {
+      report_.warning(type.name.at, [&] {
+        return make_message() + "; an error only if code is generated for this file";
+      });
     } else {
-      message += nearest_name(program_, NameOf::kType, name.text);
+      report_.error(type.name.at, make_message);
     }
-    report_.error(name.at, std::move(message));
+  }
+
+  std::string unknown_type(const std::string& name) const {
+    const std::string message = "unknown type '" + name + "'";
+    if (const Include* missing = scopes_.missing_include(program_, name)) {
+      return message + ": '" + missing->path.text + "' was not found";
+    }
+    if (name == "slist") return message + ": it is gone from Thrift; use 'string'";
+    if (name == "float") return message + ": it is a type of Facebook's Thrift; use 'double'";
+    return message + nearest_name(program_, NameOf::kType, name);
+  }
+
+  // A typedef of an included file that leads to nothing, which was worth a warning there.
+  bool is_undefined_elsewhere(const Type& type) const {
+    const bool own = type.name.text.find('.') == std::string::npos;
+    return !own && meaning_of(type) == nullptr && scopes_.is_known_fully(program_, type.name.text);
   }
 
   void link_parent(Service& child) {
@@ -87,10 +113,11 @@ class Linker {
     if (definition == nullptr) {
       if (!scopes_.is_known_fully(program_, name.text)) return;
       const Include* missing = scopes_.missing_include(program_, name.text);
-      report_.error(name.at,
-                    "unknown service '" + name.text + "'" +
-                        (missing == nullptr ? nearest_name(program_, NameOf::kService, name.text)
-                                            : ": '" + missing->path.text + "' was not found"));
+      report_.error(name.at, [&] {
+        return "unknown service '" + name.text + "'" +
+               (missing == nullptr ? nearest_name(program_, NameOf::kService, name.text)
+                                   : ": '" + missing->path.text + "' was not found");
+      });
       return;
     }
     const auto* parent = std::get_if<Service>(&definition->value);
@@ -166,8 +193,9 @@ class Linker {
   }
 
   Program& program_;
+  bool is_included_;
   const Scopes& scopes_;
-  Report report_;
+  Report& report_;
 };
 
 }  // namespace
@@ -175,8 +203,10 @@ class Linker {
 void resolve(Idl& idl, Mistakes& mistakes) {
   const Scopes scopes(idl);
   for (const auto& program : idl.programs) {
-    Linker(*program, scopes, mistakes).run();
-    check_rules(*program, scopes, mistakes);
+    Report report(*program, mistakes);
+    const bool is_included = program.get() != idl.main;
+    Linker(*program, is_included, scopes, report).run();
+    check_rules(*program, scopes, report);
   }
 }
 

@@ -1,7 +1,9 @@
 // hintgen/resolve.h: finds what every name means, and holds the files to Thrift's rules.
 //
 // Fills what idl.h calls resolved, but for hints. What the stock compiler refuses is an error, what
-// it warns of is a warning; words that only its generators refuse are warnings too.
+// it warns of is a warning; words that only its generators refuse are warnings too. So is a type
+// that an included file uses but nothing defines, since the stock compiler looks for it only with
+// -r.
 #pragma once
 
 #include "config/mistakes.h"

@@ -1,6 +1,8 @@
 // hintgen/rewrite.cc: cuts hint groups out of a text and puts annotations in.
 #include "hintgen/rewrite.h"
 
+#include <glog/logging.h>
+
 #include <algorithm>
 #include <set>
 #include <string_view>
@@ -12,7 +14,8 @@
 namespace hat::hintgen {
 namespace {
 
-// Bytes to leave out (comments and line ends within stay), or a text to put in where it begins.
+// Either bytes to leave out (comments and line ends within them stay), or, if `at` is empty, a text
+// to put in there. The edits of one file do not overlap.
 struct Edit {
   Span at;
   std::string inserted;
@@ -40,25 +43,34 @@ class Rewriter {
   }
 
  private:
+  // A range outside of the text, or one before a byte that is already written, would corrupt the
+  // user's file without a word: the program ends instead.
   void copy_until(size_t end) {
+    CHECK(position_ <= end && end <= text_.size())
+        << "edits are out of order: byte " << end << " after byte " << position_ << " of "
+        << text_.size();
     out_.append(text_, position_, end - position_);
     position_ = end;
   }
 
   void leave_out(Span at) {
+    CHECK_LE(at.end, text_.size());
     if (at.empty()) return;
     size_t line_begin = std::string::npos;  // of a line that has been blank so far
+    bool ends_with_comment = false;         // what was written last
     while (position_ < at.end) {
       if (const Span* comment = comment_at(position_)) {
         if (line_begin != std::string::npos) out_.append(text_, line_begin, position_ - line_begin);
         line_begin = std::string::npos;
         copy_until(comment->end);
+        ends_with_comment = true;
         continue;
       }
       const char c = text_[position_++];
       if (c == '\n' || (c == '\r' && text_[position_] == '\n')) {
-        trim_line();
+        if (!ends_with_comment) trim_line();
         out_ += c;
+        ends_with_comment = false;
         line_begin = position_;
       } else if (!is_blank(c)) {
         line_begin = std::string::npos;
@@ -105,7 +117,8 @@ std::vector<Edit> cuts(const Program& program) {
       if (function.hint_block.empty()) continue;
       edits.push_back({function.hint_block, ""});
       // Plain Thrift takes one separator after a function.
-      if (!function.separator.empty()) edits.push_back({function.block_separator, ""});
+      const bool has_two = !function.separator.empty() && !function.block_separator.empty();
+      if (has_two) edits.push_back({function.block_separator, ""});
     }
   }
   return edits;

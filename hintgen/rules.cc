@@ -6,7 +6,6 @@
 #include <unordered_map>
 #include <utility>
 
-#include "hintgen/report.h"
 #include "hintgen/reserved_words.h"
 #include "hintgen/values.h"
 
@@ -19,8 +18,8 @@ enum class FieldsOf : uint8_t { kStruct, kUnion, kArguments, kThrows };
 
 class Rules {
  public:
-  Rules(const Program& program, const Scopes& scopes, Mistakes& mistakes)
-      : program_(program), values_(program, scopes, mistakes), report_(program, mistakes) {}
+  Rules(const Program& program, const Scopes& scopes, Report& report)
+      : program_(program), values_(program, scopes, report), report_(report) {}
 
   void run() {
     for (const auto& definition : program_.definitions) {
@@ -42,12 +41,14 @@ class Rules {
   void check(const Enum& it) {
     Seen seen;
     for (const EnumMember& member : it.members) {
-      check_name(member.name);
+      check_member_name(member);
       check_unique(seen, member.name, "member");
       if (member.value < std::numeric_limits<int32_t>::min() ||
           member.value > std::numeric_limits<int32_t>::max()) {
-        report_.error(member.name.at, "the value " + std::to_string(member.value) + " of '" +
-                                          member.name.text + "' does not fit into 32 bits");
+        report_.error(member.name.at,
+                      "the value " + std::to_string(member.value) + " of '" + member.name.text +
+                          "' is out of range; an enum's values are from " +
+                          std::to_string(INT32_MIN) + " to " + std::to_string(INT32_MAX));
       }
     }
   }
@@ -80,6 +81,17 @@ class Rules {
       report_.warning(name.at, "'" + name.text + "' is a reserved word of Thrift; most of its " +
                                    "generators refuse it as a name");
     }
+  }
+
+  // With a value, the stock compiler takes any name, and writes code that does not compile.
+  void check_member_name(const EnumMember& member) {
+    const bool has_dot = member.name.text.find('.') != std::string::npos;
+    if (!has_dot || !member.written_value) {
+      check_name(member.name);
+      return;
+    }
+    report_.warning(member.name.at, "the name '" + member.name.text +
+                                        "' has a dot; generated code does not compile");
   }
 
   void check_unique(Seen& seen, const Name& name, const char* what) {
@@ -157,7 +169,8 @@ class Rules {
     } else if (field.written_id->value <= 0) {
       report_.warning(field.written_id->at, "a field's id must be positive" + so);
     } else if (field.id > kFieldIdMax) {
-      report_.warning(field.written_id->at, "field id " + std::to_string(field.id) + " is beyond " +
+      report_.warning(field.written_id->at, "field id " + std::to_string(field.id) +
+                                                " is out of range; Thrift sends ids from 1 to " +
                                                 std::to_string(kFieldIdMax));
     }
   }
@@ -179,7 +192,7 @@ class Rules {
 
   const Program& program_;
   ValueRules values_;
-  Report report_;
+  Report& report_;
   Seen types_;
   Seen constants_;
 };
@@ -193,8 +206,8 @@ const Type* meaning_of(const Type& type) {
   return alias == nullptr ? &type : alias->meaning;
 }
 
-void check_rules(const Program& program, const Scopes& scopes, Mistakes& mistakes) {
-  Rules(program, scopes, mistakes).run();
+void check_rules(const Program& program, const Scopes& scopes, Report& report) {
+  Rules(program, scopes, report).run();
 }
 
 }  // namespace hat::hintgen

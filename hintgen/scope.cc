@@ -17,21 +17,13 @@ Split split_at_last_dot(std::string_view name) {
   return {name.substr(0, dot), name.substr(dot + 1)};
 }
 
-// "kv" for "shared/kv.thrift".
-std::string_view include_name(const Include& include) {
-  std::string_view name = include.path.text;
-  name.remove_prefix(name.rfind('/') + 1);
-  if (name.ends_with(".thrift")) name.remove_suffix(std::string_view(".thrift").size());
-  return name;
-}
-
 // Calls `visit(program)` for the file itself, or for each include of that name; stops at a result.
 template <class Visit>
 auto in_files(const Program& from, std::string_view include, const Visit& visit)
     -> decltype(visit(from)) {
   if (include.empty()) return visit(from);
   for (const Include& candidate : from.includes) {
-    if (candidate.program == nullptr || include_name(candidate) != include) continue;
+    if (candidate.program == nullptr || program_name(candidate.path.text) != include) continue;
     if (auto found = visit(*candidate.program)) return found;
   }
   return nullptr;
@@ -72,12 +64,15 @@ const Const* Scopes::constant(const Program& from, std::string_view name) const 
 }
 
 const Definition* Scopes::enum_of_member(const Program& from, std::string_view name) const {
-  const auto [enum_name, member] = split_at_last_dot(name);
-  if (enum_name.empty()) return nullptr;
-  const Definition* definition = type_or_service(from, enum_name);
-  if (definition == nullptr) return nullptr;
-  const auto* found = std::get_if<Enum>(&definition->value);
-  return found != nullptr && has_member(*found, member) ? definition : nullptr;
+  // From the last dot on, for a member's name may have dots too.
+  for (size_t dot = name.rfind('.'); dot != std::string_view::npos && dot != 0;
+       dot = name.rfind('.', dot - 1)) {
+    const Definition* definition = type_or_service(from, name.substr(0, dot));
+    if (definition == nullptr) continue;
+    const auto* found = std::get_if<Enum>(&definition->value);
+    if (found != nullptr && has_member(*found, name.substr(dot + 1))) return definition;
+  }
+  return nullptr;
 }
 
 bool Scopes::is_known_fully(const Program& from, std::string_view name) const {
@@ -85,7 +80,7 @@ bool Scopes::is_known_fully(const Program& from, std::string_view name) const {
   const std::string_view first = name.substr(0, name.find('.'));
   const std::string_view include = split_at_last_dot(name).before;
   return std::none_of(from.includes.begin(), from.includes.end(), [&](const Include& candidate) {
-    const std::string_view its_name = include_name(candidate);
+    const std::string_view its_name = program_name(candidate.path.text);
     if (its_name != include && its_name != first) return false;
     return candidate.refused || (candidate.program != nullptr && !candidate.program->complete);
   });
@@ -94,7 +89,8 @@ bool Scopes::is_known_fully(const Program& from, std::string_view name) const {
 const Include* Scopes::missing_include(const Program& from, std::string_view name) const {
   const std::string_view include = split_at_last_dot(name).before;
   for (const Include& candidate : from.includes) {
-    if (candidate.program == nullptr && !candidate.refused && include_name(candidate) == include) {
+    if (candidate.program == nullptr && !candidate.refused &&
+        program_name(candidate.path.text) == include) {
       return &candidate;
     }
   }

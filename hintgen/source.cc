@@ -90,6 +90,11 @@ std::string_view SourceFile::line(int number) const {
   return std::string_view(text_).substr(begin, end - begin);
 }
 
+std::string_view program_name(std::string_view path) {
+  path.remove_prefix(path.rfind('/') + 1);  // npos + 1 is 0: the whole path
+  return path.substr(0, path.rfind('.'));
+}
+
 std::string render(const Mistakes& mistakes, const std::vector<const SourceFile*>& files) {
   std::map<std::string, std::pair<size_t, const SourceFile*>> by_path;
   for (size_t i = 0; i < files.size(); ++i) by_path.try_emplace(files[i]->path(), i, files[i]);

@@ -43,6 +43,10 @@ class SourceFile {
   std::vector<uint32_t> line_begins_;
 };
 
+// What other files write before the '.': the file's name without its folder and without its last
+// extension, whichever that is, as in the stock compiler. "kv" for "shared/kv.idl".
+std::string_view program_name(std::string_view path);
+
 // All mistakes as compilers show them, in the order of `files` and then of their places: the
 // message, the source line, and a caret under the column.
 //

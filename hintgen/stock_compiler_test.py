@@ -6,6 +6,7 @@
 testdata/good   stripped and annotated, the stock compiler reads the same as hintgen does
 testdata/newer  what compilers after 0.17 read: compared with FILE.json, which was checked by hand
 testdata/bad    both refuse; the second line of each file has hintgen's first message
+testdata/lenient  both take it, hintgen with a warning, which the second line of each file has
 """
 
 import json
@@ -35,7 +36,8 @@ def hintgen(*arguments, cwd=TESTDATA):
 
 
 def files(folder):
-    found = sorted(it.relative_to(TESTDATA) for it in (TESTDATA / folder).rglob("*.thrift"))
+    found = sorted(it.relative_to(TESTDATA) for it in (TESTDATA / folder).rglob("*")
+                   if it.is_file() and it.suffix != ".json")
     assert found, f"no test files in {folder}"
     return found
 
@@ -294,6 +296,23 @@ class StockCompilerTest(unittest.TestCase):
                 if stock_does == "# The stock compiler refuses this too.":
                     done = run(THRIFT, "-nowarn", "-out", self.at, "-gen", "json", file)
                     self.assertNotEqual(done.returncode, 0, "the stock compiler takes this")
+
+    def test_lenient_files_draw_a_warning(self):
+        for file in files("lenient"):
+            if file.parent.name == "shared":
+                continue  # only included
+            with self.subTest(file=str(file)):
+                message = (TESTDATA / file).read_text().splitlines()[1]
+                done = run(HINTGEN, "--check", file.name, cwd=TESTDATA / "lenient")
+                self.assertEqual(done.returncode, 0, done.stderr.decode())
+                warnings = [line for line in done.stderr.decode().splitlines()
+                            if ": warning: " in line]
+                expected = message.removeprefix("# hintgen: ")
+                in_own_file = expected[0].isdigit()
+                self.assertEqual(warnings[0],
+                                 f"{file.name}:{expected}" if in_own_file else expected)
+                done = run(THRIFT, "-nowarn", "-out", self.at, "-gen", "json", file)
+                self.assertEqual(done.returncode, 0, "the stock compiler refuses this")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,10 @@
-// hintgen/syntax_error.cc: folds lists of tokens into words, with advice for words of old Thrift.
+// hintgen/syntax_error.cc: folds lists of tokens into words, with advice for words of other
+// Thrifts.
 #include "hintgen/syntax_error.h"
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <initializer_list>
 
 namespace hat::hintgen {
@@ -60,7 +62,7 @@ struct Advice {
   std::string_view text;
 };
 
-constexpr std::array kGone = {
+constexpr std::array kOtherWords = {
     Advice{"senum", "'senum' is gone from Thrift; use 'enum' or 'string'"},
     Advice{"cpp_namespace", "'cpp_namespace' is gone from Thrift; write 'namespace cpp NAME'"},
     Advice{"php_namespace", "'php_namespace' is gone from Thrift; write 'namespace php NAME'"},
@@ -78,6 +80,16 @@ constexpr std::array kGone = {
            "'csharp_namespace' is gone from Thrift; write 'namespace netstd NAME'"},
     Advice{"delphi_namespace",
            "'delphi_namespace' is gone from Thrift; write 'namespace delphi NAME'"},
+    Advice{"package",
+           "'package' is a header of Facebook's Thrift, which Apache Thrift does not read; write "
+           "'namespace * NAME', or leave it out"},
+    Advice{
+        "hs_include",
+        "'hs_include' is a header of Facebook's Thrift, which Apache Thrift does not read; write "
+        "'include'"},
+    Advice{"interaction",
+           "'interaction' is a word of Facebook's Thrift, which Apache Thrift does not read; write "
+           "'service'"},
 };
 
 std::string quoted(std::string_view found) {
@@ -95,14 +107,32 @@ std::string listed(const Words& words) {
   return text;
 }
 
+// 'x', or byte 0x07.
+std::string shown_byte(char byte) {
+  const auto code = static_cast<unsigned char>(byte);
+  if (code > 0x20 && code < 0x7F) return std::string("'") + byte + "'";
+  char text[16];
+  std::snprintf(text, sizeof text, "byte 0x%02X", code);
+  return text;
+}
+
 }  // namespace
+
+std::string unknown_byte_text(char byte) {
+  if (byte == '@') {
+    return "'@' begins an annotation of Facebook's Thrift, which Apache Thrift does not read; "
+           "write "
+           "( name = \"value\" ) after the definition, or leave it out";
+  }
+  return "no token of Thrift IDL begins with " + shown_byte(byte);
+}
 
 std::string syntax_error_text(std::string_view found, Words expected) {
   fold_all(expected);
   const bool definition_expected = contains(expected, "a definition");
   if (definition_expected) {
-    for (const Advice& gone : kGone) {
-      if (gone.word == found) return std::string(gone.text);
+    for (const Advice& other : kOtherWords) {
+      if (other.word == found) return std::string(other.text);
     }
     if (found == ";" || found == ",") {
       return "unexpected " + quoted(found) + "; Thrift takes no separator here";

@@ -11,4 +11,7 @@ namespace hat::hintgen {
 // tokens ("'{'", "a name", …), which are folded into "a type", "a definition", … where they fit.
 std::string syntax_error_text(std::string_view found, std::vector<std::string_view> expected);
 
+// For a byte with which no token begins.
+std::string unknown_byte_text(char byte);
+
 }  // namespace hat::hintgen

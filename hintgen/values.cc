@@ -101,56 +101,61 @@ bool ValueRules::check_defined_before(const Type& use, const Name& owner) const 
   return true;
 }
 
-void ValueRules::check(const Type& type, const ConstValue& value, const Name& owner) const {
+void ValueRules::check(const Type& type, const ConstValue& value, Use use) const {
   const Type* meaning = meaning_of(type);
-  if (meaning == nullptr || !check_defined_before(type, owner)) return;
+  if (meaning != &type) use.behind_typedef = true;
+  if (meaning == nullptr || !check_defined_before(type, use.owner)) return;
   if (!meaning->elements.empty()) {
-    check_items(*meaning, value, owner);
+    check_items(*meaning, value, use);
     return;
   }
   const Definition* definition = meaning->definition;
   if (definition != nullptr && std::holds_alternative<Enum>(definition->value)) {
-    check_enum(std::get<Enum>(definition->value), value);
+    check_enum(std::get<Enum>(definition->value), value, use);
   } else if (value.kind == Kind::kName) {
-    check_name(*meaning, value, owner);
+    check_name(*meaning, value, use);
   } else if (definition != nullptr && std::holds_alternative<Struct>(definition->value)) {
-    check_struct(std::get<Struct>(definition->value), value, owner);
+    check_struct(std::get<Struct>(definition->value), value, use);
   } else if (definition == nullptr) {
-    check_base(*meaning, value, owner);
+    check_base(*meaning, value, use);
   }
 }
 
 // A name stands for a constant, or for an enum's member as a number.
-void ValueRules::check_name(const Type& type, const ConstValue& value, const Name& owner) const {
+void ValueRules::check_name(const Type& type, const ConstValue& value, Use use) const {
   const std::string& name = value.text.text;
   if (const Const* constant = scopes_.constant(program_, name)) {
     const bool own = name.find('.') == std::string::npos;
-    if (own && !is_before(constant->name.at, owner.at)) {
+    if (own && !is_before(constant->name.at, use.owner.at)) {
       report_.error(value.at, "constant '" + name + "' must be defined before its use");
       return;
     }
     const Type* have = meaning_of(constant->type);
     if (have != nullptr && !compatible(type.kind, have->kind)) {
-      report_.error(value.at, "'" + owner.text + "' has type " + type.name.text + ", but '" + name +
-                                  "' has type " + constant->type.name.text);
+      report_misfit(value, use,
+                    "'" + use.owner.text + "' has type " + type.name.text + ", but '" + name +
+                        "' has type " + constant->type.name.text);
     }
     return;
   }
   const Definition* definition = scopes_.enum_of_member(program_, name);
   if (definition != nullptr) {
     if (is_text(type.kind)) {
-      report_.error(value.at, "'" + owner.text + "' has type " + type.name.text +
-                                  ", but an enum's member is an integer");
+      report_misfit(value, use,
+                    "'" + use.owner.text + "' has type " + type.name.text +
+                        ", but an enum's member is an integer");
     }
     return;
   }
   if (scopes_.is_known_fully(program_, name)) {
-    report_.error(value.at, "no constant and no enum's member is named '" + name + "'" +
-                                nearest_name(program_, NameOf::kValue, name));
+    report_.error(value.at, [&] {
+      return "no constant and no enum's member is named '" + name + "'" +
+             nearest_name(program_, NameOf::kValue, name);
+    });
   }
 }
 
-void ValueRules::check_enum(const Enum& definition, const ConstValue& value) const {
+void ValueRules::check_enum(const Enum& definition, const ConstValue& value, Use use) const {
   const std::string& enum_name = definition.name.text;
   if (value.kind == Kind::kInteger) {
     const bool found = std::any_of(definition.members.begin(), definition.members.end(),
@@ -169,22 +174,25 @@ void ValueRules::check_enum(const Enum& definition, const ConstValue& value) con
   const std::string& name = value.text.text;
   const size_t dot = name.rfind('.');
   if (dot == std::string::npos) {
-    const std::string advice = has_member(definition, name)
-                                   ? "; write '" + enum_name + "." + name + "'"
-                                   : " of enum '" + enum_name + "'";
-    report_.error(value.at, "'" + name + "' is not the full name of a member" + advice);
+    const std::string message = "'" + name + "' is not the full name of a member";
+    if (has_member(definition, name)) {
+      report_misfit(value, use, message + "; write '" + enum_name + "." + name + "'");
+    } else {
+      report_.error(value.at, message + " of enum '" + enum_name + "'");
+    }
   } else if (!has_member(definition, std::string_view(name).substr(dot + 1))) {
-    report_.error(value.at, "'" + name + "' is no member of enum '" + enum_name + "'" +
-                                nearest_name(program_, NameOf::kValue, name));
+    report_.error(value.at, [&] {
+      return "'" + name + "' is no member of enum '" + enum_name + "'" +
+             nearest_name(program_, NameOf::kValue, name);
+    });
   }
 }
 
-void ValueRules::check_struct(const Struct& definition, const ConstValue& value,
-                              const Name& owner) const {
+void ValueRules::check_struct(const Struct& definition, const ConstValue& value, Use use) const {
   if (value.kind != Kind::kMap) {
-    report_.error(value.at, "'" + owner.text + "' has type " + definition.name.text +
-                                ", written {\"field\": value}, but the value is " +
-                                shape_of(value.kind));
+    report_misfit(value, use,
+                  "'" + use.owner.text + "' has type " + definition.name.text +
+                      ", written {\"field\": value}, but the value is " + shape_of(value.kind));
     return;
   }
   for (size_t i = 0; i + 1 < value.items.size(); i += 2) {
@@ -196,42 +204,56 @@ void ValueRules::check_struct(const Struct& definition, const ConstValue& value,
     const auto field = std::find_if(definition.fields.begin(), definition.fields.end(),
                                     [&](const Field& it) { return it.name.text == key.text.text; });
     if (field == definition.fields.end()) {
-      report_.error(key.at, "'" + definition.name.text + "' has no field '" + key.text.text + "'" +
-                                nearest_name(field_names(definition), key.text.text));
+      report_.error(key.at, [&] {
+        return "'" + definition.name.text + "' has no field '" + key.text.text + "'" +
+               nearest_name(field_names(definition), key.text.text);
+      });
       continue;
     }
-    check(field->type, value.items[i + 1], owner);
+    check(field->type, value.items[i + 1], use);
   }
 }
 
-void ValueRules::check_base(const Type& type, const ConstValue& value, const Name& owner) const {
+void ValueRules::check_base(const Type& type, const ConstValue& value, Use use) const {
   const bool good = is_text(type.kind) ? value.kind == Kind::kLiteral
                     : type.kind == TypeKind::kDouble
                         ? value.kind == Kind::kInteger || value.kind == Kind::kDouble
                         : value.kind == Kind::kInteger;
   if (!good) {
-    report_.error(value.at, "'" + owner.text + "' has type " + type.name.text +
-                                ", but the value is " + shape_of(value.kind));
+    report_misfit(value, use,
+                  "'" + use.owner.text + "' has type " + type.name.text + ", but the value is " +
+                      shape_of(value.kind));
   } else if (type.kind == TypeKind::kUuid && !is_uuid(value.text.text)) {
-    report_.error(value.at, "expected a uuid such as \"6ba7b810-9dad-11d1-80b4-00c04fd430c8\"");
+    report_misfit(value, use, "expected a uuid such as \"6ba7b810-9dad-11d1-80b4-00c04fd430c8\"");
   } else if (is_integer(type.kind) && !fits(value.integer, bits_of(type.kind))) {
-    report_.warning(value.at, "the value does not fit into '" + type.name.text + "'");
+    const int64_t max = (int64_t{1} << (bits_of(type.kind) - 1)) - 1;
+    report_.warning(value.at, "the value " + std::to_string(value.integer) + " is out of range; '" +
+                                  type.name.text + "' takes " + std::to_string(-max - 1) + " to " +
+                                  std::to_string(max));
   }
 }
 
 // The stock compiler takes any value where a container is wanted; ours is told of as odd.
-void ValueRules::check_items(const Type& type, const ConstValue& value, const Name& owner) const {
+void ValueRules::check_items(const Type& type, const ConstValue& value, Use use) const {
   const bool is_map = type.kind == TypeKind::kMap;
   if (value.kind == Kind::kName) {
-    check_name(type, value, owner);
+    check_name(type, value, use);
   } else if (value.kind == (is_map ? Kind::kMap : Kind::kList)) {
     for (size_t i = 0; i < value.items.size(); ++i) {
       const Type& element = is_map ? type.elements[i % 2] : type.elements[0];
-      check(element, value.items[i], owner);
+      check(element, value.items[i], use);
     }
   } else if (!value.items.empty() || (value.kind != Kind::kList && value.kind != Kind::kMap)) {
-    report_.warning(value.at, "'" + owner.text + "' has type " + type.name.text +
+    report_.warning(value.at, "'" + use.owner.text + "' has type " + type.name.text +
                                   ", but the value is " + shape_of(value.kind));
+  }
+}
+
+void ValueRules::report_misfit(const ConstValue& value, Use use, std::string message) const {
+  if (use.behind_typedef) {
+    report_.warning(value.at, message + "; Thrift does not check it behind a typedef");
+  } else {
+    report_.error(value.at, std::move(message));
   }
 }
 

@@ -8,26 +8,37 @@ namespace hat::hintgen {
 
 class ValueRules {
  public:
-  ValueRules(const Program& program, const Scopes& scopes, Mistakes& mistakes)
-      : program_(program), scopes_(scopes), report_(program, mistakes) {}
+  ValueRules(const Program& program, const Scopes& scopes, Report& report)
+      : program_(program), scopes_(scopes), report_(report) {}
 
   // `owner` is the constant or field that has the value.
-  void check(const Type& type, const ConstValue& value, const Name& owner) const;
+  void check(const Type& type, const ConstValue& value, const Name& owner) const {
+    check(type, value, Use{owner, false});
+  }
 
   // Thrift reads files in one pass: what `owner` needs for its value or throws must stand above it.
   bool check_defined_before(const Type& use, const Name& owner) const;
 
  private:
-  void check_name(const Type& type, const ConstValue& value, const Name& owner) const;
-  void check_enum(const Enum& definition, const ConstValue& value) const;
-  void check_struct(const Struct& definition, const ConstValue& value, const Name& owner) const;
-  void check_base(const Type& type, const ConstValue& value, const Name& owner) const;
-  void check_items(const Type& type, const ConstValue& value, const Name& owner) const;
+  // Who has the value, and whether a typedef stands between the two. The stock compiler does not
+  // look through a typedef to see if a value fits the type.
+  struct Use {
+    const Name& owner;
+    bool behind_typedef;
+  };
+
+  void check(const Type& type, const ConstValue& value, Use use) const;
+  void check_name(const Type& type, const ConstValue& value, Use use) const;
+  void check_enum(const Enum& definition, const ConstValue& value, Use use) const;
+  void check_struct(const Struct& definition, const ConstValue& value, Use use) const;
+  void check_base(const Type& type, const ConstValue& value, Use use) const;
+  void check_items(const Type& type, const ConstValue& value, Use use) const;
+  void report_misfit(const ConstValue& value, Use use, std::string message) const;
   bool is_before(Span definition, Span use) const { return definition.begin < use.begin; }
 
   const Program& program_;
   const Scopes& scopes_;
-  Report report_;
+  Report& report_;
 };
 
 }  // namespace hat::hintgen

@@ -1,3 +1,3 @@
 # The stock compiler refuses this too.
-# hintgen: 3:15: error: '9223372036854775808' does not fit into 64 bits
+# hintgen: 3:15: error: '9223372036854775808' is out of range; Thrift's integers are from -9223372036854775808 to 9223372036854775807
 const i64 a = 9223372036854775808

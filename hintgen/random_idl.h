@@ -1,0 +1,189 @@
+// hintgen/random_idl.h: small random IDL files with hints, and the same files without them.
+//
+// Only for tests. White space, comments, separators and hint blocks stand in every place that the
+// grammar allows. One seed always gives the same file.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <random>
+#include <set>
+#include <string>
+#include <string_view>
+
+namespace hat::hintgen {
+
+class RandomIdl {
+ public:
+  explicit RandomIdl(uint32_t seed) : random_(seed) {
+    const uint32_t definition_count = 1 + below(3);
+    for (uint32_t i = 0; i < definition_count; ++i) {
+      gap(Place::kOutside);
+      if (one_in(4)) {
+        add_struct();
+      } else {
+        add_service();
+      }
+    }
+    gap(Place::kOutside);
+  }
+
+  const std::string& with_hints() const { return with_; }
+  // The comments and line ends within a hint remain, its blanks do not.
+  const std::string& without_hints() const { return without_; }
+  // The lines (from 0) of with_hints() on which a part of a hint stands.
+  const std::set<size_t>& hint_lines() const { return hint_lines_; }
+
+ private:
+  enum class Place : uint8_t { kOutside, kInHint };
+
+  uint32_t below(uint32_t end) { return static_cast<uint32_t>(random_()) % end; }
+  bool one_in(uint32_t count) { return below(count) == 0; }
+
+  template <size_t size>
+  std::string_view one_of(const std::array<std::string_view, size>& words) {
+    return words[below(size)];
+  }
+
+  void put(std::string_view text, Place place) {
+    for (const char c : text) {
+      if (place == Place::kInHint) hint_lines_.insert(line_);
+      with_ += c;
+      if (c == '\n') ++line_;
+    }
+    if (place == Place::kOutside) without_ += text;
+  }
+  void put(std::string_view text) { put(text, Place::kOutside); }
+
+  // Nothing, or some white space and comments.
+  void gap(Place place) {
+    constexpr std::array<std::string_view, 5> kBlanks = {" ", "  ", "\t", " \t ", "      "};
+    constexpr std::array<std::string_view, 3> kLineEnds = {"\n", "\n\n", "\r\n"};
+    constexpr std::array<std::string_view, 10> kComments = {"/* c */",
+                                                            "/**/",
+                                                            "/* two\n  lines */",
+                                                            "// to the end\n",
+                                                            "# shell  \n",
+                                                            "//\t trailing \n",
+                                                            "/* [hint: a=b;] */",
+                                                            "// ] ;\n",
+                                                            "/*  , ; */",
+                                                            "// hint: x\r\n"};
+    for (uint32_t count = below(4); count > 0; --count) {
+      switch (below(6)) {
+        case 0:
+          put_kept(one_of(kLineEnds), place);
+          break;
+        case 1:
+          put_kept(one_of(kComments), place);
+          break;
+        default:
+          put(one_of(kBlanks), place);
+      }
+    }
+  }
+
+  // Stays in the text even if the hint around it goes.
+  void put_kept(std::string_view text, Place place) {
+    put(text, place);
+    if (place == Place::kInHint) without_ += text;
+  }
+
+  void put_separator(Place place) { put(one_in(2) ? "," : ";", place); }
+
+  void add_struct() {
+    put("struct N" + std::to_string(names_++) + " {");
+    gap(Place::kOutside);
+    put("1: i32 hint ");
+    if (one_in(2)) put_separator(Place::kOutside);
+    gap(Place::kOutside);
+    put("2: string c_hint");
+    gap(Place::kOutside);
+    put("}");
+  }
+
+  void add_service() {
+    put("service N" + std::to_string(names_++));
+    gap(Place::kOutside);
+    put("{");
+    for (uint32_t count = below(5); count > 0; --count) {
+      gap(Place::kOutside);
+      if (one_in(3)) {
+        add_group();
+      } else {
+        add_function();
+      }
+    }
+    gap(Place::kOutside);
+    put("}");
+    if (one_in(4)) add_annotations();
+  }
+
+  void add_function() {
+    constexpr std::array<std::string_view, 5> kHeads = {"void", "oneway void", "list<i32>",
+                                                        "string", "map<i32, string>"};
+    constexpr std::array<std::string_view, 4> kArguments = {"()", "( )", "(1: i32 a)",
+                                                            "(1: i32 a, 2: list<string> b;)"};
+    put(one_of(kHeads));
+    put(" f" + std::to_string(names_++));
+    gap(Place::kOutside);
+    put(one_of(kArguments));
+    if (one_in(4)) add_annotations();
+    gap(Place::kOutside);
+    const bool separated = one_in(2);
+    if (separated) put_separator(Place::kOutside);
+    if (one_in(3)) return;
+    if (separated) gap(Place::kOutside);
+    add_block();
+    if (one_in(2)) return;
+    gap(Place::kOutside);
+    // Plain Thrift takes one separator after a function, so a second one is a part of the hints.
+    put_separator(separated ? Place::kInHint : Place::kOutside);
+  }
+
+  void add_annotations() {
+    constexpr std::array<std::string_view, 4> kItems = {"a = \"1\"", "a", "a = \"x\",", "a;"};
+    gap(Place::kOutside);
+    put("(");
+    gap(Place::kOutside);
+    put(one_of(kItems));
+    gap(Place::kOutside);
+    if (one_in(2)) put(" b = '2' ");
+    put(")");
+  }
+
+  void add_block() {
+    put("[", Place::kInHint);
+    for (uint32_t count = below(3); count > 0; --count) {
+      gap(Place::kInHint);
+      add_group();
+    }
+    gap(Place::kInHint);
+    put("]", Place::kInHint);
+  }
+
+  // A key has the same value wherever it stands, so no two hints of a service contradict.
+  void add_group() {
+    constexpr std::array<std::string_view, 3> kWords = {"hint", "c_hint", "s_hint"};
+    constexpr std::array<std::string_view, 4> kHints = {"perf_goal=latency", "payload_size=64KiB",
+                                                        "numa =\tnic", "polling= \"busy\""};
+    put(one_of(kWords), Place::kInHint);
+    gap(Place::kInHint);
+    put(":", Place::kInHint);
+    for (uint32_t count = 1 + below(3); count > 0; --count) {
+      gap(Place::kInHint);
+      put(one_of(kHints), Place::kInHint);
+      gap(Place::kInHint);
+      put(count > 1 ? "," : ";", Place::kInHint);
+    }
+  }
+
+  std::mt19937 random_;
+  std::string with_;
+  std::string without_;
+  std::set<size_t> hint_lines_;
+  size_t line_ = 0;
+  uint32_t names_ = 0;
+};
+
+}  // namespace hat::hintgen

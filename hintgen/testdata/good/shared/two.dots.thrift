@@ -1,0 +1,1 @@
+struct Point { 1: i32 x }
