@@ -24,7 +24,7 @@ from unittest import mock
 BENCH = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(BENCH))
 
-from tool import (chart, experiment, machine, options, processes, report, results,  # noqa: E402
+from tool import (chart, docs, experiment, machine, options, processes, report, results,  # noqa: E402
                   runner, ways)
 from tool.toys import Tool, speed, toy  # noqa: E402
 
@@ -377,6 +377,27 @@ class Documents(Tool):
         self.assertEqual(status, 0)
         self.assertIn("published.html", out)
         self.assertIn("16,000", (self.folder / report.PUBLISHED_FILE).read_text(encoding="utf-8"))
+
+
+class Published(unittest.TestCase):
+    """What docs/results has."""
+
+    DOCS = BENCH.parent / "docs"
+
+    def test_it_has_no_plot_that_no_document_shows(self):
+        pages = [*self.DOCS.glob("*.md"), *self.DOCS.glob("results/*.md"), BENCH.parent / "README.md"]
+        shown = set(re.findall(r"results/([^)\s]+\.svg)\)",
+                               "".join(page.read_text(encoding="utf-8") for page in pages)))
+        self.assertEqual({file.name for file in self.DOCS.glob("results/**/*.svg")}, shown)
+
+    def test_nothing_else_lies_there(self):
+        kinds = {file.suffix for file in (self.DOCS / "results").iterdir()}
+        self.assertLessEqual(kinds, {".json", ".md", ".svg"})
+
+    def test_the_page_is_what_the_tool_makes_of_the_results(self):
+        made = docs.text(self.DOCS, experiment.load)
+        self.assertEqual(made, (self.DOCS / "results.md").read_text(encoding="utf-8"),
+                         "./dev bench report --docs writes it anew")
 
 
 class Processes(Tool):
