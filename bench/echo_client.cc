@@ -5,8 +5,8 @@
 // FUNCTION is echo, or bulk, which does the same.
 // ADDRESS is a port of this host, the path of a unix socket, or shm:PATH.
 // Each client is a thread with one connection, framed binary, and one call at a time. The first
-// fifth of the time warms up and is not counted. Prints one JSON object, times in µs; cpu_us is
-// this process's own time for each call.
+// fifth of the time warms up; bench/account.h says which calls count then. Prints one JSON object,
+// times in µs; cpu_us is this process's own time for each call.
 #include <thrift/TConfiguration.h>
 #include <thrift/protocol/TBinaryProtocol.h>
 #include <thrift/transport/TBufferTransports.h>
@@ -21,10 +21,10 @@
 #include <memory>
 #include <string>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "Echo.h"
+#include "bench/account.h"
 #include "client/thrift/TShmSocket.h"
 
 namespace {
@@ -39,6 +39,15 @@ struct Load {
   size_t bytes;
   double seconds;
   bool bulk;
+
+  static constexpr double kWarmUp = 0.2;  // of the seconds
+  double counted_seconds() const { return seconds * (1 - kWarmUp); }
+};
+
+// What one client saw.
+struct Seen {
+  hat::bench::Account account;
+  std::vector<float> times;  // in µs
 };
 
 // libthrift gives a connection up after so many bytes in its life; by default 100 MiB. A client
@@ -62,29 +71,31 @@ std::unique_ptr<hat::bench::EchoClient> connect(const std::string& address) {
       std::make_shared<thrift::protocol::TBinaryProtocol>(framed));
 }
 
-void call_until_end(const Load& load, Clock::time_point begin, std::vector<float>& times) {
+void call_until_end(const Load& load, const hat::bench::Window& window, Clock::time_point now,
+                    Seen& seen) {
   const size_t calls_per_life = kLifeBytesMax / 2 / (load.bytes + 64);
   size_t calls_left = 0;
   std::unique_ptr<hat::bench::EchoClient> client;
   const std::string data(load.bytes, 'x');
   std::string result;
-  const auto counted_from = begin + Seconds(load.seconds / 5);
-  const auto end = begin + Seconds(load.seconds);
-  for (auto now = Clock::now(); now < end;) {
+  while (now < window.end) {
     if (calls_left-- == 0) {
       client = connect(load.address);
       calls_left = calls_per_life;
     }
+    const auto begun = Clock::now();
     load.bulk ? client->bulk(result, data) : client->echo(result, data);
+    const auto ended = Clock::now();
     if (result != data) {
       std::fprintf(stderr, "echo_client: a reply differs from its request\n");
       std::_Exit(1);
     }
-    const auto then = std::exchange(now, Clock::now());
-    if (then >= counted_from) {
-      times.push_back(std::chrono::duration<float, std::micro>(now - then).count());
+    if (const auto counted = seen.account.add_call(window, now, begun, ended)) {
+      seen.times.push_back(std::chrono::duration<float, std::micro>(*counted).count());
     }
+    now = ended;
   }
+  seen.account.close();
 }
 
 double cpu_seconds() {
@@ -100,6 +111,26 @@ double quantile(const std::vector<float>& sorted, double q) {
   return sorted[std::min(sorted.size() - 1, static_cast<size_t>(q * double(sorted.size())))];
 }
 
+void print(const Load& load, const std::vector<Seen>& seen, double cpu_used) {
+  hat::bench::Account account;
+  std::vector<float> times;
+  for (const Seen& of_one : seen) {
+    account.add(of_one.account);
+    times.insert(times.end(), of_one.times.begin(), of_one.times.end());
+  }
+  if (account.ended == 0 || times.empty()) {
+    std::fprintf(stderr, "echo_client: no call ended in time\n");
+    std::exit(1);
+  }
+  std::sort(times.begin(), times.end());
+  const double calls_per_s = double(account.ended) / load.counted_seconds();
+  std::printf(
+      "{\"calls_per_s\": %.1f, \"p50\": %.2f, \"p99\": %.2f, \"p999\": %.2f, "
+      "\"cpu_us\": %.2f, %s}\n",
+      calls_per_s, quantile(times, 0.5), quantile(times, 0.99), quantile(times, 0.999),
+      cpu_used * 1e6 / (calls_per_s * load.seconds), account.json_fields().c_str());
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -111,14 +142,18 @@ int main(int argc, char** argv) {
   }
   const Load load{argv[1], std::atoi(argv[2]), static_cast<size_t>(std::atoll(argv[3])),
                   std::atof(argv[4]), argc == 6 && std::string(argv[5]) == "bulk"};
-  std::vector<std::vector<float>> times(static_cast<size_t>(load.clients));
-  for (auto& of_one : times) of_one.reserve(1u << 20);
+  std::vector<Seen> seen(static_cast<size_t>(load.clients));
+  for (Seen& of_one : seen) of_one.times.reserve(1u << 20);
   std::vector<std::thread> threads;
   const auto begin = Clock::now();
-  for (auto& of_one : times) {
+  const auto after = [&](double seconds) {
+    return begin + std::chrono::duration_cast<Clock::duration>(Seconds(seconds));
+  };
+  const hat::bench::Window window{after(load.seconds * Load::kWarmUp), after(load.seconds)};
+  for (Seen& of_one : seen) {
     threads.emplace_back([&] {
       try {
-        call_until_end(load, begin, of_one);
+        call_until_end(load, window, begin, of_one);
       } catch (const std::exception& error) {
         std::fprintf(stderr, "echo_client: %s\n", error.what());
         std::_Exit(1);
@@ -126,18 +161,5 @@ int main(int argc, char** argv) {
     });
   }
   for (auto& thread : threads) thread.join();
-  const double cpu_used = cpu_seconds();
-  std::vector<float> all;
-  for (const auto& of_one : times) all.insert(all.end(), of_one.begin(), of_one.end());
-  if (all.empty()) {
-    std::fprintf(stderr, "echo_client: no call ended in time\n");
-    return 1;
-  }
-  std::sort(all.begin(), all.end());
-  const double calls_per_s = double(all.size()) / (load.seconds * 0.8);
-  std::printf(
-      "{\"calls_per_s\": %.1f, \"p50\": %.2f, \"p99\": %.2f, \"p999\": %.2f, "
-      "\"cpu_us\": %.2f}\n",
-      calls_per_s, quantile(all, 0.5), quantile(all, 0.99), quantile(all, 0.999),
-      cpu_used * 1e6 / (calls_per_s * load.seconds));
+  print(load, seen, cpu_seconds());
 }

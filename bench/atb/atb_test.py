@@ -117,8 +117,8 @@ class Measures(Atb):
                                       "--processes", 2, "--threads", 3, "--iterations", 20,
                                       "--seconds", 0, "--warm-up", 0)
                 self.assertEqual((found["processes"], found["threads"]), (2, 3))
-                self.assertEqual(found["fewest_calls_of_a_client"], 20)
-                self.assertEqual(found["most_calls_of_a_client"], 20)
+                [load] = found["loads"]
+                self.assertEqual((load["fewest"], load["most"], load["cut_off"]), (20, 20, 0))
                 [line] = found["results"]
                 self.assertEqual((line["function"], line["calls"]), ("throughput", 120))
 
@@ -151,9 +151,14 @@ class Measures(Atb):
             if done.returncode == DONE:
                 break
             self.assertIn("no call ended", done.stderr)
-        [line] = json.loads(done.stdout)["results"]
+        found = json.loads(done.stdout)
+        [line], [load] = found["results"], found["loads"]
         self.assertAlmostEqual(line["seconds"], seconds)
+        self.assertEqual((load["fewest"], load["most"]), 2 * (line["calls"],))
         self.assertGreater(line["calls"], 0)
+        self.assertLessEqual(load["cut_off"], 1)
+        self.assertGreater(load["mean_us"], 0)
+        self.assertGreater(load["think_us"], 0)
 
     def test_more_bytes_on_a_connection_than_libthrift_has_for_a_message(self):
         [line] = self.measured("throughput", self.server().address, "--size", "8MiB",
@@ -166,7 +171,7 @@ class Measures(Atb):
         lines = done.stdout.splitlines()
         self.assertEqual([line.split()[0] for line in lines],
                          ["FUNCTION", "latency", "throughput", "2"])
-        self.assertEqual(lines[-1], "2 clients, of which each made 3 to 3 calls")
+        self.assertEqual(lines[-1], "2 clients, of which each made 3 to 3 calls; the end cut 0 off")
 
 
 class ThroughHatrpcds(Atb):

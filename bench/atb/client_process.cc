@@ -14,19 +14,14 @@ namespace {
 
 using Seconds = std::chrono::duration<double>;
 
-struct Window {
-  Clock::time_point begin;
-  Clock::time_point end;
-
-  bool holds(Clock::time_point time) const { return time >= begin && time < end; }
-};
-
-Window window_of(const Options& options, Clock::time_point warm_up_begins) {
+bench::Window window_of(const Options& options, Clock::time_point warm_up_begins) {
   const auto after = [](Clock::time_point time, double seconds) {
     return time + std::chrono::duration_cast<Clock::duration>(Seconds(seconds));
   };
   const auto begin = after(warm_up_begins, options.warm_up);
-  return {begin, options.seconds == 0 ? Clock::time_point::max() : after(begin, options.seconds)};
+  return {.begin = begin,
+          .end = options.seconds == 0 ? Clock::time_point::max() : after(begin, options.seconds),
+          .by_count = options.iterations != 0};
 }
 
 class Client {
@@ -42,29 +37,27 @@ class Client {
     return {};
   }
 
-  Outcome<Measured> measure(const Window& window) {
+  Outcome<Measured> measure(const bench::Window& window) {
     Measured measured;
+    bench::Account& account = measured.account;
+    const uint64_t wanted = load_.options.iterations;
     uint64_t begun = 0;
-    for (auto now = Clock::now(); now < window.end;) {
-      if (load_.options.iterations != 0 && begun == load_.options.iterations) break;
+    for (auto now = Clock::now(); now < window.end && (wanted == 0 || begun != wanted);) {
       const auto times = call();
       if (!times) return std::unexpected(times.error());
-      now = times->ended;
       auto& of_function = measured.functions[static_cast<size_t>(function_)];
-      const bool in_window = window.holds(times->begun);
-      if (in_window) {
-        ++begun;
-        of_function.times.record(static_cast<uint64_t>((times->ended - times->begun).count()));
-      }
-      if (window.holds(times->ended) && (in_window || load_.options.iterations == 0)) {
+      if (window.holds(times->begun)) ++begun;
+      if (window.counts(times->begun, times->ended)) {
         ++of_function.ended;
-        ++measured.most;
         measured.until = times->ended;
       }
+      if (const auto time = account.add_call(window, now, times->begun, times->ended)) {
+        of_function.times.record(static_cast<uint64_t>(time->count()));
+      }
+      now = times->ended;
     }
-    measured.fewest = measured.most;
-    const uint64_t wanted = load_.options.iterations;
-    if (wanted == 0 || begun != wanted || measured.most == 0) measured.until = window.end;
+    account.close();
+    if (wanted == 0 || begun != wanted || account.ended == 0) measured.until = window.end;
     return measured;
   }
 
@@ -97,7 +90,7 @@ void run_clients(const Load& load, uint32_t first_client,
                  const std::function<Clock::time_point()>& wait_for_begin, Slot& slot) {
   std::barrier<> connected(load.options.threads + 1);
   std::barrier<> told(load.options.threads + 1);
-  Window window;
+  bench::Window window;
   std::mutex adding;
   std::vector<std::jthread> threads;
   for (uint32_t i = 0; i < load.options.threads; ++i) {

@@ -148,7 +148,7 @@ Outcome<LoadResult> run_load(const Load& load) {
   }
   const std::chrono::duration<double> took = result.measured.until - warm_up_begins;
   result.seconds = took.count() - load.options.warm_up;
-  if (result.measured.most == 0) {
+  if (result.measured.account.ended == 0) {
     return std::unexpected(Failure{.message = "no call ended in the time that is measured; "
                                               "a longer --seconds may help"});
   }

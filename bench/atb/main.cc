@@ -36,8 +36,7 @@ void add_to(Report& report, const Load& load, const LoadResult& result) {
     report.lines.push_back({function, latency ? load.latency : load.throughput, result.seconds,
                             result.measured.functions[static_cast<size_t>(function)]});
   }
-  report.fewest = result.measured.fewest;
-  report.most = result.measured.most;
+  report.loads.push_back({result.measured.account, result.seconds});
 }
 
 int measure(const Options& options) {

@@ -4,7 +4,7 @@ import contextlib
 import json
 import pathlib
 
-from tool import experiment, ways
+from tool import clock, experiment, ways
 from tool.experiment import Failed
 
 DIRECT, RINGS, HAPROXY = "direct", "direct, rings", "HAProxy pair"
@@ -38,6 +38,15 @@ NOTES = ("All processes share one machine; what the daemons have between them is
          "there is no RDMA device. Each client has one connection and one call at a time, and "
          "checks each answer against a checksum, which the server computes too. The file of all "
          "values has by_wanted, the share of the calls that went by the protocol that they should.")
+
+
+MEASURES = (*ways.CODE, "bench/account.h", "bench/atb")
+
+
+def account(found, prefix=""):
+    """What atb says of all its clients: of one load."""
+    [load] = found["loads"]
+    return {f"{prefix}calls_per_s": load["calls_per_s"], **clock.values(load, prefix)}
 
 
 def every_protocol():

@@ -22,6 +22,7 @@ double megabytes_per_s(const Line& line) {
 }
 
 double tenths(double value) { return std::round(value * 10) / 10; }
+double thousandths(double value) { return std::round(value * 1000) / 1000; }
 
 std::string text(const char* format, auto... values) {
   char buffer[256];
@@ -60,13 +61,21 @@ std::string to_json(const Report& report) {
                      {"p999_us", us(times.quantile_ns(0.999))},
                      {"max_us", us(static_cast<double>(times.max_ns()))}});
   }
+  nlohmann::ordered_json loads = nlohmann::ordered_json::array();
+  for (const auto& [account, seconds] : report.loads) {
+    loads.push_back({{"calls_per_s", tenths(static_cast<double>(account.ended) / seconds)},
+                     {"mean_us", thousandths(account.mean_us())},
+                     {"think_us", thousandths(account.think_us())},
+                     {"fewest", account.fewest},
+                     {"most", account.most},
+                     {"cut_off", account.cut_off}});
+  }
   const nlohmann::ordered_json whole = {
       {"benchmark", kCommandNames[static_cast<size_t>(report.options.command)]},
       {"address", to_string(report.options.address)},
       {"processes", report.options.processes},
       {"threads", report.options.threads},
-      {"fewest_calls_of_a_client", report.fewest},
-      {"most_calls_of_a_client", report.most},
+      {"loads", std::move(loads)},
       {"results", std::move(lines)}};
   return whole.dump(2) + "\n";
 }
@@ -91,12 +100,12 @@ std::string to_table(const Report& report) {
     }
     table += "\n";
   }
-  const uint64_t clients = uint64_t{report.options.processes} * report.options.threads;
-  if (clients > 1) {
-    table += text("%llu clients, of which each made %llu to %llu calls\n",
-                  static_cast<unsigned long long>(clients),
-                  static_cast<unsigned long long>(report.fewest),
-                  static_cast<unsigned long long>(report.most));
+  for (const auto& [account, seconds] : report.loads) {
+    if (account.clients == 1) continue;
+    table += text("%u clients, of which each made %llu to %llu calls; the end cut %llu off\n",
+                  account.clients, static_cast<unsigned long long>(account.fewest),
+                  static_cast<unsigned long long>(account.most),
+                  static_cast<unsigned long long>(account.cut_off));
   }
   return table;
 }

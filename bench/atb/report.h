@@ -16,11 +16,16 @@ struct Line {
   OfFunction measured;
 };
 
+// All clients of one load, whichever function they called.
+struct LoadLine {
+  bench::Account account;
+  double seconds = 0;
+};
+
 struct Report {
   Options options;
   std::vector<Line> lines;
-  uint64_t fewest = 0;  // calls of the client with the fewest, and with the most, in all
-  uint64_t most = 0;
+  std::vector<LoadLine> loads;
 };
 
 std::string to_json(const Report& report);  // docs/atb.md lists its fields

@@ -9,6 +9,8 @@ FABRIC = experiment.Option("--fabric", "loop is memory that the processes share;
 OPERATIONS = experiment.Option("--operations", "of each client, in each measurement", 20000, quick=1000)
 VALUE_BYTES = experiment.Option("--value-bytes", "size of a value", 8)
 CLIENTS = experiment.Option("--clients", "how many processes operate at once", [1, 2, 4], quick=[1, 2])
+MEASURES = ("base", "bench/dds", "engine/costs", "engine/fabric", "engine/memory")
+NO_CLOCK = "each client makes a number of operations, and no window cuts any off"
 NOTES = ("Owner and clients are processes of one machine, each on a core of its own where there are enough: with "
          "more processes than cores a call waits for the owner to be scheduled. On `loop` a one-sided "
          "operation is done by the client's own processor, at the speed of memory: no NIC is in it. How long "

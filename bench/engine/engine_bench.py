@@ -3,7 +3,7 @@
 import contextlib
 import time
 
-from tool import experiment, processes
+from tool import clock, experiment, processes
 
 # As in engine/protocols.h, in its order.
 PROTOCOLS = ("eager", "direct_write_send", "chained_write_send", "direct_write_imm", "write_rndv",
@@ -72,10 +72,14 @@ def calls(protocol, point):
             point.get("clients", 1), "--polling", point["polling"]]
 
 
+MEASURES = ("base", "bench/account.h", "bench/engine", "engine")
+NO_CALLS = "these are single operations and one-way messages, which no client waits for"
+SAME_CODE = (("hybrid_eager_rndv", "eager"),)  # engine/protocols.h has the same legs for both
+CALL_CLOCKS = (clock.Clock(("p50_us", "p99_us")),)
 CALL_NAMES = {"calls_per_second": "calls_per_s", "p50_us": "p50_us", "p99_us": "p99_us",
-              "client_cpu_us_per_call": "client_cpu_us", "server_cpu_us_per_call": "server_cpu_us"}
+              **{key: key for key in clock.UNITS}, "client_cpu_us_per_call": "client_cpu_us", "server_cpu_us_per_call": "server_cpu_us"}
 CALL_UNITS = {"calls_per_s": experiment.Unit("calls/s", "higher", "calls per second"),
               "p50_us": experiment.Unit("µs", "lower", "p50"),
-              "p99_us": experiment.Unit("µs", "lower", "p99"),
+              "p99_us": experiment.Unit("µs", "lower", "p99"), **clock.UNITS,
               "client_cpu_us": experiment.Unit("µs", "lower", "CPU per call: client"),
               "server_cpu_us": experiment.Unit("µs", "lower", "CPU per call: server")}

@@ -6,8 +6,10 @@
 #include <chrono>
 #include <cstdio>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "bench/account.h"
 #include "bench/engine/measure.h"
 #include "bench/engine/two.h"
 #include "engine/fabric/sleep.h"
@@ -75,6 +77,8 @@ class Side {
 
   // Looks until something comes, or it is time to see whether the other process still lives.
   bool step() {
+    // A lane that is connected late is in an event, which must not wait until all others are idle.
+    if (++steps_ % 1024 == 0) events();
     const size_t found = poller_->look();
     for (const auto& end : ends_) end->lane->flush();
     if (found != 0) {
@@ -105,6 +109,10 @@ class Side {
 
   std::function<void(size_t lane, const FrameHeader&, Bytes)> on_frame;
 
+  void events() {
+    while (const auto event = fabric_->next_event()) poller_->on_event(*event);
+  }
+
  private:
   struct End final : LaneEvents {
     End(Side& side, size_t index) : side(side), index(index) {}
@@ -121,15 +129,12 @@ class Side {
     std::unique_ptr<RdmaLane> lane;
   };
 
-  void events() {
-    while (const auto event = fabric_->next_event()) poller_->on_event(*event);
-  }
-
   IdlePolicy idle_;
   std::unique_ptr<Fabric> fabric_;
   std::unique_ptr<Arena> arena_;
   std::unique_ptr<Poller> poller_;
   std::vector<std::unique_ptr<End>> ends_;
+  uint64_t steps_ = 0;
   uint64_t quiet_ = 0;
   bool down_ = false;
   std::string why_down_;
@@ -200,74 +205,126 @@ void print_settings(const char* what, const Settings& settings) {
 
 }  // namespace
 
+namespace {
+
+// Calls in a closed loop: a client on each lane, with one call at a time. Each is answered once
+// before the constructor returns.
+class Callers {
+ public:
+  Callers(Side& side, size_t bytes, std::vector<float>& latencies)
+      : side_(side),
+        payload_(bytes, std::byte{7}),
+        latencies_(latencies),
+        clients_(side.count()),
+        unanswered_(side.count()) {
+    side_.on_frame = [this](size_t lane, const FrameHeader&, Bytes) { answered(lane); };
+    for (size_t lane = 0; lane < clients_.size(); ++lane) call(lane);
+    while (unanswered_ != 0 && !side_.down()) {
+      side_.step();
+      side_.events();
+    }
+  }
+
+  void run_for(double span) {
+    const auto end = Clock::now() + std::chrono::duration<double>(span);
+    while (Clock::now() < end && !side_.down()) {
+      for (int i = 0; i < 64; ++i) side_.step();
+    }
+  }
+
+  // Counts what ends from now on, until stop().
+  void begin_window() { window_ = {.begin = Clock::now()}; }
+
+  // Ends the window, and waits for the calls that it cuts off. Returns its seconds.
+  double stop() {
+    window_.end = Clock::now();
+    while (out_ != 0 && !side_.down()) side_.step();
+    return std::chrono::duration<double>(window_.end - window_.begin).count();
+  }
+
+  Account account() {
+    Account all;
+    for (Caller& client : clients_) {
+      client.account.close();
+      all.add(client.account);
+    }
+    return all;
+  }
+
+ private:
+  struct Caller {
+    Clock::time_point begun;  // its last call
+    Clock::time_point ended;
+    bool answered = false;
+    Account account;
+  };
+
+  void call(size_t lane) {
+    ++out_;
+    clients_[lane].begun = Clock::now();
+    side_.lane(lane).send({.kind = FrameKind::kCall,
+                           .flags = kLastPiece,
+                           .replies = 1,
+                           .stream = 1,
+                           .call = ++calls_},
+                          {payload_});
+  }
+
+  void answered(size_t lane) {
+    --out_;
+    const auto now = Clock::now();
+    Caller& client = clients_[lane];
+    const auto time = client.account.add_call(window_, client.ended, client.begun, now);
+    if (time && latencies_.size() < kLargestSample) {
+      latencies_.push_back(std::chrono::duration<float, std::micro>(*time).count());
+    }
+    client.ended = now;
+    if (!std::exchange(client.answered, true)) --unanswered_;
+    if (window_.end == Clock::time_point::max()) call(lane);
+  }
+
+  Side& side_;
+  const std::vector<std::byte> payload_;
+  std::vector<float>& latencies_;
+  std::vector<Caller> clients_;
+  size_t unanswered_;                                 // clients that have not been answered once
+  Window window_{.begin = Clock::time_point::max()};  // warming up: nothing counts
+  uint64_t calls_ = 0;
+  uint64_t out_ = 0;
+};
+
+}  // namespace
+
 void measure_calls(const Settings& settings) {
   std::vector<float> latencies;
   latencies.reserve(kLargestSample);
-  uint64_t calls = 0;
+  Account account;
   double seconds = 0;
   double client_cpu = 0;
   const double server_cpu = run_two(
       [&](Wire wire) {
         Side side(settings, wire, false);
-        const std::vector<std::byte> payload(settings.bytes, std::byte{7});
-        std::vector<Clock::time_point> began(side.count());
-        bool measures = false;
-        bool stops = false;
-        const auto call = [&](size_t lane) {
-          began[lane] = Clock::now();
-          side.lane(lane).send({.kind = FrameKind::kCall,
-                                .flags = kLastPiece,
-                                .replies = 1,
-                                .stream = 1,
-                                .call = 1 + calls},
-                               {payload});
-        };
-        uint64_t out = 0;
-        side.on_frame = [&](size_t lane, const FrameHeader&, Bytes) {
-          --out;
-          if (measures) {
-            ++calls;
-            if (latencies.size() < kLargestSample) {
-              const std::chrono::duration<float, std::micro> took = Clock::now() - began[lane];
-              latencies.push_back(took.count());
-            }
-          }
-          if (stops) return;
-          ++out;
-          call(lane);
-        };
-        for (size_t i = 0; i < side.count(); ++i) {
-          ++out;
-          call(i);
-        }
-        const auto run_for = [&](double span) {
-          const auto end = Clock::now() + std::chrono::duration<double>(span);
-          while (Clock::now() < end && !side.down()) {
-            for (int i = 0; i < 64; ++i) side.step();
-          }
-        };
-        run_for(settings.seconds * 0.2);
-        measures = true;
-        const auto begin = Clock::now();
+        Callers callers(side, settings.bytes, latencies);
+        callers.run_for(settings.seconds * 0.2);
+        callers.begin_window();
         const double cpu = cpu_seconds();
-        run_for(settings.seconds);
-        measures = false;
-        seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+        callers.run_for(settings.seconds);
         client_cpu = cpu_seconds() - cpu;
-        stops = true;
-        while (out != 0 && !side.down()) side.step();
+        seconds = callers.stop();
+        account = callers.account();
         side.must_be_up();
       },
       [&](Wire wire) { serve(settings, wire); });
   std::ranges::sort(latencies);
   print_settings("calls", settings);
-  const double n = std::max<double>(1, double(calls));
+  const double n = std::max<double>(1, double(account.ended));
   // The server's time is that of its whole life, warm-up too.
   std::printf(
       ", \"calls\": %lu, \"calls_per_second\": %.0f, \"p50_us\": %.3f, \"p99_us\": %.3f, "
-      "\"client_cpu_us_per_call\": %.3f, \"server_cpu_us_per_call\": %.3f}\n",
-      calls, double(calls) / seconds, percentile(latencies, 0.5), percentile(latencies, 0.99),
-      client_cpu * 1e6 / n, server_cpu * 1e6 / (n * 1.2));
+      "\"client_cpu_us_per_call\": %.3f, \"server_cpu_us_per_call\": %.3f, %s}\n",
+      account.ended, double(account.ended) / seconds, percentile(latencies, 0.5),
+      percentile(latencies, 0.99), client_cpu * 1e6 / n, server_cpu * 1e6 / (n * 1.2),
+      account.json_fields().c_str());
 }
 
 void measure_oneway(const Settings& settings) {

@@ -1,7 +1,7 @@
 """bench/experiments/atb_latency.py: ATB's latency benchmark, HatRPC (SC'21) Figure 11."""
 
 from atb import peers
-from tool import chart, experiment
+from tool import chart, clock, experiment
 
 
 def command(point):
@@ -11,7 +11,7 @@ def command(point):
 
 def values(found):
     line = found["results"][0]
-    return {key: line[key] for key in ("average_us", "p50_us", "p99_us")}
+    return {**{key: line[key] for key in ("average_us", "p50_us", "p99_us")}, **peers.account(found)}
 
 
 def open_peers(settings):
@@ -32,7 +32,11 @@ EXPERIMENT = experiment.Experiment(
                           quick=[4, 524288])],
     units={"average_us": experiment.Unit("µs", "lower", "Average latency"),
            "p50_us": experiment.Unit("µs", "lower", "Latency, p50"),
-           "p99_us": experiment.Unit("µs", "lower", "Latency, p99"), **peers.COSTS},
+           "p99_us": experiment.Unit("µs", "lower", "Latency, p99"),
+           "calls_per_s": experiment.Unit("calls/s", "higher", "Calls per second"), **clock.UNITS,
+           **peers.COSTS},
+    clocks=(clock.Clock(("average_us", "p50_us", "p99_us")),), measures=peers.MEASURES,
     charts=[chart.Lines("average_us", "bytes", "Average latency", log_x=True, log_y=True),
-            chart.Lines("p99_us", "bytes", "Latency, p99", log_x=True, log_y=True)],
+            chart.Lines("p99_us", "bytes", "Latency, p99", log_x=True, log_y=True,
+                        in_docs=False)],
     notes=peers.NOTES)

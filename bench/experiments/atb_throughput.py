@@ -1,7 +1,7 @@
 """bench/experiments/atb_throughput.py: ATB's throughput benchmark, HatRPC (SC'21) Figure 12."""
 
 from atb import peers
-from tool import chart, experiment
+from tool import chart, clock, experiment
 
 
 def points(settings):
@@ -11,8 +11,7 @@ def points(settings):
 
 def values(found):
     line = found["results"][0]
-    return {"calls_per_s": line["calls_per_s"], "p50_us": line["p50_us"], "p99_us": line["p99_us"],
-            "fewest": found["fewest_calls_of_a_client"], "most": found["most_calls_of_a_client"]}
+    return {"p50_us": line["p50_us"], "p99_us": line["p99_us"], **peers.account(found)}
 
 
 def open_peers(settings):
@@ -36,8 +35,7 @@ EXPERIMENT = experiment.Experiment(
     units={"calls_per_s": experiment.Unit("calls/s", "higher", "Calls per second"),
            "p50_us": experiment.Unit("µs", "lower", "Latency, p50"),
            "p99_us": experiment.Unit("µs", "lower", "Latency, p99"),
-           "fewest": experiment.Unit("calls", "higher", "Of the client with the fewest calls"),
-           "most": experiment.Unit("calls", "neither", "Of the client with the most"),
-           **peers.COSTS},
+           **clock.UNITS, **peers.COSTS},
+    clocks=(clock.Clock(("p50_us", "p99_us")),), measures=peers.MEASURES,
     charts=[chart.Lines("calls_per_s", "clients", "Calls per second", log_x=True, log_y=True)],
     notes=peers.NOTES)

@@ -3,7 +3,7 @@
 import contextlib
 import subprocess
 
-from tool import chart, experiment, ways
+from tool import chart, clock, experiment, ways
 
 CONSTANTS, MEASURED = "constants", "measured"
 GOALS = ("res_util", "none")
@@ -30,7 +30,7 @@ class Plans:
         result = self.site.client([self.site.programs / "echo_client", way.address,
                                    point["clients"], point["bytes"], seconds], seconds)
         sidecars_then, _ = way.cpu_seconds()
-        return {"p50_us": result["p50"], "calls_per_s": result["calls_per_s"],
+        return {"p50_us": result["p50"], **clock.values(result), "calls_per_s": result["calls_per_s"],
                 "sidecar_cpu_us": (sidecars_then - sidecars) * 1e6 / (result["calls_per_s"] * seconds),
                 "in_slots": ways.share(way.calls_by_protocol("echo") - protocols,
                                        "direct_write_imm")}
@@ -77,7 +77,8 @@ EXPERIMENT = experiment.Experiment(
         experiment.Option("--bytes", "sizes of request and reply", [8192, 16384, 49152],
                           quick=[16384]),
         experiment.Option("--clients", "how many call at once", [1, 4], quick=[1])],
-    units={"p50_us": "µs",
+    clocks=(clock.Clock(("p50_us",)),), measures=(*ways.CODE, *ways.ECHO),
+    units={"p50_us": "µs", **clock.UNITS,
            "calls_per_s": experiment.Unit("calls/s", "higher", "calls per second"),
            "sidecar_cpu_us": experiment.Unit("µs", "lower", "CPU per call: both sidecars"),
            "in_slots": experiment.Unit("of calls", "neither", "by direct_write_imm")},

@@ -30,6 +30,7 @@ EXPERIMENT = experiment.Experiment(
              program.VALUE_BYTES,
              experiment.Option("--compute-us", "how long the owner computes at a time",
                                [0, 1, 2, 4, 8, 16, 32, 64], quick=[0, 16])],
+    clocks=program.NO_CLOCK, measures=program.MEASURES,
     units={key: program.UNITS[key] for key in ("us", "mean_us", "predicted_us")},
     charts=[chart.Lines("us", "µs_of_computing", "One push", log_y=True)],
     notes=program.NOTES + "One client; it pauses before each push for as long as the owner computes, give or take "

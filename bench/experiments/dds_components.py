@@ -24,6 +24,7 @@ EXPERIMENT = experiment.Experiment(
     source="RDMA vs. RPC, Table I and Figure 3", peers=list(COMPONENTS), points=program.points,
     open=program.opener(words_of, values_of), rounds=5, warm_up=0,
     options=[program.FABRIC, program.OPERATIONS, program.VALUE_BYTES, program.CLIENTS],
+    clocks=program.NO_CLOCK, measures=program.MEASURES,
     units={"us": program.UNITS["us"]},
     charts=[chart.Lines("us", "clients", "One operation", log_x=True, log_y=True)],
     notes=program.NOTES + "What all want is one word of the owner; else each operation has a random one of "

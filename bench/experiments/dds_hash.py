@@ -15,6 +15,7 @@ EXPERIMENT = experiment.Experiment(
     source="RDMA vs. RPC, Table II and Figure 5", peers=list(METHODS), points=program.points,
     open=program.method_opener("hash", METHODS), rounds=5, warm_up=0,
     options=[program.FABRIC, program.OPERATIONS, program.VALUE_BYTES, program.CLIENTS],
+    clocks=program.NO_CLOCK, measures=program.MEASURES,
     units=program.UNITS | program.COUNTS,
     charts=[chart.Lines("us", "clients", "One insert", peers=tuple(INSERTS), log_x=True, log_y=True),
             chart.Lines("us", "clients", "One find", peers=tuple(FINDS), to="find by call", log_x=True,

@@ -17,6 +17,7 @@ EXPERIMENT = experiment.Experiment(
     source="RDMA vs. RPC, Table III and Figure 4", peers=list(METHODS), points=program.points,
     open=program.method_opener("queue", METHODS), rounds=5, warm_up=0,
     options=[program.FABRIC, program.OPERATIONS, program.VALUE_BYTES, program.CLIENTS],
+    clocks=program.NO_CLOCK, measures=program.MEASURES,
     units=program.UNITS | program.COUNTS,
     charts=[chart.Lines("us", "clients", "One push", peers=tuple(PUSHES), log_x=True, log_y=True),
             chart.Lines("us", "clients", "One pop", peers=tuple(POPS), to="pop by call", log_x=True,

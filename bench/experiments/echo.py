@@ -2,7 +2,7 @@
 
 import contextlib
 
-from tool import chart, experiment, ways
+from tool import chart, clock, experiment, ways
 
 # What a pair of hatrpcds has between its hosts: its fabric, and the service's hint. Without an RDMA
 # device `auto` is memory that the two daemons share.
@@ -34,7 +34,7 @@ class Echo:
         sidecars_then, server_then = way.cpu_seconds()
         calls = result["calls_per_s"] * seconds
         return {"calls_per_s": result["calls_per_s"], "p50_us": result["p50"],
-                "p99_us": result["p99"], "client_cpu_us": result["cpu_us"],
+                "p99_us": result["p99"], **clock.values(result), "client_cpu_us": result["cpu_us"],
                 "sidecar_cpu_us": (sidecars_then - sidecars) * 1e6 / calls,
                 "server_cpu_us": (server_then - server) * 1e6 / calls}
 
@@ -102,7 +102,7 @@ EXPERIMENT = experiment.Experiment(
                           quick=[1, 16]),
         experiment.Option("--bytes", "sizes of request and reply", [64, 131072], quick=[64])],
     units={"calls_per_s": experiment.Unit("calls/s", "higher", "calls per second"),
-           "p50_us": "µs", "p99_us": "µs",
+           "p50_us": "µs", "p99_us": "µs", **clock.UNITS,
            "client_cpu_us": experiment.Unit("µs", "lower", "CPU per call: client"),
            "sidecar_cpu_us": experiment.Unit("µs", "lower", "CPU per call: both sidecars"),
            "server_cpu_us": experiment.Unit("µs", "lower", "CPU per call: server")},
@@ -110,7 +110,7 @@ EXPERIMENT = experiment.Experiment(
             chart.Lines("p50_us", "clients", "Latency, p50", to=HAPROXY, log_x=True, log_y=True),
             chart.Lines("sidecar_cpu_us", "clients", "CPU of both sidecars, per call", to=HAPROXY,
                         peers=(HAPROXY, *LANES), log_x=True)],
-    goals=goals,
+    goals=goals, clocks=(clock.Clock(("p50_us", "p99_us")),), measures=(*ways.CODE, *ways.ECHO),
     notes="All processes share one machine, over loopback: this shows what the daemons cost, and "
           "nothing of RDMA. Each client has one connection and one call at a time; its first fifth "
           "is warm-up.")

@@ -20,5 +20,6 @@ EXPERIMENT = experiment.Experiment(
     peers=lambda settings: [settings.fabric], points=[{}], seconds=0.3, rounds=3, warm_up=0,
     open=engine_bench.opener(words_of, {f"{key}_us": f"{key}_us" for key in OPERATIONS}),
     options=[engine_bench.FABRIC],
+    clocks=engine_bench.NO_CALLS, measures=engine_bench.MEASURES,
     units={f"{key}_us": experiment.Unit("µs", "lower", words) for key, words in OPERATIONS.items()},
     notes=engine_bench.NOTES + "Each operation has an eighth of --seconds.")

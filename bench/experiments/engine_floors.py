@@ -26,6 +26,7 @@ EXPERIMENT = experiment.Experiment(
     peers=["machine", "engine"], points=[{"what": what} for what in (CALL, ONEWAY, LARGE)],
     open=engine_bench.opener(words_of, NAMES), options=[engine_bench.FABRIC],
     seconds=0.3, rounds=5, warm_up=0,
+    clocks=engine_bench.NO_CALLS, measures=engine_bench.MEASURES,
     units={"p50_us": experiment.Unit("µs", "lower", "p50 there and back"),
            "messages_per_s": experiment.Unit("messages/s", "higher", "messages per second"),
            "gigabytes_per_s": experiment.Unit("GB/s", "higher", "bandwidth")},

@@ -25,6 +25,7 @@ EXPERIMENT = experiment.Experiment(
     warm_up=0, open=engine_bench.opener(words_of, NAMES),
     options=[engine_bench.FABRIC,
              experiment.Option("--bytes", "sizes of a message", [64, 512, 1024, 4096], quick=[64])],
+    clocks=engine_bench.NO_CALLS, measures=engine_bench.MEASURES,
     units={"messages_per_s": experiment.Unit("messages/s", "higher", "messages per second"),
            "sender_cpu_us": experiment.Unit("µs", "lower", "CPU per message: sender"),
            "receiver_cpu_us": experiment.Unit("µs", "lower", "CPU per message: receiver")},

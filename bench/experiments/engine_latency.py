@@ -20,6 +20,7 @@ EXPERIMENT = experiment.Experiment(
     options=[engine_bench.FABRIC,
              experiment.Option("--bytes", "sizes of request and reply",
                                [4, 64, 512, 4096, 32768, 131072, 524288], quick=[64, 131072])],
-    units=engine_bench.CALL_UNITS,
+    units=engine_bench.CALL_UNITS, clocks=engine_bench.CALL_CLOCKS, measures=engine_bench.MEASURES,
+    same_code=engine_bench.SAME_CODE,
     charts=[chart.Lines("p50_us", "bytes", "p50 of a call", log_x=True, log_y=True)],
     notes=engine_bench.NOTES + "One client, one call at a time.")

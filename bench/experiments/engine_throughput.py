@@ -21,9 +21,10 @@ EXPERIMENT = experiment.Experiment(
              experiment.Option("--bytes", "sizes of request and reply", [512, 131072], quick=[512]),
              experiment.Option("--clients", "lanes, with one call at a time each", [1, 4, 16, 64],
                                quick=[1, 16])],
-    units=engine_bench.CALL_UNITS,
+    units=engine_bench.CALL_UNITS, clocks=engine_bench.CALL_CLOCKS, measures=engine_bench.MEASURES,
+    same_code=engine_bench.SAME_CODE,
     charts=[chart.Lines("calls_per_s", "clients", "Calls per second", log_x=True, log_y=True),
             *(chart.Lines(f"{side}_cpu_us", "clients", f"CPU per call: {side}, event polling",
-                          where={"polling": "event"}, log_x=True, log_y=True)
+                          where={"polling": "event"}, log_x=True, log_y=True, in_docs=False)
               for side in ("client", "server"))],
     notes=engine_bench.NOTES + engine_bench.CPU_NOTES)

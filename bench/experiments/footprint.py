@@ -74,6 +74,7 @@ EXPERIMENT = experiment.Experiment(
     question="How much memory, how many descriptors and how much processor do idle connections take?",
     peers=list(FABRICS), points=[{"connections": count} for count in (1, 100, 1000)],
     open=open_peers, seconds=2.0, rounds=3, warm_up=0.0,
+    clocks="no calls are timed", measures=(*ways.CODE, *ways.ECHO),
     units={"client_mib": experiment.Unit("MiB", "lower", "resident, the client's hatrpcd"),
            "server_mib": experiment.Unit("MiB", "lower", "resident, the server's hatrpcd"),
            "client_kib_each": experiment.Unit("KiB", "lower", "more for each connection, the client's"),

@@ -2,13 +2,23 @@
 
 import contextlib
 
-from tool import chart, experiment, processes, ways
+from tool import chart, clock, experiment, processes, ways
 
 LATENCY, THROUGHPUT = {"perf_goal": "latency"}, {"perf_goal": "throughput"}
 HINTS = {"both latency": (LATENCY, LATENCY), "both throughput": (THROUGHPUT, THROUGHPUT),
          "echo latency, bulk throughput": (LATENCY, THROUGHPUT)}  # echo's, bulk's
 LOADS = [{"load": "4 clients of 64 B"}, {"load": "1 client of 128 KiB"}]
 LOAD_WORDS = {"4 clients of 64 B": (4, 64), "1 client of 128 KiB": (1, 131072)}
+
+
+def one(_point):
+    """How many clients call echo()."""
+    return 1
+
+
+def no_rate(_values, _peer):
+    """Results from before the rate of each load was kept have nothing to compare."""
+    return None, None
 
 
 class Isolation:
@@ -31,7 +41,11 @@ class Isolation:
             load = bulk.result()
         return {"slower": beside["p99"] / alone["p99"], "alone_p50_us": alone["p50"],
                 "alone_p99_us": alone["p99"], "beside_p50_us": beside["p50"],
-                "beside_p99_us": beside["p99"], "bulk_calls_per_s": load["calls_per_s"]}
+                "beside_p99_us": beside["p99"],
+                **{f"{prefix}calls_per_s": found["calls_per_s"]
+                   for prefix, found in (("alone_", alone), ("beside_", beside), ("bulk_", load))},
+                **clock.values(alone, "alone_"), **clock.values(beside, "beside_"),
+                **clock.values(load, "bulk_")}
 
 
 @contextlib.contextmanager
@@ -57,7 +71,17 @@ EXPERIMENT = experiment.Experiment(
            "alone_p99_us": experiment.Unit("µs", "lower", "echo alone: p99"),
            "beside_p50_us": experiment.Unit("µs", "lower", "echo beside the load: p50"),
            "beside_p99_us": experiment.Unit("µs", "lower", "echo beside the load: p99"),
-           "bulk_calls_per_s": experiment.Unit("calls/s", "higher", "the load's calls")},
+           "bulk_calls_per_s": experiment.Unit("calls/s", "higher", "the load's calls"),
+           "alone_calls_per_s": experiment.Unit("calls/s", "higher", "echo alone: calls"),
+           "beside_calls_per_s": experiment.Unit("calls/s", "higher", "echo beside the load: calls"),
+           **clock.units("alone_", "echo alone"), **clock.units("beside_", "echo beside the load"),
+           **clock.units("bulk_", "the load")},
+    clocks=(clock.Clock(("alone_p50_us", "alone_p99_us", "slower"), prefix="alone_", clients=one, old=no_rate),
+            clock.Clock(("beside_p50_us", "beside_p99_us", "slower"), prefix="beside_", clients=one,
+                        old=no_rate),
+            clock.Clock((), prefix="bulk_", clients=lambda point: LOAD_WORDS[point["load"]][0],
+                        old=no_rate)),
+    measures=(*ways.CODE, *ways.ECHO),
     charts=[chart.Bars("slower", "load", "echo's p99 beside the load, of its p99 alone")],
     notes="Client and server on rings of shared memory. The paper has a machine for each side; "
           "here all processes share this machine's cores, so what the load takes of them is part "

@@ -3,7 +3,7 @@
 import contextlib
 import ssl
 
-from tool import chart, experiment, ways
+from tool import chart, clock, experiment, ways
 
 # Between the two hatrpcds: fabric, whether the link has TLS, and whether a rule is held against each call.
 LINKS = {"insecure, TCP lanes": ("tcp", False, False),
@@ -28,7 +28,7 @@ class LinkSecurity:
         sidecars_then, _ = way.cpu_seconds()
         calls = result["calls_per_s"] * seconds
         return {"calls_per_s": result["calls_per_s"], "p50_us": result["p50"], "p99_us": result["p99"],
-                "sidecar_cpu_us": (sidecars_then - sidecars) * 1e6 / calls}
+                **clock.values(result), "sidecar_cpu_us": (sidecars_then - sidecars) * 1e6 / calls}
 
 
 @contextlib.contextmanager
@@ -50,8 +50,9 @@ EXPERIMENT = experiment.Experiment(
     name="link-security", title="TLS on links, and rules of who may call",
     question="What do mutual TLS and `allow` cost a call?",
     peers=list(LINKS), points=POINTS, open=open_peers, seconds=1.5, rounds=5,
+    clocks=(clock.Clock(("p50_us", "p99_us")),), measures=(*ways.CODE, *ways.ECHO),
     units={"calls_per_s": experiment.Unit("calls/s", "higher", "calls per second"),
-           "p50_us": "µs", "p99_us": "µs",
+           "p50_us": "µs", "p99_us": "µs", **clock.UNITS,
            "sidecar_cpu_us": experiment.Unit("µs", "lower", "CPU per call: both sidecars")},
     charts=[chart.Lines("calls_per_s", "clients", "Calls per second", to=INSECURE, log_x=True),
             chart.Lines("sidecar_cpu_us", "clients", "CPU of both sidecars, per call", to=INSECURE,

@@ -7,5 +7,5 @@ sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent.parent / "kv"
 
 from ycsb import compare  # noqa: E402
 
-EXPERIMENT = compare.make("ycsb-a", "a", 15,
-                          "25% GET, 25% PUT, 25% MULTIGET, 25% MULTIPUT")
+EXPERIMENT = compare.make("ycsb-a", "a", 15, {"read": .25, "update": .25, "multiread": .25,
+                                              "multiupdate": .25})

@@ -7,5 +7,5 @@ sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent.parent / "kv"
 
 from ycsb import compare  # noqa: E402
 
-EXPERIMENT = compare.make("ycsb-b", "b", 16,
-                          "47.5% GET, 2.5% PUT, 47.5% MULTIGET, 2.5% MULTIPUT")
+EXPERIMENT = compare.make("ycsb-b", "b", 16, {"read": .475, "update": .025, "multiread": .475,
+                                              "multiupdate": .025})

@@ -5,24 +5,29 @@ import pathlib
 import signal
 import sys
 
-from tool import experiment, options, runner, tables
+from tool import age, clock, experiment, options, quiet, results, runner, tables
 
 HELP = """\
 usage: ./dev bench COMMAND
 
-  list                          the experiments, and what each answers
+  list                          the experiments, what each answers, and which published results
+                                are older than the code that they measure
   run NAME... [OPTION...]       measures (all: every one); results in build/bench/NAME/
   run NAME --help               what the experiment compares, and its options
   report [NAME...]              build/bench/report.html, of the results that are there
   report [NAME...] --docs       docs/results.md and its plots as well, of the complete ones
+  report --published            build/bench/published.html, of the results in docs/results
 
 Options of every run:
   --quick                       few points, one round of 0.2 s: whether all of it works
   --seconds S, --rounds N       how long
   --peer NAME                   these alone (may be given again)
+  --busy-anyway                 measure though other processes use this machine
   --plan                        say what would be measured and for how long, and measure nothing
 
-Every peer has its turn in every round. Ctrl-C ends a run early and keeps what was measured.
+Every peer has its turn in every round, and the first has two: how far these differ is the run's
+noise floor. A run refuses to start while other processes take more than a fifth of a core, unless it
+is a --quick one or has --busy-anyway. Ctrl-C ends a run early and keeps what was measured.
 
 Examples:
   ./dev bench run echo --quick && ./dev bench report
@@ -38,7 +43,19 @@ def list_command(words):
     width = max(len(one.name) for one in found)
     for one in found:
         print(f"{one.name:{width}}  {one.question}" + (f"  [{one.source}]" if one.source else ""))
+    for name, words in ages(results.read_all(published_files(), experiment.load)):
+        print(f"published: {name} is {words}")
     return 0
+
+
+def published_files(folder=None):
+    return sorted((folder or options.PUBLISHED).glob("*.json"))
+
+
+def ages(found):
+    """[(name, words)] of the results that are older than the code that they measure."""
+    return [(one.name, words) for one in found
+            if (words := age.words(one, experiment.load(one.facts["experiment"])))]
 
 
 def run_command(words):
@@ -61,25 +78,49 @@ def run_command(words):
     failed = False
     progress = runner.Progress()
     for one, settings in every:
+        if not may_measure(settings, progress):
+            failed = True
+            continue
         try:
-            results = runner.run(one, settings, progress)
+            found = runner.run(one, settings, progress)
         except experiment.Failed as failure:
             progress.say(f"bench: {one.name}: {failure}")
             failed = True
             continue
         progress.end()
         for chart in one.charts:
-            for table in tables.of_chart(chart, results, one.units):
+            for table in tables.of_chart(chart, found, one):
                 print(tables.text(table))
-        if not one.charts and results.rows:
-            print(tables.text(tables.of_all(results, one.units)))
-        errors = len(results.errors())
+        if not one.charts and found.rows:
+            print(tables.text(tables.of_all(found, one)))
+        for table in tables.of_clients(found, one):
+            print(tables.text(table))
+        print(clock.summary(found, one))
+        errors = len(found.errors())
         failed |= errors > 0
-        print(f"{len(results.rows) - errors} of {results.expected()} measured, {errors} failed: "
+        print(f"{len(found.rows) - errors} of {found.expected()} measured, {errors} failed: "
               f"{settings.out}/results.json")
-        if len(results.rows) < results.expected():
+        if len(found.rows) < found.expected():
             return 130
     return 1 if failed else 0
+
+
+def may_measure(settings, progress):
+    """Whether the machine is quiet, or the user does not mind; sets settings.busy for the results."""
+    settings.busy = None
+    if settings.quick:
+        return True
+    sample = quiet.sample()
+    if not sample.is_busy():
+        return True
+    settings.busy = sample.words()
+    if settings.busy_anyway:
+        progress.say(f"bench: {settings.name}: this machine is busy: {settings.busy}")
+        return True
+    progress.say(f"bench: {settings.name} is not measured, because this machine is busy: "
+                 f"{settings.busy}. Stop these processes or wait for their end; --busy-anyway measures "
+                 "all the same, and the result says so")
+    return False
 
 
 def report_command(words):
@@ -88,32 +129,47 @@ def report_command(words):
     parser.add_argument("name", nargs="*", help="results, as their folders are called; default: all")
     parser.add_argument("--docs", action="store_true",
                         help="docs/results.md and its plots as well, of the complete results")
+    parser.add_argument("--published", action="store_true",
+                        help="of the results in docs/results instead: published.html")
     parser.add_argument("--out", type=pathlib.Path, default=options.OUT,
                         help="folder of the results (default: %(default)s)")
     parser.add_argument("--docs-folder", type=pathlib.Path, default=pathlib.Path("docs"),
                         help="default: %(default)s")
     wanted = parser.parse_args(words)
-    from tool import docs, report  # with matplotlib, which measuring does without
+    from tool import report  # with matplotlib, which measuring does without
 
-    files = sorted(wanted.out.glob("*/results.json"))
-    found = report.read_all(files, experiment.load)
+    if wanted.published:
+        files, file = published_files(wanted.docs_folder / "results"), report.PUBLISHED_FILE
+    else:
+        files, file = sorted(wanted.out.glob("*/results.json")), report.FILE
+    found = results.read_all(files, experiment.load)
     found.sort(key=lambda one: one.facts["quick"])
     if unknown := set(wanted.name) - {one.name for one in found}:
         return usage(f"there is no result {', '.join(sorted(unknown))} in {wanted.out}")
     found = [one for one in found if not wanted.name or one.name in wanted.name]
+    for name, said in ages(found):
+        print(f"bench: {name} is {said}", file=sys.stderr)
     if found:
-        print(f"written: {report.write(wanted.out, found, experiment.load)}")
+        print(f"written: {report.write(wanted.out / file, found, experiment.load)}")
     elif not wanted.docs:
         return usage(f"there are no results in {wanted.out}; `./dev bench run echo --quick` makes "
                      "some")
-    if not wanted.docs:
-        return 0
-    refused = docs.take(found, wanted.docs_folder / "results")
+    return update_docs([] if wanted.published else found, wanted.docs_folder) if wanted.docs else 0
+
+
+def update_docs(found, folder):
+    from tool import docs
+
+    refused = docs.take(found, folder / "results")
     for name, why in refused:
         print(f"bench: {name} is not taken into the documents: {why}", file=sys.stderr)
-    count = docs.write(wanted.docs_folder, experiment.load)
+    try:
+        count = docs.write(folder, experiment.load)
+    except experiment.Failed as failure:
+        print(f"bench: {folder}/results.md is not written: {failure}", file=sys.stderr)
+        return 1
     if count:
-        print(f"written: {wanted.docs_folder}/results.md, of {count} results")
+        print(f"written: {folder}/results.md, of {count} results")
     return 1 if refused else 0
 
 

@@ -16,6 +16,7 @@ class Chart:
     to: str | None = None  # the peer that ratios in its table are to; None for the first of all
     log_x: bool = False
     log_y: bool = False
+    in_docs: bool = True  # whether docs/results.md has its table, or report.html alone
 
     def peers_in(self, results):
         return [peer for peer in results.peers if not self.peers or peer in self.peers]

@@ -72,6 +72,9 @@ class Experiment:
     points: list | Callable  # dicts, all with the same keys, or a function of the settings
     open: Callable  # @contextmanager (settings) -> setup; see below
     units: dict  # of the values to show, in their order: a Unit, or its label alone
+    clocks: tuple | str  # clock.Clock of each load that is measured; or why Little's law says nothing here
+    measures: tuple  # files and folders of the code that it measures, from the repository's root
+    same_code: tuple = ()  # (a peer, another) that differ in nothing but their names
     source: str | None = None  # what it follows: a paper's figure
     seconds: float = 1.0  # of one measurement
     rounds: int = 3

@@ -6,6 +6,7 @@ import platform
 import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+NO_CODE = (":(exclude)*_test.cc", ":(exclude)*_fuzz.cc", ":(exclude)*_test.py")  # that is measured
 
 
 def facts():
@@ -26,6 +27,16 @@ def processor():
 
 def memory_gib():
     return round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30)
+
+
+def changes_since(commit, paths, root=ROOT):
+    """How many commits after this one changed those paths, and the day of the last; None: not known."""
+    done = subprocess.run(["git", "log", "--format=%cs", f"{commit}..HEAD", "--", *paths, *NO_CODE],
+                          cwd=root, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        return None
+    days = done.stdout.split()
+    return len(days), days[0] if days else ""
 
 
 def commit():

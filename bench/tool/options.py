@@ -11,6 +11,7 @@ from tool import experiment as experiments
 QUICK_SECONDS, QUICK_ROUNDS = 0.2, 1
 PROGRAMS = pathlib.Path("build/release/bin")
 OUT = pathlib.Path("build/bench")
+PUBLISHED = pathlib.Path("docs/results")
 
 
 def split_names(words):
@@ -49,6 +50,9 @@ def add_common(group, one):
     group.add_argument("--rounds", type=int, help=f"default: {one.rounds}")
     group.add_argument("--plan", action="store_true",
                        help="say what would be measured and for how long, and measure nothing")
+    group.add_argument("--busy-anyway", action="store_true",
+                       help="measure though other processes use this machine; docs/results.md does not "
+                       "take such a result")
     group.add_argument("--peer", action="append", metavar="NAME", default=[],
                        help="measure these peers alone (may be given again)")
     group.add_argument("--bin", type=pathlib.Path, default=PROGRAMS,
@@ -109,6 +113,7 @@ def settings_of(one, words):
         "./dev", "bench", "run", one.name,
         *(word for option in settings.options.items() for word in option if word),
         *(["--quick"] if settings.quick else []), *given,
+        *(["--busy-anyway"] if settings.busy_anyway else []),
         *(word for name in settings.peer for word in ("--peer", name)),
         *(["--bin", str(settings.bin)] if settings.bin != PROGRAMS else [])])
     return settings

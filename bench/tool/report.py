@@ -3,37 +3,17 @@
 import datetime
 import html
 import pathlib
-import sys
 
-from tool import machine, plots, results, tables, words
+from tool import age, clock, machine, noise, plots, tables, words
 
-FILE = "report.html"
+FILE, PUBLISHED_FILE = "report.html", "published.html"
 ROWS_OPEN_MAX = 20  # tables under a chart that are longer are folded
 STYLE = pathlib.Path(__file__).with_suffix(".css").read_text(encoding="utf-8")
 
 
-def read_all(files, experiment_of):
-    """The results in those files, in their order; what cannot be read or shown is named.
-
-    `experiment_of` finds an Experiment by its name.
-    """
-    found = []
-    for file in files:
-        try:
-            one = results.read(file)
-            experiment_of(one.facts["experiment"])
-            found.append(one)
-        except ValueError as error:
-            print(f"bench: {file} is left out: {error}", file=sys.stderr)
-        except KeyError as error:
-            print(f"bench: {file} is left out: it lacks {error}, or no experiment has that name",
-                  file=sys.stderr)
-    return found
-
-
-def write(folder, found, experiment_of):
-    """The page, in that folder. `experiment_of` finds an Experiment by its name."""
-    file = folder / FILE
+def write(file, found, experiment_of):
+    """The page, as that file. `experiment_of` finds an Experiment by its name."""
+    file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(page(found, experiment_of), encoding="utf-8")
     return file
 
@@ -46,8 +26,9 @@ PAGE = """\
 <body><h1>hatrpc: measurements</h1>
 <p class="soft">{machines}. Written {date} by <code>./dev bench report</code>.{apart} In plots,
 thin bars reach from the lowest round to the highest. In tables, n× is the median of the rounds’ own
-ratios to the shaded row, in colour where all rounds agree which is better; ± is half of what lies
-between the lowest and the highest round, in the column where that is most.</p>
+ratios to the shaded row, in colour where all rounds agree which is better; ≈ marks a ratio within the
+run’s noise floor, † a latency that Little’s law contradicts; ± is half of what lies between the
+lowest and the highest round, in the column where that is most.</p>
 <nav>{links}</nav>
 {sections}
 </body></html>
@@ -87,16 +68,21 @@ def section(one, experiment):
         parts.append(f'<p class="soft">After {text(experiment.source)}.</p>')
     if short := one.shortcomings():
         parts.append(f'<p class="warning">Not a complete result: {text("; ".join(short))}.</p>')
+    if older := age.words(one, experiment):
+        parts.append(f'<p class="warning">{text(older[0].upper() + older[1:])}.</p>')
+    parts.append(f'<p class="soft">{text(noise.summary(one, experiment))} '
+                 f"{text(clock.summary(one, experiment))}</p>")
     if wanted := tables.of_goals(experiment, one):
         parts.append(table(wanted))
     for chart in experiment.charts:
         if drawn := plots.draw(chart, one, experiment.units):
             parts.append(f"<figure>{drawn}</figure>")
-        shown = tables.of_chart(chart, one, experiment.units)
+        shown = tables.of_chart(chart, one, experiment)
         numbers = "".join(map(table, shown))
         parts.append(numbers if sum(len(each.rows) for each in shown) <= ROWS_OPEN_MAX
                      else folded(f"The numbers: {chart.title}", numbers))
-    everything = table(tables.of_all(one, experiment.units))
+    parts += map(table, tables.of_clients(one, experiment))
+    everything = table(tables.of_all(one, experiment))
     parts.append(folded("All values: medians, lowest and highest round", everything)
                  if experiment.charts else everything)
     if errors := one.errors():
@@ -135,7 +121,8 @@ def entry(one):
     hint = f' title="{text(one.hint)}"' if one.hint else ""
     if one.ratio is None:
         return f'<td class="{kind}"{hint}>{text(one.text)}</td>'
-    ratio = f'<span class="ratio {kind}">{tables.ratio_words(one.ratio)}</span>'
+    ratio = (f'<span class="ratio {kind}">{"≈" if one.near else ""}{tables.ratio_words(one.ratio)}'
+             "</span>")
     return f"<td{hint}>{text(one.text)}{ratio}</td>"
 
 

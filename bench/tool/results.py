@@ -9,6 +9,7 @@ import dataclasses
 import json
 import os
 import statistics
+import sys
 
 from tool.words import error_words
 
@@ -33,8 +34,20 @@ class Results:
     def points(self):
         return self.facts["points"]
 
+    @property
+    def control(self):
+        """The name under which the first peer was measured once more; None in results of before."""
+        return self.facts["control"]["peer"] if self.facts.get("control") else None
+
+    def rows_of_tables(self):
+        """Peers, with the control beside the one that it is."""
+        if not self.control:
+            return self.peers
+        return [name for peer in self.peers
+                for name in ([peer, self.control] if peer == self.facts["control"]["of"] else [peer])]
+
     def expected(self):
-        return len(self.peers) * len(self.points) * self.facts["rounds"]
+        return len(self.rows_of_tables()) * len(self.points) * self.facts["rounds"]
 
     def errors(self):
         return [row for row in self.rows if "error" in row]
@@ -53,6 +66,10 @@ class Results:
         if not self.facts["quick"] and any(self.facts[key] < usual[key] for key in usual):
             found.append(f"shorter than by default: {usual['rounds']} rounds of "
                          f"{usual['seconds']:g} s")
+        if not self.control:
+            found.append("it has no A/A control")
+        if self.facts.get("busy"):
+            found.append(f"the machine was busy: {self.facts['busy']}")
         left_out = [peer for peer in self.facts["all_peers"] if peer not in self.peers]
         if left_out:
             found.append(f"without {', '.join(left_out)}")
@@ -107,6 +124,25 @@ def read(file):
     if facts.get("format") != FORMAT:
         raise ValueError(f"{file}: format {facts.get('format')}, not {FORMAT}: measure it again")
     return Results(facts, facts.pop("rows"))
+
+
+def read_all(files, experiment_of):
+    """The results in those files, in their order; what cannot be read or shown is named.
+
+    `experiment_of` finds an Experiment by its name.
+    """
+    found = []
+    for file in files:
+        try:
+            one = read(file)
+            experiment_of(one.facts["experiment"])
+            found.append(one)
+        except ValueError as error:
+            print(f"bench: {file} is left out: {error}", file=sys.stderr)
+        except KeyError as error:
+            print(f"bench: {file} is left out: it lacks {error}, or no experiment has that name",
+                  file=sys.stderr)
+    return found
 
 
 def write(results, file):

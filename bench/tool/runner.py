@@ -1,7 +1,8 @@
 """bench/tool/runner.py: makes an experiment's measurements, in turn, and keeps each as it comes.
 
 In each round every peer has its turn at every point, so that what else the machine does hits all
-alike; who begins changes from round to round.
+alike; who begins changes from round to round. The first peer has two turns, as if it were two: how
+far these differ says what differences of other peers mean (tool/noise.py).
 """
 
 import datetime
@@ -14,6 +15,15 @@ import time
 from tool import machine, results
 from tool.experiment import Failed
 from tool.words import error_words, point_words
+
+
+CONTROL = ", once more"  # after the first peer's name
+
+
+def with_control(peers):
+    """The peers, and half a turn after the first the first again: the A/A control."""
+    half = (len(peers) + 1) // 2
+    return [*peers[:half], peers[0] + CONTROL, *peers[half:]]
 
 
 def turns(rounds, points, peers):
@@ -37,6 +47,7 @@ def run(experiment, settings, progress):
         "quick": settings.quick, "seconds": settings.seconds, "rounds": settings.rounds,
         "by_default": {"seconds": experiment.seconds, "rounds": experiment.rounds},
         "warm_up": experiment.warm_up, "peers": peers, "points": points,
+        "control": {"peer": peers[0] + CONTROL, "of": peers[0]}, "busy": settings.busy,
         "all_peers": experiment.peers_of(settings)}, [])
     progress.begin(experiment, settings, found)
     with tempfile.TemporaryDirectory(prefix="hatrpc-bench-") as folder:
@@ -62,11 +73,12 @@ def keep_earlier(folder):
 
 def measure_all(experiment, settings, setup, found, progress):
     warm = set()
-    for number, point, peer in turns(settings.rounds, found.points, found.peers):
-        progress.turn(number, point, peer)
-        row = {"round": number, "point": point, "peer": peer}
+    for number, point, name in turns(settings.rounds, found.points, with_control(found.peers)):
+        progress.turn(number, point, name)
+        row = {"round": number, "point": point, "peer": name}
+        peer = found.facts["control"]["of"] if name == found.control else name
         try:
-            if (key := (peer, str(point))) not in warm and experiment.warm_up:
+            if (key := (name, str(point))) not in warm and experiment.warm_up:
                 setup.measure(peer, point, min(experiment.warm_up, settings.seconds))
                 warm.add(key)
             row["values"] = checked(setup.measure(peer, point, settings.seconds))
@@ -92,10 +104,10 @@ def words_of(error):
 
 def plan_words(experiment, settings):
     peers, points = len(settings.peers), len(experiment.points_of(settings))
-    total = peers * points * settings.rounds
+    total = (peers + 1) * points * settings.rounds
     return (f"{settings.name}: {experiment.question}\n"
-            f"  {peers} peers, {points} points, {settings.rounds} rounds of {settings.seconds:g} s: "
-            f"{total} measurements, {time_words(total * settings.seconds)} at least")
+            f"  {peers} peers and a control, {points} points, {settings.rounds} rounds of "
+            f"{settings.seconds:g} s: {total} measurements, {time_words(total * settings.seconds)} at least")
 
 
 def time_words(seconds):

@@ -2,9 +2,9 @@
 
 import dataclasses
 
-from tool import words
+from tool import clock, noise, words
 
-NEAR = 0.05  # a ratio this close to 1 is neither better nor worse
+NEAR = 1.05  # where the noise floor is not known, a ratio this close to 1 is neither better nor worse
 
 
 @dataclasses.dataclass(frozen=True)
@@ -12,6 +12,7 @@ class Entry:
     text: str
     ratio: float | None = None  # to another peer's
     good: bool | None = None  # whether that is better; None: neither
+    near: bool = False  # the ratio is within the noise floor
     hint: str = ""  # shown by a page when pointed at
 
 
@@ -23,84 +24,151 @@ class Table:
     to: str | None = None  # the name of the row that ratios are to
 
 
-def entry(results, units, point, peer, key, to):
-    """A cell's median, and its ratio to that of the peer `to`."""
-    cell = results.cell(point, peer)
-    summary = cell.summary(key)
-    if summary is None:
-        failed = bool(cell.rows) and not cell.good
-        return Entry("failed", hint=cell.rows[-1]["error"]) if failed else Entry("–")
-    failed = len(cell.rows) - len(cell.good)
-    text = words.number(summary.median)
-    if failed:
-        text += f" ({failed} of {len(cell.rows)} failed)"
-    hint = f"{words.number(summary.lowest)} to {words.number(summary.highest)}"
-    ratio = cell.ratio(results.cell(point, to), key)
-    if peer == to or ratio is None:
-        return Entry(text, hint=hint)
-    return Entry(text, ratio.median, is_good(ratio, units[key].better), hint)
+class Cells:
+    """What tables show of one result: its cells, by peer and point."""
+
+    def __init__(self, results, experiment):
+        self.results, self.experiment = results, experiment
+        self.broken = clock.broken(results, experiment)
+        self.floors = {}
+
+    def floor(self, key):
+        if key not in self.floors:
+            self.floors[key] = noise.floor(self.results, self.experiment, key)
+        return self.floors[key]
+
+    def text(self, point, peer, key, words_of):
+        """A value's words, marked where Little's law contradicts it."""
+        return words_of + (f" {clock.MARK}" if (peer, str(point), key) in self.broken else "")
+
+    def entry(self, point, peer, key, to):
+        """A cell's median, and its ratio to that of the peer `to`."""
+        cell = self.results.cell(point, peer)
+        summary = cell.summary(key)
+        if summary is None:
+            failed = bool(cell.rows) and not cell.good
+            return Entry("failed", hint=cell.rows[-1]["error"]) if failed else Entry("–")
+        failed = len(cell.rows) - len(cell.good)
+        text = self.text(point, peer, key, words.number(summary.median))
+        if failed:
+            text += f" ({failed} of {len(cell.rows)} failed)"
+        hint = f"{words.number(summary.lowest)} to {words.number(summary.highest)}"
+        ratio = cell.ratio(self.results.cell(point, to), key)
+        if peer == to or ratio is None:
+            return Entry(text, hint=hint)
+        near = noise.within(ratio.median, self.floor(key))
+        good = None if near else is_good(ratio, self.experiment.units[key].better)
+        return Entry(text, ratio.median, good, near, hint)
 
 
 def is_good(ratio, better):
     """Only where the rounds agree."""
-    if better == "neither" or ratio.lowest <= 1 <= ratio.highest or abs(ratio.median - 1) <= NEAR:
+    if better == "neither" or ratio.lowest <= 1 <= ratio.highest or noise.within(ratio.median, NEAR):
         return None
     return (ratio.median > 1) == (better == "higher")
 
 
-def of_chart(chart, results, units):
+def rows_of_chart(chart, results):
+    """The chart's peers, and the control beside the one that it is."""
+    shown = chart.peers_in(results)
+    return [name for name in results.rows_of_tables()
+            if name in shown or name == results.control and results.facts["control"]["of"] in shown]
+
+
+def of_chart(chart, results, experiment):
     """A table for each of its panels: peers by x, and how far rounds lay apart at most."""
     tables, to = [], chart.to or results.peers[0]
+    cells, unit = Cells(results, experiment), experiment.units[chart.y]
     for rest, points in chart.panels(results):
-        peers = chart.peers_in(results)
         rows = []
-        for peer in peers:
-            row = [entry(results, units, point, peer, chart.y, to) for point in points]
+        for peer in rows_of_chart(chart, results):
+            row = [cells.entry(point, peer, chart.y, to) for point in points]
             spreads = [one.spread for point in points
                        if (one := results.cell(point, peer).summary(chart.y)) and one.count > 1]
             rows.append([peer, *row, Entry(f"±{max(spreads) * 100:.0f} %" if spreads else "–")])
-        heads = [words.head_words(chart.x, point[chart.x]) if chart.x else "" for point in points]
-        where = words.point_words({key: value for key, value in {**chart.where, **rest}.items()
-                                   if key != chart.x})
-        title = words.unit_words(chart.y, units[chart.y]) + (f": {where}" if where else "")
-        ratios = any(one.ratio is not None for row in rows for one in row[1:])
-        tables.append(Table(title + (f" (n×: to {to})" if ratios else ""),
-                            ["", *heads, "spread"], rows, to))
+        title = words.unit_words(chart.y, unit) + panel_words(chart, rest)
+        if any(one.ratio is not None for row in rows for one in row[1:]):
+            title += f" (n×: to {to}; {noise.words(results, experiment, chart.y)})"
+        tables.append(Table(title, ["", *heads(chart, points), "spread"], rows, to))
     return tables
 
 
-def of_all(results, units):
+def heads(chart, points):
+    return [words.head_words(chart.x, point[chart.x]) if chart.x else "" for point in points]
+
+
+def panel_words(chart, rest):
+    where = words.point_words({key: value for key, value in {**chart.where, **rest}.items()
+                               if key != chart.x})
+    return f": {where}" if where else ""
+
+
+def of_clients(results, experiment):
+    """How evenly the clients of each load were served: tables like those of the first chart."""
+    if isinstance(experiment.clocks, str) or not experiment.charts:
+        return []
+    found, chart = [], experiment.charts[0]
+    for each in experiment.clocks:
+        for rest, points in chart.panels(results):
+            if max(map(each.clients, points)) == 1:
+                continue
+            rows = [[peer, *(Entry(clients_words(results.cell(point, peer), each.prefix))
+                             for point in points)] for peer in results.rows_of_tables()]
+            if any(one.text != "–" for row in rows for one in row[1:]):
+                load = each.prefix.rstrip("_")
+                title = "Calls of the client with the fewest, and with the most" + (
+                    f", {load}" if load else "") + panel_words(chart, rest)
+                found.append(Table(title, ["", *heads(chart, points)], rows))
+    return found
+
+
+def clients_words(cell, prefix):
+    """As `3–17, 4 cut off`: the fewest of any round, the most, and cut off in the median round."""
+    fewest, most = cell.values(f"{prefix}fewest"), cell.values(f"{prefix}most")
+    if not fewest or not most:
+        return "–"
+    cut_off = cell.summary(f"{prefix}cut_off")
+    return f"{min(fewest):,}–{max(most):,}" + (
+        f", {cut_off.median:,.0f} cut off" if cut_off and cut_off.median else "")
+
+
+def of_all(results, experiment):
     """Every value of every peer at every point, with the lowest and highest round."""
+    units, cells_of = experiment.units, Cells(results, experiment)
     shown = [key for key in units
              if any(key in row.get("values", {}) for row in results.rows)]
-    cells = [(point, peer) for point in results.points for peer in results.peers]
-    if len(cells) == 1:
-        rows = [[units[key].words or key, with_reach(results, *cells[0], key),
-                 Entry(units[key].label)] for key in shown]
-        return Table("", ["", cells[0][1], ""], rows)
+    peers = results.rows_of_tables()
+    if len(results.points) * len(results.peers) == 1:
+        rows = [[units[key].words or key, *(with_reach(cells_of, results.points[0], peer, key)
+                                            for peer in peers), Entry(units[key].label)]
+                for key in shown]
+        return Table("", ["", *peers, ""], rows)
+    cells = [(point, peer) for point in results.points for peer in peers]
     keys = list(results.points[0])
     rows = [[peer, *(Entry(words.tick_words(key, point[key])) for key in keys),
-             *(with_reach(results, point, peer, key) for key in shown)] for point, peer in cells]
+             *(with_reach(cells_of, point, peer, key) for key in shown)] for point, peer in cells]
     return Table("", ["", *(words.axis_words(key) for key in keys),
                       *(words.unit_words(key, units[key]) for key in shown)], rows)
 
 
-def with_reach(results, point, peer, key):
-    cell = results.cell(point, peer)
+def with_reach(cells, point, peer, key):
+    cell = cells.results.cell(point, peer)
     summary = cell.summary(key)
     if summary is None:
         return Entry("failed" if cell.rows and not cell.good else "–")
     reach = f" ({words.number(summary.lowest)} to {words.number(summary.highest)})"
-    return Entry(words.number(summary.median) + (reach if summary.count > 1 else ""))
+    return Entry(cells.text(point, peer, key,
+                            words.number(summary.median) + (reach if summary.count > 1 else "")))
 
 
 def of_goals(experiment, results):
     """What was wanted, beside what is; None where nothing was."""
-    rows = [goal_row(goal, results) for goal in experiment.goals_of(results.facts["options"])]
+    rows = [goal_row(goal, results, experiment)
+            for goal in experiment.goals_of(results.facts["options"])]
     return Table("Wanted", ["", "wanted", "measured", "rounds", "kept"], rows) if rows else None
 
 
-def goal_row(goal, results):
+def goal_row(goal, results, experiment):
     wanted = (f"at most {goal.at_most:,}" if goal.at_most is not None
               else f"at least {goal.at_least:,}")
     found = [point for point in results.points if goal.point.items() <= point.items()]
@@ -112,10 +180,13 @@ def goal_row(goal, results):
     if summary is None:
         return [goal.words, Entry(wanted), Entry("not measured"), Entry(""), Entry("")]
     value = summary.median
-    kept = value <= goal.at_most if goal.at_most is not None else value >= goal.at_least
+    bound = goal.at_most if goal.at_most is not None else goal.at_least
+    kept = value <= bound if goal.at_most is not None else value >= bound
+    near = noise.within(value / bound, noise.floor(results, experiment, goal.value))
     return [goal.words, Entry(wanted), Entry(words.number(value)),
             Entry(f"{words.number(summary.lowest)} to {words.number(summary.highest)}"),
-            Entry("yes" if kept else "no", good=kept)]
+            Entry(("yes" if kept else "no") + (", within the noise floor" if near else ""),
+                  good=None if near else kept)]
 
 
 def ratio_words(ratio):
@@ -123,7 +194,9 @@ def ratio_words(ratio):
 
 
 def entry_words(entry):
-    return entry.text if entry.ratio is None else f"{entry.text} · {ratio_words(entry.ratio)}"
+    if entry.ratio is None:
+        return entry.text
+    return f"{entry.text} · {'≈' if entry.near else ''}{ratio_words(entry.ratio)}"
 
 
 def markdown(table):

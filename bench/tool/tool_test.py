@@ -24,50 +24,12 @@ from unittest import mock
 BENCH = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(BENCH))
 
-from tool import __main__ as main  # noqa: E402
-from tool import (chart, experiment, machine, options, processes, report, results,  # noqa: E402
+from tool import (chart, docs, experiment, machine, options, processes, report, results,  # noqa: E402
                   runner, ways)
+from tool.toys import Tool, speed, toy  # noqa: E402
 
 PROGRAMS = None
 WAIT_SECONDS = 60
-
-
-def speed(peer, point, seconds):
-    """A measurement that takes no time: b is twice as quick as a."""
-    return {"calls_per_s": point["clients"] * (2000 if peer == "b" else 1000), "p50_us": 12.5}
-
-
-def toy(measure=speed, **more):
-    @contextlib.contextmanager
-    def open_toy(settings):
-        yield types.SimpleNamespace(measure=measure, versions={"toy": "1.2"})
-
-    return experiment.Experiment(**{**dict(
-        name="toy", title="A toy", question="Which is quicker?", peers=["a", "b"],
-        points=[{"clients": 1}, {"clients": 8}], open=open_toy, rounds=2, warm_up=0,
-        units={"calls_per_s": "calls/s", "p50_us": "µs"},
-        charts=[chart.Lines("calls_per_s", "clients", "Calls")]), **more})
-
-
-class Tool(unittest.TestCase):
-    """Runs the tool's command line in a temporary folder, on one experiment."""
-
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="hatrpc-tool-test-")
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-
-    def tool(self, one, *words):
-        """(exit status, stdout, stderr)"""
-        out, errors = io.StringIO(), io.StringIO()
-        with mock.patch.object(experiment, "load", lambda name: one), \
-                mock.patch.object(machine, "commit", lambda: ("0123456789", False)), \
-                contextlib.redirect_stdout(out), contextlib.redirect_stderr(errors):
-            status = main.main([*words, "--out", str(self.folder)])
-        return status, out.getvalue(), errors.getvalue()
-
-    def results(self, name="toy"):
-        return results.read(self.folder / name / results.FILE)
 
 
 class Turns(unittest.TestCase):
@@ -120,7 +82,7 @@ class Runs(Tool):
         status, out, _ = self.tool(toy(), "run", "toy", "--seconds", "1.5")
         self.assertEqual(status, 0, out)
         found = self.results()
-        self.assertEqual(len(found.rows), 8)
+        self.assertEqual(len(found.rows), 12)
         self.assertEqual(found.shortcomings(), [])
         self.assertEqual(found.facts["command"], "./dev bench run toy --seconds=1.5")
         self.assertEqual(found.facts["seconds"], 1.5)
@@ -140,7 +102,7 @@ class Runs(Tool):
 
         status, out, errors = self.tool(toy(breaks), "run", "toy")
         self.assertEqual(status, 1)
-        self.assertIn("6 of 8 measured, 2 failed", out)
+        self.assertIn("10 of 12 measured, 2 failed", out)
         self.assertIn("failed: b at 8 clients: the server went away", errors)
         found = self.results()
         self.assertEqual([row["error"] for row in found.errors()], ["the server went away"] * 2)
@@ -171,8 +133,8 @@ class Runs(Tool):
         status, out, _ = self.tool(toy(interrupted), "run", "toy")
         self.assertEqual(status, 130)
         self.assertEqual(len(self.results().rows), 3)
-        self.assertEqual(self.results().shortcomings(), ["it ended after 3 of 8 measurements"])
-        self.assertIn("3 of 8 measured", out)
+        self.assertEqual(self.results().shortcomings(), ["it ended after 3 of 12 measurements"])
+        self.assertIn("3 of 12 measured", out)
         self.assertTrue((self.folder / "toy" / "results.csv").exists())
 
     def test_the_run_before_is_kept(self):
@@ -192,7 +154,7 @@ class Runs(Tool):
         status, _, errors = self.tool(toy(open=closed), "run", "toy")
         self.assertEqual(status, 1)
         self.assertIn("toy: there is no server", errors)
-        self.assertEqual(len(self.results().rows), 8)
+        self.assertEqual(len(self.results().rows), 12)
 
     def test_options_are_other_results(self):
         local = experiment.Option("--local", "sockets", "tcp", ("tcp", "shm"))
@@ -218,13 +180,13 @@ class Runs(Tool):
             return speed(peer, point, seconds)
 
         self.tool(toy(timed, warm_up=0.25, points=[{"clients": 1}]), "run", "toy")
-        self.assertEqual(sorted(lengths), [0.25, 0.25, 1, 1, 1, 1])
-        self.assertEqual(len(self.results().rows), 4)
+        self.assertEqual(sorted(lengths), 3 * [0.25] + 6 * [1])
+        self.assertEqual(len(self.results().rows), 6)
 
     def test_a_plan_measures_nothing(self):
         status, out, _ = self.tool(toy(lambda *_: self.fail()), "run", "toy", "--plan")
         self.assertEqual(status, 0)
-        self.assertIn("2 peers, 2 points, 2 rounds of 1 s: 8 measurements, 8 s at least", out)
+        self.assertIn("2 peers and a control, 2 points, 2 rounds of 1 s: 12 measurements, 12 s at least", out)
         self.assertEqual(list(self.folder.iterdir()), [])
 
     def test_peers_can_be_chosen(self):
@@ -290,7 +252,7 @@ class Reports(Tool):
         one, found = self.measured()
         self.assertNotIn("Not a complete result", report.page([found], lambda name: one))
         found.rows.pop()
-        self.assertIn("Not a complete result: it ended after 7 of 8 measurements",
+        self.assertIn("Not a complete result: it ended after 11 of 12 measurements",
                       report.page([found], lambda name: one))
 
     def test_machines_of_different_kinds_are_shown_apart(self):
@@ -378,6 +340,64 @@ class Documents(Tool):
         self.assertEqual(self.documents(one)[0], 1)
         self.assertEqual(results.read(self.folder / "docs/results/toy.json").facts["rounds"], 3)
         self.assertIn("rounds=3", (self.folder / "docs" / "results.md").read_text())
+
+
+    def test_only_the_plots_that_narratives_show_are_written(self):
+        one = toy(charts=[chart.Lines("calls_per_s", "clients", "Calls"),
+                          chart.Lines("p50_us", "clients", "Latency", in_docs=False)])
+        self.tool(one, "run", "toy")
+        kept = self.folder / "docs" / "results"
+        kept.mkdir(parents=True)
+        (kept / "toy-plot-old.svg").write_text("no document shows it")
+        (kept / "toy.md").write_text("Seen:\n\n![Calls](results/toy-plot-calls.svg)\n")
+        self.assertEqual(self.documents(one)[0], 0)
+        self.assertEqual([file.name for file in kept.glob("*.svg")], ["toy-plot-calls.svg"])
+        text = (self.folder / "docs" / "results.md").read_text(encoding="utf-8")
+        self.assertEqual(text.count("](results/toy-plot-calls.svg)"), 1)
+        self.assertIn("**calls per s, calls/s", text)
+        self.assertNotIn("**p50, µs", text)  # its table is in report.html alone
+
+    def test_a_narrative_that_shows_what_is_no_chart_is_refused(self):
+        one = toy()
+        self.tool(one, "run", "toy")
+        kept = self.folder / "docs" / "results"
+        kept.mkdir(parents=True)
+        (kept / "toy.md").write_text("![Boats](results/toy-plot-boats.svg)\n")
+        status, _, errors = self.documents(one)
+        self.assertEqual(status, 1)
+        self.assertRegex(errors, "results.md is not written: .*toy.md shows toy-plot-boats.svg; "
+                                 "there are: toy-plot-calls.svg")
+
+    def test_a_page_of_the_published_results(self):
+        one = toy()
+        self.tool(one, "run", "toy")
+        self.documents(one)
+        (self.folder / "toy" / results.FILE).unlink()
+        status, out, _ = self.documents(one, "--published")
+        self.assertEqual(status, 0)
+        self.assertIn("published.html", out)
+        self.assertIn("16,000", (self.folder / report.PUBLISHED_FILE).read_text(encoding="utf-8"))
+
+
+class Published(unittest.TestCase):
+    """What docs/results has."""
+
+    DOCS = BENCH.parent / "docs"
+
+    def test_it_has_no_plot_that_no_document_shows(self):
+        pages = [*self.DOCS.glob("*.md"), *self.DOCS.glob("results/*.md"), BENCH.parent / "README.md"]
+        shown = set(re.findall(r"results/([^)\s]+\.svg)\)",
+                               "".join(page.read_text(encoding="utf-8") for page in pages)))
+        self.assertEqual({file.name for file in self.DOCS.glob("results/**/*.svg")}, shown)
+
+    def test_nothing_else_lies_there(self):
+        kinds = {file.suffix for file in (self.DOCS / "results").iterdir()}
+        self.assertLessEqual(kinds, {".json", ".md", ".svg"})
+
+    def test_the_page_is_what_the_tool_makes_of_the_results(self):
+        made = docs.text(self.DOCS, experiment.load)
+        self.assertEqual(made, (self.DOCS / "results.md").read_text(encoding="utf-8"),
+                         "./dev bench report --docs writes it anew")
 
 
 class Processes(Tool):
@@ -514,7 +534,7 @@ class Echo(unittest.TestCase):
             self.assertIn("no call ended in time", said)
         self.assertEqual(run.returncode, 0, said)
         found = results.read(self.folder / "echo-quick" / results.FILE)
-        self.assertEqual(len(found.rows), 4)
+        self.assertEqual(len(found.rows), 6)
         for row in found.rows:
             self.assertGreater(row["values"]["calls_per_s"], 0)
             self.assertGreater(row["values"]["p50_us"], 0)
@@ -523,8 +543,9 @@ class Echo(unittest.TestCase):
     def test_whatever_ends_it_its_rows_stay_and_its_processes_end(self):
         for how, status in ((signal.SIGINT, 130), (signal.SIGTERM, 130), (signal.SIGKILL, -9)):
             with self.subTest(how):
-                run = self.start("--seconds", "0.1", "--rounds", "500", "--peer", "direct",
-                                 "--peer", "hatrpcd, TCP lanes", "--clients", "1", "--bytes", "64")
+                run = self.start("--busy-anyway", "--seconds", "0.1", "--rounds", "500", "--peer",
+                                 "direct", "--peer", "hatrpcd, TCP lanes", "--clients", "1",
+                                 "--bytes", "64")
                 file = self.folder / "echo-clients-1-bytes-64" / results.FILE
                 file.unlink(missing_ok=True)
                 end = time.monotonic() + WAIT_SECONDS

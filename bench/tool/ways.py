@@ -31,6 +31,9 @@ import urllib.request
 from tool import processes
 from tool.experiment import Failed
 
+# What a call through two hatrpcds runs, but for its client and server.
+CODE = ("base", "client", "config", "daemon", "engine")
+ECHO = ("bench/account.h", "bench/echo.thrift", "bench/echo_client.cc", "bench/echo_server.cc")
 LOCALS = ("tcp", "unix", "shm")  # between an application and the sidecar of its host
 
 

@@ -7,12 +7,13 @@ alone, HatRPC-Function those of the functions too: kv/hatkv.thrift as it is.
 
 import contextlib
 
-from tool import chart, experiment, ways
+from tool import chart, clock, experiment, ways
 from ycsb import setting
 
 PROTOCOLS = {"AR-gRPC": "ar_grpc", "HERD": "herd", "Pilaf": "pilaf", "RFP": "rfp"}
 PEERS = ["direct", "HAProxy pair", *PROTOCOLS, "HatRPC-Service", "HatRPC-Function"]
 OPERATIONS = {"read": "GET", "update": "PUT", "multiread": "MULTIGET", "multiupdate": "MULTIPUT"}
+MEASURES = (*ways.CODE, "bench/account.h", "kv")
 TIMES = {"avg_us": "average", "p50_us": "p50", "p95_us": "p95", "p99_us": "p99"}
 GOAL_THREADS = [1, 4, 16, 64]
 WARM_UP = 0.2  # seconds of each measurement, which begins with new connections
@@ -53,7 +54,7 @@ class Comparison:
         before = way.calls_by_protocol() if way.admins else None
         found = self.site.client(self.driver("run", way.address, point["threads"], "--seconds",
                                              seconds, "--warm-up", WARM_UP), seconds + WARM_UP)
-        values = {"calls_per_s": found["calls_per_s"]}
+        values = {"calls_per_s": found["calls_per_s"], **clock.values(found)}
         for operation in OPERATIONS:
             times = found.get(operation, {"operations": 0})
             if times["operations"]:
@@ -96,6 +97,7 @@ def units():
     for operation, name in OPERATIONS.items():
         found |= {f"{operation}_{time}": experiment.Unit("µs", "lower", f"{name}, {words}")
                   for time, words in TIMES.items()}
+    found |= clock.UNITS
     found["as_planned"] = experiment.Unit("share", "higher", "calls by the wanted protocol")
     return found
 
@@ -110,8 +112,18 @@ def goals(options):
             for peer, at_least in wanted.items() for threads in GOAL_THREADS]
 
 
-def make(name, letter, figure, proportions):
-    """The experiment of one workload."""
+def old_mean(values, shares):
+    """Of all operations, in results from before the driver printed it."""
+    found = {operation: values[f"{operation}_avg_us"] for operation in shares
+             if f"{operation}_avg_us" in values}
+    weight = sum(shares[operation] for operation in found)
+    return sum(shares[operation] * us for operation, us in found.items()) / weight if found else None
+
+
+def make(name, letter, figure, shares):
+    """The experiment of one workload; `shares` of its operations, in all 1."""
+    proportions = ", ".join(f"{share * 100:g}% {OPERATIONS[operation]}"
+                            for operation, share in shares.items())
     return experiment.Experiment(
         name=name, title=f"YCSB {letter.upper()} on HatKV",
         question=f"How do RDMA protocols and hints do on YCSB's workload {letter.upper()} "
@@ -125,12 +137,17 @@ def make(name, letter, figure, proportions):
             experiment.Option("--threads", "clients at once", [1, 2, 4, 8, 16, 32, 64],
                               quick=[1, 16]),
             experiment.Option("--records", "in the store", 100_000, quick=2000)],
-        units=units(), goals=goals,
+        units=units(), goals=goals, measures=MEASURES,
+        clocks=(clock.Clock(tuple(f"{operation}_{time}" for operation in OPERATIONS for time in TIMES),
+                            clients=lambda point: point["threads"],
+                            old=lambda values, _: (values["calls_per_s"],
+                                                   old_mean(values, shares))),),
         charts=[chart.Lines("calls_per_s", "threads", "Operations per second", log_x=True),
                 *(chart.Lines(f"{operation}_avg_us", "threads", f"{words}, average", log_x=True,
-                              log_y=True) for operation, words in OPERATIONS.items()),
+                              log_y=True, in_docs=operation in ("read", "multiread"))
+                  for operation, words in OPERATIONS.items()),
                 *(chart.Lines(f"{operation}_p99_us", "threads", f"{words}, p99", log_x=True,
-                              log_y=True) for operation, words in OPERATIONS.items())],
+                              log_y=True, in_docs=False) for operation, words in OPERATIONS.items())],
         notes="Client, both daemons and the store share one machine and its cores; between the "
               "daemons there is no NIC. The paper's peers are emulated as it does it: their "
               "protocol, forced, on the same store. An operation of ten records counts once. "

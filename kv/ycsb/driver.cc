@@ -25,7 +25,7 @@ constexpr unsigned kFailuresInARowMax = 20;  // then a thread gives up
 struct Share {
   uint64_t first = 0;       // of its operations, in the order of all
   uint64_t operations = 0;  // kNoEnd: until the time is over
-  Clock::time_point counted_from, end;
+  bench::Window window;
   std::unique_ptr<Client> client;
   Results results;
 };
@@ -35,34 +35,38 @@ Clock::duration ticks(double seconds) {
 }
 
 // One operation, from the first call's begin to the last answer.
-void make_one(Share& share, Operation operation, int64_t record, unsigned& failures_in_a_row) {
+// `before`: when the thread's last one ended; is moved on.
+void make_one(Share& share, Operation operation, int64_t record, Clock::time_point& before,
+              unsigned& failures_in_a_row) {
   share.client->prepare(operation, record);
-  const auto begin = Clock::now();
+  const auto begun = Clock::now();
   auto made = share.client->call();
-  const auto took = Clock::now() - begin;
+  const auto ended = Clock::now();
   if (made) made = share.client->check();
   failures_in_a_row = made ? 0 : failures_in_a_row + 1;
   if (!made && share.results.first_failure.empty()) {
     share.results.first_failure = std::move(made.error().message);
   }
-  if (begin < share.counted_from) return;
   Measured& measured = share.results.operations[static_cast<size_t>(operation)];
   if (!made) {
-    ++measured.failed;
-  } else {
-    measured.latencies.add(static_cast<uint64_t>(std::chrono::nanoseconds(took).count()));
+    if (begun >= share.window.begin) ++measured.failed;
+  } else if (const auto time = share.results.account.add_call(share.window, before, begun, ended)) {
+    measured.latencies.add(static_cast<uint64_t>(std::chrono::nanoseconds(*time).count()));
   }
+  before = ended;
 }
 
 using Next = std::function<Operation(Random&)>;
 
 void work(Share& share, const Next& next) {
   unsigned failures_in_a_row = 0;
+  auto before = Clock::now();
   for (uint64_t i = 0; i < share.operations && failures_in_a_row < kFailuresInARowMax; ++i) {
-    if (share.end != Clock::time_point::max() && Clock::now() >= share.end) break;
+    if (Clock::now() >= share.window.end) break;
     const Operation operation = next(share.client->random());
-    make_one(share, operation, static_cast<int64_t>(share.first + i), failures_in_a_row);
+    make_one(share, operation, static_cast<int64_t>(share.first + i), before, failures_in_a_row);
   }
+  share.results.account.close();
 }
 
 Result<std::vector<Share>> make_shares(const Workload& workload, const KeyChooser& keys,
@@ -82,18 +86,19 @@ Result<std::vector<Share>> make_shares(const Workload& workload, const KeyChoose
 
 Results run_all(std::vector<Share>& shares, const Next& next, double warm_up_seconds,
                 double seconds) {
-  const auto counted_from = Clock::now() + ticks(warm_up_seconds);
+  const auto begin = Clock::now() + ticks(warm_up_seconds);
+  const auto end = seconds > 0 ? begin + ticks(seconds) : Clock::time_point::max();
   {
     std::vector<std::jthread> threads;
     for (Share& share : shares) {
-      share.counted_from = counted_from;
-      share.end = seconds > 0 ? counted_from + ticks(seconds) : Clock::time_point::max();
+      share.window = {.begin = begin, .end = end, .by_count = share.operations != kNoEnd};
       threads.emplace_back([&share, &next] { work(share, next); });
     }
   }
   Results all;
-  all.seconds = std::max(0.0, Seconds(Clock::now() - counted_from).count());
+  all.seconds = std::max(0.0, Seconds(std::min(Clock::now(), end) - begin).count());
   for (const Share& share : shares) {
+    all.account.add(share.results.account);
     for (size_t i = 0; i < kOperations; ++i) {
       all.operations[i].latencies.add(share.results.operations[i].latencies);
       all.operations[i].failed += share.results.operations[i].failed;

@@ -7,18 +7,20 @@
 
 #include "base/address.h"
 #include "base/result.h"
+#include "bench/account.h"
 #include "kv/ycsb/latencies.h"
 #include "kv/ycsb/workload.h"
 
 namespace hat::ycsb {
 
 struct Measured {
-  Latencies latencies;  // of operations that did what they should
+  Latencies latencies;  // of those of them whose time counts
   uint64_t failed = 0;
 };
 
 struct Results {
-  double seconds = 0;  // from the first counted operation's begin to the last one's end
+  double seconds = 0;      // that were measured
+  bench::Account account;  // of all clients: operations that did what they should, of any kind
   std::array<Measured, kOperations> operations;  // by Operation
   std::string first_failure;                     // empty where nothing failed
 
@@ -31,7 +33,8 @@ Result<Results> load(const Workload& workload, const Address& address, uint64_t 
 
 // Makes operations in a closed loop: each thread has one connection and one operation at a time,
 // until workload.operations are made or workload.seconds have passed, whichever is first; one of
-// the two must be given. What is begun in the first `warm_up_seconds` is not counted.
+// the two must be given. The first `warm_up_seconds` are not measured; bench/account.h says which
+// operations count after that. An operation that is not done when the time is over is waited for.
 Result<Results> run(const Workload& workload, const Address& address, uint64_t seed,
                     double warm_up_seconds);
 

@@ -20,7 +20,7 @@ std::string line(std::string_view of, std::string_view what, const std::string& 
 }
 
 double per_second(const Results& results) {
-  return results.seconds > 0 ? double(results.done()) / results.seconds : 0;
+  return results.seconds > 0 ? double(results.account.ended) / results.seconds : 0;
 }
 
 // The operation's name in small letters.
@@ -34,7 +34,10 @@ std::string key_of_operation(size_t operation) {
 
 std::string as_text(const Results& results) {
   std::string text = line("OVERALL", "RunTime(ms)", number(results.seconds * 1000)) +
-                     line("OVERALL", "Throughput(ops/sec)", number(per_second(results)));
+                     line("OVERALL", "Throughput(ops/sec)", number(per_second(results))) +
+                     line("CLIENT", "FewestOperations", std::to_string(results.account.fewest)) +
+                     line("CLIENT", "MostOperations", std::to_string(results.account.most)) +
+                     line("CLIENT", "CutOffOperations", std::to_string(results.account.cut_off));
   for (size_t i = 0; i < kOperations; ++i) {
     const auto& [latencies, failed] = results.operations[i];
     const std::string_view name = operation_name(static_cast<Operation>(i));
@@ -55,11 +58,11 @@ std::string as_text(const Results& results) {
 }
 
 std::string as_json(const Results& results, uint32_t threads) {
-  std::string text = "{\"threads\": " + std::to_string(threads) +
-                     ", \"seconds\": " + number(results.seconds) +
-                     ", \"calls_per_s\": " + number(per_second(results)) +
-                     ", \"operations\": " + std::to_string(results.done()) +
-                     ", \"failed\": " + std::to_string(results.failed());
+  std::string text =
+      "{\"threads\": " + std::to_string(threads) + ", \"seconds\": " + number(results.seconds) +
+      ", \"calls_per_s\": " + number(per_second(results)) +
+      ", \"operations\": " + std::to_string(results.done()) +
+      ", \"failed\": " + std::to_string(results.failed()) + ", " + results.account.json_fields();
   for (size_t i = 0; i < kOperations; ++i) {
     const auto& [latencies, failed] = results.operations[i];
     if (latencies.count() + failed == 0) continue;

@@ -1,0 +1,109 @@
+// bench/account.h: which calls of a closed loop a measurement counts, and what Little's law needs.
+//
+// A call counts for the rate if it ends in the window. Its time counts if it begins in the window,
+// also if it ends later: the client waits for the answer. A call that is in flight for all of the
+// window counts with the window's length. So the times are not only those of the calls that were
+// quick enough to end in time, and Little's law holds among what is printed:
+// clients ÷ calls per second = mean time of a call + mean time between two calls of a client.
+//
+// Plain data: an Account may lie in memory that processes share. One thread at a time.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <optional>
+#include <string>
+
+namespace hat::bench {
+
+struct Window {
+  using Clock = std::chrono::steady_clock;
+
+  Clock::time_point begin;
+  Clock::time_point end = Clock::time_point::max();
+  bool by_count = false;  // a number of calls bounds it: what began before it is none of them
+
+  bool holds(Clock::time_point time) const { return time >= begin && time < end; }
+  bool counts(Clock::time_point begun, Clock::time_point ended) const {
+    return holds(ended) && (begun >= begin || !by_count);
+  }
+  // In flight when the window ends.
+  bool cuts_off(Clock::time_point begun, Clock::time_point ended) const {
+    return begun < end && ended >= end;
+  }
+  // The time of a call that counts; nothing if it does not.
+  std::optional<Clock::duration> time_of(Clock::time_point begun, Clock::time_point ended) const {
+    if (holds(begun)) return ended - begun;
+    if (cuts_off(begun, ended)) return end - begin;
+    return std::nullopt;
+  }
+};
+
+struct Account {
+  using Clock = Window::Clock;
+
+  uint32_t clients = 0;
+  uint64_t ended = 0;    // calls that ended in the window
+  uint64_t timed = 0;    // calls whose time counts
+  uint64_t cut_off = 0;  // those of them that were in flight when the window ended
+  uint64_t fewest = 0;   // `ended` of the client with the fewest, and with the most
+  uint64_t most = 0;
+  Clock::duration time{};   // of all timed calls
+  Clock::duration think{};  // of the clients between an answer and the next call, in the window
+
+  // Counts a call of one client, whose call before this one ended at `before`. Returns the time of
+  // the call that counts.
+  std::optional<Clock::duration> add_call(const Window& window, Clock::time_point before,
+                                          Clock::time_point begun, Clock::time_point ended_at) {
+    if (window.counts(begun, ended_at)) ++ended;
+    if (window.cuts_off(begun, ended_at)) ++cut_off;
+    if (window.holds(begun)) think += begun - std::max(before, window.begin);
+    const auto counted = window.time_of(begun, ended_at);
+    if (counted) {
+      ++timed;
+      time += *counted;
+    }
+    return counted;
+  }
+
+  // Ends the account of one client, which other accounts then add.
+  void close() {
+    clients = 1;
+    fewest = most = ended;
+  }
+
+  void add(const Account& other) {
+    fewest = clients == 0 ? other.fewest : std::min(fewest, other.fewest);
+    most = std::max(most, other.most);
+    clients += other.clients;
+    ended += other.ended;
+    timed += other.timed;
+    cut_off += other.cut_off;
+    time += other.time;
+    think += other.think;
+  }
+
+  double mean_us() const { return each_us(time); }
+  double think_us() const { return each_us(think); }
+
+  // Fields of a JSON object, for bench/tool/clock.py.
+  std::string json_fields() const {
+    char text[256];
+    std::snprintf(text, sizeof(text),
+                  "\"mean_us\": %.3f, \"think_us\": %.3f, \"fewest\": %llu, \"most\": %llu, "
+                  "\"cut_off\": %llu",
+                  mean_us(), think_us(), static_cast<unsigned long long>(fewest),
+                  static_cast<unsigned long long>(most), static_cast<unsigned long long>(cut_off));
+    return text;
+  }
+
+ private:
+  double each_us(Clock::duration sum) const {
+    using Micro = std::chrono::duration<double, std::micro>;
+    return timed == 0 ? 0 : Micro(sum).count() / static_cast<double>(timed);
+  }
+};
+
+}  // namespace hat::bench

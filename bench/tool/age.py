@@ -1,0 +1,17 @@
+"""bench/tool/age.py: whether a result is older than the code that it measures."""
+
+from tool import machine
+
+
+def words(one, experiment):
+    """What a reader must know of a result that is older than its code, as a clause; else ""."""
+    commit = one.facts["commit"]
+    changes = machine.changes_since(commit, experiment.measures)
+    if changes is None:
+        return ("perhaps older than the code that it measures: its commit, "
+                f"{commit}, is not in this repository")
+    count, day = changes
+    if count == 0:
+        return ""
+    return (f"older than the code that it measures: {count} commit{'s' if count > 1 else ''} since "
+            f"{commit}, the last of {day}")

@@ -1,0 +1,50 @@
+// kv/ycsb/report_test.cc: what a run's report says of its clients.
+#include "kv/ycsb/report.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace hat::ycsb {
+namespace {
+
+using std::chrono::milliseconds;
+using testing::HasSubstr;
+
+// Two clients in a second: one makes three operations, the other none that ends.
+Results of_two_clients() {
+  Results results;
+  results.seconds = 1;
+  const auto at = [](int ms) { return bench::Window::Clock::time_point(milliseconds(ms)); };
+  const bench::Window window{at(0), at(1000)};
+  Measured& reads = results.operations[static_cast<size_t>(Operation::kRead)];
+  bench::Account quick, slow;
+  for (int i = 0; i < 3; ++i) {
+    const auto time = quick.add_call(window, at(i * 300), at(i * 300), at(i * 300 + 300));
+    reads.latencies.add(static_cast<uint64_t>(time->count()));
+  }
+  const auto time = slow.add_call(window, at(-50), at(-50), at(1500));
+  reads.latencies.add(static_cast<uint64_t>(time->count()));
+  for (bench::Account* one : {&quick, &slow}) {
+    one->close();
+    results.account.add(*one);
+  }
+  return results;
+}
+
+TEST(Report, JsonSaysWhatTheEndCutOffAndWhoGotNothing) {
+  const std::string json = as_json(of_two_clients(), 2);
+  EXPECT_THAT(json, HasSubstr("\"calls_per_s\": 3.00"));
+  EXPECT_THAT(json, HasSubstr("\"mean_us\": 475000.000"));  // (3 x 300 + 1000) / 4
+  EXPECT_THAT(json, HasSubstr("\"fewest\": 0, \"most\": 3, \"cut_off\": 1"));
+}
+
+TEST(Report, TextSaysItToo) {
+  const std::string text = as_text(of_two_clients());
+  EXPECT_THAT(text, HasSubstr("[CLIENT], FewestOperations, 0\n"));
+  EXPECT_THAT(text, HasSubstr("[CLIENT], MostOperations, 3\n"));
+  EXPECT_THAT(text, HasSubstr("[CLIENT], CutOffOperations, 1\n"));
+  EXPECT_THAT(text, HasSubstr("[READ], AverageLatency(us), 475000.00\n"));
+}
+
+}  // namespace
+}  // namespace hat::ycsb
