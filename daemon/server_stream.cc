@@ -264,7 +264,7 @@ bool ServerStream::ensure_upstream() {
   }
   upstream_->set_user(this);
   if (!upstream_->connected()) {
-    worker_.deadlines().set(*this, worker_.node().limits.connect_timeout);
+    worker_.deadlines().set(*this, worker_.node().limits.upstream_connect_timeout);
   }
   read_if_room();
   return true;
@@ -386,8 +386,9 @@ void ServerStream::lose_upstream(Failure failure, bool delivered, std::string_vi
 void ServerStream::on_upstream_connected() { end(); }
 
 void ServerStream::on_deadline() {
-  lose_upstream(Failure::kUpstreamUnreachable, false,
-                to_string(served_.upstream) + ": no connection within limits.connect_timeout");
+  lose_upstream(
+      Failure::kUpstreamUnreachable, false,
+      to_string(served_.upstream) + ": no connection within limits.upstream_connect_timeout");
 }
 
 void ServerStream::on_upstream_wrote(size_t bytes) {

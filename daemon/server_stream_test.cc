@@ -16,7 +16,7 @@ using engine::FrameKind;
 // A peer's stream 1 for service Kv.
 class ServerStreamTest : public testing::Test {
  protected:
-  ServerStreamTest() {
+  explicit ServerStreamTest(const Limits& limits = default_limits()) : node_(limits) {
     node_.receive(link_, hello_bytes("host-b", "host-a"));
     node_.receive(link_, frame_bytes({.kind = FrameKind::kOpen, .stream = 1}, "Kv"));
   }
@@ -114,6 +114,36 @@ TEST_F(ServerStreamTest, PassesOnWhatTheServerSaidBeforeAWriteToItFailed) {
   EXPECT_EQ(headers[0].call, 1u);
   EXPECT_EQ(headers[1].kind, FrameKind::kFail);
   EXPECT_EQ(headers[1].call, 2u);
+}
+
+// Its link lives while time passes and nobody says anything.
+class ConnectingServerStream : public ServerStreamTest {
+ protected:
+  ConnectingServerStream() : ServerStreamTest(without_pings()) {}
+  static Limits without_pings() {
+    Limits limits = default_limits();
+    limits.keepalive_interval = limits.keepalive_timeout = std::chrono::hours(1);
+    return limits;
+  }
+};
+
+// A full queue of connections drops the request to connect; the kernel sends it again after 1 s,
+// 3 s and 7 s.
+TEST_F(ConnectingServerStream, WaitsForAServerThroughTheKernelsRetries) {
+  call(1, "request");
+  const auto server = node_.reactor.wires.back();
+  link_->written.clear();
+  node_.reactor.advance(std::chrono::milliseconds(7500));
+  EXPECT_EQ(link_->written, "");
+  server->events->on_writable();
+  EXPECT_EQ(server->written, "request");
+}
+
+TEST_F(ConnectingServerStream, GivesUpAServerThatNeverAnswers) {
+  call(1, "request");
+  node_.reactor.advance(default_limits().upstream_connect_timeout);
+  EXPECT_THAT(link_->written,
+              testing::HasSubstr("no connection within limits.upstream_connect_timeout"));
 }
 
 TEST_F(ServerStreamTest, EndsAnOpaqueStreamWhoseServerHasGoneWhenTheClientWritesOn) {
