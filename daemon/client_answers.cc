@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "daemon/opaque_failure.h"
 #include "daemon/thrift/exception_reply.h"
 #include "daemon/worker.h"
 
@@ -122,8 +123,9 @@ void ClientConnection::on_session_lost(const std::string& reason) {
 
 // The stream is gone, and with it the calls that are out on it.
 void ClientConnection::lose_stream(Failure failure, const std::string& reason) {
+  const std::string peer = peer_->link->peer();
   forget_stream();
-  if (mode_ == Mode::kOpaque) return close(true);
+  if (mode_ == Mode::kOpaque) return fail_opaque(failure, "peer " + peer + ": " + reason);
   // All are marked before any is answered: answering ends calls, and may end the connection.
   for (size_t i = 0; i < calls_.size(); ++i) {
     Call& call = *calls_[i];
@@ -152,6 +154,15 @@ void ClientConnection::fail(Call& call, Failure failure, std::string detail) {
     discarding_ = failure;
   }
   answer_failed_calls();
+}
+
+// Nobody can be answered there: the application sees a reset.
+void ClientConnection::fail_opaque(Failure failure, const std::string& detail) {
+  const EndpointConfig& endpoint = worker_.node().endpoints[endpoint_];
+  note_opaque_failure(worker_.counters(), Side::kClient,
+                      "endpoint " + to_string(endpoint.listen) + " of " + endpoint.service, failure,
+                      detail);
+  close(true);
 }
 
 void ClientConnection::answer_failed_calls() {

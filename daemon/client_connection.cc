@@ -229,7 +229,9 @@ void ClientConnection::on_opaque(Bytes bytes) {
   mode_ = Mode::kOpaque;
   leave_current();
   forget_calls();
-  if (worker_.draining()) return close(true);
+  if (worker_.draining()) {
+    return fail_opaque(Failure::kDraining, "node " + worker_.node().node + " is shutting down");
+  }
   if (!have_stream()) {
     backlog_.append(bytes);
     return start_waiting();
@@ -353,9 +355,9 @@ void ClientConnection::on_link_leaves() {
 
 void ClientConnection::on_deadline() {
   stop_waiting();
-  if (mode_ == Mode::kOpaque) return close(true);
-  fail(*current_, Failure::kPeerUnreachable,
-       worker_.peer_errors(worker_.node().endpoints[endpoint_]));
+  const std::string why = worker_.peer_errors(worker_.node().endpoints[endpoint_]);
+  if (mode_ == Mode::kOpaque) return fail_opaque(Failure::kPeerUnreachable, why);
+  fail(*current_, Failure::kPeerUnreachable, why);
   resume();
 }
 

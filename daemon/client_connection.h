@@ -117,6 +117,7 @@ class ClientConnection final : public StreamEvents, private UnitSink, private De
   void on_reset(Bytes payload);
   void lose_stream(engine::Failure failure, const std::string& reason);
   void fail(Call& call, engine::Failure failure, std::string detail);
+  void fail_opaque(engine::Failure failure, const std::string& detail);
   void answer_failed_calls();
   void write_exceptions(const Call& call);
   void finish(Call& call, CallOutcome outcome);

@@ -146,6 +146,68 @@ TEST_F(ConnectingServerStream, GivesUpAServerThatNeverAnswers) {
               testing::HasSubstr("no connection within limits.upstream_connect_timeout"));
 }
 
+// What a failure of an opaque stream leaves: a count here, and the reason for the client's side.
+class OpaqueServerStream : public ServerStreamTest {
+ protected:
+  OpaqueServerStream() {
+    node_.receive(link_, frame_bytes({.kind = FrameKind::kRaw, .stream = 1}, "TLS?"));
+    server_ = node_.reactor.wires.back();
+    link_->written.clear();
+  }
+  uint64_t failures(engine::Failure failure) const {
+    return node_.counters
+        .opaque_failures[static_cast<size_t>(Side::kServer)][static_cast<size_t>(failure)]
+        .value();
+  }
+  std::string reset_with(engine::Failure failure, const std::string& detail) const {
+    const engine::FailMeta meta{failure, 1};
+    return frame_bytes({.kind = FrameKind::kReset, .stream = 1},
+                       std::string(reinterpret_cast<const char*>(&meta), sizeof meta) + detail);
+  }
+  FakeNode::Wire server_;
+};
+
+TEST_F(OpaqueServerStream, SaysThatItsServerRefusedIt) {
+  server_->error = ECONNREFUSED;
+  server_->events->on_writable();
+  node_.reactor.end_turn();
+  EXPECT_EQ(failures(engine::Failure::kUpstreamUnreachable), 1u);
+  EXPECT_EQ(link_->written, reset_with(engine::Failure::kUpstreamUnreachable,
+                                       "tcp:127.0.0.1:9091: Connection refused"));
+}
+
+TEST_F(OpaqueServerStream, SaysThatItsServerResetIt) {
+  server_->events->on_writable();
+  server_->error = ECONNRESET;
+  FakeNode::read(server_);
+  server_->events->on_readable();
+  node_.reactor.end_turn();
+  EXPECT_EQ(failures(engine::Failure::kUpstreamClosed), 1u);
+  EXPECT_THAT(link_->written, testing::HasSubstr("Connection reset by peer"));
+}
+
+TEST_F(OpaqueServerStream, CountsThatItsLinkWasLost) {
+  link_->end = true;
+  FakeNode::read(link_);
+  node_.reactor.end_turn();
+  EXPECT_EQ(failures(engine::Failure::kLinkLost), 1u);
+}
+
+TEST_F(OpaqueServerStream, CountsNothingWhereBothSidesEnd) {
+  server_->events->on_writable();
+  node_.receive(link_, frame_bytes({.kind = FrameKind::kEnd, .stream = 1}));
+  server_->end = true;
+  FakeNode::read(server_);
+  node_.reactor.end_turn();
+  EXPECT_TRUE(server_->closed);
+  link_->end = true;
+  FakeNode::read(link_);
+  node_.reactor.end_turn();
+  for (size_t i = 0; i < engine::kFailureCount; ++i) {
+    EXPECT_EQ(failures(static_cast<engine::Failure>(i)), 0u);
+  }
+}
+
 TEST_F(ServerStreamTest, EndsAnOpaqueStreamWhoseServerHasGoneWhenTheClientWritesOn) {
   node_.receive(link_, frame_bytes({.kind = FrameKind::kRaw, .stream = 1}, "TLS?"));
   const auto server = node_.reactor.wires.back();
