@@ -51,12 +51,13 @@ std::shared_ptr<transport::TTransport> layer(const std::string& name,
     return std::make_shared<transport::TFramedTransport>(below, large_messages());
   }
   if (name == "zlib") {
+    using transport::TZlibTransport;
     auto buffered = std::make_shared<transport::TBufferedTransport>(below, large_messages());
-    return std::make_shared<transport::TZlibTransport>(
-        buffered, transport::TZlibTransport::DEFAULT_URBUF_SIZE,
-        transport::TZlibTransport::DEFAULT_CRBUF_SIZE,
-        transport::TZlibTransport::DEFAULT_UWBUF_SIZE,
-        transport::TZlibTransport::DEFAULT_CWBUF_SIZE, Z_DEFAULT_COMPRESSION, large_messages());
+    // Copies: libthrift declares its constants and defines none that a reference could bind to.
+    return std::make_shared<TZlibTransport>(
+        buffered, int{TZlibTransport::DEFAULT_URBUF_SIZE}, int{TZlibTransport::DEFAULT_CRBUF_SIZE},
+        int{TZlibTransport::DEFAULT_UWBUF_SIZE}, int{TZlibTransport::DEFAULT_CWBUF_SIZE},
+        Z_DEFAULT_COMPRESSION, large_messages());
   }
   if (name == "header") return below;
   throw std::invalid_argument("no transport named " + name);
