@@ -47,7 +47,7 @@ std::shared_ptr<transport::TTransport> layer(const std::string& name,
   if (name == "buffered") {
     return std::make_shared<transport::TBufferedTransport>(below, large_messages());
   }
-  if (name == "framed") {
+  if (name == "framed" || name == "framed_header") {
     return std::make_shared<transport::TFramedTransport>(below, large_messages());
   }
   if (name == "zlib") {
@@ -77,7 +77,7 @@ class LayerFactory : public transport::TTransportFactory {
 
 std::shared_ptr<protocol::TProtocol> make_protocol(
     const Combination& combination, std::shared_ptr<transport::TTransport> transport) {
-  if (combination.transport == "header") {
+  if (combination.has_header()) {
     const uint16_t id = combination.protocol == "compact" ? protocol::T_COMPACT_PROTOCOL
                                                           : protocol::T_BINARY_PROTOCOL;
     auto header = std::make_shared<protocol::THeaderProtocol>(transport, id);
@@ -119,7 +119,7 @@ std::shared_ptr<transport::TTransportFactory> make_transport_factory(
 }
 
 std::shared_ptr<protocol::TProtocolFactory> make_protocol_factory(const Combination& combination) {
-  if (combination.transport == "header") {
+  if (combination.has_header()) {
     return std::make_shared<protocol::THeaderProtocolFactory>();
   }
   if (combination.protocol == "binary") {
