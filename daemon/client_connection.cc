@@ -72,7 +72,9 @@ void ClientConnection::on_readable() {
         return close(true);
       case IoResult::Kind::kOk:
         take(room.first(result.bytes));
-        if (result.bytes < room.size()) return;
+        if (result.bytes == room.size()) break;
+        if (!closed_ && reader_.waits_for_rest()) stream_->acknowledge_now();
+        return;
     }
   }
 }

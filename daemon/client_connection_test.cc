@@ -44,6 +44,24 @@ TEST_F(ClientConnectionTest, CarriesACallAndItsReply) {
   EXPECT_EQ(client_->written, "the reply");
 }
 
+// Such a client sends the rest after the acknowledgement of the first part (Nagle's algorithm).
+TEST_F(ClientConnectionTest, AcknowledgesAPartOfACallAtOnce) {
+  node_.receive(client_, kGet.substr(0, 4));
+  EXPECT_EQ(client_->acknowledged, 1);
+  node_.receive(client_, kGet.substr(4, 10));
+  EXPECT_EQ(client_->acknowledged, 2);
+  node_.receive(client_, kGet.substr(14));
+  EXPECT_EQ(client_->acknowledged, 2);
+  node_.receive(client_, kGet + kGet);
+  EXPECT_EQ(client_->acknowledged, 2) << "whole calls cost no system call more";
+}
+
+TEST_F(ClientConnectionTest, AcknowledgesNothingOfItsOwnAccordOnAnOpaqueStream) {
+  node_.receive(client_, "\x16\x03\x01 TLS");
+  node_.receive(client_, "more");
+  EXPECT_EQ(client_->acknowledged, 0);
+}
+
 uint64_t opaque_failures(const FakeNode& node, Side side, engine::Failure failure) {
   return node.counters.opaque_failures[static_cast<size_t>(side)][static_cast<size_t>(failure)]
       .value();

@@ -146,6 +146,20 @@ TEST_F(ConnectingServerStream, GivesUpAServerThatNeverAnswers) {
               testing::HasSubstr("no connection within limits.upstream_connect_timeout"));
 }
 
+TEST_F(ServerStreamTest, AcknowledgesAPartOfAReplyAtOnce) {
+  call(1, "request");
+  const auto server = node_.reactor.wires.back();
+  server->events->on_writable();
+  const std::string reply("\x00\x00\x00\x10\x80\x01\x00\x02\x00\x00\x00\x03get\x00\x00\x00\x01\x00",
+                          20);
+  node_.receive(server, reply.substr(0, 4));
+  EXPECT_EQ(server->acknowledged, 1);
+  node_.receive(server, reply.substr(4));
+  call(2, "request");
+  node_.receive(server, reply);
+  EXPECT_EQ(server->acknowledged, 1) << "whole replies cost no system call more";
+}
+
 // What a failure of an opaque stream leaves: a count here, and the reason for the client's side.
 class OpaqueServerStream : public ServerStreamTest {
  protected:
