@@ -43,7 +43,6 @@ void ClientConnection::on_frame(const FrameHeader& header, Bytes payload) {
     case FrameKind::kSynced:
       if (header.call != last_sync_ || !std::exchange(asked_, false)) break;
       taken_ = true;
-      left_lane_ = 0;
       break;
     case FrameKind::kReset:
       return on_reset(payload);
@@ -74,7 +73,6 @@ void ClientConnection::on_reply(const FrameHeader& header, Bytes payload) {
 void ClientConnection::note_end(const Call& call) {
   if (call.ordinal != last_sent_ || &call == current_ || cancelled_) return;
   taken_ = true;
-  left_lane_ = 0;
 }
 
 void ClientConnection::on_fail(const FrameHeader& header, Bytes payload) {

@@ -416,14 +416,14 @@ bool ClientConnection::find_way(Call& call) {
 // calls keep their order. False: not yet; resume() comes back here.
 bool ClientConnection::take_lane(Call& call) {
   PeerLanes::Choice choice{0, Fallback::kNoFabric};
-  if (call.rdma == RdmaWish::kWanted) choice = peer_->choose(call.lane);
+  if (call.rdma == RdmaWish::kWanted) choice = peer_->choose(call.lane, endpoint_);
   if (choice.lane != lane_ && !quiet()) {
     if (calls_.size() == 1 && !std::exchange(asked_, true)) {
       send_control(FrameKind::kSync, ++last_sync_);
     }
     return false;
   }
-  if (choice.lane != lane_) left_lane_ = std::exchange(lane_, choice.lane);
+  lane_ = choice.lane;
   call.choice = choice;
   return true;
 }
@@ -450,7 +450,7 @@ void ClientConnection::leave_stream(FrameKind farewell) {
 void ClientConnection::forget_stream() {
   peer_ = nullptr;
   stream_id_ = 0;
-  lane_ = left_lane_ = 0;
+  lane_ = 0;
   opened_ = asked_ = cancelled_ = switches_ = false;
   taken_ = true;
   window_ = {};
