@@ -12,6 +12,8 @@ PYTHON = "/usr/bin/python3"  # Debian's, which has Debian's thrift module
 PROTOCOLS = ("binary", "compact", "json")
 LARGE_BYTES = 16 << 20  # the acceptance's largest value; carried over framed binary
 SMALLER_BYTES = 1 << 20
+# Whose messages hatrpcd finds; over the others (HTTP, zlib, SASL …) it carries bytes.
+FOLLOWED = ("buffered", "framed", "fastframed", "header", "framed_header")
 
 
 @dataclasses.dataclass(frozen=True)
