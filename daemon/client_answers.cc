@@ -121,9 +121,12 @@ void ClientConnection::on_session_lost(const std::string& reason) {
 
 // The stream is gone, and with it the calls that are out on it.
 void ClientConnection::lose_stream(Failure failure, const std::string& reason) {
-  const std::string peer = peer_->link->peer();
+  const PeerLink* peer = peer_;
   forget_stream();
-  if (mode_ == Mode::kOpaque) return fail_opaque(failure, "peer " + peer + ": " + reason);
+  if (mode_ == Mode::kOpaque) {
+    const std::string where = peer == nullptr ? "" : "peer " + peer->link->peer() + ": ";
+    return fail_opaque(failure, where + reason);
+  }
   // All are marked before any is answered: answering ends calls, and may end the connection.
   for (size_t i = 0; i < calls_.size(); ++i) {
     Call& call = *calls_[i];
@@ -156,6 +159,7 @@ void ClientConnection::fail(Call& call, Failure failure, std::string detail) {
 
 // Nobody can be answered there: the application sees a reset.
 void ClientConnection::fail_opaque(Failure failure, const std::string& detail) {
+  if (closed_) return;
   const EndpointConfig& endpoint = worker_.node().endpoints[endpoint_];
   note_opaque_failure(worker_.counters(), Side::kClient,
                       "endpoint " + to_string(endpoint.listen) + " of " + endpoint.service, failure,
