@@ -75,6 +75,10 @@ class Stream {
   // keeps some of what it has read, so that others have their turn in between. want_read(false)
   // forgets it.
   virtual void read_again() = 0;
+  // Part of a message was read, and its rest may wait for the acknowledgement of that part: a
+  // sender with Nagle's algorithm on holds the rest back, and a receiver delays the acknowledgement
+  // (40 ms on Linux). Sends it now; does nothing where there is no such thing.
+  virtual void acknowledge_now() {}
   // Makes the destructor send RST instead of FIN, for a peer that must not mistake it for an end.
   virtual void abort_on_close() = 0;
 

@@ -24,7 +24,9 @@ namespace hat {
     "unanswered calls of one connection; reading it waits until some are answered")
 
 #define HAT_TIME_LIMITS(X)                                                                         \
-  X(connect_timeout, "connect_timeout", 1s, 10ms, 5min, "connecting to a peer or an upstream")     \
+  X(connect_timeout, "connect_timeout", 1s, 10ms, 5min, "connecting to a peer")                    \
+  X(upstream_connect_timeout, "upstream_connect_timeout", 10s, 10ms, 5min,                         \
+    "connecting to an upstream; less than 1s leaves out the kernel's first retry")                 \
   X(peer_wait, "peer_wait", 1s, 0s, 5min, "a call's wait for a link that is being built")          \
   X(keepalive_interval, "keepalive_interval", 1s, 10ms, 5min, "silence on a link before a ping")   \
   X(keepalive_timeout, "keepalive_timeout", 3s, 20ms, 15min, "silence after which a link is dead") \

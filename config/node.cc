@@ -219,6 +219,17 @@ Limits read_limits(const YamlValue& value) {
                 ") must be longer than keepalive_interval (" +
                 duration_text(limits.keepalive_interval) + "), or no ping can be answered in time");
   }
+  // Linux drops a request to connect while the server's queue of connections is full.
+  constexpr auto kFirstRetry = 1s;
+  if (limits.upstream_connect_timeout <= kFirstRetry) {
+    value.mistakes->warning(
+        value.place(), "limits.upstream_connect_timeout (" +
+                           duration_text(limits.upstream_connect_timeout) +
+                           ") ends before the kernel has repeated a request to connect, after " +
+                           duration_text(kFirstRetry) +
+                           ": where a server's queue of connections is full for a moment, calls "
+                           "are answered with upstream_unreachable");
+  }
   return limits;
 }
 

@@ -187,6 +187,15 @@ TEST(NodeConfig, TellsWhatRdmaWillHoldOfTheHost) {
   EXPECT_EQ(registered_bytes({.pinned_bytes_max = 100u << 20}), 72u << 20);
 }
 
+TEST(NodeConfig, WarnsOfATimeForConnectingThatLeavesOutTheKernelsRetries) {
+  Mistakes mistakes;
+  read_node_config("node: a\nlimits: {upstream_connect_timeout: 1s}\n", "n.yaml", mistakes);
+  EXPECT_EQ(mistakes.text(),
+            "n.yaml:2:9: warning: limits.upstream_connect_timeout (1s) ends before the kernel has "
+            "repeated a request to connect, after 1s: where a server's queue of connections is "
+            "full for a moment, calls are answered with upstream_unreachable\n");
+}
+
 TEST(NodeConfig, IsReadFromARegularFileAlone) {
   Mistakes mistakes;
   load_node_config("/", mistakes);

@@ -102,6 +102,12 @@ void AcceptedLink::flush() {
   session->finish();
 }
 
+void AcceptedLink::end(const std::string& reason) {
+  for (const auto& [id, stream] : streams) stream->on_link_lost(reason);
+  if (lanes_) lanes_->end(reason);
+  if (costs_) costs_->end("the link went down: " + reason);
+}
+
 // --- RDMA lanes ---
 
 Result<engine::LaneShape> AcceptedLink::on_lane_wanted(const engine::LaneWish& wish) {

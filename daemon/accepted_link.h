@@ -42,10 +42,7 @@ class AcceptedLink final : private engine::LaneSetEvents {
     if (leaves_) begin_drain();
   }
   void flush();
-  void end(const std::string& reason) {
-    if (lanes_) lanes_->end(reason);
-    if (costs_) costs_->end("the link went down: " + reason);
-  }
+  void end(const std::string& reason);
 
   std::unique_ptr<engine::Session> session;
   std::unordered_map<uint32_t, std::unique_ptr<ServerStream>> streams;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "daemon/opaque_failure.h"
 #include "daemon/thrift/exception_reply.h"
 #include "daemon/worker.h"
 
@@ -42,7 +43,6 @@ void ClientConnection::on_frame(const FrameHeader& header, Bytes payload) {
     case FrameKind::kSynced:
       if (header.call != last_sync_ || !std::exchange(asked_, false)) break;
       taken_ = true;
-      left_lane_ = 0;
       break;
     case FrameKind::kReset:
       return on_reset(payload);
@@ -73,7 +73,6 @@ void ClientConnection::on_reply(const FrameHeader& header, Bytes payload) {
 void ClientConnection::note_end(const Call& call) {
   if (call.ordinal != last_sent_ || &call == current_ || cancelled_) return;
   taken_ = true;
-  left_lane_ = 0;
 }
 
 void ClientConnection::on_fail(const FrameHeader& header, Bytes payload) {
@@ -122,8 +121,12 @@ void ClientConnection::on_session_lost(const std::string& reason) {
 
 // The stream is gone, and with it the calls that are out on it.
 void ClientConnection::lose_stream(Failure failure, const std::string& reason) {
+  const PeerLink* peer = peer_;
   forget_stream();
-  if (mode_ == Mode::kOpaque) return close(true);
+  if (mode_ == Mode::kOpaque) {
+    const std::string where = peer == nullptr ? "" : "peer " + peer->link->peer() + ": ";
+    return fail_opaque(failure, where + reason);
+  }
   // All are marked before any is answered: answering ends calls, and may end the connection.
   for (size_t i = 0; i < calls_.size(); ++i) {
     Call& call = *calls_[i];
@@ -152,6 +155,16 @@ void ClientConnection::fail(Call& call, Failure failure, std::string detail) {
     discarding_ = failure;
   }
   answer_failed_calls();
+}
+
+// Nobody can be answered there: the application sees a reset.
+void ClientConnection::fail_opaque(Failure failure, const std::string& detail) {
+  if (closed_) return;
+  const EndpointConfig& endpoint = worker_.node().endpoints[endpoint_];
+  note_opaque_failure(worker_.counters(), Side::kClient,
+                      "endpoint " + to_string(endpoint.listen) + " of " + endpoint.service, failure,
+                      detail);
+  close(true);
 }
 
 void ClientConnection::answer_failed_calls() {

@@ -72,7 +72,9 @@ void ClientConnection::on_readable() {
         return close(true);
       case IoResult::Kind::kOk:
         take(room.first(result.bytes));
-        if (result.bytes < room.size()) return;
+        if (result.bytes == room.size()) break;
+        if (!closed_ && reader_.waits_for_rest()) stream_->acknowledge_now();
+        return;
     }
   }
 }
@@ -229,7 +231,9 @@ void ClientConnection::on_opaque(Bytes bytes) {
   mode_ = Mode::kOpaque;
   leave_current();
   forget_calls();
-  if (worker_.draining()) return close(true);
+  if (worker_.draining()) {
+    return fail_opaque(Failure::kDraining, "node " + worker_.node().node + " is shutting down");
+  }
   if (!have_stream()) {
     backlog_.append(bytes);
     return start_waiting();
@@ -353,9 +357,9 @@ void ClientConnection::on_link_leaves() {
 
 void ClientConnection::on_deadline() {
   stop_waiting();
-  if (mode_ == Mode::kOpaque) return close(true);
-  fail(*current_, Failure::kPeerUnreachable,
-       worker_.peer_errors(worker_.node().endpoints[endpoint_]));
+  const std::string why = worker_.peer_errors(worker_.node().endpoints[endpoint_]);
+  if (mode_ == Mode::kOpaque) return fail_opaque(Failure::kPeerUnreachable, why);
+  fail(*current_, Failure::kPeerUnreachable, why);
   resume();
 }
 
@@ -412,14 +416,14 @@ bool ClientConnection::find_way(Call& call) {
 // calls keep their order. False: not yet; resume() comes back here.
 bool ClientConnection::take_lane(Call& call) {
   PeerLanes::Choice choice{0, Fallback::kNoFabric};
-  if (call.rdma == RdmaWish::kWanted) choice = peer_->choose(call.lane);
+  if (call.rdma == RdmaWish::kWanted) choice = peer_->choose(call.lane, endpoint_);
   if (choice.lane != lane_ && !quiet()) {
     if (calls_.size() == 1 && !std::exchange(asked_, true)) {
       send_control(FrameKind::kSync, ++last_sync_);
     }
     return false;
   }
-  if (choice.lane != lane_) left_lane_ = std::exchange(lane_, choice.lane);
+  lane_ = choice.lane;
   call.choice = choice;
   return true;
 }
@@ -446,7 +450,7 @@ void ClientConnection::leave_stream(FrameKind farewell) {
 void ClientConnection::forget_stream() {
   peer_ = nullptr;
   stream_id_ = 0;
-  lane_ = left_lane_ = 0;
+  lane_ = 0;
   opened_ = asked_ = cancelled_ = switches_ = false;
   taken_ = true;
   window_ = {};

@@ -53,9 +53,6 @@ class ClientConnection final : public StreamEvents, private UnitSink, private De
   void on_successor_gone() { resume(); }
   size_t endpoint() const { return endpoint_; }
   uint32_t lane_number() const { return lane_; }  // by which its stream goes; 0: the link itself
-  // The peer may take this for the stream's lane: it is, or it was before one that the peer has not
-  // answered on yet.
-  bool uses(uint32_t lane) const { return lane == lane_ || lane == left_lane_; }
 
  private:
   enum class Mode : uint8_t { kCalls, kOpaque };
@@ -117,6 +114,7 @@ class ClientConnection final : public StreamEvents, private UnitSink, private De
   void on_reset(Bytes payload);
   void lose_stream(engine::Failure failure, const std::string& reason);
   void fail(Call& call, engine::Failure failure, std::string detail);
+  void fail_opaque(engine::Failure failure, const std::string& detail);
   void answer_failed_calls();
   void write_exceptions(const Call& call);
   void finish(Call& call, CallOutcome outcome);
@@ -155,7 +153,6 @@ class ClientConnection final : public StreamEvents, private UnitSink, private De
   PeerLink* peer_ = nullptr;
   uint32_t stream_id_ = 0;  // 0: no stream
   uint32_t lane_ = 0;
-  uint32_t left_lane_ = 0;
   bool opened_ = false;  // the peer was told of the stream
   // Whether the peer has taken all that was sent there, as its answers or kSynced tell.
   bool taken_ = true;

@@ -44,6 +44,56 @@ TEST_F(ClientConnectionTest, CarriesACallAndItsReply) {
   EXPECT_EQ(client_->written, "the reply");
 }
 
+// Such a client sends the rest after the acknowledgement of the first part (Nagle's algorithm).
+TEST_F(ClientConnectionTest, AcknowledgesAPartOfACallAtOnce) {
+  node_.receive(client_, kGet.substr(0, 4));
+  EXPECT_EQ(client_->acknowledged, 1);
+  node_.receive(client_, kGet.substr(4, 10));
+  EXPECT_EQ(client_->acknowledged, 2);
+  node_.receive(client_, kGet.substr(14));
+  EXPECT_EQ(client_->acknowledged, 2);
+  node_.receive(client_, kGet + kGet);
+  EXPECT_EQ(client_->acknowledged, 2) << "whole calls cost no system call more";
+}
+
+TEST_F(ClientConnectionTest, AcknowledgesNothingOfItsOwnAccordOnAnOpaqueStream) {
+  node_.receive(client_, "\x16\x03\x01 TLS");
+  node_.receive(client_, "more");
+  EXPECT_EQ(client_->acknowledged, 0);
+}
+
+uint64_t opaque_failures(const FakeNode& node, Side side, engine::Failure failure) {
+  return node.counters.opaque_failures[static_cast<size_t>(side)][static_cast<size_t>(failure)]
+      .value();
+}
+
+TEST_F(ClientConnectionTest, CountsWhyAnOpaqueStreamFailed) {
+  node_.receive(client_, "\x16\x03\x01 TLS");
+  const engine::FailMeta meta{engine::Failure::kUpstreamUnreachable, 0};
+  answer(FrameKind::kReset, std::string(reinterpret_cast<const char*>(&meta), sizeof meta) + "why");
+  EXPECT_TRUE(client_->aborted);
+  EXPECT_EQ(opaque_failures(node_, Side::kClient, engine::Failure::kUpstreamUnreachable), 1u);
+}
+
+TEST_F(ClientConnectionTest, CountsAnOpaqueStreamThatEndsWithItsLink) {
+  node_.receive(client_, "\x16\x03\x01 TLS");
+  peer_->end = true;
+  FakeNode::read(peer_);
+  node_.reactor.end_turn();
+  EXPECT_TRUE(client_->aborted);
+  EXPECT_EQ(opaque_failures(node_, Side::kClient, engine::Failure::kLinkLost), 1u);
+}
+
+TEST_F(ClientConnectionTest, CountsAnOpaqueStreamForWhichThereIsNoLink) {
+  peer_->end = true;
+  FakeNode::read(peer_);
+  node_.reactor.end_turn();
+  node_.receive(client_, "\x16\x03\x01 TLS");
+  node_.reactor.advance(std::chrono::seconds(2));
+  EXPECT_TRUE(client_->aborted);
+  EXPECT_EQ(opaque_failures(node_, Side::kClient, engine::Failure::kPeerUnreachable), 1u);
+}
+
 TEST_F(ClientConnectionTest, EndsWhereThePeerSendsFarBeyondItsCredit) {
   const std::string piece(64'000, 'x');
   node_.receive(client_, kGet);

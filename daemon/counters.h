@@ -97,7 +97,9 @@ struct WorkerCounters {
   Counter connections_taken_over;   // accepted by another hatrpcd, which this one took over from
   Counter connections_handed_over;  // and the other way
   Counter opaque_streams;           // carried byte for byte
-  Counter lent_bytes;               // sent from an application's ring without a copy here
+  // Of those, the ones that failed: by Side, and by why.
+  std::array<std::array<Counter, engine::kFailureCount>, 2> opaque_failures;
+  Counter lent_bytes;  // sent from an application's ring without a copy here
   Counter upstream_connections_open;
   Counter upstream_connects;
   Counter oneway_dropped;       // oneway calls that could not be delivered

@@ -231,6 +231,21 @@ void add_traffic(Page& page, Control& control) {
   page.counter("hatrpc_opaque_streams_total",
                "Streams carried byte for byte: no Thrift that can be followed.",
                sum(&WorkerCounters::opaque_streams));
+  auto& failed =
+      page.family("hatrpc_opaque_stream_failures_total",
+                  "Of those, the ones that failed, by side and why.", MetricType::Counter);
+  for (size_t side = 0; side < kSides.size(); ++side) {
+    for (size_t i = 0; i < engine::kFailureCount; ++i) {
+      uint64_t count = 0;
+      for (const WorkerCounters* worker : workers) {
+        count += worker->opaque_failures[side][i].value();
+      }
+      const auto failure = static_cast<engine::Failure>(i);
+      Page::add(failed,
+                {{"reason", std::string(engine::text(failure).token)}, {"side", kSideNames[side]}},
+                static_cast<double>(count));
+    }
+  }
   page.counter("hatrpc_lent_bytes_total",
                "Bytes that RDMA lanes sent from where an application's ring had them.",
                sum(&WorkerCounters::lent_bytes));

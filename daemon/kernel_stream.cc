@@ -142,6 +142,12 @@ void KernelStream::read_again() {
   if (!std::exchange(again_, true)) reactor_.read_again_.push_back(this);
 }
 
+void KernelStream::acknowledge_now() {
+  if (!acknowledges_) return;
+  const int on = 1;
+  acknowledges_ = setsockopt(fd_, IPPROTO_TCP, TCP_QUICKACK, &on, sizeof on) == 0;
+}
+
 void KernelStream::forget_again() {
   if (std::exchange(again_, false)) std::erase(reactor_.read_again_, this);
 }

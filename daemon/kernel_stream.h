@@ -22,6 +22,7 @@ class KernelStream final : public Stream {
   void want_read(bool wanted) override;
   void want_write(bool wanted) override;
   void read_again() override;
+  void acknowledge_now() override;
   void abort_on_close() override;
   std::vector<int> descriptors() const override;
 
@@ -42,6 +43,7 @@ class KernelStream final : public Stream {
   int error_;
   bool connecting_;
   bool again_ = false;
+  bool acknowledges_ = true;  // as far as is known: TCP does, unix sockets do not
   event read_event_;
   event write_event_;
 };

@@ -49,8 +49,11 @@ PeerLanes::Entry* PeerLanes::entry_with(uint32_t lane) {
   return found == entries_.end() ? nullptr : &*found;
 }
 
-PeerLanes::Choice PeerLanes::choose(const LaneKey& key) {
+PeerLanes::Choice PeerLanes::choose(const LaneKey& key, size_t endpoint) {
   Entry& entry = entry_of(key);
+  if (std::ranges::find(entry.endpoints, endpoint) == entry.endpoints.end()) {
+    entry.endpoints.push_back(endpoint);
+  }
   if (!entry.within) return {0, Fallback::kPeerHasNone, {}};
   if (entry.state == State::kUp) {
     if (!trusts(entry)) return {0, Fallback::kSettling, {}};
@@ -101,7 +104,7 @@ void PeerLanes::on_lane_uncongested(LaneSet&, uint32_t lane) { events_.on_lane_u
 
 bool PeerLanes::may_close(LaneSet&, uint32_t lane) {
   Entry* entry = entry_with(lane);
-  return (entry == nullptr || trusts(*entry)) && !events_.lane_in_use(lane);
+  return entry == nullptr || (trusts(*entry) && !events_.has_clients(entry->endpoints));
 }
 
 bool PeerLanes::is_orderly_end(uint32_t lane, bool was_up) {

@@ -6,8 +6,8 @@
 // which doubles from kRetryMin to kRetryMax; one that has failed is trusted again, and carries
 // calls, once it has been up for limits.lane_settle.
 //
-// A lane that some connection's stream is on stays, and so does one that is not trusted yet; an
-// idle one is given back.
+// A lane stays while a client of an endpoint that has asked for it is connected, so that a call
+// after a long pause finds it; and until it is trusted. Else an idle one is given back.
 //
 // Thread   the worker's.
 // Errors   on_lane_lost(), in words.
@@ -38,7 +38,8 @@ class PeerLanesEvents {
   virtual ~PeerLanesEvents() = default;
   virtual void on_stream_frame(const engine::FrameHeader& header, engine::Bytes payload) = 0;
   virtual void on_lane_uncongested(uint32_t lane) = 0;
-  virtual bool lane_in_use(uint32_t lane) const = 0;
+  // Some client connection of one of these endpoints has a stream to the peer.
+  virtual bool has_clients(const std::vector<size_t>& endpoints) const = 0;
   // What was on its way there is lost, or may have come.
   virtual void on_lane_lost(uint32_t lane, const std::string& reason) = 0;
   // What was lent for the frame is its owner's again; all that was lent to the lane is.
@@ -60,7 +61,7 @@ class PeerLanes final : private engine::LaneSetEvents {
     Fallback why{};                 // then
     engine::ProtocolId protocol{};  // else: what carries calls there
   };
-  Choice choose(const LaneKey& key);
+  Choice choose(const LaneKey& key, size_t endpoint);
   engine::Lane& lane(uint32_t number) { return rdma(number); }  // chosen, and not lost since
   engine::RdmaLane& rdma(uint32_t number) { return *set_.lane(number); }
   const engine::Lane* find(uint32_t number) { return set_.lane(number); }  // null: it is gone
@@ -77,6 +78,7 @@ class PeerLanes final : private engine::LaneSetEvents {
   enum class State : uint8_t { kAbsent, kOpening, kUp };
   struct Entry {
     LaneKey key;                    // as calls name it
+    std::vector<size_t> endpoints;  // whose calls have asked for it
     std::optional<LaneKey> within;  // as the peer can do it; none: it cannot
     uint32_t number = 0;
     State state = State::kAbsent;

@@ -43,9 +43,10 @@ void PeerLink::on_lane_uncongested(uint32_t lane) {
   for (ClientConnection* connection : connections) connection->on_link_uncongested();
 }
 
-bool PeerLink::lane_in_use(uint32_t lane) const {
-  return std::ranges::any_of(streams,
-                             [&](const auto& stream) { return stream.second->uses(lane); });
+bool PeerLink::has_clients(const std::vector<size_t>& endpoints) const {
+  return std::ranges::any_of(streams, [&](const auto& stream) {
+    return std::ranges::find(endpoints, stream.second->endpoint()) != endpoints.end();
+  });
 }
 
 // The streams on it end on both sides: what was on its way may have come or not.

@@ -21,8 +21,8 @@ class PeerLink final : public PeerLanesEvents {
  public:
   // What a connection's frames go by: 0 is the link itself.
   engine::Lane& lane(uint32_t number) { return number == 0 ? link->lane() : lanes->lane(number); }
-  PeerLanes::Choice choose(const LaneKey& key) {
-    return lanes ? lanes->choose(key) : PeerLanes::Choice{0, without_lanes, {}};
+  PeerLanes::Choice choose(const LaneKey& key, size_t endpoint) {
+    return lanes ? lanes->choose(key, endpoint) : PeerLanes::Choice{0, without_lanes, {}};
   }
   // A frame of a stream, by whichever lane.
   void on_stream_frame(const engine::FrameHeader& header, engine::Bytes payload) override;
@@ -46,7 +46,7 @@ class PeerLink final : public PeerLanesEvents {
     uint64_t number = 0;  // of its frame
   };
   void on_lane_uncongested(uint32_t lane) override;
-  bool lane_in_use(uint32_t lane) const override;
+  bool has_clients(const std::vector<size_t>& endpoints) const override;
   void on_lane_lost(uint32_t lane, const std::string& reason) override;
   void on_lane_returned(uint32_t lane, uint64_t frame) override { loans.returned(lane, frame); }
   void on_lane_gone(uint32_t lane) override { loans.lane_gone(lane); }

@@ -2,6 +2,7 @@
 // back to the peer daemon, reply by reply.
 #include <algorithm>
 
+#include "daemon/opaque_failure.h"
 #include "daemon/worker.h"
 
 namespace hat {
@@ -191,6 +192,7 @@ void ServerStream::reset() { reset(Failure::kUpstreamClosed, ""); }
 
 void ServerStream::reset(Failure failure, std::string_view detail) {
   if (closed_) return;
+  note_if_opaque(failure, detail);
   end_all_due();
   const engine::FailMeta meta{as_told(failure), 1};
   lane().send({.kind = FrameKind::kReset, .stream = id_},
@@ -202,6 +204,17 @@ void ServerStream::reset(Failure failure, std::string_view detail) {
 void ServerStream::on_lane_lost(const std::string& reason) {
   lane_ = 0;
   reset(Failure::kLinkLost, "RDMA lane: " + reason);
+}
+
+void ServerStream::on_link_lost(const std::string& reason) {
+  if (!closed_) note_if_opaque(Failure::kLinkLost, reason);
+}
+
+void ServerStream::note_if_opaque(Failure failure, std::string_view detail) {
+  if (!opaque_) return;
+  const std::string& peer = link_.session->peer().node;
+  note_opaque_failure(worker_.counters(), Side::kServer,
+                      "service " + served_.service + " for peer " + peer, failure, detail);
 }
 
 }  // namespace hat

@@ -264,7 +264,7 @@ bool ServerStream::ensure_upstream() {
   }
   upstream_->set_user(this);
   if (!upstream_->connected()) {
-    worker_.deadlines().set(*this, worker_.node().limits.connect_timeout);
+    worker_.deadlines().set(*this, worker_.node().limits.upstream_connect_timeout);
   }
   read_if_room();
   return true;
@@ -363,7 +363,7 @@ void ServerStream::lose_upstream(Failure failure, bool delivered, std::string_vi
     worker_.upstreams().release(std::move(upstream_), false);
   }
   last_was_oneway_ = false;
-  if (opaque_ || (reply_begun_ && !calls_.front().cancelled)) return reset();
+  if (opaque_ || (reply_begun_ && !calls_.front().cancelled)) return reset(failure, detail);
   reply_begun_ = false;
   while (!calls_.empty() && calls_.front().handed_over) {
     const ServedCall& call = calls_.front();
@@ -386,8 +386,9 @@ void ServerStream::lose_upstream(Failure failure, bool delivered, std::string_vi
 void ServerStream::on_upstream_connected() { end(); }
 
 void ServerStream::on_deadline() {
-  lose_upstream(Failure::kUpstreamUnreachable, false,
-                to_string(served_.upstream) + ": no connection within limits.connect_timeout");
+  lose_upstream(
+      Failure::kUpstreamUnreachable, false,
+      to_string(served_.upstream) + ": no connection within limits.upstream_connect_timeout");
 }
 
 void ServerStream::on_upstream_wrote(size_t bytes) {
@@ -413,14 +414,18 @@ void ServerStream::on_upstream_broke(const std::string& reason) {
 }
 
 void ServerStream::on_raw(Bytes bytes) {
-  if (!window_.take(bytes.size())) return reset();
   if (!opaque_) become_opaque();
+  if (!window_.take(bytes.size())) {
+    return reset(Failure::kUpstreamClosed, "the peer sent more than the stream's window");
+  }
   if (worker_.routes().guarded() && !worker_.routes().may_call_all(link_.session->peer_names())) {
     worker_.counters().local_replies[static_cast<size_t>(Failure::kPermissionDenied)].add();
     return reset(Failure::kPermissionDenied,
                  caller() + " may not call all, and what it sends is no call that can be followed");
   }
-  if (!ensure_upstream()) return reset();
+  if (!ensure_upstream()) {
+    return reset(Failure::kOverloaded, served_.service + " has all of its upstream connections");
+  }
   if (upstream_) return upstream_->write(bytes);
   held_.append(bytes);
   worker_.buffered(static_cast<int64_t>(bytes.size()));

@@ -38,6 +38,7 @@ class ServerStream final : private UnitSink, private Deadline {
   void on_frame(uint32_t lane, const engine::FrameHeader& header, Bytes payload);
   void on_link_uncongested() { read_if_room(); }
   void on_lane_lost(const std::string& reason);
+  void on_link_lost(const std::string& reason);   // it ends with the link
   uint32_t lane_number() const { return lane_; }  // by which its calls came last
   bool idle() const;
   bool opaque() const { return opaque_; }
@@ -125,6 +126,7 @@ class ServerStream final : private UnitSink, private Deadline {
   void refuse_newest(engine::Failure failure, std::string_view detail);
   void reset();
   void reset(engine::Failure failure, std::string_view detail);
+  void note_if_opaque(engine::Failure failure, std::string_view detail);
   void close_if_done();
   void count(const ServedCall& call, CallOutcome outcome);
 

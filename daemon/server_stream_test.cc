@@ -16,7 +16,7 @@ using engine::FrameKind;
 // A peer's stream 1 for service Kv.
 class ServerStreamTest : public testing::Test {
  protected:
-  ServerStreamTest() {
+  explicit ServerStreamTest(const Limits& limits = default_limits()) : node_(limits) {
     node_.receive(link_, hello_bytes("host-b", "host-a"));
     node_.receive(link_, frame_bytes({.kind = FrameKind::kOpen, .stream = 1}, "Kv"));
   }
@@ -114,6 +114,112 @@ TEST_F(ServerStreamTest, PassesOnWhatTheServerSaidBeforeAWriteToItFailed) {
   EXPECT_EQ(headers[0].call, 1u);
   EXPECT_EQ(headers[1].kind, FrameKind::kFail);
   EXPECT_EQ(headers[1].call, 2u);
+}
+
+// Its link lives while time passes and nobody says anything.
+class ConnectingServerStream : public ServerStreamTest {
+ protected:
+  ConnectingServerStream() : ServerStreamTest(without_pings()) {}
+  static Limits without_pings() {
+    Limits limits = default_limits();
+    limits.keepalive_interval = limits.keepalive_timeout = std::chrono::hours(1);
+    return limits;
+  }
+};
+
+// A full queue of connections drops the request to connect; the kernel sends it again after 1 s,
+// 3 s and 7 s.
+TEST_F(ConnectingServerStream, WaitsForAServerThroughTheKernelsRetries) {
+  call(1, "request");
+  const auto server = node_.reactor.wires.back();
+  link_->written.clear();
+  node_.reactor.advance(std::chrono::milliseconds(7500));
+  EXPECT_EQ(link_->written, "");
+  server->events->on_writable();
+  EXPECT_EQ(server->written, "request");
+}
+
+TEST_F(ConnectingServerStream, GivesUpAServerThatNeverAnswers) {
+  call(1, "request");
+  node_.reactor.advance(default_limits().upstream_connect_timeout);
+  EXPECT_THAT(link_->written,
+              testing::HasSubstr("no connection within limits.upstream_connect_timeout"));
+}
+
+TEST_F(ServerStreamTest, AcknowledgesAPartOfAReplyAtOnce) {
+  call(1, "request");
+  const auto server = node_.reactor.wires.back();
+  server->events->on_writable();
+  const std::string reply("\x00\x00\x00\x10\x80\x01\x00\x02\x00\x00\x00\x03get\x00\x00\x00\x01\x00",
+                          20);
+  node_.receive(server, reply.substr(0, 4));
+  EXPECT_EQ(server->acknowledged, 1);
+  node_.receive(server, reply.substr(4));
+  call(2, "request");
+  node_.receive(server, reply);
+  EXPECT_EQ(server->acknowledged, 1) << "whole replies cost no system call more";
+}
+
+// What a failure of an opaque stream leaves: a count here, and the reason for the client's side.
+class OpaqueServerStream : public ServerStreamTest {
+ protected:
+  OpaqueServerStream() {
+    node_.receive(link_, frame_bytes({.kind = FrameKind::kRaw, .stream = 1}, "TLS?"));
+    server_ = node_.reactor.wires.back();
+    link_->written.clear();
+  }
+  uint64_t failures(engine::Failure failure) const {
+    return node_.counters
+        .opaque_failures[static_cast<size_t>(Side::kServer)][static_cast<size_t>(failure)]
+        .value();
+  }
+  std::string reset_with(engine::Failure failure, const std::string& detail) const {
+    const engine::FailMeta meta{failure, 1};
+    return frame_bytes({.kind = FrameKind::kReset, .stream = 1},
+                       std::string(reinterpret_cast<const char*>(&meta), sizeof meta) + detail);
+  }
+  FakeNode::Wire server_;
+};
+
+TEST_F(OpaqueServerStream, SaysThatItsServerRefusedIt) {
+  server_->error = ECONNREFUSED;
+  server_->events->on_writable();
+  node_.reactor.end_turn();
+  EXPECT_EQ(failures(engine::Failure::kUpstreamUnreachable), 1u);
+  EXPECT_EQ(link_->written, reset_with(engine::Failure::kUpstreamUnreachable,
+                                       "tcp:127.0.0.1:9091: Connection refused"));
+}
+
+TEST_F(OpaqueServerStream, SaysThatItsServerResetIt) {
+  server_->events->on_writable();
+  server_->error = ECONNRESET;
+  FakeNode::read(server_);
+  server_->events->on_readable();
+  node_.reactor.end_turn();
+  EXPECT_EQ(failures(engine::Failure::kUpstreamClosed), 1u);
+  EXPECT_THAT(link_->written, testing::HasSubstr("Connection reset by peer"));
+}
+
+TEST_F(OpaqueServerStream, CountsThatItsLinkWasLost) {
+  link_->end = true;
+  FakeNode::read(link_);
+  node_.reactor.end_turn();
+  EXPECT_EQ(failures(engine::Failure::kLinkLost), 1u);
+}
+
+TEST_F(OpaqueServerStream, CountsNothingWhereBothSidesEnd) {
+  server_->events->on_writable();
+  node_.receive(link_, frame_bytes({.kind = FrameKind::kEnd, .stream = 1}));
+  server_->end = true;
+  FakeNode::read(server_);
+  node_.reactor.end_turn();
+  EXPECT_TRUE(server_->closed);
+  link_->end = true;
+  FakeNode::read(link_);
+  node_.reactor.end_turn();
+  for (size_t i = 0; i < engine::kFailureCount; ++i) {
+    EXPECT_EQ(failures(static_cast<engine::Failure>(i)), 0u);
+  }
 }
 
 TEST_F(ServerStreamTest, EndsAnOpaqueStreamWhoseServerHasGoneWhenTheClientWritesOn) {

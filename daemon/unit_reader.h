@@ -42,6 +42,8 @@ class UnitReader {
 
   const thrift::MessageReader& messages() const { return reader_; }
   bool inside_unit() const { return reader_.inside_unit() || !held_.empty(); }
+  // Part of a unit has come; its rest is still to come.
+  bool waits_for_rest() const { return !opaque_ && inside_unit(); }
   bool opaque() const { return opaque_; }
   size_t held_bytes() const { return held_.size(); }
   // Between two calls: what has come of a unit whose head is not known yet.

@@ -103,6 +103,7 @@ void UpstreamConnection::on_readable() {
       // What an idle connection says answers nobody; it may not serve another call after that.
       if (user_ == nullptr) return broke("unexpected bytes");
       user_->on_upstream_bytes(room.first(result.bytes));
+      if (result.bytes < room.size() && replies_.waits_for_rest()) stream_->acknowledge_now();
       if (write_error_ != 0 && reading_ && !dead_) stream_->read_again();
       return;
     case IoResult::Kind::kEnd:

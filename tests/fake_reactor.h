@@ -26,7 +26,8 @@ class FakeStream final : public Stream {
     int write_error = 0;  // reading goes on
     bool reading = false;
     bool writing = false;
-    bool again = false;  // read_again() was called
+    bool again = false;    // read_again() was called
+    int acknowledged = 0;  // how often acknowledge_now() was called
     bool shut = false;
     bool aborted = false;
     bool closed = false;
@@ -74,6 +75,7 @@ class FakeStream final : public Stream {
   void want_read(bool wanted) override { wire_->reading = wanted; }
   void want_write(bool wanted) override { wire_->writing = wanted; }
   void read_again() override { wire_->again = true; }
+  void acknowledge_now() override { ++wire_->acknowledged; }
   void abort_on_close() override { wire_->aborted = true; }
   std::vector<int> descriptors() const override { return wire_->descriptors; }
 

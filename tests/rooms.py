@@ -52,7 +52,7 @@ TESTS_MAY_INCLUDE = ["tests/*.h"]
 CORE = [
     "daemon/accepted_link.*", "daemon/call.h", "daemon/client_answers.cc", "daemon/client_connection.*", "daemon/counters.h",
     "daemon/deadlines.*", "daemon/fallback.h", "daemon/function_metrics.h", "daemon/lane_key.*", "daemon/loans.*",
-    "daemon/peer_lanes.*", "daemon/peer_link.*", "daemon/request_guard.h", "daemon/route_changes.*",
+    "daemon/opaque_failure.*", "daemon/peer_lanes.*", "daemon/peer_link.*", "daemon/request_guard.h", "daemon/route_changes.*",
     "daemon/routing_table.*", "daemon/server_replies.cc", "daemon/server_stream.*", "daemon/successor.h",
     "daemon/tls/tls_failure.h",
     "daemon/unit_reader.*", "daemon/upstream.*", "daemon/worker.cc", "daemon/worker.h",

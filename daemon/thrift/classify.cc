@@ -115,10 +115,31 @@ Classification not_a_frame(uint32_t word, uint8_t byte4) {
   return opaque("unknown");
 }
 
+// Whether a frame's body is one THeader frame: the length of what is left, and the magic.
+Match match_inner_header(uint32_t frame_bytes, First body) {
+  if (frame_bytes < 4 + kHeaderBytesMin) return Match::kNo;
+  const uint32_t inner = frame_bytes - 4;
+  const char start[] = {static_cast<char>(inner >> 24),
+                        static_cast<char>(inner >> 16),
+                        static_cast<char>(inner >> 8),
+                        static_cast<char>(inner),
+                        '\x0f',
+                        '\xff'};
+  return match(body, {start, sizeof start});
+}
+
 // `word` is a frame's length or, in old binary without frames, a name's.
 Classification classify_length(uint32_t word, First body) {
   if (word == 0) return {.kind = Kind::kEmptyFrame, .framing = Framing::kFramed};
   if (body.empty()) return undecided();
+  switch (match_inner_header(word, body)) {
+    case Match::kNo:
+      break;
+    case Match::kPartly:
+      return undecided();
+    case Match::kYes:
+      return message(Framing::kFramedHeader, Encoding::kBinary);
+  }
   if (body[0] == 0x0f) {
     if (body.size() < 2) return undecided();
     return body[1] == 0xff && word >= kHeaderBytesMin ? message(Framing::kHeader, Encoding::kBinary)

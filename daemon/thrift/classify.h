@@ -16,14 +16,14 @@ namespace hat::thrift {
 // A frame's length on the wire, its length word left out. More is not a frame.
 inline constexpr uint32_t kFrameBytesMax = 0x3fffffff;
 // No unit needs more bytes than these to be classified.
-inline constexpr size_t kDecisiveBytesMax = 8;
+inline constexpr size_t kDecisiveBytesMax = 10;
 
 struct Classification {
   enum class Kind : uint8_t { kUndecided, kMessage, kEmptyFrame, kOpaque };
 
   Kind kind = Kind::kUndecided;
   Framing framing = Framing::kUnframed;   // kMessage
-  Encoding encoding = Encoding::kBinary;  // kMessage, unless framing is kHeader
+  Encoding encoding = Encoding::kBinary;  // kMessage, unless has_header(framing)
   std::string_view opaque_reason;         // kOpaque; see MessageReader::opaque_reason
 };
 

@@ -82,11 +82,25 @@ const Row kRows[] = {
             Encoding::kBinaryOld),
     message("framed_old", "\x00\x00\x00\x0e\x00\x00\x00\x03"sv, 5, Framing::kFramed,
             Encoding::kBinaryOld),
+    message("framed_old_that_may_hold_theader", "\x00\x00\x00\x17\x00\x00\x00\x03"sv, 8,
+            Framing::kFramed, Encoding::kBinaryOld),
     opaque("framed_old_too_short", "\x00\x00\x00\x08\x00\x00\x00\x03"sv, 5, "unknown"),
     message("theader", "\x00\x00\x00\x30\x0f\xff\x00\x00"sv, 6, Framing::kHeader,
             Encoding::kBinary),
     message("theader_shortest", "\x00\x00\x00\x0e\x0f\xff\x00\x00"sv, 6, Framing::kHeader,
             Encoding::kBinary),
+    message("framed_theader", "\x00\x00\x00\x34\x00\x00\x00\x30\x0f\xff"sv, 10,
+            Framing::kFramedHeader, Encoding::kBinary),
+    message("framed_theader_shortest", "\x00\x00\x00\x12\x00\x00\x00\x0e\x0f\xff"sv, 10,
+            Framing::kFramedHeader, Encoding::kBinary),
+    message("framed_theader_too_short", "\x00\x00\x00\x11\x00\x00\x00\x0d\x0f\xff"sv, 5,
+            Framing::kFramed, Encoding::kBinaryOld),
+    message("framed_theader_of_16_mib", "\x01\x00\x00\x04\x01\x00\x00\x00\x0f\xff"sv, 10,
+            Framing::kFramedHeader, Encoding::kBinary),
+    message("framed_theader_other_magic", "\x00\x00\x00\x34\x00\x00\x00\x30\x0f\xfe"sv, 10,
+            Framing::kFramed, Encoding::kBinaryOld),
+    message("framed_theader_of_another_length", "\x00\x00\x00\x34\x00\x00\x00\x31\x0f\xff"sv, 8,
+            Framing::kFramed, Encoding::kBinaryOld),
     opaque("theader_too_short", "\x00\x00\x00\x0d\x0f\xff"sv, 6, "unknown"),
     opaque("theader_other_magic", "\x00\x00\x00\x30\x0f\xfe"sv, 6, "unknown"),
     {"empty_frame", "\x00\x00\x00\x00"sv, 4, Kind::kEmptyFrame, Framing::kFramed},
@@ -147,7 +161,7 @@ TEST_P(ClassifyTest, DecidesAtTheDecisiveByteAndNeverChangesItsMind) {
 INSTANTIATE_TEST_SUITE_P(Rows, ClassifyTest, testing::ValuesIn(kRows),
                          [](const auto& info) { return std::string(info.param.name); });
 
-TEST(ClassifyBounds, EightBytesAlwaysDecide) {
+TEST(ClassifyBounds, TenBytesAlwaysDecide) {
   std::vector<uint8_t> bytes(kDecisiveBytesMax);
   uint32_t state = 1;
   for (int round = 0; round < 200'000; ++round) {

@@ -115,8 +115,8 @@ ExceptionReply::ExceptionReply(const Head& request, ExceptionCode code, std::str
   const auto shown = cut(text);
 
   Writer out(bytes_.data());
-  if (request.framing != Framing::kUnframed) out.u32(0);  // the length, set below
-  if (request.framing == Framing::kHeader) {
+  for (uint32_t i = 0; i < length_bytes(request.framing); ++i) out.u8(0);  // set below
+  if (has_header(request.framing)) {
     out.u16(kHeaderMagic), out.u16(request.header_flags), out.u32(request.header_seqid);
     out.u16(kHeaderWords);
     out.u8(request.encoding == Encoding::kCompact ? 2 : 0), out.u8(0), out.u16(0);
@@ -134,8 +134,9 @@ ExceptionReply::ExceptionReply(const Head& request, ExceptionCode code, std::str
       break;
   }
   size_ = out.size();
-  if (request.framing != Framing::kUnframed) {
-    Writer(bytes_.data()).u32(static_cast<uint32_t>(size_ - 4));
+  Writer lengths(bytes_.data());
+  for (uint32_t at = 4; at <= length_bytes(request.framing); at += 4) {
+    lengths.u32(static_cast<uint32_t>(size_ - at));
   }
 }
 

@@ -11,9 +11,20 @@ namespace hat::thrift {
 
 enum class Framing : uint8_t {
   kUnframed,
-  kFramed,  // i32 length, then messages (usually one)
-  kHeader,  // THeader: length, magic 0x0fff, flags, seqid, header words, then a message
+  kFramed,        // i32 length, then messages (usually one)
+  kHeader,        // THeader: length, magic 0x0fff, flags, seqid, header words, then a message
+  kFramedHeader,  // TFramedTransport under THeader: a length, then all of kHeader
 };
+
+constexpr bool has_header(Framing framing) {
+  return framing == Framing::kHeader || framing == Framing::kFramedHeader;
+}
+
+// The bytes of a unit's length words.
+constexpr uint32_t length_bytes(Framing framing) {
+  if (framing == Framing::kUnframed) return 0;
+  return framing == Framing::kFramedHeader ? 8 : 4;
+}
 
 enum class Encoding : uint8_t {
   kBinary,     // TBinaryProtocol, strict: version word first
@@ -45,10 +56,10 @@ struct Head {
   int32_t seqid = 0;
   std::string_view name;  // as on the wire ("Service:method" when multiplexed); owned by the reader
 
-  // kFramed, kHeader: bytes of the whole frame, its length word included. kUnframed: 0.
+  // The bytes of the whole frame, length words included. kUnframed: 0.
   uint32_t frame_bytes = 0;
 
-  // kHeader alone, for an answer in kind.
+  // Where has_header(framing), for an answer in kind.
   uint16_t header_flags = 0;
   uint32_t header_seqid = 0;
 };

@@ -8,7 +8,7 @@ namespace hat::thrift {
 namespace {
 
 constexpr uint64_t kNoFrame = std::numeric_limits<uint64_t>::max();
-constexpr size_t kLengthBytes = 4;
+constexpr size_t kLengthBytes = 4;  // of a frame's length word
 
 }  // namespace
 
@@ -97,15 +97,14 @@ MessageReader::Event MessageReader::start(Cursor& in) {
   if (first_size_ == 0 && in.left() >= kDecisiveBytesMax) {
     const uint8_t* first = in.at;
     const auto found = classify({first, kDecisiveBytesMax});
-    if (found.framing != Framing::kUnframed) in.at += kLengthBytes;
+    in.at += length_bytes(found.framing);
     return begin_unit(found, first);
   }
   while (in.left() > 0) {
     first_[first_size_++] = *in.at++;
     const auto found = classify({first_.data(), first_size_});
     if (found.kind == Classification::Kind::kUndecided) continue;
-    const size_t length_bytes = found.framing == Framing::kUnframed ? 0 : kLengthBytes;
-    Cursor again{first_.data() + length_bytes, first_.data() + first_size_};
+    Cursor again{first_.data() + length_bytes(found.framing), first_.data() + first_size_};
     first_size_ = 0;
     const Event event = begin_unit(found, first_.data());
     // The first bytes of what begins here, which never are all of it.
@@ -123,10 +122,10 @@ MessageReader::Event MessageReader::begin_unit(const Classification& found, cons
   frame_bytes_ = 0;
   unit_has_head_ = false;
   if (framing_ != Framing::kUnframed) {
-    frame_left_ = big_endian32(first);
-    frame_bytes_ = static_cast<uint32_t>(kLengthBytes + frame_left_);
+    frame_bytes_ = static_cast<uint32_t>(kLengthBytes + big_endian32(first));
+    frame_left_ = frame_bytes_ - length_bytes(framing_);
   }
-  if (framing_ == Framing::kHeader) {
+  if (has_header(framing_)) {
     place_ = Place::kHeader;
     header_.begin(static_cast<uint32_t>(frame_left_));
   } else {
@@ -173,7 +172,7 @@ MessageReader::Event MessageReader::after_place() {
     case Place::kHead: {
       const auto name = head_reader_.name();
       std::copy(name.begin(), name.end(), name_.begin());
-      const bool header = framing_ == Framing::kHeader;
+      const bool header = has_header(framing_);
       head_ = {.framing = framing_,
                .encoding = encoding_,
                .type = head_reader_.type(),

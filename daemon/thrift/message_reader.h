@@ -25,7 +25,7 @@
 //
 // Bounds   nesting 64, names kNameBytesMax, frames 0x3fffffff bytes. A frame's size against the
 //          configured limit is the caller's business (Head::frame_bytes).
-// Cost     no allocation, lock or exception; but for a unit's first eight, each byte is looked at
+// Cost     no allocation, lock or exception; but for a unit's first ten, each byte is looked at
 // once
 //          at most, and string bodies and arrays of fixed-size elements are skipped in O(1). About
 //          25 ns for a framed strict message of 64 bytes; message_reader_bench measures it.

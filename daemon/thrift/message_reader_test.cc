@@ -61,7 +61,7 @@ TEST_P(DialectTest, EveryKindOfMessageIsReadBack) {
         const bool framed = GetParam().framing != Framing::kUnframed;
         EXPECT_EQ(head.frame_bytes, framed ? bytes.size() : 0);
         EXPECT_EQ(head.header_seqid,
-                  GetParam().framing == Framing::kHeader ? static_cast<uint32_t>(seqid) : 0);
+                  has_header(GetParam().framing) ? static_cast<uint32_t>(seqid) : 0);
         EXPECT_EQ(got.seen[1].event, Event::kEnd);
         EXPECT_EQ(got.seen[1].at, bytes.size());
         EXPECT_FALSE(got.inside_unit);
@@ -242,6 +242,25 @@ const StreamRow kStreams[] = {
      {{Event::kOpaque, 0, "unknown"}}},
     {"theader_varint_past_the_words",
      header_frame("\x80\x80\x80\x80"s, kAdd),
+     {{Event::kOpaque, 0, "unknown"}}},
+
+    {"theader_in_a_frame",
+     frame(header_frame("\0\0\0\0"s, kAdd)) + kSub,
+     {{Event::kHead, 37, "add"}, {Event::kEnd, 38}, {Event::kHead, 53, "sub"}, {Event::kEnd, 54}}},
+    {"theader_in_a_frame_two_messages",
+     frame(header_frame("\0\0\0\0"s, kAdd + kSub)),
+     {{Event::kHead, 37, "add"}, {Event::kHead, 53, "sub"}, {Event::kEnd, 54}}},
+    {"theader_in_a_frame_without_payload",
+     frame(header_frame("\0\0\0\0"s, "")) + kAdd,
+     {{Event::kEnd, 22}, {Event::kHead, 37, "add"}, {Event::kEnd, 38}}},
+    {"theader_in_a_frame_under_zlib",
+     frame(header_frame("\0\1\1\0"s, "xxxxxxxx")),
+     {{Event::kOpaque, 0, "theader_transform"}}},
+    {"theader_in_a_frame_words_past_it",
+     frame(frame("\x0f\xff\0\0\0\0\0\0\0\2\0\0\0\0"s)),
+     {{Event::kOpaque, 0, "unknown"}}},
+    {"theader_in_a_longer_frame",
+     frame(header_frame("\0\0\0\0"s, kAdd) + "tail"),
      {{Event::kOpaque, 0, "unknown"}}},
 
     {"json_escapes_in_the_name",

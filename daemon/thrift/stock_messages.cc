@@ -25,15 +25,16 @@ constexpr uint32_t kDepthMax = 6;
 std::shared_ptr<tp::TProtocol> protocol(const Dialect& dialect,
                                         const std::shared_ptr<tt::TTransport>& memory,
                                         int32_t string_bytes_max = 0) {
-  if (dialect.framing == Framing::kHeader) {
-    return std::make_shared<tp::THeaderProtocol>(memory, dialect.encoding == Encoding::kCompact
-                                                             ? tp::T_COMPACT_PROTOCOL
-                                                             : tp::T_BINARY_PROTOCOL);
-  }
+  const bool framed =
+      dialect.framing == Framing::kFramed || dialect.framing == Framing::kFramedHeader;
   const auto transport =
-      dialect.framing == Framing::kFramed
-          ? std::shared_ptr<tt::TTransport>(std::make_shared<tt::TFramedTransport>(memory))
-          : memory;
+      framed ? std::shared_ptr<tt::TTransport>(std::make_shared<tt::TFramedTransport>(memory))
+             : memory;
+  if (has_header(dialect.framing)) {
+    return std::make_shared<tp::THeaderProtocol>(transport, dialect.encoding == Encoding::kCompact
+                                                                ? tp::T_COMPACT_PROTOCOL
+                                                                : tp::T_BINARY_PROTOCOL);
+  }
   switch (dialect.encoding) {
     case Encoding::kBinary:
       return std::make_shared<tp::TBinaryProtocol>(transport, string_bytes_max, 0, false, true);

@@ -28,6 +28,8 @@ inline constexpr Dialect kDialects[] = {
     {"framed_json", Framing::kFramed, Encoding::kJson},
     {"theader_binary", Framing::kHeader, Encoding::kBinary},
     {"theader_compact", Framing::kHeader, Encoding::kCompact},
+    {"framed_theader_binary", Framing::kFramedHeader, Encoding::kBinary},
+    {"framed_theader_compact", Framing::kFramedHeader, Encoding::kCompact},
 };
 
 struct StockHead {

@@ -12,6 +12,8 @@ PYTHON = "/usr/bin/python3"  # Debian's, which has Debian's thrift module
 PROTOCOLS = ("binary", "compact", "json")
 LARGE_BYTES = 16 << 20  # the acceptance's largest value; carried over framed binary
 SMALLER_BYTES = 1 << 20
+# Whose messages hatrpcd finds; over the others (HTTP, zlib, SASL …) it carries bytes.
+FOLLOWED = ("buffered", "framed", "fastframed", "header", "framed_header")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -79,7 +81,7 @@ def with_cpp(language, transports):
 BINARY_COMPACT = ("binary", "compact")
 PAIRS = {
     "cpp": grid("cpp", "cpp", ("buffered", "framed", "zlib", "http"))
-           + grid("cpp", "cpp", ("header",), BINARY_COMPACT)
+           + grid("cpp", "cpp", ("header", "framed_header"), BINARY_COMPACT)
            + grid("cpp", "cpp", ("framed",), server_kind="nonblocking")
            + [Pair("cpp", "cpp", "framed", "binary", server_kind="threadpool"),
               Pair("cpp", "cpp", "framed", "binary", server_kind="nonblocking_pool"),
@@ -97,13 +99,13 @@ PAIRS = {
              + grid("cpp", "python", ("buffered", "framed"), BINARY_COMPACT, local="shm"),
     "python": with_cpp("python", ("buffered", "framed", "zlib"))
               + grid("python", "cpp", ("http",)) + grid("python", "python", ("http",))
-              + grid("python", "cpp", ("header",), BINARY_COMPACT)
+              + grid("python", "cpp", ("header", "framed_header"), BINARY_COMPACT)
               + grid("python", "python", ("buffered", "framed"), ("binary_c", "compact_c"))
               + [Pair("python", "cpp", "framed", "binary", local="unix")],
     "go": with_cpp("go", ("buffered", "framed", "zlib"))
           + grid("go", "cpp", ("http",)) + grid("go", "go", ("http",))
-          + grid("go", "cpp", ("header",), BINARY_COMPACT)
-          + grid("go", "go", ("header", "header_zlib"), BINARY_COMPACT)
+          + grid("go", "cpp", ("header", "framed_header"), BINARY_COMPACT)
+          + grid("go", "go", ("header", "header_zlib", "framed_header"), BINARY_COMPACT)
           + [Pair("go", "cpp", "framed", "binary", local="unix")],
     "java": with_cpp("java", ("buffered", "framed"))
             + grid("java", "cpp", ("fastframed",), server_transport="framed")

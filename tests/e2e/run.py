@@ -6,6 +6,7 @@ hatrpcds. Nothing but the address differs. All cases must hold both times.
 """
 
 import argparse
+import collections
 import copy
 import os
 import pathlib
@@ -17,7 +18,7 @@ import time
 import yaml
 
 from nodes import Server, TwoNodes, hatrpc_address
-from peers import IDL, PAIRS, Peers
+from peers import FOLLOWED, IDL, PAIRS, Peers
 
 
 def arguments():
@@ -113,6 +114,15 @@ def what_is_left(nodes):
     return failed
 
 
+def check_followed(nodes, names):
+    """Calls were counted by function wherever hatrpcd knows the transport."""
+    counted = collections.Counter()
+    for function in nodes.a.get("/functions"):
+        counted[function["service"]] += function["outcomes"]["success"]
+    return [f"daemons: {pair.name()}: carried byte for byte" for pair, name in names.items()
+            if pair.transport in FOLLOWED and counted[name] == 0]
+
+
 def run_language(options, peers, pairs):
     with tempfile.TemporaryDirectory(prefix="hatrpc-e2e-") as folder:
         servers, addresses = start_servers(peers, pairs, folder)
@@ -133,6 +143,7 @@ def run_language(options, peers, pairs):
                                for pair in some}
                     failed += run_clients(peers, some, entries, "daemons")
                     failed += check_counters(nodes)
+                    failed += check_followed(nodes, {pair: names[pair] for pair in some})
         finally:
             for server in servers:
                 server.stop()

@@ -327,8 +327,10 @@ std::string encode(const Dialect& dialect, const Message& message) {
   }
   if (dialect.framing == Framing::kUnframed) return std::move(body.out);
   Writer frame;
-  if (dialect.framing == Framing::kHeader) {
-    frame.big(body.out.size() + 14, 4);
+  if (has_header(dialect.framing)) {
+    const size_t header_frame = body.out.size() + 14;
+    if (dialect.framing == Framing::kFramedHeader) frame.big(header_frame + 4, 4);
+    frame.big(header_frame, 4);
     frame.big(0x0fff0000, 4);
     frame.big(static_cast<uint32_t>(message.seqid), 4);
     frame.big(1, 2);
@@ -348,8 +350,9 @@ Decoded decode(const Dialect& dialect, std::string_view bytes) {
     Reader length(bytes);
     frame_bytes = 4 + length.big(4);
     if (!length.ok() || bytes.size() < frame_bytes) return decoded;
-    body = bytes.substr(4, frame_bytes - 4);
-    if (dialect.framing == Framing::kHeader) {
+    const size_t lengths = length_bytes(dialect.framing);
+    body = bytes.substr(lengths, frame_bytes - lengths);
+    if (has_header(dialect.framing)) {
       Reader header(body);
       body = strip_header(body, header);
     }
@@ -375,12 +378,16 @@ std::optional<Dialect> detect(std::string_view bytes) {
     return std::nullopt;
   };
   if (const auto encoding = encoding_at(0)) return Dialect{"", Framing::kUnframed, *encoding};
-  if (byte(4) == 0x0f && byte(5) == 0xff) {
-    if (bytes.size() < 15) return std::nullopt;
-    const Encoding encoding = byte(14) == 2 ? Encoding::kCompact : Encoding::kBinary;
-    return Dialect{"", Framing::kHeader, encoding};
-  }
   if (const auto encoding = encoding_at(4)) return Dialect{"", Framing::kFramed, *encoding};
+  if (bytes.size() < 10) return std::nullopt;  // no message of what is left is that short
+  for (const Framing framing : {Framing::kHeader, Framing::kFramedHeader}) {
+    const size_t magic = length_bytes(framing);
+    const size_t protocol = magic + 10;
+    if (byte(magic) != 0x0f || byte(magic + 1) != 0xff) continue;
+    if (bytes.size() <= protocol) return std::nullopt;
+    const Encoding encoding = byte(protocol) == 2 ? Encoding::kCompact : Encoding::kBinary;
+    return Dialect{"", framing, encoding};
+  }
   const bool framed = byte(4) == 0;  // the high byte of a name's length
   return Dialect{"", framed ? Framing::kFramed : Framing::kUnframed, Encoding::kBinaryOld};
 }

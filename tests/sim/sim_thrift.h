@@ -35,6 +35,8 @@ inline constexpr Dialect kDialects[] = {
     {"unframed_binary_old", Framing::kUnframed, Encoding::kBinaryOld},
     {"theader_binary", Framing::kHeader, Encoding::kBinary},
     {"theader_compact", Framing::kHeader, Encoding::kCompact},
+    {"framed_theader_binary", Framing::kFramedHeader, Encoding::kBinary},
+    {"framed_theader_compact", Framing::kFramedHeader, Encoding::kCompact},
 };
 
 struct Field {

@@ -101,6 +101,7 @@ void World::build_daemons() {
     node.limits.message_bytes_max = 128 * 1024;
     node.limits.calls_per_connection_max = static_cast<uint32_t>(random_.between(2, 40));
     node.limits.connect_timeout = milliseconds(400);
+    node.limits.upstream_connect_timeout = milliseconds(400);
     node.limits.peer_wait = milliseconds(200);
     node.limits.keepalive_interval = milliseconds(100);
     node.limits.keepalive_timeout = milliseconds(300);

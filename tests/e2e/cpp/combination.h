@@ -11,7 +11,7 @@ namespace probe_peer {
 // list. The same in every language.
 struct Combination {
   std::string address;               // HOST:PORT, unix:PATH or shm:PATH
-  std::string transport = "framed";  // buffered, framed, header, zlib, http
+  std::string transport = "framed";  // buffered, framed, header, framed_header, zlib, http
   std::string protocol = "binary";   // binary, compact, json
   std::string server = "threaded";   // servers only
   std::string multiplexed;           // the name to multiplex under, or empty
@@ -22,6 +22,8 @@ struct Combination {
 
   bool wants(const std::string& one) const;
   bool is_unix() const { return address.starts_with("unix:"); }
+  // The protocol brings THeader; below it is a plain socket, or TFramedTransport.
+  bool has_header() const { return transport == "header" || transport == "framed_header"; }
   bool is_shm() const { return address.starts_with("shm:"); }
   std::string path() const { return address.substr(address.find(':') + 1); }
   std::string host() const { return address.substr(0, address.rfind(':')); }

@@ -95,7 +95,7 @@ Listening make_nonblocking(const Combination& combination, std::shared_ptr<TProc
   const auto factory = make_protocol_factory(combination);
   result->setInputProtocolFactory(factory);
   // No output protocol: the one that read the request also writes the reply, as THeader needs.
-  result->setOutputProtocolFactory(combination.transport == "header" ? nullptr : factory);
+  result->setOutputProtocolFactory(combination.has_header() ? nullptr : factory);
   if (combination.server == "nonblocking_pool") result->setThreadManager(make_pool());
   return {result, std::make_shared<TellPort>([socket] { return socket->getListenPort(); })};
 }
@@ -107,7 +107,7 @@ std::shared_ptr<server::TServer> make_blocking(const Combination& combination,
                                                Rest... rest) {
   const auto transports = make_transport_factory(combination);
   const auto input = make_protocol_factory(combination);
-  const auto output = combination.transport == "header" ? nullptr : input;
+  const auto output = combination.has_header() ? nullptr : input;
   return std::make_shared<Server>(std::move(processor), std::move(socket), transports, transports,
                                   input, output, rest...);
 }

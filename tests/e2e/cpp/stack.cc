@@ -47,16 +47,17 @@ std::shared_ptr<transport::TTransport> layer(const std::string& name,
   if (name == "buffered") {
     return std::make_shared<transport::TBufferedTransport>(below, large_messages());
   }
-  if (name == "framed") {
+  if (name == "framed" || name == "framed_header") {
     return std::make_shared<transport::TFramedTransport>(below, large_messages());
   }
   if (name == "zlib") {
+    using transport::TZlibTransport;
     auto buffered = std::make_shared<transport::TBufferedTransport>(below, large_messages());
-    return std::make_shared<transport::TZlibTransport>(
-        buffered, transport::TZlibTransport::DEFAULT_URBUF_SIZE,
-        transport::TZlibTransport::DEFAULT_CRBUF_SIZE,
-        transport::TZlibTransport::DEFAULT_UWBUF_SIZE,
-        transport::TZlibTransport::DEFAULT_CWBUF_SIZE, Z_DEFAULT_COMPRESSION, large_messages());
+    // Copies: libthrift declares its constants and defines none that a reference could bind to.
+    return std::make_shared<TZlibTransport>(
+        buffered, int{TZlibTransport::DEFAULT_URBUF_SIZE}, int{TZlibTransport::DEFAULT_CRBUF_SIZE},
+        int{TZlibTransport::DEFAULT_UWBUF_SIZE}, int{TZlibTransport::DEFAULT_CWBUF_SIZE},
+        Z_DEFAULT_COMPRESSION, large_messages());
   }
   if (name == "header") return below;
   throw std::invalid_argument("no transport named " + name);
@@ -76,7 +77,7 @@ class LayerFactory : public transport::TTransportFactory {
 
 std::shared_ptr<protocol::TProtocol> make_protocol(
     const Combination& combination, std::shared_ptr<transport::TTransport> transport) {
-  if (combination.transport == "header") {
+  if (combination.has_header()) {
     const uint16_t id = combination.protocol == "compact" ? protocol::T_COMPACT_PROTOCOL
                                                           : protocol::T_BINARY_PROTOCOL;
     auto header = std::make_shared<protocol::THeaderProtocol>(transport, id);
@@ -118,7 +119,7 @@ std::shared_ptr<transport::TTransportFactory> make_transport_factory(
 }
 
 std::shared_ptr<protocol::TProtocolFactory> make_protocol_factory(const Combination& combination) {
-  if (combination.transport == "header") {
+  if (combination.has_header()) {
     return std::make_shared<protocol::THeaderProtocolFactory>();
   }
   if (combination.protocol == "binary") {

@@ -21,7 +21,7 @@ struct ClientStack {
 };
 ClientStack make_client_stack(const Combination& combination);
 
-// What a server speaks. `header` is no transport of its own: its protocol brings it.
+// What a server speaks. `header` is not a transport of its own: its protocol brings it.
 std::shared_ptr<apache::thrift::transport::TTransportFactory> make_transport_factory(
     const Combination& combination);
 std::shared_ptr<apache::thrift::protocol::TProtocolFactory> make_protocol_factory(

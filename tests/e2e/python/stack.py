@@ -18,6 +18,7 @@ TRANSPORT_FACTORIES = {
     'framed': TTransport.TFramedTransportFactory,
     'zlib': TZlibTransport.TZlibTransportFactory,
     'header': TTransport.TTransportFactoryBase,  # the protocol brings it
+    'framed_header': TTransport.TFramedTransportFactory,
 }
 
 PROTOCOL_FACTORIES = {
@@ -43,7 +44,7 @@ HEADER_PROTOCOLS = {
 
 
 def protocol_factory(combination):
-    if combination.transport == 'header':
+    if combination.transport in ('header', 'framed_header'):
         return THeaderProtocol.THeaderProtocolFactory(HEADER_CLIENTS,
                                                       HEADER_PROTOCOLS[combination.protocol])
     if combination.protocol.endswith('_c'):

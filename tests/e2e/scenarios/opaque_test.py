@@ -1,17 +1,39 @@
 """tests/e2e/scenarios/opaque_test.py: bytes that are no Thrift travel as they are, half-close too."""
 
 import os
+import re
 import socket
+import struct
 import threading
 
 from setting import PROGRAMS, Scenario, main, manifest
-from nodes import TwoNodes
+from nodes import TwoNodes, ask, free_ports, wait_until
 
 # What TLS begins with: a handshake record, so that nobody takes it for Thrift.
 TLS_BEGIN = b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"
 
 
 class Opaque(Scenario):
+    @staticmethod
+    def failures(node, side, reason):
+        text = ask(node.admin, "GET", "/metrics")[1]
+        name = f'hatrpc_opaque_stream_failures_total{{reason="{reason}",side="{side}"}}'
+        return float(re.search(rf"(?m)^{re.escape(name)} (\S+)$", text).group(1))
+
+    def assert_reset(self, nodes):
+        with self.connect(nodes) as stream:
+            stream.sendall(TLS_BEGIN)
+            with self.assertRaises(ConnectionResetError):
+                self.read_all(stream)
+
+    def assert_noted(self, nodes, token, why):
+        """Both sides have counted the failure, and their logs say of what, and why."""
+        for node, side, what in ((nodes.a, "client", f"endpoint {nodes.endpoints['Probe']} of Probe"),
+                                 (nodes.b, "server", "service Probe for peer host-a")):
+            self.assertEqual(self.failures(node, side, token), 1)
+            wait_until(f"{node.name} has logged it: {node.log()[-2000:]}", lambda node=node, what=what: re.search(
+                rf"{re.escape(what)}: a connection carried byte for byte failed: {token}: .*{why}", node.log()))
+
     def nodes(self, serve):
         listener = socket.create_server(("127.0.0.1", 0))
         thread = threading.Thread(target=lambda: serve(listener.accept()[0]), daemon=True)
@@ -62,6 +84,41 @@ class Opaque(Scenario):
             for i in range(100):
                 self.assertEqual(stream.recv(3, socket.MSG_WAITALL), b"%03d" % i)
                 stream.sendall(b"x")
+
+    def test_a_server_that_is_not_there_leaves_a_trace(self):
+        port = free_ports(1)[0]
+        with TwoNodes(PROGRAMS, manifest(), {"Probe": f"tcp:127.0.0.1:{port}"}) as nodes:
+            self.assert_reset(nodes)
+            self.assert_noted(nodes, "upstream_unreachable", f"tcp:127.0.0.1:{port}: Connection refused")
+
+    def test_a_server_that_resets_leaves_a_trace(self):
+        def serve(stream):
+            stream.recv(len(TLS_BEGIN), socket.MSG_WAITALL)
+            stream.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            stream.close()
+
+        with self.nodes(serve) as nodes:
+            self.assert_reset(nodes)
+            self.assert_noted(nodes, "upstream_closed", "Connection reset by peer")
+
+    def test_a_link_that_is_lost_leaves_a_trace(self):
+        come = threading.Event()
+
+        def serve(stream):
+            with stream:
+                stream.recv(len(TLS_BEGIN), socket.MSG_WAITALL)
+                come.set()
+                self.read_all(stream)
+
+        with self.nodes(serve) as nodes, self.connect(nodes) as stream:
+            stream.sendall(TLS_BEGIN)
+            self.assertTrue(come.wait(10))
+            nodes.b.process.kill()
+            nodes.b.process.wait()
+            with self.assertRaises(ConnectionResetError):
+                self.read_all(stream)
+            self.assertEqual(self.failures(nodes.a, "client", "link_lost"), 1)
+            nodes.b.start()
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ func Transports(c *Combination) (thrift.TTransportFactory, error) {
 	switch c.Transport {
 	case "buffered":
 		return thrift.NewTBufferedTransportFactory(bufferBytes), nil
-	case "framed":
+	case "framed", "framed_header":
 		buffered := thrift.NewTBufferedTransportFactory(bufferBytes)
 		return thrift.NewTFramedTransportFactoryConf(buffered, config(c)), nil
 	case "header", "header_zlib":
@@ -45,7 +45,8 @@ func Transports(c *Combination) (thrift.TTransportFactory, error) {
 
 // Protocols makes the protocols of either side.
 func Protocols(c *Combination) (thrift.TProtocolFactory, error) {
-	if c.Transport == "header" || c.Transport == "header_zlib" {
+	switch c.Transport {
+	case "header", "header_zlib", "framed_header":
 		return thrift.NewTHeaderProtocolFactoryConf(config(c)), nil
 	}
 	switch c.Protocol {
