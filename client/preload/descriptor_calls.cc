@@ -86,7 +86,7 @@ HAT_INTERCEPTED int socket(int domain, int type, int protocol) noexcept {
 }
 
 HAT_INTERCEPTED int close_range(unsigned first, unsigned last, int flags) noexcept {
-  if ((flags & ~CLOSE_RANGE_UNSHARE) != 0 || first > last) {
+  if ((flags & ~int{CLOSE_RANGE_UNSHARE}) != 0 || first > last) {
     return real::close_range(first, last, flags);
   }
   unsigned from = first;
