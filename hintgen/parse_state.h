@@ -13,7 +13,7 @@ namespace hat::hintgen {
 
 class ParseState {
  public:
-  ParseState(Program& program, Mistakes& mistakes) : program(program), mistakes_(mistakes) {}
+  ParseState(Program& to, Mistakes& mistakes) : program(to), mistakes_(mistakes) {}
 
   Program& program;
   void* scanner = nullptr;  // flex's own state

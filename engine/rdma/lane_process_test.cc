@@ -220,7 +220,7 @@ TEST_P(LaneProcesses, WhoseClientIsKilledServesTheNextOne) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Killed, LaneProcesses, testing::Range(size_t{0}, kProtocols.size()),
-                         [](const auto& info) { return std::string(kProtocols[info.param].name); });
+                         [](const auto& row) { return std::string(kProtocols[row.param].name); });
 
 }  // namespace
 }  // namespace hat::engine
