@@ -2,8 +2,6 @@
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <linux/sockios.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -11,6 +9,8 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdarg>
+#include <cstdio>
 
 #include "client/preload/connection.h"
 #include "client/preload/descriptors.h"

@@ -3,9 +3,9 @@
 // Each one goes to the C library's with an environment, since those that take none go on inside it.
 #include <alloca.h>
 #include <spawn.h>
-#include <stdarg.h>
 #include <unistd.h>
 
+#include <cstdarg>
 #include <cstring>
 
 #include "client/preload/inheritance.h"

@@ -1,5 +1,4 @@
 // tests/e2e/cpp/server.cc: serves probe.thrift with libthrift's servers until its input ends.
-#include <signal.h>
 #include <thrift/concurrency/ThreadFactory.h>
 #include <thrift/concurrency/ThreadManager.h>
 #include <thrift/processor/TMultiplexedProcessor.h>
@@ -12,6 +11,7 @@
 #include <thrift/transport/TSocket.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdio>
 #include <functional>
 #include <future>
