@@ -20,7 +20,7 @@ TEST(ByteQueue, DoesAsAStringDoes) {
   ByteQueue queue;
   std::string expected;
   for (int step = 0; step < 2000; ++step) {
-    const uint32_t what = random() % 100;
+    const uint64_t what = random() % 100;
     if (what < 50) {
       const std::string more(random() % 2000, static_cast<char>(random()));
       queue.append(std::as_bytes(std::span(more)));

@@ -16,7 +16,7 @@ TEST(Fifo, DoesAsADequeDoes) {
     Fifo<int> fifo;
     std::deque<int> expected;
     for (int step = 0; step < 5000; ++step) {
-      const uint32_t what = random() % 100;
+      const uint64_t what = random() % 100;
       if (what < 55) {
         EXPECT_EQ(fifo.push_back(step), step);
         expected.push_back(step);

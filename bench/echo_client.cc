@@ -108,7 +108,8 @@ double cpu_seconds() {
 }
 
 double quantile(const std::vector<float>& sorted, double q) {
-  return sorted[std::min(sorted.size() - 1, static_cast<size_t>(q * double(sorted.size())))];
+  return double(
+      sorted[std::min(sorted.size() - 1, static_cast<size_t>(q * double(sorted.size())))]);
 }
 
 void print(const Load& load, const std::vector<Seen>& seen, double cpu_used) {

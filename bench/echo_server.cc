@@ -61,8 +61,8 @@ std::shared_ptr<thrift::transport::TServerSocket> listen_on(const std::string& a
 }
 
 struct SayAddress final : thrift::server::TServerEventHandler {
-  explicit SayAddress(std::shared_ptr<thrift::transport::TServerSocket> socket)
-      : socket(std::move(socket)) {}
+  explicit SayAddress(std::shared_ptr<thrift::transport::TServerSocket> served)
+      : socket(std::move(served)) {}
   void preServe() override {
     const std::string path = socket->getPath();
     std::puts(path.empty() ? std::to_string(socket->getPort()).c_str() : path.c_str());

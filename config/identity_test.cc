@@ -46,7 +46,7 @@ INSTANTIATE_TEST_SUITE_P(
         MatchRow{"a_name_that_ends_so", "*.example", "host.badexample", false},
         MatchRow{"a_uri_for_a_dns_rule", "*.example", "spiffe://x.example", false},
         MatchRow{"a_dns_name_for_a_uri_rule", "spiffe://p/host-a", "host-a", false}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& row) { return row.param.name; });
 
 TEST(Identity, RulesThatMeanNobodyAreRefused) {
   for (const char* rule :

@@ -81,7 +81,7 @@ INSTANTIATE_TEST_SUITE_P(
             "endless_documents", ", hatrpc_manifest: 1\n",
             "m.yaml:1:1: error: this belongs to no mapping, or begins another YAML document; "
             "expected one mapping\n"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& row) { return row.param.name; });
 
 Manifest read_well(const std::string& text) {
   Mistakes mistakes;

@@ -92,7 +92,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "n.yaml:3:53: error: allow: 'x/y' names nobody; expected a URI "
                 "(spiffe://prod.example/host-a), all below one (spiffe://prod.example/*), a DNS "
                 "name (host-a.example) or *.example\n"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& row) { return row.param.name; });
 
 TEST(NodeConfig, SaysThatAnOpenLinkMustBeMeant) {
   Mistakes mistakes;

@@ -10,7 +10,7 @@ namespace {
 using namespace std::chrono_literals;
 
 struct Named final : Deadline {
-  Named(std::string name, std::vector<std::string>& log) : name(std::move(name)), log(log) {}
+  Named(std::string its_name, std::vector<std::string>& to) : name(std::move(its_name)), log(to) {}
   void on_deadline() override {
     log.push_back(name);
     if (again != nullptr) again();

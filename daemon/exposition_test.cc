@@ -222,7 +222,7 @@ TEST_F(Exposition, HasCumulativeHistogramsThatEndInInf) {
     for (const auto& sample : family.samples) {
       const auto bound = sample.labels.find("le");
       if (bound == sample.labels.end()) continue;
-      const double upper = bound->second == "+Inf" ? INFINITY : std::stod(bound->second);
+      const double upper = bound->second == "+Inf" ? HUGE_VAL : std::stod(bound->second);
       if (upper <= bound_before) before = -1;  // the next series
       EXPECT_GE(sample.value, before) << sample.labels.at("side") << " " << bound->second;
       before = sample.value;

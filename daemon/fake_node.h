@@ -69,8 +69,8 @@ class FakeSeal final : public engine::Seal {
 
  private:
   struct Named final : Stream {
-    Named(std::unique_ptr<Stream> stream, const std::vector<std::string>& names)
-        : stream(std::move(stream)), names(names) {}
+    Named(std::unique_ptr<Stream> under, const std::vector<std::string>& peer)
+        : stream(std::move(under)), names(peer) {}
     IoResult read(std::span<std::byte> into) override { return stream->read(into); }
     IoResult write(std::span<const iovec> from) override { return stream->write(from); }
     void shutdown_write() override { stream->shutdown_write(); }

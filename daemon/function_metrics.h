@@ -20,8 +20,8 @@ namespace hat {
 
 class FunctionMetrics {
  public:
-  FunctionMetrics(std::string service, std::string method, size_t workers)
-      : service(std::move(service)), method(std::move(method)), counters_(workers * 2) {}
+  FunctionMetrics(std::string service_name, std::string method_name, size_t workers)
+      : service(std::move(service_name)), method(std::move(method_name)), counters_(workers * 2) {}
 
   FunctionCounters& at(Side side, size_t worker) {
     return counters_[worker * 2 + static_cast<size_t>(side)];

@@ -17,7 +17,7 @@ namespace hat {
 namespace {
 
 IoResult failed() {
-  if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR || errno == EINPROGRESS) {
+  if (errno == EAGAIN || errno == EINTR || errno == EINPROGRESS) {
     return {IoResult::Kind::kWouldBlock};
   }
   return {IoResult::Kind::kError, 0, errno};

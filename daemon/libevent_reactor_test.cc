@@ -39,7 +39,7 @@ struct EchoListener final : ListenerEvents {
 };
 
 struct Caller final : StreamEvents {
-  explicit Caller(LibeventReactor& reactor) : reactor(reactor) {}
+  explicit Caller(LibeventReactor& its_reactor) : reactor(its_reactor) {}
   void on_writable() override {
     stream->want_write(false);
     std::string hello = "hello";
@@ -95,7 +95,7 @@ TEST(LibeventReactor, CarriesBytesAndHalfCloseOverTcpAndUnix) {
 
 // Asks to be told again before it reads anything, so often.
 struct Hesitant final : StreamEvents {
-  explicit Hesitant(LibeventReactor& reactor) : reactor(reactor) {}
+  explicit Hesitant(LibeventReactor& its_reactor) : reactor(its_reactor) {}
   void on_writable() override {
     stream->want_write(false);
     std::string hello = "hello";

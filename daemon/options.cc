@@ -27,7 +27,7 @@ Result<Options> parse_options(int argc, char** argv) {
   constexpr int kTakeover = 258;
   constexpr int kServingFile = 259;
   constexpr int kStay = 260;
-  static const std::array<option, 10> kLong = {
+  static const std::array<option, 10> long_options = {
       {{"config", required_argument, nullptr, 'c'},
        {"check", no_argument, nullptr, 't'},
        {"quiet", no_argument, nullptr, 'q'},
@@ -41,7 +41,7 @@ Result<Options> parse_options(int argc, char** argv) {
   Options options;
   opterr = 0;
   optind = 0;  // glibc: forget an earlier run
-  for (int key; (key = getopt_long(argc, argv, ":c:tqh", kLong.data(), nullptr)) != -1;) {
+  for (int key; (key = getopt_long(argc, argv, ":c:tqh", long_options.data(), nullptr)) != -1;) {
     const std::string value = optarg == nullptr ? "" : optarg;
     const std::string word = argv[optind - 1];
     if (key == 'c') {

@@ -55,7 +55,7 @@ class PeerLanesTest : public testing::Test, public PeerLanesEvents {
         std::make_unique<engine::LaneSet>(reactor_, *far_host_, engine::Session::Role::kAcceptor,
                                           far_->lane(), engine::LaneSetOptions{}, far_events_);
     far_->set_lanes(far_lanes_.get());
-    until([&] { return lanes_->choose(key_).lane != 0; });
+    until([&] { return lanes_->choose(key_, 0).lane != 0; });
   }
 
   std::unique_ptr<engine::Session> session(engine::Session::Role role, const char* node,
@@ -105,7 +105,7 @@ class PeerLanesTest : public testing::Test, public PeerLanesEvents {
 
   void on_stream_frame(const engine::FrameHeader&, engine::Bytes) override {}
   void on_lane_uncongested(uint32_t) override {}
-  bool lane_in_use(uint32_t) const override { return true; }
+  bool has_clients(const std::vector<size_t>&) const override { return true; }
   void on_lane_lost(uint32_t, const std::string& reason) override { lost_.push_back(reason); }
   void on_lane_returned(uint32_t, uint64_t) override {}
   void on_lane_gone(uint32_t) override {}
@@ -141,7 +141,7 @@ TEST_F(PeerLanesTest, ALaneThatVanishesWithAPeerThatLeavesHasNotFailed) {
 }
 
 TEST_F(PeerLanesTest, ALaneThatVanishesUnderACallHasFailed) {
-  const uint32_t lane = lanes_->choose(key_).lane;
+  const uint32_t lane = lanes_->choose(key_, 0).lane;
   lanes_->lane(lane).send(
       {.kind = FrameKind::kCall, .flags = engine::kLastPiece, .replies = 1, .stream = 1, .call = 1},
       {});

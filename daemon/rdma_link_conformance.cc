@@ -1,6 +1,5 @@
 #include "daemon/rdma_link_conformance.h"
 
-#include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -8,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <stdexcept>
 
 #include "base/address.h"
@@ -105,7 +105,7 @@ void LinkNode::on_lane_down(LaneSet& set, uint32_t lane, bool, const std::string
 namespace {
 
 struct Acceptor : ListenerEvents {
-  explicit Acceptor(LinkNode& node) : node(node) {}
+  explicit Acceptor(LinkNode& its_node) : node(its_node) {}
   void on_connection(const Accept& accept) override {
     if (!node.session) node.begin(Session::Role::kAcceptor, accept);
   }
@@ -199,7 +199,7 @@ void RdmaLink::call(uint64_t first, uint64_t count,
   }
 }
 
-size_t of_all_sizes(uint64_t call) { return call % 7 == 0 ? 50'000 : call * 13 % 1500; }
+static size_t of_all_sizes(uint64_t call) { return call % 7 == 0 ? 50'000 : call * 13 % 1500; }
 
 TEST_P(RdmaLink, LanesAreMadeWhenWantedAndGivenBackWhenIdle) {
   start();
@@ -247,7 +247,7 @@ TEST_P(RdmaLink, WhatHasNoRoomIsRefusedInWords) {
 }
 
 TEST_P(RdmaLink, AKilledPeerIsNoticedAndEachCallIsAccountedFor) {
-  for (int round = 0; round < 4; ++round) {
+  for (size_t round = 0; round < 4; ++round) {
     start();
     open_lane();
     call(1, 400, of_all_sizes);

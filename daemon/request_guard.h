@@ -30,19 +30,19 @@ class RequestGuard {
   // Thrift that can be followed, more than one unit, or less than one.
   template <class MayCall>
   bool passes(std::span<const std::byte> bytes, bool last, const MayCall& may_call) {
-    using Event = thrift::MessageReader::Event;
+    using Met = thrift::MessageReader::Event;
     bool more = !bytes.empty();
     while (more) {
       if (ended_) return false;
       const auto step = reader_->next(bytes);
       bytes = bytes.subspan(step.consumed);
-      if (step.event == Event::kOpaque) return false;
-      if (step.event == Event::kHead) {
+      if (step.event == Met::kOpaque) return false;
+      if (step.event == Met::kHead) {
         has_head_ = true;
         if (!may_call(reader_->head().name)) return false;
       }
-      ended_ = step.event == Event::kEnd;
-      more = !bytes.empty() || step.event == Event::kHead;
+      ended_ = step.event == Met::kEnd;
+      more = !bytes.empty() || step.event == Met::kHead;
     }
     return !last || (ended_ && has_head_);
   }

@@ -26,7 +26,7 @@ constexpr size_t kPieceMax = 70'000;  // more than the smallest ring holds
 
 size_t open_descriptors() {
   size_t count = 0;
-  for (int fd = 0; fd < 128; ++fd) count += fcntl(fd, F_GETFD) >= 0 ? 1 : 0;
+  for (int fd = 0; fd < 128; ++fd) count += fcntl(fd, F_GETFD) >= 0 ? 1u : 0u;
   return count;
 }
 

@@ -38,7 +38,8 @@ std::vector<daemon::InheritedSocket> inherited_sockets() {
   std::vector<daemon::InheritedSocket> sockets;
   for (int i = 0; i < count; ++i) {
     const int fd = SD_LISTEN_FDS_START + i;
-    const std::string name = static_cast<size_t>(i) < names.size() ? names[i] : "unknown";
+    const auto index = static_cast<size_t>(i);
+    const std::string name = index < names.size() ? names[index] : "unknown";
     if (sd_is_socket(fd, AF_UNSPEC, SOCK_STREAM, 1) > 0) {
       if (const auto address = bound_address(fd)) {
         sockets.push_back({name, to_string(*address), fd});

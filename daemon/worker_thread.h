@@ -57,13 +57,13 @@ class WorkerThread {
 
  private:
   struct EndpointListener final : ListenerEvents {
-    EndpointListener(Worker& worker, size_t index) : worker(worker), index(index) {}
+    EndpointListener(Worker& of, size_t endpoint) : worker(of), index(endpoint) {}
     void on_connection(const Accept& accept) override { worker.accept_client(index, accept); }
     Worker& worker;
     size_t index;
   };
   struct LinkListener final : ListenerEvents {
-    explicit LinkListener(Worker& worker) : worker(worker) {}
+    explicit LinkListener(Worker& of) : worker(of) {}
     void on_connection(const Accept& accept) override { worker.accept_link(accept); }
     Worker& worker;
   };

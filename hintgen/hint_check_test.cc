@@ -89,7 +89,7 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"no_value", "hint: polling=;", "15: unexpected '\n"},
         Row{"no_colon", "void f() [ hint polling=busy; ]", "17: expected ':' after 'hint'\n"},
         Row{"no_hints", "void f() [ hint: ; ]", "18: unexpected '\n"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& row) { return row.param.name; });
 
 }  // namespace
 }  // namespace hat::hintgen

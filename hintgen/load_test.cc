@@ -53,7 +53,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "t.thrift:3:13: error: unknown type 'strnig' (did you mean 'string'?)\n"
                 "  void g(1: strnig s)\n"
                 "            ^\n"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& row) { return row.param.name; });
 
 TEST(Load, ReadsIncludesBesideTheFileAndThenInTheFolders) {
   const Compiled compiled =

@@ -62,7 +62,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "'Colour.GREN' is no member of enum 'Colour' (did you mean 'Colour.GREEN'?)"},
         NameRow{"field", "const Point A = {\"lfet\": 1}",
                 "'Point' has no field 'lfet' (did you mean 'left'?)"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& row) { return row.param.name; });
 
 // One mistake is answered in bounded time however many names a file has.
 TEST(NearestName, LooksAtTheFirstNamesOnly) {

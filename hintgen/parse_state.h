@@ -16,8 +16,8 @@ namespace hat::hintgen {
 
 class ParseState {
  public:
-  ParseState(Program& program, Mistakes& mistakes)
-      : program(program), mistakes_(mistakes), warnings_(program, mistakes) {}
+  ParseState(Program& to, Mistakes& mistakes)
+      : program(to), mistakes_(mistakes), warnings_(to, mistakes) {}
 
   Program& program;
   void* scanner = nullptr;  // flex's own state

@@ -173,7 +173,7 @@ TEST_P(LinesRefused, NameTheMistake) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Rows, LinesRefused, testing::ValuesIn(kRefusedLines),
-                         [](const auto& info) { return std::string(info.param.name); });
+                         [](const auto& row) { return std::string(row.param.name); });
 
 TEST(Help, EveryCommandHasAPageWithExamples) {
   for (const HelpPage& page : kHelpPages) {

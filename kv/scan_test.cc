@@ -76,7 +76,7 @@ TEST_P(ScanRanges, HaveTheirPairsInOrder) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Rows, ScanRanges, testing::ValuesIn(kRanges),
-                         [](const auto& info) { return std::string(info.param.name); });
+                         [](const auto& row) { return std::string(row.param.name); });
 
 TEST_F(ScanTest, OfAnEmptyStoreIsEmpty) {
   EXPECT_TRUE(store_->scan({}, 10)->pairs.empty());

@@ -1,9 +1,9 @@
 #include "kv/serve.h"
 
-#include <signal.h>
 #include <unistd.h>
 
 #include <condition_variable>
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <filesystem>

@@ -140,7 +140,7 @@ TEST_P(StoreRefuses, AndSaysWhy) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Rows, StoreRefuses, testing::ValuesIn(kRefused),
-                         [](const auto& info) { return std::string(info.param.name); });
+                         [](const auto& row) { return std::string(row.param.name); });
 
 TEST_F(StoreTest, RefusesWhatOutgrowsItsLimitAndNothingElse) {
   const auto store = open({.map_bytes = 64 << 10, .max_bytes = 1 << 20});
@@ -221,7 +221,7 @@ TEST_P(StoreDurability, KeepsItsContentsWhenOpenedAgain) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Levels, StoreDurability, testing::ValuesIn(kDurabilityLevels),
-                         [](const auto& info) { return std::string(info.param.name); });
+                         [](const auto& row) { return std::string(row.param.name); });
 
 TEST_F(StoreTest, EverysecSyncsInTheBackground) {
   const auto store = open({.durability = Durability::kEverySec});

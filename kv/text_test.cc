@@ -35,7 +35,7 @@ TEST_P(Escapes, ReadBackAsTheSameBytes) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Rows, Escapes, testing::ValuesIn(kEscapes),
-                         [](const auto& info) { return std::string(info.param.name); });
+                         [](const auto& row) { return std::string(row.param.name); });
 
 TEST(Text, RefusesWhatIsNoEscape) {
   for (const char* text : {"\\", "a\\", "\\q", "\\x", "\\x1", "\\xzz", "\\x1g"}) {

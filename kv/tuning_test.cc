@@ -77,7 +77,7 @@ TEST_P(Tunings, FollowHints) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Rows, Tunings, testing::ValuesIn(kHints),
-                         [](const auto& info) { return std::string(info.param.name); });
+                         [](const auto& row) { return std::string(row.param.name); });
 
 TEST_F(Tunings, TheServersSideWins) {
   const auto tuning = tuned(

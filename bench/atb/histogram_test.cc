@@ -40,7 +40,7 @@ TEST(AtbHistogram, QuantilesAreThoseOfTheSortedTimes) {
 
 TEST(AtbHistogram, SumsAreExact) {
   Histogram histogram;
-  for (const uint64_t ns : {1'000'001, 2'000'002, 6'000'006}) histogram.record(ns);
+  for (const uint64_t ns : {1'000'001u, 2'000'002u, 6'000'006u}) histogram.record(ns);
   EXPECT_EQ(histogram.count(), 3u);
   EXPECT_DOUBLE_EQ(histogram.mean_ns(), 3'000'003);
   EXPECT_EQ(histogram.max_ns(), 6'000'006u);

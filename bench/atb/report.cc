@@ -1,6 +1,7 @@
 #include "bench/atb/report.h"
 
 #include <cmath>
+#include <cstdarg>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
@@ -24,9 +25,12 @@ double megabytes_per_s(const Line& line) {
 double tenths(double value) { return std::round(value * 10) / 10; }
 double thousandths(double value) { return std::round(value * 1000) / 1000; }
 
-std::string text(const char* format, auto... values) {
+[[gnu::format(printf, 1, 2)]] std::string text(const char* format, ...) {
   char buffer[256];
-  std::snprintf(buffer, sizeof(buffer), format, values...);
+  va_list values;
+  va_start(values, format);
+  std::vsnprintf(buffer, sizeof(buffer), format, values);
+  va_end(values);
   return buffer;
 }
 

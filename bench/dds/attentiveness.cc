@@ -69,7 +69,7 @@ void add_way(Plan& plan, const Way& way, double compute_us) {
   const QueueShape shape = plan.queue;
   const auto progress = std::make_shared<ProgressThread>();
   Step step{.name = way.name};
-  step.prepare = [&plan, shape, way, progress](OwnerSide& side) {
+  step.prepare = [&plan, shape, progress](OwnerSide& side) {
     LocalQueue(side.target.memory(), shape).clear();
     plan.stores[side.index]->queue().clear();
   };

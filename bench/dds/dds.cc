@@ -78,7 +78,7 @@ constexpr Command kCommands[] = {{"components", &run_components},
                                  {"attentiveness", &run_attentiveness}};
 
 int parse(int count, char** words, Settings& settings) {
-  static const option kOptions[] = {
+  static const option long_options[] = {
       {"fabric", required_argument, nullptr, 'f'},
       {"clients", required_argument, nullptr, 'c'},
       {"owners", required_argument, nullptr, 'o'},
@@ -93,7 +93,7 @@ int parse(int count, char** words, Settings& settings) {
   };
   TeamOptions& team = settings.team;
   uint32_t timeout = 300;
-  for (int got = 0; (got = getopt_long(count, words, "", kOptions, nullptr)) != -1;) {
+  for (int got = 0; (got = getopt_long(count, words, "", long_options, nullptr)) != -1;) {
     bool taken = true;
     switch (got) {
       case 'f':

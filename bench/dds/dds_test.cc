@@ -58,10 +58,9 @@ TEST(Model, AddsUpWhatThePaperSays) {
 TEST(Model, SaysWhatItAddsUp) {
   for (const Method& method : methods()) {
     const Formula& f = method.formula;
-    const size_t parts = f.put + f.get + f.compare_swap + f.compare_swap_won + f.fetch_add +
-                         f.fetch_add_one + f.call;
-    const size_t terms =
-        method.terms.empty() ? 0 : 1 + static_cast<size_t>(std::ranges::count(method.terms, '+'));
+    const int parts = f.put + f.get + f.compare_swap + f.compare_swap_won + f.fetch_add +
+                      f.fetch_add_one + f.call;
+    const auto terms = method.terms.empty() ? 0 : 1 + std::ranges::count(method.terms, '+');
     EXPECT_EQ(terms, parts) << method.name;
   }
 }
@@ -72,7 +71,7 @@ TEST(Model, ACallWaitsForHalfOfTheOwnersComputing) {
 }
 
 TEST(Value, TellsWhetherItIsWhole) {
-  for (const size_t bytes : {8, 20, 40}) {
+  for (const size_t bytes : {8u, 20u, 40u}) {
     std::vector<std::byte> value(bytes);
     fill_value(value, 77);
     EXPECT_EQ(number_of(value), 77u) << bytes;

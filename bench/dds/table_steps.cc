@@ -52,7 +52,8 @@ Result<void> check_table(const LocalTable& table, const TableStep& step, const R
       tally.see(std::nullopt);
     }
   }
-  if (++marks.back() < step.owners) return tally.strange() == 0 ? Result<void>() : judge_table(tally);
+  if (++marks.back() < step.owners)
+    return tally.strange() == 0 ? Result<void>() : judge_table(tally);
   for (uint64_t key = 0; key < step.all; ++key) {
     for (uint8_t times = marks[key]; times != 0; --times) tally.see(key);
   }
@@ -104,12 +105,12 @@ Step filling(const TableStep& step) {
 
 void add_one_sided(Plan& plan) {
   const TableStep step = step_of(plan);
-  struct Way {
+  struct Variant {
     const char* name;
     Level level;
   };
-  for (const Way& way :
-       {Way{"hash.insert.c_rw", Level::kReadWrite}, Way{"hash.insert.c_w", Level::kWrite}}) {
+  for (const Variant& way : {Variant{"hash.insert.c_rw", Level::kReadWrite},
+                             Variant{"hash.insert.c_w", Level::kWrite}}) {
     if (!plan.settings.wants(way.name)) continue;
     plan.steps.push_back(
         {.name = way.name,
@@ -124,8 +125,8 @@ void add_one_sided(Plan& plan) {
              },
          .check = checking(step, [=](OwnerSide& side) { return step.local(side); })});
   }
-  for (const Way& way :
-       {Way{"hash.find.c_rw", Level::kReadWrite}, Way{"hash.find.c_r", Level::kRead}}) {
+  for (const Variant& way :
+       {Variant{"hash.find.c_rw", Level::kReadWrite}, Variant{"hash.find.c_r", Level::kRead}}) {
     if (!plan.settings.wants(way.name)) continue;
     plan.steps.push_back(filling(step));
     plan.steps.push_back(

@@ -157,7 +157,7 @@ Result<void> wait_for(std::vector<pid_t> children, std::chrono::seconds timeout,
 }  // namespace
 
 bool ClientSide::time(uint64_t operations, const std::function<bool(uint64_t)>& once) const {
-  using Micro = std::chrono::duration<double, std::micro>;
+  using Microseconds = std::chrono::duration<double, std::micro>;
   constexpr uint64_t kBatch = 32;  // so that reading the clock costs little
   engine::OperationCounts before;
   for (const engine::Initiator* owner : owners) before += owner->counts();
@@ -170,10 +170,10 @@ bool ClientSide::time(uint64_t operations, const std::function<bool(uint64_t)>& 
     const uint64_t done = i % kBatch + 1;
     if (done != kBatch && i + 1 != operations) continue;
     const auto now = Clock::now();
-    batches.push_back(Micro(now - last).count() / double(done));
+    batches.push_back(Microseconds(now - last).count() / double(done));
     last = now;
   }
-  finding.mean_us = Micro(last - begin).count() / double(operations);
+  finding.mean_us = Microseconds(last - begin).count() / double(operations);
   std::ranges::nth_element(batches, batches.begin() + std::ssize(batches) / 2);
   finding.us = batches[batches.size() / 2];
   finding.operations = operations;

@@ -52,14 +52,14 @@ bool parse_polling(std::string_view word, Polling& polling) {
 }
 
 int parse(int count, char** words, Settings& settings) {
-  static const option kOptions[] = {
+  static const option long_options[] = {
       {"fabric", required_argument, nullptr, 'f'},  {"protocol", required_argument, nullptr, 'p'},
       {"size", required_argument, nullptr, 's'},    {"clients", required_argument, nullptr, 'c'},
       {"polling", required_argument, nullptr, 'o'}, {"seconds", required_argument, nullptr, 't'},
       {"confirm-each", no_argument, nullptr, 'e'},  {"lend", no_argument, nullptr, 'l'},
       {"help", no_argument, nullptr, 'h'},          {},
   };
-  for (int got = 0; (got = getopt_long(count, words, "", kOptions, nullptr)) != -1;) {
+  for (int got = 0; (got = getopt_long(count, words, "", long_options, nullptr)) != -1;) {
     switch (got) {
       case 'f':
         settings.fabric = optarg;

@@ -115,7 +115,7 @@ class Side {
 
  private:
   struct End final : LaneEvents {
-    End(Side& side, size_t index) : side(side), index(index) {}
+    End(Side& of, size_t its_index) : side(of), index(its_index) {}
     void on_frame(const FrameHeader& header, Bytes payload) override {
       side.on_frame(index, header, payload);
     }
@@ -192,7 +192,8 @@ void serve(const Settings& settings, Wire wire) {
 }
 
 double percentile(std::vector<float>& sorted, double part) {
-  return sorted.empty() ? 0 : sorted[static_cast<size_t>(part * double(sorted.size() - 1))];
+  if (sorted.empty()) return 0;
+  return double(sorted[static_cast<size_t>(part * double(sorted.size() - 1))]);
 }
 
 void print_settings(const char* what, const Settings& settings) {

@@ -4,10 +4,10 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <ctime>
 #include <new>
 
 #include "client/preload/descriptors.h"

@@ -2,8 +2,6 @@
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <linux/sockios.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -11,6 +9,8 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdarg>
+#include <cstdio>
 
 #include "client/preload/connection.h"
 #include "client/preload/descriptors.h"
@@ -86,7 +86,7 @@ HAT_INTERCEPTED int socket(int domain, int type, int protocol) noexcept {
 }
 
 HAT_INTERCEPTED int close_range(unsigned first, unsigned last, int flags) noexcept {
-  if ((flags & ~CLOSE_RANGE_UNSHARE) != 0 || first > last) {
+  if ((flags & ~int{CLOSE_RANGE_UNSHARE}) != 0 || first > last) {
     return real::close_range(first, last, flags);
   }
   unsigned from = first;

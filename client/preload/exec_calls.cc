@@ -3,9 +3,9 @@
 // Each one goes to the C library's with an environment, since those that take none go on inside it.
 #include <alloca.h>
 #include <spawn.h>
-#include <stdarg.h>
 #include <unistd.h>
 
+#include <cstdarg>
 #include <cstring>
 
 #include "client/preload/inheritance.h"
@@ -108,7 +108,7 @@ HAT_INTERCEPTED int execle(const char* path, const char* first, ...) noexcept {
 HAT_INTERCEPTED int posix_spawn(pid_t* pid, const char* path,
                                 const posix_spawn_file_actions_t* actions,
                                 const posix_spawnattr_t* attributes, Strings words,
-                                Strings environment) noexcept {
+                                Strings environment) {
   return with_rings(environment, [&](Strings all) {
     return real::posix_spawn(pid, path, actions, attributes, words, all);
   });
@@ -117,7 +117,7 @@ HAT_INTERCEPTED int posix_spawn(pid_t* pid, const char* path,
 HAT_INTERCEPTED int posix_spawnp(pid_t* pid, const char* file,
                                  const posix_spawn_file_actions_t* actions,
                                  const posix_spawnattr_t* attributes, Strings words,
-                                 Strings environment) noexcept {
+                                 Strings environment) {
   return with_rings(environment, [&](Strings all) {
     return real::posix_spawnp(pid, file, actions, attributes, words, all);
   });

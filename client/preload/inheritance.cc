@@ -82,6 +82,7 @@ void take_over(const Word& word) {
       continue;
     }
     if (connection == nullptr) {
+      // NOLINTNEXTLINE(bugprone-use-after-move): at most once, since a failure ends the loop
       connection = Connection::make(fd, std::move(memory), word.peer, word.asked, word.due);
       if (connection == nullptr) break;
     }

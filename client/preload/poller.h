@@ -5,8 +5,9 @@
 #pragma once
 
 #include <poll.h>
-#include <signal.h>
-#include <time.h>
+
+#include <csignal>
+#include <ctime>
 
 namespace hatrpc::preload {
 

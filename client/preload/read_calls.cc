@@ -76,7 +76,11 @@ HAT_INTERCEPTED ssize_t __recvfrom_chk(int fd, void* into, size_t bytes, size_t,
 HAT_INTERCEPTED ssize_t recvmsg(int fd, msghdr* message, int flags) {
   if (descriptors::is_ring(fd)) {
     const ssize_t count = receive(fd, message->msg_iov, message->msg_iovlen, flags);
-    if (count >= 0) message->msg_namelen = message->msg_controllen = message->msg_flags = 0;
+    if (count >= 0) {
+      message->msg_namelen = 0;
+      message->msg_controllen = 0;
+      message->msg_flags = 0;
+    }
     if (count != Connection::kReplaced) return count;
   }
   return real::recvmsg(fd, message, flags);

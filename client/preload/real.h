@@ -7,9 +7,7 @@
 
 #include <dlfcn.h>
 #include <poll.h>
-#include <signal.h>
 #include <spawn.h>
-#include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/select.h>
 #include <sys/socket.h>
@@ -18,6 +16,9 @@
 
 #include <atomic>
 #include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <type_traits>
 
 // Everything else stays inside this library.
 #define HAT_INTERCEPTED extern "C" __attribute__((visibility("default")))
@@ -36,7 +37,11 @@ class Real<Result(Words...)> {
   Result operator()(Words... words) {
     if (const Function function = find()) return function(words...);
     errno = ENOSYS;
-    return (Result)(-1);  // an int of some kind, or a FILE* that nobody can have asked for
+    if constexpr (std::is_pointer_v<Result>) {
+      return nullptr;
+    } else {
+      return -1;
+    }
   }
   // Early, for those that are called where nothing may be allocated.
   Function find() {

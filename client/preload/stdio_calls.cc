@@ -1,9 +1,9 @@
 // client/preload/stdio_calls.cc: fdopen, whose FILE would read and write without asking anybody.
-#include <stdio.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdint>
+#include <cstdio>
 
 #include "client/preload/descriptors.h"
 #include "client/preload/real.h"

@@ -85,7 +85,7 @@ int Handshake::greet(Refusal refusal) {
 
 int Handshake::accept() {
   if (theirs_.version < kVersion) {
-    greet(Refusal::kVersion);
+    greet(Refusal::kWrongVersion);
     return EPROTONOSUPPORT;
   }
   const uint64_t wished = theirs_.ring_bytes == 0 ? ring_bytes_ : theirs_.ring_bytes;
@@ -98,7 +98,7 @@ int Handshake::accept() {
 }
 
 int Handshake::connect() {
-  if (theirs_.refusal == static_cast<uint32_t>(Refusal::kVersion)) return EPROTONOSUPPORT;
+  if (theirs_.refusal == static_cast<uint32_t>(Refusal::kWrongVersion)) return EPROTONOSUPPORT;
   if (theirs_.refusal == static_cast<uint32_t>(Refusal::kMemory)) return ENOMEM;
   if (theirs_.refusal != 0 || theirs_.version != kVersion || descriptor_ < 0) return EPROTO;
   const int error = Memory::map(std::exchange(descriptor_, -1), memory_);

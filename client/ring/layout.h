@@ -81,6 +81,6 @@ struct Greeting {
 };
 static_assert(sizeof(Greeting) == 32);
 
-enum class Refusal : uint32_t { kNone = 0, kVersion = 1, kMemory = 2 };
+enum class Refusal : uint32_t { kNone = 0, kWrongVersion = 1, kMemory = 2 };
 
 }  // namespace hatrpc::ring

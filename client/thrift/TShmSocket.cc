@@ -8,7 +8,6 @@
 
 namespace hatrpc {
 
-using apache::thrift::transport::TSocket;
 using apache::thrift::transport::TTransportException;
 
 namespace {

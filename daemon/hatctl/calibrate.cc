@@ -20,9 +20,10 @@ constexpr auto kAskAgain = std::chrono::milliseconds(100);
 // As a value of a query.
 std::string escaped(const std::string& text) {
   std::string out;
-  for (const unsigned char c : text) {
+  for (const char letter : text) {
+    const auto c = static_cast<unsigned char>(letter);
     if (std::isalnum(c) != 0 || c == '-' || c == '.' || c == '_') {
-      out += static_cast<char>(c);
+      out += letter;
       continue;
     }
     char code[4];

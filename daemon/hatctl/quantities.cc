@@ -21,11 +21,11 @@ std::string three_digits(double value) {
   return digits;
 }
 
-template <size_t kUnits>
-std::string scaled(double value, double step, const std::array<std::string_view, kUnits>& units) {
+template <size_t Count>
+std::string scaled(double value, double step, const std::array<std::string_view, Count>& units) {
   size_t unit = 0;
   // What would be shown as 1000 of a unit is one of the next.
-  while (unit + 1 < kUnits && value >= step - 0.5) {
+  while (unit + 1 < Count && value >= step - 0.5) {
     value /= step;
     ++unit;
   }

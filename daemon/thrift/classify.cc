@@ -89,7 +89,7 @@ Classification classify_lengthless(First first) {
   }
   if (first[0] == 0x78) {
     if (first.size() < 2) return undecided();
-    for (const uint8_t level : {0x01, 0x5e, 0x9c, 0xda}) {
+    for (const int level : {0x01, 0x5e, 0x9c, 0xda}) {
       if (first[1] == level) return opaque("zlib");
     }
   }

@@ -159,7 +159,7 @@ TEST_P(ClassifyTest, DecidesAtTheDecisiveByteAndNeverChangesItsMind) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Rows, ClassifyTest, testing::ValuesIn(kRows),
-                         [](const auto& info) { return std::string(info.param.name); });
+                         [](const auto& row) { return std::string(row.param.name); });
 
 TEST(ClassifyBounds, TenBytesAlwaysDecide) {
   std::vector<uint8_t> bytes(kDecisiveBytesMax);

@@ -33,7 +33,7 @@ class ExceptionReplyTest : public testing::TestWithParam<Dialect> {
   }
 };
 INSTANTIATE_TEST_SUITE_P(All, ExceptionReplyTest, testing::ValuesIn(kDialects),
-                         [](const auto& info) { return std::string(info.param.name); });
+                         [](const auto& row) { return std::string(row.param.name); });
 
 TEST_P(ExceptionReplyTest, LibthriftReadsNameSeqidCodeAndText) {
   for (const int32_t seqid : {0, 1, 300, INT32_MAX, -1, -5, INT32_MIN}) {

@@ -53,15 +53,15 @@ MessageReader::Event MessageReader::advance(Cursor& in) {
 // What nearly every unit is: strict binary whose head has come whole. Anything else is left to the
 // general way, which gives the same answer for these too. False: nothing was taken.
 bool MessageReader::start_whole(Cursor& in) {
-  constexpr uint32_t kStrictVersion = 0x8001;
+  constexpr uint32_t kStrict = 0x8001;
   constexpr size_t kHeadBytesMin = 12;  // with an empty name
   if (first_size_ > 0 || in.left() < kLengthBytes + kHeadBytesMin) return false;
   const uint8_t* message = in.at;
   uint64_t frame_bytes = kNoFrame;
-  if (big_endian16(message) != kStrictVersion) {
+  if (big_endian16(message) != kStrict) {
     frame_bytes = big_endian32(message);
     message += kLengthBytes;
-    if (frame_bytes > kFrameBytesMax || big_endian16(message) != kStrictVersion) return false;
+    if (frame_bytes > kFrameBytesMax || big_endian16(message) != kStrict) return false;
     if (in.at[0] == 0x16) return false;  // perhaps TLS
   }
   const uint8_t type = message[3];
@@ -114,9 +114,9 @@ MessageReader::Event MessageReader::start(Cursor& in) {
 }
 
 MessageReader::Event MessageReader::begin_unit(const Classification& found, const uint8_t* first) {
-  using Kind = Classification::Kind;
-  if (found.kind == Kind::kOpaque) return become_opaque(found.opaque_reason);
-  if (found.kind == Kind::kEmptyFrame) return end_unit();
+  using Form = Classification::Kind;
+  if (found.kind == Form::kOpaque) return become_opaque(found.opaque_reason);
+  if (found.kind == Form::kEmptyFrame) return end_unit();
   framing_ = found.framing;
   frame_left_ = kNoFrame;
   frame_bytes_ = 0;

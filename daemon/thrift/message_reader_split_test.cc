@@ -31,11 +31,15 @@ std::string some_units(std::mt19937& random) {
   return bytes;
 }
 
+void flip_a_bit(char& byte, std::mt19937& random) {
+  byte = static_cast<char>(byte ^ 1 << random() % 8);
+}
+
 // Cuts bytes, changes bytes, puts bytes behind: what is not Thrift must not depend on splits
 // either.
 void damage(std::string& bytes, std::mt19937& random) {
   for (auto left = random() % 3; left > 0; --left)
-    bytes[random() % bytes.size()] ^= 1 << random() % 8;
+    flip_a_bit(bytes[random() % bytes.size()], random);
   if (random() % 4 == 0) bytes.resize(1 + random() % bytes.size());
   if (random() % 4 == 0) bytes.insert(random() % bytes.size(), 1 + random() % 4, '\0');
 }
@@ -101,7 +105,7 @@ TEST(MessageReaderSplit, EndsWhereLibthriftEnds) {
                                {}, random);
     const auto head = trace(bytes).seen.at(0).at;
     // Damage to the body alone: what libthrift still reads, we read to the same end.
-    if (seed % 2 == 1) bytes[head + random() % (bytes.size() - head)] ^= 1 << random() % 8;
+    if (seed % 2 == 1) flip_a_bit(bytes[head + random() % (bytes.size() - head)], random);
     const auto expected = stock_message_bytes(encoding, bytes);
     if (!expected) continue;
     ++compared;

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -40,7 +41,7 @@ std::string header_frame(const std::string& words, const std::string& payload) {
 
 class DialectTest : public testing::TestWithParam<Dialect> {};
 INSTANTIATE_TEST_SUITE_P(All, DialectTest, testing::ValuesIn(kDialects),
-                         [](const auto& info) { return std::string(info.param.name); });
+                         [](const auto& row) { return std::string(row.param.name); });
 
 TEST_P(DialectTest, EveryKindOfMessageIsReadBack) {
   std::mt19937 random(1);
@@ -80,7 +81,7 @@ TEST_P(DialectTest, OutcomeIsToldByTheFirstField) {
   };
   EXPECT_EQ(outcome(MessageType::kReply, field(0)), Outcome::kSuccess);
   EXPECT_EQ(outcome(MessageType::kReply, {.kind = Body::Kind::kEmpty}), Outcome::kSuccess);
-  for (const int16_t id : {1, 2, 15, 16, 300, 32767, -1}) {
+  for (const int16_t id : std::to_array<int16_t>({1, 2, 15, 16, 300, 32767, -1})) {
     EXPECT_EQ(outcome(MessageType::kReply, field(id)), Outcome::kDeclaredException) << id;
   }
   EXPECT_EQ(outcome(MessageType::kException, field(1)), Outcome::kApplicationException);
@@ -300,7 +301,7 @@ const StreamRow kStreams[] = {
 
 class StreamTest : public testing::TestWithParam<StreamRow> {};
 INSTANTIATE_TEST_SUITE_P(Rows, StreamTest, testing::ValuesIn(kStreams),
-                         [](const auto& info) { return std::string(info.param.name); });
+                         [](const auto& row) { return std::string(row.param.name); });
 
 TEST_P(StreamTest, GivesTheseEvents) {
   const StreamRow& row = GetParam();
@@ -374,7 +375,7 @@ const BodyRow kBodies[] = {
 
 class BodyTest : public testing::TestWithParam<BodyRow> {};
 INSTANTIATE_TEST_SUITE_P(Rows, BodyTest, testing::ValuesIn(kBodies),
-                         [](const auto& info) { return std::string(info.param.name); });
+                         [](const auto& row) { return std::string(row.param.name); });
 
 TEST_P(BodyTest, EndsWhereItShould) {
   const BodyRow& row = GetParam();

@@ -132,7 +132,7 @@ class BodyWriter {
   }
   int64_t number() {  // of all lengths
     const auto bits = static_cast<int>(below(64));
-    const auto value = static_cast<int64_t>(random_()) << 32 ^ random_();
+    const auto value = static_cast<int64_t>(uint64_t{random_()} << 32 ^ random_());
     return value >> bits;
   }
   tp::TType any_type(uint32_t depth) {

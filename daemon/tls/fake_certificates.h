@@ -4,8 +4,7 @@
 //   two/   another ca, with a host-a and a host-b
 #pragma once
 
-#include <stdlib.h>
-
+#include <cstdlib>
 #include <filesystem>
 #include <stdexcept>
 #include <string>

@@ -63,12 +63,12 @@ struct TlsEnd final : StreamEvents {
 class TlsPair {
  public:
   // Either connection may be null: then the test itself is that end.
-  TlsPair(OwnedSsl initiator, OwnedSsl acceptor, std::span<const std::string> initiator_allows = {},
+  TlsPair(OwnedSsl initiates, OwnedSsl accepts, std::span<const std::string> initiator_allows = {},
           std::span<const std::string> acceptor_allows = {},
           uint64_t records_per_key = TlsStream::kRecordsPerKey) {
-    begin(this->initiator, std::move(initiator), TlsStream::Role::kInitiator, initiator_allows,
+    begin(initiator, std::move(initiates), TlsStream::Role::kInitiator, initiator_allows,
           records_per_key);
-    begin(this->acceptor, std::move(acceptor), TlsStream::Role::kAcceptor, acceptor_allows,
+    begin(acceptor, std::move(accepts), TlsStream::Role::kAcceptor, acceptor_allows,
           records_per_key);
   }
 
@@ -76,8 +76,10 @@ class TlsPair {
   void pump(size_t bytes_at_once = SIZE_MAX) {
     constexpr int kStepsMax = 1'000'000;
     int steps = 0;
-    while (move(initiator, acceptor, bytes_at_once) | move(acceptor, initiator, bytes_at_once)) {
-      ASSERT_LT(++steps, kStepsMax) << "it goes on for ever";
+    for (bool moved = true; moved;) {
+      moved = move(initiator, acceptor, bytes_at_once);
+      moved = move(acceptor, initiator, bytes_at_once) || moved;
+      ASSERT_LT(++steps, kStepsMax) << "bytes never stop moving";
     }
   }
 

@@ -129,7 +129,7 @@ Result<Pair> read_pair(const std::string& stem) {
 
 Result<Pair> make_pair(const Text& text, const Pair* signer) {
   Pair pair;
-  pair.key.reset(EVP_EC_gen("P-256"));
+  pair.key.reset(EVP_PKEY_Q_keygen(nullptr, nullptr, "EC", "P-256"));
   if (!pair.key) return openssl_failed("a key on P-256");
   const Signer by = signer == nullptr ? Signer{nullptr, pair.key.get()}
                                       : Signer{signer->certificate.get(), signer->key.get()};

@@ -79,7 +79,7 @@ INSTANTIATE_TEST_SUITE_P(
                      {"one/host-a", "one", {"spiffe://hatrpc.test/host-b"}},
                      {"one/host-b", "one", {"spiffe://hatrpc.test/*"}}},
         HandshakeRow{"right_where_all_are_let_in", {"one/host-a"}, {"one/host-b"}}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& row) { return row.param.name; });
 
 INSTANTIATE_TEST_SUITE_P(
     Refused, Handshake,
@@ -143,7 +143,7 @@ INSTANTIATE_TEST_SUITE_P(
                       {"host-c", "spiffe://other/*"},
                       "names host-a, spiffe://hatrpc.test/host-a; link.tls.allow has host-c",
                       TlsFailure::kNotAllowed}}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& row) { return row.param.name; });
 
 // A connection each, both good.
 class TlsStreams : public testing::Test {

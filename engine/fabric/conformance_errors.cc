@@ -102,7 +102,7 @@ TEST_P(FabricConformance, OwnMemoryIsWrittenFromAndReadInto) {
   const auto own = *a_->fabric->register_own(memory.bytes());
   b_->fill(100, "there");
   const Segment into{memory.bytes().data(), 5, own->lkey()};
-  for (const auto& [opcode, offset] : {std::pair{Opcode::kRead, 100}, {Opcode::kWrite, 200}}) {
+  for (const auto& [opcode, offset] : {std::pair{Opcode::kRead, 100u}, {Opcode::kWrite, 200u}}) {
     EXPECT_EQ(status_of_one({.opcode = opcode,
                              .segments = {&into, 1},
                              .remote_address = b_->region->address() + offset,

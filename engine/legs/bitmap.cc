@@ -46,7 +46,7 @@ class Bitmap final : public Mover {
 
  private:
   using Word = uint64_t;
-  static uint32_t words(const LaneShape& shape) { return (shape.slots + 63) / 64; }
+  static uint32_t words(const LaneShape& shape) { return (shape.slots + 63u) / 64; }
   static bool in_round(const LaneShape& shape, uint64_t sequence) {
     return (sequence / shape.slots) % 2 == 0;
   }

@@ -91,7 +91,7 @@ class LaneSet final : public LaneFrames {
  private:
   enum class State : uint8_t { kOpening, kAccepted, kReady, kUp, kDown };
   struct Member final : LaneEvents {
-    Member(LaneSet& set, uint32_t number) : set(set), number(number) {}
+    Member(LaneSet& of, uint32_t its_number) : set(of), number(its_number) {}
     void on_frame(const FrameHeader& header, Bytes payload) override;
     void on_uncongested() override;
     void on_returned(uint64_t frame) override;

@@ -55,7 +55,8 @@ TEST(Buddy, RunsNeverOverlapAndAllComeBack) {
   for (const auto& [first, count] : taken) buddy.give_back(first, count);
   EXPECT_EQ(buddy.free_count(), kGranules);
   // 1000 is 512 + 256 + 128 + 64 + 32 + 8.
-  for (const size_t count : {512, 256, 128, 64, 32, 8}) EXPECT_TRUE(buddy.take(count)) << count;
+  for (const size_t count : {512u, 256u, 128u, 64u, 32u, 8u})
+    EXPECT_TRUE(buddy.take(count)) << count;
   EXPECT_EQ(buddy.free_count(), 0u);
 }
 

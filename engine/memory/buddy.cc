@@ -31,7 +31,8 @@ void Buddy::give_back(size_t first, size_t count) {
 
 void Buddy::free_run(size_t first, size_t count) {
   while (count != 0) {
-    const size_t aligned = first == 0 ? orders_.size() - 1 : std::countr_zero(first);
+    const size_t aligned =
+        first == 0 ? orders_.size() - 1 : static_cast<size_t>(std::countr_zero(first));
     size_t order = std::min<size_t>(aligned, std::bit_width(count) - 1);
     const size_t granules = size_t{1} << order;
     size_t block = first >> order;

@@ -135,7 +135,7 @@ TEST(HotPathCounters, SeeAllocationsLocksAndSystemCalls) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Loop, HotPath, testing::Range(size_t{0}, kProtocols.size()),
-                         [](const auto& info) { return std::string(kProtocols[info.param].name); });
+                         [](const auto& row) { return std::string(kProtocols[row.param].name); });
 
 }  // namespace
 }  // namespace hat::engine

@@ -3,13 +3,13 @@
 // all of its memory and descriptors back.
 #include <gtest/gtest.h>
 #include <sched.h>
-#include <signal.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <csignal>
 #include <filesystem>
 #include <random>
 
@@ -220,7 +220,7 @@ TEST_P(LaneProcesses, WhoseClientIsKilledServesTheNextOne) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Killed, LaneProcesses, testing::Range(size_t{0}, kProtocols.size()),
-                         [](const auto& info) { return std::string(kProtocols[info.param].name); });
+                         [](const auto& row) { return std::string(kProtocols[row.param].name); });
 
 }  // namespace
 }  // namespace hat::engine

@@ -43,8 +43,8 @@ TEST_P(ProtocolConformance, CarriesEverySizeThereAndBack) {
   connect();
   uint64_t number = 0;
   for (const size_t bytes :
-       {0,    1,    8,    63,   64,   65,    975,   976,   977,     1023,
-        1024, 1025, 4095, 4096, 4097, 65535, 65536, 65537, 1 << 20, (3 << 20) + 1}) {
+       {0u,    1u,    8u,    63u,   64u,   65u,    975u,   976u,   977u,     1023u,
+        1024u, 1025u, 4095u, 4096u, 4097u, 65535u, 65536u, 65537u, 1u << 20, (3u << 20) + 1}) {
     SCOPED_TRACE(bytes);
     client_->call(++number, bytes);
     ASSERT_TRUE(until([&] { return client_->frames.size() == number; }));
@@ -57,7 +57,7 @@ TEST_P(ProtocolConformance, CarriesEverySizeInLargeSlots) {
   connect(
       [](RdmaLaneOptions& options) { options.out.slot_bytes = options.in.slot_bytes = 64 * 1024; });
   uint64_t number = 0;
-  for (const size_t bytes : {0, 64, 4096, 4097, 5000, 65535, 65536, 65537, 100'000}) {
+  for (const size_t bytes : {0u, 64u, 4096u, 4097u, 5000u, 65535u, 65536u, 65537u, 100'000u}) {
     SCOPED_TRACE(bytes);
     client_->call(++number, bytes);
     ASSERT_TRUE(until([&] { return client_->frames.size() == number; }));

@@ -110,7 +110,7 @@ TEST_P(Sleepers, OfTwoLanesShareOneBuffer) {
   constexpr uint64_t kCalls = 60;
   const auto payload = pattern(1, 100'000);
   for (uint64_t call = 1; call <= kCalls; ++call) {
-    for (const size_t i : {0, 2}) {
+    for (const size_t i : {0u, 2u}) {
       ends[i].lane->send(
           {.kind = FrameKind::kCall, .flags = kLastPiece, .replies = 1, .stream = 1, .call = call},
           {payload});
@@ -127,7 +127,7 @@ TEST_P(Sleepers, OfTwoLanesShareOneBuffer) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Loop, Sleepers, testing::Range(size_t{0}, kProtocols.size()),
-                         [](const auto& info) { return std::string(kProtocols[info.param].name); });
+                         [](const auto& row) { return std::string(kProtocols[row.param].name); });
 
 }  // namespace
 }  // namespace hat::engine

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 
@@ -37,7 +38,8 @@ class Latencies {
 
   // That this part of all, 0 to 1, took at most: the largest of its bucket.
   uint64_t quantile(double part) const {
-    const auto wanted = std::max<uint64_t>(1, static_cast<uint64_t>(part * double(count_) + 0.5));
+    const auto wanted =
+        std::max<uint64_t>(1, static_cast<uint64_t>(std::llround(part * double(count_))));
     uint64_t seen = 0;
     for (size_t i = 0; i < buckets_.size(); ++i) {
       seen += buckets_[i];

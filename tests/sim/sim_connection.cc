@@ -94,9 +94,9 @@ IoResult SimConnection::read(Side side, std::span<std::byte> into) {
   const auto self = shared_from_this();
   const Side writer = other(side);
   network_.at(network_.now() + path_.latency_min, entity_, [self, writer, count] {
-    End& end = self->ends_[writer];
-    end.unread -= count;
-    if (end.stream != nullptr) end.host->wake();
+    End& far = self->ends_[writer];
+    far.unread -= count;
+    if (far.stream != nullptr) far.host->wake();
   });
   return {IoResult::Kind::kOk, count};
 }

@@ -107,11 +107,11 @@ int run_seeds(const Options& options) {
 
 // A seed may give a mistake no occasion; one of these does.
 int run_canaries(bool trace) {
-  constexpr uint64_t kSeeds = 20;
+  constexpr uint64_t kSeedsOfACanary = 20;
   int missed = 0;
   for (const auto& [canary, name] : kCanaries) {
     std::string found;
-    for (uint64_t seed = 1; seed <= kSeeds && found.empty(); ++seed) {
+    for (uint64_t seed = 1; seed <= kSeedsOfACanary && found.empty(); ++seed) {
       found = World(seed, canary, trace).run().broken;
     }
     std::printf("%s: %s\n", name, found.empty() ? "NOT FOUND" : found.c_str());

@@ -52,7 +52,7 @@ void write_binary(Writer& to, const Message& message, bool strict) {
 
 void write_compact(Writer& to, const Message& message) {
   to.big(0x82, 1);
-  to.big(static_cast<uint8_t>(message.type) << 5 | 1, 1);
+  to.big(static_cast<unsigned>(message.type) << 5 | 1, 1);
   to.varint(static_cast<uint32_t>(message.seqid));
   to.varint(message.name.size());
   to.out += message.name;

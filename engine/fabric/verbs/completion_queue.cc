@@ -45,7 +45,7 @@ size_t VerbsCompletionQueue::poll_device(std::span<Completion> into) {
       const ibv_wc& done = some[static_cast<size_t>(i)];
       const auto pair = pairs_.find(done.qp_num);
       if (pair == pairs_.end()) continue;  // it was destroyed meanwhile
-      found += pair->second->translate(done, into[found]) ? 1 : 0;
+      found += pair->second->translate(done, into[found]) ? 1u : 0u;
     }
     if (count < wanted) break;
   }

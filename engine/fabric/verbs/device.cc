@@ -132,8 +132,8 @@ Result<Device> open_one(ibv_device* found, const VerbsOptions& options) {
 
 }  // namespace
 
-int access_flags(RemoteAccess access) {
-  int flags = IBV_ACCESS_LOCAL_WRITE;
+unsigned access_flags(RemoteAccess access) {
+  unsigned flags = IBV_ACCESS_LOCAL_WRITE;
   if (access.write) flags |= IBV_ACCESS_REMOTE_WRITE;
   if (access.read) flags |= IBV_ACCESS_REMOTE_READ;
   if (access.atomic) flags |= IBV_ACCESS_REMOTE_ATOMIC;

@@ -28,7 +28,7 @@ struct Device {
 };
 
 // IBV_ACCESS_* bits; the owner may always write.
-int access_flags(RemoteAccess access);
+unsigned access_flags(RemoteAccess access);
 
 Result<Device> open_device(const VerbsOptions& options);
 

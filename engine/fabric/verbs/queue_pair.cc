@@ -175,7 +175,7 @@ Result<void> VerbsQueuePair::initialize() {
   ibv_qp_attr attributes{};
   attributes.qp_state = IBV_QPS_INIT;
   attributes.port_num = device_.port;
-  attributes.qp_access_flags = static_cast<unsigned int>(access_flags(options_.access));
+  attributes.qp_access_flags = access_flags(options_.access);
   const int error =
       ibv_modify_qp(pair_.get(), &attributes,
                     IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);

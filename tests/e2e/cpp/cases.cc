@@ -44,7 +44,8 @@ void add(Session& session) {
 }
 
 void echo_sizes(Session& session) {
-  for (const size_t size : {0, 1, 2, 100, 4095, 4096, 4097, 65535, 65536, 65537, 300'000}) {
+  for (const size_t size :
+       {0u, 1u, 2u, 100u, 4095u, 4096u, 4097u, 65535u, 65536u, 65537u, 300'000u}) {
     check_echo(session, size);
   }
 }

@@ -1,7 +1,7 @@
 // tests/e2e/cpp/client.cc: runs the cases over each combination, and says which hold.
-#include <signal.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <exception>
 

@@ -1,5 +1,4 @@
 // tests/e2e/cpp/server.cc: serves probe.thrift with libthrift's servers until its input ends.
-#include <signal.h>
 #include <thrift/concurrency/ThreadFactory.h>
 #include <thrift/concurrency/ThreadManager.h>
 #include <thrift/processor/TMultiplexedProcessor.h>
@@ -12,6 +11,7 @@
 #include <thrift/transport/TSocket.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdio>
 #include <functional>
 #include <future>
@@ -27,7 +27,6 @@ namespace probe_peer {
 namespace {
 
 namespace concurrency = apache::thrift::concurrency;
-namespace protocol = apache::thrift::protocol;
 namespace server = apache::thrift::server;
 namespace transport = apache::thrift::transport;
 using apache::thrift::TProcessor;
@@ -86,12 +85,13 @@ std::shared_ptr<concurrency::ThreadManager> make_pool() {
   return pool;
 }
 
-Listening make_nonblocking(const Combination& combination, std::shared_ptr<TProcessor> processor) {
+Listening make_nonblocking(const Combination& combination,
+                           const std::shared_ptr<TProcessor>& processor) {
   auto socket = combination.is_unix()
                     ? std::make_shared<transport::TNonblockingServerSocket>(combination.path())
                     : std::make_shared<transport::TNonblockingServerSocket>(combination.host(),
                                                                             combination.port());
-  auto result = std::make_shared<server::TNonblockingServer>(std::move(processor), socket);
+  auto result = std::make_shared<server::TNonblockingServer>(processor, socket);
   const auto factory = make_protocol_factory(combination);
   result->setInputProtocolFactory(factory);
   // No output protocol: the one that read the request also writes the reply, as THeader needs.
@@ -115,7 +115,7 @@ std::shared_ptr<server::TServer> make_blocking(const Combination& combination,
 Listening make_server(const Combination& combination, std::shared_ptr<ProbeHandler> handler) {
   auto processor = make_processor(combination, std::move(handler));
   if (combination.server.starts_with("nonblocking")) {
-    return make_nonblocking(combination, std::move(processor));
+    return make_nonblocking(combination, processor);
   }
   auto socket = make_socket(combination);
   auto port = std::make_shared<TellPort>([socket] { return socket->getPort(); });

@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+"""tests/clang_tidy.py: runs clang-tidy 16 over every .cc of ours, or over the files named.
+
+usage: clang_tidy.py [-j N] [FILE...]
+
+Configures build/tidy with clang for all components, since g++'s flags hide std::expected from clang-tidy, and
+builds only the sources that other programs write there. A file that passed is not checked again until it, a
+header of ours that it includes, .clang-tidy or the command that compiles it changes; build/tidy/passed
+remembers. Exit status 1 if clang-tidy finds something.
+"""
+
+import argparse
+import concurrent.futures
+import functools
+import hashlib
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+BUILD = ROOT / "build/tidy"
+PASSED = BUILD / "passed"
+INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
+WRITTEN_BY_PROGRAMS = re.compile(r"^/.*\.(?:cc|cpp|h|hh)$", re.MULTILINE)
+
+
+def run(*words):
+    return subprocess.run(words, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
+def configure():
+    # clang-tidy wants one command for each file, and no header that g++ has precompiled.
+    run("cmake", "-S", ".", "-B", BUILD, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Debug",
+        "-DCMAKE_C_COMPILER=clang-16", "-DCMAKE_CXX_COMPILER=clang++-16", "-DCMAKE_UNITY_BUILD=OFF",
+        "-DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON")
+    outputs = run("ninja", "-C", BUILD, "-t", "targets", "rule", "CUSTOM_COMMAND")
+    run("ninja", "-C", BUILD, *WRITTEN_BY_PROGRAMS.findall(outputs))
+
+
+@functools.lru_cache(maxsize=None)
+def headers_and_digest(path):
+    """The headers of ours that a file names, and a digest of its bytes."""
+    content = path.read_bytes()
+    named = [ROOT / name for name in INCLUDE.findall(content.decode())]
+    return [header for header in named if header.is_file()], hashlib.sha256(content).digest()
+
+
+def state_of(path, command, version):
+    """A digest of everything that decides what clang-tidy says of a file."""
+    seen, ahead = {}, [path]
+    while ahead:
+        one = ahead.pop()
+        if one not in seen:
+            headers, seen[one] = headers_and_digest(one)
+            ahead += headers
+    whole = hashlib.sha256((version + command).encode() + (ROOT / ".clang-tidy").read_bytes())
+    for one in sorted(seen):
+        whole.update(bytes(one.relative_to(ROOT)) + seen[one])
+    return whole.hexdigest()
+
+
+def check(path, command, version):
+    """What clang-tidy finds, or None."""
+    passed = PASSED / state_of(path, command, version)
+    if passed.exists():
+        return None
+    done = subprocess.run(["clang-tidy-16", "-p", BUILD, "--quiet", path], cwd=ROOT, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True, check=False)
+    if done.returncode == 0:
+        passed.touch()
+        return None
+    return done.stdout or f"{path}: clang-tidy-16 ended with status {done.returncode}: {done.stderr}\n"
+
+
+def wanted_files(names, commands):
+    ours = {ROOT / name for name in run("git", "ls-files", "*.cc").split()}
+    if not names:
+        return sorted(ours & commands.keys())
+    files = [pathlib.Path(name).resolve() for name in names]
+    for file in files:
+        if file not in commands:
+            sys.exit(f"clang_tidy: {file}: no target compiles it")
+    return files
+
+
+def main():
+    parser = argparse.ArgumentParser(usage="%(prog)s [-j N] [FILE...]")
+    parser.add_argument("-j", type=int, default=len(os.sched_getaffinity(0)), help="files at once")
+    parser.add_argument("files", nargs="*")
+    asked = parser.parse_args()
+    run("clang-tidy-16", "--verify-config")  # with a mistake in .clang-tidy it would check less, and say nothing
+    configure()
+    PASSED.mkdir(exist_ok=True)
+    commands = {pathlib.Path(entry["file"]): entry["command"]
+                for entry in json.loads((BUILD / "compile_commands.json").read_text(encoding="utf-8"))}
+    version = run("clang-tidy-16", "--version")
+    files = wanted_files(asked.files, commands)
+    failed = 0
+    with concurrent.futures.ThreadPoolExecutor(asked.j) as pool:
+        for found in pool.map(lambda path: check(path, commands[path], version), files):
+            if found is not None:
+                failed += 1
+                print(found, end="", flush=True)
+    print(f"clang-tidy: {len(files)} files, {failed} with findings")
+    return 1 if failed or not files else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,6 @@
+//go:build tools
+
+// Package workflow is not built: this file names the command that go.mod pins.
+package workflow
+
+import _ "github.com/rhysd/actionlint/cmd/actionlint"
