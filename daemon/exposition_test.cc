@@ -57,7 +57,7 @@ class Exposition : public testing::Test {
     size_t count = 0;
     for (const auto& family : families()) {
       for (const auto& sample : family.samples) {
-        count += std::ranges::includes(sample.labels, labels) ? 1 : 0;
+        if (std::ranges::includes(sample.labels, labels)) ++count;
       }
     }
     return count;

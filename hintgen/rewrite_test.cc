@@ -58,7 +58,7 @@ INSTANTIATE_TEST_SUITE_P(
                     StripRow{"blanks_that_end_a_comment",
                              "service S {\n  hint: // why  \n    numa=nic;\n}\n",
                              "service S {\n  // why  \n\n}\n"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& row) { return row.param.name; });
 
 TEST(Annotate, JoinsTheAnnotationsThatAreThere) {
   EXPECT_EQ(

@@ -216,13 +216,13 @@ def source_files():
 
 def house_rules():
     counts = check("format", "clang-format-16", "--dry-run", "-Werror", *source_files())
-    for name in ("rooms", "tidy", "links"):
+    for name in ("rooms", "tidy", "links", "workflow"):
         counts += check(name, "/usr/bin/python3", f"tests/{name}.py")
     return counts
 
 
 def clang_tidy():
-    return check("clang-tidy", "/usr/bin/python3", "tests/clang_tidy.py")
+    return check("clang-tidy", "/usr/bin/python3", "tests/clang_tidy.py", "-j", str(CORES))
 
 
 def soak(*kind):

@@ -9,7 +9,7 @@ import textwrap
 from tool import experiment as experiments
 
 QUICK_SECONDS, QUICK_ROUNDS = 0.2, 1
-PROGRAMS = pathlib.Path("build/release/bin")
+PROGRAMS = pathlib.Path("build/optimized/bin")
 OUT = pathlib.Path("build/bench")
 PUBLISHED = pathlib.Path("docs/results")
 

@@ -46,7 +46,7 @@ def arguments():
                         "rings of shared memory (default: %(default)s)")
     parser.add_argument("-p", dest="properties", action="append", default=[], metavar="KEY=VALUE",
                         help="one more property of the workload; may be given again")
-    parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build/release/bin",
+    parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build/optimized/bin",
                         help="folder of the built programs")
     return parser.parse_args()
 
