@@ -49,23 +49,35 @@ void ClientConnection::on_frame(const FrameHeader& header, Bytes payload) {
     default:  // kCredit; what an acceptor never sends changes nothing
       break;
   }
-  if (!closed_ && !reading_) resume();
+  if (!over() && !reading_) resume();
 }
 
 void ClientConnection::on_reply(const FrameHeader& header, Bytes payload) {
+  if (mode_ == Mode::kOpaque) return on_raw(payload);  // it was on its way
   if (!window_.take(payload.size())) return close(true);
   if (calls_.empty() || calls_.front()->ordinal != header.call) {
     return grant(payload.size());  // nobody waits for it any more
   }
   Call& call = *calls_.front();
+  const auto outcome = static_cast<uint8_t>(header.flags & engine::kOutcomeMask);
+  if (outcome == engine::kNoReply) return on_no_reply(call);
   call.reply_started = true;
   call.response_bytes += payload.size();
   write(payload, From::kStream);
-  if (closed_ || (header.flags & engine::kLastPiece) == 0) return;
+  if (over() || (header.flags & engine::kLastPiece) == 0) return;
   worker_.look_for_more(call.polling);
   note_end(call);
-  finish(call,
-         static_cast<CallOutcome>((header.flags & engine::kOutcomeMask) >> engine::kOutcomeShift));
+  finish(call, static_cast<CallOutcome>(outcome >> engine::kOutcomeShift));
+  answer_failed_calls();
+}
+
+// The server answered a later call: this one was oneway.
+void ClientConnection::on_no_reply(Call& call) {
+  note_end(call);
+  if (call.reply != Reply::kPossible) {
+    return fail(call, Failure::kUpstreamClosed, "the server answered a later call instead");
+  }
+  finish(call, CallOutcome::kOneway);
   answer_failed_calls();
 }
 
@@ -78,6 +90,7 @@ void ClientConnection::note_end(const Call& call) {
 
 void ClientConnection::on_fail(const FrameHeader& header, Bytes payload) {
   engine::FailMeta meta;
+  if (mode_ == Mode::kOpaque) return close(true);  // its calls are not known any more
   if (payload.size() < sizeof meta) return;
   std::memcpy(&meta, payload.data(), sizeof meta);
   const auto text = payload.subspan(sizeof meta);
@@ -93,12 +106,7 @@ void ClientConnection::on_fail(const FrameHeader& header, Bytes payload) {
 
 void ClientConnection::on_raw(Bytes payload) {
   if (!window_.take(payload.size())) return close(true);
-  if (mode_ == Mode::kCalls) {
-    mode_ = Mode::kOpaque;
-    leave_current();
-    worker_.counters().opaque_streams.add();
-    forget_calls();
-  }
+  if (mode_ == Mode::kCalls) become_opaque();
   write(payload, From::kStream);
 }
 
@@ -136,7 +144,7 @@ void ClientConnection::lose_stream(Failure failure, const std::string& reason) {
     }
   }
   answer_failed_calls();
-  if (closed_) return;
+  if (over()) return;
   if (current_ != nullptr && !waiting_) {  // none of it was sent: it goes another way
     if (!find_way(*current_)) return;
   }
@@ -155,13 +163,15 @@ void ClientConnection::fail(Call& call, Failure failure, std::string detail) {
 }
 
 void ClientConnection::answer_failed_calls() {
-  while (!closed_ && !calls_.empty() && calls_.front()->failure) {
+  while (!over() && !calls_.empty() && calls_.front()->failure) {
     Call& call = *calls_.front();
     if (call.reply_started) return close(true);  // a cut reply cannot be mended
     worker_.counters().local_replies[static_cast<size_t>(*call.failure)].add();
     if (call.replies == 0) worker_.counters().oneway_dropped.add();
+    // Who sent it as oneway must not take the answer for that to its next call.
+    if (call.reply == Reply::kPossible) end_after_answers();
     write_exceptions(call);
-    if (!closed_) finish(call, CallOutcome::kLocalError);
+    if (!over()) finish(call, CallOutcome::kLocalError);
   }
 }
 
@@ -170,7 +180,7 @@ void ClientConnection::write_exceptions(const Call& call) {
   const std::string text = "hatrpcd: " + std::string(engine::text(*call.failure).token) +
                            (call.failure_detail.empty() ? "" : ": " + call.failure_detail);
   const auto answer = [&](const KeptHead& head) {
-    if (closed_) return;
+    if (over()) return;
     const thrift::ExceptionReply reply(head.get(), exception_code(*call.failure), text);
     write(reply.bytes(), From::kSelf);
   };
@@ -183,7 +193,8 @@ void ClientConnection::finish(Call& call, CallOutcome outcome) {
   counters.requests[static_cast<size_t>(outcome)].add();
   counters.request_bytes.add(call.request_bytes);
   counters.response_bytes.add(call.response_bytes);
-  if (call.replies != 0) counters.latency.observe(worker_.reactor().now() - call.started);
+  if (call.replies != 0 && outcome != CallOutcome::kOneway)
+    counters.latency.observe(worker_.reactor().now() - call.started);
   calls_.pop_front();
   if (&call == current_) {  // answered before its request was complete
     leave_current();
@@ -231,7 +242,7 @@ void ClientConnection::on_writable() {
   }
   stream_->want_write(false);
   close_if_done();
-  if (!closed_) resume();
+  if (!over()) resume();
 }
 
 void ClientConnection::wrote(size_t bytes) {
@@ -247,30 +258,6 @@ void ClientConnection::grant(size_t bytes) {
   // must not take credit with it.
   peer_->link->lane().send(
       {.kind = FrameKind::kCredit, .stream = stream_id_, .credit = window_.grant()}, {});
-}
-
-void ClientConnection::close_if_done() {
-  if (closed_ || taking_ || !out_.empty()) return;
-  if (mode_ == Mode::kOpaque) {
-    if (far_ended_ && !std::exchange(output_ended_, far_ended_)) stream_->shutdown_write();
-    if (far_ended_ && input_ended_) close(false);
-  } else if (input_ended_ && calls_.empty() && backlog_.empty()) {
-    close(false);
-  }
-}
-
-void ClientConnection::close(bool abort) {
-  if (closed_) return;
-  closed_ = true;
-  if (waiting_) stop_waiting();
-  leave_stream(abort ? FrameKind::kReset : FrameKind::kEnd);
-  leave_current();
-  forget_calls();
-  lender_.end();
-  if (abort) stream_->abort_on_close();
-  stream_->want_read(false);
-  stream_->want_write(false);
-  worker_.bury(*this);
 }
 
 }  // namespace hat

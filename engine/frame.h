@@ -57,6 +57,10 @@ constexpr bool is_of_link(FrameKind kind) {
 inline constexpr uint8_t kLastPiece = 1;     // kCall, kReply, kMore: the message ends here
 inline constexpr uint8_t kOutcomeShift = 1;  // kReply, kMore with kLastPiece: two bits of outcome
 inline constexpr uint8_t kOutcomeMask = 3 << kOutcomeShift;
+// The outcome of a reply without payload, all of it in one frame: the server sends no reply to this
+// call, as its reply to a later call shows. Peers of every link version take the frame for the end
+// of the call.
+inline constexpr uint8_t kNoReply = 3 << kOutcomeShift;
 // kReply, kMore of a reply: its request is not complete yet, so that no RDMA lane counts on it.
 inline constexpr uint8_t kEarly = 8;
 inline constexpr uint8_t kFlagsKnown = kLastPiece | kOutcomeMask | kEarly;

@@ -169,6 +169,9 @@ void World::build_clients() {
     plan.request_bytes_max = random_.percent(15) ? (calls_fail ? 200'000 : 100'000) : 3000;
     plan.reply_bytes_max = random_.percent(15) ? 400'000 : 3000;
     plan.oneway_percent = random_.percent(50) ? 0 : 20;
+    plan.calls_out_max = daemons_[0]->node().limits.calls_per_connection_max;
+    // A drain waits for the replies to calls that may be two-way.
+    if (scenario_ == Scenario::kDrains) plan.possible_percent = 0;
     plan.slow_percent = random_.percent(20) ? 20 : 0;
     plan.half_closes = random_.percent(30);
     plan.leaves_percent = random_.percent(20) ? 5 : 0;
