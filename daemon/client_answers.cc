@@ -39,6 +39,9 @@ void ClientConnection::on_frame(const FrameHeader& header, Bytes payload) {
     case FrameKind::kEnd:
       on_far_end();
       break;
+    case FrameKind::kBound:
+      server_ = Server::kBound;
+      break;
     case FrameKind::kSynced:
       if (header.call != last_sync_ || !std::exchange(asked_, false)) break;
       taken_ = true;
@@ -111,7 +114,11 @@ void ClientConnection::on_raw(Bytes payload) {
 }
 
 void ClientConnection::on_far_end() {
-  far_ended_ = true;
+  if (mode_ == Mode::kCalls) {
+    if (server_ == Server::kBound) end_after_answers();
+  } else {
+    far_ended_ = true;
+  }
   close_if_done();
 }
 
@@ -128,14 +135,17 @@ void ClientConnection::on_session_lost(const std::string& reason) {
   lose_stream(Failure::kLinkLost, reason);
 }
 
-// The stream is gone, and with it the calls that are out on it.
+// The stream is gone, and with it the calls that are out on it. One that waits to be sent may go by
+// another stream, unless what the server knows of this application went with the stream.
 void ClientConnection::lose_stream(Failure failure, const std::string& reason) {
+  const bool was_bound = server_ == Server::kBound;
   forget_stream();
   if (mode_ == Mode::kOpaque) return close(true);
+  if (was_bound) end_after_answers();
   // All are marked before any is answered: answering ends calls, and may end the connection.
   for (size_t i = 0; i < calls_.size(); ++i) {
     Call& call = *calls_[i];
-    if (call.failure || !call.sent) continue;
+    if (call.failure || (!call.sent && !was_bound)) continue;
     call.failure = failure;
     call.failure_detail = reason;
     if (&call == current_) {
@@ -144,6 +154,7 @@ void ClientConnection::lose_stream(Failure failure, const std::string& reason) {
     }
   }
   answer_failed_calls();
+  close_if_done();
   if (over()) return;
   if (current_ != nullptr && !waiting_) {  // none of it was sent: it goes another way
     if (!find_way(*current_)) return;

@@ -481,6 +481,7 @@ void ClientConnection::leave_stream(FrameKind farewell) {
 void ClientConnection::forget_stream() {
   peer_ = nullptr;
   stream_id_ = 0;
+  server_ = Server::kAny;
   lane_ = left_lane_ = 0;
   opened_ = asked_ = cancelled_ = switches_ = false;
   taken_ = true;

@@ -74,6 +74,12 @@ class ClientConnection final : public StreamEvents, private UnitSink, private De
                  // close with bytes unread is a RST, which would destroy answers on their way
     kClosed,
   };
+  // What the stream leads to.
+  enum class Server : uint8_t {
+    kAny,    // there is no stream, or another would do as well
+    kBound,  // a connection to the server that is this application's alone: without it, its own
+             // ends
+  };
   // What the application sends: kOpen ──▶ kEnded ──▶ kPassedOn.
   enum class Input : uint8_t {
     kOpen,
@@ -191,6 +197,7 @@ class ClientConnection final : public StreamEvents, private UnitSink, private De
 
   PeerLink* peer_ = nullptr;
   uint32_t stream_id_ = 0;  // 0: no stream
+  Server server_ = Server::kAny;
   uint32_t lane_ = 0;
   uint32_t left_lane_ = 0;
   bool opened_ = false;  // the peer was told of the stream

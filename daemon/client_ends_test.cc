@@ -216,5 +216,78 @@ TEST_F(TimedPossibleCallTest, EndsTheConnectionAlsoWhereAnswersAreStillToBeWritt
   EXPECT_TRUE(client_->shut);
 }
 
+// --- Streams that are bound to a connection to the server ---
+
+class BoundTest : public PossibleCallTest {
+ protected:
+  void bind() { node_.receive(peer_, frame_bytes({.kind = FrameKind::kBound, .stream = 1})); }
+  void server_ends() { node_.receive(peer_, frame_bytes({.kind = FrameKind::kEnd, .stream = 1})); }
+  void fails(uint64_t call) {
+    const engine::FailMeta meta{engine::Failure::kUpstreamClosed, 1};
+    node_.receive(peer_,
+                  frame_bytes({.kind = FrameKind::kFail, .stream = 1, .call = call},
+                              std::string(reinterpret_cast<const char*>(&meta), sizeof meta)));
+  }
+  void link_breaks() {
+    peer_->end = true;
+    FakeNode::read(peer_);
+    node_.reactor.end_turn();
+  }
+};
+
+TEST_F(BoundTest, EndWithTheServerThatIsIdle) {
+  call("get");
+  bind();
+  answer(1, "its reply");
+  EXPECT_FALSE(client_->shut);
+  server_ends();
+  EXPECT_EQ(client_->written, "its reply");
+  EXPECT_TRUE(client_->shut);
+  client_says_end();
+  EXPECT_TRUE(client_->closed);
+  EXPECT_FALSE(client_->aborted);
+}
+
+TEST_F(BoundTest, EndOnlyAfterTheAnswersToCallsThatCrossedTheServersEnd) {
+  call("get");
+  bind();
+  answer(1, "its reply");
+  call("get");
+  call("get");
+  server_ends();
+  EXPECT_FALSE(client_->shut);
+  fails(2);
+  EXPECT_FALSE(client_->shut);
+  fails(3);
+  EXPECT_THAT(client_->written, HasSubstr("upstream_closed"));
+  EXPECT_TRUE(client_->shut);
+}
+
+TEST_F(BoundTest, EndWithTheirLinkAfterTheAnswers) {
+  call("get");
+  bind();
+  answer(1, "its reply");
+  call("get");
+  link_breaks();
+  EXPECT_THAT(client_->written, HasSubstr("hatrpcd: link_lost"));
+  EXPECT_TRUE(client_->shut);
+}
+
+TEST_F(BoundTest, EndWithTheirLinkAlsoWhereTheyAreIdle) {
+  call("get");
+  bind();
+  answer(1, "its reply");
+  link_breaks();
+  EXPECT_EQ(client_->written, "its reply");
+  EXPECT_TRUE(client_->shut);
+}
+
+TEST_F(BoundTest, AreNotAllThatThereAre) {
+  call("get");
+  answer(1, "its reply");  // of a shared connection, or of an older peer
+  link_breaks();
+  EXPECT_FALSE(client_->shut) << "another stream does as well";
+}
+
 }  // namespace
 }  // namespace hat

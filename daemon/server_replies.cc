@@ -195,7 +195,7 @@ void ServerStream::count(const ServedCall& call, CallOutcome outcome) {
 void ServerStream::close_if_done() {
   if (closed_ || !client_ended_) return;
   if (!idle() || (upstream_ && !upstream_->connected())) return;
-  if (opaque_ && !upstream_ended_ && upstream_) return;
+  if (opaque_ && server_ != Server::kEnded && upstream_) return;
   closed_ = true;
   worker_.bury(link_, id_);
 }

@@ -153,6 +153,11 @@ void ServerStream::on_request_bytes(uint32_t lane, const FrameHeader& header, By
     grant(bytes.size());
     return deny_newest();
   }
+  if (server_ == Server::kEnded) {  // the call has crossed that
+    grant(bytes.size());
+    return refuse_newest(Failure::kUpstreamClosed,
+                         to_string(served_.upstream) + ": the connection has ended");
+  }
   if (!ensure_upstream()) {
     grant(bytes.size());
     return refuse_newest(Failure::kOverloaded,
@@ -404,7 +409,7 @@ void ServerStream::lose_upstream(Failure failure, bool delivered, std::string_vi
   last_was_oneway_ = false;
   if (opaque_ || (reply_begun_ && !calls_.front().cancelled)) return reset();
   reply_begun_ = false;
-  while (!calls_.empty() && calls_.front().handed_over) {
+  while (!calls_.empty() && (calls_.front().handed_over || server_ == Server::kBound)) {
     const ServedCall& call = calls_.front();
     if (!call.request_complete) request_open_ = false;
     if (call.cancelled) {
@@ -419,10 +424,23 @@ void ServerStream::lose_upstream(Failure failure, bool delivered, std::string_vi
     if (!ensure_upstream()) return reset();
     return advance();
   }
+  if (server_ == Server::kBound) end_server();
   close_if_done();
 }
 
-void ServerStream::on_upstream_connected() { end(); }
+// All that the server owed was answered: now the client's connection ends, as through a relay.
+void ServerStream::end_server() {
+  server_ = Server::kEnded;
+  send_control(FrameKind::kEnd);
+}
+
+void ServerStream::on_upstream_connected() {
+  end();
+  if (opaque_ || served_.mode != UpstreamMode::kMirror || server_ != Server::kAny) return;
+  if (!knows_bound(link_.session->peer())) return;
+  server_ = Server::kBound;
+  send_control(FrameKind::kBound);
+}
 
 void ServerStream::on_deadline() {
   lose_upstream(Failure::kUpstreamUnreachable, false,
@@ -437,8 +455,7 @@ void ServerStream::on_upstream_wrote(size_t bytes) {
 
 void ServerStream::on_upstream_end() {
   if (opaque_) {
-    upstream_ended_ = true;
-    send_control(FrameKind::kEnd);
+    end_server();
     return close_if_done();
   }
   lose_upstream(Failure::kUpstreamClosed, true,
@@ -459,6 +476,8 @@ void ServerStream::on_raw(Bytes bytes) {
     return reset(Failure::kPermissionDenied,
                  caller() + " may not call all, and what it sends is no call that can be followed");
   }
+  // Its client has said that calls end before it heard that the server has.
+  if (server_ == Server::kEnded && !upstream_) return reset();
   if (!ensure_upstream()) return reset();
   if (upstream_ && !held_.empty()) write_held();
   if (bytes.empty()) return;  // they become opaque with what comes next

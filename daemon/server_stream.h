@@ -58,6 +58,13 @@ class ServerStream final : private UnitSink, private Deadline {
   std::unique_ptr<UpstreamConnection> give_up_upstream();  // parked; somebody else needs it
 
  private:
+  // The connection to the server, and what the client's side knows of it.
+  //   kAny ──▶ kBound ──▶ kEnded; an opaque stream goes from kAny to kEnded
+  enum class Server : uint8_t {
+    kAny,    // there is none, or another would do as well
+    kBound,  // a mirrored one: it is as good as the client's own, as its side was told
+    kEnded,  // the server has said its last, as the client's side was told; there is no other
+  };
   struct ServedCall {
     uint64_t ordinal = 0;
     FunctionCounters* counters = nullptr;
@@ -114,6 +121,7 @@ class ServerStream final : private UnitSink, private Deadline {
   void write_held();
   void advance();
   void lose_upstream(engine::Failure failure, bool delivered, std::string_view detail);
+  void end_server();
   void let_go_of_upstream();
 
   // What goes back to the peer daemon.
@@ -146,7 +154,7 @@ class ServerStream final : private UnitSink, private Deadline {
   bool opaque_ = false;
   bool closed_ = false;
   bool client_ended_ = false;
-  bool upstream_ended_ = false;
+  Server server_ = Server::kAny;
   bool waiting_ = false;          // for a shared connection
   bool parked_ = false;           // holds a shared connection that others may take
   bool request_open_ = false;     // pieces of the newest call are still to come

@@ -109,7 +109,8 @@ TEST_F(ServerStreamTest, PassesOnWhatTheServerSaidBeforeAWriteToItFailed) {
   FakeNode::read(server);
   node_.reactor.end_turn();
   const auto headers = headers_in(link_->written);
-  ASSERT_EQ(headers.size(), 2u);
+  ASSERT_EQ(headers.size(), 3u);
+  EXPECT_EQ(headers[2].kind, FrameKind::kEnd);
   EXPECT_EQ(headers[0].kind, FrameKind::kReply);
   EXPECT_EQ(headers[0].call, 1u);
   EXPECT_EQ(headers[1].kind, FrameKind::kFail);
@@ -285,6 +286,87 @@ TEST_F(PossibleCallsServedTest, GoOnAsBytesAfterWhatWasHeld) {
   const std::string put = message(thrift::MessageType::kCall, "put");
   EXPECT_EQ(server->written, put + put + "bytes");
   EXPECT_EQ(node_.counters.buffered_bytes.value(), 0u);
+}
+
+// --- The server's end ---
+
+class ServersEndTest : public PossibleCallsServedTest {
+ protected:
+  std::vector<FrameKind> kinds() {
+    std::vector<FrameKind> all;
+    for (const FrameHeader& header : headers_in(std::exchange(link_->written, ""))) {
+      all.push_back(header.kind);
+    }
+    return all;
+  }
+};
+
+TEST_F(ServersEndTest, IsToldAfterTheFailuresOfCallsThatItLeavesUnanswered) {
+  call(1, 1, "get");
+  const auto server = connected_server();
+  reply(server, "get");
+  EXPECT_THAT(kinds(), ElementsAre(FrameKind::kBound, FrameKind::kReply));
+  call(1, 2, "get");
+  const size_t connections = node_.reactor.wires.size();
+  end_of(server);
+  EXPECT_THAT(kinds(), ElementsAre(FrameKind::kFail, FrameKind::kEnd));
+  call(1, 3, "get");  // it crossed that
+  EXPECT_THAT(ends(), ElementsAre("3 fails"));
+  EXPECT_EQ(node_.reactor.wires.size(), connections) << "another connection knows no login";
+  end_of_client(1);
+  EXPECT_TRUE(server->closed);
+  EXPECT_EQ(node_.counters.upstream_connections_open.value(), 0u);
+}
+
+TEST_F(ServersEndTest, IsToldAtOnceWhereItIsIdle) {
+  call(1, 1, "get");
+  const auto server = connected_server();
+  reply(server, "get");
+  kinds();
+  server->error = ECONNRESET;
+  FakeNode::read(server);
+  server->tell_readable();
+  node_.reactor.end_turn();
+  EXPECT_THAT(kinds(), ElementsAre(FrameKind::kEnd));
+}
+
+TEST_F(ServersEndTest, IsNoneWhereNoConnectionCameAbout) {
+  call(1, 1, "get");
+  const auto server = node_.reactor.wires.back();
+  server->error = ECONNREFUSED;
+  server->events->on_writable();
+  node_.reactor.end_turn();
+  EXPECT_THAT(kinds(), ElementsAre(FrameKind::kFail));
+  call(1, 2, "get");
+  EXPECT_NE(node_.reactor.wires.back(), server) << "it tries again";
+}
+
+TEST_F(ServersEndTest, IsNoBusinessOfASharedConnectionsClients) {
+  call(2, 1, "put");
+  const auto server = connected_server();
+  reply(server, "put");
+  end_of(server);
+  EXPECT_THAT(kinds(), ElementsAre(FrameKind::kReply));
+}
+
+// It would not know the frame, and does not expect the end.
+TEST_F(ServersEndTest, IsNotToldToAPeerOfBefore) {
+  const auto hello = engine::encode({.version_max = engine::kLinkVersionOfBound - 1,
+                                     .generation = 42,
+                                     .node = "host-b",
+                                     .peer = "host-a"});
+  link_ = node_.connect_link();
+  node_.receive(link_, frame_bytes({.kind = FrameKind::kHello},
+                                   {reinterpret_cast<const char*>(hello.data()), hello.size()}));
+  node_.receive(link_, frame_bytes({.kind = FrameKind::kOpen, .stream = 1}, "Kv"));
+  kinds();
+  call(1, 1, "get");
+  const auto server = connected_server();
+  reply(server, "get");
+  end_of(server);
+  EXPECT_THAT(kinds(), ElementsAre(FrameKind::kReply));
+  call(1, 2, "get");
+  EXPECT_NE(node_.reactor.wires.back(), server);
 }
 
 }  // namespace

@@ -44,6 +44,10 @@ enum class FrameKind : uint8_t {
   kCostClose,   // both: it is over; payload is the reason as text, empty where it is as it should
   // Since link version 3; by an RDMA lane alone, its first frame. `stream` is the lane's number.
   kLaneNonce,  // initiator: payload is the nonce that kLaneUp gave
+  // Since link version 4.
+  kBound,  // acceptor: the server has a connection for this stream alone; without the stream, or
+           // after the acceptor's kEnd, the client's connection ends, for another would be a new
+           // one
 };
 
 // Frames that only a link's TCP connection carries: of the link itself, about lanes, about costs.

@@ -203,6 +203,12 @@ bool SimClient::may_end(bool reset) const {
       std::ranges::all_of(outstanding_, [](auto* call) { return is_possible(*call); }))
     return true;
   if (book_.no_failures()) return false;
+  // Without its connection to the server, that of the client ends too, after the answers to all
+  // that the server may have seen.
+  if (plan_.mirrored && !reset && in_.empty()) {
+    return std::ranges::all_of(outstanding_,
+                               [](auto* call) { return call->seen == 0 || is_possible(*call); });
+  }
   // A reply that was cut cannot be mended; and RST takes with it what was on its way.
   const bool cut = std::ranges::any_of(outstanding_, &SimCall::reply_begun);
   return cut && (reset || !in_.empty());

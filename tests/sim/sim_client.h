@@ -14,6 +14,7 @@ namespace hat::sim {
 struct ClientPlan {
   Address endpoint;
   std::string service;
+  bool mirrored = false;  // the server has a connection for each of the client's
   Dialect dialect = kDialects[0];
   size_t calls = 10;  // in all
   size_t calls_per_connection = 10;

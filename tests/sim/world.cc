@@ -160,7 +160,8 @@ void World::build_clients() {
   for (size_t i = 0; i < count; ++i) {
     const bool mirrored = random_.percent(60);
     ClientPlan plan{.endpoint = address(host_ip(0) + (mirrored ? ":9090" : ":9091")),
-                    .service = mirrored ? "Mirror" : "Pool"};
+                    .service = mirrored ? "Mirror" : "Pool",
+                    .mirrored = mirrored};
     // A shared upstream connection has one dialect: that of its service's server.
     plan.dialect = kDialects[mirrored ? random_.below(std::size(kDialects)) : 0];
     plan.calls = random_.between(5, 40);
