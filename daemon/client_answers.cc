@@ -40,7 +40,7 @@ void ClientConnection::on_frame(const FrameHeader& header, Bytes payload) {
       on_far_end();
       break;
     case FrameKind::kBound:
-      server_ = Server::kBound;
+      if (peer_->link->takes_calls()) server_ = Server::kBound;
       break;
     case FrameKind::kSynced:
       if (header.call != last_sync_ || !std::exchange(asked_, false)) break;

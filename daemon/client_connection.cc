@@ -360,8 +360,11 @@ void ClientConnection::on_link_news() {
   if (worker_.peers_hopeless(worker_.node().endpoints[endpoint_], waiting_since_)) on_no_link();
 }
 
-// A call that was to go by it, and of which nothing has: its link was full.
+// The link ends in good order, and its streams are left between two calls: the application's
+// connection goes on with another to the server (docs/upgrade.md). A call that was to go by it, and
+// of which nothing has, since its link was full, goes by the next.
 void ClientConnection::on_link_leaves() {
+  server_ = Server::kAny;
   if (current_ == nullptr || current_->sent || waiting_) return;
   switches_ = true;
   resume();
