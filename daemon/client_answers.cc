@@ -43,9 +43,7 @@ void ClientConnection::on_frame(const FrameHeader& header, Bytes payload) {
       if (peer_->link->takes_calls()) server_ = Server::kBound;
       break;
     case FrameKind::kSynced:
-      if (header.call != last_sync_ || !std::exchange(asked_, false)) break;
-      taken_ = true;
-      left_lane_ = 0;
+      if (delivery_.synced(header.call)) left_lane_ = 0;
       break;
     case FrameKind::kReset:
       return on_reset(payload);
@@ -86,9 +84,7 @@ void ClientConnection::on_no_reply(Call& call) {
 
 // The peer has answered a call whole: it has taken all that was sent before.
 void ClientConnection::note_end(const Call& call) {
-  if (call.ordinal != last_sent_ || &call == current_ || cancelled_) return;
-  taken_ = true;
-  left_lane_ = 0;
+  if (&call != current_ && delivery_.answered(call.ordinal)) left_lane_ = 0;
 }
 
 void ClientConnection::on_fail(const FrameHeader& header, Bytes payload) {

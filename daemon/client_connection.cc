@@ -148,9 +148,9 @@ bool ClientConnection::between_calls() const {
 bool ClientConnection::hand_over(Successor& successor) {
   if (life_ != Life::kOpen || !leaves() || !between_calls()) return true;
   const auto descriptors = stream_->descriptors();
-  if (descriptors.empty()) return true;  // not now: it greets, or a lane reads from its ring
-  if (opened_ && !taken_) {              // nobody has told that a oneway call came there
-    if (!std::exchange(asked_, true)) send_control(FrameKind::kSync, ++last_sync_);
+  if (descriptors.empty()) return true;     // not now: it greets, or a lane reads from its ring
+  if (opened_ && !delivery_.all_taken()) {  // a oneway call may not have come there yet
+    ask_whether_taken();
     return true;
   }
   switch (successor.take(endpoint_, descriptors, {reader_.held(), backlog_.bytes()})) {
@@ -452,9 +452,7 @@ bool ClientConnection::take_lane(Call& call) {
     choice.why = Fallback::kUnanswered;
   }
   if (choice.lane != lane_ && !quiet()) {
-    if (calls_.size() == 1 && !std::exchange(asked_, true)) {
-      send_control(FrameKind::kSync, ++last_sync_);
-    }
+    if (calls_.size() == 1) ask_whether_taken();
     return false;
   }
   if (choice.lane != lane_) left_lane_ = std::exchange(lane_, choice.lane);
@@ -472,7 +470,13 @@ void ClientConnection::count_way(const Call& call) {
   call.counters->fallbacks[static_cast<size_t>(call.choice.why)].add();
 }
 
-bool ClientConnection::quiet() const { return !opened_ || (calls_.size() == 1 && taken_); }
+bool ClientConnection::quiet() const {
+  return !opened_ || (calls_.size() == 1 && delivery_.all_taken());
+}
+
+void ClientConnection::ask_whether_taken() {
+  if (const uint64_t number = delivery_.ask()) send_control(FrameKind::kSync, number);
+}
 
 void ClientConnection::leave_stream(FrameKind farewell) {
   if (stream_id_ == 0) return;
@@ -486,8 +490,8 @@ void ClientConnection::forget_stream() {
   stream_id_ = 0;
   server_ = Server::kAny;
   lane_ = left_lane_ = 0;
-  opened_ = asked_ = cancelled_ = switches_ = false;
-  taken_ = true;
+  opened_ = switches_ = false;
+  delivery_ = {};
   window_ = {};
   send_credit_ = engine::kStreamWindowBytes;  // to read on: what comes next opens a new stream
   ungranted_ = out_.size();
@@ -497,8 +501,7 @@ void ClientConnection::send_control(FrameKind kind, uint64_t call) {
   if (!opened_ || !peer_->link->up()) return;
   lane().send({.kind = kind, .stream = stream_id_, .call = call}, {});
   if (kind != FrameKind::kCancel) return;
-  taken_ = asked_ = false;
-  cancelled_ = true;
+  delivery_.cancel();
 }
 
 void ClientConnection::tell_of_stream() {
@@ -516,8 +519,7 @@ void ClientConnection::send_piece(Bytes piece, bool last) {
   tell_of_stream();
   if (begins && current_ != nullptr) count_way(*current_);
   engine::Lane& lane = this->lane();
-  taken_ = asked_ = cancelled_ = false;
-  last_sent_ = header.call;
+  delivery_.send(header.call);
   do {  // more than once only for what was held back, waiting for the unit's head
     const Bytes part = piece.first(std::min<size_t>(piece.size(), engine::kPieceBytesMax));
     piece = piece.subspan(part.size());

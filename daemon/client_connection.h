@@ -23,6 +23,7 @@
 #include "daemon/call.h"
 #include "daemon/loans.h"
 #include "daemon/routing_table.h"
+#include "daemon/stream_delivery.h"
 #include "daemon/successor.h"
 #include "daemon/unit_reader.h"
 #include "engine/frame.h"
@@ -126,6 +127,7 @@ class ClientConnection final : public StreamEvents, private UnitSink, private De
     switches_ = false;
   }
   bool quiet() const;
+  void ask_whether_taken();
   engine::Lane& lane();
   void open_stream(PeerLink& peer);
   void forget_stream();
@@ -201,12 +203,7 @@ class ClientConnection final : public StreamEvents, private UnitSink, private De
   uint32_t lane_ = 0;
   uint32_t left_lane_ = 0;
   bool opened_ = false;  // the peer was told of the stream
-  // Whether the peer has taken all that was sent there, as its answers or kSynced tell.
-  bool taken_ = true;
-  bool asked_ = false;      // kSync is out, with last_sync_
-  bool cancelled_ = false;  // kCancel was the last that was sent: no answer tells of it
-  uint64_t last_sent_ = 0;  // the last call that was sent
-  uint64_t last_sync_ = 0;
+  StreamDelivery delivery_;
   int64_t send_credit_ = engine::kStreamWindowBytes;
   engine::ReceiveWindow window_;
   size_t ungranted_ = 0;  // bytes in out_ that no credit of this stream was spent on
