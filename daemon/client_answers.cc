@@ -61,7 +61,10 @@ void ClientConnection::on_reply(const FrameHeader& header, Bytes payload) {
   }
   Call& call = *calls_.front();
   const auto outcome = static_cast<uint8_t>(header.flags & engine::kOutcomeMask);
-  if (outcome == engine::kNoReply) return on_no_reply(call);
+  if (outcome == engine::kNoReply) {
+    const bool whole = header.kind == FrameKind::kReply && payload.empty() && !call.reply_started;
+    return whole ? on_no_reply(call) : close(true);
+  }
   call.reply_started = true;
   call.response_bytes += payload.size();
   write(payload, From::kStream);

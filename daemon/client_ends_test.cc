@@ -96,6 +96,14 @@ TEST_F(PossibleCallTest, IsAnsweredAllTheSameWhereThisManifestListsItAsTwoWay) {
   EXPECT_THAT(client_->written, HasSubstr("upstream_closed"));
 }
 
+TEST_F(PossibleCallTest, CutsTheConnectionWhereThePeerEndsAReplyThatHasBegunSo) {
+  call("ask");
+  node_.receive(peer_,
+                frame_bytes({.kind = FrameKind::kReply, .stream = 1, .call = 1}, "half of it"));
+  node_.receive(peer_, frame_bytes(no_reply(1)));
+  EXPECT_TRUE(client_->aborted) << "half of a reply must not look like its end";
+}
+
 TEST_F(PossibleCallTest, PassesTheApplicationsEndOnAndEndsWithThePeersWord) {
   call("say");
   client_says_end();
