@@ -38,6 +38,7 @@ class Relay(Scenario):
                     while True:
                         stream = listener.accept()[0]
                         stream.settimeout(10)
+                        self.addCleanup(stream.close)
                         self.accepted.put(stream)
 
             threading.Thread(target=accept, daemon=True).start()
