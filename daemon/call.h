@@ -49,6 +49,13 @@ enum class RdmaWish : uint8_t {
   kWanted,
 };
 
+// Whether the caller waits for a reply.
+enum class Reply : uint8_t {
+  kNone,      // oneway
+  kCertain,   // a manifest lists the function as two-way
+  kPossible,  // an ordinary call of a function that no manifest lists: Go sends oneway calls so
+};
+
 struct Call final : Deadline {
   void on_deadline() override;
 
@@ -59,6 +66,7 @@ struct Call final : Deadline {
   uint64_t request_bytes = 0;
   uint64_t response_bytes = 0;
   uint16_t replies = 0;  // owed to the caller: 0 for oneway, 1, or more for a frame of several
+  Reply reply = Reply::kNone;
   Polling polling = Polling::kEvent;
   RdmaWish rdma = RdmaWish::kNone;
   LaneKey lane;              // where RDMA is wanted
@@ -87,6 +95,7 @@ class CallPool {
     call->counters = nullptr;
     call->request_bytes = call->response_bytes = 0;
     call->replies = 0;
+    call->reply = Reply::kNone;
     call->ordinal = 0;
     call->sent = call->reply_started = false;
     call->failure.reset();

@@ -40,43 +40,60 @@ void ClientConnection::on_frame(const FrameHeader& header, Bytes payload) {
     case FrameKind::kEnd:
       on_far_end();
       break;
+    case FrameKind::kBound:
+      if (peer_->link->takes_calls()) server_ = Server::kBound;
+      break;
     case FrameKind::kSynced:
-      if (header.call != last_sync_ || !std::exchange(asked_, false)) break;
-      taken_ = true;
+      delivery_.synced(header.call);
       break;
     case FrameKind::kReset:
       return on_reset(payload);
     default:  // kCredit; what an acceptor never sends changes nothing
       break;
   }
-  if (!closed_ && !reading_) resume();
+  if (!over() && !reading_) resume();
 }
 
 void ClientConnection::on_reply(const FrameHeader& header, Bytes payload) {
+  if (mode_ == Mode::kOpaque) return on_raw(payload);  // it was on its way
   if (!window_.take(payload.size())) return close(true);
   if (calls_.empty() || calls_.front()->ordinal != header.call) {
     return grant(payload.size());  // nobody waits for it any more
   }
   Call& call = *calls_.front();
+  const auto outcome = static_cast<uint8_t>(header.flags & engine::kOutcomeMask);
+  if (outcome == engine::kNoReply) {
+    const bool whole = header.kind == FrameKind::kReply && payload.empty() && !call.reply_started;
+    return whole ? on_no_reply(call) : close(true);
+  }
   call.reply_started = true;
   call.response_bytes += payload.size();
   write(payload, From::kStream);
-  if (closed_ || (header.flags & engine::kLastPiece) == 0) return;
+  if (over() || (header.flags & engine::kLastPiece) == 0) return;
   worker_.look_for_more(call.polling);
   note_end(call);
-  finish(call,
-         static_cast<CallOutcome>((header.flags & engine::kOutcomeMask) >> engine::kOutcomeShift));
+  finish(call, static_cast<CallOutcome>(outcome >> engine::kOutcomeShift));
+  answer_failed_calls();
+}
+
+// The server answered a later call: this one was oneway.
+void ClientConnection::on_no_reply(Call& call) {
+  note_end(call);
+  if (call.reply != Reply::kPossible) {
+    return fail(call, Failure::kUpstreamClosed, "the server answered a later call instead");
+  }
+  finish(call, CallOutcome::kOneway);
   answer_failed_calls();
 }
 
 // The peer has answered a call whole: it has taken all that was sent before.
 void ClientConnection::note_end(const Call& call) {
-  if (call.ordinal != last_sent_ || &call == current_ || cancelled_) return;
-  taken_ = true;
+  if (&call != current_) delivery_.answered(call.ordinal);
 }
 
 void ClientConnection::on_fail(const FrameHeader& header, Bytes payload) {
   engine::FailMeta meta;
+  if (mode_ == Mode::kOpaque) return close(true);  // its calls are not known any more
   if (payload.size() < sizeof meta) return;
   std::memcpy(&meta, payload.data(), sizeof meta);
   const auto text = payload.subspan(sizeof meta);
@@ -92,17 +109,16 @@ void ClientConnection::on_fail(const FrameHeader& header, Bytes payload) {
 
 void ClientConnection::on_raw(Bytes payload) {
   if (!window_.take(payload.size())) return close(true);
-  if (mode_ == Mode::kCalls) {
-    mode_ = Mode::kOpaque;
-    leave_current();
-    worker_.counters().opaque_streams.add();
-    forget_calls();
-  }
+  if (mode_ == Mode::kCalls) become_opaque();
   write(payload, From::kStream);
 }
 
 void ClientConnection::on_far_end() {
-  far_ended_ = true;
+  if (mode_ == Mode::kCalls) {
+    if (server_ == Server::kBound) end_after_answers();
+  } else {
+    far_ended_ = true;
+  }
   close_if_done();
 }
 
@@ -119,18 +135,18 @@ void ClientConnection::on_session_lost(const std::string& reason) {
   lose_stream(Failure::kLinkLost, reason);
 }
 
-// The stream is gone, and with it the calls that are out on it.
+// The stream is gone, and with it the calls that are out on it. One that waits to be sent may go by
+// another stream, unless what the server knows of this application went with the stream.
 void ClientConnection::lose_stream(Failure failure, const std::string& reason) {
-  const PeerLink* peer = peer_;
+  const bool was_bound = server_ == Server::kBound;
+  const std::string where = peer_ == nullptr ? "" : "peer " + peer_->link->peer() + ": ";
   forget_stream();
-  if (mode_ == Mode::kOpaque) {
-    const std::string where = peer == nullptr ? "" : "peer " + peer->link->peer() + ": ";
-    return fail_opaque(failure, where + reason);
-  }
+  if (mode_ == Mode::kOpaque) return fail_opaque(failure, where + reason);
+  if (was_bound) end_after_answers();
   // All are marked before any is answered: answering ends calls, and may end the connection.
   for (size_t i = 0; i < calls_.size(); ++i) {
     Call& call = *calls_[i];
-    if (call.failure || !call.sent) continue;
+    if (call.failure || (!call.sent && !was_bound)) continue;
     call.failure = failure;
     call.failure_detail = reason;
     if (&call == current_) {
@@ -139,7 +155,8 @@ void ClientConnection::lose_stream(Failure failure, const std::string& reason) {
     }
   }
   answer_failed_calls();
-  if (closed_) return;
+  close_if_done();
+  if (over()) return;
   if (current_ != nullptr && !waiting_) {  // none of it was sent: it goes another way
     if (!find_way(*current_)) return;
   }
@@ -168,13 +185,15 @@ void ClientConnection::fail_opaque(Failure failure, const std::string& detail) {
 }
 
 void ClientConnection::answer_failed_calls() {
-  while (!closed_ && !calls_.empty() && calls_.front()->failure) {
+  while (!over() && !calls_.empty() && calls_.front()->failure) {
     Call& call = *calls_.front();
     if (call.reply_started) return close(true);  // a cut reply cannot be mended
     worker_.counters().local_replies[static_cast<size_t>(*call.failure)].add();
     if (call.replies == 0) worker_.counters().oneway_dropped.add();
+    // Who sent it as oneway must not take the answer for that to its next call.
+    if (call.reply == Reply::kPossible) end_after_answers();
     write_exceptions(call);
-    if (!closed_) finish(call, CallOutcome::kLocalError);
+    if (!over()) finish(call, CallOutcome::kLocalError);
   }
 }
 
@@ -183,7 +202,7 @@ void ClientConnection::write_exceptions(const Call& call) {
   const std::string text = "hatrpcd: " + std::string(engine::text(*call.failure).token) +
                            (call.failure_detail.empty() ? "" : ": " + call.failure_detail);
   const auto answer = [&](const KeptHead& head) {
-    if (closed_) return;
+    if (over()) return;
     const thrift::ExceptionReply reply(head.get(), exception_code(*call.failure), text);
     write(reply.bytes(), From::kSelf);
   };
@@ -196,7 +215,8 @@ void ClientConnection::finish(Call& call, CallOutcome outcome) {
   counters.requests[static_cast<size_t>(outcome)].add();
   counters.request_bytes.add(call.request_bytes);
   counters.response_bytes.add(call.response_bytes);
-  if (call.replies != 0) counters.latency.observe(worker_.reactor().now() - call.started);
+  if (call.replies != 0 && outcome != CallOutcome::kOneway)
+    counters.latency.observe(worker_.reactor().now() - call.started);
   calls_.pop_front();
   if (&call == current_) {  // answered before its request was complete
     leave_current();
@@ -244,7 +264,7 @@ void ClientConnection::on_writable() {
   }
   stream_->want_write(false);
   close_if_done();
-  if (!closed_) resume();
+  if (!over()) resume();
 }
 
 void ClientConnection::wrote(size_t bytes) {
@@ -260,30 +280,6 @@ void ClientConnection::grant(size_t bytes) {
   // must not take credit with it.
   peer_->link->lane().send(
       {.kind = FrameKind::kCredit, .stream = stream_id_, .credit = window_.grant()}, {});
-}
-
-void ClientConnection::close_if_done() {
-  if (closed_ || taking_ || !out_.empty()) return;
-  if (mode_ == Mode::kOpaque) {
-    if (far_ended_ && !std::exchange(output_ended_, far_ended_)) stream_->shutdown_write();
-    if (far_ended_ && input_ended_) close(false);
-  } else if (input_ended_ && calls_.empty() && backlog_.empty()) {
-    close(false);
-  }
-}
-
-void ClientConnection::close(bool abort) {
-  if (closed_) return;
-  closed_ = true;
-  if (waiting_) stop_waiting();
-  leave_stream(abort ? FrameKind::kReset : FrameKind::kEnd);
-  leave_current();
-  forget_calls();
-  lender_.end();
-  if (abort) stream_->abort_on_close();
-  stream_->want_read(false);
-  stream_->want_write(false);
-  worker_.bury(*this);
 }
 
 }  // namespace hat

@@ -59,7 +59,8 @@ void ClientConnection::want_read(bool wanted) {
 }
 
 void ClientConnection::on_readable() {
-  for (int i = 0; i < kReadsPerEvent && reading_ && !closed_; ++i) {
+  if (life_ == Life::kLingering) return drop_input();
+  for (int i = 0; i < kReadsPerEvent && reading_ && !over(); ++i) {
     if (pass_bulk()) continue;
     const auto room = worker_.scratch().first(read_budget());
     const IoResult result = stream_->read(room);
@@ -100,9 +101,10 @@ void ClientConnection::take(Bytes bytes) {
     taken = bytes.size();
   }
   taking_ = false;
-  if (closed_) return;
+  if (life_ == Life::kEnding) close_if_done();
+  if (over()) return;
   backlog_.append(bytes.subspan(taken));
-  want_read(!input_ended_ && backlog_.empty() && !blocked() && read_budget() != 0);
+  want_read(input_ == Input::kOpen && backlog_.empty() && !blocked() && read_budget() != 0);
 }
 
 void ClientConnection::take_backlog() {
@@ -117,8 +119,9 @@ bool ClientConnection::blocked() {
   // A request that has begun is read to its end; the next one may be the successor's.
   const bool full =
       current_ == nullptr && calls_.size() >= worker_.node().limits.calls_per_connection_max;
-  const bool ends_here = current_ == nullptr && !discarding_ && !input_ended_ && leaves();
-  return closed_ || waiting_ || switches_ || unread || full || ends_here ||
+  const bool ends_here = current_ == nullptr && !discarding_ && input_ == Input::kOpen && leaves();
+  const bool ends = current_ == nullptr && life_ == Life::kEnding;
+  return over() || ends || waiting_ || switches_ || unread || full || ends_here ||
          (stream_id_ != 0 && peer_->link->up() && lane().congested());
 }
 
@@ -129,7 +132,7 @@ void ClientConnection::resume() {
   }
   if (taking_ || reading_ || blocked()) return;
   take_backlog();
-  if (!closed_ && input_ended_ && backlog_.empty() && !blocked()) on_end_of_input();
+  if (!over() && input_ != Input::kOpen && backlog_.empty() && !blocked()) on_end_of_input();
 }
 
 // --- To the successor ---
@@ -141,15 +144,15 @@ bool ClientConnection::leaves() const {
 
 bool ClientConnection::between_calls() const {
   return calls_.empty() && current_ == nullptr && !discarding_ && !waiting_ && !taking_ &&
-         !input_ended_ && out_.empty();
+         input_ == Input::kOpen && out_.empty();
 }
 
 bool ClientConnection::hand_over(Successor& successor) {
-  if (closed_ || !leaves() || !between_calls()) return true;
+  if (life_ != Life::kOpen || !leaves() || !between_calls()) return true;
   const auto descriptors = stream_->descriptors();
-  if (descriptors.empty()) return true;  // not now: it greets, or a lane reads from its ring
-  if (opened_ && !taken_) {              // nobody has told that a oneway call came there
-    if (!std::exchange(asked_, true)) send_control(FrameKind::kSync, ++last_sync_);
+  if (descriptors.empty()) return true;     // not now: it greets, or a lane reads from its ring
+  if (opened_ && !delivery_.all_taken()) {  // a oneway call may not have come there yet
+    ask_whether_taken();
     return true;
   }
   switch (successor.take(endpoint_, descriptors, {reader_.held(), backlog_.bytes()})) {
@@ -167,36 +170,16 @@ bool ClientConnection::hand_over(Successor& successor) {
   return true;
 }
 
-void ClientConnection::on_end_of_input() {
-  input_ended_ = true;
-  want_read(false);
-  if (waiting_ || switches_ || !backlog_.empty()) return;  // resume() comes back here
-  if (mode_ == Mode::kCalls) reader_.end(*this);
-  if (closed_ || waiting_) return;
-  if (mode_ == Mode::kOpaque) {
-    send_control(FrameKind::kEnd);
-  } else if (current_ != nullptr) {
-    // The application left in the middle of a request: nobody can be answered for it.
-    Call& call = *current_;
-    leave_current();
-    if (call.sent) send_control(FrameKind::kCancel, call.ordinal);
-    call.counters->requests[static_cast<size_t>(CallOutcome::kUnknown)].add();
-    calls_.pop_back();
-    give_back(call);
-  }
-  close_if_done();
-}
-
 bool ClientConnection::on_head(const thrift::Head& head) {
   if (discarding_ || current_ != nullptr) {
     add_message(head);
-    return !closed_;
+    return !over();
   }
   return begin_call(head);
 }
 
 bool ClientConnection::on_piece(Bytes piece, bool last) {
-  if (closed_) return false;
+  if (over()) return false;
   if (!discarding_) {
     if (current_ != nullptr) {
       current_->request_bytes += piece.size();
@@ -211,13 +194,14 @@ bool ClientConnection::on_piece(Bytes piece, bool last) {
     if (!discarding_ && goes) send_piece(piece, last);
   }
   if (last) end_request();
-  return !blocked();
+  return mode_ == Mode::kCalls && !blocked();
 }
 
 void ClientConnection::end_request() {
   discarding_.reset();
   Call* call = std::exchange(current_, nullptr);
-  if (call == nullptr || call->replies != 0) return;
+  if (call == nullptr) return;
+  if (call->replies != 0) return bound_possible_calls();
   call->counters->requests[static_cast<size_t>(CallOutcome::kOneway)].add();
   call->counters->request_bytes.add(call->request_bytes);
   calls_.pop_back();
@@ -227,10 +211,7 @@ void ClientConnection::end_request() {
 void ClientConnection::on_opaque(Bytes bytes) {
   VLOG(1) << "endpoint " << to_string(worker_.node().endpoints[endpoint_].listen)
           << ": a connection is carried byte for byte: " << reader_.messages().opaque_reason();
-  worker_.counters().opaque_streams.add();
-  mode_ = Mode::kOpaque;
-  leave_current();
-  forget_calls();
+  become_opaque();
   if (worker_.draining()) {
     return fail_opaque(Failure::kDraining, "node " + worker_.node().node + " is shutting down");
   }
@@ -239,6 +220,27 @@ void ClientConnection::on_opaque(Bytes bytes) {
     return start_waiting();
   }
   send_raw(bytes);
+}
+
+void ClientConnection::become_opaque() {
+  worker_.counters().opaque_streams.add();
+  mode_ = Mode::kOpaque;
+  leave_current();
+  forget_calls();
+}
+
+// No reply may ever make room again where all calls may be oneway. Then bytes are carried as they
+// are, which needs no memory of what is out.
+void ClientConnection::bound_possible_calls() {
+  if (calls_.size() < worker_.node().limits.calls_per_connection_max || stream_id_ == 0 ||
+      !may_all_be_oneway(calls_.size())) {
+    return;
+  }
+  VLOG(1) << "endpoint " << to_string(worker_.node().endpoints[endpoint_].listen)
+          << ": a connection is carried byte for byte: " << calls_.size()
+          << " calls of functions that no manifest lists have no reply";
+  become_opaque();
+  send_control(FrameKind::kRaw);
 }
 
 // --- Calls ---
@@ -251,8 +253,18 @@ const Route& ClientConnection::route(std::string_view name) const {
   return routes.find(worker_.node().endpoints[endpoint_].service)->find(thrift::bare_name(name));
 }
 
-bool ClientConnection::replies_to(const thrift::Head& head, const Route& route) const {
-  return route.listed ? !route.oneway : head.type != thrift::MessageType::kOneway;
+Reply ClientConnection::reply_to(const thrift::Head& head, const Route& route) const {
+  if (route.listed) return route.oneway ? Reply::kNone : Reply::kCertain;
+  return head.type == thrift::MessageType::kOneway ? Reply::kNone : Reply::kPossible;
+}
+
+// The `count` oldest calls were sent, and may be oneway, each of them.
+bool ClientConnection::may_all_be_oneway(size_t count) const {
+  for (size_t i = 0; i < count; ++i) {
+    const Call& call = *calls_[i];
+    if (call.reply != Reply::kPossible || !call.sent || call.failure) return false;
+  }
+  return true;
 }
 
 bool ClientConnection::begin_call(const thrift::Head& head) {
@@ -262,7 +274,8 @@ bool ClientConnection::begin_call(const thrift::Head& head) {
   call.counters = &route.metrics->at(Side::kClient, worker_.index());
   call.started = worker_.reactor().now();
   call.head.keep(head);
-  call.replies = replies_to(head, route) ? 1 : 0;
+  call.reply = reply_to(head, route);
+  call.replies = call.reply == Reply::kNone ? 0 : 1;
   call.counters->started.add();
   call.polling = route.client.polling;
   worker_.look_for_more(call.polling);
@@ -288,12 +301,13 @@ bool ClientConnection::begin_call(const thrift::Head& head) {
     call.lane = large ? route.lanes.large : route.lanes.small;
     if (!find_way(call)) return false;
   }
-  return !closed_;
+  return !over();
 }
 
 void ClientConnection::add_message(const thrift::Head& head) {
   const Route& route = this->route(head.name);
-  if (!replies_to(head, route)) return;
+  const Reply reply = reply_to(head, route);
+  if (reply == Reply::kNone) return;
   // No client does that, and each message costs memory.
   if (discarding_
           ? calls_.size() >= worker_.node().limits.calls_per_connection_max + kMessagesPerFrameMax
@@ -301,6 +315,7 @@ void ClientConnection::add_message(const thrift::Head& head) {
     return close(true);
   }
   if (!discarding_) {
+    current_->reply = std::max(current_->reply, reply);
     if (current_->replies++ == 0) {
       current_->head.keep(head);
     } else {
@@ -315,6 +330,7 @@ void ClientConnection::add_message(const thrift::Head& head) {
   call.counters = &route.metrics->at(Side::kClient, worker_.index());
   call.started = worker_.reactor().now();
   call.head.keep(head);
+  call.reply = reply;
   call.replies = 1;
   call.counters->started.add();
   calls_.push_back(&call);
@@ -345,17 +361,26 @@ void ClientConnection::on_link_news() {
     if (current_ != nullptr && !find_way(*current_)) return;
     return resume();
   }
-  if (worker_.peers_hopeless(worker_.node().endpoints[endpoint_], waiting_since_)) on_deadline();
+  if (worker_.peers_hopeless(worker_.node().endpoints[endpoint_], waiting_since_)) on_no_link();
 }
 
-// A call that was to go by it, and of which nothing has: its link was full.
+// The link ends in good order, and its streams are left between two calls: the application's
+// connection goes on with another to the server (docs/upgrade.md). A call that was to go by it, and
+// of which nothing has, since its link was full, goes by the next.
 void ClientConnection::on_link_leaves() {
+  server_ = Server::kAny;
   if (current_ == nullptr || current_->sent || waiting_) return;
   switches_ = true;
   resume();
 }
 
 void ClientConnection::on_deadline() {
+  if (life_ == Life::kLingering) return close(false);
+  if (waiting_) return on_no_link();
+  if (input_ == Input::kPassedOn) on_server_end_wait();
+}
+
+void ClientConnection::on_no_link() {
   stop_waiting();
   const std::string why = worker_.peer_errors(worker_.node().endpoints[endpoint_]);
   if (mode_ == Mode::kOpaque) return fail_opaque(Failure::kPeerUnreachable, why);
@@ -364,10 +389,17 @@ void ClientConnection::on_deadline() {
 }
 
 void ClientConnection::on_call_deadline(Call& call) {
+  if (call.reply == Reply::kPossible) {
+    LOG_EVERY_T(WARNING, 1) << "endpoint " << to_string(worker_.node().endpoints[endpoint_].listen)
+                            << ": a connection is closed: a call has no reply within timeout_ms, "
+                               "and gets none from here, since no manifest lists its function and "
+                               "it may be oneway";
+    return end_without_answers();
+  }
   if (call.sent) send_control(FrameKind::kCancel, call.ordinal);
   if (&call == current_ && waiting_) stop_waiting();
   fail(call, Failure::kDeadlineExceeded, "no reply within the function's timeout_ms");
-  if (!closed_) resume();
+  if (!over()) resume();
 }
 
 // --- The stream to the peer daemon ---
@@ -417,10 +449,14 @@ bool ClientConnection::find_way(Call& call) {
 bool ClientConnection::take_lane(Call& call) {
   PeerLanes::Choice choice{0, Fallback::kNoFabric};
   if (call.rdma == RdmaWish::kWanted) choice = peer_->choose(call.lane, endpoint_);
+  const size_t before = calls_.size() - 1;
+  if (choice.lane != lane_ && before != 0 && may_all_be_oneway(before)) {
+    // Their replies may never come, and the stream need not move.
+    choice = calls_[before - 1]->choice;
+    choice.why = Fallback::kUnanswered;
+  }
   if (choice.lane != lane_ && !quiet()) {
-    if (calls_.size() == 1 && !std::exchange(asked_, true)) {
-      send_control(FrameKind::kSync, ++last_sync_);
-    }
+    if (calls_.size() == 1) ask_whether_taken();
     return false;
   }
   lane_ = choice.lane;
@@ -438,7 +474,13 @@ void ClientConnection::count_way(const Call& call) {
   call.counters->fallbacks[static_cast<size_t>(call.choice.why)].add();
 }
 
-bool ClientConnection::quiet() const { return !opened_ || (calls_.size() == 1 && taken_); }
+bool ClientConnection::quiet() const {
+  return !opened_ || (calls_.size() == 1 && delivery_.all_taken());
+}
+
+void ClientConnection::ask_whether_taken() {
+  if (const uint64_t number = delivery_.ask()) send_control(FrameKind::kSync, number);
+}
 
 void ClientConnection::leave_stream(FrameKind farewell) {
   if (stream_id_ == 0) return;
@@ -450,9 +492,10 @@ void ClientConnection::leave_stream(FrameKind farewell) {
 void ClientConnection::forget_stream() {
   peer_ = nullptr;
   stream_id_ = 0;
+  server_ = Server::kAny;
   lane_ = 0;
-  opened_ = asked_ = cancelled_ = switches_ = false;
-  taken_ = true;
+  opened_ = switches_ = false;
+  delivery_ = {};
   window_ = {};
   send_credit_ = engine::kStreamWindowBytes;  // to read on: what comes next opens a new stream
   ungranted_ = out_.size();
@@ -462,8 +505,7 @@ void ClientConnection::send_control(FrameKind kind, uint64_t call) {
   if (!opened_ || !peer_->link->up()) return;
   lane().send({.kind = kind, .stream = stream_id_, .call = call}, {});
   if (kind != FrameKind::kCancel) return;
-  taken_ = asked_ = false;
-  cancelled_ = true;
+  delivery_.cancel();
 }
 
 void ClientConnection::tell_of_stream() {
@@ -481,8 +523,7 @@ void ClientConnection::send_piece(Bytes piece, bool last) {
   tell_of_stream();
   if (begins && current_ != nullptr) count_way(*current_);
   engine::Lane& lane = this->lane();
-  taken_ = asked_ = cancelled_ = false;
-  last_sent_ = header.call;
+  delivery_.send(header.call);
   do {  // more than once only for what was held back, waiting for the unit's head
     const Bytes part = piece.first(std::min<size_t>(piece.size(), engine::kPieceBytesMax));
     piece = piece.subspan(part.size());

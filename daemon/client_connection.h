@@ -6,7 +6,9 @@
 //   kOpaque   bytes are carried as they are, in both directions, half-close included
 //
 // Bounds   in each direction at most a stream's window of bytes is on its way; reading stops
-//          where a limit is reached, and goes on when there is room.
+//          where a limit is reached, and goes on when there is room. A connection with as many
+//          calls out as limits.max_pipelined allows, none of which need ever be
+//          answered, becomes opaque.
 // Thread   the worker's.
 #pragma once
 
@@ -21,6 +23,7 @@
 #include "daemon/call.h"
 #include "daemon/loans.h"
 #include "daemon/routing_table.h"
+#include "daemon/stream_delivery.h"
 #include "daemon/successor.h"
 #include "daemon/unit_reader.h"
 #include "engine/frame.h"
@@ -43,6 +46,10 @@ class ClientConnection final : public StreamEvents, private UnitSink, private De
   void on_link_leaves();  // what begins from now on goes by another
   void on_link_news();    // while waiting: a link came up, or an attempt failed
   void on_call_deadline(Call& call);
+  // How long an application that has said its last waits for calls that may be oneway.
+  static constexpr Duration kServerEndWait = std::chrono::minutes(1);
+  // How long what a connection still sends is read and dropped after its end.
+  static constexpr Duration kLingerTime = std::chrono::seconds(2);
   bool idle() const { return calls_.empty() && out_.empty(); }
   // Goes on where another process has been, with what it read and did not use.
   void go_on(Bytes read) {
@@ -57,10 +64,30 @@ class ClientConnection final : public StreamEvents, private UnitSink, private De
  private:
   enum class Mode : uint8_t { kCalls, kOpaque };
 
+  // From kOpen onwards, never back; each may be followed by any later one.
+  enum class Life : uint8_t {
+    kOpen,
+    kEnding,     // no call begins any more; those that are out are answered first
+    kLingering,  // FIN was sent after the last answer. What still comes is read and dropped: to
+                 // close with bytes unread is a RST, which would destroy answers on their way
+    kClosed,
+  };
+  // What the stream leads to.
+  enum class Server : uint8_t {
+    kAny,    // there is no stream, or another would do as well
+    kBound,  // a connection to the server that is this application's alone: without it, its own
+             // ends
+  };
+  // What the application sends: kOpen ──▶ kEnded ──▶ kPassedOn.
+  enum class Input : uint8_t {
+    kOpen,
+    kEnded,     // its FIN has come
+    kPassedOn,  // and all before is on its way to the peer, which was told
+  };
+
   // Bytes from the application.
   void on_readable() override;
   void take(Bytes bytes);
-  void on_end_of_input();
   bool pass_bulk();
   void take_backlog();
   bool on_head(const thrift::Head& head) override;
@@ -77,12 +104,16 @@ class ClientConnection final : public StreamEvents, private UnitSink, private De
   bool begin_call(const thrift::Head& head);
   void add_message(const thrift::Head& head);
   void end_request();
+  void bound_possible_calls();
+  void become_opaque();
+  bool may_all_be_oneway(size_t count) const;
   void give_back(Call& call);
   const Route& route(std::string_view name) const;
-  bool replies_to(const thrift::Head& head, const Route& route) const;
+  Reply reply_to(const thrift::Head& head, const Route& route) const;
   void start_waiting();
   void stop_waiting();
-  void on_deadline() override;  // waited for a link long enough
+  void on_deadline() override;  // of the wait for a link, of the server's end, of lingering
+  void on_no_link();
 
   // The stream to the peer daemon.
   bool have_stream();
@@ -93,6 +124,7 @@ class ClientConnection final : public StreamEvents, private UnitSink, private De
     switches_ = false;
   }
   bool quiet() const;
+  void ask_whether_taken();
   engine::Lane& lane();
   void open_stream(PeerLink& peer);
   void forget_stream();
@@ -108,6 +140,7 @@ class ClientConnection final : public StreamEvents, private UnitSink, private De
   void on_writable() override;
   void on_reply(const engine::FrameHeader& header, Bytes payload);
   void on_fail(const engine::FrameHeader& header, Bytes payload);
+  void on_no_reply(Call& call);
   void note_end(const Call& call);
   void on_raw(Bytes payload);
   void on_far_end();
@@ -123,15 +156,27 @@ class ClientConnection final : public StreamEvents, private UnitSink, private De
   void write(Bytes bytes, From from);
   void wrote(size_t bytes);
   void grant(size_t bytes);
+
+  // Ends, in client_ends.cc.
+  bool over() const { return life_ >= Life::kLingering; }
+  void advance_to(Life next);
+  void on_end_of_input();
+  void pass_end();
+  void on_server_end_wait();
+  void end_after_answers();
+  void end_without_answers();
   void close_if_done();
+  void linger();
+  void drop_input();
+  void let_go();
   void close(bool abort);
 
   Worker& worker_;
   const size_t endpoint_;
   Mode mode_ = Mode::kCalls;
-  bool closed_ = false;
+  Life life_ = Life::kOpen;
+  Input input_ = Input::kOpen;
   bool reading_ = false;
-  bool input_ended_ = false;
   bool output_ended_ = false;  // opaque: the far side's end was passed on
   bool far_ended_ = false;     // opaque: the far side sends no more
   bool waiting_ = false;       // for a link
@@ -152,14 +197,10 @@ class ClientConnection final : public StreamEvents, private UnitSink, private De
 
   PeerLink* peer_ = nullptr;
   uint32_t stream_id_ = 0;  // 0: no stream
+  Server server_ = Server::kAny;
   uint32_t lane_ = 0;
   bool opened_ = false;  // the peer was told of the stream
-  // Whether the peer has taken all that was sent there, as its answers or kSynced tell.
-  bool taken_ = true;
-  bool asked_ = false;      // kSync is out, with last_sync_
-  bool cancelled_ = false;  // kCancel was the last that was sent: no answer tells of it
-  uint64_t last_sent_ = 0;  // the last call that was sent
-  uint64_t last_sync_ = 0;
+  StreamDelivery delivery_;
   int64_t send_credit_ = engine::kStreamWindowBytes;
   engine::ReceiveWindow window_;
   size_t ungranted_ = 0;  // bytes in out_ that no credit of this stream was spent on

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <iostream>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "daemon/daemon.h"
@@ -56,12 +57,30 @@ std::string summary(const hat::Configuration& configuration) {
          counted(functions, "function");
 }
 
+// Services that this node names and of which no manifest lists a function.
+std::string notes(const hat::Configuration& configuration) {
+  std::set<std::string> unlisted;
+  for (const auto& endpoint : configuration.node.endpoints) unlisted.insert(endpoint.service);
+  for (const auto& served : configuration.node.serves) unlisted.insert(served.service);
+  for (const auto& service : configuration.manifest.services) {
+    if (!service.functions.empty()) unlisted.erase(service.name);
+  }
+  std::string text;
+  for (const std::string& service : unlisted) {
+    text += "note: no manifest lists functions of service " + service +
+            ": all its calls share one plan, and may be oneway, so one that passes its timeout_ms "
+            "closes its connection instead of being answered; hintgen lists them\n";
+  }
+  return text;
+}
+
 int check(const hat::Options& options, const hat::Configuration& configuration,
           const hat::Mistakes& mistakes) {
   if (!options.quiet) {
     std::cerr << mistakes.text() << verdict(mistakes);
     if (!mistakes.any_errors()) {
-      std::cout << options.config << ": ok: " << summary(configuration) << "\n";
+      std::cout << options.config << ": ok: " << summary(configuration) << "\n"
+                << notes(configuration);
     }
   }
   return mistakes.any_errors() ? kBadConfiguration : 0;

@@ -52,16 +52,29 @@ bool ServerStream::match(const thrift::Head& head) {
     return false;
   }
   // Go sends oneway calls as ordinary ones. Where no manifest tells, a reply to a later call does.
-  for (size_t i = 1; i < calls_.size() && !calls_.front().listed; ++i) {
+  for (size_t i = 1; i < calls_.size() && calls_[i - 1].may_be_done(); ++i) {
     if (calls_[i].name_hash != hash || !calls_[i].handed_over) continue;
-    for (; i != 0; --i) {
-      if (calls_.front().is_due()) end_due(calls_.front().lane);
-      count(calls_.front(), CallOutcome::kOneway);
-      calls_.pop_front();
-    }
+    for (; i != 0; --i) end_without_reply();
     return true;
   }
   return true;
+}
+
+// The front call was oneway. The caller's side is told, or its connection would wait for the reply.
+void ServerStream::end_without_reply() {
+  const ServedCall& call = calls_.front();
+  if (call.cancelled) {
+    if (call.is_due()) end_due(call.lane);
+  } else if (call.replies != 0) {
+    link_.lane(call.lane).send({.kind = FrameKind::kReply,
+                                .flags = engine::kLastPiece | engine::kNoReply,
+                                .stream = id_,
+                                .call = call.ordinal},
+                               {});
+  }
+  count(call, call.cancelled ? CallOutcome::kUnknown : CallOutcome::kOneway);
+  upstream_->note_oneway(call.name_hash);
+  calls_.pop_front();
 }
 
 bool ServerStream::on_piece(Bytes piece, bool last) {
@@ -183,7 +196,7 @@ void ServerStream::count(const ServedCall& call, CallOutcome outcome) {
 void ServerStream::close_if_done() {
   if (closed_ || !client_ended_) return;
   if (!idle() || (upstream_ && !upstream_->connected())) return;
-  if (opaque_ && !upstream_ended_ && upstream_) return;
+  if (opaque_ && server_ != Server::kEnded && upstream_) return;
   closed_ = true;
   worker_.bury(link_, id_);
 }

@@ -118,7 +118,7 @@ void ServerStream::on_call(uint32_t lane, const FrameHeader& header, Bytes paylo
   call.counters = &route.metrics->at(Side::kServer, worker_.index());
   call.started = worker_.reactor().now();
   call.name_hash = hash_of(method);
-  call.listed = route.listed;
+  call.reply = route.listed && !route.oneway ? Reply::kCertain : Reply::kPossible;
   call.lane = lane;
   call.guarded = worker_.routes().guarded();
   call.denied = route.access && !may_call(route);
@@ -146,18 +146,24 @@ void ServerStream::on_request_bytes(uint32_t lane, const FrameHeader& header, By
   if (last) {
     call.request_complete = true;
     call.replies = header.replies;
+    if (call.replies == 0) call.reply = Reply::kNone;
     request_open_ = false;
   }
   if (call.guarded && !may_go_on(call, bytes)) {
     grant(bytes.size());
     return deny_newest();
   }
+  if (server_ == Server::kEnded) {  // the call has crossed that
+    grant(bytes.size());
+    return refuse_newest(Failure::kUpstreamClosed,
+                         to_string(served_.upstream) + ": the connection has ended");
+  }
   if (!ensure_upstream()) {
     grant(bytes.size());
     return refuse_newest(Failure::kOverloaded,
                          served_.service + " has all of its upstream connections");
   }
-  if (may_pass(call)) {
+  if (may_pass(calls_.size() - 1)) {
     pass(call, bytes);
   } else {
     call.held_bytes += bytes.size();
@@ -245,8 +251,25 @@ void ServerStream::on_cancel(uint64_t ordinal) {
 
 void ServerStream::on_client_end() {
   client_ended_ = true;
-  if (opaque_ && upstream_) upstream_->end_writes();
   close_if_done();
+  if (!closed_) pass_end();
+}
+
+// The client's FIN goes to the server. A shared connection gets it only if it can serve nobody
+// else: the calls left on it may be oneway, and the server's own end shows that they were.
+void ServerStream::pass_end() {
+  if (!client_ended_ || !upstream_ || !held_.empty()) return;
+  const bool may_serve_others = calls_.empty() || !all_may_be_done();
+  if (opaque_ || served_.mode == UpstreamMode::kMirror || !may_serve_others) {
+    upstream_->end_writes();
+  }
+}
+
+bool ServerStream::all_may_be_done() const {
+  for (size_t i = 0; i < calls_.size(); ++i) {
+    if (!calls_[i].may_be_done()) return false;
+  }
+  return true;
 }
 
 // --- The upstream connection ---
@@ -275,19 +298,23 @@ void ServerStream::on_upstream_free() {
   if (!ensure_upstream()) {  // the pool's answer cannot be kRefused for who has waited
     return reset();
   }
-  if (opaque_ && upstream_) {
-    ByteQueue held;
-    std::swap(held, held_);
-    worker_.buffered(-static_cast<int64_t>(held.size()));
-    upstream_->write(held.bytes());
-    return;
-  }
+  if (opaque_ && upstream_) return write_held();
   advance();
 }
 
-bool ServerStream::may_pass(const ServedCall& call) {
+// Opaque: what came before there was a connection for it.
+void ServerStream::write_held() {
+  ByteQueue held;
+  std::swap(held, held_);
+  worker_.buffered(-static_cast<int64_t>(held.size()));
+  upstream_->write(held.bytes());
+}
+
+// A shared connection serves one call at a time. A call that may be oneway holds up none: the reply
+// to a later call shows what it was. (The call before was passed itself only where this held.)
+bool ServerStream::may_pass(size_t index) const {
   return upstream_ != nullptr &&
-         (served_.mode == UpstreamMode::kMirror || &call == &calls_.front());
+         (served_.mode == UpstreamMode::kMirror || index == 0 || calls_[index - 1].may_be_done());
 }
 
 void ServerStream::pass(ServedCall& call, Bytes bytes) {
@@ -295,6 +322,19 @@ void ServerStream::pass(ServedCall& call, Bytes bytes) {
   if (parked_) worker_.upstreams().unpark(*this);
   call.handed_over = true;
   upstream_->write(bytes);
+}
+
+// Passes what calls hold back until their turn has come.
+void ServerStream::pass_held() {
+  for (size_t i = 0; !held_.empty() && i < calls_.size() && may_pass(i); ++i) {
+    const size_t bytes = std::exchange(calls_[i].held_bytes, 0);
+    if (bytes == 0) continue;
+    pass(calls_[i], held_.bytes().first(bytes));
+    if (closed_ || calls_.empty()) return;  // the connection broke
+    held_.consume(bytes);
+    worker_.buffered(-static_cast<int64_t>(bytes));
+  }
+  pass_end();
 }
 
 // Moves on as far as the front calls allow: passes what they hold, drops what needs no answer.
@@ -317,8 +357,8 @@ void ServerStream::advance() {
       if (call.handed_over) {
         return lose_upstream(Failure::kUpstreamClosed, true, "an earlier call passed its deadline");
       }
-    } else if (!call.request_complete || call.replies != 0 || !call.handed_over) {
-      return;
+    } else if (!call.request_complete || call.reply != Reply::kNone || !call.handed_over) {
+      return pass_held();
     } else {
       upstream_->note_oneway(call.name_hash);
       last_was_oneway_ = true;
@@ -356,6 +396,10 @@ std::unique_ptr<UpstreamConnection> ServerStream::give_up_upstream() {
 void ServerStream::lose_upstream(Failure failure, bool delivered, std::string_view detail) {
   if (closed_) return;  // what it held ends with the turn
   end();
+  // The server has left after the client did: it has done what it was asked to.
+  if (client_ended_ && delivered && upstream_ && !reply_begun_ && all_may_be_done()) {
+    while (!calls_.empty()) end_without_reply();
+  }
   if (upstream_) {
     if (parked_) worker_.upstreams().unpark(*this);
     grant(upstream_->backlog());  // what the server never took ends here
@@ -365,7 +409,7 @@ void ServerStream::lose_upstream(Failure failure, bool delivered, std::string_vi
   last_was_oneway_ = false;
   if (opaque_ || (reply_begun_ && !calls_.front().cancelled)) return reset(failure, detail);
   reply_begun_ = false;
-  while (!calls_.empty() && calls_.front().handed_over) {
+  while (!calls_.empty() && (calls_.front().handed_over || server_ == Server::kBound)) {
     const ServedCall& call = calls_.front();
     if (!call.request_complete) request_open_ = false;
     if (call.cancelled) {
@@ -380,10 +424,23 @@ void ServerStream::lose_upstream(Failure failure, bool delivered, std::string_vi
     if (!ensure_upstream()) return reset();
     return advance();
   }
+  if (server_ == Server::kBound) end_server();
   close_if_done();
 }
 
-void ServerStream::on_upstream_connected() { end(); }
+// All that the server owed was answered: now the client's connection ends, as through a relay.
+void ServerStream::end_server() {
+  server_ = Server::kEnded;
+  send_control(FrameKind::kEnd);
+}
+
+void ServerStream::on_upstream_connected() {
+  end();
+  if (opaque_ || served_.mode != UpstreamMode::kMirror || server_ != Server::kAny) return;
+  if (!knows_bound(link_.session->peer())) return;
+  server_ = Server::kBound;
+  send_control(FrameKind::kBound);
+}
 
 void ServerStream::on_deadline() {
   lose_upstream(
@@ -399,8 +456,7 @@ void ServerStream::on_upstream_wrote(size_t bytes) {
 
 void ServerStream::on_upstream_end() {
   if (opaque_) {
-    upstream_ended_ = true;
-    send_control(FrameKind::kEnd);
+    end_server();
     return close_if_done();
   }
   lose_upstream(Failure::kUpstreamClosed, true,
@@ -423,9 +479,15 @@ void ServerStream::on_raw(Bytes bytes) {
     return reset(Failure::kPermissionDenied,
                  caller() + " may not call all, and what it sends is no call that can be followed");
   }
+  // Its client has said that calls end before it heard that the server has.
+  if (server_ == Server::kEnded && !upstream_) {
+    return reset(Failure::kUpstreamClosed, to_string(served_.upstream) + ": the server has ended");
+  }
   if (!ensure_upstream()) {
     return reset(Failure::kOverloaded, served_.service + " has all of its upstream connections");
   }
+  if (upstream_ && !held_.empty()) write_held();
+  if (bytes.empty()) return;  // they become opaque with what comes next
   if (upstream_) return upstream_->write(bytes);
   held_.append(bytes);
   worker_.buffered(static_cast<int64_t>(bytes.size()));

@@ -13,6 +13,7 @@
 #include "base/fifo.h"
 #include "config/hints.h"
 #include "config/node.h"
+#include "daemon/call.h"
 #include "daemon/counters.h"
 #include "daemon/deadlines.h"
 #include "daemon/request_guard.h"
@@ -58,6 +59,13 @@ class ServerStream final : private UnitSink, private Deadline {
   std::unique_ptr<UpstreamConnection> give_up_upstream();  // parked; somebody else needs it
 
  private:
+  // The connection to the server, and what the client's side knows of it.
+  //   kAny ──▶ kBound ──▶ kEnded; an opaque stream goes from kAny to kEnded
+  enum class Server : uint8_t {
+    kAny,    // there is none, or another would do as well
+    kBound,  // a mirrored one: it is as good as the client's own, as its side was told
+    kEnded,  // the server has said its last, as the client's side was told; there is no other
+  };
   struct ServedCall {
     uint64_t ordinal = 0;
     FunctionCounters* counters = nullptr;
@@ -72,12 +80,16 @@ class ServerStream final : private UnitSink, private Deadline {
     bool request_complete = false;
     bool handed_over = false;  // some of it went to the server's connection
     bool cancelled = false;    // nobody waits for its reply
-    bool listed = false;
+    Reply reply = Reply::kCertain;
     bool guarded = false;  // its bytes are held against who may call what
     bool denied = false;
     uint32_t lane = 0;  // that it came by, and its answer goes by
     // The lane's other side counts it as due.
     bool is_due() const { return request_complete && replies != 0; }
+    // The server has all of it. The call need not be answered before the next one is.
+    bool may_be_done() const {
+      return request_complete && handed_over && held_bytes == 0 && reply != Reply::kCertain;
+    }
   };
 
   void on_call(uint32_t lane, const engine::FrameHeader& header, Bytes payload);
@@ -94,6 +106,7 @@ class ServerStream final : private UnitSink, private Deadline {
   void on_cancel(uint64_t ordinal);
   void on_raw(Bytes bytes);
   void on_client_end();
+  void pass_end();
 
   bool on_head(const thrift::Head& head) override;
   bool on_piece(Bytes piece, bool last) override;
@@ -102,14 +115,19 @@ class ServerStream final : private UnitSink, private Deadline {
 
   // The upstream connection.
   bool ensure_upstream();
-  bool may_pass(const ServedCall& call);
+  bool may_pass(size_t index) const;
+  bool all_may_be_done() const;
   void pass(ServedCall& call, Bytes bytes);
+  void pass_held();
+  void write_held();
   void advance();
   void lose_upstream(engine::Failure failure, bool delivered, std::string_view detail);
+  void end_server();
   void let_go_of_upstream();
 
   // What goes back to the peer daemon.
   bool match(const thrift::Head& head);
+  void end_without_reply();
   void finish_reply(thrift::Outcome outcome);
   void send_reply(Bytes piece, bool last);
   void send_raw(Bytes bytes);
@@ -138,7 +156,7 @@ class ServerStream final : private UnitSink, private Deadline {
   bool opaque_ = false;
   bool closed_ = false;
   bool client_ended_ = false;
-  bool upstream_ended_ = false;
+  Server server_ = Server::kAny;
   bool waiting_ = false;          // for a shared connection
   bool parked_ = false;           // holds a shared connection that others may take
   bool request_open_ = false;     // pieces of the newest call are still to come

@@ -109,7 +109,8 @@ TEST_F(ServerStreamTest, PassesOnWhatTheServerSaidBeforeAWriteToItFailed) {
   FakeNode::read(server);
   node_.reactor.end_turn();
   const auto headers = headers_in(link_->written);
-  ASSERT_EQ(headers.size(), 2u);
+  ASSERT_EQ(headers.size(), 3u);
+  EXPECT_EQ(headers[2].kind, FrameKind::kEnd);
   EXPECT_EQ(headers[0].kind, FrameKind::kReply);
   EXPECT_EQ(headers[0].call, 1u);
   EXPECT_EQ(headers[1].kind, FrameKind::kFail);
@@ -255,6 +256,223 @@ TEST_F(ServerStreamTest, PassesOnAnOpaqueServersLastWordsAfterAWriteToItFailed) 
             frame_bytes({.kind = FrameKind::kRaw, .stream = 1, .credit = 8}, "last words") +
                 frame_bytes({.kind = FrameKind::kEnd, .stream = 1}));
   EXPECT_EQ(node_.counters.buffered_bytes.value(), 0u);
+}
+
+// --- Calls of functions that no manifest lists: they may be oneway ---
+
+// Streams 1 (mirrored Kv) and 2 (shared Pool); FakeNode's manifest lists Kv.get and Pool.put.
+class PossibleCallsServedTest : public ServerStreamTest {
+ protected:
+  PossibleCallsServedTest() {
+    node_.receive(link_, frame_bytes({.kind = FrameKind::kOpen, .stream = 2}, "Pool"));
+    link_->written.clear();
+  }
+  static std::string message(thrift::MessageType type, const std::string& name) {
+    std::string bytes("\x00\x00\x00\x10\x80\x01\x00\x01\x00\x00\x00\x03get\x00\x00\x00\x01\x00",
+                      20);
+    bytes[7] = static_cast<char>(type);
+    return bytes.replace(12, 3, name);
+  }
+  void call(uint32_t stream, uint64_t ordinal, const std::string& name) {
+    const engine::CallMeta meta{.name_bytes = 3};
+    node_.receive(
+        link_, frame_bytes({.kind = FrameKind::kCall,
+                            .flags = engine::kLastPiece,
+                            .replies = 1,
+                            .stream = stream,
+                            .call = ordinal},
+                           std::string(reinterpret_cast<const char*>(&meta), sizeof meta) + name +
+                               message(thrift::MessageType::kCall, name)));
+  }
+  FakeNode::Wire connected_server() {
+    const auto server = node_.reactor.wires.back();
+    server->events->on_writable();
+    return server;
+  }
+  void reply(const FakeNode::Wire& server, const std::string& name) {
+    node_.receive(server, message(thrift::MessageType::kReply, name));
+  }
+  void end_of_client(uint32_t stream) {
+    node_.receive(link_, frame_bytes({.kind = FrameKind::kEnd, .stream = stream}));
+  }
+  void end_of(const FakeNode::Wire& server) {
+    server->end = true;
+    FakeNode::read(server);
+    node_.reactor.end_turn();
+  }
+  // "3 ends" for a reply's last frame, "3 none" for the word that there is none, "3 fails".
+  std::vector<std::string> ends() {
+    std::vector<std::string> all;
+    for (const FrameHeader& header : headers_in(std::exchange(link_->written, ""))) {
+      const std::string call = std::to_string(header.call);
+      if (header.kind == FrameKind::kFail) all.push_back(call + " fails");
+      if (header.kind != FrameKind::kReply || (header.flags & engine::kLastPiece) == 0) continue;
+      const bool none = (header.flags & engine::kOutcomeMask) == engine::kNoReply;
+      EXPECT_EQ(none, header.payload_bytes == 0);
+      all.push_back(call + (none ? " none" : " ends"));
+    }
+    return all;
+  }
+};
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+TEST_F(PossibleCallsServedTest, EndWithoutAReplyOnceALaterCallHasIts) {
+  call(1, 1, "say");
+  call(1, 2, "say");
+  call(1, 3, "get");
+  EXPECT_THAT(ends(), IsEmpty());
+  const auto server = connected_server();
+  reply(server, "get");
+  EXPECT_THAT(ends(), ElementsAre("1 none", "2 none", "3 ends"));
+  call(1, 4, "ask");
+  reply(server, "ask");
+  EXPECT_THAT(ends(), ElementsAre("4 ends"));
+}
+
+TEST_F(PossibleCallsServedTest, NeverEndOneThatHasAReplyForSure) {
+  call(1, 1, "get");
+  call(1, 2, "ask");
+  reply(connected_server(), "ask");
+  EXPECT_THAT(ends(), ElementsAre("1 ends")) << "servers answer in order";
+}
+
+TEST_F(PossibleCallsServedTest, HoldUpNoOtherOnASharedConnection) {
+  call(2, 1, "say");
+  call(2, 2, "put");
+  call(2, 3, "say");
+  const auto server = connected_server();
+  const std::string first_two =
+      message(thrift::MessageType::kCall, "say") + message(thrift::MessageType::kCall, "put");
+  EXPECT_EQ(server->written, first_two) << "put has a reply, so the third waits for that";
+  reply(server, "put");
+  EXPECT_THAT(ends(), ElementsAre("1 none", "2 ends"));
+  EXPECT_EQ(server->written, first_two + message(thrift::MessageType::kCall, "say"));
+  EXPECT_EQ(node_.counters.buffered_bytes.value(), 0u);
+}
+
+TEST_F(PossibleCallsServedTest, EndWithTheServerWhereTheClientHasEnded) {
+  for (const uint32_t stream : {1u, 2u}) {
+    SCOPED_TRACE(stream);
+    call(stream, 1, "say");
+    const auto server = connected_server();
+    EXPECT_FALSE(server->shut);
+    end_of_client(stream);
+    EXPECT_TRUE(server->shut) << "the FIN goes on at once";
+    EXPECT_FALSE(server->closed) << "a reply may come";
+    end_of(server);
+    EXPECT_THAT(ends(), ElementsAre("1 none"));
+    EXPECT_TRUE(server->closed);
+  }
+  EXPECT_EQ(node_.counters.upstream_connections_open.value(), 0u);
+}
+
+TEST_F(PossibleCallsServedTest, AreAnsweredAlsoAfterTheClientsEnd) {
+  call(1, 1, "ask");
+  const auto server = connected_server();
+  end_of_client(1);
+  reply(server, "ask");
+  EXPECT_THAT(ends(), ElementsAre("1 ends"));
+  EXPECT_TRUE(server->closed);
+}
+
+TEST_F(PossibleCallsServedTest, FailWhereTheServerEndsFirst) {
+  call(1, 1, "say");
+  end_of(connected_server());
+  EXPECT_THAT(ends(), ElementsAre("1 fails"));
+}
+
+TEST_F(PossibleCallsServedTest, GoOnAsBytesAfterWhatWasHeld) {
+  call(2, 1, "put");
+  call(2, 2, "put");  // held: a shared connection serves one call at a time
+  const auto server = connected_server();
+  node_.receive(link_, frame_bytes({.kind = FrameKind::kRaw, .stream = 2}));
+  node_.receive(link_, frame_bytes({.kind = FrameKind::kRaw, .stream = 2}, "bytes"));
+  const std::string put = message(thrift::MessageType::kCall, "put");
+  EXPECT_EQ(server->written, put + put + "bytes");
+  EXPECT_EQ(node_.counters.buffered_bytes.value(), 0u);
+}
+
+// --- The server's end ---
+
+class ServersEndTest : public PossibleCallsServedTest {
+ protected:
+  std::vector<FrameKind> kinds() {
+    std::vector<FrameKind> all;
+    for (const FrameHeader& header : headers_in(std::exchange(link_->written, ""))) {
+      all.push_back(header.kind);
+    }
+    return all;
+  }
+};
+
+TEST_F(ServersEndTest, IsToldAfterTheFailuresOfCallsThatItLeavesUnanswered) {
+  call(1, 1, "get");
+  const auto server = connected_server();
+  reply(server, "get");
+  EXPECT_THAT(kinds(), ElementsAre(FrameKind::kBound, FrameKind::kReply));
+  call(1, 2, "get");
+  const size_t connections = node_.reactor.wires.size();
+  end_of(server);
+  EXPECT_THAT(kinds(), ElementsAre(FrameKind::kFail, FrameKind::kEnd));
+  call(1, 3, "get");  // it crossed that
+  EXPECT_THAT(ends(), ElementsAre("3 fails"));
+  EXPECT_EQ(node_.reactor.wires.size(), connections) << "another connection knows no login";
+  end_of_client(1);
+  EXPECT_TRUE(server->closed);
+  EXPECT_EQ(node_.counters.upstream_connections_open.value(), 0u);
+}
+
+TEST_F(ServersEndTest, IsToldAtOnceWhereItIsIdle) {
+  call(1, 1, "get");
+  const auto server = connected_server();
+  reply(server, "get");
+  kinds();
+  server->error = ECONNRESET;
+  FakeNode::read(server);
+  server->tell_readable();
+  node_.reactor.end_turn();
+  EXPECT_THAT(kinds(), ElementsAre(FrameKind::kEnd));
+}
+
+TEST_F(ServersEndTest, IsNoneWhereNoConnectionCameAbout) {
+  call(1, 1, "get");
+  const auto server = node_.reactor.wires.back();
+  server->error = ECONNREFUSED;
+  server->events->on_writable();
+  node_.reactor.end_turn();
+  EXPECT_THAT(kinds(), ElementsAre(FrameKind::kFail));
+  call(1, 2, "get");
+  EXPECT_NE(node_.reactor.wires.back(), server) << "it tries again";
+}
+
+TEST_F(ServersEndTest, IsNoBusinessOfASharedConnectionsClients) {
+  call(2, 1, "put");
+  const auto server = connected_server();
+  reply(server, "put");
+  end_of(server);
+  EXPECT_THAT(kinds(), ElementsAre(FrameKind::kReply));
+}
+
+// It would not know the frame, and does not expect the end.
+TEST_F(ServersEndTest, IsNotToldToAPeerOfBefore) {
+  const auto hello = engine::encode({.version_max = engine::kLinkVersionOfBound - 1,
+                                     .generation = 42,
+                                     .node = "host-b",
+                                     .peer = "host-a"});
+  link_ = node_.connect_link();
+  node_.receive(link_, frame_bytes({.kind = FrameKind::kHello},
+                                   {reinterpret_cast<const char*>(hello.data()), hello.size()}));
+  node_.receive(link_, frame_bytes({.kind = FrameKind::kOpen, .stream = 1}, "Kv"));
+  kinds();
+  call(1, 1, "get");
+  const auto server = connected_server();
+  reply(server, "get");
+  end_of(server);
+  EXPECT_THAT(kinds(), ElementsAre(FrameKind::kReply));
+  call(1, 2, "get");
+  EXPECT_NE(node_.reactor.wires.back(), server);
 }
 
 }  // namespace

@@ -56,7 +56,7 @@ void UpstreamConnection::write(Bytes bytes) {
 }
 
 void UpstreamConnection::end_writes() {
-  end_wanted_ = true;
+  if (std::exchange(end_wanted_, true)) return;
   if (connected_ && out_.empty()) stream_->shutdown_write();
 }
 

@@ -28,6 +28,7 @@ const char* invalid(const FrameHeader& header, uint32_t payload_bytes_max) {
     case FrameKind::kCostAccept:
     case FrameKind::kCostClose:
     case FrameKind::kLaneNonce:
+    case FrameKind::kBound:
       return header.stream != 0 ? nullptr : "a frame of a stream names none";
     case FrameKind::kCall:
     case FrameKind::kReply:

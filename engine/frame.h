@@ -44,6 +44,10 @@ enum class FrameKind : uint8_t {
   kCostClose,   // both: it is over; payload is the reason as text, empty where it is as it should
   // Since link version 3; by an RDMA lane alone, its first frame. `stream` is the lane's number.
   kLaneNonce,  // initiator: payload is the nonce that kLaneUp gave
+  // Since link version 4.
+  kBound,  // acceptor: the server has a connection for this stream alone; without the stream, or
+           // after the acceptor's kEnd, the client's connection ends, for another would be a new
+           // one
 };
 
 // Frames that only a link's TCP connection carries: of the link itself, about lanes, about costs.
@@ -57,6 +61,10 @@ constexpr bool is_of_link(FrameKind kind) {
 inline constexpr uint8_t kLastPiece = 1;     // kCall, kReply, kMore: the message ends here
 inline constexpr uint8_t kOutcomeShift = 1;  // kReply, kMore with kLastPiece: two bits of outcome
 inline constexpr uint8_t kOutcomeMask = 3 << kOutcomeShift;
+// The outcome of a reply without payload, all of it in one frame: the server sends no reply to this
+// call, as its reply to a later call shows. Peers of every link version take the frame for the end
+// of the call.
+inline constexpr uint8_t kNoReply = 3 << kOutcomeShift;
 // kReply, kMore of a reply: its request is not complete yet, so that no RDMA lane counts on it.
 inline constexpr uint8_t kEarly = 8;
 inline constexpr uint8_t kFlagsKnown = kLastPiece | kOutcomeMask | kEarly;

@@ -24,7 +24,7 @@ TEST(Frame, RefusesWhatNoSenderOfOursWouldSend) {
                false},
            Row{"kind 0", {}, false},
            Row{"kind beyond the last",
-               {.kind = static_cast<FrameKind>(static_cast<int>(FrameKind::kLaneNonce) + 1),
+               {.kind = static_cast<FrameKind>(static_cast<int>(FrameKind::kBound) + 1),
                .stream = 1},
                false},
            Row{"unknown flag", {.kind = FrameKind::kRaw, .flags = 0x80, .stream = 1}, false},
@@ -36,6 +36,8 @@ TEST(Frame, RefusesWhatNoSenderOfOursWouldSend) {
            Row{"costs", {.kind = FrameKind::kCostOpen, .stream = 1}, true},
            Row{"a lane's nonce", {.kind = FrameKind::kLaneNonce, .stream = 1}, true},
            Row{"a lane's nonce without a number", {.kind = FrameKind::kLaneNonce}, false},
+           Row{"a bound stream", {.kind = FrameKind::kBound, .stream = 1}, true},
+           Row{"no stream that is bound", {.kind = FrameKind::kBound}, false},
            Row{"costs without a number", {.kind = FrameKind::kCostOpen}, false},
            Row{"credit on no stream", {.kind = FrameKind::kCredit}, false},
        }) {

@@ -111,6 +111,7 @@ const MISSED = {
   refused: "the lane cannot be made; its last error is above",
   down: "the lane failed, and is made again after a pause",
   settling: "the lane failed, and has not been up for limits.lane_settle yet",
+  unanswered: "calls before it went over TCP, and may be oneway: no manifest lists them",
 };
 const ANSWERED = {
   peer_unreachable: "no link to the peer daemon; the server did not see the call",

@@ -69,7 +69,7 @@ def soak(server, endpoints):
                 early = resident_mib(nodes.a), descriptors(nodes.a)
             if rounds % 30 == 0:
                 print(f"{rounds:5} s: {load.answered} answered, {sum(load.refused.values())} refused, "
-                      f"{load.cut} cut, "
+                      f"{load.ended} connections ended, "
                       f"{resident_mib(nodes.a):.1f} MiB, {descriptors(nodes.a)} descriptors", flush=True)
         late = resident_mib(nodes.a), descriptors(nodes.a)
         lanes_lost = failures(nodes.a)
@@ -79,7 +79,7 @@ def soak(server, endpoints):
         seen = collections.Counter(calls.count(note) for note in load.notes)
     server.stop()
     print(f"{load.answered} calls answered, refused: {dict(load.refused)}, "
-          f"replies cut in the middle: {load.cut}; add() by RDMA: {carried[0]}, "
+          f"connections ended: {load.ended}; add() by RDMA: {carried[0]}, "
           f"over TCP instead: {dict(carried[1])}; lanes lost since the last restart: {lanes_lost}; "
           f"oneway calls executed once: {seen[1]}, never: {seen[0]}; "
           f"resident {early[0]:.1f} to {late[0]:.1f} MiB, descriptors {early[1]} to {late[1]}")

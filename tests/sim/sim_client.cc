@@ -12,6 +12,11 @@ constexpr Duration kThinkMax = std::chrono::milliseconds(3);
 constexpr Duration kReconnectMax = std::chrono::milliseconds(60);
 constexpr Duration kSlowMax = std::chrono::milliseconds(40);
 
+// An ordinary call of a function that no manifest lists: to the daemon it may be oneway.
+bool is_possible(const SimCall& call) {
+  return call.type == MessageType::kCall && thrift::bare_name(call.name).starts_with("unlisted");
+}
+
 }  // namespace
 
 SimClient::SimClient(SimNetwork& network, CallBook& book, ClientPlan plan, const std::string& name,
@@ -66,10 +71,12 @@ void SimClient::add_call() {
   if (random_.percent(plan_.oneway_percent)) {
     const bool listed = random_.percent(70);
     call.two_way = false;
-    call.name = listed ? "note" : "unlisted_note";
     // Go sends oneway calls as ordinary ones: only the manifest tells.
-    call.type = listed && random_.percent(50) ? MessageType::kCall : MessageType::kOneway;
-    if (!listed && random_.percent(50)) call.behaviour = Behaviour::kAppException;
+    const bool ordinary = random_.percent(listed ? 50 : plan_.possible_percent);
+    call.type = ordinary ? MessageType::kCall : MessageType::kOneway;
+    // A client sends a function always alike.
+    call.name = listed ? "note" : ordinary ? "unlisted_post" : "unlisted_note";
+    if (!listed && !ordinary && random_.percent(50)) call.behaviour = Behaviour::kAppException;
   } else {
     const bool timed = random_.percent(plan_.timed_percent);
     call.name = timed ? "timed" : random_.percent(80) ? "echo" : "unlisted";
@@ -80,7 +87,8 @@ void SimClient::add_call() {
     }
     if (random_.percent(plan_.bad_server_percent)) {
       constexpr Behaviour kBad[] = {Behaviour::kHangUp, Behaviour::kHalfReply, Behaviour::kSilent};
-      call.behaviour = kBad[random_.below(timed ? 3 : 2)];
+      // Bytes that are no calls to the daemon have no time-out.
+      call.behaviour = kBad[random_.below(timed && !may_be_bytes() ? 3 : 2)];
     }
   }
   call.prompt = plan_.depth == 1 && plan_.oneway_percent == 0 && plan_.slow_percent == 0 &&
@@ -92,6 +100,7 @@ void SimClient::add_call() {
   } else {
     oneways_.push_back(&added);
   }
+  if (may_be_bytes()) disturbed_ = true;
   out_ += encode(plan_.dialect, CallBook::request(added));
 }
 
@@ -152,8 +161,17 @@ void SimClient::take_answers() {
                           std::to_string(connection_));
     }
     SimCall* expected = outstanding_.empty() ? nullptr : outstanding_.front();
+    if (SimCall* failed = oneway_that(decoded.message)) {
+      // The daemon cannot know that it is oneway; it ends the connection after that.
+      disturbed_ = true;
+      book_.on_answer(failed, decoded.message, std::string_view(in_).substr(0, decoded.bytes));
+      in_.erase(0, decoded.bytes);
+      continue;
+    }
     book_.on_answer(expected, decoded.message, std::string_view(in_).substr(0, decoded.bytes));
     if (expected == nullptr) return;
+    if (is_possible(*expected) && !expected->failure.empty())
+      disturbed_ = true;  // it ends after that
     in_.erase(0, decoded.bytes);
     outstanding_.pop_front();
     after_answer();
@@ -181,11 +199,40 @@ void SimClient::after_answer() {
 // The daemon may close a connection only where it cannot go on with it.
 bool SimClient::may_end(bool reset) const {
   if (disturbed_ || !connected_) return true;  // nobody listened, or the network said so
-  if (said_end_ && outstanding_.empty() && in_.empty()) return true;
+  if (said_end_ && in_.empty() &&
+      std::ranges::all_of(outstanding_, [](auto* call) { return is_possible(*call); }))
+    return true;
   if (book_.no_failures()) return false;
+  // Without its connection to the server, that of the client ends too, after the answers to all
+  // that the server may have seen.
+  if (plan_.mirrored && !reset && in_.empty()) {
+    return std::ranges::all_of(outstanding_,
+                               [](auto* call) { return call->seen == 0 || is_possible(*call); });
+  }
   // A reply that was cut cannot be mended; and RST takes with it what was on its way.
   const bool cut = std::ranges::any_of(outstanding_, &SimCall::reply_begun);
   return cut && (reset || !in_.empty());
+}
+
+// As many calls that may be oneway are out as the daemon follows.
+bool SimClient::may_be_bytes() const {
+  const auto possible = [](const SimCall* call) { return is_possible(*call); };
+  return static_cast<size_t>(std::ranges::count_if(outstanding_, possible) +
+                             std::ranges::count_if(oneways_, possible)) >= plan_.calls_out_max;
+}
+
+// The oneway call that an exception of the daemon's is for, if it is.
+SimCall* SimClient::oneway_that(const Message& message) const {
+  const Field* text = message.find(1);
+  if (message.type != MessageType::kException || text == nullptr ||
+      !text->text.starts_with("hatrpcd: ")) {
+    return nullptr;
+  }
+  const auto found = std::ranges::find_if(oneways_, [&](const SimCall* call) {
+    return is_possible(*call) && thrift::bare_name(call->name) == message.name &&
+           call->seqid == message.seqid && !call->answered;
+  });
+  return found == oneways_.end() ? nullptr : *found;
 }
 
 void SimClient::on_end(const std::string& how, bool reset) {

@@ -14,13 +14,16 @@ namespace hat::sim {
 struct ClientPlan {
   Address endpoint;
   std::string service;
+  bool mirrored = false;  // the server has a connection for each of the client's
   Dialect dialect = kDialects[0];
   size_t calls = 10;  // in all
   size_t calls_per_connection = 10;
-  size_t depth = 1;  // unanswered at once
+  size_t depth = 1;           // unanswered at once
+  size_t calls_out_max = 40;  // the daemon's limit; then calls that may be oneway become bytes
   uint64_t request_bytes_max = 1000;
   uint64_t reply_bytes_max = 1000;
   uint32_t oneway_percent = 10;
+  uint32_t possible_percent = 50;   // of the oneway calls of an unlisted function: as ordinary ones
   uint32_t timed_percent = 30;      // calls of the function with a time-out
   uint32_t bad_server_percent = 0;  // calls that the server treats badly
   uint32_t slow_percent = 0;        // reads before which it waits
@@ -57,6 +60,8 @@ class SimClient final : public StreamEvents {
   void after_answer();
   void on_end(const std::string& how, bool reset);
   bool may_end(bool reset) const;
+  bool may_be_bytes() const;
+  SimCall* oneway_that(const Message& message) const;
   void leave(bool abort);
   void next_connection();
 

@@ -161,7 +161,8 @@ void World::build_clients() {
   for (size_t i = 0; i < count; ++i) {
     const bool mirrored = random_.percent(60);
     ClientPlan plan{.endpoint = address(host_ip(0) + (mirrored ? ":9090" : ":9091")),
-                    .service = mirrored ? "Mirror" : "Pool"};
+                    .service = mirrored ? "Mirror" : "Pool",
+                    .mirrored = mirrored};
     // A shared upstream connection has one dialect: that of its service's server.
     plan.dialect = kDialects[mirrored ? random_.below(std::size(kDialects)) : 0];
     plan.calls = random_.between(5, 40);
@@ -170,6 +171,9 @@ void World::build_clients() {
     plan.request_bytes_max = random_.percent(15) ? (calls_fail ? 200'000 : 100'000) : 3000;
     plan.reply_bytes_max = random_.percent(15) ? 400'000 : 3000;
     plan.oneway_percent = random_.percent(50) ? 0 : 20;
+    plan.calls_out_max = daemons_[0]->node().limits.calls_per_connection_max;
+    // A drain waits for the replies to calls that may be two-way.
+    if (scenario_ == Scenario::kDrains) plan.possible_percent = 0;
     plan.slow_percent = random_.percent(20) ? 20 : 0;
     plan.half_closes = random_.percent(30);
     plan.leaves_percent = random_.percent(20) ? 5 : 0;

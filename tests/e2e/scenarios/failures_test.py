@@ -1,14 +1,24 @@
 """tests/e2e/scenarios/failures_test.py: what a stock client sees when something is not there."""
 
+import contextlib
 import signal
 import threading
 import time
 
-from setting import (Client, PROGRAMS, Scenario, main, manifest, probe_nodes, start_server)
+from setting import (Client, PROGRAMS, Scenario, TApplicationException, main, manifest, probe_nodes,
+                     start_server)
 from nodes import TwoNodes, free_ports, wait_until
+from thrift.transport.TTransport import TTransportException
 
 
 class Failures(Scenario):
+    def assert_ended(self, calls):
+        """The connection to the server was the client's own; without it, the client's ends too."""
+        with self.assertRaises((TTransportException, OSError)):
+            with contextlib.suppress(TApplicationException):  # a call that crosses the end is answered
+                self.fail(f"answered: {calls.add(1, 2)}")
+            calls.add(1, 2)
+
     def test_no_server_then_one(self):
         port = free_ports(1)[0]
         with TwoNodes(PROGRAMS, manifest(), {"Probe": f"tcp:127.0.0.1:{port}"}) as nodes:
@@ -38,6 +48,7 @@ class Failures(Scenario):
             self.assertEqual(calls.add(1, 2), 3)
             threading.Timer(0.3, server.process.send_signal, [signal.SIGKILL]).start()
             self.assert_fails(lambda: calls.slow(5000), "upstream_closed")
+            self.assert_ended(calls)
         server.stop()
 
     def test_peer_is_killed_during_a_call_and_comes_back(self):
@@ -45,16 +56,23 @@ class Failures(Scenario):
             self.assertEqual(calls.add(1, 2), 3)
             threading.Timer(0.3, nodes.b.process.send_signal, [signal.SIGKILL]).start()
             self.assert_fails(lambda: calls.slow(5000), "link_lost")
+            self.assert_ended(calls)
             nodes.b.process.wait()
             nodes.b.start()
             wait_until("the link is up again", lambda: nodes.a.get("/status")["links"][0]["up"])
-            self.assertEqual(calls.add(1, 2), 3)
+            with Client(nodes) as again:
+                self.assertEqual(again.add(1, 2), 3)
 
     def test_timeout_of_a_hint(self):
         with probe_nodes() as nodes, Client(nodes) as calls:
             began = time.monotonic()
             self.assert_fails(lambda: calls.hurried(3000), "deadline_exceeded")
             self.assertLess(time.monotonic() - began, 1.0, "the hint says 300 ms")
+            self.assert_ended(calls)
+
+    def test_timeout_of_a_hint_with_a_pool_of_connections_to_the_server(self):
+        with probe_nodes(modes={"Probe": {"mode": "shared"}}) as nodes, Client(nodes) as calls:
+            self.assert_fails(lambda: calls.hurried(3000), "deadline_exceeded")
             self.assertEqual(calls.hurried(10), 10, "the connection goes on")
 
     def test_too_large(self):

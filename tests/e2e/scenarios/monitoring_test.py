@@ -185,10 +185,10 @@ class Watched(Scenario):
     @contextlib.contextmanager
     def calls_that_fail(self):
         with Client(self.nodes) as calls, Client(self.nodes, "Elsewhere") as elsewhere:
-            self.assert_fails(lambda: calls.hurried(3000), "deadline_exceeded")
             self.assert_fails(lambda: elsewhere.add(1, 2), "unknown_service")
             self.assert_fails(lambda: calls.divide(4, 2), "permission_denied")
             calls.ping()
+            self.assert_fails(lambda: calls.hurried(3000), "deadline_exceeded")  # the connection's last
         with Client(self.nodes) as calls:
             self.assert_fails(lambda: calls.consume(bytes(2 << 20)), "too_large")
         with contextlib.ExitStack() as clients:
