@@ -176,7 +176,7 @@ void ClientConnection::fail(Call& call, Failure failure, std::string detail) {
 
 // Nobody can be answered there: the application sees a reset.
 void ClientConnection::fail_opaque(Failure failure, const std::string& detail) {
-  if (closed_) return;
+  if (life_ == Life::kClosed) return;
   const EndpointConfig& endpoint = worker_.node().endpoints[endpoint_];
   note_opaque_failure(worker_.counters(), Side::kClient,
                       "endpoint " + to_string(endpoint.listen) + " of " + endpoint.service, failure,

@@ -74,7 +74,7 @@ void ClientConnection::on_readable() {
       case IoResult::Kind::kOk:
         take(room.first(result.bytes));
         if (result.bytes == room.size()) break;
-        if (!closed_ && reader_.waits_for_rest()) stream_->acknowledge_now();
+        if (!over() && reader_.waits_for_rest()) stream_->acknowledge_now();
         return;
     }
   }
