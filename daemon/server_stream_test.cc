@@ -377,6 +377,19 @@ TEST_F(PossibleCallsServedTest, AreAnsweredAlsoAfterTheClientsEnd) {
   EXPECT_TRUE(server->closed);
 }
 
+TEST_F(PossibleCallsServedTest, LeaveNoOtherASharedConnectionThatHadTheClientsEnd) {
+  call(2, 1, "ask");
+  const auto server = connected_server();
+  end_of_client(2);
+  ASSERT_TRUE(server->shut);
+  reply(server, "ask");
+  EXPECT_THAT(ends(), ElementsAre("1 ends"));
+  node_.receive(link_, frame_bytes({.kind = FrameKind::kOpen, .stream = 3}, "Pool"));
+  call(3, 1, "put");
+  EXPECT_NE(node_.reactor.wires.back(), server);
+  EXPECT_TRUE(server->closed);
+}
+
 TEST_F(PossibleCallsServedTest, FailWhereTheServerEndsFirst) {
   call(1, 1, "say");
   end_of(connected_server());

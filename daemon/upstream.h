@@ -40,7 +40,7 @@ class UpstreamConnection final : public StreamEvents {
   bool connected() const { return connected_; }
   size_t backlog() const { return out_.size(); }
   // Has taken all that was written, and would take more.
-  bool takes_all() const { return out_.empty() && write_error_ == 0; }
+  bool takes_all() const { return out_.empty() && write_error_ == 0 && !end_wanted_; }
   UnitReader& replies() { return replies_; }
   // Sends the frame with a part of what its user was given, from where that lies. False: it lies
   // nowhere that can be sent from.

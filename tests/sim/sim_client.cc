@@ -76,7 +76,11 @@ void SimClient::add_call() {
     call.type = ordinary ? MessageType::kCall : MessageType::kOneway;
     // A client sends a function always alike.
     call.name = listed ? "note" : ordinary ? "unlisted_post" : "unlisted_note";
-    if (!listed && !ordinary && random_.percent(50)) call.behaviour = Behaviour::kAppException;
+    // On a connection that is carried byte for byte, the server's answer to it would come through.
+    const bool followed = plan_.possible_percent == 0 && plan_.depth < plan_.calls_out_max;
+    if (!listed && !ordinary && followed && random_.percent(50)) {
+      call.behaviour = Behaviour::kAppException;
+    }
   } else {
     const bool timed = random_.percent(plan_.timed_percent);
     call.name = timed ? "timed" : random_.percent(80) ? "echo" : "unlisted";

@@ -173,7 +173,7 @@ void World::build_clients() {
     plan.oneway_percent = random_.percent(50) ? 0 : 20;
     plan.calls_out_max = daemons_[0]->node().limits.calls_per_connection_max;
     // A drain waits for the replies to calls that may be two-way.
-    if (scenario_ == Scenario::kDrains) plan.possible_percent = 0;
+    if (scenario_ == Scenario::kDrains || random_.percent(50)) plan.possible_percent = 0;
     plan.slow_percent = random_.percent(20) ? 20 : 0;
     plan.half_closes = random_.percent(30);
     plan.leaves_percent = random_.percent(20) ? 5 : 0;
