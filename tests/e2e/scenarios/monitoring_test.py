@@ -185,6 +185,9 @@ class Watched(Scenario):
     @contextlib.contextmanager
     def calls_that_fail(self):
         with Client(self.nodes) as calls, Client(self.nodes, "Elsewhere") as elsewhere:
+            calls.hurried(0)  # rates begin with the first sample of the function's series
+            wait_until("Prometheus has the series of hurried",
+                       lambda: self.seen('hatrpc_calls_total{thrift_method="hurried"}'), WAIT)
             self.assert_fails(lambda: elsewhere.add(1, 2), "unknown_service")
             self.assert_fails(lambda: calls.divide(4, 2), "permission_denied")
             calls.ping()
