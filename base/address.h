@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // base/address.h: where a stream socket listens or connects, as written in a configuration.
 //
 //   tcp:127.0.0.1:9090   tcp:[::1]:9090   tcp:kv.example:9090

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // base/byte_queue.h: bytes that wait for a stream with room; keeps its memory up to a bound.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // base/byte_queue_test.cc: compares ByteQueue with std::string over random operations.
 #include "base/byte_queue.h"
 

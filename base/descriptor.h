@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // base/descriptor.h: a file descriptor with an owner, which closes it.
 #pragma once
 

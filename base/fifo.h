@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // base/fifo.h: a queue that keeps its memory: once it has grown to what it needs, pushing and
 // popping allocate nothing.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // base/fifo_test.cc: compares Fifo with std::deque over random operations.
 #include "base/fifo.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // base/number.h: reads a number that is the whole of a text.
 #pragma once
 

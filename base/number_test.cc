@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // base/number_test.cc: what is a number, and what is more or less than one.
 #include "base/number.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // base/owned.h: any C handle as a unique_ptr.
 //
 //   Owned<event_base, event_base_free> base{event_base_new()};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // base/reactor.h: what a worker asks of its event loop: sockets that never block, timers, a clock.
 //
 // One reactor belongs to one thread, and so does all that it makes. The daemon's reactor is

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // base/result.h: a value, or a sentence that says what went wrong.
 //
 // Cold code returns Result<T>; callers pass the error up, or add *where* with in(). Whoever decides

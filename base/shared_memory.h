@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // base/shared_memory.h: memory that other processes can map: a sealed memfd, and where it lies
 // here.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // bench/account.h: which calls of a closed loop a measurement counts, and what Little's law needs.
 //
 // A call counts for the rate if it ends in the window. Its time counts if it begins in the window,

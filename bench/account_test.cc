@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // bench/account_test.cc: calls at the edges of the window, and Little's law among whole runs.
 #include "bench/account.h"
 

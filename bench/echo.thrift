@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 // bench/echo.thrift: the benchmark's service.
 namespace cpp hat.bench
 

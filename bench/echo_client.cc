@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // bench/echo_client.cc: stock Thrift clients in a closed loop, and what their calls took.
 //
 //   echo_client ADDRESS CLIENTS BYTES SECONDS [FUNCTION]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // bench/echo_server.cc: a stock Thrift server, framed binary, one thread per connection.
 //
 //   echo_server ADDRESS

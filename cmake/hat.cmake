@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # hat_test(NAME [THREADS] SOURCES... LIBRARIES...): one GoogleTest program; every TEST in it is a ctest case.
 #     In sanitized builds the whole program is one case: to start and to end a sanitized process takes
 #     longer than most cases. gtest/NAME.xml lists what it ran, and tests/suite.py counts that.

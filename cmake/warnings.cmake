@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # cmake/warnings.cmake: the warnings that every file of ours compiles without, by g++ 12 and clang++ 16.
 #
 # HAT_WERROR makes warnings errors. It is off by default, so that a newer compiler that warns of more

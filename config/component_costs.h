@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // config/component_costs.h: what the fabric's operations cost between two hosts: plain data.
 //
 // All costs are medians in nanoseconds, of one operation at a time, awaited by polling, between two

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // config/config_fuzz.cc: reads any bytes as a manifest, a profile and a node's configuration.
 #include <cstdlib>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // config/hint_keys.h: every hint: its key, its values and its meaning, as one table.
 //
 // The readers of IDL and YAML, docs/hints.md and its test go by this table.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // config/hint_values.h: one hint as text, as IDL and YAML spell it, and as a value.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // config/hints.h: what a service or a function cares about, as plain data.
 //
 // A hint is a wish of the application's author or of the operator; engine/plan/planner.h turns

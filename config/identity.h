@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // config/identity.h: who a peer is, by its certificate's names, and whom a rule means.
 //
 //   a name     spiffe://prod.example/hosts/a   a URI, as SPIFFE has them

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // config/limit_keys.h: every limit of the daemon: its key, default, range and meaning.
 #pragma once
 

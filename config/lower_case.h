@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // config/lower_case.h: ASCII letters without regard to the locale.
 #pragma once
 

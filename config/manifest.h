@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // config/manifest.h: *how* calls travel: services, functions, hints. One file per IDL file, the
 // same on every node; hintgen writes it, people edit its hints.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // config/mistakes.h: everything that is wrong with what a person wrote, with its places.
 //
 //   kv.yaml:14:9: error: unknown hint 'perf_gaol' (did you mean 'perf_goal'?); expected one of: …

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // config/names.h: reads names: of services and functions, and of nodes.
 //
 // Bounds   1 to kConfigNameBytesMax bytes: what a link's hello and a message's head have room for.

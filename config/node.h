@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // config/node.h: *where* calls travel: this node's name, fabric, peers, local endpoints, what it
 // serves, limits. One file per node, /etc/hatrpc/hatrpcd.yaml; config/examples/hatrpcd.yaml shows
 // every key at its default.

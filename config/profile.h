@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // config/profile.h: what this host's fabric was measured to cost, as `hatctl calibrate` writes it
 // and the planner uses it (`profile` in the node's configuration).
 //

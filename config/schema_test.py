@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 # config/schema_test.py: the JSON Schemas and hatrpcd's own readers agree on good and bad files.
 """usage: schema_test.py HATRPCD HATCTL"""
 import atexit

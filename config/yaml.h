@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // config/yaml.h: YAML (yaml-cpp) read by tables of keys, with the place of everything.
 //
 // Each function below adds to the Mistakes what it finds wrong and goes on; an optional result is

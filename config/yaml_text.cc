@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "config/yaml_text.h"
 
 #include <yaml-cpp/emittermanip.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // config/yaml_text.h: writes texts so that every YAML reader reads texts.
 //
 // yaml-cpp quotes only what its own reader would misread. Readers of YAML 1.1, which most languages

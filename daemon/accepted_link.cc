@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "daemon/accepted_link.h"
 
 #include <glog/logging.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/accepted_link.h: a link that a peer opened: its session, the RDMA lanes beside it, and the
 // streams on them.
 //

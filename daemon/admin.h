@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/admin.h: what an operator asks over HTTP.
 //
 //   on the TCP address and the unix socket     on the unix socket alone

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/admin_json.h: makes the admin API's answers. Their shapes are an interface: hatctl and
 // scripts read them, so keys are added and never renamed.
 //

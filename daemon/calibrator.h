@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/calibrator.h: measures what the fabric costs between this node and a peer, and answers
 // peers that measure: on a thread and a fabric of its own, so that workers go on carrying calls.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/call.h: one call of a local client, from its head to its one answer.
 //
 // Owned by the worker's pool; held by its connection, in the order in which answers must leave.

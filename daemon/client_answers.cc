@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/client_answers.cc: the other direction of a client connection: what the peer daemon sends
 // becomes the application's bytes, and what it cannot send becomes an exception.
 #include <glog/logging.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/client_connection.h: one application's connection to a local endpoint: its bytes become
 // calls on a stream to a peer daemon, and the answers become bytes again, in the order of the
 // calls.

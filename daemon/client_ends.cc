@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/client_ends.cc: how a client connection ends: by its application's FIN, after the last
 // answer, or without answers.
 #include <glog/logging.h>

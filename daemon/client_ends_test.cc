@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/client_ends_test.cc: calls of functions that no manifest lists, which may be oneway, and
 // how a client connection ends.
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/configuration.h: everything a daemon reads, read and checked in one go.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/control.h: what the admin API asks of the running daemon: its state, and changes to it.
 //
 // Thread   the main thread, all of it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/counters.h: what the path of a call counts: plain numbers that one worker writes and the
 // scraper reads, so that counting costs a load and a store.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/daemon.h: the running daemon: its workers, its admin server, its reloads and its end; and
 // how it takes over from the one before it and gives way to the next (daemon_takeover.cc).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/daemon_takeover.cc: how a daemon takes over from the one before it, and gives way to the
 // next; docs/upgrade.md tells the whole of it.
 #include <glog/logging.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/deadlines.h: what must happen within a time, or else: calls, connects, waits for a link.
 //
 // Deadlines with the same time-out expire in the order they were set, so each time-out has a list

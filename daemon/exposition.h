@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/exposition.h: everything that the daemon counts, in Prometheus' text format 0.0.4.
 //
 // A function's series of one side appear with its first call on that side, all of them at once;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/fake_control.h: a daemon for tests of the admin address: what it says is set, what it is
 // told is noted.
 #pragma once

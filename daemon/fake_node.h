@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/fake_node.h: one worker over a FakeReactor, for tests: they play its clients, its peers
 // and its servers, byte by byte.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/fake_ring_side.h: the other side of a ring, as an input plays it: by the rules, or not.
 #pragma once
 

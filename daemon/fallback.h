@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/fallback.h: why a call that wanted RDMA went over TCP, as one list.
 //
 // The names are stable: they are the `reason` label of hatrpc_fallbacks_total, and

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/function_metrics.h: the counters of every function that some manifest has named, kept
 // across reloads.
 //

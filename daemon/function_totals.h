@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/function_totals.h: one function's counters of one side, summed over the workers.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/inherited_sockets.h: listening sockets that were there before this process: systemd keeps
 // them for it, or a daemon that it takes over from.
 //

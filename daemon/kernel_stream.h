@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/kernel_stream.h: what a LibeventReactor makes: streams, listeners and timers over the
 // kernel.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/lane_key.h: which RDMA lane a call's plans lead to: calls with equal keys share a lane.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/libevent_reactor.h: the reactor over the kernel's sockets, by libevent, and over rings of
 // shared memory, which it looks into while it is awake.
 //

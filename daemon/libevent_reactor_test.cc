@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "daemon/libevent_reactor.h"
 
 #include <gmock/gmock.h>

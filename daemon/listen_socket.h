@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/listen_socket.h: a listening socket, opened or taken over once, and shared by the workers'
 // reactors.
 #pragma once

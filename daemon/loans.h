@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/loans.h: bytes of an application's ring that RDMA lanes send from where they lie.
 //
 // A Lender belongs to one stream, and registers its memory with the fabric when first asked; Loans

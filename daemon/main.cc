@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/main.cc: hatrpcd: reads its arguments and its configuration, then runs.
 #include <glog/logging.h>
 

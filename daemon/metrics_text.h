@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/metrics_text.h: a strict reader of Prometheus' text format 0.0.4, for tests.
 //
 // It takes less than Prometheus does: HELP, TYPE and all samples of a family stand together and in

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "daemon/opaque_failure.h"
 
 #include <glog/logging.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/opaque_failure.h: what remains of a stream that was carried byte for byte and failed.
 //
 // Nobody can be answered on such a stream: its client sees a reset and no reason. So each daemon

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/options.h: hatrpcd's command line.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/peer_lanes.h: the RDMA lanes of one link to a peer, on the side that calls: which of them
 // carries a call now, and if none does, why.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/peer_lanes_idle_test.cc: which lanes stay while no call is out.
 #include "daemon/peer_lanes.h"
 

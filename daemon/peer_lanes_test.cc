@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/peer_lanes_test.cc: which ends of a lane are failures. The peer is here too, with a fabric
 // of its own, so that its lanes can vanish as they do when its process ends.
 #include "daemon/peer_lanes.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/peer_link.h: a worker's way to one peer: the link, the RDMA lanes beside it, and the
 // client connections that have a stream there.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/rdma.h: the fabric that a node's configuration asks for, opened for one worker.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "daemon/rdma_link_conformance.h"
 
 #include <sys/mman.h>

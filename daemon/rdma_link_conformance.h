@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/rdma_link_conformance.h: two processes, each with an event loop, a link and RDMA lanes
 // beside it, as one suite of tests for every fabric.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/rdma_link_test.cc: the suite on the loop fabric.
 #include "daemon/rdma_link_conformance.h"
 #include "engine/fabric/loop/loop_fabric.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/request_guard.h: reads a request's own bytes, to see that all in it may be called.
 //
 // The peer daemon says which function a request is for, and its word chooses the hints. Where there

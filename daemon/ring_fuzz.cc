@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/ring_fuzz.cc: other sides that do anything at all to their greeting, their socket and
 // the shared memory; the streams over them keep their bounds, and leave nothing behind.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/ring_stream.h: an application on shared memory, as a Stream: the greeting, then the rings.
 //
 // While the reactor looks rather than sleeps, it looks into each ring that is *hot*: those over

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/route_changes.h: tells an operator what differs between two routing tables.
 #pragma once
 

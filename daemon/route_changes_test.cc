@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "daemon/route_changes.h"
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/routing_table.h: service and function to plan, immutable; a reload swaps it whole.
 //
 // Thread   built on the main thread; read by every worker.

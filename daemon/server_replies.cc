@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/server_replies.cc: the other direction of a served stream: what the local server says goes
 // back to the peer daemon, reply by reply.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/server_stream.h: one stream from a peer daemon: its requests go to the local server, in
 // order, and the replies go back.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "daemon/service_manager.h"
 
 #include <glog/logging.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/service_manager.h: what systemd is told of the daemon (sd_notify(3)), and what it hands to
 // the daemon (sd_listen_fds(3)).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/serving_file.h: a file that is there while this process, and no other, serves the node.
 #pragma once
 

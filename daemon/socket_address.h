@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/socket_address.h: an Address as the kernel wants it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/stream_delivery.h: whether the peer has taken all that was sent on a stream, so that the
 // stream may move to another lane and keep its order.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/successor.h: who goes on with this daemon's client connections: a new hatrpcd of the same
 // node (docs/upgrade.md).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/successor_process.h: starts the program that this process was started from, as it is on
 // disk now, with the same arguments and --takeover: an upgrade that stays in the service's control
 // group, with its user, its limits and its environment.

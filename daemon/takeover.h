@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/takeover.h: the new daemon's side of a takeover: it takes the listening sockets of the
 // hatrpcd that runs, and then its connections.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/takeover_channel.h: what two hatrpcds of one node say to each other when the newer one
 // takes over (docs/upgrade.md): whole messages with descriptors, over a unix SOCK_SEQPACKET socket.
 //

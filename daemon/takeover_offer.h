@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/takeover_offer.h: the running daemon's side of a takeover: a unix socket at which a new
 // hatrpcd of the same node asks for the listening sockets, and then for the connections.
 //

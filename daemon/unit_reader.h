@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/unit_reader.h: cuts a stream of Thrift bytes into pieces of units that can be sent on.
 //
 // A piece leaves as soon as its unit's head is known: large messages pass through and are not

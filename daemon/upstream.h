@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/upstream.h: connections to the local Thrift servers.
 //
 // A mirrored stream opens its own and closes it with the stream. A shared one borrows from the pool

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/verbs_rdma_link_test.cc: the suite between the lab's two Soft-RoCE devices, and what only
 // a network does: it goes down, it loses packets.
 #include <cstdlib>

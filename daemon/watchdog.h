@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/watchdog.h: says that the daemon is alive only when each of its loops has turned since it
 // said so last. So the slowest loop sets the pace, and one that hangs ends it.
 //

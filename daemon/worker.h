@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/worker.h: one event loop and all that lives on it: client connections, links to peers,
 // links from peers, upstream connections. Nothing of it is shared, so nothing is locked.
 //

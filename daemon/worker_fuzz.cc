@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/worker_fuzz.cc: clients, peers and servers that send anything, in any order, to one
 // worker; once all of them are gone it holds nothing.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/worker_thread.h: a worker on a thread of its own, and how the main thread talks to it.
 //
 // Thread   the main thread's; what is asked runs on the worker's.

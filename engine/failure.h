@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // engine/failure.h: why a call was not answered by its server, as one list for both daemons.
 //
 // The token is stable: it opens the text of the caller's exception ("hatrpcd: peer_unreachable:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // engine/frame.h: the unit that lanes carry between daemons: a fixed header, then payload.
 //
 // A link's initiator opens *streams* (one per client connection) and sends calls on them; the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // engine/lane.h: an ordered, reliable carrier of frames between two daemons.
 //
 // The TCP lane (engine/link/tcp_lane.h) is one; each RDMA protocol's lane is another. Whoever uses

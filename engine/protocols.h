@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // engine/protocols.h: the RDMA protocols by name. A protocol is a pair of legs; each leg says how
 // one message moves from its sender S to its receiver R.
 //

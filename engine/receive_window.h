@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // engine/receive_window.h: the receiving side of a stream's credit: what came, and what is granted
 // again once it was passed on.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // hintgen/command_line.cc: reads arguments, in any order, as --name VALUE or --name=VALUE.
 #include "hintgen/command_line.h"
 

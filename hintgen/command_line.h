@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // hintgen/command_line.h: the arguments of hintgen.
 #pragma once
 

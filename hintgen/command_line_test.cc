@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // hintgen/command_line_test.cc: what hintgen may be asked, and what it says of everything else.
 #include "hintgen/command_line.h"
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """hintgen/command_test.py: the command's exit status, and the files that it writes and does not.
 
   command_test.py HINTGEN

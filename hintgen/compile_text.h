@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // hintgen/compile_text.h: IDL that exists only in a test, through all of hintgen's steps.
 #pragma once
 

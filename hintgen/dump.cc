@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // hintgen/dump.cc: writes the tree as JSON.
 #include "hintgen/dump.h"
 

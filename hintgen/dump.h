@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // hintgen/dump.h: what was read of a file, as JSON for scripts and tests.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // hintgen/emit.cc: flattens inherited functions and hints; lays out the table of plans.
 #include "hintgen/emit.h"
 

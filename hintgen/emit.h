@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // hintgen/emit.h: the manifest of a file, and what each function's plan is.
 #pragma once
 

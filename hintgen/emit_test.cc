@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // hintgen/emit_test.cc: manifests from hints in either spelling.
 #include "hintgen/emit.h"
 

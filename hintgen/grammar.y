@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* hintgen/grammar.y: Thrift IDL with HatRPC's hint groups, as an LALR(1) grammar.
  *
  * `hint`, `c_hint` and `s_hint` are ordinary identifiers: a group is known by the ':' that follows,

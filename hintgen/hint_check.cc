@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // hintgen/hint_check.cc: brings both spellings to one form, and tells of unknown and doubled hints.
 #include "hintgen/hint_check.h"
 

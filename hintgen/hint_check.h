@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // hintgen/hint_check.h: reads the hints of services and functions, in both spellings.
 //
 //   hint: perf_goal=latency;     is   hat.perf_goal = "latency"

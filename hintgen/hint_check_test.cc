@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // hintgen/hint_check_test.cc: each mistake in a hint, in either spelling, with its place.
 #include "hintgen/hint_check.h"
 

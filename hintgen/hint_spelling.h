@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // hintgen/hint_spelling.h: the words around a hint's key, in HatRPC's grammar and in annotations.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // hintgen/hint_syntax.cc: knows each slip by two or three tokens and by what could have followed.
 #include "hintgen/hint_syntax.h"
 

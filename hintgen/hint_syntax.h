@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // hintgen/hint_syntax.h: what is wrong with hints that the grammar does not take.
 //
 // The grammar reads `hint` as an ordinary name, so its own words for a slip within hints ("expected

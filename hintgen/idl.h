@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // hintgen/idl.h: a Thrift IDL file as a tree of plain data, hints included.
 //
 // The parser fills everything but the members under "resolved", which resolve() and read_hints()

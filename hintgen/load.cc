@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // hintgen/load.cc: follows includes depth first, and refuses circles.
 #include "hintgen/load.h"
 

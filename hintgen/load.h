@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // hintgen/load.h: an IDL file and all that it includes, each parsed once.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // hintgen/load_test.cc: files and their includes; every kind of mistake with its place and caret.
 #include <gtest/gtest.h>
 

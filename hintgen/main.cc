@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // hintgen/main.cc: the command hintgen.
 #include <cstdio>
 #include <exception>

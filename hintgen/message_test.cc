@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // hintgen/message_test.cc: messages for slips that people make, whole: place, reason and remedy.
 #include <gtest/gtest.h>
 

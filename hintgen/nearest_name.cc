@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // hintgen/nearest_name.cc: gathers the names that could stand in a place.
 #include "hintgen/nearest_name.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // hintgen/nearest_name.h: proposes a defined name in place of one that is not defined.
 #pragma once
 

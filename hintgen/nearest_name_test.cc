@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // hintgen/nearest_name_test.cc: what is proposed for a misspelt name, of which kind and from where.
 #include "hintgen/nearest_name.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // hintgen/output.cc: writes a new file beside the old one, then renames it.
 #include "hintgen/output.h"
 

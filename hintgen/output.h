@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // hintgen/output.h: puts what hintgen made where `-o` says.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // hintgen/parse.cc: runs lexer and grammar over a file, and does what their rules ask for.
 #include "hintgen/parse.h"
 

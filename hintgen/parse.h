@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // hintgen/parse.h: a file's text to its tree, by the whole Thrift grammar and HatRPC's hint groups.
 //
 // Errors   go to `mistakes`, each with its place; after one, parsing goes on at the next field,

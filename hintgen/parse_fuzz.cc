@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // hintgen/parse_fuzz.cc: any bytes as IDL; what is read without mistakes must survive each
 // rewriting.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // hintgen/parse_state.h: what the lexer and the grammar share while they read one file.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // hintgen/random_idl.h: small random IDL files with hints, and the same files without them.
 //
 // Only for tests. White space, comments, separators and hint blocks stand in every place that the

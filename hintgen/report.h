@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // hintgen/report.h: says what is wrong with one IDL file, by the bytes in question.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // hintgen/reserved_words.cc: lists the reserved words.
 #include "hintgen/reserved_words.h"
 

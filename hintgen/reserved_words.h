@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // hintgen/reserved_words.h: the words that most of Thrift's generators refuse as names.
 #pragma once
 

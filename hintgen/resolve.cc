@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // hintgen/resolve.cc: links types, typedefs and parent services across files.
 #include "hintgen/resolve.h"
 

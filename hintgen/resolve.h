@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // hintgen/resolve.h: finds what every name means, and holds the files to Thrift's rules.
 //
 // Fills what idl.h calls resolved, but for hints. What the stock compiler refuses is an error, what

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // hintgen/rewrite.cc: cuts hint groups out of a text and puts annotations in.
 #include "hintgen/rewrite.h"
 

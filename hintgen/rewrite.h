@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // hintgen/rewrite.h: the same IDL for readers that do not know HatRPC's grammar.
 //
 // Both change only what they must: comments, line numbers and everything else stay as they are.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // hintgen/rewrite_test.cc: strip and annotate, by example and over thousands of random files.
 #include "hintgen/rewrite.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // hintgen/rules.cc: checks names, field ids, functions and enums.
 #include "hintgen/rules.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // hintgen/rules.h: holds the definitions of one file to Thrift's rules, once its names are linked.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // hintgen/scope.cc: looks names up, through includes where they have a dot.
 #include "hintgen/scope.h"
 

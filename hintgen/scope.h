@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // hintgen/scope.h: what a name means in a file: its own definitions, and `include.Name`.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // hintgen/source.cc: finds lines in a text and draws carets under them.
 #include "hintgen/source.h"
 

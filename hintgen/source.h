@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // hintgen/source.h: one IDL file's text, where a byte's line and column can be asked for.
 //
 // Positions in the tree are byte offsets; only a message turns them into lines and columns.

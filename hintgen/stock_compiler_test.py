@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """hintgen/stock_compiler_test.py: compares hintgen's reading of IDL with the stock compiler's.
 
   stock_compiler_test.py HINTGEN THRIFT

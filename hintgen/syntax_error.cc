@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // hintgen/syntax_error.cc: folds lists of tokens into words, with advice for words of other
 // Thrifts.
 #include "hintgen/syntax_error.h"

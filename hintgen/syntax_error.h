@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // hintgen/syntax_error.h: words a syntax error from what was found and what was expected.
 #pragma once
 

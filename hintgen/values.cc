@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // hintgen/values.cc: checks values as far as the stock compiler does, ranges too.
 #include "hintgen/values.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // hintgen/values.h: checks constants and default values against their types.
 #pragma once
 

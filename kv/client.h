@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kv/client.h: a connection to HatKV, straight or through the daemons, with nothing but Thrift.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kv/command_options.h: reads the command lines of what asks a server: get, put, scan, load ….
 #pragma once
 

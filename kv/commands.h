@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kv/commands.h: what `hatkv get`, put, del, scan, load, stats and backup do.
 #pragma once
 

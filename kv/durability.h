@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kv/durability.h: how sure an acknowledged write is: the levels, and what each may lose.
 //
 // A write is acknowledged when its transaction has been committed: the kernel has every byte then,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kv/environment.h: an LMDB environment with one table, whose map grows by itself.
 //
 // LMDB maps its file at a fixed size, and refuses writes that do not fit. Here such a write waits

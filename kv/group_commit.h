@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kv/group_commit.h: gathers writes that wait at the same time into one commit.
 //
 // LMDB has one write transaction at a time, and a durable one costs waits for the disk. Whoever

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kv/group_commit_test.cc: checks who shares a commit with whom, and who waits for others.
 #include "kv/group_commit.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kv/handler.cc: turns the store's results into HatKV's answers.
 #include "kv/handler.h"
 

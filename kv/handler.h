@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kv/handler.h: answers HatKV's calls out of a store.
 #pragma once
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # kv/hatkv.thrift: HatKV's interface, with a hint on every call that differs from the rest.
 #
 # Hints are in HatRPC's own grammar. `hintgen kv/hatkv.thrift` writes the manifest from them;

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """kv/hatkv_test.py: hatkv as its users run it: server, commands, backup, metrics, the end.
 
 usage: hatkv_test.py HATKV STUBS

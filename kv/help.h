@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kv/help.h: what `hatkv --help` and `hatkv COMMAND --help` print.
 #pragma once
 

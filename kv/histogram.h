@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kv/histogram.h: counts how often a quantity was how large, in powers of two.
 //
 // Thread   any may add() while any other reads: what is read may miss what is being added.

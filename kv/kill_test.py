@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """kv/kill_test.py: kills hatkv (-9) at random moments under writers, and looks for lost writes.
 
 usage: kill_test.py HATKV STUBS [--kills N] [--seed N]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kv/limits.h: how much a key, a value, a request and an answer of HatKV may hold.
 //
 // A stock libthrift refuses frames over 16 384 000 bytes: what a batch or a page may hold stays

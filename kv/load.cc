@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kv/load.cc: `hatkv load`: puts many records, made up or from a file, by several clients at once.
 #include <atomic>
 #include <chrono>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kv/main.cc: hatkv, a server of keys and values and the commands that ask one.
 
 #include <algorithm>

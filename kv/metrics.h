@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kv/metrics.h: everything that HatKV counts, in Prometheus' text format, and at an HTTP address.
 //
 // docs/hatkv.md lists the metrics.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kv/metrics_test.cc: checks that the metrics' server ends, however soon.
 #include "kv/metrics.h"
 

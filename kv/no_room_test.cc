@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kv/no_room_test.cc: checks that a store whose map cannot grow says so, and is read as before.
 //
 // A program of its own, which sanitizers do not build: they need address space without a bound.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kv/operations.h: counts HatKV's calls: by function how many, how they ended and how long they
 // took.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kv/options_test.cc: checks what hatkv's command lines mean, and how they are refused.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

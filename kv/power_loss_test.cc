@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kv/power_loss_test.cc: checks what each level of durability keeps when the machine loses power.
 //
 // The test stands between LMDB and the kernel: it defines pwrite(), writev(), fdatasync() …, which

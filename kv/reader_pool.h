@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kv/reader_pool.h: LMDB read transactions that are kept and renewed, not begun and ended.
 //
 // To begin one takes a slot in LMDB's lock file, under a mutex that all processes share; to renew

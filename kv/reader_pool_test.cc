@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kv/reader_pool_test.cc: checks how many read at once, what a renewed reader sees, and the pause.
 #include "kv/reader_pool.h"
 

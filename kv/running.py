@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """kv/running.py: what hatkv's tests need: a server in a temporary folder, and stock Python clients."""
 
 import contextlib

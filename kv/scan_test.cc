@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kv/scan_test.cc: checks which pairs a range has, in what order, and how a scan goes on.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kv/serve.h: `hatkv serve`: a store, its servers and its metrics, until SIGTERM or SIGINT.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kv/server.cc: puts libthrift's servers, transports and protocols together.
 #include "kv/server.h"
 

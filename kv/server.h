@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kv/server.h: builds the stock Thrift server that listens at one of the options' addresses.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kv/store.cc: keeps keys and values in LMDB.
 #include "kv/store.h"
 

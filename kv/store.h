@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kv/store.h: binary keys and values that outlive the process, in one LMDB environment.
 //
 // Bounds   kv/limits.h; keys are ordered by their bytes. The file grows as needed.

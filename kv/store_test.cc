@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kv/store_test.cc: checks that the store keeps what it is given, grows, and refuses clearly.
 #include "kv/store.h"
 

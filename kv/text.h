@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kv/text.h: bytes as one line of text that reads back as the same bytes, and sizes for people.
 //
 // A backslash, control characters and the end of a line become \\, \t, \n, \r or \xHH; every other

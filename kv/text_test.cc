@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kv/text_test.cc: checks that bytes written as text read back as the same bytes.
 #include "kv/text.h"
 

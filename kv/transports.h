@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kv/transports.h: libthrift's transports for servers, bounding messages and not connections.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kv/transports_test.cc: checks that a connection may read more than one message's bound in all.
 #include "kv/transports.h"
 

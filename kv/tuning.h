@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kv/tuning.h: what HatKV's hints say of its storage: how many read at once, and which writes wait
 // for others to share a commit with.
 //

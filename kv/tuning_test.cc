@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kv/tuning_test.cc: checks what hints say of the storage.
 #include "kv/tuning.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kv/words.h: reads a command's words by a table of its options.
 //
 //   constexpr Option<Opts> kOptions[] = {

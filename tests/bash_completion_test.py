@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """tests/bash_completion_test.py: what bash proposes for each program, with deploy/bash-completion.
 
 usage: bash_completion_test.py PROGRAMS, the folder of hatrpcd, hatctl, hintgen and hatkv

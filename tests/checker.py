@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """tests/checker.py: the command line of rooms.py and tidy.py."""
 
 import sys

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """tests/clang_tidy.py: runs clang-tidy 16 over every .cc of ours, or over the files named.
 
 usage: clang_tidy.py [-j N] [FILE...]

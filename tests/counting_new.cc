@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tests/counting_new.cc: replaces operator new by one that counts; for tests alone.
 #include "tests/counting_new.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tests/counting_new.h: how often this program has allocated, where it is linked with
 // tests/counting_new.cc.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tests/fake_reactor.h: a reactor for unit tests: the test moves the clock and hands over the
 // bytes.
 #pragma once

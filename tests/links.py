@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """tests/links.py: every link of every .md leads to a file that is there, and to a heading that it has.
 
 Prints `file:line: what leads nowhere` for each that does not; exit status 1 where there is one. Pages that

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 # tests/man_pages.py: holds docs/man against groff, each program's --help, and --check.
 """usage: man_pages.py HATRPCD HATCTL HINTGEN HATKV HATKV_YCSB"""
 import pathlib

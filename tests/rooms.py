@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """tests/rooms.py: checks every #include against who may include whom (docs/architecture.md, "The rooms").
 
 Prints `file:line: what the rule is` for each breach; exit status 1 where there is one.

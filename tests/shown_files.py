@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """tests/shown_files.py: every whole hatrpcd.yaml and manifest that a page shows is right, and the README's IDL.
 
 usage: shown_files.py HATRPCD HINTGEN

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """tests/suite.py: runs the stages of `./dev test`, and prints a table of them at the end.
 
 Called by ./dev, which installs what the stages need. A stage that is marked `beside` runs at the same time

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """tests/suite_test.py: the suite counts what ran, and fails if anything failed or nothing ran."""
 
 import contextlib

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """tests/tidy.py: checks the house rules on files: sizes, first lines, leftovers, registration.
 
 Prints `file:line: what the rule is` for each breach; exit status 1 where there is one.
@@ -12,6 +13,7 @@ import re
 import subprocess
 
 import checker
+import spdx
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
@@ -36,7 +38,7 @@ def like(path, patterns):
 
 
 def first_line(path, line):
-    """Headers say what they hold; so does a .cc, unless its first line includes its header."""
+    """Headers say what they hold after the SPDX line; so does a .cc, unless it includes its header there."""
     if line.startswith(f"// {path}: ") and len(line) > len(path) + 10:
         return None
     if path.endswith(".cc") and line.startswith("#include "):
@@ -77,9 +79,9 @@ def check_text(path, text):
     if text and not text.endswith("\n"):
         yield len(lines), "ends without a line break"
     if code:
-        wrong = first_line(path, lines[0])
+        wrong = first_line(path, spdx.without(path, lines)[0])
         if wrong:
-            yield 1, wrong
+            yield 2, wrong
         for number, count in long_functions(lines):
             yield number, f"a function of {count} lines; at most {FUNCTION_LINES_MAX}"
     if len(lines) - 1 > FILE_LINES_MAX and not like(path, WRITTEN_BY_A_PROGRAM):
@@ -110,9 +112,13 @@ def check_registered(tests, cmake_texts):
             yield test, "is in no CMakeLists.txt: it never runs"
 
 
-def is_shell(path):
+def first_bytes(path):
     with open(ROOT / path, "rb") as file:
-        first = file.readline()
+        return file.readline()
+
+
+def is_shell(path):
+    first = first_bytes(path)
     return path.endswith(".sh") or (first.startswith(b"#!") and first.rstrip().endswith(b"bash"))
 
 
@@ -128,6 +134,10 @@ def check_tree():
     names = [name for name in listed.split("\0") if name and os.path.isfile(ROOT / name)]
     cmake_texts = {}
     for name in names:
+        if spdx.line_of(name, first_bytes(name)):
+            unlicensed = spdx.wrong(name, (ROOT / name).read_bytes().decode())
+            if unlicensed:
+                yield f"{name}:{unlicensed[0]}: {unlicensed[1]}"
         if like(name, NOT_OURS_TO_TIDY):
             continue
         if like(name, TEXT):
@@ -162,6 +172,7 @@ def self_test():
     }
     taken = {
         "a good header": ("a/b.h", good + "#pragma once\n"),
+        "a good header with a licence": ("a/b.h", f"// {spdx.SPDX}\n{good}#pragma once\n"),
         "a function at the limit": ("a/b.cc", '#include "a/b.h"\nvoid f() {\n' + body * 68 + "}\n"),
         "a lambda in a list": ("a/b.cc", '#include "a/b.h"\nvoid f() {\n  g({{"x",\n      [&](int x) {\n'
                                + "        x();\n      }}});\n}\n" + "void h() {}\n" * 90),
@@ -172,6 +183,14 @@ def self_test():
              if not list(check_text(path, text))]
     wrong += [f"refused: {name}" for name, (path, text) in taken.items()
               if list(check_text(path, text))]
+    licence = "SPDX-License-Identifier: Apache-2.0"
+    unlicensed = {"a/b.h": good, "a/b.cc": '#include "a/b.h"\n', "a/b.py": '#!/usr/bin/env python3\nx\n',
+                  "a/c.py": f"# {licence}-only\n", "a/b.sh": f"#!/bin/sh\n\n# {licence}\n", "a/x.css": "p {}\n",
+                  "a/d.h": f"{good}// {licence}\n"}
+    wrong += [f"got past: no SPDX line: {path}" for path, text in unlicensed.items() if not spdx.wrong(path, text)]
+    licensed = {"a/b.h": f"// {licence}\n{good}", "a/b.py": f"#!/usr/bin/env python3\n# {licence}\nx\n",
+                "a/x.css": f"/* {licence} */\n", "a/testdata/b.py": "x\n", "a/b.json": "{}\n"}
+    wrong += [f"refused: an SPDX line: {path}" for path, text in licensed.items() if spdx.wrong(path, text)]
     cmake = {"a/CMakeLists.txt": "hat_test(t\n  SOURCES b/one_test.cc two_test.cc)\n"}
     unregistered = dict(check_registered(["a/b/one_test.cc", "a/two_test.cc", "a/o_test.cc"], cmake))
     if list(unregistered) != ["a/o_test.cc"]:

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """tests/trouble_page.py: every message that docs/trouble.md quotes stands in the code.
 
 Prints each that does not; exit status 1 where there is one. A message is what stands in back-quotes

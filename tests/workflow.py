@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """tests/workflow.py: checks the workflows of hosted CI by actionlint, and by house rules that actionlint has not.
 
 House rules: each action is pinned to a commit and its comment names the release, each job has a timeout, a

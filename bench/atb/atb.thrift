@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # bench/atb/atb.thrift: the two functions of ATB, the Apache Thrift Benchmarks of HatRPC (SC'21) 5.2, 5.3.
 #
 # They do the same; their hints differ, so that each travels as its caller would have it. `hintgen

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """bench/atb/atb_test.py: ATB as users run it: direct, through hatrpcds, with a wrong answer.
 
 Run as `atb_test.py PROGRAMS MANIFEST`: the folder of atb and hatrpcd, and what hintgen wrote of

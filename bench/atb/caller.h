@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // bench/atb/caller.h: one client: a connection and its calls, of which each answer is checked.
 //
 // Framed binary, one call at a time. No two calls carry the same payload: its first bytes number

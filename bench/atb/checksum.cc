@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "bench/atb/checksum.h"
 
 #include <xxhash.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // bench/atb/checksum.h: one number for the payloads of a call and its answer; both sides compute
 // it.
 //

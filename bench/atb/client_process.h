@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // bench/atb/client_process.h: the threads of one process, a client each, that call until their time
 // is over.
 //

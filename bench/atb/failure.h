@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // bench/atb/failure.h: why atb ends, as its exit status and in words.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // bench/atb/histogram.h: times in bounded memory, each kept to within 0.4 %, as HdrHistogram does.
 //
 // Up to 256 ns a counter stands for one nanosecond; above, each power of two has 128 counters.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "bench/atb/load.h"
 
 #include <fcntl.h>

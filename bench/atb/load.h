@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // bench/atb/load.h: a load of several client processes that begin together.
 #pragma once
 

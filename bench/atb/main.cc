@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // bench/atb/main.cc: the Apache Thrift Benchmarks: a server, and what measures it.
 #include <cstdio>
 #include <string>

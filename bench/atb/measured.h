@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // bench/atb/measured.h: what clients saw while they were measured. Plain bytes: it lies in memory
 // that processes share.
 #pragma once

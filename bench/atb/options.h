@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // bench/atb/options.h: reads the command line of atb.
 #pragma once
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """bench/atb/peers.py: what ATB's experiments share: peers, the hints of each, a measurement."""
 
 import contextlib

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // bench/atb/report.h: what was measured, as JSON or as a table.
 #pragma once
 

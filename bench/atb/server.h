@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // bench/atb/server.h: the server of all of ATB's benchmarks.
 //
 // A thread for each connection. The kernel shares the cores among the threads whose client waits,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // bench/atb/transports.h: libthrift's transports at an address: TCP, unix, or rings; framed.
 //
 // libthrift's framed transport counts all that it ever reads against its limit for one message, and

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // bench/dds/attentiveness.cc: what a push costs while the owner computes between two looks at its
 // calls: Figure 6. Calls wait for it; one-sided pushes do not.
 #include <algorithm>

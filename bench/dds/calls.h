@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // bench/dds/calls.h: the same structures by calls: each operation is one message to the owner,
 // whose handler does it in its own memory and answers.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // bench/dds/compare.cc: `dds components`, `dds queue`, `dds hash`: what was measured beside what
 // the model predicts.
 #include <bit>

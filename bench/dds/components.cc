@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // bench/dds/components.cc: the component operations, by all clients at once: Figure 3.
 #include <numeric>
 #include <random>

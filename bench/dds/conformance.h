@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // bench/dds/conformance.h: what the structures promise, as one suite of tests for every fabric;
 // each fabric's own test instantiates it:
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // bench/dds/dds.cc: distributed data structures, one-sided and by calls, beside their cost model.
 #include <getopt.h>
 

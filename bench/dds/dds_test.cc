@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // bench/dds/dds_test.cc: the cost model's sums, and the structures over shared memory.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "bench/dds/hash_table.h"
 
 #define XXH_INLINE_ALL

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // bench/dds/hash_table.h: a hash table with open addressing whose buckets lie in the memories of
 // several owners, used by one-sided operations; or one owner's, by itself.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // bench/dds/model.h: the cost model: what each operation on a distributed structure costs at best,
 // as a sum of component costs.
 //

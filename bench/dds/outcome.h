@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // bench/dds/outcome.h: what became of an operation on a distributed structure.
 #pragma once
 

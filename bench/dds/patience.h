@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // bench/dds/patience.h: waiting for another client, by trying again.
 #pragma once
 

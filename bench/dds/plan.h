@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // bench/dds/plan.h: what `dds` measures: settings, the steps of a team, and what they find.
 #pragma once
 

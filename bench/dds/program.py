@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """bench/dds/program.py: one run of the program dds, for experiments."""
 
 import contextlib

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // bench/dds/queue.h: a ring buffer that lives in one owner's memory and that others push to and pop
 // from by one-sided operations; or the owner itself.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // bench/dds/queue_steps.cc: pushes and pops of one queue, by all clients at once: Figure 4. Each
 // step checks that nothing was lost, and nothing came twice.
 #include "bench/dds/plan.h"

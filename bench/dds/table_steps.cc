@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // bench/dds/table_steps.cc: inserts into one hash table and finds in it, by all clients at once:
 // Figure 5. Each step checks that every key is there once, with its value.
 #include <algorithm>

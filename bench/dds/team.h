@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // bench/dds/team.h: owners and clients of distributed structures, a process each, that go through
 // the steps of a measurement together.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // bench/dds/value.h: values that tell who made them, and whether they are whole.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // bench/dds/verbs_dds_test.cc: the structures and the component costs between two RDMA devices: the
 // lab's Soft-RoCE ones (tests/lab/devices.sh), with packets between them.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // bench/engine/costs.cc: what the fabric's own operations cost: RDMA-vs-RPC, Table I and Figure 3.
 #include <algorithm>
 #include <cstdio>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // bench/engine/engine_bench.cc: one measurement of the engine, told as one line of JSON.
 // The experiments bench/experiments/engine_*.py run many of them.
 #include <getopt.h>

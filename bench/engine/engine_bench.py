@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """bench/engine/engine_bench.py: one measurement by engine_bench, and whether it is one."""
 
 import contextlib

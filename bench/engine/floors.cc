@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // bench/engine/floors.cc: what the machine can do at best: a flag between two cores, and memcpy.
 #include <algorithm>
 #include <atomic>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // bench/engine/lanes.cc: calls and one-way messages over lanes: HatRPC (SC'21) Figures 4 and 5,
 // HiPower (NPC'19) section 4.
 #include <sched.h>

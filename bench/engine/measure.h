@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // bench/engine/measure.h: what engine_bench measures. Each prints one line of JSON.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // bench/engine/two.h: two processes on cores of their own, with a fabric on each side.
 #pragma once
 

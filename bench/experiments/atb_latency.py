@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """bench/experiments/atb_latency.py: ATB's latency benchmark, HatRPC (SC'21) Figure 11."""
 
 from atb import peers

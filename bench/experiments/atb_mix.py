@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """bench/experiments/atb_mix.py: ATB's mix benchmark, HatRPC (SC'21) Figures 13 and 14."""
 
 from atb import peers

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """bench/experiments/atb_throughput.py: ATB's throughput benchmark, HatRPC (SC'21) Figure 12."""
 
 from atb import peers

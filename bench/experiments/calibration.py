@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """bench/experiments/calibration.py: plans by the planner's constants, and by what was measured here."""
 
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """bench/experiments/dds_attentiveness.py: pushes to an owner that computes between two looks at its calls."""
 
 from dds import program

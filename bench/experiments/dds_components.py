@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """bench/experiments/dds_components.py: the component operations of distributed data structures."""
 
 from dds import program

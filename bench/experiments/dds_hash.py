@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """bench/experiments/dds_hash.py: a distributed hash table, one-sided and by calls, beside its cost model."""
 
 from dds import program

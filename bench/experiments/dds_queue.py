@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """bench/experiments/dds_queue.py: a distributed queue, one-sided and by calls, beside its cost model."""
 
 from dds import program

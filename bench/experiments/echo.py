@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """bench/experiments/echo.py: C++ echo: direct, through two HAProxies, and through two hatrpcds."""
 
 import contextlib

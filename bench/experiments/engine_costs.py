@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """bench/experiments/engine_costs.py: what the fabric's own operations cost."""
 
 from engine import engine_bench

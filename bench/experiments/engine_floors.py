@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """bench/experiments/engine_floors.py: the engine beside what the machine can do at best."""
 
 from engine import engine_bench

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """bench/experiments/engine_hipower.py: HiPower's messages, beside a confirmation for each."""
 
 from engine import engine_bench

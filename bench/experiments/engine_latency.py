@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """bench/experiments/engine_latency.py: every RDMA protocol by size, one call at a time."""
 
 from engine import engine_bench

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """bench/experiments/engine_throughput.py: every RDMA protocol by number of clients."""
 
 from engine import engine_bench

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """bench/experiments/footprint.py: what a pair of hatrpcds needs for idle connections."""
 
 import contextlib

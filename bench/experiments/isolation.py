@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """bench/experiments/isolation.py: a latency function beside a loaded throughput function."""
 
 import contextlib

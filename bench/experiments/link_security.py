@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """bench/experiments/link_security.py: what TLS on links costs, and rules of who may call."""
 
 import contextlib

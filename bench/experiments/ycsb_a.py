@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """bench/experiments/ycsb_a.py: YCSB's workload A on HatKV, by the paper's protocols and by hints."""
 
 import pathlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """bench/experiments/ycsb_b.py: YCSB's workload B on HatKV, by the paper's protocols and by hints."""
 
 import pathlib

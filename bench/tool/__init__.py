@@ -1,1 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
 """bench/tool: ./dev bench. Experiments (bench/experiments) use experiment, chart and ways."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """bench/tool: `./dev bench`: lists, runs and reports experiments."""
 
 import argparse

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """bench/tool/age.py: whether a result is older than the code that it measures."""
 
 from tool import machine

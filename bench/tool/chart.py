@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """bench/tool/chart.py: what a chart shows; tool/plots.py draws it, tool/tables.py tells it.
 
 What `where` and the axis leave open of the points becomes panels of one chart, side by side.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """bench/tool/clock.py: whether latencies and rates of one load can both be true: Little's law.
 
 Clients in a closed loop do one of two things: they wait for a call, or they prepare the next one. So

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """bench/tool/clock_test.py: what the tool says of results that cannot be believed, and that it does.
 
 usage: clock_test.py PROGRAMS    the folder of echo_client, echo_server and engine_bench

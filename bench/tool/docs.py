@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """bench/tool/docs.py: docs/results.md, made from the complete results, which are kept beside it.
 
 docs/results/NAME.json is a results.json that was complete; docs/results/NAME.md, where there is

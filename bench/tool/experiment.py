@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """bench/tool/experiment.py: what an experiment is, and where they are found.
 
 A module of bench/experiments holds one, called EXPERIMENT. It says what is compared (peers), where

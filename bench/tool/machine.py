@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """bench/tool/machine.py: on what, and from which commit, something was measured."""
 
 import os

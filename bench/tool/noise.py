@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """bench/tool/noise.py: what a run measures where there is no difference: its noise floor.
 
 The A/A control is the first peer, measured twice in each round as if it were two. Their ratio should

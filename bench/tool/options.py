@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """bench/tool/options.py: the command line of `./dev bench run`, and its settings."""
 
 import argparse

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """bench/tool/plots.py: draws a chart as SVG, with the command that measured it at its foot."""
 
 import html

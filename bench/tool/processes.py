@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """bench/tool/processes.py: processes of a measurement, which end with it whatever happens.
 
 Each is in a process group of its own, so that Ctrl-C reaches the tool alone, which then ends them.

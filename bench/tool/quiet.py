@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """bench/tool/quiet.py: whether this machine has the time to measure: what its processes take of it."""
 
 import dataclasses

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """bench/tool/report.py: one HTML page of all results, with plots in it: nothing is fetched."""
 
 import datetime

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """bench/tool/results.py: what was measured, as it lies in results.json, and what follows from it.
 
 The file holds facts alone: every value of every measurement, and on what, when and by which command

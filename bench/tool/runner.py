@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """bench/tool/runner.py: makes an experiment's measurements, in turn, and keeps each as it comes.
 
 In each round every peer has its turn at every point, so that what else the machine does hits all

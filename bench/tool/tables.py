@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """bench/tool/tables.py: what was measured as tables: for page, documents and terminal."""
 
 import dataclasses

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """bench/tool/tool_test.py: the tool's turns, failures, results, reports; and one tiny run of echo.
 
 usage: tool_test.py PROGRAMS    the folder of hatrpcd, echo_client and echo_server

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """bench/tool/toys.py: for tests of the tool: an experiment that takes no time, and the command line."""
 
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """bench/tool/ways.py: ways from a client to a running Thrift server: direct, HAProxy, hatrpcd.
 
 All of an experiment's ways run side by side on one Site, and those whose turn it is not lie idle:

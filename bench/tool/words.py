@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """bench/tool/words.py: points, numbers and runs as a reader would say them."""
 
 

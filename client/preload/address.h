@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // client/preload/address.h: an IP address and port, the same however a program spells it.
 //
 // A program whose sockets are IPv6 ones connects to ::ffff:127.0.0.1 where another connects to

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // client/preload/bells.h: keeps the bells in a connection's socket so that poll(2) and epoll tell
 // the truth of its ring.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // client/preload/connect_call.cc: connect, which puts a ring where a listed address is asked for.
 //
 // Nothing here may do harm: whatever fails, the program gets the TCP connection that it asked for.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // client/preload/connection.h: a program's TCP socket that is a ring in truth.
 //
 // The program's descriptor is the ring's unix socket, whose bytes are bells: the kernel's poll(2)

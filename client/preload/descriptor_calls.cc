@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // client/preload/descriptor_calls.cc: what programs do to descriptors: close, duplicate, configure.
 #include <fcntl.h>
 #include <linux/close_range.h>

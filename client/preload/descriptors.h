@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // client/preload/descriptors.h: which of the process's descriptors are connections over rings.
 //
 // Every intercepted call asks here first: for a descriptor that is none, one load of one byte.

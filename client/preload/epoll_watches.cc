@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "client/preload/epoll_watches.h"
 
 #include <sys/socket.h>

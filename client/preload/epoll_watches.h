@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // client/preload/epoll_watches.h: which epolls have a TCP socket that may yet become a ring.
 //
 // A program may put its socket into an epoll and connect it then. The ring takes the descriptor,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // client/preload/exec_calls.cc: exec and posix_spawn, which hand connections on to the new program.
 //
 // Each one goes to the C library's with an environment, since those that take none go on inside it.

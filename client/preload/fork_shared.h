@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // client/preload/fork_shared.h: an object that a process and its forks have in common, as they have
 // the file behind a descriptor in common.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // client/preload/inheritance.h: connections that a process hands on to the program that it becomes,
 // or starts.
 //

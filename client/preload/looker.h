@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // client/preload/looker.h: looks for a while, yielding between looks, before its caller sleeps.
 //
 // For about as long as such waits took lately, as client/ring/socket.h has it, HATRPC_SPIN_US too.

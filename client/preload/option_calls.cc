@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // client/preload/option_calls.cc: what programs ask a socket about itself, answered as TCP would.
 #include <netinet/in.h>
 #include <sys/socket.h>

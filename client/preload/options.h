@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // client/preload/options.h: the TCP and IP options of a socket that has neither.
 //
 // What a program sets is remembered, so that it finds it again, and has no effect: no TCP_NODELAY

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // client/preload/parts.h: bytes scattered over several buffers, as readv(2) has them.
 #pragma once
 

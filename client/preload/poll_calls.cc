@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // client/preload/poll_calls.cc: poll, ppoll, select and pselect, where rings are among what they
 // wait for.
 #include <poll.h>

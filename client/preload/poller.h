@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // client/preload/poller.h: poll(2) over rings and other descriptors.
 //
 // The rings are looked at where they are. Only where nothing is there is the kernel asked to wait,

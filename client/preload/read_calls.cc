@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // client/preload/read_calls.cc: read, recv and all that read, on rings.
 #include <sys/socket.h>
 #include <sys/uio.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // client/preload/real.h: the C library's own functions, behind those that this library puts in
 // front of them.
 //

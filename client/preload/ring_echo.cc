@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // client/preload/ring_echo.cc: a server on rings that sends back what it gets: for tests.
 //
 //   ring_echo PATH [WORDS]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // client/preload/rules.h: which addresses are reached over which ring: HATRPC_RINGS.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // client/preload/stdio_calls.cc: fdopen, whose FILE would read and write without asking anybody.
 #include <unistd.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // client/preload/write_calls.cc: write, send and all that write, on rings.
 #include <sys/sendfile.h>
 #include <sys/socket.h>

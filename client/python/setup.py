@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """client/python/setup.py: builds the extension from the ring's own sources, which lie beside it in the checkout."""
 
 import pathlib

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // client/ring/channel.h: one side of a pair of rings, without ever blocking.
 //
 //   reader   readable() ─▶ bytes, in place ─▶ consume(n)

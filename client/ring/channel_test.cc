@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // client/ring/channel_test.cc: rings carry bytes in order, wake sleepers once, and believe nobody.
 #include "client/ring/channel.h"
 

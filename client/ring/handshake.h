@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // client/ring/handshake.h: how two processes on a connected unix socket come to share rings.
 //
 //   connector ── Greeting {version, wish} ─────────────▶ acceptor

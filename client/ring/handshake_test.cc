@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // client/ring/handshake_test.cc: greetings that fit, and all those that do not.
 #include "client/ring/handshake.h"
 

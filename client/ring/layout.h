@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // client/ring/layout.h: what two processes share when they talk over rings: version 1.
 //
 //   offset                          bytes        what

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // client/ring/look_policy.h: whether a thread that has nothing to do looks again, or sleeps.
 //
 // Looking saves a wake-up, and between looks the thread yields its core: whoever it waits for may

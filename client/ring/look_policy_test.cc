@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // client/ring/look_policy_test.cc: a thread looks while it is told to, and where yielding is cheap.
 #include "client/ring/look_policy.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // client/ring/memory.h: the memory of one pair of rings, as this process has it mapped.
 //
 // It is a memfd whose size is sealed, so that nobody who has mapped it can be made to fault. Each

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // client/ring/pair.h: both sides of a channel in one process, for tests.
 #pragma once
 

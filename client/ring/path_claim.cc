@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "client/ring/path_claim.h"
 
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // client/ring/path_claim.h: frees the path of a unix socket that a killed server left behind.
 //
 //   PathClaim claim(path);  // then bind(2) and listen(2); the claim ends with its scope

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // client/ring/path_claim_test.cc: a stale socket gives way, everything else stays.
 #include "client/ring/path_claim.h"
 

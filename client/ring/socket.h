@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // client/ring/socket.h: a channel that blocks, with time-outs: what a stream socket's caller
 // expects.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // client/ring/socket_test.cc: blocking reads and writes, their time-outs, interrupts and ends.
 #include "client/ring/socket.h"
 

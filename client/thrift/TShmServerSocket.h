@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // client/thrift/TShmServerSocket.h: Thrift's TServerSocket for clients with a TShmSocket, hatrpcd
 // among them (`upstream: "shm:/run/kv/kv.ring"`).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // client/thrift/TShmSocket.h: Thrift's TSocket over shared memory: to the hatrpcd of this host, or
 // to any server with a TShmServerSocket.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // client/thrift/shm_path.h: the path in an address as hatrpcd's configuration writes it.
 #pragma once
 

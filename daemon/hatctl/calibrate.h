@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/hatctl/calibrate.h: the command `hatctl calibrate`: has hatrpcd measure, waits, shows,
 // writes.
 #pragma once

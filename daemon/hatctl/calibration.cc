@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/hatctl/calibration.cc: /calibration as a table of component costs.
 #include <map>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/hatctl/certs.cc: /certificates as text.
 #include <ctime>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "daemon/hatctl/function_rates.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/hatctl/function_rates.h: what each function did between two looks at /functions.
 #pragma once
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 # daemon/hatctl/hatctl_test.py: runs every hatctl command against two daemons that carry calls.
 """usage: hatctl_test.py HATRPCD HATCTL
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/hatctl/help.h: what `hatctl --help` and `hatctl COMMAND --help` say.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/hatctl/http_client.h: one HTTP request to hatrpcd's admin socket, and its answer.
 //
 // Thread   blocks the caller: 2 s to connect and 30 s in all at most; answers up to 64 MiB.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/hatctl/main.cc: hatctl: reads its arguments and carries out one command.
 #include <curl/curl.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "daemon/hatctl/options.h"
 
 #include <getopt.h>

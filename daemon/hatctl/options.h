@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/hatctl/options.h: hatctl's command line.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/hatctl/pages.h: each of hatrpcd's answers as text for people; daemon/admin_json.h has the
 // answers' shapes.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/hatctl/quantile.h: an estimate of a quantile from a histogram in powers of two.
 #pragma once
 

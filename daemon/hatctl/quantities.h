@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/hatctl/quantities.h: numbers as people read them: three digits and a unit.
 #pragma once
 

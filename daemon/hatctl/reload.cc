@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/hatctl/reload.cc: the report of /reload as text.
 #include "daemon/hatctl/pages.h"
 #include "daemon/hatctl/quantities.h"

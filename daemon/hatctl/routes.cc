@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/hatctl/routes.cc: /routes as text, all of it or what was asked for.
 #include "daemon/hatctl/pages.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/hatctl/run.h: carries out one command: asks the daemon, prints the answer.
 #pragma once
 

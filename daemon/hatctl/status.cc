@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/hatctl/status.cc: /status as text.
 #include <array>
 #include <map>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/hatctl/terminal.h: how text is laid out for whoever reads standard output.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/hatctl/top.cc: one refresh of `hatctl top`, as a table or as JSON.
 #include <set>
 #include <string_view>

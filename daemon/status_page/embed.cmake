@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # daemon/status_page/embed.cmake: writes the page, with its style and scripts in it, as a C++ string.
 #
 #   cmake -D FOLDER=… -D OUT=page_text.cc -P embed.cmake

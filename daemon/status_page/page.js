@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/status_page/page.js: asks hatrpcd every two seconds, and shows what it says.
 //
 // Whatever came over the network becomes text by textContent alone.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/status_page/rates.js: what happened between two looks at hatrpcd, and numbers as people read them.
 //
 // The sums are those of `hatctl top`: daemon/hatctl/function_rates.cc, quantile.h and quantities.cc.

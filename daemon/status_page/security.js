@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/status_page/security.js: how links are secured, in words; from /status.
 //
 // When a certificate ends soon is the rule of the alert too: deploy/monitoring/hatrpc.rules.yaml.

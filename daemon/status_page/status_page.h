@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/status_page/status_page.h: the page that browsers get from the admin address.
 //
 // It is one text with its style and its scripts in it (page.html says of what it is made), and asks

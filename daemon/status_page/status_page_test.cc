@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "daemon/status_page/status_page.h"
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/thrift/classify.cc: holds the table of first bytes.
 #include "daemon/thrift/classify.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/thrift/classify.h: tells from a unit's first bytes what the unit is.
 //
 // Decides with as few bytes as are decisive, so that a short greeting of another protocol is never

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/thrift/classify_test.cc: checks the table of first bytes, row by row.
 #include "daemon/thrift/classify.h"
 

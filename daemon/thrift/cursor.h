@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/thrift/cursor.h: reads a piece of input whose tokens may be cut by the piece's end.
 //
 // Every reader here works the same way: it takes what the cursor has, keeps what is cut in a Token

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/thrift/exception_reply.cc: writes the exception in each encoding, and its frame.
 #include "daemon/thrift/exception_reply.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/thrift/exception_reply.h: a TApplicationException in the caller's own framing and
 // encoding.
 //

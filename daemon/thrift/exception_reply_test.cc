@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/thrift/exception_reply_test.cc: checks that libthrift reads our exception replies.
 #include "daemon/thrift/exception_reply.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/thrift/head_reader.cc: reads heads, one function for each encoding.
 #include "daemon/thrift/head_reader.h"
 

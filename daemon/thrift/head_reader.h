@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/thrift/head_reader.h: reads the head of one message, in pieces: type, name, sequence id.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/thrift/message.h: what the daemon knows of one Thrift message: how it is wrapped, and who
 // it says it is. Everything after that is the application's.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/thrift/message_reader.cc: leads through a unit: first bytes, header, heads, bodies, end.
 #include "daemon/thrift/message_reader.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/thrift/message_reader.h: finds Thrift messages in a byte stream that arrives in pieces.
 //
 //   MessageReader reader;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/thrift/message_reader_bench.cc: measures what reading a message costs, in ns and as a
 // table.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/thrift/message_reader_corpus.cc: writes the seeds of message_reader_fuzz into a folder.
 //
 //   message_reader_corpus tests/fuzz/corpus/message_reader_fuzz

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/thrift/message_reader_fuzz.cc: fuzzes the reader; splits change nothing, libthrift agrees.
 //
 // Input: u8 count of cuts, u16 (big-endian) for each, then the stream. Besides these cuts, each

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/thrift/message_reader_split_test.cc: checks that no split of the input changes anything,
 // and that messages end where libthrift says.
 #include <gtest/gtest.h>

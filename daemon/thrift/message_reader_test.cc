@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/thrift/message_reader_test.cc: checks heads, ends and what is opaque, case by case.
 #include "daemon/thrift/message_reader.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/thrift/nesting.h: the structs and containers that a walk is inside of.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/thrift/no_allocation_test.cc: checks that reading and answering messages never allocates.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/thrift/stock_messages.cc: drives libthrift's protocols and transports.
 #include "daemon/thrift/stock_messages.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/thrift/stock_messages.h: lets libthrift write and read messages; for tests alone.
 #pragma once
 

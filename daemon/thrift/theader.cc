@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/thrift/theader.cc: reads the fixed fields and the two words that matter.
 #include "daemon/thrift/theader.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/thrift/theader.h: reads what THeaderTransport puts before a message, in pieces.
 //
 //   u16 0x0fff | u16 flags | u32 seqid | u16 header words | varint protocol | varint transforms | …

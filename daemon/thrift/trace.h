@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/thrift/trace.h: writes down what a MessageReader says about given bytes; for tests alone.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/thrift/walker_binary.cc: walks tokens of fixed size; skips what needs no look.
 #include "daemon/thrift/walker_binary.h"
 

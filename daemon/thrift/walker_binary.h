@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/thrift/walker_binary.h: finds the end of a struct in TBinaryProtocol, in pieces.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/thrift/walker_compact.cc: walks headers and varints; skips what needs no look.
 #include "daemon/thrift/walker_compact.h"
 

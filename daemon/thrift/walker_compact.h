@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/thrift/walker_compact.h: finds the end of a struct in TCompactProtocol, in pieces.
 #pragma once
 

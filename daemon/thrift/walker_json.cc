@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/thrift/walker_json.cc: counts brackets and passes over strings.
 #include "daemon/thrift/walker_json.h"
 

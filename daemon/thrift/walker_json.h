@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/thrift/walker_json.h: finds the end of a message in TJSONProtocol, in pieces.
 //
 // Brackets are counted and strings are passed over; nothing else is understood, as nothing else

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/thrift/wire_page_test.cc: decodes the hex examples of docs/wire.md sections 1 and 2.
 #include <gtest/gtest.h>
 

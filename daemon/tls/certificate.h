@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/tls/certificate.h: what an X.509 certificate says, as plain values.
 #pragma once
 

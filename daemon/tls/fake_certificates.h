@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/tls/fake_certificates.h: certificates for tests, made once in a temporary folder.
 //
 //   one/   ca, host-a, host-b; host-e, which has expired

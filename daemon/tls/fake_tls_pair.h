@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/tls/fake_tls_pair.h: two TLS streams over wires that the test moves bytes along.
 #pragma once
 

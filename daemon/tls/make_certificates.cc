@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "daemon/tls/make_certificates.h"
 
 #include <fcntl.h>

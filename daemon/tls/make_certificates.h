@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/tls/make_certificates.h: certificates for trying: a CA of its own, and one for each node.
 // Not for production: the CA's key lies beside what it signs. docs/security.md has the real ways.
 #pragma once

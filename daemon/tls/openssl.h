@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/tls/openssl.h: OpenSSL's handles with owners, and its errors as text.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/tls/tls_context.h: what handshakes are made with: a certificate, its key and the CA, read
 // from their files once and never changed. A change of the files makes another context; links that
 // exist keep what they were made with.

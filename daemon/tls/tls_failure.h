@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/tls/tls_failure.h: why a TLS handshake failed, as one list: the label `reason` of
 // hatrpc_tls_handshake_failures_total, and docs/security.md's table.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/tls/tls_fuzz.cc: any bytes from a stranger, however split, to either side of a handshake:
 // none is let in, nothing of it is passed on, and what it is answered with is bounded.
 //

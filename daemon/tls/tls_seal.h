@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/tls/tls_seal.h: a worker's links under TLS: whom each handshake expects, and with which
 // certificate it is made.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/tls/tls_stream.h: a stream of the reactor's under TLS 1.3.
 //
 // OpenSSL reads the stream beneath, and writes what it has sealed, through a BIO of ours, so the

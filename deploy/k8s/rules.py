@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """deploy/k8s/rules.py: makes the PrometheusRule of kustomize and of the chart from the one file of rules.
 
 usage: rules.py           writes both

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """deploy/monitoring/dashboard.py: writes the Grafana dashboard, hatrpc-dashboard.json, from the table of panels below.
 
   deploy/monitoring/dashboard.py > deploy/monitoring/hatrpc-dashboard.json

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """deploy/systemd/units_test.py: holds the units and the default configuration against systemd and hatrpcd.
 
 usage: units_test.py HATRPCD HATCTL

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // engine/costs/component_costs.h: what a size costs by measured component costs, and how those are
 // printed.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // engine/costs/costs_test.cc: cost lines, and component costs measured between two threads.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // engine/costs/initiator.h: one-sided operations on a target's memory and calls to it, one at a
 // time, each awaited by polling: the component operations of RDMA vs. RPC, Table I.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // engine/costs/measure.h: measures the component costs between two hosts that are connected.
 //
 //   measuring side                                   the other side

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // engine/costs/target.h: memory that others reach by one-sided requests, and calls (active
 // messages) that they send: the side that is measured, and the owner of a distributed structure.
 //

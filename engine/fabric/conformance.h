@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // engine/fabric/conformance.h: what every fabric does, as one suite of tests; each fabric's own
 // test instantiates it:
 //

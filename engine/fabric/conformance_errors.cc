@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // engine/fabric/conformance_errors.cc: what a fabric refuses, and what follows from an error.
 #include <gmock/gmock.h>
 

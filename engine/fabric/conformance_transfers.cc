@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // engine/fabric/conformance_transfers.cc: how bytes move, in which order, and who is woken.
 #include <gmock/gmock.h>
 #include <poll.h>

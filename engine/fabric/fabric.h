@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // engine/fabric/fabric.h: RDMA in the words of verbs: registered memory, reliable connected (RC)
 // queue pairs, completion queues. Protocols know this header and no device.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // engine/fabric/sleep.h: sleeping on descriptors, for threads that have no reactor: tests,
 // benchmarks.
 #pragma once

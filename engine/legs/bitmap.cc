@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // engine/legs/bitmap.cc: HiPower: S WRITEs messages into R's slots and marks them in a bitmap of
 // its own, which R READs: many messages per confirmation, no completion per message at R.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // engine/legs/chained_write_send.cc: as write_send, both requests in one post.
 //
 //   S ══ WRITE (envelope, payload), SEND (notice) ══▶ R        one post, one completion at R

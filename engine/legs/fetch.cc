@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // engine/legs/fetch.cc: S leaves an answer in its own slot, and R, who waits for it, READs it.
 //
 //   S: envelope, payload and checksum into slot n          no request at all

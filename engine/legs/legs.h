@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // engine/legs/legs.h: what makes each leg's mover; engine/legs/table.cc has them all.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // engine/legs/read_rndv.cc: rendezvous by READ.
 //
 //   S ── SEND (announce: n bytes at address, rkey) ──▶ R      R takes a buffer of its arena

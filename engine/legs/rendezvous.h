@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // engine/legs/rendezvous.h: what both rendezvous legs do: R finds a buffer for what S announced,
 // and one of them moves the bytes in chunks, some at a time.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // engine/legs/send.cc: a message as one SEND, copied by the device into a receive of R's.
 //
 //   S ── SEND (envelope, payload) ──▶ R        one request at S, one completion at R

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // engine/legs/write_imm.cc: a message as one WRITE_WITH_IMM into its slot of R's window.
 //
 //   S ── WRITE_WITH_IMM (envelope, payload; imm: leg, number) ──▶ R    one request, one completion

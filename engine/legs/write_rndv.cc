@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // engine/legs/write_rndv.cc: rendezvous by WRITE.
 //
 //   S ── SEND (announce: n bytes) ─────▶ R      R takes a buffer of its arena

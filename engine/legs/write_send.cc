@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // engine/legs/write_send.cc: a message as a WRITE into its slot of R's window, then a SEND that
 // says so.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // engine/link/ability.h: what bounds a plan, from what runs: the device here, and the peer's hello.
 #pragma once
 

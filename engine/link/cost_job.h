@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // engine/link/cost_job.h: what a talk about component costs and the thread that measures or answers
 // leave for each other: neither waits for the other on the reactor's thread.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // engine/link/cost_talk.h: what the two sides of a link say so that one can measure what its fabric
 // costs between them: the payloads of the kCost… frames, and one session's talk. docs/wire.md
 // section 3.4 shows the bytes.

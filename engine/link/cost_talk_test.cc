@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // engine/link/cost_talk_test.cc: the talk about component costs: its order, its refusals, its ends.
 #include "engine/link/cost_talk.h"
 

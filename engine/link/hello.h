@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // engine/link/hello.h: what two daemons tell each other before anything else.
 //
 // Both send one; the initiator first. It names the node it wants to reach, so that a wrong address

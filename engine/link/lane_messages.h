@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // engine/link/lane_messages.h: what the two sides of a link say to make an RDMA lane: the payloads
 // of the kLane… frames. docs/wire.md section 3.3 shows the bytes.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // engine/link/lane_set.h: the RDMA lanes beside one session of a link: made when they are wanted,
 // given back when they are idle, and watched.
 //

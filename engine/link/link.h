@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // engine/link/link.h: this worker's way to one peer: a session that is built when the daemon starts
 // and rebuilt whenever it breaks, with backoff.
 //

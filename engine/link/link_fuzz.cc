@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // engine/link/link_fuzz.cc: any bytes from a peer, however split, to either side of a link; each
 // session passes on exactly what a reading of the whole stream finds, and ends with a reason.
 //

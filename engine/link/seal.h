@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // engine/link/seal.h: what stands between a link's frames and the network, if anything does: TLS in
 // the daemon (daemon/tls/). The engine knows that there is a seal, and nothing of how it is made.
 #pragma once

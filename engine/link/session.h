@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // engine/link/session.h: one connection of a link, from its hello to its end.
 //
 //   initiator: kHello ──▶            ◀── kHello | kRefuse          then frames both ways

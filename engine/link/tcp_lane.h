@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // engine/link/tcp_lane.h: frames over one byte stream, batched: a turn's frames leave in one write.
 //
 // Bounds   frames of at most kFramePayloadBytesMax; kCongestedBytes queued before congested().

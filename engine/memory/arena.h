@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // engine/memory/arena.h: the memory that a worker's RDMA moves messages in: registered once, cut up
 // on demand, so that no call registers anything.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // engine/memory/arena_test.cc: buddies, arenas, and memory that is brought.
 #include "engine/memory/arena.h"
 

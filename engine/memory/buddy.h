@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // engine/memory/buddy.h: which granules of a piece of memory are free: the buddy method (Knowlton,
 // CACM 8(10), 1965; Knuth, TAOCP 1, 2.5C), with bitmaps, so that nothing is allocated once made.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // engine/memory/need.h: what the RDMA of this host will pin, as a sum that an operator can check by
 // hand, and whether the host allows it: found out at start, not by a call that fails.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // engine/memory/registration_cache.h: memory that somebody else brings (an application's ring),
 // registered once when it comes, so that messages leave from it without being copied or registered.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // engine/plan/ability.h: what a device, or the peer at the other end, can do, and what is left of a
 // plan then. Pure, as the planner is.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // engine/plan/hints_page_test.cc: holds docs/hints.md to the hint keys and the planner's table.
 #include <gmock/gmock.h>
 

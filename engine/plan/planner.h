@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // engine/plan/planner.h: hints and a host, to a plan and the reason. Pure: the same answer in
 // `hintgen --explain`, `hatctl routes` and the daemon.
 //

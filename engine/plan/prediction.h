@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // engine/plan/prediction.h: what a message would take by a leg or a protocol, from measured
 // component costs. Pure: a table of operations per leg, and sums.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // engine/plan/prediction_test.cc: what legs are predicted to cost, and what that changes of plans.
 #include "engine/plan/prediction.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // engine/plan/weighing.h: what measured costs change of a plan that the planner's table has made.
 // Pure.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // engine/rdma/hot_path_test.cc: in steady state the path of a message allocates nothing and takes
 // no lock, by every protocol; and in busy mode it makes no system call.
 //

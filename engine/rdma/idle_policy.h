@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // engine/rdma/idle_policy.h: what a thread does after it has looked and found nothing, by the
 // plan's polling (HatRPC SC'21 3.2: busy for latency, event for the CPU's sake).
 //

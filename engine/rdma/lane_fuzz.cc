@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // engine/rdma/lane_fuzz.cc: a lane whose other side is hostile: a queue pair that sends it any
 // bytes and writes any bytes where it may. Whatever comes, the lane delivers what is well-formed or
 // goes down with a reason, and gives all of its memory back.

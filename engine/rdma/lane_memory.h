@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // engine/rdma/lane_memory.h: what lanes take of an arena, as a sum: what RdmaLane and Poller ask
 // for, and what an operator is told that a configuration needs.
 #pragma once

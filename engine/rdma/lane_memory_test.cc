@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "engine/rdma/lane_memory.h"
 
 #include <gtest/gtest.h>

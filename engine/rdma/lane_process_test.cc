@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // engine/rdma/lane_process_test.cc: two processes with a lane between them, one of which is killed
 // at some moment, by every protocol: the other one knows of every call what became of it, and has
 // all of its memory and descriptors back.

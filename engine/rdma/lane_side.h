@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // engine/rdma/lane_side.h: for tests: one host with a fabric, an arena, a poller and a lane, which
 // answers calls and remembers what came.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // engine/rdma/leg_pairs_test.cc: any leg there, any leg back: two hosts whose manifests differ.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // engine/rdma/leg_table.h: all legs, one row each.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // engine/rdma/mover.h: one leg of a protocol on one lane: how a message moves from its sender S to
 // its receiver R. A lane has movers for what it sends by and for what its peer sends by; each
 // does S's part for the one and R's for the other direction.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // engine/rdma/poller.h: the completion queue, the receives and the memory that the RDMA lanes of
 // one worker and one class share, and the look that drives them all.
 //

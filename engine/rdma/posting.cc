@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // engine/rdma/posting.cc: a lane's requests and notes, on their way to the queue pair: chained,
 // signaled now and then, counted against the send entries until they are done.
 #include <algorithm>

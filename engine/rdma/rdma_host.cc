@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "engine/rdma/rdma_host.h"
 
 #include "engine/memory/need.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // engine/rdma/rdma_host.h: what a worker has for its RDMA lanes: a fabric, memory, a poller for
 // each class of lanes, and its place in the worker's turns.
 //

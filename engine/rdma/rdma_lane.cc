@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // engine/rdma/rdma_lane.cc: a lane's life: what it is made of, how it is joined, how it ends.
 #include "engine/rdma/rdma_lane.h"
 

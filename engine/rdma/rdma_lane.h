@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // engine/rdma/rdma_lane.h: frames over one RC queue pair: a message each, moved by legs.
 //
 //   auto lane = RdmaLane::create(poller, {.out = my_shape, .in = its_shape}, events);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // engine/rdma/receiving.cc: completions and slots become frames, delivered in the order of sending.
 #include <algorithm>
 #include <cstring>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // engine/rdma/sending.cc: frames become messages: in a slot or a buffer, and on their leg.
 #include <algorithm>
 #include <cstring>

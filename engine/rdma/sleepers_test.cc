@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // engine/rdma/sleepers_test.cc: two threads that sleep for each other's messages, by every
 // protocol: no wake-up is lost. A sleep is bounded, and the bound is never used.
 #include <gtest/gtest.h>

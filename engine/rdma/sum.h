@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // engine/rdma/sum.h: the checksum of a message that is found by looking at memory.
 //
 // XXH3 (libxxhash), 64 bits, of the frame and the payload, seeded with the message's number: it

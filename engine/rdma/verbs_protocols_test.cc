@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // engine/rdma/verbs_protocols_test.cc: every protocol between two RDMA devices: the lab's Soft-RoCE
 // ones (tests/lab/devices.sh), with packets between them.
 #include "engine/fabric/verbs/verbs_fabric.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // engine/rdma/wire.h: what the two sides of an RDMA lane write into each other's memory and tell
 // each other. docs/protocols.md draws it, leg by leg.
 //

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """kv/ycsb/build.py: builds HatKV's binding for YCSB, unless that is done already.
 
 usage: build.py PROGRAMS FOLDER

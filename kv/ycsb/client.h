@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kv/ycsb/client.h: one client thread's operations on HatKV: which keys, which calls, what came.
 #pragma once
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """kv/ycsb/compare.py: YCSB on HatKV over every way between client and server, as an experiment.
 
 As in HatRPC (SC'21) 5.4: all ways lead to one store. AR-gRPC, HERD, Pilaf and RFP are emulated: the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "kv/ycsb/connection.h"
 
 #include <thrift/protocol/TBinaryProtocol.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kv/ycsb/connection.h: a stock Thrift client of HatKV, over TCP, a unix socket or rings.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kv/ycsb/draws.cc: prints what hatkv-ycsb's generators give, as java/…/Draws.java prints YCSB's
 // own.
 //

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """kv/ycsb/draws_test.py: hatkv-ycsb draws keys, values and operations as YCSB itself does.
 
 usage: draws_test.py PROGRAMS BINDING

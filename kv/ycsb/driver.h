@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kv/ycsb/driver.h: loads the records, or runs the workload, with many client threads at once.
 #pragma once
 

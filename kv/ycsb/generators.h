@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kv/ycsb/generators.h: draws keys and operations as YCSB's generators do, from the same constants.
 //
 // Source   Gray et al., "Quickly Generating Billion-Record Synthetic Databases", SIGMOD'94, as

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kv/ycsb/generators_test.cc: checks hashes, the zipfian formula and the choosers; what YCSB itself
 // draws is compared by draws_test.py.
 #include "kv/ycsb/generators.h"

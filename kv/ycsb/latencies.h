@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kv/ycsb/latencies.h: how long operations took: counts in buckets within 1% of what they hold.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kv/ycsb/latencies_test.cc: checks quantiles against the numbers that were put in.
 #include "kv/ycsb/latencies.h"
 

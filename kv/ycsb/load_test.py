@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """kv/ycsb/load_test.py: YCSB itself and hatkv-ycsb on HatKV behind two daemons, which count the calls.
 
 usage: load_test.py PROGRAMS BINDING

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kv/ycsb/main.cc: hatkv-ycsb: loads HatKV or runs a YCSB workload on it, and prints what it took.
 #include <cstdio>
 #include <cstdlib>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kv/ycsb/options.h: reads the command line of hatkv-ycsb.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kv/ycsb/options_test.cc: checks what the command line of hatkv-ycsb means and how it is refused.
 #include "kv/ycsb/options.h"
 

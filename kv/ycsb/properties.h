@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kv/ycsb/properties.h: reads property files, which YCSB's workloads are written in.
 #pragma once
 

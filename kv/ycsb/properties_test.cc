@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kv/ycsb/properties_test.cc: checks that property files mean what they mean to YCSB.
 #include "kv/ycsb/properties.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kv/ycsb/record.h: keys as YCSB builds them, and values as the HatKV binding lays records out.
 //
 // A value is a record's fields, one after the other, of fieldlength bytes each: with YCSB's

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kv/ycsb/record_test.cc: checks keys and values, against what YCSB printed where it says them.
 #include "kv/ycsb/record.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kv/ycsb/report.h: a run's results as YCSB prints them, or as JSON.
 #pragma once
 

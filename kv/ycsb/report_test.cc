@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kv/ycsb/report_test.cc: what a run's report says of its clients.
 #include "kv/ycsb/report.h"
 

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """kv/ycsb/run.py: `./dev ycsb`: a YCSB workload on HatKV, through two daemons, in one command."""
 
 import argparse

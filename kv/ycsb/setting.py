@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """kv/ycsb/setting.py: HatKV behind two daemons, and the drivers that load it: YCSB itself and hatkv-ycsb.
 
     with setting.start(programs, binding, local="unix") as place:      # from ycsb import setting

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kv/ycsb/workload.h: what a YCSB workload file asks for, of what this driver can do.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kv/ycsb/workload_test.cc: checks what workload files ask for, and how they are refused.
 #include "kv/ycsb/workload.h"
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # tests/demo/demo.sh: hatrpc's main job in a minute: unmodified clients through two daemons, hints that
 # change while calls run, metrics. Leaves nothing running; fails if any step does.
 set -euo pipefail

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tests/demo/kv_client.cc: HatKV from C++, with nothing but Thrift's own library.
 //
 //   kv_client HOST PORT put KEY VALUE

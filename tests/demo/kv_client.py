@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """tests/demo/kv_client.py: HatKV from Python, with nothing but Thrift's own library.
 
   kv_client.py STUBS HOST PORT put KEY VALUE

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # tests/demo/nodes.sh: two nodes on this machine, to be sourced: HatKV beside hatrpcd of host-b, and
 # hatrpcd of host-a, which clients connect to. All that they write lies in one folder.
 #

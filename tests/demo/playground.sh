@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # tests/demo/playground.sh up|down: two nodes and HatKV, kept running for a person to play with.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """tests/e2e/browser.py: a headless Chromium that starts with nothing and leaves nothing."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """tests/e2e/certificates.py: certificates of nodes in a temporary folder: good ones, and such as are near their end."""
 
 import datetime

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """tests/e2e/nodes.py: two hatrpcds and what runs beside them, in a temporary folder, on free ports."""
 
 import http.client

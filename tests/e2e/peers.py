@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """tests/e2e/peers.py: how the probe peers of each language are built, started, and what they speak."""
 
 import dataclasses

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 // tests/e2e/probe.thrift: a service that exercises whatever Thrift can carry.
 //
 // Hints are standard annotations here, which the stock compiler reads and ignores; kv/hatkv.thrift

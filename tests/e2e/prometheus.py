@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """tests/e2e/prometheus.py: a Prometheus in a temporary folder, by deploy/monitoring's own files, in a hurry."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """tests/e2e/promql.py: which metrics and labels an expression of PromQL names, and whether they are there."""
 
 import collections

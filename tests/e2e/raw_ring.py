@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """tests/e2e/raw_ring.py: rings and calls by hand, from docs/shm.md and Thrift's specification alone."""
 
 import contextlib

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """tests/e2e/run.py: the probe's clients and servers of one language, direct and through two daemons.
 
 Every pair of client and server runs the same cases twice: straight to the server, and through two

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """tests/e2e/soak.py: mixed load for as long as you like, while lanes break, daemons restart, manifests change.
 
 Each call must be answered once, or with hatrpcd's own exception; no oneway call may be executed twice

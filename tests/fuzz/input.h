@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tests/fuzz/input.h: a fuzzer's bytes, taken one after another as choices; 0 once they are used
 // up.
 #pragma once

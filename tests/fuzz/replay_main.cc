@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tests/fuzz/replay_main.cc: runs a fuzz target over a folder of inputs, without libFuzzer.
 //
 // Exit status 1 where the folder is missing or empty, so that a replay of nothing never passes.

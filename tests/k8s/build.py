@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """tests/k8s/build.py: gets what the Kubernetes tests need: `build.py FOLDER`; a second run does nothing.
 
 FOLDER/render    kustomize and Helm (tests/k8s/render), from the Go proxy; go.sum says what is expected

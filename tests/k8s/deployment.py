@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """tests/k8s/deployment.py: where deploy/k8s lies, and its files as one node would read them."""
 
 import os

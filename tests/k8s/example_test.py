@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """tests/k8s/example_test.py: the example of deploy/k8s as two nodes carry it: example_test.py PROGRAMS.
 
 The overlay's own hatrpcd.yaml runs on both, with this machine's ports and folders in place of the

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """tests/k8s/files_test.py: deploy/k8s against hatrpcd, hintgen and `dev`: files_test.py PROGRAMS."""
 
 import os

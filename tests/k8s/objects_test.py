@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """tests/k8s/objects_test.py: what kustomize and Helm make of deploy/k8s: objects_test.py PROGRAMS K8S_FOLDER.
 
 Every object keeps to its schema, what one names the others have, hatrpcd takes the configuration

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """tests/k8s/schemas.py: an object against the schema that its API server would hold it to."""
 
 import functools

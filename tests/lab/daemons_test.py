@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """tests/lab/daemons_test.py: two hatrpcds over real libibverbs: each protocol, hatctl doctor, a pulled cable.
 
 Run by tests/lab/lab.py in the virtual machine, as `daemons_test.py PROGRAMS PEERS`: host-a has the

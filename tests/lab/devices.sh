@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # tests/lab/devices.sh: sourced in the virtual machine: a Soft-RoCE device on each end of a veth pair.
 # Packets from 10.77.0.1 to 10.77.0.2 really cross the pair, though both are this machine's.
 #

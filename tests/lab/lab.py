@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """tests/lab/lab.py: runs a program on real libibverbs, in a virtual machine with Soft-RoCE devices.
 
 The machine is QEMU's, emulated (no KVM), with Debian's kernel; the host's files are its files, read

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # tests/lab/twice.sh PROGRAM: runs a GoogleTest program; tests that fail are tried once more, alone.
 #
 # Soft-RoCE in an emulated machine gives a request up now and then ("the other side does not answer"),

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """tests/package/calculator.py: the README's Calculator, by nothing but Thrift's own library.
 
 usage: calculator.py STUBS serve

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """tests/package/caller.py: calls HatKV again and again over one connection, which it opens once.
 
 usage: caller.py STUBS PORT FOLDER

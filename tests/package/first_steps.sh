@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # tests/package/first_steps.sh: the README's way from packages to a call through two nodes, in its own words:
 # /test/readme has its blocks. Sourced by inside.sh.
 #

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # tests/package/inside.sh: what package_test.py has systemd run in a clean Debian: the README's first steps,
 # then what operators do with the packages; and each time a purge.
 set -Eeuo pipefail

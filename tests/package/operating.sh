@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # tests/package/operating.sh: hatrpcd as an operator has it: client libraries, reload, watchdog, sockets of
 # systemd, TLS. Sourced by inside.sh. host-a is the package's unit; host-b and HatKV run beside it.
 packages=(hatrpcd libhatrpc-client libhatrpc-client-dev python3-hatrpc hatkv)

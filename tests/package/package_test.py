@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """tests/package/package_test.py: the packages in a clean Debian 12 that systemd has booted: installed by the
 README's words, run, upgraded under load, purged.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # tests/package/upgrading.sh: a later version takes over while callers call, under the socket units of systemd
 # and without them; what comes after a takeover is as ever; and what happens where there can be none. Sourced by
 # inside.sh; the nodes are operating.sh's.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tests/sim/call_book.h: what every simulated call is owed, what came of it, and which promise was
 // broken.
 //

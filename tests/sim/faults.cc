@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tests/sim/faults.cc: what befalls a world, and when.
 #include "tests/sim/world.h"
 

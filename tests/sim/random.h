@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tests/sim/random.h: numbers that depend on the seed alone, on every machine and library.
 #pragma once
 

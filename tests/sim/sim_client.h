@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tests/sim/sim_client.h: an application of the simulation: connection after connection, it sends
 // its calls and compares every answer with the only right one.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tests/sim/sim_connection.h: one simulated TCP connection: two ends and what is between them.
 #pragma once
 

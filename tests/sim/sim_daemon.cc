@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tests/sim/sim_daemon.h"
 
 #include <glog/logging.h>

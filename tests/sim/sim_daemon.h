@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tests/sim/sim_daemon.h: one hatrpcd of the simulation: a worker with its listeners, which starts,
 // drains, dies and starts again.
 #pragma once

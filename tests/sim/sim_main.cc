@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tests/sim/sim_main.cc: runs seeds of the simulation, and shows one of them to whoever must find
 // out why it failed.
 #include <glog/logging.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tests/sim/sim_network.h: a clock, its events, and streams between hosts, all made from a seed.
 //
 // What it may do to a stream, and why the daemon must live with each: split and join writes, take

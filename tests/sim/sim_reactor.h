@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tests/sim/sim_reactor.h: a host of the simulation: a reactor whose turns are events of the
 // network.
 //

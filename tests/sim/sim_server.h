@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tests/sim/sim_server.h: a Thrift server of the simulation: it reads calls, one after the other on
 // each connection, and does with each what the call's plan says.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tests/sim/sim_thrift.h: the messages of the simulated applications, in every framing and
 // encoding.
 //

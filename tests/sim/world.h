@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tests/sim/world.h: one run of the simulation: applications, three daemons and servers, what
 // befalls them in the order of a seed, and what must be true at its end.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tests/workflow/go.mod: pins the linter of workflow files; go.sum has what its source adds up to.
 module hatrpc.test/workflow
 

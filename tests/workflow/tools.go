@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //go:build tools
 
 // Package workflow is not built: this file names the command that go.mod pins.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """hatrpc: Apache Thrift's socket transports over shared memory, to the hatrpcd of this host.
 
     from hatrpc import TShmSocket

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // client/python/hatrpc/_ring.cc: client/ring/socket.h for Python. What waits does so without the
 // interpreter's lock.
 #define PY_SSIZE_T_CLEAN

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """hatrpc/transport.py: Thrift's transport interface over rings."""
 
 import contextlib

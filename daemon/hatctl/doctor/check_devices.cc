@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/hatctl/doctor/check_devices.cc: each RDMA device: whether it can be opened, its ports'
 // states, addresses and packet sizes, and what its counters tell of the network.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/hatctl/doctor/check_fabric.cc: which fabric hatrpcd takes for RDMA lanes, or why none, and
 // the kernel modules that devices come by.
 #include <algorithm>

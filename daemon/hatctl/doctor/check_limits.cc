@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/hatctl/doctor/check_limits.cc: what the host allows hatrpcd: memory to pin and to have,
 // cgroups, capabilities, descriptors.
 #include <algorithm>

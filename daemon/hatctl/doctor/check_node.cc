@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/hatctl/doctor/check_node.cc: the node's files, the daemon that runs by them, and its
 // peers.
 #include <algorithm>

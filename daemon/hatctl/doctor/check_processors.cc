@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/hatctl/doctor/check_processors.cc: on which cores hatrpcd runs, how near to its device,
 // how long work waits for one, and by which clock it is timed.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/hatctl/doctor/check_security.cc: whether links prove who is there, and for how long.
 #include <algorithm>
 

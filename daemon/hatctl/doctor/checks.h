@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/hatctl/doctor/checks.h: what is checked: one table of pure functions over what was read.
 #pragma once
 

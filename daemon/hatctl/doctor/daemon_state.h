@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/hatctl/doctor/daemon_state.h: what the running daemon says of itself (its /status, see
 // daemon/admin_json.h), as plain data.
 #pragma once

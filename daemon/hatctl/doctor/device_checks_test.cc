@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/hatctl/doctor/device_checks_test.cc: one host for each kind of device, and what keeps
 // hatrpcd from it.
 #include "daemon/hatctl/doctor/fake_examined.h"

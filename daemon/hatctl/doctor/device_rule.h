@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/hatctl/doctor/device_rule.h: which device, port and GID hatrpcd would take, and what keeps
 // it from the others.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/hatctl/doctor/doctor.h: the command `hatctl doctor`: reads the host, the configuration,
 // the daemon and the peers, judges, and prints.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/hatctl/doctor/examined.h: everything that is judged, in one place.
 #pragma once
 

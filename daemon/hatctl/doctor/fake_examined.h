@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/hatctl/doctor/fake_examined.h: a table of hosts, for tests: what each has, and what doctor
 // is to say of it.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/hatctl/doctor/fake_tree.h: a made-up root with the files of a host, for tests: plain files
 // stand for those of /proc and /sys, and for device nodes.
 #pragma once

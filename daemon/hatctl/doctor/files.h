@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/hatctl/doctor/files.h: small files of /proc and /sys, read below a root that tests choose.
 #pragma once
 

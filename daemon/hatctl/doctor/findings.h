@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/hatctl/doctor/findings.h: what came of the checks, in the order in which they were made.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/hatctl/doctor/host.h: what doctor knows of this host, as plain data: read once
 // (read_host.h), then judged (checks.h).
 //

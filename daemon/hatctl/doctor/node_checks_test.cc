@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/hatctl/doctor/node_checks_test.cc: hosts with too low limits, and nodes whose files,
 // daemon or peers are not well.
 #include "daemon/hatctl/doctor/fake_examined.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/hatctl/doctor/peer_probe.h: whether a peer's name is known and its link port answers.
 //
 // A connection is made, and closed before a word: the far daemon notes it in its log, as it does

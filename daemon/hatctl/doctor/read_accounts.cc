@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/hatctl/doctor/read_accounts.cc: users and groups of /etc/passwd and /etc/group.
 #include "daemon/hatctl/doctor/read_host.h"
 

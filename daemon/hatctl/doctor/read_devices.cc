@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/hatctl/doctor/read_devices.cc: RDMA devices and network interfaces, from /sys and /dev.
 #include <sys/stat.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/hatctl/doctor/read_host.h: takes a Host from the files of /proc, /sys, /dev and /etc.
 //
 // Errors   none: what cannot be read stays empty, and who judges says so.

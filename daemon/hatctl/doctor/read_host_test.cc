@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "daemon/hatctl/doctor/read_host.h"
 
 #include <gmock/gmock.h>

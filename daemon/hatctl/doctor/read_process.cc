@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/hatctl/doctor/read_process.cc: a process's user, rights, limits and cgroup.
 #include <algorithm>
 

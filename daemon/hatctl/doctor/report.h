@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/hatctl/doctor/report.h: findings for people, and for scripts.
 //
 //   {ok, node, hatctl, counts: {ok, warn, fail},

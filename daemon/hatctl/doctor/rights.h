@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/hatctl/doctor/rights.h: whether a process may do something to a file, by the file's mode.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/hatctl/doctor/security_checks_test.cc: nodes whose links prove nothing, or not for long.
 #include "daemon/hatctl/doctor/fake_examined.h"
 

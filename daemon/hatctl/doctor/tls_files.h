@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // daemon/hatctl/doctor/tls_files.h: the files that `link.tls` names, as plain data: who may read
 // them, and what hatrpcd makes of them.
 #pragma once

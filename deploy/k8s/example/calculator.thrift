@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 // deploy/k8s/example/calculator.thrift: a service for the example; the stock compiler ignores its hints.
 service Calculator {
   i64 add(1: i64 left, 2: i64 right) ( hat.idempotent = "true", hat.payload_size = "64" )

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """deploy/k8s/example/client.py: a stock Thrift client: client.py [ADDRESS [CALLS]].
 
 Calls Calculator.add at ADDRESS (HOST:PORT, or the /PATH of a unix socket; default: $CALCULATOR) once

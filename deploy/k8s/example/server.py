@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """deploy/k8s/example/server.py: a stock Thrift server: server.py [HOST:PORT]; it knows nothing of hatrpc."""
 
 import itertools

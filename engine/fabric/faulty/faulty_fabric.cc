@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "engine/fabric/faulty/faulty_fabric.h"
 
 #include <sys/epoll.h>

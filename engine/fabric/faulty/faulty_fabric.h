@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // engine/fabric/faulty/faulty_fabric.h: any fabric, with faults made from a seed: for tests here,
 // and for users who want to see what their fail-over does.
 //

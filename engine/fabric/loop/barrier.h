@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // engine/fabric/loop/barrier.h: a memory barrier between two processes whose whole price is paid by
 // the one that needs it seldom.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // engine/fabric/loop/channel.h: the unix socket beside a pair of loop queue pairs: it hands over
 // descriptors, and its end is how a process learns that the other died.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // engine/fabric/loop/completion_queue.cc: completions are found by asking the queue pairs; a
 // doorbell rings for who sleeps.
 #include <unistd.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // engine/fabric/loop/loop_fabric.h: a fabric between processes of one host that has no RDMA device.
 //
 // All registered memory is shared memory. The thread that posts does the one-sided work itself, in

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // engine/fabric/loop/loop_process_test.cc: two processes, one of which is killed; two threads that
 // sleep for each other.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // engine/fabric/loop/objects.h: the loop fabric's own objects, and who knows whom.
 //
 //   LoopFabric                            ──▶ its regions and queue pairs

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // engine/fabric/loop/queue_pair.cc: a queue pair's life: its two sides find each other, and part.
 #include <sched.h>
 #include <unistd.h>

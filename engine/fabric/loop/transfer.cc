@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // engine/fabric/loop/transfer.cc: requests are posted, done and completed.
 #include <unistd.h>
 

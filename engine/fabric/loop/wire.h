@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // engine/fabric/loop/wire.h: what two loop queue pairs share: a memfd with a ring in each
 // direction, and each fabric's table of regions.
 //

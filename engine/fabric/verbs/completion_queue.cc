@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // engine/fabric/verbs/completion_queue.cc: completion and receive queues.
 #include <algorithm>
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // engine/fabric/verbs/device.h: an opened device, its port, and the address that others reach it
 // by.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // engine/fabric/verbs/gid.h: what an entry of a RoCE port's GID table is worth to the fabric: the
 // rule by which it chooses, also for whoever has the table from elsewhere (hatctl doctor, from
 // /sys).

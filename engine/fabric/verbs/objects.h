@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // engine/fabric/verbs/objects.h: each ibv_ object with its owner.
 //
 // Every request gets a number of ours as its wr_id, so that a completion, a failed one too, tells

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // engine/fabric/verbs/queue_pair.cc: an RC queue pair, from its creation to its error.
 #include <arpa/inet.h>
 

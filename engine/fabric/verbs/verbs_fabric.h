@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // engine/fabric/verbs/verbs_fabric.h: the fabric of RDMA devices, by libibverbs (rdma-core):
 // InfiniBand and RoCE, Soft-RoCE included.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // engine/fabric/verbs/verbs_fabric_test.cc: the conformance suite on the first device that is
 // there; the lab (tests/lab) has a Soft-RoCE one.
 #include "engine/fabric/verbs/verbs_fabric.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tests/e2e/cpp/cases.cc: checks that calls and their answers arrive whole and in order.
 #include "tests/e2e/cpp/cases.h"
 

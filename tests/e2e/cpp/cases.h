@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tests/e2e/cpp/cases.h: lists what a client checks; the same cases as in the other languages.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tests/e2e/cpp/client.cc: runs the cases over each combination, and says which hold.
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tests/e2e/cpp/combination.cc: reads combinations off the command line.
 #include "tests/e2e/cpp/combination.h"
 

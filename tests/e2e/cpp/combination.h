@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tests/e2e/cpp/combination.h: reads the combinations that a probe client or server shall run.
 #pragma once
 

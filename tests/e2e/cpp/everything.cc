@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tests/e2e/cpp/everything.cc: fills each field of Everything, as every language does.
 #include "tests/e2e/cpp/everything.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tests/e2e/cpp/everything.h: fills each field of Everything, or leaves each at zero.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tests/e2e/cpp/handler.cc: answers the calls that need more than a line.
 #include "tests/e2e/cpp/handler.h"
 

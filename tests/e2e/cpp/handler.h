@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tests/e2e/cpp/handler.h: answers the calls of probe.thrift.
 #pragma once
 

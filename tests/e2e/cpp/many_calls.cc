@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tests/e2e/cpp/many_calls.cc: sends many calls on one connection before it reads their answers.
 #include "tests/e2e/cpp/many_calls.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tests/e2e/cpp/many_calls.h: checks connections that carry more than one call at a time.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tests/e2e/cpp/stack.cc: makes the transports and protocols of libthrift by name.
 #include "tests/e2e/cpp/stack.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tests/e2e/cpp/stack.h: puts stock transports and protocols on a socket.
 #pragma once
 

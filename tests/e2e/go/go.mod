@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tests/e2e/go/go.mod: pins the Thrift library that the Go peers use.
 module hatrpc.test/peers
 

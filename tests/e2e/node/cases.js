@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tests/e2e/node/cases.js: checks that calls and their answers arrive whole and in order.
 'use strict';
 

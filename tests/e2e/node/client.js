@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tests/e2e/node/client.js: runs the cases over each combination, and says which hold.
 'use strict';
 

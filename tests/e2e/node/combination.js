@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tests/e2e/node/combination.js: reads the combinations that a probe client or server shall run.
 'use strict';
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tests/e2e/node/server.js: serves probe.thrift with Thrift's Node server until its input ends.
 'use strict';
 

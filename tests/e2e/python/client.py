@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # tests/e2e/python/client.py: runs the cases over each combination, and says which hold.
 import os
 import sys

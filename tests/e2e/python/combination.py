@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # tests/e2e/python/combination.py: reads the combinations that a probe client or server shall run.
 import argparse
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # tests/e2e/python/server.py: serves probe.thrift with Thrift's Python servers until its input ends.
 import collections
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # tests/e2e/python/stack.py: makes the transports and protocols of Thrift's Python library by name.
 import hatrpc
 from thrift.protocol import (TBinaryProtocol, TCompactProtocol, THeaderProtocol, TJSONProtocol,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """tests/e2e/scenarios/calibration_test.py: hatctl calibrate: a profile is measured and written, plans follow it."""
 
 import json

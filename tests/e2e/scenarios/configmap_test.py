@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """tests/e2e/scenarios/configmap_test.py: manifests and certificates change as kubelet changes a mounted volume."""
 
 import itertools

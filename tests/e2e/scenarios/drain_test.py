@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """tests/e2e/scenarios/drain_test.py: on SIGTERM what is in flight is finished, on either side."""
 
 import signal

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """tests/e2e/scenarios/failures_test.py: what a stock client sees when something is not there."""
 
 import contextlib

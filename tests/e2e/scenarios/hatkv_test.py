@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """tests/e2e/scenarios/hatkv_test.py: HatKV through the daemons, over sockets and over rings at both ends.
 
 usage: hatkv_test.py PROGRAMS PEERS

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """tests/e2e/scenarios/install_test.py: the client libraries as a user gets them: installed, found, compiled and run.
 
 C++ by pkg-config and by find_package, as C++14; Python by pip, in a fresh environment.

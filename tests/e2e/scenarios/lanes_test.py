@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """tests/e2e/scenarios/lanes_test.py: calls by RDMA lanes: chosen by hints, lost, and had again."""
 
 import collections

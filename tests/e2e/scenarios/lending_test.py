@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """tests/e2e/scenarios/lending_test.py: large messages leave from the rings that they lie in."""
 
 import contextlib

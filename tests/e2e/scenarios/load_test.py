@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """tests/e2e/scenarios/load_test.py: many connections, stalled clients, large values: all bounded."""
 
 import pathlib

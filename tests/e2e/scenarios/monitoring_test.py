@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """tests/e2e/scenarios/monitoring_test.py: deploy/monitoring before a real Prometheus and two daemons.
 
 Every alert fires when its cause is made, and not before; rules and dashboard name only what the daemons export.

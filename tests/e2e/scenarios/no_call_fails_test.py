@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """tests/e2e/scenarios/no_call_fails_test.py: upgrades, rotation and drains under load: calls are counted, and none may fail."""
 
 import contextlib

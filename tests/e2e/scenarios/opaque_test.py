@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """tests/e2e/scenarios/opaque_test.py: bytes that are no Thrift travel as they are, half-close too."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """tests/e2e/scenarios/own_node_test.py: one file for all nodes: `node` from the environment, itself a peer."""
 
 import os

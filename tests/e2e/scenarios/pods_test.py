@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """tests/e2e/scenarios/pods_test.py: a DaemonSet's new pod takes over from the old one, as deploy/k8s has it.
 
 A pod is a hatrpcd in a PID namespace of its own, with the arguments and the probe of components/hitless;

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """tests/e2e/scenarios/preload_test.py: unchanged programs over rings, by LD_PRELOAD (docs/preload.md).
 
 Where a ring must have answered, nobody listens at the TCP address that the programs connect to.

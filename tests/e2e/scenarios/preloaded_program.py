@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """tests/e2e/scenarios/preloaded_program.py: a program that talks TCP to an echo server, in every way.
 
 `preloaded_program.py HOST PORT`: it knows of no rings. preload_test.py runs it with and without them.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """tests/e2e/scenarios/relay_test.py: a connection begins, ends and breaks as through a TCP relay (mode: mirror)."""
 
 import contextlib

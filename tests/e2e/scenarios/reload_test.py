@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """tests/e2e/scenarios/reload_test.py: manifests change while calls run; no call is lost."""
 
 import signal

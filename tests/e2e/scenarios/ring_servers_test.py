@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """tests/e2e/scenarios/ring_servers_test.py: who gets the path of a server on rings."""
 
 import errno

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """tests/e2e/scenarios/rings_test.py: hostile clients and servers on rings; those beside them notice nothing.
 
 The hostile ones know docs/shm.md and nothing else of ours; the good ones use the package of client/python.

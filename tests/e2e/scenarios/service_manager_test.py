@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """tests/e2e/scenarios/service_manager_test.py: hatrpcd under something that does what systemd does.
 
 tests/package runs it under systemd itself.

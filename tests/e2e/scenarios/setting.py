@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """tests/e2e/scenarios/setting.py: what every scenario needs: a stock server, two nodes, stock clients.
 
 A scenario is run as `scenario_test.py PROGRAMS PEERS`, the folders of hatrpcd and of the probe peers.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """tests/e2e/scenarios/sockets_test.py: what TCP does between an application and its hatrpcd.
 
 Servers whose queue of connections is full, and peers that send a message in two segments.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """tests/e2e/scenarios/status_page_test.py: the status page in a browser: live, hostile, and without its daemon."""
 
 import contextlib

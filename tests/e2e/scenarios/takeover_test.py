@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """tests/e2e/scenarios/takeover_test.py: a new hatrpcd takes over from the running one, and no caller notices."""
 
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """tests/e2e/scenarios/tls_test.py: links under TLS: who is let in, what the others are told, rotation."""
 
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """tests/e2e/scenarios/unlisted_test.py: functions that no manifest lists, and Go, which sends oneway calls as ordinary ones."""
 
 import re

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Not built: it names where the schemas of PodMonitor, PrometheusRule and Certificate come from; go.sum pins them.
 module hatrpc.test/crds
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 module hatrpc.test/render
 
 go 1.18

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Render prints what `kustomize build` and `helm template` would: Kubernetes objects, in YAML.
 //
 //	render kustomize FOLDER

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tests/e2e/go/client/cases.go: checks that calls and their answers arrive whole and in order.
 package main
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tests/e2e/go/client/everything.go: fills each field of Everything, as every language does.
 package main
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tests/e2e/go/peer/stack.go: makes the transports and protocols of Thrift's Go library by name.
 package peer
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tests/e2e/go/server/handler.go: answers the calls of probe.thrift.
 package main
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tests/e2e/go/server/main.go: serves probe.thrift with Thrift's Go server until its input ends.
 package main
 

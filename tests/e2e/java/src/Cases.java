@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tests/e2e/java/src/Cases.java: checks that calls and their answers arrive whole and in order.
 import java.nio.ByteBuffer;
 import java.util.Collections;

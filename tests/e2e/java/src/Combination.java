@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tests/e2e/java/src/Combination.java: reads the combinations that a probe client or server shall run.
 import java.util.ArrayList;
 import java.util.List;

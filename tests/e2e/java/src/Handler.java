@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tests/e2e/java/src/Handler.java: answers the calls of probe.thrift.
 import java.nio.ByteBuffer;
 import java.util.Collections;

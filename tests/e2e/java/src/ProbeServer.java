@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tests/e2e/java/src/ProbeServer.java: serves probe.thrift with Java's servers until its input ends.
 import com.sun.net.httpserver.HttpServer;
 import java.net.InetSocketAddress;

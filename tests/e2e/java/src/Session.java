@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tests/e2e/java/src/Session.java: holds an open client, and what it was made from.
 import org.apache.thrift.protocol.TProtocol;
 import probe.ProbeOfTomorrow;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tests/e2e/java/src/Stack.java: makes the transports and protocols of libthrift for Java by name.
 import java.util.Map;
 import javax.security.auth.callback.Callback;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tests/e2e/java/src/Values.java: fills each field of Everything, as every language does.
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kv/ycsb/java/.../HatKvClient.java: HatKV as a database of YCSB's.
 package site.ycsb.db;
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kv/ycsb/java/.../HatKvConnection.java: a stock Thrift client of HatKV, over TCP or a unix socket.
 package site.ycsb.db;
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kv/ycsb/java/.../RecordLayout.java: how a record of YCSB's lies in one value of HatKV's.
 package site.ycsb.db;
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kv/ycsb/java/.../MultiWorkload.java: CoreWorkload, and reads and updates of many records at once.
 package site.ycsb.workloads;
 

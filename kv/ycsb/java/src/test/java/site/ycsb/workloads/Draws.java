@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kv/ycsb/java/.../Draws.java: prints what YCSB's own generators give; kv/ycsb/draws_test.py compares
 // kv/ycsb/draws.cc, which prints the same of hatkv-ycsb's.
 package site.ycsb.workloads;
