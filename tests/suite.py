@@ -32,7 +32,7 @@ LAB = [f"tests/lab/twice.sh {BIN}/{program}" for program in
        ("verbs_test", "verbs_protocols_test", "verbs_rdma_link_test", "verbs_dds_test")]
 LAB.append(f"/usr/bin/python3 tests/lab/daemons_test.py {BIN} {PEERS}")
 
-# Labels in the CMakeLists.txt files: `e2e` marks tests that start daemons, `slow` those of over 20 s.
+# Labels in the CMakeLists.txt files: `e2e` marks tests that start daemons, `slow` others that take long.
 QUICK = ["-LE", "e2e|slow"]
 QUICK_LANGUAGE = ["-R", r"^e2e\.(build\.)?python$"]
 
