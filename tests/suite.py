@@ -145,7 +145,7 @@ def counts_of_ctest(junit, cases):
     return counts
 
 
-def ctest(preset, *selection, jobs=CORES):
+def ctest(preset, *selection, jobs=CORES + 1):  # one more than cores: many tests wait
     def run():
         folder = BUILD / preset
         junit, cases = (folder / "ctest.xml").resolve(), folder / "gtest"
