@@ -285,6 +285,10 @@ class PossibleCallsServedTest : public ServerStreamTest {
                            std::string(reinterpret_cast<const char*>(&meta), sizeof meta) + name +
                                message(thrift::MessageType::kCall, name)));
   }
+  void cancel(uint32_t stream, uint64_t ordinal) {
+    node_.receive(link_,
+                  frame_bytes({.kind = FrameKind::kCancel, .stream = stream, .call = ordinal}));
+  }
   FakeNode::Wire connected_server() {
     const auto server = node_.reactor.wires.back();
     server->events->on_writable();
@@ -406,6 +410,53 @@ TEST_F(PossibleCallsServedTest, GoOnAsBytesAfterWhatWasHeld) {
   const std::string put = message(thrift::MessageType::kCall, "put");
   EXPECT_EQ(server->written, put + put + "bytes");
   EXPECT_EQ(node_.counters.buffered_bytes.value(), 0u);
+}
+
+// The caller of the second has given up: its connection goes, and the third goes to another.
+TEST_F(PossibleCallsServedTest, GetNoReplyFromAConnectionThatTheStreamHasLeft) {
+  call(2, 1, "say");
+  call(2, 2, "put");
+  cancel(2, 2);
+  call(2, 3, "put");  // held
+  const auto server = connected_server();
+  const std::string say = message(thrift::MessageType::kReply, "say");
+  const std::string put = message(thrift::MessageType::kReply, "put");
+  node_.receive(server, say + put);  // in one read
+  EXPECT_THAT(ends(), ElementsAre("1 ends"));
+  EXPECT_TRUE(server->closed);
+  const auto next = connected_server();
+  ASSERT_NE(next, server);
+  EXPECT_EQ(next->written, message(thrift::MessageType::kCall, "put"));
+  reply(next, "put");
+  EXPECT_THAT(ends(), ElementsAre("3 ends"));
+}
+
+TEST_F(PossibleCallsServedTest, AreNotExecutedOnceTheirCallersHaveGivenUp) {
+  call(2, 1, "put");
+  call(2, 2, "say");
+  call(2, 3, "put");
+  cancel(2, 3);
+  call(2, 4, "put");
+  const auto server = connected_server();
+  reply(server, "put");
+  const std::string put = message(thrift::MessageType::kCall, "put");
+  EXPECT_EQ(server->written, put + message(thrift::MessageType::kCall, "say") + put)
+      << "the third is not passed, and holds up no other";
+  reply(server, "put");
+  EXPECT_THAT(ends(), ElementsAre("1 ends", "2 none", "4 ends"));
+  EXPECT_EQ(node_.counters.buffered_bytes.value(), 0u);
+}
+
+TEST_F(PossibleCallsServedTest, AreNotExecutedWhereTheConnectionIsLostBeforeThat) {
+  call(2, 1, "put");
+  call(2, 2, "say");
+  call(2, 3, "put");
+  cancel(2, 3);
+  call(2, 4, "put");
+  const auto server = connected_server();
+  reply(server, "put");
+  end_of(server);
+  EXPECT_THAT(ends(), ElementsAre("1 ends", "2 fails", "4 fails"));
 }
 
 // --- The server's end ---
