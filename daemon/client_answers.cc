@@ -148,12 +148,7 @@ void ClientConnection::lose_stream(Failure failure, const std::string& reason) {
   for (size_t i = 0; i < calls_.size(); ++i) {
     Call& call = *calls_[i];
     if (call.failure || (!call.sent && !was_bound)) continue;
-    call.failure = failure;
-    call.failure_detail = reason;
-    if (&call == current_) {
-      leave_current();
-      discarding_ = failure;
-    }
+    mark_failed(call, failure, reason);
   }
   answer_failed_calls();
   close_if_done();
@@ -166,13 +161,17 @@ void ClientConnection::lose_stream(Failure failure, const std::string& reason) {
 
 void ClientConnection::fail(Call& call, Failure failure, std::string detail) {
   if (call.failure) return;
+  mark_failed(call, failure, std::move(detail));
+  answer_failed_calls();
+}
+
+void ClientConnection::mark_failed(Call& call, Failure failure, std::string detail) {
   call.failure = failure;
   call.failure_detail = std::move(detail);
-  if (&call == current_) {
-    leave_current();
-    discarding_ = failure;
-  }
-  answer_failed_calls();
+  ++failed_calls_;
+  if (&call != current_) return;
+  leave_current();
+  discarding_ = failure;
 }
 
 // Nobody can be answered there: the application sees a reset.
@@ -195,6 +194,16 @@ void ClientConnection::answer_failed_calls() {
     if (call.reply == Reply::kPossible) end_after_answers();
     write_exceptions(call);
     if (!over()) finish(call, CallOutcome::kLocalError);
+  }
+  if (!over() && failed_calls_ != 0) end_if_held_up();
+}
+
+// Calls that may be oneway may never end, and a failure behind them could never be told.
+void ClientConnection::end_if_held_up() {
+  for (size_t i = 0; i < calls_.size(); ++i) {
+    const Call& call = *calls_[i];
+    if (call.failure) return end_without_answers();
+    if (call.reply != Reply::kPossible || call.reply_started) return;
   }
 }
 
@@ -236,6 +245,7 @@ void ClientConnection::forget_calls() {
 }
 
 void ClientConnection::write(Bytes bytes, From from) {
+  if (bytes.empty()) return;
   if (from == From::kSelf) ungranted_ += bytes.size();
   if (out_.empty()) {
     const iovec one{const_cast<std::byte*>(bytes.data()), bytes.size()};
