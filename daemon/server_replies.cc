@@ -95,6 +95,7 @@ bool ServerStream::on_piece(Bytes piece, bool last) {
 void ServerStream::on_opaque(Bytes bytes) {
   become_opaque();
   send_raw(bytes);
+  write_held();  // and the client's end, if that is to follow
 }
 
 void ServerStream::send_reply(Bytes piece, bool last) {
@@ -199,7 +200,7 @@ void ServerStream::count(const ServedCall& call, CallOutcome outcome) {
 void ServerStream::close_if_done() {
   if (closed_ || !client_ended_) return;
   if (!idle() || (upstream_ && !upstream_->connected())) return;
-  if (opaque_ && server_ != Server::kEnded && upstream_) return;
+  if (opaque_ && server_ != Server::kEnded && (upstream_ || waiting_)) return;
   closed_ = true;
   worker_.bury(link_, id_);
 }

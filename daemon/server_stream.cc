@@ -303,12 +303,13 @@ void ServerStream::on_upstream_free() {
   advance();
 }
 
-// Opaque: what came before there was a connection for it.
+// Opaque: what came before there was a connection for it, or before all of it was bytes.
 void ServerStream::write_held() {
   ByteQueue held;
   std::swap(held, held_);
   worker_.buffered(-static_cast<int64_t>(held.size()));
-  upstream_->write(held.bytes());
+  if (!held.empty()) upstream_->write(held.bytes());
+  pass_end();
 }
 
 // A shared connection serves one call at a time. A call that may be oneway holds up none: the reply
@@ -501,6 +502,7 @@ void ServerStream::on_raw(Bytes bytes) {
 
 void ServerStream::become_opaque() {
   opaque_ = true;
+  if (parked_) worker_.upstreams().unpark(*this);  // it is nobody else's from here on
   request_open_ = false;
   reply_begun_ = false;
   worker_.counters().opaque_streams.add();

@@ -459,6 +459,37 @@ TEST_F(PossibleCallsServedTest, AreNotExecutedWhereTheConnectionIsLostBeforeThat
   EXPECT_THAT(ends(), ElementsAre("1 ends", "2 fails", "4 fails"));
 }
 
+// What it wrote before there was a connection for it is not lost with its FIN.
+TEST_F(PossibleCallsServedTest, WaitAsBytesForASharedConnectionAlsoAfterTheClientsEnd) {
+  std::vector<FakeNode::Wire> servers;
+  for (const uint32_t stream : {3u, 4u}) {  // Pool has two connections
+    node_.receive(link_, frame_bytes({.kind = FrameKind::kOpen, .stream = stream}, "Pool"));
+    call(stream, 1, "put");
+    servers.push_back(connected_server());
+  }
+  node_.receive(link_, frame_bytes({.kind = FrameKind::kRaw, .stream = 2}, "bytes"));
+  end_of_client(2);
+  reply(servers[0], "put");
+  EXPECT_THAT(servers[0]->written, testing::EndsWith("bytes"));
+  EXPECT_TRUE(servers[0]->shut);
+}
+
+TEST_F(PossibleCallsServedTest, LendNobodyAConnectionThatIsCarriedAsBytes) {
+  const engine::CallMeta meta{.name_bytes = 3};
+  node_.receive(
+      link_,
+      frame_bytes({.kind = FrameKind::kCall, .flags = engine::kLastPiece, .stream = 2, .call = 1},
+                  std::string(reinterpret_cast<const char*>(&meta), sizeof meta) + "say" +
+                      message(thrift::MessageType::kOneway, "say")));
+  const auto server = connected_server();  // parked: what comes next must not overtake
+  node_.receive(link_, frame_bytes({.kind = FrameKind::kRaw, .stream = 2}, "bytes"));
+  for (const uint32_t stream : {3u, 4u}) {
+    node_.receive(link_, frame_bytes({.kind = FrameKind::kOpen, .stream = stream}, "Pool"));
+    call(stream, 1, "put");
+  }
+  EXPECT_THAT(server->written, testing::EndsWith("bytes"));
+}
+
 // --- The server's end ---
 
 class ServersEndTest : public PossibleCallsServedTest {
