@@ -23,6 +23,21 @@ thrift::ExceptionCode exception_code(Failure failure) {
                                        : thrift::ExceptionCode::kInternalError;
 }
 
+struct Told {
+  Failure failure;
+  std::string detail;
+};
+
+// What a kFail or kReset says. A reason that is none of ours is a newer peer's.
+Told told_in(Bytes payload) {
+  engine::FailMeta meta{Failure::kUpstreamClosed, 1};
+  if (payload.size() >= sizeof meta) std::memcpy(&meta, payload.data(), sizeof meta);
+  const bool known = static_cast<size_t>(meta.failure) < engine::kFailureCount;
+  const auto text = payload.subspan(std::min(payload.size(), sizeof meta));
+  return {known ? meta.failure : Failure::kUpstreamClosed,
+          std::string(reinterpret_cast<const char*>(text.data()), text.size())};
+}
+
 }  // namespace
 
 void ClientConnection::on_frame(const FrameHeader& header, Bytes payload) {
@@ -93,24 +108,25 @@ void ClientConnection::note_end(const Call& call) {
 }
 
 void ClientConnection::on_fail(const FrameHeader& header, Bytes payload) {
-  engine::FailMeta meta;
-  if (mode_ == Mode::kOpaque) return close(true);  // its calls are not known any more
-  if (payload.size() < sizeof meta) return;
-  std::memcpy(&meta, payload.data(), sizeof meta);
-  const auto text = payload.subspan(sizeof meta);
-  if (static_cast<size_t>(meta.failure) >= engine::kFailureCount) return;
+  Told told = told_in(payload);
+  // Its calls are not known any more there.
+  if (mode_ == Mode::kOpaque) return fail_opaque(told.failure, told.detail);
   for (size_t i = 0; i < calls_.size(); ++i) {
     // One that failed here was never sent, and has no number of its own.
     if (calls_[i]->ordinal != header.call || calls_[i]->failure) continue;
     if (header.replies != 0) note_end(*calls_[i]);  // else its last piece may be on its way
-    return fail(*calls_[i], meta.failure,
-                std::string(reinterpret_cast<const char*>(text.data()), text.size()));
+    return fail(*calls_[i], told.failure, std::move(told.detail));
   }
 }
 
 void ClientConnection::on_raw(Bytes payload) {
-  if (!window_.take(payload.size())) return close(true);
   if (mode_ == Mode::kCalls) become_opaque();
+  if (!window_.take(payload.size())) {
+    return fail_opaque(Failure::kUpstreamClosed, "the peer sent more than the stream's window");
+  }
+  if (life_ == Life::kEnding) {
+    return fail_opaque(Failure::kUpstreamClosed, "the connection was to end after its answers");
+  }
   write(payload, From::kStream);
 }
 
@@ -125,11 +141,8 @@ void ClientConnection::on_far_end() {
 
 void ClientConnection::on_reset(Bytes payload) {
   peer_->streams.erase(stream_id_);
-  engine::FailMeta meta{Failure::kUpstreamClosed, 1};
-  if (payload.size() >= sizeof meta) std::memcpy(&meta, payload.data(), sizeof meta);
-  if (static_cast<size_t>(meta.failure) >= engine::kFailureCount) return close(true);
-  const auto text = payload.subspan(std::min(payload.size(), sizeof meta));
-  lose_stream(meta.failure, std::string(reinterpret_cast<const char*>(text.data()), text.size()));
+  const Told told = told_in(payload);
+  lose_stream(told.failure, told.detail);
 }
 
 void ClientConnection::on_session_lost(const std::string& reason) {

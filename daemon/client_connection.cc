@@ -235,7 +235,7 @@ void ClientConnection::become_opaque() {
 // are, which needs no memory of what is out.
 void ClientConnection::bound_possible_calls() {
   if (calls_.size() < worker_.node().limits.calls_per_connection_max || stream_id_ == 0 ||
-      !may_all_be_oneway(calls_.size())) {
+      life_ != Life::kOpen || !may_all_be_oneway(calls_.size())) {
     return;
   }
   VLOG(1) << "endpoint " << to_string(worker_.node().endpoints[endpoint_].listen)
