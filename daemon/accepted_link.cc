@@ -104,8 +104,8 @@ void AcceptedLink::flush() {
 }
 
 void AcceptedLink::end(const std::string& reason) {
+  if (lanes_) lanes_->end(reason);  // and with them the streams that they carry
   for (const auto& [id, stream] : streams) stream->on_link_lost(reason);
-  if (lanes_) lanes_->end(reason);
   if (costs_) costs_->end("the link went down: " + reason);
 }
 

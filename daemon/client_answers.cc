@@ -23,6 +23,21 @@ thrift::ExceptionCode exception_code(Failure failure) {
                                        : thrift::ExceptionCode::kInternalError;
 }
 
+struct Told {
+  Failure failure;
+  std::string detail;
+};
+
+// What a kFail or kReset says. A reason that is none of ours is a newer peer's.
+Told told_in(Bytes payload) {
+  engine::FailMeta meta{Failure::kUpstreamClosed, 1};
+  if (payload.size() >= sizeof meta) std::memcpy(&meta, payload.data(), sizeof meta);
+  const bool known = static_cast<size_t>(meta.failure) < engine::kFailureCount;
+  const auto text = payload.subspan(std::min(payload.size(), sizeof meta));
+  return {known ? meta.failure : Failure::kUpstreamClosed,
+          std::string(reinterpret_cast<const char*>(text.data()), text.size())};
+}
+
 }  // namespace
 
 void ClientConnection::on_frame(const FrameHeader& header, Bytes payload) {
@@ -93,24 +108,25 @@ void ClientConnection::note_end(const Call& call) {
 }
 
 void ClientConnection::on_fail(const FrameHeader& header, Bytes payload) {
-  engine::FailMeta meta;
-  if (mode_ == Mode::kOpaque) return close(true);  // its calls are not known any more
-  if (payload.size() < sizeof meta) return;
-  std::memcpy(&meta, payload.data(), sizeof meta);
-  const auto text = payload.subspan(sizeof meta);
-  if (static_cast<size_t>(meta.failure) >= engine::kFailureCount) return;
+  Told told = told_in(payload);
+  // Its calls are not known any more there.
+  if (mode_ == Mode::kOpaque) return fail_opaque(told.failure, told.detail);
   for (size_t i = 0; i < calls_.size(); ++i) {
     // One that failed here was never sent, and has no number of its own.
     if (calls_[i]->ordinal != header.call || calls_[i]->failure) continue;
     if (header.replies != 0) note_end(*calls_[i]);  // else its last piece may be on its way
-    return fail(*calls_[i], meta.failure,
-                std::string(reinterpret_cast<const char*>(text.data()), text.size()));
+    return fail(*calls_[i], told.failure, std::move(told.detail));
   }
 }
 
 void ClientConnection::on_raw(Bytes payload) {
-  if (!window_.take(payload.size())) return close(true);
   if (mode_ == Mode::kCalls) become_opaque();
+  if (!window_.take(payload.size())) {
+    return fail_opaque(Failure::kUpstreamClosed, "the peer sent more than the stream's window");
+  }
+  if (life_ == Life::kEnding) {
+    return fail_opaque(Failure::kUpstreamClosed, "the connection was to end after its answers");
+  }
   write(payload, From::kStream);
 }
 
@@ -125,11 +141,8 @@ void ClientConnection::on_far_end() {
 
 void ClientConnection::on_reset(Bytes payload) {
   peer_->streams.erase(stream_id_);
-  engine::FailMeta meta{Failure::kUpstreamClosed, 1};
-  if (payload.size() >= sizeof meta) std::memcpy(&meta, payload.data(), sizeof meta);
-  if (static_cast<size_t>(meta.failure) >= engine::kFailureCount) return close(true);
-  const auto text = payload.subspan(std::min(payload.size(), sizeof meta));
-  lose_stream(meta.failure, std::string(reinterpret_cast<const char*>(text.data()), text.size()));
+  const Told told = told_in(payload);
+  lose_stream(told.failure, told.detail);
 }
 
 void ClientConnection::on_session_lost(const std::string& reason) {
@@ -148,12 +161,7 @@ void ClientConnection::lose_stream(Failure failure, const std::string& reason) {
   for (size_t i = 0; i < calls_.size(); ++i) {
     Call& call = *calls_[i];
     if (call.failure || (!call.sent && !was_bound)) continue;
-    call.failure = failure;
-    call.failure_detail = reason;
-    if (&call == current_) {
-      leave_current();
-      discarding_ = failure;
-    }
+    mark_failed(call, failure, reason);
   }
   answer_failed_calls();
   close_if_done();
@@ -166,13 +174,17 @@ void ClientConnection::lose_stream(Failure failure, const std::string& reason) {
 
 void ClientConnection::fail(Call& call, Failure failure, std::string detail) {
   if (call.failure) return;
+  mark_failed(call, failure, std::move(detail));
+  answer_failed_calls();
+}
+
+void ClientConnection::mark_failed(Call& call, Failure failure, std::string detail) {
   call.failure = failure;
   call.failure_detail = std::move(detail);
-  if (&call == current_) {
-    leave_current();
-    discarding_ = failure;
-  }
-  answer_failed_calls();
+  ++failed_calls_;
+  if (&call != current_) return;
+  leave_current();
+  discarding_ = failure;
 }
 
 // Nobody can be answered there: the application sees a reset.
@@ -195,6 +207,16 @@ void ClientConnection::answer_failed_calls() {
     if (call.reply == Reply::kPossible) end_after_answers();
     write_exceptions(call);
     if (!over()) finish(call, CallOutcome::kLocalError);
+  }
+  if (!over() && failed_calls_ != 0) end_if_held_up();
+}
+
+// Calls that may be oneway may never end, and a failure behind them could never be told.
+void ClientConnection::end_if_held_up() {
+  for (size_t i = 0; i < calls_.size(); ++i) {
+    const Call& call = *calls_[i];
+    if (call.failure) return end_without_answers();
+    if (call.reply != Reply::kPossible || call.reply_started) return;
   }
 }
 
@@ -236,6 +258,7 @@ void ClientConnection::forget_calls() {
 }
 
 void ClientConnection::write(Bytes bytes, From from) {
+  if (bytes.empty()) return;
   if (from == From::kSelf) ungranted_ += bytes.size();
   if (out_.empty()) {
     const iovec one{const_cast<std::byte*>(bytes.data()), bytes.size()};

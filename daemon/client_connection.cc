@@ -121,7 +121,7 @@ bool ClientConnection::blocked() {
   const bool full =
       current_ == nullptr && calls_.size() >= worker_.node().limits.calls_per_connection_max;
   const bool ends_here = current_ == nullptr && !discarding_ && input_ == Input::kOpen && leaves();
-  const bool ends = current_ == nullptr && life_ == Life::kEnding;
+  const bool ends = mode_ == Mode::kCalls && current_ == nullptr && life_ == Life::kEnding;
   return over() || ends || waiting_ || switches_ || unread || full || ends_here ||
          (stream_id_ != 0 && peer_->link->up() && lane().congested());
 }
@@ -226,6 +226,7 @@ void ClientConnection::on_opaque(Bytes bytes) {
 void ClientConnection::become_opaque() {
   worker_.counters().opaque_streams.add();
   mode_ = Mode::kOpaque;
+  if (!waiting_) end();  // its ends come when they come, as through a relay
   leave_current();
   forget_calls();
 }
@@ -234,7 +235,7 @@ void ClientConnection::become_opaque() {
 // are, which needs no memory of what is out.
 void ClientConnection::bound_possible_calls() {
   if (calls_.size() < worker_.node().limits.calls_per_connection_max || stream_id_ == 0 ||
-      !may_all_be_oneway(calls_.size())) {
+      life_ != Life::kOpen || !may_all_be_oneway(calls_.size())) {
     return;
   }
   VLOG(1) << "endpoint " << to_string(worker_.node().endpoints[endpoint_].listen)
@@ -339,6 +340,7 @@ void ClientConnection::add_message(const thrift::Head& head) {
 }
 
 void ClientConnection::give_back(Call& call) {
+  if (call.failure) --failed_calls_;
   worker_.buffered(-static_cast<int64_t>(call.more_heads.size() * sizeof(KeptHead)));
   worker_.calls().give_back(&call);
 }
@@ -354,6 +356,7 @@ void ClientConnection::stop_waiting() {
   waiting_ = false;
   worker_.stop_waiting(ticket_);
   end();
+  if (life_ == Life::kEnding) worker_.deadlines().set(*this, kServerEndWait);
 }
 
 void ClientConnection::on_link_news() {
@@ -378,7 +381,7 @@ void ClientConnection::on_link_leaves() {
 void ClientConnection::on_deadline() {
   if (life_ == Life::kLingering) return close(false);
   if (waiting_) return on_no_link();
-  if (input_ == Input::kPassedOn) on_server_end_wait();
+  if (input_ == Input::kPassedOn || life_ == Life::kEnding) on_server_end_wait();
 }
 
 void ClientConnection::on_no_link() {

@@ -148,8 +148,10 @@ class ClientConnection final : public StreamEvents, private UnitSink, private De
   void on_reset(Bytes payload);
   void lose_stream(engine::Failure failure, const std::string& reason);
   void fail(Call& call, engine::Failure failure, std::string detail);
+  void mark_failed(Call& call, engine::Failure failure, std::string detail);
   void fail_opaque(engine::Failure failure, const std::string& detail);
   void answer_failed_calls();
+  void end_if_held_up();
   void write_exceptions(const Call& call);
   void finish(Call& call, CallOutcome outcome);
   void forget_calls();
@@ -194,6 +196,7 @@ class ClientConnection final : public StreamEvents, private UnitSink, private De
   ByteQueue backlog_;        // read, but not yet looked at
   Call* current_ = nullptr;  // whose unit is arriving
   Fifo<Call*> calls_;        // unanswered, in the order of their answers
+  size_t failed_calls_ = 0;  // of these; they wait for those before them
   uint64_t next_ordinal_ = 1;
 
   PeerLink* peer_ = nullptr;

@@ -76,6 +76,30 @@ TEST_F(ClientConnectionTest, CountsWhyAnOpaqueStreamFailed) {
   EXPECT_EQ(opaque_failures(node_, Side::kClient, engine::Failure::kUpstreamUnreachable), 1u);
 }
 
+TEST_F(ClientConnectionTest, CountsAnOpaqueStreamOfWhichACallHasFailed) {
+  node_.receive(client_, "\x16\x03\x01 TLS");
+  const engine::FailMeta meta{engine::Failure::kOverloaded, 0};
+  answer(FrameKind::kFail, std::string(reinterpret_cast<const char*>(&meta), sizeof meta) + "why");
+  EXPECT_TRUE(client_->aborted);
+  EXPECT_EQ(opaque_failures(node_, Side::kClient, engine::Failure::kOverloaded), 1u);
+}
+
+TEST_F(ClientConnectionTest, CountsAnOpaqueStreamWhosePeerSendsFarBeyondItsCredit) {
+  node_.receive(client_, "\x16\x03\x01 TLS");
+  client_->room = 0;
+  for (int i = 0; !client_->closed && i < 100; ++i) {
+    answer(FrameKind::kRaw, std::string(64'000, 'x'));
+  }
+  EXPECT_TRUE(client_->aborted);
+  EXPECT_EQ(opaque_failures(node_, Side::kClient, engine::Failure::kUpstreamClosed), 1u);
+}
+
+TEST_F(ClientConnectionTest, AnswersACallThatFailedForAReasonOfANewerPeer) {
+  node_.receive(client_, kGet);
+  answer(FrameKind::kFail, std::string("\xff\x01why", 5));
+  EXPECT_THAT(client_->written, HasSubstr("upstream_closed: why"));
+}
+
 TEST_F(ClientConnectionTest, CountsAnOpaqueStreamThatEndsWithItsLink) {
   node_.receive(client_, "\x16\x03\x01 TLS");
   peer_->end = true;

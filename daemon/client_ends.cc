@@ -48,14 +48,16 @@ void ClientConnection::pass_end() {
 
 // Calls that may be oneway do not hold a connection for ever. Others have a reply or a failure.
 void ClientConnection::on_server_end_wait() {
-  if (may_all_be_oneway(calls_.size())) return end_without_answers();
+  if (current_ == nullptr && may_all_be_oneway(calls_.size())) return end_without_answers();
   worker_.deadlines().set(*this, kServerEndWait);
 }
 
 // --- The end ---
 
 void ClientConnection::end_after_answers() {
-  if (life_ == Life::kOpen) advance_to(Life::kEnding);
+  if (life_ != Life::kOpen) return;
+  advance_to(Life::kEnding);
+  if (!waiting_) worker_.deadlines().set(*this, kServerEndWait);
 }
 
 // The calls that are out get no answer, here or at the peer; answers already written still go out.

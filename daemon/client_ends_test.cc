@@ -51,6 +51,12 @@ class PossibleCallTest : public testing::Test {
             {.kind = FrameKind::kReply, .flags = engine::kLastPiece, .stream = 1, .call = call},
             reply));
   }
+  void fails(uint64_t call) {
+    const engine::FailMeta meta{engine::Failure::kUpstreamClosed, 1};
+    node_.receive(peer_,
+                  frame_bytes({.kind = FrameKind::kFail, .stream = 1, .call = call},
+                              std::string(reinterpret_cast<const char*>(&meta), sizeof meta)));
+  }
   void client_says_end() {
     client_->end = true;
     FakeNode::read(client_);
@@ -174,6 +180,79 @@ TEST_F(PossibleCallTest, ClosesTheConnectionAfterTheAnswerWhereItFailed) {
   EXPECT_FALSE(client_->aborted);
 }
 
+TEST_F(PossibleCallTest, HoldsUpNoFailureBehindIt) {
+  call("say");
+  call("get");
+  node_.reactor.advance(std::chrono::milliseconds(1500));  // the time-out of get
+  EXPECT_EQ(client_->written, "") << "a reply to say may be the next that the caller reads";
+  EXPECT_TRUE(client_->shut);
+  EXPECT_FALSE(client_->aborted);
+  EXPECT_TRUE(holds(peer_->written, FrameKind::kReset));
+  EXPECT_EQ(in_flight(), 0u);
+}
+
+TEST_F(PossibleCallTest, HoldsUpNoFailureBehindItOnceThoseBeforeHaveTheirReplies) {
+  call("get");
+  call("say");
+  call("ask");
+  fails(3);
+  EXPECT_FALSE(client_->shut) << "get has a reply for sure";
+  answer(1, "its reply");
+  EXPECT_EQ(client_->written, "its reply");
+  EXPECT_TRUE(client_->shut);
+}
+
+TEST_F(PossibleCallTest, LetsAFailureBehindItWaitForItsReplyThatHasBegun) {
+  call("ask");
+  node_.receive(peer_,
+                frame_bytes({.kind = FrameKind::kReply, .stream = 1, .call = 1}, "half of it"));
+  call("get");
+  fails(2);
+  EXPECT_FALSE(client_->shut);
+  node_.receive(
+      peer_,
+      frame_bytes({.kind = FrameKind::kMore, .flags = engine::kLastPiece, .stream = 1, .call = 1},
+                  "."));
+  EXPECT_THAT(client_->written, HasSubstr("half of it."));
+  EXPECT_THAT(client_->written, HasSubstr("upstream_closed"));
+}
+
+// Nobody reads the application's FIN then.
+TEST_F(PossibleCallTest, IsWaitedForOnlySoLongAfterTheFailureOfOneBefore) {
+  call("say");
+  call("say");
+  fails(1);
+  EXPECT_THAT(client_->written, HasSubstr("upstream_closed"));
+  EXPECT_FALSE(client_->shut) << "it may be two-way";
+  node_.reactor.advance(ClientConnection::kServerEndWait + std::chrono::seconds(1));
+  EXPECT_TRUE(client_->shut);
+  EXPECT_EQ(in_flight(), 0u);
+  client_says_end();
+  EXPECT_TRUE(client_->closed);
+}
+
+TEST_F(PossibleCallTest, WritesNothingWhereTheEndWithoutAReplyComesAfterItBecameBytes) {
+  const auto limit = node_.worker->node().limits.calls_per_connection_max;
+  for (uint32_t i = 0; i < limit; ++i) call("say");
+  ASSERT_EQ(node_.counters.opaque_streams.value(), 1u);
+  client_->write_error = EPIPE;  // an empty write would tell of it
+  node_.receive(peer_, frame_bytes(no_reply(1)));
+  EXPECT_FALSE(client_->closed);
+}
+
+TEST_F(PossibleCallTest, IsWaitedForAsLongAsItTakesWhereTheServerSpeaksInBytes) {
+  call("ask");
+  client_says_end();
+  node_.receive(peer_, frame_bytes({.kind = FrameKind::kRaw, .stream = 1}, "bytes"));
+  node_.reactor.advance(ClientConnection::kServerEndWait + std::chrono::seconds(1));
+  EXPECT_FALSE(client_->shut);
+  node_.receive(peer_, frame_bytes({.kind = FrameKind::kRaw, .stream = 1}, ", and more"));
+  node_.receive(peer_, frame_bytes({.kind = FrameKind::kEnd, .stream = 1}));
+  EXPECT_EQ(client_->written, "bytes, and more");
+  EXPECT_TRUE(client_->closed);
+  EXPECT_FALSE(client_->aborted);
+}
+
 TEST_F(PossibleCallTest, LingersOnlySoLong) {
   call("say");
   peer_->end = true;
@@ -231,12 +310,6 @@ class BoundTest : public PossibleCallTest {
  protected:
   void bind() { node_.receive(peer_, frame_bytes({.kind = FrameKind::kBound, .stream = 1})); }
   void server_ends() { node_.receive(peer_, frame_bytes({.kind = FrameKind::kEnd, .stream = 1})); }
-  void fails(uint64_t call) {
-    const engine::FailMeta meta{engine::Failure::kUpstreamClosed, 1};
-    node_.receive(peer_,
-                  frame_bytes({.kind = FrameKind::kFail, .stream = 1, .call = call},
-                              std::string(reinterpret_cast<const char*>(&meta), sizeof meta)));
-  }
   void link_breaks() {
     peer_->end = true;
     FakeNode::read(peer_);

@@ -74,11 +74,12 @@ void ServerStream::end_without_reply() {
                                {});
   }
   count(call, call.cancelled ? CallOutcome::kUnknown : CallOutcome::kOneway);
-  upstream_->note_oneway(call.name_hash);
+  if (call.handed_over) upstream_->note_oneway(call.name_hash);
   calls_.pop_front();
 }
 
 bool ServerStream::on_piece(Bytes piece, bool last) {
+  const UpstreamConnection* const from = upstream_.get();
   if (upstream_->dropping_reply || calls_.empty()) {
     if (last) upstream_->dropping_reply = false;
     return true;
@@ -87,12 +88,14 @@ bool ServerStream::on_piece(Bytes piece, bool last) {
   const bool complete = last && call.replies_seen >= (call.request_complete ? call.replies : 1);
   send_reply(piece, complete);
   if (complete) finish_reply(upstream_->replies().messages().outcome());
-  return !closed_ && upstream_ != nullptr;
+  // What else this connection says is not for calls that went to another since.
+  return !closed_ && upstream_.get() == from;
 }
 
 void ServerStream::on_opaque(Bytes bytes) {
   become_opaque();
   send_raw(bytes);
+  write_held();  // and the client's end, if that is to follow
 }
 
 void ServerStream::send_reply(Bytes piece, bool last) {
@@ -197,7 +200,7 @@ void ServerStream::count(const ServedCall& call, CallOutcome outcome) {
 void ServerStream::close_if_done() {
   if (closed_ || !client_ended_) return;
   if (!idle() || (upstream_ && !upstream_->connected())) return;
-  if (opaque_ && server_ != Server::kEnded && upstream_) return;
+  if (opaque_ && server_ != Server::kEnded && (upstream_ || waiting_)) return;
   closed_ = true;
   worker_.bury(link_, id_);
 }

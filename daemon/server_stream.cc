@@ -303,12 +303,13 @@ void ServerStream::on_upstream_free() {
   advance();
 }
 
-// Opaque: what came before there was a connection for it.
+// Opaque: what came before there was a connection for it, or before all of it was bytes.
 void ServerStream::write_held() {
   ByteQueue held;
   std::swap(held, held_);
   worker_.buffered(-static_cast<int64_t>(held.size()));
-  upstream_->write(held.bytes());
+  if (!held.empty()) upstream_->write(held.bytes());
+  pass_end();
 }
 
 // A shared connection serves one call at a time. A call that may be oneway holds up none: the reply
@@ -330,8 +331,12 @@ void ServerStream::pass_held() {
   for (size_t i = 0; !held_.empty() && i < calls_.size() && may_pass(i); ++i) {
     const size_t bytes = std::exchange(calls_[i].held_bytes, 0);
     if (bytes == 0) continue;
-    pass(calls_[i], held_.bytes().first(bytes));
-    if (closed_ || calls_.empty()) return;  // the connection broke
+    if (calls_[i].cancelled) {
+      grant(bytes);
+    } else {
+      pass(calls_[i], held_.bytes().first(bytes));
+      if (closed_ || calls_.empty()) return;  // the connection broke
+    }
     held_.consume(bytes);
     worker_.buffered(-static_cast<int64_t>(bytes));
   }
@@ -410,8 +415,9 @@ void ServerStream::lose_upstream(Failure failure, bool delivered, std::string_vi
   last_was_oneway_ = false;
   if (opaque_ || (reply_begun_ && !calls_.front().cancelled)) return reset(failure, detail);
   reply_begun_ = false;
-  while (!calls_.empty() && (calls_.front().handed_over || server_ == Server::kBound)) {
+  while (!calls_.empty()) {
     const ServedCall& call = calls_.front();
+    if (!call.handed_over && !call.is_dropped() && server_ != Server::kBound) break;
     if (!call.request_complete) request_open_ = false;
     if (call.cancelled) {
       if (call.is_due()) end_due(call.lane);
@@ -496,6 +502,7 @@ void ServerStream::on_raw(Bytes bytes) {
 
 void ServerStream::become_opaque() {
   opaque_ = true;
+  if (parked_) worker_.upstreams().unpark(*this);  // it is nobody else's from here on
   request_open_ = false;
   reply_begun_ = false;
   worker_.counters().opaque_streams.add();

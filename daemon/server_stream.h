@@ -87,9 +87,12 @@ class ServerStream final : private UnitSink, private Deadline {
     uint32_t lane = 0;  // that it came by, and its answer goes by
     // The lane's other side counts it as due.
     bool is_due() const { return request_complete && replies != 0; }
-    // The server has all of it. The call need not be answered before the next one is.
+    // The server has nothing of it, and gets nothing.
+    bool is_dropped() const { return cancelled && !handed_over && held_bytes == 0; }
+    // The server has all that it gets. The call need not be answered before the next one is.
     bool may_be_done() const {
-      return request_complete && handed_over && held_bytes == 0 && reply != Reply::kCertain;
+      return is_dropped() ||
+             (request_complete && handed_over && held_bytes == 0 && reply != Reply::kCertain);
     }
   };
 

@@ -285,6 +285,10 @@ class PossibleCallsServedTest : public ServerStreamTest {
                            std::string(reinterpret_cast<const char*>(&meta), sizeof meta) + name +
                                message(thrift::MessageType::kCall, name)));
   }
+  void cancel(uint32_t stream, uint64_t ordinal) {
+    node_.receive(link_,
+                  frame_bytes({.kind = FrameKind::kCancel, .stream = stream, .call = ordinal}));
+  }
   FakeNode::Wire connected_server() {
     const auto server = node_.reactor.wires.back();
     server->events->on_writable();
@@ -406,6 +410,84 @@ TEST_F(PossibleCallsServedTest, GoOnAsBytesAfterWhatWasHeld) {
   const std::string put = message(thrift::MessageType::kCall, "put");
   EXPECT_EQ(server->written, put + put + "bytes");
   EXPECT_EQ(node_.counters.buffered_bytes.value(), 0u);
+}
+
+// The caller of the second has given up: its connection goes, and the third goes to another.
+TEST_F(PossibleCallsServedTest, GetNoReplyFromAConnectionThatTheStreamHasLeft) {
+  call(2, 1, "say");
+  call(2, 2, "put");
+  cancel(2, 2);
+  call(2, 3, "put");  // held
+  const auto server = connected_server();
+  const std::string say = message(thrift::MessageType::kReply, "say");
+  const std::string put = message(thrift::MessageType::kReply, "put");
+  node_.receive(server, say + put);  // in one read
+  EXPECT_THAT(ends(), ElementsAre("1 ends"));
+  EXPECT_TRUE(server->closed);
+  const auto next = connected_server();
+  ASSERT_NE(next, server);
+  EXPECT_EQ(next->written, message(thrift::MessageType::kCall, "put"));
+  reply(next, "put");
+  EXPECT_THAT(ends(), ElementsAre("3 ends"));
+}
+
+TEST_F(PossibleCallsServedTest, AreNotExecutedOnceTheirCallersHaveGivenUp) {
+  call(2, 1, "put");
+  call(2, 2, "say");
+  call(2, 3, "put");
+  cancel(2, 3);
+  call(2, 4, "put");
+  const auto server = connected_server();
+  reply(server, "put");
+  const std::string put = message(thrift::MessageType::kCall, "put");
+  EXPECT_EQ(server->written, put + message(thrift::MessageType::kCall, "say") + put)
+      << "the third is not passed, and holds up no other";
+  reply(server, "put");
+  EXPECT_THAT(ends(), ElementsAre("1 ends", "2 none", "4 ends"));
+  EXPECT_EQ(node_.counters.buffered_bytes.value(), 0u);
+}
+
+TEST_F(PossibleCallsServedTest, AreNotExecutedWhereTheConnectionIsLostBeforeThat) {
+  call(2, 1, "put");
+  call(2, 2, "say");
+  call(2, 3, "put");
+  cancel(2, 3);
+  call(2, 4, "put");
+  const auto server = connected_server();
+  reply(server, "put");
+  end_of(server);
+  EXPECT_THAT(ends(), ElementsAre("1 ends", "2 fails", "4 fails"));
+}
+
+// What it wrote before there was a connection for it is not lost with its FIN.
+TEST_F(PossibleCallsServedTest, WaitAsBytesForASharedConnectionAlsoAfterTheClientsEnd) {
+  std::vector<FakeNode::Wire> servers;
+  for (const uint32_t stream : {3u, 4u}) {  // Pool has two connections
+    node_.receive(link_, frame_bytes({.kind = FrameKind::kOpen, .stream = stream}, "Pool"));
+    call(stream, 1, "put");
+    servers.push_back(connected_server());
+  }
+  node_.receive(link_, frame_bytes({.kind = FrameKind::kRaw, .stream = 2}, "bytes"));
+  end_of_client(2);
+  reply(servers[0], "put");
+  EXPECT_THAT(servers[0]->written, testing::EndsWith("bytes"));
+  EXPECT_TRUE(servers[0]->shut);
+}
+
+TEST_F(PossibleCallsServedTest, LendNobodyAConnectionThatIsCarriedAsBytes) {
+  const engine::CallMeta meta{.name_bytes = 3};
+  node_.receive(
+      link_,
+      frame_bytes({.kind = FrameKind::kCall, .flags = engine::kLastPiece, .stream = 2, .call = 1},
+                  std::string(reinterpret_cast<const char*>(&meta), sizeof meta) + "say" +
+                      message(thrift::MessageType::kOneway, "say")));
+  const auto server = connected_server();  // parked: what comes next must not overtake
+  node_.receive(link_, frame_bytes({.kind = FrameKind::kRaw, .stream = 2}, "bytes"));
+  for (const uint32_t stream : {3u, 4u}) {
+    node_.receive(link_, frame_bytes({.kind = FrameKind::kOpen, .stream = stream}, "Pool"));
+    call(stream, 1, "put");
+  }
+  EXPECT_THAT(server->written, testing::EndsWith("bytes"));
 }
 
 // --- The server's end ---

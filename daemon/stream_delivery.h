@@ -38,15 +38,13 @@ class StreamDelivery {
     return ++last_sync_;
   }
 
-  // The peer has answered the call, all of which was sent. Returns whether it has taken all.
-  bool answered(uint64_t call) {
+  // The peer has answered the call, all of which was sent.
+  void answered(uint64_t call) {
     if (state_ == State::kOut && call == last_call_) state_ = State::kTaken;
-    return all_taken();
   }
-  // The kSynced of that number has come. Returns whether the peer has taken all.
-  bool synced(uint64_t number) {
+  // The kSynced of that number has come.
+  void synced(uint64_t number) {
     if (state_ == State::kAsked && number == last_sync_) state_ = State::kTaken;
-    return all_taken();
   }
 
  private:

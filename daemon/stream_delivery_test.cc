@@ -11,8 +11,10 @@ TEST(StreamDelivery, IsShownByTheAnswerToTheLastCall) {
   EXPECT_TRUE(delivery.all_taken());
   delivery.send(1);
   delivery.send(2);
-  EXPECT_FALSE(delivery.answered(1));
-  EXPECT_TRUE(delivery.answered(2));
+  delivery.answered(1);
+  EXPECT_FALSE(delivery.all_taken());
+  delivery.answered(2);
+  EXPECT_TRUE(delivery.all_taken());
   delivery.send(3);
   EXPECT_FALSE(delivery.all_taken());
 }
@@ -21,11 +23,14 @@ TEST(StreamDelivery, IsNotShownByAnAnswerAfterACancel) {
   StreamDelivery delivery;
   delivery.send(1);
   delivery.cancel();
-  EXPECT_FALSE(delivery.answered(1));
+  delivery.answered(1);
+  EXPECT_FALSE(delivery.all_taken());
   const uint64_t number = delivery.ask();
   EXPECT_NE(number, 0u);
-  EXPECT_FALSE(delivery.answered(1));
-  EXPECT_TRUE(delivery.synced(number));
+  delivery.answered(1);
+  EXPECT_FALSE(delivery.all_taken());
+  delivery.synced(number);
+  EXPECT_TRUE(delivery.all_taken());
 }
 
 TEST(StreamDelivery, AsksOnceAndHeedsNoAnswerToAnEarlierQuestion) {
@@ -34,11 +39,14 @@ TEST(StreamDelivery, AsksOnceAndHeedsNoAnswerToAnEarlierQuestion) {
   const uint64_t first = delivery.ask();
   EXPECT_EQ(delivery.ask(), 0u);
   delivery.send(2);
-  EXPECT_FALSE(delivery.synced(first)) << "call 2 may still be on its way";
+  delivery.synced(first);
+  EXPECT_FALSE(delivery.all_taken()) << "call 2 may still be on its way";
   const uint64_t second = delivery.ask();
   EXPECT_NE(second, first);
-  EXPECT_FALSE(delivery.synced(first));
-  EXPECT_TRUE(delivery.synced(second));
+  delivery.synced(first);
+  EXPECT_FALSE(delivery.all_taken());
+  delivery.synced(second);
+  EXPECT_TRUE(delivery.all_taken());
 }
 
 }  // namespace

@@ -186,7 +186,7 @@ void UpstreamPool::release(std::unique_ptr<UpstreamConnection> connection, bool 
   const ServedConfig& served = connection->served();
   Service& service = of(served);
   if (reusable && served.mode == UpstreamMode::kShared && connection->takes_all() &&
-      !connection->replies().inside_unit()) {
+      !connection->replies().opaque() && !connection->replies().inside_unit()) {
     service.idle.push_back(std::move(connection));
   } else {
     --service.open;
