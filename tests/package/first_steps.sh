@@ -53,7 +53,7 @@ first_steps() {
   makes_host_b
   until_true 30 calculates
   [ "$(ip netns exec host-b hatctl --socket /run/host-b/admin.sock metrics |
-    grep -c '^hatrpc_requests_total{outcome="success",side="server",thrift_method="add",.*} [1-9]')" -gt 0 ]
+    grep -c '^hatrpc_requests_total{side="server",thrift_method="add",.*outcome="success"} [1-9]')" -gt 0 ]
 
   step "first steps: a mistake in a manifest"
   refuses_broken hatrpcd /etc/hatrpc/manifests/calculator.yaml
