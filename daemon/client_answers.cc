@@ -208,16 +208,18 @@ void ClientConnection::answer_failed_calls() {
     write_exceptions(call);
     if (!over()) finish(call, CallOutcome::kLocalError);
   }
-  if (!over() && failed_calls_ != 0) end_if_held_up();
+  if (!over() && !set() && holds_up_failure()) worker_.deadlines().set(*this, kServerEndWait);
 }
 
 // Calls that may be oneway may never end, and a failure behind them could never be told.
-void ClientConnection::end_if_held_up() {
+bool ClientConnection::holds_up_failure() const {
+  if (failed_calls_ == 0) return false;
   for (size_t i = 0; i < calls_.size(); ++i) {
     const Call& call = *calls_[i];
-    if (call.failure) return end_without_answers();
-    if (call.reply != Reply::kPossible || call.reply_started) return;
+    if (call.failure) return true;
+    if (call.reply != Reply::kPossible || call.reply_started) return false;
   }
+  return false;
 }
 
 void ClientConnection::write_exceptions(const Call& call) {

@@ -356,7 +356,9 @@ void ClientConnection::stop_waiting() {
   waiting_ = false;
   worker_.stop_waiting(ticket_);
   end();
-  if (life_ == Life::kEnding) worker_.deadlines().set(*this, kServerEndWait);
+  if (life_ == Life::kEnding || holds_up_failure()) {
+    worker_.deadlines().set(*this, kServerEndWait);
+  }
 }
 
 void ClientConnection::on_link_news() {
@@ -381,7 +383,9 @@ void ClientConnection::on_link_leaves() {
 void ClientConnection::on_deadline() {
   if (life_ == Life::kLingering) return close(false);
   if (waiting_) return on_no_link();
-  if (input_ == Input::kPassedOn || life_ == Life::kEnding) on_server_end_wait();
+  if (input_ == Input::kPassedOn || life_ == Life::kEnding || holds_up_failure()) {
+    on_server_end_wait();
+  }
 }
 
 void ClientConnection::on_no_link() {

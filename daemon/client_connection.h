@@ -151,7 +151,7 @@ class ClientConnection final : public StreamEvents, private UnitSink, private De
   void mark_failed(Call& call, engine::Failure failure, std::string detail);
   void fail_opaque(engine::Failure failure, const std::string& detail);
   void answer_failed_calls();
-  void end_if_held_up();
+  bool holds_up_failure() const;
   void write_exceptions(const Call& call);
   void finish(Call& call, CallOutcome outcome);
   void forget_calls();

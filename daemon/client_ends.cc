@@ -48,7 +48,8 @@ void ClientConnection::pass_end() {
 
 // Calls that may be oneway do not hold a connection for ever. Others have a reply or a failure.
 void ClientConnection::on_server_end_wait() {
-  if (current_ == nullptr && may_all_be_oneway(calls_.size())) return end_without_answers();
+  const bool nothing_is_sure = may_all_be_oneway(calls_.size()) || holds_up_failure();
+  if (current_ == nullptr && nothing_is_sure) return end_without_answers();
   worker_.deadlines().set(*this, kServerEndWait);
 }
 

@@ -180,10 +180,12 @@ TEST_F(PossibleCallTest, ClosesTheConnectionAfterTheAnswerWhereItFailed) {
   EXPECT_FALSE(client_->aborted);
 }
 
-TEST_F(PossibleCallTest, HoldsUpNoFailureBehindIt) {
+TEST_F(PossibleCallTest, HoldsUpAFailureBehindItOnlySoLong) {
   call("say");
   call("get");
   node_.reactor.advance(std::chrono::milliseconds(1500));  // the time-out of get
+  EXPECT_FALSE(client_->shut) << "the server may yet reply to say";
+  node_.reactor.advance(ClientConnection::kServerEndWait);
   EXPECT_EQ(client_->written, "") << "a reply to say may be the next that the caller reads";
   EXPECT_TRUE(client_->shut);
   EXPECT_FALSE(client_->aborted);
@@ -191,7 +193,7 @@ TEST_F(PossibleCallTest, HoldsUpNoFailureBehindIt) {
   EXPECT_EQ(in_flight(), 0u);
 }
 
-TEST_F(PossibleCallTest, HoldsUpNoFailureBehindItOnceThoseBeforeHaveTheirReplies) {
+TEST_F(PossibleCallTest, HoldsUpAFailureOnlySoLongOnceThoseBeforeHaveTheirReplies) {
   call("get");
   call("say");
   call("ask");
@@ -199,6 +201,7 @@ TEST_F(PossibleCallTest, HoldsUpNoFailureBehindItOnceThoseBeforeHaveTheirReplies
   EXPECT_FALSE(client_->shut) << "get has a reply for sure";
   answer(1, "its reply");
   EXPECT_EQ(client_->written, "its reply");
+  node_.reactor.advance(ClientConnection::kServerEndWait + std::chrono::seconds(1));
   EXPECT_TRUE(client_->shut);
 }
 
@@ -283,6 +286,7 @@ TEST_F(TimedPossibleCallTest, EndsTheConnectionWithoutAnAnswer) {
   peer_->written.clear();
   node_.reactor.advance(std::chrono::milliseconds(1500));
   EXPECT_EQ(client_->written, "its reply");
+  node_.reactor.advance(ClientConnection::kServerEndWait + std::chrono::seconds(1));
   EXPECT_TRUE(client_->shut);
   EXPECT_FALSE(client_->aborted) << "an answer that is on its way must come";
   EXPECT_TRUE(holds(peer_->written, FrameKind::kReset));
@@ -301,6 +305,7 @@ TEST_F(TimedPossibleCallTest, EndsTheConnectionAlsoWhereAnswersAreStillToBeWritt
   client_->room = SIZE_MAX;
   client_->events->on_writable();
   EXPECT_EQ(client_->written, "its reply");
+  node_.reactor.advance(ClientConnection::kServerEndWait + std::chrono::seconds(1));
   EXPECT_TRUE(client_->shut);
 }
 
@@ -324,6 +329,7 @@ TEST_F(BoundTest, EndWithTheServerThatIsIdle) {
   EXPECT_FALSE(client_->shut);
   server_ends();
   EXPECT_EQ(client_->written, "its reply");
+  node_.reactor.advance(ClientConnection::kServerEndWait + std::chrono::seconds(1));
   EXPECT_TRUE(client_->shut);
   client_says_end();
   EXPECT_TRUE(client_->closed);
@@ -361,6 +367,7 @@ TEST_F(BoundTest, EndWithTheirLinkAlsoWhereTheyAreIdle) {
   answer(1, "its reply");
   link_breaks();
   EXPECT_EQ(client_->written, "its reply");
+  node_.reactor.advance(ClientConnection::kServerEndWait + std::chrono::seconds(1));
   EXPECT_TRUE(client_->shut);
 }
 
