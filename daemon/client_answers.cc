@@ -28,7 +28,7 @@ struct Told {
   std::string detail;
 };
 
-// What a kFail or kReset says. A reason that is none of ours is a newer peer's.
+// The reason and text of a kFail or kReset. Only a newer peer sends a reason that is unknown here.
 Told told_in(Bytes payload) {
   engine::FailMeta meta{Failure::kUpstreamClosed, 1};
   if (payload.size() >= sizeof meta) std::memcpy(&meta, payload.data(), sizeof meta);

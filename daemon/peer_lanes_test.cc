@@ -74,7 +74,7 @@ class PeerLanesTest : public testing::Test, public PeerLanesEvents {
                                                                     .keepalive_timeout = 1h},
                                              open, quiet_);
   }
-  // What each side has written comes to the other; both look after their lanes.
+  // Delivers what each side has written to the other side, and polls the lanes of both.
   void turn() {
     if (lanes_) lanes_->flush();
     if (far_lanes_) far_lanes_->flush();

@@ -88,7 +88,7 @@ bool ServerStream::on_piece(Bytes piece, bool last) {
   const bool complete = last && call.replies_seen >= (call.request_complete ? call.replies : 1);
   send_reply(piece, complete);
   if (complete) finish_reply(upstream_->replies().messages().outcome());
-  // What else this connection says is not for calls that went to another since.
+  // Later replies of this connection do not answer calls that went to another one since.
   return !closed_ && upstream_.get() == from;
 }
 

@@ -162,7 +162,7 @@ TEST_F(ServerStreamTest, AcknowledgesAPartOfAReplyAtOnce) {
   EXPECT_EQ(server->acknowledged, 1) << "whole replies cost no system call more";
 }
 
-// What a failure of an opaque stream leaves: a count here, and the reason for the client's side.
+// A failure of an opaque stream is counted here, and its reason goes to the client's side.
 class OpaqueServerStream : public ServerStreamTest {
  protected:
   OpaqueServerStream() {
@@ -459,7 +459,7 @@ TEST_F(PossibleCallsServedTest, AreNotExecutedWhereTheConnectionIsLostBeforeThat
   EXPECT_THAT(ends(), ElementsAre("1 ends", "2 fails", "4 fails"));
 }
 
-// What it wrote before there was a connection for it is not lost with its FIN.
+// Bytes that came before there was a connection for them are not lost with the FIN.
 TEST_F(PossibleCallsServedTest, WaitAsBytesForASharedConnectionAlsoAfterTheClientsEnd) {
   std::vector<FakeNode::Wire> servers;
   for (const uint32_t stream : {3u, 4u}) {  // Pool has two connections
