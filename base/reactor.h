@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "base/address.h"
+#include "base/descriptor.h"
 #include "base/result.h"
 
 namespace hat {
@@ -154,6 +155,10 @@ class Reactor {
   virtual TimePoint now() const = 0;
   // Never fails at once: what goes wrong is told by the first read() or write().
   virtual std::unique_ptr<Stream> connect(const Address& to, StreamEvents& events) = 0;
+  // Goes on with a connection that another stream had opened, perhaps in another process: owns
+  // duplicates of what its Stream::descriptors() gave. Fails as connect() does.
+  virtual std::unique_ptr<Stream> resume(std::vector<Descriptor> descriptors,
+                                         StreamEvents& events) = 0;
   virtual std::unique_ptr<Timer> timer(std::function<void()> on_time) = 0;
   // Calls `on_readable` in each turn in which the descriptor is. For what has no stream: an RDMA
   // device's events. Reactors without a kernel (the simulation's) return nullptr.

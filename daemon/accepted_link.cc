@@ -30,7 +30,8 @@ void AcceptedLink::offer_lanes(Reactor& reactor, engine::RdmaHost& host,
 }
 
 void AcceptedLink::take(uint32_t lane, const FrameHeader& header, engine::Bytes payload) {
-  if (header.kind == FrameKind::kOpen) return open_stream(lane, header, payload);
+  if (header.kind == FrameKind::kOpen) return open_stream(lane, header, payload, nullptr);
+  if (header.kind == FrameKind::kAttach) return attach_stream(lane, header, payload);
   if (header.kind == FrameKind::kGoAway) {
     agreed_to_go_away_ = true;
     return;
@@ -57,15 +58,24 @@ void AcceptedLink::take(uint32_t lane, const FrameHeader& header, engine::Bytes 
                         {std::as_bytes(std::span(&meta, 1)), std::as_bytes(std::span(kDetail))});
 }
 
-void AcceptedLink::open_stream(uint32_t lane, const FrameHeader& header, engine::Bytes payload) {
+void AcceptedLink::attach_stream(uint32_t lane, const FrameHeader& header, engine::Bytes payload) {
+  engine::ConnectionToken token{};
+  std::ranges::copy(payload.first(std::min(payload.size(), token.size())), token.begin());
+  open_stream(lane, header, payload.subspan(std::min(payload.size(), token.size())), &token);
+}
+
+void AcceptedLink::open_stream(uint32_t lane, const FrameHeader& header, engine::Bytes payload,
+                               const engine::ConnectionToken* token) {
   constexpr size_t kShownBytesMax = 255;
   const std::string service(reinterpret_cast<const char*>(payload.data()),
                             std::min(payload.size(), kShownBytesMax));
   const auto& serves = worker_.node().serves;
   const auto served = std::ranges::find(serves, service, &ServedConfig::service);
   if (served != serves.end() && !streams.contains(header.stream)) {
-    streams.emplace(header.stream,
-                    std::make_unique<ServerStream>(worker_, *this, header.stream, lane, *served));
+    const auto opened = streams.emplace(
+        header.stream,
+        std::make_unique<ServerStream>(worker_, *this, header.stream, lane, *served));
+    if (token != nullptr) opened.first->second->attach(*token);
     return;
   }
   const engine::FailMeta meta{engine::Failure::kUnknownService, 0};
@@ -84,7 +94,8 @@ void AcceptedLink::begin_drain() { session->lane().send({.kind = FrameKind::kGoA
 
 bool AcceptedLink::drained() {
   return (agreed_to_go_away_ || !session->up()) && session->lane().idle() &&
-         std::ranges::all_of(streams, [](const auto& s) { return s.second->idle(); }) &&
+         std::ranges::all_of(
+             streams, [](const auto& s) { return s.second->idle() && !s.second->can_move(); }) &&
          (!lanes_ || lanes_->all_taken());
 }
 

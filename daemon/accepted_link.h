@@ -50,7 +50,10 @@ class AcceptedLink final : private engine::LaneSetEvents {
   Loans loans;
 
  private:
-  void open_stream(uint32_t lane, const engine::FrameHeader& header, engine::Bytes payload);
+  // `token`: of the connection to the server that the stream begins with; null: of none.
+  void open_stream(uint32_t lane, const engine::FrameHeader& header, engine::Bytes payload,
+                   const engine::ConnectionToken* token);
+  void attach_stream(uint32_t lane, const engine::FrameHeader& header, engine::Bytes payload);
 
   Result<engine::LaneShape> on_lane_wanted(const engine::LaneWish& wish) override;
   void on_lane_up(engine::LaneSet&, uint32_t) override {}

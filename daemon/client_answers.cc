@@ -57,16 +57,20 @@ void ClientConnection::on_frame(const FrameHeader& header, Bytes payload) {
       on_far_end();
       break;
     case FrameKind::kBound:
-      if (peer_->link->takes_calls()) server_ = Server::kBound;
+      if (server_ == Server::kAny) server_ = Server::kBound;
       break;
     case FrameKind::kSynced:
       delivery_.synced(header.call);
+      break;
+    case FrameKind::kDetached:
+      on_detached(payload);
       break;
     case FrameKind::kReset:
       return on_reset(payload);
     default:  // kCredit; what an acceptor never sends changes nothing
       break;
   }
+  detach_if_due();
   if (!over() && !reading_) resume();
 }
 
@@ -132,7 +136,10 @@ void ClientConnection::on_raw(Bytes payload) {
 
 void ClientConnection::on_far_end() {
   if (mode_ == Mode::kCalls) {
-    if (server_ == Server::kBound) end_after_answers();
+    if (is_bound()) {
+      server_ = Server::kPinned;  // calls that have crossed it are answered on this stream
+      end_after_answers();
+    }
   } else {
     far_ended_ = true;
   }
@@ -152,7 +159,7 @@ void ClientConnection::on_session_lost(const std::string& reason) {
 // The stream is gone, and with it the calls that are out on it. One that waits to be sent may go by
 // another stream, unless what the server knows of this application went with the stream.
 void ClientConnection::lose_stream(Failure failure, const std::string& reason) {
-  const bool was_bound = server_ == Server::kBound;
+  const bool was_bound = is_bound();
   const std::string where = peer_ == nullptr ? "" : "peer " + peer_->link->peer() + ": ";
   forget_stream();
   if (mode_ == Mode::kOpaque) return fail_opaque(failure, where + reason);

@@ -122,7 +122,7 @@ bool ClientConnection::blocked() {
       current_ == nullptr && calls_.size() >= worker_.node().limits.calls_per_connection_max;
   const bool ends_here = current_ == nullptr && !discarding_ && input_ == Input::kOpen && leaves();
   const bool ends = mode_ == Mode::kCalls && current_ == nullptr && life_ == Life::kEnding;
-  return over() || ends || waiting_ || switches_ || unread || full || ends_here ||
+  return over() || ends || waiting_ || switches_ || moves() || unread || full || ends_here ||
          (stream_id_ != 0 && peer_->link->up() && lane().congested());
 }
 
@@ -134,41 +134,6 @@ void ClientConnection::resume() {
   if (taking_ || reading_ || blocked()) return;
   take_backlog();
   if (!over() && input_ != Input::kOpen && backlog_.empty() && !blocked()) on_end_of_input();
-}
-
-// --- To the successor ---
-
-bool ClientConnection::leaves() const {
-  const Successor* successor = worker_.successor();
-  return successor != nullptr && mode_ == Mode::kCalls && !stays_ && successor->wants(endpoint_);
-}
-
-bool ClientConnection::between_calls() const {
-  return calls_.empty() && current_ == nullptr && !discarding_ && !waiting_ && !taking_ &&
-         input_ == Input::kOpen && out_.empty();
-}
-
-bool ClientConnection::hand_over(Successor& successor) {
-  if (life_ != Life::kOpen || !leaves() || !between_calls()) return true;
-  const auto descriptors = stream_->descriptors();
-  if (descriptors.empty()) return true;     // not now: it greets, or a lane reads from its ring
-  if (opened_ && !delivery_.all_taken()) {  // a oneway call may not have come there yet
-    ask_whether_taken();
-    return true;
-  }
-  switch (successor.take(endpoint_, descriptors, {reader_.held(), backlog_.bytes()})) {
-    case Successor::Answer::kTaken:
-      worker_.counters().connections_handed_over.add();
-      close(false);
-      return true;
-    case Successor::Answer::kLater:
-      return false;
-    case Successor::Answer::kNever:
-      break;
-  }
-  stays_ = true;
-  resume();
-  return true;
 }
 
 bool ClientConnection::on_head(const thrift::Head& head) {
@@ -207,6 +172,7 @@ void ClientConnection::end_request() {
   call->counters->request_bytes.add(call->request_bytes);
   calls_.pop_back();
   give_back(*call);
+  detach_if_due();
 }
 
 void ClientConnection::on_opaque(Bytes bytes) {
@@ -367,17 +333,7 @@ void ClientConnection::on_link_news() {
     if (current_ != nullptr && !find_way(*current_)) return;
     return resume();
   }
-  if (worker_.peers_hopeless(worker_.node().endpoints[endpoint_], waiting_since_)) on_no_link();
-}
-
-// The link ends in good order, and its streams are left between two calls: the application's
-// connection goes on with another to the server (docs/upgrade.md). A call that was to go by it, and
-// of which nothing has, since its link was full, goes by the next.
-void ClientConnection::on_link_leaves() {
-  server_ = Server::kAny;
-  if (current_ == nullptr || current_->sent || waiting_) return;
-  switches_ = true;
-  resume();
+  if (worker_.peers_hopeless(peers(), waiting_since_)) on_no_link();
 }
 
 void ClientConnection::on_deadline() {
@@ -390,10 +346,15 @@ void ClientConnection::on_deadline() {
 
 void ClientConnection::on_no_link() {
   stop_waiting();
-  const std::string why = worker_.peer_errors(worker_.node().endpoints[endpoint_]);
+  const std::string why = worker_.peer_errors(peers());
   if (mode_ == Mode::kOpaque) return fail_opaque(Failure::kPeerUnreachable, why);
-  fail(*current_, Failure::kPeerUnreachable, why);
-  resume();
+  if (is_bound()) {  // what the peer keeps for this application is out of reach
+    server_ = Server::kAny;
+    end_after_answers();
+  }
+  if (current_ != nullptr) fail(*current_, Failure::kPeerUnreachable, why);
+  close_if_done();
+  if (!over()) resume();
 }
 
 void ClientConnection::on_call_deadline(Call& call) {
@@ -414,12 +375,13 @@ void ClientConnection::on_call_deadline(Call& call) {
 
 bool ClientConnection::have_stream() {
   if (stream_id_ != 0) {
-    if (peer_->link->takes_calls()) return true;
+    if (peer_->link->takes_calls() || is_bound()) return true;
     leave_stream(FrameKind::kEnd);
   }
-  PeerLink* peer = worker_.choose_peer(worker_.node().endpoints[endpoint_]);
+  PeerLink* peer = worker_.choose_peer(peers());
   if (peer == nullptr) return false;
   open_stream(*peer);
+  if (server_ == Server::kDetached) attach();
   return true;
 }
 
@@ -435,10 +397,14 @@ engine::Lane& ClientConnection::lane() { return peer_->lane(lane_); }
 
 // False: the call waits, for a link, or for those before it.
 bool ClientConnection::find_way(Call& call) {
-  const bool owed = stream_id_ != 0 && calls_.size() > 1;  // this stream owes answers
-  if (owed && !peer_->link->takes_calls()) {
-    switches_ = true;
-    return false;
+  if (link_leaves()) {
+    detach_if_due();
+    const bool owed = calls_.size() > 1;  // this stream owes answers
+    const bool taken = !opened_ || delivery_.all_taken();
+    if (server_ != Server::kPinned && (owed || !taken || is_bound())) {
+      switches_ = true;
+      return false;
+    }
   }
   if (!have_stream()) {
     start_waiting();
@@ -513,7 +479,7 @@ void ClientConnection::send_control(FrameKind kind, uint64_t call) {
   if (!opened_ || !peer_->link->up()) return;
   lane().send({.kind = kind, .stream = stream_id_, .call = call}, {});
   if (kind != FrameKind::kCancel) return;
-  delivery_.cancel();
+  delivery_.send_unanswered();
 }
 
 void ClientConnection::tell_of_stream() {

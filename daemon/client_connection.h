@@ -15,6 +15,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "base/byte_queue.h"
@@ -52,13 +53,12 @@ class ClientConnection final : public StreamEvents, private UnitSink, private De
   // How long what a connection still sends is read and dropped after its end.
   static constexpr Duration kLingerTime = std::chrono::seconds(2);
   bool idle() const { return calls_.empty() && out_.empty(); }
-  // Goes on where another process has been, with what it read and did not use.
-  void go_on(Bytes read) {
-    if (!read.empty()) take(read);
-  }
+  // Goes on where another process has been: with what it read and did not use, and with the
+  // connection to the server that a peer keeps (null: there is none).
+  void go_on(Bytes read, const KeptServer* server);
   // Gives the connection to the successor once no call is out on it. False: there is no room now.
   bool hand_over(Successor& successor);
-  void on_successor_gone() { resume(); }
+  void on_successor_gone();
   size_t endpoint() const { return endpoint_; }
   uint32_t lane_number() const { return lane_; }  // by which its stream goes; 0: the link itself
 
@@ -73,11 +73,17 @@ class ClientConnection final : public StreamEvents, private UnitSink, private De
                  // close with bytes unread is a RST, which would destroy answers on their way
     kClosed,
   };
-  // What the stream leads to.
+  // What the stream leads to. From kBound on it is a connection to the server that is this
+  // application's alone: without it, the application's own ends.
+  //   kAny ──▶ kBound ──▶ kDetaching ──▶ kDetached ──▶ kBound (on the next stream)
+  //               └────────────┴──▶ kPinned
+  // Any may become kAny: with the stream, and kDetached when the peer cannot be reached.
   enum class Server : uint8_t {
-    kAny,    // there is no stream, or another would do as well
-    kBound,  // a connection to the server that is this application's alone: without it, its own
-             // ends
+    kAny,        // there is no stream, or another would do as well
+    kBound,      // it may move to another stream
+    kDetaching,  // kDetach is out; no call begins before its answer
+    kDetached,   // there is no stream: the peer keeps it, under kept_
+    kPinned,     // it cannot move, and the stream stays even on a link that leaves
   };
   // What the application sends: kOpen ──▶ kEnded ──▶ kPassedOn.
   enum class Input : uint8_t {
@@ -98,8 +104,18 @@ class ClientConnection final : public StreamEvents, private UnitSink, private De
   void resume();
   void want_read(bool wanted);
   size_t read_budget() const;
+
+  // To the successor, and to the peer's successor, in client_moves.cc.
   bool leaves() const;
   bool between_calls() const;
+  bool is_bound() const { return server_ != Server::kAny; }
+  bool moves() const { return server_ == Server::kDetaching || server_ == Server::kDetached; }
+  bool link_leaves() const;
+  void detach_if_due();
+  void on_detached(Bytes payload);
+  void reach_server();
+  void attach();
+  std::span<const std::string> peers() const;
 
   // Calls.
   bool begin_call(const thrift::Head& head);
@@ -202,6 +218,7 @@ class ClientConnection final : public StreamEvents, private UnitSink, private De
   PeerLink* peer_ = nullptr;
   uint32_t stream_id_ = 0;  // 0: no stream
   Server server_ = Server::kAny;
+  KeptServer kept_;  // kDetached
   uint32_t lane_ = 0;
   bool opened_ = false;  // the peer was told of the stream
   StreamDelivery delivery_;

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "daemon/fake_node.h"
+#include "daemon/fake_successor.h"
 
 namespace hat {
 namespace {
@@ -306,25 +307,6 @@ TEST(ClientConnection, ReadsARequestToItsEndThoughNoOtherMayBegin) {
 
 // --- To a successor ---
 
-class FakeSuccessor final : public Successor {
- public:
-  bool wants(size_t) const override { return wanted; }
-  Answer take(size_t, std::span<const int> descriptors,
-              std::initializer_list<std::span<const std::byte>> read) override {
-    if (answer != Answer::kTaken) return answer;
-    taken.assign(descriptors.begin(), descriptors.end());
-    for (const auto part : read) {
-      bytes.append(reinterpret_cast<const char*>(part.data()), part.size());
-    }
-    return answer;
-  }
-
-  bool wanted = true;
-  Answer answer = Answer::kTaken;
-  std::vector<int> taken;
-  std::string bytes;
-};
-
 class HandOverTest : public ClientConnectionTest {
  protected:
   HandOverTest() { client_->descriptors = {7}; }
@@ -495,7 +477,7 @@ TEST_F(ClientConnectionTest, TakesOverAConnectionInTheMiddleOfARequest) {
       [&](StreamEvents& events) {
         return node_.reactor.connect(*parse_address("tcp:127.0.0.1:1"), events);
       },
-      std::as_bytes(std::span(whole)).first(30));
+      std::as_bytes(std::span(whole)).first(30), nullptr);
   const auto taken = node_.reactor.wires.back();
   EXPECT_TRUE(taken->reading);
   node_.receive(taken, whole.substr(30));

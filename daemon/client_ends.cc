@@ -22,7 +22,7 @@ void ClientConnection::advance_to(Life next) {
 void ClientConnection::on_end_of_input() {
   if (input_ == Input::kOpen) input_ = Input::kEnded;
   want_read(false);
-  if (waiting_ || switches_ || !backlog_.empty()) return;  // resume() comes back here
+  if (waiting_ || switches_ || moves() || !backlog_.empty()) return;  // resume() comes back here
   if (mode_ == Mode::kCalls) reader_.end(*this);
   if (over() || waiting_) return;
   if (mode_ == Mode::kCalls && current_ != nullptr) {

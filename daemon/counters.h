@@ -100,7 +100,9 @@ struct WorkerCounters {
   Counter opaque_streams;           // carried byte for byte
   // Of those, the ones that failed: by Side, and by why.
   std::array<std::array<Counter, engine::kFailureCount>, 2> opaque_failures;
-  Counter lent_bytes;  // sent from an application's ring without a copy here
+  Counter upstreams_detached;  // kept for another stream
+  Counter upstreams_attached;  // another stream had them before
+  Counter lent_bytes;          // sent from an application's ring without a copy here
   Counter upstream_connections_open;
   Counter upstream_connects;
   Counter oneway_dropped;       // oneway calls that could not be delivered

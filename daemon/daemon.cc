@@ -166,7 +166,8 @@ Daemon::Daemon(std::string config_file, Configuration configuration, Sockets soc
                               .node = node_,
                               .routes = routes_,
                               .answerer = calibrator_.get(),
-                              .counters = counters_.back().get()},
+                              .counters = counters_.back().get(),
+                              .detached = &detached_},
                              tls_);
   }
 }
@@ -294,6 +295,7 @@ void Daemon::on_signal(evutil_socket_t signal, short, void* self) {
 void Daemon::on_tick(evutil_socket_t, short, void* self) {
   auto& daemon = *static_cast<Daemon*>(self);
   daemon.tell_when_ready();
+  daemon.detached_.look(std::chrono::steady_clock::now());
   // Here rather than where the phase ends: that is inside the offer, which drain() removes.
   if (daemon.drains_next_ && daemon.phase_ != Phase::kGivingWay) {
     daemon.drains_next_ = false;

@@ -21,6 +21,7 @@
 #include "daemon/calibrator.h"
 #include "daemon/configuration.h"
 #include "daemon/control.h"
+#include "daemon/detached_connections.h"
 #include "daemon/inherited_sockets.h"
 #include "daemon/serving_file.h"
 #include "daemon/successor_process.h"
@@ -111,6 +112,7 @@ class Daemon final : public Control, private TakeoverEvents, private TakeoverOff
   void on_go(const std::vector<std::string>& owned_paths) override;
   void on_refused(const std::string& why) override;
   void on_connection(TakenConnection connection) override;
+  void on_server_connection(DetachedConnection connection) override;
   void on_predecessor_left() override;
   // Giving way.
   std::vector<std::string> on_successor_ready(int pid,
@@ -153,6 +155,7 @@ class Daemon final : public Control, private TakeoverEvents, private TakeoverOff
   uint64_t taken_connections_ = 0;
   SuccessorProcess successor_;              // that this process has started; pid 0: none
   std::unique_ptr<Calibrator> calibrator_;  // null: no RDMA; its workers' answerer
+  DetachedConnections detached_;            // of all workers
   mutable std::vector<std::unique_ptr<WorkerThread>> threads_;
   Owned<event_base, event_base_free> base_;
   std::unique_ptr<AdminServer> admin_;

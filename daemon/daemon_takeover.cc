@@ -57,6 +57,7 @@ void Daemon::on_go(const std::vector<std::string>& owned_paths) {
   for (ListenSocket* socket : sockets_.all()) {
     if (names(given_paths_, socket->address())) socket->own_path(true);
   }
+  detached_.expect_more(true);
   serve();
   takeover_->say_serving();
 }
@@ -75,7 +76,15 @@ void Daemon::on_connection(TakenConnection connection) {
   threads_[taken_connections_++ % threads_.size()]->give(std::move(connection));
 }
 
+void Daemon::on_server_connection(DetachedConnection connection) {
+  if (!detached_.adopt(std::move(connection), std::chrono::steady_clock::now())) {
+    LOG(ERROR) << "takeover: a connection to a server is lost: more than "
+               << DetachedConnections::kConnectionsMax << " wait for their peers";
+  }
+}
+
 void Daemon::on_predecessor_left() {
+  detached_.expect_more(false);
   LOG(INFO) << "takeover: the hatrpcd before this one has left; " << taken_connections_
             << " connection(s) came from it";
   is_main_process_ = true;
@@ -117,6 +126,7 @@ void Daemon::on_successor_serving(int pid, std::shared_ptr<Successor> successor)
   watchdog_tick_.reset();  // which is the new one's now
   if (pid != 0) service_manager::tell_main_process(pid);
   if (all_stopped_) sockets_.close();
+  detached_.give_to(successor);
   for (auto& thread : threads_) {
     thread->ask([successor](Worker& worker) {
       worker.begin_hand_over(successor);
@@ -138,9 +148,13 @@ void Daemon::on_successor_gone(const std::string& why) {
 }
 
 void Daemon::leave_if_handed_over() {
-  const bool done = std::ranges::all_of(threads_, [](auto& thread) {
-    return thread->ask([](Worker& worker) { return worker.handed_over(); }).value_or(false);
-  });
+  const bool done =
+      std::ranges::all_of(
+          threads_,
+          [](auto& thread) {
+            return thread->ask([](Worker& worker) { return worker.handed_over(); }).value_or(false);
+          }) &&
+      detached_.size() == 0;
   const bool late = std::chrono::steady_clock::now() >= drain_until_;
   if (!done && !late) return;
   if (!done) {

@@ -254,6 +254,12 @@ void add_traffic(Page& page, Control& control) {
              sum(&WorkerCounters::upstream_connections_open));
   page.counter("hatrpc_upstream_connects_total", "Attempts to connect to local servers.",
                sum(&WorkerCounters::upstream_connects));
+  page.counter("hatrpc_upstreams_detached_total",
+               "Connections to local servers that were kept for another stream.",
+               sum(&WorkerCounters::upstreams_detached));
+  page.counter("hatrpc_upstreams_attached_total",
+               "Connections to local servers that another stream had before.",
+               sum(&WorkerCounters::upstreams_attached));
   page.counter("hatrpc_oneway_dropped_total", "Oneway calls that could not be delivered.",
                sum(&WorkerCounters::oneway_dropped));
   page.counter("hatrpc_unsolicited_replies_total", "Replies that no call had asked for.",

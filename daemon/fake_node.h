@@ -128,6 +128,7 @@ class FakeNode {
 
   FakeReactor reactor;
   WorkerCounters counters;
+  DetachedConnections detached;
   MetricsRegistry metrics{1};
   std::unique_ptr<Worker> worker;
 
@@ -156,6 +157,7 @@ class FakeNode {
             .node = std::make_shared<NodeConfig>(std::move(node)),
             .routes = std::move(routes),
             .counters = &counters,
+            .detached = &detached,
             .seal = seal};
   }
 };

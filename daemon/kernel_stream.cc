@@ -163,12 +163,27 @@ std::vector<int> KernelStream::descriptors() const {
   return {fd_};
 }
 
-std::unique_ptr<Stream> LibeventReactor::resume(Descriptor socket, hatrpc::ring::Memory memory,
-                                                StreamEvents& events) {
+std::unique_ptr<Stream> LibeventReactor::resume_accepted(Descriptor socket,
+                                                         hatrpc::ring::Memory memory,
+                                                         StreamEvents& events) {
   if (memory) {
-    return std::make_unique<RingStream>(*this, socket.release(), std::move(memory), events);
+    return std::make_unique<RingStream>(*this, socket.release(), std::move(memory),
+                                        hatrpc::ring::Side::kAcceptor, events);
   }
   return std::make_unique<KernelStream>(*this, socket.release(), 0, false, events);
+}
+
+std::unique_ptr<Stream> LibeventReactor::resume(std::vector<Descriptor> descriptors,
+                                                StreamEvents& events) {
+  if (descriptors.size() == 1) {
+    return std::make_unique<KernelStream>(*this, descriptors[0].release(), 0, false, events);
+  }
+  hatrpc::ring::Memory memory;
+  const int error =
+      descriptors.size() == 2 ? hatrpc::ring::Memory::map(descriptors[1].release(), memory) : EBADF;
+  if (error != 0) return std::make_unique<KernelStream>(*this, -1, error, false, events);
+  return std::make_unique<RingStream>(*this, descriptors[0].release(), std::move(memory),
+                                      hatrpc::ring::Side::kConnector, events);
 }
 
 std::unique_ptr<Stream> LibeventReactor::connect(const Address& to, StreamEvents& events) {

@@ -39,13 +39,15 @@ class LibeventReactor final : public Reactor {
   // Tells `events` of connections to a socket that other reactors may listen on too.
   std::unique_ptr<Listener> listen(const ListenSocket& socket, ListenerEvents& events);
 
-  // Goes on with a connection that another process had: what Stream::descriptors() gave there.
-  // Without `memory` it is a socket, with it the rings of an acceptor.
-  std::unique_ptr<Stream> resume(Descriptor socket, hatrpc::ring::Memory memory,
-                                 StreamEvents& events);
+  // Goes on with a connection that another process had accepted: what Stream::descriptors() gave
+  // there. Without `memory` it is a socket, with it rings.
+  std::unique_ptr<Stream> resume_accepted(Descriptor socket, hatrpc::ring::Memory memory,
+                                          StreamEvents& events);
 
   TimePoint now() const override;
   std::unique_ptr<Stream> connect(const Address& to, StreamEvents& events) override;
+  std::unique_ptr<Stream> resume(std::vector<Descriptor> descriptors,
+                                 StreamEvents& events) override;
   std::unique_ptr<Timer> timer(std::function<void()> on_time) override;
   std::unique_ptr<Watch> watch(int descriptor, std::function<void()> on_readable) override;
   void stay_awake_until(TimePoint when) override;

@@ -225,7 +225,7 @@ TEST(LibeventReactor, GoesOnWithRingsThatAnotherHad) {
   old.reset();
   nobody_serves.set_value();
   said.get_future().wait();
-  echo.echo.stream = young.resume(std::move(connection), std::move(memory), echo.echo);
+  echo.echo.stream = young.resume_accepted(std::move(connection), std::move(memory), echo.echo);
   echo.echo.stream->want_read(true);
   young.run();
   application.join();

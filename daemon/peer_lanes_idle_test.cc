@@ -37,6 +37,7 @@ class TwoWorkers : public testing::Test {
                                  .node = std::make_shared<NodeConfig>(std::move(config)),
                                  .routes = std::move(routes),
                                  .counters = &counters,
+                                 .detached = &detached,
                                  .rdma = rdma.get()});
     }
     void hear_of_the_fabric() {  // a FakeReactor watches no descriptors
@@ -46,6 +47,7 @@ class TwoWorkers : public testing::Test {
     }
 
     WorkerCounters counters;
+    DetachedConnections detached;
     MetricsRegistry metrics{1};
     std::unique_ptr<engine::RdmaHost> rdma;
     std::unique_ptr<Worker> worker;

@@ -27,8 +27,9 @@ RingStream::RingStream(LibeventReactor& reactor, int fd, int error, ring::Side s
   greet();
 }
 
-RingStream::RingStream(LibeventReactor& reactor, int fd, ring::Memory memory, StreamEvents& events)
-    : reactor_(reactor), events_(events), fd_(fd), side_(ring::Side::kAcceptor), error_(0) {
+RingStream::RingStream(LibeventReactor& reactor, int fd, ring::Memory memory, ring::Side side,
+                       StreamEvents& events)
+    : reactor_(reactor), events_(events), fd_(fd), side_(side), error_(0) {
   event_assign(&event_, reactor.base_.get(), fd, EV_READ | EV_PERSIST, on_event, this);
   channel_.emplace(fd, std::move(memory), side_);
   // What stands in shared memory is believed within the ring's bounds, as ever.
@@ -62,10 +63,7 @@ void RingStream::greet() {
   ring::Memory memory = handshake_->take_memory();
   if (error == 0 && memory.ring_bytes() > kRingBytesMax) error = EMSGSIZE;
   if (error == 0) {
-    if (side_ == ring::Side::kConnector) {
-      close(memory.release_fd());  // an acceptor's goes to its successor, if there comes one
-      refuse_descriptors(fd_);
-    }
+    if (side_ == ring::Side::kConnector) refuse_descriptors(fd_);
     channel_.emplace(fd_, std::move(memory), side_);
     if (ends_writes_) channel_->end_writes();
   } else {

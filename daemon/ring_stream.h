@@ -25,8 +25,9 @@ class RingStream final : public Stream {
   // start.
   RingStream(LibeventReactor& reactor, int fd, int error, hatrpc::ring::Side side,
              StreamEvents& events);
-  // An acceptor goes on where another process has been: owns its socket.
-  RingStream(LibeventReactor& reactor, int fd, hatrpc::ring::Memory memory, StreamEvents& events);
+  // Goes on where another stream of that side has been: owns its socket.
+  RingStream(LibeventReactor& reactor, int fd, hatrpc::ring::Memory memory, hatrpc::ring::Side side,
+             StreamEvents& events);
   ~RingStream() override;
 
   IoResult read(std::span<std::byte> into) override;

@@ -14,6 +14,7 @@ using engine::FrameKind;
 
 size_t ServerStream::read_budget() const {
   if (closed_ || send_credit_ <= 0 || lane().congested()) return 0;
+  if (server_ == Server::kDetaching) return 0;  // the next stream reads what comes now
   return std::min<size_t>(static_cast<size_t>(send_credit_), worker_.scratch().size());
 }
 

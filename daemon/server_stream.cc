@@ -75,7 +75,11 @@ void ServerStream::on_frame(uint32_t lane, const FrameHeader& header, Bytes payl
       on_client_end();
       break;
     case FrameKind::kSync:
-      this->lane().send({.kind = FrameKind::kSynced, .stream = id_, .call = header.call}, {});
+      pending_sync_ = header.call;
+      answer_sync();
+      break;
+    case FrameKind::kDetach:
+      on_detach();
       break;
     case FrameKind::kReset:
       closed_ = true;
@@ -85,6 +89,13 @@ void ServerStream::on_frame(uint32_t lane, const FrameHeader& header, Bytes payl
       break;
   }
   if (!closed_ && header.credit != 0) read_if_room();
+}
+
+// The answer says whether the stream is bound: kBound goes before it.
+void ServerStream::answer_sync() {
+  if (pending_sync_ == 0 || (upstream_ && !upstream_->connected())) return;
+  const uint64_t number = std::exchange(pending_sync_, 0);
+  lane().send({.kind = FrameKind::kSynced, .stream = id_, .call = number}, {});
 }
 
 // --- Requests ---
@@ -106,7 +117,8 @@ void ServerStream::on_call(uint32_t lane, const FrameHeader& header, Bytes paylo
   std::memcpy(&meta, payload.data(), sizeof meta);
   payload = payload.subspan(sizeof meta);
   const size_t names = size_t{meta.name_bytes} + meta.service_bytes;
-  if (payload.size() < names || header.call <= last_ordinal_ || request_open_ || opaque_) {
+  if (payload.size() < names || header.call <= last_ordinal_ || request_open_ || opaque_ ||
+      server_ == Server::kDetaching) {
     return refuse(lane, header);
   }
   last_ordinal_ = header.call;
@@ -276,7 +288,7 @@ bool ServerStream::all_may_be_done() const {
 // --- The upstream connection ---
 
 bool ServerStream::ensure_upstream() {
-  if (upstream_ || waiting_) return true;
+  if (upstream_ || waiting_ || server_ == Server::kAttaching) return true;
   switch (worker_.upstreams().acquire(served_, *this, upstream_)) {
     case UpstreamPool::Answer::kRefused:
       return false;
@@ -417,7 +429,7 @@ void ServerStream::lose_upstream(Failure failure, bool delivered, std::string_vi
   reply_begun_ = false;
   while (!calls_.empty()) {
     const ServedCall& call = calls_.front();
-    if (!call.handed_over && !call.is_dropped() && server_ != Server::kBound) break;
+    if (!call.handed_over && !call.is_dropped() && !is_bound()) break;
     if (!call.request_complete) request_open_ = false;
     if (call.cancelled) {
       if (call.is_due()) end_due(call.lane);
@@ -431,7 +443,8 @@ void ServerStream::lose_upstream(Failure failure, bool delivered, std::string_vi
     if (!ensure_upstream()) return reset();
     return advance();
   }
-  if (server_ == Server::kBound) end_server();
+  if (is_bound()) end_server();
+  answer_sync();
   close_if_done();
 }
 
@@ -443,13 +456,18 @@ void ServerStream::end_server() {
 
 void ServerStream::on_upstream_connected() {
   end();
-  if (opaque_ || served_.mode != UpstreamMode::kMirror || server_ != Server::kAny) return;
-  if (!knows_bound(link_.session->peer())) return;
-  server_ = Server::kBound;
-  send_control(FrameKind::kBound);
+  const bool mirrored = !opaque_ && served_.mode == UpstreamMode::kMirror;
+  if (mirrored && server_ == Server::kAny && knows_bound(link_.session->peer())) {
+    server_ = Server::kBound;
+    send_control(FrameKind::kBound);
+  }
+  answer_sync();
 }
 
 void ServerStream::on_deadline() {
+  if (closed_) return;
+  if (server_ == Server::kAttaching) return try_attach();
+  if (server_ == Server::kDetaching) return try_detach();
   lose_upstream(
       Failure::kUpstreamUnreachable, false,
       to_string(served_.upstream) + ": no connection within limits.upstream_connect_timeout");
@@ -477,6 +495,7 @@ void ServerStream::on_upstream_broke(const std::string& reason) {
 }
 
 void ServerStream::on_raw(Bytes bytes) {
+  if (server_ == Server::kDetaching) return reset();
   if (!opaque_) become_opaque();
   if (!window_.take(bytes.size())) {
     return reset(Failure::kUpstreamClosed, "the peer sent more than the stream's window");

@@ -40,7 +40,12 @@ class ServerStream final : private UnitSink, private Deadline {
   void on_frame(uint32_t lane, const engine::FrameHeader& header, Bytes payload);
   void on_link_uncongested() { read_if_room(); }
   void on_lane_lost(const std::string& reason);
-  void on_link_lost(const std::string& reason);   // it ends with the link
+  void on_link_lost(const std::string& reason);  // it ends with the link
+  // The stream begins with the connection to the server that this daemon, or the one before it,
+  // keeps under the token.
+  void attach(const engine::ConnectionToken& token);
+  // It has a connection to the server that its peer may still ask for.
+  bool can_move() const;
   uint32_t lane_number() const { return lane_; }  // by which its calls came last
   bool idle() const;
   bool opaque() const { return opaque_; }
@@ -61,12 +66,17 @@ class ServerStream final : private UnitSink, private Deadline {
 
  private:
   // The connection to the server, and what the client's side knows of it.
-  //   kAny ──▶ kBound ──▶ kEnded; an opaque stream goes from kAny to kEnded
+  //   kAny ────────▶ kBound ──▶ kEnded; an opaque stream goes from kAny to kEnded
+  //   kAttaching ──▶ kBound ◀─▶ kDetaching ──▶ kEnded, or the stream is gone
   enum class Server : uint8_t {
-    kAny,    // there is none, or another would do as well
-    kBound,  // a mirrored one: it is as good as the client's own, as its side was told
-    kEnded,  // the server has said its last, as the client's side was told; there is no other
+    kAny,        // there is none, or another would do as well
+    kAttaching,  // another stream had it, and it is on its way here
+    kBound,      // a mirrored one: it is as good as the client's own, as its side was told
+    kDetaching,  // as kBound, and another stream is to have it
+    kEnded,      // the server has said its last, as the client's side was told; there is no other
   };
+  bool is_bound() const { return server_ == Server::kBound || server_ == Server::kDetaching; }
+
   struct ServedCall {
     uint64_t ordinal = 0;
     FunctionCounters* counters = nullptr;
@@ -115,7 +125,13 @@ class ServerStream final : private UnitSink, private Deadline {
   bool on_head(const thrift::Head& head) override;
   bool on_piece(Bytes piece, bool last) override;
   void on_opaque(Bytes bytes) override;
-  void on_deadline() override;  // connecting took too long
+  void on_deadline() override;  // of connecting, attaching, detaching
+
+  // The connection to the server moves between streams, in server_moves.cc.
+  void on_detach();
+  void try_detach();
+  void stay();
+  void try_attach();
 
   // The upstream connection.
   bool ensure_upstream();
@@ -128,6 +144,7 @@ class ServerStream final : private UnitSink, private Deadline {
   void lose_upstream(engine::Failure failure, bool delivered, std::string_view detail);
   void end_server();
   void let_go_of_upstream();
+  void answer_sync();
 
   // What goes back to the peer daemon.
   bool match(const thrift::Head& head);
@@ -167,6 +184,9 @@ class ServerStream final : private UnitSink, private Deadline {
   bool last_was_oneway_ = false;  // shared: what comes next must not overtake it
   bool reply_begun_ = false;      // the front call's kReply went out
   uint64_t last_ordinal_ = 0;
+  uint64_t pending_sync_ = 0;        // kSync's number, answered once connecting has come to an end
+  TimePoint moves_until_{};          // kAttaching, kDetaching: then it has come to nothing
+  engine::ConnectionToken token_{};  // kAttaching
 
   Fifo<ServedCall> calls_;  // two-way calls without their whole reply, and the open request
   ByteQueue held_;          // requests that wait for a shared connection

@@ -4,12 +4,12 @@
 //
 //            send()               answered(), of the last call
 //   kTaken ──────────▶ kOut ──────────────────────────────────▶ kTaken
-//                       │  cancel()              ask()            synced()
-//                       ├────────────▶ kCancelled ───────▶ kAsked ────────▶ kTaken
-//                       └────────────────────────────────▶ kAsked
+//                       │  send_unanswered()      ask()            synced()
+//                       ├──────────────▶ kUnanswered ──────▶ kAsked ────────▶ kTaken
+//                       └──────────────────────────────────▶ kAsked
 //
-// send() leads to kOut from every state, and cancel() to kCancelled: a kSynced that comes later is
-// of what was sent before.
+// send() leads to kOut from every state, and send_unanswered() to kUnanswered: a kSynced that comes
+// later is of what was sent before.
 // Thread   the worker's.
 #pragma once
 
@@ -28,8 +28,8 @@ class StreamDelivery {
     state_ = State::kOut;
     last_call_ = call;
   }
-  // kCancel was sent: no answer shows that the peer has taken it.
-  void cancel() { state_ = State::kCancelled; }
+  // kCancel or kAttach was sent: only kSynced shows that the peer has taken it.
+  void send_unanswered() { state_ = State::kUnanswered; }
   // Returns the number for a kSync, or 0 where one is out already.
   uint64_t ask() {
     if (state_ == State::kAsked) return 0;
@@ -49,10 +49,10 @@ class StreamDelivery {
 
  private:
   enum class State : uint8_t {
-    kTaken,      // or nothing was sent
-    kOut,        // the answer to the last call will show that all was taken
-    kCancelled,  // no answer will
-    kAsked,      // kSync is out
+    kTaken,       // or nothing was sent
+    kOut,         // the answer to the last call will show that all was taken
+    kUnanswered,  // no answer will
+    kAsked,       // kSync is out
   };
 
   State state_ = State::kTaken;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 
 #include "daemon/socket_address.h"
@@ -16,6 +17,19 @@ namespace {
 
 constexpr int kMessagesPerLook = 64;
 static_assert(Takeover::kLinksTime < TakeoverOffer::kReadyTime);
+
+// All zero where the text is no token: nobody keeps anything under that.
+engine::ConnectionToken token_of(std::string_view text) {
+  engine::ConnectionToken token{};
+  if (text.size() != 2 * token.size()) return token;
+  for (size_t i = 0; i < token.size(); ++i) {
+    const char* digits = text.data() + 2 * i;
+    uint8_t value = 0;
+    if (std::from_chars(digits, digits + 2, value, 16).ptr != digits + 2) return {};
+    token[i] = std::byte{value};
+  }
+  return token;
+}
 
 }  // namespace
 
@@ -118,6 +132,9 @@ void Takeover::take(TakeoverMessage message) {
   if (message.kind == TakeoverKind::kConnection && went_) {
     return take_connection(std::move(message));
   }
+  if (message.kind == TakeoverKind::kServerConnection && went_) {
+    return take_server_connection(std::move(message));
+  }
   if (message.kind == TakeoverKind::kGo && !went_) return go(lines_of(message.text));
   stop();
   if (message.kind == TakeoverKind::kRefuse) return events_->on_refused(message.text);
@@ -142,12 +159,15 @@ void Takeover::on_end(const std::string& why) {
 }
 
 void Takeover::take_connection(TakeoverMessage message) {
+  const std::vector<std::string> lines = lines_of(message.text);
+  const std::string address = lines.empty() ? "" : lines[0];
   const auto& endpoints = node_->endpoints;
-  const auto found = std::ranges::find(endpoints, message.text, [](const EndpointConfig& endpoint) {
+  const auto found = std::ranges::find(endpoints, address, [](const EndpointConfig& endpoint) {
     return to_string(endpoint.listen);
   });
   const bool rings = found != endpoints.end() && found->listen.kind == Address::Kind::kShm;
   TakenConnection taken;
+  if (lines.size() == 3) taken.server = KeptServer{lines[1], token_of(lines[2])};
   if (found != endpoints.end() && message.descriptors.size() == (rings ? 2u : 1u)) {
     taken.endpoint = static_cast<size_t>(found - endpoints.begin());
     taken.socket = std::move(message.descriptors[0]);
@@ -158,8 +178,18 @@ void Takeover::take_connection(TakeoverMessage message) {
     LOG(ERROR) << "takeover: a connection is lost: its rings: " << std::strerror(error);
     return;
   }
-  LOG(ERROR) << "takeover: a connection is lost: it came for '" << message.text << "' with "
+  LOG(ERROR) << "takeover: a connection is lost: it came for '" << address << "' with "
              << message.descriptors.size() << " descriptor(s)";
+}
+
+void Takeover::take_server_connection(TakeoverMessage message) {
+  auto connection = decode_detached(message.bytes);
+  if (!connection) {
+    LOG(ERROR) << "takeover: a connection to a server is lost: " << connection.error().message;
+    return;
+  }
+  connection->descriptors = std::move(message.descriptors);
+  events_->on_server_connection(std::move(*connection));
 }
 
 }  // namespace hat

@@ -15,13 +15,16 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/owned.h"
 #include "client/ring/memory.h"
 #include "config/node.h"
+#include "daemon/detached_connections.h"
 #include "daemon/inherited_sockets.h"
+#include "daemon/successor.h"
 #include "daemon/takeover_channel.h"
 
 namespace hat {
@@ -30,8 +33,9 @@ namespace hat {
 struct TakenConnection {
   size_t endpoint = 0;
   Descriptor socket;
-  hatrpc::ring::Memory memory;  // none: a socket's
-  std::vector<std::byte> read;  // of it, and not used
+  hatrpc::ring::Memory memory;       // none: a socket's
+  std::vector<std::byte> read;       // of it, and not used
+  std::optional<KeptServer> server;  // none: the client has no connection to a server
 };
 
 class TakeoverEvents {
@@ -42,6 +46,7 @@ class TakeoverEvents {
   // The old one goes on with the node. Also after on_go(), where that took too long.
   virtual void on_refused(const std::string& why) = 0;
   virtual void on_connection(TakenConnection connection) = 0;
+  virtual void on_server_connection(DetachedConnection connection) = 0;
   // After on_go(), once: the old one has ended.
   virtual void on_predecessor_left() = 0;
 };
@@ -74,6 +79,7 @@ class Takeover {
   static void on_late(evutil_socket_t, short, void* self);
   void take(TakeoverMessage message);
   void take_connection(TakeoverMessage message);
+  void take_server_connection(TakeoverMessage message);
   void go(const std::vector<std::string>& owned_paths);
   void stop();
   void on_end(const std::string& why);

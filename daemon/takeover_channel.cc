@@ -67,7 +67,7 @@ Result<TakeoverMessage> read_message(std::span<const std::byte> raw,
   if (size_t{header.text_bytes} + header.bytes != raw.size()) {
     return fail("it sent a message whose lengths are wrong");
   }
-  if (kind < TakeoverKind::kHello || kind > TakeoverKind::kConnection) {
+  if (kind < TakeoverKind::kHello || kind > TakeoverKind::kServerConnection) {
     return fail("it sent a message of unknown kind " + std::to_string(header.kind));
   }
   TakeoverMessage message{.kind = kind, .descriptors = std::move(descriptors)};

@@ -9,6 +9,7 @@
 //                                 ◀──      kGo {paths owned} the old one accepts no more
 //   kServing                      ──▶                        the new one accepts
 //                                 ◀──      kConnection {endpoint, sockets, bytes} …
+//                                 ◀──      kServerConnection {token …, sockets} …
 //
 // The old one may say kRefuse {why} at any time before it gives connections, and goes on without
 // the new one. The end of the socket means that the other side listens no more: it died, or has
@@ -43,7 +44,10 @@ enum class TakeoverKind : uint16_t {
   kReady,          // text: an address a line: where the new one listens
   kGo,             // text: an address a line: the unix sockets that are now the new one's to remove
   kServing,
-  kConnection,  // text: the endpoint's address; bytes: read of it, and not used
+  kConnection,  // text: the endpoint's address, and where a peer keeps a connection to the server
+                // for it, the peer and the token in hexadecimal, a line each; bytes: read of it,
+                // and not used
+  kServerConnection,  // bytes: a DetachedConnection
 };
 
 struct TakeoverMessage {
@@ -55,7 +59,7 @@ struct TakeoverMessage {
 
 class TakeoverChannel {
  public:
-  static constexpr uint16_t kVersion = 1;
+  static constexpr uint16_t kVersion = 2;
   static constexpr size_t kMessageBytesMax = 192 * 1024;  // less than a socket's default buffer
   static constexpr size_t kDescriptorsMax = 128;          // Linux takes 253
 

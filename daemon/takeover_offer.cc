@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "daemon/detached_connections.h"
 #include "daemon/socket_address.h"
 
 namespace hat {
@@ -14,6 +15,16 @@ namespace {
 constexpr size_t kPathBytesMax = 107;       // sun_path
 constexpr size_t kSocketsPerMessage = 100;  // below TakeoverChannel::kDescriptorsMax
 constexpr int kMessagesPerEvent = 4;        // who sends without end must not hold up the rest
+
+std::string to_hex(const engine::ConnectionToken& token) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text;
+  for (const std::byte one : token) {
+    text += kDigits[static_cast<size_t>(one >> 4)];
+    text += kDigits[static_cast<size_t>(one & std::byte{15})];
+  }
+  return text;
+}
 
 // Gives connections by the channel; what is left of it belongs to the workers that still have it.
 class ChannelSuccessor final : public Successor {
@@ -30,8 +41,24 @@ class ChannelSuccessor final : public Successor {
   bool wants(size_t endpoint) const override { return wanted_[endpoint]; }
 
   Answer take(size_t endpoint, std::span<const int> descriptors,
-              std::initializer_list<std::span<const std::byte>> read) override {
-    switch (channel_->send(TakeoverKind::kConnection, addresses_[endpoint], read, descriptors)) {
+              std::initializer_list<std::span<const std::byte>> read,
+              const KeptServer* server) override {
+    std::string text = addresses_[endpoint];
+    if (server != nullptr) text += "\n" + server->peer + "\n" + to_hex(server->token);
+    return send(TakeoverKind::kConnection, text, read, descriptors);
+  }
+  Answer take_server(const DetachedConnection& connection) override {
+    std::vector<int> descriptors;
+    for (const Descriptor& one : connection.descriptors) descriptors.push_back(one.get());
+    const std::vector<std::byte> bytes = encode(connection);
+    return send(TakeoverKind::kServerConnection, "", {bytes}, descriptors);
+  }
+
+ private:
+  Answer send(TakeoverKind kind, std::string_view text,
+              std::initializer_list<std::span<const std::byte>> bytes,
+              std::span<const int> descriptors) {
+    switch (channel_->send(kind, text, bytes, descriptors)) {
       case TakeoverChannel::Sent::kSent:
         return Answer::kTaken;
       case TakeoverChannel::Sent::kNoRoom:
@@ -43,7 +70,6 @@ class ChannelSuccessor final : public Successor {
     return Answer::kNever;
   }
 
- private:
   const std::shared_ptr<TakeoverChannel> channel_;
   std::vector<std::string> addresses_;
   std::vector<bool> wanted_;

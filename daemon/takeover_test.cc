@@ -54,11 +54,15 @@ struct New final : TakeoverEvents {
   void on_connection(TakenConnection connection) override {
     connections.push_back(std::move(connection));
   }
+  void on_server_connection(DetachedConnection connection) override {
+    server_connections.push_back(std::move(connection));
+  }
   void on_predecessor_left() override { told.push_back("left"); }
 
   std::vector<std::string> told;
   std::vector<std::string> owned_paths;
   std::vector<TakenConnection> connections;
+  std::vector<DetachedConnection> server_connections;
 };
 
 class TakeoverTest : public testing::Test {
@@ -182,7 +186,7 @@ TEST_F(TakeoverTest, GivesTheSocketsThenTheWordThenTheConnections) {
     const std::array descriptors = {ours.get()};
     const std::string read = "half a call";
     ASSERT_TRUE(old_.successor->wants(0));
-    ASSERT_EQ(old_.successor->take(0, descriptors, {std::as_bytes(std::span(read)), {}}),
+    ASSERT_EQ(old_.successor->take(0, descriptors, {std::as_bytes(std::span(read)), {}}, nullptr),
               Successor::Answer::kTaken);
   }
   turn_until([&] { return !new_.connections.empty(); });
@@ -200,6 +204,26 @@ TEST_F(TakeoverTest, GivesTheSocketsThenTheWordThenTheConnections) {
   EXPECT_THAT(new_.told, ElementsAre("go", "left"));
 }
 
+TEST_F(TakeoverTest, GivesConnectionsToServersAndSaysWhoseTheyAre) {
+  const auto takeover = take_over();
+  const Descriptor none(open("/dev/null", O_RDONLY | O_CLOEXEC));
+  const std::array one = {none.get()};
+  KeptServer kept{"host-b", {}};
+  for (size_t i = 0; i < kept.token.size(); ++i) kept.token[i] = static_cast<std::byte>(i * 17);
+  ASSERT_EQ(old_.successor->take(0, one, {}, &kept), Successor::Answer::kTaken);
+  DetachedConnection server{.token = kept.token, .service = "Kv", .peer = "a\nb"};
+  server.descriptors.emplace_back(dup(none.get()));
+  ASSERT_EQ(old_.successor->take_server(server), Successor::Answer::kTaken);
+  turn_until([&] { return !new_.server_connections.empty(); });
+  ASSERT_TRUE(new_.connections.at(0).server);
+  EXPECT_EQ(new_.connections[0].server->peer, "host-b");
+  EXPECT_EQ(new_.connections[0].server->token, kept.token);
+  EXPECT_EQ(new_.server_connections[0].token, kept.token);
+  EXPECT_EQ(new_.server_connections[0].peer, "a\nb");
+  ASSERT_EQ(new_.server_connections[0].descriptors.size(), 1u);
+  EXPECT_GE(fcntl(new_.server_connections[0].descriptors[0].get(), F_GETFD), 0);
+}
+
 TEST_F(TakeoverTest, WantsNoConnectionsOfEndpointsThatTheNewOneLacks) {
   auto takeover = must_begin();
   takeover->say_ready(base_.get(), {to_string(node_.endpoints[1].listen)}, node_, new_);
@@ -215,10 +239,10 @@ TEST_F(TakeoverTest, DropsWhatIsNoConnectionOfItsEndpoint) {
   const Descriptor none(open("/dev/null", O_RDONLY | O_CLOEXEC));
   const std::array one = {none.get()};
   const std::array two = {none.get(), none.get()};
-  old_.successor->take(0, two, {});  // a socket has one
-  old_.successor->take(1, one, {});  // rings have two
-  old_.successor->take(1, two, {});  // the second their memory
-  old_.successor->take(0, one, {});
+  old_.successor->take(0, two, {}, nullptr);  // a socket has one
+  old_.successor->take(1, one, {}, nullptr);  // rings have two
+  old_.successor->take(1, two, {}, nullptr);  // the second their memory
+  old_.successor->take(0, one, {}, nullptr);
   turn_until([&] { return !new_.connections.empty(); });
   ASSERT_EQ(new_.connections.size(), 1u);
   EXPECT_EQ(new_.connections[0].endpoint, 0u);
@@ -230,13 +254,13 @@ TEST_F(TakeoverTest, TellsTheOldOneWhenItListensNoMore) {
   const std::array one = {none.get()};
   rlimit before{};
   ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
-  ASSERT_EQ(old_.successor->take(0, one, {}), Successor::Answer::kTaken);
+  ASSERT_EQ(old_.successor->take(0, one, {}, nullptr), Successor::Answer::kTaken);
   const rlimit full{.rlim_cur = 0, .rlim_max = before.rlim_max};
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &full), 0);
   turn_until([&] { return new_.told.size() == 2; });  // it may have no more descriptors
   setrlimit(RLIMIT_NOFILE, &before);
   EXPECT_THAT(new_.told, ElementsAre("go", "left"));
-  EXPECT_EQ(old_.successor->take(0, one, {}), Successor::Answer::kNever);
+  EXPECT_EQ(old_.successor->take(0, one, {}, nullptr), Successor::Answer::kNever);
   turn_until([&] { return old_.told.size() == 3; });
   EXPECT_EQ(old_.told.back(), "gone");
 }
@@ -283,7 +307,7 @@ TEST_F(TakeoverTest, HearsWhenTheNewOneDiesLater) {
   takeover.reset();
   turn_until([&] { return old_.told.size() == 3; });
   EXPECT_EQ(old_.told.back(), "gone");
-  EXPECT_EQ(old_.successor->take(0, {}, {}), Successor::Answer::kNever);
+  EXPECT_EQ(old_.successor->take(0, {}, {}, nullptr), Successor::Answer::kNever);
 }
 
 TEST_F(TakeoverTest, TheNewOneGoesOnAloneWhenTheOldOneDies) {

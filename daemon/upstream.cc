@@ -15,6 +15,16 @@ UpstreamConnection::UpstreamConnection(Worker& worker, const ServedConfig& serve
   stream_->want_write(true);
 }
 
+UpstreamConnection::UpstreamConnection(Worker& worker, const ServedConfig& served,
+                                       DetachedConnection connection)
+    : worker_(worker),
+      served_(served),
+      oneways_(std::move(connection.oneways)),
+      connected_(true),
+      stream_(worker.reactor().resume(std::move(connection.descriptors), *this)) {
+  worker_.counters().upstream_connections_open.add();
+}
+
 UpstreamConnection::~UpstreamConnection() {
   worker_.counters().upstream_connections_open.sub();
   worker_.buffered(-static_cast<int64_t>(out_.size()));
@@ -30,6 +40,24 @@ void UpstreamConnection::note_oneway(size_t name_hash) {
   if (passed_oneway(name_hash)) return;
   if (oneways_.size() == kNamesMax) oneways_.erase(oneways_.begin());
   oneways_.push_back(name_hash);
+}
+
+std::optional<DetachedConnection> UpstreamConnection::duplicate() const {
+  if (!connected_ || !takes_all() || dead_ || ended_ || dropping_reply || replies_.opaque() ||
+      replies_.inside_unit()) {
+    return std::nullopt;
+  }
+  DetachedConnection connection;
+  connection.oneways = oneways_;
+  connection.descriptors = duplicates_of(stream_->descriptors());
+  if (connection.descriptors.empty()) return std::nullopt;
+  return connection;
+}
+
+void UpstreamConnection::abandon() {
+  want_read(false);
+  stream_->want_write(false);
+  dead_ = true;
 }
 
 void UpstreamConnection::want_read(bool wanted) {
@@ -180,6 +208,12 @@ UpstreamPool::Answer UpstreamPool::acquire(const ServedConfig& served, ServerStr
   }
   service.waiting.push_back(&stream);
   return Answer::kWait;
+}
+
+std::unique_ptr<UpstreamConnection> UpstreamPool::adopt(const ServedConfig& served,
+                                                        DetachedConnection connection) {
+  ++of(served).open;
+  return std::make_unique<UpstreamConnection>(worker_, served, std::move(connection));
 }
 
 void UpstreamPool::release(std::unique_ptr<UpstreamConnection> connection, bool reusable) {

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <list>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -18,6 +19,7 @@
 #include "base/byte_queue.h"
 #include "base/reactor.h"
 #include "config/node.h"
+#include "daemon/detached_connections.h"
 #include "daemon/loans.h"
 #include "daemon/unit_reader.h"
 
@@ -31,6 +33,8 @@ class Worker;
 class UpstreamConnection final : public StreamEvents {
  public:
   UpstreamConnection(Worker& worker, const ServedConfig& served);
+  // Goes on with one that another stream had.
+  UpstreamConnection(Worker& worker, const ServedConfig& served, DetachedConnection connection);
   ~UpstreamConnection() override;
 
   void set_user(ServerStream* user);
@@ -48,6 +52,12 @@ class UpstreamConnection final : public StreamEvents {
   bool lend(engine::RdmaLane& lane, uint32_t number, Loans& loans,
             const engine::FrameHeader& header, Bytes part);
   const ServedConfig& served() const { return served_; }
+
+  // What another stream needs to go on with it: duplicates of its descriptors. Nothing: not now,
+  // since bytes are on their way here, or a lane reads from its ring.
+  std::optional<DetachedConnection> duplicate() const;
+  // Another stream has the duplicates: nothing is read here any more, nor is the server told.
+  void abandon();
 
   // What the connection owes passes with it from one user to the next.
   bool dropping_reply = false;  // the unit being read answers nobody
@@ -68,7 +78,7 @@ class UpstreamConnection final : public StreamEvents {
   ServerStream* user_ = nullptr;
   UnitReader replies_;
   // Names of oneway calls, by hash: a stock server answers one that it does not know.
-  std::vector<size_t> oneways_;
+  std::vector<uint64_t> oneways_;
   ByteQueue out_;
   bool connected_ = false;
   bool reading_ = false;
@@ -90,6 +100,9 @@ class UpstreamPool {
   // kWait (shared only): the stream is told with on_upstream_free() when its turn comes.
   Answer acquire(const ServedConfig& served, ServerStream& stream,
                  std::unique_ptr<UpstreamConnection>& connection);
+  // One that another stream had. It was within the limit when it was opened.
+  std::unique_ptr<UpstreamConnection> adopt(const ServedConfig& served,
+                                            DetachedConnection connection);
   // A connection whose call is done; `reusable`: it owes nothing and may serve another call.
   void release(std::unique_ptr<UpstreamConnection> connection, bool reusable);
   // The stream keeps its connection only as long as nobody waits.

@@ -86,9 +86,9 @@ void Worker::accept_client(size_t endpoint, const ListenerEvents::Accept& accept
 
 // It was within the limits when it was accepted, and has calls to make.
 void Worker::take_over_client(size_t endpoint, const ListenerEvents::Accept& accept,
-                              engine::Bytes read) {
+                              engine::Bytes read, const KeptServer* server) {
   counters().connections_taken_over.add();
-  add_client(endpoint, accept).go_on(read);
+  add_client(endpoint, accept).go_on(read, server);
 }
 
 ClientConnection& Worker::add_client(size_t endpoint, const ListenerEvents::Accept& accept) {
@@ -109,29 +109,28 @@ void Worker::bury(ClientConnection& connection) {
   connections_.erase(found);
 }
 
-PeerLink* Worker::choose_peer(const EndpointConfig& endpoint) {
-  const size_t count = endpoint.peers.size();
-  for (size_t i = 0; i < count; ++i) {
-    PeerLink& peer = peers_.at(endpoint.peers[(next_peer_ + i) % count]);
+PeerLink* Worker::choose_peer(PeerNames peers) {
+  for (size_t i = 0; i < peers.size(); ++i) {
+    PeerLink& peer = peers_.at(peers[(next_peer_ + i) % peers.size()]);
     if (!peer.link->takes_calls()) continue;
-    next_peer_ = (next_peer_ + i + 1) % count;
+    next_peer_ = (next_peer_ + i + 1) % peers.size();
     return &peer;
   }
-  for (const std::string& name : endpoint.peers) peers_.at(name).link->connect_now();
+  for (const std::string& name : peers) peers_.at(name).link->connect_now();
   return nullptr;
 }
 
-bool Worker::peers_hopeless(const EndpointConfig& endpoint, TimePoint since) const {
-  return std::ranges::all_of(endpoint.peers, [&](const std::string& name) {
+bool Worker::peers_hopeless(PeerNames peers, TimePoint since) const {
+  return std::ranges::all_of(peers, [&](const std::string& name) {
     const engine::Link& link = *peers_.at(name).link;
     return !link.takes_calls() && !link.trying() && link.last_attempt() >= since &&
            reactor_.now() - link.down_since() > node().limits.peer_wait;
   });
 }
 
-std::string Worker::peer_errors(const EndpointConfig& endpoint) const {
+std::string Worker::peer_errors(PeerNames peers) const {
   std::string text;
-  for (const std::string& name : endpoint.peers) {
+  for (const std::string& name : peers) {
     const engine::Link& link = *peers_.at(name).link;
     text += (text.empty() ? "" : "; ") + name + " at " + to_string(link.address()) + ": " +
             (link.last_error().empty() ? "it is shutting down" : link.last_error());

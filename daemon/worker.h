@@ -52,6 +52,7 @@ class Worker final : public engine::LinkEvents, public engine::SessionEvents, pu
     std::shared_ptr<const RoutingTable> routes;
     engine::CostAnswerer* answerer = nullptr;  // outlives the worker; null where `rdma` is
     WorkerCounters* counters = nullptr;        // outlives the worker
+    DetachedConnections* detached = nullptr;   // outlives the worker
     engine::RdmaHost* rdma = nullptr;          // outlives the worker; null: TCP lanes alone
     engine::Seal* seal = nullptr;              // outlives the worker; null: links are open
   };
@@ -63,7 +64,9 @@ class Worker final : public engine::LinkEvents, public engine::SessionEvents, pu
   void accept_client(size_t endpoint, const ListenerEvents::Accept& accept);
   void accept_link(const ListenerEvents::Accept& accept);
   // One that another process accepted, which has read `read` of it and used none.
-  void take_over_client(size_t endpoint, const ListenerEvents::Accept& accept, engine::Bytes read);
+  // `server`: the connection to its server that a peer keeps; null: there is none.
+  void take_over_client(size_t endpoint, const ListenerEvents::Accept& accept, engine::Bytes read,
+                        const KeptServer* server);
 
   // From the next call on.
   void set_routes(std::shared_ptr<const RoutingTable> routes) { routes_ = std::move(routes); }
@@ -96,18 +99,21 @@ class Worker final : public engine::LinkEvents, public engine::SessionEvents, pu
   Deadlines& deadlines() { return deadlines_; }
   CallPool& calls() { return calls_; }
   UpstreamPool& upstreams() { return upstreams_; }
+  DetachedConnections& detached() { return *setup_.detached; }
   std::span<std::byte> scratch() { return scratch_; }
   bool draining() const { return draining_; }
   const Successor* successor() const { return successor_.get(); }  // null: none
   engine::Fabric& fabric() { return setup_.rdma->fabric(); }       // where there are RDMA lanes
 
-  // A peer of the endpoint that takes calls now, in turn; nullptr where none does, and then all of
-  // them are told to connect.
-  PeerLink* choose_peer(const EndpointConfig& endpoint);
-  // True where none of the endpoint's peers can be had: each failed an attempt made since `since`,
-  // after being down for longer than limits.peer_wait.
-  bool peers_hopeless(const EndpointConfig& endpoint, TimePoint since) const;
-  std::string peer_errors(const EndpointConfig& endpoint) const;
+  bool has_peer(const std::string& name) const { return peers_.contains(name); }
+  using PeerNames = std::span<const std::string>;
+  // One of these peers that takes calls now, in turn; nullptr where none does, and then all of them
+  // are told to connect.
+  PeerLink* choose_peer(PeerNames peers);
+  // True where none of these peers can be had: each failed an attempt made since `since`, after
+  // being down for longer than limits.peer_wait.
+  bool peers_hopeless(PeerNames peers, TimePoint since) const;
+  std::string peer_errors(PeerNames peers) const;
   // Who waits longest hears first. The ticket ends the wait.
   uint64_t start_waiting(ClientConnection& connection) {
     waiting_.emplace(++last_ticket_, &connection);

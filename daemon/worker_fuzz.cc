@@ -3,12 +3,14 @@
 // worker; once all of them are gone it holds nothing.
 //
 // Input: steps, each a byte of operation and its arguments. A stream is named by when it was made.
+#include <fcntl.h>
 #include <glog/logging.h>
 
 #include <cstdio>
 #include <cstdlib>
 
 #include "daemon/fake_node.h"
+#include "daemon/fake_successor.h"
 #include "tests/fuzz/input.h"
 
 namespace hat {
@@ -93,8 +95,7 @@ class Run {
         return receive(wire, "");
       }
       case 13:
-        if (input_.next() == 255) node_.worker->begin_drain();
-        return;
+        return change_processes();
       case 14: {
         const auto wire = any_wire();
         wire->write_error = EPIPE;
@@ -107,8 +108,36 @@ class Run {
     }
   }
 
+  // The process leaves, or streams may move.
+  void change_processes() {
+    const uint8_t what = input_.next();
+    if (what == 255) return node_.worker->begin_drain();
+    if (what >= 250) {
+      const auto successor = std::make_shared<FakeSuccessor>();
+      successor->answer = static_cast<Successor::Answer>(what % 3);
+      return node_.worker->begin_hand_over(successor);
+    }
+    if (what >= 245) return node_.worker->end_hand_over();
+    if (what >= 240) return node_.detached.expect_more(what % 2 == 0);
+    any_wire()->descriptors = {null_.get()};
+  }
+
+  // What the worker has given out as a token, or nothing.
+  std::string any_token() {
+    const std::string written = any_wire()->written;
+    for (size_t at = 0; at + sizeof(FrameHeader) <= written.size();) {
+      FrameHeader header;
+      std::memcpy(&header, written.data() + at, sizeof header);
+      at += sizeof header + header.payload_bytes;
+      if (header.kind == FrameKind::kDetached && at <= written.size()) {
+        return written.substr(at - header.payload_bytes, header.payload_bytes);
+      }
+    }
+    return "";
+  }
+
   std::string any_frame() {
-    FrameHeader header{.kind = static_cast<FrameKind>(input_.next() % 17)};
+    FrameHeader header{.kind = static_cast<FrameKind>(input_.next() % 32)};
     header.flags = input_.next() & engine::kFlagsKnown;
     header.replies = input_.next() % 4;
     header.stream = input_.next() % 4;
@@ -131,8 +160,12 @@ class Run {
 
   std::string open_frame() {
     const uint8_t which = input_.next();
-    return frame_bytes({.kind = FrameKind::kOpen, .stream = 1u + which % 4},
-                       which & 8 ? "Pool" : "Kv");
+    const std::string service = which & 8 ? "Pool" : "Kv";
+    const uint32_t stream = 1u + which % 4;
+    if (which & 16) {
+      return frame_bytes({.kind = FrameKind::kAttach, .stream = stream}, any_token() + service);
+    }
+    return frame_bytes({.kind = FrameKind::kOpen, .stream = stream}, service);
   }
 
   void receive(const FakeNode::Wire& wire, const std::string& bytes) {
@@ -165,6 +198,7 @@ class Run {
   }
 
   FuzzInput input_;
+  const Descriptor null_{open("/dev/null", O_RDONLY | O_CLOEXEC)};
   FakeNode node_;
 };
 

@@ -40,9 +40,10 @@ void WorkerThread::give(TakenConnection connection) {
   const auto given = std::make_shared<TakenConnection>(std::move(connection));
   reactor_.post([this, given] {
     const auto accept = [&](StreamEvents& events) {
-      return reactor_.resume(std::move(given->socket), std::move(given->memory), events);
+      return reactor_.resume_accepted(std::move(given->socket), std::move(given->memory), events);
     };
-    worker_->take_over_client(given->endpoint, accept, given->read);
+    worker_->take_over_client(given->endpoint, accept, given->read,
+                              given->server ? &*given->server : nullptr);
   });
 }
 

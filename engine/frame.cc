@@ -30,6 +30,9 @@ const char* invalid(const FrameHeader& header, uint32_t payload_bytes_max) {
     case FrameKind::kCostClose:
     case FrameKind::kLaneNonce:
     case FrameKind::kBound:
+    case FrameKind::kDetach:
+    case FrameKind::kDetached:
+    case FrameKind::kAttach:
       return header.stream != 0 ? nullptr : "a frame of a stream names none";
     case FrameKind::kCall:
     case FrameKind::kReply:

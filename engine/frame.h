@@ -6,6 +6,7 @@
 // their order. docs/wire.md section 3 shows the bytes.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
@@ -49,6 +50,12 @@ enum class FrameKind : uint8_t {
   kBound,  // acceptor: the server has a connection for this stream alone; without the stream, or
            // after the acceptor's kEnd, the client's connection ends, for another would be a new
            // one
+  // Since link version 5: the server's connection moves to another stream, on another link.
+  kDetach,    // initiator, on a stream that is bound and has no call out: keep the connection
+  kDetached,  // acceptor: payload is the ConnectionToken that names it, and the stream is gone; or
+              // empty: the connection cannot move, and the stream stays as it is
+  kAttach,    // initiator: as kOpen, with a connection that was kept; payload is its
+              // ConnectionToken, then the service's name
 };
 
 // Frames that only a link's TCP connection carries: of the link itself, about lanes, about costs.
@@ -89,6 +96,10 @@ struct CallMeta {
   uint16_t service_bytes = 0;  // then the service's, where a multiplexed name gave one
 };
 static_assert(sizeof(CallMeta) == 4 && std::has_unique_object_representations_v<CallMeta>);
+
+// Names a connection to a server that its daemon keeps for a later stream of the same peer. Random:
+// whoever presents it may go on with the connection.
+using ConnectionToken = std::array<std::byte, 16>;
 
 struct FailMeta {
   Failure failure{};

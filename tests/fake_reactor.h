@@ -92,6 +92,13 @@ class FakeReactor final : public Reactor {
     wires.push_back(std::make_shared<FakeStream::Wire>());
     return std::make_unique<FakeStream>(wires.back(), events);
   }
+  std::unique_ptr<Stream> resume(std::vector<Descriptor> descriptors,
+                                 StreamEvents& events) override {
+    wires.push_back(std::make_shared<FakeStream::Wire>());
+    for (const Descriptor& one : descriptors) wires.back()->descriptors.push_back(one.get());
+    resumed.push_back(std::move(descriptors));
+    return std::make_unique<FakeStream>(wires.back(), events);
+  }
   std::unique_ptr<Timer> timer(std::function<void()> on_time) override {
     return std::make_unique<FakeTimer>(*this, std::move(on_time));
   }
@@ -121,6 +128,7 @@ class FakeReactor final : public Reactor {
   }
 
   std::vector<Address> connected_to;
+  std::vector<std::vector<Descriptor>> resumed;  // each one's descriptors
   std::vector<std::shared_ptr<FakeStream::Wire>> wires;
 
  private:

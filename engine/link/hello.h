@@ -16,13 +16,14 @@ namespace hat::engine {
 
 // 1: the first. 2: component costs (kCostOpen and its like), which are never sent to a peer of 1.
 // 3: Failure::kPermissionDenied, likewise; and nonces of RDMA lanes. 4: kBound, likewise, and after
-// it the acceptor's kEnd on a stream of calls.
+// it the acceptor's kEnd on a stream of calls. 5: kDetach, kDetached and kAttach, likewise.
 inline constexpr uint16_t kLinkVersionMin = 1;
-inline constexpr uint16_t kLinkVersion = 4;
+inline constexpr uint16_t kLinkVersion = 5;
 inline constexpr uint16_t kLinkVersionOfCosts = 2;
 inline constexpr uint16_t kLinkVersionOfDenials = 3;
 inline constexpr uint16_t kLinkVersionOfNonces = 3;
 inline constexpr uint16_t kLinkVersionOfBound = 4;
+inline constexpr uint16_t kLinkVersionOfMoves = 5;
 
 struct Hello {
   uint16_t version_min = kLinkVersionMin;
@@ -36,6 +37,7 @@ struct Hello {
 };
 
 inline bool knows_bound(const Hello& peer) { return peer.version_max >= kLinkVersionOfBound; }
+inline bool knows_moves(const Hello& peer) { return peer.version_max >= kLinkVersionOfMoves; }
 inline bool knows_nonces(const Hello& peer) { return peer.version_max >= kLinkVersionOfNonces; }
 
 std::vector<std::byte> encode(const Hello& hello);

@@ -23,6 +23,7 @@ void SimDaemon::start() {
   by_rdma_before_ = calls_by_rdma();
   counters_ = std::make_unique<WorkerCounters>();
   metrics_ = std::make_unique<MetricsRegistry>(1);
+  detached_ = std::make_unique<DetachedConnections>();
   const engine::HostFacts host{8, 8, faults_.has_value(), "none is here"};
   if (faults_) {
     engine::Faults faults = *faults_;
@@ -41,6 +42,7 @@ void SimDaemon::start() {
                                                     .node = node_,
                                                     .routes = std::move(routes),
                                                     .counters = counters_.get(),
+                                                    .detached = detached_.get(),
                                                     .rdma = rdma_.get()});
   draining_ = false;
   for (size_t i = 0; i < node_->endpoints.size(); ++i) {

@@ -52,6 +52,7 @@ class SimDaemon {
   uint64_t late_drains_ = 0;
   uint64_t by_rdma_before_ = 0;  // in earlier lives
   std::unique_ptr<WorkerCounters> counters_;
+  std::unique_ptr<DetachedConnections> detached_;
   std::unique_ptr<MetricsRegistry> metrics_;
   std::unique_ptr<engine::RdmaHost> rdma_;
   std::unique_ptr<Worker> worker_;

@@ -26,6 +26,10 @@ class SimHost final : public Reactor {
   ~SimHost() override;
 
   TimePoint now() const override { return network_.now(); }
+  // Streams here have no descriptors.
+  std::unique_ptr<Stream> resume(std::vector<Descriptor>, StreamEvents&) override {
+    return nullptr;
+  }
   std::unique_ptr<Stream> connect(const Address& to, StreamEvents& events) override {
     return network_.connect(*this, to, events);
   }

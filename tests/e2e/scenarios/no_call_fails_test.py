@@ -69,9 +69,9 @@ class NoCallFails(Scenario):
                         "ca": str(self.folder / "ca.pem")}, **more}
 
     @contextlib.contextmanager
-    def three_nodes(self):
+    def three_nodes(self, mode="mirror"):
         links = {node: self.link(node) for node in ("host-a", "host-b")}
-        with probe_nodes(links=links) as nodes:
+        with probe_nodes(links=links, modes={"Probe": {"mode": mode}}) as nodes:
             config = json.loads(nodes.b.config.read_text(encoding="utf-8"))
             address = f"tcp:127.0.0.1:{free_ports(1)[0]}"
             nodes.c = Node(PROGRAMS, nodes.folder, {
@@ -148,7 +148,8 @@ class NoCallFails(Scenario):
             self.assertTrue(all(link["up"] for link in nodes.a.get("/status")["links"]))
 
     def test_drain_of_one_of_two_servers(self):
-        with self.three_nodes() as (nodes, places), self.load("drain", nodes, places):
+        """A mirrored connection would end with its server's node (login_test.py)."""
+        with self.three_nodes("shared") as (nodes, places), self.load("drain", nodes, places):
             for node in (nodes.b, nodes.c):
                 self.assertEqual(node.stop(), 0)
                 node.start()

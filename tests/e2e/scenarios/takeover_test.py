@@ -96,7 +96,7 @@ def ended(process):
 class Successor:
     """A new hatrpcd as far as the running one can tell, which does only what a test wants."""
 
-    HELLO, REFUSE, LISTENERS, LAST_LISTENERS, READY, GO, SERVING, CONNECTION = range(1, 9)
+    HELLO, REFUSE, LISTENERS, LAST_LISTENERS, READY, GO, SERVING, CONNECTION, SERVER_CONNECTION = range(1, 10)
 
     def __init__(self, node):
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -107,7 +107,7 @@ class Successor:
 
     def say(self, kind, text=""):
         body = text.encode()
-        self.socket.send(struct.pack("=4sHHII", b"hatT", 1, kind, len(body), 0) + body)
+        self.socket.send(struct.pack("=4sHHII", b"hatT", 2, kind, len(body), 0) + body)
 
     def hear(self, wanted):
         message, descriptors, _, _ = socket.recv_fds(self.socket, 1 << 18, 128)

@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tests/e2e/scenarios/login_test.py: what a connection to the server holds, a login say, survives a takeover of either daemon."""
+
+import contextlib
+import socket
+import tempfile
+import threading
+
+from setting import Client, Scenario, main, probe_nodes, start_server
+from nodes import ask, wait_until
+from probe import ProbeOfTomorrow
+from thrift.protocol import TBinaryProtocol
+from thrift.transport import TSocket, TTransport
+
+PATIENCE_S = 30
+
+
+class SessionServer:
+    """A stock server that counts the calls of each connection, and answers `add` with the count: a new connection begins at 1."""
+
+    def __init__(self, address=("127.0.0.1", 0)):
+        family = socket.AF_UNIX if isinstance(address, str) else socket.AF_INET
+        self.listener = socket.create_server(address, family=family)
+        name = self.listener.getsockname()
+        self.addresses = [f"unix:{name}" if isinstance(name, str) else f"127.0.0.1:{name[1]}"]
+        self.accepted, self.ended = [], []
+        self.acceptor = threading.Thread(target=self.accept)
+        self.acceptor.start()
+
+    def accept(self):
+        with contextlib.suppress(OSError):  # closed
+            while True:
+                stream = self.listener.accept()[0]
+                self.accepted.append(stream)
+                threading.Thread(target=self.serve, args=(stream,), daemon=True).start()
+
+    def serve(self, stream):
+        class Session:
+            calls = 0
+
+            def add(self, _a, _b):
+                self.calls += 1
+                return self.calls
+
+            def note(self, _text):
+                self.calls += 1
+
+        accepted = TSocket.TSocket()
+        accepted.setHandle(stream)
+        protocol = TBinaryProtocol.TBinaryProtocol(TTransport.TFramedTransport(accepted))
+        processor = ProbeOfTomorrow.Processor(Session())
+        with contextlib.suppress(TTransport.TTransportException, OSError):
+            while True:
+                processor.process(protocol, protocol)
+        self.ended.append(stream)
+
+    def stop(self):
+        self.listener.shutdown(socket.SHUT_RDWR)  # else accept() goes on, under a number that is reused
+        self.acceptor.join()
+        self.listener.close()
+        for stream in self.accepted:
+            stream.close()
+
+
+class Session:
+    """A client's connection; each call must be the next one of the same session."""
+
+    def __init__(self, nodes):
+        self.client = Client(nodes, timeout_ms=PATIENCE_S * 1000)
+        self.calls = self.client.__enter__()
+        self.count = 0
+
+    def call(self):
+        self.count += 1
+        assert self.calls.add(1, 1) == self.count, "the server does not know this client any more"
+
+    def note(self):
+        self.count += 1
+        self.calls.note("a oneway call")
+
+    def read_end(self):
+        handle = self.client.socket.handle
+        handle.settimeout(PATIENCE_S)
+        return handle.recv(1)
+
+    def close(self):
+        self.client.__exit__()
+
+
+class BusySession(threading.Thread):
+    def __init__(self, nodes):
+        super().__init__()
+        self.session, self.error, self.going = Session(nodes), None, True
+        self.start()
+
+    def run(self):
+        try:
+            while self.going:
+                self.session.call()
+                if self.session.count % 5 == 0:
+                    self.session.note()
+        except Exception as error:  # it is the result
+            self.error = error
+
+
+def metric(node, name):
+    text = ask(node.admin, "GET", "/metrics")[1]
+    return sum(float(line.split()[-1]) for line in text.splitlines() if line.startswith(name + " "))
+
+
+class Login(Scenario):
+    @contextlib.contextmanager
+    def sessions(self, server, idle=3, busy=3, **more):
+        with probe_nodes(server, **more) as nodes:
+            idle = [Session(nodes) for _ in range(idle)]
+            for one in idle:
+                one.call()
+            busy = [BusySession(nodes) for _ in range(busy)]
+            try:
+                yield nodes, idle
+            finally:
+                for one in busy:
+                    one.going = False
+                    one.join()
+            self.assertEqual([one.error for one in busy], [None] * len(busy))
+            for one in [*idle, *(one.session for one in busy)]:
+                one.call()
+                one.close()
+
+    def take_over(self, node):
+        old = node.take_over()
+        self.assertEqual(old.wait(timeout=PATIENCE_S), 0, node.log()[-3000:])
+
+    def survives(self, server, **more):
+        with self.sessions(server, **more) as (nodes, idle):
+            for node in (nodes.a, nodes.b, nodes.b, nodes.a):
+                self.take_over(node)
+                for one in idle:
+                    one.call()
+            self.assertEqual(metric(nodes.b, "hatrpc_upstream_connects_total"), 0)
+
+    def assert_survives(self, address=("127.0.0.1", 0), **more):
+        server = SessionServer(address)
+        try:
+            self.survives(server, **more)
+            self.assertEqual(len(server.accepted), 6, "a connection for each client")
+            wait_until("the server has seen all ends", lambda: len(server.ended) == 6, PATIENCE_S)
+        finally:
+            server.stop()
+
+    def test_takeovers_with_rdma_lanes(self):
+        self.assert_survives()
+
+    def test_takeovers_without_rdma_lanes(self):
+        self.assert_survives(fabric="tcp")
+
+    def test_takeovers_before_a_server_on_a_unix_socket(self):
+        with tempfile.TemporaryDirectory(prefix="hatrpc-login-") as folder:
+            self.assert_survives(f"{folder}/server.sock")
+
+    def test_takeovers_before_a_server_on_rings(self):
+        with tempfile.TemporaryDirectory(prefix="hatrpc-login-") as folder:
+            server = start_server(f"shm:{folder}/server.ring")
+            try:
+                with probe_nodes(server) as nodes, Client(nodes) as calls:
+                    self.assertEqual(calls.add(1, 1), 2)
+                    for node in (nodes.b, nodes.a, nodes.b):
+                        self.take_over(node)
+                        self.assertEqual(calls.add(2, 2), 4)
+                    self.assertEqual(metric(nodes.b, "hatrpc_upstream_connects_total"), 0)
+                    self.assertEqual(metric(nodes.b, "hatrpc_upstreams_attached_total"), 1)
+            finally:
+                server.stop()
+
+    def test_the_ends_that_both_say_afterwards(self):
+        server = SessionServer()
+        self.addCleanup(server.stop)
+        with probe_nodes(server) as nodes:
+            first, second = Session(nodes), Session(nodes)
+            first.call()
+            second.call()
+            self.take_over(nodes.b)
+            self.take_over(nodes.a)
+            first.close()
+            wait_until("the server has seen the client's end", lambda: len(server.ended) == 1, PATIENCE_S)
+            self.assertIs(server.ended[0], server.accepted[0])
+            server.accepted[1].shutdown(socket.SHUT_RDWR)
+            self.assertEqual(second.read_end(), b"")
+            second.close()
+
+    def test_a_drain_ends_it_and_says_so(self):
+        """The server's daemon leaves for good: a call in flight is answered, and the client sees the end."""
+        server = SessionServer()
+        self.addCleanup(server.stop)
+        with probe_nodes(server) as nodes:
+            session = Session(nodes)
+            session.call()
+            self.assertEqual(nodes.b.stop(), 0)
+            self.assertEqual(session.read_end(), b"")
+            session.close()
+            nodes.b.start()
+            again = Session(nodes)
+            again.call()
+            again.close()
+        wait_until("the server has seen both ends", lambda: len(server.ended) == 2, PATIENCE_S)
+
+
+if __name__ == "__main__":
+    main()
