@@ -93,7 +93,7 @@ void AcceptedLink::on_uncongested(uint32_t lane) {
 void AcceptedLink::begin_drain() { session->lane().send({.kind = FrameKind::kGoAway}, {}); }
 
 bool AcceptedLink::drained() {
-  return (agreed_to_go_away_ || !session->up()) && session->lane().idle() &&
+  return peer_turned() && session->lane().idle() &&
          std::ranges::all_of(
              streams, [](const auto& s) { return s.second->idle() && !s.second->can_move(); }) &&
          (!lanes_ || lanes_->all_taken());
@@ -108,8 +108,7 @@ void AcceptedLink::flush() {
   if (lanes_) lanes_->flush();
   session->lane().flush();
   if (!leaves_ || finished_ || !session->up() || !drained()) return;
-  // Who carries bytes as they are knows of no end but their own.
-  if (std::ranges::any_of(streams, [](const auto& s) { return s.second->opaque(); })) return;
+  if (std::ranges::any_of(streams, [](const auto& s) { return s.second->stays(); })) return;
   finished_ = true;
   session->finish();
 }

@@ -36,6 +36,10 @@ class AcceptedLink final : private engine::LaneSetEvents {
   void on_uncongested(uint32_t lane);
   void begin_drain();
   bool drained();
+  // The peer opens no more streams here.
+  bool peer_turned() const { return agreed_to_go_away_ || !session->up(); }
+  // It said that it leaves because of a successor.
+  bool leaves() const { return leaves_; }
   // As begin_drain(), once the peer has said who it is; then the link ends when nothing is left on
   // it, so that the peer need not wait for this process to end.
   void leave();

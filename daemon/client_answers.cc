@@ -137,7 +137,7 @@ void ClientConnection::on_raw(Bytes payload) {
 void ClientConnection::on_far_end() {
   if (mode_ == Mode::kCalls) {
     if (is_bound()) {
-      server_ = Server::kPinned;  // calls that have crossed it are answered on this stream
+      end_move(Server::kPinned);  // calls that have crossed it are answered on this stream
       end_after_answers();
     }
   } else {

@@ -43,6 +43,7 @@ ClientConnection::ClientConnection(Worker& worker, size_t endpoint,
 
 ClientConnection::~ClientConnection() {
   for (size_t i = 0; i < calls_.size(); ++i) give_back(*calls_[i]);
+  end_move(Server::kAny);
   worker_.buffered(-static_cast<int64_t>(out_.size()));
 }
 
@@ -122,7 +123,8 @@ bool ClientConnection::blocked() {
       current_ == nullptr && calls_.size() >= worker_.node().limits.calls_per_connection_max;
   const bool ends_here = current_ == nullptr && !discarding_ && input_ == Input::kOpen && leaves();
   const bool ends = mode_ == Mode::kCalls && current_ == nullptr && life_ == Life::kEnding;
-  return over() || ends || waiting_ || switches_ || moves() || unread || full || ends_here ||
+  const bool moves_on = moves() && current_ == nullptr && !discarding_;
+  return over() || ends || waiting_ || switches_ || moves_on || unread || full || ends_here ||
          (stream_id_ != 0 && peer_->link->up() && lane().congested());
 }
 
@@ -349,7 +351,7 @@ void ClientConnection::on_no_link() {
   const std::string why = worker_.peer_errors(peers());
   if (mode_ == Mode::kOpaque) return fail_opaque(Failure::kPeerUnreachable, why);
   if (is_bound()) {  // what the peer keeps for this application is out of reach
-    server_ = Server::kAny;
+    end_move(Server::kAny);
     end_after_answers();
   }
   if (current_ != nullptr) fail(*current_, Failure::kPeerUnreachable, why);
@@ -366,9 +368,12 @@ void ClientConnection::on_call_deadline(Call& call) {
     return end_without_answers();
   }
   if (call.sent) send_control(FrameKind::kCancel, call.ordinal);
-  if (&call == current_ && waiting_) stop_waiting();
+  // Without the call, the connection to the server is still to be reached.
+  if (&call == current_ && waiting_ && server_ != Server::kDetached) stop_waiting();
   fail(call, Failure::kDeadlineExceeded, "no reply within the function's timeout_ms");
-  if (!over()) resume();
+  if (over()) return;
+  detach_if_due();
+  resume();
 }
 
 // --- The stream to the peer daemon ---
@@ -401,7 +406,8 @@ bool ClientConnection::find_way(Call& call) {
     detach_if_due();
     const bool owed = calls_.size() > 1;  // this stream owes answers
     const bool taken = !opened_ || delivery_.all_taken();
-    if (server_ != Server::kPinned && (owed || !taken || is_bound())) {
+    const bool goes_along = is_bound() && may_detach();
+    if (server_ != Server::kPinned && (owed || !taken || goes_along)) {
       switches_ = true;
       return false;
     }
@@ -466,7 +472,7 @@ void ClientConnection::leave_stream(FrameKind farewell) {
 void ClientConnection::forget_stream() {
   peer_ = nullptr;
   stream_id_ = 0;
-  server_ = Server::kAny;
+  end_move(Server::kAny);
   lane_ = 0;
   opened_ = switches_ = false;
   delivery_ = {};

@@ -46,13 +46,14 @@ class ClientConnection final : public StreamEvents, private UnitSink, private De
   void on_session_lost(const std::string& reason);  // the stream's link broke
   void on_link_uncongested() { resume(); }
   void on_link_leaves();  // what begins from now on goes by another
+  void detach_if_due();   // as many as may move at once, do
   void on_link_news();    // while waiting: a link came up, or an attempt failed
   void on_call_deadline(Call& call);
   // How long an application that has said its last waits for calls that may be oneway.
   static constexpr Duration kServerEndWait = std::chrono::minutes(1);
   // How long what a connection still sends is read and dropped after its end.
   static constexpr Duration kLingerTime = std::chrono::seconds(2);
-  bool idle() const { return calls_.empty() && out_.empty(); }
+  bool idle() const { return calls_.empty() && out_.empty() && !(moves() && leaves()); }
   // Goes on where another process has been: with what it read and did not use, and with the
   // connection to the server that a peer keeps (null: there is none).
   void go_on(Bytes read, const KeptServer* server);
@@ -107,11 +108,13 @@ class ClientConnection final : public StreamEvents, private UnitSink, private De
 
   // To the successor, and to the peer's successor, in client_moves.cc.
   bool leaves() const;
+  bool may_be_handed_over() const;
   bool between_calls() const;
   bool is_bound() const { return server_ != Server::kAny; }
   bool moves() const { return server_ == Server::kDetaching || server_ == Server::kDetached; }
   bool link_leaves() const;
-  void detach_if_due();
+  bool may_detach() const;
+  void end_move(Server next);
   void on_detached(Bytes payload);
   void reach_server();
   void attach();

@@ -23,11 +23,17 @@ bool ClientConnection::link_leaves() const {
   return stream_id_ != 0 && !peer_->link->takes_calls();
 }
 
+// Whether the application goes on, so that its stream need not end where it is.
+bool ClientConnection::may_detach() const {
+  return life_ == Life::kOpen && mode_ == Mode::kCalls && input_ == Input::kOpen;
+}
+
 // Called whenever it may have become due: the last call has ended, or the link or this daemon
-// begins to leave.
+// begins to leave, or there is room for another connection that moves.
 void ClientConnection::detach_if_due() {
-  if (life_ != Life::kOpen || mode_ != Mode::kCalls || input_ != Input::kOpen) return;
-  if (stream_id_ == 0 || !opened_ || (!link_leaves() && !leaves())) return;
+  if (!may_detach() || stream_id_ == 0 || !opened_) return;
+  // A slow reader stays until it has read all: the token would not last so long.
+  if (!link_leaves() && (!leaves() || !out_.empty())) return;
   const bool begins = current_ != nullptr && !current_->sent;  // a call that waits for this
   if (calls_.size() > (begins ? 1 : 0)) return;
   if (!delivery_.all_taken()) return ask_whether_taken();
@@ -36,28 +42,32 @@ void ClientConnection::detach_if_due() {
     server_ = Server::kPinned;
     return;
   }
+  if (!worker_.begin_move()) return;
   server_ = Server::kDetaching;
   send_control(FrameKind::kDetach);
 }
 
 void ClientConnection::on_detached(Bytes payload) {
   if (server_ != Server::kDetaching) return;
-  if (payload.empty() && mode_ == Mode::kCalls) {
-    server_ = Server::kPinned;
-    return;
-  }
+  if (payload.empty() && mode_ == Mode::kCalls) return end_move(Server::kPinned);
   KeptServer kept{peer_->link->peer(), {}};
   if (payload.size() != kept.token.size() || mode_ != Mode::kCalls) return close(true);
   std::ranges::copy(payload, kept.token.begin());
   peer_->streams.erase(stream_id_);
+  server_ = Server::kAny;  // and the move goes on
   forget_stream();
   kept_ = std::move(kept);
   server_ = Server::kDetached;
   if (current_ != nullptr) {
     find_way(*current_);
-  } else if (!leaves()) {
+  } else if (!leaves() || !may_be_handed_over()) {
     reach_server();
   }
+}
+
+void ClientConnection::end_move(Server next) {
+  if (moves()) worker_.end_move();
+  server_ = next;
 }
 
 void ClientConnection::reach_server() {
@@ -69,7 +79,7 @@ void ClientConnection::attach() {
   const std::string& service = worker_.node().endpoints[endpoint_].service;
   lane().send({.kind = FrameKind::kAttach, .stream = stream_id_},
               {kept_.token, std::as_bytes(std::span(service))});
-  server_ = Server::kBound;
+  end_move(Server::kBound);
   opened_ = true;
   delivery_.send_unanswered();
   ask_whether_taken();
@@ -91,20 +101,34 @@ bool ClientConnection::leaves() const {
   return successor != nullptr && mode_ == Mode::kCalls && !stays_ && successor->wants(endpoint_);
 }
 
+// Once no call is out, and all has been read that was written for it.
+bool ClientConnection::may_be_handed_over() const {
+  return input_ == Input::kOpen && !discarding_ && current_ == nullptr;
+}
+
 bool ClientConnection::between_calls() const {
-  return calls_.empty() && current_ == nullptr && !discarding_ && !waiting_ && !taking_ &&
-         input_ == Input::kOpen && out_.empty();
+  const bool waits = waiting_ && server_ != Server::kDetached;  // with a call
+  return may_be_handed_over() && calls_.empty() && !waits && !taking_ && out_.empty();
 }
 
 bool ClientConnection::hand_over(Successor& successor) {
   if (life_ != Life::kOpen || !leaves()) return true;
-  if (server_ == Server::kDetached && waiting_ && current_ == nullptr) stop_waiting();
-  if (!between_calls()) return true;
+  if (!between_calls()) {
+    if (!may_be_handed_over() && server_ == Server::kDetached && !waiting_) {
+      reach_server();
+      resume();
+    }
+    return true;
+  }
   const auto descriptors = stream_->descriptors();
   if (descriptors.empty()) return true;  // not now: it greets, or a lane reads from its ring
   detach_if_due();
   // A oneway call may not have come there yet, or the answer to kDetach not here.
-  if (server_ == Server::kDetaching || (opened_ && !delivery_.all_taken())) return true;
+  if (opened_ &&
+      (server_ == Server::kDetaching || server_ == Server::kBound || !delivery_.all_taken())) {
+    return true;
+  }
+  if (waiting_) stop_waiting();
   const KeptServer* server = server_ == Server::kDetached ? &kept_ : nullptr;
   switch (server_ == Server::kPinned ? Successor::Answer::kNever
                                      : successor.take(endpoint_, descriptors,
@@ -137,6 +161,7 @@ void ClientConnection::go_on(Bytes read, const KeptServer* server) {
     }
     kept_ = *server;
     server_ = Server::kDetached;
+    worker_.add_move();
     reach_server();
   }
   if (!read.empty()) take(read);

@@ -540,11 +540,13 @@ void Daemon::drain() {
 }
 
 void Daemon::leave_if_drained() {
+  give_server_connections();
   const bool drained = std::ranges::all_of(threads_, [](auto& thread) {
     return thread->ask([](Worker& worker) { return worker.drained(); }).value_or(false);
   });
   const bool late = std::chrono::steady_clock::now() >= drain_until_;
-  if (!drained && !late) return;
+  const bool gives = (next_ || detached_.has_more_to_give()) && detached_.size() != 0;
+  if ((!drained || gives) && !late) return;
   if (!drained) LOG(WARNING) << "limits.drain_timeout has passed: what is in flight is cut";
   event_base_loopbreak(base_.get());
 }

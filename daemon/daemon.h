@@ -89,6 +89,7 @@ class Daemon final : public Control, private TakeoverEvents, private TakeoverOff
     std::vector<ListenSocket*> all();
     void close();
   };
+  static constexpr std::chrono::seconds kTurnTime{1};  // for peers to hear of the successor
   static constexpr timeval kDrainInterval{0, 20'000};  // how often a phase's end is looked for
 
   static Result<Sockets> open_sockets(NodeConfig& node, daemon::InheritedSockets& inherited);
@@ -120,6 +121,7 @@ class Daemon final : public Control, private TakeoverEvents, private TakeoverOff
   void on_successor_failed(const std::string& why) override;
   void on_successor_serving(int pid, std::shared_ptr<Successor> successor) override;
   void on_successor_gone(const std::string& why) override;
+  void give_server_connections();
   void leave_if_handed_over();
   void start_successor();
   static void on_successor_end(evutil_socket_t, short, void* self);
@@ -153,7 +155,9 @@ class Daemon final : public Control, private TakeoverEvents, private TakeoverOff
   ServingFile* serving_file_ = nullptr;   // null: nobody looks
   std::vector<std::string> given_paths_;  // of unix sockets that changed their owner
   uint64_t taken_connections_ = 0;
-  SuccessorProcess successor_;              // that this process has started; pid 0: none
+  std::shared_ptr<Successor> next_;  // of connections to servers, once peers have turned to it
+  TimePoint next_until_{};           // not later than that
+  SuccessorProcess successor_;       // that this process has started; pid 0: none
   std::unique_ptr<Calibrator> calibrator_;  // null: no RDMA; its workers' answerer
   DetachedConnections detached_;            // of all workers
   mutable std::vector<std::unique_ptr<WorkerThread>> threads_;

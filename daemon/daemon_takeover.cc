@@ -126,7 +126,8 @@ void Daemon::on_successor_serving(int pid, std::shared_ptr<Successor> successor)
   watchdog_tick_.reset();  // which is the new one's now
   if (pid != 0) service_manager::tell_main_process(pid);
   if (all_stopped_) sockets_.close();
-  detached_.give_to(successor);
+  next_ = successor;
+  next_until_ = std::chrono::steady_clock::now() + kTurnTime;
   for (auto& thread : threads_) {
     thread->ask([successor](Worker& worker) {
       worker.begin_hand_over(successor);
@@ -139,6 +140,7 @@ void Daemon::on_successor_serving(int pid, std::shared_ptr<Successor> successor)
 void Daemon::on_successor_gone(const std::string& why) {
   LOG(WARNING) << "takeover: the new hatrpcd takes no more connections: " << why
                << "; those that are left go on until they end";
+  next_.reset();
   for (auto& thread : threads_) {
     thread->ask([](Worker& worker) {
       worker.end_hand_over();
@@ -147,7 +149,20 @@ void Daemon::on_successor_gone(const std::string& why) {
   }
 }
 
+// Streams here may still claim what is kept, as long as peers open some. They turn to the new one
+// as soon as they hear of it; one that is silent is not waited for.
+void Daemon::give_server_connections() {
+  if (!next_) return;
+  const bool turned = std::ranges::all_of(threads_, [](auto& thread) {
+    return thread->ask([](Worker& worker) { return worker.peers_turned(); }).value_or(false);
+  });
+  if (!turned && std::chrono::steady_clock::now() < next_until_) return;
+  detached_.give_to(std::move(next_));
+  detached_.look(std::chrono::steady_clock::now());
+}
+
 void Daemon::leave_if_handed_over() {
+  give_server_connections();
   const bool done =
       std::ranges::all_of(
           threads_,

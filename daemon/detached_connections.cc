@@ -110,7 +110,11 @@ Result<DetachedConnection> decode_detached(std::span<const std::byte> bytes) {
 }
 
 bool DetachedConnections::add(DetachedConnection connection, TimePoint now) {
-  if (kept_.size() >= kConnectionsMax) return false;
+  const auto of_peer = std::ranges::count_if(
+      kept_, [&](const auto& entry) { return entry.second.connection.peer == connection.peer; });
+  if (kept_.size() >= kConnectionsMax || of_peer >= std::ptrdiff_t{kConnectionsOfPeerMax}) {
+    return false;
+  }
   const auto token = connection.token;
   return kept_.emplace(token, Kept{std::move(connection), now + kKeepTime}).second;
 }
@@ -125,15 +129,12 @@ std::optional<engine::ConnectionToken> DetachedConnections::keep(DetachedConnect
   connection.token = token;
   const std::lock_guard lock(mutex_);
   if (!add(std::move(connection), now)) return std::nullopt;
-  send();
   return token;
 }
 
 bool DetachedConnections::adopt(DetachedConnection connection, TimePoint now) {
   const std::lock_guard lock(mutex_);
-  if (!add(std::move(connection), now)) return false;
-  send();
-  return true;
+  return add(std::move(connection), now);
 }
 
 std::optional<DetachedConnection> DetachedConnections::claim(
@@ -155,20 +156,17 @@ std::optional<DetachedConnection> DetachedConnections::claim(
 void DetachedConnections::give_to(std::shared_ptr<Successor> successor) {
   const std::lock_guard lock(mutex_);
   successor_ = std::move(successor);
-  send();
 }
 
 // Under the mutex.
 void DetachedConnections::send() {
   while (successor_ && !kept_.empty()) {
     switch (successor_->take_server(kept_.begin()->second.connection)) {
-      case Successor::Answer::kTaken:
-        kept_.erase(kept_.begin());
-        break;
       case Successor::Answer::kLater:
         return;
-      case Successor::Answer::kNever:  // it is gone, and nobody can claim them here
-        successor_.reset();
+      case Successor::Answer::kTaken:
+      case Successor::Answer::kNever:  // nobody can claim it here
+        kept_.erase(kept_.begin());
         break;
     }
   }
@@ -178,6 +176,11 @@ void DetachedConnections::look(TimePoint now) {
   const std::lock_guard lock(mutex_);
   send();
   std::erase_if(kept_, [&](const auto& entry) { return now >= entry.second.until; });
+}
+
+bool DetachedConnections::has_more_to_give() const {
+  const std::lock_guard lock(mutex_);
+  return successor_ && !kept_.empty();
 }
 
 size_t DetachedConnections::size() const {

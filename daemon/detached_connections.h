@@ -10,7 +10,7 @@
 //                           ├─────▶ look()             to the successor, or closed after kKeepTime
 //                           └─────▶ the destructor     closes what is left
 //
-// Bounds   kConnectionsMax in all, each for kKeepTime.
+// Bounds   kConnectionsMax in all and kConnectionsOfPeerMax for each peer, each for kKeepTime.
 // Trust    A token opens a connection only for the peer that it was given to: for the same node
 //          name, and with TLS for a certificate that has a name in common.
 // Thread   any.
@@ -55,6 +55,7 @@ Result<DetachedConnection> decode_detached(std::span<const std::byte> bytes);
 class DetachedConnections {
  public:
   static constexpr size_t kConnectionsMax = 4096;
+  static constexpr size_t kConnectionsOfPeerMax = 2048;
   static constexpr std::chrono::seconds kKeepTime{30};
 
   // Keeps the connection under a new token, which it returns. Nothing: there is no room.
@@ -69,11 +70,14 @@ class DetachedConnections {
   // Whether a predecessor may still send connections: one that is not here yet may come.
   void expect_more(bool may_come) { more_may_come_ = may_come; }
   bool more_may_come() const { return more_may_come_; }
-  // From now on, connections go to the successor as soon as it has room.
+  // From the next look() on, connections go to the successor. Until then, streams of this process
+  // can still claim them: so no peer may open one here any more.
   void give_to(std::shared_ptr<Successor> successor);
   // Sends to the successor what it has room for, and closes what has been kept for too long. To be
   // called about once a second, and more often while there is a successor.
   void look(TimePoint now);
+  // There is a successor, and something is left to be given to it.
+  bool has_more_to_give() const;
   size_t size() const;
 
  private:

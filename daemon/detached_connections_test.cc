@@ -82,10 +82,11 @@ TEST(DetachedConnections, ClosesWhatNobodyAskedForInTime) {
 
 TEST(DetachedConnections, KeepsOnlySoMany) {
   DetachedConnections kept;
-  for (size_t i = 0; i < DetachedConnections::kConnectionsMax; ++i) {
-    ASSERT_TRUE(kept.keep({.peer = "host-b"}, kNow));
-  }
-  EXPECT_FALSE(kept.keep({.peer = "host-b"}, kNow));
+  size_t count = 0;
+  while (kept.keep({.peer = "host-b"}, kNow)) ++count;
+  EXPECT_EQ(count, DetachedConnections::kConnectionsOfPeerMax);
+  while (kept.keep({.peer = "host-" + std::to_string(count)}, kNow)) ++count;
+  EXPECT_EQ(count, DetachedConnections::kConnectionsMax);
   EXPECT_FALSE(kept.adopt({.token = {std::byte{1}}}, kNow));
   kept.look(kNow + DetachedConnections::kKeepTime);
   EXPECT_TRUE(kept.keep({.peer = "host-b"}, kNow));
@@ -115,15 +116,19 @@ TEST(DetachedConnections, TravelAsBytes) {
 
 // --- To the successor ---
 
-TEST(DetachedConnections, GoToTheSuccessor) {
+TEST(DetachedConnections, GoToTheSuccessorAtTheNextLook) {
   DetachedConnections kept;
   const auto before = kept.keep(connection(), kNow);
   const auto successor = std::make_shared<FakeSuccessor>();
   kept.give_to(successor);
   const auto after = kept.keep(connection(), kNow);
-  EXPECT_THAT(successor->tokens, ElementsAre(*before, *after));
+  const auto claimed = kept.keep(connection(), kNow);
+  EXPECT_TRUE(kept.claim(*claimed, "host-b", {})) << "by a stream of this process";
+  EXPECT_TRUE(kept.has_more_to_give());
+  kept.look(kNow);
+  EXPECT_THAT(successor->tokens, testing::UnorderedElementsAre(*before, *after));
   EXPECT_FALSE(kept.claim(*after, "host-b", {}));
-  EXPECT_EQ(kept.size(), 0u);
+  EXPECT_FALSE(kept.has_more_to_give());
 }
 
 TEST(DetachedConnections, WaitUntilTheSuccessorHasRoom) {
@@ -132,19 +137,23 @@ TEST(DetachedConnections, WaitUntilTheSuccessorHasRoom) {
   successor->answer = Successor::Answer::kLater;
   kept.give_to(successor);
   const auto token = kept.keep(connection(), kNow);
+  kept.look(kNow);
   EXPECT_EQ(kept.size(), 1u);
   successor->answer = Successor::Answer::kTaken;
   kept.look(kNow);
   EXPECT_THAT(successor->tokens, ElementsAre(*token));
 }
 
-TEST(DetachedConnections, StayForTheirTimeWhereTheSuccessorIsGone) {
+TEST(DetachedConnections, EndWhereTheSuccessorTakesNone) {
   DetachedConnections kept;
   const auto successor = std::make_shared<FakeSuccessor>();
   successor->answer = Successor::Answer::kNever;
   kept.give_to(successor);
-  const auto token = kept.keep(connection(), kNow);
-  EXPECT_TRUE(kept.claim(*token, "host-b", {}));
+  DetachedConnection one = connection();
+  const int descriptor = one.descriptors[0].get();
+  (void)kept.keep(std::move(one), kNow);
+  kept.look(kNow);
+  EXPECT_FALSE(is_open(descriptor)) << "its server hears of it at once";
 }
 
 }  // namespace

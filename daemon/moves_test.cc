@@ -226,6 +226,89 @@ TEST_F(ClientMovesTest, PassesTheApplicationsEndOnAfterwards) {
   EXPECT_TRUE(client_->closed);
 }
 
+// The application ends while its connection is on the way to a successor: it cannot go there, and
+// the server must hear of the end.
+TEST_F(ClientMovesTest, EndsHereWhereTheApplicationEndsBeforeItIsHandedOver) {
+  struct Case {
+    const char* what;
+    bool before_the_token;
+  };
+  for (const Case& one : {Case{"before the token", true}, Case{"after the token", false}}) {
+    SCOPED_TRACE(one.what);
+    FakeNode node{without_pings()};
+    const auto peer = node.peer_wire();
+    const auto say = [&](FrameHeader header, const std::string& payload = "") {
+      node.receive(peer, frame_bytes(header, payload));
+      node.reactor.end_turn();
+    };
+    node.receive(peer, hello_bytes("host-b", ""));
+    const auto client = node.connect_client();
+    client->descriptors = {7};
+    node.receive(client, kCallOfGet);
+    say({.kind = FrameKind::kBound, .stream = 1});
+    say({.kind = FrameKind::kReply, .flags = engine::kLastPiece, .stream = 1, .call = 1});
+    const auto successor = std::make_shared<FakeSuccessor>();
+    successor->answer = Successor::Answer::kLater;
+    node.worker->begin_hand_over(successor);
+    node.reactor.end_turn();
+    const auto client_ends = [&] {
+      client->end = true;
+      FakeNode::read(client);
+      node.reactor.end_turn();
+    };
+    if (one.before_the_token) client_ends();
+    say({.kind = FrameKind::kDetached, .stream = 1}, kToken);
+    if (!one.before_the_token) client_ends();
+    node.reactor.end_turn();
+    EXPECT_EQ(payload_of(FrameKind::kAttach, peer->written), kToken + "Kv");
+    EXPECT_EQ(kinds_in(peer->written).back(), FrameKind::kEnd);
+    EXPECT_TRUE(client->closed);
+    EXPECT_TRUE(node.worker->handed_over());
+  }
+}
+
+TEST_F(ClientMovesTest, ReachesTheServerThoughTheCallThatWaitedIsTooLate) {
+  say(peer_, {.kind = FrameKind::kGoAway});
+  node_.receive(client_, kCallOfGet);
+  // It has begun before its connection moves, as one behind a oneway call does.
+  say(peer_, {.kind = FrameKind::kDetached, .stream = 1}, kToken);
+  node_.reactor.advance(milliseconds(990));
+  const auto next = next_link();
+  EXPECT_EQ(payload_of(FrameKind::kAttach, next->written), kToken + "Kv");
+}
+
+TEST_F(ClientMovesTest, MoveAFewAtATime) {
+  constexpr size_t kClients = 200;
+  std::vector<FakeNode::Wire> clients;
+  for (uint32_t stream = 2; stream < 2 + kClients; ++stream) {
+    clients.push_back(node_.connect_client());
+    node_.receive(clients.back(), kCallOfGet);
+    say(peer_, {.kind = FrameKind::kBound, .stream = stream});
+    say(peer_,
+        {.kind = FrameKind::kReply, .flags = engine::kLastPiece, .stream = stream, .call = 1});
+  }
+  peer_->written.clear();
+  say(peer_, {.kind = FrameKind::kGoAway});
+  const auto next = next_link();
+  size_t detached = 0;
+  for (size_t done = 0; done <= kClients;) {
+    std::vector<uint32_t> asked;
+    for (const FrameHeader& header : headers_in(peer_->written)) {
+      if (header.kind == FrameKind::kDetach) asked.push_back(header.stream);
+    }
+    peer_->written.clear();
+    ASSERT_FALSE(asked.empty()) << done;
+    EXPECT_LE(asked.size(), 64u);
+    for (const uint32_t stream : asked) {
+      say(peer_, {.kind = FrameKind::kDetached, .stream = stream}, kToken);
+    }
+    done += asked.size();
+    detached += asked.size();
+  }
+  EXPECT_EQ(detached, kClients + 1);
+  EXPECT_EQ(std::ranges::count(kinds_in(next->written), FrameKind::kAttach), kClients + 1);
+}
+
 TEST_F(ClientMovesTest, GoesOnWithWhatTheProcessBeforeHad) {
   KeptServer kept{"host-b", {}};
   std::ranges::copy(std::as_bytes(std::span(kToken)), kept.token.begin());
@@ -310,14 +393,14 @@ TEST_F(ServerMovesTest, MovesTheConnectionToAnotherStream) {
   EXPECT_EQ(node_.counters.upstreams_attached.value(), 1u);
 }
 
-TEST_F(ServerMovesTest, LeavesWhatTheServerSaysMeanwhileToTheNextStream) {
+TEST_F(ServerMovesTest, WaitsUntilTheServerHasTakenAll) {
   server_->room = 0;
   say(link_,
       {.kind = FrameKind::kCall, .flags = engine::kLastPiece, .replies = 0, .stream = 1, .call = 2},
       std::string(4, '\0') + kCallOfGet);
   detach();
   EXPECT_EQ(payload_of(FrameKind::kDetached, link_->written), "none") << "not all is sent";
-  EXPECT_FALSE(server_->reading);
+  EXPECT_FALSE(server_->reading) << "what the server says now is for the next stream";
   server_->room = SIZE_MAX;
   server_->events->on_writable();
   node_.reactor.advance(milliseconds(10));
@@ -373,6 +456,48 @@ TEST_F(ServerMovesTest, WaitsForAConnectionThatItsPredecessorStillHas) {
   EXPECT_EQ(node_.reactor.wires.back()->written, kCallOfGet);
 }
 
+TEST_F(ServerMovesTest, AnswersKSyncOnlyOnceItIsAttached) {
+  node_.detached.expect_more(true);
+  const auto next = link_from("host-b");
+  say(next, {.kind = FrameKind::kAttach, .stream = 9}, kToken + "Kv");
+  say(next, {.kind = FrameKind::kSync, .stream = 9, .call = 1});
+  EXPECT_THAT(kinds_in(next->written), ElementsAre());
+  DetachedConnection moved{.service = "Kv", .server = "tcp:127.0.0.1:9091", .peer = "host-b"};
+  std::memcpy(moved.token.data(), kToken.data(), moved.token.size());
+  ASSERT_TRUE(node_.detached.adopt(std::move(moved), node_.reactor.now()));
+  node_.reactor.advance(milliseconds(10));
+  EXPECT_THAT(kinds_in(next->written), ElementsAre(FrameKind::kBound, FrameKind::kSynced));
+}
+
+TEST_F(ServerMovesTest, PassesBytesAndTheEndThatCameBeforeTheConnection) {
+  node_.detached.expect_more(true);
+  const auto next = link_from("host-b");
+  say(next, {.kind = FrameKind::kAttach, .stream = 9}, kToken + "Kv");
+  say(next, {.kind = FrameKind::kRaw, .stream = 9}, "bytes");
+  say(next, {.kind = FrameKind::kEnd, .stream = 9});
+  DetachedConnection moved{.service = "Kv", .server = "tcp:127.0.0.1:9091", .peer = "host-b"};
+  std::memcpy(moved.token.data(), kToken.data(), moved.token.size());
+  ASSERT_TRUE(node_.detached.adopt(std::move(moved), node_.reactor.now()));
+  node_.reactor.advance(milliseconds(10));
+  const auto server = node_.reactor.wires.back();
+  EXPECT_EQ(server->written, "bytes");
+  EXPECT_TRUE(server->shut);
+  EXPECT_FALSE(server->closed) << "it may have more to say";
+}
+
+TEST_F(ServerMovesTest, StaysWhereTheSuccessorIsGone) {
+  node_.worker->begin_hand_over(std::make_shared<FakeSuccessor>());
+  node_.worker->end_hand_over();
+  detach();
+  EXPECT_EQ(payload_of(FrameKind::kDetached, link_->written), "");
+  call(link_, 1, 2);
+  EXPECT_EQ(server_->written, kCallOfGet);
+  node_.worker->begin_drain();
+  node_.receive(server_, kReplyOfGet);
+  say(link_, {.kind = FrameKind::kGoAway});
+  EXPECT_TRUE(node_.worker->drained()) << "it is not waited for";
+}
+
 TEST_F(ServerMovesTest, WaitsForItOnlySoLong) {
   node_.detached.expect_more(true);
   say(link_, {.kind = FrameKind::kAttach, .stream = 9}, kToken + "Kv");
@@ -388,8 +513,11 @@ TEST_F(ServerMovesTest, ResetsWhoKeepsToNoOrder) {
     FrameHeader header;
     std::string payload;
   };
+  const std::string oneway(4, '\0');  // no names
   const std::vector<Case> cases = {
-      {"a call after kDetach", {.kind = FrameKind::kCall, .stream = 1, .call = 2}, kCallOfGet},
+      {"a call after kDetach",
+       {.kind = FrameKind::kCall, .stream = 1, .call = 2},
+       oneway + kCallOfGet},
       {"bytes after kDetach", {.kind = FrameKind::kRaw, .stream = 1}, "bytes"},
       {"kDetach twice", {.kind = FrameKind::kDetach, .stream = 1}, ""},
   };
@@ -399,7 +527,6 @@ TEST_F(ServerMovesTest, ResetsWhoKeepsToNoOrder) {
     const auto link = node.connect_link();
     node.receive(link, hello_bytes("host-b", "host-a"));
     node.receive(link, frame_bytes({.kind = FrameKind::kOpen, .stream = 1}, "Kv"));
-    const std::string oneway(4, '\0');
     node.receive(
         link,
         frame_bytes({.kind = FrameKind::kCall, .flags = engine::kLastPiece, .stream = 1, .call = 1},

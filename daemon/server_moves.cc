@@ -23,8 +23,9 @@ constexpr Duration kAttachTime = std::chrono::seconds(5);
 }  // namespace
 
 bool ServerStream::can_move() const {
-  return (is_bound() || server_ == Server::kAttaching) && !opaque_ &&
-         knows_moves(link_.session->peer());
+  const bool may =
+      server_ == Server::kAttaching || server_ == Server::kBound || server_ == Server::kDetaching;
+  return may && !opaque_ && knows_moves(link_.session->peer());
 }
 
 // --- Away ---
@@ -40,21 +41,23 @@ void ServerStream::on_detach() {
 }
 
 void ServerStream::try_detach() {
-  const bool leaves_for_good = worker_.draining() && worker_.successor() == nullptr;
+  const bool leaves_for_good = worker_.leaves_for_good();
   const bool late = worker_.reactor().now() >= moves_until_;
   if (leaves_for_good && (late || upstream_->takes_all())) {
     return lose_upstream(Failure::kDraining, true,
                          "node " + worker_.node().node + " is shutting down");
   }
+  // The successor is gone, and nobody else could be asked for it.
+  if (link_.leaves() && worker_.successor() == nullptr && !leaves_for_good) return pin();
   auto connection = leaves_for_good ? std::nullopt : upstream_->duplicate();
-  if (!connection) return late ? stay() : worker_.deadlines().set(*this, kTryAgain);
+  if (!connection) return late ? pin() : worker_.deadlines().set(*this, kTryAgain);
   const auto names = link_.session->peer_names();
   connection->service = served_.service;
   connection->server = to_string(served_.upstream);
   connection->peer = link_.session->peer().node;
   connection->peer_names.assign(names.begin(), names.end());
   const auto token = worker_.detached().keep(std::move(*connection), worker_.reactor().now());
-  if (!token) return stay();
+  if (!token) return pin();
   worker_.counters().upstreams_detached.add();
   upstream_->abandon();
   lane().send({.kind = FrameKind::kDetached, .stream = id_}, {*token});
@@ -62,8 +65,8 @@ void ServerStream::try_detach() {
   worker_.bury(link_, id_);
 }
 
-void ServerStream::stay() {
-  server_ = Server::kBound;
+void ServerStream::pin() {
+  server_ = Server::kPinned;
   send_control(FrameKind::kDetached);
   read_if_room();
 }
@@ -99,8 +102,12 @@ void ServerStream::try_attach() {
   send_control(FrameKind::kBound);
   read_if_room();
   answer_sync();
-  if (opaque_) return write_held();
+  if (opaque_) {
+    write_held();
+    return close_if_done();
+  }
   advance();
+  if (!closed_) pass_end();
 }
 
 }  // namespace hat

@@ -14,7 +14,8 @@ using engine::FrameKind;
 
 size_t ServerStream::read_budget() const {
   if (closed_ || send_credit_ <= 0 || lane().congested()) return 0;
-  if (server_ == Server::kDetaching) return 0;  // the next stream reads what comes now
+  // The next stream reads what comes now, but for the rest of a reply.
+  if (server_ == Server::kDetaching && !upstream_->replies().inside_unit()) return 0;
   return std::min<size_t>(static_cast<size_t>(send_credit_), worker_.scratch().size());
 }
 
@@ -48,7 +49,7 @@ bool ServerStream::match(const thrift::Head& head) {
   if (calls_.empty() || !calls_.front().handed_over) return false;
   ServedCall& front = calls_.front();
   if (front.replies_seen != 0 || head.name.empty()) return true;
-  const size_t hash = std::hash<std::string_view>()(thrift::bare_name(head.name));
+  const uint64_t hash = name_hash(thrift::bare_name(head.name));
   if (hash == front.name_hash) return true;
   if (head.type == thrift::MessageType::kException && upstream_->passed_oneway(hash)) {
     return false;
@@ -199,7 +200,7 @@ void ServerStream::count(const ServedCall& call, CallOutcome outcome) {
 }
 
 void ServerStream::close_if_done() {
-  if (closed_ || !client_ended_) return;
+  if (closed_ || !client_ended_ || server_ == Server::kAttaching) return;
   if (!idle() || (upstream_ && !upstream_->connected())) return;
   if (opaque_ && server_ != Server::kEnded && (upstream_ || waiting_)) return;
   closed_ = true;

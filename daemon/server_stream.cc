@@ -30,8 +30,6 @@ bool is_ambiguous(std::string_view name) {
   return colon == 0 || rest.empty() || rest.find(':') != std::string_view::npos;
 }
 
-size_t hash_of(std::string_view name) { return std::hash<std::string_view>()(name); }
-
 }  // namespace
 
 ServerStream::ServerStream(Worker& worker, AcceptedLink& link, uint32_t id, uint32_t lane,
@@ -93,7 +91,8 @@ void ServerStream::on_frame(uint32_t lane, const FrameHeader& header, Bytes payl
 
 // The answer says whether the stream is bound: kBound goes before it.
 void ServerStream::answer_sync() {
-  if (pending_sync_ == 0 || (upstream_ && !upstream_->connected())) return;
+  if (pending_sync_ == 0 || server_ == Server::kAttaching) return;
+  if (upstream_ && !upstream_->connected()) return;
   const uint64_t number = std::exchange(pending_sync_, 0);
   lane().send({.kind = FrameKind::kSynced, .stream = id_, .call = number}, {});
 }
@@ -130,7 +129,7 @@ void ServerStream::on_call(uint32_t lane, const FrameHeader& header, Bytes paylo
   call.ordinal = header.call;
   call.counters = &route.metrics->at(Side::kServer, worker_.index());
   call.started = worker_.reactor().now();
-  call.name_hash = hash_of(method);
+  call.name_hash = name_hash(method);
   call.reply = route.listed && !route.oneway ? Reply::kCertain : Reply::kPossible;
   call.lane = lane;
   call.guarded = worker_.routes().guarded();
@@ -168,6 +167,9 @@ void ServerStream::on_request_bytes(uint32_t lane, const FrameHeader& header, By
   }
   if (server_ == Server::kEnded) {  // the call has crossed that
     grant(bytes.size());
+    if (worker_.leaves_for_good()) {
+      return refuse_newest(Failure::kDraining, "node " + worker_.node().node + " is shutting down");
+    }
     return refuse_newest(Failure::kUpstreamClosed,
                          to_string(served_.upstream) + ": the connection has ended");
   }

@@ -48,7 +48,8 @@ class ServerStream final : private UnitSink, private Deadline {
   bool can_move() const;
   uint32_t lane_number() const { return lane_; }  // by which its calls came last
   bool idle() const;
-  bool opaque() const { return opaque_; }
+  // It ends with the link and not before: it carries bytes as they are, or cannot move.
+  bool stays() const { return opaque_ || server_ == Server::kPinned; }
 
   // From the upstream connection and its pool.
   const ServedConfig& served() const { return served_; }
@@ -67,15 +68,16 @@ class ServerStream final : private UnitSink, private Deadline {
  private:
   // The connection to the server, and what the client's side knows of it.
   //   kAny ────────▶ kBound ──▶ kEnded; an opaque stream goes from kAny to kEnded
-  //   kAttaching ──▶ kBound ◀─▶ kDetaching ──▶ kEnded, or the stream is gone
+  //   kAttaching ──▶ kBound ──▶ kDetaching ──▶ kEnded, kPinned, or the stream is gone
   enum class Server : uint8_t {
     kAny,        // there is none, or another would do as well
     kAttaching,  // another stream had it, and it is on its way here
     kBound,      // a mirrored one: it is as good as the client's own, as its side was told
     kDetaching,  // as kBound, and another stream is to have it
+    kPinned,     // as kBound, but no other stream can have it
     kEnded,      // the server has said its last, as the client's side was told; there is no other
   };
-  bool is_bound() const { return server_ == Server::kBound || server_ == Server::kDetaching; }
+  bool is_bound() const { return server_ >= Server::kBound && server_ <= Server::kPinned; }
 
   struct ServedCall {
     uint64_t ordinal = 0;
@@ -83,7 +85,7 @@ class ServerStream final : private UnitSink, private Deadline {
     TimePoint started{};
     uint64_t request_bytes = 0;
     uint64_t response_bytes = 0;
-    size_t name_hash = 0;
+    uint64_t name_hash = 0;
     Polling polling = Polling::kEvent;
     uint16_t replies = 1;  // expected; known for sure once the request is complete
     uint16_t replies_seen = 0;
@@ -130,7 +132,7 @@ class ServerStream final : private UnitSink, private Deadline {
   // The connection to the server moves between streams, in server_moves.cc.
   void on_detach();
   void try_detach();
-  void stay();
+  void pin();
   void try_attach();
 
   // The upstream connection.

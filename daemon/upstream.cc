@@ -35,11 +35,11 @@ void UpstreamConnection::set_user(ServerStream* user) {
   if (user == nullptr) want_read(true);  // an idle one is read to see its end
 }
 
-void UpstreamConnection::note_oneway(size_t name_hash) {
+void UpstreamConnection::note_oneway(uint64_t name) {
   constexpr size_t kNamesMax = 32;  // a service has a few
-  if (passed_oneway(name_hash)) return;
+  if (passed_oneway(name)) return;
   if (oneways_.size() == kNamesMax) oneways_.erase(oneways_.begin());
-  oneways_.push_back(name_hash);
+  oneways_.push_back(name);
 }
 
 std::optional<DetachedConnection> UpstreamConnection::duplicate() const {

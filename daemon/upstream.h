@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -28,6 +29,13 @@ namespace hat {
 class ServerStream;
 class UpstreamPool;
 class Worker;
+
+// Of a function's bare name: FNV-1a, the same in every process.
+constexpr uint64_t name_hash(std::string_view name) {
+  uint64_t hash = 0xcbf29ce484222325;
+  for (const char one : name) hash = (hash ^ static_cast<uint8_t>(one)) * 0x100000001b3;
+  return hash;
+}
 
 // One connection, with whoever uses it now.
 class UpstreamConnection final : public StreamEvents {
@@ -61,9 +69,9 @@ class UpstreamConnection final : public StreamEvents {
 
   // What the connection owes passes with it from one user to the next.
   bool dropping_reply = false;  // the unit being read answers nobody
-  void note_oneway(size_t name_hash);
-  bool passed_oneway(size_t name_hash) const {
-    return std::ranges::find(oneways_, name_hash) != oneways_.end();
+  void note_oneway(uint64_t name);
+  bool passed_oneway(uint64_t name) const {
+    return std::ranges::find(oneways_, name) != oneways_.end();
   }
 
  private:

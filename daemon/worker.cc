@@ -113,7 +113,7 @@ PeerLink* Worker::choose_peer(PeerNames peers) {
   for (size_t i = 0; i < peers.size(); ++i) {
     PeerLink& peer = peers_.at(peers[(next_peer_ + i) % peers.size()]);
     if (!peer.link->takes_calls()) continue;
-    next_peer_ = (next_peer_ + i + 1) % peers.size();
+    if (peers.size() > 1) next_peer_ = (next_peer_ + i + 1) % peers.size();
     return &peer;
   }
   for (const std::string& name : peers) peers_.at(name).link->connect_now();
@@ -398,6 +398,11 @@ void Worker::end_hand_over() {
   }
 }
 
+bool Worker::peers_turned() const {
+  return std::ranges::all_of(accepted_,
+                             [](const auto& entry) { return entry.second->peer_turned(); });
+}
+
 bool Worker::handed_over() const { return connections_.empty() && accepted_.empty() && all_sent(); }
 
 void Worker::hand_over_clients() {
@@ -411,8 +416,16 @@ void Worker::hand_over_clients() {
   }
 }
 
+// The links that leave have streams that waited for room.
+void Worker::move_more() {
+  for (auto& node : leaving_) {
+    for (const auto& [id, connection] : node.mapped().streams) connection->detach_if_due();
+  }
+}
+
 void Worker::on_turn_end() {
   counters().turns.add();
+  if (std::exchange(move_ended_, false)) move_more();
   if (successor_) hand_over_clients();
   flush();
   // What a flush tells may make others send, where it has been already.

@@ -81,6 +81,8 @@ class Worker final : public engine::LinkEvents, public engine::SessionEvents, pu
   void begin_hand_over(std::shared_ptr<Successor> successor);
   // It is gone: nothing more goes there.
   void end_hand_over();
+  // After begin_hand_over(): no peer opens a stream here any more.
+  bool peers_turned() const;
   // After begin_hand_over(): nobody is here any more.
   bool handed_over() const;
 
@@ -103,7 +105,8 @@ class Worker final : public engine::LinkEvents, public engine::SessionEvents, pu
   std::span<std::byte> scratch() { return scratch_; }
   bool draining() const { return draining_; }
   const Successor* successor() const { return successor_.get(); }  // null: none
-  engine::Fabric& fabric() { return setup_.rdma->fabric(); }       // where there are RDMA lanes
+  bool leaves_for_good() const { return draining_ && !successor_; }
+  engine::Fabric& fabric() { return setup_.rdma->fabric(); }  // where there are RDMA lanes
 
   bool has_peer(const std::string& name) const { return peers_.contains(name); }
   using PeerNames = std::span<const std::string>;
@@ -121,6 +124,16 @@ class Worker final : public engine::LinkEvents, public engine::SessionEvents, pu
   }
   void stop_waiting(uint64_t ticket) { waiting_.erase(ticket); }
 
+  // Client connections whose connection to the server is between two streams now. They are few at a
+  // time, since the peer keeps it for so long only. False: there are too many; detach_if_due() will
+  // be called again.
+  bool begin_move() { return moves_ < kMovesMax && (++moves_, true); }
+  void add_move() { ++moves_; }  // one that another process has begun
+  void end_move() {
+    --moves_;
+    move_ended_ = true;
+  }
+
   // Bytes held for slow readers, against limits.max_buffered.
   void buffered(int64_t change);
   bool over_buffer_limit() const { return buffered_bytes_ > node().limits.buffered_bytes_max; }
@@ -135,6 +148,8 @@ class Worker final : public engine::LinkEvents, public engine::SessionEvents, pu
   void bury(AcceptedLink& link, uint32_t stream);
 
  private:
+  static constexpr size_t kMovesMax = 64;
+
   void on_link_up(engine::Link& link) override;
   void on_link_frame(engine::Link& link, const engine::FrameHeader& header,
                      engine::Bytes payload) override;
@@ -151,6 +166,7 @@ class Worker final : public engine::LinkEvents, public engine::SessionEvents, pu
 
   ClientConnection& add_client(size_t endpoint, const ListenerEvents::Accept& accept);
   void hand_over_clients();
+  void move_more();
   bool all_sent() const;
   PeerLink& make_link(const PeerConfig& peer);
   void replace(PeerLink& peer);
@@ -172,6 +188,8 @@ class Worker final : public engine::LinkEvents, public engine::SessionEvents, pu
   bool draining_ = false;
   uint64_t buffered_bytes_ = 0;
   size_t next_peer_ = 0;
+  size_t moves_ = 0;
+  bool move_ended_ = false;  // in this turn: others may begin
   std::vector<size_t> connections_per_endpoint_;
 
   std::unique_ptr<Grave> grave_;

@@ -185,7 +185,8 @@ class Lanes(Scenario):
             self.assertNotIn("RDMA lane", nodes.a.log())
 
     def test_a_drained_peer_loses_nothing(self):
-        with probe_nodes(limits={"peer_wait": "10s"}) as nodes:
+        """A mirrored connection would end with its server's node (login_test.py)."""
+        with probe_nodes(limits={"peer_wait": "10s"}, modes={"Probe": {"mode": "shared"}}) as nodes:
             with Client(nodes) as calls:
                 self.warm(nodes, calls)
             load = Load(nodes)

@@ -2,12 +2,14 @@
 """tests/e2e/scenarios/login_test.py: what a connection to the server holds, a login say, survives a takeover of either daemon."""
 
 import contextlib
+import pathlib
 import socket
 import tempfile
 import threading
+import types
 
-from setting import Client, Scenario, main, probe_nodes, start_server
-from nodes import ask, wait_until
+from setting import PROGRAMS, Client, Scenario, main, manifest, probe_nodes, start_server
+from nodes import Node, ask, free_ports, hatrpc_address, wait_until
 from probe import ProbeOfTomorrow
 from thrift.protocol import TBinaryProtocol
 from thrift.transport import TSocket, TTransport
@@ -154,6 +156,49 @@ class Login(Scenario):
     def test_takeovers_without_rdma_lanes(self):
         self.assert_survives(fabric="tcp")
 
+    def test_takeovers_of_both_at_once(self):
+        server = SessionServer()
+        self.addCleanup(server.stop)
+        with self.sessions(server) as (nodes, idle):
+            for _ in range(3):
+                both = [threading.Thread(target=self.take_over, args=(node,)) for node in (nodes.a, nodes.b)]
+                for one in both:
+                    one.start()
+                for one in both:
+                    one.join()
+                for one in idle:
+                    one.call()
+            self.assertEqual(metric(nodes.b, "hatrpc_upstream_connects_total"), 0)
+        self.assertEqual(len(server.accepted), 6, "a connection for each client")
+
+    def test_takeovers_of_a_node_that_is_its_own_peer(self):
+        server = SessionServer()
+        self.addCleanup(server.stop)
+        link, port = free_ports(2)
+        with tempfile.TemporaryDirectory(prefix="hatrpc-login-") as name:
+            folder = pathlib.Path(name)
+            (folder / "manifests").mkdir()
+            (folder / "manifests" / "probe.yaml").write_text(manifest(), encoding="utf-8")
+            node = Node(PROGRAMS, folder, {
+                "node": "host-a", "link": {"listen": f"tcp:127.0.0.1:{link}", "insecure": True},
+                "peers": {"host-a": {"link": f"tcp:127.0.0.1:{link}"}},
+                "endpoints": [{"listen": f"tcp:127.0.0.1:{port}", "service": "Probe", "peers": ["host-a"]}],
+                "serves": {"Probe": {"upstream": hatrpc_address(server.addresses[0])}}})
+            node.start()
+            try:
+                sessions = [Session(types.SimpleNamespace(endpoints={"Probe": f"tcp:127.0.0.1:{port}"}))
+                            for _ in range(20)]
+                for _ in range(3):
+                    for one in sessions:
+                        one.call()
+                    self.take_over(node)
+                for one in sessions:
+                    one.call()
+                    one.close()
+            finally:
+                self.assertEqual(node.stop(), 0, node.log()[-2000:])
+        self.assertEqual(len(server.accepted), 20, "a connection for each client")
+
     def test_takeovers_before_a_server_on_a_unix_socket(self):
         with tempfile.TemporaryDirectory(prefix="hatrpc-login-") as folder:
             self.assert_survives(f"{folder}/server.sock")
@@ -189,7 +234,7 @@ class Login(Scenario):
             second.close()
 
     def test_a_drain_ends_it_and_says_so(self):
-        """The server's daemon leaves for good: a call in flight is answered, and the client sees the end."""
+        """The server's daemon leaves for good: the client sees the end."""
         server = SessionServer()
         self.addCleanup(server.stop)
         with probe_nodes(server) as nodes:
