@@ -403,14 +403,13 @@ engine::Lane& ClientConnection::lane() { return peer_->lane(lane_); }
 // False: the call waits, for a link, or for those before it.
 bool ClientConnection::find_way(Call& call) {
   if (link_leaves()) {
+    switches_ = true;
     detach_if_due();
     const bool owed = calls_.size() > 1;  // this stream owes answers
     const bool taken = !opened_ || delivery_.all_taken();
     const bool goes_along = is_bound() && may_detach();
-    if (server_ != Server::kPinned && (owed || !taken || goes_along)) {
-      switches_ = true;
-      return false;
-    }
+    if (server_ != Server::kPinned && (owed || !taken || goes_along)) return false;
+    switches_ = false;
   }
   if (!have_stream()) {
     start_waiting();

@@ -34,7 +34,7 @@ void ClientConnection::detach_if_due() {
   if (!may_detach() || stream_id_ == 0 || !opened_) return;
   // A slow reader stays until it has read all: the token would not last so long.
   if (!link_leaves() && (!leaves() || !out_.empty())) return;
-  const bool begins = current_ != nullptr && !current_->sent;  // a call that waits for this
+  const bool begins = switches_ && link_leaves();  // a call that waits for this, and not for a lane
   if (calls_.size() > (begins ? 1 : 0)) return;
   if (!delivery_.all_taken()) return ask_whether_taken();
   if (server_ != Server::kBound || !peer_->link->up()) return;

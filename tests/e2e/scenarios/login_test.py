@@ -102,7 +102,7 @@ class BusySession(threading.Thread):
                 if self.session.count % 5 == 0:
                     self.session.note()
         except Exception as error:  # it is the result
-            self.error = error
+            self.error = getattr(error, "message", None) or repr(error)
 
 
 def metric(node, name):
