@@ -2,9 +2,12 @@
 // base/descriptor.h: a file descriptor with an owner, which closes it.
 #pragma once
 
+#include <fcntl.h>
 #include <unistd.h>
 
+#include <span>
 #include <utility>
+#include <vector>
 
 namespace hat {
 
@@ -26,5 +29,15 @@ class Descriptor {
  private:
   int fd_;
 };
+
+// Duplicates of all of them; none if one cannot be had (EMFILE).
+inline std::vector<Descriptor> duplicates_of(std::span<const int> descriptors) {
+  std::vector<Descriptor> duplicates;
+  for (const int one : descriptors) {
+    duplicates.emplace_back(fcntl(one, F_DUPFD_CLOEXEC, 0));
+    if (duplicates.back().get() < 0) return {};
+  }
+  return duplicates;
+}
 
 }  // namespace hat

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/detached_connections.h"
 
-#include <fcntl.h>
 #include <glog/logging.h>
 #include <sys/random.h>
 
@@ -73,15 +72,6 @@ bool have_one_in_common(std::span<const std::string> a, std::span<const std::str
 }
 
 }  // namespace
-
-std::vector<Descriptor> duplicates_of(std::span<const int> descriptors) {
-  std::vector<Descriptor> duplicates;
-  for (const int one : descriptors) {
-    duplicates.emplace_back(fcntl(one, F_DUPFD_CLOEXEC, 0));
-    if (duplicates.back().get() < 0) return {};
-  }
-  return duplicates;
-}
 
 std::vector<std::byte> encode(const DetachedConnection& connection) {
   Writer writer;

@@ -45,9 +45,6 @@ struct DetachedConnection {
   std::vector<Descriptor> descriptors;  // as Stream::descriptors()
 };
 
-// Empty if there are none, or no more descriptors can be had.
-std::vector<Descriptor> duplicates_of(std::span<const int> descriptors);
-
 // All but the descriptors, for another hatrpcd of the same build or a later one.
 std::vector<std::byte> encode(const DetachedConnection& connection);
 Result<DetachedConnection> decode_detached(std::span<const std::byte> bytes);

@@ -52,9 +52,9 @@ TESTS_MAY_INCLUDE = ["tests/*.h"]
 # The core of the daemon runs in the simulation too: it asks a reactor, never the kernel.
 CORE = [
     "daemon/accepted_link.*", "daemon/call.h", "daemon/client_answers.cc", "daemon/client_connection.*", "daemon/client_ends.cc",
-    "daemon/counters.h", "daemon/deadlines.*", "daemon/fallback.h", "daemon/function_metrics.h", "daemon/lane_key.*", "daemon/loans.*",
+    "daemon/client_moves.cc", "daemon/counters.h", "daemon/deadlines.*", "daemon/detached_connections.*", "daemon/fallback.h", "daemon/function_metrics.h", "daemon/lane_key.*", "daemon/loans.*",
     "daemon/opaque_failure.*", "daemon/peer_lanes.*", "daemon/peer_link.*", "daemon/request_guard.h", "daemon/route_changes.*",
-    "daemon/routing_table.*", "daemon/server_replies.cc", "daemon/server_stream.*",
+    "daemon/routing_table.*", "daemon/server_moves.cc", "daemon/server_replies.cc", "daemon/server_stream.*",
     "daemon/stream_delivery.h", "daemon/successor.h", "daemon/tls/tls_failure.h",
     "daemon/unit_reader.*", "daemon/upstream.*", "daemon/worker.cc", "daemon/worker.h",
 ]
