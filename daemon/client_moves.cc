@@ -8,7 +8,6 @@
 
 namespace hat {
 
-using engine::Failure;
 using engine::FrameKind;
 
 // Where a new stream may lead.

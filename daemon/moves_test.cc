@@ -98,7 +98,7 @@ class ClientMovesTest : public testing::Test {
   }
   // The link that takes the place of one that leaves.
   FakeNode::Wire next_link() {
-    const auto wire = node_.reactor.wires.back();
+    auto wire = node_.reactor.wires.back();
     node_.receive(wire, hello_bytes("host-b", ""));
     node_.reactor.end_turn();
     return wire;
@@ -358,7 +358,7 @@ class ServerMovesTest : public testing::Test {
   }
   void detach() { say(link_, {.kind = FrameKind::kDetach, .stream = 1}); }
   FakeNode::Wire link_from(const std::string& peer) {
-    const auto link = node_.connect_link();
+    auto link = node_.connect_link();
     node_.receive(link, hello_bytes(peer, "host-a"));
     link->written.clear();
     return link;

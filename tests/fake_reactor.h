@@ -113,12 +113,12 @@ class FakeReactor final : public Reactor {
     for (;;) {
       FakeTimer* next = nullptr;
       for (FakeTimer* timer : timers_) {
-        if (timer->when_ <= until && (next == nullptr || timer->when_ < next->when_)) next = timer;
+        if (timer->when <= until && (next == nullptr || timer->when < next->when)) next = timer;
       }
       if (next == nullptr) break;
-      now_ = std::max(now_, next->when_);
-      next->when_ = TimePoint::max();
-      next->on_time_();
+      now_ = std::max(now_, next->when);
+      next->when = TimePoint::max();
+      next->on_time();
       end_turn();
     }
     now_ = until;
@@ -133,17 +133,17 @@ class FakeReactor final : public Reactor {
 
  private:
   struct FakeTimer final : Timer {
-    FakeTimer(FakeReactor& reactor, std::function<void()> on_time)
-        : reactor_(reactor), on_time_(std::move(on_time)) {
-      reactor_.timers_.push_back(this);
+    FakeTimer(FakeReactor& its_reactor, std::function<void()> call)
+        : reactor(its_reactor), on_time(std::move(call)) {
+      reactor.timers_.push_back(this);
     }
-    ~FakeTimer() override { std::erase(reactor_.timers_, this); }
-    void set(TimePoint when) override { when_ = when; }
-    void cancel() override { when_ = TimePoint::max(); }
+    ~FakeTimer() override { std::erase(reactor.timers_, this); }
+    void set(TimePoint at) override { when = at; }
+    void cancel() override { when = TimePoint::max(); }
 
-    FakeReactor& reactor_;
-    std::function<void()> on_time_;
-    TimePoint when_ = TimePoint::max();
+    FakeReactor& reactor;
+    std::function<void()> on_time;
+    TimePoint when = TimePoint::max();
   };
 
   TimePoint now_ = TimePoint(std::chrono::hours(1));

@@ -26,7 +26,7 @@ class FuzzInput {
   std::string next_bytes() {
     const size_t wanted = next();  // before it is asked how many are left
     const size_t count = std::min(wanted, left_.size());
-    const std::string bytes(reinterpret_cast<const char*>(left_.data()), count);
+    std::string bytes(reinterpret_cast<const char*>(left_.data()), count);
     left_ = left_.subspan(count);
     return bytes;
   }
