@@ -277,6 +277,34 @@ TEST_F(ClientMovesTest, ReachesTheServerThoughTheCallThatWaitedIsTooLate) {
   EXPECT_EQ(payload_of(FrameKind::kAttach, next->written), kToken + "Kv");
 }
 
+// All answers of a batch come at once: nothing else wakes the worker for the next one.
+TEST_F(ClientMovesTest, GoToTheSuccessorAFewAtATime) {
+  constexpr uint32_t kClients = 200;
+  for (uint32_t stream = 2; stream <= kClients; ++stream) {
+    const auto client = node_.connect_client();
+    client->descriptors = {7};
+    node_.receive(client, kCallOfGet);
+    say(peer_, {.kind = FrameKind::kBound, .stream = stream});
+    say(peer_,
+        {.kind = FrameKind::kReply, .flags = engine::kLastPiece, .stream = stream, .call = 1});
+  }
+  peer_->written.clear();
+  node_.worker->begin_hand_over(successor_);
+  node_.reactor.end_turn();
+  for (int batch = 0; batch < 20 && !node_.worker->handed_over(); ++batch) {
+    std::string answers;
+    for (const FrameHeader& header : headers_in(peer_->written)) {
+      if (header.kind != FrameKind::kDetach) continue;
+      answers += frame_bytes({.kind = FrameKind::kDetached, .stream = header.stream}, kToken);
+    }
+    peer_->written.clear();
+    if (!answers.empty()) node_.receive(peer_, answers);
+    node_.reactor.advance(milliseconds(1));  // no turn without an event, or a timer
+  }
+  EXPECT_TRUE(node_.worker->handed_over());
+  EXPECT_EQ(node_.counters.connections_handed_over.value(), kClients);
+}
+
 TEST_F(ClientMovesTest, MoveAFewAtATime) {
   constexpr size_t kClients = 200;
   std::vector<FakeNode::Wire> clients;

@@ -40,7 +40,8 @@ Worker::Worker(Reactor& reactor, Setup setup)
       deadlines_(reactor),
       upstreams_(*this),
       connections_per_endpoint_(node().endpoints.size()),
-      grave_(std::make_unique<Grave>()) {
+      grave_(std::make_unique<Grave>()),
+      next_turn_(reactor.timer([] {})) {
   reactor_.add_turn_events(*this);
   for (const PeerConfig& peer : node().peers) {
     counters().peer_sessions.try_emplace(peer.name);
@@ -385,7 +386,6 @@ bool Worker::all_sent() const {
 
 void Worker::begin_hand_over(std::shared_ptr<Successor> successor) {
   successor_ = std::move(successor);
-  room_again_ = reactor_.timer([] {});  // it makes a turn, whose end tries again
   for (auto& [session, link] : accepted_) link->leave();
 }
 
@@ -411,7 +411,7 @@ void Worker::hand_over_clients() {
   for (const auto& [key, connection] : connections_) all.push_back(connection.get());
   for (ClientConnection* connection : all) {
     if (!connections_.contains(connection) || connection->hand_over(*successor_)) continue;
-    room_again_->set(reactor_.now() + kRoomAgain);
+    next_turn_->set(reactor_.now() + kRoomAgain);
     return;
   }
 }
@@ -433,6 +433,7 @@ void Worker::on_turn_end() {
   for (auto& [name, peer] : peers_) stirred |= std::exchange(peer.stirred, false);
   for (auto& node : leaving_) stirred |= std::exchange(node.mapped().stirred, false);
   if (stirred || !grave_->empty()) flush();
+  if (move_ended_) next_turn_->set(reactor_.now());
 }
 
 void Worker::flush() {

@@ -193,6 +193,7 @@ class Worker final : public engine::LinkEvents, public engine::SessionEvents, pu
   std::vector<size_t> connections_per_endpoint_;
 
   std::unique_ptr<Grave> grave_;
+  std::unique_ptr<Timer> next_turn_;  // at whose end what had no room is tried again
   using Peers = std::unordered_map<std::string, PeerLink>;
   Peers peers_;  // by name: always one for each
   // To peers that leave: calls that are out on them go on, new ones go by those above.
@@ -203,7 +204,6 @@ class Worker final : public engine::LinkEvents, public engine::SessionEvents, pu
   std::map<uint64_t, ClientConnection*> waiting_;
   uint64_t last_ticket_ = 0;
   std::shared_ptr<Successor> successor_;
-  std::unique_ptr<Timer> room_again_;  // the successor had no room
 };
 
 }  // namespace hat

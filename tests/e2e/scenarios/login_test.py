@@ -141,14 +141,17 @@ class Login(Scenario):
                     one.call()
             self.assertEqual(metric(nodes.b, "hatrpc_upstream_connects_total"), 0)
 
-    def assert_survives(self, address=("127.0.0.1", 0), **more):
+    def assert_survives(self, address=("127.0.0.1", 0), idle=3, **more):
         server = SessionServer(address)
         try:
-            self.survives(server, **more)
-            self.assertEqual(len(server.accepted), 6, "a connection for each client")
-            wait_until("the server has seen all ends", lambda: len(server.ended) == 6, PATIENCE_S)
+            self.survives(server, idle=idle, **more)
+            self.assertEqual(len(server.accepted), idle + 3, "a connection for each client")
+            wait_until("the server has seen all ends", lambda: len(server.ended) == idle + 3, PATIENCE_S)
         finally:
             server.stop()
+
+    def test_takeovers_with_more_clients_than_move_at_a_time(self):
+        self.assert_survives(idle=200)
 
     def test_takeovers_with_rdma_lanes(self):
         self.assert_survives()
