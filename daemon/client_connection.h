@@ -74,8 +74,8 @@ class ClientConnection final : public StreamEvents, private UnitSink, private De
                  // close with bytes unread is a RST, which would destroy answers on their way
     kClosed,
   };
-  // What the stream leads to. From kBound on it is a connection to the server that is this
-  // application's alone: without it, the application's own ends.
+  // The connection to the server at the stream's far end. In every state but kAny it belongs to
+  // this application alone, and the application's connection ends with it.
   //   kAny ──▶ kBound ──▶ kDetaching ──▶ kDetached ──▶ kBound (on the next stream)
   //               └────────────┴──▶ kPinned
   // Any may become kAny: with the stream, and kDetached when the peer cannot be reached.

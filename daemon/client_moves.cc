@@ -2,7 +2,6 @@
 // daemon/client_moves.cc: a client connection in a takeover: it goes to this daemon's successor, or
 // its stream moves to the peer's. Between two calls, its connection to the server moves along.
 #include <algorithm>
-#include <cstring>
 
 #include "daemon/worker.h"
 

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // daemon/server_moves.cc: a mirrored connection to a server moves from one stream to another, on a
 // takeover of this daemon or of the peer's (daemon/detached_connections.h).
-#include <glog/logging.h>
-
-#include <algorithm>
-
 #include "daemon/worker.h"
 
 namespace hat {

@@ -122,7 +122,7 @@ class Run {
     any_wire()->descriptors = {null_.get()};
   }
 
-  // What the worker has given out as a token, or nothing.
+  // Returns a token that the worker sent on some link, or an empty text.
   std::string any_token() {
     const std::string written = any_wire()->written;
     for (size_t at = 0; at + sizeof(FrameHeader) <= written.size();) {
