@@ -4,6 +4,8 @@
 #     longer than most cases. gtest/NAME.xml lists what it ran, and tests/suite.py counts that.
 #     THREADS: the program has several threads. ThreadSanitizer finds nothing in the others, so its build
 #     has only these.
+# hat_test_library(NAME SOURCES... LIBRARIES...): code that several tests share; none in HAT_FUZZ builds.
+# hat_lab_test(NAME SOURCES... LIBRARIES...): a GoogleTest program that tests/lab runs on devices; ctest does not.
 # hat_fuzz(NAME SOURCE LIBRARIES...): one libFuzzer target, in HAT_FUZZ builds; in all others the same
 #     code replays tests/fuzz/corpus/NAME as one ctest case.
 include(GoogleTest)
@@ -18,9 +20,8 @@ function(hat_test name)
     return()
   endif()
   add_executable(${name} ${ARG_SOURCES})
-  target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES} GTest::gmock GTest::gtest_main)
-  # Optimizing test code takes half of its compilation. What it tests is optimized, in its libraries.
-  target_compile_options(${name} PRIVATE -O0)
+  target_link_libraries(${name} PUBLIC ${ARG_LIBRARIES} GTest::gtest_main)
+  hat_test_code(${name})
   if(HAT_SANITIZE)
     add_test(NAME ${name} COMMAND ${name} --gtest_brief=1
                                   --gtest_output=xml:${CMAKE_BINARY_DIR}/gtest/${name}.xml)
@@ -30,6 +31,26 @@ function(hat_test name)
   # Printed values of parameters may hold addresses: names of tests must not change from run to run.
   gtest_discover_tests(${name} TEST_PREFIX "${name}." NO_PRETTY_VALUES DISCOVERY_TIMEOUT 60
                        PROPERTIES TIMEOUT 120)
+endfunction()
+
+function(hat_test_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
+  if(HAT_FUZZ)
+    return()
+  endif()
+  add_library(${name} OBJECT ${ARG_SOURCES})
+  target_link_libraries(${name} PUBLIC ${ARG_LIBRARIES})
+  hat_test_code(${name})
+endfunction()
+
+function(hat_lab_test name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
+  if(HAT_FUZZ OR HAT_SANITIZE)
+    return()
+  endif()
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PUBLIC ${ARG_LIBRARIES} GTest::gtest_main)
+  hat_test_code(${name})
 endfunction()
 
 function(hat_fuzz name)
