@@ -96,6 +96,22 @@ class CommandTest(unittest.TestCase):
                 self.assertEqual((self.at / "kept.yaml").read_text(), "kept\n")
         self.assertEqual(self.run_hintgen("--check", "-o", "-", "good.thrift").returncode, 0)
 
+    def test_output_does_not_replace_an_idl_file(self):
+        self.write("user.thrift", 'include "good.thrift"\nservice T {}\n')
+        (self.at / "link.thrift").symlink_to("good.thrift")
+        for mode, output in (([], "user.thrift"), ([], "good.thrift"), ([], "./link.thrift"),
+                             (["--dump"], "user.thrift"), (["--strip"], "good.thrift")):
+            with self.subTest(mode=mode, output=output):
+                done = self.run_hintgen(*mode, "user.thrift", "-o", output)
+                self.assertEqual((done.returncode, done.stderr), (
+                    2, f"hintgen: '{output}' is an IDL file that was read; -o must name another file\n"))
+                self.assertEqual((self.at / "good.thrift").read_text(), GOOD)
+
+    def test_a_file_may_be_stripped_in_place(self):
+        stripped = self.run_hintgen("--strip", "good.thrift").stdout
+        self.assertEqual(self.run_hintgen("--strip", "good.thrift", "-o", "good.thrift").returncode, 0)
+        self.assertEqual((self.at / "good.thrift").read_text(), stripped)
+
     def test_output_goes_through_symbolic_links(self):
         expected = self.run_hintgen("good.thrift").stdout
         self.write("folder/file.yaml", "old\n")

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // hintgen/main.cc: the command hintgen.
+#include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -72,6 +75,18 @@ std::string make_output(const CommandLine& line, const engine::HostFacts& host, 
   return write_manifest(make_manifest(idl));
 }
 
+// Whether the output would replace an IDL file that was read. Only --strip and --annotate may: with
+// the file that they rewrite.
+bool replaces_input(const CommandLine& line, const Idl& idl) {
+  if (line.output == "-") return false;
+  const bool rewrites = line.mode == Mode::kStrip || line.mode == Mode::kAnnotate;
+  return std::ranges::any_of(idl.files, [&](const SourceFile* file) {
+    std::error_code error;  // of an output that does not exist yet
+    return !(rewrites && file == idl.files.front()) &&
+           std::filesystem::equivalent(line.output, file->path(), error);
+  });
+}
+
 int run(const CommandLine& line) {
   Mistakes mistakes;
   Idl idl = load(line.input, line.include_dirs, read_file, mistakes);
@@ -84,6 +99,11 @@ int run(const CommandLine& line) {
   }
   if (mistakes.any_errors()) return kExitMistakes;
 
+  if (replaces_input(line, idl)) {
+    std::fprintf(stderr, "hintgen: '%s' is an IDL file that was read; -o must name another file\n",
+                 line.output.c_str());
+    return kExitUsage;
+  }
   const std::string output = make_output(line, host, idl);
   const auto written = write_output(line.output, output);
   if (written) return 0;
