@@ -12,11 +12,15 @@ namespace hat {
 // Whoever expands HAT_TIME_LIMITS uses namespace std::chrono_literals.
 //
 //   member                   key                     default   from     to       what it bounds
-#define HAT_SIZE_LIMITS(X)                                                    \
-  X(message_bytes_max, "max_message", 256ull << 20, 4ull << 10, 1ull << 30,   \
-    "the largest request; a larger one is answered with too_large")           \
-  X(buffered_bytes_max, "max_buffered", 256ull << 20, 1ull << 20, 1ull << 40, \
-    "bytes held for slow readers, per worker; new calls beyond it are answered with overloaded")
+#define HAT_SIZE_LIMITS(X)                                                                       \
+  X(message_bytes_max, "max_message", 256ull << 20, 4ull << 10, 1ull << 30,                      \
+    "the largest request; a larger one is answered with too_large")                              \
+  X(buffered_bytes_max, "max_buffered", 256ull << 20, 1ull << 20, 1ull << 40,                    \
+    "bytes held for slow readers, per worker; new calls beyond it are answered with overloaded") \
+  X(shared_request_bytes_max, "shared_request", 1ull << 20, 1ull << 10, 1ull << 26,              \
+    "mode: shared, the largest request that shares a connection; a larger one gets its own")     \
+  X(shared_reply_bytes_max, "shared_reply", 16ull << 20, 1ull << 10, 1ull << 30,                 \
+    "mode: shared, bytes held of a reply whose caller is slower than its server; then it fails")
 
 #define HAT_COUNT_LIMITS(X)                                                    \
   X(connections_max, "max_connections", 16384, 1, 1u << 20,                    \

@@ -406,7 +406,17 @@ void check_against(const NodeConfig& node, const Manifest& manifest, Mistakes& m
                                           "it is: such calls are refused");
   }
   for (const EndpointConfig& endpoint : node.endpoints) check(endpoint.service, endpoint.place);
-  for (const ServedConfig& served : node.serves) check(served.service, served.place);
+  for (const ServedConfig& served : node.serves) {
+    check(served.service, served.place);
+    const auto found = std::ranges::find(manifest.services, served.service, &ServiceSpec::name);
+    const bool lists = found != manifest.services.end() && !found->functions.empty();
+    if (served.mode != UpstreamMode::kShared || lists) continue;
+    mistakes.error(served.place,
+                   "serves." + served.service +
+                       ": mode: shared needs a manifest that lists the service's functions "
+                       "(hintgen writes one): only calls of listed functions can share a "
+                       "connection to the server");
+  }
 }
 
 }  // namespace hat

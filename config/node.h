@@ -113,9 +113,11 @@ struct AdminConfig {
 struct Limits {
   uint64_t message_bytes_max;   // `max_message`: largest request or reply
   uint64_t buffered_bytes_max;  // `max_buffered`: bytes held for slow readers, all connections
-  uint32_t connections_max;     // `max_connections`: local client connections, per endpoint
-  uint32_t calls_per_connection_max;         // `max_pipelined`: unanswered calls of one connection
-  std::chrono::nanoseconds connect_timeout;  // to a peer, until it has said its hello
+  uint64_t shared_request_bytes_max;  // `shared_request`: larger ones share no connection
+  uint64_t shared_reply_bytes_max;    // `shared_reply`: held of a reply on a shared connection
+  uint32_t connections_max;           // `max_connections`: local client connections, per endpoint
+  uint32_t calls_per_connection_max;  // `max_pipelined`: unanswered calls of one connection
+  std::chrono::nanoseconds connect_timeout;           // to a peer, until it has said its hello
   std::chrono::nanoseconds upstream_connect_timeout;  // to a local server
   std::chrono::nanoseconds peer_wait;  // a call waits this long for a link that is being built
   std::chrono::nanoseconds keepalive_interval;  // silence on a link before a ping

@@ -197,6 +197,23 @@ TEST(NodeConfig, WarnsOfATimeForConnectingThatLeavesOutTheKernelsRetries) {
             "full for a moment, calls are answered with upstream_unreachable\n");
 }
 
+TEST(NodeConfig, RefusesToShareConnectionsForAServiceWhoseFunctionsNobodyLists) {
+  const std::string text = "node: a\nserves: {S: {upstream: 'tcp:127.0.0.1:1', mode: shared}}\n";
+  const auto said = [&](const Manifest& manifest) {
+    Mistakes mistakes;
+    const NodeConfig node = read_node_config(text, "n.yaml", mistakes);
+    check_against(node, manifest, mistakes);
+    return mistakes.any_errors() ? mistakes.text() : "";
+  };
+  EXPECT_EQ(said({"", {{"S", {}, {{.name = "f"}}, ""}}}), "");
+  for (const Manifest& manifest : {Manifest{}, Manifest{"", {{"S", {}, {}, ""}}},
+                                   Manifest{"", {{"Other", {}, {{.name = "f"}}, ""}}}}) {
+    EXPECT_NE(said(manifest).find("n.yaml:2:10: error: serves.S: mode: shared needs a manifest"),
+              std::string::npos)
+        << said(manifest);
+  }
+}
+
 TEST(NodeConfig, IsReadFromARegularFileAlone) {
   Mistakes mistakes;
   load_node_config("/", mistakes);

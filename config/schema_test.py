@@ -29,7 +29,7 @@ GOOD_NODES = [
     "endpoints: [{listen: 'unix:/tmp/s', service: S, peers: [b], mode: '0660', group: users}]",
     "node: a\nlink: {insecure: true}\npeers: {b: {link: 'tcp:h:1'}}\n"
     "endpoints: [{listen: 'shm:/tmp/r', service: S, peers: [b]}]\nserves: {S: {upstream: 'shm:/tmp/t'}}",
-    "node: a\nserves: {S: {upstream: 'tcp:127.0.0.1:1', mode: shared, max_connections: 4}}",
+    "node: a\nmanifests: [m.yaml]\nserves: {S: {upstream: 'tcp:127.0.0.1:1', mode: shared, max_connections: 4}}",
     "node: a\nlink: {listen: 'tcp:h:1', tls: TLS}\npeers: {b: {link: 'tcp:h:1', identity: 'spiffe://p/b'}}",
     "node: a\nlink: {tls: {certificate: tls/a.pem, key: tls/a.key, ca: tls/ca.pem, "
     "allow: ['spiffe://p/*', 'spiffe://p/a', host-b, '*.example']}}",
@@ -123,12 +123,11 @@ def certificates():
     return folder
 
 
-def hatrpcd_takes(node, manifest=None):
+def hatrpcd_takes(node, manifest="hatrpc_manifest: 1\nservices: {S: {functions: {f: {}}}}"):
     with tempfile.TemporaryDirectory() as folder:
         file = pathlib.Path(folder) / "hatrpcd.yaml"
         file.write_text(node, encoding="utf-8")
-        if manifest is not None:
-            (file.parent / "m.yaml").write_text(manifest, encoding="utf-8")
+        (file.parent / "m.yaml").write_text(manifest, encoding="utf-8")
         if "tls/" in node:
             (file.parent / "tls").symlink_to(certificates())
         done = subprocess.run([HATRPCD, "--check", "--quiet", "--config", file], check=False)

@@ -49,7 +49,9 @@ void ClientConnection::pass_end() {
 // Calls that may be oneway do not hold a connection for ever. Others have a reply or a failure.
 void ClientConnection::on_server_end_wait() {
   const bool nothing_is_sure = may_all_be_oneway(calls_.size()) || holds_up_failure();
-  if (current_ == nullptr && nothing_is_sure) return end_without_answers();
+  // A request that is still coming has begun nothing yet where it waits for what has no reply.
+  const bool between_calls = current_ == nullptr || switches_;
+  if (between_calls && nothing_is_sure) return end_without_answers();
   worker_.deadlines().set(*this, kServerEndWait);
 }
 

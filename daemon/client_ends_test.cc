@@ -309,6 +309,26 @@ TEST_F(TimedPossibleCallTest, EndsTheConnectionAlsoWhereAnswersAreStillToBeWritt
   EXPECT_TRUE(client_->shut);
 }
 
+// The third waits for the new link, until what was sent by the old one is answered: never.
+TEST(PossibleCalls, AreWaitedForOnlySoLongAlsoWhereACallBehindThemHasNotBeenSent) {
+  Limits limits = default_limits();
+  limits.keepalive_interval = limits.keepalive_timeout = std::chrono::hours(1);
+  FakeNode node(limits);
+  const auto peer = node.peer_wire();
+  node.receive(peer, hello_bytes("host-b", ""));
+  const auto client = node.connect_client();
+  node.receive(client, message("say") + message("get"));
+  node.receive(peer, frame_bytes({.kind = FrameKind::kGoAway}));
+  node.receive(node.reactor.wires.back(), hello_bytes("host-b", ""));
+  node.receive(client, message("ask"));
+  EXPECT_THAT(peer->written, Not(HasSubstr(message("ask"))));
+  node.reactor.advance(std::chrono::seconds(2));  // the time-out of get
+  EXPECT_FALSE(client->shut);
+  node.reactor.advance(ClientConnection::kServerEndWait);
+  EXPECT_TRUE(client->shut);
+  EXPECT_EQ(client->written, "");
+}
+
 // --- Streams that are bound to a connection to the server ---
 
 class BoundTest : public PossibleCallTest {

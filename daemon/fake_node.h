@@ -89,7 +89,8 @@ class FakeSeal final : public engine::Seal {
 };
 
 // Node host-a: one endpoint for service Kv at peer host-b; it serves Kv itself too, mirrored, and
-// Pool over a shared pool of two connections. Manifests list Kv.get and Pool.put.
+// Pool over a shared pool of two connections. Manifests list Kv.get; Pool.get, Pool.put, and
+// Pool.note, which is oneway.
 class FakeNode {
  public:
   using Wire = std::shared_ptr<FakeStream::Wire>;
@@ -149,7 +150,9 @@ class FakeNode {
     FunctionSpec get{.name = "get"};
     get.hints.both.timeout = std::chrono::seconds(1);
     get.access = access;
-    const Manifest manifest{"", {{"Kv", {}, {get}, ""}, {"Pool", {}, {{.name = "put"}}, ""}}};
+    const std::vector<FunctionSpec> pooled = {
+        {.name = "get"}, {.name = "put"}, {.name = "note", .oneway = true}};
+    const Manifest manifest{"", {{"Kv", {}, {get}, ""}, {"Pool", {}, pooled, ""}}};
     const engine::HostFacts host{8, 8, false, "none is here"};
     auto routes = std::make_shared<RoutingTable>(
         1, manifest, std::vector<std::string>{"Kv", "Pool"}, host, metrics);

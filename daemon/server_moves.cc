@@ -70,6 +70,7 @@ void ServerStream::pin() {
 // --- Here ---
 
 void ServerStream::attach(const engine::ConnectionToken& token) {
+  if (pooled_) return reset();
   token_ = token;
   server_ = Server::kAttaching;
   moves_until_ = worker_.reactor().now() + kAttachTime;
@@ -85,8 +86,7 @@ void ServerStream::try_attach() {
   if (!connection && may_come) return worker_.deadlines().set(*this, kTryAgain);
   // The configuration may have changed with the process.
   const bool fits = connection && connection->service == served_.service &&
-                    connection->server == to_string(served_.upstream) &&
-                    served_.mode == UpstreamMode::kMirror;
+                    connection->server == to_string(served_.upstream);
   if (!fits) {
     return reset(Failure::kUpstreamClosed,
                  to_string(served_.upstream) + ": the connection was not kept");

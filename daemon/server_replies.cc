@@ -23,6 +23,11 @@ void ServerStream::read_if_room() {
   if (upstream_) upstream_->want_read(read_budget() != 0);
 }
 
+void ServerStream::on_room() {
+  read_if_room();
+  if (pooled_ && !closed_) send_pooled_answer();
+}
+
 void ServerStream::on_upstream_bytes(Bytes bytes) {
   if (opaque_) {
     send_raw(bytes);
@@ -49,7 +54,7 @@ bool ServerStream::match(const thrift::Head& head) {
   if (calls_.empty() || !calls_.front().handed_over) return false;
   ServedCall& front = calls_.front();
   if (front.replies_seen != 0 || head.name.empty()) return true;
-  const uint64_t hash = name_hash(thrift::bare_name(head.name));
+  const uint64_t hash = thrift::name_hash(thrift::bare_name(head.name));
   if (hash == front.name_hash) return true;
   if (head.type == thrift::MessageType::kException && upstream_->passed_oneway(hash)) {
     return false;
@@ -76,7 +81,7 @@ void ServerStream::end_without_reply() {
                                {});
   }
   count(call, call.cancelled ? CallOutcome::kUnknown : CallOutcome::kOneway);
-  if (call.handed_over) upstream_->note_oneway(call.name_hash);
+  if (call.handed_over && upstream_) upstream_->note_oneway(call.name_hash);
   calls_.pop_front();
 }
 
@@ -88,8 +93,9 @@ bool ServerStream::on_piece(Bytes piece, bool last) {
   }
   const ServedCall& call = calls_.front();
   const bool complete = last && call.replies_seen >= (call.request_complete ? call.replies : 1);
-  send_reply(piece, complete);
-  if (complete) finish_reply(upstream_->replies().messages().outcome());
+  const thrift::Outcome outcome = upstream_->replies().messages().outcome();
+  send_reply(piece, complete, outcome);
+  if (complete) finish_reply(outcome);
   // Later replies of this connection do not answer calls that went to another one since.
   return !closed_ && upstream_.get() == from;
 }
@@ -100,7 +106,7 @@ void ServerStream::on_opaque(Bytes bytes) {
   write_held();  // and the client's end, if that is to follow
 }
 
-void ServerStream::send_reply(Bytes piece, bool last) {
+void ServerStream::send_reply(Bytes piece, bool last, thrift::Outcome outcome) {
   ServedCall& call = calls_.front();
   FrameHeader header{.stream = id_, .call = call.ordinal};
   call.response_bytes += piece.size();
@@ -112,11 +118,12 @@ void ServerStream::send_reply(Bytes piece, bool last) {
     header.credit = window_.grant();
     header.flags = call.request_complete ? 0 : engine::kEarly;
     if (last && piece.empty()) {
-      const auto outcome = static_cast<uint8_t>(upstream_->replies().messages().outcome());
-      header.flags |= static_cast<uint8_t>(engine::kLastPiece | outcome << engine::kOutcomeShift);
+      const auto how = static_cast<uint8_t>(outcome);
+      header.flags |= static_cast<uint8_t>(engine::kLastPiece | how << engine::kOutcomeShift);
     }
     engine::RdmaLane* rdma = link_.rdma_lane(call.lane);
-    if (rdma == nullptr || !upstream_->lend(*rdma, call.lane, link_.loans, header, part)) {
+    if (rdma == nullptr || !upstream_ ||
+        !upstream_->lend(*rdma, call.lane, link_.loans, header, part)) {
       link_.lane(call.lane).send(header, {part});
     }
   } while (!piece.empty());
@@ -127,13 +134,13 @@ void ServerStream::finish_reply(thrift::Outcome outcome) {
   worker_.look_for_more(call.polling);
   count(call, static_cast<CallOutcome>(outcome));
   reply_begun_ = false;
-  last_was_oneway_ = false;
   calls_.pop_front();
   if (call.cancelled || !call.request_complete) {
     // Half of a request, or a caller that gave up: the connection is in no state to go on with.
     request_open_ = request_open_ && call.request_complete;
     return lose_upstream(Failure::kUpstreamClosed, true, "an earlier request was cut short");
   }
+  if (pooled_ && upstream_ && calls_.empty()) close_upstream();  // what comes next may share again
   advance();
 }
 
@@ -184,6 +191,16 @@ void ServerStream::end_all_due() {
 // By the session, whatever lane the stream is on: a lane that fails after the stream has left it
 // must not take credit with it.
 void ServerStream::grant(size_t bytes) {
+  const size_t ahead = std::min(bytes, granted_ahead_);
+  granted_ahead_ -= ahead;
+  window_.pass_on(bytes - ahead);
+  if (!window_.worth_a_frame()) return;
+  link_.lane(0).send({.kind = FrameKind::kCredit, .stream = id_, .credit = window_.grant()}, {});
+}
+
+// What is held until it is whole must not wait for the room that it takes itself.
+void ServerStream::grant_ahead(size_t bytes) {
+  granted_ahead_ += bytes;
   window_.pass_on(bytes);
   if (!window_.worth_a_frame()) return;
   link_.lane(0).send({.kind = FrameKind::kCredit, .stream = id_, .credit = window_.grant()}, {});
@@ -202,7 +219,7 @@ void ServerStream::count(const ServedCall& call, CallOutcome outcome) {
 void ServerStream::close_if_done() {
   if (closed_ || !client_ended_ || server_ == Server::kAttaching) return;
   if (!idle() || (upstream_ && !upstream_->connected())) return;
-  if (opaque_ && server_ != Server::kEnded && (upstream_ || waiting_)) return;
+  if (opaque_ && server_ != Server::kEnded && upstream_) return;
   closed_ = true;
   worker_.bury(link_, id_);
 }

@@ -34,21 +34,21 @@ bool is_ambiguous(std::string_view name) {
 
 ServerStream::ServerStream(Worker& worker, AcceptedLink& link, uint32_t id, uint32_t lane,
                            const ServedConfig& served)
-    : worker_(worker), link_(link), id_(id), lane_(lane), served_(served) {}
+    : worker_(worker), link_(link), id_(id), lane_(lane), served_(served) {
+  if (served.mode != UpstreamMode::kShared) return;
+  PooledCallEvents& events = *this;
+  pooled_ = std::make_unique<PooledCall>(worker, served, events);
+}
 
 ServerStream::~ServerStream() {
-  if (waiting_) worker_.upstreams().forget(*this);
-  if (upstream_) {
-    if (parked_) worker_.upstreams().unpark(*this);
-    upstream_->set_user(nullptr);
-    worker_.upstreams().release(std::move(upstream_), false);
-  }
+  if (upstream_) close_upstream();
   for (size_t i = 0; i < calls_.size(); ++i) count(calls_[i], CallOutcome::kUnknown);
   worker_.buffered(-static_cast<int64_t>(held_.size()));
 }
 
 bool ServerStream::idle() const {
-  return calls_.empty() && (upstream_ == nullptr || upstream_->backlog() == 0);
+  return calls_.empty() && (upstream_ == nullptr || upstream_->backlog() == 0) &&
+         (pooled_ == nullptr || !pooled_->sending());
 }
 
 void ServerStream::on_frame(uint32_t lane, const FrameHeader& header, Bytes payload) {
@@ -86,7 +86,7 @@ void ServerStream::on_frame(uint32_t lane, const FrameHeader& header, Bytes payl
     default:  // kCredit; what an initiator never sends changes nothing
       break;
   }
-  if (!closed_ && header.credit != 0) read_if_room();
+  if (!closed_ && header.credit != 0) on_room();
 }
 
 // The answer says whether the stream is bound: kBound goes before it.
@@ -101,7 +101,7 @@ void ServerStream::answer_sync() {
 
 // The client moves a stream only when all that it sent before has been taken.
 void ServerStream::move_to(uint32_t lane) {
-  if (std::exchange(lane_, lane) != lane) read_if_room();  // the other one may have been congested
+  if (std::exchange(lane_, lane) != lane) on_room();  // the other one may have been congested
 }
 
 // The frame breaks the format, or passes a bound.
@@ -129,8 +129,9 @@ void ServerStream::on_call(uint32_t lane, const FrameHeader& header, Bytes paylo
   call.ordinal = header.call;
   call.counters = &route.metrics->at(Side::kServer, worker_.index());
   call.started = worker_.reactor().now();
-  call.name_hash = name_hash(method);
-  call.reply = route.listed && !route.oneway ? Reply::kCertain : Reply::kPossible;
+  call.name_hash = thrift::name_hash(method);
+  if (route.listed) call.listed = route.oneway ? Listed::kOneway : Listed::kTwoWay;
+  call.reply = call.listed == Listed::kTwoWay ? Reply::kCertain : Reply::kPossible;
   call.lane = lane;
   call.guarded = worker_.routes().guarded();
   call.denied = route.access && !may_call(route);
@@ -173,17 +174,19 @@ void ServerStream::on_request_bytes(uint32_t lane, const FrameHeader& header, By
     return refuse_newest(Failure::kUpstreamClosed,
                          to_string(served_.upstream) + ": the connection has ended");
   }
+  if (pooled_ && !upstream_) {
+    hold(call, bytes);
+    return advance_pooled();
+  }
   if (!ensure_upstream()) {
     grant(bytes.size());
     return refuse_newest(Failure::kOverloaded,
                          served_.service + " has all of its upstream connections");
   }
-  if (may_pass(calls_.size() - 1)) {
+  if (upstream_) {
     pass(call, bytes);
   } else {
-    call.held_bytes += bytes.size();
-    held_.append(bytes);
-    worker_.buffered(static_cast<int64_t>(bytes.size()));
+    hold(call, bytes);
   }
   advance();
 }
@@ -270,14 +273,9 @@ void ServerStream::on_client_end() {
   if (!closed_) pass_end();
 }
 
-// The client's FIN goes to the server. A shared connection gets it only if it can serve nobody
-// else: the calls left on it may be oneway, and the server's own end shows that they were.
+// The client's FIN goes to the server.
 void ServerStream::pass_end() {
-  if (!client_ended_ || !upstream_ || !held_.empty()) return;
-  const bool may_serve_others = calls_.empty() || !all_may_be_done();
-  if (opaque_ || served_.mode == UpstreamMode::kMirror || !may_serve_others) {
-    upstream_->end_writes();
-  }
+  if (client_ended_ && upstream_ && held_.empty()) upstream_->end_writes();
 }
 
 bool ServerStream::all_may_be_done() const {
@@ -290,31 +288,21 @@ bool ServerStream::all_may_be_done() const {
 // --- The upstream connection ---
 
 bool ServerStream::ensure_upstream() {
-  if (upstream_ || waiting_ || server_ == Server::kAttaching) return true;
-  switch (worker_.upstreams().acquire(served_, *this, upstream_)) {
-    case UpstreamPool::Answer::kRefused:
-      return false;
-    case UpstreamPool::Answer::kWait:
-      waiting_ = true;
-      return true;
-    case UpstreamPool::Answer::kConnection:
-      break;
+  if (upstream_ || server_ == Server::kAttaching) return true;
+  // Its last oneway call must not be overtaken.
+  if (pooled_ && pooled_->parked()) {
+    upstream_ = worker_.upstreams().keep(*pooled_);
+    granted_ahead_ += upstream_->backlog();
+  } else {
+    upstream_ = worker_.upstreams().open(served_);
   }
+  if (!upstream_) return false;
   upstream_->set_user(this);
   if (!upstream_->connected()) {
     worker_.deadlines().set(*this, worker_.node().limits.upstream_connect_timeout);
   }
   read_if_room();
   return true;
-}
-
-void ServerStream::on_upstream_free() {
-  waiting_ = false;
-  if (!ensure_upstream()) {  // the pool's answer cannot be kRefused for who has waited
-    return reset();
-  }
-  if (opaque_ && upstream_) return write_held();
-  advance();
 }
 
 // Opaque: what came before there was a connection for it, or before all of it was bytes.
@@ -326,52 +314,55 @@ void ServerStream::write_held() {
   pass_end();
 }
 
-// A shared connection serves one call at a time. A call that may be oneway holds up none: the reply
-// to a later call shows what it was. (The call before was passed itself only where this held.)
-bool ServerStream::may_pass(size_t index) const {
-  return upstream_ != nullptr &&
-         (served_.mode == UpstreamMode::kMirror || index == 0 || calls_[index - 1].may_be_done());
-}
-
 void ServerStream::pass(ServedCall& call, Bytes bytes) {
   if (bytes.empty()) return;
-  if (parked_) worker_.upstreams().unpark(*this);
   call.handed_over = true;
   upstream_->write(bytes);
 }
 
-// Passes what calls hold back until their turn has come.
+void ServerStream::hold(ServedCall& call, Bytes bytes) {
+  call.held_bytes += bytes.size();
+  held_.append(bytes);
+  worker_.buffered(static_cast<int64_t>(bytes.size()));
+}
+
+// The front of held_ is the call's.
+size_t ServerStream::drop_held(ServedCall& call) {
+  const size_t bytes = std::exchange(call.held_bytes, 0);
+  if (bytes == 0) return 0;
+  held_.consume(bytes);
+  worker_.buffered(-static_cast<int64_t>(bytes));
+  return bytes;
+}
+
+// Passes what calls hold back until there is a connection.
 void ServerStream::pass_held() {
-  for (size_t i = 0; !held_.empty() && i < calls_.size() && may_pass(i); ++i) {
-    const size_t bytes = std::exchange(calls_[i].held_bytes, 0);
-    if (bytes == 0) continue;
-    if (calls_[i].cancelled) {
-      grant(bytes);
-    } else {
-      pass(calls_[i], held_.bytes().first(bytes));
-      if (closed_ || calls_.empty()) return;  // the connection broke
+  for (size_t i = 0; upstream_ && i < calls_.size(); ++i) {
+    ServedCall& call = calls_[i];
+    if (call.held_bytes == 0) continue;
+    if (call.cancelled) {
+      grant(drop_held(call));
+      continue;
     }
-    held_.consume(bytes);
-    worker_.buffered(-static_cast<int64_t>(bytes));
+    pass(call, held_.bytes().first(call.held_bytes));
+    if (closed_ || calls_.empty()) return;  // the connection broke
+    drop_held(call);
   }
   pass_end();
 }
 
 // Moves on as far as the front calls allow: passes what they hold, drops what needs no answer.
 void ServerStream::advance() {
+  if (pooled_ && !upstream_) return advance_pooled();
   while (!closed_ && !calls_.empty()) {
     ServedCall& call = calls_.front();
     if (call.cancelled && !call.request_complete && request_open_) return;
-    if (call.held_bytes != 0 && (call.cancelled || upstream_ != nullptr)) {
-      const size_t bytes = std::exchange(call.held_bytes, 0);
-      if (call.cancelled) {
-        grant(bytes);
-      } else {
-        pass(call, held_.bytes().first(bytes));
-        if (closed_ || calls_.empty()) return;  // the connection broke
-      }
-      held_.consume(bytes);
-      worker_.buffered(-static_cast<int64_t>(bytes));
+    if (call.cancelled) {
+      grant(drop_held(call));
+    } else if (call.held_bytes != 0 && upstream_) {
+      pass(call, held_.bytes().first(call.held_bytes));
+      if (closed_ || calls_.empty()) return;  // the connection broke
+      drop_held(call);
     }
     if (call.cancelled) {
       if (call.handed_over) {
@@ -381,35 +372,19 @@ void ServerStream::advance() {
       return pass_held();
     } else {
       upstream_->note_oneway(call.name_hash);
-      last_was_oneway_ = true;
     }
     if (call.is_due()) end_due(call.lane);
     count(call, call.cancelled ? CallOutcome::kUnknown : CallOutcome::kOneway);
     calls_.pop_front();
   }
-  if (!closed_) let_go_of_upstream();
+  if (!closed_) close_if_done();
 }
 
-void ServerStream::let_go_of_upstream() {
-  if (std::exchange(waiting_, false)) worker_.upstreams().forget(*this);
-  if (served_.mode == UpstreamMode::kShared && upstream_ && !opaque_) {
-    if (last_was_oneway_) {
-      if (!parked_) worker_.upstreams().park(*this);
-    } else {
-      upstream_->set_user(nullptr);
-      end();
-      grant(upstream_->backlog());  // answered before the server took it all: it never will
-      worker_.upstreams().release(std::move(upstream_), true);
-    }
-  }
-  close_if_done();
-}
-
-std::unique_ptr<UpstreamConnection> ServerStream::give_up_upstream() {
-  last_was_oneway_ = false;
-  upstream_->set_user(nullptr);
+void ServerStream::close_upstream() {
   end();
-  return std::move(upstream_);
+  grant(upstream_->backlog());  // what the server never took ends here
+  upstream_->set_user(nullptr);
+  worker_.upstreams().close(std::move(upstream_));
 }
 
 // The connection is gone, and with it the calls that it has seen.
@@ -420,13 +395,7 @@ void ServerStream::lose_upstream(Failure failure, bool delivered, std::string_vi
   if (client_ended_ && delivered && upstream_ && !reply_begun_ && all_may_be_done()) {
     while (!calls_.empty()) end_without_reply();
   }
-  if (upstream_) {
-    if (parked_) worker_.upstreams().unpark(*this);
-    grant(upstream_->backlog());  // what the server never took ends here
-    upstream_->set_user(nullptr);
-    worker_.upstreams().release(std::move(upstream_), false);
-  }
-  last_was_oneway_ = false;
+  if (upstream_) close_upstream();
   if (opaque_ || (reply_begun_ && !calls_.front().cancelled)) return reset(failure, detail);
   reply_begun_ = false;
   while (!calls_.empty()) {
@@ -441,10 +410,7 @@ void ServerStream::lose_upstream(Failure failure, bool delivered, std::string_vi
     }
     calls_.pop_front();
   }
-  if (!calls_.empty()) {  // shared: they were still waiting for their turn
-    if (!ensure_upstream()) return reset();
-    return advance();
-  }
+  if (!calls_.empty()) return advance();  // of a shared service: their requests are not whole
   if (is_bound()) end_server();
   answer_sync();
   close_if_done();
@@ -477,7 +443,6 @@ void ServerStream::on_deadline() {
 
 void ServerStream::on_upstream_wrote(size_t bytes) {
   grant(bytes);
-  if (parked_ && can_give_up_upstream()) worker_.upstreams().serve_waiting(served_);
   if (client_ended_) close_if_done();
 }
 
@@ -498,6 +463,10 @@ void ServerStream::on_upstream_broke(const std::string& reason) {
 
 void ServerStream::on_raw(Bytes bytes) {
   if (server_ == Server::kDetaching) return reset();
+  if (pooled_ && pooled_->busy()) {
+    return reset(Failure::kUpstreamClosed,
+                 "bytes that are no call came before a call was answered");
+  }
   if (!opaque_) become_opaque();
   if (!window_.take(bytes.size())) {
     return reset(Failure::kUpstreamClosed, "the peer sent more than the stream's window");
@@ -523,7 +492,6 @@ void ServerStream::on_raw(Bytes bytes) {
 
 void ServerStream::become_opaque() {
   opaque_ = true;
-  if (parked_) worker_.upstreams().unpark(*this);  // it is nobody else's from here on
   request_open_ = false;
   reply_begun_ = false;
   worker_.counters().opaque_streams.add();

@@ -2,6 +2,12 @@
 // daemon/server_stream.h: one stream from a peer daemon: its requests go to the local server, in
 // order, and the replies go back.
 //
+// They go by a connection of the stream's own, or, of a service in mode `shared`, by one that many
+// share (daemon/pooled_call.h), each request whole. There, too, the stream takes one of its own for
+// what may not share: calls of functions that no manifest lists, requests that pass
+// limits.shared_request, and bytes that are no calls. While it has one, all goes by that, in order;
+// it closes it once all calls are answered.
+//
 // Thread   the worker's.
 #pragma once
 
@@ -17,6 +23,7 @@
 #include "daemon/call.h"
 #include "daemon/counters.h"
 #include "daemon/deadlines.h"
+#include "daemon/pooled_call.h"
 #include "daemon/request_guard.h"
 #include "daemon/unit_reader.h"
 #include "daemon/upstream.h"
@@ -30,7 +37,10 @@ class AcceptedLink;
 class Worker;
 struct Route;
 
-class ServerStream final : private UnitSink, private Deadline {
+class ServerStream final : private UnitSink,
+                           private UpstreamUser,
+                           private PooledCallEvents,
+                           private Deadline {
  public:
   ServerStream(Worker& worker, AcceptedLink& link, uint32_t id, uint32_t lane,
                const ServedConfig& served);
@@ -38,7 +48,7 @@ class ServerStream final : private UnitSink, private Deadline {
 
   // From the link.
   void on_frame(uint32_t lane, const engine::FrameHeader& header, Bytes payload);
-  void on_link_uncongested() { read_if_room(); }
+  void on_link_uncongested() { on_room(); }
   void on_lane_lost(const std::string& reason);
   void on_link_lost(const std::string& reason);  // it ends with the link
   // The stream begins with the connection to the server that this daemon, or the one before it,
@@ -50,20 +60,6 @@ class ServerStream final : private UnitSink, private Deadline {
   bool idle() const;
   // It ends with the link and not before: it carries bytes as they are, or cannot move.
   bool stays() const { return opaque_ || server_ == Server::kPinned; }
-
-  // From the upstream connection and its pool.
-  const ServedConfig& served() const { return served_; }
-  size_t read_budget() const;
-  void on_upstream_connected();
-  void on_upstream_bytes(Bytes bytes);
-  void on_upstream_wrote(size_t bytes);
-  void on_upstream_end();                             // it will send no more
-  void on_upstream_broke(const std::string& reason);  // refused, reset, or gone
-  void on_upstream_free();                            // acquire() may be asked again
-  void set_parked(bool parked) { parked_ = parked; }
-  // Parked, and the server has taken all that was for it: what is left would be charged to others.
-  bool can_give_up_upstream() const { return upstream_->takes_all(); }
-  std::unique_ptr<UpstreamConnection> give_up_upstream();  // parked; somebody else needs it
 
  private:
   // The connection to the server, and what the client's side knows of it.
@@ -79,6 +75,9 @@ class ServerStream final : private UnitSink, private Deadline {
   };
   bool is_bound() const { return server_ >= Server::kBound && server_ <= Server::kPinned; }
 
+  // What this node's manifest says of a function.
+  enum class Listed : uint8_t { kNot, kTwoWay, kOneway };
+
   struct ServedCall {
     uint64_t ordinal = 0;
     FunctionCounters* counters = nullptr;
@@ -89,7 +88,8 @@ class ServerStream final : private UnitSink, private Deadline {
     Polling polling = Polling::kEvent;
     uint16_t replies = 1;  // expected; known for sure once the request is complete
     uint16_t replies_seen = 0;
-    size_t held_bytes = 0;  // of held_, waiting for a shared connection
+    size_t held_bytes = 0;  // of held_
+    Listed listed = Listed::kNot;
     bool request_complete = false;
     bool handed_over = false;  // some of it went to the server's connection
     bool cancelled = false;    // nobody waits for its reply
@@ -135,24 +135,45 @@ class ServerStream final : private UnitSink, private Deadline {
   void pin();
   void try_attach();
 
-  // The upstream connection.
+  // The stream's own connection.
+  size_t read_budget() const override;
+  void on_upstream_connected() override;
+  void on_upstream_bytes(Bytes bytes) override;
+  void on_upstream_wrote(size_t bytes) override;
+  void on_upstream_end() override;
+  void on_upstream_broke(const std::string& reason) override;
   bool ensure_upstream();
-  bool may_pass(size_t index) const;
   bool all_may_be_done() const;
   void pass(ServedCall& call, Bytes bytes);
+  void hold(ServedCall& call, Bytes bytes);
+  size_t drop_held(ServedCall& call);
   void pass_held();
   void write_held();
   void advance();
   void lose_upstream(engine::Failure failure, bool delivered, std::string_view detail);
+  void close_upstream();
   void end_server();
-  void let_go_of_upstream();
   void answer_sync();
+
+  // A connection that others share, in server_sharing.cc.
+  Bytes pooled_request() override;
+  void on_pooled_request_sent() override;
+  void on_pooled_free() override { advance(); }
+  void on_pooled_answer() override;
+  void on_pooled_failure(engine::Failure failure, bool delivered,
+                         const std::string& detail) override;
+  bool may_share(const ServedCall& call) const;
+  bool is_empty_frame(const ServedCall& call) const;
+  void advance_pooled();
+  void take_own();
+  void ask_pooled(ServedCall& call);
+  void send_pooled_answer();
 
   // What goes back to the peer daemon.
   bool match(const thrift::Head& head);
   void end_without_reply();
   void finish_reply(thrift::Outcome outcome);
-  void send_reply(Bytes piece, bool last);
+  void send_reply(Bytes piece, bool last, thrift::Outcome outcome);
   void send_raw(Bytes bytes);
   void send_fail(const ServedCall& call, engine::Failure failure, bool delivered,
                  std::string_view detail);
@@ -161,7 +182,9 @@ class ServerStream final : private UnitSink, private Deadline {
   void end_due(uint32_t lane);
   void end_all_due();
   void grant(size_t bytes);
+  void grant_ahead(size_t bytes);
   void read_if_room();
+  void on_room();
 
   void become_opaque();
   void refuse_newest(engine::Failure failure, std::string_view detail);
@@ -180,21 +203,20 @@ class ServerStream final : private UnitSink, private Deadline {
   bool closed_ = false;
   bool client_ended_ = false;
   Server server_ = Server::kAny;
-  bool waiting_ = false;          // for a shared connection
-  bool parked_ = false;           // holds a shared connection that others may take
-  bool request_open_ = false;     // pieces of the newest call are still to come
-  bool last_was_oneway_ = false;  // shared: what comes next must not overtake it
-  bool reply_begun_ = false;      // the front call's kReply went out
+  bool request_open_ = false;  // pieces of the newest call are still to come
+  bool reply_begun_ = false;   // the front call's kReply went out
   uint64_t last_ordinal_ = 0;
   uint64_t pending_sync_ = 0;        // kSync's number, answered once connecting has come to an end
   TimePoint moves_until_{};          // kAttaching, kDetaching: then it has come to nothing
   engine::ConnectionToken token_{};  // kAttaching
 
-  Fifo<ServedCall> calls_;  // two-way calls without their whole reply, and the open request
-  ByteQueue held_;          // requests that wait for a shared connection
+  Fifo<ServedCall> calls_;    // two-way calls without their whole reply, and the open request
+  ByteQueue held_;            // requests that wait for a connection, or for their rest
+  size_t granted_ahead_ = 0;  // bytes that the peer may send again, though they are held
   int64_t send_credit_ = engine::kStreamWindowBytes;
   engine::ReceiveWindow window_;
   std::unique_ptr<UpstreamConnection> upstream_;
+  std::unique_ptr<PooledCall> pooled_;   // where the service is shared
   std::unique_ptr<RequestGuard> guard_;  // where there are rules of who may call what
 };
 

@@ -343,20 +343,6 @@ TEST_F(PossibleCallsServedTest, NeverEndOneThatHasAReplyForSure) {
   EXPECT_THAT(ends(), ElementsAre("1 ends")) << "servers answer in order";
 }
 
-TEST_F(PossibleCallsServedTest, HoldUpNoOtherOnASharedConnection) {
-  call(2, 1, "say");
-  call(2, 2, "put");
-  call(2, 3, "say");
-  const auto server = connected_server();
-  const std::string first_two =
-      message(thrift::MessageType::kCall, "say") + message(thrift::MessageType::kCall, "put");
-  EXPECT_EQ(server->written, first_two) << "put has a reply, so the third waits for that";
-  reply(server, "put");
-  EXPECT_THAT(ends(), ElementsAre("1 none", "2 ends"));
-  EXPECT_EQ(server->written, first_two + message(thrift::MessageType::kCall, "say"));
-  EXPECT_EQ(node_.counters.buffered_bytes.value(), 0u);
-}
-
 TEST_F(PossibleCallsServedTest, EndWithTheServerWhereTheClientHasEnded) {
   for (const uint32_t stream : {1u, 2u}) {
     SCOPED_TRACE(stream);
@@ -399,95 +385,6 @@ TEST_F(PossibleCallsServedTest, FailWhereTheServerEndsFirst) {
   call(1, 1, "say");
   end_of(connected_server());
   EXPECT_THAT(ends(), ElementsAre("1 fails"));
-}
-
-TEST_F(PossibleCallsServedTest, GoOnAsBytesAfterWhatWasHeld) {
-  call(2, 1, "put");
-  call(2, 2, "put");  // held: a shared connection serves one call at a time
-  const auto server = connected_server();
-  node_.receive(link_, frame_bytes({.kind = FrameKind::kRaw, .stream = 2}));
-  node_.receive(link_, frame_bytes({.kind = FrameKind::kRaw, .stream = 2}, "bytes"));
-  const std::string put = message(thrift::MessageType::kCall, "put");
-  EXPECT_EQ(server->written, put + put + "bytes");
-  EXPECT_EQ(node_.counters.buffered_bytes.value(), 0u);
-}
-
-// The caller of the second has given up: its connection goes, and the third goes to another.
-TEST_F(PossibleCallsServedTest, GetNoReplyFromAConnectionThatTheStreamHasLeft) {
-  call(2, 1, "say");
-  call(2, 2, "put");
-  cancel(2, 2);
-  call(2, 3, "put");  // held
-  const auto server = connected_server();
-  const std::string say = message(thrift::MessageType::kReply, "say");
-  const std::string put = message(thrift::MessageType::kReply, "put");
-  node_.receive(server, say + put);  // in one read
-  EXPECT_THAT(ends(), ElementsAre("1 ends"));
-  EXPECT_TRUE(server->closed);
-  const auto next = connected_server();
-  ASSERT_NE(next, server);
-  EXPECT_EQ(next->written, message(thrift::MessageType::kCall, "put"));
-  reply(next, "put");
-  EXPECT_THAT(ends(), ElementsAre("3 ends"));
-}
-
-TEST_F(PossibleCallsServedTest, AreNotExecutedOnceTheirCallersHaveGivenUp) {
-  call(2, 1, "put");
-  call(2, 2, "say");
-  call(2, 3, "put");
-  cancel(2, 3);
-  call(2, 4, "put");
-  const auto server = connected_server();
-  reply(server, "put");
-  const std::string put = message(thrift::MessageType::kCall, "put");
-  EXPECT_EQ(server->written, put + message(thrift::MessageType::kCall, "say") + put)
-      << "the third is not passed, and holds up no other";
-  reply(server, "put");
-  EXPECT_THAT(ends(), ElementsAre("1 ends", "2 none", "4 ends"));
-  EXPECT_EQ(node_.counters.buffered_bytes.value(), 0u);
-}
-
-TEST_F(PossibleCallsServedTest, AreNotExecutedWhereTheConnectionIsLostBeforeThat) {
-  call(2, 1, "put");
-  call(2, 2, "say");
-  call(2, 3, "put");
-  cancel(2, 3);
-  call(2, 4, "put");
-  const auto server = connected_server();
-  reply(server, "put");
-  end_of(server);
-  EXPECT_THAT(ends(), ElementsAre("1 ends", "2 fails", "4 fails"));
-}
-
-// Bytes that came before there was a connection for them are not lost with the FIN.
-TEST_F(PossibleCallsServedTest, WaitAsBytesForASharedConnectionAlsoAfterTheClientsEnd) {
-  std::vector<FakeNode::Wire> servers;
-  for (const uint32_t stream : {3u, 4u}) {  // Pool has two connections
-    node_.receive(link_, frame_bytes({.kind = FrameKind::kOpen, .stream = stream}, "Pool"));
-    call(stream, 1, "put");
-    servers.push_back(connected_server());
-  }
-  node_.receive(link_, frame_bytes({.kind = FrameKind::kRaw, .stream = 2}, "bytes"));
-  end_of_client(2);
-  reply(servers[0], "put");
-  EXPECT_THAT(servers[0]->written, testing::EndsWith("bytes"));
-  EXPECT_TRUE(servers[0]->shut);
-}
-
-TEST_F(PossibleCallsServedTest, LendNobodyAConnectionThatIsCarriedAsBytes) {
-  const engine::CallMeta meta{.name_bytes = 3};
-  node_.receive(
-      link_,
-      frame_bytes({.kind = FrameKind::kCall, .flags = engine::kLastPiece, .stream = 2, .call = 1},
-                  std::string(reinterpret_cast<const char*>(&meta), sizeof meta) + "say" +
-                      message(thrift::MessageType::kOneway, "say")));
-  const auto server = connected_server();  // parked: what comes next must not overtake
-  node_.receive(link_, frame_bytes({.kind = FrameKind::kRaw, .stream = 2}, "bytes"));
-  for (const uint32_t stream : {3u, 4u}) {
-    node_.receive(link_, frame_bytes({.kind = FrameKind::kOpen, .stream = stream}, "Pool"));
-    call(stream, 1, "put");
-  }
-  EXPECT_THAT(server->written, testing::EndsWith("bytes"));
 }
 
 // --- The server's end ---
@@ -541,14 +438,6 @@ TEST_F(ServersEndTest, IsNoneWhereNoConnectionCameAbout) {
   EXPECT_THAT(kinds(), ElementsAre(FrameKind::kFail));
   call(1, 2, "get");
   EXPECT_NE(node_.reactor.wires.back(), server) << "it tries again";
-}
-
-TEST_F(ServersEndTest, IsNoBusinessOfASharedConnectionsClients) {
-  call(2, 1, "put");
-  const auto server = connected_server();
-  reply(server, "put");
-  end_of(server);
-  EXPECT_THAT(kinds(), ElementsAre(FrameKind::kReply));
 }
 
 // It would not know the frame, and does not expect the end.

@@ -2,14 +2,20 @@
 #include "daemon/upstream.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <limits>
 
+#include "daemon/pooled_call.h"
 #include "daemon/worker.h"
 
 namespace hat {
 
-UpstreamConnection::UpstreamConnection(Worker& worker, const ServedConfig& served)
-    : worker_(worker), served_(served), stream_(worker.reactor().connect(served.upstream, *this)) {
+UpstreamConnection::UpstreamConnection(Worker& worker, const ServedConfig& served, int32_t first_id)
+    : worker_(worker),
+      served_(served),
+      next_id_(first_id),
+      stream_(worker.reactor().connect(served.upstream, *this)) {
   worker_.counters().upstream_connects.add();
   worker_.counters().upstream_connections_open.add();
   stream_->want_write(true);
@@ -20,6 +26,7 @@ UpstreamConnection::UpstreamConnection(Worker& worker, const ServedConfig& serve
     : worker_(worker),
       served_(served),
       oneways_(std::move(connection.oneways)),
+      next_id_(kFirstId),
       connected_(true),
       stream_(worker.reactor().resume(std::move(connection.descriptors), *this)) {
   worker_.counters().upstream_connections_open.add();
@@ -30,7 +37,7 @@ UpstreamConnection::~UpstreamConnection() {
   worker_.buffered(-static_cast<int64_t>(out_.size()));
 }
 
-void UpstreamConnection::set_user(ServerStream* user) {
+void UpstreamConnection::set_user(UpstreamUser* user) {
   user_ = user;
   if (user == nullptr) want_read(true);  // an idle one is read to see its end
 }
@@ -40,6 +47,18 @@ void UpstreamConnection::note_oneway(uint64_t name) {
   if (passed_oneway(name)) return;
   if (oneways_.size() == kNamesMax) oneways_.erase(oneways_.begin());
   oneways_.push_back(name);
+}
+
+int32_t UpstreamConnection::next_id() {
+  const int32_t id = next_id_;
+  next_id_ = id == std::numeric_limits<int32_t>::max() ? kFirstId : id + 1;
+  return id;
+}
+
+void UpstreamConnection::note_oneway_id(int32_t id) {
+  constexpr size_t kIdsMax = 32;  // a server that answers them does so in order
+  if (oneway_ids_.size() == kIdsMax) oneway_ids_.erase(oneway_ids_.begin());
+  oneway_ids_.push_back(id);
 }
 
 std::optional<DetachedConnection> UpstreamConnection::duplicate() const {
@@ -66,22 +85,28 @@ void UpstreamConnection::want_read(bool wanted) {
   stream_->want_read(wanted);
 }
 
-void UpstreamConnection::write(Bytes bytes) {
+void UpstreamConnection::write(Bytes bytes, Bytes more) {
   if (dead_) return;
-  if (write_error_ != 0) return user_->on_upstream_wrote(bytes.size());  // nobody takes them
+  if (write_error_ != 0) {  // nobody takes them
+    return user_->on_upstream_wrote(bytes.size() + more.size());
+  }
   if (connected_ && out_.empty()) {
-    const iovec one{const_cast<std::byte*>(bytes.data()), bytes.size()};
-    const IoResult result = stream_->write({&one, 1});
+    const std::array<iovec, 2> both{{{const_cast<std::byte*>(bytes.data()), bytes.size()},
+                                     {const_cast<std::byte*>(more.data()), more.size()}}};
+    const IoResult result = stream_->write(std::span(both).first(more.empty() ? 1 : 2));
     // An error is told by the event that follows it: who writes is not to be called back from here.
     if (result.kind == IoResult::Kind::kOk) {
-      bytes = bytes.subspan(result.bytes);
+      const size_t first = std::min(result.bytes, bytes.size());
+      bytes = bytes.subspan(first);
+      more = more.subspan(result.bytes - first);
       user_->on_upstream_wrote(result.bytes);
     }
-    if (bytes.empty()) return;
+    if (bytes.empty() && more.empty()) return;
   }
   if (out_.empty()) stream_->want_write(true);
   out_.append(bytes);
-  worker_.buffered(static_cast<int64_t>(bytes.size()));
+  out_.append(more);
+  worker_.buffered(static_cast<int64_t>(bytes.size() + more.size()));
 }
 
 void UpstreamConnection::end_writes() {
@@ -176,54 +201,77 @@ void UpstreamConnection::broke(const std::string& reason) {
   }
 }
 
-size_t UpstreamPool::connections_max(const ServedConfig& served) {
-  if (served.connections_max != 0) return served.connections_max;
-  return served.mode == UpstreamMode::kMirror ? 1024 : 16;
-}
+// --- Connections that are one stream's own ---
 
-std::list<ServerStream*>::iterator UpstreamPool::find_giver(Service& service) {
-  return std::ranges::find_if(service.parked, &ServerStream::can_give_up_upstream);
-}
-
-UpstreamPool::Answer UpstreamPool::acquire(const ServedConfig& served, ServerStream& stream,
-                                           std::unique_ptr<UpstreamConnection>& connection) {
-  Service& service = of(served);
-  if (!service.idle.empty()) {
-    connection = std::move(service.idle.back());  // the warmest
-    service.idle.pop_back();
-    return Answer::kConnection;
-  }
-  if (service.open < connections_max(served)) {
-    ++service.open;
-    connection = std::make_unique<UpstreamConnection>(worker_, served);
-    return Answer::kConnection;
-  }
-  if (served.mode == UpstreamMode::kMirror) return Answer::kRefused;
-  if (const auto giver = find_giver(service); giver != service.parked.end()) {
-    ServerStream* holder = *giver;
-    service.parked.erase(giver);
-    holder->set_parked(false);
-    connection = holder->give_up_upstream();
-    return Answer::kConnection;
-  }
-  service.waiting.push_back(&stream);
-  return Answer::kWait;
+std::unique_ptr<UpstreamConnection> UpstreamPool::open(const ServedConfig& served) {
+  const bool mirrored = served.mode == UpstreamMode::kMirror;
+  const size_t most = mirrored && served.connections_max != 0 ? served.connections_max : kOwnMax;
+  size_t& own = of(served).own;
+  if (own >= most) return nullptr;
+  ++own;
+  return std::make_unique<UpstreamConnection>(worker_, served, UpstreamConnection::kFirstId);
 }
 
 std::unique_ptr<UpstreamConnection> UpstreamPool::adopt(const ServedConfig& served,
                                                         DetachedConnection connection) {
-  ++of(served).open;
+  ++of(served).own;
   return std::make_unique<UpstreamConnection>(worker_, served, std::move(connection));
 }
 
-void UpstreamPool::release(std::unique_ptr<UpstreamConnection> connection, bool reusable) {
+std::unique_ptr<UpstreamConnection> UpstreamPool::keep(PooledCall& call) {
+  Service& service = of(call.served());
+  service.parked.remove(&call);
+  --service.shared;
+  ++service.own;
+  auto connection = call.give_up();
+  serve_waiting(call.served());
+  return connection;
+}
+
+void UpstreamPool::close(std::unique_ptr<UpstreamConnection> connection) {
+  --of(connection->served()).own;
+  worker_.bury(std::move(connection));
+}
+
+// --- Shared connections ---
+
+// Idle, or new, or one that somebody keeps who needs it no more.
+std::unique_ptr<UpstreamConnection> UpstreamPool::find_shared(const ServedConfig& served) {
+  constexpr size_t kSharedByDefault = 16;
+  Service& service = of(served);
+  if (!service.idle.empty()) {
+    auto connection = std::move(service.idle.back());  // the warmest
+    service.idle.pop_back();
+    return connection;
+  }
+  const size_t most = served.connections_max != 0 ? served.connections_max : kSharedByDefault;
+  if (service.shared < most) {
+    ++service.shared;
+    std::uniform_int_distribution<int32_t> ids(UpstreamConnection::kFirstId);
+    return std::make_unique<UpstreamConnection>(worker_, served, ids(random_));
+  }
+  const auto giver = std::ranges::find_if(service.parked, &PooledCall::can_give_up);
+  if (giver == service.parked.end()) return nullptr;
+  PooledCall* const holder = *giver;
+  service.parked.erase(giver);
+  return holder->give_up();
+}
+
+std::unique_ptr<UpstreamConnection> UpstreamPool::lend(const ServedConfig& served,
+                                                       PooledCall& call) {
+  auto connection = find_shared(served);
+  if (!connection) of(served).waiting.push_back(&call);
+  return connection;
+}
+
+void UpstreamPool::take_back(std::unique_ptr<UpstreamConnection> connection, bool reusable) {
   const ServedConfig& served = connection->served();
   Service& service = of(served);
-  if (reusable && served.mode == UpstreamMode::kShared && connection->takes_all() &&
-      !connection->replies().opaque() && !connection->replies().inside_unit()) {
+  if (reusable && connection->takes_all() && !connection->replies().opaque() &&
+      !connection->replies().inside_unit()) {
     service.idle.push_back(std::move(connection));
   } else {
-    --service.open;
+    --service.shared;
     worker_.bury(std::move(connection));
   }
   serve_waiting(served);
@@ -232,27 +280,21 @@ void UpstreamPool::release(std::unique_ptr<UpstreamConnection> connection, bool 
 void UpstreamPool::serve_waiting(const ServedConfig& served) {
   Service& service = of(served);
   if (service.waiting.empty()) return;
-  if (service.idle.empty() && find_giver(service) == service.parked.end() &&
-      service.open >= connections_max(served)) {
-    return;
-  }
-  ServerStream* next = service.waiting.front();
+  auto connection = find_shared(served);
+  if (!connection) return;
+  PooledCall* const next = service.waiting.front();
   service.waiting.pop_front();
-  next->on_upstream_free();
+  next->on_turn(std::move(connection));
 }
 
-void UpstreamPool::park(ServerStream& stream) {
-  stream.set_parked(true);
-  of(stream.served()).parked.push_back(&stream);
-  serve_waiting(stream.served());
+void UpstreamPool::park(PooledCall& call) {
+  of(call.served()).parked.push_back(&call);
+  serve_waiting(call.served());
 }
 
-void UpstreamPool::unpark(ServerStream& stream) {
-  stream.set_parked(false);
-  of(stream.served()).parked.remove(&stream);
-}
+void UpstreamPool::unpark(PooledCall& call) { of(call.served()).parked.remove(&call); }
 
-void UpstreamPool::forget(ServerStream& stream) { of(stream.served()).waiting.remove(&stream); }
+void UpstreamPool::forget(PooledCall& call) { of(call.served()).waiting.remove(&call); }
 
 void UpstreamPool::on_idle_broke(UpstreamConnection& connection) {
   Service& service = of(connection.served());
@@ -260,7 +302,7 @@ void UpstreamPool::on_idle_broke(UpstreamConnection& connection) {
     if (it->get() != &connection) continue;
     worker_.bury(std::move(*it));
     service.idle.erase(it);
-    --service.open;
+    --service.shared;
     return;
   }
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // daemon/upstream.h: connections to the local Thrift servers.
 //
-// A mirrored stream opens its own and closes it with the stream. A shared one borrows from the pool
-// for a call at a time; after a oneway call it keeps the connection, so that what it sends next
-// cannot overtake, until its next reply or until somebody else needs one.
+// A mirrored stream opens its own and closes it with the stream. One of a shared service borrows
+// from the pool for a call at a time (daemon/pooled_call.h); after a oneway call it keeps the
+// connection, so that what it sends next cannot overtake, until somebody else needs one. What may
+// not share a connection (see ServerStream) has one of its own there too.
 //
 // Thread   the worker's.
 #pragma once
@@ -12,8 +13,8 @@
 #include <list>
 #include <memory>
 #include <optional>
+#include <random>
 #include <string>
-#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -26,28 +27,34 @@
 
 namespace hat {
 
-class ServerStream;
-class UpstreamPool;
+class PooledCall;
 class Worker;
 
-// Of a function's bare name: FNV-1a, the same in every process.
-constexpr uint64_t name_hash(std::string_view name) {
-  uint64_t hash = 0xcbf29ce484222325;
-  for (const char one : name) hash = (hash ^ static_cast<uint8_t>(one)) * 0x100000001b3;
-  return hash;
-}
+// Who uses a connection.
+class UpstreamUser {
+ public:
+  virtual ~UpstreamUser() = default;
+  virtual size_t read_budget() const = 0;
+  virtual void on_upstream_connected() = 0;
+  virtual void on_upstream_bytes(Bytes bytes) = 0;
+  virtual void on_upstream_wrote(size_t bytes) = 0;
+  virtual void on_upstream_end() = 0;                             // it will send no more
+  virtual void on_upstream_broke(const std::string& reason) = 0;  // refused, reset, or gone
+};
 
 // One connection, with whoever uses it now.
 class UpstreamConnection final : public StreamEvents {
  public:
-  UpstreamConnection(Worker& worker, const ServedConfig& served);
+  // `first_id`: of the calls on it, where it is shared.
+  UpstreamConnection(Worker& worker, const ServedConfig& served, int32_t first_id);
   // Goes on with one that another stream had.
   UpstreamConnection(Worker& worker, const ServedConfig& served, DetachedConnection connection);
   ~UpstreamConnection() override;
 
-  void set_user(ServerStream* user);
+  void set_user(UpstreamUser* user);
   // Writes or keeps; what is kept is bounded by the stream's window.
-  void write(Bytes bytes);
+  void write(Bytes bytes) { write(bytes, {}); }
+  void write(Bytes bytes, Bytes more);
   void end_writes();  // FIN once all is written
   void want_read(bool wanted);
   bool connected() const { return connected_; }
@@ -67,7 +74,16 @@ class UpstreamConnection final : public StreamEvents {
   // Another stream has the duplicates: nothing is read here any more, nor is the server told.
   void abandon();
 
-  // What the connection owes passes with it from one user to the next.
+  // --- Where it is shared ---
+  // From kFirstId to the largest: always five bytes as a varint, and ten digits.
+  static constexpr int32_t kFirstId = 1'000'000'000;
+  int32_t next_id();
+  void note_oneway_id(int32_t id);
+  bool passed_oneway_id(int32_t id) const {
+    return std::ranges::find(oneway_ids_, id) != oneway_ids_.end();
+  }
+
+  // --- Where it is one stream's own ---
   bool dropping_reply = false;  // the unit being read answers nobody
   void note_oneway(uint64_t name);
   bool passed_oneway(uint64_t name) const {
@@ -83,10 +99,12 @@ class UpstreamConnection final : public StreamEvents {
 
   Worker& worker_;
   const ServedConfig& served_;
-  ServerStream* user_ = nullptr;
+  UpstreamUser* user_ = nullptr;
   UnitReader replies_;
   // Names of oneway calls, by hash: a stock server answers one that it does not know.
   std::vector<uint64_t> oneways_;
+  std::vector<int32_t> oneway_ids_;
+  int32_t next_id_;
   ByteQueue out_;
   bool connected_ = false;
   bool reading_ = false;
@@ -102,39 +120,47 @@ class UpstreamConnection final : public StreamEvents {
 
 class UpstreamPool {
  public:
-  explicit UpstreamPool(Worker& worker) : worker_(worker) {}
+  UpstreamPool(Worker& worker, uint32_t seed) : worker_(worker), random_(seed) {}
 
-  enum class Answer : uint8_t { kConnection, kWait, kRefused };
-  // kWait (shared only): the stream is told with on_upstream_free() when its turn comes.
-  Answer acquire(const ServedConfig& served, ServerStream& stream,
-                 std::unique_ptr<UpstreamConnection>& connection);
+  // Connections of a shared service that are some stream's own.
+  static constexpr size_t kOwnMax = 1024;
+  // A connection for one stream alone; null: all are taken.
+  std::unique_ptr<UpstreamConnection> open(const ServedConfig& served);
   // One that another stream had. It was within the limit when it was opened.
   std::unique_ptr<UpstreamConnection> adopt(const ServedConfig& served,
                                             DetachedConnection connection);
-  // A connection whose call is done; `reusable`: it owes nothing and may serve another call.
-  void release(std::unique_ptr<UpstreamConnection> connection, bool reusable);
-  // The stream keeps its connection only as long as nobody waits.
-  void park(ServerStream& stream);
-  void unpark(ServerStream& stream);
+  // That of a parked call, which its stream has for itself from here on.
+  std::unique_ptr<UpstreamConnection> keep(PooledCall& call);
+  // Ends one of these.
+  void close(std::unique_ptr<UpstreamConnection> connection);
+
+  // A shared connection for one call. Null: the call is told with on_turn() when its turn comes.
+  std::unique_ptr<UpstreamConnection> lend(const ServedConfig& served, PooledCall& call);
+  // `reusable`: it owes nothing, and may serve another call once the server has taken all.
+  void take_back(std::unique_ptr<UpstreamConnection> connection, bool reusable);
+  // It keeps its connection only as long as nobody waits.
+  void park(PooledCall& call);
+  void unpark(PooledCall& call);
   // A connection may have become free.
   void serve_waiting(const ServedConfig& served);
-  // The stream does not wait any more.
-  void forget(ServerStream& stream);
+  // The call does not wait any more.
+  void forget(PooledCall& call);
   // An idle connection that its server closed.
   void on_idle_broke(UpstreamConnection& connection);
 
  private:
   struct Service {
-    size_t open = 0;
+    size_t own = 0;
+    size_t shared = 0;
     std::list<std::unique_ptr<UpstreamConnection>> idle;
-    std::list<ServerStream*> parked;
-    std::list<ServerStream*> waiting;
+    std::list<PooledCall*> parked;
+    std::list<PooledCall*> waiting;
   };
   Service& of(const ServedConfig& served) { return services_[&served]; }
-  static size_t connections_max(const ServedConfig& served);
-  static std::list<ServerStream*>::iterator find_giver(Service& service);
+  std::unique_ptr<UpstreamConnection> find_shared(const ServedConfig& served);
 
   Worker& worker_;
+  std::mt19937 random_;
   std::unordered_map<const ServedConfig*, Service> services_;
 };
 

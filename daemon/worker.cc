@@ -38,7 +38,7 @@ Worker::Worker(Reactor& reactor, Setup setup)
       setup_(std::move(setup)),
       routes_(setup_.routes),
       deadlines_(reactor),
-      upstreams_(*this),
+      upstreams_(*this, setup_.seed),
       connections_per_endpoint_(node().endpoints.size()),
       grave_(std::make_unique<Grave>()),
       next_turn_(reactor.timer([] {})) {

@@ -98,54 +98,6 @@ TEST(Worker, CountsNoBytesOfAStreamThatEndedWhileItWaitedForAPooledConnection) {
   EXPECT_EQ(node.counters.buffered_bytes.value(), 0u);
 }
 
-// Stock servers answer a oneway function that they do not know. The answer may come when the
-// connection serves another stream already.
-TEST(Worker, GivesNoStreamTheAnswerToAnothersOnewayCall) {
-  FakeNode node;
-  const auto link = node.connect_link();
-  node.receive(link, hello_bytes("host-b", "host-a"));
-  const size_t first_upstream = node.reactor.wires.size();
-  for (uint32_t stream = 1; stream <= 2; ++stream) {
-    node.receive(link, open_frame(stream) + call_frame(stream, "gone", 0));
-    const auto upstream = node.reactor.wires.back();
-    upstream->events->on_writable();
-    node.reactor.end_turn();
-  }
-  const auto upstream = node.reactor.wires[first_upstream];
-  upstream->written.clear();
-  node.receive(link, open_frame(3) + call_frame(3, "get", 1));
-  ASSERT_EQ(upstream->written, message(thrift::MessageType::kCall, "get"));
-
-  link->written.clear();
-  const std::string answer = message(thrift::MessageType::kException, "gone");
-  node.receive(upstream, answer.substr(0, 10));
-  node.receive(upstream, answer.substr(10) + message(thrift::MessageType::kReply, "get"));
-  EXPECT_THAT(link->written, HasSubstr(message(thrift::MessageType::kReply, "get")));
-  EXPECT_THAT(link->written, Not(HasSubstr("gone")));
-  EXPECT_EQ(node.counters.unsolicited_replies.value(), 1u);
-}
-
-// A byte is granted to the stream that sent it, and to nobody else.
-TEST(Worker, GivesNoPooledConnectionAwayBeforeItsServerHasTakenAll) {
-  FakeNode node;
-  const auto link = node.connect_link();
-  node.receive(link, hello_bytes("host-b", "host-a"));
-  const size_t first_upstream = node.reactor.wires.size();
-  for (uint32_t stream = 1; stream <= 2; ++stream) {  // not connected yet
-    node.receive(link, open_frame(stream) + call_frame(stream, "note", 0));
-  }
-  ASSERT_EQ(node.reactor.wires.size(), first_upstream + 2);
-  node.receive(link, open_frame(3) + call_frame(3, "get", 1));
-  const auto upstream = node.reactor.wires[first_upstream + 1];
-  upstream->room = 10;
-  upstream->events->on_writable();
-  EXPECT_THAT(upstream->written, Not(HasSubstr("get")));
-  upstream->room = SIZE_MAX;
-  upstream->events->on_writable();
-  EXPECT_EQ(upstream->written, message(thrift::MessageType::kOneway, "note") +
-                                   message(thrift::MessageType::kCall, "get"));
-}
-
 TEST(Worker, TakesTheFramesThatCameBeforeAWriteToTheLinkFailed) {
   FakeNode node;
   const auto link = node.connect_link();
@@ -213,57 +165,6 @@ TEST(Worker, IsDrainedOnlyOnceTheLinksHaveTakenAll) {
     wire->events->on_writable();
   }
   EXPECT_TRUE(node.worker->drained());
-}
-
-TEST(Worker, WritesToAPooledConnectionThatLayIdleBeforeItHadConnected) {
-  FakeNode node;
-  const auto link = node.connect_link();
-  node.receive(link, hello_bytes("host-b", "host-a"));
-  // A call without bytes yet, which is then given up: nothing was written.
-  const engine::CallMeta meta{.name_bytes = 3};
-  node.receive(
-      link,
-      open_frame(1) +
-          frame_bytes({.kind = FrameKind::kCall, .stream = 1, .call = 1},
-                      std::string(reinterpret_cast<const char*>(&meta), sizeof meta) + "get"));
-  const auto server = node.reactor.wires.back();
-  node.receive(link, frame_bytes({.kind = FrameKind::kCancel, .stream = 1, .call = 1}));
-  server->events->on_writable();
-  ASSERT_FALSE(server->writing);
-  node.receive(link, open_frame(2) + call_frame(2, "get", 1));
-  ASSERT_EQ(node.reactor.wires.back(), server) << "it was taken again";
-  if (server->writing) server->events->on_writable();
-  EXPECT_EQ(server->written, message(thrift::MessageType::kCall, "get"));
-}
-
-// What a server never takes is granted too, or the stream would come to a halt.
-TEST(Worker, GrantsAllOfARequestThatAPooledServerAnsweredBeforeItHadTakenIt) {
-  FakeNode node;
-  const auto link = node.connect_link();
-  node.receive(link, hello_bytes("host-b", "host-a"));
-  const std::string bulk(60'000, 'x');
-  node.receive(link, open_frame(1));
-  link->written.clear();
-  size_t sent = 0;
-  for (uint64_t ordinal = 1; ordinal <= 20; ++ordinal) {
-    const engine::CallMeta meta{.name_bytes = 3};
-    node.receive(link, frame_bytes({.kind = FrameKind::kCall,
-                                    .flags = engine::kLastPiece,
-                                    .replies = 1,
-                                    .stream = 1,
-                                    .call = ordinal},
-                                   std::string(reinterpret_cast<const char*>(&meta), sizeof meta) +
-                                       "get" + bulk));
-    sent += bulk.size();
-    const auto server = node.reactor.wires.back();
-    ASSERT_FALSE(server->closed) << "call " << ordinal << " was not carried";
-    server->room = 1000;
-    server->events->on_writable();
-    node.receive(server, message(thrift::MessageType::kException, "get"));
-  }
-  size_t granted = 0;
-  for (const engine::FrameHeader& header : headers_in(link->written)) granted += header.credit;
-  EXPECT_GE(granted + engine::kStreamWindowBytes / 2, sent);
 }
 
 // --- A peer with a successor, and a worker with one ---

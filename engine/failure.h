@@ -22,6 +22,7 @@ enum class Failure : uint8_t {
   kOverloaded,
   kDraining,
   kPermissionDenied,  // since link version 3: an older peer is told kUnknownService
+  kNotOneMessage,     // an older peer reads kUpstreamClosed
 };
 
 struct FailureText {
@@ -41,6 +42,8 @@ inline constexpr std::array kFailureTexts = {
     FailureText{"overloaded", "a limit of the daemon is reached; the server did not see the call"},
     FailureText{"draining", "the daemon is shutting down; the server did not see the call"},
     FailureText{"permission_denied", "the peer may not call it; the server did not execute it"},
+    FailureText{"not_one_message",
+                "the request is not one whole Thrift message; the server did not see it"},
 };
 inline constexpr size_t kFailureCount = kFailureTexts.size();
 

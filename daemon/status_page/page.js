@@ -124,6 +124,7 @@ const ANSWERED = {
   too_large: "larger than limits.max_message",
   overloaded: "a limit is reached; the server did not see the call",
   permission_denied: "who called may not, by the manifest's allow; the server did not see the call",
+  not_one_message: "the request is not one whole Thrift message (mode: shared); the server did not see it",
   draining: "shutting down; the server did not see the call",
 };
 

@@ -71,4 +71,11 @@ constexpr std::string_view bare_name(std::string_view name) {
   return colon == std::string_view::npos ? name : name.substr(colon + 1);
 }
 
+// Of a function's bare name: FNV-1a, the same in every process.
+constexpr uint64_t name_hash(std::string_view name) {
+  uint64_t hash = 0xcbf29ce484222325;
+  for (const char one : name) hash = (hash ^ static_cast<uint8_t>(one)) * 0x100000001b3;
+  return hash;
+}
+
 }  // namespace hat::thrift

@@ -3,12 +3,10 @@
 #include "daemon/thrift/message_reader.h"
 
 #include <algorithm>
-#include <limits>
 
 namespace hat::thrift {
 namespace {
 
-constexpr uint64_t kNoFrame = std::numeric_limits<uint64_t>::max();
 constexpr size_t kLengthBytes = 4;  // of a frame's length word
 
 }  // namespace
@@ -75,7 +73,8 @@ bool MessageReader::start_whole(Cursor& in) {
   const bool framed = frame_bytes != kNoFrame;
   framing_ = framed ? Framing::kFramed : Framing::kUnframed;
   encoding_ = Encoding::kBinary;
-  frame_left_ = framed ? frame_bytes - head_bytes : kNoFrame;
+  frame_left_ = (framed ? frame_bytes : kNoFrame) - head_bytes;
+  understood_ = true;
   frame_bytes_ = framed ? static_cast<uint32_t>(kLengthBytes + frame_bytes) : 0;
   constexpr size_t kUsualNameBytes = 32;  // copied in one go, with what lies behind the name
   if (name_bytes <= kUsualNameBytes && come >= 8 + kUsualNameBytes) {
@@ -122,6 +121,7 @@ MessageReader::Event MessageReader::begin_unit(const Classification& found, cons
   frame_left_ = kNoFrame;
   frame_bytes_ = 0;
   unit_has_head_ = false;
+  understood_ = true;
   if (framing_ != Framing::kUnframed) {
     frame_bytes_ = static_cast<uint32_t>(kLengthBytes + big_endian32(first));
     frame_left_ = frame_bytes_ - length_bytes(framing_);
@@ -161,7 +161,9 @@ Progress MessageReader::read_place(Cursor& in) {
 
 MessageReader::Event MessageReader::at_frame_end() {
   // A header without payload is an empty frame; a head that is cut off is none.
-  const bool cut_off = place_ == Place::kHead && head_begun_ && !unit_has_head_;
+  const bool inside_head = place_ == Place::kHead && head_begun_;
+  const bool cut_off = inside_head && !unit_has_head_;
+  if (inside_head || place_ == Place::kBody) understood_ = false;
   return cut_off ? become_opaque("unknown") : end_unit();
 }
 
@@ -195,6 +197,7 @@ MessageReader::Event MessageReader::after_place() {
 MessageReader::Event MessageReader::after_broken(Progress progress) {
   if (unit_has_head_ && framing_ != Framing::kUnframed) {
     place_ = Place::kFrameRest;
+    understood_ = false;
     return Event::kNeedMore;
   }
   if (place_ == Place::kHeader && header_.transformed()) return become_opaque("theader_transform");

@@ -37,6 +37,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string_view>
 
@@ -74,10 +75,19 @@ class MessageReader {
   std::string_view opaque_reason() const { return opaque_reason_; }
   // So many of the next bytes are passed over, whatever they are: the rest of a string, say.
   uint64_t unexamined() const;
+  // The unit's messages, as many as have come, were followed to their last byte. False in a frame
+  // with bytes that are no message: what a server makes of them is not known.
+  bool understood() const { return understood_; }
+  // How many of the unit's bytes have been taken. At a kHead: where the message's struct begins.
+  uint64_t unit_bytes() const {
+    return (framing_ == Framing::kUnframed ? kNoFrame : frame_bytes_) - frame_left_;
+  }
   // True between the first byte of a unit and its kEnd.
   bool inside_unit() const { return place_ != Place::kStart || first_size_ > 0; }
 
  private:
+  static constexpr uint64_t kNoFrame = std::numeric_limits<uint64_t>::max();
+
   enum class Place : uint8_t {
     kStart,      // of a unit; first_ holds what has come
     kHeader,     // THeader's own part
@@ -103,6 +113,7 @@ class MessageReader {
   Place place_ = Place::kStart;
   bool head_begun_ = false;  // kHead: some of its bytes have come
   bool unit_has_head_ = false;
+  bool understood_ = true;
   uint8_t first_size_ = 0;
   std::array<uint8_t, kDecisiveBytesMax> first_;
   uint64_t frame_left_ = 0;  // kNoFrame where the unit is not a frame

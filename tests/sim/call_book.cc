@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "daemon/upstream.h"
 #include "engine/failure.h"
 
 namespace hat::sim {
@@ -54,10 +55,10 @@ Message CallBook::request(const SimCall& call) {
   return message;
 }
 
-Message CallBook::reply(const SimCall& call) {
+Message CallBook::reply(const SimCall& call, int32_t seqid) {
   Message message{.type = MessageType::kReply,
                   .name = std::string(thrift::bare_name(call.name)),
-                  .seqid = call.seqid};
+                  .seqid = seqid};
   const std::string text = payload(~call.id, call.reply_bytes);
   if (call.behaviour == Behaviour::kAppException) {
     message.type = MessageType::kException;
@@ -69,10 +70,10 @@ Message CallBook::reply(const SimCall& call) {
   return message;
 }
 
-std::string CallBook::reply_bytes(const SimCall& call) {
+std::string CallBook::reply_bytes(const SimCall& call, int32_t seqid) {
   Dialect dialect = *call.dialect;
   if (dialect.encoding == Encoding::kBinaryOld) dialect.encoding = Encoding::kBinary;
-  return encode(dialect, reply(call));
+  return encode(dialect, reply(call, seqid));
 }
 
 void CallBook::broken(const std::string& what) {
@@ -88,7 +89,16 @@ SimCall* CallBook::on_request(const Dialect& dialect, const Message& message, ui
   }
   SimCall& call = calls_[static_cast<size_t>(id->number) - 1];
   network_.say("server sees " + describe(call));
-  if (message != request(call) || dialect.framing != call.dialect->framing ||
+  // On a shared connection calls have other ids, each its own.
+  Message expected = request(call);
+  const bool mirrored = mirrored_.contains(upstream);
+  if (!mirrored && message.seqid >= UpstreamConnection::kFirstId && message.seqid != call.seqid) {
+    expected.seqid = message.seqid;
+    if (!shared_ids_.insert({upstream, message.seqid}).second) {
+      broken("two calls with one id on a shared connection: " + describe(call));
+    }
+  }
+  if (message != expected || dialect.framing != call.dialect->framing ||
       dialect.encoding != call.dialect->encoding) {
     broken("bytes: the server read another request than was sent: " + describe(call));
   }
@@ -134,7 +144,7 @@ void CallBook::on_answer(SimCall* expected, const Message& message, std::string_
   ++replies_;
   network_.say("client reads the reply to " + describe(call));
   if (call.seen == 0) broken("a reply to what no server saw: " + describe(call));
-  if (bytes != reply_bytes(call)) {
+  if (bytes != reply_bytes(call, call.seqid)) {
     broken("order or bytes: another reply than the server gave: " + describe(call) + ", got " +
            message.name + " seqid " + std::to_string(message.seqid));
   }

@@ -10,8 +10,10 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tests/sim/sim_network.h"
@@ -64,8 +66,8 @@ class CallBook {
   std::deque<SimCall>& calls() { return calls_; }
 
   static Message request(const SimCall& call);
-  static Message reply(const SimCall& call);
-  static std::string reply_bytes(const SimCall& call);
+  static Message reply(const SimCall& call, int32_t seqid);
+  static std::string reply_bytes(const SimCall& call, int32_t seqid);
 
   // A server has read a whole request on one of its connections; nullptr where it is no call's.
   SimCall* on_request(const Dialect& dialect, const Message& message, uint64_t upstream);
@@ -96,6 +98,7 @@ class CallBook {
   SimNetwork& network_;
   std::deque<SimCall> calls_;  // id n at n - 1
   std::map<uint64_t, uint64_t> mirrored_;
+  std::set<std::pair<uint64_t, int32_t>> shared_ids_;              // by upstream
   std::map<std::pair<uint64_t, uint64_t>, uint64_t> newest_seen_;  // by upstream and connection
   std::vector<std::string_view> allowed_;
   bool prompt_ = false;

@@ -92,8 +92,11 @@ void SimClient::add_call() {
     }
     if (random_.percent(plan_.bad_server_percent)) {
       constexpr Behaviour kBad[] = {Behaviour::kHangUp, Behaviour::kHalfReply, Behaviour::kSilent};
-      // Bytes that are no calls to the daemon have no time-out.
-      call.behaviour = kBad[random_.below(timed && !may_be_bytes() ? 3 : 2)];
+      // Bytes that are no calls to the daemon have no time-out; and the answer for a call that
+      // passed its own waits for those before it, of which one that may be oneway may have none.
+      const bool told =
+          timed && !may_be_bytes() && (plan_.oneway_percent == 0 || plan_.possible_percent == 0);
+      call.behaviour = kBad[random_.below(told ? 3 : 2)];
     }
   }
   call.prompt = plan_.depth == 1 && plan_.oneway_percent == 0 && plan_.slow_percent == 0 &&

@@ -18,12 +18,17 @@ class SimServer::Connection final : public StreamEvents {
   }
 
  private:
+  struct Request {
+    SimCall* call;
+    int32_t seqid;  // as it came
+  };
+
   void on_readable() override;
   void on_writable() override { push(); }
   void take_messages();
   void begin();
   void finish();
-  void answer(SimCall& call);
+  void answer(const Request& request);
   void push();
   void close() {
     closed_ = true;
@@ -37,7 +42,7 @@ class SimServer::Connection final : public StreamEvents {
   const uint64_t id_;
   std::string in_;
   std::optional<Dialect> dialect_;
-  std::deque<SimCall*> calls_;  // read, not yet handled
+  std::deque<Request> calls_;  // read, not yet handled
   bool working_ = false;
   bool silent_ = false;
   bool in_ended_ = false;
@@ -82,7 +87,7 @@ void SimServer::Connection::take_messages() {
     if (server_.errs(ServerMistake::kHandlesTwice)) {
       server_.book_.on_request(*dialect_, decoded.message, id_);
     }
-    calls_.push_back(call);
+    calls_.push_back({call, decoded.message.seqid});
     // A shared connection may carry another dialect's call next.
     if (!server_.mirrored_) {
       dialect_ = detect(in_);
@@ -94,29 +99,31 @@ void SimServer::Connection::take_messages() {
 void SimServer::Connection::begin() {
   if (working_ || silent_ || closes_ || calls_.empty()) return;
   working_ = true;
-  worked_->set(server_.host_.now() + calls_.front()->server_time);
+  worked_->set(server_.host_.now() + calls_.front().call->server_time);
 }
 
 void SimServer::Connection::finish() {
   working_ = false;
-  if (calls_.size() > 1 && calls_[0]->two_way && calls_[1]->two_way &&
-      calls_[0]->name == calls_[1]->name && server_.errs(ServerMistake::kSwapsReplies)) {
+  if (calls_.size() > 1 && calls_[0].call->two_way && calls_[1].call->two_way &&
+      calls_[0].call->name == calls_[1].call->name && server_.errs(ServerMistake::kSwapsReplies)) {
     std::swap(calls_[0], calls_[1]);
   }
-  SimCall& call = *calls_.front();
+  const Request request = calls_.front();
+  const SimCall& call = *request.call;
   calls_.pop_front();
-  if (call.two_way) answer(call);
+  if (call.two_way) answer(request);
   // Stock servers answer an unknown oneway function, too.
   if (!call.two_way && call.behaviour == Behaviour::kAppException)
-    out_ += CallBook::reply_bytes(call);
+    out_ += CallBook::reply_bytes(call, request.seqid);
   push();
   if (closed_) return;
   begin();
   if (in_ended_ && !working_ && out_.empty()) close();
 }
 
-void SimServer::Connection::answer(SimCall& call) {
-  std::string reply = CallBook::reply_bytes(call);
+void SimServer::Connection::answer(const Request& request) {
+  SimCall& call = *request.call;
+  std::string reply = CallBook::reply_bytes(call, request.seqid);
   switch (call.behaviour) {
     case Behaviour::kSilent:
       silent_ = true;
@@ -135,9 +142,7 @@ void SimServer::Connection::answer(SimCall& call) {
   if (server_.errs(ServerMistake::kForgetsReply)) return;
   if (server_.errs(ServerMistake::kChangesReply)) reply[reply.size() / 2] ^= 1;
   if (server_.errs(ServerMistake::kAnswersAnother)) {
-    SimCall other = call;
-    ++other.seqid;
-    reply = CallBook::reply_bytes(other);
+    reply = CallBook::reply_bytes(call, request.seqid + 1);
   }
   out_ += reply;
 }

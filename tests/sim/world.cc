@@ -76,14 +76,15 @@ void World::say_what_may_fail() {
       return book_.allow(and_by_calls({"link_lost", "peer_unreachable"}));
     case Scenario::kServers:
       book_.expect_prompt_answers();
-      return book_.allow(and_by_calls({"upstream_unreachable"}));
+      // A server that says nothing keeps shared connections from others.
+      return book_.allow(and_by_calls({"upstream_unreachable", "overloaded"}));
     case Scenario::kRestarts:
       return book_.allow(and_by_calls({"link_lost", "peer_unreachable"}));
     case Scenario::kDrains:
       return book_.allow({"draining", "peer_unreachable"});
     case Scenario::kEverything:
-      return book_.allow(
-          and_by_calls({"link_lost", "peer_unreachable", "upstream_unreachable", "draining"}));
+      return book_.allow(and_by_calls(
+          {"link_lost", "peer_unreachable", "upstream_unreachable", "overloaded", "draining"}));
   }
 }
 
@@ -100,6 +101,7 @@ void World::build_daemons() {
     NodeConfig node{.node = kNames[i]};
     node.link.listen = address(host_ip(i) + ":9465");
     node.limits.message_bytes_max = 128 * 1024;
+    node.limits.shared_request_bytes_max = random_.log_between(1024, 200'000);
     node.limits.calls_per_connection_max = static_cast<uint32_t>(random_.between(2, 40));
     node.limits.connect_timeout = milliseconds(400);
     node.limits.upstream_connect_timeout = milliseconds(400);

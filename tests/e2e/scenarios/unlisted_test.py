@@ -59,8 +59,10 @@ class Unlisted(Scenario):
             self.assert_nothing_is_left(nodes)
 
     def test_the_same_with_a_pool_of_connections_to_the_server(self):
-        shared = {f"Probe{i}": {"mode": "shared"} for i in range(len(COMBINATIONS))}
-        with self.nodes(modes=shared) as nodes:
+        services = [f"Probe{i}" for i in range(len(COMBINATIONS))]
+        add_is_listed = "hatrpc_manifest: 1\nservices:\n" + "".join(
+            f"  {service}: {{functions: {{add: {{}}}}}}\n" for service in services)
+        with self.nodes(add_is_listed, modes={service: {"mode": "shared"} for service in services}) as nodes:
             self.run_clients(nodes, ["add", "oneway", "many"])
             wait_until("no connection of a client", lambda: gauge(nodes.a, "hatrpc_connections_open") == 0, 5)
 
