@@ -142,6 +142,12 @@ class Peers:
                     f"{at}/classes:{at}/lib/*", f"Probe{role.capitalize()}"], {}
         return ["node", str(at / f"{role}.js")], {}
 
+    def have(self, language):
+        """Builds what is not built."""
+        made = {"python": "gen", "java": "classes", "node": "gen"}.get(language, "probe_server")
+        if not (self.folder / language / made).exists():
+            self.build(language)
+
     def build(self, language):
         at = self.folder / language
         at.mkdir(parents=True, exist_ok=True)

@@ -23,8 +23,7 @@ class Unlisted(Scenario):
     @classmethod
     def setUpClass(cls):
         cls.peers = Peers(PEERS)
-        if not (PEERS / "go" / "probe_client").exists():
-            cls.peers.build("go")
+        cls.peers.have("go")
         cls.server = Server(*cls.peers.command("go", "server"),
                             [("127.0.0.1:0", words) for words in COMBINATIONS])
 

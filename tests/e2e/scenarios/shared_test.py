@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tests/e2e/scenarios/shared_test.py: clients that share connections to a stock server get their own replies, whatever ids
+they use, beside others that send what no honest client does."""
+
+import json
+import socket
+import struct
+
+from setting import PEERS, PROGRAMS, Scenario, main
+from nodes import Server, TwoNodes, hatrpc_address
+from peers import Peers
+from probe import ProbeOfTomorrow
+from thrift.protocol import TBinaryProtocol, TCompactProtocol, TJSONProtocol
+from thrift.Thrift import TApplicationException, TMessageType
+from thrift.transport import TTransport
+
+PROTOCOLS = {"binary": TBinaryProtocol.TBinaryProtocol, "compact": TCompactProtocol.TCompactProtocol,
+             "json": TJSONProtocol.TJSONProtocol}
+COMBINATIONS = [(transport, protocol) for transport in ("framed", "buffered") for protocol in PROTOCOLS]
+IDS = {"always 0": lambda i: 0, "all equal": lambda i: 12345, "negative": lambda i: -1 - i,
+       "ascending": lambda i: i, "at the edge": lambda i: 0x7fffffff - i % 2}
+CLIENTS, CALLS = 6, 20
+ADD_ARGS = ProbeOfTomorrow.Client.add.__globals__["add_args"]
+ADD_RESULT = ProbeOfTomorrow.Client.add.__globals__["add_result"]
+
+
+def json_end(data):
+    """Where the message at the front ends: the library's reader takes what follows for a part of it."""
+    try:
+        return json.JSONDecoder().raw_decode(data.decode())[1]
+    except json.JSONDecodeError as error:
+        raise EOFError("its rest is to come") from error
+
+
+class RawClient:
+    """Writes messages of `add` with any id and type, and reads replies one by one."""
+
+    def __init__(self, address, transport, protocol):
+        host, _, port = address.removeprefix("tcp:").rpartition(":")
+        self.socket = socket.create_connection((host, int(port)), timeout=20)
+        self.framed = transport == "framed"
+        self.protocol = protocol
+        self.held = b""
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.socket.close()
+
+    def seqid(self, seqid):
+        # Python's compact protocol never ends with a negative number.
+        return seqid & 0xffffffff if self.protocol == "compact" else seqid
+
+    def message(self, seqid, left, right, kind=TMessageType.CALL):
+        memory = TTransport.TMemoryBuffer()
+        protocol = PROTOCOLS[self.protocol](memory)
+        protocol.writeMessageBegin("add", kind, self.seqid(seqid))
+        ADD_ARGS(left, right).write(protocol)
+        protocol.writeMessageEnd()
+        return memory.getvalue()
+
+    def send(self, *messages):
+        body = b"".join(messages)
+        self.socket.sendall(struct.pack(">I", len(body)) + body if self.framed else body)
+
+    def _more(self):
+        piece = self.socket.recv(65536)
+        if not piece:
+            raise EOFError("the connection ended")
+        self.held += piece
+
+    def reply(self):
+        """The next one's id, and its value or exception."""
+        if self.framed:
+            while len(self.held) < 4 or len(self.held) < 4 + struct.unpack(">I", self.held[:4])[0]:
+                self._more()
+            size = struct.unpack(">I", self.held[:4])[0]
+            body, self.held = self.held[4:4 + size], self.held[4 + size:]
+            return self.parse(body)[0]
+        while True:
+            try:
+                end = json_end(self.held) if self.protocol == "json" else len(self.held)
+                answer, taken = self.parse(self.held[:end])
+                self.held = self.held[taken:]
+                return answer
+            except (EOFError, TTransport.TTransportException):
+                self._more()
+
+    def parse(self, data):
+        memory = TTransport.TMemoryBuffer(data)
+        protocol = PROTOCOLS[self.protocol](memory)
+        name, kind, seqid = protocol.readMessageBegin()
+        if kind == TMessageType.EXCEPTION:
+            value = TApplicationException()
+            value.read(protocol)
+        else:
+            assert (name, kind) == ("add", TMessageType.REPLY), (name, kind)
+            result = ADD_RESULT()
+            result.read(protocol)
+            value = result.success
+        protocol.readMessageEnd()
+        return (seqid, value), memory.cstringio_buf.tell()
+
+
+class Shared(Scenario):
+    def check_language(self, language):
+        peers = Peers(PEERS)
+        peers.have(language)
+        server = Server(*peers.command(language, "server"),
+                        [("127.0.0.1:0", ["--transport", transport, "--protocol", protocol])
+                         for transport, protocol in COMBINATIONS])
+        self.addCleanup(server.stop)
+        services = [f"Probe{i}" for i in range(len(COMBINATIONS))]
+        listed = "hatrpc_manifest: 1\nservices:\n" + "".join(
+            f"  {service}: {{functions: {{add: {{}}}}}}\n" for service in services)
+        with TwoNodes(PROGRAMS, listed,
+                      {service: hatrpc_address(address) for service, address in zip(services, server.addresses)},
+                      modes={service: {"mode": "shared", "max_connections": 2} for service in services}) as nodes:
+            for service, (transport, protocol) in zip(services, COMBINATIONS):
+                with self.subTest(language=language, transport=transport, protocol=protocol):
+                    self.check(nodes.endpoints[service], transport, protocol)
+
+    def check(self, endpoint, transport, protocol):
+        def client():
+            return RawClient(endpoint, transport, protocol)
+
+        for words, seqid in IDS.items():
+            with self.subTest(ids=words):
+                clients = [client() for _ in range(CLIENTS)]
+                hostile = [client() for _ in range(3)]
+                try:
+                    self.carry(clients, hostile, seqid)
+                finally:
+                    for each in clients + hostile:
+                        each.socket.close()
+
+    def carry(self, clients, hostile, seqid):
+        early, twice, half = hostile
+        for i in range(CALLS):
+            for number, each in enumerate(clients):  # all are out at once
+                each.send(each.message(seqid(i), 1000 * number, i))
+            # A call with a reply, sent as oneway.
+            early.send(early.message(seqid(i), 5_000_000, i, TMessageType.ONEWAY))
+        if twice.framed:
+            twice.send(twice.message(1, 1, 1), twice.message(2, 2, 2))
+            half.socket.sendall(struct.pack(">I", 100) + half.message(3, 3, 3)[:10])
+        for i in range(CALLS):
+            for number, each in enumerate(clients):
+                got, value = each.reply()
+                self.assertEqual((got & 0xffffffff, value), (seqid(i) & 0xffffffff, 1000 * number + i))
+        if twice.framed:
+            value = twice.reply()[1]
+            self.assertIn("not_one_message", value.message)
+
+    def test_cpp(self):
+        self.check_language("cpp")
+
+    def test_python(self):
+        self.check_language("python")
+
+    def test_go(self):
+        self.check_language("go")
+
+    def test_java(self):
+        self.check_language("java")
+
+    def test_node(self):
+        self.check_language("node")
+
+
+if __name__ == "__main__":
+    main()
