@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// base/byte_queue.h: bytes that wait for a stream with room; keeps its memory up to a bound.
+// base/byte_queue.h: bytes that wait for a stream with room.
+//
+// Memory   a few times what waits, and 64 KiB, however much goes through; 16 KiB where it is empty.
 #pragma once
 
 #include <cstddef>
@@ -12,9 +14,11 @@ class ByteQueue {
  public:
   bool empty() const { return begin_ == bytes_.size(); }
   size_t size() const { return bytes_.size() - begin_; }
+  size_t memory_bytes() const { return bytes_.capacity(); }
   std::span<const std::byte> bytes() const { return {bytes_.data() + begin_, size()}; }
 
   void append(std::span<const std::byte> more) {
+    if (begin_ >= kKeepBytes && begin_ >= size()) give_back_front(more.size());
     bytes_.insert(bytes_.end(), more.begin(), more.end());
   }
   void consume(size_t count) {
@@ -34,6 +38,16 @@ class ByteQueue {
 
  private:
   static constexpr size_t kKeepBytes = 16 * 1024;
+
+  // A queue that is never empty must not keep all that ever went through it. What moves is no more
+  // than what was consumed since it moved last.
+  void give_back_front(size_t more) {
+    std::vector<std::byte> rest;
+    rest.reserve(size() + more);
+    rest.assign(bytes_.begin() + static_cast<std::ptrdiff_t>(begin_), bytes_.end());
+    bytes_.swap(rest);
+    begin_ = 0;
+  }
 
   std::vector<std::byte> bytes_;
   size_t begin_ = 0;

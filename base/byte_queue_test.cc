@@ -7,6 +7,7 @@
 #include <random>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace hat {
 namespace {
@@ -41,6 +42,26 @@ TEST(ByteQueue, DoesAsAStringDoes) {
     ASSERT_EQ(queue.empty(), expected.empty());
     ASSERT_EQ(text_of(queue), expected);
   }
+}
+
+// A reader that is always a little behind.
+TEST(ByteQueue, TakesNoMoreMemoryWithWhatHasGoneThrough) {
+  const std::vector<std::byte> piece(10'000);
+  ByteQueue queue;
+  queue.append(piece);
+  for (int i = 0; i < 10'000; ++i) {
+    queue.append(piece);
+    queue.consume(piece.size());
+    ASSERT_LE(queue.memory_bytes(), 100'000u);
+  }
+  for (int i = 0; i < 1000; ++i) queue.append(piece);  // it falls behind
+  EXPECT_GE(queue.memory_bytes(), 1000 * piece.size());
+  for (int i = 0; i < 1000; ++i) {
+    queue.consume(piece.size() + 1);
+    queue.append(std::span(piece).first(1));
+    ASSERT_LE(queue.memory_bytes(), 4 * queue.size() + 65'536);
+  }
+  EXPECT_LE(queue.memory_bytes(), 100'000u) << "what the burst took is given back";
 }
 
 }  // namespace

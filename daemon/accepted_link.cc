@@ -85,9 +85,11 @@ void AcceptedLink::open_stream(uint32_t lane, const FrameHeader& header, engine:
 }
 
 void AcceptedLink::on_uncongested(uint32_t lane) {
+  std::vector<ServerStream*> on_it;  // one may end, and leaves `streams` then
   for (const auto& [id, stream] : streams) {
-    if (stream->lane_number() == lane) stream->on_link_uncongested();
+    if (stream->lane_number() == lane) on_it.push_back(stream.get());
   }
+  for (ServerStream* stream : on_it) stream->on_link_uncongested();
 }
 
 void AcceptedLink::begin_drain() { session->lane().send({.kind = FrameKind::kGoAway}, {}); }
@@ -114,6 +116,7 @@ void AcceptedLink::flush() {
 }
 
 void AcceptedLink::end(const std::string& reason) {
+  for (const auto& [id, stream] : streams) stream->stop_waiting();
   if (lanes_) lanes_->end(reason);  // and with them the streams that they carry
   for (const auto& [id, stream] : streams) stream->on_link_lost(reason);
   if (costs_) costs_->end("the link went down: " + reason);
@@ -146,6 +149,7 @@ void AcceptedLink::on_lane_down(engine::LaneSet&, uint32_t lane, bool was_up,
     lost_.push_back(id);
     if (lost_.size() > kLostStreamsMax) lost_.pop_front();
   }
+  for (ServerStream* stream : lost) stream->stop_waiting();
   for (ServerStream* stream : lost) stream->on_lane_lost(reason);
 }
 

@@ -33,6 +33,7 @@ void PooledCall::begin(std::unique_ptr<UpstreamConnection> connection) {
   DCHECK(state_ == State::kWaiting);
   connection_ = std::move(connection);
   connection_->set_user(this);
+  unit_ = Unit::kNone;
   if (connection_->connected()) {
     end();
   } else {
@@ -43,7 +44,6 @@ void PooledCall::begin(std::unique_ptr<UpstreamConnection> connection) {
 
 void PooledCall::send() {
   state_ = State::kAsked;
-  unit_ = Unit::kNone;
   id_ = connection_->next_id();
   const Bytes request = events_.pooled_request();
   const auto id = static_cast<uint32_t>(id_);
@@ -63,7 +63,14 @@ void PooledCall::send() {
   events_.on_pooled_request_sent();
 }
 
-void PooledCall::drop() {
+void PooledCall::stop_waiting() {
+  if (state_ != State::kWaiting) return;
+  end();
+  worker_.upstreams().forget(*this);
+  state_ = State::kNone;
+}
+
+void PooledCall::leave(Connection connection) {
   end();
   switch (state_) {
     case State::kNone:
@@ -78,7 +85,7 @@ void PooledCall::drop() {
       break;
     case State::kParked:
       worker_.upstreams().unpark(*this);
-      let_go(true);
+      let_go(connection == Connection::kGood);
       break;
   }
   state_ = State::kNone;
@@ -100,8 +107,9 @@ void PooledCall::let_go(bool reusable) {
 
 void PooledCall::fail(Failure failure, bool delivered, const std::string& detail) {
   const bool had_call = busy();
-  drop();
-  if (had_call) events_.on_pooled_failure(failure, delivered, to_string(served_.upstream) + detail);
+  leave(Connection::kBroken);
+  if (!had_call) return events_.on_pooled_free();
+  events_.on_pooled_failure(failure, delivered, to_string(served_.upstream) + detail);
 }
 
 void PooledCall::on_deadline() {
@@ -145,12 +153,20 @@ void PooledCall::on_upstream_bytes(Bytes bytes) {
     return fail(Failure::kUpstreamClosed, true,
                 ": the server sent " + std::string(misunderstood_) + "; its connection is closed");
   }
-  if (answer_.size() > worker_.node().limits.shared_reply_bytes_max) {
-    return fail(Failure::kUpstreamClosed, true,
-                ": the caller does not read its reply, and limits.shared_reply is reached");
-  }
   if (unit_ == Unit::kEnded) finish_reply();
   if (!answer_.empty() || state_ == State::kAnswered) events_.on_pooled_answer();
+  if (state_ == State::kAsked && keeps_too_much()) {
+    return fail(Failure::kUpstreamClosed, true,
+                ": the caller is slower than its server, and limits.shared_reply or "
+                "limits.max_buffered is reached");
+  }
+  if (parked() && can_give_up()) worker_.upstreams().serve_waiting(served_);
+}
+
+// Of the reply, for a caller that has not taken it.
+bool PooledCall::keeps_too_much() const {
+  const bool over_all = answer_.size() > engine::kStreamWindowBytes && worker_.over_buffer_limit();
+  return over_all || answer_.size() > worker_.node().limits.shared_reply_bytes_max;
 }
 
 void PooledCall::finish_reply() {

@@ -72,7 +72,9 @@ class PooledCall final : public UpstreamUser, private UnitSink, private Deadline
   thrift::Outcome outcome() const { return outcome_; }
   void take_answer(size_t bytes);  // of a whole one, with all that is left, the call has ended
   // Nobody wants to hear of the call any more. The connection closes where it owes something.
-  void drop();
+  void drop() { leave(Connection::kGood); }
+  // It gets no connection any more, though one becomes free.
+  void stop_waiting();
   // Bytes of its requests are on their way to the server.
   bool sending() const { return connection_ != nullptr && connection_->backlog() != 0; }
 
@@ -81,7 +83,9 @@ class PooledCall final : public UpstreamUser, private UnitSink, private Deadline
   void on_turn(std::unique_ptr<UpstreamConnection> connection);  // kWaiting
   // After a oneway call; and the server has taken all of that.
   bool parked() const { return state_ == State::kParked; }
-  bool can_give_up() const { return connection_->takes_all(); }
+  bool can_give_up() const {
+    return connection_->takes_all() && !connection_->replies().inside_unit();
+  }
   std::unique_ptr<UpstreamConnection> give_up();  // the pool's list of who is parked has it no more
 
  private:
@@ -104,9 +108,12 @@ class PooledCall final : public UpstreamUser, private UnitSink, private Deadline
   void on_opaque(Bytes) override { misunderstood_ = "bytes that are no Thrift"; }
   void on_deadline() override;
 
+  enum class Connection : uint8_t { kGood, kBroken };
+  void leave(Connection connection);
   void begin(std::unique_ptr<UpstreamConnection> connection);
   void send();
   void take_piece(Bytes piece);
+  bool keeps_too_much() const;
   void finish_reply();
   void let_go(bool reusable);
   void fail(engine::Failure failure, bool delivered, const std::string& detail);

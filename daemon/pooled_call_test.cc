@@ -5,7 +5,7 @@
 
 #include <limits>
 
-#include "daemon/fake_node.h"
+#include "daemon/fake_pool.h"
 
 namespace hat {
 namespace {
@@ -18,132 +18,6 @@ using testing::IsEmpty;
 using testing::Not;
 using thrift::MessageType;
 
-std::string big_endian(uint32_t value) {
-  return {static_cast<char>(value >> 24), static_cast<char>(value >> 16),
-          static_cast<char>(value >> 8), static_cast<char>(value)};
-}
-
-// Framed strict binary; the struct is empty, or `body`.
-std::string message(MessageType type, const std::string& name, int32_t seqid,
-                    const std::string& body = std::string(1, '\0')) {
-  const std::string all = big_endian(0x80010000u | static_cast<uint8_t>(type)) +
-                          big_endian(static_cast<uint32_t>(name.size())) + name +
-                          big_endian(static_cast<uint32_t>(seqid)) + body;
-  return big_endian(static_cast<uint32_t>(all.size())) + all;
-}
-
-// A struct with a string of so many bytes.
-std::string with_text(uint32_t bytes) {
-  return std::string("\x0b\x00\x01", 3) + big_endian(bytes) + std::string(bytes, 'x') + '\0';
-}
-
-uint32_t word(std::string_view bytes, size_t at) {
-  uint32_t value = 0;
-  for (size_t i = 0; i < 4; ++i) value = value << 8 | static_cast<uint8_t>(bytes[at + i]);
-  return value;
-}
-// Of the request at the front, which need not be whole.
-int32_t id_in(std::string_view bytes) {
-  return static_cast<int32_t>(word(bytes, 12 + word(bytes, 8)));
-}
-
-struct Seen {
-  std::string name;
-  int32_t id;
-};
-// The requests that a server got, whole.
-std::vector<Seen> requests(std::string_view bytes) {
-  std::vector<Seen> all;
-  while (bytes.size() >= 4 && bytes.size() - 4 >= word(bytes, 0)) {
-    all.push_back({std::string(bytes.substr(12, word(bytes, 8))), id_in(bytes)});
-    bytes.remove_prefix(4 + word(bytes, 0));
-  }
-  return all;
-}
-
-// Streams of service Pool: two shared connections; get, put, and note, which is oneway, are listed.
-class PooledCallTest : public testing::Test {
- protected:
-  explicit PooledCallTest(const Limits& limits = without_pings()) : node_(limits) {
-    node_.receive(link_, hello_bytes("host-b", "host-a"));
-    for (uint32_t stream = 1; stream <= 4; ++stream) {
-      node_.receive(link_, frame_bytes({.kind = FrameKind::kOpen, .stream = stream}, "Pool"));
-    }
-    link_->written.clear();
-    first_server_ = node_.reactor.wires.size();
-  }
-  static Limits without_pings() {
-    Limits limits = default_limits();
-    limits.keepalive_interval = limits.keepalive_timeout = std::chrono::hours(1);
-    return limits;
-  }
-
-  void send(uint32_t stream, uint64_t call, const std::string& name, const std::string& request,
-            uint16_t replies = 1, bool last = true) {
-    const engine::CallMeta meta{.name_bytes = static_cast<uint16_t>(name.size())};
-    node_.receive(
-        link_, frame_bytes({.kind = FrameKind::kCall,
-                            .flags = last ? engine::kLastPiece : uint8_t{0},
-                            .replies = replies,
-                            .stream = stream,
-                            .call = call},
-                           std::string(reinterpret_cast<const char*>(&meta), sizeof meta) + name +
-                               request));
-  }
-  void more(uint64_t call, const std::string& piece, bool last) {  // of a call of stream 1
-    node_.receive(link_, frame_bytes({.kind = FrameKind::kMore,
-                                      .flags = last ? engine::kLastPiece : uint8_t{0},
-                                      .replies = 1,
-                                      .stream = 1,
-                                      .call = call},
-                                     piece));
-  }
-  void call(uint32_t stream, uint64_t call, const std::string& name, int32_t seqid = 7) {
-    send(stream, call, name, message(MessageType::kCall, name, seqid));
-  }
-  void oneway(uint32_t stream, uint64_t call, const std::string& name) {
-    send(stream, call, name, message(MessageType::kOneway, name, 7), 0);
-  }
-  size_t servers() const { return node_.reactor.wires.size() - first_server_; }
-  // The connections to the server, in the order in which they were made.
-  FakeNode::Wire server(size_t index = 0) {
-    const auto wire = node_.reactor.wires.at(first_server_ + index);
-    if (wire->writing) wire->events->on_writable();
-    return wire;
-  }
-  void reply(const FakeNode::Wire& server, const std::string& body = std::string(1, '\0')) {
-    const Seen last = requests(server->written).back();
-    node_.receive(server, message(MessageType::kReply, last.name, last.id, body));
-  }
-  void give_credit(uint32_t stream, uint32_t bytes) {
-    node_.receive(link_,
-                  frame_bytes({.kind = FrameKind::kCredit, .stream = stream, .credit = bytes}));
-  }
-  // "2.1 ends" for the last frame of a reply to call 1 of stream 2; "fails", "none", "reset".
-  std::vector<std::string> ends() {
-    std::vector<std::string> all;
-    answers_ = std::exchange(link_->written, "");
-    for (const FrameHeader& header : headers_in(answers_)) {
-      const bool whole = (header.flags & engine::kLastPiece) != 0;
-      const bool none = (header.flags & engine::kOutcomeMask) == engine::kNoReply;
-      const bool reply = header.kind == FrameKind::kReply || header.kind == FrameKind::kMore;
-      const std::string what = header.kind == FrameKind::kFail    ? "fails"
-                               : header.kind == FrameKind::kReset ? "reset"
-                               : !reply || !whole                 ? ""
-                               : none                             ? "none"
-                                                                  : "ends";
-      if (what.empty()) continue;
-      all.push_back(std::to_string(header.stream) + "." + std::to_string(header.call) + " " + what);
-    }
-    return all;
-  }
-
-  FakeNode node_;
-  FakeNode::Wire link_ = node_.connect_link();
-  size_t first_server_ = 0;
-  std::string answers_;  // of the last ends()
-};
-
 TEST_F(PooledCallTest, HasAnIdOfItsOwnAtTheServerAndTheCallersOnTheWayBack) {
   int32_t before = 0;
   uint64_t ordinal = 0;
@@ -152,13 +26,14 @@ TEST_F(PooledCallTest, HasAnIdOfItsOwnAtTheServerAndTheCallersOnTheWayBack) {
     SCOPED_TRACE(seqid);
     ++ordinal;
     call(1, ordinal, "get", seqid);
-    const int32_t id = requests(server()->written).back().id;
+    const int32_t id = requests_in(server()->written).back().id;
     EXPECT_GE(id, 1'000'000'000);
     EXPECT_NE(id, before);
     before = id;
     reply(server(), with_text(10));
     EXPECT_THAT(ends(), ElementsAre("1." + std::to_string(ordinal) + " ends"));
-    EXPECT_THAT(answers_, HasSubstr(message(MessageType::kReply, "get", seqid, with_text(10))));
+    EXPECT_THAT(answers_,
+                HasSubstr(strict_message(MessageType::kReply, "get", seqid, with_text(10))));
   }
   EXPECT_EQ(servers(), 1u) << "one after the other, they share a connection";
 }
@@ -166,8 +41,8 @@ TEST_F(PooledCallTest, HasAnIdOfItsOwnAtTheServerAndTheCallersOnTheWayBack) {
 TEST_F(PooledCallTest, HasIdsThatNobodyCanGuessFromAnotherConnection) {
   call(1, 1, "get");
   call(2, 1, "get");
-  const int64_t first = requests(server(0)->written).back().id;
-  const int64_t second = requests(server(1)->written).back().id;
+  const int64_t first = requests_in(server(0)->written).back().id;
+  const int64_t second = requests_in(server(1)->written).back().id;
   EXPECT_GT(std::abs(first - second), 1000);
 }
 
@@ -176,7 +51,7 @@ struct Wrong {
   const char* name;
   std::string (*reply)(int32_t id);
 };
-std::string right(int32_t id) { return message(MessageType::kReply, "get", id); }
+std::string right(int32_t id) { return strict_message(MessageType::kReply, "get", id); }
 
 class WrongReplyTest : public PooledCallTest, public testing::WithParamInterface<Wrong> {};
 INSTANTIATE_TEST_SUITE_P(
@@ -185,19 +60,21 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"another_id", [](int32_t id) { return right(id + 1); }},
         Wrong{"an_earlier_id", [](int32_t id) { return right(id - 1); }},
         Wrong{"the_callers_id", [](int32_t) { return right(7); }},
-        Wrong{"another_name", [](int32_t id) { return message(MessageType::kReply, "put", id); }},
-        Wrong{"no_name", [](int32_t id) { return message(MessageType::kReply, "", id); }},
-        Wrong{"a_calls_type", [](int32_t id) { return message(MessageType::kCall, "get", id); }},
+        Wrong{"another_name",
+              [](int32_t id) { return strict_message(MessageType::kReply, "put", id); }},
+        Wrong{"no_name", [](int32_t id) { return strict_message(MessageType::kReply, "", id); }},
+        Wrong{"a_calls_type",
+              [](int32_t id) { return strict_message(MessageType::kCall, "get", id); }},
         Wrong{"a_oneways_type",
-              [](int32_t id) { return message(MessageType::kOneway, "get", id); }},
+              [](int32_t id) { return strict_message(MessageType::kOneway, "get", id); }},
         Wrong{"an_exceptions_id_of_nobody",
-              [](int32_t id) { return message(MessageType::kException, "get", id - 1); }},
+              [](int32_t id) { return strict_message(MessageType::kException, "get", id - 1); }},
         Wrong{"a_byte_too_many", [](int32_t id) { return right(id) + "x"; }},
         Wrong{"a_second_reply", [](int32_t id) { return right(id) + right(id + 1); }},
         Wrong{"two_in_a_frame",
               [](int32_t id) {
                 const std::string one = right(id).substr(4);
-                return big_endian(static_cast<uint32_t>(2 * one.size())) + one + one;
+                return length_word(static_cast<uint32_t>(2 * one.size())) + one + one;
               }},
         Wrong{"an_empty_frame", [](int32_t) { return std::string(4, '\0'); }},
         Wrong{"no_thrift", [](int32_t) { return std::string("HTTP/1.1 200 OK\r\n\r\n"); }}),
@@ -206,7 +83,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST_P(WrongReplyTest, FailsTheCallAndClosesTheConnection) {
   call(1, 1, "get");
   const auto wrong = server();
-  node_.receive(wrong, GetParam().reply(requests(wrong->written).back().id));
+  node_.receive(wrong, GetParam().reply(requests_in(wrong->written).back().id));
   EXPECT_THAT(ends(), ElementsAre("1.1 fails"));
   EXPECT_TRUE(wrong->closed);
   EXPECT_EQ(node_.counters.unsolicited_replies.value(), 1u);
@@ -249,14 +126,14 @@ TEST_F(PooledCallTest, OfAOnewayFunctionEndsAtOnceAlsoWhereTheClientCallsItOther
   EXPECT_THAT(ends(), ElementsAre("1.1 none"));
   call(1, 2, "get");
   EXPECT_EQ(servers(), 1u) << "it must not overtake";
-  ASSERT_THAT(requests(server()->written), testing::SizeIs(2));
+  ASSERT_THAT(requests_in(server()->written), testing::SizeIs(2));
   reply(server());
   EXPECT_THAT(ends(), ElementsAre("1.2 ends"));
 }
 
 // Its peer announces a function that it does not call.
 TEST_F(PooledCallTest, IsOfTheFunctionThatItsMessageNames) {
-  send(1, 1, "note", message(MessageType::kCall, "get", 7), 0);
+  send(1, 1, "note", strict_message(MessageType::kCall, "get", 7), 0);
   const auto busy = server();
   call(2, 1, "get");
   ASSERT_EQ(servers(), 2u) << "get has a reply, so its connection is not free";
@@ -266,7 +143,7 @@ TEST_F(PooledCallTest, IsOfTheFunctionThatItsMessageNames) {
 }
 
 TEST_F(PooledCallTest, HoldsNoConnectionBeforeItsRequestIsWhole) {
-  const std::string request = message(MessageType::kCall, "get", 7);
+  const std::string request = strict_message(MessageType::kCall, "get", 7);
   for (uint32_t stream = 1; stream <= 3; ++stream) {
     send(stream, 1, "get", request.substr(0, 10), 1, false);
   }
@@ -285,9 +162,9 @@ struct NotOne {
   uint16_t replies;
 };
 TEST_F(PooledCallTest, IsRefusedWhereItsRequestIsNotOneWholeMessage) {
-  const std::string one = message(MessageType::kCall, "get", 7).substr(4);
+  const std::string one = strict_message(MessageType::kCall, "get", 7).substr(4);
   const auto frame = [](const std::string& body) {
-    return big_endian(static_cast<uint32_t>(body.size())) + body;
+    return length_word(static_cast<uint32_t>(body.size())) + body;
   };
   const std::vector<NotOne> rows = {
       {"two in a frame", frame(one + one), 2},
@@ -360,8 +237,9 @@ class LimitedPooledCallTest : public PooledCallTest {
 TEST_F(LimitedPooledCallTest, FailsWhereItsCallerLeavesTooMuchOfTheReplyUnread) {
   call(1, 1, "get");
   const auto wire = server();
-  const std::string all = message(MessageType::kReply, "get", requests(wire->written).back().id,
-                                  with_text(3 * engine::kStreamWindowBytes));
+  const std::string all =
+      strict_message(MessageType::kReply, "get", requests_in(wire->written).back().id,
+                     with_text(3 * engine::kStreamWindowBytes));
   node_.receive(wire, all.substr(0, all.size() - 1));
   EXPECT_THAT(ends(), ElementsAre("1.0 reset")) << "half of a reply cannot be mended";
   EXPECT_THAT(answers_, HasSubstr("limits.shared_reply"));
@@ -372,10 +250,10 @@ TEST_F(LimitedPooledCallTest, FailsWhereItsCallerLeavesTooMuchOfTheReplyUnread) 
 // As large a request as may be shares a connection; a larger one gets its own, which closes.
 TEST_F(LimitedPooledCallTest, SharesAConnectionUpToTheLimitOfItsRequest) {
   const auto request = [](uint32_t bytes) {
-    return message(
+    return strict_message(
         MessageType::kCall, "get", 7,
         with_text(bytes - static_cast<uint32_t>(
-                              message(MessageType::kCall, "get", 7, with_text(0)).size())));
+                              strict_message(MessageType::kCall, "get", 7, with_text(0)).size())));
   };
   const auto send_in_pieces = [&](uint64_t ordinal, const std::string& bytes) {
     constexpr size_t kPiece = 40'000;
@@ -387,13 +265,13 @@ TEST_F(LimitedPooledCallTest, SharesAConnectionUpToTheLimitOfItsRequest) {
   };
   send_in_pieces(1, request(100'000));
   ASSERT_EQ(servers(), 1u);
-  EXPECT_GE(requests(server()->written).back().id, 1'000'000'000);
+  EXPECT_GE(requests_in(server()->written).back().id, 1'000'000'000);
   reply(server());
   EXPECT_THAT(ends(), ElementsAre("1.1 ends"));
   send_in_pieces(2, request(100'001));
   ASSERT_EQ(servers(), 2u);
   const auto own = server(1);
-  EXPECT_EQ(requests(own->written).back().id, 7) << "nobody shares it";
+  EXPECT_EQ(requests_in(own->written).back().id, 7) << "nobody shares it";
   reply(own);
   EXPECT_THAT(ends(), ElementsAre("1.2 ends"));
   EXPECT_TRUE(own->closed);
@@ -406,7 +284,7 @@ TEST_F(LimitedPooledCallTest, SharesAConnectionUpToTheLimitOfItsRequest) {
 // What a stream holds until it is whole must not use up its window.
 TEST_F(PooledCallTest, TakesARequestThatIsLargerThanTheStreamsWindow) {
   const std::string request =
-      message(MessageType::kCall, "get", 7, with_text(3 * engine::kStreamWindowBytes));
+      strict_message(MessageType::kCall, "get", 7, with_text(3 * engine::kStreamWindowBytes));
   constexpr size_t kPiece = 60'000;
   size_t credit = engine::kStreamWindowBytes;
   for (size_t at = 0; at < request.size(); at += kPiece) {
@@ -435,10 +313,10 @@ TEST_F(PooledCallTest, OfAFunctionThatIsNotListedHasAConnectionOfItsOwn) {
   call(1, 1, "say");
   call(1, 2, "put");
   const auto own = server();
-  EXPECT_THAT(requests(own->written), testing::SizeIs(2)) << "in order, by one connection";
+  EXPECT_THAT(requests_in(own->written), testing::SizeIs(2)) << "in order, by one connection";
   call(2, 1, "put");
   ASSERT_EQ(servers(), 2u);
-  EXPECT_GE(requests(server(1)->written).back().id, 1'000'000'000);
+  EXPECT_GE(requests_in(server(1)->written).back().id, 1'000'000'000);
   reply(own);  // to put: say was oneway
   EXPECT_THAT(ends(), ElementsAre("1.1 none", "1.2 ends"));
   EXPECT_TRUE(own->closed);
@@ -453,7 +331,7 @@ TEST_F(PooledCallTest, OfAFunctionThatIsNotListedDoesNotOvertakeAOnewayCall) {
   call(1, 2, "say");
   EXPECT_EQ(servers(), 1u);
   const auto own = server();
-  EXPECT_THAT(requests(own->written), testing::SizeIs(2));
+  EXPECT_THAT(requests_in(own->written), testing::SizeIs(2));
   reply(own);
   EXPECT_THAT(ends(), ElementsAre("1.2 ends"));
   EXPECT_TRUE(own->closed);
@@ -470,7 +348,7 @@ TEST_F(PooledCallTest, LeavesItsConnectionToOthersWhereBytesFollowThatAreNoCall)
   EXPECT_EQ(server(1)->written, "TLS?");
   call(2, 1, "get");
   EXPECT_EQ(servers(), 2u);
-  EXPECT_THAT(requests(server(0)->written), testing::SizeIs(2));
+  EXPECT_THAT(requests_in(server(0)->written), testing::SizeIs(2));
 }
 
 TEST_F(PooledCallTest, EndsWithItsStreamWhereBytesFollowBeforeItIsAnswered) {
@@ -522,7 +400,7 @@ TEST_F(PooledCallTest, ThatIsOnewayReachesTheServerThoughItsClientEnds) {
   node_.receive(link_, frame_bytes({.kind = FrameKind::kEnd, .stream = 1}));
   const auto wire = server();  // connects only now
   node_.reactor.end_turn();
-  EXPECT_THAT(requests(wire->written), testing::SizeIs(1));
+  EXPECT_THAT(requests_in(wire->written), testing::SizeIs(1));
   EXPECT_FALSE(wire->closed) << "it serves others";
   call(2, 1, "get");
   EXPECT_EQ(servers(), 1u);
@@ -536,10 +414,10 @@ TEST_F(PooledCallTest, GetsNotTheAnswerToAnothersOnewayCall) {
   const auto wire = server(0);
   server(1);
   node_.reactor.end_turn();
-  const int32_t first = requests(wire->written).back().id;
+  const int32_t first = requests_in(wire->written).back().id;
   call(3, 1, "get");
-  ASSERT_THAT(requests(wire->written), testing::SizeIs(2));
-  const std::string answer = message(MessageType::kException, "note", first);
+  ASSERT_THAT(requests_in(wire->written), testing::SizeIs(2));
+  const std::string answer = strict_message(MessageType::kException, "note", first);
   node_.receive(wire, answer.substr(0, 10));
   node_.receive(wire, answer.substr(10));
   reply(wire);
@@ -571,7 +449,7 @@ TEST_F(PooledCallTest, TakesNoConnectionWhoseServerHasNotTakenAllOfAnothersOnewa
   EXPECT_THAT(slow->written, Not(HasSubstr("get")));
   slow->room = SIZE_MAX;
   slow->events->on_writable();
-  EXPECT_THAT(requests(slow->written), testing::SizeIs(2));
+  EXPECT_THAT(requests_in(slow->written), testing::SizeIs(2));
 }
 
 // What a server never takes is granted too, or the stream would come to a halt.
@@ -579,14 +457,14 @@ TEST_F(PooledCallTest, GrantsAllOfARequestThatItsServerAnsweredBeforeItHadTakenI
   size_t sent = 0;
   size_t granted = 0;
   for (uint64_t ordinal = 1; ordinal <= 20; ++ordinal) {
-    const std::string request = message(MessageType::kCall, "get", 7, with_text(60'000));
+    const std::string request = strict_message(MessageType::kCall, "get", 7, with_text(60'000));
     sent += request.size();
     send(1, ordinal, "get", request);
     ASSERT_EQ(servers(), ordinal) << "none is used again";
     const auto wire = node_.reactor.wires.back();
     wire->room = 1000;
     wire->events->on_writable();
-    node_.receive(wire, message(MessageType::kException, "get", id_in(wire->written)));
+    node_.receive(wire, strict_message(MessageType::kException, "get", id_in(wire->written)));
     EXPECT_TRUE(wire->closed);
     EXPECT_THAT(ends(), ElementsAre("1." + std::to_string(ordinal) + " ends"));
     for (const FrameHeader& header : headers_in(answers_)) granted += header.credit;

@@ -140,7 +140,10 @@ void ServerStream::finish_reply(thrift::Outcome outcome) {
     request_open_ = request_open_ && call.request_complete;
     return lose_upstream(Failure::kUpstreamClosed, true, "an earlier request was cut short");
   }
-  if (pooled_ && upstream_ && calls_.empty()) close_upstream();  // what comes next may share again
+  if (pooled_ && upstream_ && calls_.empty()) {  // what comes next may share again
+    grant(upstream_->backlog());
+    close_upstream();
+  }
   advance();
 }
 
@@ -220,7 +223,13 @@ void ServerStream::close_if_done() {
   if (closed_ || !client_ended_ || server_ == Server::kAttaching) return;
   if (!idle() || (upstream_ && !upstream_->connected())) return;
   if (opaque_ && server_ != Server::kEnded && upstream_) return;
+  close();
+}
+
+// What it shares is others' from here on.
+void ServerStream::close() {
   closed_ = true;
+  if (pooled_) pooled_->drop();
   worker_.bury(link_, id_);
 }
 
@@ -233,8 +242,11 @@ void ServerStream::reset(Failure failure, std::string_view detail) {
   const engine::FailMeta meta{as_told(failure), 1};
   lane().send({.kind = FrameKind::kReset, .stream = id_},
               {std::as_bytes(std::span(&meta, 1)), std::as_bytes(std::span(detail))});
-  closed_ = true;
-  worker_.bury(link_, id_);
+  close();
+}
+
+void ServerStream::stop_waiting() {
+  if (pooled_) pooled_->stop_waiting();
 }
 
 void ServerStream::on_lane_lost(const std::string& reason) {
@@ -243,7 +255,10 @@ void ServerStream::on_lane_lost(const std::string& reason) {
 }
 
 void ServerStream::on_link_lost(const std::string& reason) {
-  if (!closed_) note_if_opaque(Failure::kLinkLost, reason);
+  if (closed_) return;
+  note_if_opaque(Failure::kLinkLost, reason);
+  closed_ = true;
+  if (pooled_) pooled_->drop();
 }
 
 void ServerStream::note_if_opaque(Failure failure, std::string_view detail) {

@@ -19,7 +19,7 @@ bool ServerStream::may_share(const ServedCall& call) const {
 // Some clients send one; it holds no message.
 bool ServerStream::is_empty_frame(const ServedCall& call) const {
   constexpr size_t kLengthBytes = 4;
-  return call.request_complete && call.held_bytes == kLengthBytes &&
+  return call.request_complete && call.replies == 0 && call.held_bytes == kLengthBytes &&
          std::ranges::all_of(held_.bytes().first(kLengthBytes),
                              [](std::byte one) { return one == std::byte{0}; });
 }
@@ -43,7 +43,7 @@ void ServerStream::advance_pooled() {
       count(call, CallOutcome::kOneway);
       calls_.pop_front();
     } else if (!may_share(call)) {
-      return take_own();
+      take_own();
     } else if (!call.request_complete) {
       if (granted_ahead_ < call.held_bytes) grant_ahead(call.held_bytes - granted_ahead_);
       return;
@@ -54,10 +54,20 @@ void ServerStream::advance_pooled() {
   if (!closed_) close_if_done();
 }
 
+// The server has nothing of it.
+void ServerStream::refuse_front(Failure failure, std::string_view detail) {
+  ServedCall& call = calls_.front();
+  if (!call.request_complete) request_open_ = false;
+  grant(drop_held(call));
+  send_fail(call, failure, false, detail);
+  calls_.pop_front();
+}
+
 // The calls that are not answered yet go by a connection that nobody shares.
 void ServerStream::take_own() {
   if (!ensure_upstream()) {
-    return reset(Failure::kOverloaded, served_.service + " has all of its upstream connections");
+    return refuse_front(Failure::kOverloaded,
+                        served_.service + " has all of its upstream connections");
   }
   pass_held();
   if (!closed_) advance();
@@ -67,12 +77,10 @@ void ServerStream::ask_pooled(ServedCall& call) {
   thrift::MessageReader reader;
   const auto request = thrift::read_whole(reader, held_.bytes().first(call.held_bytes));
   if (!request || call.replies > 1) {
-    grant(drop_held(call));
-    send_fail(call, Failure::kNotOneMessage, false,
-              served_.service +
-                  " is served by shared connections, and takes one whole message "
-                  "at a time");
-    return calls_.pop_front();
+    return refuse_front(Failure::kNotOneMessage,
+                        served_.service +
+                            " is served by shared connections, and takes one whole "
+                            "message at a time");
   }
   // The function is the one that the server will read, and the manifest says whether it has a
   // reply: neither the peer's word nor the message's own type counts.

@@ -80,9 +80,8 @@ void ServerStream::on_frame(uint32_t lane, const FrameHeader& header, Bytes payl
       on_detach();
       break;
     case FrameKind::kReset:
-      closed_ = true;
       end_all_due();
-      return worker_.bury(link_, id_);
+      return close();
     default:  // kCredit; what an initiator never sends changes nothing
       break;
   }
@@ -175,6 +174,10 @@ void ServerStream::on_request_bytes(uint32_t lane, const FrameHeader& header, By
                          to_string(served_.upstream) + ": the connection has ended");
   }
   if (pooled_ && !upstream_) {
+    if (worker_.over_buffer_limit()) {
+      grant(bytes.size());
+      return refuse_newest(Failure::kOverloaded, "limits.max_buffered is reached");
+    }
     hold(call, bytes);
     return advance_pooled();
   }
@@ -292,7 +295,7 @@ bool ServerStream::ensure_upstream() {
   // Its last oneway call must not be overtaken.
   if (pooled_ && pooled_->parked()) {
     upstream_ = worker_.upstreams().keep(*pooled_);
-    granted_ahead_ += upstream_->backlog();
+    if (upstream_) granted_ahead_ += upstream_->backlog();
   } else {
     upstream_ = worker_.upstreams().open(served_);
   }
@@ -382,7 +385,6 @@ void ServerStream::advance() {
 
 void ServerStream::close_upstream() {
   end();
-  grant(upstream_->backlog());  // what the server never took ends here
   upstream_->set_user(nullptr);
   worker_.upstreams().close(std::move(upstream_));
 }
@@ -395,7 +397,10 @@ void ServerStream::lose_upstream(Failure failure, bool delivered, std::string_vi
   if (client_ended_ && delivered && upstream_ && !reply_begun_ && all_may_be_done()) {
     while (!calls_.empty()) end_without_reply();
   }
-  if (upstream_) close_upstream();
+  if (upstream_) {
+    grant(upstream_->backlog());  // what the server never took ends here
+    close_upstream();
+  }
   if (opaque_ || (reply_begun_ && !calls_.front().cancelled)) return reset(failure, detail);
   reply_begun_ = false;
   while (!calls_.empty()) {

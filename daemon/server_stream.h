@@ -49,6 +49,8 @@ class ServerStream final : private UnitSink,
   // From the link.
   void on_frame(uint32_t lane, const engine::FrameHeader& header, Bytes payload);
   void on_link_uncongested() { on_room(); }
+  // It ends, as others do with it: what one of them frees is not for another.
+  void stop_waiting();
   void on_lane_lost(const std::string& reason);
   void on_link_lost(const std::string& reason);  // it ends with the link
   // The stream begins with the connection to the server that this daemon, or the one before it,
@@ -165,6 +167,7 @@ class ServerStream final : private UnitSink,
   bool may_share(const ServedCall& call) const;
   bool is_empty_frame(const ServedCall& call) const;
   void advance_pooled();
+  void refuse_front(engine::Failure failure, std::string_view detail);
   void take_own();
   void ask_pooled(ServedCall& call);
   void send_pooled_answer();
@@ -188,6 +191,7 @@ class ServerStream final : private UnitSink,
 
   void become_opaque();
   void refuse_newest(engine::Failure failure, std::string_view detail);
+  void close();
   void reset();
   void reset(engine::Failure failure, std::string_view detail);
   void note_if_opaque(engine::Failure failure, std::string_view detail);

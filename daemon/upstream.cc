@@ -220,10 +220,13 @@ std::unique_ptr<UpstreamConnection> UpstreamPool::adopt(const ServedConfig& serv
 
 std::unique_ptr<UpstreamConnection> UpstreamPool::keep(PooledCall& call) {
   Service& service = of(call.served());
+  if (service.own >= kOwnMax) return nullptr;
   service.parked.remove(&call);
   --service.shared;
   ++service.own;
   auto connection = call.give_up();
+  // What has begun to come answers a oneway call.
+  connection->dropping_reply = connection->replies().inside_unit();
   serve_waiting(call.served());
   return connection;
 }
@@ -279,12 +282,16 @@ void UpstreamPool::take_back(std::unique_ptr<UpstreamConnection> connection, boo
 
 void UpstreamPool::serve_waiting(const ServedConfig& served) {
   Service& service = of(served);
-  if (service.waiting.empty()) return;
-  auto connection = find_shared(served);
-  if (!connection) return;
-  PooledCall* const next = service.waiting.front();
-  service.waiting.pop_front();
-  next->on_turn(std::move(connection));
+  // A oneway call gives its connection on from within on_turn(): the loop does it, without depth.
+  if (std::exchange(service.serving, true)) return;
+  while (!service.waiting.empty()) {
+    auto connection = find_shared(served);
+    if (!connection) break;
+    PooledCall* const next = service.waiting.front();
+    service.waiting.pop_front();
+    next->on_turn(std::move(connection));
+  }
+  service.serving = false;
 }
 
 void UpstreamPool::park(PooledCall& call) {

@@ -60,7 +60,9 @@ class UpstreamConnection final : public StreamEvents {
   bool connected() const { return connected_; }
   size_t backlog() const { return out_.size(); }
   // Has taken all that was written, and would take more.
-  bool takes_all() const { return out_.empty() && write_error_ == 0 && !end_wanted_; }
+  bool takes_all() const {
+    return out_.empty() && write_error_ == 0 && !end_wanted_ && !ended_ && !dead_;
+  }
   UnitReader& replies() { return replies_; }
   // Sends the frame with a part of what its user was given, from where that lies. False: it lies
   // nowhere that can be sent from.
@@ -129,7 +131,7 @@ class UpstreamPool {
   // One that another stream had. It was within the limit when it was opened.
   std::unique_ptr<UpstreamConnection> adopt(const ServedConfig& served,
                                             DetachedConnection connection);
-  // That of a parked call, which its stream has for itself from here on.
+  // That of a parked call, which its stream has for itself from here on; null: all are taken.
   std::unique_ptr<UpstreamConnection> keep(PooledCall& call);
   // Ends one of these.
   void close(std::unique_ptr<UpstreamConnection> connection);
@@ -155,6 +157,7 @@ class UpstreamPool {
     std::list<std::unique_ptr<UpstreamConnection>> idle;
     std::list<PooledCall*> parked;
     std::list<PooledCall*> waiting;
+    bool serving = false;  // serve_waiting() runs
   };
   Service& of(const ServedConfig& served) { return services_[&served]; }
   std::unique_ptr<UpstreamConnection> find_shared(const ServedConfig& served);
