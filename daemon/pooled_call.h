@@ -10,8 +10,8 @@
 //     do. Anything else closes the connection, and the call fails;
 //   · the reply is taken from the server as fast as it comes, up to limits.shared_reply: a caller
 //     that does not read holds up itself.
-// What the server answers to a oneway call (stock servers do, if they do not know it) has an id
-// that is known, and is dropped.
+// A stock server answers a oneway call with an exception where it does not know the function. The
+// connection remembers the ids of its oneway calls, and such an answer is dropped.
 //
 //   kNone ──▶ kWaiting ──▶ kAsked ──▶ kAnswered ──▶ kNone
 //                            └─ oneway ─▶ kParked ──▶ kNone, or the next call's kAsked

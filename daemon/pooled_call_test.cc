@@ -120,7 +120,7 @@ TEST_F(PooledCallTest, OfATwoWayFunctionHasItsReplyAlsoWhereTheClientCallsItOnew
   EXPECT_THAT(answers_, HasSubstr(with_text(20)));
 }
 
-// What the manifest calls oneway has no reply, though the client asks for one.
+// The manifest says that the function is oneway: no reply comes, though the client waits for one.
 TEST_F(PooledCallTest, OfAOnewayFunctionEndsAtOnceAlsoWhereTheClientCallsItOtherwise) {
   call(1, 1, "note");
   EXPECT_THAT(ends(), ElementsAre("1.1 none"));
@@ -281,7 +281,7 @@ TEST_F(LimitedPooledCallTest, SharesAConnectionUpToTheLimitOfItsRequest) {
   EXPECT_THAT(ends(), ElementsAre("1.3 ends"));
 }
 
-// What a stream holds until it is whole must not use up its window.
+// A request is held until all of it has come. Its bytes must not use up the stream's window.
 TEST_F(PooledCallTest, TakesARequestThatIsLargerThanTheStreamsWindow) {
   const std::string request =
       strict_message(MessageType::kCall, "get", 7, with_text(3 * engine::kStreamWindowBytes));
@@ -452,7 +452,7 @@ TEST_F(PooledCallTest, TakesNoConnectionWhoseServerHasNotTakenAllOfAnothersOnewa
   EXPECT_THAT(requests_in(slow->written), testing::SizeIs(2));
 }
 
-// What a server never takes is granted too, or the stream would come to a halt.
+// Bytes that the server never takes are granted too, or the stream would come to a halt.
 TEST_F(PooledCallTest, GrantsAllOfARequestThatItsServerAnsweredBeforeItHadTakenIt) {
   size_t sent = 0;
   size_t granted = 0;

@@ -201,7 +201,8 @@ void ServerStream::grant(size_t bytes) {
   link_.lane(0).send({.kind = FrameKind::kCredit, .stream = id_, .credit = window_.grant()}, {});
 }
 
-// What is held until it is whole must not wait for the room that it takes itself.
+// A request is held until all of it has come. The peer may send its rest although the bytes that
+// are held have not been passed on: else the two would wait for each other.
 void ServerStream::grant_ahead(size_t bytes) {
   granted_ahead_ += bytes;
   window_.pass_on(bytes);
@@ -226,7 +227,7 @@ void ServerStream::close_if_done() {
   close();
 }
 
-// What it shares is others' from here on.
+// A shared connection goes back to the pool at once, before the stream is destroyed.
 void ServerStream::close() {
   closed_ = true;
   if (pooled_) pooled_->drop();

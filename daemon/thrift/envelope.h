@@ -2,9 +2,9 @@
 // daemon/thrift/envelope.h: what lies around a message's struct (frame lengths, THeader's own part,
 // the head), written anew with another sequence id.
 //
-// Where clients share a connection to a server, each call has an id there that is unique on the
-// connection, and the caller's own on the way back. An id may take more bytes or fewer than the one
-// before it (compact, JSON), so the lengths around it are written anew too.
+// Clients that share a connection to a server choose the same ids. So each request goes to the
+// server with an id that is unique on the connection, and its reply goes back with the caller's id.
+// In compact and JSON a new id may take more or fewer bytes, so the frame lengths change too.
 //
 // Thread   none of its own.
 #pragma once
