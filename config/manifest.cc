@@ -66,14 +66,60 @@ struct AccessKeys {
   }
 };
 
-FunctionSpec read_function(const std::string& name, const YamlValue& value) {
+// `arguments`, or one of `types`: {1: string, 2: "list<i32>"}. `names`: of the service's types.
+FieldSpecs read_fields(const YamlValue& value, std::string_view what,
+                       const std::vector<std::string>& names) {
+  FieldSpecs fields;
+  read_names(value, what, [&](const std::string&, const YamlValue& key, const YamlValue& v) {
+    const auto id = read_number(key, "a field's id", INT16_MIN, INT16_MAX);
+    const auto text = read_text(v, "a field's type");
+    if (!id || !text) return;
+    auto type = parse_type(*text, names);
+    if (!type) return v.error(type.error().message);
+    if (!add_field(fields, {static_cast<int16_t>(*id), std::move(*type)})) {
+      key.error("field " + std::to_string(*id) + " stands twice");
+    }
+  });
+  return fields;
+}
+
+// Arguments may name types that stand after them.
+std::vector<std::string> names_of_types(const YamlValue& service) {
+  std::vector<std::string> names;
+  for (const auto& key : service.node) {
+    if (!service.node.IsMap() || !key.first.IsScalar() || key.first.Scalar() != "types") continue;
+    if (!key.second.IsMap()) continue;
+    for (const auto& type : key.second) {
+      if (type.first.IsScalar()) names.push_back(type.first.Scalar());
+    }
+  }
+  return names;
+}
+
+StructSpecs read_types(const YamlValue& value, const std::vector<std::string>& names) {
+  StructSpecs types;
+  read_names(value, "types",
+             [&](const std::string& name, const YamlValue& key, const YamlValue& fields) {
+               read_identifier(key, "a type's name");
+               if (is_type_word(name)) key.error("'" + name + "' is a type of Thrift's own");
+               types.push_back({name, read_fields(fields, "type " + name, names)});
+             });
+  return types;
+}
+
+FunctionSpec read_function(const std::string& name, const YamlValue& value,
+                           const std::vector<std::string>& type_names) {
   FunctionSpec function{.name = name};
   if (value.node.IsNull()) return function;  // "get:" alone: a function without hints
   std::vector<YamlKey> keys = hint_group_keys(function.hints);
-  keys.insert(keys.begin(), {origin_key(function.origin),
-                             {"oneway", false, [&](const YamlValue& v) {
-                                function.oneway = read_bool(v, "oneway").value_or(false);
-                              }}});
+  keys.insert(
+      keys.begin(),
+      {origin_key(function.origin),
+       {"oneway", false,
+        [&](const YamlValue& v) { function.oneway = read_bool(v, "oneway").value_or(false); }},
+       {"arguments", false, [&](const YamlValue& v) {
+          function.arguments = read_fields(v, "arguments", type_names);
+        }}});
   AccessKeys access;
   access.add_to(keys);
   read_keys(value, "function " + name, keys);
@@ -84,6 +130,7 @@ FunctionSpec read_function(const std::string& name, const YamlValue& value) {
 ServiceSpec read_service(const std::string& name, const YamlValue& value) {
   ServiceSpec service{.name = name};
   if (value.node.IsNull()) return service;
+  const std::vector<std::string> type_names = names_of_types(value);
   std::vector<YamlKey> keys = hint_group_keys(service.hints);
   keys.insert(keys.begin(), origin_key(service.origin));
   keys.push_back({"functions", false, [&](const YamlValue& functions) {
@@ -91,8 +138,14 @@ ServiceSpec read_service(const std::string& name, const YamlValue& value) {
                         functions, "functions",
                         [&](const std::string& function, const YamlValue& key, const YamlValue& v) {
                           read_identifier(key, "a function's name");
-                          service.functions.push_back(read_function(function, v));
+                          service.functions.push_back(read_function(function, v, type_names));
                         });
+                  }});
+  keys.push_back({"types", false,
+                  [&](const YamlValue& types) { service.types = read_types(types, type_names); }});
+  keys.push_back({"allow_unknown_fields", false, [&](const YamlValue& v) {
+                    service.allow_unknown_fields =
+                        read_bool(v, "allow_unknown_fields").value_or(false);
                   }});
   AccessKeys access;
   access.add_to(keys);
@@ -172,6 +225,27 @@ void emit_access(YAML::Emitter& out, const std::optional<AccessRule>& access) {
   if (access->dry_run) out << YAML::Key << "allow_mode" << YAML::Value << "dry_run";
 }
 
+void emit_fields(YAML::Emitter& out, const FieldSpecs& fields, const StructSpecs& types) {
+  out << YAML::Flow << YAML::BeginMap;
+  for (const FieldSpec& field : fields) {
+    out << YAML::Key << field.id << YAML::Value;
+    emit_yaml_text(out, to_string(field.type, types));
+  }
+  out << YAML::EndMap;
+}
+
+void emit_types(YAML::Emitter& out, const StructSpecs& types) {
+  if (types.empty()) return;
+  out << YAML::Key << "types" << YAML::Value << YAML::BeginMap;
+  for (const StructSpec& type : types) {
+    out << YAML::Key;
+    emit_yaml_text(out, type.name);
+    out << YAML::Value;
+    emit_fields(out, type.fields, types);
+  }
+  out << YAML::EndMap;
+}
+
 void emit_service(YAML::Emitter& out, const ServiceSpec& service) {
   out << YAML::Key;
   emit_yaml_text(out, service.name);
@@ -186,11 +260,20 @@ void emit_service(YAML::Emitter& out, const ServiceSpec& service) {
     out << YAML::Value << YAML::BeginMap;
     emit_origin(out, function.origin);
     out << YAML::Key << "oneway" << YAML::Value << function.oneway;
+    if (function.arguments) {
+      out << YAML::Key << "arguments" << YAML::Value;
+      emit_fields(out, *function.arguments, service.types);
+    }
     emit_hint_groups(out, function.hints);
     emit_access(out, function.access);
     out << YAML::EndMap;
   }
-  out << YAML::EndMap << YAML::EndMap;
+  out << YAML::EndMap;
+  emit_types(out, service.types);
+  if (service.allow_unknown_fields) {
+    out << YAML::Key << "allow_unknown_fields" << YAML::Value << true;
+  }
+  out << YAML::EndMap;
 }
 
 }  // namespace

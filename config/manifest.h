@@ -12,10 +12,14 @@
 //         get:
 //           origin: kv/hatkv.thrift:30:9
 //           oneway: false
+//           arguments: {1: string, 2: "list<Pair>"}
 //           c_hint: {payload_size: 64}
 //           s_hint: {payload_size: 1KiB}
 //           allow: ["spiffe://prod.example/hosts/*"]
 //           allow_mode: dry_run
+//       types:
+//         Pair: {1: string, 2: i64}
+//       allow_unknown_fields: false
 //
 // Required: hatrpc_manifest, services; everything else may be absent (oneway: false).
 #pragma once
@@ -27,6 +31,7 @@
 #include "base/result.h"
 #include "config/hints.h"
 #include "config/mistakes.h"
+#include "config/signature.h"
 
 namespace hat {
 
@@ -42,8 +47,9 @@ struct FunctionSpec {
   std::string name;
   bool oneway = false;  // from the IDL: the message type on the wire is not to be trusted
   HintGroups hints;
-  std::string origin;                // FILE:LINE:COLUMN in the IDL, or empty
-  std::optional<AccessRule> access;  // absent: the service's
+  std::string origin;                   // FILE:LINE:COLUMN in the IDL, or empty
+  std::optional<FieldSpecs> arguments;  // absent: not known, and requests are not held against them
+  std::optional<AccessRule> access;     // absent: the service's
 
   friend bool operator==(const FunctionSpec&, const FunctionSpec&) = default;
 };
@@ -53,7 +59,9 @@ struct ServiceSpec {
   HintGroups hints;
   std::vector<FunctionSpec> functions;  // inherited ones included; in the order of the file
   std::string origin;
-  std::optional<AccessRule> access;  // absent: every peer may call
+  std::optional<AccessRule> access;   // absent: every peer may call
+  StructSpecs types;                  // what arguments are made of
+  bool allow_unknown_fields = false;  // scalars and strings that `arguments` and `types` lack
 
   friend bool operator==(const ServiceSpec&, const ServiceSpec&) = default;
 };

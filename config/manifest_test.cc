@@ -91,6 +91,27 @@ Manifest read_well(const std::string& text) {
   return manifest;
 }
 
+INSTANTIATE_TEST_SUITE_P(
+    Types, ManifestMistake,
+    testing::Values(
+        ManifestRow{"unknown_argument_type",
+                    "hatrpc_manifest: 1\nservices: {A: {functions: {f: {arguments: {1: Pear}}}, "
+                    "types: {Pair: {}}}}\n",
+                    "m.yaml:2:47: error: unknown type 'Pear': neither a Thrift type nor one of the "
+                    "service's `types`\n"},
+        ManifestRow{"argument_ids",
+                    "hatrpc_manifest: 1\nservices: {A: {functions: {f: {arguments: {x: i8, 40000: "
+                    "i8, 1: i8, 01: i8}}}}}\n",
+                    "m.yaml:2:44: error: a field's id: 'x'; expected a number from -32768 to "
+                    "32767\n"
+                    "m.yaml:2:51: error: a field's id: '40000'; expected a number from -32768 to "
+                    "32767\n"
+                    "m.yaml:2:69: error: field 1 stands twice\n"},
+        ManifestRow{"type_of_thrift",
+                    "hatrpc_manifest: 1\nservices: {A: {types: {uuid: {1: i8}}}}\n",
+                    "m.yaml:2:24: error: 'uuid' is a type of Thrift's own\n"}),
+    [](const auto& row) { return row.param.name; });
+
 constexpr const char* kCalculator = R"(hatrpc_manifest: 1
 source: calculator.thrift
 services:
@@ -100,7 +121,9 @@ services:
     functions:
       add:
         oneway: false
+        arguments: {1: i64, 2: i64}
       sums:
+        arguments: {1: "list<Term>", -1: "map<string,more.Term>"}
         hint: {perf_goal: throughput, concurrency: over}
         c_hint: {payload_size: 4KiB, numa: 1}
         s_hint: {payload_size: 64KiB, numa: nic}
@@ -111,6 +134,10 @@ services:
         allow_mode: dry_run
     allow: [host-a]
     allow_mode: enforce
+    allow_unknown_fields: true
+    types:
+      Term: {1: double, 2: "set<Term>"}
+      more.Term: {}
 )";
 
 TEST(Manifest, ReadsEveryKindOfHint) {
@@ -137,6 +164,18 @@ TEST(Manifest, ReadsWhoMayCall) {
   EXPECT_EQ(service.access, (AccessRule{{"host-a"}, false}));
   EXPECT_EQ(service.functions[0].access, std::nullopt);
   EXPECT_EQ(service.functions[2].access, (AccessRule{{"spiffe://p/hosts/*", "*.example"}, true}));
+}
+
+TEST(Manifest, ReadsTheTypesOfArguments) {
+  const Manifest manifest = read_well(kCalculator);
+  const ServiceSpec& service = manifest.services[0];
+  EXPECT_TRUE(service.allow_unknown_fields);
+  ASSERT_EQ(service.types.size(), 2u);
+  EXPECT_EQ(to_string(service.types[0].fields.at(1).type, service.types), "set<Term>");
+  const FieldSpecs& sums = service.functions[1].arguments.value();
+  EXPECT_EQ(to_string(find_type(sums, 1)->elements.at(0), service.types), "Term");
+  EXPECT_EQ(to_string(*find_type(sums, -1), service.types), "map<string,more.Term>");
+  EXPECT_EQ(service.functions[2].arguments, std::nullopt) << "not known";
 }
 
 TEST(Manifest, ComesBackFromWhatWasWritten) {

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "hintgen/signatures.h"
+
 namespace hat::hintgen {
 namespace {
 
@@ -26,7 +28,7 @@ Origins origins_of(const Idl& idl) {
   return origins;
 }
 
-ServiceSpec make_service(const Service& service, const Origins& origins) {
+ServiceSpec make_service(const Service& service, const Origins& origins, Signatures& signatures) {
   ServiceSpec spec{.name = service.name.text,
                    .origin = to_string(origins.at(&service)->place(service.name.at))};
   std::vector<const Service*> bases_first;
@@ -40,9 +42,11 @@ ServiceSpec make_service(const Service& service, const Origins& origins) {
       spec.functions.push_back({.name = function.name.text,
                                 .oneway = function.oneway,
                                 .hints = function.hints,
-                                .origin = to_string(origins.at(base)->place(function.name.at))});
+                                .origin = to_string(origins.at(base)->place(function.name.at)),
+                                .arguments = signatures.arguments_of(function)});
     }
   }
+  spec.types = signatures.take_structs();
   return spec;
 }
 
@@ -75,10 +79,11 @@ std::string aligned(const std::vector<Row>& rows) {
 
 Manifest make_manifest(const Idl& idl) {
   const Origins origins = origins_of(idl);
+  Signatures signatures(idl);
   Manifest manifest{.source = idl.main->source->path()};
   for (const auto& definition : idl.main->definitions) {
     if (const auto* service = std::get_if<Service>(&definition->value)) {
-      manifest.services.push_back(make_service(*service, origins));
+      manifest.services.push_back(make_service(*service, origins, signatures));
     }
   }
   return manifest;

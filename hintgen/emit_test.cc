@@ -86,5 +86,73 @@ TEST(Emit, InheritsFunctionsAndHintsAcrossFiles) {
   EXPECT_EQ(service.functions[0].origin, "base.thrift:3:8");
 }
 
+// As the manifest writes them: {1: string}.
+std::string text_of(const FieldSpecs& fields, const StructSpecs& types) {
+  std::string text;
+  for (const FieldSpec& field : fields) {
+    text +=
+        (text.empty() ? "" : ", ") + std::to_string(field.id) + ": " + to_string(field.type, types);
+  }
+  return "{" + text + "}";
+}
+
+TEST(Emit, WritesArgumentsWithTypedefsAndEnumsResolved) {
+  const Compiled compiled = compile_text(R"(
+typedef i64 Time
+typedef list<Time> Times
+enum Colour { RED = 1 }
+struct Tree { 1: Colour colour, 2: list<Tree> children, 3: map<string, Times> times }
+union Any { 1: Tree tree, 2: binary bytes }
+service S {
+  void none()
+  void f(1: Times times, 3: set<Any> any, bool unnumbered)
+}
+)");
+  const Manifest manifest = make_manifest(compiled.idl);
+  const ServiceSpec& service = manifest.services[0];
+  EXPECT_EQ(text_of(service.functions[0].arguments.value(), service.types), "{}");
+  EXPECT_EQ(text_of(service.functions[1].arguments.value(), service.types),
+            "{-1: bool, 1: list<i64>, 3: set<Any>}");
+  ASSERT_EQ(service.types.size(), 2u);
+  EXPECT_EQ(service.types[0].name, "Any");
+  EXPECT_EQ(text_of(service.types[0].fields, service.types), "{1: Tree, 2: string}");
+  EXPECT_EQ(service.types[1].name, "Tree");
+  EXPECT_EQ(text_of(service.types[1].fields, service.types),
+            "{1: i32, 2: list<Tree>, 3: map<string,list<i64>>}");
+}
+
+TEST(Emit, NamesStructsOfIncludedFilesApart) {
+  const Compiled compiled =
+      compile_files({{"t.thrift",
+                      "include \"a/x.thrift\"\ninclude \"b/base.thrift\"\nstruct uuid { 1: i8 a }\n"
+                      "struct P { 1: i32 a }\n"
+                      "service S extends base.B { void f(1: P own, 2: x.P other, 3: uuid odd) }\n"},
+                     {"a/x.thrift", "include \"y/x.thrift\"\nstruct P { 1: x.P inner }\n"},
+                     {"a/y/x.thrift", "struct P { 1: i64 a }\n"},
+                     {"b/base.thrift", "struct P { 1: string a }\nservice B { void g(1: P p) }\n"}},
+                    "t.thrift");
+  ASSERT_EQ(compiled.messages(), "");
+  const ServiceSpec service = make_manifest(compiled.idl).services[0];
+  EXPECT_EQ(text_of(service.functions[0].arguments.value(), service.types), "{1: base.P}");
+  EXPECT_EQ(text_of(service.functions[1].arguments.value(), service.types),
+            "{1: P, 2: x.P, 3: uuid_}");
+  Mistakes mistakes;
+  const Manifest again = read_manifest(write_manifest(make_manifest(compiled.idl)), "m", mistakes);
+  EXPECT_EQ(mistakes.text(), "");
+  EXPECT_EQ(again, make_manifest(compiled.idl));
+  EXPECT_EQ(service.types.back().name, "x.P_");
+}
+
+// Strict: what is not known is refused where callers are restricted.
+TEST(Emit, LeavesOutFieldsOfUnknownTypes) {
+  const Compiled compiled =
+      compile_files({{"t.thrift", "include \"i.thrift\"\nservice S { void f(1: i.P p) }\n"},
+                     {"i.thrift", "struct P { 1: i32 known, 2: Missing other }\n"}},
+                    "t.thrift");
+  const ServiceSpec service = make_manifest(compiled.idl).services[0];
+  ASSERT_EQ(service.types.size(), 1u);
+  EXPECT_EQ(text_of(service.types[0].fields, service.types), "{1: i32}");
+}
+
 }  // namespace
 }  // namespace hat::hintgen

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// hintgen/signatures.cc: resolves typedefs and enums, and gives each struct a place in a table.
+#include "hintgen/signatures.h"
+
+#include <cstdint>
+#include <utility>
+#include <variant>
+
+#include "hintgen/rules.h"
+
+namespace hat::hintgen {
+namespace {
+
+WireType wire_type(TypeKind kind) {
+  switch (kind) {
+    case TypeKind::kBool:
+      return WireType::kBool;
+    case TypeKind::kI8:
+      return WireType::kI8;
+    case TypeKind::kI16:
+      return WireType::kI16;
+    case TypeKind::kI32:
+      return WireType::kI32;
+    case TypeKind::kI64:
+      return WireType::kI64;
+    case TypeKind::kDouble:
+      return WireType::kDouble;
+    case TypeKind::kUuid:
+      return WireType::kUuid;
+    case TypeKind::kMap:
+      return WireType::kMap;
+    case TypeKind::kSet:
+      return WireType::kSet;
+    case TypeKind::kList:
+      return WireType::kList;
+    default:  // kString, kBinary; no argument is void, and names are resolved before
+      return WireType::kString;
+  }
+}
+
+}  // namespace
+
+Signatures::Signatures(const Idl& idl) : main_(idl.main) {
+  for (const auto& program : idl.programs) {
+    for (const auto& definition : program->definitions) {
+      programs_.emplace(definition.get(), program.get());
+    }
+  }
+}
+
+StructSpecs Signatures::take_structs() {
+  // Fields name more structs, which join the end of the queue.
+  while (!unread_.empty()) {
+    const Definition* next = unread_.front();
+    unread_.pop_front();
+    FieldSpecs fields = fields_of(std::get<Struct>(next->value).fields);
+    structs_[places_.at(next)].fields = std::move(fields);
+  }
+  places_.clear();
+  names_.clear();
+  return std::exchange(structs_, {});
+}
+
+FieldSpecs Signatures::fields_of(const std::vector<Field>& fields) {
+  FieldSpecs specs;
+  for (const Field& field : fields) {
+    if (field.id < INT16_MIN || field.id > INT16_MAX) continue;
+    auto type = type_of(field.type, 0);
+    if (type) add_field(specs, {static_cast<int16_t>(field.id), std::move(*type)});
+  }
+  return specs;
+}
+
+std::optional<TypeSpec> Signatures::type_of(const Type& written, int depth) {
+  const Type* type = meaning_of(written);
+  if (type == nullptr || depth > kTypeNestingMax) return std::nullopt;
+  TypeSpec spec;
+  if (type->kind == TypeKind::kNamed) {
+    if (type->definition == nullptr) return std::nullopt;
+    if (std::holds_alternative<Enum>(type->definition->value)) {
+      spec.wire = WireType::kI32;
+    } else {
+      spec.wire = WireType::kStruct;
+      spec.structure = place_of(*type->definition);
+    }
+    return spec;
+  }
+  spec.wire = wire_type(type->kind);
+  for (const Type& element : type->elements) {
+    auto part = type_of(element, depth + 1);
+    if (!part) return std::nullopt;
+    spec.elements.push_back(std::move(*part));
+  }
+  return spec;
+}
+
+size_t Signatures::place_of(const Definition& definition) {
+  const auto [known, is_new] = places_.emplace(&definition, structs_.size());
+  if (!is_new) return known->second;
+  structs_.push_back({unused_name(definition), {}});
+  unread_.push_back(&definition);
+  return known->second;
+}
+
+// Two included files in different folders may have the same name.
+std::string Signatures::unused_name(const Definition& definition) {
+  const Program* program = programs_.at(&definition);
+  std::string name = definition.name().text;
+  if (program != main_) name.insert(0, program->name + ".");
+  while (is_type_word(name) || !names_.insert(name).second) name += "_";
+  return name;
+}
+
+}  // namespace hat::hintgen
