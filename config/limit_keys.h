@@ -20,7 +20,9 @@ namespace hat {
   X(shared_request_bytes_max, "shared_request", 1ull << 20, 1ull << 10, 1ull << 26,              \
     "mode: shared, the largest request that shares a connection; a larger one gets its own")     \
   X(shared_reply_bytes_max, "shared_reply", 16ull << 20, 1ull << 10, 1ull << 30,                 \
-    "mode: shared, bytes held of a reply whose caller is slower than its server; then it fails")
+    "mode: shared, bytes held of a reply whose caller is slower than its server; then it fails") \
+  X(checked_request_bytes_max, "checked_request", 16ull << 20, 1ull << 10, 1ull << 30,           \
+    "the largest request of a peer that `allow` restricts; a larger one is refused")
 
 #define HAT_COUNT_LIMITS(X)                                                    \
   X(connections_max, "max_connections", 16384, 1, 1u << 20,                    \

@@ -11,6 +11,7 @@
 #include "config/limit_keys.h"
 #include "config/manifest.h"
 #include "config/names.h"
+#include "config/upstream_rules.h"
 #include "config/yaml.h"
 
 namespace hat {
@@ -169,7 +170,9 @@ ServedConfig read_served(const std::string& service, const YamlValue& value, con
   read_keys(value, "serves." + service,
             {into("upstream", true, served.upstream, read_address),
              into("mode", false, served.mode, word_of<UpstreamMode>({"mirror", "shared"})),
-             into("max_connections", false, served.connections_max, number_of(1, kUpstreamsMax))});
+             into("max_connections", false, served.connections_max, number_of(1, kUpstreamsMax)),
+             into("thrift_transport", false, served.thrift_transport,
+                  word_of<ThriftTransport>({"framed", "buffered", "header"}))});
   return served;
 }
 
@@ -298,6 +301,34 @@ class Relations {
   std::map<std::string, Place> claimed_;
 };
 
+// A request can hide another call from a reader that does not know the types of its arguments.
+void check_signatures(const NodeConfig& node, const Manifest& manifest, Mistakes& mistakes) {
+  for (const ServedConfig& served : node.serves) {
+    if (!rules_at(served.upstream, node.serves, manifest).differ) continue;
+    const std::string where = "serves." + served.service +
+                              ": `allow` lets some peers call a part " + "of what is at " +
+                              to_string(served.upstream) + ", ";
+    const auto found = std::ranges::find(manifest.services, served.service, &ServiceSpec::name);
+    if (found == manifest.services.end() || found->functions.empty()) {
+      mistakes.error(served.place, where + "so a manifest must list the functions of " +
+                                       served.service +
+                                       " with their `arguments` (hintgen writes it)");
+      continue;
+    }
+    const auto unsigned_one = std::ranges::find_if(
+        found->functions, [](const FunctionSpec& function) { return !function.arguments; });
+    if (unsigned_one != found->functions.end()) {
+      mistakes.error(served.place, where + "and " + served.service + "." + unsigned_one->name +
+                                       " has no `arguments` in its manifest; write the manifest " +
+                                       "anew with this version's hintgen");
+    } else if (!served.thrift_transport) {
+      mistakes.warning(served.place,
+                       where + "and it is not known how that server reads requests; add " +
+                           "`thrift_transport: framed`, `buffered` or `header`");
+    }
+  }
+}
+
 }  // namespace
 
 Limits default_limits() {
@@ -417,6 +448,7 @@ void check_against(const NodeConfig& node, const Manifest& manifest, Mistakes& m
                        "(hintgen writes one): only calls of listed functions can share a "
                        "connection to the server");
   }
+  check_signatures(node, manifest, mistakes);
 }
 
 }  // namespace hat

@@ -95,11 +95,16 @@ enum class UpstreamMode : uint8_t {
   kShared,  // a pool; a connection carries one call at a time
 };
 
+// What a Thrift server reads: TFramedTransport, TBufferedTransport, or THeaderTransport.
+enum class ThriftTransport : uint8_t { kFramed, kBuffered, kHeader };
+
 struct ServedConfig {
   std::string service;
   Address upstream;
   UpstreamMode mode = UpstreamMode::kMirror;
   uint32_t connections_max = 0;  // 0: 1024 for mirror, 16 for shared
+  // Peers that `allow` restricts must use it; absent: the server's is not known.
+  std::optional<ThriftTransport> thrift_transport{};
   Place place;
 };
 
@@ -113,10 +118,11 @@ struct AdminConfig {
 struct Limits {
   uint64_t message_bytes_max;   // `max_message`: largest request or reply
   uint64_t buffered_bytes_max;  // `max_buffered`: bytes held for slow readers, all connections
-  uint64_t shared_request_bytes_max;  // `shared_request`: larger ones share no connection
-  uint64_t shared_reply_bytes_max;    // `shared_reply`: held of a reply on a shared connection
-  uint32_t connections_max;           // `max_connections`: local client connections, per endpoint
-  uint32_t calls_per_connection_max;  // `max_pipelined`: unanswered calls of one connection
+  uint64_t shared_request_bytes_max;   // `shared_request`: larger ones share no connection
+  uint64_t shared_reply_bytes_max;     // `shared_reply`: held of a reply on a shared connection
+  uint64_t checked_request_bytes_max;  // `checked_request`: held until it is checked (`allow`)
+  uint32_t connections_max;            // `max_connections`: local client connections, per endpoint
+  uint32_t calls_per_connection_max;   // `max_pipelined`: unanswered calls of one connection
   std::chrono::nanoseconds connect_timeout;           // to a peer, until it has said its hello
   std::chrono::nanoseconds upstream_connect_timeout;  // to a local server
   std::chrono::nanoseconds peer_wait;  // a call waits this long for a link that is being built

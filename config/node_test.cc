@@ -214,6 +214,54 @@ TEST(NodeConfig, RefusesToShareConnectionsForAServiceWhoseFunctionsNobodyLists) 
   }
 }
 
+// `S` and `T` are behind one address, `U` is behind another.
+std::string said_of_rules(const Manifest& manifest, const std::string& more = "") {
+  const std::string text =
+      "node: a\nlink: {tls: {certificate: /c, key: /k, ca: /a}}\nserves:\n"
+      "  S: {upstream: 'tcp:127.0.0.1:1'" +
+      more + "}\n  T: {upstream: 'tcp:127.0.0.1:1'" + more +
+      "}\n  U: {upstream: 'tcp:127.0.0.1:2'}\n";
+  Mistakes mistakes;
+  const NodeConfig node = read_node_config(text, "n.yaml", mistakes);
+  check_against(node, manifest, mistakes);
+  return mistakes.text();
+}
+
+ServiceSpec listed(const std::string& name, std::optional<AccessRule> access = {},
+                   std::optional<FieldSpecs> arguments = {}) {
+  return {.name = name,
+          .functions = {{.name = "f", .arguments = std::move(arguments)}},
+          .access = std::move(access)};
+}
+
+TEST(NodeConfig, WantsSignaturesWhereAPeerMayCallAPartOfWhatAServerHas) {
+  const AccessRule rule{{"host-a"}, false}, trial{{"host-a"}, true};
+  const FieldSpecs none;
+  const std::string framed = ", thrift_transport: framed";
+  // The same rule for all, or none: nothing can be hidden from it.
+  EXPECT_EQ(said_of_rules({"", {listed("S"), listed("T"), listed("U")}}), "");
+  EXPECT_EQ(said_of_rules({"", {listed("S", rule), listed("T", rule), listed("U")}}), "");
+  EXPECT_EQ(said_of_rules({"", {listed("S", trial), listed("T"), listed("U")}}), "");
+  EXPECT_EQ(said_of_rules({"", {listed("S"), listed("T"), listed("U", rule)}}), "");
+
+  EXPECT_EQ(said_of_rules({"", {listed("S", rule), listed("T", {}, none), listed("U")}}, framed),
+            "n.yaml:4:3: error: serves.S: `allow` lets some peers call a part of what is at "
+            "tcp:127.0.0.1:1, and S.f has no `arguments` in its manifest; write the manifest anew "
+            "with this version's hintgen\n");
+  EXPECT_EQ(said_of_rules({"", {listed("S", rule, none), {.name = "T"}, listed("U")}}, framed),
+            "n.yaml:5:3: error: serves.T: `allow` lets some peers call a part of what is at "
+            "tcp:127.0.0.1:1, so a manifest must list the functions of T with their `arguments` "
+            "(hintgen writes it)\n");
+  const Manifest good{"", {listed("S", rule, none), listed("T", {}, none), listed("U")}};
+  EXPECT_EQ(said_of_rules(good, framed), "");
+  EXPECT_NE(
+      said_of_rules(good).find("n.yaml:4:3: warning: serves.S: `allow` lets some peers call a "
+                               "part of what is at tcp:127.0.0.1:1, and it is not known how "
+                               "that server reads requests; add `thrift_transport: framed`"),
+      std::string::npos)
+      << said_of_rules(good);
+}
+
 TEST(NodeConfig, IsReadFromARegularFileAlone) {
   Mistakes mistakes;
   load_node_config("/", mistakes);

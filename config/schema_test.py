@@ -30,6 +30,7 @@ GOOD_NODES = [
     "node: a\nlink: {insecure: true}\npeers: {b: {link: 'tcp:h:1'}}\n"
     "endpoints: [{listen: 'shm:/tmp/r', service: S, peers: [b]}]\nserves: {S: {upstream: 'shm:/tmp/t'}}",
     "node: a\nmanifests: [m.yaml]\nserves: {S: {upstream: 'tcp:127.0.0.1:1', mode: shared, max_connections: 4}}",
+    "node: a\nserves: {S: {upstream: 'tcp:127.0.0.1:1', thrift_transport: header}}",
     "node: a\nlink: {listen: 'tcp:h:1', tls: TLS}\npeers: {b: {link: 'tcp:h:1', identity: 'spiffe://p/b'}}",
     "node: a\nlink: {tls: {certificate: tls/a.pem, key: tls/a.key, ca: tls/ca.pem, "
     "allow: ['spiffe://p/*', 'spiffe://p/a', host-b, '*.example']}}",
@@ -50,7 +51,8 @@ BAD_NODES = [
     "node: a\nendpoints: [{listen: 'tcp:h:1', service: S, peers: []}]",
     "node: a\nendpoints: [{listen: 'tcp:h:1', peers: [b]}]",
     "node: a\nlink: {listen: 'shm:/tmp/r', insecure: true}",
-    "node: a\nserves: {S: {}}", "node: a\nserves: {S: {upstream: 'tcp:h:1', mode: pool}}",
+    "node: a\nserves: {S: {}}", "node: a\nserves: {S: {upstream: 'tcp:h:1', thrift_transport: rdma}}",
+    "node: a\nserves: {S: {upstream: 'tcp:h:1', mode: pool}}",
     "node: a\nlimits: {spin: 50}", "node: a\nlimits: {max_message: 5 parsecs}",
     "node: a\nlimits: {max_pipelined: 0}", "node: a\nlimits: {spins: 50us}", "node: [a]",
     "node: a\nlimits: 3", "node: a\nprofile: [p.yaml]", "node: two words", "node: ''", "node: a\nserves: {9S: {upstream: 'tcp:h:1'}}",
@@ -83,6 +85,8 @@ GOOD_MANIFESTS = [
     "hatrpc_manifest: 1\nservices: {S: {hint: {perf_pref: event, proto: herd}}}",
     "hatrpc_manifest: 1\nservices: {S: {allow: [host-a, 'spiffe://p/*'], allow_mode: enforce, functions: "
     "{f: {allow: ['*.example'], allow_mode: dry_run}}}}",
+    "hatrpc_manifest: 1\nservices: {S: {functions: {f: {arguments: {}}, g: {arguments: {1: string, -1: "
+    "'map<string, list<inc.T>>'}}}, types: {inc.T: {1: uuid, 2: 'set<inc.T>'}}, allow_unknown_fields: true}}",
 ]
 BAD_MANIFESTS = [
     "hatrpc_manifest: 1\nservices: {'S T': {}}", "hatrpc_manifest: 1\nservices: {S: {functions: {'f()': {}}}}",
@@ -97,6 +101,10 @@ BAD_MANIFESTS = [
     "hatrpc_manifest: 1\nservices: {S: {allow: []}}", "hatrpc_manifest: 1\nservices: {S: {allow: ['a b']}}",
     "hatrpc_manifest: 1\nservices: {S: {allow_mode: dry_run}}",
     "hatrpc_manifest: 1\nservices: {S: {functions: {f: {allow: [a], allow_mode: perhaps}}}}",
+    "hatrpc_manifest: 1\nservices: {S: {functions: {f: {arguments: [string]}}}}",
+    "hatrpc_manifest: 1\nservices: {S: {functions: {f: {arguments: {1: 'list<i32;>'}}}}}",
+    "hatrpc_manifest: 1\nservices: {S: {types: {'a b': {}}}}", "hatrpc_manifest: 1\nservices: {S: {types: {T: 3}}}",
+    "hatrpc_manifest: 1\nservices: {S: {allow_unknown_fields: perhaps}}",
     "hatrpc_manifest: 1\nservices: [S]", "hatrpc_manifest: 1\nservices: {}\nextra: 1",
 ]
 

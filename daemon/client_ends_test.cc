@@ -273,9 +273,10 @@ class TimedPossibleCallTest : public PossibleCallTest {
   TimedPossibleCallTest() {
     ServiceSpec service{.name = "Kv"};
     service.hints.both.timeout = std::chrono::seconds(1);
-    node_.worker->set_routes(std::make_shared<RoutingTable>(
-        2, Manifest{"", {service}}, std::vector<std::string>{"Pool"},
-        engine::HostFacts{8, 8, false, "none is here"}, node_.metrics));
+    node_.worker->set_routes(
+        std::make_shared<RoutingTable>(2, Manifest{"", {service}}, std::vector<std::string>{"Pool"},
+                                       engine::HostFacts{8, 8, false, "none is here"},
+                                       node_.metrics, node_.worker->node().serves));
   }
 };
 

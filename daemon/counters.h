@@ -14,6 +14,7 @@
 
 #include "base/reactor.h"
 #include "daemon/fallback.h"
+#include "daemon/thrift/request_check.h"
 #include "daemon/tls/tls_failure.h"
 #include "engine/failure.h"
 #include "engine/protocols.h"
@@ -105,6 +106,9 @@ struct WorkerCounters {
   Counter lent_bytes;          // sent from an application's ring without a copy here
   Counter upstream_connections_open;
   Counter upstream_connects;
+  Counter checked_requests;  // of peers that `allow` restricts: those that were passed on
+  // And those that were not, by thrift::RequestFault.
+  std::array<Counter, thrift::kRequestFaultNames.size()> refused_requests;
   Counter oneway_dropped;       // oneway calls that could not be delivered
   Counter unsolicited_replies;  // upstream replies that no call asked for
   TlsCounters tls;

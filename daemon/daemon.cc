@@ -184,7 +184,7 @@ std::shared_ptr<const RoutingTable> Daemon::make_routes(uint64_t generation,
     host.measured = std::make_shared<const ComponentCosts>(configuration.profile->costs);
   }
   return std::make_shared<const RoutingTable>(generation, configuration.manifest,
-                                              services_of(*node_), host, functions_);
+                                              services_of(*node_), host, functions_, node_->serves);
 }
 
 std::string Daemon::profile_unused(const Configuration& configuration) const {

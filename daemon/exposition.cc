@@ -156,6 +156,22 @@ void add_denials(Page& page, Control& control) {
                 static_cast<double>(totals.denied[i]));
     }
   }
+  uint64_t checked = 0;
+  for (const WorkerCounters* worker : control.workers())
+    checked += worker->checked_requests.value();
+  page.counter("hatrpc_authz_checked_total",
+               "Requests of peers that `allow` restricts that were checked and passed on.",
+               static_cast<double>(checked));
+  auto& refused = page.family("hatrpc_authz_refused_total",
+                              "Requests of peers that `allow` restricts that were not passed on.",
+                              MetricType::Counter);
+  for (size_t i = 0; i < thrift::kRequestFaultNames.size(); ++i) {
+    uint64_t count = 0;
+    for (const WorkerCounters* worker : control.workers()) {
+      count += worker->refused_requests[i].value();
+    }
+    Page::add(refused, {{"reason", thrift::kRequestFaultNames[i]}}, static_cast<double>(count));
+  }
 }
 
 void add_lanes(Page& page, Control& control) {

@@ -95,7 +95,9 @@ class FakeNode {
  public:
   using Wire = std::shared_ptr<FakeStream::Wire>;
 
-  // `access`: who may call Kv.get; `seal`: of its links.
+  // `access`: who may call Kv.get. Then Kv.put is listed too, and Kv.unsigned, without arguments in
+  // the manifest; those of get and put, here and of Pool, are {1: string}; and Pool's server is
+  // known to be framed. `seal`: of its links.
   explicit FakeNode(const Limits& limits = default_limits(),
                     const std::optional<AccessRule>& access = std::nullopt,
                     engine::Seal* seal = nullptr)
@@ -149,13 +151,22 @@ class FakeNode {
                    {"Pool", server, UpstreamMode::kShared, 2}};
     FunctionSpec get{.name = "get"};
     get.hints.both.timeout = std::chrono::seconds(1);
-    get.access = access;
-    const std::vector<FunctionSpec> pooled = {
+    std::vector<FunctionSpec> mirrored = {get};
+    std::vector<FunctionSpec> pooled = {
         {.name = "get"}, {.name = "put"}, {.name = "note", .oneway = true}};
-    const Manifest manifest{"", {{"Kv", {}, {get}, ""}, {"Pool", {}, pooled, ""}}};
+    if (access) {
+      node.serves[1].thrift_transport = ThriftTransport::kFramed;
+      mirrored[0].access = access;
+      mirrored.push_back({.name = "put"});
+      mirrored.push_back({.name = "unsigned"});
+      for (FunctionSpec* function : {&mirrored[0], &mirrored[1], &pooled[0], &pooled[1]}) {
+        function->arguments = {{1, {WireType::kString, 0, {}}}};
+      }
+    }
+    const Manifest manifest{"", {{"Kv", {}, mirrored, ""}, {"Pool", {}, pooled, ""}}};
     const engine::HostFacts host{8, 8, false, "none is here"};
     auto routes = std::make_shared<RoutingTable>(
-        1, manifest, std::vector<std::string>{"Kv", "Pool"}, host, metrics);
+        1, manifest, std::vector<std::string>{"Kv", "Pool"}, host, metrics, node.serves);
     return {.generation = 1,
             .node = std::make_shared<NodeConfig>(std::move(node)),
             .routes = std::move(routes),

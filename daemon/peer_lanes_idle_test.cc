@@ -30,8 +30,9 @@ class TwoWorkers : public testing::Test {
     }
     void start(FakeReactor& reactor, NodeConfig config) {
       const Manifest manifest{"", {{"Kv", {}, {{.name = "get"}}, ""}}};
-      auto routes = std::make_shared<RoutingTable>(1, manifest, std::vector<std::string>{"Kv"},
-                                                   engine::HostFacts{8, 8, true, ""}, metrics);
+      auto routes =
+          std::make_shared<RoutingTable>(1, manifest, std::vector<std::string>{"Kv"},
+                                         engine::HostFacts{8, 8, true, ""}, metrics, config.serves);
       worker = std::make_unique<Worker>(
           reactor, Worker::Setup{.generation = 1,
                                  .node = std::make_shared<NodeConfig>(std::move(config)),

@@ -65,6 +65,7 @@ void add_changes(const Route& before, const Route& after, std::vector<std::strin
     lines.push_back(name + "allow: " + access_text(before.access) + " → " +
                     access_text(after.access));
   }
+  if (before.arguments != after.arguments) lines.push_back(name + "arguments: other ones now");
 }
 
 // The function's route, or nullptr where no manifest names it.
@@ -87,7 +88,15 @@ std::vector<std::string> route_changes(const RoutingTable& before, const Routing
         lines.push_back(service->name() + "." + route.method + ": new, " + describe(route.client));
       }
     }
-    if (old != nullptr) add_changes(old->other(), service->other(), lines);
+    if (old == nullptr) continue;
+    add_changes(old->other(), service->other(), lines);
+    if (*old->other().types != *service->other().types) {
+      lines.push_back(service->name() + ": types: other ones now");
+    }
+    if (old->other().allow_unknown_fields != service->other().allow_unknown_fields) {
+      lines.push_back(service->name() + ": allow_unknown_fields: " +
+                      (service->other().allow_unknown_fields ? "true" : "false"));
+    }
   }
   for (const auto& service : before.services()) {
     for (const Route& route : service->functions()) {

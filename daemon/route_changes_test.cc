@@ -86,6 +86,17 @@ TEST_F(RouteChanges, TellWhoMayCallNow) {
               ElementsAre("Kv.get: allow: host-a, spiffe://p/* (dry run) → host-a, spiffe://p/*"));
 }
 
+TEST_F(RouteChanges, TellThatArgumentsAreOthers) {
+  FunctionSpec some;
+  some.arguments = FieldSpecs{};
+  Manifest typed = kv({});
+  typed.services[0].types = {{"Pair", {}}};
+  typed.services[0].allow_unknown_fields = true;
+  EXPECT_THAT(between(kv({}), kv(some)), ElementsAre("Kv.get: arguments: other ones now"));
+  EXPECT_THAT(between(kv({}), typed),
+              ElementsAre("Kv: types: other ones now", "Kv: allow_unknown_fields: true"));
+}
+
 TEST_F(RouteChanges, TakeAServicesRuleForFunctionsWithoutTheirOwn) {
   Manifest before = kv({});
   FunctionSpec put{.name = "put"};

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/routing_table.h"
 
+#include <glog/logging.h>
+
 #include <algorithm>
 #include <utility>
-
-#include "config/identity.h"
 
 namespace hat {
 namespace {
 
 Route make_route(const ServiceSpec& service, const FunctionSpec& function, bool listed,
-                 const engine::HostFacts& host, MetricsRegistry& metrics) {
+                 const std::shared_ptr<const StructSpecs>& types, const engine::HostFacts& host,
+                 MetricsRegistry& metrics) {
   Route route{
       .service = service.name,
       .method = function.name,
@@ -21,19 +22,12 @@ Route make_route(const ServiceSpec& service, const FunctionSpec& function, bool 
       .origin = function.origin,
       .metrics = &metrics.find(service.name, function.name),
       .access = function.access ? function.access : service.access,
+      .arguments = function.arguments,
+      .types = types,
+      .allow_unknown_fields = service.allow_unknown_fields,
   };
   route.lanes = lane_keys(route.client, route.server);
   return route;
-}
-
-bool holds(const Route& route) { return route.access && !route.access->dry_run; }
-
-// Of some route of some service: `is(route)`.
-template <class Is>
-bool any_route(const std::vector<std::unique_ptr<ServiceRoutes>>& services, const Is& is) {
-  return std::ranges::any_of(services, [&is](const auto& service) {
-    return is(service->other()) || std::ranges::any_of(service->functions(), is);
-  });
 }
 
 }  // namespace
@@ -45,15 +39,17 @@ ServiceRoutes::ServiceRoutes(std::string name, Route other, std::vector<Route> f
 
 RoutingTable::RoutingTable(uint64_t generation, const Manifest& manifest,
                            const std::vector<std::string>& unlisted_services,
-                           const engine::HostFacts& host, MetricsRegistry& metrics)
+                           const engine::HostFacts& host, MetricsRegistry& metrics,
+                           const std::vector<ServedConfig>& serves)
     : generation_(generation) {
   const auto add = [&](const ServiceSpec& service) {
+    const auto types = std::make_shared<const StructSpecs>(service.types);
     std::vector<Route> functions;
     functions.reserve(service.functions.size());
     for (const FunctionSpec& function : service.functions) {
-      functions.push_back(make_route(service, function, true, host, metrics));
+      functions.push_back(make_route(service, function, true, types, host, metrics));
     }
-    Route other = make_route(service, FunctionSpec{.name = "_other"}, false, host, metrics);
+    Route other = make_route(service, FunctionSpec{.name = "_other"}, false, types, host, metrics);
     services_.push_back(
         std::make_unique<ServiceRoutes>(service.name, std::move(other), std::move(functions)));
     by_name_.emplace(services_.back()->name(), services_.back().get());
@@ -62,13 +58,18 @@ RoutingTable::RoutingTable(uint64_t generation, const Manifest& manifest,
   for (const std::string& name : unlisted_services) {
     if (!by_name_.contains(name)) add(ServiceSpec{.name = name});
   }
-  guarded_ = any_route(services_, holds);
+  for (const ServedConfig& served : serves) {
+    if (std::ranges::find(rules_, served.upstream, &decltype(rules_)::value_type::first) ==
+        rules_.end()) {
+      rules_.emplace_back(served.upstream, hat::rules_at(served.upstream, serves, manifest));
+    }
+  }
 }
 
-bool RoutingTable::may_call_all(std::span<const std::string> names) const {
-  return !any_route(services_, [names](const Route& route) {
-    return holds(route) && !any_identity_matches(route.access->allow, names);
-  });
+const UpstreamRules& RoutingTable::rules_at(const Address& upstream) const {
+  const auto found = std::ranges::find(rules_, upstream, &decltype(rules_)::value_type::first);
+  CHECK(found != rules_.end()) << to_string(upstream) << " is not among `serves`";
+  return found->second;
 }
 
 }  // namespace hat

@@ -10,9 +10,11 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "config/manifest.h"
+#include "config/upstream_rules.h"
 #include "daemon/function_metrics.h"
 #include "daemon/lane_key.h"
 #include "engine/plan/planner.h"
@@ -29,7 +31,10 @@ struct Route {
   LaneKeys lanes;
   std::string origin;
   FunctionMetrics* metrics = nullptr;
-  std::optional<AccessRule> access;  // the function's own, or its service's; none: all may call
+  std::optional<AccessRule> access;     // the function's own, or its service's; none: all may call
+  std::optional<FieldSpecs> arguments;  // none: the manifest does not say
+  std::shared_ptr<const StructSpecs> types;  // what the service's arguments are made of
+  bool allow_unknown_fields = false;
 };
 
 class ServiceRoutes {
@@ -57,7 +62,7 @@ class RoutingTable {
   // Services that a node configuration names but no manifest does get default plans.
   RoutingTable(uint64_t generation, const Manifest& manifest,
                const std::vector<std::string>& unlisted_services, const engine::HostFacts& host,
-               MetricsRegistry& metrics);
+               MetricsRegistry& metrics, const std::vector<ServedConfig>& serves = {});
 
   // nullptr where neither manifest nor configuration names it.
   const ServiceRoutes* find(std::string_view service) const {
@@ -66,17 +71,14 @@ class RoutingTable {
   }
   const std::vector<std::unique_ptr<ServiceRoutes>>& services() const { return services_; }
   uint64_t generation() const { return generation_; }
-  // There are rules of who may call what, and they hold: requests are read with care.
-  bool guarded() const { return guarded_; }
-  // Nothing has a rule that holds and keeps out who has these names. For what cannot be followed:
-  // it might be any call.
-  bool may_call_all(std::span<const std::string> names) const;
+  // Who may call what at one of the addresses that `serves` has.
+  const UpstreamRules& rules_at(const Address& upstream) const;
 
  private:
   uint64_t generation_;
-  bool guarded_ = false;
   std::vector<std::unique_ptr<ServiceRoutes>> services_;
   std::unordered_map<std::string_view, const ServiceRoutes*> by_name_;
+  std::vector<std::pair<Address, UpstreamRules>> rules_;
 };
 
 }  // namespace hat

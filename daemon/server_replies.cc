@@ -101,6 +101,10 @@ bool ServerStream::on_piece(Bytes piece, bool last) {
 }
 
 void ServerStream::on_opaque(Bytes bytes) {
+  if (is_restricted()) {
+    return reset(Failure::kPermissionDenied,
+                 caller() + " may not call all, and what the server says cannot be followed");
+  }
   become_opaque();
   send_raw(bytes);
   write_held();  // and the client's end, if that is to follow

@@ -42,6 +42,8 @@ void ServerStream::advance_pooled() {
       grant(drop_held(call));
       count(call, CallOutcome::kOneway);
       calls_.pop_front();
+    } else if (call.must_wait()) {
+      return;
     } else if (!may_share(call)) {
       take_own();
     } else if (!call.request_complete) {

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "config/identity.h"
 #include "daemon/worker.h"
 
 namespace hat {
@@ -19,15 +18,6 @@ namespace {
 
 std::string_view text_of(Bytes bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
-// A multiplexed name with empty parts, or with more than two: servers differ in what they make of
-// it.
-bool is_ambiguous(std::string_view name) {
-  const size_t colon = name.find(':');
-  if (colon == std::string_view::npos) return false;
-  const std::string_view rest = name.substr(colon + 1);
-  return colon == 0 || rest.empty() || rest.find(':') != std::string_view::npos;
 }
 
 }  // namespace
@@ -132,12 +122,8 @@ void ServerStream::on_call(uint32_t lane, const FrameHeader& header, Bytes paylo
   if (route.listed) call.listed = route.oneway ? Listed::kOneway : Listed::kTwoWay;
   call.reply = call.listed == Listed::kTwoWay ? Reply::kCertain : Reply::kPossible;
   call.lane = lane;
-  call.guarded = worker_.routes().guarded();
-  call.denied = route.access && !may_call(route);
-  if (call.guarded) {
-    if (!guard_) guard_ = std::make_unique<RequestGuard>();
-    guard_->begin();
-  }
+  if (is_restricted()) call.check = Check::kAwaited;
+  if (!may_call(route)) call.check = Check::kDenied;
   call.counters->started.add();
   call.polling = route.server.polling;
   worker_.look_for_more(call.polling);
@@ -161,9 +147,9 @@ void ServerStream::on_request_bytes(uint32_t lane, const FrameHeader& header, By
     if (call.replies == 0) call.reply = Reply::kNone;
     request_open_ = false;
   }
-  if (call.guarded && !may_go_on(call, bytes)) {
-    grant(bytes.size());
-    return deny_newest();
+  if (call.must_wait()) {
+    if (!check_newest(bytes)) return;
+    bytes = {};  // all of it is held
   }
   if (server_ == Server::kEnded) {  // the call has crossed that
     grant(bytes.size());
@@ -203,55 +189,6 @@ void ServerStream::refuse_newest(Failure failure, std::string_view detail) {
   send_fail(calls_.back(), failure, false, detail);
   calls_.pop_back();
   request_open_ = false;
-}
-
-// --- Who may call what ---
-
-const Route& ServerStream::route_of(std::string_view service, std::string_view method) const {
-  const ServiceRoutes* routes = worker_.routes().find(service);
-  if (routes == nullptr) routes = worker_.routes().find(served_.service);
-  return routes->find(method);
-}
-
-bool ServerStream::may_call(const Route& route) {
-  if (!route.access) return true;
-  if (any_identity_matches(route.access->allow, link_.session->peer_names())) return true;
-  const bool served = route.access->dry_run;
-  route.metrics->at(Side::kServer, worker_.index()).denied[served].add();
-  LOG_EVERY_T(WARNING, 1) << caller() << " may not call " << route.service << "." << route.method
-                          << (served ? ": served all the same (allow_mode: dry_run)" : ": refused");
-  return served;
-}
-
-bool ServerStream::may_go_on(ServedCall& call, Bytes bytes) {
-  if (call.denied) return false;
-  return guard_->passes(bytes, call.request_complete, [&](std::string_view name) {
-    if (is_ambiguous(name)) return worker_.routes().may_call_all(link_.session->peer_names());
-    const size_t colon = name.find(':');
-    const std::string_view service =
-        colon == std::string_view::npos ? std::string_view() : name.substr(0, colon);
-    const Route& route = route_of(service, thrift::bare_name(name));
-    // A dry run's has been counted where the call was announced.
-    return !route.access || route.access->dry_run || may_call(route);
-  });
-}
-
-void ServerStream::deny_newest() {
-  const std::string detail =
-      caller() + " may not call it, by `allow` in node " + worker_.node().node + "'s manifests";
-  const bool begun = calls_.back().handed_over;
-  if (begun && reply_begun_) return reset(Failure::kPermissionDenied, detail);
-  refuse_newest(Failure::kPermissionDenied, detail);
-  // The server has half of a message, and will never have the rest.
-  if (begun) lose_upstream(Failure::kUpstreamClosed, true, "another request was refused midway");
-}
-
-// Its hello's name is its word; those that its certificate proves are what counts.
-std::string ServerStream::caller() const {
-  const auto names = link_.session->peer_names();
-  const std::string& node = link_.session->peer().node;
-  if (names.empty()) return "peer " + node + ", which proves nothing (link.tls),";
-  return "peer " + names.front();
 }
 
 void ServerStream::on_cancel(uint64_t ordinal) {
@@ -343,6 +280,7 @@ void ServerStream::pass_held() {
   for (size_t i = 0; upstream_ && i < calls_.size(); ++i) {
     ServedCall& call = calls_[i];
     if (call.held_bytes == 0) continue;
+    if (call.must_wait() && !call.cancelled) return;  // the newest
     if (call.cancelled) {
       grant(drop_held(call));
       continue;
@@ -362,7 +300,7 @@ void ServerStream::advance() {
     if (call.cancelled && !call.request_complete && request_open_) return;
     if (call.cancelled) {
       grant(drop_held(call));
-    } else if (call.held_bytes != 0 && upstream_) {
+    } else if (call.held_bytes != 0 && upstream_ && !call.must_wait()) {
       pass(call, held_.bytes().first(call.held_bytes));
       if (closed_ || calls_.empty()) return;  // the connection broke
       drop_held(call);
@@ -476,7 +414,7 @@ void ServerStream::on_raw(Bytes bytes) {
   if (!window_.take(bytes.size())) {
     return reset(Failure::kUpstreamClosed, "the peer sent more than the stream's window");
   }
-  if (worker_.routes().guarded() && !worker_.routes().may_call_all(link_.session->peer_names())) {
+  if (is_restricted()) {
     worker_.counters().local_replies[static_cast<size_t>(Failure::kPermissionDenied)].add();
     return reset(Failure::kPermissionDenied,
                  caller() + " may not call all, and what it sends is no call that can be followed");

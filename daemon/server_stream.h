@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -24,7 +25,7 @@
 #include "daemon/counters.h"
 #include "daemon/deadlines.h"
 #include "daemon/pooled_call.h"
-#include "daemon/request_guard.h"
+#include "daemon/thrift/request_check.h"
 #include "daemon/unit_reader.h"
 #include "daemon/upstream.h"
 #include "engine/frame.h"
@@ -80,6 +81,20 @@ class ServerStream final : private UnitSink,
   // What this node's manifest says of a function.
   enum class Listed : uint8_t { kNot, kTwoWay, kOneway };
 
+  // A request of a peer that `allow` restricts.
+  enum class Check : uint8_t {
+    kNotNeeded,  // the peer is not restricted
+    kAwaited,    // it is held until it is whole
+    kDenied,     // the peer says itself that it calls what it may not
+    kPassed,
+  };
+
+  // Whether the peer is restricted at this server, by which generation of the routes.
+  struct Standing {
+    std::optional<uint64_t> generation;
+    bool restricted = false;
+  };
+
   struct ServedCall {
     uint64_t ordinal = 0;
     FunctionCounters* counters = nullptr;
@@ -96,9 +111,10 @@ class ServerStream final : private UnitSink,
     bool handed_over = false;  // some of it went to the server's connection
     bool cancelled = false;    // nobody waits for its reply
     Reply reply = Reply::kCertain;
-    bool guarded = false;  // its bytes are held against who may call what
-    bool denied = false;
+    Check check = Check::kNotNeeded;
     uint32_t lane = 0;  // that it came by, and its answer goes by
+    // None of it goes to the server before all of it is checked.
+    bool must_wait() const { return check == Check::kAwaited || check == Check::kDenied; }
     // The lane's other side counts it as due.
     bool is_due() const { return request_complete && replies != 0; }
     // The server has nothing of it, and gets nothing.
@@ -114,12 +130,14 @@ class ServerStream final : private UnitSink,
   void on_request_bytes(uint32_t lane, const engine::FrameHeader& header, Bytes bytes);
   void move_to(uint32_t lane);
   void refuse(uint32_t lane, const engine::FrameHeader& header);
-  // Who may call what.
+  // Who may call what, in server_guard.cc.
   const Route& route_of(std::string_view service, std::string_view method) const;
   bool may_call(const Route& route);
-  bool may_go_on(ServedCall& call, Bytes bytes);
-  void deny_newest();
+  bool is_restricted();
+  bool check_newest(Bytes bytes);
+  std::optional<thrift::BodyFault> fault_of(Bytes request, std::string& function);
   std::string caller() const;
+
   engine::Failure as_told(engine::Failure failure) const;
   void on_cancel(uint64_t ordinal);
   void on_raw(Bytes bytes);
@@ -220,8 +238,8 @@ class ServerStream final : private UnitSink,
   int64_t send_credit_ = engine::kStreamWindowBytes;
   engine::ReceiveWindow window_;
   std::unique_ptr<UpstreamConnection> upstream_;
-  std::unique_ptr<PooledCall> pooled_;   // where the service is shared
-  std::unique_ptr<RequestGuard> guard_;  // where there are rules of who may call what
+  std::unique_ptr<PooledCall> pooled_;  // where the service is shared
+  Standing standing_;
 };
 
 }  // namespace hat

@@ -7,15 +7,14 @@
 #include <string_view>
 
 #include "daemon/thrift/cursor.h"
+#include "daemon/thrift/theader.h"
 
 namespace hat::thrift {
 namespace {
 
 constexpr size_t kLengthWordBytes = 4;
 constexpr size_t kHeaderSeqidAt = 4;  // in THeader's own part: magic, flags, id, size of its words
-constexpr size_t kHeaderWordsAt = 8;
-constexpr size_t kHeaderFixedBytes = 10;
-constexpr size_t kCompactIdAt = 2;  // protocol, version and type go before it
+constexpr size_t kCompactIdAt = 2;    // protocol, version and type go before it
 
 const uint8_t* octets(std::span<const std::byte> bytes) {
   return reinterpret_cast<const uint8_t*>(bytes.data());

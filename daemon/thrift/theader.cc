@@ -6,7 +6,6 @@ namespace hat::thrift {
 namespace {
 
 constexpr uint16_t kMagic = 0x0fff;
-constexpr uint32_t kFixedBytes = 10;
 constexpr uint64_t kProtocolBinary = 0;
 constexpr uint64_t kProtocolCompact = 2;
 
@@ -31,13 +30,14 @@ Progress HeaderReader::read(Cursor& in) {
 Progress HeaderReader::step(Cursor& in) {
   uint64_t value = 0;
   if (awaited_ == Awaited::kFixed) {
-    const uint8_t* fixed = token_.take(in, kFixedBytes);
+    const uint8_t* fixed = token_.take(in, kHeaderFixedBytes);
     if (fixed == nullptr) return Progress::kNeedMore;
     flags_ = big_endian16(fixed + 2);
     seqid_ = big_endian32(fixed + 4);
-    words_left_ = 4 * uint32_t{big_endian16(fixed + 8)};
+    words_left_ = 4 * uint32_t{big_endian16(fixed + kHeaderWordsAt)};
     awaited_ = Awaited::kProtocol;
-    const bool fits = big_endian16(fixed) == kMagic && frame_bytes_ >= kFixedBytes + words_left_;
+    const bool fits =
+        big_endian16(fixed) == kMagic && frame_bytes_ >= kHeaderFixedBytes + words_left_;
     return fits ? Progress::kDone : Progress::kBroken;
   }
   const Progress progress = take_word_varint(in, value);

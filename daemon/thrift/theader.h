@@ -8,12 +8,17 @@
 // Source: Thrift's doc/specs/HeaderFormat.md.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "daemon/thrift/cursor.h"
 #include "daemon/thrift/message.h"
 
 namespace hat::thrift {
+
+// The part of fixed size, and where it counts the header words, each of 4 bytes.
+inline constexpr size_t kHeaderFixedBytes = 10;
+inline constexpr size_t kHeaderWordsAt = 8;
 
 class HeaderReader {
  public:

@@ -9,6 +9,7 @@ import subprocess
 
 HERE = pathlib.Path(__file__).resolve().parent
 IDL = HERE / "probe.thrift"
+CHECKED_IDL = HERE.parent.parent / "daemon" / "thrift" / "checked.thrift"
 PYTHON = "/usr/bin/python3"  # Debian's, which has Debian's thrift module
 PROTOCOLS = ("binary", "compact", "json")
 LARGE_BYTES = 16 << 20  # the acceptance's largest value; carried over framed binary
@@ -164,6 +165,7 @@ class Peers:
     @staticmethod
     def _python(at):
         run(["thrift", "--gen", "py", "-out", fresh(at / "gen"), IDL])
+        run(["thrift", "--gen", "py", "-out", at / "gen", CHECKED_IDL])
         # As a user installs it, though from Debian's own tools: without a network.
         run([PYTHON, "-m", "pip", "install", "--quiet", "--no-build-isolation", "--no-deps",
              "--root-user-action=ignore", "--target", fresh(at / "site"),
@@ -173,22 +175,24 @@ class Peers:
     def _go(at):
         source = at / "src"
         shutil.copytree(HERE / "go", fresh(source), dirs_exist_ok=True)
-        run(["thrift", "--gen", "go:package_prefix=hatrpc.test/", "-out", source, IDL])
-        # The stubs stand alone as a module, as an application's often do.
-        (source / "probe" / "go.mod").write_text(
-            "module hatrpc.test/probe\n\ngo 1.18\n\n"
-            "require github.com/apache/thrift v0.17.0\n")
-        for skeleton in (source / "probe").glob("*-remote"):
-            shutil.rmtree(skeleton)
-        run(["go", "mod", "edit", "-require=hatrpc.test/probe@v0.0.0",
-             "-replace=hatrpc.test/probe=./probe"], source)
-        for role in ("client", "server"):
+        for package, idl in (("probe", IDL), ("checked", CHECKED_IDL)):
+            run(["thrift", "--gen", "go:package_prefix=hatrpc.test/", "-out", source, idl])
+            # The stubs stand alone as a module, as an application's often do.
+            (source / package / "go.mod").write_text(
+                f"module hatrpc.test/{package}\n\ngo 1.18\n\n"
+                "require github.com/apache/thrift v0.17.0\n")
+            for skeleton in (source / package).glob("*-remote"):
+                shutil.rmtree(skeleton)
+            run(["go", "mod", "edit", f"-require=hatrpc.test/{package}@v0.0.0",
+                 f"-replace=hatrpc.test/{package}=./{package}"], source)
+        for role in ("client", "server", "reader"):
             run(["go", "build", "-mod=mod", "-o", at / f"probe_{role}", f"./{role}"], source)
 
     @staticmethod
     def _java(at):
         run(["thrift", "--gen", "java:generated_annotations=suppress", "-out", fresh(at / "gen"),
              IDL])
+        run(["thrift", "--gen", "java:generated_annotations=suppress", "-out", at / "gen", CHECKED_IDL])
         run(["mvn", "--batch-mode", "--quiet", "-f", HERE / "java" / "pom.xml",
              "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies",
              f"-DoutputDirectory={at}/lib"])
@@ -202,6 +206,7 @@ class Peers:
             shutil.copy(file, at)
         run(["npm", "install", "--no-audit", "--no-fund", "--silent"], at)
         run(["thrift", "--gen", "js:node,es6", "-out", fresh(at / "gen"), IDL])
+        run(["thrift", "--gen", "js:node,es6", "-out", at / "gen", CHECKED_IDL])
 
 
 def fresh(folder):

@@ -11,6 +11,7 @@ import collections
 import copy
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -18,7 +19,7 @@ import time
 
 import yaml
 
-from nodes import Server, TwoNodes, hatrpc_address
+from nodes import Server, TwoNodes, ask, hatrpc_address
 from peers import FOLLOWED, IDL, PAIRS, Peers
 
 
@@ -32,6 +33,8 @@ def arguments():
     parser.add_argument("--peers", type=pathlib.Path, required=True, help="folder of the built peers")
     parser.add_argument("--build", action="store_true", help="build the language's peers, and end")
     parser.add_argument("--fabric", default="auto", help="of the daemons (default: %(default)s)")
+    parser.add_argument("--restricted", action="store_true",
+                        help="through daemons alone, which hold all requests against the manifest's signatures")
     parser.add_argument("--only", default="", help="only pairs whose name has this in it")
     parser.add_argument("language", choices=sorted(PAIRS), metavar="what",
                         help="%(choices)s: a language, or what it is that all pairs go by")
@@ -43,12 +46,14 @@ def service_of(pair, number):
     return "Probe" if pair.multiplexed else f"Probe{number}"
 
 
-def manifest_for(programs, count):
+def manifest_for(programs, count, restricted):
     """The manifest that hintgen writes for Probe, once under each name."""
     text = subprocess.run([programs / "hintgen", IDL], capture_output=True, text=True, check=True)
     manifest = yaml.safe_load(text.stdout)
     probe = manifest["services"]["Probe"]
     manifest["services"] |= {f"Probe{i}": copy.deepcopy(probe) for i in range(count)}
+    if restricted:  # a service that may be behind any server, and that no peer may call
+        manifest["services"]["Forbidden"] = {"allow": ["host-x"]}
     return yaml.safe_dump(manifest)
 
 
@@ -124,11 +129,16 @@ def check_followed(nodes, names):
             if pair.transport in FOLLOWED and counted[name] == 0]
 
 
+def checked_requests(node):
+    text = ask(node.admin, "GET", "/metrics")[1]
+    return float(re.search(r"(?m)^hatrpc_authz_checked_total (\S+)$", text)[1])
+
+
 def run_language(options, peers, pairs):
     with tempfile.TemporaryDirectory(prefix="hatrpc-e2e-") as folder:
         servers, addresses = start_servers(peers, pairs, folder)
         try:
-            failed = run_clients(peers, pairs, addresses, "direct")
+            failed = [] if options.restricted else run_clients(peers, pairs, addresses, "direct")
             names = {pair: service_of(pair, i) for i, pair in enumerate(pairs)}
             # Multiplexed pairs share one service's name, and so take turns.
             rounds = [[pair for pair in pairs if not pair.multiplexed]]
@@ -137,14 +147,16 @@ def run_language(options, peers, pairs):
                 upstreams = {names[pair]: hatrpc_address(addresses[pair]) for pair in some}
                 local = {names[pair]: f"{pair.local}:{folder}/{names[pair]}.sock"
                          for pair in some if pair.local != "tcp"}
-                manifest = manifest_for(options.bin, len(pairs))
-                with TwoNodes(options.bin, manifest, upstreams, local,
-                              fabric=options.fabric) as nodes:
+                manifest = manifest_for(options.bin, len(pairs), options.restricted)
+                with TwoNodes(options.bin, manifest, upstreams, local, fabric=options.fabric,
+                              limits={"checked_request": "64MiB"}) as nodes:
                     entries = {pair: nodes.endpoints[names[pair]].removeprefix("tcp:")
                                for pair in some}
                     failed += run_clients(peers, some, entries, "daemons")
                     failed += check_counters(nodes)
                     failed += check_followed(nodes, {pair: names[pair] for pair in some})
+                    if options.restricted and not checked_requests(nodes.b):
+                        failed.append("daemons: no request was held against its signature")
         finally:
             for server in servers:
                 server.stop()
@@ -159,6 +171,9 @@ def main():
         peers.build(options.language)
         return 0
     pairs = [pair for pair in PAIRS[options.language] if options.only in pair.name()]
+    if options.restricted:  # what the server is makes no difference; what cannot be followed is refused
+        pairs = [pair for pair in pairs if pair.client == options.language and pair.server == "cpp"
+                 and pair.transport in FOLLOWED and not pair.server_kind]
     if not pairs:
         raise SystemExit(f"e2e: no pair of {options.language} has '{options.only}' in its name")
     failed = run_language(options, peers, pairs)

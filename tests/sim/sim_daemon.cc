@@ -35,7 +35,7 @@ void SimDaemon::start() {
     rdma_ = std::move(*made);
   }
   auto routes = std::make_shared<RoutingTable>(++generation_, manifest_, std::vector<std::string>{},
-                                               host, *metrics_);
+                                               host, *metrics_, node_->serves);
   worker_ =
       std::make_unique<Worker>(host_, Worker::Setup{.generation = generation_,
                                                     .seed = static_cast<uint32_t>(random_.next()),

@@ -5,6 +5,7 @@ Every alert fires when its cause is made, and not before; rules and dashboard na
 """
 
 import contextlib
+import copy
 import json
 import re
 import resource
@@ -15,6 +16,8 @@ import subprocess
 import threading
 import time
 import unittest
+
+import yaml
 
 from setting import (Client, PROGRAMS, Scenario, TApplicationException, main, manifest, start_server)
 from certificates import Certificates
@@ -97,14 +100,12 @@ class Load:
 
 def guarded_manifest():
     """Nobody may call Probe.ping, on trial, nor Probe.divide, in earnest."""
-    before, service, functions = manifest().partition("  Probe:\n")
-    rules_of = {"ping": "dry_run", "divide": "enforce"}
-    for function, mode in rules_of.items():
-        guarded = functions.replace(f"      {function}:\n", f"      {function}:\n        allow: [host-x]\n"
-                                    f"        allow_mode: {mode}\n", 1)
-        assert guarded != functions, function
-        functions = guarded
-    return before + service + functions
+    guarded = yaml.safe_load(manifest())
+    probe = guarded["services"]["Probe"]
+    guarded["services"]["Narrow"] = copy.deepcopy(probe)  # the same server has it, too
+    for function, mode in {"ping": "dry_run", "divide": "enforce"}.items():
+        probe["functions"][function] |= {"allow": ["host-x"], "allow_mode": mode}
+    return yaml.safe_dump(guarded)
 
 
 class Watched(Scenario):
@@ -119,7 +120,8 @@ class Watched(Scenario):
         self.certificates = self.enterContext(Certificates(PROGRAMS, "host-a", "host-b"))
         self.nodes = self.enterContext(TwoNodes(
             PROGRAMS, guarded_manifest(), {"Probe": address, "Narrow": address}, endpoints={"Elsewhere": elsewhere},
-            modes={"Narrow": {"max_connections": 1}}, http=True,
+            modes={"Probe": {"thrift_transport": "framed"},
+                   "Narrow": {"thrift_transport": "framed", "max_connections": 1}}, http=True,
             links={node: self.certificates.tls(node) for node in ("host-a", "host-b")},
             limits={"max_message": "1MiB", "max_connections": 24, "drain_timeout": "300s"}))
         load = Load(self.nodes)

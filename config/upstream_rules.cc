@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "config/upstream_rules.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace hat {
+namespace {
+
+using Rule = std::optional<AccessRule>;
+
+// Absent where everybody is served, even if only for a trial.
+Rule enforced(const Rule& access) { return access && !access->dry_run ? access : std::nullopt; }
+
+void add(std::vector<Rule>& rules, const Rule& rule) {
+  if (std::ranges::find(rules, rule) == rules.end()) rules.push_back(rule);
+}
+
+// Of its functions, and of those that it does not list.
+void add_rules_of(const ServiceSpec& service, std::vector<Rule>& rules) {
+  add(rules, enforced(service.access));
+  for (const FunctionSpec& function : service.functions) {
+    add(rules, enforced(function.access ? function.access : service.access));
+  }
+}
+
+}  // namespace
+
+UpstreamRules rules_at(const Address& upstream, const std::vector<ServedConfig>& serves,
+                       const Manifest& manifest) {
+  std::vector<Rule> here, elsewhere;
+  for (const ServedConfig& served : serves) {
+    const bool listed = std::ranges::find(manifest.services, served.service, &ServiceSpec::name) !=
+                        manifest.services.end();
+    if (served.upstream == upstream && !listed) add(here, std::nullopt);
+  }
+  for (const ServiceSpec& service : manifest.services) {
+    const auto served = std::ranges::find(serves, service.name, &ServedConfig::service);
+    if (served == serves.end()) {
+      add_rules_of(service, elsewhere);
+    } else if (served->upstream == upstream) {
+      add_rules_of(service, here);
+    }
+  }
+  UpstreamRules found{.differ = here.size() > 1};
+  for (const Rule& rule : elsewhere) add(here, rule);
+  for (const Rule& rule : here) {
+    if (rule) found.rules.push_back(*rule);
+  }
+  return found;
+}
+
+}  // namespace hat

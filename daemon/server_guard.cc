@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// daemon/server_guard.cc: who may call what at the server of a stream.
+//
+// The peer daemon says which function a request is for, and its word chooses the hints. For a peer
+// that `allow` restricts its word is not enough: each of its requests is held until it is whole, in
+// memory that the peer cannot change, and goes on only if it is exactly one message that every
+// stock server reads as a call of a function that the peer may call
+// (daemon/thrift/request_check.h).
+#include <glog/logging.h>
+
+#include <string>
+
+#include "config/identity.h"
+#include "daemon/thrift/envelope.h"
+#include "daemon/worker.h"
+
+namespace hat {
+
+using engine::Failure;
+using thrift::RequestFault;
+
+namespace {
+
+ThriftTransport transport_of(thrift::Framing framing) {
+  if (thrift::has_header(framing)) return ThriftTransport::kHeader;
+  return framing == thrift::Framing::kFramed ? ThriftTransport::kFramed
+                                             : ThriftTransport::kBuffered;
+}
+
+// What a reader can do about it. `function`: "Service.method", or empty before a name is known.
+std::string text_of(const thrift::BodyFault& found, const std::string& function) {
+  const std::string field = std::to_string(found.field) + " of " + function;
+  switch (found.fault) {
+    case RequestFault::kTooLarge:
+      return "sent a request larger than limits.checked_request";
+    case RequestFault::kNotOneMessage:
+      return "did not send exactly one whole message";
+    case RequestFault::kUnusualHead:
+      return "sent a message that does not begin as stock clients begin messages";
+    case RequestFault::kWrongTransport:
+      return "did not use the thrift_transport that `serves` says";
+    case RequestFault::kNotAllowed:
+      return "may not call it";
+    case RequestFault::kNotListed:
+      return "called " + function + ", which no manifest lists with its arguments";
+    case RequestFault::kMalformed:
+      return "sent what cannot be read at argument " + field;
+    case RequestFault::kWrongType:
+      return "sent another type than the manifest's at argument " + field;
+    case RequestFault::kUnknownField:
+      return "sent argument " + field + ", which the manifest does not have";
+  }
+  return "";
+}
+
+}  // namespace
+
+const Route& ServerStream::route_of(std::string_view service, std::string_view method) const {
+  const ServiceRoutes* routes = worker_.routes().find(service);
+  if (routes == nullptr) routes = worker_.routes().find(served_.service);
+  return routes->find(method);
+}
+
+// Counts what is refused, and what a trial of a rule lets through.
+bool ServerStream::may_call(const Route& route) {
+  if (!route.access) return true;
+  if (any_identity_matches(route.access->allow, link_.session->peer_names())) return true;
+  const bool served = route.access->dry_run;
+  route.metrics->at(Side::kServer, worker_.index()).denied[served].add();
+  if (served) {
+    LOG_EVERY_T(WARNING, 1) << caller() << " may not call " << route.service << "." << route.method
+                            << ": served all the same (allow_mode: dry_run)";
+  }
+  return served;
+}
+
+// The rules change with a reload alone, and what the peer's certificate proves never does.
+bool ServerStream::is_restricted() {
+  const RoutingTable& routes = worker_.routes();
+  if (standing_.generation != routes.generation()) {
+    const auto names = link_.session->peer_names();
+    const auto& rules = routes.rules_at(served_.upstream).rules;
+    standing_ = {.generation = routes.generation(),
+                 .restricted = !std::ranges::all_of(rules, [names](const AccessRule& rule) {
+                   return any_identity_matches(rule.allow, names);
+                 })};
+  }
+  return standing_.restricted;
+}
+
+// The newest call is checked before any of it goes on. Returns false if it does not go on now.
+bool ServerStream::check_newest(Bytes bytes) {
+  ServedCall& call = calls_.back();
+  if (worker_.over_buffer_limit()) {
+    grant(bytes.size());
+    refuse_newest(Failure::kOverloaded, "limits.max_buffered is reached");
+    return false;
+  }
+  hold(call, bytes);
+  std::string function;
+  std::optional<thrift::BodyFault> found;
+  if (call.check == Check::kDenied) {
+    found = {RequestFault::kNotAllowed, 0};
+  } else if (call.held_bytes > worker_.node().limits.checked_request_bytes_max) {
+    found = {RequestFault::kTooLarge, 0};
+  } else if (!call.request_complete) {
+    if (granted_ahead_ < call.held_bytes) grant_ahead(call.held_bytes - granted_ahead_);
+    return false;
+  } else {
+    found = fault_of(held_.bytes().last(call.held_bytes), function);
+  }
+  if (!found) {
+    call.check = Check::kPassed;
+    worker_.counters().checked_requests.add();
+    return true;
+  }
+  worker_.counters().refused_requests[static_cast<size_t>(found->fault)].add();
+  const std::string detail = caller() + " " + text_of(*found, function) + "; `allow` in node " +
+                             worker_.node().node + "'s manifests restricts it";
+  LOG_EVERY_T(WARNING, 1) << "a call of service " << served_.service << " is refused: " << detail;
+  refuse_newest(Failure::kPermissionDenied, detail);
+  return false;
+}
+
+// `request` is whole. Sets `function` once the message has said its name.
+std::optional<thrift::BodyFault> ServerStream::fault_of(Bytes request, std::string& function) {
+  thrift::MessageReader reader;
+  const auto message = thrift::read_whole(reader, request);
+  if (!message) return thrift::BodyFault{RequestFault::kNotOneMessage, 0};
+  const thrift::Head& head = reader.head();
+  if (!is_usual_head(request.first(message->envelope_bytes), head)) {
+    return thrift::BodyFault{RequestFault::kUnusualHead, 0};
+  }
+  if (served_.thrift_transport && served_.thrift_transport != transport_of(head.framing)) {
+    return thrift::BodyFault{RequestFault::kWrongTransport, 0};
+  }
+  const size_t colon = head.name.find(':');
+  const std::string_view method = thrift::bare_name(head.name);
+  const std::string_view service =
+      colon == std::string_view::npos ? served_.service : head.name.substr(0, colon);
+  function = std::string(service) + "." + std::string(method);
+  const ServiceRoutes* routes = worker_.routes().find(service);
+  // Servers differ in what they make of empty parts, or of more than two.
+  const bool ambiguous = method.empty() || service.empty() || method.contains(':');
+  if (routes == nullptr || ambiguous) return thrift::BodyFault{RequestFault::kNotListed, 0};
+  const Route& route = routes->find(method);
+  // A trial's has been counted where the call was announced.
+  if (route.access && !route.access->dry_run && !may_call(route)) {
+    return thrift::BodyFault{RequestFault::kNotAllowed, 0};
+  }
+  if (route.arguments) {
+    return check_body(head.encoding, request.subspan(message->envelope_bytes),
+                      {*route.arguments, *route.types, route.allow_unknown_fields});
+  }
+  if (!worker_.routes().rules_at(served_.upstream).differ) return std::nullopt;
+  return thrift::BodyFault{RequestFault::kNotListed, 0};
+}
+
+// Its hello's name is its word; those that its certificate proves are what counts.
+std::string ServerStream::caller() const {
+  const auto names = link_.session->peer_names();
+  const std::string& node = link_.session->peer().node;
+  if (names.empty()) return "peer " + node + ", which proves nothing (link.tls),";
+  return "peer " + names.front();
+}
+
+}  // namespace hat

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/thrift/request_check.h"
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <string_view>
+
+#include "daemon/thrift/theader.h"
+#include "daemon/thrift/typed_wire.h"
+
+namespace hat::thrift {
+namespace {
+
+size_t varint_bytes(uint32_t value) {
+  return std::max<size_t>(1, (static_cast<size_t>(std::bit_width(value)) + 6) / 7);
+}
+
+bool is_usual_name(std::string_view name) {
+  return !name.empty() && std::ranges::all_of(name, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '.' || c == ':';
+  });
+}
+
+// [1,"name",type,seqid,
+bool is_usual_json_head(std::string_view text, const Head& head) {
+  const auto take = [&text](std::string_view part) {
+    if (!text.starts_with(part)) return false;
+    text.remove_prefix(part.size());
+    return true;
+  };
+  std::array<char, 12> digits;
+  const auto end = std::to_chars(digits.begin(), digits.end(), head.seqid).ptr;
+  const char type = static_cast<char>('0' + static_cast<int>(head.type));
+  return take(kJsonStart) && take(head.name) && take("\",") && take({&type, 1}) && take(",") &&
+         take({digits.data(), static_cast<size_t>(end - digits.data())}) && text == ",";
+}
+
+// Walks a struct by its types. A template, so that each encoding's tokens are read inline.
+template <class Wire>
+class BodyChecker {
+ public:
+  BodyChecker(std::span<const std::byte> body, const ArgumentTypes& types)
+      : wire_(body), types_(types) {}
+
+  std::optional<BodyFault> run() {
+    const bool good = structure(types_.arguments);
+    if (good && wire_.at_end()) return std::nullopt;
+    return BodyFault{good ? RequestFault::kMalformed : fault_, field_};
+  }
+
+ private:
+  bool structure(const FieldSpecs& fields) {
+    int outer = 0;
+    if (!enter() || !wire_.begin_struct(outer)) return false;
+    TypedField field;
+    for (;;) {
+      if (!wire_.next_field(field)) return false;
+      if (field.is_stop) break;
+      field_ = field.id;
+      const TypeSpec* type = find_type(fields, field.id);
+      if (type == nullptr) {
+        if (!unknown(field)) return false;
+      } else if (field.type != type->wire) {
+        return wrong(RequestFault::kWrongType);
+      } else if (field.has_value && !value(*type, false)) {
+        return false;
+      }
+      if (!wire_.end_field()) return false;
+    }
+    --depth_;
+    return wire_.end_struct(outer);
+  }
+
+  // Its type comes from the request alone, so it must be one whose end all readers find.
+  bool unknown(const TypedField& field) {
+    const bool passes =
+        types_.allow_unknown_fields && !is_container(field.type) && field.type != WireType::kUuid;
+    if (!passes) return wrong(RequestFault::kUnknownField);
+    return !field.has_value || wire_.scalar(field.type, false);
+  }
+
+  bool value(const TypeSpec& type, bool is_key) {
+    switch (type.wire) {
+      case WireType::kStruct:
+        return structure(types_.structs[type.structure].fields);
+      case WireType::kList:
+      case WireType::kSet:
+        return list(type.elements[0]);
+      case WireType::kMap:
+        return map(type.elements[0], type.elements[1]);
+      default:
+        return wire_.scalar(type.wire, is_key);
+    }
+  }
+
+  bool list(const TypeSpec& element) {
+    TypedContainer list;
+    if (!enter() || !wire_.begin_list(list)) return false;
+    if (list.count > 0 && list.element != element.wire) return wrong(RequestFault::kWrongType);
+    --depth_;
+    const size_t fixed = Wire::fixed_bytes(element.wire);
+    if (fixed > 0) return wire_.skip(uint64_t{list.count} * fixed) && wire_.end_list();
+    ++depth_;
+    for (uint32_t i = 0; i < list.count; ++i) {
+      if (!wire_.next_element(false) || !value(element, false)) return false;
+    }
+    --depth_;
+    return wire_.end_list();
+  }
+
+  bool map(const TypeSpec& key, const TypeSpec& element) {
+    TypedContainer map;
+    if (!enter() || !wire_.begin_map(map)) return false;
+    if (map.count > 0 && (map.key != key.wire || map.element != element.wire)) {
+      return wrong(RequestFault::kWrongType);
+    }
+    for (uint32_t i = 0; i < map.count; ++i) {
+      if (!wire_.next_element(true) || !value(key, true)) return false;
+      if (!wire_.end_key() || !value(element, false)) return false;
+    }
+    --depth_;
+    return wire_.end_map();
+  }
+
+  bool enter() { return ++depth_ <= kNestingMax; }
+  bool wrong(RequestFault fault) {
+    fault_ = fault;
+    return false;
+  }
+
+  Wire wire_;
+  const ArgumentTypes& types_;
+  size_t depth_ = 0;
+  RequestFault fault_ = RequestFault::kMalformed;
+  int field_ = 0;
+};
+
+}  // namespace
+
+bool is_usual_head(std::span<const std::byte> envelope, const Head& head) {
+  if (head.type != MessageType::kCall && head.type != MessageType::kOneway) return false;
+  if (!is_usual_name(head.name)) return false;
+  const auto* at = reinterpret_cast<const uint8_t*>(envelope.data()) + length_bytes(head.framing);
+  const auto* const end = reinterpret_cast<const uint8_t*>(envelope.data()) + envelope.size();
+  if (has_header(head.framing)) {
+    // The protocol and the count of transforms, a byte each; there are no transforms.
+    if (at[kHeaderFixedBytes] >= 0x80 || at[kHeaderFixedBytes + 1] != 0) return false;
+    at += kHeaderFixedBytes + 4 * size_t{big_endian16(at + kHeaderWordsAt)};
+  }
+  const auto size = static_cast<size_t>(end - at);
+  const auto name_bytes = static_cast<uint32_t>(head.name.size());
+  switch (head.encoding) {
+    case Encoding::kBinary:
+      return at[2] == 0;  // the version's third byte; the others were read
+    case Encoding::kBinaryOld:
+      return true;  // no part of it can be spelt in two ways
+    case Encoding::kCompact:
+      return size == 2 + varint_bytes(static_cast<uint32_t>(head.seqid)) +
+                         varint_bytes(name_bytes) + name_bytes;
+    case Encoding::kJson:
+      return is_usual_json_head({reinterpret_cast<const char*>(at), size}, head);
+  }
+  return false;
+}
+
+std::optional<BodyFault> check_body(Encoding encoding, std::span<const std::byte> body,
+                                    const ArgumentTypes& types) {
+  switch (encoding) {
+    case Encoding::kBinary:
+    case Encoding::kBinaryOld:
+      return BodyChecker<BinaryWire>(body, types).run();
+    case Encoding::kCompact:
+      return BodyChecker<CompactWire>(body, types).run();
+    case Encoding::kJson:
+      return BodyChecker<JsonWire>(body, types).run();
+  }
+  return BodyFault{RequestFault::kMalformed, 0};
+}
+
+}  // namespace hat::thrift

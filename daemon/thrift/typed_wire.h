@@ -1,0 +1,428 @@
+// SPDX-License-Identifier: Apache-2.0
+// daemon/thrift/typed_wire.h: reads the tokens of a struct that lies whole in memory, one class for
+// each encoding, all with the same functions. request_check.cc puts them together.
+//
+// Each function returns false where the bytes cannot be that token, or are not spelt as stock
+// writers spell it (numbers in their shortest form, JSON without white space).
+//
+//   begin_struct()  [next_field() value]…  until a field is_stop
+//   begin_list()    [next_element() value]…  end_list()
+//   begin_map()     [next_element() key  end_key() value]…  end_map()
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "config/signature.h"
+#include "daemon/thrift/cursor.h"
+#include "daemon/thrift/nesting.h"
+
+namespace hat::thrift {
+
+struct TypedField {
+  bool is_stop = false;  // the struct ends; nothing else is set
+  WireType type = WireType::kBool;
+  int id = 0;
+  bool has_value = true;  // false: the value is in the field's header (compact's bool)
+};
+
+struct TypedContainer {
+  uint32_t count = 0;
+  // Of what an empty container says that it holds nothing is known: some writers leave it out.
+  WireType key = WireType::kBool;  // kMap
+  WireType element = WireType::kBool;
+};
+
+constexpr bool is_container(WireType type) { return type >= WireType::kStruct; }
+
+// TBinaryProtocol.
+class BinaryWire {
+ public:
+  explicit BinaryWire(std::span<const std::byte> body)
+      : in_{reinterpret_cast<const uint8_t*>(body.data()),
+            reinterpret_cast<const uint8_t*>(body.data()) + body.size()} {}
+
+  bool at_end() const { return in_.left() == 0; }
+  bool begin_struct(int&) { return true; }
+  bool end_struct(int) { return true; }
+
+  bool next_field(TypedField& field) {
+    if (in_.left() == 0) return false;
+    field.is_stop = *in_.at == 0;
+    if (field.is_stop) return skip(1);
+    if (in_.left() < 3) return false;
+    const auto type = type_of(in_.at[0]);
+    field.type = type.value_or(WireType::kBool);
+    field.id = static_cast<int16_t>(big_endian16(in_.at + 1));
+    in_.at += 3;
+    return type.has_value();
+  }
+  bool end_field() { return true; }
+
+  bool begin_list(TypedContainer& list) {
+    if (in_.left() < 5) return false;
+    const auto element = type_of(in_.at[0]);
+    list.count = big_endian32(in_.at + 1);
+    in_.at += 5;
+    if (list.count == 0) return true;
+    list.element = element.value_or(WireType::kBool);
+    return element.has_value() && list.count <= kCountMax;
+  }
+  bool end_list() { return true; }
+  bool begin_map(TypedContainer& map) {
+    if (in_.left() < 6) return false;
+    const auto key = type_of(in_.at[0]), element = type_of(in_.at[1]);
+    map.count = big_endian32(in_.at + 2);
+    in_.at += 6;
+    if (map.count == 0) return true;
+    if (!key || !element || map.count > kCountMax) return false;
+    map.key = *key;
+    map.element = *element;
+    return true;
+  }
+  bool end_map() { return true; }
+  bool next_element(bool) { return true; }
+  bool end_key() { return true; }
+
+  bool scalar(WireType type, bool /*is_key*/) {
+    if (type != WireType::kString) return skip(fixed_bytes(type));
+    if (in_.left() < 4) return false;
+    const uint32_t bytes = big_endian32(in_.at);
+    in_.at += 4;
+    return bytes <= kCountMax && skip(bytes);
+  }
+  // The bytes of each such value, where all have as many; else 0.
+  static constexpr size_t fixed_bytes(WireType type) {
+    constexpr std::array<uint8_t, 8> kBytes = {1, 1, 2, 4, 8, 8, 0, 16};
+    return is_container(type) ? 0 : kBytes[static_cast<size_t>(type)];
+  }
+  bool skip(uint64_t bytes) {
+    if (bytes > in_.left()) return false;
+    in_.at += bytes;
+    return true;
+  }
+
+ private:
+  static std::optional<WireType> type_of(uint8_t type) {
+    switch (type) {
+      case 2:
+        return WireType::kBool;
+      case 3:
+        return WireType::kI8;
+      case 4:
+        return WireType::kDouble;
+      case 6:
+        return WireType::kI16;
+      case 8:
+        return WireType::kI32;
+      case 10:
+        return WireType::kI64;
+      case 11:
+        return WireType::kString;
+      case 12:
+        return WireType::kStruct;
+      case 13:
+        return WireType::kMap;
+      case 14:
+        return WireType::kSet;
+      case 15:
+        return WireType::kList;
+      case 16:
+        return WireType::kUuid;
+      default:
+        return std::nullopt;
+    }
+  }
+
+  Cursor in_;
+};
+
+// TCompactProtocol.
+class CompactWire {
+ public:
+  explicit CompactWire(std::span<const std::byte> body)
+      : in_{reinterpret_cast<const uint8_t*>(body.data()),
+            reinterpret_cast<const uint8_t*>(body.data()) + body.size()} {}
+
+  bool at_end() const { return in_.left() == 0; }
+  // Field ids are differences to the field before; `outer` keeps the enclosing struct's.
+  bool begin_struct(int& outer) {
+    outer = last_id_;
+    last_id_ = 0;
+    return true;
+  }
+  bool end_struct(int outer) {
+    last_id_ = outer;
+    return true;
+  }
+
+  bool next_field(TypedField& field) {
+    if (in_.left() == 0) return false;
+    const uint8_t header = *in_.at++;
+    field.is_stop = header == 0;
+    if (field.is_stop) return true;
+    const uint8_t delta = header >> 4;
+    const auto type = type_of(header & 0x0f);
+    field.type = type.value_or(WireType::kBool);
+    field.has_value = (header & 0x0f) > kFalse;
+    field.id = last_id_ + delta;
+    if (delta == 0) {
+      uint64_t zigzag = 0;
+      if (!varint(zigzag, UINT16_MAX)) return false;
+      field.id = static_cast<int>(zigzag >> 1) ^ -static_cast<int>(zigzag & 1);
+    }
+    last_id_ = field.id;
+    return type.has_value() && field.id <= INT16_MAX;
+  }
+  bool end_field() { return true; }
+
+  bool begin_list(TypedContainer& list) {
+    if (in_.left() == 0) return false;
+    const uint8_t header = *in_.at++;
+    uint64_t count = header >> 4;
+    if (count == 15 && (!varint(count, kCountMax) || count < 15)) return false;
+    list.count = static_cast<uint32_t>(count);
+    if (count == 0) return true;
+    const auto element = type_of(header & 0x0f);
+    list.element = element.value_or(WireType::kBool);
+    return element.has_value();
+  }
+  bool end_list() { return true; }
+  bool begin_map(TypedContainer& map) {
+    uint64_t count = 0;
+    if (!varint(count, kCountMax)) return false;
+    map.count = static_cast<uint32_t>(count);
+    if (count == 0) return true;
+    if (in_.left() == 0) return false;
+    const uint8_t types = *in_.at++;
+    const auto key = type_of(types >> 4), element = type_of(types & 0x0f);
+    if (!key || !element) return false;
+    map.key = *key;
+    map.element = *element;
+    return true;
+  }
+  bool end_map() { return true; }
+  bool next_element(bool) { return true; }
+  bool end_key() { return true; }
+
+  bool scalar(WireType type, bool /*is_key*/) {
+    uint64_t value = 0;
+    switch (type) {
+      case WireType::kI16:
+        return varint(value, UINT16_MAX);
+      case WireType::kI32:
+        return varint(value, UINT32_MAX);
+      case WireType::kI64:
+        return varint(value, UINT64_MAX);
+      case WireType::kString:
+        return varint(value, kCountMax) && skip(value);
+      default:
+        return skip(fixed_bytes(type));
+    }
+  }
+  static constexpr size_t fixed_bytes(WireType type) {
+    constexpr std::array<uint8_t, 8> kBytes = {1, 1, 0, 0, 0, 8, 0, 16};
+    return is_container(type) ? 0 : kBytes[static_cast<size_t>(type)];
+  }
+  bool skip(uint64_t bytes) {
+    if (bytes > in_.left()) return false;
+    in_.at += bytes;
+    return true;
+  }
+
+ private:
+  static constexpr uint8_t kFalse = 2;  // types up to this one are bools, and say which
+
+  static std::optional<WireType> type_of(uint8_t type) {
+    constexpr std::array<WireType, 13> kTypes = {
+        WireType::kBool, WireType::kBool,   WireType::kI8,     WireType::kI16,  WireType::kI32,
+        WireType::kI64,  WireType::kDouble, WireType::kString, WireType::kList, WireType::kSet,
+        WireType::kMap,  WireType::kStruct, WireType::kUuid};
+    if (type == 0 || type > kTypes.size()) return std::nullopt;
+    return kTypes[type - 1];
+  }
+
+  // In its shortest form, and at most `max`.
+  bool varint(uint64_t& value, uint64_t max) {
+    value = 0;
+    for (unsigned shift = 0; in_.left() > 0 && shift < 64; shift += 7) {
+      const uint8_t byte = *in_.at++;
+      const uint64_t bits = byte & 0x7f;
+      if (bits << shift >> shift != bits) return false;  // more than 64
+      value |= bits << shift;
+      if (byte < 0x80) return value <= max && (byte != 0 || shift == 0);
+    }
+    return false;
+  }
+
+  Cursor in_;
+  int last_id_ = 0;
+};
+
+// TJSONProtocol.
+class JsonWire {
+ public:
+  explicit JsonWire(std::span<const std::byte> body)
+      : rest_(reinterpret_cast<const char*>(body.data()), body.size()) {}
+
+  bool at_end() const { return rest_ == "]"; }  // the message's own bracket
+  bool begin_struct(int&) {
+    is_first_ = true;
+    return take("{");
+  }
+  bool end_struct(int) {
+    is_first_ = false;
+    return true;
+  }
+
+  bool next_field(TypedField& field) {
+    field.is_stop = take("}");
+    if (field.is_stop) return true;
+    if (!is_first_ && !take(",")) return false;
+    is_first_ = false;
+    int64_t id = 0;
+    if (!take("\"") || !integer(id, INT16_MIN, INT16_MAX) || !take("\":{")) return false;
+    field.id = static_cast<int>(id);
+    const auto type = type_word();
+    field.type = type.value_or(WireType::kBool);
+    return type.has_value() && take(":");
+  }
+  bool end_field() { return take("}"); }
+
+  bool begin_list(TypedContainer& list) {
+    int64_t count = 0;
+    if (!take("[")) return false;
+    const auto element = type_word();
+    if (!element || !take(",") || !integer(count, 0, kCountMax)) return false;
+    list.count = static_cast<uint32_t>(count);
+    list.element = *element;
+    return true;
+  }
+  bool end_list() { return take("]"); }
+  bool begin_map(TypedContainer& map) {
+    int64_t count = 0;
+    if (!take("[")) return false;
+    const auto key = type_word();
+    if (!key || !take(",")) return false;
+    const auto element = type_word();
+    if (!element || !take(",") || !integer(count, 0, kCountMax) || !take(",{")) return false;
+    map.count = static_cast<uint32_t>(count);
+    map.key = *key;
+    map.element = *element;
+    is_first_ = true;
+    return !is_container(*key) || count == 0;  // writers differ in how they spell such keys
+  }
+  bool end_map() {
+    is_first_ = false;
+    return take("}]");
+  }
+  bool next_element(bool in_map) {
+    const bool first_of_map = in_map && is_first_;
+    is_first_ = false;
+    return first_of_map || take(",");
+  }
+  bool end_key() { return take(":"); }
+
+  bool scalar(WireType type, bool is_key) {
+    if (type == WireType::kString || type == WireType::kUuid) return string();
+    if (!is_key) return number(type);
+    return take("\"") && number(type) && take("\"");
+  }
+  static constexpr size_t fixed_bytes(WireType) { return 0; }
+  bool skip(uint64_t) { return false; }
+
+ private:
+  bool take(std::string_view text) {
+    if (!rest_.starts_with(text)) return false;
+    rest_.remove_prefix(text.size());
+    return true;
+  }
+
+  std::optional<WireType> type_word() {
+    // By WireType.
+    constexpr std::array<std::string_view, 12> kWords = {
+        "\"tf\"",  "\"i8\"",  "\"i16\"", "\"i32\"", "\"i64\"", "\"dbl\"",
+        "\"str\"", "\"uid\"", "\"rec\"", "\"lst\"", "\"set\"", "\"map\""};
+    for (size_t i = 0; i < kWords.size(); ++i) {
+      if (take(kWords[i])) return static_cast<WireType>(i);
+    }
+    return std::nullopt;
+  }
+
+  // Without a plus, leading zeros, or -0.
+  bool integer(int64_t& value, int64_t min, int64_t max) {
+    const bool negative = take("-");
+    size_t digits = 0;
+    uint64_t magnitude = 0;
+    while (digits < rest_.size() && rest_[digits] >= '0' && rest_[digits] <= '9') {
+      if (digits == 19) return false;
+      magnitude = 10 * magnitude + static_cast<uint64_t>(rest_[digits++] - '0');
+    }
+    const bool is_shortest =
+        digits == 1 ? !(negative && rest_[0] == '0') : digits > 1 && rest_[0] != '0';
+    if (!is_shortest) return false;
+    rest_.remove_prefix(digits);
+    const uint64_t limit = negative ? uint64_t{1} << 63 : (uint64_t{1} << 63) - 1;
+    if (magnitude > limit) return false;
+    value = static_cast<int64_t>(negative ? 0 - magnitude : magnitude);
+    return value >= min && value <= max;
+  }
+
+  bool number(WireType type) {
+    int64_t value = 0;
+    switch (type) {
+      case WireType::kBool:
+        return integer(value, 0, 1);
+      case WireType::kI8:
+        return integer(value, INT8_MIN, INT8_MAX);
+      case WireType::kI16:
+        return integer(value, INT16_MIN, INT16_MAX);
+      case WireType::kI32:
+        return integer(value, INT32_MIN, INT32_MAX);
+      case WireType::kI64:
+        return integer(value, INT64_MIN, INT64_MAX);
+      default:
+        return floating();
+    }
+  }
+
+  bool floating() {
+    for (const std::string_view word : {"\"NaN\"", "\"Infinity\"", "\"-Infinity\""}) {
+      if (take(word)) return true;
+    }
+    take("-");
+    if (!some_digits()) return false;
+    if (take(".") && !some_digits()) return false;
+    if (!take("e") && !take("E")) return true;
+    if (!take("-")) take("+");
+    return some_digits();
+  }
+  bool some_digits() {
+    const size_t digits = std::min(rest_.find_first_not_of("0123456789"), rest_.size());
+    rest_.remove_prefix(digits);
+    return digits > 0;
+  }
+
+  bool string() {
+    if (!take("\"")) return false;
+    for (;;) {
+      const size_t at = rest_.find_first_of("\"\\");
+      if (at == std::string_view::npos) return false;
+      const bool ends = rest_[at] == '"';
+      const size_t taken = at + (ends ? 1 : 2);
+      if (taken > rest_.size()) return false;
+      rest_.remove_prefix(taken);
+      if (ends) return true;
+    }
+  }
+
+  std::string_view rest_;
+  bool is_first_ = false;  // no comma comes before the next field or map's entry
+};
+
+}  // namespace hat::thrift

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// tests/e2e/go/reader/main.go: as tests/e2e/python/reader.py.
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/apache/thrift/lib/go/thrift"
+	"hatrpc.test/checked"
+)
+
+// Notes who was called.
+type handler struct{ calls []string }
+
+func (h *handler) note(name string) { h.calls = append(h.calls, name) }
+
+func (h *handler) None(context.Context) error { h.note("none"); return nil }
+func (h *handler) Add(context.Context, int64, int64) (int64, error) {
+	h.note("add")
+	return 0, nil
+}
+func (h *handler) Put(context.Context, string, *checked.Node) error { h.note("put"); return nil }
+func (h *handler) Many(context.Context, []string, map[string]*checked.Node, []int16) ([]string, error) {
+	h.note("many")
+	return nil, nil
+}
+func (h *handler) Note(context.Context, []int64, bool, []*checked.Either) error {
+	h.note("note")
+	return nil
+}
+func (h *handler) Danger(context.Context, string) error { h.note("danger"); return nil }
+
+var configuration = &thrift.TConfiguration{}
+
+func protocolOf(encoding byte, memory *thrift.TMemoryBuffer) thrift.TProtocol {
+	switch encoding {
+	case 0, 1:
+		return thrift.NewTBinaryProtocolConf(memory, configuration)
+	case 2:
+		return thrift.NewTCompactProtocolConf(memory, configuration)
+	default:
+		return thrift.NewTJSONProtocol(memory)
+	}
+}
+
+func serve(noted *handler, encoding byte, request []byte) {
+	processor := checked.NewCheckedProcessor(noted)
+	in := thrift.NewTMemoryBuffer()
+	in.Write(request)
+	reader := protocolOf(encoding, in)
+	for {
+		// Ends with an error at the latest when nothing is left.
+		if ok, err := processor.Process(context.Background(), reader,
+			protocolOf(encoding, thrift.NewTMemoryBuffer())); !ok || err != nil {
+			return
+		}
+	}
+}
+
+func main() {
+	input := bufio.NewReaderSize(os.Stdin, 1<<20)
+	count, calls := 0, 0
+	for {
+		var head [2]byte
+		if _, err := io.ReadFull(input, head[:]); err != nil {
+			break
+		}
+		name := make([]byte, head[1])
+		io.ReadFull(input, name)
+		var size uint32
+		binary.Read(input, binary.BigEndian, &size)
+		request := make([]byte, size)
+		io.ReadFull(input, request)
+		count++
+		noted := &handler{}
+		serve(noted, head[0], request)
+		if len(noted.calls) > 1 || (len(noted.calls) == 1 && noted.calls[0] != string(name)) {
+			fmt.Printf("request %d, of %s: %v: %x\n", count, name, noted.calls, request)
+			os.Exit(1)
+		}
+		calls += len(noted.calls)
+	}
+	fmt.Printf("%d requests, %d calls\n", count, calls)
+}

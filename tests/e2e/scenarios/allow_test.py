@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tests/e2e/scenarios/allow_test.py: a peer that may call a part of a service hides calls of the rest in its requests.
+Each attack is first shown to work on the stock server itself, where it does."""
+
+import contextlib
+import socket
+import struct
+
+from setting import PEERS, PROGRAMS, main, manifest
+from nodes import Server, TwoNodes, hatrpc_address
+from peers import Peers
+from probe import Probe
+from thrift.protocol import TBinaryProtocol
+from thrift.transport import TSocket, TTransport
+from tls_test import TlsNodes
+
+WAIT_S = 20
+CALL, ONEWAY = 1, 4
+
+
+def word(value):
+    return struct.pack(">I", value)
+
+
+def text(value):
+    return word(len(value)) + value.encode()
+
+
+def message(function, arguments, old=False, kind=CALL):
+    """Binary, without a frame; `arguments` with the struct's end."""
+    if old:
+        return text(function) + bytes([kind]) + word(1) + arguments
+    return word(0x80010000 | kind) + text(function) + word(1) + arguments
+
+
+def string_argument(value):
+    return b"\x0b\0\1" + text(value) + b"\0"
+
+
+def ping():
+    return message("ping", b"\0")
+
+
+def hidden(who, **how):
+    """The call that the peer may not make."""
+    return message("note", string_argument(who), **how)
+
+
+def second_message(who):
+    return ping() + hidden(who)
+
+
+def behind_a_long_name(who):
+    """hatrpcd reads no names of 256 bytes; servers do, answer that there is no such function, and read on."""
+    return ping() + message("x" * 256, b"\0") + hidden(who)
+
+
+def in_another_encoding(who):
+    return ping() + hidden(who, old=True)
+
+
+def in_a_list(who):
+    """Everything.numbers is a list<i32>. As i64 it is twice as long to a reader of the wire; the rest of it is
+    the ends of two structs and another call, to generated code."""
+    rest = b"\0\0" + hidden(who)
+    count = -(-len(rest) // 4)
+    numbers = b"\x0f\0\x0f\x0a" + word(count) + bytes(4 * count) + rest.ljust(4 * count, b"\0")
+    return message("repeat", b"\x0c\0\1" + numbers + b"\0\0")
+
+
+def announced_as_oneway(who):
+    return hidden(who, kind=ONEWAY)
+
+
+ATTACKS = [second_message, behind_a_long_name, in_another_encoding, in_a_list, announced_as_oneway]
+
+
+def rule_for_note(text_of_manifest):
+    before, service, functions = text_of_manifest.partition("  Probe:\n")
+    guarded = functions.replace("      note:\n", "      note:\n        allow: [host-x]\n", 1)
+    assert guarded != functions
+    return before + service + guarded
+
+
+def send(address, transport, request):
+    """Sends it, ends, and reads until the other side has ended: then all of it was served that ever will be."""
+    host, _, port = address.removeprefix("tcp:").rpartition(":")
+    with socket.create_connection((host, int(port)), timeout=WAIT_S) as connection:
+        connection.sendall(word(len(request)) + request if transport == "framed" else request)
+        with contextlib.suppress(OSError):  # it may be reset already
+            connection.shutdown(socket.SHUT_WR)
+        with contextlib.suppress(ConnectionError):
+            while connection.recv(65536):
+                pass
+
+
+@contextlib.contextmanager
+def calls(address, transport):
+    host, _, port = address.removeprefix("tcp:").rpartition(":")
+    plain = TSocket.TSocket(host, int(port))
+    plain.setTimeout(WAIT_S * 1000)
+    wrap = TTransport.TFramedTransport if transport == "framed" else TTransport.TBufferedTransport
+    through = wrap(plain)
+    through.open()
+    try:
+        yield Probe.Client(TBinaryProtocol.TBinaryProtocol(through))
+    finally:
+        through.close()
+
+
+def count_of(address, transport, who):
+    """How often note(who) was called; from the server itself."""
+    with calls(address, transport) as server:
+        return server.count(who)
+
+
+class Allow(TlsNodes):
+    def check_language(self, language):
+        peers = Peers(PEERS)
+        peers.have(language)
+        worked = set()
+        for transport in ("framed", "buffered"):
+            server = Server(*peers.command(language, "server"),
+                            [("127.0.0.1:0", ["--transport", transport, "--protocol", "binary"])])
+            self.addCleanup(server.stop)
+            address = hatrpc_address(server.addresses[0])
+            links = {node: self.tls(f"one/{node}") for node in ("host-a", "host-b")}
+            with TwoNodes(PROGRAMS, rule_for_note(manifest()), {"Probe": address}, links=links,
+                          modes={"Probe": {"thrift_transport": transport}}) as nodes:
+                self.await_up(nodes)
+                for attack in ATTACKS:
+                    name = f"{language} {transport} {attack.__name__}"
+                    send(address, transport, attack(f"direct {name}"))
+                    if count_of(address, transport, f"direct {name}") > 0:
+                        worked.add(attack)
+                    send(nodes.endpoints["Probe"], transport, attack(name))
+                    self.assertEqual(count_of(address, transport, name), 0, name)
+                # What it may call is served as ever.
+                with calls(nodes.endpoints["Probe"], transport) as client:
+                    self.assertEqual(client.add(1, 2), 3)
+                    self.assertEqual(client.count("nobody"), 0)
+                refused = self.metric(nodes.b, 'hatrpc_authz_refused_total{reason="wrong_type"}')
+                self.assertGreaterEqual(refused, 1)
+        return worked
+
+    def test_cpp(self):
+        self.assertEqual(self.check_language("cpp"), set(ATTACKS))
+
+    def test_python(self):
+        # Its reader leaves such a message's name as bytes, which are no function's name.
+        self.assertEqual(self.check_language("python"), set(ATTACKS) - {in_another_encoding})
+
+    def test_go(self):
+        self.assertEqual(self.check_language("go"), set(ATTACKS))
+
+    def test_java(self):
+        self.assertEqual(self.check_language("java"), set(ATTACKS))
+
+    def test_node(self):
+        self.assertEqual(self.check_language("node"), set(ATTACKS))
+
+
+if __name__ == "__main__":
+    main()
