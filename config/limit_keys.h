@@ -39,6 +39,10 @@ namespace hat {
   X(keepalive_timeout, "keepalive_timeout", 3s, 20ms, 15min, "silence after which a link is dead") \
   X(reconnect_backoff_max, "reconnect_backoff_max", 1s, 10ms, 5min,                                \
     "the longest pause between attempts to build a link")                                          \
+  X(call_timeout, "call_timeout", 0s, 0s, 24h,                                                     \
+    "the reply to a call of a function without timeout_ms; 0s: no limit")                          \
+  X(tcp_keepalive, "tcp_keepalive", 1min, 0s, 2h,                                                  \
+    "silence of a client's or server's TCP connection before the kernel probes it; 0s: never")     \
   X(drain_timeout, "drain_timeout", 30s, 0s, 60min, "from SIGTERM until what is in flight is cut") \
   X(lane_settle, "lane_settle", 1s, 0s, 5min,                                                      \
     "how long an RDMA lane that had failed must be up again before it carries calls")              \

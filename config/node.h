@@ -129,6 +129,8 @@ struct Limits {
   std::chrono::nanoseconds keepalive_interval;  // silence on a link before a ping
   std::chrono::nanoseconds keepalive_timeout;   // silence after which the link is dead
   std::chrono::nanoseconds reconnect_backoff_max;
+  std::chrono::nanoseconds call_timeout;   // of functions without timeout_ms; 0: none
+  std::chrono::nanoseconds tcp_keepalive;  // before the kernel probes a local connection; 0: never
   std::chrono::nanoseconds drain_timeout;  // SIGTERM to exit, at most
   std::chrono::nanoseconds lane_settle;    // a failed RDMA lane is up for so long before it is used
   std::chrono::nanoseconds spin;           // adaptive polling: look this long before sleeping

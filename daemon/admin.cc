@@ -178,9 +178,28 @@ Answer choose(const Request& request, bool local) {
   return {.status = 404, .body = "there is no " + std::string(asked) + "\n" + index_text()};
 }
 
-Owned<evhttp, evhttp_free> serve(event_base* base, const ListenSocket* socket,
-                                 void (*on_request)(evhttp_request*, void*), void* self) {
-  if (socket == nullptr) return nullptr;
+// libevent alone would try again at once, and write a line each time.
+void on_accept_failed(evconnlistener* listener, void*) {
+  LOG_EVERY_T(WARNING, 10) << "admin: no connection can be accepted: "
+                           << evutil_socket_error_to_string(EVUTIL_SOCKET_ERROR());
+  evconnlistener_disable(listener);
+}
+
+void on_retry(evutil_socket_t, short, void* listener) {
+  evconnlistener_enable(static_cast<evconnlistener*>(listener));  // if it was disabled
+}
+
+}  // namespace
+
+AdminServer::AdminServer(event_base* base, Control& control, const ListenSocket* http,
+                         const ListenSocket* unix_socket)
+    : control_(control),
+      http_(open(base, http, on_http, this)),
+      unix_(open(base, unix_socket, on_unix, this)) {}
+
+AdminServer::Door AdminServer::open(event_base* base, const ListenSocket* socket,
+                                    void (*on_request)(evhttp_request*, void*), void* self) {
+  if (socket == nullptr) return {};
   Owned<evhttp, evhttp_free> server(evhttp_new(base));
   CHECK(server) << "libevent has no HTTP server: out of memory";
   evhttp_set_gencb(server.get(), on_request, self);
@@ -191,17 +210,13 @@ Owned<evhttp, evhttp_free> serve(event_base* base, const ListenSocket* socket,
   evconnlistener* listener =
       evconnlistener_new(base, nullptr, nullptr, LEV_OPT_CLOSE_ON_EXEC, 0, socket->fd());
   CHECK(listener != nullptr) << to_string(socket->address());
+  constexpr timeval kSecond{1, 0};
+  Owned<event, event_free> retry(event_new(base, -1, EV_PERSIST, on_retry, listener));
+  evtimer_add(retry.get(), &kSecond);
   evhttp_bind_listener(server.get(), listener);
-  return server;
+  evconnlistener_set_error_cb(listener, on_accept_failed);
+  return {std::move(server), std::move(retry)};
 }
-
-}  // namespace
-
-AdminServer::AdminServer(event_base* base, Control& control, const ListenSocket* http,
-                         const ListenSocket* unix_socket)
-    : control_(control),
-      http_(serve(base, http, on_http, this)),
-      unix_(serve(base, unix_socket, on_unix, this)) {}
 
 void AdminServer::on_http(evhttp_request* request, void* self) {
   static_cast<AdminServer*>(self)->answer(request, false);

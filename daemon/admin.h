@@ -34,9 +34,18 @@ class AdminServer {
   static void on_unix(evhttp_request* request, void* self);
   void answer(evhttp_request* request, bool local);
 
+  // An address. If no descriptor is left for a connection, it takes none until `retry` fires, which
+  // it does each second.
+  struct Door {
+    Owned<evhttp, evhttp_free> server;
+    Owned<event, event_free> retry;
+  };
+  static Door open(event_base* base, const ListenSocket* socket,
+                   void (*on_request)(evhttp_request*, void*), void* self);
+
   Control& control_;
-  Owned<evhttp, evhttp_free> http_;
-  Owned<evhttp, evhttp_free> unix_;
+  Door http_;
+  Door unix_;
 };
 
 }  // namespace hat

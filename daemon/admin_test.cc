@@ -4,12 +4,14 @@
 #include <fcntl.h>
 #include <glog/logging.h>
 #include <gmock/gmock.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "base/descriptor.h"
 #include "daemon/fake_control.h"
 #include "daemon/socket_address.h"
 
@@ -40,6 +42,24 @@ class Admin : public testing::Test {
         base_(event_base_new()),
         server_(base_.get(), control, &http_, &unix_) {}
   ~Admin() override { std::filesystem::remove_all(folder_); }
+
+  // Callbacks of the server's in that time.
+  int turns_within(std::chrono::milliseconds time) {
+    int turns = 0;
+    const auto end = std::chrono::steady_clock::now() + time;
+    for (; std::chrono::steady_clock::now() < end; ++turns) {
+      const timeval left{0, 20'000};
+      event_base_loopexit(base_.get(), &left);
+      event_base_loop(base_.get(), EVLOOP_ONCE);
+    }
+    return turns;
+  }
+  int connected() {
+    const auto where = resolve(http_.address(), false);
+    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    EXPECT_EQ(connect(fd, reinterpret_cast<const sockaddr*>(&where->storage), where->length), 0);
+    return fd;
+  }
 
   Reply over_http(const std::string& method, const std::string& path) {
     return ask(http_, method, path);
@@ -319,6 +339,20 @@ TEST_F(Admin, CalibratesWhenTold) {
   const Reply refused = over_unix("POST", "/calibrate?peer=host%2Dc");
   EXPECT_EQ(refused.status, 409);
   EXPECT_EQ(json::parse(refused.body).at("error"), "no peer is called 'host-c'");
+}
+
+TEST_F(Admin, DoesNotSpinWhereNoDescriptorIsLeft) {
+  const Descriptor client(connected());  // waits to be accepted
+  const int lowest_free = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  ::close(lowest_free);
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit none_left{static_cast<rlim_t>(lowest_free), before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none_left), 0);
+  const int turns = turns_within(std::chrono::milliseconds(200));
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_LT(turns, 50);  // thousands where it tries again at once
+  EXPECT_EQ(over_http("GET", "/healthz").status, 200) << "takes connections again";
 }
 
 }  // namespace

@@ -370,7 +370,8 @@ void ClientConnection::on_call_deadline(Call& call) {
   if (call.sent) send_control(FrameKind::kCancel, call.ordinal);
   // Without the call, the connection to the server is still to be reached.
   if (&call == current_ && waiting_ && server_ != Server::kDetached) stop_waiting();
-  fail(call, Failure::kDeadlineExceeded, "no reply within the function's timeout_ms");
+  fail(call, Failure::kDeadlineExceeded,
+       "no reply within the function's timeout_ms, or limits.call_timeout");
   if (over()) return;
   detach_if_due();
   resume();

@@ -184,7 +184,8 @@ std::shared_ptr<const RoutingTable> Daemon::make_routes(uint64_t generation,
     host.measured = std::make_shared<const ComponentCosts>(configuration.profile->costs);
   }
   return std::make_shared<const RoutingTable>(generation, configuration.manifest,
-                                              services_of(*node_), host, functions_, node_->serves);
+                                              services_of(*node_), host, functions_, node_->serves,
+                                              node_->limits.call_timeout);
 }
 
 std::string Daemon::profile_unused(const Configuration& configuration) const {

@@ -24,9 +24,17 @@ IoResult failed() {
   return {IoResult::Kind::kError, 0, errno};
 }
 
-void set_no_delay(int fd) {
+// These fail on unix sockets, where nothing is delayed and no host can vanish.
+void set_tcp_options(int fd, std::chrono::seconds probe_after) {
   const int on = 1;
-  setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);  // fails on unix sockets: no matter
+  setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  if (probe_after.count() == 0) return;
+  const auto idle = static_cast<int>(probe_after.count());
+  const int interval = 10, probes = 3;
+  setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+  setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
+  setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval, sizeof interval);
+  setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
 }
 
 class KernelTimer final : public Timer {
@@ -191,7 +199,7 @@ std::unique_ptr<Stream> LibeventReactor::connect(const Address& to, StreamEvents
   if (!where) return std::make_unique<KernelStream>(*this, -1, EHOSTUNREACH, false, events);
   const int fd = socket(where->storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (fd < 0) return std::make_unique<KernelStream>(*this, -1, errno, false, events);
-  set_no_delay(fd);
+  set_tcp_options(fd, probe_tcp_after_);
   const int result =
       ::connect(fd, reinterpret_cast<const sockaddr*>(&where->storage), where->length);
   const int error = result == 0 || errno == EINPROGRESS ? 0 : errno;
@@ -251,7 +259,7 @@ class KernelListener final : public Listener {
       }
       return;  // else another worker took it, or the client has left
     }
-    set_no_delay(fd);
+    set_tcp_options(fd, reactor_.probe_tcp_after_);
     if (local_) refuse_descriptors(fd);
     bool taken = false;
     events_.on_connection([&](StreamEvents& events) -> std::unique_ptr<Stream> {

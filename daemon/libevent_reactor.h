@@ -36,6 +36,10 @@ class LibeventReactor final : public Reactor {
   // Runs `work` on the reactor's thread, in a coming turn.
   void post(std::function<void()> work);
 
+  // TCP connections made or accepted from now on are probed by the kernel after so long a silence;
+  // 0: never. Whoever does not answer three probes, 10 s apart, is taken for gone.
+  void probe_tcp_after(std::chrono::seconds silence) { probe_tcp_after_ = silence; }
+
   // Tells `events` of connections to a socket that other reactors may listen on too.
   std::unique_ptr<Listener> listen(const ListenSocket& socket, ListenerEvents& events);
 
@@ -81,6 +85,7 @@ class LibeventReactor final : public Reactor {
   std::vector<RingStream*> hot_rings_;
   uint32_t ring_looks_ = 0;
   bool stopped_ = false;
+  std::chrono::seconds probe_tcp_after_{0};
   std::mutex posted_mutex_;
   std::vector<std::function<void()>> posted_;
   int wake_fd_ = -1;

@@ -2,6 +2,9 @@
 #include "daemon/libevent_reactor.h"
 
 #include <gmock/gmock.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <array>
@@ -115,6 +118,32 @@ struct Hesitant final : StreamEvents {
   int told = 0;
   int turns = 0;
 };
+
+// A host that vanished says nothing: only a probe shows that its connection is dead.
+TEST(LibeventReactor, HasTheKernelProbeSilentTcpConnections) {
+  for (const int seconds : {0, 90}) {
+    LibeventReactor reactor;
+    reactor.probe_tcp_after(std::chrono::seconds(seconds));
+    auto socket = ListenSocket::open({Address::Kind::kTcp, "127.0.0.1", 0, ""});
+    ASSERT_TRUE(socket) << socket.error().message;
+    EchoListener echo;
+    const auto listener = reactor.listen(*socket, echo);
+    Echo caller;  // silent itself
+    caller.stream = reactor.connect(socket->address(), caller);
+    while (!echo.echo.stream) reactor.turn();
+    caller.stream->read({});  // sees that it is connected
+    for (Stream* stream : {caller.stream.get(), echo.echo.stream.get()}) {
+      const auto descriptors = stream->descriptors();
+      ASSERT_EQ(descriptors.size(), 1u);
+      int on = -1, idle = -1;
+      socklen_t size = sizeof on;
+      ASSERT_EQ(getsockopt(descriptors[0], SOL_SOCKET, SO_KEEPALIVE, &on, &size), 0);
+      EXPECT_EQ(on, seconds == 0 ? 0 : 1);
+      ASSERT_EQ(getsockopt(descriptors[0], IPPROTO_TCP, TCP_KEEPIDLE, &idle, &size), 0);
+      EXPECT_EQ(idle == seconds, seconds != 0);
+    }
+  }
+}
 
 TEST(LibeventReactor, TellsAgainInALaterLookThoughNothingNewHasCome) {
   LibeventReactor reactor;

@@ -30,6 +30,14 @@ Route make_route(const ServiceSpec& service, const FunctionSpec& function, bool 
   return route;
 }
 
+void set_timeout(Route& route, std::chrono::nanoseconds call_timeout) {
+  const auto whole = std::chrono::ceil<std::chrono::milliseconds>(call_timeout);
+  if (whole.count() == 0) return;
+  for (engine::Plan* plan : {&route.client, &route.server}) {
+    if (!plan->timeout) plan->timeout = whole;
+  }
+}
+
 }  // namespace
 
 ServiceRoutes::ServiceRoutes(std::string name, Route other, std::vector<Route> functions)
@@ -40,7 +48,8 @@ ServiceRoutes::ServiceRoutes(std::string name, Route other, std::vector<Route> f
 RoutingTable::RoutingTable(uint64_t generation, const Manifest& manifest,
                            const std::vector<std::string>& unlisted_services,
                            const engine::HostFacts& host, MetricsRegistry& metrics,
-                           const std::vector<ServedConfig>& serves)
+                           const std::vector<ServedConfig>& serves,
+                           std::chrono::nanoseconds call_timeout)
     : generation_(generation) {
   const auto add = [&](const ServiceSpec& service) {
     const auto types = std::make_shared<const StructSpecs>(service.types);
@@ -50,6 +59,8 @@ RoutingTable::RoutingTable(uint64_t generation, const Manifest& manifest,
       functions.push_back(make_route(service, function, true, types, host, metrics));
     }
     Route other = make_route(service, FunctionSpec{.name = "_other"}, false, types, host, metrics);
+    for (Route& route : functions) set_timeout(route, call_timeout);
+    set_timeout(other, call_timeout);
     services_.push_back(
         std::make_unique<ServiceRoutes>(service.name, std::move(other), std::move(functions)));
     by_name_.emplace(services_.back()->name(), services_.back().get());

@@ -4,6 +4,7 @@
 // Thread   built on the main thread; read by every worker.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <span>
@@ -60,9 +61,11 @@ class ServiceRoutes {
 class RoutingTable {
  public:
   // Services that a node configuration names but no manifest does get default plans.
+  // `call_timeout`: of functions without timeout_ms; 0: they have no limit.
   RoutingTable(uint64_t generation, const Manifest& manifest,
                const std::vector<std::string>& unlisted_services, const engine::HostFacts& host,
-               MetricsRegistry& metrics, const std::vector<ServedConfig>& serves = {});
+               MetricsRegistry& metrics, const std::vector<ServedConfig>& serves = {},
+               std::chrono::nanoseconds call_timeout = {});
 
   // nullptr where neither manifest nor configuration names it.
   const ServiceRoutes* find(std::string_view service) const {
