@@ -28,6 +28,13 @@ std::pair<sockaddr_un, socklen_t> address_of(const std::string& name) {
   return {address, static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + bytes)};
 }
 
+// Of a connection: whoever connected, or whoever listened, is a process of this user.
+bool is_of_this_user(int fd) {
+  ucred who{};
+  socklen_t length = sizeof who;
+  return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &length) == 0 && who.uid == geteuid();
+}
+
 }  // namespace
 
 Result<Channel> Channel::connect(const std::string& name) {
@@ -37,6 +44,10 @@ Result<Channel> Channel::connect(const std::string& name) {
   if (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), length) != 0) {
     return system_error(
         "the other side's process cannot be reached (is it on this host, and alive?)");
+  }
+  // The peer chose the name. Whoever listens there is given all memory that this side shares.
+  if (!is_of_this_user(fd.get())) {
+    return fail("loop fabric: the other side's process is another user's; run both daemons as one");
   }
   return Channel(std::move(fd));
 }
@@ -108,10 +119,7 @@ Channel ChannelListener::accept() {
   for (;;) {
     Descriptor fd(accept4(fd_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (fd.get() < 0) return Channel();
-    ucred who{};
-    socklen_t length = sizeof who;
-    const bool known = getsockopt(fd.get(), SOL_SOCKET, SO_PEERCRED, &who, &length) == 0;
-    if (known && who.uid == geteuid()) return Channel(std::move(fd));
+    if (is_of_this_user(fd.get())) return Channel(std::move(fd));
   }
 }
 

@@ -38,7 +38,7 @@ class Channel {
 
   Channel() = default;
   explicit Channel(Descriptor fd) : fd_(std::move(fd)) {}
-  // To the listener of that name.
+  // To the listener of that name, if it is of a process of this user.
   static Result<Channel> connect(const std::string& name);
 
   int fd() const { return fd_.get(); }

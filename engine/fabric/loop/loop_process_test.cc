@@ -138,6 +138,51 @@ TEST(LoopThreads, WhoSleepsIsAlwaysWoken) {
   close(ends[1]);
 }
 
+// A listener with a pair's address that another user's process opened; its name comes by `socket`.
+[[noreturn]] void listen_as_nobody(int socket) {
+  constexpr uid_t kNobody = 65534;
+  if (setresuid(kNobody, kNobody, kNobody) != 0) _exit(1);
+  FabricSide side(&open_loop_fabric, kAll);
+  side.qp = side.make_queue_pair(side.options());
+  const Card card{side.qp->address(), side.region->address(), side.region->rkey()};
+  if (write(socket, &card, sizeof card) != ssize_t{sizeof card}) _exit(1);
+  char end = 0;
+  [[maybe_unused]] const auto closed = read(socket, &end, sizeof end);
+  _exit(0);
+}
+
+// The name of the listener comes from the peer, and memory goes to whoever listens there.
+TEST(LoopProcesses, NothingIsSharedWithAnotherUsersProcess) {
+  if (geteuid() != 0) GTEST_SKIP() << "wants root, to be another user";
+  int ends[2];
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    close(ends[0]);
+    listen_as_nobody(ends[1]);
+  }
+  close(ends[1]);
+  Card other{};
+  ASSERT_EQ(read(ends[0], &other, sizeof other), ssize_t{sizeof other});
+  // One of the two connects to the other, by their addresses' order: it must be this one.
+  std::string refused;
+  for (int i = 0; i < 64 && refused.empty(); ++i) {
+    FabricSide side(&open_loop_fabric, kAll);
+    side.qp = side.make_queue_pair(side.options());
+    if (other.address < side.qp->address()) continue;
+    const auto connected = side.qp->connect(other.address);
+    ASSERT_FALSE(connected);
+    refused = connected.error().message;
+  }
+  EXPECT_EQ(refused,
+            "loop fabric: the other side's process is another user's; run both daemons as one");
+  close(ends[0]);
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+}
+
 // Every request that the survivor had posted completes, one way or the other.
 TEST(LoopProcesses, ADeathAtAnyMomentIsNoticedAndLeavesNothing) {
   constexpr int kDeaths = 200;
