@@ -181,6 +181,7 @@ void SimClient::take_answers() {
     if (is_possible(*expected) && !expected->failure.empty())
       disturbed_ = true;  // it ends after that
     in_.erase(0, decoded.bytes);
+    last_answered_ = expected->id;
     outstanding_.pop_front();
     after_answer();
   }
@@ -229,7 +230,8 @@ bool SimClient::may_be_bytes() const {
                              std::ranges::count_if(oneways_, possible)) >= plan_.calls_out_max;
 }
 
-// The oneway call that an exception of the daemon's is for, if it is.
+// The oneway call that an exception of the daemon's is for, if it is. Answers come in order, so it
+// was sent after the last call that was answered.
 SimCall* SimClient::oneway_that(const Message& message) const {
   const Field* text = message.find(1);
   if (message.type != MessageType::kException || text == nullptr ||
@@ -238,7 +240,7 @@ SimCall* SimClient::oneway_that(const Message& message) const {
   }
   const auto found = std::ranges::find_if(oneways_, [&](const SimCall* call) {
     return is_possible(*call) && thrift::bare_name(call->name) == message.name &&
-           call->seqid == message.seqid && !call->answered;
+           call->seqid == message.seqid && !call->answered && call->id > last_answered_;
   });
   return found == oneways_.end() ? nullptr : *found;
 }

@@ -76,6 +76,7 @@ class SimClient final : public StreamEvents {
   uint64_t connection_ = 0;
   std::deque<SimCall*> outstanding_;  // two-way, in the order of their answers
   std::vector<SimCall*> oneways_;     // of this connection
+  uint64_t last_answered_ = 0;        // its id
   std::string in_;
   std::string out_;
   bool connected_ = false;

@@ -37,10 +37,18 @@ Manifest manifest(Random& random) {
   for (const char* name : {"Mirror", "Pool"}) {
     ServiceSpec service{.name = name};
     service.functions = {{.name = "echo"}, {.name = "timed"}, {.name = "note", .oneway = true}};
-    for (FunctionSpec& function : service.functions) function.hints.both = some_hints(random);
+    for (FunctionSpec& function : service.functions) {
+      function.hints.both = some_hints(random);
+      function.arguments = {{1, {WireType::kI64, 0, {}}}, {2, {WireType::kString, 0, {}}}};
+    }
     service.functions[1].hints.both.timeout =
         std::chrono::duration_cast<milliseconds>(SimClient::kTimeout);
     manifest.services.push_back(service);
+  }
+  // Nobody may call this service, and it may be behind any server: so all peers are restricted, and
+  // each request is held until it is checked.
+  if (random.percent(30)) {
+    manifest.services.push_back({.name = "Forbidden", .access = AccessRule{{"host-x"}, false}});
   }
   return manifest;
 }
