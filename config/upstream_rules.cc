@@ -36,11 +36,8 @@ UpstreamRules rules_at(const Address& upstream, const std::vector<ServedConfig>&
   }
   for (const ServiceSpec& service : manifest.services) {
     const auto served = std::ranges::find(serves, service.name, &ServedConfig::service);
-    if (served == serves.end()) {
-      add_rules_of(service, elsewhere);
-    } else if (served->upstream == upstream) {
-      add_rules_of(service, here);
-    }
+    const bool is_here = served != serves.end() && served->upstream == upstream;
+    add_rules_of(service, is_here ? here : elsewhere);
   }
   UpstreamRules found{.differ = here.size() > 1};
   for (const Rule& rule : elsewhere) add(here, rule);

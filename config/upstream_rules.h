@@ -14,8 +14,7 @@
 namespace hat {
 
 struct UpstreamRules {
-  // Every rule that is enforced for something that the server may have, each once. With the rules
-  // of services that this node serves nowhere: they may be behind any address.
+  // Every rule that this node enforces, each once: one server may have two addresses.
   std::vector<AccessRule> rules;
   // Some peer may be allowed a part of what is served there, and not all of it. Then requests are
   // held against the functions' signatures, which all of these services must have.

@@ -60,7 +60,7 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"all_on_trial", {service("A", kTrial), service("B", kTrial)}, {}, false},
         Row{"another_server",
             {service("A", {}), service("B", {}), service("C", kAdmins)},
-            {},
+            {kAdmins},
             false},
         Row{"served_nowhere",
             {service("A", {}), service("B", {}), service("D", kAdmins)},

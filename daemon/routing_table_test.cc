@@ -33,7 +33,8 @@ TEST(RoutingTable, KnowsTheRulesOfEachServer) {
   const RoutingTable table(1, {"", {guarded, open}}, {}, kHost, metrics,
                            {{"Kv", one}, {"Log", two}});
   EXPECT_EQ(table.rules_at(one).rules, std::vector{rule});
-  EXPECT_EQ(table.rules_at(two).rules, std::vector<AccessRule>());
+  EXPECT_EQ(table.rules_at(two).rules, std::vector{rule});
+  EXPECT_FALSE(table.rules_at(one).differ);
 }
 
 }  // namespace

@@ -3,11 +3,12 @@
 //
 // The peer daemon says which function a request is for, and its word chooses the hints. For a peer
 // that `allow` restricts its word is not enough: each of its requests is held until it is whole, in
-// memory that the peer cannot change, and goes on only if it is exactly one message that every
-// stock server reads as a call of a function that the peer may call
-// (daemon/thrift/request_check.h).
+// memory that the peer cannot change, and goes on only if it is exactly one message, of a function
+// that the peer may call, with the types that the manifest has (daemon/thrift/request_check.h).
+// docs/security.md says what that does not keep out.
 #include <glog/logging.h>
 
+#include <algorithm>
 #include <string>
 
 #include "config/identity.h"
@@ -139,6 +140,11 @@ std::optional<thrift::BodyFault> ServerStream::fault_of(Bytes request, std::stri
   const std::string_view service =
       colon == std::string_view::npos ? served_.service : head.name.substr(0, colon);
   function = std::string(service) + "." + std::string(method);
+  const auto& serves = worker_.node().serves;
+  const auto elsewhere = std::ranges::find(serves, service, &ServedConfig::service);
+  if (elsewhere != serves.end() && elsewhere->upstream != served_.upstream) {
+    return thrift::BodyFault{RequestFault::kNotListed, 0};
+  }
   const ServiceRoutes* routes = worker_.routes().find(service);
   // Servers differ in what they make of empty parts, or of more than two.
   const bool ambiguous = method.empty() || service.empty() || method.contains(':');

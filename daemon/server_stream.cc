@@ -342,9 +342,10 @@ void ServerStream::lose_upstream(Failure failure, bool delivered, std::string_vi
   if (opaque_ || (reply_begun_ && !calls_.front().cancelled)) return reset(failure, detail);
   reply_begun_ = false;
   while (!calls_.empty()) {
-    const ServedCall& call = calls_.front();
+    ServedCall& call = calls_.front();
     if (!call.handed_over && !call.is_dropped() && !is_bound()) break;
     if (!call.request_complete) request_open_ = false;
+    grant(drop_held(call));
     if (call.cancelled) {
       if (call.is_due()) end_due(call.lane);
       count(call, CallOutcome::kUnknown);

@@ -98,7 +98,8 @@ class BodyChecker {
   bool list(const TypeSpec& element) {
     TypedContainer list;
     if (!enter() || !wire_.begin_list(list)) return false;
-    if (list.count > 0 && list.element != element.wire) return wrong(RequestFault::kWrongType);
+    // Also where it is empty: a stock server that refuses the type may read on behind it.
+    if (list.element != element.wire) return wrong(RequestFault::kWrongType);
     --depth_;
     const size_t fixed = Wire::fixed_bytes(element.wire);
     if (fixed > 0) return wire_.skip(uint64_t{list.count} * fixed) && wire_.end_list();
@@ -113,7 +114,7 @@ class BodyChecker {
   bool map(const TypeSpec& key, const TypeSpec& element) {
     TypedContainer map;
     if (!enter() || !wire_.begin_map(map)) return false;
-    if (map.count > 0 && (map.key != key.wire || map.element != element.wire)) {
+    if (map.has_types && (map.key != key.wire || map.element != element.wire)) {
       return wrong(RequestFault::kWrongType);
     }
     for (uint32_t i = 0; i < map.count; ++i) {
@@ -145,9 +146,12 @@ bool is_usual_head(std::span<const std::byte> envelope, const Head& head) {
   const auto* at = reinterpret_cast<const uint8_t*>(envelope.data()) + length_bytes(head.framing);
   const auto* const end = reinterpret_cast<const uint8_t*>(envelope.data()) + envelope.size();
   if (has_header(head.framing)) {
-    // The protocol and the count of transforms, a byte each; there are no transforms.
-    if (at[kHeaderFixedBytes] >= 0x80 || at[kHeaderFixedBytes + 1] != 0) return false;
-    at += kHeaderFixedBytes + 4 * size_t{big_endian16(at + kHeaderWordsAt)};
+    // The protocol in a byte, then zeroes: no transforms, no further headers, padding.
+    const auto* const words = at + kHeaderFixedBytes;
+    const size_t bytes = 4 * size_t{big_endian16(at + kHeaderWordsAt)};
+    if (words[0] >= 0x80) return false;
+    if (!std::all_of(words + 1, words + bytes, [](uint8_t one) { return one == 0; })) return false;
+    at += kHeaderFixedBytes + bytes;
   }
   const auto size = static_cast<size_t>(end - at);
   const auto name_bytes = static_cast<uint32_t>(head.name.size());

@@ -33,7 +33,7 @@ struct TypedField {
 
 struct TypedContainer {
   uint32_t count = 0;
-  // Of what an empty container says that it holds nothing is known: some writers leave it out.
+  bool has_types = true;           // false: an empty map in compact, which says no types
   WireType key = WireType::kBool;  // kMap
   WireType element = WireType::kBool;
 };
@@ -69,7 +69,6 @@ class BinaryWire {
     const auto element = type_of(in_.at[0]);
     list.count = big_endian32(in_.at + 1);
     in_.at += 5;
-    if (list.count == 0) return true;
     list.element = element.value_or(WireType::kBool);
     return element.has_value() && list.count <= kCountMax;
   }
@@ -79,7 +78,6 @@ class BinaryWire {
     const auto key = type_of(in_.at[0]), element = type_of(in_.at[1]);
     map.count = big_endian32(in_.at + 2);
     in_.at += 6;
-    if (map.count == 0) return true;
     if (!key || !element || map.count > kCountMax) return false;
     map.key = *key;
     map.element = *element;
@@ -187,7 +185,6 @@ class CompactWire {
     uint64_t count = header >> 4;
     if (count == 15 && (!varint(count, kCountMax) || count < 15)) return false;
     list.count = static_cast<uint32_t>(count);
-    if (count == 0) return true;
     const auto element = type_of(header & 0x0f);
     list.element = element.value_or(WireType::kBool);
     return element.has_value();
@@ -197,7 +194,8 @@ class CompactWire {
     uint64_t count = 0;
     if (!varint(count, kCountMax)) return false;
     map.count = static_cast<uint32_t>(count);
-    if (count == 0) return true;
+    map.has_types = count > 0;
+    if (!map.has_types) return true;
     if (in_.left() == 0) return false;
     const uint8_t types = *in_.at++;
     const auto key = type_of(types >> 4), element = type_of(types & 0x0f);
@@ -330,6 +328,7 @@ class JsonWire {
 
   bool scalar(WireType type, bool is_key) {
     if (type == WireType::kString || type == WireType::kUuid) return string();
+    if (type == WireType::kDouble && special_number()) return true;
     if (!is_key) return number(type);
     return take("\"") && number(type) && take("\"");
   }
@@ -391,10 +390,9 @@ class JsonWire {
     }
   }
 
+  // In quotes, whether it is a map's key or not.
+  bool special_number() { return take("\"NaN\"") || take("\"Infinity\"") || take("\"-Infinity\""); }
   bool floating() {
-    for (const std::string_view word : {"\"NaN\"", "\"Infinity\"", "\"-Infinity\""}) {
-      if (take(word)) return true;
-    }
     take("-");
     if (!some_digits()) return false;
     if (take(".") && !some_digits()) return false;
