@@ -53,7 +53,8 @@ class Corruptor:
         self.server_port, self.direction, self.message = server_port, direction, message
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.port = self.listener.getsockname()[1]
-        threading.Thread(target=self.accept, daemon=True).start()
+        self.acceptor = threading.Thread(target=self.accept, daemon=True)
+        self.acceptor.start()
 
     def accept(self):
         while True:
@@ -83,6 +84,8 @@ class Corruptor:
         return self.port
 
     def __exit__(self, *_):
+        self.listener.shutdown(socket.SHUT_RDWR)  # else accept() goes on, under a reused number
+        self.acceptor.join()
         self.listener.close()
 
 

@@ -42,11 +42,13 @@ class Relay(Scenario):
                         self.addCleanup(stream.close)
                         self.accepted.put(stream)
 
-            threading.Thread(target=accept, daemon=True).start()
+            acceptor = threading.Thread(target=accept, daemon=True)
+            acceptor.start()
             upstream = "tcp:127.0.0.1:%d" % listener.getsockname()[1]
             with TwoNodes(PROGRAMS, manifest(), {"Probe": upstream}, **more) as nodes:
                 yield nodes
-            listener.shutdown(socket.SHUT_RDWR)
+            listener.shutdown(socket.SHUT_RDWR)  # else accept() goes on, under a number that is reused
+            acceptor.join()
 
     @staticmethod
     def connect(nodes):

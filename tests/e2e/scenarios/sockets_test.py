@@ -28,7 +28,8 @@ class LateServer:
         self.listener.bind(("127.0.0.1", 0))
         self.listener.listen(BACKLOG)
         self.address = "tcp:127.0.0.1:%d" % self.listener.getsockname()[1]
-        threading.Timer(late_s, self.accept_all).start()
+        self.acceptor = threading.Timer(late_s, self.accept_all)
+        self.acceptor.start()
 
     def accept_all(self):
         while True:
@@ -44,7 +45,8 @@ class LateServer:
             answer_adds(stream, stream.sendall)
 
     def close(self):
-        self.listener.shutdown(socket.SHUT_RDWR)  # wakes accept()
+        self.listener.shutdown(socket.SHUT_RDWR)  # else accept() goes on, under a number that is reused
+        self.acceptor.join()
         self.listener.close()
 
 
