@@ -66,49 +66,88 @@ struct AccessKeys {
   }
 };
 
-// `arguments`, or one of `types`: {1: string, 2: "list<i32>"}. `names`: of the service's types.
-FieldSpecs read_fields(const YamlValue& value, std::string_view what,
-                       const std::vector<std::string>& names) {
+// `arguments`, or one of `types`: {1: string, 2: "required list<i32>"}. `types`: the service's.
+FieldSpecs read_fields(const YamlValue& value, std::string_view what, const NamedTypes& types) {
   FieldSpecs fields;
   read_names(value, what, [&](const std::string&, const YamlValue& key, const YamlValue& v) {
     const auto id = read_number(key, "a field's id", INT16_MIN, INT16_MAX);
     const auto text = read_text(v, "a field's type");
     if (!id || !text) return;
-    auto type = parse_type(*text, names);
-    if (!type) return v.error(type.error().message);
-    if (!add_field(fields, {static_cast<int16_t>(*id), std::move(*type)})) {
+    auto field = parse_field(*text, types);
+    if (!field) return v.error(field.error().message);
+    field->id = static_cast<int16_t>(*id);
+    if (!add_field(fields, std::move(*field))) {
       key.error("field " + std::to_string(*id) + " stands twice");
     }
   });
   return fields;
 }
 
-// Arguments may name types that stand after them.
-std::vector<std::string> names_of_types(const YamlValue& service) {
-  std::vector<std::string> names;
+constexpr std::string_view kUnion = "union";
+constexpr std::string_view kEnum = "enum";
+
+NamedType::Kind kind_of_type(const YAML::Node& type) {
+  const bool has_one_key = type.IsMap() && type.size() == 1;
+  const YAML::Node key = has_one_key ? type.begin()->first : YAML::Node();
+  if (!key.IsScalar()) return NamedType::Kind::kStruct;
+  if (key.Scalar() == kUnion) return NamedType::Kind::kUnion;
+  return key.Scalar() == kEnum ? NamedType::Kind::kEnum : NamedType::Kind::kStruct;
+}
+
+// Arguments may name types that stand after them: first their names and kinds alone.
+NamedTypes names_of_types(const YamlValue& service) {
+  NamedTypes types;
   for (const auto& key : service.node) {
     if (!service.node.IsMap() || !key.first.IsScalar() || key.first.Scalar() != "types") continue;
     if (!key.second.IsMap()) continue;
     for (const auto& type : key.second) {
-      if (type.first.IsScalar()) names.push_back(type.first.Scalar());
+      if (!type.first.IsScalar()) continue;
+      types.push_back({.name = type.first.Scalar(), .kind = kind_of_type(type.second)});
     }
   }
-  return names;
+  return types;
 }
 
-StructSpecs read_types(const YamlValue& value, const std::vector<std::string>& names) {
-  StructSpecs types;
+std::vector<int32_t> read_values(const YamlValue& value) {
+  std::vector<int32_t> values;
+  read_items(value, kEnum, [&](const YamlValue& item) {
+    const auto number = read_number(item, "an enum's value", INT32_MIN, INT32_MAX);
+    if (number && !add_value(values, static_cast<int32_t>(*number))) {
+      item.error("value " + std::to_string(*number) + " stands twice");
+    }
+  });
+  return values;
+}
+
+NamedTypes read_types(const YamlValue& value, const NamedTypes& names) {
+  NamedTypes types;
   read_names(value, "types",
-             [&](const std::string& name, const YamlValue& key, const YamlValue& fields) {
+             [&](const std::string& name, const YamlValue& key, const YamlValue& v) {
                read_identifier(key, "a type's name");
                if (is_type_word(name)) key.error("'" + name + "' is a type of Thrift's own");
-               types.push_back({name, read_fields(fields, "type " + name, names)});
+               NamedType type{.name = name, .kind = kind_of_type(v.node)};
+               const std::string what = "type " + name;
+               switch (type.kind) {
+                 case NamedType::Kind::kStruct:
+                   type.fields = read_fields(v, what, names);
+                   break;
+                 case NamedType::Kind::kUnion:
+                   read_keys(v, what, {{kUnion, true, [&](const YamlValue& fields) {
+                                          type.fields = read_fields(fields, what, names);
+                                        }}});
+                   break;
+                 case NamedType::Kind::kEnum:
+                   read_keys(v, what, {{kEnum, true, [&](const YamlValue& values) {
+                                          type.values = read_values(values);
+                                        }}});
+               }
+               types.push_back(std::move(type));
              });
   return types;
 }
 
 FunctionSpec read_function(const std::string& name, const YamlValue& value,
-                           const std::vector<std::string>& type_names) {
+                           const NamedTypes& types) {
   FunctionSpec function{.name = name};
   if (value.node.IsNull()) return function;  // "get:" alone: a function without hints
   std::vector<YamlKey> keys = hint_group_keys(function.hints);
@@ -117,9 +156,8 @@ FunctionSpec read_function(const std::string& name, const YamlValue& value,
       {origin_key(function.origin),
        {"oneway", false,
         [&](const YamlValue& v) { function.oneway = read_bool(v, "oneway").value_or(false); }},
-       {"arguments", false, [&](const YamlValue& v) {
-          function.arguments = read_fields(v, "arguments", type_names);
-        }}});
+       {"arguments", false,
+        [&](const YamlValue& v) { function.arguments = read_fields(v, "arguments", types); }}});
   AccessKeys access;
   access.add_to(keys);
   read_keys(value, "function " + name, keys);
@@ -130,7 +168,7 @@ FunctionSpec read_function(const std::string& name, const YamlValue& value,
 ServiceSpec read_service(const std::string& name, const YamlValue& value) {
   ServiceSpec service{.name = name};
   if (value.node.IsNull()) return service;
-  const std::vector<std::string> type_names = names_of_types(value);
+  const NamedTypes type_names = names_of_types(value);
   std::vector<YamlKey> keys = hint_group_keys(service.hints);
   keys.insert(keys.begin(), origin_key(service.origin));
   keys.push_back({"functions", false, [&](const YamlValue& functions) {
@@ -225,23 +263,35 @@ void emit_access(YAML::Emitter& out, const std::optional<AccessRule>& access) {
   if (access->dry_run) out << YAML::Key << "allow_mode" << YAML::Value << "dry_run";
 }
 
-void emit_fields(YAML::Emitter& out, const FieldSpecs& fields, const StructSpecs& types) {
+void emit_fields(YAML::Emitter& out, const FieldSpecs& fields, const NamedTypes& types) {
   out << YAML::Flow << YAML::BeginMap;
   for (const FieldSpec& field : fields) {
     out << YAML::Key << field.id << YAML::Value;
-    emit_yaml_text(out, to_string(field.type, types));
+    emit_yaml_text(out, to_string(field, types));
   }
   out << YAML::EndMap;
 }
 
-void emit_types(YAML::Emitter& out, const StructSpecs& types) {
+void emit_type(YAML::Emitter& out, const NamedType& type, const NamedTypes& types) {
+  if (type.kind == NamedType::Kind::kStruct) return emit_fields(out, type.fields, types);
+  out << YAML::Flow << YAML::BeginMap << YAML::Key;
+  if (type.kind == NamedType::Kind::kUnion) {
+    out << std::string(kUnion) << YAML::Value;
+    emit_fields(out, type.fields, types);
+  } else {
+    out << std::string(kEnum) << YAML::Value << YAML::Flow << type.values;
+  }
+  out << YAML::EndMap;
+}
+
+void emit_types(YAML::Emitter& out, const NamedTypes& types) {
   if (types.empty()) return;
   out << YAML::Key << "types" << YAML::Value << YAML::BeginMap;
-  for (const StructSpec& type : types) {
+  for (const NamedType& type : types) {
     out << YAML::Key;
     emit_yaml_text(out, type.name);
     out << YAML::Value;
-    emit_fields(out, type.fields, types);
+    emit_type(out, type, types);
   }
   out << YAML::EndMap;
 }

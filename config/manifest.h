@@ -18,7 +18,7 @@
 //           allow: ["spiffe://prod.example/hosts/*"]
 //           allow_mode: dry_run
 //       types:
-//         Pair: {1: string, 2: i64}
+//         Pair: {1: required string, 2: i64}
 //       allow_unknown_fields: false
 //
 // Required: hatrpc_manifest, services; everything else may be absent (oneway: false).
@@ -60,7 +60,7 @@ struct ServiceSpec {
   std::vector<FunctionSpec> functions;  // inherited ones included; in the order of the file
   std::string origin;
   std::optional<AccessRule> access;   // absent: every peer may call
-  StructSpecs types;                  // what arguments are made of
+  NamedTypes types;                   // what arguments are made of
   bool allow_unknown_fields = false;  // scalars and strings that `arguments` and `types` lack
 
   friend bool operator==(const ServiceSpec&, const ServiceSpec&) = default;

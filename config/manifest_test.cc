@@ -107,6 +107,19 @@ INSTANTIATE_TEST_SUITE_P(
                     "m.yaml:2:51: error: a field's id: '40000'; expected a number from -32768 to "
                     "32767\n"
                     "m.yaml:2:69: error: field 1 stands twice\n"},
+        ManifestRow{"union_and_more",
+                    "hatrpc_manifest: 1\nservices: {A: {types: {U: {union: {1: i8}, 2: i8}}}}\n",
+                    "m.yaml:2:28: error: a field's id: 'union'; expected a number from -32768 to "
+                    "32767\n"
+                    "m.yaml:2:35: error: a field's type is a mapping; expected a single value\n"},
+        ManifestRow{"values_of_an_enum",
+                    "hatrpc_manifest: 1\nservices: {A: {types: {E: {enum: [1, x, 1, "
+                    "2147483648]}}}}\n",
+                    "m.yaml:2:38: error: an enum's value: 'x'; expected a number from -2147483648 "
+                    "to 2147483647\n"
+                    "m.yaml:2:41: error: value 1 stands twice\n"
+                    "m.yaml:2:44: error: an enum's value: '2147483648'; expected a number from "
+                    "-2147483648 to 2147483647\n"},
         ManifestRow{"type_of_thrift",
                     "hatrpc_manifest: 1\nservices: {A: {types: {uuid: {1: i8}}}}\n",
                     "m.yaml:2:24: error: 'uuid' is a type of Thrift's own\n"}),
@@ -123,7 +136,7 @@ services:
         oneway: false
         arguments: {1: i64, 2: i64}
       sums:
-        arguments: {1: "list<Term>", -1: "map<string,more.Term>"}
+        arguments: {1: required list<Term>, -1: "map<binary,more.Term>", 2: Sign}
         hint: {perf_goal: throughput, concurrency: over}
         c_hint: {payload_size: 4KiB, numa: 1}
         s_hint: {payload_size: 64KiB, numa: nic}
@@ -137,7 +150,8 @@ services:
     allow_unknown_fields: true
     types:
       Term: {1: double, 2: "set<Term>"}
-      more.Term: {}
+      more.Term: {union: {3: string, 4: binary}}
+      Sign: {enum: [1, -1]}
 )";
 
 TEST(Manifest, ReadsEveryKindOfHint) {
@@ -170,11 +184,17 @@ TEST(Manifest, ReadsTheTypesOfArguments) {
   const Manifest manifest = read_well(kCalculator);
   const ServiceSpec& service = manifest.services[0];
   EXPECT_TRUE(service.allow_unknown_fields);
-  ASSERT_EQ(service.types.size(), 2u);
-  EXPECT_EQ(to_string(service.types[0].fields.at(1).type, service.types), "set<Term>");
+  ASSERT_EQ(service.types.size(), 3u);
+  EXPECT_EQ(to_string(service.types[0].fields.at(1), service.types), "set<Term>");
   const FieldSpecs& sums = service.functions[1].arguments.value();
-  EXPECT_EQ(to_string(find_type(sums, 1)->elements.at(0), service.types), "Term");
-  EXPECT_EQ(to_string(*find_type(sums, -1), service.types), "map<string,more.Term>");
+  EXPECT_EQ(to_string(*find_field(sums, 1), service.types), "required list<Term>");
+  EXPECT_EQ(to_string(*find_field(sums, -1), service.types), "map<binary,more.Term>");
+  EXPECT_EQ(find_field(sums, 2)->type.wire, WireType::kI32) << "as enums stand on the wire";
+  const NamedType& either = service.types[1];
+  EXPECT_EQ(either.kind, NamedType::Kind::kUnion);
+  EXPECT_TRUE(find_field(either.fields, 3)->type.is_text);
+  EXPECT_FALSE(find_field(either.fields, 4)->type.is_text);
+  EXPECT_EQ(service.types[2].values, (std::vector{-1, 1}));
   EXPECT_EQ(service.functions[2].arguments, std::nullopt) << "not known";
 }
 

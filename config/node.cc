@@ -172,7 +172,9 @@ ServedConfig read_served(const std::string& service, const YamlValue& value, con
              into("mode", false, served.mode, word_of<UpstreamMode>({"mirror", "shared"})),
              into("max_connections", false, served.connections_max, number_of(1, kUpstreamsMax)),
              into("thrift_transport", false, served.thrift_transport,
-                  word_of<ThriftTransport>({"framed", "buffered", "header"}))});
+                  word_of<ThriftTransport>({"framed", "buffered", "header"})),
+             into("thrift_protocol", false, served.thrift_protocol,
+                  word_of<ThriftProtocol>({"binary", "compact", "json"}))});
   return served;
 }
 
@@ -301,10 +303,16 @@ class Relations {
   std::map<std::string, Place> claimed_;
 };
 
-// A request can hide another call from a reader that does not know the types of its arguments.
+bool is_known_how_it_reads(const ServedConfig& served) {
+  return served.thrift_transport &&
+         (served.thrift_protocol || served.thrift_transport == ThriftTransport::kHeader);
+}
+
+// A request can hide another call from a reader that does not know the types of its arguments, or
+// which bytes the server takes for the beginning of a message.
 void check_signatures(const NodeConfig& node, const Manifest& manifest, Mistakes& mistakes) {
   for (const ServedConfig& served : node.serves) {
-    if (!rules_at(served.upstream, node.serves, manifest).differ) continue;
+    if (!rules_at(served.upstream, node.serves, manifest).rules_differ) continue;
     const std::string where = "serves." + served.service +
                               ": `allow` lets some peers call a part " + "of what is at " +
                               to_string(served.upstream) + ", ";
@@ -321,10 +329,11 @@ void check_signatures(const NodeConfig& node, const Manifest& manifest, Mistakes
       mistakes.error(served.place, where + "and " + served.service + "." + unsigned_one->name +
                                        " has no `arguments` in its manifest; write the manifest " +
                                        "anew with this version's hintgen");
-    } else if (!served.thrift_transport) {
-      mistakes.warning(served.place,
-                       where + "and it is not known how that server reads requests; add " +
-                           "`thrift_transport: framed`, `buffered` or `header`");
+    } else if (!is_known_how_it_reads(served)) {
+      mistakes.error(served.place, where +
+                                       "so it must be known how that server reads requests; add " +
+                                       "`thrift_transport` (framed, buffered or header) and " +
+                                       "`thrift_protocol` (binary, compact or json)");
     }
   }
 }

@@ -97,14 +97,17 @@ enum class UpstreamMode : uint8_t {
 
 // What a Thrift server reads: TFramedTransport, TBufferedTransport, or THeaderTransport.
 enum class ThriftTransport : uint8_t { kFramed, kBuffered, kHeader };
+// And in which protocol; by THeaderTransport, each message says its own.
+enum class ThriftProtocol : uint8_t { kBinary, kCompact, kJson };
 
 struct ServedConfig {
   std::string service;
   Address upstream;
   UpstreamMode mode = UpstreamMode::kMirror;
   uint32_t connections_max = 0;  // 0: 1024 for mirror, 16 for shared
-  // Peers that `allow` restricts must use it; absent: the server's is not known.
+  // Peers that `allow` restricts must use them; absent: the server's is not known.
   std::optional<ThriftTransport> thrift_transport{};
+  std::optional<ThriftProtocol> thrift_protocol{};
   Place place;
 };
 

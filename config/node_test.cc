@@ -237,7 +237,7 @@ ServiceSpec listed(const std::string& name, std::optional<AccessRule> access = {
 TEST(NodeConfig, WantsSignaturesWhereAPeerMayCallAPartOfWhatAServerHas) {
   const AccessRule rule{{"host-a"}, false}, trial{{"host-a"}, true};
   const FieldSpecs none;
-  const std::string framed = ", thrift_transport: framed";
+  const std::string framed = ", thrift_transport: framed, thrift_protocol: binary";
   // The same rule for all, or none: nothing can be hidden from it.
   EXPECT_EQ(said_of_rules({"", {listed("S"), listed("T"), listed("U")}}), "");
   EXPECT_EQ(said_of_rules({"", {listed("S", rule), listed("T", rule), listed("U")}}), "");
@@ -254,12 +254,16 @@ TEST(NodeConfig, WantsSignaturesWhereAPeerMayCallAPartOfWhatAServerHas) {
             "(hintgen writes it)\n");
   const Manifest good{"", {listed("S", rule, none), listed("T", {}, none), listed("U")}};
   EXPECT_EQ(said_of_rules(good, framed), "");
-  EXPECT_NE(
-      said_of_rules(good).find("n.yaml:4:3: warning: serves.S: `allow` lets some peers call a "
-                               "part of what is at tcp:127.0.0.1:1, and it is not known how "
-                               "that server reads requests; add `thrift_transport: framed`"),
-      std::string::npos)
-      << said_of_rules(good);
+  EXPECT_EQ(said_of_rules(good, ", thrift_transport: header"), "");
+  for (const char* half : {"", ", thrift_transport: framed", ", thrift_protocol: json"}) {
+    EXPECT_NE(said_of_rules(good, half)
+                  .find("n.yaml:4:3: error: serves.S: `allow` lets some peers call a part of what "
+                        "is at tcp:127.0.0.1:1, so it must be known how that server reads "
+                        "requests; add `thrift_transport` (framed, buffered or header) and "
+                        "`thrift_protocol` (binary, compact or json)\n"),
+              std::string::npos)
+        << half << ": " << said_of_rules(good, half);
+  }
 }
 
 TEST(NodeConfig, IsReadFromARegularFileAlone) {

@@ -31,6 +31,7 @@ GOOD_NODES = [
     "endpoints: [{listen: 'shm:/tmp/r', service: S, peers: [b]}]\nserves: {S: {upstream: 'shm:/tmp/t'}}",
     "node: a\nmanifests: [m.yaml]\nserves: {S: {upstream: 'tcp:127.0.0.1:1', mode: shared, max_connections: 4}}",
     "node: a\nserves: {S: {upstream: 'tcp:127.0.0.1:1', thrift_transport: header}}",
+    "node: a\nserves: {S: {upstream: 'tcp:127.0.0.1:1', thrift_transport: framed, thrift_protocol: compact}}",
     "node: a\nlink: {listen: 'tcp:h:1', tls: TLS}\npeers: {b: {link: 'tcp:h:1', identity: 'spiffe://p/b'}}",
     "node: a\nlink: {tls: {certificate: tls/a.pem, key: tls/a.key, ca: tls/ca.pem, "
     "allow: ['spiffe://p/*', 'spiffe://p/a', host-b, '*.example']}}",
@@ -52,6 +53,7 @@ BAD_NODES = [
     "node: a\nendpoints: [{listen: 'tcp:h:1', peers: [b]}]",
     "node: a\nlink: {listen: 'shm:/tmp/r', insecure: true}",
     "node: a\nserves: {S: {}}", "node: a\nserves: {S: {upstream: 'tcp:h:1', thrift_transport: rdma}}",
+    "node: a\nserves: {S: {upstream: 'tcp:h:1', thrift_protocol: framed}}",
     "node: a\nserves: {S: {upstream: 'tcp:h:1', mode: pool}}",
     "node: a\nlimits: {spin: 50}", "node: a\nlimits: {max_message: 5 parsecs}",
     "node: a\nlimits: {max_pipelined: 0}", "node: a\nlimits: {spins: 50us}", "node: [a]",
@@ -87,6 +89,8 @@ GOOD_MANIFESTS = [
     "{f: {allow: ['*.example'], allow_mode: dry_run}}}}",
     "hatrpc_manifest: 1\nservices: {S: {functions: {f: {arguments: {}}, g: {arguments: {1: string, -1: "
     "'map<string, list<inc.T>>'}}}, types: {inc.T: {1: uuid, 2: 'set<inc.T>'}}, allow_unknown_fields: true}}",
+    "hatrpc_manifest: 1\nservices: {S: {functions: {f: {arguments: {1: required U, 2: binary}}}, types: {U: {union: "
+    "{1: E}}, E: {enum: [1, -2]}, Empty: {enum: []}}}}",
 ]
 BAD_MANIFESTS = [
     "hatrpc_manifest: 1\nservices: {'S T': {}}", "hatrpc_manifest: 1\nservices: {S: {functions: {'f()': {}}}}",
@@ -104,6 +108,10 @@ BAD_MANIFESTS = [
     "hatrpc_manifest: 1\nservices: {S: {functions: {f: {arguments: [string]}}}}",
     "hatrpc_manifest: 1\nservices: {S: {functions: {f: {arguments: {1: 'list<i32;>'}}}}}",
     "hatrpc_manifest: 1\nservices: {S: {types: {'a b': {}}}}", "hatrpc_manifest: 1\nservices: {S: {types: {T: 3}}}",
+    "hatrpc_manifest: 1\nservices: {S: {types: {T: {union: {1: i8}, other: {1: i8}}}}}",
+    "hatrpc_manifest: 1\nservices: {S: {types: {T: {union: [i8]}}}}",
+    "hatrpc_manifest: 1\nservices: {S: {types: {T: {enum: [x]}}}}",
+    "hatrpc_manifest: 1\nservices: {S: {types: {T: {enum: [1, 1]}}}}",
     "hatrpc_manifest: 1\nservices: {S: {allow_unknown_fields: perhaps}}",
     "hatrpc_manifest: 1\nservices: [S]", "hatrpc_manifest: 1\nservices: {}\nextra: 1",
 ]

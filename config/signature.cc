@@ -12,6 +12,13 @@ namespace {
 // By WireType. Structs have names of their own.
 constexpr std::array<std::string_view, 12> kTypeNames = {
     "bool", "i8", "i16", "i32", "i64", "double", "string", "uuid", "", "list", "set", "map"};
+constexpr std::string_view kBinary = "binary";  // a string that need not be UTF-8
+constexpr std::string_view kRequired = "required ";
+
+const std::string_view* own_type(std::string_view word) {
+  const auto* found = std::ranges::find(kTypeNames, word == kBinary ? "string" : word);
+  return found == kTypeNames.end() || word.empty() ? nullptr : found;
+}
 
 constexpr size_t element_count(WireType type) {
   if (type == WireType::kMap) return 2;
@@ -20,8 +27,8 @@ constexpr size_t element_count(WireType type) {
 
 class TypeParser {
  public:
-  TypeParser(std::string_view text, std::span<const std::string> names)
-      : text_(text), rest_(text), names_(names) {}
+  TypeParser(std::string_view text, const NamedTypes& types)
+      : text_(text), rest_(text), types_(types) {}
 
   Result<TypeSpec> run() {
     Result<TypeSpec> type = parse(0);
@@ -36,19 +43,10 @@ class TypeParser {
     }
     const std::string_view word = take_word();
     if (word.empty()) return unexpected();
-    TypeSpec type;
-    const auto* known = std::ranges::find(kTypeNames, word);
-    if (known == kTypeNames.end()) {
-      const auto found = std::ranges::find(names_, word);
-      if (found == names_.end()) {
-        return fail("unknown type '" + std::string(word) +
-                    "': neither a Thrift type nor one of the service's `types`");
-      }
-      type.wire = WireType::kStruct;
-      type.structure = static_cast<size_t>(found - names_.begin());
-      return type;
-    }
-    type.wire = static_cast<WireType>(known - kTypeNames.begin());
+    const std::string_view* own = own_type(word);
+    if (own == nullptr) return named(word);
+    TypeSpec type{.wire = static_cast<WireType>(own - kTypeNames.data())};
+    type.is_text = type.wire == WireType::kString && word != kBinary;
     for (size_t i = 0; i < element_count(type.wire); ++i) {
       if (!take(i == 0 ? '<' : ',')) return unexpected();
       Result<TypeSpec> element = parse(depth + 1);
@@ -57,6 +55,17 @@ class TypeParser {
     }
     if (!type.elements.empty() && !take('>')) return unexpected();
     return type;
+  }
+
+  Result<TypeSpec> named(std::string_view word) const {
+    const auto found = std::ranges::find(types_, word, &NamedType::name);
+    if (found == types_.end()) {
+      return fail("unknown type '" + std::string(word) +
+                  "': neither a Thrift type nor one of the service's `types`");
+    }
+    const bool is_enum = found->kind == NamedType::Kind::kEnum;
+    return TypeSpec{.wire = is_enum ? WireType::kI32 : WireType::kStruct,
+                    .named = static_cast<size_t>(found - types_.begin())};
   }
 
   std::string_view take_word() {
@@ -83,32 +92,50 @@ class TypeParser {
 
   std::string_view text_;
   std::string_view rest_;
-  std::span<const std::string> names_;
+  const NamedTypes& types_;
 };
 
 }  // namespace
 
-Result<TypeSpec> parse_type(std::string_view text, std::span<const std::string> names) {
-  return TypeParser(text, names).run();
+Result<TypeSpec> parse_type(std::string_view text, const NamedTypes& types) {
+  return TypeParser(text, types).run();
 }
 
-std::string to_string(const TypeSpec& type, const StructSpecs& structs) {
-  if (type.wire == WireType::kStruct) return structs[type.structure].name;
-  std::string text(kTypeNames[static_cast<size_t>(type.wire)]);
+Result<FieldSpec> parse_field(std::string_view text, const NamedTypes& types) {
+  const bool required = text.starts_with(kRequired);
+  if (required) text.remove_prefix(kRequired.size());
+  Result<TypeSpec> type = parse_type(text, types);
+  if (!type) return std::unexpected(type.error());
+  return FieldSpec{.required = required, .type = std::move(*type)};
+}
+
+std::string to_string(const TypeSpec& type, const NamedTypes& types) {
+  if (type.named) return types[*type.named].name;
+  const bool is_binary = type.wire == WireType::kString && !type.is_text;
+  std::string text(is_binary ? kBinary : kTypeNames[static_cast<size_t>(type.wire)]);
   for (size_t i = 0; i < type.elements.size(); ++i) {
-    text += (i == 0 ? "<" : ",") + to_string(type.elements[i], structs);
+    text += (i == 0 ? "<" : ",") + to_string(type.elements[i], types);
   }
   return type.elements.empty() ? text : text + ">";
 }
 
-bool is_type_word(std::string_view word) {
-  return !word.empty() && std::ranges::find(kTypeNames, word) != kTypeNames.end();
+std::string to_string(const FieldSpec& field, const NamedTypes& types) {
+  return std::string(field.required ? kRequired : "") + to_string(field.type, types);
 }
+
+bool is_type_word(std::string_view word) { return own_type(word) != nullptr; }
 
 bool add_field(FieldSpecs& fields, FieldSpec field) {
   const auto at = std::ranges::lower_bound(fields, field.id, {}, &FieldSpec::id);
   if (at != fields.end() && at->id == field.id) return false;
   fields.insert(at, std::move(field));
+  return true;
+}
+
+bool add_value(std::vector<int32_t>& values, int32_t value) {
+  const auto at = std::ranges::lower_bound(values, value);
+  if (at != values.end() && *at == value) return false;
+  values.insert(at, value);
   return true;
 }
 

@@ -7,20 +7,24 @@
 //       functions:
 //         put: {arguments: {1: string, 2: "list<Pair>"}}
 //       types:
-//         Pair: {1: string, 2: i64}
+//         Pair: {1: required string, 2: Value, 3: required Colour}
+//         Value: {union: {1: binary, 2: i64}}
+//         Colour: {enum: [0, 1, 4]}
 //
-// A type is bool, i8, i16, i32, i64, double, string, uuid, list<T>, set<T>, map<K,V>, or the name
-// of a struct, union or exception in the service's `types`. On the wire binary is a string and an
-// enum an i32; typedefs are resolved. So structs may contain themselves.
+// A type is bool, i8, i16, i32, i64, double, string (UTF-8), binary, uuid, list<T>, set<T>,
+// map<K,V>, or a name from the service's `types`: a struct or exception, a union, or an enum.
+// Typedefs are resolved. Structs may contain themselves. An enum stands on the wire as an i32, and
+// hintgen names it where a value that the IDL lacks could make a server give up: in required
+// fields.
 //
 // Source: Apache Thrift's doc/specs (binary and compact protocol): the types that a header can
-// name.
+// name; doc/specs/idl.md: what `required` and `union` mean.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <span>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,43 +50,54 @@ enum class WireType : uint8_t {
 
 struct TypeSpec {
   WireType wire = WireType::kBool;
-  size_t structure = 0;            // kStruct: its place in the service's types
-  std::vector<TypeSpec> elements;  // kList, kSet: one; kMap: key and value
+  bool is_text = false;              // kString: UTF-8
+  std::optional<size_t> named = {};  // kStruct, kI32 of an enum: its place in the service's types
+  std::vector<TypeSpec> elements;    // kList, kSet: one; kMap: key and value
 
   friend bool operator==(const TypeSpec&, const TypeSpec&) = default;
 };
 
 struct FieldSpec {
   int16_t id = 0;
+  bool required = false;
   TypeSpec type;
 
   friend bool operator==(const FieldSpec&, const FieldSpec&) = default;
 };
 using FieldSpecs = std::vector<FieldSpec>;  // ordered by id, each once
 
-struct StructSpec {
-  std::string name;
-  FieldSpecs fields;
+struct NamedType {
+  enum class Kind : uint8_t { kStruct, kUnion, kEnum };  // exceptions are structs
 
-  friend bool operator==(const StructSpec&, const StructSpec&) = default;
+  std::string name;
+  Kind kind = Kind::kStruct;
+  FieldSpecs fields;                 // kStruct, kUnion
+  std::vector<int32_t> values = {};  // kEnum: ascending, each once
+
+  friend bool operator==(const NamedType&, const NamedType&) = default;
 };
-using StructSpecs = std::vector<StructSpec>;
+using NamedTypes = std::vector<NamedType>;
 
 // Containers nest at most this deep in a type's text.
 inline constexpr int kTypeNestingMax = 64;
 
-// `names`: of the service's types, in their order.
-Result<TypeSpec> parse_type(std::string_view text, std::span<const std::string> names);
-std::string to_string(const TypeSpec& type, const StructSpecs& structs);
+// `types`: the service's, in their order; only names and kinds are looked at.
+Result<TypeSpec> parse_type(std::string_view text, const NamedTypes& types);
+// Also "required i32". The id is not part of the text.
+Result<FieldSpec> parse_field(std::string_view text, const NamedTypes& types);
+std::string to_string(const TypeSpec& type, const NamedTypes& types);
+std::string to_string(const FieldSpec& field, const NamedTypes& types);
 // It means one of Thrift's own types, so no struct can have this name.
 bool is_type_word(std::string_view word);
 
 // Puts the field in its place by id; returns false if there is one with this id.
 bool add_field(FieldSpecs& fields, FieldSpec field);
-// The field's type; nullptr where no field has this id.
-inline const TypeSpec* find_type(const FieldSpecs& fields, int id) {
+// The same for an enum's value.
+bool add_value(std::vector<int32_t>& values, int32_t value);
+// The field with this id; nullptr: there is none.
+inline const FieldSpec* find_field(const FieldSpecs& fields, int id) {
   const auto at = std::ranges::lower_bound(fields, id, {}, &FieldSpec::id);
-  return at == fields.end() || at->id != id ? nullptr : &at->type;
+  return at == fields.end() || at->id != id ? nullptr : &*at;
 }
 
 }  // namespace hat

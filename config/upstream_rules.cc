@@ -39,7 +39,7 @@ UpstreamRules rules_at(const Address& upstream, const std::vector<ServedConfig>&
     const bool is_here = served != serves.end() && served->upstream == upstream;
     add_rules_of(service, is_here ? here : elsewhere);
   }
-  UpstreamRules found{.differ = here.size() > 1};
+  UpstreamRules found{.rules_differ = here.size() > 1};
   for (const Rule& rule : elsewhere) add(here, rule);
   for (const Rule& rule : here) {
     if (rule) found.rules.push_back(*rule);

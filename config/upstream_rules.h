@@ -18,7 +18,7 @@ struct UpstreamRules {
   std::vector<AccessRule> rules;
   // Some peer may be allowed a part of what is served there, and not all of it. Then requests are
   // held against the functions' signatures, which all of these services must have.
-  bool differ = false;
+  bool rules_differ = false;
 };
 
 UpstreamRules rules_at(const Address& upstream, const std::vector<ServedConfig>& serves,

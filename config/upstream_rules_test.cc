@@ -37,7 +37,7 @@ TEST_P(UpstreamRulesOf, AllThatIsBehindTheAddress) {
   const Manifest manifest{"", GetParam().services};
   const UpstreamRules found = rules_at(kServer, kServes, manifest);
   EXPECT_EQ(found.rules, GetParam().rules);
-  EXPECT_EQ(found.differ, GetParam().differ);
+  EXPECT_EQ(found.rules_differ, GetParam().differ);
 }
 
 INSTANTIATE_TEST_SUITE_P(

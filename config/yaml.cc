@@ -13,6 +13,7 @@
 #include <sstream>
 
 #include "base/number.h"
+#include "base/utf8.h"
 #include "config/hint_values.h"
 #include "config/identity.h"
 
@@ -71,25 +72,6 @@ bool is_control(unsigned char c) {
   return (c < ' ' && c != '\t' && c != '\n' && c != '\r') || c == 0x7f;
 }
 
-// How many bytes the UTF-8 character at the beginning has (RFC 3629); 0: it is none.
-size_t character_bytes(std::string_view text) {
-  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char first = byte(0);
-  if (first < 0x80) return 1;
-  if (first < 0xc2 || first > 0xf4) return 0;
-  const size_t bytes = first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
-  if (text.size() < bytes) return 0;
-  for (size_t i = 1; i < bytes; ++i) {
-    if ((byte(i) & 0xc0) != 0x80) return 0;
-  }
-  // Longer than need be, surrogates, and beyond Unicode.
-  if (first == 0xe0 && byte(1) < 0xa0) return 0;
-  if (first == 0xed && byte(1) > 0x9f) return 0;
-  if (first == 0xf0 && byte(1) < 0x90) return 0;
-  if (first == 0xf4 && byte(1) > 0x8f) return 0;
-  return bytes;
-}
-
 // The first thing that makes it no text; yaml-cpp would read some of it, and write other bytes.
 struct NoText {
   Place place;
@@ -100,7 +82,7 @@ std::optional<NoText> no_text(std::string_view text, const std::string& file) {
   while (!text.empty()) {
     const char c = text.front();
     if (is_control(static_cast<unsigned char>(c))) return NoText{place, "a control character"};
-    const size_t bytes = character_bytes(text);
+    const size_t bytes = utf8_character_bytes(text);
     if (bytes == 0) return NoText{place, "this is no UTF-8"};
     place = c == '\n' ? Place{file, place.line + 1, 1} : Place{file, place.line, place.column + 1};
     text.remove_prefix(bytes);

@@ -95,6 +95,15 @@ class Access : public testing::Test {
 
 struct AccessOfAllowed : Access {
   AccessOfAllowed() : Access({"host-x", "spiffe://p/*"}) {}
+
+  // A reload, after which the peer may not call Kv.get.
+  void keep_out() {
+    const FunctionSpec get{.name = "get", .access = AccessRule{{"host-x"}, false}};
+    node_.worker->set_routes(std::make_shared<RoutingTable>(
+        2, Manifest{"", {{"Kv", {}, {get, {.name = "put"}}, ""}}}, std::vector<std::string>{"Pool"},
+        engine::HostFacts{8, 8, false, "none is here"}, node_.metrics,
+        node_.worker->node().serves));
+  }
 };
 struct AccessInADryRun : Access {
   AccessInADryRun() : Access({"host-x"}, true) {}
@@ -183,7 +192,9 @@ TEST_F(Access, RefusesAnArgumentThatTheManifestDoesNotHave) {
   const std::string body = body_of("put");
   call("put", {framed(body.substr(0, body.size() - 1) + std::string("\2\0\2\1", 4) + '\0')});
   expect_refused(RequestFault::kUnknownField);
-  EXPECT_THAT(link_->written, HasSubstr("argument 2 of Kv.put, which the manifest does not have"));
+  EXPECT_THAT(link_->written,
+              HasSubstr("field 2 in the arguments of Kv.put, which the manifest does "
+                        "not have"));
 }
 
 TEST_F(Access, RefusesAReplyInPlaceOfACall) {
@@ -208,6 +219,13 @@ TEST_F(Access, RefusesAnotherTransportThanTheServers) {
   node_.receive(link_, frame_bytes({.kind = FrameKind::kOpen, .stream = stream_}, "Pool"));
   call("put", {body_of("put")});
   expect_refused(RequestFault::kWrongTransport);
+}
+
+TEST_F(Access, RefusesAnotherProtocolThanTheServers) {
+  stream_ = 2;
+  node_.receive(link_, frame_bytes({.kind = FrameKind::kOpen, .stream = stream_}, "Pool"));
+  call("put", {framed("\x82\x21\0\3put\0"s)});
+  expect_refused(RequestFault::kWrongProtocol);
 }
 
 // A peer that reaches the memory that a request came by could change the rest after a look at it.
@@ -237,6 +255,44 @@ TEST_F(Access, EndsAStreamWhoseServerSaysWhatCannotBeFollowed) {
   EXPECT_EQ(headers_in(link_->written).back().kind, FrameKind::kReset);
 }
 
+// The peer chooses the service of a stream; the server may have both behind one address.
+TEST_F(Access, HoldsANameWithoutAServiceAgainstEveryServiceOfTheServer) {
+  node_.receive(link_, frame_bytes({.kind = FrameKind::kOpen, .stream = 2}, "Pool"));
+  stream_ = 2;
+  call("get", {framed(body_of("get"))});
+  expect_refused(RequestFault::kNotAllowed);
+  EXPECT_EQ(denied(false), 1u) << "as Kv.get";
+}
+
+// Its first half may be with the server since before there was a rule.
+TEST_F(AccessOfAllowed, EndsAConnectionThatBeganBeforeTheRule) {
+  const std::string half = framed(body_of("put")).substr(0, 10);
+  call("put", {half});
+  EXPECT_EQ(served(), half);
+  keep_out();
+  call("put", {framed(body_of("put"))});
+  EXPECT_EQ(served(), half);
+  EXPECT_EQ(headers_in(link_->written).back().kind, FrameKind::kReset);
+}
+
+TEST_F(AccessOfAllowed, EndsARequestThatTheRuleInterrupts) {
+  const std::string whole = framed(body_of("put"));
+  const engine::CallMeta meta{.name_bytes = 3};
+  const std::string head =
+      std::string(reinterpret_cast<const char*>(&meta), sizeof meta) + "put" + whole.substr(0, 10);
+  node_.receive(link_, frame_bytes({.kind = FrameKind::kCall, .stream = 1, .call = 1}, head));
+  EXPECT_EQ(served(), whole.substr(0, 10));
+  keep_out();
+  node_.receive(link_, frame_bytes({.kind = FrameKind::kMore,
+                                    .flags = engine::kLastPiece,
+                                    .replies = 1,
+                                    .stream = 1,
+                                    .call = 1},
+                                   whole.substr(10)));
+  EXPECT_EQ(served(), whole.substr(0, 10));
+  EXPECT_EQ(headers_in(link_->written).back().kind, FrameKind::kReset);
+}
+
 TEST_F(Access, IsAskedAgainAfterAReload) {
   call("get", {framed(body_of("get"))});
   EXPECT_EQ(refused(RequestFault::kNotAllowed), 1u);
@@ -252,9 +308,12 @@ TEST_F(Access, LetsUnknownScalarsThroughWhereTheManifestSaysSo) {
   const FunctionSpec get{.name = "get", .arguments = FieldSpecs{}, .access = rule};
   const FunctionSpec put{.name = "put", .arguments = FieldSpecs{}};
   node_.worker->set_routes(std::make_shared<RoutingTable>(
-      2, Manifest{"", {{.name = "Kv", .functions = {get, put}, .allow_unknown_fields = true}}},
-      std::vector<std::string>{"Pool"}, engine::HostFacts{8, 8, false, "none is here"},
-      node_.metrics, node_.worker->node().serves));
+      2,
+      Manifest{"",
+               {{.name = "Kv", .functions = {get, put}, .allow_unknown_fields = true},
+                {.name = "Pool", .functions = {get}}}},
+      std::vector<std::string>{}, engine::HostFacts{8, 8, false, "none is here"}, node_.metrics,
+      node_.worker->node().serves));
   const std::string body = body_of("put");
   const std::string flag = body.substr(0, body.size() - 1) + std::string("\2\0\2\1", 4) + '\0';
   call("put", {framed(flag)});

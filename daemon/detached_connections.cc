@@ -55,6 +55,7 @@ class Reader {
     std::memcpy(into, rest_.data(), bytes);
     rest_ = rest_.subspan(bytes);
   }
+  bool empty() const { return rest_.empty(); }
   bool whole() const { return ok_ && rest_.empty(); }
 
  private:
@@ -83,6 +84,7 @@ std::vector<std::byte> encode(const DetachedConnection& connection) {
   for (const std::string& name : connection.peer_names) writer.text(name);
   writer.number(connection.oneways.size());
   for (const uint64_t hash : connection.oneways) writer.number(hash);
+  writer.number(connection.unchecked);
   return std::move(writer.out);
 }
 
@@ -95,6 +97,7 @@ Result<DetachedConnection> decode_detached(std::span<const std::byte> bytes) {
   connection.peer = reader.text();
   for (size_t i = reader.count(); i != 0; --i) connection.peer_names.push_back(reader.text());
   for (size_t i = reader.count(); i != 0; --i) connection.oneways.push_back(reader.number());
+  if (!reader.empty()) connection.unchecked = reader.number() != 0;  // an older one does not say
   if (!reader.whole()) return fail("a server's connection that does not fit its format");
   return connection;
 }

@@ -42,6 +42,7 @@ struct DetachedConnection {
   std::string peer;                     // the node that the stream came from
   std::vector<std::string> peer_names;  // what the peer's certificate proves; empty: nothing
   std::vector<uint64_t> oneways;        // UpstreamConnection's: an unknown one may get an answer
+  bool unchecked = true;                // UpstreamConnection's
   std::vector<Descriptor> descriptors;  // as Stream::descriptors()
 };
 

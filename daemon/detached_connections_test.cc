@@ -104,9 +104,14 @@ TEST(DetachedConnections, TravelAsBytes) {
   EXPECT_EQ(read->peer, one.peer);
   EXPECT_EQ(read->peer_names, one.peer_names);
   EXPECT_EQ(read->oneways, one.oneways);
+  EXPECT_TRUE(read->unchecked);
+  one.unchecked = false;
+  EXPECT_FALSE(decode_detached(encode(one))->unchecked);
+  const size_t older = bytes.size() - sizeof(uint64_t);  // a build that did not say `unchecked`
   for (size_t size = 0; size < bytes.size(); ++size) {
-    EXPECT_FALSE(decode_detached(std::span(bytes).first(size))) << size;
+    EXPECT_EQ(decode_detached(std::span(bytes).first(size)).has_value(), size == older) << size;
   }
+  EXPECT_TRUE(decode_detached(std::span(bytes).first(older))->unchecked);
   for (size_t at = sizeof one.token; at < bytes.size(); ++at) {  // lengths and counts among them
     std::vector<std::byte> wrong = bytes;
     wrong[at] = std::byte{0xff};

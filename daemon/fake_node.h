@@ -156,11 +156,12 @@ class FakeNode {
         {.name = "get"}, {.name = "put"}, {.name = "note", .oneway = true}};
     if (access) {
       node.serves[1].thrift_transport = ThriftTransport::kFramed;
+      node.serves[1].thrift_protocol = ThriftProtocol::kBinary;
       mirrored[0].access = access;
       mirrored.push_back({.name = "put"});
       mirrored.push_back({.name = "unsigned"});
       for (FunctionSpec* function : {&mirrored[0], &mirrored[1], &pooled[0], &pooled[1]}) {
-        function->arguments = {{1, {WireType::kString, 0, {}}}};
+        function->arguments = {{.id = 1, .type = {.wire = WireType::kString}}};
       }
     }
     const Manifest manifest{"", {{"Kv", {}, mirrored, ""}, {"Pool", {}, pooled, ""}}};

@@ -10,7 +10,7 @@ namespace hat {
 namespace {
 
 Route make_route(const ServiceSpec& service, const FunctionSpec& function, bool listed,
-                 const std::shared_ptr<const StructSpecs>& types, const engine::HostFacts& host,
+                 const std::shared_ptr<const NamedTypes>& types, const engine::HostFacts& host,
                  MetricsRegistry& metrics) {
   Route route{
       .service = service.name,
@@ -52,7 +52,7 @@ RoutingTable::RoutingTable(uint64_t generation, const Manifest& manifest,
                            std::chrono::nanoseconds call_timeout)
     : generation_(generation) {
   const auto add = [&](const ServiceSpec& service) {
-    const auto types = std::make_shared<const StructSpecs>(service.types);
+    const auto types = std::make_shared<const NamedTypes>(service.types);
     std::vector<Route> functions;
     functions.reserve(service.functions.size());
     for (const FunctionSpec& function : service.functions) {

@@ -34,7 +34,7 @@ struct Route {
   FunctionMetrics* metrics = nullptr;
   std::optional<AccessRule> access;     // the function's own, or its service's; none: all may call
   std::optional<FieldSpecs> arguments;  // none: the manifest does not say
-  std::shared_ptr<const StructSpecs> types;  // what the service's arguments are made of
+  std::shared_ptr<const NamedTypes> types;  // what the service's arguments are made of
   bool allow_unknown_fields = false;
 };
 

@@ -34,7 +34,7 @@ TEST(RoutingTable, KnowsTheRulesOfEachServer) {
                            {{"Kv", one}, {"Log", two}});
   EXPECT_EQ(table.rules_at(one).rules, std::vector{rule});
   EXPECT_EQ(table.rules_at(two).rules, std::vector{rule});
-  EXPECT_FALSE(table.rules_at(one).differ);
+  EXPECT_FALSE(table.rules_at(one).rules_differ);
 }
 
 }  // namespace

@@ -28,9 +28,15 @@ ThriftTransport transport_of(thrift::Framing framing) {
                                              : ThriftTransport::kBuffered;
 }
 
+ThriftProtocol protocol_of(thrift::Encoding encoding) {
+  if (encoding == thrift::Encoding::kCompact) return ThriftProtocol::kCompact;
+  return encoding == thrift::Encoding::kJson ? ThriftProtocol::kJson : ThriftProtocol::kBinary;
+}
+
 // What a reader can do about it. `function`: "Service.method", or empty before a name is known.
 std::string text_of(const thrift::BodyFault& found, const std::string& function) {
-  const std::string field = std::to_string(found.field) + " of " + function;
+  const std::string field =
+      " field " + std::to_string(found.field) + " in the arguments of " + function;
   switch (found.fault) {
     case RequestFault::kTooLarge:
       return "sent a request larger than limits.checked_request";
@@ -40,16 +46,26 @@ std::string text_of(const thrift::BodyFault& found, const std::string& function)
       return "sent a message that does not begin as stock clients begin messages";
     case RequestFault::kWrongTransport:
       return "did not use the thrift_transport that `serves` says";
+    case RequestFault::kWrongProtocol:
+      return "did not use the thrift_protocol that `serves` says";
     case RequestFault::kNotAllowed:
       return "may not call it";
     case RequestFault::kNotListed:
       return "called " + function + ", which no manifest lists with its arguments";
     case RequestFault::kMalformed:
-      return "sent what cannot be read at argument " + field;
+      return "sent what cannot be read at" + field;
     case RequestFault::kWrongType:
-      return "sent another type than the manifest's at argument " + field;
+      return "sent another type than the manifest's at" + field;
     case RequestFault::kUnknownField:
-      return "sent argument " + field + ", which the manifest does not have";
+      return "sent" + field + ", which the manifest does not have";
+    case RequestFault::kMissingField:
+      return "did not send the required" + field;
+    case RequestFault::kBadUnion:
+      return "sent a union that does not have exactly one field, at" + field;
+    case RequestFault::kUnknownValue:
+      return "sent a value that the manifest's enum does not have, at" + field;
+    case RequestFault::kNotUtf8:
+      return "sent a string that is not UTF-8 (the IDL's `binary` may be anything), at" + field;
   }
   return "";
 }
@@ -87,6 +103,18 @@ bool ServerStream::is_restricted() {
                  })};
   }
   return standing_.restricted;
+}
+
+// Half of a request may be with the server from when the peer was not restricted: what follows
+// could be its rest.
+bool ServerStream::began_unchecked() {
+  return upstream_ && upstream_->unchecked && is_restricted();
+}
+
+void ServerStream::end_unchecked() {
+  reset(Failure::kPermissionDenied,
+        caller() + " is restricted since `allow` has changed, and has sent requests before that " +
+            "were not checked; its client may connect again");
 }
 
 // The newest call is checked before any of it goes on. Returns false if it does not go on now.
@@ -135,10 +163,18 @@ std::optional<thrift::BodyFault> ServerStream::fault_of(Bytes request, std::stri
   if (served_.thrift_transport && served_.thrift_transport != transport_of(head.framing)) {
     return thrift::BodyFault{RequestFault::kWrongTransport, 0};
   }
+  if (served_.thrift_protocol && served_.thrift_protocol != protocol_of(head.encoding)) {
+    return thrift::BodyFault{RequestFault::kWrongProtocol, 0};
+  }
+  return fault_of_call(head, request.subspan(message->envelope_bytes), function);
+}
+
+std::optional<thrift::BodyFault> ServerStream::fault_of_call(const thrift::Head& head, Bytes body,
+                                                             std::string& function) {
   const size_t colon = head.name.find(':');
   const std::string_view method = thrift::bare_name(head.name);
-  const std::string_view service =
-      colon == std::string_view::npos ? served_.service : head.name.substr(0, colon);
+  const bool says_service = colon != std::string_view::npos;
+  const std::string_view service = says_service ? head.name.substr(0, colon) : served_.service;
   function = std::string(service) + "." + std::string(method);
   const auto& serves = worker_.node().serves;
   const auto elsewhere = std::ranges::find(serves, service, &ServedConfig::service);
@@ -149,16 +185,32 @@ std::optional<thrift::BodyFault> ServerStream::fault_of(Bytes request, std::stri
   // Servers differ in what they make of empty parts, or of more than two.
   const bool ambiguous = method.empty() || service.empty() || method.contains(':');
   if (routes == nullptr || ambiguous) return thrift::BodyFault{RequestFault::kNotListed, 0};
-  const Route& route = routes->find(method);
+  const auto fault = fault_under(routes->find(method), head, body);
+  if (fault || says_service) return fault;
+  // The peer has chosen the service, and the server may have another one for names without any.
+  for (const ServedConfig& other : serves) {
+    if (other.upstream != served_.upstream || other.service == service) continue;
+    routes = worker_.routes().find(other.service);
+    if (routes == nullptr) continue;
+    const Route& route = routes->find(method);
+    if (!route.listed && !routes->functions().empty()) continue;
+    function = other.service + "." + std::string(method);
+    if (const auto found = fault_under(route, head, body)) return found;
+  }
+  return std::nullopt;
+}
+
+std::optional<thrift::BodyFault> ServerStream::fault_under(const Route& route,
+                                                           const thrift::Head& head, Bytes body) {
   // A trial's has been counted where the call was announced.
   if (route.access && !route.access->dry_run && !may_call(route)) {
     return thrift::BodyFault{RequestFault::kNotAllowed, 0};
   }
   if (route.arguments) {
-    return check_body(head.encoding, request.subspan(message->envelope_bytes),
+    return check_body(head.encoding, body,
                       {*route.arguments, *route.types, route.allow_unknown_fields});
   }
-  if (!worker_.routes().rules_at(served_.upstream).differ) return std::nullopt;
+  if (!worker_.routes().rules_at(served_.upstream).rules_differ) return std::nullopt;
   return thrift::BodyFault{RequestFault::kNotListed, 0};
 }
 

@@ -114,6 +114,7 @@ void ServerStream::on_call(uint32_t lane, const FrameHeader& header, Bytes paylo
   const std::string_view service = text_of(payload.subspan(meta.name_bytes, meta.service_bytes));
   const Route& route = route_of(service, method);
 
+  if (began_unchecked()) return end_unchecked();
   ServedCall call;
   call.ordinal = header.call;
   call.counters = &route.metrics->at(Side::kServer, worker_.index());
@@ -140,6 +141,7 @@ void ServerStream::on_request_bytes(uint32_t lane, const FrameHeader& header, By
     return grant(bytes.size());
   }
   ServedCall& call = calls_.back();
+  if (call.check == Check::kNotNeeded && is_restricted()) return end_unchecked();
   call.request_bytes += bytes.size();
   if (last) {
     call.request_complete = true;
@@ -257,6 +259,7 @@ void ServerStream::write_held() {
 void ServerStream::pass(ServedCall& call, Bytes bytes) {
   if (bytes.empty()) return;
   call.handed_over = true;
+  if (call.check == Check::kNotNeeded) upstream_->unchecked = true;
   upstream_->write(bytes);
 }
 
@@ -428,6 +431,7 @@ void ServerStream::on_raw(Bytes bytes) {
     return reset(Failure::kOverloaded, served_.service + " has all of its upstream connections");
   }
   if (upstream_ && !held_.empty()) write_held();
+  if (upstream_) upstream_->unchecked = true;
   if (bytes.empty()) return;  // they become opaque with what comes next
   if (upstream_) return upstream_->write(bytes);
   held_.append(bytes);

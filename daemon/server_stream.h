@@ -134,8 +134,14 @@ class ServerStream final : private UnitSink,
   const Route& route_of(std::string_view service, std::string_view method) const;
   bool may_call(const Route& route);
   bool is_restricted();
+  bool began_unchecked();
+  void end_unchecked();
   bool check_newest(Bytes bytes);
   std::optional<thrift::BodyFault> fault_of(Bytes request, std::string& function);
+  std::optional<thrift::BodyFault> fault_of_call(const thrift::Head& head, Bytes body,
+                                                 std::string& function);
+  std::optional<thrift::BodyFault> fault_under(const Route& route, const thrift::Head& head,
+                                               Bytes body);
   std::string caller() const;
 
   engine::Failure as_told(engine::Failure failure) const;

@@ -23,7 +23,8 @@ UpstreamConnection::UpstreamConnection(Worker& worker, const ServedConfig& serve
 
 UpstreamConnection::UpstreamConnection(Worker& worker, const ServedConfig& served,
                                        DetachedConnection connection)
-    : worker_(worker),
+    : unchecked(connection.unchecked),
+      worker_(worker),
       served_(served),
       oneways_(std::move(connection.oneways)),
       next_id_(kFirstId),
@@ -68,6 +69,7 @@ std::optional<DetachedConnection> UpstreamConnection::duplicate() const {
   }
   DetachedConnection connection;
   connection.oneways = oneways_;
+  connection.unchecked = unchecked;
   connection.descriptors = duplicates_of(stream_->descriptors());
   if (connection.descriptors.empty()) return std::nullopt;
   return connection;

@@ -87,6 +87,7 @@ class UpstreamConnection final : public StreamEvents {
 
   // --- Where it is one stream's own ---
   bool dropping_reply = false;  // the unit being read answers nobody
+  bool unchecked = false;       // it has carried what daemon/server_guard.cc did not check
   void note_oneway(uint64_t name);
   bool passed_oneway(uint64_t name) const {
     return std::ranges::find(oneways_, name) != oneways_.end();

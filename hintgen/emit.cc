@@ -46,7 +46,7 @@ ServiceSpec make_service(const Service& service, const Origins& origins, Signatu
                                 .arguments = signatures.arguments_of(function)});
     }
   }
-  spec.types = signatures.take_structs();
+  spec.types = signatures.take_types();
   return spec;
 }
 

@@ -87,11 +87,10 @@ TEST(Emit, InheritsFunctionsAndHintsAcrossFiles) {
 }
 
 // As the manifest writes them: {1: string}.
-std::string text_of(const FieldSpecs& fields, const StructSpecs& types) {
+std::string text_of(const FieldSpecs& fields, const NamedTypes& types) {
   std::string text;
   for (const FieldSpec& field : fields) {
-    text +=
-        (text.empty() ? "" : ", ") + std::to_string(field.id) + ": " + to_string(field.type, types);
+    text += (text.empty() ? "" : ", ") + std::to_string(field.id) + ": " + to_string(field, types);
   }
   return "{" + text + "}";
 }
@@ -115,7 +114,7 @@ service S {
             "{-1: bool, 1: list<i64>, 3: set<Any>}");
   ASSERT_EQ(service.types.size(), 2u);
   EXPECT_EQ(service.types[0].name, "Any");
-  EXPECT_EQ(text_of(service.types[0].fields, service.types), "{1: Tree, 2: string}");
+  EXPECT_EQ(text_of(service.types[0].fields, service.types), "{1: Tree, 2: binary}");
   EXPECT_EQ(service.types[1].name, "Tree");
   EXPECT_EQ(text_of(service.types[1].fields, service.types),
             "{1: i32, 2: list<Tree>, 3: map<string,list<i64>>}");
@@ -141,6 +140,34 @@ TEST(Emit, NamesStructsOfIncludedFilesApart) {
   EXPECT_EQ(mistakes.text(), "");
   EXPECT_EQ(again, make_manifest(compiled.idl));
   EXPECT_EQ(service.types.back().name, "x.P_");
+}
+
+// What a server may stop at: a union of two, a struct without a required field, a value that an
+// enum lacks.
+TEST(Emit, WritesWhatServersDemandOfStructsUnionsAndEnums) {
+  const Compiled compiled = compile_text(R"(
+enum Colour { RED = 4, BLUE = -1, GREEN, AZURE = -1 }
+typedef Colour Paint
+struct Tree { 1: required Paint paint, 2: required list<Colour> all, 3: optional Colour other }
+union Any { 1: Tree tree, 2: binary bytes, 3: Colour colour }
+exception Bad { 1: required string why }
+service S { void f(1: required Any any, 2: Colour colour, 3: Bad bad) }
+)");
+  const Manifest manifest = make_manifest(compiled.idl);
+  const ServiceSpec& service = manifest.services[0];
+  EXPECT_EQ(text_of(service.functions[0].arguments.value(), service.types),
+            "{1: required Any, 2: i32, 3: Bad}");
+  ASSERT_EQ(service.types.size(), 4u);
+  EXPECT_EQ(service.types[0].kind, NamedType::Kind::kUnion);
+  EXPECT_EQ(text_of(service.types[0].fields, service.types), "{1: Tree, 2: binary, 3: i32}");
+  EXPECT_EQ(text_of(service.types[1].fields, service.types), "{1: required string}");
+  EXPECT_EQ(text_of(service.types[2].fields, service.types),
+            "{1: required Colour, 2: required list<i32>, 3: i32}");
+  EXPECT_EQ(service.types[3].kind, NamedType::Kind::kEnum);
+  EXPECT_EQ(service.types[3].values, (std::vector{-1, 0, 4}));
+  Mistakes mistakes;
+  EXPECT_EQ(read_manifest(write_manifest(manifest), "m", mistakes), manifest);
+  EXPECT_EQ(mistakes.text(), "");
 }
 
 // Strict: what is not known is refused where callers are restricted.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// hintgen/signatures.cc: resolves typedefs and enums, and gives each struct a place in a table.
+// hintgen/signatures.cc: resolves typedefs, and gives each struct, union and enum that matters a
+// place in a table.
 #include "hintgen/signatures.h"
 
 #include <cstdint>
@@ -48,17 +49,33 @@ Signatures::Signatures(const Idl& idl) : main_(idl.main) {
   }
 }
 
-StructSpecs Signatures::take_structs() {
-  // Fields name more structs, which join the end of the queue.
+NamedTypes Signatures::take_types() {
+  // Fields name more types, which join the end of the queue.
   while (!unread_.empty()) {
     const Definition* next = unread_.front();
     unread_.pop_front();
-    FieldSpecs fields = fields_of(std::get<Struct>(next->value).fields);
-    structs_[places_.at(next)].fields = std::move(fields);
+    NamedType described;
+    describe(*next, described);
+    NamedType& named = types_[places_.at(next)];
+    described.name = std::move(named.name);
+    named = std::move(described);
   }
   places_.clear();
   names_.clear();
-  return std::exchange(structs_, {});
+  return std::exchange(types_, {});
+}
+
+void Signatures::describe(const Definition& definition, NamedType& named) {
+  if (const auto* of_enum = std::get_if<Enum>(&definition.value)) {
+    named.kind = NamedType::Kind::kEnum;
+    for (const EnumMember& member : of_enum->members) {
+      add_value(named.values, static_cast<int32_t>(member.value));
+    }
+    return;
+  }
+  const auto& of_fields = std::get<Struct>(definition.value);
+  if (of_fields.kind == Struct::Kind::kUnion) named.kind = NamedType::Kind::kUnion;
+  named.fields = fields_of(of_fields.fields);
 }
 
 FieldSpecs Signatures::fields_of(const std::vector<Field>& fields) {
@@ -66,7 +83,14 @@ FieldSpecs Signatures::fields_of(const std::vector<Field>& fields) {
   for (const Field& field : fields) {
     if (field.id < INT16_MIN || field.id > INT16_MAX) continue;
     auto type = type_of(field.type, 0);
-    if (type) add_field(specs, {static_cast<int16_t>(field.id), std::move(*type)});
+    if (!type) continue;
+    const bool required = field.requiredness == Requiredness::kRequired;
+    // To generated Java, a value that the IDL lacks is null, which a required field may not be.
+    const Type* meaning = meaning_of(field.type);
+    if (required && type->wire == WireType::kI32 && meaning->kind == TypeKind::kNamed) {
+      type->named = place_of(*meaning->definition);
+    }
+    add_field(specs, {static_cast<int16_t>(field.id), required, std::move(*type)});
   }
   return specs;
 }
@@ -81,11 +105,12 @@ std::optional<TypeSpec> Signatures::type_of(const Type& written, int depth) {
       spec.wire = WireType::kI32;
     } else {
       spec.wire = WireType::kStruct;
-      spec.structure = place_of(*type->definition);
+      spec.named = place_of(*type->definition);
     }
     return spec;
   }
   spec.wire = wire_type(type->kind);
+  spec.is_text = type->kind == TypeKind::kString;
   for (const Type& element : type->elements) {
     auto part = type_of(element, depth + 1);
     if (!part) return std::nullopt;
@@ -95,9 +120,9 @@ std::optional<TypeSpec> Signatures::type_of(const Type& written, int depth) {
 }
 
 size_t Signatures::place_of(const Definition& definition) {
-  const auto [known, is_new] = places_.emplace(&definition, structs_.size());
+  const auto [known, is_new] = places_.emplace(&definition, types_.size());
   if (!is_new) return known->second;
-  structs_.push_back({unused_name(definition), {}});
+  types_.push_back({.name = unused_name(definition)});
   unread_.push_back(&definition);
   return known->second;
 }

@@ -14,7 +14,7 @@
 
 namespace hat::hintgen {
 
-// Of one service: its functions' arguments, and the structs that these are made of. A field whose
+// Of one service: its functions' arguments, and the types that these are made of. A field whose
 // type is not known is left out (a warning has named the type), and so is one whose type nests
 // deeper than kTypeNestingMax.
 class Signatures {
@@ -23,22 +23,23 @@ class Signatures {
   explicit Signatures(const Idl& idl);
 
   FieldSpecs arguments_of(const Function& function) { return fields_of(function.arguments); }
-  // What all arguments so far have used, in the order of first use. Structs of included files have
+  // What all arguments so far have used, in the order of first use. Types of included files have
   // the file's name in front: `shared.SharedStruct`.
-  StructSpecs take_structs();
+  NamedTypes take_types();
 
  private:
   FieldSpecs fields_of(const std::vector<Field>& fields);
   std::optional<TypeSpec> type_of(const Type& written, int depth);
+  void describe(const Definition& definition, NamedType& named);
   size_t place_of(const Definition& definition);
   std::string unused_name(const Definition& definition);
 
   const Program* main_;
   std::unordered_map<const Definition*, const Program*> programs_;
-  StructSpecs structs_;
+  NamedTypes types_;
   std::unordered_map<const Definition*, size_t> places_;
   std::unordered_set<std::string> names_;
-  std::deque<const Definition*> unread_;  // they have a place, and no fields yet
+  std::deque<const Definition*> unread_;  // they have a place, and nothing in it yet
 };
 
 }  // namespace hat::hintgen

@@ -7,6 +7,8 @@
 #include <tuple>
 #include <utility>
 
+#include "base/utf8.h"
+
 namespace hat::hintgen {
 namespace {
 
@@ -22,18 +24,13 @@ std::string blank_like(std::string_view before) {
   return blank;
 }
 
-// How many bytes of `text` from `at` make one UTF-8 character that a terminal may be given; 0:
-// none.
-size_t printable_bytes(std::string_view text, size_t at) {
+// How many bytes at the beginning make one character that a terminal may be given; 0: none.
+size_t printable_bytes(std::string_view text) {
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char first = byte(at);
-  if (first < 0x80) return first == '\t' || (first >= 0x20 && first != 0x7F) ? 1 : 0;
-  const size_t count = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
-  if (first < 0xC2 || first > 0xF4 || at + count > text.size()) return 0;
-  for (size_t i = 1; i < count; ++i) {
-    if ((byte(at + i) & 0xC0) != 0x80) return 0;
-  }
-  const bool is_control = first == 0xC2 && byte(at + 1) < 0xA0;
+  const size_t count = utf8_character_bytes(text);
+  const bool is_control = count == 1   ? byte(0) != '\t' && (byte(0) < 0x20 || byte(0) == 0x7F)
+                          : count == 2 ? byte(0) == 0xC2 && byte(1) < 0xA0
+                                       : false;
   return is_control ? 0 : count;
 }
 
@@ -41,7 +38,7 @@ size_t printable_bytes(std::string_view text, size_t at) {
 std::string printable(std::string_view line) {
   std::string shown;
   for (size_t at = 0; at < line.size();) {
-    const size_t count = printable_bytes(line, at);
+    const size_t count = printable_bytes(line.substr(at));
     shown += count == 0 ? "?" : line.substr(at, count);
     at += count == 0 ? 1 : count;
   }

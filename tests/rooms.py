@@ -30,7 +30,7 @@ MAY_INCLUDE = {
     "engine/legs": ["engine/legs/", "engine/rdma/", "engine/memory/", "engine/fabric/", "base/"],
     "hintgen": ["hintgen/", "config/", "engine/plan/", "engine/protocols.h", "base/"],
     "daemon": ["daemon/", "client/ring/", "engine/", "config/", "base/"],
-    "daemon/thrift": ["daemon/thrift/", "config/signature.h"],
+    "daemon/thrift": ["daemon/thrift/", "config/signature.h", "base/number.h", "base/utf8.h"],
     "daemon/tls": ["daemon/tls/", "daemon/counters.h", "engine/link/seal.h", "config/", "base/"],
     "daemon/hatctl": ["daemon/hatctl/", "daemon/tls/make_certificates.h", "base/"],
     "daemon/hatctl/doctor": ["daemon/hatctl/", "daemon/configuration.h", "daemon/tls/certificate.h", "config/",

@@ -14,6 +14,12 @@ union Either {
   2: list<double> sizes
 }
 
+struct Needy {
+  1: required string name
+  2: required Colour colour
+  3: optional list<Needy> more
+}
+
 struct Node {
   1: i32 number
   2: list<Node> children
@@ -29,6 +35,7 @@ struct Node {
   12: Either either
   13: list<list<string>> lines
   14: Colour colour
+  15: list<Needy> needs
   20: map<bool, double> halves
   300: i64 far
 }

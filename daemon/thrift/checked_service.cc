@@ -45,10 +45,35 @@ class Chooser {
   bool chance(size_t percent) { return below(100) < percent; }
   int64_t number() { return chance(50) ? static_cast<int64_t>(below(200)) - 100 : far_number(); }
   std::string text() {
-    constexpr std::string_view kLetters = "abc\"\\/:,{}[] \x01\x7f";
-    std::string text(below(chance(5) ? 300 : 12), ' ');
-    for (char& c : text) c = kLetters[below(kLetters.size())];
+    static constexpr std::array<std::string_view, 20> kLetters = {"a",
+                                                                  "b",
+                                                                  "c",
+                                                                  "\"",
+                                                                  "\\",
+                                                                  "/",
+                                                                  ":",
+                                                                  ",",
+                                                                  "{",
+                                                                  "}",
+                                                                  "[",
+                                                                  "]",
+                                                                  " ",
+                                                                  "u",
+                                                                  "0",
+                                                                  "1",
+                                                                  "\x01",
+                                                                  "\xc3\xa4",
+                                                                  "\xe2\x82\xac",
+                                                                  "\xf0\x9f\x98\x80"};
+    std::string text;
+    for (size_t i = below(chance(5) ? 300 : 12); i > 0; --i)
+      text += kLetters[below(kLetters.size())];
     return text;
+  }
+  std::string bytes() {
+    std::string bytes(below(20), '\0');
+    for (char& c : bytes) c = static_cast<char>(random_());
+    return bytes;
   }
   template <class Make>
   auto list(Make make) {
@@ -69,12 +94,13 @@ class Chooser {
     node.__set_size(static_cast<double>(number()) / 8);
     node.__set_tiny(static_cast<int8_t>(number()));
     node.__set_small(static_cast<int16_t>(number()));
-    if (has()) node.__set_bytes(text());
+    if (has()) node.__set_bytes(bytes());
     if (has()) node.__set_flags(list([&] { return chance(50); }));
     if (chance(15)) node.nodes[static_cast<int32_t>(number())] = deeper();
     node.__set_either(either());
     if (has()) node.lines = {{text()}, {}, {text(), text()}};
     node.__set_colour(chance(50) ? Colour::RED : Colour::BLUE);
+    if (chance(15)) node.__set_needs(list([&] { return needy(depth); }));
     if (has()) node.halves[has()] = 0.5;
     node.__set_far(far_number());
     return node;
@@ -84,6 +110,13 @@ class Chooser {
     Node node;
     node.either.__set_text(text());
     return node;
+  }
+  Needy needy(int depth) {
+    Needy needy;
+    needy.name = text();
+    needy.colour = chance(50) ? Colour::RED : Colour::BLUE;
+    if (depth < 3 && chance(20)) needy.__set_more(list([&] { return this->needy(depth + 1); }));
+    return needy;
   }
   Either either() {
     Either either;
@@ -136,35 +169,42 @@ class Notes : public CheckedIf {
 
 // checked.thrift, as hintgen writes it into a manifest.
 struct Signatures {
-  StructSpecs structs;
+  NamedTypes types = {{.name = "Node"},
+                      {.name = "Either", .kind = NamedType::Kind::kUnion},
+                      {.name = "Needy"},
+                      {.name = "Colour", .kind = NamedType::Kind::kEnum, .values = {1, 2}}};
   std::map<std::string, FieldSpecs, std::less<>> functions;
 
   Signatures() {
-    const std::vector<std::string> names = {"Node", "Either"};
-    const auto fields_of = [&names](std::initializer_list<std::pair<int, const char*>> texts) {
+    const auto fields_of = [this](std::initializer_list<std::pair<int, const char*>> texts) {
       FieldSpecs fields;
       for (const auto& [id, text] : texts) {
-        add_field(fields, {static_cast<int16_t>(id), parse_type(text, names).value()});
+        FieldSpec field = parse_field(text, types).value();
+        field.id = static_cast<int16_t>(id);
+        add_field(fields, std::move(field));
       }
       return fields;
     };
-    structs = {{"Node", fields_of({{1, "i32"},
-                                   {2, "list<Node>"},
-                                   {3, "map<string,list<i64>>"},
-                                   {4, "set<string>"},
-                                   {5, "bool"},
-                                   {6, "double"},
-                                   {7, "i8"},
-                                   {8, "i16"},
-                                   {9, "string"},
-                                   {10, "list<bool>"},
-                                   {11, "map<i32,Node>"},
-                                   {12, "Either"},
-                                   {13, "list<list<string>>"},
-                                   {14, "i32"},
-                                   {20, "map<bool,double>"},
-                                   {300, "i64"}})},
-               {"Either", fields_of({{1, "string"}, {2, "list<double>"}})}};
+    types[0].fields = fields_of({{1, "i32"},
+                                 {2, "list<Node>"},
+                                 {3, "map<string,list<i64>>"},
+                                 {4, "set<string>"},
+                                 {5, "bool"},
+                                 {6, "double"},
+                                 {7, "i8"},
+                                 {8, "i16"},
+                                 {9, "binary"},
+                                 {10, "list<bool>"},
+                                 {11, "map<i32,Node>"},
+                                 {12, "Either"},
+                                 {13, "list<list<string>>"},
+                                 {14, "i32"},
+                                 {15, "list<Needy>"},
+                                 {20, "map<bool,double>"},
+                                 {300, "i64"}});
+    types[1].fields = fields_of({{1, "string"}, {2, "list<double>"}});
+    types[2].fields =
+        fields_of({{1, "required string"}, {2, "required Colour"}, {3, "list<Needy>"}});
     functions["none"] = {};
     functions["add"] = fields_of({{1, "i64"}, {2, "i64"}});
     functions["put"] = fields_of({{1, "string"}, {2, "Node"}});
@@ -241,8 +281,8 @@ StockServed serve_checked(Encoding encoding, std::string_view bytes) {
       const auto out = protocol_of(encoding, std::make_shared<TMemoryBuffer>());
       if (!processor.process(protocol, out, nullptr)) break;
     }
-  } catch (const std::exception&) {
-    served.refused = true;
+  } catch (const std::exception& error) {
+    served.error = std::string("error: ") + error.what();
   }
   return served;
 }
@@ -250,7 +290,7 @@ StockServed serve_checked(Encoding encoding, std::string_view bytes) {
 std::optional<ArgumentTypes> checked_arguments(std::string_view function, bool allow_unknown) {
   const auto found = signatures().functions.find(function);
   if (found == signatures().functions.end()) return std::nullopt;
-  return ArgumentTypes{found->second, signatures().structs, allow_unknown};
+  return ArgumentTypes{found->second, signatures().types, allow_unknown};
 }
 
 CheckedVerdict verdict_of(std::string_view bytes, bool allow_unknown) {
@@ -274,12 +314,10 @@ std::optional<std::string> disagreement(std::string_view bytes, bool allow_unkno
   const auto message = read_whole(reader, std::as_bytes(std::span(bytes)));
   if (message->framing != Framing::kUnframed) return std::nullopt;
   const StockServed served = serve_checked(message->encoding, bytes);
-  if (served.refused && served.calls.empty()) return std::nullopt;
-  if (!served.refused && served.calls == std::vector{verdict.function}) return std::nullopt;
+  if (served.error.empty() && served.calls == std::vector{verdict.function}) return std::nullopt;
   std::string calls;
   for (const std::string& call : served.calls) calls += " " + call;
-  return "a call of " + verdict.function + " was taken for:" + calls +
-         (served.refused ? " and was refused" : "");
+  return "a call of " + verdict.function + " was taken for:" + calls + " " + served.error;
 }
 
 void mutate(std::string& request, const std::string& other, std::mt19937& random) {

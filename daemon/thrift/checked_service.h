@@ -21,7 +21,7 @@ std::string checked_request(Encoding encoding, std::mt19937& random);
 // What the generated processor does with bytes that come one after the other.
 struct StockServed {
   std::vector<std::string> calls;  // functions that were called
-  bool refused = false;            // it threw, so its connection ends
+  std::string error;               // what it threw: then its connection ends
 
   friend bool operator==(const StockServed&, const StockServed&) = default;
 };
@@ -39,8 +39,9 @@ struct CheckedVerdict {
 };
 CheckedVerdict verdict_of(std::string_view bytes, bool allow_unknown = false);
 
-// Returns an error where the two disagree: a request without fault is one call of its function, or
-// none where the generated code refuses it; and it ends with its last byte.
+// Returns an error where the two disagree: to the generated code, a request without fault is one
+// call of its function, which ends with its last byte. What it refuses is a disagreement too: other
+// languages' servers go on behind the place where they refuse.
 std::optional<std::string> disagreement(std::string_view bytes, bool allow_unknown);
 
 // Changes a request as an attacker would: bytes, types, counts, parts of other requests.

@@ -5,7 +5,9 @@
 #include <bit>
 #include <charconv>
 #include <string_view>
+#include <vector>
 
+#include "base/utf8.h"
 #include "daemon/thrift/theader.h"
 #include "daemon/thrift/typed_wire.h"
 
@@ -45,54 +47,87 @@ class BodyChecker {
       : wire_(body), types_(types) {}
 
   std::optional<BodyFault> run() {
-    const bool good = structure(types_.arguments);
+    const bool good = structure(types_.arguments, Kind::kStruct);
     if (good && wire_.at_end()) return std::nullopt;
     return BodyFault{good ? RequestFault::kMalformed : fault_, field_};
   }
 
  private:
-  bool structure(const FieldSpecs& fields) {
+  using Kind = NamedType::Kind;
+
+  bool structure(const FieldSpecs& fields, Kind kind) {
     int outer = 0;
     if (!enter() || !wire_.begin_struct(outer)) return false;
-    TypedField field;
-    for (;;) {
-      if (!wire_.next_field(field)) return false;
-      if (field.is_stop) break;
-      field_ = field.id;
-      const TypeSpec* type = find_type(fields, field.id);
-      if (type == nullptr) {
-        if (!unknown(field)) return false;
-      } else if (field.type != type->wire) {
-        return wrong(RequestFault::kWrongType);
-      } else if (field.has_value && !value(*type, false)) {
-        return false;
+    const size_t first = seen_.size();
+    seen_.resize(first + fields.size());
+    size_t count = 0;
+    TypedField read;
+    for (;; ++count) {
+      if (!wire_.next_field(read)) return false;
+      if (read.is_stop) break;
+      field_ = read.id;
+      const FieldSpec* field = find_field(fields, read.id);
+      if (field == nullptr) {
+        if (!unknown(read, kind)) return false;
+      } else {
+        auto seen = seen_[first + static_cast<size_t>(field - fields.data())];
+        if (seen) return false;
+        seen = true;
+        if (read.type != field->type.wire) return wrong(RequestFault::kWrongType);
+        if (read.has_value && !value(field->type, false)) return false;
       }
       if (!wire_.end_field()) return false;
     }
+    if (kind == Kind::kUnion && count != 1) return wrong(RequestFault::kBadUnion);
+    if (!has_required(fields, first)) return wrong(RequestFault::kMissingField);
+    seen_.resize(first);
     --depth_;
     return wire_.end_struct(outer);
   }
 
+  bool has_required(const FieldSpecs& fields, size_t first) {
+    for (size_t i = 0; i < fields.size(); ++i) {
+      if (!fields[i].required || seen_[first + i]) continue;
+      field_ = fields[i].id;
+      return false;
+    }
+    return true;
+  }
+
   // Its type comes from the request alone, so it must be one whose end all readers find.
-  bool unknown(const TypedField& field) {
-    const bool passes =
-        types_.allow_unknown_fields && !is_container(field.type) && field.type != WireType::kUuid;
+  bool unknown(const TypedField& field, Kind kind) {
+    const bool passes = types_.allow_unknown_fields && kind == Kind::kStruct && field.id > 0 &&
+                        !is_container(field.type) && field.type != WireType::kUuid;
     if (!passes) return wrong(RequestFault::kUnknownField);
-    return !field.has_value || wire_.scalar(field.type, false);
+    return !field.has_value || scalar({.wire = field.type, .is_text = true}, false);
   }
 
   bool value(const TypeSpec& type, bool is_key) {
     switch (type.wire) {
-      case WireType::kStruct:
-        return structure(types_.structs[type.structure].fields);
+      case WireType::kStruct: {
+        const NamedType& named = types_.types[*type.named];
+        return structure(named.fields, named.kind);
+      }
       case WireType::kList:
       case WireType::kSet:
         return list(type.elements[0]);
       case WireType::kMap:
         return map(type.elements[0], type.elements[1]);
       default:
-        return wire_.scalar(type.wire, is_key);
+        return scalar(type, is_key);
     }
+  }
+
+  bool scalar(const TypeSpec& type, bool is_key) {
+    Scalar read;
+    if (!wire_.scalar(type.wire, is_key, read)) return false;
+    if (type.is_text && !is_utf8(read.text)) return wrong(RequestFault::kNotUtf8);
+    const bool is_binary = type.wire == WireType::kString && !type.is_text;
+    if (is_binary && !Wire::is_binary(read.text)) return false;
+    if (type.named && !std::ranges::binary_search(types_.types[*type.named].values, read.number)) {
+      return wrong(RequestFault::kUnknownValue);
+    }
+    return true;
   }
 
   bool list(const TypeSpec& element) {
@@ -101,7 +136,7 @@ class BodyChecker {
     // Also where it is empty: a stock server that refuses the type may read on behind it.
     if (list.element != element.wire) return wrong(RequestFault::kWrongType);
     --depth_;
-    const size_t fixed = Wire::fixed_bytes(element.wire);
+    const size_t fixed = element.named ? 0 : Wire::fixed_bytes(element.wire);
     if (fixed > 0) return wire_.skip(uint64_t{list.count} * fixed) && wire_.end_list();
     ++depth_;
     for (uint32_t i = 0; i < list.count; ++i) {
@@ -134,6 +169,7 @@ class BodyChecker {
   Wire wire_;
   const ArgumentTypes& types_;
   size_t depth_ = 0;
+  std::vector<bool> seen_;  // which fields the open structs have had, the innermost one's last
   RequestFault fault_ = RequestFault::kMalformed;
   int field_ = 0;
 };

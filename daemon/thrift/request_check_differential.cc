@@ -38,24 +38,35 @@ struct Random {
   }
 };
 
+// As a C string, of which the bytes that are no ASCII characters are in hexadecimal.
+std::string shown(std::string_view bytes) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text;
+  for (const char c : bytes) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= ' ' && byte < 0x7f && c != '\\') {
+      text += c;
+    } else {
+      text += {'\\', 'x', kDigits[byte >> 4], kDigits[byte & 15]};
+    }
+  }
+  return text;
+}
+
 int compare(uint64_t count, uint32_t seed) {
   Random random{std::mt19937(seed), ""};
-  uint64_t passed = 0, refused = 0;
+  uint64_t passed = 0;
   for (uint64_t i = 0; i < count; ++i) {
     const Encoding encoding = kEncodings[i % kEncodings.size()];
     const std::string request = random.request(encoding);
     const bool allow_unknown = i % 8 >= 4;
     if (const auto what = disagreement(request, allow_unknown)) {
-      std::cerr << "request " << i << ": " << *what << "\n";
+      std::cerr << "request " << i << ": " << *what << "\n  " << shown(request) << "\n";
       return 1;
     }
-    const bool passes = !verdict_of(request, allow_unknown).fault;
-    passed += passes;
-    refused += passes && serve_checked(encoding, request).refused;
+    passed += !verdict_of(request, allow_unknown).fault;
   }
-  std::cout << count << " requests: " << passed
-            << " pass, each one call in stock C++ too; of these " << refused
-            << " stock C++ refuses\n";
+  std::cout << count << " requests: " << passed << " pass, each one call in stock C++ too\n";
   return 0;
 }
 

@@ -18,6 +18,7 @@
 #include <span>
 #include <string_view>
 
+#include "base/number.h"
 #include "config/signature.h"
 #include "daemon/thrift/cursor.h"
 #include "daemon/thrift/nesting.h"
@@ -38,7 +39,18 @@ struct TypedContainer {
   WireType element = WireType::kBool;
 };
 
+// What the check wants to know of a value.
+struct Scalar {
+  int32_t number = 0;     // kI32
+  std::string_view text;  // kString, which is binary or text; in JSON, between its quotes
+};
+
 constexpr bool is_container(WireType type) { return type >= WireType::kStruct; }
+
+// The next bytes, as far as they are there.
+inline std::string_view text_at(const Cursor& in, uint64_t bytes) {
+  return {reinterpret_cast<const char*>(in.at), std::min<size_t>(bytes, in.left())};
+}
 
 // TBinaryProtocol.
 class BinaryWire {
@@ -87,16 +99,23 @@ class BinaryWire {
   bool next_element(bool) { return true; }
   bool end_key() { return true; }
 
-  bool scalar(WireType type, bool /*is_key*/) {
-    if (type != WireType::kString) return skip(fixed_bytes(type));
+  bool scalar(WireType type, bool /*is_key*/, Scalar& value) {
+    const uint8_t* const at = in_.at;
+    if (type != WireType::kString) {
+      if (!skip(type == WireType::kBool ? 1 : fixed_bytes(type))) return false;
+      if (type == WireType::kI32) value.number = static_cast<int32_t>(big_endian32(at));
+      return type != WireType::kBool || *at <= 1;
+    }
     if (in_.left() < 4) return false;
-    const uint32_t bytes = big_endian32(in_.at);
+    const uint32_t bytes = big_endian32(at);
     in_.at += 4;
+    value.text = text_at(in_, bytes);
     return bytes <= kCountMax && skip(bytes);
   }
-  // The bytes of each such value, where all have as many; else 0.
+  static bool is_binary(std::string_view) { return true; }
+  // The bytes of each such value, where all have as many and any will do; else 0.
   static constexpr size_t fixed_bytes(WireType type) {
-    constexpr std::array<uint8_t, 8> kBytes = {1, 1, 2, 4, 8, 8, 0, 16};
+    constexpr std::array<uint8_t, 8> kBytes = {0, 1, 2, 4, 8, 8, 0, 16};
     return is_container(type) ? 0 : kBytes[static_cast<size_t>(type)];
   }
   bool skip(uint64_t bytes) {
@@ -208,23 +227,30 @@ class CompactWire {
   bool next_element(bool) { return true; }
   bool end_key() { return true; }
 
-  bool scalar(WireType type, bool /*is_key*/) {
-    uint64_t value = 0;
+  bool scalar(WireType type, bool /*is_key*/, Scalar& value) {
+    uint64_t bits = 0;
     switch (type) {
+      case WireType::kBool:  // of a container: a field's is in its header
+        return in_.left() > 0 && (*in_.at == kTrue || *in_.at == kFalse) && skip(1);
       case WireType::kI16:
-        return varint(value, UINT16_MAX);
+        return varint(bits, UINT16_MAX);
       case WireType::kI32:
-        return varint(value, UINT32_MAX);
+        if (!varint(bits, UINT32_MAX)) return false;
+        value.number = static_cast<int32_t>((bits >> 1) ^ (0 - (bits & 1)));
+        return true;
       case WireType::kI64:
-        return varint(value, UINT64_MAX);
+        return varint(bits, UINT64_MAX);
       case WireType::kString:
-        return varint(value, kCountMax) && skip(value);
+        if (!varint(bits, kCountMax)) return false;
+        value.text = text_at(in_, bits);
+        return skip(bits);
       default:
         return skip(fixed_bytes(type));
     }
   }
+  static bool is_binary(std::string_view) { return true; }
   static constexpr size_t fixed_bytes(WireType type) {
-    constexpr std::array<uint8_t, 8> kBytes = {1, 1, 0, 0, 0, 8, 0, 16};
+    constexpr std::array<uint8_t, 8> kBytes = {0, 1, 0, 0, 0, 8, 0, 16};
     return is_container(type) ? 0 : kBytes[static_cast<size_t>(type)];
   }
   bool skip(uint64_t bytes) {
@@ -234,6 +260,7 @@ class CompactWire {
   }
 
  private:
+  static constexpr uint8_t kTrue = 1;
   static constexpr uint8_t kFalse = 2;  // types up to this one are bools, and say which
 
   static std::optional<WireType> type_of(uint8_t type) {
@@ -326,11 +353,23 @@ class JsonWire {
   }
   bool end_key() { return take(":"); }
 
-  bool scalar(WireType type, bool is_key) {
-    if (type == WireType::kString || type == WireType::kUuid) return string();
+  bool scalar(WireType type, bool is_key, Scalar& value) {
+    if (type == WireType::kString) return string(value.text);
+    if (type == WireType::kUuid) return string(value.text) && is_uuid(value.text);
     if (type == WireType::kDouble && special_number()) return true;
-    if (!is_key) return number(type);
-    return take("\"") && number(type) && take("\"");
+    if (!is_key) return number(type, value);
+    return take("\"") && number(type, value) && take("\"");
+  }
+  // Base64, whose padding some writers leave out.
+  static bool is_binary(std::string_view text) {
+    const size_t digits = std::min(text.find('='), text.size());
+    const bool is_padded = digits < text.size();
+    return (is_padded ? text.size() % 4 == 0 : digits % 4 != 1) && text.size() - digits <= 2 &&
+           text.substr(digits).find_first_not_of('=') == std::string_view::npos &&
+           std::ranges::all_of(text.substr(0, digits), [](char c) {
+             return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
+                    c == '+' || c == '/';
+           });
   }
   static constexpr size_t fixed_bytes(WireType) { return 0; }
   bool skip(uint64_t) { return false; }
@@ -372,7 +411,7 @@ class JsonWire {
     return value >= min && value <= max;
   }
 
-  bool number(WireType type) {
+  bool number(WireType type, Scalar& read) {
     int64_t value = 0;
     switch (type) {
       case WireType::kBool:
@@ -382,7 +421,9 @@ class JsonWire {
       case WireType::kI16:
         return integer(value, INT16_MIN, INT16_MAX);
       case WireType::kI32:
-        return integer(value, INT32_MIN, INT32_MAX);
+        if (!integer(value, INT32_MIN, INT32_MAX)) return false;
+        read.number = static_cast<int32_t>(value);
+        return true;
       case WireType::kI64:
         return integer(value, INT64_MIN, INT64_MAX);
       default:
@@ -392,31 +433,69 @@ class JsonWire {
 
   // In quotes, whether it is a map's key or not.
   bool special_number() { return take("\"NaN\"") || take("\"Infinity\"") || take("\"-Infinity\""); }
+  // One that a double holds.
   bool floating() {
+    const std::string_view begin = rest_;
+    return spelt_as_json() &&
+           parse_number<double>(begin.substr(0, begin.size() - rest_.size())).has_value();
+  }
+  bool spelt_as_json() {
     take("-");
-    if (!some_digits()) return false;
-    if (take(".") && !some_digits()) return false;
+    const bool begins_with_zero = rest_.starts_with("0");
+    const size_t digits = some_digits();
+    if (digits == 0 || (begins_with_zero && digits > 1)) return false;
+    if (take(".") && some_digits() == 0) return false;
     if (!take("e") && !take("E")) return true;
     if (!take("-")) take("+");
-    return some_digits();
+    return some_digits() > 0;
   }
-  bool some_digits() {
+  size_t some_digits() {
     const size_t digits = std::min(rest_.find_first_not_of("0123456789"), rest_.size());
     rest_.remove_prefix(digits);
-    return digits > 0;
+    return digits;
   }
 
-  bool string() {
+  // `text`: what stands between the quotes.
+  bool string(std::string_view& text) {
     if (!take("\"")) return false;
-    for (;;) {
-      const size_t at = rest_.find_first_of("\"\\");
-      if (at == std::string_view::npos) return false;
-      const bool ends = rest_[at] == '"';
-      const size_t taken = at + (ends ? 1 : 2);
-      if (taken > rest_.size()) return false;
-      rest_.remove_prefix(taken);
-      if (ends) return true;
+    const std::string_view begin = rest_;
+    while (!rest_.empty() && rest_[0] != '"') {
+      if (static_cast<unsigned char>(rest_[0]) < ' ') return false;
+      const bool is_escape = rest_[0] == '\\';
+      rest_.remove_prefix(1);
+      if (is_escape && !escaped()) return false;
     }
+    text = begin.substr(0, begin.size() - rest_.size());
+    return take("\"");
+  }
+  // What follows a backslash. Stock C++ does not read an escaped slash, which JSON has.
+  bool escaped() {
+    if (rest_.empty()) return false;
+    const char letter = rest_[0];
+    rest_.remove_prefix(1);
+    if (letter != 'u') return std::string_view("\"\\bfnrt").contains(letter);
+    uint32_t unit = 0, low = 0;
+    if (!code_unit(unit)) return false;
+    const bool is_high = unit >= 0xd800 && unit < 0xdc00;  // the first half of a character
+    if (!is_high) return unit < 0xdc00 || unit > 0xdfff;
+    return take("\\u") && code_unit(low) && low >= 0xdc00 && low <= 0xdfff;
+  }
+  bool code_unit(uint32_t& unit) {
+    const auto number = parse_number<uint32_t>(rest_.substr(0, 4), 16);
+    if (rest_.size() < 4 || !number) return false;
+    unit = *number;
+    rest_.remove_prefix(4);
+    return true;
+  }
+
+  static bool is_uuid(std::string_view text) {
+    if (text.size() != 36) return false;
+    for (size_t i = 0; i < text.size(); ++i) {
+      const bool is_dash = i == 8 || i == 13 || i == 18 || i == 23;
+      const std::string_view expected = is_dash ? "-" : "0123456789abcdefABCDEF";
+      if (!expected.contains(text[i])) return false;
+    }
+    return true;
   }
 
   std::string_view rest_;

@@ -39,7 +39,8 @@ Manifest manifest(Random& random) {
     service.functions = {{.name = "echo"}, {.name = "timed"}, {.name = "note", .oneway = true}};
     for (FunctionSpec& function : service.functions) {
       function.hints.both = some_hints(random);
-      function.arguments = {{1, {WireType::kI64, 0, {}}}, {2, {WireType::kString, 0, {}}}};
+      function.arguments = {{.id = 1, .type = {.wire = WireType::kI64}},
+                            {.id = 2, .type = {.wire = WireType::kString, .is_text = true}}};
     }
     service.functions[1].hints.both.timeout =
         std::chrono::duration_cast<milliseconds>(SimClient::kTimeout);

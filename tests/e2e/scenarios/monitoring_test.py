@@ -118,10 +118,10 @@ class Watched(Scenario):
         address = hatrpc_address(self.server.addresses[0])
         elsewhere = f"tcp:127.0.0.1:{free_ports(1)[0]}"
         self.certificates = self.enterContext(Certificates(PROGRAMS, "host-a", "host-b"))
+        reads = {"thrift_transport": "framed", "thrift_protocol": "binary"}
         self.nodes = self.enterContext(TwoNodes(
             PROGRAMS, guarded_manifest(), {"Probe": address, "Narrow": address}, endpoints={"Elsewhere": elsewhere},
-            modes={"Probe": {"thrift_transport": "framed"},
-                   "Narrow": {"thrift_transport": "framed", "max_connections": 1}}, http=True,
+            modes={"Probe": reads, "Narrow": {**reads, "max_connections": 1}}, http=True,
             links={node: self.certificates.tls(node) for node in ("host-a", "host-b")},
             limits={"max_message": "1MiB", "max_connections": 24, "drain_timeout": "300s"}))
         load = Load(self.nodes)

@@ -281,7 +281,7 @@ class Tls(TlsNodes):
                 self.assertEqual(calls.add(1, 2), 3)
 
     def test_rules_of_who_may_call_are_tried_then_enforced(self):
-        with self.nodes() as nodes:
+        with self.nodes(modes={"Probe": {"thrift_transport": "framed", "thrift_protocol": "binary"}}) as nodes:
             good = nodes.manifest.read_text()
             before, service, functions = good.partition("  Probe:\n")
             first = before + service + functions.replace(
@@ -300,6 +300,9 @@ class Tls(TlsNodes):
                 self.assertEqual(calls.add(1, 2), 3)
                 self.assertEqual(self.metric(nodes.b, denied % "dry_run"), 1)
                 use(first.replace("dry_run", "enforce"))
+                error = self.assert_fails(lambda: calls.add(1, 2), "permission_denied")
+                self.assertIn("peer host-a is restricted since `allow` has changed", error.message)
+            with Client(nodes) as calls:
                 error = self.assert_fails(lambda: calls.add(1, 2), "permission_denied")
                 self.assertIn("peer host-a may not call it", error.message)
                 self.assertEqual(self.metric(nodes.b, denied % "enforce"), 1)

@@ -9,6 +9,7 @@ import java.io.DataInputStream;
 import java.io.EOFException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -50,7 +51,7 @@ public final class ProbeReader {
   public static void main(String[] arguments) throws Exception {
     DataInputStream input = new DataInputStream(new BufferedInputStream(System.in, 1 << 20));
     Checked.Processor<Checked.Iface> processor = new Checked.Processor<>(new Notes());
-    long count = 0, total = 0;
+    long count = 0;
     for (;;) {
       int encoding;
       try {
@@ -66,20 +67,20 @@ public final class ProbeReader {
       calls.clear();
       TMemoryInputTransport memory = new TMemoryInputTransport(request);
       TProtocol reader = protocolOf(encoding, memory);
+      String said = "";
       try {
-        while (memory.getBytesRemainingInBuffer() > 0) {
-          processor.process(reader, protocolOf(encoding, new TMemoryBuffer(64)));
-        }
+        processor.process(reader, protocolOf(encoding, new TMemoryBuffer(64)));
       } catch (Exception refused) {
-        // The server ends the connection, whatever it is.
+        said = refused.toString();
       }
+      int left = memory.getBytesRemainingInBuffer();
       String function = new String(name, StandardCharsets.UTF_8);
-      if (!calls.isEmpty() && !calls.equals(List.of(function))) {
-        System.out.println("request " + count + ", of " + function + ": " + calls);
+      if (!said.isEmpty() || left != 0 || !calls.equals(List.of(function))) {
+        System.out.println("request " + count + ", of " + function + ": " + calls + ", " + left
+            + " bytes left " + said + ": " + HexFormat.of().formatHex(request));
         System.exit(1);
       }
-      total += calls.size();
     }
-    System.out.println(count + " requests, " + total + " calls");
+    System.out.println(count + " requests");
   }
 }
