@@ -141,11 +141,13 @@ class Peers:
             return ["java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC",
                     "-Dsun.net.httpserver.nodelay=true", "-cp",
                     f"{at}/classes:{at}/lib/*", f"Probe{role.capitalize()}"], {}
+        if language == "rust":
+            return [str(at / "target" / "release" / role)], {}
         return ["node", str(at / f"{role}.js")], {}
 
     def have(self, language):
         """Builds what is not built."""
-        made = {"python": "gen", "java": "classes", "node": "gen"}.get(language, "probe_server")
+        made = {"python": "gen", "java": "classes", "node": "gen", "rust": "target"}.get(language, "probe_server")
         if not (self.folder / language / made).exists():
             self.build(language)
 
@@ -153,7 +155,7 @@ class Peers:
         at = self.folder / language
         at.mkdir(parents=True, exist_ok=True)
         {"cpp": self._nothing, "python": self._python, "go": self._go, "java": self._java,
-         "node": self._node}[language](at)
+         "node": self._node, "rust": self._rust}[language](at)
 
     @staticmethod
     def _nothing(at):
@@ -207,6 +209,13 @@ class Peers:
         run(["npm", "install", "--no-audit", "--no-fund", "--silent"], at)
         run(["thrift", "--gen", "js:node,es6", "-out", fresh(at / "gen"), IDL])
         run(["thrift", "--gen", "js:node,es6", "-out", at / "gen", CHECKED_IDL])
+
+    @staticmethod
+    def _rust(at):
+        source = at / "src"
+        shutil.copytree(HERE / "rust", fresh(source), dirs_exist_ok=True)
+        run(["thrift", "--gen", "rs", "-out", source / "src", CHECKED_IDL])
+        run(["cargo", "build", "--quiet", "--release", "--locked", "--target-dir", at / "target"], source)
 
 
 def fresh(folder):

@@ -21,7 +21,7 @@ def main():
     parser.add_argument("--peers", type=pathlib.Path, required=True, help="folder of the built peers")
     parser.add_argument("--count", type=int, default=20_000, help="requests (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="of the requests (default: %(default)s)")
-    parser.add_argument("language", choices=("python", "go", "java", "node"))
+    parser.add_argument("language", choices=("python", "go", "java", "node", "rust"))
     options = parser.parse_args()
     command, environment = Peers(options.peers).command(options.language, "reader")
     writer = subprocess.Popen([options.bin / "request_check_differential", "--write", str(options.count),

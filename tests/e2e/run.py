@@ -36,9 +36,12 @@ def arguments():
     parser.add_argument("--restricted", action="store_true",
                         help="through daemons alone, which hold all requests against the manifest's signatures")
     parser.add_argument("--only", default="", help="only pairs whose name has this in it")
-    parser.add_argument("language", choices=sorted(PAIRS), metavar="what",
+    parser.add_argument("language", choices=sorted({*PAIRS, "rust"}), metavar="what",
                         help="%(choices)s: a language, or what it is that all pairs go by")
-    return parser.parse_args()
+    options = parser.parse_args()
+    if options.language not in PAIRS and not options.build:
+        parser.error(f"{options.language} has a reader (readers.py), and no pairs; expected --build")
+    return options
 
 
 def service_of(pair, number):
