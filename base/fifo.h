@@ -14,6 +14,7 @@ class Fifo {
  public:
   bool empty() const { return size_ == 0; }
   size_t size() const { return size_; }
+  size_t capacity() const { return slots_.size(); }  // it never falls
   T& front() { return slots_[begin_]; }
   const T& front() const { return slots_[begin_]; }
   T& back() { return (*this)[size_ - 1]; }

@@ -24,11 +24,17 @@ namespace hat {
   X(checked_request_bytes_max, "checked_request", 16ull << 20, 1ull << 10, 1ull << 30,           \
     "the largest request of a peer that `allow` restricts; a larger one is refused")
 
-#define HAT_COUNT_LIMITS(X)                                                    \
-  X(connections_max, "max_connections", 16384, 1, 1u << 20,                    \
-    "client connections of one endpoint, per worker; more are closed at once") \
-  X(calls_per_connection_max, "max_pipelined", 1024, 1, 1u << 20,              \
-    "unanswered calls of one connection; reading it waits until some are answered")
+#define HAT_COUNT_LIMITS(X)                                                                      \
+  X(connections_max, "max_connections", 16384, 1, 1u << 20,                                      \
+    "client connections of one endpoint, per worker; more are closed at once")                   \
+  X(calls_per_connection_max, "max_pipelined", 1024, 1, 1u << 20,                                \
+    "unanswered calls of one connection; reading it waits until some are answered")              \
+  X(links_max, "max_links", 1024, 4, 1u << 16,                                                   \
+    "links that peers have here, per worker, one peer at most a quarter; more are ended")        \
+  X(peer_streams_max, "max_peer_connections", 65536, 4, 1u << 24,                                \
+    "clients' connections that peers carry here, per worker, one peer at most a quarter; calls " \
+    "of "                                                                                        \
+    "more are answered with overloaded")
 
 #define HAT_TIME_LIMITS(X)                                                                         \
   X(connect_timeout, "connect_timeout", 1s, 10ms, 5min, "connecting to a peer")                    \

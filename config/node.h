@@ -126,6 +126,8 @@ struct Limits {
   uint64_t checked_request_bytes_max;  // `checked_request`: held until it is checked (`allow`)
   uint32_t connections_max;            // `max_connections`: local client connections, per endpoint
   uint32_t calls_per_connection_max;   // `max_pipelined`: unanswered calls of one connection
+  uint32_t links_max;                  // `max_links`: that peers have to a worker
+  uint32_t peer_streams_max;           // `max_peer_connections`: that these carry, per worker
   std::chrono::nanoseconds connect_timeout;           // to a peer, until it has said its hello
   std::chrono::nanoseconds upstream_connect_timeout;  // to a local server
   std::chrono::nanoseconds peer_wait;  // a call waits this long for a link that is being built

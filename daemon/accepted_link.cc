@@ -71,17 +71,23 @@ void AcceptedLink::open_stream(uint32_t lane, const FrameHeader& header, engine:
                             std::min(payload.size(), kShownBytesMax));
   const auto& serves = worker_.node().serves;
   const auto served = std::ranges::find(serves, service, &ServedConfig::service);
-  if (served != serves.end() && !streams.contains(header.stream)) {
-    const auto opened = streams.emplace(
-        header.stream,
-        std::make_unique<ServerStream>(worker_, *this, header.stream, lane, *served));
-    if (token != nullptr) opened.first->second->attach(*token);
-    return;
+  const auto refuse = [&](engine::Failure failure, const std::string& detail) {
+    const engine::FailMeta meta{failure, 0};
+    this->lane(lane).send({.kind = FrameKind::kReset, .stream = header.stream},
+                          {std::as_bytes(std::span(&meta, 1)), std::as_bytes(std::span(detail))});
+  };
+  if (served == serves.end() || streams.contains(header.stream)) {
+    return refuse(engine::Failure::kUnknownService,
+                  "node " + worker_.node().node + " serves no '" + service + "'");
   }
-  const engine::FailMeta meta{engine::Failure::kUnknownService, 0};
-  const std::string detail = "node " + worker_.node().node + " serves no '" + service + "'";
-  this->lane(lane).send({.kind = FrameKind::kReset, .stream = header.stream},
-                        {std::as_bytes(std::span(&meta, 1)), std::as_bytes(std::span(detail))});
+  if (!worker_.has_room_for_stream(*this)) {
+    worker_.counters().peer_streams_refused.add();
+    return refuse(engine::Failure::kOverloaded,
+                  "node " + worker_.node().node + ": limits.max_peer_connections is reached");
+  }
+  const auto opened = streams.emplace(
+      header.stream, std::make_unique<ServerStream>(worker_, *this, header.stream, lane, *served));
+  if (token != nullptr) opened.first->second->attach(*token);
 }
 
 void AcceptedLink::on_uncongested(uint32_t lane) {

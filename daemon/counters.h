@@ -96,6 +96,8 @@ struct WorkerCounters {
   Counter connections_accepted;
   Counter connections_open;
   Counter connections_refused;      // over limits.max_connections
+  Counter links_refused;            // over limits.max_links
+  Counter peer_streams_refused;     // over limits.max_peer_connections
   Counter connections_taken_over;   // accepted by another hatrpcd, which this one took over from
   Counter connections_handed_over;  // and the other way
   Counter opaque_streams;           // carried byte for byte

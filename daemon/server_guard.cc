@@ -121,8 +121,7 @@ void ServerStream::end_unchecked() {
 bool ServerStream::check_newest(Bytes bytes) {
   ServedCall& call = calls_.back();
   if (worker_.over_buffer_limit()) {
-    grant(bytes.size());
-    refuse_newest(Failure::kOverloaded, "limits.max_buffered is reached");
+    refuse_over_limit(bytes);
     return false;
   }
   hold(call, bytes);

@@ -33,7 +33,7 @@ ServerStream::ServerStream(Worker& worker, AcceptedLink& link, uint32_t id, uint
 ServerStream::~ServerStream() {
   if (upstream_) close_upstream();
   for (size_t i = 0; i < calls_.size(); ++i) count(calls_[i], CallOutcome::kUnknown);
-  worker_.buffered(-static_cast<int64_t>(held_.size()));
+  worker_.buffered(-static_cast<int64_t>(held_.size() + counted_bytes()));
 }
 
 bool ServerStream::idle() const {
@@ -128,7 +128,7 @@ void ServerStream::on_call(uint32_t lane, const FrameHeader& header, Bytes paylo
   call.counters->started.add();
   call.polling = route.server.polling;
   worker_.look_for_more(call.polling);
-  calls_.push_back(call);
+  add(call);
   request_open_ = true;
   on_request_bytes(lane, header, payload.subspan(names));
 }
@@ -161,11 +161,10 @@ void ServerStream::on_request_bytes(uint32_t lane, const FrameHeader& header, By
     return refuse_newest(Failure::kUpstreamClosed,
                          to_string(served_.upstream) + ": the connection has ended");
   }
+  const bool passes_at_once = upstream_ && upstream_->connected() && upstream_->backlog() == 0;
+  const bool is_kept = !passes_at_once || !call.handed_over;  // its bytes, or what the call needs
+  if (is_kept && worker_.over_buffer_limit()) return refuse_over_limit(bytes);
   if (pooled_ && !upstream_) {
-    if (worker_.over_buffer_limit()) {
-      grant(bytes.size());
-      return refuse_newest(Failure::kOverloaded, "limits.max_buffered is reached");
-    }
     hold(call, bytes);
     return advance_pooled();
   }
@@ -180,6 +179,27 @@ void ServerStream::on_request_bytes(uint32_t lane, const FrameHeader& header, By
     hold(call, bytes);
   }
   advance();
+}
+
+// A peer may send calls, each of a few bytes, as fast as its server takes them unanswered: what
+// they need here counts, for as long as the queue keeps its memory.
+void ServerStream::add(const ServedCall& call) {
+  const size_t before = counted_bytes();
+  calls_.push_back(call);
+  worker_.buffered(static_cast<int64_t>(counted_bytes() - before));
+}
+
+size_t ServerStream::counted_bytes() const {
+  return calls_.capacity() <= kCallsUncounted ? 0 : calls_.capacity() * sizeof(ServedCall);
+}
+
+// Something of the newest call would have to be kept, and limits.max_buffered is reached.
+void ServerStream::refuse_over_limit(Bytes bytes) {
+  const std::string detail = "node " + worker_.node().node + ": limits.max_buffered is reached";
+  grant(bytes.size());
+  // Of a request that is with the server in part, nothing that follows could be understood.
+  if (calls_.back().handed_over) return reset(Failure::kOverloaded, detail);
+  refuse_newest(Failure::kOverloaded, detail);
 }
 
 void ServerStream::refuse_newest(Failure failure, std::string_view detail) {
@@ -431,6 +451,11 @@ void ServerStream::on_raw(Bytes bytes) {
     return reset(Failure::kOverloaded, served_.service + " has all of its upstream connections");
   }
   if (upstream_ && !held_.empty()) write_held();
+  const bool passes_at_once = upstream_ && upstream_->connected() && upstream_->backlog() == 0;
+  if (!passes_at_once && worker_.over_buffer_limit()) {
+    return reset(Failure::kOverloaded,
+                 "node " + worker_.node().node + ": limits.max_buffered is reached");
+  }
   if (upstream_) upstream_->unchecked = true;
   if (bytes.empty()) return;  // they become opaque with what comes next
   if (upstream_) return upstream_->write(bytes);

@@ -126,6 +126,9 @@ class ServerStream final : private UnitSink,
     }
   };
 
+  static constexpr size_t kCallsUncounted = 64;  // a stream may have those before they count
+  void add(const ServedCall& call);
+  size_t counted_bytes() const;
   void on_call(uint32_t lane, const engine::FrameHeader& header, Bytes payload);
   void on_request_bytes(uint32_t lane, const engine::FrameHeader& header, Bytes bytes);
   void move_to(uint32_t lane);
@@ -215,6 +218,7 @@ class ServerStream final : private UnitSink,
 
   void become_opaque();
   void refuse_newest(engine::Failure failure, std::string_view detail);
+  void refuse_over_limit(Bytes bytes);
   void close();
   void reset();
   void reset(engine::Failure failure, std::string_view detail);

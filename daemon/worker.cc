@@ -308,7 +308,36 @@ void Worker::make_room_for_a_link() {
   if (unknown >= kHandshakesMax) oldest->end("others came, and it has not said who it is");
 }
 
+// By what its certificate proves; where that is nothing, by its word.
+static std::string_view identity(const engine::Session& session) {
+  const auto proved = session.peer_names();
+  return proved.empty() ? session.peer().node : proved.front();
+}
+
+Worker::Held Worker::held_by(const engine::Session& peer,
+                             size_t (*count)(const AcceptedLink&)) const {
+  Held held;
+  for (const auto& [key, link] : accepted_) {
+    if (!link->session->up()) continue;
+    const size_t more = count(*link);
+    held.by_all += more;
+    if (identity(*link->session) == identity(peer)) held.by_peer += more;
+  }
+  return held;
+}
+
+bool Worker::has_room_for_stream(const AcceptedLink& link) const {
+  Held held = held_by(*link.session, [](const AcceptedLink& one) { return one.streams.size(); });
+  ++held.by_all, ++held.by_peer;
+  return held.is_within(node().limits.peer_streams_max);
+}
+
 void Worker::on_session_up(engine::Session& session) {
+  const Held links = held_by(session, [](const AcceptedLink&) { return size_t{1}; });
+  if (!links.is_within(node().limits.links_max)) {
+    counters().links_refused.add();
+    return session.end("limits.max_links is reached");
+  }
   std::string proved;
   for (const std::string& name : session.peer_names())
     proved += (proved.empty() ? "" : ", ") + name;

@@ -134,6 +134,9 @@ class Worker final : public engine::LinkEvents, public engine::SessionEvents, pu
     move_ended_ = true;
   }
 
+  // Whether the link's peer may have one more stream here: limits.max_peer_connections.
+  bool has_room_for_stream(const AcceptedLink& link) const;
+
   // Bytes held for slow readers, against limits.max_buffered.
   void buffered(int64_t change);
   bool over_buffer_limit() const { return buffered_bytes_ > node().limits.buffered_bytes_max; }
@@ -163,6 +166,14 @@ class Worker final : public engine::LinkEvents, public engine::SessionEvents, pu
   void on_uncongested(engine::Session& session) override;
   void on_session_down(engine::Session& session, const std::string& reason) override;
   void make_room_for_a_link();
+  // So many of something that links have: of all peers, and of this one alone.
+  struct Held {
+    size_t by_all = 0;
+    size_t by_peer = 0;
+    bool is_within(size_t max) const { return by_all <= max && by_peer <= max / kPeersPart; }
+  };
+  static constexpr size_t kPeersPart = 4;
+  Held held_by(const engine::Session& peer, size_t (*count)(const AcceptedLink&)) const;
 
   ClientConnection& add_client(size_t endpoint, const ListenerEvents::Accept& accept);
   void hand_over_clients();
