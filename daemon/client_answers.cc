@@ -9,6 +9,7 @@
 #include "daemon/opaque_failure.h"
 #include "daemon/thrift/exception_reply.h"
 #include "daemon/worker.h"
+#include "engine/link/said_by_peer.h"
 
 namespace hat {
 
@@ -34,8 +35,7 @@ Told told_in(Bytes payload) {
   if (payload.size() >= sizeof meta) std::memcpy(&meta, payload.data(), sizeof meta);
   const bool known = static_cast<size_t>(meta.failure) < engine::kFailureCount;
   const auto text = payload.subspan(std::min(payload.size(), sizeof meta));
-  return {known ? meta.failure : Failure::kUpstreamClosed,
-          std::string(reinterpret_cast<const char*>(text.data()), text.size())};
+  return {known ? meta.failure : Failure::kUpstreamClosed, engine::said_by_peer(text)};
 }
 
 }  // namespace

@@ -101,6 +101,16 @@ TEST_F(ClientConnectionTest, AnswersACallThatFailedForAReasonOfANewerPeer) {
   EXPECT_THAT(client_->written, HasSubstr("upstream_closed: why"));
 }
 
+// It goes into logs and, by the client, to terminals.
+TEST_F(ClientConnectionTest, AnswersWithTheReasonOfAPeerAsPrintableText) {
+  node_.receive(client_, kGet);
+  const engine::FailMeta meta{engine::Failure::kOverloaded, 0};
+  answer(FrameKind::kFail, std::string(reinterpret_cast<const char*>(&meta), sizeof meta) +
+                               "why\nE1123 forged\x1b[2J" + std::string(5000, 'x'));
+  EXPECT_THAT(client_->written, HasSubstr("overloaded: why?E1123 forged?[2Jxxx"));
+  EXPECT_LT(client_->written.size(), 1500u);
+}
+
 TEST_F(ClientConnectionTest, CountsAnOpaqueStreamThatEndsWithItsLink) {
   node_.receive(client_, "\x16\x03\x01 TLS");
   peer_->end = true;

@@ -367,7 +367,7 @@ void Worker::on_session_down(engine::Session& session, const std::string& reason
   if (!session.peer().node.empty()) {
     LOG(INFO) << "peer " << session.peer().node << ": its link to this node ended: " << reason;
   } else {
-    LOG(WARNING) << "link: a connection was refused: " << reason;
+    LOG_EVERY_T(WARNING, 1) << "link: a connection was refused: " << reason;
   }
   grave_->links.push_back(std::move(found->second));
   accepted_.erase(found);

@@ -7,7 +7,7 @@
 #include <tuple>
 #include <utility>
 
-#include "base/utf8.h"
+#include "base/printable.h"
 
 namespace hat::hintgen {
 namespace {
@@ -24,31 +24,11 @@ std::string blank_like(std::string_view before) {
   return blank;
 }
 
-// How many bytes at the beginning make one character that a terminal may be given; 0: none.
-size_t printable_bytes(std::string_view text) {
-  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
-  const size_t count = utf8_character_bytes(text);
-  const bool is_control = count == 1   ? byte(0) != '\t' && (byte(0) < 0x20 || byte(0) == 0x7F)
-                          : count == 2 ? byte(0) == 0xC2 && byte(1) < 0xA0
-                                       : false;
-  return is_control ? 0 : count;
-}
-
-// Whatever a file contains, it must not steer the terminal that shows it.
-std::string printable(std::string_view line) {
-  std::string shown;
-  for (size_t at = 0; at < line.size();) {
-    const size_t count = printable_bytes(line.substr(at));
-    shown += count == 0 ? "?" : line.substr(at, count);
-    at += count == 0 ? 1 : count;
-  }
-  return shown;
-}
-
 std::string source_excerpt(const SourceFile& file, const Place& place) {
   const std::string_view line = file.line(place.line);
   const auto column = static_cast<size_t>(place.column);
   if (column > kShownLineBytesMax || column > line.size() + 1) return "";
+  // Whatever a file contains, it must not steer the terminal that shows it.
   return printable(line.substr(0, kShownLineBytesMax)) + "\n" +
          blank_like(printable(line.substr(0, column - 1))) + "^\n";
 }

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <utility>
 
+#include "engine/link/said_by_peer.h"
+
 namespace hat::engine {
 namespace {
 
@@ -96,9 +98,7 @@ void CostTalk::on_cost_frame(const FrameHeader& header, Bytes payload) {
   if (header.kind == FrameKind::kCostOpen) return take_open(header.stream, payload);
   if (!job_ || header.stream != number_) return;  // it is over
   if (header.kind == FrameKind::kCostAccept) return take_accept(payload);
-  end(payload.empty() ? ""
-                      : "the peer: " + std::string(reinterpret_cast<const char*>(payload.data()),
-                                                   payload.size()));
+  end(payload.empty() ? "" : "the peer: " + said_by_peer(payload));
 }
 
 void CostTalk::take_open(uint32_t number, Bytes payload) {

@@ -130,10 +130,10 @@ TEST_F(CostTalks, CardsGoToAndFroAndTheEndIsTold) {
 }
 
 TEST_F(CostTalks, WhoCannotAnswerSaysWhy) {
-  refusal_ = "another calibration goes on";
+  refusal_ = "another calibration goes on\n";
   ASSERT_TRUE(a_.open({"loop x", {}}, measuring_));
   hand_over();
-  EXPECT_EQ(measuring_->stopped_why(), "the peer: another calibration goes on");
+  EXPECT_EQ(measuring_->stopped_why(), "the peer: another calibration goes on?");
   refusal_.clear();
   const auto second = std::make_shared<CostJob>();
   ASSERT_TRUE(a_.open({"loop x", {}}, second));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/link/hello.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace hat::engine {
@@ -38,6 +39,12 @@ std::vector<std::byte> encode(const Hello& hello) {
   return out;
 }
 
+// As configurations have names (config/names.h).
+static bool may_be_in_a_name(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+         c == '-' || c == '_';
+}
+
 Result<Hello> decode_hello(Bytes payload) {
   HelloHeader header;
   if (payload.size() < sizeof header) return fail("the hello is too short");
@@ -54,6 +61,9 @@ Result<Hello> decode_hello(Bytes payload) {
                 std::to_string(kLinkVersionMin) + " to " + std::to_string(kLinkVersion));
   }
   const auto* names = reinterpret_cast<const char*>(payload.data()) + sizeof header;
+  if (!std::all_of(names, names + header.node_bytes + header.peer_bytes, may_be_in_a_name)) {
+    return fail("the hello's names have characters that no node's name has");
+  }
   return Hello{header.version_min,
                header.version_max,
                header.generation,

@@ -6,6 +6,8 @@
 #include <random>
 #include <utility>
 
+#include "engine/link/said_by_peer.h"
+
 namespace hat::engine {
 namespace {
 
@@ -122,8 +124,7 @@ void LaneSet::on_lane_frame(const FrameHeader& header, Bytes payload) {
   Member& member = *found->second;
   const bool initiates = role_ == Session::Role::kInitiator;
   if (header.kind == FrameKind::kLaneClose) {
-    const std::string why(reinterpret_cast<const char*>(payload.data()), payload.size());
-    return go_down(member, "the peer: " + why, false);
+    return go_down(member, "the peer: " + said_by_peer(payload), false);
   }
   if (header.kind == FrameKind::kLaneAccept && initiates && member.state == State::kOpening) {
     return take_accept(member, payload);

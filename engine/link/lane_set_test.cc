@@ -154,6 +154,15 @@ TEST_F(LaneSets, AnInitiatorGivesUpWhatIsNotAnswered) {
   EXPECT_EQ(last_words(), "such a lane cannot be opened here");
 }
 
+TEST_F(LaneSets, ThePeersReasonIsPrintableText) {
+  LaneSet& set = make(Session::Role::kInitiator);
+  const uint32_t lane = set.open({});
+  constexpr std::string_view kWhy = "no\r\x1b]0;title\a";
+  const auto bytes = std::as_bytes(std::span(kWhy));
+  say(FrameKind::kLaneClose, lane, {bytes.begin(), bytes.end()});
+  EXPECT_THAT(down_, testing::ElementsAre("the peer: no??]0;title?"));
+}
+
 TEST_F(LaneSets, TheEndOfTheLinkIsTheEndOfAll) {
   LaneSet& set = make(Session::Role::kInitiator);
   set.open({});

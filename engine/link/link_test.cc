@@ -104,6 +104,16 @@ TEST_F(LinkTest, TellsWhyThePeerRefused) {
   EXPECT_THAT(link_.last_error(), HasSubstr("this is node 'host-x'"));
 }
 
+TEST_F(LinkTest, ShowsThePeersReasonAsPrintableText) {
+  receive(frame(FrameKind::kRefuse, "no\nI1123 peer host-b: link up\x1b[2J"));
+  EXPECT_THAT(link_.last_error(), HasSubstr("the peer refused: no?I1123 peer host-b: link up?[2J"));
+}
+
+TEST_F(LinkTest, TakesNoNodesNameThatIsNone) {
+  receive(hello_of("host\x1b[2J"));
+  EXPECT_THAT(link_.last_error(), HasSubstr("characters that no node's name has"));
+}
+
 TEST_F(LinkTest, TakesABurstInTwoHalvesWithALookBetween) {
   receive(hello_of("host-b"));
   wire().written.clear();

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "engine/link/said_by_peer.h"
+
 namespace hat::engine {
 namespace {
 
@@ -45,8 +47,7 @@ void Session::refuse(const std::string& reason) {
 
 void Session::take_first_frame(const FrameHeader& header, Bytes payload) {
   if (header.kind == FrameKind::kRefuse && role_ == Role::kInitiator) {
-    return go_down("the peer refused: " +
-                   std::string(reinterpret_cast<const char*>(payload.data()), payload.size()));
+    return go_down("the peer refused: " + said_by_peer(payload));
   }
   if (header.kind != FrameKind::kHello) return go_down("the peer did not begin with a hello");
   auto hello = decode_hello(payload);

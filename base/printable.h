@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// base/printable.h: text from outside, for a log, a terminal or a page: it can forge no line and
+// steer no terminal.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "base/utf8.h"
+
+namespace hat {
+
+// How many bytes at the beginning make one character that may be shown; 0: none. Control
+// characters may not, but for a tab.
+inline size_t printable_bytes(std::string_view text) {
+  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
+  const size_t count = utf8_character_bytes(text);
+  if (count == 1) return byte(0) == '\t' || (byte(0) >= 0x20 && byte(0) != 0x7f) ? 1 : 0;
+  return count == 2 && byte(0) == 0xc2 && byte(1) < 0xa0 ? 0 : count;
+}
+
+// With a question mark for each byte that is not part of such a character; no longer than that.
+inline std::string printable(std::string_view text, size_t bytes_max = std::string::npos) {
+  std::string shown;
+  while (!text.empty()) {
+    const size_t count = printable_bytes(text);
+    const size_t taken = std::max<size_t>(count, 1);
+    if (shown.size() + taken > bytes_max) break;
+    shown += count == 0 ? "?" : text.substr(0, count);
+    text.remove_prefix(taken);
+  }
+  return shown;
+}
+
+}  // namespace hat
