@@ -135,6 +135,7 @@ TlsConfig read_tls(const YamlValue& value) {
       {into("certificate", true, tls.certificate, read_file_name),
        into("key", true, tls.key, read_file_name),
        into("ca", true, tls.ca, read_file_name),
+       into("crl", false, tls.crl, read_file_name),
        {"allow", false, [&](const YamlValue& v) { tls.allow = read_identity_rules(v, "allow"); }}});
   return tls;
 }

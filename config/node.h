@@ -62,6 +62,7 @@ struct TlsConfig {
   std::string certificate;         // this node's, then any between it and its CA
   std::string key;                 // its private key
   std::string ca;                  // whose certificates peers must have
+  std::string crl;                 // which of these are revoked; empty: none
   std::vector<std::string> allow;  // who may open links here (config/identity.h); empty: all
                                    // that `ca` vouches for
   Place place;

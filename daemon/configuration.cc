@@ -83,7 +83,8 @@ uint64_t fingerprint(const std::string& file, const NodeConfig& node) {
   mix_file(hash, file);
   if (!node.profile.empty()) mix_file(hash, node.profile);
   if (const auto& tls = node.link.tls) {
-    for (const std::string& path : {tls->certificate, tls->key, tls->ca}) mix_file(hash, path);
+    for (const std::string& path : {tls->certificate, tls->key, tls->ca, tls->crl})
+      mix_file(hash, path);
   }
   for (const auto& [path, place] : node.manifests) {
     mix_file(hash, path);

@@ -65,6 +65,12 @@ std::vector<std::string> names_of(X509& certificate) {
   return names;
 }
 
+CrlFacts facts_of(X509_CRL& crl) {
+  const ASN1_TIME* next = X509_CRL_get0_nextUpdate(&crl);
+  return {.issuer = text_of(X509_CRL_get_issuer(&crl)),
+          .next_update = next == nullptr ? INT64_MAX : seconds_of(next)};
+}
+
 CertificateFacts facts_of(X509& certificate) {
   std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
   unsigned int digest_bytes = 0;

@@ -20,7 +20,14 @@ struct CertificateFacts {
   std::string fingerprint;  // SHA-256 of the whole, hexadecimal
 };
 
+// A list of revoked certificates.
+struct CrlFacts {
+  std::string issuer;
+  int64_t next_update = 0;  // then it is no longer good; INT64_MAX: it does not say
+};
+
 CertificateFacts facts_of(X509& certificate);
+CrlFacts facts_of(X509_CRL& crl);
 
 // Its subject's alternative names that count (config/identity.h): whole DNS names and URIs. What
 // the common name says does not.

@@ -17,6 +17,7 @@ namespace hat {
 
 using OwnedBio = Owned<BIO, BIO_free>;
 using OwnedContext = Owned<SSL_CTX, SSL_CTX_free>;
+using OwnedCrl = Owned<X509_CRL, X509_CRL_free>;
 using OwnedKey = Owned<EVP_PKEY, EVP_PKEY_free>;
 using OwnedSsl = Owned<SSL, SSL_free>;
 using OwnedX509 = Owned<X509, X509_free>;

@@ -3,6 +3,8 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
+
 namespace hat {
 namespace {
 
@@ -51,6 +53,23 @@ std::vector<CertificateFacts> facts_in(X509_STORE* store) {
   return all;
 }
 
+std::vector<CrlFacts> crls_in(X509_STORE* store) {
+  std::vector<CrlFacts> all;
+  const STACK_OF(X509_OBJECT)* objects = X509_STORE_get0_objects(store);
+  for (int i = 0; i < sk_X509_OBJECT_num(objects); ++i) {
+    X509_CRL* crl = X509_OBJECT_get0_X509_CRL(sk_X509_OBJECT_value(objects, i));
+    if (crl != nullptr) all.push_back(facts_of(*crl));
+  }
+  return all;
+}
+
+// From here on no certificate is good whose issuer has no list here that is good.
+bool load_crls(X509_STORE* store, const std::string& file) {
+  X509_LOOKUP* lookup = X509_STORE_add_lookup(store, X509_LOOKUP_file());
+  return lookup != nullptr && X509_load_crl_file(lookup, file.c_str(), X509_FILETYPE_PEM) > 0 &&
+         X509_STORE_set_flags(store, X509_V_FLAG_CRL_CHECK | X509_V_FLAG_CRL_CHECK_ALL) == 1;
+}
+
 }  // namespace
 
 Result<std::shared_ptr<const TlsContext>> TlsContext::load(const TlsConfig& config) {
@@ -70,8 +89,11 @@ Result<std::shared_ptr<const TlsContext>> TlsContext::load(const TlsConfig& conf
     return fail("key " + config.key + " is not that of certificate " + config.certificate);
   }
   if (SSL_CTX_load_verify_file(context, config.ca.c_str()) != 1) return wrong("ca", config.ca);
+  X509_STORE* store = SSL_CTX_get_cert_store(context);
+  if (!config.crl.empty() && !load_crls(store, config.crl)) return wrong("crl", config.crl);
   made->certificate_ = facts_of(*SSL_CTX_get0_certificate(context));
-  made->authorities_ = facts_in(SSL_CTX_get_cert_store(context));
+  made->authorities_ = facts_in(store);
+  made->crls_ = crls_in(store);
   return made;
 }
 
@@ -92,6 +114,18 @@ std::vector<std::string> tls_warnings(const TlsContext& context, const TlsConfig
   for (const CertificateFacts& authority : context.authorities()) {
     if (authority.not_after >= unix_now) continue;
     warnings.push_back("ca " + config.ca + ": " + authority.subject + " has expired");
+  }
+  for (const CertificateFacts& authority : context.authorities()) {
+    const bool has_list = std::ranges::find(context.crls(), authority.subject, &CrlFacts::issuer) !=
+                          context.crls().end();
+    if (config.crl.empty() || has_list) continue;
+    warnings.push_back("crl " + config.crl + " has no list of " + authority.subject +
+                       ": no certificate of that CA is taken");
+  }
+  for (const CrlFacts& crl : context.crls()) {
+    if (crl.next_update >= unix_now) continue;
+    warnings.push_back("crl " + config.crl + ": the list of " + crl.issuer +
+                       " has expired: no certificate of that CA is taken until there is a new one");
   }
   struct stat info {};
   if (stat(config.key.c_str(), &info) == 0 && (info.st_mode & S_IROTH) != 0) {

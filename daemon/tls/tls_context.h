@@ -31,6 +31,7 @@ class TlsContext {
 
   const CertificateFacts& certificate() const { return certificate_; }  // this node's own
   const std::vector<CertificateFacts>& authorities() const { return authorities_; }  // of `ca`
+  const std::vector<CrlFacts>& crls() const { return crls_; }                        // of `crl`
 
  private:
   TlsContext() = default;
@@ -38,10 +39,12 @@ class TlsContext {
   OwnedContext context_;
   CertificateFacts certificate_;
   std::vector<CertificateFacts> authorities_;
+  std::vector<CrlFacts> crls_;
 };
 
-// What deserves a warning: a certificate or a CA that has expired (`unix_now` in seconds), names
-// that nobody can ask for, a key that others on this host can read.
+// What deserves a warning: a certificate, a CA or a list of revoked ones that has expired
+// (`unix_now` in seconds), a CA without such a list where others have one, names that nobody can
+// ask for, a key that others on this host can read.
 std::vector<std::string> tls_warnings(const TlsContext& context, const TlsConfig& config,
                                       int64_t unix_now);
 

@@ -21,12 +21,15 @@ TEST(TlsContext, NamesTheFileThatIsWrong) {
   const std::string no_pem = made.folder() + "/no.pem";
   std::ofstream(no_pem) << "this is no certificate\n";
   const TlsConfig good = made.files("one/host-a");
-  TlsConfig missing = good, text = good, other_key = good, no_key = good, no_ca = good;
+  TlsConfig missing = good, text = good, other_key = good, no_key = good, no_ca = good,
+            no_crl = good, ca_as_crl = good;
   missing.certificate = made.folder() + "/none.pem";
   text.certificate = no_pem;
   other_key.key = made.files("one/host-b").key;
   no_key.key = no_pem;
   no_ca.ca = no_pem;
+  no_crl.crl = made.folder() + "/none.pem";
+  ca_as_crl.crl = good.ca;
   const struct {
     TlsConfig config;
     std::string message;
@@ -34,7 +37,9 @@ TEST(TlsContext, NamesTheFileThatIsWrong) {
               {text, "certificate " + no_pem + ": "},
               {other_key, "is not that of certificate " + good.certificate},
               {no_key, "key " + no_pem + ": "},
-              {no_ca, "ca " + no_pem + ": "}};
+              {no_ca, "ca " + no_pem + ": "},
+              {no_crl, "crl " + no_crl.crl + ": No such file"},
+              {ca_as_crl, "crl " + good.ca + ": "}};
   ASSERT_TRUE(TlsContext::load(good));
   for (const auto& row : rows) {
     const auto loaded = TlsContext::load(row.config);
@@ -65,6 +70,16 @@ TEST(TlsContext, WarnsOfWhatNobodyWouldTake) {
               ElementsAre(HasSubstr("has expired: no peer will take it")));
   EXPECT_THAT(tls_warnings(*made.context("one/host-e"), made.files("one/host-e"), now),
               ElementsAre(HasSubstr("has expired")));
+}
+
+TEST(TlsContext, WarnsOfListsOfRevokedCertificatesThatNobodyIsGoodBy) {
+  const FakeCertificates& made = fake_certificates();
+  const int64_t now = std::time(nullptr);
+  const TlsConfig good = made.files_with("crl.pem", "one/host-b");
+  EXPECT_THAT(tls_warnings(**TlsContext::load(good), good, now), IsEmpty());
+  const TlsConfig expired = made.files_with("expired_crl.pem", "one/host-b");
+  EXPECT_THAT(tls_warnings(**TlsContext::load(expired), expired, now),
+              ElementsAre(HasSubstr("the list of CN=hatrpc CA for trying has expired")));
 }
 
 TEST(TlsContext, WarnsOfAKeyThatAllCanRead) {

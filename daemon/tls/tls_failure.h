@@ -15,14 +15,15 @@ enum class TlsFailure : uint8_t {
   kNoCertificate,  // the other side showed none
   kUntrusted,      // not from `ca`, broken, or for another purpose
   kExpired,        // or not valid yet
+  kRevoked,        // by the list in `crl`
   kNotAllowed,     // good, but of nobody that this node wants
   kRefused,        // the other side does not take this node's certificate
   kClosed,         // the other side closed the connection in the middle
   kUnfinished,     // this side gave it up: limits.connect_timeout, or too many at once
   kOther,
 };
-inline constexpr std::array<const char*, 10> kTlsFailureNames = {
-    "not_tls",     "version", "no_certificate", "untrusted",  "expired",
+inline constexpr std::array kTlsFailureNames = {
+    "not_tls",     "version", "no_certificate", "untrusted",  "expired", "revoked",
     "not_allowed", "refused", "closed",         "unfinished", "other"};
 inline constexpr size_t kTlsFailureCount = kTlsFailureNames.size();
 static_assert(kTlsFailureCount == static_cast<size_t>(TlsFailure::kOther) + 1);

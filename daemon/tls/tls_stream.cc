@@ -236,9 +236,11 @@ IoResult TlsStream::fail_verification() {
                          joined(options_.allowed, "nobody"));
   }
   const bool expired = why == X509_V_ERR_CERT_HAS_EXPIRED || why == X509_V_ERR_CERT_NOT_YET_VALID;
-  return fail_with(expired ? TlsFailure::kExpired : TlsFailure::kUntrusted,
-                   std::string("TLS: the peer's certificate is not good: ") +
-                       X509_verify_cert_error_string(why));
+  const TlsFailure failure = expired                          ? TlsFailure::kExpired
+                             : why == X509_V_ERR_CERT_REVOKED ? TlsFailure::kRevoked
+                                                              : TlsFailure::kUntrusted;
+  return fail_with(failure, std::string("TLS: the peer's certificate is not good: ") +
+                                X509_verify_cert_error_string(why));
 }
 
 IoResult TlsStream::fail_with(TlsFailure failure, const std::string& text) {

@@ -72,6 +72,33 @@ TEST_P(Handshake, EndsAsItShould) {
   }
 }
 
+// Who has the list refuses; who is revoked learns it by the alert.
+TEST(HandshakeWithCrl, RefusesWhomTheListNames) {
+  const FakeCertificates& made = fake_certificates();
+  const auto with = [&made](const std::string& crl, const std::string& node) {
+    return (*TlsContext::load(made.files_with(crl, node)))->new_connection();
+  };
+  TlsPair accepts(connection_of("one/host-a", "one"), with("crl.pem", "one/host-b"));
+  accepts.pump();
+  EXPECT_THAT(accepts.acceptor.error, HasSubstr("is not good: certificate revoked"));
+  EXPECT_EQ(accepts.acceptor.failures(TlsFailure::kRevoked), 1u);
+  EXPECT_THAT(accepts.initiator.error, HasSubstr("certificate revoked"));
+
+  TlsPair initiates(with("crl.pem", "one/host-b"), connection_of("one/host-a", "one"));
+  initiates.pump();
+  EXPECT_EQ(initiates.initiator.failures(TlsFailure::kRevoked), 1u);
+
+  TlsPair other(connection_of("one/host-b", "one"), with("crl.pem", "one/host-a"));
+  other.initiator.say("hello");
+  other.pump();
+  EXPECT_EQ(other.acceptor.heard, "hello") << "the list does not name host-b";
+
+  TlsPair stale(connection_of("one/host-b", "one"), with("expired_crl.pem", "one/host-a"));
+  stale.pump();
+  EXPECT_THAT(stale.acceptor.error, HasSubstr("CRL has expired"));
+  EXPECT_EQ(stale.acceptor.failures(TlsFailure::kUntrusted), 1u);
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Good, Handshake,
     testing::Values(
