@@ -5,6 +5,8 @@
 // Thread   one thread runs all hosts. Between two turns of one host, others have theirs.
 #pragma once
 
+#include <glog/logging.h>
+
 #include <functional>
 #include <map>
 #include <memory>
@@ -28,7 +30,7 @@ class SimHost final : public Reactor {
   TimePoint now() const override { return network_.now(); }
   // Streams here have no descriptors.
   std::unique_ptr<Stream> resume(std::vector<Descriptor>, StreamEvents&) override {
-    return nullptr;
+    LOG(FATAL) << "a simulated stream has no descriptors that another process could have kept";
   }
   std::unique_ptr<Stream> connect(const Address& to, StreamEvents& events) override {
     return network_.connect(*this, to, events);
