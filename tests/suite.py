@@ -186,13 +186,11 @@ def package(option):
     return lambda: check("package", "./dev", "package", option)
 
 
-def fuzz_one(target, seconds):
-    corpus = BUILD / "fuzz/corpus" / target
-    corpus.mkdir(parents=True, exist_ok=True)
+def fuzz_one(target, *options):
     log = BUILD / f"fuzz/{target}.log"
     succeeded, text = output_of(
-        [BUILD / "fuzz/bin" / target, f"-max_total_time={seconds}", "-timeout=10", "-rss_limit_mb=2048",
-         f"-artifact_prefix={BUILD}/fuzz/{target}-", corpus, f"tests/fuzz/corpus/{target}"], log)
+        [BUILD / "fuzz/bin" / target, "-timeout=10", "-rss_limit_mb=2048",
+         f"-artifact_prefix={BUILD}/fuzz/{target}-", *options, f"tests/fuzz/corpus/{target}"], log)
     runs = re.search(r"Done (\d+) runs", text)
     if succeeded and runs:
         say(f"passed: {target}: {runs[1]} runs")
@@ -202,11 +200,21 @@ def fuzz_one(target, seconds):
     return Counts(failed=1)
 
 
-def fuzz(seconds):
+def search(target, seconds):
+    corpus = BUILD / "fuzz/corpus" / target
+    corpus.mkdir(parents=True, exist_ok=True)
+    return fuzz_one(target, f"-max_total_time={seconds}", corpus)
+
+
+def replay(target):
+    return fuzz_one(target, "-runs=0")
+
+
+def fuzz(one, *arguments):
     def run():
         targets = sorted(path.name for path in (BUILD / "fuzz/bin").glob("*_fuzz"))
         with multiprocessing.Pool(CORES) as pool:
-            return sum(pool.starmap(fuzz_one, [(target, seconds) for target in targets], 1), Counts())
+            return sum(pool.starmap(one, [(target, *arguments) for target in targets], 1), Counts())
     return run
 
 
@@ -243,7 +251,7 @@ def seeds():
 # --- what the commands run ------------------------------------------------------------------------
 
 
-def full_stages(fuzz_seconds=15):
+def full_stages():
     return [Stage("build release", build("release")),
             Stage("release", ctest("release")),
             Stage("lab", lab()),  # it computes: nothing runs beside it
@@ -253,7 +261,7 @@ def full_stages(fuzz_seconds=15):
             Stage("build tsan", build("tsan")),
             Stage("tsan", ctest("tsan")),
             Stage("build fuzz", build("fuzz", "fuzzers")),
-            Stage("fuzz", fuzz(fuzz_seconds)),
+            Stage("seeds of fuzzers", fuzz(replay)),  # searching is random, and no reason to refuse a change
             Stage("house rules", house_rules)]
 
 
@@ -265,7 +273,7 @@ def quick_stages():
 
 
 def long_stages():
-    return [*full_stages(LONG_FUZZ_SECONDS), Stage("clang-tidy", clang_tidy),
+    return [*full_stages(), Stage("fuzz", fuzz(search, LONG_FUZZ_SECONDS)), Stage("clang-tidy", clang_tidy),
             Stage("package, optimized", package("--test-optimized")), Stage("soak, TCP", soak()),
             Stage("soak, rings", soak("rings")), Stage("kills of HatKV", kills), Stage("seeds", seeds)]
 
@@ -374,7 +382,7 @@ def stages_of(options):
     if options.command == "lab":
         return [Stage("build release", build("release")), Stage("lab", lab(*options.program))]
     if options.command == "fuzz":
-        return [Stage("build fuzz", build("fuzz", "fuzzers")), Stage("fuzz", fuzz(options.seconds))]
+        return [Stage("build fuzz", build("fuzz", "fuzzers")), Stage("fuzz", fuzz(search, options.seconds))]
     if options.quick:
         return quick_stages()
     if options.long:

@@ -480,10 +480,13 @@ class JsonWire {
     if (!is_high) return unit < 0xdc00 || unit > 0xdfff;
     return take("\\u") && code_unit(low) && low >= 0xdc00 && low <= 0xdfff;
   }
+  // In small letters, as all write it: stock C++ reads no others.
   bool code_unit(uint32_t& unit) {
-    const auto number = parse_number<uint32_t>(rest_.substr(0, 4), 16);
-    if (rest_.size() < 4 || !number) return false;
-    unit = *number;
+    const std::string_view digits = rest_.substr(0, 4);
+    if (digits.size() < 4 || digits.find_first_not_of("0123456789abcdef") != digits.npos) {
+      return false;
+    }
+    unit = *parse_number<uint32_t>(digits, 16);
     rest_.remove_prefix(4);
     return true;
   }
