@@ -62,7 +62,8 @@ struct RemoteAccess {
 };
 
 // Registered memory; it outlives the region. Destroying it takes the rights away: once the
-// destructor has returned, no request of others touches the memory.
+// destructor has returned, no request of others touches the memory (on the loop fabric, none of a
+// process that was not stopped in the middle for longer than 100 ms).
 class MemoryRegion {
  public:
   virtual ~MemoryRegion() = default;
@@ -170,12 +171,16 @@ class QueuePair {
   virtual uint32_t number() const = 0;
   virtual QueuePairAddress address() const = 0;
   virtual Result<void> connect(const QueuePairAddress& other) = 0;
-  virtual QueuePairState state() const = 0;  // A chain, posted at once. How many were taken: all,
-                                             // unless send_entries are out. What is taken in
-  // error is flushed.
+  virtual QueuePairState state() const = 0;
+  // A chain, posted at once. How many were taken: all, unless send_entries are out. What is taken
+  // in error is flushed.
   virtual size_t post(std::span<const WorkRequest> chain) = 0;
   // Into error: what is out completes as kFlushed.
   virtual void fail() = 0;
+  // In error: whether no request of the other side acts on this side's memory any more. A device
+  // sees to that itself; another process, of the loop fabric, may be stopped in the middle. Until
+  // this is true, keep the queue pair, and use what it could reach for nothing else.
+  virtual bool settled() const { return true; }
 };
 
 struct QueuePairOptions {

@@ -33,7 +33,8 @@ bool Rendezvous::find_buffers() {
   bool found = false;
   while (!announced_.empty() && announced_.front().sequence == lane_.first_waiting()) {
     Incoming& first = announced_.front();
-    auto buffer = lane_.poller().arena().take_message(Purpose::kReceive, first.frame.payload_bytes);
+    auto buffer =
+        lane_.poller().arena().take_target(first.frame.payload_bytes, lane_.options().owner);
     if (!buffer) break;
     found = true;
     first.buffer = std::move(*buffer);

@@ -31,6 +31,7 @@ LaneSet::LaneSet(Reactor& reactor, RdmaHost& host, Session::Role role, Lane& con
       control_(control),
       options_(options),
       events_(events),
+      owner_(host.arena().new_owner()),
       timer_(reactor.timer([this] { look_after_all(); })) {
   timer_->set(reactor.now() + options_.probe_interval / 4);
 }
@@ -40,7 +41,7 @@ LaneSet::~LaneSet() { end_buried(); }
 // When no event of theirs can be running.
 void LaneSet::end_buried() {
   for (const auto& member : std::exchange(buried_, {})) {
-    member->lane.reset();
+    if (member->lane) host_.poller(member->wish.lanes).retire(std::move(member->lane));
     if (member->told) events_.on_lane_gone(*this, member->number);
   }
 }
@@ -104,6 +105,7 @@ void LaneSet::go_down(Member& member, const std::string& reason, bool tell) {
 
 Result<void> LaneSet::make(Member& member, const LaneShape& out, const LaneShape& in) {
   RdmaLaneOptions options = options_.lane;
+  options.owner = owner_;
   options.out = out;
   options.in = in;
   HAT_TRY(member.lane, RdmaLane::create(host_.poller(member.wish.lanes), options, member));

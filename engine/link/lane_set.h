@@ -136,6 +136,7 @@ class LaneSet final : public LaneFrames {
   Lane& control_;
   const LaneSetOptions options_;
   LaneSetEvents& events_;
+  const uint32_t owner_;  // of what its peer WRITES
   uint32_t last_number_ = 0;
   bool ended_ = false;
   std::map<uint32_t, std::unique_ptr<Member>> members_;

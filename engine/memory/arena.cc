@@ -62,8 +62,9 @@ Result<std::unique_ptr<Arena>> Arena::create(Fabric& fabric, const ArenaOptions&
     if (messages >= granules) return fail("RDMA memory: messages leave nothing of it for lanes");
     HAT_TRY(SharedMemory memory, SharedMemory::create(kParts[i].name, granules * kGranuleBytes));
     HAT_TRY(auto region, fabric.register_memory(memory, kParts[i].access));
-    arena->parts_[i] = std::make_unique<Part>(
-        Part{std::move(memory), std::move(region), Buddy(messages), Buddy(granules - messages)});
+    arena->parts_[i] =
+        std::make_unique<Part>(Part{std::move(memory), std::move(region), Buddy(messages),
+                                    std::vector<uint32_t>(messages), Buddy(granules - messages)});
   }
   return arena;
 }
@@ -74,6 +75,19 @@ std::optional<Buffer> Arena::take(Purpose purpose, size_t bytes) {
 
 std::optional<Buffer> Arena::take_message(Purpose purpose, size_t bytes) {
   return take(purpose, true, bytes);
+}
+
+std::optional<Buffer> Arena::take_target(size_t bytes, uint32_t owner) {
+  auto buffer = take_message(Purpose::kReceive, bytes);
+  if (!buffer) return std::nullopt;
+  Part& part = *parts_[static_cast<size_t>(Purpose::kReceive)];
+  const auto offset = static_cast<size_t>(buffer->bytes().data() - part.memory.bytes().data());
+  const size_t first = offset / kGranuleBytes;
+  for (size_t i = first; i < first + granules_of(bytes); ++i) {
+    if (std::exchange(part.owners[i], owner) == owner) continue;
+    std::ranges::fill(part.memory.bytes().subspan(i * kGranuleBytes, kGranuleBytes), std::byte{0});
+  }
+  return buffer;
 }
 
 std::optional<Buffer> Arena::take(Purpose purpose, bool message, size_t bytes) {

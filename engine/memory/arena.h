@@ -16,6 +16,10 @@
 // A part is handed out in granules of kGranuleBytes by the buddy method: blocks of powers of two,
 // aligned to their size; what a request does not need of its block is given back at once.
 //
+// What another host WRITES as its message is delivered on its word that it has written all of it.
+// So a target holds no bytes of others: each granule of the messages' part knows whose it was last,
+// and is cleared when somebody else gets it.
+//
 // Bounds   a request of at most the part's size; alignment 4 KiB.
 // Owner    a Buffer gives itself back; the arena outlives all of them.
 // Thread   one.
@@ -26,6 +30,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "engine/fabric/fabric.h"
 #include "engine/memory/buddy.h"
@@ -76,7 +81,11 @@ class Arena {
 
   std::optional<Buffer> take(Purpose purpose, size_t bytes);
   std::optional<Buffer> take_message(Purpose purpose, size_t bytes);  // kReceive, kSend
-  size_t free_bytes(Purpose purpose) const;                           // for messages, too
+  // Of kReceive, for a message that `owner` will WRITE: zeroes, or what that owner had WRITTEN
+  // before.
+  std::optional<Buffer> take_target(size_t bytes, uint32_t owner);
+  uint32_t new_owner() { return ++last_owner_; }
+  size_t free_bytes(Purpose purpose) const;  // for messages, too
   size_t bytes(Purpose purpose) const;
   // There is always room for one of this size, as soon as other messages are done.
   size_t message_bytes_max(Purpose purpose) const;
@@ -86,12 +95,14 @@ class Arena {
   struct Part {
     SharedMemory memory;
     std::unique_ptr<MemoryRegion> region;
-    Buddy messages;  // the first granules
+    Buddy messages;                // the first granules
+    std::vector<uint32_t> owners;  // of each of these, the last; 0: it is as it was made
     Buddy others;
   };
   std::optional<Buffer> take(Purpose purpose, bool message, size_t bytes);
 
   std::array<std::unique_ptr<Part>, kPurposes> parts_;
+  uint32_t last_owner_ = 0;
 };
 
 }  // namespace hat::engine

@@ -94,6 +94,27 @@ TEST(Arena, BuffersGiveThemselvesBackOnce) {
   EXPECT_EQ(arena->free_bytes(Purpose::kSend), size_t{64 << 10});
 }
 
+TEST(Arena, TargetsHoldNothingOfOtherOwners) {
+  constexpr size_t kBytes = 3 * Arena::kGranuleBytes;
+  auto fabric = *open_loop_fabric();
+  auto arena = *Arena::create(*fabric, {.bytes = {32 << 10, 4 << 10, 4 << 10}});
+  const auto holds = [](const Buffer& buffer, std::byte byte) {
+    return std::ranges::count(buffer.bytes(), byte) == std::ssize(buffer.bytes());
+  };
+  const uint32_t one = arena->new_owner(), two = arena->new_owner();
+  const auto write_all = [&](uint32_t owner, std::byte byte) {
+    const auto buffer = *arena->take_target(kBytes, owner);
+    std::ranges::fill(buffer.bytes(), byte);
+  };
+  EXPECT_TRUE(holds(*arena->take_target(kBytes, one), std::byte{0})) << "as it was made";
+  write_all(one, std::byte{1});
+  EXPECT_TRUE(holds(*arena->take_target(kBytes, one), std::byte{1})) << "its own: for nothing";
+  EXPECT_TRUE(holds(*arena->take_target(kBytes - 100, two), std::byte{0}));
+  write_all(two, std::byte{2});
+  EXPECT_TRUE(holds(*arena->take_target(kBytes, one), std::byte{0}));
+  EXPECT_TRUE(holds(*arena->take_target(kBytes, two), std::byte{0}));
+}
+
 TEST(RegistrationCache, FindsWhatLiesInsideAMemoryThatWasAdded) {
   auto fabric = *open_loop_fabric();
   const SharedMemory one = *SharedMemory::create("one", 8192);

@@ -8,6 +8,11 @@
 
 namespace hat::engine {
 
+Poller::Poller(Fabric& fabric, Arena& arena, const PollerOptions& options)
+    : fabric_(fabric), arena_(arena), options_(options) {}
+
+Poller::~Poller() = default;
+
 Result<std::unique_ptr<Poller>> Poller::create(Fabric& fabric, Arena& arena,
                                                const PollerOptions& options) {
   std::unique_ptr<Poller> poller(new Poller(fabric, arena, options));
@@ -41,6 +46,17 @@ void Poller::remove(RdmaLane& lane) {
   receives_needed_ -= lane.receives_needed();
   last_ = nullptr;
   std::erase(touched_, &lane);
+}
+
+void Poller::retire(std::unique_ptr<RdmaLane> lane) {
+  forget_settled();
+  if (!lane) return;
+  lane->leave();
+  if (!lane->settled()) retired_.push_back(std::move(lane));
+}
+
+void Poller::forget_settled() {
+  std::erase_if(retired_, [](const auto& lane) { return lane->settled(); });
 }
 
 Result<void> Poller::add_receives(uint32_t count) {

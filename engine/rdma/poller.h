@@ -39,6 +39,7 @@ class Poller {
   // `fabric` and `arena` outlive it.
   static Result<std::unique_ptr<Poller>> create(Fabric& fabric, Arena& arena,
                                                 const PollerOptions& options = {});
+  ~Poller();
 
   // Takes completions, looks at what nobody announces, and posts what came of it. How much was
   // found: 0 means that nothing has happened. No system call.
@@ -66,11 +67,14 @@ class Poller {
   ReceiveQueue& receive_queue() { return *receives_; }
   Result<void> add(RdmaLane& lane);
   void remove(RdmaLane& lane);
+  // The end of a lane whose events are told nothing more: its memory is put aside while the other
+  // side has not let go of it (QueuePair::settled()).
+  void retire(std::unique_ptr<RdmaLane> lane);
+  void forget_settled();  // of those that were retired
   void give_back(uint32_t receive) { to_post_.push_back(receive); }
 
  private:
-  Poller(Fabric& fabric, Arena& arena, const PollerOptions& options)
-      : fabric_(fabric), arena_(arena), options_(options) {}
+  Poller(Fabric& fabric, Arena& arena, const PollerOptions& options);
   Result<void> add_receives(uint32_t count);
   void post_receives();
   RdmaLane* find(uint32_t queue_pair);
@@ -95,6 +99,7 @@ class Poller {
   RdmaLane* last_ = nullptr;  // that a completion was for
   std::vector<RdmaLane*> touched_;
   std::array<Completion, kCompletionsPerLook> done_;  // of the last poll: not cleared at every look
+  std::vector<std::unique_ptr<RdmaLane>> retired_;    // and not settled
 };
 
 }  // namespace hat::engine

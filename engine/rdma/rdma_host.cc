@@ -42,6 +42,7 @@ void RdmaHost::take_fabric_events() {
   while (const auto event = fabric_->next_event()) {
     for (Class& lanes : classes_) lanes.poller->on_event(*event);
   }
+  for (Class& lanes : classes_) lanes.poller->forget_settled();
 }
 
 void RdmaHost::on_turn_end() {

@@ -102,6 +102,14 @@ RdmaLane::~RdmaLane() {
   for (Arrival& arrival : in_) release(arrival);
 }
 
+void RdmaLane::leave() {
+  queue_pair_->fail();
+  poller_.remove(*this);
+  for (Arrival& arrival : in_) give_back_receive(arrival);
+}
+
+bool RdmaLane::settled() const { return queue_pair_->settled(); }
+
 uint32_t RdmaLane::receives_needed() const { return receives_of(options_); }
 
 LaneOffer RdmaLane::offer() const {

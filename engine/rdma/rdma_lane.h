@@ -61,6 +61,7 @@ struct RdmaLaneOptions {
   RendezvousOptions rendezvous;
   FetchOptions fetch;
   BitmapOptions bitmap;
+  uint32_t owner = 0;         // the peer, as Arena::new_owner() numbers it
   bool confirm_each = false;  // a credit for every message: for comparisons alone
   uint32_t send_entries = 128;
   uint32_t inline_bytes_max = 220;  // or what the device can
@@ -152,6 +153,8 @@ class RdmaLane final : public Lane {
   bool wants_send_completions() const;
   void after_look();
   uint32_t receives_needed() const;
+  void leave();  // fails, and is the poller's no more; its memory stays its own
+  bool settled() const;
 
   // --- For its legs: S ---
   void free_buffer(uint64_t sequence);  // all of it has gone to the other side
@@ -260,6 +263,7 @@ class RdmaLane final : public Lane {
   void deliver_what_waited();
   void tell_if_asked();
   void release(Arrival& arrival);
+  void give_back_receive(Arrival& arrival);
   size_t largest(Purpose purpose) const;
   void sign(WorkRequest& work);
   void post_note(const PendingNote& note);

@@ -192,9 +192,13 @@ void RdmaLane::deliver(const FrameHeader& frame, Bytes payload, Leg leg) {
 void RdmaLane::release(Arrival& arrival) {
   if (!arrival.here) return;
   arrival.here = false;
+  give_back_receive(arrival);
+  arrival.buffer.give_back();
+}
+
+void RdmaLane::give_back_receive(Arrival& arrival) {
   if (arrival.receive) poller_.give_back(*arrival.receive);
   arrival.receive.reset();
-  arrival.buffer.give_back();
 }
 
 uint32_t RdmaLane::due() const {

@@ -112,6 +112,7 @@ class FaultyQueuePair final : public QueuePair {
     while (posted < chain.size() && post_one(chain[posted])) ++posted;
     return posted;
   }
+  bool settled() const override { return below_->settled(); }
   void fail() override {
     below_->fail();
     for (const WorkRequest& work : std::exchange(swallowed_, {})) {

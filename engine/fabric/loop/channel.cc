@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/fabric/loop/channel.h"
 
+#include <poll.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -93,9 +94,8 @@ Channel::Got Channel::receive(NoteWithDescriptors& into) {
 }
 
 bool Channel::ended() const {
-  char byte = 0;
-  const ssize_t count = recv(fd_.get(), &byte, sizeof byte, MSG_PEEK | MSG_DONTWAIT);
-  return count == 0 || (count < 0 && errno != EAGAIN && errno != EINTR);
+  pollfd fd{fd_.get(), 0, 0};  // also where notes lie there unread
+  return poll(&fd, 1, 0) == 1 && (fd.revents & (POLLHUP | POLLERR)) != 0;
 }
 
 Result<ChannelListener> ChannelListener::open() {

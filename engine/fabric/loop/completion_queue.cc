@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // engine/fabric/loop/completion_queue.cc: completions are found by asking the queue pairs; a
 // doorbell rings for who sleeps.
-#include <unistd.h>
-
 #include <algorithm>
 #include <utility>
 
@@ -36,8 +34,7 @@ void LoopCompletionQueue::arm(bool solicited_only) {
 }
 
 void LoopCompletionQueue::take_events() {
-  uint64_t rings = 0;
-  [[maybe_unused]] const auto got = read(doorbell_.get(), &rings, sizeof rings);
+  doorbell_.take();
   armed_ = Wake::kNone;
   for (LoopQueuePair* pair : receivers_) pair->set_receive_wake(Wake::kNone);
   for (LoopQueuePair* pair : senders_) pair->set_send_wake(false);
@@ -46,8 +43,7 @@ void LoopCompletionQueue::take_events() {
 void LoopCompletionQueue::ring_if_armed(bool solicited) {
   if (armed_ == Wake::kNone || (armed_ == Wake::kSolicited && !solicited)) return;
   armed_ = Wake::kNone;
-  const uint64_t one = 1;
-  [[maybe_unused]] const auto put = write(doorbell_.get(), &one, sizeof one);
+  doorbell_.ring();
 }
 
 void LoopCompletionQueue::detach(LoopQueuePair& pair) {

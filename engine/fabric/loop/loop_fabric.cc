@@ -2,7 +2,7 @@
 #include "engine/fabric/loop/loop_fabric.h"
 
 #include <fcntl.h>
-#include <sys/eventfd.h>
+#include <sched.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/timerfd.h>
@@ -25,6 +25,11 @@ Result<std::unique_ptr<Fabric>> open_loop_fabric_with(uint64_t seed) {
 
 namespace loop {
 namespace {
+
+// For an other side that is stopped in the middle of a request.
+constexpr auto kPatience = std::chrono::milliseconds(100);
+// Channels of which the queue pair is not known yet; the oldest goes first.
+constexpr size_t kWaitingMax = 256;
 
 std::unexpected<Error> failed(const char* what) {
   return fail(std::string("loop fabric: ") + what + ": " + std::strerror(errno));
@@ -69,6 +74,11 @@ void LoopFabric::watch(int fd) {
   epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event);
 }
 
+void LoopFabric::watch_end(int fd) {
+  epoll_event event{.events = 0, .data = {.fd = fd}};  // EPOLLHUP needs no asking
+  epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, fd, &event);
+}
+
 // One kernel, and one network namespace: abstract unix sockets end there.
 std::string LoopFabric::reach() const {
   std::string boot;
@@ -91,8 +101,7 @@ FabricLimits LoopFabric::limits() const {
 }
 
 Result<std::unique_ptr<CompletionQueue>> LoopFabric::create_completion_queue(uint32_t) {
-  Descriptor doorbell(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
-  if (doorbell.get() < 0) return failed("eventfd");
+  HAT_TRY(Doorbell doorbell, Doorbell::create());
   return std::make_unique<LoopCompletionQueue>(std::move(doorbell));
 }
 
@@ -157,8 +166,23 @@ void LoopFabric::forget(LoopRegion& region) {
   const uint32_t row = region.lkey() % kRegionsMax;
   table().rows[row].key.store(0);
   regions_[row] = nullptr;
+  if (table().rows[row].rights == 0) return;
   heavy_barrier();
-  for (const auto& [number, pair] : queue_pairs_) pair->wait_until_untouched();
+  std::vector<LoopQueuePair*> pairs;
+  for (const auto& [number, pair] : queue_pairs_) pairs.push_back(pair);
+  await_settled(pairs);
+}
+
+void LoopFabric::await_settled(std::span<LoopQueuePair* const> pairs) {
+  std::optional<Clock::time_point> end;
+  for (const LoopQueuePair* pair : pairs) {
+    while (!pair->settled()) {
+      const auto now = Clock::now();
+      if (now >= end.value_or(now + kPatience)) return;
+      if (!end) end = now + kPatience;
+      sched_yield();
+    }
+  }
 }
 
 std::byte* LoopFabric::local(const Segment& segment) const {
@@ -200,10 +224,7 @@ void LoopFabric::work() {
   for (int i = 0; i < count; ++i) {
     const int fd = ready[static_cast<size_t>(i)].data.fd;
     if (fd == listener_.fd()) {
-      for (Channel channel = listener_.accept(); channel.open(); channel = listener_.accept()) {
-        watch(channel.fd());
-        waiting_.push_back({std::move(channel), std::nullopt});
-      }
+      take_channels();
       continue;
     }
     if (fd == alarm_.get()) {
@@ -221,6 +242,16 @@ void LoopFabric::work() {
     if (!pair->second->read_channel()) pair->second->other_is_gone();
   }
   read_waiting();
+}
+
+void LoopFabric::take_channels() {
+  for (size_t i = 0; i < kWaitingMax; ++i) {
+    Channel channel = listener_.accept();
+    if (!channel.open()) return;
+    if (waiting_.size() == kWaitingMax) waiting_.erase(waiting_.begin());
+    watch(channel.fd());
+    waiting_.push_back({std::move(channel), std::nullopt});
+  }
 }
 
 void LoopFabric::read_waiting() {

@@ -20,6 +20,7 @@
 #include "base/fifo.h"
 #include "engine/fabric/fabric.h"
 #include "engine/fabric/loop/channel.h"
+#include "engine/fabric/loop/doorbell.h"
 #include "engine/fabric/loop/wire.h"
 
 namespace hat::engine::loop {
@@ -64,11 +65,12 @@ class LoopOwnRegion final : public MemoryRegion {
 
 class LoopCompletionQueue final : public CompletionQueue {
  public:
-  explicit LoopCompletionQueue(Descriptor doorbell) : doorbell_(std::move(doorbell)) {}
+  explicit LoopCompletionQueue(Doorbell doorbell) : doorbell_(std::move(doorbell)) {}
   size_t poll(std::span<Completion> into) override;
   void arm(bool solicited_only) override;
-  int event_fd() const override { return doorbell_.get(); }
+  int event_fd() const override { return doorbell_.event_fd(); }
   void take_events() override;
+  int doorbell() const { return doorbell_.handle(); }  // for the other sides
 
   // From this side's queue pairs: something completes here although nobody rang.
   void ring_if_armed(bool solicited = false);
@@ -78,7 +80,7 @@ class LoopCompletionQueue final : public CompletionQueue {
   void detach(LoopQueuePair& pair);
 
  private:
-  Descriptor doorbell_;
+  Doorbell doorbell_;
   Wake armed_ = Wake::kNone;
   size_t turn_ = 0;  // who is asked first
   std::vector<LoopQueuePair*> senders_;
@@ -125,6 +127,12 @@ struct Other {
   bool ready = false;                                   // its regions are known
   std::vector<std::unique_ptr<SharedMemory>> replaced;  // perhaps still being copied from
 
+  // Its requests act on none of this side's memory, and it copies none: once it was told to stop,
+  // it begins nothing new. A process that is gone does nothing.
+  bool has_let_go() const {
+    return (in->touching.load() == 0 && out->gathering.load() == 0) || channel.ended();
+  }
+
   const RegionTable& regions() const {
     return *reinterpret_cast<const RegionTable*>(table->bytes().data());
   }
@@ -141,6 +149,7 @@ class LoopQueuePair final : public QueuePair {
   QueuePairState state() const override { return state_; }
   size_t post(std::span<const WorkRequest> chain) override;
   void fail() override;
+  bool settled() const override;
 
   // From its completion queues. `into` has room.
   size_t complete_sends(std::span<Completion> into);
@@ -159,10 +168,8 @@ class LoopQueuePair final : public QueuePair {
     if (other_) other_->replaced.clear();
   }
   void send_region(const LoopRegion& region);
-  int channel_fd() const { return other_ ? other_->channel.fd() : -1; }
+  int channel_fd() const;
   void other_is_gone();
-  // Waits until the other side touches nothing of ours any more.
-  void wait_until_untouched();
   // When what is out will have failed for want of an answer.
   Clock::time_point deadline() const { return deadline_; }
   void check_deadline(Clock::time_point now);
@@ -203,14 +210,12 @@ class LoopQueuePair final : public QueuePair {
   void look_at_refusal(uint64_t taken);
   size_t take_entries(std::span<Completion> into);
   void set_failing(Status why);
-  Status take_entry(const RingEntry& entry, const LoopReceiveQueue::Receive& receive,
-                    Completion& done);
+  Status take_entry(const EntryHead& head, const RingEntry& entry,
+                    const LoopReceiveQueue::Receive& receive, Completion& done);
   void ring_receiver(bool solicited);
   void ring_sender();
   void ring_own_sender();
   void say_failed();
-  void wait_until_not_gathering();
-  void wait_until_down(const std::atomic<uint32_t>& hand) const;
   void set_deadline(std::chrono::nanoseconds wait);
   bool introduce(const Note& note, std::initializer_list<int> descriptors);
   bool heed(NoteWithDescriptors& got);
@@ -226,6 +231,7 @@ class LoopQueuePair final : public QueuePair {
   QueuePairState state_ = QueuePairState::kUnconnected;
   QueuePairAddress other_address_{};
   std::unique_ptr<Other> other_;          // null: not attached yet, or gone
+  std::unique_ptr<Other> lingering_;      // gone for this side, and has not let go
   bool gone_ = false;                     // it was there
   uint64_t gone_taken_ = 0;               // what it had taken then
   Status why_failed_ = Status::kFlushed;  // of the oldest request that is not done
@@ -275,9 +281,12 @@ class LoopFabric final : public Fabric {
   void forget(const LoopOwnRegion& region) { own_regions_.erase(region.lkey()); }
   void forget(LoopQueuePair& pair);
   void watch(int fd);
+  void watch_end(int fd);  // from now on its end alone
   void tell(FabricEvent event) { events_.push_back(std::move(event)); }
   // Takes who knocks, and hears what the channels say.
   void work();
+  // Until `pairs` have let go, or for kPatience.
+  static void await_settled(std::span<LoopQueuePair* const> pairs);
   void set_alarm();
   uint64_t next_nonce();
 
@@ -289,6 +298,7 @@ class LoopFabric final : public Fabric {
 
   LoopFabric(ChannelListener listener, SharedMemory table, Descriptor epoll, Descriptor alarm);
   RegionTable& table() { return *reinterpret_cast<RegionTable*>(table_.bytes().data()); }
+  void take_channels();
   void read_waiting();
 
   ChannelListener listener_;

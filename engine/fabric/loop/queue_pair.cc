@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // engine/fabric/loop/queue_pair.cc: a queue pair's life: its two sides find each other, and part.
-#include <sched.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -14,6 +11,10 @@ namespace hat::engine::loop {
 namespace {
 
 constexpr size_t kNameBytesMax = 40;
+// Memories that a peer may register anew before what they replace is dropped, and notes that it may
+// have sent before this side turns to others.
+constexpr size_t kReplacedMax = kRegionsMax;
+constexpr size_t kNotesPerRead = 2 * kRegionsMax;
 
 // What stands in a QueuePairAddress.
 struct Address {
@@ -56,11 +57,9 @@ LoopQueuePair::LoopQueuePair(LoopFabric& fabric, uint32_t number, const QueuePai
 }
 
 LoopQueuePair::~LoopQueuePair() {
-  if (other_) {
-    say_failed();
-    wait_until_not_gathering();
-    wait_until_untouched();
-  }
+  if (other_) say_failed();
+  LoopQueuePair* const self = this;
+  LoopFabric::await_settled({&self, 1});
   srq_.detach(*this);
   send_cq_.detach(*this);
   recv_cq_.detach(*this);
@@ -102,8 +101,8 @@ Result<void> LoopQueuePair::connect(const QueuePairAddress& other) {
                    .nonce = address.nonce,
                    .target = address.queue_pair,
                    .sender = this->address()};
-  if (!introduce(hello, {other_->pair->fd(), fabric_.table_fd(), recv_cq_.event_fd(),
-                         send_cq_.event_fd()})) {
+  if (!introduce(hello, {other_->pair->fd(), fabric_.table_fd(), recv_cq_.doorbell(),
+                         send_cq_.doorbell()})) {
     other_.reset();
     return hat::fail("loop fabric: the other side went away");
   }
@@ -144,7 +143,7 @@ Result<void> LoopQueuePair::accept(Channel channel, NoteWithDescriptors hello) {
   other_ = std::move(other);
   const Note welcome{.kind = Note::Kind::kWelcome};
   const bool sent =
-      introduce(welcome, {fabric_.table_fd(), recv_cq_.event_fd(), send_cq_.event_fd()});
+      introduce(welcome, {fabric_.table_fd(), recv_cq_.doorbell(), send_cq_.doorbell()});
   if (!sent || !read_channel()) return hat::fail("loop fabric: the other side went away");
   return {};
 }
@@ -168,12 +167,17 @@ void LoopQueuePair::send_region(const LoopRegion& region) {
 }
 
 bool LoopQueuePair::read_channel() {
-  for (;;) {
+  if (lingering_) {
+    if (lingering_->channel.ended()) lingering_.reset();
+    return true;
+  }
+  for (size_t i = 0; i < kNotesPerRead; ++i) {
     NoteWithDescriptors got;
     const Channel::Got what = other_->channel.receive(got);
     if (what != Channel::Got::kNote) return what == Channel::Got::kNothing;
     if (!heed(got)) return false;
   }
+  return true;  // the rest comes with the next look
 }
 
 // False: it breaks the format.
@@ -189,12 +193,13 @@ bool LoopQueuePair::heed(NoteWithDescriptors& got) {
       return true;
     }
     case Note::Kind::kRegion: {
-      if (got.descriptors.size() != 1) return false;
+      if (got.descriptors.size() != 1 || other_->replaced.size() == kReplacedMax) return false;
       auto memory = map_as(got.descriptors[0], 1);
       if (!memory) return false;
       (*memory)->close_descriptor();  // the mapping stays
       Other::Memory& row = other_->memories[got.note.key % kRegionsMax];
-      other_->replaced.push_back(std::exchange(row.memory, std::move(*memory)));
+      if (row.memory) other_->replaced.push_back(std::move(row.memory));
+      row.memory = std::move(*memory);
       row.key = got.note.key;
       return true;
     }
@@ -208,31 +213,29 @@ bool LoopQueuePair::heed(NoteWithDescriptors& got) {
   return false;
 }
 
+int LoopQueuePair::channel_fd() const {
+  const Other* known = other_ ? other_.get() : lingering_.get();
+  return known == nullptr ? -1 : known->channel.fd();
+}
+
 // It died, or broke the format: then its hand may still be in our memory.
 void LoopQueuePair::other_is_gone() {
   if (!other_) return;
   say_failed();
-  wait_until_not_gathering();
-  wait_until_untouched();
   // What it had taken before is done.
   gone_taken_ = other_->out->taken.load(std::memory_order_acquire);
+  if (!other_->has_let_go()) {
+    fabric_.watch_end(other_->channel.fd());
+    lingering_ = std::move(other_);
+  }
   other_.reset();
   gone_ = true;
   if (state_ == QueuePairState::kConnected) set_failing(Status::kRetryExceeded);
 }
 
-void LoopQueuePair::wait_until_untouched() {
-  if (other_) wait_until_down(other_->in->touching);
-}
-
-void LoopQueuePair::wait_until_not_gathering() { wait_until_down(other_->out->gathering); }
-
-// Or until who holds it up has died in the middle.
-void LoopQueuePair::wait_until_down(const std::atomic<uint32_t>& hand) const {
-  for (uint32_t looks = 1; hand.load() != 0; ++looks) {
-    sched_yield();
-    if (looks % 64 == 0 && other_->channel.ended()) return;
-  }
+bool LoopQueuePair::settled() const {
+  const Other* known = other_ ? other_.get() : lingering_.get();
+  return known == nullptr || known->has_let_go();
 }
 
 // --- Errors ---
@@ -254,10 +257,7 @@ void LoopQueuePair::set_failing(Status why) {
   why_failed_ = why;
   deadline_ = Clock::time_point::max();
   early_ = {};
-  if (other_) {
-    say_failed();
-    wait_until_not_gathering();  // what is flushed is not taken after that
-  }
+  if (other_) say_failed();
   fabric_.tell({.kind = FabricEvent::Kind::kQueuePairError,
                 .queue_pair = number_,
                 .detail = std::string(text(why))});

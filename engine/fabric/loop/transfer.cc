@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // engine/fabric/loop/transfer.cc: requests are posted, done and completed.
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -11,11 +9,6 @@
 
 namespace hat::engine::loop {
 namespace {
-
-void ring(const Descriptor& doorbell) {
-  const uint64_t one = 1;
-  [[maybe_unused]] const auto put = write(doorbell.get(), &one, sizeof one);
-}
 
 bool goes_by_the_ring(Opcode opcode) {
   return opcode == Opcode::kSend || opcode == Opcode::kSendImm || opcode == Opcode::kWriteImm;
@@ -65,6 +58,14 @@ struct Gather {
     }
   }
 };
+
+// The other side can write there at any time: no later use of it may look there again.
+template <class T>
+T read_once(const T& there) {
+  const T copy = there;
+  light_barrier();
+  return copy;
+}
 
 uint64_t do_atomic(const WorkRequest& work, std::byte* remote) {
   std::atomic_ref<uint64_t> word(*reinterpret_cast<uint64_t*>(remote));
@@ -192,6 +193,7 @@ Status LoopQueuePair::touch(const WorkRequest& work, uint32_t& bytes) {
   }
   if (bytes == 0) return Status::kSuccess;
   const uint32_t right = right_for(work.opcode);
+  const size_t alignment = is_atomic(work.opcode) ? sizeof(uint64_t) : 1;
   if ((other_->out->rights.load(std::memory_order_relaxed) & right) == 0) {
     return Status::kRemoteInvalid;
   }
@@ -200,8 +202,14 @@ Status LoopQueuePair::touch(const WorkRequest& work, uint32_t& bytes) {
   Status status = Status::kRetryExceeded;
   if (other_->out->receiver_gone.load(std::memory_order_acquire) == 0) {
     std::byte* at = remote(work.rkey, work.remote_address, bytes, right);
+    // A region's address is the other side's word.
+    if (reinterpret_cast<uintptr_t>(at) % alignment != 0) at = nullptr;
     status = at == nullptr ? Status::kRemoteAccess : Status::kSuccess;
     if (at != nullptr) do_one_sided(work, at);
+    // What was READ meanwhile may be something else's already.
+    if (other_->out->receiver_gone.load(std::memory_order_acquire) != 0) {
+      status = Status::kRetryExceeded;
+    }
   }
   other_->out->touching.store(0, std::memory_order_release);
   return status;
@@ -244,11 +252,11 @@ std::byte* LoopQueuePair::remote(uint32_t key, uint64_t address, uint64_t bytes,
 
 void LoopQueuePair::push(const WorkRequest& work, uint32_t bytes) {
   RingEntry& entry = other_->out->entries[posted_ % kRingEntries];
-  entry.opcode = work.opcode;
-  entry.inlined = work.inlined;
-  entry.imm = work.imm;
-  entry.bytes = bytes;
-  entry.segment_count = 0;
+  EntryHead head{.opcode = work.opcode,
+                 .inlined = work.inlined,
+                 .segment_count = 0,
+                 .imm = work.imm,
+                 .bytes = bytes};
   if (work.opcode == Opcode::kWriteImm) {
     // its bytes are there already
   } else if (work.inlined) {
@@ -259,10 +267,11 @@ void LoopQueuePair::push(const WorkRequest& work, uint32_t bytes) {
     }
   } else {
     for (const Segment& segment : work.segments) {
-      entry.segments[entry.segment_count++] = {reinterpret_cast<uint64_t>(segment.data),
-                                               segment.bytes, segment.lkey};
+      entry.segments[head.segment_count++] = {reinterpret_cast<uint64_t>(segment.data),
+                                              segment.bytes, segment.lkey};
     }
   }
+  entry.head = head;
   entry.turn.store(turn_of(posted_), std::memory_order_release);
 }
 
@@ -278,14 +287,16 @@ void LoopQueuePair::ring_receiver(bool solicited) {
   const Wake wake = other_->out->wakes_receiver.load(std::memory_order_relaxed);
   if (wake == Wake::kNone || (wake == Wake::kSolicited && !solicited)) return;
   if (other_->out->wakes_receiver.exchange(Wake::kNone) != Wake::kNone) {
-    ring(other_->receives_doorbell);
+    ring_by(other_->receives_doorbell.get());
   }
 }
 
 void LoopQueuePair::ring_sender() {
   light_barrier();
   if (other_->in->wakes_sender.load(std::memory_order_relaxed) == Wake::kNone) return;
-  if (other_->in->wakes_sender.exchange(Wake::kNone) != Wake::kNone) ring(other_->sends_doorbell);
+  if (other_->in->wakes_sender.exchange(Wake::kNone) != Wake::kNone) {
+    ring_by(other_->sends_doorbell.get());
+  }
 }
 
 void LoopQueuePair::on_receive_posted() {
@@ -403,8 +414,9 @@ size_t LoopQueuePair::complete_receives(std::span<Completion> into) {
 
 size_t LoopQueuePair::take_entries(std::span<Completion> into) {
   Direction& in = *other_->in;
+  const uint64_t taken_before = taken_;
   size_t found = 0;
-  bool gathers = false;
+  std::optional<size_t> gathers;  // from this one of those found
   for (; found < into.size() && there(); ++taken_) {
     if (srq_.empty()) {
       in.refused.store(refused_at(taken_, Refusal::kNoReceive), std::memory_order_release);
@@ -412,20 +424,27 @@ size_t LoopQueuePair::take_entries(std::span<Completion> into) {
       break;
     }
     const RingEntry& entry = in.entries[taken_ % kRingEntries];
-    const bool copies = entry.opcode != Opcode::kWriteImm && entry.inlined == 0;
-    if (copies && !std::exchange(gathers, true)) {
+    const EntryHead head = read_once(entry.head);
+    if (head.opcode != Opcode::kWriteImm && head.inlined == 0 && !gathers) {
+      gathers = found;
       in.gathering.store(1, std::memory_order_relaxed);
       light_barrier();
       if (in.sender_failed.load(std::memory_order_acquire) != 0) break;  // the next look sees it
     }
     Completion& done = into[found++];
     done = {.queue_pair = number_};
-    done.status = take_entry(entry, srq_.front(), done);
+    done.status = take_entry(head, entry, srq_.front(), done);
     srq_.pop_front();
     if (done.status == Status::kSuccess) continue;
     in.refused.store(refused_at(taken_, Refusal::kFailed), std::memory_order_release);
     failed_in_taking_ = true;
     break;
+  }
+  if (gathers && in.sender_failed.load(std::memory_order_acquire) != 0) {
+    // What was copied may have been something else's already.
+    for (size_t i = *gathers; i < found; ++i) into[i].status = Status::kFlushed;
+    taken_ = taken_before + *gathers;
+    failed_in_taking_ = true;
   }
   if (gathers) in.gathering.store(0, std::memory_order_release);
   in.taken.store(taken_, std::memory_order_release);
@@ -433,16 +452,15 @@ size_t LoopQueuePair::take_entries(std::span<Completion> into) {
   return found;
 }
 
-Status LoopQueuePair::take_entry(const RingEntry& entry, const LoopReceiveQueue::Receive& receive,
-                                 Completion& done) {
-  const Opcode opcode = entry.opcode;
-  const uint32_t bytes = entry.bytes;
+Status LoopQueuePair::take_entry(const EntryHead& head, const RingEntry& entry,
+                                 const LoopReceiveQueue::Receive& receive, Completion& done) {
+  const uint32_t bytes = head.bytes;
   done.id = receive.id;
   done.bytes = bytes;
-  done.imm = entry.imm;
-  done.has_imm = opcode != Opcode::kSend;
-  done.opcode = opcode == Opcode::kWriteImm ? Opcode::kReceiveWriteImm : Opcode::kReceive;
-  if (opcode == Opcode::kWriteImm) return Status::kSuccess;
+  done.imm = head.imm;
+  done.has_imm = head.opcode != Opcode::kSend;
+  done.opcode = head.opcode == Opcode::kWriteImm ? Opcode::kReceiveWriteImm : Opcode::kReceive;
+  if (head.opcode == Opcode::kWriteImm) return Status::kSuccess;
 
   const std::span<const Segment> to(receive.segments.data(), receive.segment_count);
   uint64_t room = 0;
@@ -453,14 +471,14 @@ Status LoopQueuePair::take_entry(const RingEntry& entry, const LoopReceiveQueue:
   if (bytes > room) return Status::kLocalLength;
 
   Gather from;
-  if (entry.inlined != 0) {
+  if (head.inlined != 0) {
     if (bytes > kInlineBytesMax) return Status::kOther;
     from.pieces[from.count++] = {entry.inlined_bytes, bytes};
   } else {
-    const size_t count = std::min<size_t>(entry.segment_count, kSegmentsMax);
+    const size_t count = std::min<size_t>(head.segment_count, kSegmentsMax);
     uint64_t left = bytes;
     for (size_t i = 0; i < count; ++i) {
-      const RingSegment segment = entry.segments[i];  // read once
+      const RingSegment segment = read_once(entry.segments[i]);
       if (segment.bytes > left) return Status::kOther;
       left -= segment.bytes;
       const std::byte* at =

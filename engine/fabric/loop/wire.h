@@ -9,11 +9,13 @@
 // `taken` + kRingEntries; R alone writes `taken`.
 //
 // S works on R's memory itself (WRITE, READ, atomics), and holds `touching` up meanwhile: whoever
-// takes a right away first says so, and then waits until `touching` is down (barrier.h: one of the
-// two always sees the other).
+// takes a right away first says so, and does not use the memory for anything else before `touching`
+// is down (barrier.h: one of the two always sees the other). In the same way R holds `gathering` up
+// while it copies what entries point to, and keeps nothing of it if S has failed meanwhile.
 //
-// In the same way R holds `gathering` up while it takes entries, and takes none once S has failed:
-// what S is told to be flushed is not copied from its memory any more.
+// A process that is stopped in the middle, or breaks these rules, keeps its hand up for as long as
+// it likes. Nobody waits for it: the memory is put aside, until the hand is down or the process is
+// gone (QueuePair::settled()).
 //
 // Both sides are processes of one user; what the other wrote is still read once and checked, for a
 // broken peer must not break this process.
@@ -36,14 +38,18 @@ struct RingSegment {
   uint32_t lkey;
 };
 
-// A SEND, or the notice of a WRITE_WITH_IMM.
-struct alignas(64) RingEntry {
-  std::atomic<uint32_t> turn;  // written last
+struct EntryHead {
   Opcode opcode;
   uint8_t inlined;
   uint8_t segment_count;
   uint32_t imm;
   uint32_t bytes;  // of the whole message
+};
+
+// A SEND, or the notice of a WRITE_WITH_IMM.
+struct alignas(64) RingEntry {
+  std::atomic<uint32_t> turn;  // written last
+  EntryHead head;
   union {
     RingSegment segments[kSegmentsMax];
     std::byte inlined_bytes[kInlineBytesMax];

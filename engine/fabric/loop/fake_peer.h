@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// engine/fabric/loop/fake_peer.h: for tests: the other side of a loop queue pair, played by hand,
+// so that it can write whatever it likes into what both share.
+//
+//   pair.connect(FakePeer::own_address());
+//   FakePeer peer(pair.address());   // knocks
+//   fabric.next_event();             // lets it in
+//   peer.to().touching.store(1);
+#pragma once
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include "base/shared_memory.h"
+#include "engine/fabric/loop/channel.h"
+#include "engine/fabric/loop/doorbell.h"
+#include "engine/fabric/loop/wire.h"
+
+namespace hat::engine::loop {
+
+class FakePeer {
+ public:
+  static constexpr size_t kMemoryBytes = 4096;
+  static constexpr uint32_t kKey = kRegionsMax + 1;  // of its memory: row 1
+
+  // Smaller than all others, so that it makes what both share: numbers of queue pairs begin at 1.
+  static QueuePairAddress own_address() {
+    QueuePairAddress address{};
+    address[4] = std::byte{1};  // its name has one byte
+    return address;
+  }
+
+  // With a doorbell of its own, or with what is given as one.
+  explicit FakePeer(const QueuePairAddress& other, int doorbell = -1)
+      : pair_(must(SharedMemory::create("fake-pair", sizeof(Pair)))),
+        table_(must(SharedMemory::create("fake-table", sizeof(RegionTable)))),
+        memory_(must(SharedMemory::create("fake-memory", kMemoryBytes))),
+        doorbell_(must(Doorbell::create())) {
+    const Known known(other);
+    channel_ = must(Channel::connect(known.name));
+    Note hello{.kind = Note::Kind::kHello, .nonce = known.nonce, .target = known.number};
+    hello.sender = own_address();
+    RegionRow& row = table().rows[kKey % kRegionsMax];
+    row.rights = kMayWrite | kMayRead | kMayAtomic;
+    row.address = this->address();
+    row.bytes = kMemoryBytes;
+    row.key.store(kKey);
+    const int rung = doorbell < 0 ? doorbell_.handle() : doorbell;
+    check(channel_.send(hello, {pair_.fd(), table_.fd(), rung, rung}));
+    check(channel_.send({.kind = Note::Kind::kRegion, .key = kKey}, {memory_.fd()}));
+    check(channel_.send({.kind = Note::Kind::kReady}, {}));
+  }
+
+  // The name of the listener behind an address.
+  static std::string listener_of(const QueuePairAddress& address) { return Known(address).name; }
+
+  Direction& to() { return both().directions[0]; }    // it sends
+  Direction& from() { return both().directions[1]; }  // it receives
+  RegionTable& table() { return *reinterpret_cast<RegionTable*>(table_.bytes().data()); }
+  std::span<std::byte> memory() { return memory_.bytes(); }
+  uint64_t address() { return reinterpret_cast<uint64_t>(memory_.bytes().data()); }
+  int memory_fd() const { return memory_.fd(); }
+  Channel& channel() { return channel_; }
+  Doorbell& doorbell() { return doorbell_; }
+
+  // Puts an entry into the ring, as it is.
+  void push(const EntryHead& head, std::span<const RingSegment> segments) {
+    RingEntry& entry = to().entries[pushed_ % kRingEntries];
+    entry.head = head;
+    std::ranges::copy(segments, entry.segments);
+    entry.turn.store(turn_of(pushed_++), std::memory_order_release);
+  }
+
+ private:
+  // What stands in an address (queue_pair.cc).
+  struct Known {
+    explicit Known(const QueuePairAddress& address) {
+      uint32_t name_bytes = 0;
+      std::memcpy(&number, address.data(), sizeof number);
+      std::memcpy(&name_bytes, address.data() + 4, sizeof name_bytes);
+      std::memcpy(&nonce, address.data() + 8, sizeof nonce);
+      name.assign(reinterpret_cast<const char*>(address.data()) + 16, name_bytes);
+    }
+    uint32_t number = 0;
+    uint64_t nonce = 0;
+    std::string name;
+  };
+
+  template <class T>
+  static T must(Result<T> result) {
+    check(result.has_value());
+    return std::move(*result);
+  }
+  static void check(bool good) {
+    if (!good) std::abort();
+  }
+  Pair& both() { return *reinterpret_cast<Pair*>(pair_.bytes().data()); }
+
+  SharedMemory pair_;
+  SharedMemory table_;
+  SharedMemory memory_;
+  Doorbell doorbell_;
+  Channel channel_;
+  uint64_t pushed_ = 0;
+};
+
+}  // namespace hat::engine::loop
