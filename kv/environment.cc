@@ -32,20 +32,36 @@ std::unexpected<Error> system_failed(const std::string& doing) {
   return fail(doing + ": " + std::strerror(errno));
 }
 
-// A new file outlives a crash of the machine once its folder was synced.
-void sync_folder(const std::string& path) {
+// A new file outlives a crash of the machine once its folder was synced. File systems that sync no
+// folders say EINVAL, those that cannot be written EROFS.
+Result<void> sync_folder(const std::string& path) {
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor < 0) return;
-  fsync(descriptor);
+  if (descriptor < 0) return system_failed(path + ": cannot open this folder to sync it");
+  const int error = fsync(descriptor) == 0 ? 0 : errno;
   close(descriptor);
+  if (error == 0 || error == EINVAL || error == EROFS) return {};
+  return fail(path + ": cannot sync this folder: " + std::strerror(error));
+}
+
+// A new folder's own entry lies in the one above. It may be one of several that were just made; one
+// that this process may not read, it has not made.
+Result<void> sync_folder_and_those_above(const std::string& folder) {
+  std::filesystem::path path = std::filesystem::absolute(folder).lexically_normal();
+  for (;; path = path.parent_path()) {
+    if (access(path.c_str(), R_OK) != 0) return {};
+    HAT_TRY_VOID(sync_folder(path));
+    if (path == path.root_path()) return {};
+  }
 }
 
 // LMDB writes a new file's first pages without syncing them: a crash then would leave a file that
 // no store can be opened from. So it is made aside, synced, and renamed: it is whole, or not there.
+// Its folder is synced by each open: whoever made it may have ended before that.
 Result<void> make_store(const std::string& folder) {
   const std::string file = folder + "/data.mdb";
   std::error_code error;
-  if (std::filesystem::exists(file, error)) return {};
+  if (std::filesystem::exists(file, error)) return sync_folder(folder);
+  HAT_TRY_VOID(sync_folder_and_those_above(folder));
   const std::string partial = folder + "/new.partial";
   std::filesystem::remove_all(partial, error);
   std::filesystem::create_directories(partial, error);
@@ -59,9 +75,9 @@ Result<void> make_store(const std::string& folder) {
   std::filesystem::rename(partial + "/data.mdb", file, error);
   if (error) return fail(file + ": cannot make this file: " + error.message());
   std::filesystem::remove_all(partial, error);
-  sync_folder(folder);
-  sync_folder(std::filesystem::absolute(folder).parent_path());
-  return {};
+  const auto synced = sync_folder(folder);
+  if (!synced) std::filesystem::remove(file, error);  // what failed once may seem to succeed next
+  return synced;
 }
 
 uint64_t whole_pages(uint64_t bytes) {
@@ -263,11 +279,15 @@ Result<uint64_t> Environment::copy_into(const std::string& partial, const std::s
   }
   if (code != 0) return lmdb_failed(partial + ": cannot copy", code);
   HAT_TRY(const uint64_t bytes, sync_file(partial + "/data.mdb"));
-  sync_folder(partial);
+  HAT_TRY_VOID(sync_folder_and_those_above(partial));
   std::error_code error;
   std::filesystem::rename(partial, folder, error);
   if (error) return fail(folder + ": cannot rename " + partial + ": " + error.message());
-  sync_folder(std::filesystem::absolute(folder).parent_path());
+  const std::string above = std::filesystem::absolute(folder).parent_path();
+  if (const auto synced = sync_folder(above); !synced) {
+    std::filesystem::remove_all(folder, error);
+    return std::unexpected(synced.error());
+  }
   return bytes;
 }
 

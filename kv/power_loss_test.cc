@@ -19,6 +19,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <random>
@@ -89,6 +90,8 @@ Tape& tape() {
 enum class Failing { kNothing, kEverything, kMeta };  // kMeta: the write that makes a commit valid
 
 std::atomic<Failing> failing{Failing::kNothing};
+std::atomic<int> folder_syncs{0};
+std::atomic<int> failing_folder_sync{0};  // the how manieth fails, once; 0: none
 
 }  // namespace
 }  // namespace hat
@@ -138,6 +141,12 @@ int fdatasync(int descriptor) {
 }
 
 int fsync(int descriptor) {
+  struct stat info {};
+  const bool is_folder = fstat(descriptor, &info) == 0 && S_ISDIR(info.st_mode);
+  if (is_folder && ++hat::folder_syncs == hat::failing_folder_sync) {
+    errno = EIO;
+    return -1;
+  }
   hat::tape().synced(descriptor);
   return 0;
 }
@@ -298,7 +307,14 @@ class FailingDisk : public testing::Test {
   void SetUp() override { ASSERT_NE(mkdtemp(folder_.data()), nullptr); }
   void TearDown() override {
     failing = Failing::kNothing;
+    failing_folder_sync = 0;
     std::filesystem::remove_all(folder_);
+  }
+  // How often `work` syncs folders.
+  static int count_folder_syncs(const std::function<void()>& work) {
+    folder_syncs = failing_folder_sync = 0;
+    work();
+    return folder_syncs;
   }
 
   std::string folder_ = testing::TempDir() + "hatkv-failing-XXXXXX";
@@ -330,6 +346,41 @@ TEST_F(FailingDisk, ABackupThatFailsLeavesNothing) {
   failing = Failing::kNothing;
   EXPECT_TRUE(std::filesystem::is_empty(folder_ + "/backups"));
   EXPECT_TRUE((*opened)->backup(folder_ + "/backups/one"));
+}
+
+// Whichever of them it is: the store's own, or one above that was made with it.
+TEST_F(FailingDisk, AFolderThatCannotBeSyncedOnceIsToldAndSyncedByTheNextOpen) {
+  const std::string folder = folder_ + "/a/b/data";
+  const auto begin_anew = [&] { std::filesystem::remove_all(folder_ + "/a"); };
+  const int all = count_folder_syncs([&] { ASSERT_TRUE(Store::open({.folder = folder})); });
+  EXPECT_GT(all, std::ranges::count(folder, '/')) << "it and all above";
+  for (int fails = 1; fails <= all; ++fails) {
+    begin_anew();
+    folder_syncs = 0;
+    failing_folder_sync = fails;
+    const auto opened = Store::open({.folder = folder});
+    ASSERT_FALSE(opened) << fails;
+    EXPECT_NE(opened.error().message.find("cannot sync this folder: Input/output error"),
+              std::string::npos)
+        << opened.error().message;
+    EXPECT_FALSE(std::filesystem::exists(folder + "/data.mdb"));
+    const int again = count_folder_syncs([&] { ASSERT_TRUE(Store::open({.folder = folder})); });
+    EXPECT_EQ(again, all) << fails;
+  }
+}
+
+TEST_F(FailingDisk, ABackupWhoseFoldersCannotBeSyncedLeavesNothing) {
+  const auto opened = Store::open({.folder = folder_ + "/data", .durability = Durability::kNoSync});
+  ASSERT_TRUE(opened) << opened.error().message;
+  const std::string backup = folder_ + "/backups/one";
+  const int all = count_folder_syncs([&] { ASSERT_TRUE((*opened)->backup(backup)); });
+  for (int fails = 1; fails <= all; ++fails) {
+    std::filesystem::remove_all(folder_ + "/backups");
+    folder_syncs = 0;
+    failing_folder_sync = fails;
+    EXPECT_FALSE((*opened)->backup(backup)) << fails;
+    EXPECT_TRUE(std::filesystem::is_empty(folder_ + "/backups")) << fails;
+  }
 }
 
 TEST_F(FailingDisk, AStoreThatCannotBeReadAnyMoreSaysSo) {
