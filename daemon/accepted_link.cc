@@ -24,9 +24,20 @@ void AcceptedLink::offer_lanes(Reactor& reactor, engine::RdmaHost& host,
                                              session->lane(),
                                              engine::LaneSetOptions{.nonces = nonces}, events);
   session->set_lanes(lanes_.get());
+  answerer_ = answerer;
   if (answerer == nullptr) return;
-  costs_ = std::make_unique<engine::CostTalk>(reactor, session->lane(), answerer);
+  engine::CostAnswerer& guarded = *this;
+  costs_ = std::make_unique<engine::CostTalk>(reactor, session->lane(), &guarded);
   session->set_costs(costs_.get());
+}
+
+// It takes seconds of a core: not for a peer that may not even call everything.
+Result<std::shared_ptr<engine::CostJob>> AcceptedLink::answer(const engine::CostOpen& open) {
+  if (worker_.routes().restricts(session->peer_names())) {
+    return fail("a rule (`allow`) of node " + worker_.node().node +
+                " keeps this node from something there, so it may not calibrate");
+  }
+  return answerer_->answer(open);
 }
 
 void AcceptedLink::take(uint32_t lane, const FrameHeader& header, engine::Bytes payload) {

@@ -15,7 +15,7 @@
 
 namespace hat {
 
-class AcceptedLink final : private engine::LaneSetEvents {
+class AcceptedLink final : private engine::LaneSetEvents, private engine::CostAnswerer {
  public:
   explicit AcceptedLink(Worker& worker) : worker_(worker) {}
   ~AcceptedLink() override { streams.clear(); }  // what one lets go of, another may take and speak
@@ -59,6 +59,8 @@ class AcceptedLink final : private engine::LaneSetEvents {
                    const engine::ConnectionToken* token);
   void attach_stream(uint32_t lane, const engine::FrameHeader& header, engine::Bytes payload);
 
+  Result<std::shared_ptr<engine::CostJob>> answer(const engine::CostOpen& open) override;
+
   Result<engine::LaneShape> on_lane_wanted(const engine::LaneWish& wish) override;
   void on_lane_up(engine::LaneSet&, uint32_t) override {}
   void on_lane_message(engine::LaneSet& lanes, uint32_t lane, const engine::FrameHeader& header,
@@ -76,7 +78,8 @@ class AcceptedLink final : private engine::LaneSetEvents {
   bool leaves_ = false;
   bool finished_ = false;
   std::deque<uint32_t> lost_;  // streams that ended with their lane, the latest of them
-  std::unique_ptr<engine::LaneSet> lanes_;  // gone before its session
+  std::unique_ptr<engine::LaneSet> lanes_;    // gone before its session
+  engine::CostAnswerer* answerer_ = nullptr;  // the node's
   std::unique_ptr<engine::CostTalk> costs_;
 };
 

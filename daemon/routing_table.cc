@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "config/identity.h"
+
 namespace hat {
 namespace {
 
@@ -81,6 +83,14 @@ const UpstreamRules& RoutingTable::rules_at(const Address& upstream) const {
   const auto found = std::ranges::find(rules_, upstream, &decltype(rules_)::value_type::first);
   CHECK(found != rules_.end()) << to_string(upstream) << " is not among `serves`";
   return found->second;
+}
+
+bool RoutingTable::restricts(std::span<const std::string> names) const {
+  return std::ranges::any_of(rules_, [names](const auto& at) {
+    return !std::ranges::all_of(at.second.rules, [names](const AccessRule& rule) {
+      return any_identity_matches(rule.allow, names);
+    });
+  });
 }
 
 }  // namespace hat

@@ -76,6 +76,8 @@ class RoutingTable {
   uint64_t generation() const { return generation_; }
   // Who may call what at one of the addresses that `serves` has.
   const UpstreamRules& rules_at(const Address& upstream) const;
+  // Whether an enforced rule of this node keeps a peer that proved these names from something.
+  bool restricts(std::span<const std::string> names) const;
 
  private:
   uint64_t generation_;

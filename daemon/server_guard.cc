@@ -95,12 +95,8 @@ bool ServerStream::may_call(const Route& route) {
 bool ServerStream::is_restricted() {
   const RoutingTable& routes = worker_.routes();
   if (standing_.generation != routes.generation()) {
-    const auto names = link_.session->peer_names();
-    const auto& rules = routes.rules_at(served_.upstream).rules;
     standing_ = {.generation = routes.generation(),
-                 .restricted = !std::ranges::all_of(rules, [names](const AccessRule& rule) {
-                   return any_identity_matches(rule.allow, names);
-                 })};
+                 .restricted = routes.restricts(link_.session->peer_names())};
   }
   return standing_.restricted;
 }

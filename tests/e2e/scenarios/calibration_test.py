@@ -122,6 +122,18 @@ class Calibration(Scenario):
             self.assertEqual(done.returncode, 1)
             self.assertIn("this node has no RDMA fabric (the configuration says tcp)", done.stderr)
 
+    def test_a_peer_that_a_rule_keeps_from_something_is_refused(self):
+        text = 'hatrpc_manifest: 1\nservices:\n  Probe:\n    allow: ["spiffe://hatrpc.test/host-c"]\n'
+        with TwoNodes(PROGRAMS, text, {"Probe": self.upstream}, fabric="loop") as nodes:
+            done = hatctl(nodes.a, "calibrate", "host-b")
+            self.assertEqual(done.returncode, 1, done.stdout)
+            self.assertIn("a rule (`allow`) of node host-b keeps this node from something there, "
+                          "so it may not calibrate", done.stderr)
+            manifest = next((nodes.folder / "manifests").glob("*.yaml"))
+            manifest.write_text(text + "    allow_mode: dry_run\n")
+            self.assertEqual(ask(nodes.b.admin, "POST", "/reload")[0], 200)
+            self.assertEqual(hatctl(nodes.a, "calibrate", "host-b").returncode, 0)
+
     def test_one_at_a_time_and_a_peer_that_dies_ends_it(self):
         with probe_nodes(self.server, fabric="loop") as nodes:
             self.assertEqual(ask(nodes.a.admin, "POST", "/calibrate?peer=host-b")[0], 202)
