@@ -48,10 +48,20 @@ Result<gid_t> group_of(const Address& address, const std::string& group) {
 
 Result<void> set_owner(const Address& address, uint32_t mode, const std::string& group) {
   HAT_TRY(const gid_t id, group_of(address, group));
-  if (id != kNoGroup && chown(address.path.c_str(), static_cast<uid_t>(-1), id) != 0) {
+  // By a descriptor: who may write in the folder could put a link to another file there meanwhile.
+  const Descriptor file(open(address.path.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+  struct stat info {};
+  if (file.get() < 0 || fstat(file.get(), &info) != 0) return failed(address, "it is gone");
+  if (!S_ISSOCK(info.st_mode)) {
+    return fail(to_string(address) + ": another file has taken its place; who may write there?");
+  }
+  constexpr auto kSameUser = static_cast<uid_t>(-1);
+  if (id != kNoGroup && fchownat(file.get(), "", kSameUser, id, AT_EMPTY_PATH) != 0) {
     return failed(address, "its group cannot be set");
   }
-  if (chmod(address.path.c_str(), mode) != 0) return failed(address, "its mode cannot be set");
+  // fchmod(2) takes no such descriptor.
+  const std::string named = "/proc/self/fd/" + std::to_string(file.get());
+  if (chmod(named.c_str(), mode) != 0) return failed(address, "its mode cannot be set");
   return {};
 }
 

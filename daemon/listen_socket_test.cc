@@ -97,6 +97,27 @@ TEST(ListenSocket, GivesAPathThatBecomesItsOwnTheModeOfItsConfiguration) {
   EXPECT_THAT(refused.error().message, testing::HasSubstr("there is no group 'no-such-group'"));
 }
 
+TEST(ListenSocket, GivesNoOtherFileItsMode) {
+  const std::string path = temporary_path("swapped"), other = temporary_path("other");
+  auto socket = ListenSocket::open(*parse_address("unix:" + path), 0666);
+  ASSERT_TRUE(socket) << socket.error().message;
+  socket->own_path(false);
+  const Descriptor file(open(other.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+  const auto mode = [&] {
+    struct stat info {};
+    return fstat(file.get(), &info) == 0 ? info.st_mode & 0777 : 0;
+  };
+  for (const auto put : {&symlink, &link}) {
+    unlink(path.c_str());
+    ASSERT_EQ(put(other.c_str(), path.c_str()), 0);
+    socket->own_path(true);
+    EXPECT_EQ(mode(), 0600u);
+    socket->own_path(false);
+  }
+  unlink(path.c_str());
+  unlink(other.c_str());
+}
+
 TEST(ListenSocket, OpensWhatNobodyHandedOverAndTakesEachOnce) {
   Descriptor fd = listener_of_somebody("tcp:127.0.0.1:0");
   const Address address = *bound_address(fd.get());
