@@ -17,7 +17,9 @@ void WorkerThread::make_worker(Worker::Setup setup, std::shared_ptr<const TlsCon
   setup.rdma = rdma_.host.get();
   reactor_.probe_tcp_after(
       std::chrono::floor<std::chrono::seconds>(setup.node->limits.tcp_keepalive));
-  if (tls) seal_ = std::make_unique<TlsSeal>(std::move(tls), *setup.node, setup.counters->tls);
+  if (tls) {
+    seal_ = std::make_unique<TlsSeal>(reactor_, std::move(tls), *setup.node, setup.counters->tls);
+  }
   setup.seal = seal_.get();
   worker_ = std::make_unique<Worker>(reactor_, std::move(setup));
 }

@@ -66,11 +66,11 @@ class TlsPair {
   // Either connection may be null: then the test itself is that end.
   TlsPair(OwnedSsl initiates, OwnedSsl accepts, std::span<const std::string> initiator_allows = {},
           std::span<const std::string> acceptor_allows = {},
-          uint64_t records_per_key = TlsStream::kRecordsPerKey) {
+          uint64_t records_per_key = TlsStream::kRecordsPerKey, HandshakeTurns* turns = nullptr) {
     begin(initiator, std::move(initiates), TlsStream::Role::kInitiator, initiator_allows,
-          records_per_key);
+          records_per_key, nullptr);
     begin(acceptor, std::move(accepts), TlsStream::Role::kAcceptor, acceptor_allows,
-          records_per_key);
+          records_per_key, turns);
   }
 
   // Moves bytes, and tells of them, until nothing moves; at most so many at once.
@@ -101,9 +101,10 @@ class TlsPair {
 
  private:
   static void begin(TlsEnd& end, OwnedSsl connection, TlsStream::Role role,
-                    std::span<const std::string> allowed, uint64_t records_per_key) {
+                    std::span<const std::string> allowed, uint64_t records_per_key,
+                    HandshakeTurns* turns) {
     if (!connection) return;
-    const TlsStream::Options options{role, allowed, &end.counters, records_per_key};
+    const TlsStream::Options options{role, allowed, &end.counters, records_per_key, turns};
     end.stream = std::make_unique<TlsStream>(
         std::move(connection), options,
         [&end](StreamEvents& events) { return std::make_unique<FakeStream>(end.wire, events); },

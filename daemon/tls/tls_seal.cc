@@ -5,9 +5,12 @@
 
 namespace hat {
 
-TlsSeal::TlsSeal(std::shared_ptr<const TlsContext> context, const NodeConfig& node,
-                 TlsCounters& counters)
-    : context_(std::move(context)), allow_(node.link.tls->allow), counters_(counters) {
+TlsSeal::TlsSeal(Reactor& reactor, std::shared_ptr<const TlsContext> context,
+                 const NodeConfig& node, TlsCounters& counters)
+    : context_(std::move(context)),
+      allow_(node.link.tls->allow),
+      counters_(counters),
+      turns_(reactor) {
   for (const PeerConfig& peer : node.peers) {
     identities_[peer.name] = {peer.identity.empty() ? peer.name : peer.identity};
   }
@@ -21,8 +24,10 @@ std::unique_ptr<Stream> TlsSeal::connect(const std::string& peer, const engine::
 }
 
 std::unique_ptr<Stream> TlsSeal::accept(const engine::OpenStream& open, StreamEvents& events) {
-  const TlsStream::Options options{
-      .role = TlsStream::Role::kAcceptor, .allowed = allow_, .counters = &counters_};
+  const TlsStream::Options options{.role = TlsStream::Role::kAcceptor,
+                                   .allowed = allow_,
+                                   .counters = &counters_,
+                                   .turns = &turns_};
   return std::make_unique<TlsStream>(context_->new_connection(), options, open, events);
 }
 

@@ -12,6 +12,7 @@
 
 #include "config/node.h"
 #include "daemon/counters.h"
+#include "daemon/tls/handshake_turns.h"
 #include "daemon/tls/tls_context.h"
 #include "engine/link/seal.h"
 
@@ -19,8 +20,10 @@ namespace hat {
 
 class TlsSeal final : public engine::Seal {
  public:
-  // `node.link.tls` is there. Node and counters outlive the seal, and the seal its streams.
-  TlsSeal(std::shared_ptr<const TlsContext> context, const NodeConfig& node, TlsCounters& counters);
+  // `node.link.tls` is there. Reactor, node and counters outlive the seal, and the seal its
+  // streams.
+  TlsSeal(Reactor& reactor, std::shared_ptr<const TlsContext> context, const NodeConfig& node,
+          TlsCounters& counters);
 
   // For handshakes from now on. Links that are up stay up.
   void set_context(std::shared_ptr<const TlsContext> context) { context_ = std::move(context); }
@@ -34,6 +37,7 @@ class TlsSeal final : public engine::Seal {
   std::map<std::string, std::vector<std::string>> identities_;  // of peers, by name
   const std::vector<std::string>& allow_;
   TlsCounters& counters_;
+  HandshakeTurns turns_;  // of those that peers begin
 };
 
 }  // namespace hat

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cerrno>
+#include <ctime>
 #include <utility>
 
 #include "config/identity.h"
@@ -29,6 +30,13 @@ std::string alert_text(unsigned long error) {
 }
 
 bool is_alert(int reason) { return reason >= SSL_AD_REASON_OFFSET; }
+
+// What this thread has worked: others' turns on its core do not count.
+Duration time_worked() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+}
 
 bool is_of_version(int reason) {
   return reason == SSL_R_UNSUPPORTED_PROTOCOL || reason == SSL_R_WRONG_SSL_VERSION ||
@@ -123,11 +131,12 @@ TlsStream::TlsStream(OwnedSsl connection, const Options& options, const engine::
 }
 
 TlsStream::~TlsStream() {
+  if (options_.turns != nullptr) options_.turns->leave(*this);
   ERR_clear_error();
   if (state_ == State::kOpen) SSL_shutdown(ssl_.get());  // says that this is the end
   send_sealed();
   const bool begun = in_touch_ || options_.role == Role::kAcceptor;
-  if (state_ != State::kHandshake || !begun) return;
+  if (!is_in_handshake() || !begun) return;
   options_.counters->failures[static_cast<size_t>(TlsFailure::kUnfinished)].add();
 }
 
@@ -136,11 +145,15 @@ TlsStream::~TlsStream() {
 std::optional<IoResult> TlsStream::shake_hands() {
   if (state_ == State::kOpen) return std::nullopt;
   if (state_ == State::kFailed) return IoResult{IoResult::Kind::kError, 0, EPROTO};
-  int done = 0;
-  do {
-    ERR_clear_error();
-    done = SSL_do_handshake(ssl_.get());
-  } while (done != 1 && SSL_want_write(ssl_.get()) && send_sealed());
+  const bool may_go_on = options_.turns == nullptr || options_.turns->take(*this);
+  state_ = may_go_on ? State::kHandshake : State::kWaits;
+  if (!may_go_on) {
+    update_wants();
+    return IoResult{IoResult::Kind::kWouldBlock};
+  }
+  const Duration began = time_worked();
+  const int done = step();
+  if (options_.turns != nullptr) options_.turns->took(time_worked() - began);
   const int why = SSL_get_error(ssl_.get(), done);
   send_sealed();
   if (done == 1) {
@@ -154,8 +167,17 @@ std::optional<IoResult> TlsStream::shake_hands() {
   return IoResult{IoResult::Kind::kWouldBlock};
 }
 
+int TlsStream::step() {
+  int done = 0;
+  do {
+    ERR_clear_error();
+    done = SSL_do_handshake(ssl_.get());
+  } while (done != 1 && SSL_want_write(ssl_.get()) && send_sealed());
+  return done;
+}
+
 bool TlsStream::still_shaking_hands() {
-  if (state_ != State::kHandshake) return false;
+  if (!is_in_handshake()) return false;
   const auto came_to = shake_hands();
   return came_to && came_to->kind == IoResult::Kind::kWouldBlock;
 }
@@ -382,8 +404,8 @@ void TlsStream::want_write(bool wanted) {
 }
 
 void TlsStream::update_wants() {
-  const bool shaking = state_ == State::kHandshake;
-  const bool reads = shaking ? reads_ || writes_ : reads_;
+  const bool shaking = is_in_handshake();
+  const bool reads = shaking ? (reads_ || writes_) && state_ != State::kWaits : reads_;
   const bool writes = !sealed_.empty() || (writes_ && !shaking);
   if (std::exchange(inner_reads_, reads) != reads) stream_->want_read(reads);
   if (std::exchange(inner_writes_, writes) != writes) stream_->want_write(writes);

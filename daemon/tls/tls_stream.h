@@ -7,7 +7,9 @@
 // sent: a send for each 16 KiB would wake the other side as often.
 //
 //   kHandshake ──▶ kOpen        both sides have proved who they are, and are allowed
-//        └───────▶ kFailed ◀─┘  read() and write() fail, and error_text() says why
+//    ▲  │└───────▶ kFailed ◀─┘  read() and write() fail, and error_text() says why
+//    │  ▼
+//   kWaits                      for its turn (handshake_turns.h): nothing is read meanwhile
 //
 // Whoever uses it offers what write() did not take again, with more behind it perhaps, as OpenSSL
 // asks for; engine/link/tcp_lane.h does.
@@ -25,12 +27,13 @@
 
 #include "base/reactor.h"
 #include "daemon/counters.h"
+#include "daemon/tls/handshake_turns.h"
 #include "daemon/tls/openssl.h"
 #include "engine/link/seal.h"
 
 namespace hat {
 
-class TlsStream final : public Stream, private StreamEvents {
+class TlsStream final : public Stream, private StreamEvents, private HandshakeTurns::Waiter {
  public:
   enum class Role : uint8_t { kInitiator, kAcceptor };
 
@@ -46,6 +49,7 @@ class TlsStream final : public Stream, private StreamEvents {
     std::span<const std::string> allowed;
     TlsCounters* counters = nullptr;  // outlive the stream
     uint64_t records_per_key = kRecordsPerKey;
+    HandshakeTurns* turns = nullptr;  // null: it waits for none
   };
 
   // `connection` is fresh, of a TlsContext; null: memory was short, and the stream fails at once.
@@ -68,14 +72,17 @@ class TlsStream final : public Stream, private StreamEvents {
   }
 
  private:
-  enum class State : uint8_t { kHandshake, kOpen, kFailed };
+  enum class State : uint8_t { kHandshake, kWaits, kOpen, kFailed };
   friend struct TlsStreamBio;
 
   void on_readable() override;
   void on_writable() override;
+  void on_turn() override { on_readable(); }
 
   // What read() and write() say while the handshake is not over, or has failed; else nothing.
   std::optional<IoResult> shake_hands();
+  int step();
+  bool is_in_handshake() const { return state_ == State::kHandshake || state_ == State::kWaits; }
   bool still_shaking_hands();
   void come_open();
   // True: nothing is left. False: it waits for the stream beneath, or that has failed.
