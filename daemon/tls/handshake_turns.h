@@ -6,8 +6,8 @@
 // A step is what a handshake does with what has come: about half a millisecond of signing and
 // verifying. After one, all wait three times as long as it took; who asked first is told first.
 //
-// Bounds   one entry for each stream that waits; the worker bounds those (256 links in a
-// handshake). Thread   the reactor's.
+// Bounds   one entry for each stream that waits: 256, as the worker bounds links in a handshake.
+// Thread   the reactor's.
 #pragma once
 
 #include <deque>
