@@ -63,6 +63,17 @@ class Hostile {
     const Place all{region_->address(), kHostileBytes, region_->rkey()};
     return {pair_->address(), all, all, all, all};
   }
+  // Places that may be anywhere, of any size.
+  LaneOffer false_offer() {
+    LaneOffer made = offer();
+    for (Place* place : {&made.slots, &made.window, &made.sender_extra, &made.receiver_extra}) {
+      place->address += uint64_t{input_.next()} << (input_.next() % 64);
+      place->bytes >>= input_.next() % 32;
+      place->rkey ^= input_.next() % 4;
+    }
+    made.message_bytes_max = uint64_t{input_.next()} << (input_.next() % 64);
+    return made;
+  }
   void connect(const LaneOffer& lane) {
     lane_ = lane;
     (void)pair_->connect(lane.queue_pair);
@@ -138,7 +149,8 @@ void run(FuzzInput& input) {
   const auto arena = must(Arena::create(*fabric, kArena));
   const auto poller = must(Poller::create(*fabric, *arena));
   RdmaLaneOptions options;
-  options.out = {Leg(input.next() % kLegCount), Leg::kWriteRndv, 8, 256};
+  const uint8_t first = input.next();
+  options.out = {Leg(first % kLegCount), Leg::kWriteRndv, 8, 256};
   options.in = {Leg(input.next() % kLegCount), Leg::kReadRndv, 8, 256};
   options.fetch.empty_looks_max = options.bitmap.empty_looks_max = 4;
   {
@@ -146,7 +158,7 @@ void run(FuzzInput& input) {
     Owner owner;
     const auto lane = must(RdmaLane::create(*poller, options, owner));
     owner.lane = lane.get();
-    (void)lane->connect(hostile.offer());
+    (void)lane->connect(first < 192 ? hostile.offer() : hostile.false_offer());
     hostile.connect(lane->offer());
     const std::vector<std::byte> payload(1000, std::byte{1});
     for (int turns = 0; turns < 400 && (!input.empty() || turns < 20); ++turns) {
