@@ -69,7 +69,7 @@ class Hostile {
     for (Place* place : {&made.slots, &made.window, &made.sender_extra, &made.receiver_extra}) {
       place->address += uint64_t{input_.next()} << (input_.next() % 64);
       place->bytes >>= input_.next() % 32;
-      place->rkey ^= input_.next() % 4;
+      place->rkey ^= input_.next() % 4u;
     }
     made.message_bytes_max = uint64_t{input_.next()} << (input_.next() % 64);
     return made;
