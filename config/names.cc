@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "config/names.h"
 
-#include <cstdlib>
 
 namespace hat {
 namespace {
@@ -43,13 +42,9 @@ std::optional<std::string> read_node_name(const YamlValue& value, std::string_vi
 std::optional<std::string> read_own_name(const YamlValue& value, std::string_view what) {
   auto text = read_text(value, what);
   if (!text || !text->starts_with('$')) return checked_node_name(std::move(text), value, what);
-  const char* name = std::getenv(text->c_str() + 1);
-  if (name != nullptr) {
-    return checked_node_name(name, value, std::string(what) + " (" + *text + ")");
-  }
-  value.error(std::string(what) + ": " + in_quotes(*text) +
-              ": the environment has no such variable");
-  return std::nullopt;
+  auto name = look_up(value, what, *text);
+  if (!name) return std::nullopt;
+  return checked_node_name(std::move(name), value, std::string(what) + " (" + *text + ")");
 }
 
 }  // namespace hat

@@ -177,6 +177,34 @@ TEST(NodeConfig, TakesItsNameFromTheEnvironment) {
   unsetenv("HAT_NODE_NAME");
 }
 
+TEST(NodeConfig, TakesHostsOfAddressesFromTheEnvironment) {
+  const std::string text =
+      "node: a\nlink: {listen: \"tcp:$HAT_HOST:7471\", insecure: true}\n"
+      "admin: {listen: \"tcp:$HAT_HOST:9464\"}\n";
+  struct Row {
+    const char* value;
+    std::string link;
+    std::string mistake;
+  };
+  for (const Row& row :
+       {Row{"10.0.0.11", "tcp:10.0.0.11:7471", ""}, Row{"fd00::11", "tcp:[fd00::11]:7471", ""},
+        Row{nullptr, "",
+            "n.yaml:2:16: error: listen: '$HAT_HOST': the environment has no such "
+            "variable\n"},
+        Row{"", "",
+            "n.yaml:2:16: error: listen (tcp:$HAT_HOST:7471): 'tcp::7471' has no host; "}}) {
+    row.value == nullptr ? unsetenv("HAT_HOST") : setenv("HAT_HOST", row.value, 1);
+    Mistakes mistakes;
+    const NodeConfig node = read_node_config(text, "n.yaml", mistakes);
+    EXPECT_EQ(mistakes.text().substr(0, row.mistake.size()), row.mistake);
+    if (!row.mistake.empty()) continue;
+    EXPECT_EQ(mistakes.text(), "");
+    EXPECT_EQ(to_string(*node.link.listen), row.link);
+    EXPECT_EQ(node.admin.listen->port, 9464);
+  }
+  unsetenv("HAT_HOST");
+}
+
 TEST(NodeConfig, TellsWhatRdmaWillHoldOfTheHost) {
   NodeConfig node;
   EXPECT_EQ(workers_of(node, 1), 1u);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -262,12 +263,32 @@ std::optional<int64_t> read_number(const YamlValue& value, std::string_view what
   return std::nullopt;
 }
 
+std::optional<std::string> look_up(const YamlValue& value, std::string_view what,
+                                   const std::string& variable) {
+  const char* found = std::getenv(variable.c_str() + 1);
+  if (found != nullptr) return found;
+  value.error(std::string(what) + ": " + in_quotes(variable) +
+              ": the environment has no such variable");
+  return std::nullopt;
+}
+
 std::optional<Address> read_address(const YamlValue& value, std::string_view what) {
   const auto text = read_text(value, what);
   if (!text) return std::nullopt;
   auto address = parse_address(*text);
+  if (!address) {
+    value.error(std::string(what) + ": " + address.error().message);
+    return std::nullopt;
+  }
+  if (!address->host.starts_with('$')) return std::move(*address);
+  const auto host = look_up(value, what, address->host);
+  if (!host) return std::nullopt;
+  // An IPv6 address has no brackets there.
+  const bool is_ipv6 = host->find(':') != std::string::npos;
+  address = parse_address("tcp:" + (is_ipv6 ? "[" + *host + "]" : *host) + ":" +
+                          std::to_string(address->port));
   if (address) return std::move(*address);
-  value.error(std::string(what) + ": " + address.error().message);
+  value.error(std::string(what) + " (" + *text + "): " + address.error().message);
   return std::nullopt;
 }
 

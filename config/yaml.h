@@ -67,6 +67,10 @@ std::optional<int64_t> read_number(const YamlValue& value, std::string_view what
                                    int64_t max);
 std::optional<size_t> read_word(const YamlValue& value, std::string_view what,
                                 const std::vector<std::string_view>& words);
+// What the environment says for "$NAME".
+std::optional<std::string> look_up(const YamlValue& value, std::string_view what,
+                                   const std::string& variable);
+// The host of a tcp address may be "$NAME", so that one file does for many hosts.
 std::optional<Address> read_address(const YamlValue& value, std::string_view what);
 // Whom a certificate must name: config/identity.h. A list of rules has at least one.
 std::optional<std::string> read_identity_rule(const YamlValue& value, std::string_view what);
