@@ -12,7 +12,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 K8S = ROOT / "deploy" / "k8s"
 # Overlay, and the chart's rdma.mode that is to say the same.
 OVERLAYS = {"no-rdma": "none", "shared-rdma": "shared", "sriov": "sriov"}
-ENVIRONMENT = {**os.environ, "NODE_NAME": "worker-1"}
+ENVIRONMENT = {**os.environ, "NODE_NAME": "worker-1", "POD_IP": "10.0.0.11"}
 
 
 def replaced(text, replacements):
@@ -35,18 +35,17 @@ def write_node(folder, node_text, manifests, replacements=None):
     return file
 
 
-def with_tls(node_text):
-    """An overlay's hatrpcd.yaml with what it shows, in its comments, for components/tls."""
-    shown = re.search(r"(?m)^# (link: .*\n)#( .*\n)", node_text)
-    identity = re.search(r'`(identity: "[^"]*")`', node_text)[1]
-    text = re.sub(r"(?m)^link: .*\n", shown[1] + shown[2], node_text)
-    return re.sub(r'(?m)^(  \S+: \{link: "tcp:[^"]*")\}', rf"\1, {identity}}}", text)
+def without_tls(node_text):
+    """An overlay's hatrpcd.yaml with what it shows, in its comments, for trying without a certificate."""
+    shown = re.search(r"(?m)^# (link: .*insecure.*\n)", node_text)
+    text = re.sub(r"(?m)^link: .*\n .*\n", lambda _: shown[1], node_text)
+    return re.sub(r', identity: "[^"]*"', "", text)
 
 
 def write_certificates(programs, folder):
-    """The three files of the Secret, as one mounted with defaultMode 0440."""
-    subprocess.run([programs / "hatctl", "certs", "make", folder, "hatrpcd"], stdout=subprocess.DEVNULL,
-                   stderr=subprocess.DEVNULL, check=True)
+    """The three files of the Secret, made as the README says, as one mounted with defaultMode 0440."""
+    subprocess.run([programs / "hatctl", "certs", "make", folder, "hatrpcd", "--trust-domain", "cluster.local"],
+                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
     for made, name in {"hatrpcd.pem": "tls.crt", "hatrpcd.key": "tls.key", "ca.pem": "ca.crt"}.items():
         (folder / made).rename(folder / name)
         (folder / name).chmod(0o440)

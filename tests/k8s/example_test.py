@@ -17,7 +17,7 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "e2e"))
 
-from deployment import K8S, all_yaml, base_manifests, write_node  # noqa: E402
+from deployment import K8S, all_yaml, base_manifests, write_certificates, write_node  # noqa: E402
 from nodes import ask, free_ports, wait_until  # noqa: E402
 
 PROGRAMS = pathlib.Path(sys.argv[1]).resolve()
@@ -59,6 +59,7 @@ class Cluster(unittest.TestCase):
                         K8S / "example" / "calculator.thrift"], check=True)
         ports = iter(free_ports(1 + 3 * len(NODES)))
         self.server_port = next(ports)
+        write_certificates(PROGRAMS, self.folder / "secret")
         self.ports = {node: {"link": next(ports), "endpoint": next(ports), "admin": next(ports)}
                       for node in NODES}
 
@@ -74,15 +75,16 @@ class Cluster(unittest.TestCase):
         folder.mkdir()
         text = (K8S / "overlays" / "no-rdma" / "hatrpcd.yaml").read_text(encoding="utf-8")
         file = write_node(folder, text, base_manifests(), {
-            "tcp:0.0.0.0:7471": f"tcp:127.0.0.1:{own['link']}",
+            "tcp:$POD_IP:7471": f"tcp:$POD_IP:{own['link']}",
             "tcp:10.0.0.11:7471": f"tcp:127.0.0.1:{self.ports['worker-1']['link']}",
             "tcp:10.0.0.12:7471": f"tcp:127.0.0.1:{self.ports['worker-2']['link']}",
-            "tcp:0.0.0.0:9090": f"tcp:127.0.0.1:{own['endpoint']}",
-            "tcp:0.0.0.0:9464": f"tcp:127.0.0.1:{own['admin']}",
+            "tcp:$POD_IP:9090": f"tcp:$POD_IP:{own['endpoint']}",
+            "tcp:$POD_IP:9464": f"tcp:$POD_IP:{own['admin']}",
             "calculator-server.calculator.svc.cluster.local:9090": f"127.0.0.1:{self.server_port}",
             "/run/hatrpcd-admin": str(folder),
             "/run/hatrpcd/": f"{folder}/"})
-        node = self.run_process(name, PROGRAMS / "hatrpcd", "--config", file, NODE_NAME=name)
+        (folder / "tls").symlink_to(self.folder / "secret")
+        node = self.run_process(name, PROGRAMS / "hatrpcd", "--config", file, NODE_NAME=name, POD_IP="127.0.0.1")
         wait_until(f"{name} listens: {node.log()}", lambda: ask(
             folder / "admin.sock", "GET", "/healthz/live")[0] == 200, seconds=30)
         return node

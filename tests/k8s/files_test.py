@@ -10,7 +10,8 @@ import sys
 import tempfile
 import unittest
 
-from deployment import K8S, OVERLAYS, ROOT, base_manifests, check, write_node
+from deployment import (ENVIRONMENT, K8S, OVERLAYS, ROOT, base_manifests, check, without_tls,
+                        write_certificates, write_node)
 
 PROGRAMS = pathlib.Path(sys.argv[1]).resolve()
 IN_EVERY_IMAGE = {"libc6", "libgcc-s1", "libstdc++6"}  # Debian's apt wants them
@@ -53,15 +54,27 @@ class Files(unittest.TestCase):
         for name, text in self.node_texts().items():
             with self.subTest(name), tempfile.TemporaryDirectory() as folder:
                 file = write_node(pathlib.Path(folder), text, base_manifests())
+                write_certificates(PROGRAMS, pathlib.Path(folder) / "tls")
                 self.assertEqual(check(PROGRAMS / "hatrpcd", file), (0, ""))
 
-    def test_each_node_has_its_own_name(self):
+    def test_without_the_secret_it_says_so_or_runs_insecure_as_the_file_shows(self):
+        text = self.node_texts()["no-rdma"]
         with tempfile.TemporaryDirectory() as folder:
-            file = write_node(pathlib.Path(folder), self.node_texts()["no-rdma"], base_manifests())
-            environment = {key: value for key, value in os.environ.items() if key != "NODE_NAME"}
-            status, told = check(PROGRAMS / "hatrpcd", file, environment)
+            file = write_node(pathlib.Path(folder), text, base_manifests())
+            status, told = check(PROGRAMS / "hatrpcd", file)
             self.assertEqual(status, 78)
-            self.assertIn("$NODE_NAME", told)
+            self.assertIn("tls.crt: No such file or directory", told)
+            file.write_text(without_tls(text), encoding="utf-8")
+            self.assertEqual(check(PROGRAMS / "hatrpcd", file), (0, ""))
+
+    def test_each_node_has_its_own_name_and_address(self):
+        for variable in ("NODE_NAME", "POD_IP"):
+            with self.subTest(variable), tempfile.TemporaryDirectory() as folder:
+                file = write_node(pathlib.Path(folder), without_tls(self.node_texts()["no-rdma"]), base_manifests())
+                environment = {key: value for key, value in ENVIRONMENT.items() if key != variable}
+                status, told = check(PROGRAMS / "hatrpcd", file, environment)
+                self.assertEqual(status, 78)
+                self.assertIn(f"'${variable}': the environment has no such variable", told)
 
     def test_overlays_differ_in_their_fabric_alone(self):
         def without_fabric(text):

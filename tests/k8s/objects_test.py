@@ -21,7 +21,7 @@ import yaml
 
 import schemas
 from deployment import (K8S, OVERLAYS, all_yaml, base_manifests, bytes_of, check, replaced,
-                        with_tls, write_certificates, write_node)
+                        write_certificates, write_node)
 
 PROGRAMS, TOOLS = (pathlib.Path(word).resolve() for word in sys.argv[1:3])
 DRAIN_SECONDS = 30          # limits.drain_timeout
@@ -49,29 +49,25 @@ def from_(folder):
 # What an operator may add: components of kustomize, and the values that say the same to the chart.
 VARIANTS = {
     "plain": ((), {}),
-    "tls": (("tls", "tls-cert-manager"),
-            {"tls": {"enabled": True, "issuerRef": {"name": "hatrpc-ca", "kind": "ClusterIssuer"}}}),
+    "cert-manager": (("tls-cert-manager",),
+                     {"tls": {"issuerRef": {"name": "hatrpc-ca", "kind": "ClusterIssuer"}}}),
     "hitless": (("hitless",), {"hitlessUpgrade": {"enabled": True}}),
 }
-VARIANTS["tls and hitless"] = tuple(a + b if isinstance(a, tuple) else a | b
-                                    for a, b in zip(VARIANTS["tls"], VARIANTS["hitless"]))
+VARIANTS["cert-manager and hitless"] = tuple(
+    a + b if isinstance(a, tuple) else a | b
+    for a, b in zip(VARIANTS["cert-manager"], VARIANTS["hitless"]))
 KINDS = [(name, variant) for name in OVERLAYS for variant in VARIANTS
          if not (name == "sriov" and "hitless" in variant)]
 
 
 @functools.lru_cache(maxsize=None)
 def overlay(name, variant="plain"):
-    """With monitoring, as an operator would add it; under TLS with the lines that the overlay's file shows."""
+    """With monitoring, as an operator would add it."""
     components, _ = VARIANTS[variant]
     with tempfile.TemporaryDirectory() as folder:
         (pathlib.Path(folder) / "kustomization.yaml").write_text(json.dumps({
             "resources": [f"{from_(folder)}/overlays/{name}"],
-            "components": [f"{from_(folder)}/components/{one}" for one in ("monitoring", *components)],
-            **({"configMapGenerator": [{
-                "name": "hatrpcd-node", "namespace": "hatrpc-system", "behavior": "replace",
-                "files": ["hatrpcd.yaml"]}]} if "tls" in variant else {})}), encoding="utf-8")
-        (pathlib.Path(folder) / "hatrpcd.yaml").write_text(
-            with_tls((K8S / "overlays" / name / "hatrpcd.yaml").read_text(encoding="utf-8")),
+            "components": [f"{from_(folder)}/components/{one}" for one in ("monitoring", *components)]}),
             encoding="utf-8")
         return render("kustomize", folder)
 
@@ -96,6 +92,7 @@ def template(**values):
 
 def everything():
     yield "chart as it is", render("helm", K8S / "chart")
+    yield "chart, insecure", template(tls={"enabled": False}, networkPolicy={"nodes": ["10.0.0.0/24"]})
     yield "example", render("kustomize", K8S / "example")
     yield from ((f"overlay {name}, {variant}", overlay(name, variant)) for name, variant in KINDS)
     yield from ((f"chart {OVERLAYS[name]}, {variant}", chart(OVERLAYS[name], variant))
@@ -137,7 +134,7 @@ class Schemas(unittest.TestCase):
                     self.assertEqual(schemas.mistakes(TOOLS, one), [])
 
     def test_a_mistake_is_found(self):
-        objects = overlay("no-rdma", "tls")
+        objects = overlay("no-rdma", "cert-manager")
 
         def broken(kind, change):
             one = copy.deepcopy(of_kind(objects, kind)[0])
@@ -168,11 +165,11 @@ class Objects(unittest.TestCase):
                     write_certificates(PROGRAMS, pathlib.Path(folder) / "tls")
                 self.assertEqual(check(PROGRAMS / "hatrpcd", file), (0, ""))
 
-    def test_links_have_tls_where_it_was_asked_for_and_else_say_that_they_are_insecure(self):
+    def test_links_have_tls_but_where_that_was_turned_off(self):
         for name, objects in daemons():
             with self.subTest(name):
                 link, volumes = node(objects)["link"], {one["name"]: one for one in pod(objects)["volumes"]}
-                if "tls" not in name:
+                if "insecure" in name:
                     self.assertEqual((link["insecure"], "tls" in volumes), (True, False))
                     continue
                 self.assertNotIn("insecure", link)
@@ -182,12 +179,14 @@ class Objects(unittest.TestCase):
                                      mounts["tls"]["mountPath"])
                 self.assertEqual({os.path.basename(link["tls"][key]) for key in ("certificate", "key", "ca")},
                                  {"tls.crt", "tls.key", "ca.crt"}, "as cert-manager calls them")
-                certificate, = of_kind(objects, "Certificate")
-                self.assertEqual(volumes["tls"]["secret"]["secretName"], certificate["spec"]["secretName"])
-                self.assertEqual(certificate["spec"]["uris"], link["tls"]["allow"])
+                for certificate in of_kind(objects, "Certificate"):
+                    self.assertEqual(volumes["tls"]["secret"]["secretName"], certificate["spec"]["secretName"])
+                    self.assertEqual(certificate["spec"]["uris"], link["tls"]["allow"])
+                    self.assertEqual({"server auth", "client auth"} - set(certificate["spec"]["usages"]), set())
+                self.assertEqual(len(of_kind(objects, "Certificate")), 1 if "cert-manager" in name else 0)
+                self.assertEqual(volumes["tls"]["secret"]["secretName"], "hatrpcd-tls")
                 for peer in node(objects)["peers"].values():
                     self.assertEqual([peer["identity"]], link["tls"]["allow"])
-                self.assertEqual({"server auth", "client auth"} - set(certificate["spec"]["usages"]), set())
                 # hatrpcd reads the key as its group, and nobody else reads it.
                 self.assertEqual(volumes["tls"]["secret"]["defaultMode"], 0o440)
                 self.assertEqual(pod(objects)["securityContext"]["fsGroup"],
@@ -239,6 +238,14 @@ class Objects(unittest.TestCase):
                         self.assertIn(mount["name"], volumes, name)
                         self.assertNotIn("subPath", mount, name)
 
+    def test_who_only_connects_mounts_the_folder_of_sockets_read_only(self):
+        mounts = [mount for one in of_kind(render("kustomize", K8S / "example"), "Deployment")
+                  for container in one["spec"]["template"]["spec"]["containers"]
+                  for mount in container.get("volumeMounts", []) if mount["mountPath"] == "/run/hatrpcd"]
+        self.assertTrue(mounts)
+        for mount in mounts:
+            self.assertTrue(mount["readOnly"])
+
     def test_services_and_monitors_find_their_pods_and_ports(self):
         for name, objects in everything():
             templates = [one["spec"]["template"]
@@ -282,18 +289,27 @@ class Objects(unittest.TestCase):
         for name, objects in daemons():
             with self.subTest(name):
                 container, = pod(objects)["containers"]
-                port = node(objects)["link"]["listen"].removeprefix("tcp:0.0.0.0:")
+                port = node(objects)["link"]["listen"].removeprefix("tcp:$POD_IP:")
                 for link in container.get("ports", []):
                     if link["name"] == "link":
                         self.assertEqual((link["hostPort"], link["containerPort"]), (int(port), int(port)))
                 for peer in node(objects)["peers"].values():
                     self.assertEqual(peer["link"].rpartition(":")[2], port)
 
+    def test_nothing_listens_on_an_address_that_is_not_the_pods(self):
+        for name, objects in daemons():
+            with self.subTest(name):
+                asked = node(objects)
+                for one in (asked["link"], asked["admin"], *asked["endpoints"]):
+                    self.assertRegex(one["listen"], r"^(tcp:\$POD_IP:\d+|unix:/.*)$")
+                told = {one["name"]: one for one in pod(objects)["containers"][0]["env"]}
+                self.assertEqual(told["POD_IP"]["valueFrom"], {"fieldRef": {"fieldPath": "status.podIP"}})
+
     def test_the_policy_lets_in_what_listens(self):
         for name, objects in daemons():
             with self.subTest(name):
                 policies = of_kind(objects, "NetworkPolicy")
-                self.assertEqual(len(policies), 0 if pod(objects).get("hostNetwork") else 1)
+                self.assertEqual(len(policies), 1)
                 asked = node(objects)
                 listening = {int(address.rpartition(":")[2]) for address in
                              [asked["admin"]["listen"], asked["link"]["listen"],
@@ -400,7 +416,7 @@ class Changes(unittest.TestCase):
         for said, values in {
                 "hitlessUpgrade wants the host's network": {
                     "hitlessUpgrade": {"enabled": True}, "rdma": {"mode": "sriov"}},
-                "links have either": {"tls": {"enabled": True}, "config": {"link": {"insecure": True}}},
+                "links have either": {"config": {"link": {"insecure": True}}},
                 "cert-manager wants tls.identity": {
                     "tls": {"enabled": True, "identity": "", "issuerRef": {"name": "ca"}}},
                 "secret is not allowed": {"tls": {"secret": "hatrpcd"}},
@@ -443,12 +459,12 @@ class Changes(unittest.TestCase):
                 return render("kustomize", own)
 
         objects = own_folder({})
-        self.assertNotIn("tls", [one["name"] for one in pod(objects)["volumes"]])
-        with_tls_and_hitless = own_folder({
+        self.assertEqual(of_kind(objects, "Certificate"), [])
+        with_more = own_folder({
             "  # - ../hatrpc": "  - ../hatrpc",
             "configMapGenerator:": "  - ../hatrpc/deploy/k8s/components/hitless\nconfigMapGenerator:"})
-        self.assertIn("tls", [one["name"] for one in pod(with_tls_and_hitless)["volumes"]])
-        self.assertEqual(of_kind(with_tls_and_hitless, "NetworkPolicy"), [])
+        self.assertTrue(pod(with_more)["hostNetwork"])
+        self.assertEqual(len(of_kind(with_more, "Certificate")), 1)
         self.assertEqual(node(objects).keys(), {"node", "manifests"})
         self.assertEqual(list(config_map(objects, "manifests")["data"]), ["orders.yaml"])
         self.assertEqual(config_map(objects, "manifests")["metadata"]["name"], "hatrpcd-manifests")

@@ -111,7 +111,7 @@ class ConfigMap(Scenario):
 
 
 class Secret(TlsNodes):
-    """components/tls: one Secret for all nodes, with cert-manager's names of files."""
+    """deploy/k8s: one Secret for all nodes, with cert-manager's names of files."""
 
     KEYS = {"tls.crt": "hatrpcd.pem", "tls.key": "hatrpcd.key", "ca.crt": "ca.pem"}
     NAME = "spiffe://hatrpc.test/hatrpcd"

@@ -40,13 +40,13 @@ insecure: true
 {{/* hatrpcd.yaml: what is given here, and .Values.config over it. */}}
 {{- define "hatrpcd.node" -}}
 {{- $link := include "hatrpcd.linkSecurity" . | fromYaml -}}
-{{- $_ := set $link "listen" (printf "tcp:0.0.0.0:%v" .Values.linkPort) -}}
+{{- $_ := set $link "listen" (printf "tcp:$POD_IP:%v" .Values.linkPort) -}}
 {{- $given := dict
       "node" "$NODE_NAME"
       "fabric" (ternary "tcp" "verbs" (eq .Values.rdma.mode "none"))
       "manifests" (list "../manifests")
       "link" $link
-      "admin" (dict "listen" (printf "tcp:0.0.0.0:%v" .Values.adminPort)
+      "admin" (dict "listen" (printf "tcp:$POD_IP:%v" .Values.adminPort)
                     "socket" "/run/hatrpcd-admin/admin.sock") -}}
 {{- $config := deepCopy .Values.config -}}
 {{- if and .Values.tls.enabled .Values.tls.identity -}}
