@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "config/names.h"
 
-
 namespace hat {
 namespace {
 

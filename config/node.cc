@@ -115,7 +115,7 @@ FabricConfig read_fabric(const YamlValue& value) {
 
 // Links cross hosts; rings are for applications on this one.
 std::optional<Address> read_link_address(const YamlValue& value, std::string_view what) {
-  const auto address = read_address(value, what);
+  auto address = read_address(value, what);
   if (!address || address->kind != Address::Kind::kShm) return address;
   value.error(std::string(what) + ": '" + to_string(*address) +
               "' is for applications on this host; expected tcp:HOST:PORT or unix:/ABSOLUTE/PATH");

@@ -115,16 +115,16 @@ TEST(NodeConfig, SurvivesWhatIsNoConfiguration) {
 
 class ExampleFile : public testing::Test {
  protected:
-  const std::string path = HAT_SOURCE_DIR "/config/examples/hatrpcd.yaml";
+  const std::string path_ = HAT_SOURCE_DIR "/config/examples/hatrpcd.yaml";
   std::string text() const {
-    std::ifstream file(path);
+    std::ifstream file(path_);
     return {std::istreambuf_iterator<char>(file), {}};
   }
 };
 
 TEST_F(ExampleFile, IsGoodAndHoldsTheDefaults) {
   Mistakes mistakes;
-  const NodeConfig node = load_node_config(path, mistakes);
+  const NodeConfig node = load_node_config(path_, mistakes);
   EXPECT_EQ(mistakes.text(), "");
   EXPECT_EQ(node.limits, default_limits());
   EXPECT_EQ(node.workers, NodeConfig{}.workers);

@@ -40,7 +40,7 @@ class Admin : public testing::Test {
         http_(open({Address::Kind::kTcp, "127.0.0.1", 0, ""})),
         unix_(open({Address::Kind::kUnix, "", 0, folder_ + "/admin.sock"})),
         base_(event_base_new()),
-        server_(base_.get(), control, &http_, &unix_) {}
+        server_(base_.get(), control_, &http_, &unix_) {}
   ~Admin() override { std::filesystem::remove_all(folder_); }
 
   // Callbacks of the server's in that time.
@@ -71,12 +71,12 @@ class Admin : public testing::Test {
     return ask(http_, "GET", path, "Accept: text/html,application/xml;q=0.9,*/*;q=0.8\r\n");
   }
 
-  FakeControl control;
-  uid_t connect_as = geteuid();  // the kernel notes who connects, and tells the server
+  FakeControl control_;
+  uid_t connect_as_ = geteuid();  // the kernel notes who connects, and tells the server
 
  private:
   static std::string new_folder() {
-    const std::string folder = testing::TempDir() + "admin-" + std::to_string(getpid());
+    std::string folder = testing::TempDir() + "admin-" + std::to_string(getpid());
     std::filesystem::create_directories(folder);
     return folder;
   }
@@ -91,7 +91,7 @@ class Admin : public testing::Test {
     const SocketAddress to = *resolve(socket.address(), false);
     const int fd = ::socket(to.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
     const uid_t own = geteuid();
-    EXPECT_EQ(seteuid(connect_as), 0);
+    EXPECT_EQ(seteuid(connect_as_), 0);
     EXPECT_EQ(connect(fd, reinterpret_cast<const sockaddr*>(&to.storage), to.length), 0)
         << strerror(errno);
     EXPECT_EQ(seteuid(own), 0);
@@ -164,8 +164,8 @@ TEST_F(Admin, ChangesNothingByGetNorOverTcp) {
     EXPECT_EQ(over_http("GET", path).status, 403) << path;
   }
   EXPECT_EQ(over_unix("POST", "/metrics").status, 405);
-  EXPECT_THAT(control.reloads, IsEmpty());
-  EXPECT_EQ(control.drains, 0);
+  EXPECT_THAT(control_.reloads, IsEmpty());
+  EXPECT_EQ(control_.drains, 0);
 }
 
 TEST_F(Admin, RefusesMethodsThatItDoesNotKnow) {
@@ -191,11 +191,11 @@ TEST_F(Admin, GivesBrowsersAPageThatTakesNothingFromElsewhere) {
 }
 
 TEST_F(Admin, SaysWhatIsPendingAndWhenAWorkerStands) {
-  control.what_is_pending = {"link to host-b", "link to host-c"};
+  control_.what_is_pending = {"link to host-b", "link to host-c"};
   const Reply ready = over_http("GET", "/readyz");
   EXPECT_EQ(ready.status, 503);
   EXPECT_EQ(ready.body, "not ready, pending: link to host-b, link to host-c\n");
-  control.is_alive = false;
+  control_.is_alive = false;
   EXPECT_EQ(over_http("GET", "/healthz").status, 503);
 }
 
@@ -204,7 +204,7 @@ TEST_F(Admin, ReloadsAndReportsWhatChanged) {
   EXPECT_EQ(dry.status, 200);
   EXPECT_EQ(over_unix("POST", "/reload?dry_run=0").status, 200);
   EXPECT_EQ(over_unix("POST", "/reload").status, 200);
-  EXPECT_THAT(control.reloads, ElementsAre("dry run", "reload", "reload"));
+  EXPECT_THAT(control_.reloads, ElementsAre("dry run", "reload", "reload"));
   EXPECT_EQ(json::parse(dry.body), json({{"ok", true},
                                          {"generation", 8},
                                          {"changes", {"Kv.get: client: a → b"}},
@@ -212,7 +212,7 @@ TEST_F(Admin, ReloadsAndReportsWhatChanged) {
 }
 
 TEST_F(Admin, RefusesAReloadWithTheReasonEvenWhenItIsNoUtf8) {
-  control.next_report = fail("manifest.yaml:3:1: error: unknown key 'h\xff'\n");
+  control_.next_report = fail("manifest.yaml:3:1: error: unknown key 'h\xff'\n");
   const Reply reply = over_unix("POST", "/reload");
   EXPECT_EQ(reply.status, 409);
   const json body = json::parse(reply.body);
@@ -223,20 +223,20 @@ TEST_F(Admin, RefusesAReloadWithTheReasonEvenWhenItIsNoUtf8) {
 TEST_F(Admin, Drains) {
   const Reply reply = over_unix("POST", "/drain");
   EXPECT_EQ(reply.status, 202);
-  EXPECT_EQ(control.drains, 1);
+  EXPECT_EQ(control_.drains, 1);
   EXPECT_EQ(json::parse(over_unix("GET", "/status").body).at("state"), "draining");
 }
 
 TEST_F(Admin, LetsOnlyRootAndItsOwnUserChangeAnything) {
   if (geteuid() != 0) GTEST_SKIP() << "needs root, to be somebody else";
-  connect_as = kNobody;
+  connect_as_ = kNobody;
   for (const char* path : {"/reload", "/reload?dry_run=1", "/drain"}) {
     const Reply reply = over_unix("POST", path);
     EXPECT_EQ(reply.status, 403) << path;
     EXPECT_THAT(reply.body, HasSubstr("only root and hatrpcd's own user"));
   }
-  EXPECT_THAT(control.reloads, IsEmpty());
-  EXPECT_EQ(control.drains, 0);
+  EXPECT_THAT(control_.reloads, IsEmpty());
+  EXPECT_EQ(control_.drains, 0);
   EXPECT_EQ(over_unix("GET", "/status").status, 200) << "looking is free";
 
   ASSERT_EQ(seteuid(kNobody), 0);  // now the daemon is nobody's
@@ -246,14 +246,14 @@ TEST_F(Admin, LetsOnlyRootAndItsOwnUserChangeAnything) {
 }
 
 TEST_F(Admin, StatusTellsLinksAndPlaces) {
-  control.link_reports = {{1, "host-b", "tcp:10.0.0.2:9465", false, "connection refused", 3, {}}};
-  control.link_reports[0].lanes = {{"rfp", true, "down", "cut", 2}};
-  control.link_reports[0].peer_names = {"host-b", "spiffe://p/host-b"};
-  control.config.endpoints.resize(1);
-  control.config.endpoints[0] = {{Address::Kind::kTcp, "127.0.0.1", 9090, ""}, "Kv", {"host-b"}};
-  control.config.serves.resize(1);
-  control.config.serves[0].service = "Kv";
-  control.config.serves[0].upstream = {Address::Kind::kUnix, "", 0, "/run/kv.sock"};
+  control_.link_reports = {{1, "host-b", "tcp:10.0.0.2:9465", false, "connection refused", 3, {}}};
+  control_.link_reports[0].lanes = {{"rfp", true, "down", "cut", 2}};
+  control_.link_reports[0].peer_names = {"host-b", "spiffe://p/host-b"};
+  control_.config.endpoints.resize(1);
+  control_.config.endpoints[0] = {{Address::Kind::kTcp, "127.0.0.1", 9090, ""}, "Kv", {"host-b"}};
+  control_.config.serves.resize(1);
+  control_.config.serves[0].service = "Kv";
+  control_.config.serves[0].upstream = {Address::Kind::kUnix, "", 0, "/run/kv.sock"};
   const json status = json::parse(over_unix("GET", "/status").body);
   EXPECT_EQ(status.at("generation"), 7);
   EXPECT_EQ(status.at("workers"), FakeControl::kWorkers);
@@ -279,11 +279,11 @@ TEST_F(Admin, StatusTellsHowLinksAreSecured) {
     return json::parse(over_unix("GET", "/status").body).at("link_security");
   };
   EXPECT_EQ(security(), "none") << "there are no links";
-  control.config.peers.resize(1);
+  control_.config.peers.resize(1);
   EXPECT_EQ(security(), "insecure");
-  control.config.link.tls.emplace();
+  control_.config.link.tls.emplace();
   EXPECT_EQ(security(), "tls");
-  control.certificate_reports = {
+  control_.certificate_reports = {
       {.use = "ca", .file = "/ca.pem", .subject = "CN=ca", .not_before = 1, .not_after = 2}};
   EXPECT_EQ(
       json::parse(over_http("GET", "/status").body).at("certificates"),
@@ -291,7 +291,7 @@ TEST_F(Admin, StatusTellsHowLinksAreSecured) {
 }
 
 TEST_F(Admin, LeavesOutWhatWasNeverCalledWhereAsked) {
-  control.registry.find("Kv", "get").at(Side::kServer, 1).started.add();
+  control_.registry.find("Kv", "get").at(Side::kServer, 1).started.add();
   EXPECT_EQ(json::parse(over_unix("GET", "/functions").body).size(), 4u) << "get and _other";
   const json called = json::parse(over_unix("GET", "/functions?called=1").body);
   ASSERT_EQ(called.size(), 1u);
@@ -300,15 +300,15 @@ TEST_F(Admin, LeavesOutWhatWasNeverCalledWhereAsked) {
 }
 
 TEST_F(Admin, TellsOfCertificates) {
-  control.certificate_reports = {{.use = "certificate",
-                                  .file = "/a.pem",
-                                  .subject = "CN=host-a",
-                                  .issuer = "CN=ca",
-                                  .names = {"host-a"},
-                                  .not_before = 1,
-                                  .not_after = 2,
-                                  .serial = "4f",
-                                  .fingerprint = "ab"}};
+  control_.certificate_reports = {{.use = "certificate",
+                                   .file = "/a.pem",
+                                   .subject = "CN=host-a",
+                                   .issuer = "CN=ca",
+                                   .names = {"host-a"},
+                                   .not_before = 1,
+                                   .not_after = 2,
+                                   .serial = "4f",
+                                   .fingerprint = "ab"}};
   EXPECT_EQ(json::parse(over_unix("GET", "/certificates").body),
             json::array({{{"use", "certificate"},
                           {"file", "/a.pem"},
@@ -330,8 +330,8 @@ TEST_F(Admin, CalibratesWhenTold) {
   const json running = json::parse(over_unix("GET", "/calibration").body);
   EXPECT_EQ(running.at("state"), "running");
   EXPECT_EQ(running.at("peer"), "host-b");
-  control.last_calibration.state = CalibrationReport::State::kDone;
-  control.last_calibration.profile =
+  control_.last_calibration.state = CalibrationReport::State::kDone;
+  control_.last_calibration.profile =
       Profile{.peer = "host-b", .costs = {.fabric = "loop", .put = {{8, 61.24}}}};
   const json done = json::parse(over_unix("GET", "/calibration").body);
   EXPECT_EQ(done.at("costs").at("put").at(0).at("ns"), 61.2);

@@ -11,6 +11,7 @@ namespace {
 
 using engine::FrameKind;
 using testing::HasSubstr;
+using namespace std::string_literals;
 
 // Framed binary: a call of `get`, with sequence id 1.
 const std::string kGet("\x00\x00\x00\x10\x80\x01\x00\x01\x00\x00\x00\x03get\x00\x00\x00\x01\x00",
@@ -253,8 +254,8 @@ TEST_F(ClientConnectionTest, GivesNoAnswerToACallThatWasNeverSent) {
   node_.receive(client_, kGet);
   answer(FrameKind::kReply, "first", engine::kLastPiece);
   node_.receive(client_, kGet);  // number 2, unanswered
-  const std::string too_large("\x3f\xff\xff\xff\x80\x01\x00\x01\x00\x00\x00\x03get\x00\x00\x00\x01",
-                              20);
+  const std::string too_large =
+      "\x3f\xff\xff\xff\x80\x01\x00\x01\x00\x00\x00\x03get\x00\x00\x00\x01"s;
   node_.receive(client_, too_large);
   answer(FrameKind::kReply, "stale", engine::kLastPiece);  // number 1 again
   EXPECT_EQ(client_->written, "first");

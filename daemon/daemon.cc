@@ -329,7 +329,7 @@ void Daemon::tell_when_ready() {
 
 std::string Daemon::state() const {
   if (draining()) return "draining: calls in flight go on";
-  const std::string routes =
+  std::string routes =
       "node " + node_->node + ": routes of generation " + std::to_string(routes_->generation());
   if (last_reload_.successful) return routes;
   return routes + " go on, a reload was refused: " + last_reload_.error;
@@ -440,7 +440,8 @@ Result<uint64_t> Daemon::calibrate(const std::string& peer) {
   return calibrator_->measure(
       peer,
       [worker = threads_.front().get(), peer](
-          const engine::CostOpen& open, std::shared_ptr<engine::CostJob> job) -> Result<void> {
+          const engine::CostOpen& open,
+          const std::shared_ptr<engine::CostJob>& job) -> Result<void> {
         const auto begun = worker->ask([=](Worker& own) { return own.calibrate(peer, open, job); });
         return begun ? *begun : fail("the worker with the link to it does not turn");
       });

@@ -40,7 +40,7 @@ TEST(MetricsText, RefusesWhatIsNoExposition) {
 class Exposition : public testing::Test {
  protected:
   std::vector<MetricFamilyText> families() {
-    auto read = read_metrics(exposition(control));
+    auto read = read_metrics(exposition(control_));
     EXPECT_TRUE(read) << read.error().message;
     return read ? *read : std::vector<MetricFamilyText>{};
   }
@@ -64,23 +64,23 @@ class Exposition : public testing::Test {
     return count;
   }
   FunctionCounters& get(Side side, size_t worker) {
-    return control.registry.find("Kv", "get").at(side, worker);
+    return control_.registry.find("Kv", "get").at(side, worker);
   }
   static Labels of_get(const char* side, Labels more = {}) {
     more.insert({{"side", side}, {"thrift_service", "Kv"}, {"thrift_method", "get"}});
     return more;
   }
 
-  FakeControl control;
+  FakeControl control_;
 };
 
 // Links, lanes, certificates, denials and called functions have series only where there is such a
 // thing.
 TEST_F(Exposition, KeepsPrometheusNaming) {
-  control.link_reports = {{0, "host-b", "tcp:x:1", true, "", 1, {{"rfp", true, "up", "", 0}}, {}}};
-  control.counters[0].peer_sessions["host-b"].add(1);
-  control.certificate_reports = {{.use = "certificate", .subject = "CN=host-a", .not_after = 90}};
-  control.set_manifest({"", {{"Kv", {}, {{"get", false, {}, ""}}, "", AccessRule{{"host-b"}}}}});
+  control_.link_reports = {{0, "host-b", "tcp:x:1", true, "", 1, {{"rfp", true, "up", "", 0}}, {}}};
+  control_.counters[0].peer_sessions["host-b"].add(1);
+  control_.certificate_reports = {{.use = "certificate", .subject = "CN=host-a", .not_after = 90}};
+  control_.set_manifest({"", {{"Kv", {}, {{"get", false, {}, ""}}, "", AccessRule{{"host-b"}}}}});
   get(Side::kClient, 0).started.add();
   for (const auto& family : families()) {
     SCOPED_TRACE(family.name);
@@ -115,12 +115,12 @@ TEST_F(Exposition, HasAllSeriesOfAFunctionsSideFromTheFirstCallOn) {
     EXPECT_EQ(value("hatrpc_fallbacks_total", of_client("reason", reason)), 0) << reason;
   }
   const Labels plan =
-      of_get("client", {{"plan", describe(control.routes()->find("Kv")->find("get").client)}});
+      of_get("client", {{"plan", describe(control_.routes()->find("Kv")->find("get").client)}});
   EXPECT_EQ(value("hatrpc_route_info", plan), 1);
   EXPECT_EQ(series_of({{"thrift_method", "get"}, {"side", "server"}}), 0u);
   EXPECT_EQ(series_of({{"thrift_method", "_other"}}), 0u);
 
-  control.registry.find("Kv", "_other").at(Side::kServer, 0).started.add();
+  control_.registry.find("Kv", "_other").at(Side::kServer, 0).started.add();
   const Labels other{{"side", "server"}, {"thrift_service", "Kv"}, {"thrift_method", "_other"}};
   EXPECT_EQ(value("hatrpc_requests_in_flight", other), 1);
 }
@@ -135,16 +135,16 @@ TEST_F(Exposition, StaysSmallHoweverManyFunctionsAreNeverCalled) {
       service.functions.emplace_back().name = "function" + std::to_string(j);
     }
   }
-  control.set_manifest(manifest);
+  control_.set_manifest(manifest);
   EXPECT_EQ(series_of({}), before);
-  control.registry.find("Service7", "function3").at(Side::kServer, 0).started.add();
+  control_.registry.find("Service7", "function3").at(Side::kServer, 0).started.add();
   EXPECT_GT(series_of({{"thrift_service", "Service7"}, {"thrift_method", "function3"}}), 30u);
   EXPECT_LT(series_of({}), before + 50);
 }
 
 // A call may be denied that is the function's first.
 TEST_F(Exposition, HasDenialsOfAFunctionWithARuleFromTheStart) {
-  control.set_manifest({"", {{"Kv", {}, {{"get", false, {}, ""}}, "", AccessRule{{"host-b"}}}}});
+  control_.set_manifest({"", {{"Kv", {}, {{"get", false, {}, ""}}, "", AccessRule{{"host-b"}}}}});
   for (const char* mode : {"enforce", "dry_run"}) {
     EXPECT_EQ(value("hatrpc_authz_denied_total",
                     {{"mode", mode}, {"thrift_service", "Kv"}, {"thrift_method", "get"}}),
@@ -158,9 +158,9 @@ TEST_F(Exposition, AddsUpTheWorkers) {
   get(Side::kClient, 1).started.add(2);
   get(Side::kClient, 1).requests[static_cast<size_t>(CallOutcome::kSuccess)].add(1);
   get(Side::kClient, 1).request_bytes.add(100);
-  control.counters[0].connections_open.add(5);
-  control.counters[1].connections_open.add(4);
-  control.counters[1].local_replies[static_cast<size_t>(engine::Failure::kDraining)].add(6);
+  control_.counters[0].connections_open.add(5);
+  control_.counters[1].connections_open.add(4);
+  control_.counters[1].local_replies[static_cast<size_t>(engine::Failure::kDraining)].add(6);
 
   EXPECT_EQ(value("hatrpc_requests_total", of_get("client", {{"outcome", "success"}})), 3);
   EXPECT_EQ(value("hatrpc_requests_in_flight", of_get("client")), 2);
@@ -170,16 +170,16 @@ TEST_F(Exposition, AddsUpTheWorkers) {
 }
 
 TEST_F(Exposition, AddsUpTheLinksToEachPeer) {
-  control.counters[0].peer_sessions["host-b"].add(3);
-  control.counters[1].peer_sessions["host-b"].add(1);
-  control.counters[0].peer_sessions["host-c"];
+  control_.counters[0].peer_sessions["host-b"].add(3);
+  control_.counters[1].peer_sessions["host-b"].add(1);
+  control_.counters[0].peer_sessions["host-c"];
   EXPECT_EQ(value("hatrpc_peer_sessions_total", {{"peer", "host-b"}}), 4);
   EXPECT_EQ(value("hatrpc_peer_sessions_total", {{"peer", "host-c"}}), 0) << "from the start";
 }
 
 TEST_F(Exposition, SaysThatItDrains) {
   EXPECT_EQ(value("hatrpc_draining"), 0);
-  control.drain();
+  control_.drain();
   EXPECT_EQ(value("hatrpc_draining"), 1);
 }
 
@@ -234,23 +234,23 @@ TEST_F(Exposition, HasCumulativeHistogramsThatEndInInf) {
 
 TEST_F(Exposition, EscapesWhatStandsInLabels) {
   const std::string odd = "a\"b\\c\nd";
-  control.link_reports = {{0, odd, "tcp:x:1", true, "", 1}, {1, odd, "tcp:x:1", false, "", 1}};
+  control_.link_reports = {{0, odd, "tcp:x:1", true, "", 1}, {1, odd, "tcp:x:1", false, "", 1}};
   EXPECT_EQ(value("hatrpc_peer_up", {{"peer", odd}}), 1);
 }
 
 TEST_F(Exposition, KeepsTheSeriesOfAFunctionThatIsGone) {
   get(Side::kClient, 0).started.add(4);
   get(Side::kClient, 0).requests[0].add(4);
-  control.set_manifest({});
+  control_.set_manifest({});
   EXPECT_EQ(value("hatrpc_requests_total", of_get("client", {{"outcome", "success"}})), 4);
   EXPECT_TRUE(std::isnan(value("hatrpc_route_info", of_get("client"))));
 }
 
 TEST_F(Exposition, SumsTheHandshakesOfAllWorkersAndTellsWhenCertificatesEnd) {
-  control.counters[0].tls.handshakes.add(2);
-  control.counters[1].tls.handshakes.add(3);
-  control.counters[1].tls.failures[static_cast<size_t>(TlsFailure::kExpired)].add(4);
-  control.certificate_reports = {
+  control_.counters[0].tls.handshakes.add(2);
+  control_.counters[1].tls.handshakes.add(3);
+  control_.counters[1].tls.failures[static_cast<size_t>(TlsFailure::kExpired)].add(4);
+  control_.certificate_reports = {
       {.use = "certificate", .subject = "CN=host-a", .not_before = 10, .not_after = 90},
       {.use = "ca", .subject = "CN=ca", .not_before = 7, .not_after = 80},
       {.use = "ca", .subject = "CN=ca", .not_before = 5, .not_after = 70}};

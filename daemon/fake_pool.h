@@ -103,7 +103,7 @@ class PooledCallTest : public testing::Test {
   size_t servers() const { return node_.reactor.wires.size() - first_server_; }
   // The connections to the server, in the order in which they were made.
   FakeNode::Wire server(size_t index = 0) {
-    const auto wire = node_.reactor.wires.at(first_server_ + index);
+    auto wire = node_.reactor.wires.at(first_server_ + index);
     if (wire->writing) wire->events->on_writable();
     return wire;
   }

@@ -23,7 +23,7 @@ class PeerLimits : public testing::Test {
   }
 
   FakeNode::Wire link(const std::string& peer) {
-    const auto wire = node_.connect_link();
+    auto wire = node_.connect_link();
     node_.receive(wire, hello_bytes(peer, "host-a"));
     wire->written.clear();
     return wire;
@@ -77,7 +77,7 @@ TEST(PeerLimitsWithTls, APeerCannotHaveMoreUnderOtherNames) {
   FakeSeal seal({"spiffe://p/host-b"});
   FakeNode node(limits, std::nullopt, &seal);
   for (int i = 0; i < 3; ++i) {
-    const auto wire = node.connect_link();
+    auto wire = node.connect_link();
     node.receive(wire, hello_bytes("host-" + std::to_string(i), "host-a"));
     EXPECT_EQ(wire->closed, i == 2) << i;
   }

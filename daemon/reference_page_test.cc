@@ -42,7 +42,7 @@ std::set<std::string> first_column(const std::string& text, const std::string& h
 
 class ReferencePage : public testing::Test {
  protected:
-  const std::string page = file_text("docs/reference.md");
+  const std::string page_ = file_text("docs/reference.md");
 };
 
 TEST_F(ReferencePage, HasEveryMetric) {
@@ -51,18 +51,18 @@ TEST_F(ReferencePage, HasEveryMetric) {
   ASSERT_TRUE(families) << families.error().message;
   std::set<std::string> metrics;
   for (const auto& family : *families) metrics.insert(family.name);
-  EXPECT_THAT(first_column(page, "Metrics"), testing::ContainerEq(metrics));
+  EXPECT_THAT(first_column(page_, "Metrics"), testing::ContainerEq(metrics));
 }
 
 TEST_F(ReferencePage, HasEveryFailureToken) {
   std::set<std::string> tokens;
   for (const auto& failure : engine::kFailureTexts) tokens.emplace(failure.token);
-  EXPECT_THAT(first_column(page, "When hatrpcd answers itself"), testing::ContainerEq(tokens));
+  EXPECT_THAT(first_column(page_, "When hatrpcd answers itself"), testing::ContainerEq(tokens));
 }
 
 TEST_F(ReferencePage, HasEveryFallback) {
   const std::set<std::string> names(kFallbackNames.begin(), kFallbackNames.end());
-  EXPECT_THAT(first_column(page, "When a call misses RDMA"), testing::ContainerEq(names));
+  EXPECT_THAT(first_column(page_, "When a call misses RDMA"), testing::ContainerEq(names));
 }
 
 TEST(SecurityPage, HasEveryFailureOfAHandshake) {
@@ -76,14 +76,14 @@ TEST_F(ReferencePage, HasEveryLimit) {
   const std::set<std::string> keys = {HAT_SIZE_LIMITS(HAT_KEY) HAT_COUNT_LIMITS(HAT_KEY)
                                           HAT_TIME_LIMITS(HAT_KEY)};
 #undef HAT_KEY
-  EXPECT_THAT(first_column(page, "Limits"), testing::ContainerEq(keys));
+  EXPECT_THAT(first_column(page_, "Limits"), testing::ContainerEq(keys));
 }
 
 // So does the page of the manual: each with its default.
 TEST_F(ReferencePage, HasEveryLimitsDefault) {
   const std::string man = file_text("docs/man/hatrpcd.yaml.5");
   const auto expect = [&](const std::string& key, const std::string& standard) {
-    EXPECT_THAT(page, testing::HasSubstr("\n| `limits." + key + "` | " + standard + " |"));
+    EXPECT_THAT(page_, testing::HasSubstr("\n| `limits." + key + "` | " + standard + " |"));
     EXPECT_THAT(man, testing::HasSubstr("\n.B " + key + "\n" + standard + ": "));
   };
 #define HAT_SIZE(member, key, standard, ...) expect(key, bytes_text(standard));

@@ -290,7 +290,7 @@ class PossibleCallsServedTest : public ServerStreamTest {
                   frame_bytes({.kind = FrameKind::kCancel, .stream = stream, .call = ordinal}));
   }
   FakeNode::Wire connected_server() {
-    const auto server = node_.reactor.wires.back();
+    auto server = node_.reactor.wires.back();
     server->events->on_writable();
     return server;
   }

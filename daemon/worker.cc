@@ -10,7 +10,6 @@
 namespace hat {
 
 using engine::FrameHeader;
-using engine::FrameKind;
 
 // Anybody may connect to the link's port: who is slow to say who it is must leave room for others,
 // and descriptors for the applications.

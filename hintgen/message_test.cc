@@ -29,7 +29,7 @@ TEST_P(Message, SaysWhereWhatAndWhatToWrite) {
   EXPECT_EQ(messages, GetParam().messages);
 }
 
-const auto name_of = [](const auto& info) { return info.param.name; };
+const auto kNameOf = [](const auto& info) { return info.param.name; };
 INSTANTIATE_TEST_SUITE_P(
     HintGroups, Message,
     testing::Values(
@@ -54,7 +54,7 @@ INSTANTIATE_TEST_SUITE_P(
         MessageRow{"no_group_in_service", "service S {\n  polling=busy;\n  void f()\n}\n",
                    "2:3: error: the hint 'polling' stands outside of a group; write 'hint: "
                    "polling=VALUE;'\n"}),
-    name_of);
+    kNameOf);
 
 INSTANTIATE_TEST_SUITE_P(
     HintPlaces, Message,
@@ -75,7 +75,7 @@ INSTANTIATE_TEST_SUITE_P(
         MessageRow{"outside_of_services", "hint: polling=busy;\nservice S {}\n",
                    "1:1: error: 'hint:' has no place here, since only services and functions have "
                    "hints; write it in a service, or in [ ] after a function\n"}),
-    name_of);
+    kNameOf);
 
 INSTANTIATE_TEST_SUITE_P(
     HintEnds, Message,
@@ -94,7 +94,7 @@ INSTANTIATE_TEST_SUITE_P(
                    "2:16: error: unexpected ':'; expected '='\n"},
         MessageRow{"no_value", "service S {\n  hint: polling=;\n}\n",
                    "2:17: error: unexpected ';'; expected a value\n"}),
-    name_of);
+    kNameOf);
 
 INSTANTIATE_TEST_SUITE_P(
     Ranges, Message,
@@ -133,7 +133,7 @@ INSTANTIATE_TEST_SUITE_P(
                    "from 1 to 32767\n"},
         MessageRow{"constant", "const i8 X = 300\n",
                    "1:14: warning: the value 300 is out of range; 'i8' takes -128 to 127\n"}),
-    name_of);
+    kNameOf);
 
 INSTANTIATE_TEST_SUITE_P(
     Units, Message,
@@ -160,7 +160,7 @@ INSTANTIATE_TEST_SUITE_P(
                    "from 1\n"},
         MessageRow{"microseconds", "service S {\n  hint: timeout_ms=10us;\n}\n",
                    "2:20: error: timeout_ms: '10us'; expected milliseconds, from 1\n"}),
-    name_of);
+    kNameOf);
 
 INSTANTIATE_TEST_SUITE_P(
     Words, Message,
@@ -190,7 +190,7 @@ INSTANTIATE_TEST_SUITE_P(
         MessageRow{"capital_types", "struct P { 1: I32 x, 2: String y }\n",
                    "1:15: error: unknown type 'I32' (did you mean 'i32'?)\n"
                    "1:25: error: unknown type 'String' (did you mean 'string'?)\n"}),
-    name_of);
+    kNameOf);
 
 INSTANTIATE_TEST_SUITE_P(
     OtherDialects, Message,
@@ -218,7 +218,7 @@ INSTANTIATE_TEST_SUITE_P(
         MessageRow{"hs_include", "hs_include \"x.thrift\"\n",
                    "1:1: error: 'hs_include' is a header of Facebook's Thrift, which Apache Thrift "
                    "does not read; write 'include'\n"}),
-    name_of);
+    kNameOf);
 
 }  // namespace
 }  // namespace hat::hintgen

@@ -41,9 +41,9 @@ class RandomIdl {
   uint32_t below(uint32_t end) { return static_cast<uint32_t>(random_()) % end; }
   bool one_in(uint32_t count) { return below(count) == 0; }
 
-  template <size_t size>
-  std::string_view one_of(const std::array<std::string_view, size>& words) {
-    return words[below(size)];
+  template <class Words>
+  std::string_view one_of(const Words& words) {
+    return words[below(static_cast<uint32_t>(words.size()))];
   }
 
   void put(std::string_view text, Place place) {

@@ -12,10 +12,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-template <const char* kDevice>
+template <const char* Device>
 Result<std::unique_ptr<engine::Fabric>> open_device() {
   HAT_TRY(std::unique_ptr<engine::VerbsFabric> fabric,
-          engine::open_verbs_fabric({.device = kDevice}));
+          engine::open_verbs_fabric({.device = Device}));
   return fabric;
 }
 constexpr char kFirst[] = "rxe1";

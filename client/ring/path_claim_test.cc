@@ -57,7 +57,7 @@ class PathClaimTest : public testing::Test {
     const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     sockaddr_un address{.sun_family = AF_UNIX};
     path().copy(address.sun_path, sizeof address.sun_path - 1);
-    connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address);
+    (void)connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address);
     fds_.push_back(fd);
   }
 

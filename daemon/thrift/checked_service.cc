@@ -20,6 +20,7 @@ namespace {
 
 using apache::thrift::protocol::TProtocol;
 using apache::thrift::transport::TMemoryBuffer;
+using namespace std::string_view_literals;
 
 std::shared_ptr<TProtocol> protocol_of(Encoding encoding,
                                        const std::shared_ptr<TMemoryBuffer>& memory) {
@@ -323,10 +324,9 @@ std::optional<std::string> disagreement(std::string_view bytes, bool allow_unkno
 void mutate(std::string& request, const std::string& other, std::mt19937& random) {
   const auto below = [&random](size_t bound) { return bound == 0 ? 0 : random() % bound; };
   // Types in binary and compact, counts, and what stands between JSON's tokens.
-  constexpr std::string_view kTelling(
+  constexpr std::string_view kTelling =
       "\0\1\2\3\4\5\6\7\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f\x10\x15\x18"
-      "\x19\x1a\x1b\x1c\x2c\x7f\x80\x82\xff[]{}:,\"0123\\",
-      41);
+      "\x19\x1a\x1b\x1c\x2c\x7f\x80\x82\xff[]{}:,\"0123\\"sv;
   for (size_t changes = 1 + below(3); changes > 0 && !request.empty(); --changes) {
     const size_t at = below(request.size());
     switch (below(7)) {

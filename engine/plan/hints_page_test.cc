@@ -20,22 +20,23 @@ class HintsPage : public testing::Test {
     EXPECT_TRUE(file) << "docs/hints.md";
     return {std::istreambuf_iterator<char>(file), {}};
   }
-  const std::string page = read();
+  const std::string page_ = read();
 };
 
 TEST_F(HintsPage, HasEveryKey) {
   for (const HintKey& key : kHintKeys) {
-    EXPECT_THAT(page, HasSubstr("\n| `" + std::string(key.name) + "` | " + std::string(key.values) +
-                                " | " + std::string(key.meaning) + " | "));
+    EXPECT_THAT(page_,
+                HasSubstr("\n| `" + std::string(key.name) + "` | " + std::string(key.values) +
+                          " | " + std::string(key.meaning) + " | "));
     if (key.older.empty()) continue;
-    EXPECT_THAT(page,
+    EXPECT_THAT(page_,
                 HasSubstr("`" + std::string(key.older) + "` is `" + std::string(key.name) + "`"));
   }
 }
 
 TEST_F(HintsPage, HasEveryProtocol) {
   for (const auto name : kProtocolWords) {
-    EXPECT_THAT(page, HasSubstr("`" + std::string(name) + "`"));
+    EXPECT_THAT(page_, HasSubstr("`" + std::string(name) + "`"));
   }
 }
 
@@ -49,7 +50,7 @@ TEST_F(HintsPage, HasThePlannersTable) {
       if (!none) hints.perf_goal = static_cast<PerfGoal>(goal);
       row += " " + describe(make_plan(hints, host)) + " |";
     }
-    EXPECT_THAT(page, HasSubstr(row + "\n"));
+    EXPECT_THAT(page_, HasSubstr(row + "\n"));
   }
 }
 
