@@ -7,7 +7,9 @@
 namespace hat {
 namespace {
 
+using engine::Failure;
 using engine::FrameKind;
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 using thrift::RequestFault;
@@ -264,15 +266,19 @@ TEST_F(Access, HoldsANameWithoutAServiceAgainstEveryServiceOfTheServer) {
   EXPECT_EQ(denied(false), 1u) << "as Kv.get";
 }
 
-// Its first half may be with the server since before there was a rule.
+// Its first half may be with the server since before there was a rule. That the newest request was
+// not served does not hold for the others.
 TEST_F(AccessOfAllowed, EndsAConnectionThatBeganBeforeTheRule) {
   const std::string half = framed(body_of("put")).substr(0, 10);
   call("put", {half});
   EXPECT_EQ(served(), half);
   keep_out();
+  link_->written.clear();
   call("put", {framed(body_of("put"))});
   EXPECT_EQ(served(), half);
-  EXPECT_EQ(headers_in(link_->written).back().kind, FrameKind::kReset);
+  EXPECT_THAT(failures_in(link_->written),
+              ElementsAre(ToldFailure{FrameKind::kFail, 2, Failure::kPermissionDenied},
+                          ToldFailure{FrameKind::kReset, 0, Failure::kUpstreamClosed}));
 }
 
 TEST_F(AccessOfAllowed, EndsARequestThatTheRuleInterrupts) {
@@ -290,7 +296,24 @@ TEST_F(AccessOfAllowed, EndsARequestThatTheRuleInterrupts) {
                                     .call = 1},
                                    whole.substr(10)));
   EXPECT_EQ(served(), whole.substr(0, 10));
-  EXPECT_EQ(headers_in(link_->written).back().kind, FrameKind::kReset);
+  EXPECT_THAT(failures_in(link_->written),
+              ElementsAre(ToldFailure{FrameKind::kFail, 1, Failure::kPermissionDenied},
+                          ToldFailure{FrameKind::kReset, 0, Failure::kUpstreamClosed}));
+}
+
+// It would go to the server as it came.
+TEST_F(AccessOfAllowed, EndsWhatWaitsForAConnectionWhenTheRuleComes) {
+  for (const uint32_t stream : {2u, 3u, 4u}) {  // two have the connections that there are
+    node_.receive(link_, frame_bytes({.kind = FrameKind::kOpen, .stream = stream}, "Pool"));
+    stream_ = stream;
+    call("get", {framed(body_of("get"))});
+  }
+  link_->written.clear();
+  keep_out();
+  node_.reactor.end_turn();
+  EXPECT_THAT(failures_in(link_->written),
+              ElementsAre(ToldFailure{FrameKind::kFail, 3, Failure::kPermissionDenied},
+                          ToldFailure{FrameKind::kReset, 0, Failure::kUpstreamClosed}));
 }
 
 TEST_F(Access, IsAskedAgainAfterAReload) {

@@ -34,6 +34,27 @@ inline std::vector<engine::FrameHeader> headers_in(std::string_view bytes) {
   return headers;
 }
 
+// What the acceptor says of calls (kFail) and streams (kReset) that fail.
+struct ToldFailure {
+  engine::FrameKind kind;
+  uint64_t call;
+  engine::Failure failure;
+  bool operator==(const ToldFailure&) const = default;
+};
+inline std::vector<ToldFailure> failures_in(std::string_view bytes) {
+  std::vector<ToldFailure> told;
+  for (const engine::FrameHeader& header : headers_in(bytes)) {
+    bytes.remove_prefix(sizeof header);
+    engine::FailMeta meta;
+    if (header.payload_bytes >= sizeof meta) std::memcpy(&meta, bytes.data(), sizeof meta);
+    bytes.remove_prefix(header.payload_bytes);
+    const bool fails =
+        header.kind == engine::FrameKind::kFail || header.kind == engine::FrameKind::kReset;
+    if (fails) told.push_back({header.kind, header.call, meta.failure});
+  }
+  return told;
+}
+
 // A THeader frame of so many bytes that holds its own header alone, and no message.
 inline std::string theader_without_message(uint32_t bytes) {
   const uint32_t size = bytes - 4;

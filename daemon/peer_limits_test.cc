@@ -10,7 +10,12 @@ namespace {
 using engine::Failure;
 using engine::FrameHeader;
 using engine::FrameKind;
+using testing::ElementsAre;
 using testing::HasSubstr;
+
+// Framed binary, of `get`.
+const std::string kReply("\x00\x00\x00\x10\x80\x01\x00\x02\x00\x00\x00\x03get\x00\x00\x00\x01\x00",
+                         20);
 
 class PeerLimits : public testing::Test {
  protected:
@@ -117,6 +122,8 @@ TEST_F(PeerLimits, UnansweredCallsCount) {
   EXPECT_EQ(server->written.size(), (ordinal - 2) * 7) << "all but the last are with the server";
   EXPECT_GT(node_.counters.buffered_bytes.value(), 100'000u);
   EXPECT_LT(node_.counters.buffered_bytes.value(), 400'000u) << "a queue doubles";
+  for (uint64_t i = 1; i < ordinal - 1; ++i) node_.receive(server, kReply);
+  EXPECT_EQ(node_.counters.buffered_bytes.value(), 0u) << "all are answered";
   peer->end = true;
   FakeNode::read(peer);
   node_.reactor.end_turn();
@@ -152,7 +159,9 @@ TEST_F(PeerLimits, HalfARequestEndsItsStreamAtTheLimit) {
     node_.receive(peer, frame_bytes({.kind = FrameKind::kMore, .stream = 1, .call = 1},
                                     std::string(60'000, 'x')));
   }
-  EXPECT_EQ(count(peer, FrameKind::kReset), 1u);
+  EXPECT_THAT(failures_in(peer->written),
+              ElementsAre(ToldFailure{FrameKind::kFail, 1, Failure::kOverloaded},
+                          ToldFailure{FrameKind::kReset, 0, Failure::kUpstreamClosed}));
   EXPECT_THAT(peer->written, HasSubstr("node host-a: limits.max_buffered is reached"));
   EXPECT_EQ(node_.counters.buffered_bytes.value(), 0u) << "what was kept went with the stream";
   EXPECT_TRUE(server->closed);

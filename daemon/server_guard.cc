@@ -101,6 +101,14 @@ bool ServerStream::is_restricted() {
   return standing_.restricted;
 }
 
+// A call that waits for a connection goes to it as it came, unchecked: not under a rule.
+void ServerStream::on_new_routes() {
+  if (closed_ || !is_restricted()) return;
+  for (size_t i = 0; i < calls_.size(); ++i) {
+    if (calls_[i].check == Check::kNotNeeded && calls_[i].held_bytes != 0) return end_unchecked();
+  }
+}
+
 // Half of a request may be with the server from when the peer was not restricted: what follows
 // could be its rest.
 bool ServerStream::began_unchecked() {
@@ -108,9 +116,10 @@ bool ServerStream::began_unchecked() {
 }
 
 void ServerStream::end_unchecked() {
-  reset(Failure::kPermissionDenied,
-        caller() + " is restricted since `allow` has changed, and has sent requests before that " +
-            "were not checked; its client may connect again");
+  end_by_newest(Failure::kPermissionDenied,
+                caller() +
+                    " is restricted since `allow` has changed, and has sent requests before "
+                    "that were not checked; its client may connect again");
 }
 
 // The newest call is checked before any of it goes on. Returns false if it does not go on now.

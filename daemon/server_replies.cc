@@ -102,7 +102,7 @@ bool ServerStream::on_piece(Bytes piece, bool last) {
 
 void ServerStream::on_opaque(Bytes bytes) {
   if (is_restricted()) {
-    return reset(Failure::kPermissionDenied,
+    return reset(Failure::kUpstreamClosed,
                  caller() + " may not call all, and what the server says cannot be followed");
   }
   become_opaque();
@@ -225,6 +225,7 @@ void ServerStream::count(const ServedCall& call, CallOutcome outcome) {
 }
 
 void ServerStream::close_if_done() {
+  give_back_queue();
   if (closed_ || !client_ended_ || server_ == Server::kAttaching) return;
   if (!idle() || (upstream_ && !upstream_->connected())) return;
   if (opaque_ && server_ != Server::kEnded && upstream_) return;

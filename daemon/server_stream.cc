@@ -114,7 +114,6 @@ void ServerStream::on_call(uint32_t lane, const FrameHeader& header, Bytes paylo
   const std::string_view service = text_of(payload.subspan(meta.name_bytes, meta.service_bytes));
   const Route& route = route_of(service, method);
 
-  if (began_unchecked()) return end_unchecked();
   ServedCall call;
   call.ordinal = header.call;
   call.counters = &route.metrics->at(Side::kServer, worker_.index());
@@ -141,7 +140,6 @@ void ServerStream::on_request_bytes(uint32_t lane, const FrameHeader& header, By
     return grant(bytes.size());
   }
   ServedCall& call = calls_.back();
-  if (call.check == Check::kNotNeeded && is_restricted()) return end_unchecked();
   call.request_bytes += bytes.size();
   if (last) {
     call.request_complete = true;
@@ -149,6 +147,7 @@ void ServerStream::on_request_bytes(uint32_t lane, const FrameHeader& header, By
     if (call.replies == 0) call.reply = Reply::kNone;
     request_open_ = false;
   }
+  if (began_unchecked()) return end_unchecked();
   if (call.must_wait()) {
     if (!check_newest(bytes)) return;
     bytes = {};  // all of it is held
@@ -193,12 +192,19 @@ size_t ServerStream::counted_bytes() const {
   return calls_.capacity() <= kCallsUncounted ? 0 : calls_.capacity() * sizeof(ServedCall);
 }
 
+// One that had grown, and is empty.
+void ServerStream::give_back_queue() {
+  if (!calls_.empty() || counted_bytes() == 0) return;
+  worker_.buffered(-static_cast<int64_t>(counted_bytes()));
+  calls_ = {};
+}
+
 // Something of the newest call would have to be kept, and limits.max_buffered is reached.
 void ServerStream::refuse_over_limit(Bytes bytes) {
   const std::string detail = "node " + worker_.node().node + ": limits.max_buffered is reached";
   grant(bytes.size());
   // Of a request that is with the server in part, nothing that follows could be understood.
-  if (calls_.back().handed_over) return reset(Failure::kOverloaded, detail);
+  if (calls_.back().handed_over) return end_by_newest(Failure::kOverloaded, detail);
   refuse_newest(Failure::kOverloaded, detail);
 }
 
@@ -211,6 +217,14 @@ void ServerStream::refuse_newest(Failure failure, std::string_view detail) {
   send_fail(calls_.back(), failure, false, detail);
   calls_.pop_back();
   request_open_ = false;
+  give_back_queue();
+}
+
+// The stream ends because of the newest call, of which the server has a part at most. It may have
+// executed the others: the reason of this one is not theirs.
+void ServerStream::end_by_newest(Failure failure, const std::string& detail) {
+  refuse_newest(failure, detail);
+  reset(Failure::kUpstreamClosed, "a later request has ended the connection: " + detail);
 }
 
 void ServerStream::on_cancel(uint64_t ordinal) {
@@ -471,6 +485,7 @@ void ServerStream::become_opaque() {
   end_all_due();
   for (size_t i = 0; i < calls_.size(); ++i) count(calls_[i], CallOutcome::kUnknown);
   calls_.clear();
+  give_back_queue();
 }
 
 }  // namespace hat

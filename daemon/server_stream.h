@@ -54,6 +54,8 @@ class ServerStream final : private UnitSink,
   void stop_waiting();
   void on_lane_lost(const std::string& reason);
   void on_link_lost(const std::string& reason);  // it ends with the link
+  // Rules have changed with the routes.
+  void on_new_routes();
   // The stream begins with the connection to the server that this daemon, or the one before it,
   // keeps under the token.
   void attach(const engine::ConnectionToken& token);
@@ -129,6 +131,7 @@ class ServerStream final : private UnitSink,
   static constexpr size_t kCallsUncounted = 64;  // a stream may have those before they count
   void add(const ServedCall& call);
   size_t counted_bytes() const;
+  void give_back_queue();
   void on_call(uint32_t lane, const engine::FrameHeader& header, Bytes payload);
   void on_request_bytes(uint32_t lane, const engine::FrameHeader& header, Bytes bytes);
   void move_to(uint32_t lane);
@@ -219,6 +222,7 @@ class ServerStream final : private UnitSink,
   void become_opaque();
   void refuse_newest(engine::Failure failure, std::string_view detail);
   void refuse_over_limit(Bytes bytes);
+  void end_by_newest(engine::Failure failure, const std::string& detail);
   void close();
   void reset();
   void reset(engine::Failure failure, std::string_view detail);

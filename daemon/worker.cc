@@ -283,6 +283,15 @@ Result<void> Worker::calibrate(const std::string& peer, const engine::CostOpen& 
   return to.costs->open(open, std::move(job));
 }
 
+void Worker::set_routes(std::shared_ptr<const RoutingTable> routes) {
+  routes_ = std::move(routes);
+  std::vector<ServerStream*> streams;  // one that ends leaves its link's map
+  for (const auto& [session, link] : accepted_) {
+    for (const auto& [id, stream] : link->streams) streams.push_back(stream.get());
+  }
+  for (ServerStream* stream : streams) stream->on_new_routes();
+}
+
 // --- Links from peers ---
 
 void Worker::accept_link(const ListenerEvents::Accept& accept) {

@@ -69,7 +69,7 @@ class Worker final : public engine::LinkEvents, public engine::SessionEvents, pu
                         const KeptServer* server);
 
   // From the next call on.
-  void set_routes(std::shared_ptr<const RoutingTable> routes) { routes_ = std::move(routes); }
+  void set_routes(std::shared_ptr<const RoutingTable> routes);
 
   // Tells peers and answers new calls with `draining`; what is in flight goes on.
   void begin_drain();

@@ -37,6 +37,7 @@ struct Node {
   14: Colour colour
   15: list<Needy> needs
   20: map<bool, double> halves
+  21: map<string, bool> marks
   300: i64 far
 }
 

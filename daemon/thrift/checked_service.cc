@@ -103,6 +103,7 @@ class Chooser {
     node.__set_colour(chance(50) ? Colour::RED : Colour::BLUE);
     if (chance(15)) node.__set_needs(list([&] { return needy(depth); }));
     if (has()) node.halves[has()] = 0.5;
+    if (has()) node.marks[text()] = has();
     node.__set_far(far_number());
     return node;
   }

@@ -338,7 +338,17 @@ INSTANTIATE_TEST_SUITE_P(
                  kCompact,
                  "put",
                  "\x2c\xa9\x11\3\0\0"s,
-                 {RequestFault::kMalformed, 10}}),
+                 {RequestFault::kMalformed, 10}},
+        CheckRow{"compact_list_of_the_other_bool",
+                 kCompact,
+                 "put",
+                 "\x2c\xa9\x12\1\0\0"s,
+                 {RequestFault::kMalformed, 10}},
+        CheckRow{"compact_map_of_the_other_bool",
+                 kCompact,
+                 "put",
+                 "\x2c\x0b\x2a\1\x82\1a\1\0\0"s,
+                 {RequestFault::kMalformed, 21}}),
     [](const auto& row) { return row.param.name; });
 
 TEST(BodyCheckTest, TakesEveryEscapeThatStandsForText) {

@@ -204,7 +204,7 @@ class CompactWire {
     uint64_t count = header >> 4;
     if (count == 15 && (!varint(count, kCountMax) || count < 15)) return false;
     list.count = static_cast<uint32_t>(count);
-    const auto element = type_of(header & 0x0f);
+    const auto element = element_type_of(header & 0x0f);
     list.element = element.value_or(WireType::kBool);
     return element.has_value();
   }
@@ -217,7 +217,7 @@ class CompactWire {
     if (!map.has_types) return true;
     if (in_.left() == 0) return false;
     const uint8_t types = *in_.at++;
-    const auto key = type_of(types >> 4), element = type_of(types & 0x0f);
+    const auto key = element_type_of(types >> 4), element = element_type_of(types & 0x0f);
     if (!key || !element) return false;
     map.key = *key;
     map.element = *element;
@@ -270,6 +270,11 @@ class CompactWire {
         WireType::kMap,  WireType::kStruct, WireType::kUuid};
     if (type == 0 || type > kTypes.size()) return std::nullopt;
     return kTypes[type - 1];
+  }
+  // Stock writers say kTrue for bools in a container. Rust's reader refuses kFalse there, and goes
+  // on with the bytes behind it.
+  static std::optional<WireType> element_type_of(uint8_t type) {
+    return type == kFalse ? std::nullopt : type_of(type);
   }
 
   // In its shortest form, and at most `max`.
