@@ -16,7 +16,8 @@ namespace hat {
   X(message_bytes_max, "max_message", 256ull << 20, 4ull << 10, 1ull << 30,                      \
     "the largest request; a larger one is answered with too_large")                              \
   X(buffered_bytes_max, "max_buffered", 256ull << 20, 1ull << 20, 1ull << 40,                    \
-    "bytes held for slow readers, per worker; new calls beyond it are answered with overloaded") \
+    "bytes held for slow readers, per worker, for one peer at most a quarter; new calls beyond " \
+    "it are answered with overloaded")                                                           \
   X(shared_request_bytes_max, "shared_request", 1ull << 20, 1ull << 10, 1ull << 26,              \
     "mode: shared, the largest request that shares a connection; a larger one gets its own")     \
   X(shared_reply_bytes_max, "shared_reply", 16ull << 20, 1ull << 10, 1ull << 30,                 \
@@ -30,7 +31,7 @@ namespace hat {
   X(calls_per_connection_max, "max_pipelined", 1024, 1, 1u << 20,                                \
     "unanswered calls of one connection; reading it waits until some are answered")              \
   X(links_max, "max_links", 1024, 4, 1u << 16,                                                   \
-    "links that peers have here, per worker, one peer at most a quarter; more are ended")        \
+    "links that peers have here, per worker, one peer at most a quarter; more are refused")      \
   X(peer_streams_max, "max_peer_connections", 65536, 4, 1u << 24,                                \
     "clients' connections that peers carry here, per worker, one peer at most a quarter; calls " \
     "of "                                                                                        \

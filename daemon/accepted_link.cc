@@ -16,6 +16,17 @@ namespace {
 constexpr size_t kLostStreamsMax = 1024;
 }
 
+AcceptedLink::~AcceptedLink() {
+  streams.clear();  // what one lets go of, another may take and speak
+  if (share_) worker_.peer_shares().add(&PeerShare::links, *share_, -1);
+}
+
+void AcceptedLink::begin(std::shared_ptr<PeerShare> share) {
+  DCHECK(!share_);
+  share_ = std::move(share);
+  worker_.peer_shares().add(&PeerShare::links, *share_, 1);
+}
+
 void AcceptedLink::offer_lanes(Reactor& reactor, engine::RdmaHost& host,
                                engine::CostAnswerer* answerer) {
   engine::LaneSetEvents& events = *this;
@@ -91,7 +102,8 @@ void AcceptedLink::open_stream(uint32_t lane, const FrameHeader& header, engine:
     return refuse(engine::Failure::kUnknownService,
                   "node " + worker_.node().node + " serves no '" + service + "'");
   }
-  if (!worker_.has_room_for_stream(*this)) {
+  if (!worker_.peer_shares().has_room(&PeerShare::streams, *share_,
+                                      worker_.node().limits.peer_streams_max)) {
     worker_.counters().peer_streams_refused.add();
     return refuse(engine::Failure::kOverloaded,
                   "node " + worker_.node().node + ": limits.max_peer_connections is reached");

@@ -9,6 +9,7 @@
 #include <memory>
 #include <unordered_map>
 
+#include "daemon/peer_share.h"
 #include "daemon/server_stream.h"
 #include "engine/link/cost_talk.h"
 #include "engine/link/lane_set.h"
@@ -18,7 +19,11 @@ namespace hat {
 class AcceptedLink final : private engine::LaneSetEvents, private engine::CostAnswerer {
  public:
   explicit AcceptedLink(Worker& worker) : worker_(worker) {}
-  ~AcceptedLink() override { streams.clear(); }  // what one lets go of, another may take and speak
+  ~AcceptedLink() override;
+
+  // The peer is known, and has this share of the limits.
+  void begin(std::shared_ptr<PeerShare> share);
+  const std::shared_ptr<PeerShare>& share() const { return share_; }  // null before that
 
   // The peer's hello came, and says that it has RDMA lanes, as this node has.
   void offer_lanes(Reactor& reactor, engine::RdmaHost& host, engine::CostAnswerer* answerer);
@@ -74,6 +79,7 @@ class AcceptedLink final : private engine::LaneSetEvents, private engine::CostAn
                     const std::string& reason) override;
 
   Worker& worker_;
+  std::shared_ptr<PeerShare> share_;
   bool agreed_to_go_away_ = false;
   bool leaves_ = false;
   bool finished_ = false;

@@ -242,7 +242,7 @@ void add_traffic(Page& page, Control& control) {
   page.counter("hatrpc_connections_refused_total",
                "Client connections closed at once: limits.max_connections, or draining.",
                sum(&WorkerCounters::connections_refused));
-  page.counter("hatrpc_links_refused_total", "Links of peers that were ended: limits.max_links.",
+  page.counter("hatrpc_links_refused_total", "Links of peers that were refused: limits.max_links.",
                sum(&WorkerCounters::links_refused));
   page.counter("hatrpc_peer_connections_refused_total",
                "Clients' connections that peers were refused: limits.max_peer_connections.",

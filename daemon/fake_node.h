@@ -80,6 +80,7 @@ inline std::string theader_without_message(uint32_t bytes) {
 class FakeSeal final : public engine::Seal {
  public:
   explicit FakeSeal(std::vector<std::string> names) : names_(std::move(names)) {}
+  void prove(std::vector<std::string> names) { names_ = std::move(names); }  // from now on
 
   std::unique_ptr<Stream> connect(const std::string&, const engine::OpenStream& open,
                                   StreamEvents& events) override {
@@ -103,10 +104,10 @@ class FakeSeal final : public engine::Seal {
     std::span<const std::string> peer_names() const override { return names; }
 
     std::unique_ptr<Stream> stream;
-    const std::vector<std::string>& names;
+    const std::vector<std::string> names;
   };
 
-  const std::vector<std::string> names_;
+  std::vector<std::string> names_;
 };
 
 // Node host-a: one endpoint for service Kv at peer host-b; it serves Kv itself too, mirrored, and

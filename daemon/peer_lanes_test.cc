@@ -29,6 +29,7 @@ std::unique_ptr<engine::RdmaHost> make_host(Reactor& reactor) {
 }
 
 struct QuietSession final : engine::SessionEvents {
+  Result<void> on_hello(engine::Session&) override { return {}; }
   void on_session_up(engine::Session&) override {}
   void on_frame(engine::Session&, const engine::FrameHeader&, engine::Bytes) override {}
   void on_uncongested(engine::Session&) override {}

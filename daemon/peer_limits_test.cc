@@ -23,7 +23,7 @@ class PeerLimits : public testing::Test {
     Limits limits = default_limits();
     limits.links_max = 8;
     limits.peer_streams_max = 8;
-    limits.buffered_bytes_max = 100'000;
+    limits.buffered_bytes_max = 400'000;
     return limits;
   }
 
@@ -58,7 +58,12 @@ class PeerLimits : public testing::Test {
 
 TEST_F(PeerLimits, OnePeerHasAQuarterOfTheLinks) {
   const auto first = link("host-b"), second = link("host-b");
-  EXPECT_TRUE(link("host-b")->closed);
+  auto third = node_.connect_link();
+  node_.receive(third, hello_bytes("host-b", "host-a"));
+  EXPECT_TRUE(third->closed);
+  EXPECT_EQ(count(third, FrameKind::kHello), 0u) << "to its peer, the link never came up";
+  EXPECT_EQ(count(third, FrameKind::kRefuse), 1u);
+  EXPECT_THAT(third->written, HasSubstr("node host-a: limits.max_links is reached"));
   EXPECT_EQ(node_.counters.links_refused.value(), 1u);
   EXPECT_FALSE(first->closed);
   EXPECT_FALSE(second->closed);
@@ -104,6 +109,21 @@ TEST_F(PeerLimits, OnePeerHasAQuarterOfTheStreamsOverAllItsLinks) {
   EXPECT_EQ(count(two, FrameKind::kReset), 1u) << "one has ended";
 }
 
+// Certificates of two hosts may share a name: of a group, or of an address that both have.
+TEST(PeerLimitsWithTls, PeersAreToldApartByAllTheirNames) {
+  Limits limits = default_limits();
+  limits.links_max = 4;
+  FakeSeal seal({"group", "host-b"});
+  FakeNode node(limits, std::nullopt, &seal);
+  auto first = node.connect_link();
+  node.receive(first, hello_bytes("host-b", "host-a"));
+  EXPECT_FALSE(first->closed);
+  seal.prove({"group", "host-c"});
+  auto second = node.connect_link();
+  node.receive(second, hello_bytes("host-c", "host-a"));
+  EXPECT_FALSE(second->closed);
+}
+
 // The server takes requests and never answers: what the calls need here is what counts.
 TEST_F(PeerLimits, UnansweredCallsCount) {
   const auto peer = link("host-b");
@@ -118,7 +138,8 @@ TEST_F(PeerLimits, UnansweredCallsCount) {
     peer->written.clear();
     call(peer, 1, ordinal++, "request");
   }
-  EXPECT_THAT(peer->written, HasSubstr("node host-a: limits.max_buffered is reached"));
+  EXPECT_THAT(peer->written,
+              HasSubstr("node host-a: peer host-b has reached its quarter of limits.max_buffered"));
   EXPECT_EQ(server->written.size(), (ordinal - 2) * 7) << "all but the last are with the server";
   EXPECT_GT(node_.counters.buffered_bytes.value(), 100'000u);
   EXPECT_LT(node_.counters.buffered_bytes.value(), 400'000u) << "a queue doubles";
@@ -141,10 +162,40 @@ TEST_F(PeerLimits, RequestsAreKeptUpToTheLimit) {
   open(peer, 2);
   call(peer, 2, 1, request);
   EXPECT_EQ(count(peer, FrameKind::kFail), 1u);
-  EXPECT_THAT(peer->written, HasSubstr("node host-a: limits.max_buffered is reached"));
+  EXPECT_THAT(peer->written,
+              HasSubstr("node host-a: peer host-b has reached its quarter of limits.max_buffered"));
   EXPECT_EQ(node_.counters.buffered_bytes.value(), 120'000u);
   const auto reason = static_cast<size_t>(Failure::kOverloaded);
   EXPECT_EQ(node_.counters.local_replies[reason].value(), 1u);
+}
+
+TEST_F(PeerLimits, OnePeerHasAQuarterOfTheKeptBytes) {
+  const std::string request(60'000, 'x');
+  for (const char* name : {"host-b", "host-c"}) {
+    const auto peer = link(name);
+    open(peer, 1);
+    call(peer, 1, 1, request);
+    call(peer, 1, 2, request);
+    EXPECT_EQ(count(peer, FrameKind::kFail), 0u) << name << " has its own part";
+    call(peer, 1, 3, request);
+    EXPECT_EQ(count(peer, FrameKind::kFail), 1u) << name;
+  }
+  EXPECT_EQ(node_.counters.buffered_bytes.value(), 240'000u);
+}
+
+TEST_F(PeerLimits, AllPeersTogetherHaveSoManyKeptBytes) {
+  const std::string request(60'000, 'x');
+  for (int i = 0; i < 7; ++i) {
+    const auto peer = link("host-" + std::to_string(i));
+    open(peer, 1);
+    call(peer, 1, 1, request);
+    EXPECT_EQ(count(peer, FrameKind::kFail), 0u);
+  }
+  const auto one_more = link("host-b");
+  open(one_more, 1);
+  call(one_more, 1, 1, request);
+  EXPECT_EQ(count(one_more, FrameKind::kFail), 1u);
+  EXPECT_THAT(one_more->written, HasSubstr("node host-a: limits.max_buffered is reached"));
 }
 
 TEST_F(PeerLimits, HalfARequestEndsItsStreamAtTheLimit) {
@@ -162,7 +213,8 @@ TEST_F(PeerLimits, HalfARequestEndsItsStreamAtTheLimit) {
   EXPECT_THAT(failures_in(peer->written),
               ElementsAre(ToldFailure{FrameKind::kFail, 1, Failure::kOverloaded},
                           ToldFailure{FrameKind::kReset, 0, Failure::kUpstreamClosed}));
-  EXPECT_THAT(peer->written, HasSubstr("node host-a: limits.max_buffered is reached"));
+  EXPECT_THAT(peer->written,
+              HasSubstr("node host-a: peer host-b has reached its quarter of limits.max_buffered"));
   EXPECT_EQ(node_.counters.buffered_bytes.value(), 0u) << "what was kept went with the stream";
   EXPECT_TRUE(server->closed);
 }

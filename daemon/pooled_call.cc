@@ -157,15 +157,16 @@ void PooledCall::on_upstream_bytes(Bytes bytes) {
   if (!answer_.empty() || state_ == State::kAnswered) events_.on_pooled_answer();
   if (state_ == State::kAsked && keeps_too_much()) {
     return fail(Failure::kUpstreamClosed, true,
-                ": the caller is slower than its server, and limits.shared_reply or "
-                "limits.max_buffered is reached");
+                ": the caller is slower than its server, and limits.shared_reply or its node's "
+                "part of limits.max_buffered is reached");
   }
   if (parked() && can_give_up()) worker_.upstreams().serve_waiting(served_);
 }
 
 // Of the reply, for a caller that has not taken it.
 bool PooledCall::keeps_too_much() const {
-  const bool over_all = answer_.size() > engine::kStreamWindowBytes && worker_.over_buffer_limit();
+  const bool over_all =
+      answer_.size() > engine::kStreamWindowBytes && worker_.over_buffer_limit(share_);
   return over_all || answer_.size() > worker_.node().limits.shared_reply_bytes_max;
 }
 
@@ -232,11 +233,11 @@ void PooledCall::take_piece(Bytes piece) {
     answer_.append(rewritten_);
   }
   answer_.append(piece);
-  worker_.buffered(static_cast<int64_t>(answer_.size() - before));
+  worker_.buffered(static_cast<int64_t>(answer_.size() - before), share_);
 }
 
 void PooledCall::take_answer(size_t bytes) {
-  worker_.buffered(-static_cast<int64_t>(bytes));
+  worker_.buffered(-static_cast<int64_t>(bytes), share_);
   if (bytes != 0) answer_.consume(bytes);
   if (state_ == State::kAnswered && answer_.empty()) state_ = State::kNone;
 }

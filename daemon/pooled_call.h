@@ -29,6 +29,7 @@
 #include "base/byte_queue.h"
 #include "config/node.h"
 #include "daemon/deadlines.h"
+#include "daemon/peer_share.h"
 #include "daemon/thrift/envelope.h"
 #include "daemon/unit_reader.h"
 #include "daemon/upstream.h"
@@ -57,8 +58,9 @@ class PooledCallEvents {
 
 class PooledCall final : public UpstreamUser, private UnitSink, private Deadline {
  public:
-  PooledCall(Worker& worker, const ServedConfig& served, PooledCallEvents& events)
-      : worker_(worker), served_(served), events_(events) {}
+  // `share`: of the peer whose calls they are.
+  PooledCall(Worker& worker, const ServedConfig& served, PeerShare& share, PooledCallEvents& events)
+      : worker_(worker), served_(served), share_(share), events_(events) {}
   ~PooledCall() override { drop(); }
 
   enum class Reply : uint8_t { kExpected, kNone };
@@ -97,6 +99,7 @@ class PooledCall final : public UpstreamUser, private UnitSink, private Deadline
     kParked,    // no call; what comes next must not overtake the oneway call on this connection
   };
 
+  PeerShare& share() const override { return share_; }
   size_t read_budget() const override;
   void on_upstream_connected() override { end(); }
   void on_upstream_bytes(Bytes bytes) override;
@@ -120,6 +123,7 @@ class PooledCall final : public UpstreamUser, private UnitSink, private Deadline
 
   Worker& worker_;
   const ServedConfig& served_;
+  PeerShare& share_;
   PooledCallEvents& events_;
   State state_ = State::kNone;
   Reply reply_ = Reply::kNone;

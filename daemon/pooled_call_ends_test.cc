@@ -188,7 +188,7 @@ class SmallLimitsTest : public PooledCallEndsTest {
   static Limits limits() {
     Limits small = without_pings();
     small.shared_reply_bytes_max = 1024;
-    small.buffered_bytes_max = 1u << 20;
+    small.buffered_bytes_max = 4u << 20;  // a peer has a quarter
     return small;
   }
 };

@@ -49,6 +49,7 @@ class LinkNode : public engine::SessionEvents, public engine::LaneSetEvents, pri
   std::map<uint64_t, engine::Fate> fates;  // of calls without an answer, when their lane went down
 
  protected:
+  Result<void> on_hello(engine::Session&) override { return {}; }
   void on_session_up(engine::Session&) override { link_up = true; }
   void on_frame(engine::Session&, const engine::FrameHeader&, engine::Bytes) override {}
   void on_uncongested(engine::Session&) override {}

@@ -125,7 +125,7 @@ void ServerStream::end_unchecked() {
 // The newest call is checked before any of it goes on. Returns false if it does not go on now.
 bool ServerStream::check_newest(Bytes bytes) {
   ServedCall& call = calls_.back();
-  if (worker_.over_buffer_limit()) {
+  if (worker_.over_buffer_limit(*share_)) {
     refuse_over_limit(bytes);
     return false;
   }

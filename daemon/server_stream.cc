@@ -24,16 +24,18 @@ std::string_view text_of(Bytes bytes) {
 
 ServerStream::ServerStream(Worker& worker, AcceptedLink& link, uint32_t id, uint32_t lane,
                            const ServedConfig& served)
-    : worker_(worker), link_(link), id_(id), lane_(lane), served_(served) {
+    : worker_(worker), link_(link), share_(link.share()), id_(id), lane_(lane), served_(served) {
+  worker_.peer_shares().add(&PeerShare::streams, *share_, 1);
   if (served.mode != UpstreamMode::kShared) return;
   PooledCallEvents& events = *this;
-  pooled_ = std::make_unique<PooledCall>(worker, served, events);
+  pooled_ = std::make_unique<PooledCall>(worker, served, *share_, events);
 }
 
 ServerStream::~ServerStream() {
   if (upstream_) close_upstream();
   for (size_t i = 0; i < calls_.size(); ++i) count(calls_[i], CallOutcome::kUnknown);
-  worker_.buffered(-static_cast<int64_t>(held_.size() + counted_bytes()));
+  buffered(held_.size() + counted_bytes(), 0);
+  worker_.peer_shares().add(&PeerShare::streams, *share_, -1);
 }
 
 bool ServerStream::idle() const {
@@ -162,7 +164,7 @@ void ServerStream::on_request_bytes(uint32_t lane, const FrameHeader& header, By
   }
   const bool passes_at_once = upstream_ && upstream_->connected() && upstream_->backlog() == 0;
   const bool is_kept = !passes_at_once || !call.handed_over;  // its bytes, or what the call needs
-  if (is_kept && worker_.over_buffer_limit()) return refuse_over_limit(bytes);
+  if (is_kept && worker_.over_buffer_limit(*share_)) return refuse_over_limit(bytes);
   if (pooled_ && !upstream_) {
     hold(call, bytes);
     return advance_pooled();
@@ -185,7 +187,11 @@ void ServerStream::on_request_bytes(uint32_t lane, const FrameHeader& header, By
 void ServerStream::add(const ServedCall& call) {
   const size_t before = counted_bytes();
   calls_.push_back(call);
-  worker_.buffered(static_cast<int64_t>(counted_bytes() - before));
+  buffered(before, counted_bytes());
+}
+
+void ServerStream::buffered(size_t before, size_t now) {
+  worker_.buffered(static_cast<int64_t>(now) - static_cast<int64_t>(before), *share_);
 }
 
 size_t ServerStream::counted_bytes() const {
@@ -195,13 +201,20 @@ size_t ServerStream::counted_bytes() const {
 // One that had grown, and is empty.
 void ServerStream::give_back_queue() {
   if (!calls_.empty() || counted_bytes() == 0) return;
-  worker_.buffered(-static_cast<int64_t>(counted_bytes()));
+  buffered(counted_bytes(), 0);
   calls_ = {};
 }
 
-// Something of the newest call would have to be kept, and limits.max_buffered is reached.
+std::string ServerStream::over_limit_text() const {
+  const std::string where = "node " + worker_.node().node + ": ";
+  if (worker_.over_buffer_limit()) return where + "limits.max_buffered is reached";
+  const std::string& peer = link_.session->peer().node;
+  return where + "peer " + peer + " has reached its quarter of limits.max_buffered";
+}
+
+// Something of the newest call would have to be kept, and there is no room for it.
 void ServerStream::refuse_over_limit(Bytes bytes) {
-  const std::string detail = "node " + worker_.node().node + ": limits.max_buffered is reached";
+  const std::string detail = over_limit_text();
   grant(bytes.size());
   // Of a request that is with the server in part, nothing that follows could be understood.
   if (calls_.back().handed_over) return end_by_newest(Failure::kOverloaded, detail);
@@ -212,7 +225,7 @@ void ServerStream::refuse_newest(Failure failure, std::string_view detail) {
   // What is held of it lies behind all else: it must not be taken for the next call's.
   const size_t held = calls_.back().held_bytes;
   held_.drop_last(held);
-  worker_.buffered(-static_cast<int64_t>(held));
+  buffered(held, 0);
   grant(held);
   send_fail(calls_.back(), failure, false, detail);
   calls_.pop_back();
@@ -285,7 +298,7 @@ bool ServerStream::ensure_upstream() {
 void ServerStream::write_held() {
   ByteQueue held;
   std::swap(held, held_);
-  worker_.buffered(-static_cast<int64_t>(held.size()));
+  buffered(held.size(), 0);
   if (!held.empty()) upstream_->write(held.bytes());
   pass_end();
 }
@@ -300,7 +313,7 @@ void ServerStream::pass(ServedCall& call, Bytes bytes) {
 void ServerStream::hold(ServedCall& call, Bytes bytes) {
   call.held_bytes += bytes.size();
   held_.append(bytes);
-  worker_.buffered(static_cast<int64_t>(bytes.size()));
+  buffered(0, bytes.size());
 }
 
 // The front of held_ is the call's.
@@ -308,7 +321,7 @@ size_t ServerStream::drop_held(ServedCall& call) {
   const size_t bytes = std::exchange(call.held_bytes, 0);
   if (bytes == 0) return 0;
   held_.consume(bytes);
-  worker_.buffered(-static_cast<int64_t>(bytes));
+  buffered(bytes, 0);
   return bytes;
 }
 
@@ -466,15 +479,14 @@ void ServerStream::on_raw(Bytes bytes) {
   }
   if (upstream_ && !held_.empty()) write_held();
   const bool passes_at_once = upstream_ && upstream_->connected() && upstream_->backlog() == 0;
-  if (!passes_at_once && worker_.over_buffer_limit()) {
-    return reset(Failure::kOverloaded,
-                 "node " + worker_.node().node + ": limits.max_buffered is reached");
+  if (!passes_at_once && worker_.over_buffer_limit(*share_)) {
+    return reset(Failure::kOverloaded, over_limit_text());
   }
   if (upstream_) upstream_->unchecked = true;
   if (bytes.empty()) return;  // they become opaque with what comes next
   if (upstream_) return upstream_->write(bytes);
   held_.append(bytes);
-  worker_.buffered(static_cast<int64_t>(bytes.size()));
+  buffered(0, bytes.size());
 }
 
 void ServerStream::become_opaque() {

@@ -24,6 +24,7 @@
 #include "daemon/call.h"
 #include "daemon/counters.h"
 #include "daemon/deadlines.h"
+#include "daemon/peer_share.h"
 #include "daemon/pooled_call.h"
 #include "daemon/thrift/request_check.h"
 #include "daemon/unit_reader.h"
@@ -130,6 +131,7 @@ class ServerStream final : private UnitSink,
 
   static constexpr size_t kCallsUncounted = 64;  // a stream may have those before they count
   void add(const ServedCall& call);
+  void buffered(size_t before, size_t now);
   size_t counted_bytes() const;
   void give_back_queue();
   void on_call(uint32_t lane, const engine::FrameHeader& header, Bytes payload);
@@ -168,6 +170,7 @@ class ServerStream final : private UnitSink,
   void try_attach();
 
   // The stream's own connection.
+  PeerShare& share() const override { return *share_; }
   size_t read_budget() const override;
   void on_upstream_connected() override;
   void on_upstream_bytes(Bytes bytes) override;
@@ -221,6 +224,7 @@ class ServerStream final : private UnitSink,
 
   void become_opaque();
   void refuse_newest(engine::Failure failure, std::string_view detail);
+  std::string over_limit_text() const;
   void refuse_over_limit(Bytes bytes);
   void end_by_newest(engine::Failure failure, const std::string& detail);
   void close();
@@ -232,6 +236,7 @@ class ServerStream final : private UnitSink,
 
   Worker& worker_;
   AcceptedLink& link_;
+  const std::shared_ptr<PeerShare> share_;
   const uint32_t id_;
   uint32_t lane_;
   const ServedConfig& served_;

@@ -35,11 +35,18 @@ UpstreamConnection::UpstreamConnection(Worker& worker, const ServedConfig& serve
 
 UpstreamConnection::~UpstreamConnection() {
   worker_.counters().upstream_connections_open.sub();
-  worker_.buffered(-static_cast<int64_t>(out_.size()));
+  buffered(-static_cast<int64_t>(out_.size()));
+}
+
+void UpstreamConnection::buffered(int64_t change) {
+  if (user_ == nullptr) return worker_.buffered(change);
+  worker_.buffered(change, user_->share());
 }
 
 void UpstreamConnection::set_user(UpstreamUser* user) {
+  buffered(-static_cast<int64_t>(out_.size()));
   user_ = user;
+  buffered(static_cast<int64_t>(out_.size()));
   if (user == nullptr) want_read(true);  // an idle one is read to see its end
 }
 
@@ -108,7 +115,7 @@ void UpstreamConnection::write(Bytes bytes, Bytes more) {
   if (out_.empty()) stream_->want_write(true);
   out_.append(bytes);
   out_.append(more);
-  worker_.buffered(static_cast<int64_t>(bytes.size() + more.size()));
+  buffered(static_cast<int64_t>(bytes.size() + more.size()));
 }
 
 void UpstreamConnection::end_writes() {
@@ -124,7 +131,7 @@ void UpstreamConnection::on_writable() {
     if (result.kind == IoResult::Kind::kError) return on_write_error(result.error);
     if (result.kind != IoResult::Kind::kOk) return;
     if (!std::exchange(connected_, true) && user_ != nullptr) user_->on_upstream_connected();
-    worker_.buffered(-static_cast<int64_t>(result.bytes));
+    buffered(-static_cast<int64_t>(result.bytes));
     out_.consume(result.bytes);
     if (user_ != nullptr) user_->on_upstream_wrote(result.bytes);
     if (dead_) return;
@@ -139,7 +146,7 @@ void UpstreamConnection::on_write_error(int error) {
   write_error_ = error;
   stream_->want_write(false);
   const size_t lost = out_.size();
-  worker_.buffered(-static_cast<int64_t>(lost));
+  buffered(-static_cast<int64_t>(lost));
   out_.clear();
   if (reading_) stream_->read_again();
   if (user_ != nullptr) user_->on_upstream_wrote(lost);

@@ -23,6 +23,7 @@
 #include "config/node.h"
 #include "daemon/detached_connections.h"
 #include "daemon/loans.h"
+#include "daemon/peer_share.h"
 #include "daemon/unit_reader.h"
 
 namespace hat {
@@ -34,6 +35,7 @@ class Worker;
 class UpstreamUser {
  public:
   virtual ~UpstreamUser() = default;
+  virtual PeerShare& share() const = 0;  // what is kept for it counts there
   virtual size_t read_budget() const = 0;
   virtual void on_upstream_connected() = 0;
   virtual void on_upstream_bytes(Bytes bytes) = 0;
@@ -96,6 +98,7 @@ class UpstreamConnection final : public StreamEvents {
  private:
   void on_readable() override;
   void on_writable() override;
+  void buffered(int64_t change);
   bool pass_bulk(size_t budget);
   void on_write_error(int error);
   void broke(const std::string& reason);

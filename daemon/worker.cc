@@ -143,6 +143,11 @@ void Worker::buffered(int64_t change) {
   counters().buffered_bytes.add(static_cast<uint64_t>(change));
 }
 
+void Worker::buffered(int64_t change, PeerShare& peer) {
+  buffered(change);
+  peer_shares_.add(&PeerShare::buffered_bytes, peer, change);
+}
+
 void Worker::look_for_more(Polling polling) {
   // A busy lane is looked at for long after its last call; but never for ever, so that a connection
   // that lies idle costs nothing.
@@ -316,36 +321,26 @@ void Worker::make_room_for_a_link() {
   if (unknown >= kHandshakesMax) oldest->end("others came, and it has not said who it is");
 }
 
-// By what its certificate proves; where that is nothing, by its word.
-static std::string_view identity(const engine::Session& session) {
-  const auto proved = session.peer_names();
-  return proved.empty() ? session.peer().node : proved.front();
+// Where its certificate proves nothing, by its word.
+static std::string identity(const engine::Session& session) {
+  std::string names;
+  for (const std::string& name : session.peer_names()) names += name + '\n';
+  return names.empty() ? session.peer().node : names;
 }
 
-Worker::Held Worker::held_by(const engine::Session& peer,
-                             size_t (*count)(const AcceptedLink&)) const {
-  Held held;
-  for (const auto& [key, link] : accepted_) {
-    if (!link->session->up()) continue;
-    const size_t more = count(*link);
-    held.by_all += more;
-    if (identity(*link->session) == identity(peer)) held.by_peer += more;
+Result<void> Worker::on_hello(engine::Session& session) {
+  const auto found = accepted_.find(&session);
+  if (found == accepted_.end()) return fail("the link has ended");
+  const auto share = peer_shares_.of(identity(session));
+  if (!peer_shares_.has_room(&PeerShare::links, *share, node().limits.links_max)) {
+    counters().links_refused.add();
+    return fail("node " + node().node + ": limits.max_links is reached");
   }
-  return held;
-}
-
-bool Worker::has_room_for_stream(const AcceptedLink& link) const {
-  Held held = held_by(*link.session, [](const AcceptedLink& one) { return one.streams.size(); });
-  ++held.by_all, ++held.by_peer;
-  return held.is_within(node().limits.peer_streams_max);
+  found->second->begin(share);
+  return {};
 }
 
 void Worker::on_session_up(engine::Session& session) {
-  const Held links = held_by(session, [](const AcceptedLink&) { return size_t{1}; });
-  if (!links.is_within(node().limits.links_max)) {
-    counters().links_refused.add();
-    return session.end("limits.max_links is reached");
-  }
   std::string proved;
   for (const std::string& name : session.peer_names())
     proved += (proved.empty() ? "" : ", ") + name;
@@ -372,7 +367,7 @@ void Worker::on_uncongested(engine::Session& session) {
 void Worker::on_session_down(engine::Session& session, const std::string& reason) {
   const auto found = accepted_.find(&session);
   if (found == accepted_.end()) return;
-  if (!session.peer().node.empty()) {
+  if (found->second->share()) {
     LOG(INFO) << "peer " << session.peer().node << ": its link to this node ended: " << reason;
   } else {
     LOG_EVERY_T(WARNING, 1) << "link: a connection was refused: " << reason;

@@ -23,6 +23,7 @@
 #include "daemon/counters.h"
 #include "daemon/deadlines.h"
 #include "daemon/peer_link.h"
+#include "daemon/peer_share.h"
 #include "daemon/routing_table.h"
 #include "daemon/server_stream.h"
 #include "daemon/successor.h"
@@ -134,12 +135,17 @@ class Worker final : public engine::LinkEvents, public engine::SessionEvents, pu
     move_ended_ = true;
   }
 
-  // Whether the link's peer may have one more stream here: limits.max_peer_connections.
-  bool has_room_for_stream(const AcceptedLink& link) const;
+  // What peers have of the limits.
+  PeerShares& peer_shares() { return peer_shares_; }
 
-  // Bytes held for slow readers, against limits.max_buffered.
+  // Bytes held for slow readers, against limits.max_buffered; with the peer that they are for.
   void buffered(int64_t change);
+  void buffered(int64_t change, PeerShare& peer);
   bool over_buffer_limit() const { return buffered_bytes_ > node().limits.buffered_bytes_max; }
+  bool over_buffer_limit(const PeerShare& peer) const {
+    const uint64_t max = node().limits.buffered_bytes_max;
+    return over_buffer_limit() || peer.buffered_bytes > max / PeerShare::kPart;
+  }
 
   // Some of a call came: its plan's polling says how long to look for more before sleeping.
   void look_for_more(Polling polling);
@@ -160,20 +166,13 @@ class Worker final : public engine::LinkEvents, public engine::SessionEvents, pu
   void on_link_going_away(engine::Link& link) override;
   void on_link_down(engine::Link& link, bool was_up, const std::string& reason) override;
 
+  Result<void> on_hello(engine::Session& session) override;
   void on_session_up(engine::Session& session) override;
   void on_frame(engine::Session& session, const engine::FrameHeader& header,
                 engine::Bytes payload) override;
   void on_uncongested(engine::Session& session) override;
   void on_session_down(engine::Session& session, const std::string& reason) override;
   void make_room_for_a_link();
-  // So many of something that links have: of all peers, and of this one alone.
-  struct Held {
-    size_t by_all = 0;
-    size_t by_peer = 0;
-    bool is_within(size_t max) const { return by_all <= max && by_peer <= max / kPeersPart; }
-  };
-  static constexpr size_t kPeersPart = 4;
-  Held held_by(const engine::Session& peer, size_t (*count)(const AcceptedLink&)) const;
 
   ClientConnection& add_client(size_t endpoint, const ListenerEvents::Accept& accept);
   void hand_over_clients();
@@ -198,6 +197,7 @@ class Worker final : public engine::LinkEvents, public engine::SessionEvents, pu
   UpstreamPool upstreams_;
   bool draining_ = false;
   uint64_t buffered_bytes_ = 0;
+  PeerShares peer_shares_;
   size_t next_peer_ = 0;
   size_t moves_ = 0;
   bool move_ended_ = false;  // in this turn: others may begin

@@ -53,7 +53,7 @@ TESTS_MAY_INCLUDE = ["tests/*.h"]
 CORE = [
     "daemon/accepted_link.*", "daemon/call.h", "daemon/client_answers.cc", "daemon/client_connection.*", "daemon/client_ends.cc",
     "daemon/client_moves.cc", "daemon/counters.h", "daemon/deadlines.*", "daemon/detached_connections.*", "daemon/fallback.h", "daemon/function_metrics.h", "daemon/lane_key.*", "daemon/loans.*",
-    "daemon/opaque_failure.*", "daemon/peer_lanes.*", "daemon/peer_link.*", "daemon/pooled_call.*", "daemon/route_changes.*",
+    "daemon/opaque_failure.*", "daemon/peer_lanes.*", "daemon/peer_link.*", "daemon/peer_share.*", "daemon/pooled_call.*", "daemon/route_changes.*",
     "daemon/routing_table.*", "daemon/server_guard.cc", "daemon/server_moves.cc", "daemon/server_replies.cc", "daemon/server_sharing.cc", "daemon/server_stream.*",
     "daemon/stream_delivery.h", "daemon/successor.h", "daemon/tls/tls_failure.h",
     "daemon/unit_reader.*", "daemon/upstream.*", "daemon/worker.cc", "daemon/worker.h",

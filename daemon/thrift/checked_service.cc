@@ -203,6 +203,7 @@ struct Signatures {
                                  {14, "i32"},
                                  {15, "list<Needy>"},
                                  {20, "map<bool,double>"},
+                                 {21, "map<string,bool>"},
                                  {300, "i64"}});
     types[1].fields = fields_of({{1, "string"}, {2, "list<double>"}});
     types[2].fields =

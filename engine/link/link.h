@@ -76,6 +76,7 @@ class Link final : public SessionEvents {
   }
 
  private:
+  Result<void> on_hello(Session&) override { return {}; }  // it is the initiator
   void on_session_up(Session& session) override;
   void on_frame(Session& session, const FrameHeader& header, Bytes payload) override;
   void on_uncongested(Session& session) override;

@@ -76,6 +76,7 @@ class Owner final : public LinkEvents, public SessionEvents {
   }
   void bury(std::unique_ptr<Session> session) override { graves_.push_back(std::move(session)); }
 
+  Result<void> on_hello(Session&) override { return {}; }
   void on_session_up(Session&) override { came_up(); }
   void on_frame(Session&, const FrameHeader& header, Bytes payload) override {
     keep(header, payload);

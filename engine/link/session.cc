@@ -61,9 +61,12 @@ void Session::take_first_frame(const FrameHeader& header, Bytes payload) {
     if (hello->peer != options_.node) {
       return refuse("this is node '" + options_.node + "', not '" + hello->peer + "'");
     }
-    say_hello();
   }
   peer_ = std::move(*hello);
+  if (role_ == Role::kAcceptor) {
+    if (const auto taken = events_.on_hello(*this); !taken) return refuse(taken.error().message);
+    say_hello();
+  }
   state_ = State::kUp;
   timer_->set(reactor_.now() + options_.keepalive_interval);
   events_.on_session_up(*this);

@@ -27,7 +27,9 @@ class Session;
 class SessionEvents {
  public:
   virtual ~SessionEvents() = default;
-  virtual void on_session_up(Session& session) = 0;  // the hello was taken; peer() is known
+  // The acceptor's: the hello came, and peer() is known. An error is told to the peer, and ends it.
+  virtual Result<void> on_hello(Session& session) = 0;
+  virtual void on_session_up(Session& session) = 0;  // peer() is known, and is told
   virtual void on_frame(Session& session, const FrameHeader& header, Bytes payload) = 0;
   virtual void on_uncongested(Session& session) = 0;
   virtual void on_session_down(Session& session, const std::string& reason) = 0;

@@ -32,7 +32,7 @@ def main():
     finally:
         writer.stdout.close()
         written = writer.wait()
-    print(f"{options.language}: {reader.stdout.strip()[-2000:]}")
+    print(f"{options.language}: {reader.stdout.strip()[:2000]}")
     return 0 if reader.returncode == written == 0 and reader.stdout == f"{options.count} requests\n" else 1
 
 
