@@ -56,16 +56,18 @@ struct CalibrationReport {
   std::optional<Profile> profile;  // kDone
 };
 
-// What a certificate of this node's says, for hatctl and metrics.
+// What a certificate of this node's says, or a list of revoked ones, for hatctl and metrics.
 struct CertificateReport {
-  std::string use;   // "certificate": this node's own; "ca": peers' certificates are its
-  std::string file;  // where it was read
-  std::string subject;
+  // "certificate": this node's own; "ca": peers' certificates are its; "crl": a list of revoked
+  // ones
+  std::string use;
+  std::string file;     // where it was read
+  std::string subject;  // of a list: whose certificates it revokes
   std::string issuer;
   std::vector<std::string> names;  // DNS names and URIs
   int64_t not_before = 0;          // in seconds since 1970
   int64_t not_after = 0;
-  std::string serial;       // hexadecimal
+  std::string serial;       // hexadecimal; of a list: empty
   std::string fingerprint;  // SHA-256, hexadecimal
 };
 

@@ -70,6 +70,10 @@ bool same_certificates(const TlsContext& a, const TlsContext& b) {
                             &CertificateFacts::fingerprint);
 }
 
+bool same_crls(const TlsContext& a, const TlsContext& b) {
+  return std::ranges::equal(a.crls(), b.crls(), {}, &CrlFacts::fingerprint, &CrlFacts::fingerprint);
+}
+
 void log_reload(const Result<ReloadReport>& report) {
   if (!report) {
     LOG(ERROR) << "reload refused, the old routes stay:\n" << report.error().message;
@@ -381,6 +385,10 @@ Result<ReloadReport> Daemon::try_reload(bool dry_run) {
         utc_text(tls_->certificate().not_after) + " → " + fresh.tls->certificate().subject +
         " until " + utc_text(fresh.tls->certificate().not_after) + "; links that are up stay up");
   }
+  if (tls_ && !same_crls(*tls_, *fresh.tls)) {
+    report.changes.push_back("link.tls: crl " + fresh.node.link.tls->crl +
+                             " has other lists; links that are up stay up");
+  }
   if (dry_run) {
     report.generation = routes_->generation();
     return report;
@@ -484,6 +492,15 @@ std::vector<CertificateReport> Daemon::certificates() const {
       report_of("certificate", config.certificate, tls_->certificate())};
   for (const CertificateFacts& authority : tls_->authorities()) {
     all.push_back(report_of("ca", config.ca, authority));
+  }
+  for (const CrlFacts& crl : tls_->crls()) {
+    all.push_back({.use = "crl",
+                   .file = config.crl,
+                   .subject = crl.issuer,
+                   .issuer = crl.issuer,
+                   .not_before = crl.last_update,
+                   .not_after = crl.next_update,
+                   .fingerprint = crl.fingerprint});
   }
   return all;
 }

@@ -340,10 +340,11 @@ void add_certificates(Page& page, Control& control) {
     }
   };
   add("hatrpc_tls_certificate_not_before_timestamp_seconds",
-      "Since when this node's certificate, and its CA's, are good.",
+      "Since when this node's certificate, its CA's, and lists of revoked ones are good.",
       &CertificateReport::not_before);
   add("hatrpc_tls_certificate_expiry_timestamp_seconds",
-      "Until when this node's certificate, and its CA's, are good.", &CertificateReport::not_after);
+      "Until when this node's certificate, its CA's, and lists of revoked ones are good.",
+      &CertificateReport::not_after);
 }
 
 void add_configuration(Page& page, Control& control) {

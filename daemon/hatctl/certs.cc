@@ -30,6 +30,11 @@ std::string until(const json& certificate, double unix_now, const Terminal& term
   return coloured(utc(not_after) + ": expired " + age_text(-left) + " ago", Colour::kRed, terminal);
 }
 
+const char* title_of(const std::string& use) {
+  if (use == "certificate") return "this node's certificate";
+  return use == "crl" ? "a list of revoked certificates" : "a CA whose certificates peers may have";
+}
+
 std::string lines_of(const json& certificate, double unix_now, const Terminal& terminal) {
   const auto word = [&](const char* key) { return certificate.at(key).get<std::string>(); };
   std::string text;
@@ -38,7 +43,7 @@ std::string lines_of(const json& certificate, double unix_now, const Terminal& t
   for (const std::string name : certificate.at("names")) text += "  name         " + name + "\n";
   text += "  issuer       " + word("issuer") + "\n";
   text += "  good until   " + until(certificate, unix_now, terminal) + "\n";
-  text += "  serial       " + word("serial") + "\n";
+  if (!word("serial").empty()) text += "  serial       " + word("serial") + "\n";
   text += "  SHA-256      " + word("fingerprint") + "\n";
   return text;
 }
@@ -51,11 +56,9 @@ std::string certs_text(const json& certificates, double unix_now, const Terminal
   }
   std::string text;
   for (const json& certificate : certificates) {
-    const bool own = certificate.at("use") == "certificate";
     text += text.empty() ? "" : "\n";
-    text += coloured(own ? "this node's certificate" : "a CA whose certificates peers may have",
-                     Colour::kBold, terminal) +
-            "\n" + lines_of(certificate, unix_now, terminal);
+    text += coloured(title_of(certificate.at("use")), Colour::kBold, terminal) + "\n" +
+            lines_of(certificate, unix_now, terminal);
   }
   return text;
 }

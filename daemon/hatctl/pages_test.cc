@@ -154,7 +154,9 @@ json some_certificates() {
      "names": ["host-a", "spiffe://p/host-a"], "not_before": 1000, "not_after": 90000,
      "serial": "4f", "fingerprint": "ab"},
     {"use": "ca", "file": "/ca.pem", "subject": "CN=ca", "issuer": "CN=ca", "names": [],
-     "not_before": 1000, "not_after": 500000, "serial": "01", "fingerprint": "cd"}])");
+     "not_before": 1000, "not_after": 500000, "serial": "01", "fingerprint": "cd"},
+    {"use": "crl", "file": "/crl.pem", "subject": "CN=ca", "issuer": "CN=ca", "names": [],
+     "not_before": 1000, "not_after": 100000, "serial": "", "fingerprint": "ef"}])");
 }
 
 TEST(Certs, TellWhatEachSays) {
@@ -175,7 +177,14 @@ TEST(Certs, TellWhatEachSays) {
             "  issuer       CN=ca\n"
             "  good until   1970-01-06 18:53:20 UTC, 4 d 18 h from now\n"
             "  serial       01\n"
-            "  SHA-256      cd\n");
+            "  SHA-256      cd\n"
+            "\n"
+            "a list of revoked certificates\n"
+            "  file         /crl.pem\n"
+            "  subject      CN=ca\n"
+            "  issuer       CN=ca\n"
+            "  good until   1970-01-02 03:46:40 UTC, 3 h 46 min from now\n"
+            "  SHA-256      ef\n");
 }
 
 TEST(Certs, TellWhatIsNotGood) {

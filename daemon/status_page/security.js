@@ -6,11 +6,14 @@
 const SOON_PART = 0.2;  // of a certificate's time
 const SOON_S = 30 * 86400;
 
-const WHOSE = {certificate: "This node's certificate", ca: "The CA that peers' certificates must have"};
+const WHOSE = {certificate: "This node's certificate", ca: "The CA that peers' certificates must have",
+  crl: "The list of revoked certificates"};
 
-// Of several CAs the one that ends last: the others are on their way out. Undefined: there is none.
-function lastToEnd(certificates, use) {
-  return certificates.filter((one) => one.use === use).sort((a, b) => b.not_after - a.not_after)[0];
+// Of several CAs the one that ends last: the others are on their way out. Of lists the one that ends first: each is
+// needed. Undefined: there is none.
+function oneThatCounts(certificates, use) {
+  const all = certificates.filter((one) => one.use === use).sort((a, b) => b.not_after - a.not_after);
+  return all.at(use === "crl" ? -1 : 0);
 }
 
 function utcText(unixTime) {
@@ -20,7 +23,7 @@ function utcText(unixTime) {
 function securityText(status) {
   if (status.link_security === "insecure") return "insecure: neither authenticated nor encrypted";
   if (status.link_security !== "tls") return "there are none";
-  const own = lastToEnd(status.certificates, "certificate");
+  const own = oneThatCounts(status.certificates, "certificate");
   return `TLS 1.3, certificate good until ${utcText(own.not_after)}`;
 }
 
@@ -48,7 +51,7 @@ function securityNotices(status) {
         + "change calls. Where that network is not trusted, give both nodes link.tls."}];
   }
   const now = status.start_unix_time + status.uptime_s;
-  return Object.keys(WHOSE).map((use) => lastToEnd(status.certificates, use)).filter(Boolean)
+  return Object.keys(WHOSE).map((use) => oneThatCounts(status.certificates, use)).filter(Boolean)
       .map((certificate) => certificateNotice(certificate, now)).filter(Boolean);
 }
 

@@ -66,9 +66,14 @@ std::vector<std::string> names_of(X509& certificate) {
 }
 
 CrlFacts facts_of(X509_CRL& crl) {
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+  unsigned int digest_bytes = 0;
+  X509_CRL_digest(&crl, EVP_sha256(), digest.data(), &digest_bytes);
   const ASN1_TIME* next = X509_CRL_get0_nextUpdate(&crl);
   return {.issuer = text_of(X509_CRL_get_issuer(&crl)),
-          .next_update = next == nullptr ? INT64_MAX : seconds_of(next)};
+          .last_update = seconds_of(X509_CRL_get0_lastUpdate(&crl)),
+          .next_update = next == nullptr ? CrlFacts::kNever : seconds_of(next),
+          .fingerprint = hex_of(digest.data(), digest_bytes)};
 }
 
 CertificateFacts facts_of(X509& certificate) {

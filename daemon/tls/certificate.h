@@ -23,7 +23,11 @@ struct CertificateFacts {
 // A list of revoked certificates.
 struct CrlFacts {
   std::string issuer;
-  int64_t next_update = 0;  // then it is no longer good; INT64_MAX: it does not say
+  int64_t last_update = 0;  // in seconds since 1970, as the next:
+  int64_t next_update = 0;  // then it is no longer good; kNever: it does not say
+  std::string fingerprint;  // SHA-256, hexadecimal
+
+  static constexpr int64_t kNever = 253'402'300'799;  // the end of 9999, as in RFC 5280, 4.1.2.5
 };
 
 CertificateFacts facts_of(X509& certificate);

@@ -4,14 +4,21 @@
 //   one/   ca, host-a, host-b; host-e, which has expired
 //   two/   another ca, with a host-a and a host-b
 //   crl.pem, expired_crl.pem   lists of one/ca, of which each has revoked host-a; one has expired
+//   three/                     ca, and an intermediate CA of it, whose host-a.pem has both
+//   root_crl.pem, chain_crl.pem   lists of three/ca, and of both of its CAs; they revoke nobody
+//   there
 #pragma once
 
 #include <openssl/pem.h>
+#include <openssl/x509v3.h>
+#include <sys/stat.h>
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "daemon/tls/make_certificates.h"
 #include "daemon/tls/openssl.h"
@@ -28,8 +35,9 @@ class FakeCertificates {
     make("one", {"host-a", "host-b"}, std::chrono::hours(24));
     make("one", {"host-e"}, std::chrono::minutes(-1));
     make("two", {"host-a", "host-b"}, std::chrono::hours(24));
-    revoke("crl.pem", "one/host-a", std::chrono::hours(24));
-    revoke("expired_crl.pem", "one/host-a", std::chrono::minutes(-1));
+    revoke("crl.pem", "one/ca", "one/host-a", std::chrono::hours(24));
+    revoke("expired_crl.pem", "one/ca", "one/host-a", std::chrono::minutes(-1));
+    make_chain();
   }
   ~FakeCertificates() {
     std::error_code error;
@@ -44,8 +52,9 @@ class FakeCertificates {
             .ca = folder_ + "/" + authority + "/ca.pem"};
   }
   // With a list of revoked certificates.
-  TlsConfig files_with(const std::string& crl, const std::string& node) const {
-    TlsConfig config = files(node);
+  TlsConfig files_with(const std::string& crl, const std::string& node,
+                       const std::string& authority = "one") const {
+    TlsConfig config = files(node, authority);
     config.crl = folder_ + "/" + crl;
     return config;
   }
@@ -64,6 +73,64 @@ class FakeCertificates {
     if (!made) throw std::runtime_error(made.error().message);
   }
 
+  // Below a CA that may have others below it.
+  void make_chain() const {
+    std::filesystem::create_directories(folder_ + "/three");
+    const Issued root = issue("CN=root", "CA:TRUE", nullptr);
+    const Issued between = issue("CN=between", "CA:TRUE", &root);
+    const Issued host = issue("CN=host-a", "CA:FALSE", &between);
+    write("three/ca.pem", {root.certificate.get()});
+    write("three/host-a.pem", {host.certificate.get(), between.certificate.get()});
+    write_key("three/ca.key", root.key.get());
+    write_key("three/between.key", between.key.get());
+    write_key("three/host-a.key", host.key.get());
+    write("three/between.pem", {between.certificate.get()});
+    revoke("root_crl.pem", "three/ca", "one/host-a", std::chrono::hours(24));
+    revoke("between_crl.pem", "three/between", "one/host-a", std::chrono::hours(24));
+    std::ofstream(folder_ + "/chain_crl.pem")
+        << std::ifstream(folder_ + "/root_crl.pem").rdbuf()
+        << std::ifstream(folder_ + "/between_crl.pem").rdbuf();
+  }
+  struct Issued {
+    OwnedKey key;
+    OwnedX509 certificate;
+  };
+  static Issued issue(const std::string& name, const std::string& what, const Issued* by) {
+    Issued made{OwnedKey(EVP_PKEY_Q_keygen(nullptr, nullptr, "EC", "P-256")),
+                OwnedX509(X509_new())};
+    X509* certificate = made.certificate.get();
+    const Issued& signer = by == nullptr ? made : *by;
+    X509_set_version(certificate, X509_VERSION_3);
+    ASN1_INTEGER_set(X509_get_serialNumber(certificate), 7);
+    X509_gmtime_adj(X509_getm_notBefore(certificate), -3600);
+    X509_gmtime_adj(X509_getm_notAfter(certificate), 24 * 3600);
+    const std::string common_name = name.substr(3);
+    X509_NAME_add_entry_by_txt(X509_get_subject_name(certificate), "CN", MBSTRING_UTF8,
+                               reinterpret_cast<const unsigned char*>(common_name.c_str()), -1, -1,
+                               0);
+    X509_set_issuer_name(certificate, X509_get_subject_name(signer.certificate.get()));
+    X509_set_pubkey(certificate, made.key.get());
+    for (const auto& [kind, text] : {std::pair(NID_basic_constraints, "critical," + what),
+                                     std::pair(NID_subject_alt_name, "DNS:" + common_name)}) {
+      X509_EXTENSION* extension = X509V3_EXT_conf_nid(nullptr, nullptr, kind, text.c_str());
+      X509_add_ext(certificate, extension, -1);
+      X509_EXTENSION_free(extension);
+    }
+    if (X509_sign(certificate, signer.key.get(), EVP_sha256()) == 0) {
+      throw std::runtime_error("no certificate: " + take_openssl_error());
+    }
+    return made;
+  }
+  void write(const std::string& file, const std::vector<X509*>& all) const {
+    const OwnedBio out(BIO_new_file((folder_ + "/" + file).c_str(), "w"));
+    for (X509* one : all) PEM_write_bio_X509(out.get(), one);
+  }
+  void write_key(const std::string& file, EVP_PKEY* key) const {
+    const OwnedBio out(BIO_new_file((folder_ + "/" + file).c_str(), "w"));
+    PEM_write_bio_PrivateKey(out.get(), key, nullptr, nullptr, 0, nullptr, nullptr);
+    chmod((folder_ + "/" + file).c_str(), 0600);
+  }
+
   template <class Handle>
   Handle read(const std::string& file,
               typename Handle::pointer (*read_pem)(BIO*, typename Handle::pointer*,
@@ -71,9 +138,10 @@ class FakeCertificates {
     const OwnedBio in(BIO_new_file((folder_ + "/" + file).c_str(), "r"));
     return Handle(in ? read_pem(in.get(), nullptr, nullptr, nullptr) : nullptr);
   }
-  void revoke(const std::string& file, const std::string& node, std::chrono::seconds valid) const {
-    const auto ca = read<OwnedX509>("one/ca.pem", PEM_read_bio_X509);
-    const auto key = read<OwnedKey>("one/ca.key", PEM_read_bio_PrivateKey);
+  void revoke(const std::string& file, const std::string& authority, const std::string& node,
+              std::chrono::seconds valid) const {
+    const auto ca = read<OwnedX509>(authority + ".pem", PEM_read_bio_X509);
+    const auto key = read<OwnedKey>(authority + ".key", PEM_read_bio_PrivateKey);
     const auto revoked = read<OwnedX509>(node + ".pem", PEM_read_bio_X509);
     const OwnedCrl crl(X509_CRL_new());
     X509_CRL_set_version(crl.get(), X509_CRL_VERSION_2);

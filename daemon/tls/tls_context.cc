@@ -53,6 +53,16 @@ std::vector<CertificateFacts> facts_in(X509_STORE* store) {
   return all;
 }
 
+std::vector<std::string> issuers_in(SSL_CTX* context) {
+  std::vector<std::string> issuers = {facts_of(*SSL_CTX_get0_certificate(context)).issuer};
+  STACK_OF(X509)* chain = nullptr;
+  SSL_CTX_get0_chain_certs(context, &chain);
+  for (int i = 0; i < sk_X509_num(chain); ++i) {
+    issuers.push_back(facts_of(*sk_X509_value(chain, i)).issuer);
+  }
+  return issuers;
+}
+
 std::vector<CrlFacts> crls_in(X509_STORE* store) {
   std::vector<CrlFacts> all;
   const STACK_OF(X509_OBJECT)* objects = X509_STORE_get0_objects(store);
@@ -92,9 +102,44 @@ Result<std::shared_ptr<const TlsContext>> TlsContext::load(const TlsConfig& conf
   X509_STORE* store = SSL_CTX_get_cert_store(context);
   if (!config.crl.empty() && !load_crls(store, config.crl)) return wrong("crl", config.crl);
   made->certificate_ = facts_of(*SSL_CTX_get0_certificate(context));
+  made->issuers_ = issuers_in(context);
   made->authorities_ = facts_in(store);
   made->crls_ = crls_in(store);
   return made;
+}
+
+// A chain is good only if every CA in it has a list that is good.
+static std::vector<std::string> crl_warnings(const TlsContext& context, const std::string& file,
+                                             int64_t unix_now) {
+  std::vector<std::string> warnings;
+  std::vector<std::string> without;
+  const auto look_for = [&](const std::string& issuer, const std::string& means) {
+    const auto& crls = context.crls();
+    if (std::ranges::find(crls, issuer, &CrlFacts::issuer) != crls.end()) return;
+    if (std::ranges::find(without, issuer) != without.end()) return;
+    without.push_back(issuer);
+    warnings.push_back("crl " + file + " has no list of " + issuer + ": " + means);
+  };
+  for (const CertificateFacts& authority : context.authorities()) {
+    look_for(authority.subject, "no certificate of that CA is taken");
+  }
+  for (const std::string& issuer : context.issuers()) {
+    look_for(issuer, "a peer with the same lists will not take this node's certificate");
+  }
+  for (const CrlFacts& crl : context.crls()) {
+    const int64_t left = crl.next_update - unix_now;
+    const std::string which = "crl " + file + ": the list of " + crl.issuer;
+    if (left < 0) {
+      warnings.push_back(which +
+                         " has expired: no certificate of that CA is taken until there is "
+                         "a new one");
+    } else if (left < (crl.next_update - crl.last_update) / 5) {
+      warnings.push_back(which +
+                         " expires soon, and should have been renewed by now: then no "
+                         "certificate of that CA is taken any more");
+    }
+  }
+  return warnings;
 }
 
 std::vector<std::string> tls_warnings(const TlsContext& context, const TlsConfig& config,
@@ -115,17 +160,10 @@ std::vector<std::string> tls_warnings(const TlsContext& context, const TlsConfig
     if (authority.not_after >= unix_now) continue;
     warnings.push_back("ca " + config.ca + ": " + authority.subject + " has expired");
   }
-  for (const CertificateFacts& authority : context.authorities()) {
-    const bool has_list = std::ranges::find(context.crls(), authority.subject, &CrlFacts::issuer) !=
-                          context.crls().end();
-    if (config.crl.empty() || has_list) continue;
-    warnings.push_back("crl " + config.crl + " has no list of " + authority.subject +
-                       ": no certificate of that CA is taken");
-  }
-  for (const CrlFacts& crl : context.crls()) {
-    if (crl.next_update >= unix_now) continue;
-    warnings.push_back("crl " + config.crl + ": the list of " + crl.issuer +
-                       " has expired: no certificate of that CA is taken until there is a new one");
+  if (!config.crl.empty()) {
+    for (std::string& one : crl_warnings(context, config.crl, unix_now)) {
+      warnings.push_back(std::move(one));
+    }
   }
   struct stat info {};
   if (stat(config.key.c_str(), &info) == 0 && (info.st_mode & S_IROTH) != 0) {

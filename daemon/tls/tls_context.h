@@ -30,6 +30,8 @@ class TlsContext {
   OwnedSsl new_connection() const { return OwnedSsl(SSL_new(context_.get())); }
 
   const CertificateFacts& certificate() const { return certificate_; }  // this node's own
+  // Who has issued it, and the intermediate CAs that its file has beside it.
+  const std::vector<std::string>& issuers() const { return issuers_; }
   const std::vector<CertificateFacts>& authorities() const { return authorities_; }  // of `ca`
   const std::vector<CrlFacts>& crls() const { return crls_; }                        // of `crl`
 
@@ -38,13 +40,15 @@ class TlsContext {
 
   OwnedContext context_;
   CertificateFacts certificate_;
+  std::vector<std::string> issuers_;
   std::vector<CertificateFacts> authorities_;
   std::vector<CrlFacts> crls_;
 };
 
 // What deserves a warning: a certificate, a CA or a list of revoked ones that has expired
-// (`unix_now` in seconds), a CA without such a list where others have one, names that nobody can
-// ask for, a key that others on this host can read.
+// (`unix_now` in seconds), a list that was not renewed though a fifth of its time is left, a CA
+// without a list where others have one, names that nobody can ask for, a key that others on this
+// host can read.
 std::vector<std::string> tls_warnings(const TlsContext& context, const TlsConfig& config,
                                       int64_t unix_now);
 

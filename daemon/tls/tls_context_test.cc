@@ -80,6 +80,16 @@ TEST(TlsContext, WarnsOfListsOfRevokedCertificatesThatNobodyIsGoodBy) {
   const TlsConfig expired = made.files_with("expired_crl.pem", "one/host-b");
   EXPECT_THAT(tls_warnings(**TlsContext::load(expired), expired, now),
               ElementsAre(HasSubstr("the list of CN=hatrpc CA for trying has expired")));
+  EXPECT_THAT(tls_warnings(**TlsContext::load(good), good, now + 22 * 3600),
+              ElementsAre(HasSubstr("expires soon, and should have been renewed by now")));
+  const TlsConfig of_another = made.files_with("chain_crl.pem", "one/host-b");
+  EXPECT_THAT(tls_warnings(**TlsContext::load(of_another), of_another, now),
+              ElementsAre(HasSubstr("has no list of CN=hatrpc CA for trying: no certificate of")));
+  const TlsConfig root_alone = made.files_with("root_crl.pem", "three/host-a", "three");
+  EXPECT_THAT(tls_warnings(**TlsContext::load(root_alone), root_alone, now),
+              ElementsAre(HasSubstr("has no list of CN=between: a peer with the same lists will")));
+  const TlsConfig chain = made.files_with("chain_crl.pem", "three/host-a", "three");
+  EXPECT_THAT(tls_warnings(**TlsContext::load(chain), chain, now), IsEmpty());
 }
 
 TEST(TlsContext, WarnsOfAKeyThatAllCanRead) {

@@ -99,6 +99,27 @@ TEST(HandshakeWithCrl, RefusesWhomTheListNames) {
   EXPECT_EQ(stale.acceptor.failures(TlsFailure::kUntrusted), 1u);
 }
 
+TEST(HandshakeWithCrl, WantsAListOfEveryCaOfTheChain) {
+  const FakeCertificates& made = fake_certificates();
+  const auto with = [&made](const std::string& crl) {
+    return (*TlsContext::load(made.files_with(crl, "one/host-b", "three")))->new_connection();
+  };
+  const auto from = [] { return connection_of("three/host-a", "one"); };
+  TlsPair without(from(), with("root_crl.pem"));
+  without.pump();
+  EXPECT_THAT(without.acceptor.error, HasSubstr("unable to get certificate CRL"));
+  EXPECT_EQ(without.acceptor.failures(TlsFailure::kUntrusted), 1u);
+
+  TlsPair none(from(), with("crl.pem"));
+  none.pump();
+  EXPECT_EQ(none.acceptor.failures(TlsFailure::kUntrusted), 1u) << "lists of other CAs alone";
+
+  TlsPair all(from(), with("chain_crl.pem"));
+  all.initiator.say("hello");
+  all.pump();
+  EXPECT_EQ(all.acceptor.heard, "hello");
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Good, Handshake,
     testing::Values(

@@ -340,6 +340,8 @@ class Tls(TlsNodes):
             revoke(self.folder / "one", "host-a")
             status, body = ask(nodes.b.admin, "POST", "/reload")
             self.assertEqual(status, 200, body)
+            self.assertIn("crl.pem has other lists; links that are up stay up", body)
+            self.assertIn("a list of revoked certificates", self.hatctl(nodes.b, "certs").stdout)
             with Client(nodes) as calls:
                 self.assertEqual(calls.add(1, 2), 3, "the link is up since before")
             self.assertEqual(nodes.a.stop(), 0)
