@@ -24,7 +24,22 @@ commonName = supplied
 
 
 def run(*words):
-    subprocess.run(list(map(str, words)), check=True, capture_output=True, timeout=60)
+    return subprocess.run(list(map(str, words)), check=True, capture_output=True, text=True, timeout=60).stdout
+
+
+def revoke(folder, *nodes):
+    """Writes folder/crl.pem: a list of the CA there that has these nodes' certificates."""
+    rows = []
+    for node in nodes:
+        serial = run("openssl", "x509", "-in", folder / f"{node}.pem", "-noout", "-serial")
+        rows.append(f"R\t991231000000Z\t200101000000Z\t{serial.strip().partition('=')[2]}\tunknown\t/CN={node}\n")
+    (folder / "revoked").write_text("".join(rows), encoding="ascii")
+    (folder / "crl.cnf").write_text(f"[ca]\ndefault_ca = it\n[it]\ndatabase = {folder}/revoked\n"
+                                    f"certificate = {folder}/ca.pem\nprivate_key = {folder}/ca.key\n"
+                                    "default_md = sha256\ndefault_crl_days = 1\n", encoding="ascii")
+    draft = folder / "crl.draft"
+    run("openssl", "ca", "-gencrl", "-config", folder / "crl.cnf", "-out", draft)
+    os.replace(draft, folder / "crl.pem")
 
 
 class Certificates:

@@ -20,7 +20,7 @@ import unittest
 import yaml
 
 from setting import (Client, PROGRAMS, Scenario, TApplicationException, main, manifest, start_server)
-from certificates import Certificates
+from certificates import Certificates, revoke
 from nodes import TwoNodes, ask, free_ports, hatrpc_address, wait_until
 from prometheus import MONITORING, Prometheus, rules
 from promql import Exported, read
@@ -118,12 +118,14 @@ class Watched(Scenario):
         address = hatrpc_address(self.server.addresses[0])
         elsewhere = f"tcp:127.0.0.1:{free_ports(1)[0]}"
         self.certificates = self.enterContext(Certificates(PROGRAMS, "host-a", "host-b"))
+        revoke(self.certificates.folder)  # nobody: there is a list all the same
+        links = {node: self.certificates.tls(node) for node in ("host-a", "host-b")}
+        links["host-b"]["tls"]["crl"] = str(self.certificates.folder / "crl.pem")
         reads = {"thrift_transport": "framed", "thrift_protocol": "binary"}
         self.nodes = self.enterContext(TwoNodes(
             PROGRAMS, guarded_manifest(), {"Probe": address, "Narrow": address}, endpoints={"Elsewhere": elsewhere},
             modes={"Probe": reads, "Narrow": {**reads, "max_connections": 1}}, http=True,
-            links={node: self.certificates.tls(node) for node in ("host-a", "host-b")},
-            limits={"max_message": "1MiB", "max_connections": 24, "drain_timeout": "300s"}))
+            links=links, limits={"max_message": "1MiB", "max_connections": 24, "drain_timeout": "300s"}))
         load = Load(self.nodes)
         self.addCleanup(load.end)
         self.prometheus = self.enterContext(Prometheus([self.nodes.a.http, self.nodes.b.http]))
