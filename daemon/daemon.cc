@@ -433,6 +433,7 @@ void Daemon::look_for_changes() {
 // --- Calibration ---
 
 Result<uint64_t> Daemon::calibrate(const std::string& peer) {
+  if (peer == node_->node) return fail("it is this node itself: name another one");
   std::vector<std::string_view> names;
   for (const PeerConfig& one : node_->peers) names.push_back(one.name);
   if (std::ranges::find(names, peer) == names.end()) {

@@ -41,6 +41,9 @@ int run(Words words) {
   if (command != "serve" && !is_command(command)) {
     return wrong_usage({"'" + command + "' is no command"}, "");
   }
+  if (!is_named && words[0].starts_with("--connect")) {
+    return wrong_usage({"a command comes first: hatkv COMMAND --connect ADDRESS"}, "");
+  }
   if (asks_for(rest, "--help", "-h")) return print_help(is_named ? command : "");
   if (asks_for(rest, "--version", "--version")) {
     std::puts("hatkv " HAT_VERSION);

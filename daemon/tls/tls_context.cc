@@ -2,8 +2,11 @@
 #include "daemon/tls/tls_context.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 
 namespace hat {
 namespace {
@@ -14,6 +17,21 @@ constexpr int kChainDepthMax = 8;
 
 std::unexpected<Error> wrong(const std::string& what, const std::string& file) {
   return fail(what + " " + file + ": " + take_openssl_error());
+}
+
+// All of them at once, where several are not there.
+Result<void> readable(const TlsConfig& config) {
+  std::string missing;
+  const auto look_at = [&missing](const std::string& what, const std::string& file) {
+    if (file.empty() || access(file.c_str(), R_OK) == 0) return;
+    missing += (missing.empty() ? "" : "; ") + what + " " + file + ": " + std::strerror(errno);
+  };
+  look_at("certificate", config.certificate);
+  look_at("key", config.key);
+  look_at("ca", config.ca);
+  look_at("crl", config.crl);
+  if (!missing.empty()) return fail(missing);
+  return {};
 }
 
 // Nobody is there to type it.
@@ -83,6 +101,7 @@ bool load_crls(X509_STORE* store, const std::string& file) {
 }  // namespace
 
 Result<std::shared_ptr<const TlsContext>> TlsContext::load(const TlsConfig& config) {
+  HAT_TRY_VOID(readable(config));
   ERR_clear_error();
   std::shared_ptr<TlsContext> made(new TlsContext());
   made->context_ = make_context();

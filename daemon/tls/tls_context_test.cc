@@ -22,7 +22,7 @@ TEST(TlsContext, NamesTheFileThatIsWrong) {
   std::ofstream(no_pem) << "this is no certificate\n";
   const TlsConfig good = made.files("one/host-a");
   TlsConfig missing = good, text = good, other_key = good, no_key = good, no_ca = good,
-            no_crl = good, ca_as_crl = good;
+            no_crl = good, ca_as_crl = good, none = good;
   missing.certificate = made.folder() + "/none.pem";
   text.certificate = no_pem;
   other_key.key = made.files("one/host-b").key;
@@ -30,6 +30,7 @@ TEST(TlsContext, NamesTheFileThatIsWrong) {
   no_ca.ca = no_pem;
   no_crl.crl = made.folder() + "/none.pem";
   ca_as_crl.crl = good.ca;
+  none.certificate = none.key = none.ca = missing.certificate;
   const struct {
     TlsConfig config;
     std::string message;
@@ -39,7 +40,8 @@ TEST(TlsContext, NamesTheFileThatIsWrong) {
               {no_key, "key " + no_pem + ": "},
               {no_ca, "ca " + no_pem + ": "},
               {no_crl, "crl " + no_crl.crl + ": No such file"},
-              {ca_as_crl, "crl " + good.ca + ": "}};
+              {ca_as_crl, "crl " + good.ca + ": "},
+              {none, "No such file or directory; ca " + none.ca + ": No such file"}};
   ASSERT_TRUE(TlsContext::load(good));
   for (const auto& row : rows) {
     const auto loaded = TlsContext::load(row.config);

@@ -56,8 +56,9 @@ EOF
 case ${1:-} in
   up) up ;;
   down)
+    if all_run; then ended="The two nodes and HatKV have ended."; else ended="Nothing of the playground is running."; fi
     stop_nodes "$playground"
-    echo "Nothing of the playground is running."
+    echo "$ended"
     ;;
   *)
     echo "usage: playground.sh up|down" >&2

@@ -62,6 +62,10 @@ void judge_lanes(const std::string& peer, const LinkState& link, Findings& findi
   for (const LaneState& lane : link.lanes) {
     if (lane.state == "up") {
       if (std::ranges::find(up, lane.protocol) == up.end()) up.push_back(lane.protocol);
+    } else if (lane.last_error.contains("the fabrics do not reach each other")) {
+      findings.warn(
+          peer, "RDMA lane " + lane.protocol + ": " + lane.last_error,
+          "editor hatrpcd.yaml   # fabric: tcp, on both hosts, if one has no RDMA device");
     } else if (!lane.last_error.empty()) {
       findings.warn(peer,
                     "RDMA lane " + lane.protocol + " is " + lane.state +

@@ -112,6 +112,7 @@ class Calibration(Scenario):
     def test_who_cannot_be_measured_with_is_refused_with_a_reason(self):
         with probe_nodes(self.server, fabric="loop", fabric_b="tcp") as nodes:
             for node, peer, words in ((nodes.a, "host-b", "peer host-b has no RDMA fabric"),
+                                      (nodes.a, "host-a", "it is this node itself"),
                                       (nodes.a, "host-c", r"no peer is called 'host-c' \(did you mean"),
                                       (nodes.b, "host-a", "no peer is called 'host-a'")):
                 done = hatctl(node, "calibrate", peer)
