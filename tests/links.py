@@ -4,7 +4,8 @@
 
 Prints `file:line: what leads nowhere` for each that does not; exit status 1 where there is one. Pages that
 other files name in words ("docs/x.md", in code, YAML and the manual) are looked for too, and so is a heading
-that follows such a name in quotes or brackets: docs/x.md ("A heading"). Links out (https:) are not followed.
+that follows such a name in quotes or brackets: docs/x.md ("A heading"). So are the tests that a table names in
+its last column, where that is headed "test". Links out (https:) are not followed.
 `--self-test` feeds it wrong ones.
 """
 
@@ -88,6 +89,44 @@ def check_names(path, text, root=ROOT):
             yield f"{path}: {name} has no heading “{heading}”"
 
 
+@functools.lru_cache(maxsize=None)
+def tests_of_the_tree():
+    """Names of suites, of tests, of both with a dot between, and of fuzz targets."""
+    files = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard", "*.cc", "*.py"], cwd=ROOT,
+                           text=True, capture_output=True, check=True).stdout.split()
+    found = set()
+    for file in files:
+        path = ROOT / file
+        found.add(path.stem)
+        if not path.is_file():
+            continue
+        for suite, test in re.findall(r"^\s*TEST(?:_F|_P)?\(\s*(\w+),\s*(\w+)\)", page(path), re.MULTILINE):
+            found |= {suite, test, f"{suite}.{test}"}
+        found |= set(re.findall(r"def test_(\w+)", page(path))) | set(re.findall(r"^def (\w+)", page(path), re.MULTILINE))
+    return found
+
+
+def check_tests(path, text, root=ROOT):
+    """`Suite.Test`, `Suite.*`, `Suite.Begins…`, a test or suite alone, a fuzz target, or a file."""
+    in_table = False
+    for number, line in outside_fences(text):
+        cells = [cell.strip() for cell in line.strip().strip("|").split("|")] if line.startswith("|") else [""]
+        if not line.startswith("|"):
+            in_table = False
+        elif re.match(r"test( in .*)?$", cells[-1]):
+            in_table = True
+            continue
+        for name in re.findall(r"`([^`]+)`", cells[-1]) if in_table else ():
+            begins = name.rstrip("*…").rstrip(".")
+            known = tests_of_the_tree()
+            if "/" in name:
+                good = (root / name).exists()
+            else:
+                good = any(one.startswith(begins) for one in known) if begins != name else name in known
+            if not good:
+                yield f"{path}:{number}: there is no test {name}"
+
+
 def check_tree():
     names = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard"], cwd=ROOT,
                            text=True, capture_output=True, check=True).stdout.splitlines()
@@ -97,6 +136,7 @@ def check_tree():
             text = page(path)
             if path.suffix == ".md":
                 yield from check_page(name, text)
+                yield from check_tests(name, text)
             yield from check_names(name, text)
 
 
@@ -121,6 +161,11 @@ def self_test():
                         ('docs/rings.md\n    # ("Nothing\n    # there")', 1), ("docs/rings.md (Waiting)", 0)):
         if len(list(check_names("x.cc", text))) != count:
             wrong.append(f"judged wrong: {text}")
+    table = "| attack | test |\n|---|---|\n| one | `%s` |\n\n| a | b |\n|---|---|\n| c | `NoTest` |\n"
+    for name, count in (("Printable.*", 0), ("Printable.Leaves…", 0), ("Printable.LeavesTextAsItIs", 0), ("link_fuzz", 0),
+                        ("tests/links.py", 0), ("Printable.Nothing", 1), ("NoSuchTest", 1), ("tests/none.py", 1)):
+        if len(list(check_tests("x.md", table % name))) != count:
+            wrong.append(f"judged wrong: a test {name}")
     return wrong
 
 
