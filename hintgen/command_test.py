@@ -107,6 +107,38 @@ class CommandTest(unittest.TestCase):
                     2, f"hintgen: '{output}' is an IDL file that was read; -o must name another file\n"))
                 self.assertEqual((self.at / "good.thrift").read_text(), GOOD)
 
+    def test_a_manifest_that_is_written_anew_keeps_who_may_call(self):
+        self.write("s.thrift", "service S {\n  void f()\n  void g()\n}\nservice T { void f() }\n")
+        manifest = self.at / "s.yaml"
+        self.assertEqual(self.run_hintgen("s.thrift", "-o", "s.yaml").returncode, 0)
+        edited = yaml.safe_load(manifest.read_text())
+        edited["services"]["S"] |= {"allow": ["host-a", "spiffe://p/*"], "allow_unknown_fields": True}
+        edited["services"]["S"]["functions"]["g"] |= {"allow": ["host-b"], "allow_mode": "dry_run"}
+        manifest.write_text(yaml.safe_dump(edited))
+        self.write("s.thrift", "service S {\n  void f()\n  void g() [ hint: polling=busy; ]\n  void h()\n}\nservice T { void f() }\n")
+        self.assertEqual(self.run_hintgen("s.thrift", "-o", "s.yaml").stderr, "")
+        service = yaml.safe_load(manifest.read_text())["services"]["S"]
+        self.assertEqual((service["allow"], service["allow_unknown_fields"]), (["host-a", "spiffe://p/*"], True))
+        self.assertEqual(service["functions"]["g"]["allow"], ["host-b"])
+        self.assertEqual(service["functions"]["g"]["allow_mode"], "dry_run")
+        self.assertEqual(service["functions"]["g"]["hint"], {"polling": "busy"}, "the IDL's are new")
+        self.assertNotIn("allow", service["functions"]["h"])
+        self.assertNotIn("allow", self.run_hintgen("s.thrift").stdout, "a file that is not named is not read")
+
+        before = manifest.read_text()
+        for idl, words in (("service S { void f() }", "may call S.g, which the IDL does not have"),
+                           ("service T { void f() }", "may call S, which the IDL does not have")):
+            self.write("s.thrift", idl)
+            done = self.run_hintgen("s.thrift", "-o", "s.yaml")
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(words, done.stderr)
+            self.assertEqual(manifest.read_text(), before)
+        manifest.write_text("services: {S: {allow: host-a\n")
+        done = self.run_hintgen("s.thrift", "-o", "s.yaml")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("may have rules of who may call (`allow`), and cannot be read", done.stderr)
+        self.assertEqual(manifest.read_text(), "services: {S: {allow: host-a\n")
+
     def test_a_file_may_be_stripped_in_place(self):
         stripped = self.run_hintgen("--strip", "good.thrift").stdout
         self.assertEqual(self.run_hintgen("--strip", "good.thrift", "-o", "good.thrift").returncode, 0)

@@ -16,6 +16,7 @@
 #include "hintgen/dump.h"
 #include "hintgen/emit.h"
 #include "hintgen/hint_check.h"
+#include "hintgen/kept_rules.h"
 #include "hintgen/load.h"
 #include "hintgen/output.h"
 #include "hintgen/resolve.h"
@@ -55,7 +56,8 @@ engine::HostFacts host_of(const CommandLine& line, Mistakes& mistakes) {
   return host;
 }
 
-std::string make_output(const CommandLine& line, const engine::HostFacts& host, const Idl& idl) {
+Result<std::string> make_output(const CommandLine& line, const engine::HostFacts& host,
+                                const Idl& idl) {
   switch (line.mode) {
     case Mode::kCheck:
       return describe_check(make_manifest(idl));
@@ -72,7 +74,9 @@ std::string make_output(const CommandLine& line, const engine::HostFacts& host, 
     case Mode::kManifest:
       break;
   }
-  return write_manifest(make_manifest(idl));
+  Manifest manifest = make_manifest(idl);
+  HAT_TRY_VOID(keep_rules(line.output, manifest));
+  return write_manifest(manifest);
 }
 
 // Whether the output would replace an IDL file that was read. Only --strip and --annotate may: with
@@ -104,8 +108,8 @@ int run(const CommandLine& line) {
                  line.output.c_str());
     return kExitUsage;
   }
-  const std::string output = make_output(line, host, idl);
-  const auto written = write_output(line.output, output);
+  const auto output = make_output(line, host, idl);
+  const auto written = output ? write_output(line.output, *output) : fail(output.error().message);
   if (written) return 0;
   std::fprintf(stderr, "hintgen: %s\n", written.error().message.c_str());
   return kExitMistakes;
