@@ -47,18 +47,15 @@ class Access : public testing::Test {
 
   // Announced as that function; in as many frames as there are pieces.
   void call(const std::string& announced, const std::vector<std::string>& pieces) {
-    const engine::CallMeta meta{.name_bytes = static_cast<uint16_t>(announced.size())};
     ++calls_;
     for (size_t i = 0; i < pieces.size(); ++i) {
       const bool last = i + 1 == pieces.size();
-      const std::string head =
-          std::string(reinterpret_cast<const char*>(&meta), sizeof meta) + announced;
       node_.receive(link_, frame_bytes({.kind = i == 0 ? FrameKind::kCall : FrameKind::kMore,
                                         .flags = last ? engine::kLastPiece : uint8_t{0},
                                         .replies = static_cast<uint16_t>(last ? 1 : 0),
                                         .stream = stream_,
                                         .call = calls_},
-                                       (i == 0 ? head : "") + pieces[i]));
+                                       (i == 0 ? call_meta(announced, 1) : "") + pieces[i]));
     }
   }
 
@@ -283,9 +280,7 @@ TEST_F(AccessOfAllowed, EndsAConnectionThatBeganBeforeTheRule) {
 
 TEST_F(AccessOfAllowed, EndsARequestThatTheRuleInterrupts) {
   const std::string whole = framed(body_of("put"));
-  const engine::CallMeta meta{.name_bytes = 3};
-  const std::string head =
-      std::string(reinterpret_cast<const char*>(&meta), sizeof meta) + "put" + whole.substr(0, 10);
+  const std::string head = call_meta("put", 1) + whole.substr(0, 10);
   node_.receive(link_, frame_bytes({.kind = FrameKind::kCall, .stream = 1, .call = 1}, head));
   EXPECT_EQ(served(), whole.substr(0, 10));
   keep_out();
@@ -440,14 +435,13 @@ TEST(AccessOfAnOlderPeer, IsRefusedWithAReasonThatItKnows) {
                                  {reinterpret_cast<const char*>(hello.data()), hello.size()}));
   node.receive(link, frame_bytes({.kind = FrameKind::kOpen, .stream = 1}, "Kv"));
   link->written.clear();
-  const engine::CallMeta meta{.name_bytes = 3};
   node.receive(link, frame_bytes({.kind = FrameKind::kCall,
                                   .flags = engine::kLastPiece,
                                   .replies = 1,
                                   .stream = 1,
                                   .call = 1},
-                                 std::string(reinterpret_cast<const char*>(&meta), sizeof meta) +
-                                     "get" + framed(body_of("get"))));
+                                 call_meta("get", 1, engine::kLinkVersionOfDenials - 1) +
+                                     framed(body_of("get"))));
   ASSERT_GT(link->written.size(), sizeof(engine::FrameHeader));
   EXPECT_EQ(static_cast<engine::Failure>(link->written[sizeof(engine::FrameHeader)]),
             engine::Failure::kUnknownService);

@@ -72,6 +72,7 @@ struct Call final : Deadline {
   RdmaWish rdma = RdmaWish::kNone;
   LaneKey lane;              // where RDMA is wanted
   PeerLanes::Choice choice;  // the way that was found
+  bool several = false;      // its frame has more messages than one
   bool sent = false;         // some of it is with the peer daemon
   bool reply_started = false;
   std::optional<engine::Failure> failure;
@@ -98,7 +99,7 @@ class CallPool {
     call->replies = 0;
     call->reply = Reply::kNone;
     call->ordinal = 0;
-    call->sent = call->reply_started = false;
+    call->several = call->sent = call->reply_started = false;
     call->failure.reset();
     call->failure_detail.clear();
     call->more_heads.clear();

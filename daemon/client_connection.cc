@@ -277,6 +277,7 @@ bool ClientConnection::begin_call(const thrift::Head& head) {
 void ClientConnection::add_message(const thrift::Head& head) {
   const Route& route = this->route(head.name);
   const Reply reply = reply_to(head, route);
+  if (!discarding_) current_->several = true;
   if (reply == Reply::kNone) return;
   // No client does that, and each message costs memory.
   if (discarding_
@@ -503,6 +504,7 @@ void ClientConnection::send_piece(Bytes piece, bool last) {
   tell_of_stream();
   if (begins && current_ != nullptr) count_way(*current_);
   engine::Lane& lane = this->lane();
+  const engine::Hello& peer = peer_->link->session().peer();
   delivery_.send(header.call);
   do {  // more than once only for what was held back, waiting for the unit's head
     const Bytes part = piece.first(std::min<size_t>(piece.size(), engine::kPieceBytesMax));
@@ -510,6 +512,9 @@ void ClientConnection::send_piece(Bytes piece, bool last) {
     if (last && piece.empty()) {
       header.flags = engine::kLastPiece;
       header.replies = current_ == nullptr ? 0 : current_->replies;
+      if (current_ != nullptr && current_->several && knows_ids(peer)) {
+        header.flags |= engine::kSeveral;
+      }
     }
     header.credit = window_.grant();
     send_credit_ -= static_cast<int64_t>(part.size());
@@ -518,10 +523,11 @@ void ClientConnection::send_piece(Bytes piece, bool last) {
           current_ == nullptr ? std::string_view() : current_->head.get().name;
       const std::string_view method = thrift::bare_name(name);
       const std::string_view service = service_prefix(name);
-      const engine::CallMeta meta{static_cast<uint16_t>(method.size()),
-                                  static_cast<uint16_t>(service.size())};
-      lane.send(header,
-                {std::as_bytes(std::span(&meta, 1)), bytes_of(method), bytes_of(service), part});
+      const engine::CallMeta meta{.name_bytes = static_cast<uint16_t>(method.size()),
+                                  .service_bytes = static_cast<uint16_t>(service.size()),
+                                  .id = current_ == nullptr ? 0 : current_->head.get().seqid};
+      lane.send(header, {std::as_bytes(std::span(&meta, 1)).first(call_meta_bytes(peer)),
+                         bytes_of(method), bytes_of(service), part});
     } else if (!lend(header, part)) {
       lane.send(header, {part});
     }

@@ -25,6 +25,14 @@ inline std::string hello_bytes(const std::string& node, const std::string& peer)
                      {reinterpret_cast<const char*>(hello.data()), hello.size()});
 }
 
+// What stands before a request in the payload of its kCall.
+inline std::string call_meta(const std::string& name, int32_t id,
+                             uint16_t link_version = engine::kLinkVersion) {
+  const engine::CallMeta meta{.name_bytes = static_cast<uint16_t>(name.size()), .id = id};
+  const size_t bytes = engine::call_meta_bytes({.version_max = link_version});
+  return std::string(reinterpret_cast<const char*>(&meta), bytes) + name;
+}
+
 inline std::vector<engine::FrameHeader> headers_in(std::string_view bytes) {
   std::vector<engine::FrameHeader> headers;
   while (bytes.size() >= sizeof(engine::FrameHeader)) {

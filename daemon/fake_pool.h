@@ -76,15 +76,12 @@ class PooledCallTest : public testing::Test {
 
   void send(uint32_t stream, uint64_t call, const std::string& name, const std::string& request,
             uint16_t replies = 1, bool last = true) {
-    const engine::CallMeta meta{.name_bytes = static_cast<uint16_t>(name.size())};
-    node_.receive(
-        link_, frame_bytes({.kind = engine::FrameKind::kCall,
-                            .flags = last ? engine::kLastPiece : uint8_t{0},
-                            .replies = replies,
-                            .stream = stream,
-                            .call = call},
-                           std::string(reinterpret_cast<const char*>(&meta), sizeof meta) + name +
-                               request));
+    node_.receive(link_, frame_bytes({.kind = engine::FrameKind::kCall,
+                                      .flags = last ? engine::kLastPiece : uint8_t{0},
+                                      .replies = replies,
+                                      .stream = stream,
+                                      .call = call},
+                                     call_meta(name, 7) + request));
   }
   void more(uint64_t call, const std::string& piece, bool last) {  // of a call of stream 1
     node_.receive(link_, frame_bytes({.kind = engine::FrameKind::kMore,

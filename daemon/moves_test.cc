@@ -375,14 +375,13 @@ class ServerMovesTest : public testing::Test {
     node_.reactor.end_turn();
   }
   void call(const FakeNode::Wire& link, uint32_t stream, uint64_t ordinal) {
-    const engine::CallMeta meta{.name_bytes = 3};
     say(link,
         {.kind = FrameKind::kCall,
          .flags = engine::kLastPiece,
          .replies = 1,
          .stream = stream,
          .call = ordinal},
-        std::string(reinterpret_cast<const char*>(&meta), sizeof meta) + "get" + kCallOfGet);
+        call_meta("get", 1) + kCallOfGet);
   }
   void detach() { say(link_, {.kind = FrameKind::kDetach, .stream = 1}); }
   FakeNode::Wire link_from(const std::string& peer) {

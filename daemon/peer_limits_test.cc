@@ -38,14 +38,12 @@ class PeerLimits : public testing::Test {
   }
   void call(const FakeNode::Wire& link, uint32_t stream, uint64_t ordinal,
             const std::string& request, bool whole = true) {
-    const engine::CallMeta meta{.name_bytes = 3};
-    const std::string head(reinterpret_cast<const char*>(&meta), sizeof meta);
     node_.receive(link, frame_bytes({.kind = FrameKind::kCall,
                                      .flags = whole ? engine::kLastPiece : uint8_t{0},
                                      .replies = static_cast<uint16_t>(whole ? 1 : 0),
                                      .stream = stream,
                                      .call = ordinal},
-                                    head + "get" + request));
+                                    call_meta("get", 1) + request));
   }
   static size_t count(const FakeNode::Wire& link, FrameKind kind) {
     size_t found = 0;

@@ -39,33 +39,46 @@ void ServerStream::on_upstream_bytes(Bytes bytes) {
 
 bool ServerStream::on_head(const thrift::Head& head) {
   if (upstream_->dropping_reply) return true;
-  if (!match(head)) {
-    upstream_->dropping_reply = true;
-    worker_.counters().unsolicited_replies.add();
-    return true;
+  switch (what_is_answered(head)) {
+    case Answers::kFront:
+      ++calls_.front().replies_seen;
+      return true;
+    case Answers::kOnewayCall:
+      upstream_->dropping_reply = true;
+      worker_.counters().unsolicited_replies.add();
+      return true;
+    case Answers::kNothing:
+      break;
   }
-  ++calls_.front().replies_seen;
-  return true;
+  // Whose reply it is nobody knows, nor whose those after it are.
+  worker_.counters().unsolicited_replies.add();
+  lose_upstream(Failure::kUpstreamClosed, true,
+                to_string(served_.upstream) +
+                    ": the server sent a reply that answers no call; its connection is closed");
+  return false;
 }
 
-// Whether the reply is for the front call. Servers answer in order, so it is, unless somebody was
-// answered who did not ask: an unknown oneway function gets an exception from stock servers.
-bool ServerStream::match(const thrift::Head& head) {
-  if (calls_.empty() || !calls_.front().handed_over) return false;
-  ServedCall& front = calls_.front();
-  if (front.replies_seen != 0 || head.name.empty()) return true;
-  const uint64_t hash = thrift::name_hash(thrift::bare_name(head.name));
-  if (hash == front.name_hash) return true;
-  if (head.type == thrift::MessageType::kException && upstream_->passed_oneway(hash)) {
-    return false;
+// Servers answer in order, so a reply is for the front call, unless the front call is oneway or
+// somebody was answered who did not ask: stock servers answer an unknown oneway function with an
+// exception.
+ServerStream::Answers ServerStream::what_is_answered(const thrift::Head& head) {
+  if (head.type != thrift::MessageType::kReply && head.type != thrift::MessageType::kException) {
+    return Answers::kNothing;
   }
+  if (!calls_.empty() && calls_.front().replies_seen != 0) {
+    const bool owes_one = calls_.front().match == Match::kNameAndId;
+    return owes_one ? Answers::kNothing : Answers::kFront;
+  }
+  const uint64_t name = thrift::name_hash(thrift::bare_name(head.name));
+  if (!calls_.empty() && calls_.front().is_answered_by(name, head.seqid)) return Answers::kFront;
+  if (upstream_->passed_oneway(name)) return Answers::kOnewayCall;
   // Go sends oneway calls as ordinary ones. Where no manifest tells, a reply to a later call does.
   for (size_t i = 1; i < calls_.size() && calls_[i - 1].may_be_done(); ++i) {
-    if (calls_[i].name_hash != hash || !calls_[i].handed_over) continue;
+    if (!calls_[i].is_answered_by(name, head.seqid)) continue;
     for (; i != 0; --i) end_without_reply();
-    return true;
+    return Answers::kFront;
   }
-  return true;
+  return Answers::kNothing;
 }
 
 // The front call was oneway. The caller's side is told, or its connection would wait for the reply.

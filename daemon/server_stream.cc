@@ -103,9 +103,11 @@ void ServerStream::refuse(uint32_t lane, const FrameHeader& header) {
 
 void ServerStream::on_call(uint32_t lane, const FrameHeader& header, Bytes payload) {
   engine::CallMeta meta;
-  if (payload.size() < sizeof meta) return refuse(lane, header);
-  std::memcpy(&meta, payload.data(), sizeof meta);
-  payload = payload.subspan(sizeof meta);
+  const engine::Hello& peer = link_.session->peer();
+  const size_t meta_bytes = call_meta_bytes(peer);
+  if (payload.size() < meta_bytes) return refuse(lane, header);
+  std::memcpy(&meta, payload.data(), meta_bytes);
+  payload = payload.subspan(meta_bytes);
   const size_t names = size_t{meta.name_bytes} + meta.service_bytes;
   if (payload.size() < names || header.call <= last_ordinal_ || request_open_ || opaque_ ||
       server_ == Server::kDetaching) {
@@ -121,6 +123,8 @@ void ServerStream::on_call(uint32_t lane, const FrameHeader& header, Bytes paylo
   call.counters = &route.metrics->at(Side::kServer, worker_.index());
   call.started = worker_.reactor().now();
   call.name_hash = thrift::name_hash(method);
+  call.id = meta.id;
+  if (knows_ids(peer)) call.match = Match::kNameAndId;
   if (route.listed) call.listed = route.oneway ? Listed::kOneway : Listed::kTwoWay;
   call.reply = call.listed == Listed::kTwoWay ? Reply::kCertain : Reply::kPossible;
   call.lane = lane;
@@ -146,6 +150,7 @@ void ServerStream::on_request_bytes(uint32_t lane, const FrameHeader& header, By
   if (last) {
     call.request_complete = true;
     call.replies = header.replies;
+    if ((header.flags & engine::kSeveral) != 0) call.match = Match::kOrder;
     if (call.replies == 0) call.reply = Reply::kNone;
     request_open_ = false;
   }

@@ -84,6 +84,13 @@ class ServerStream final : private UnitSink,
   // What this node's manifest says of a function.
   enum class Listed : uint8_t { kNot, kTwoWay, kOneway };
 
+  // How a server's reply is known to be the call's.
+  enum class Match : uint8_t {
+    kNameAndId,
+    kName,   // the peer's link version does not give the id
+    kOrder,  // the request is a frame of several messages, of which the call names the first
+  };
+
   // A request of a peer that `allow` restricts.
   enum class Check : uint8_t {
     kNotNeeded,  // the peer is not restricted
@@ -105,6 +112,8 @@ class ServerStream final : private UnitSink,
     uint64_t request_bytes = 0;
     uint64_t response_bytes = 0;
     uint64_t name_hash = 0;
+    int32_t id = 0;  // kNameAndId
+    Match match = Match::kName;
     Polling polling = Polling::kEvent;
     uint16_t replies = 1;  // expected; known for sure once the request is complete
     uint16_t replies_seen = 0;
@@ -116,6 +125,10 @@ class ServerStream final : private UnitSink,
     Reply reply = Reply::kCertain;
     Check check = Check::kNotNeeded;
     uint32_t lane = 0;  // that it came by, and its answer goes by
+    bool is_answered_by(uint64_t name, int32_t seqid) const {
+      return handed_over && (match == Match::kOrder ||
+                             (name == name_hash && (match == Match::kName || seqid == id)));
+    }
     // None of it goes to the server before all of it is checked.
     bool must_wait() const { return check == Check::kAwaited || check == Check::kDenied; }
     // The lane's other side counts it as due.
@@ -206,7 +219,8 @@ class ServerStream final : private UnitSink,
   void send_pooled_answer();
 
   // What goes back to the peer daemon.
-  bool match(const thrift::Head& head);
+  enum class Answers : uint8_t { kFront, kOnewayCall, kNothing };
+  Answers what_is_answered(const thrift::Head& head);
   void end_without_reply();
   void finish_reply(thrift::Outcome outcome);
   void send_reply(Bytes piece, bool last, thrift::Outcome outcome);

@@ -22,19 +22,17 @@ class ServerStreamTest : public testing::Test {
     node_.receive(link_, frame_bytes({.kind = FrameKind::kOpen, .stream = 1}, "Kv"));
   }
   void call(uint64_t ordinal, const std::string& request) {
-    const engine::CallMeta meta{.name_bytes = 3};
-    node_.receive(
-        link_, frame_bytes({.kind = FrameKind::kCall,
-                            .flags = engine::kLastPiece,
-                            .replies = 1,
-                            .stream = 1,
-                            .call = ordinal},
-                           std::string(reinterpret_cast<const char*>(&meta), sizeof meta) + "get" +
-                               request));
+    node_.receive(link_, frame_bytes({.kind = FrameKind::kCall,
+                                      .flags = engine::kLastPiece,
+                                      .replies = 1,
+                                      .stream = 1,
+                                      .call = ordinal},
+                                     call_meta("get", 1) + request));
   }
 
   FakeNode node_;
   FakeNode::Wire link_ = node_.connect_link();
+  uint16_t link_version_ = engine::kLinkVersion;  // of the peer
 };
 
 TEST_F(ServerStreamTest, GrantsTheBytesOfCallsThatTheServerNeverTook) {
@@ -268,22 +266,22 @@ class PossibleCallsServedTest : public ServerStreamTest {
     node_.receive(link_, frame_bytes({.kind = FrameKind::kOpen, .stream = 2}, "Pool"));
     link_->written.clear();
   }
-  static std::string message(thrift::MessageType type, const std::string& name) {
+  static std::string message(thrift::MessageType type, const std::string& name, int32_t id = 1) {
     std::string bytes("\x00\x00\x00\x10\x80\x01\x00\x01\x00\x00\x00\x03get\x00\x00\x00\x01\x00",
                       20);
     bytes[7] = static_cast<char>(type);
+    for (int i = 0; i < 4; ++i)
+      bytes[static_cast<size_t>(15 + i)] = static_cast<char>(id >> (24 - 8 * i));
     return bytes.replace(12, 3, name);
   }
-  void call(uint32_t stream, uint64_t ordinal, const std::string& name) {
-    const engine::CallMeta meta{.name_bytes = 3};
-    node_.receive(
-        link_, frame_bytes({.kind = FrameKind::kCall,
-                            .flags = engine::kLastPiece,
-                            .replies = 1,
-                            .stream = stream,
-                            .call = ordinal},
-                           std::string(reinterpret_cast<const char*>(&meta), sizeof meta) + name +
-                               message(thrift::MessageType::kCall, name)));
+  void call(uint32_t stream, uint64_t ordinal, const std::string& name, int32_t id = 1) {
+    node_.receive(link_, frame_bytes({.kind = FrameKind::kCall,
+                                      .flags = engine::kLastPiece,
+                                      .replies = 1,
+                                      .stream = stream,
+                                      .call = ordinal},
+                                     call_meta(name, id, link_version_) +
+                                         message(thrift::MessageType::kCall, name, id)));
   }
   void cancel(uint32_t stream, uint64_t ordinal) {
     node_.receive(link_,
@@ -294,8 +292,19 @@ class PossibleCallsServedTest : public ServerStreamTest {
     server->events->on_writable();
     return server;
   }
-  void reply(const FakeNode::Wire& server, const std::string& name) {
-    node_.receive(server, message(thrift::MessageType::kReply, name));
+  void reply(const FakeNode::Wire& server, const std::string& name, int32_t id = 1) {
+    node_.receive(server, message(thrift::MessageType::kReply, name, id));
+  }
+  // The peer is of that link version, and has opened stream 1.
+  void peer_of(uint16_t link_version) {
+    link_version_ = link_version;
+    const auto hello = engine::encode(
+        {.version_max = link_version, .generation = 42, .node = "host-b", .peer = "host-a"});
+    link_ = node_.connect_link();
+    node_.receive(link_, frame_bytes({.kind = FrameKind::kHello},
+                                     {reinterpret_cast<const char*>(hello.data()), hello.size()}));
+    node_.receive(link_, frame_bytes({.kind = FrameKind::kOpen, .stream = 1}, "Kv"));
+    link_->written.clear();
   }
   void end_of_client(uint32_t stream) {
     node_.receive(link_, frame_bytes({.kind = FrameKind::kEnd, .stream = stream}));
@@ -340,7 +349,7 @@ TEST_F(PossibleCallsServedTest, NeverEndOneThatHasAReplyForSure) {
   call(1, 1, "get");
   call(1, 2, "ask");
   reply(connected_server(), "ask");
-  EXPECT_THAT(ends(), ElementsAre("1 ends")) << "servers answer in order";
+  EXPECT_THAT(ends(), ElementsAre("1 fails", "2 fails")) << "servers answer in order";
 }
 
 TEST_F(PossibleCallsServedTest, EndWithTheServerWhereTheClientHasEnded) {
@@ -442,15 +451,7 @@ TEST_F(ServersEndTest, IsNoneWhereNoConnectionCameAbout) {
 
 // It would not know the frame, and does not expect the end.
 TEST_F(ServersEndTest, IsNotToldToAPeerOfBefore) {
-  const auto hello = engine::encode({.version_max = engine::kLinkVersionOfBound - 1,
-                                     .generation = 42,
-                                     .node = "host-b",
-                                     .peer = "host-a"});
-  link_ = node_.connect_link();
-  node_.receive(link_, frame_bytes({.kind = FrameKind::kHello},
-                                   {reinterpret_cast<const char*>(hello.data()), hello.size()}));
-  node_.receive(link_, frame_bytes({.kind = FrameKind::kOpen, .stream = 1}, "Kv"));
-  kinds();
+  peer_of(engine::kLinkVersionOfBound - 1);
   call(1, 1, "get");
   const auto server = connected_server();
   reply(server, "get");
@@ -458,6 +459,123 @@ TEST_F(ServersEndTest, IsNotToldToAPeerOfBefore) {
   EXPECT_THAT(kinds(), ElementsAre(FrameKind::kReply));
   call(1, 2, "get");
   EXPECT_NE(node_.reactor.wires.back(), server);
+}
+
+// --- Replies go to the call that they are for ---
+
+class MatchedRepliesTest : public PossibleCallsServedTest {
+ protected:
+  // Those of a connection that goes on: "1 ends", …; else its calls fail, and it ends.
+  bool closed(const FakeNode::Wire& server) {
+    node_.reactor.end_turn();
+    return server->closed;
+  }
+};
+
+TEST_F(MatchedRepliesTest, AreThoseOfTheCallsNameAndId) {
+  call(1, 1, "get", 5);
+  call(1, 2, "get", -6);
+  const auto server = connected_server();
+  reply(server, "get", 5);
+  reply(server, "get", -6);
+  EXPECT_THAT(ends(), ElementsAre("1 ends", "2 ends"));
+  EXPECT_FALSE(closed(server));
+}
+
+struct WrongReply {
+  const char* what;
+  thrift::MessageType type;
+  const char* name;
+  int32_t id;
+};
+
+TEST_F(MatchedRepliesTest, EndTheConnectionWhereTheyAnswerNoCall) {
+  constexpr WrongReply kWrong[] = {
+      {"another id", thrift::MessageType::kReply, "get", 4},
+      {"another name", thrift::MessageType::kReply, "set", 5},
+      {"an exception of another id", thrift::MessageType::kException, "get", 4},
+      {"a call", thrift::MessageType::kCall, "get", 5},
+      {"a oneway call", thrift::MessageType::kOneway, "get", 5},
+      {"the reply to a later call", thrift::MessageType::kReply, "get", 6},
+  };
+  for (const WrongReply& wrong : kWrong) {
+    peer_of(engine::kLinkVersion);
+    call(1, 1, "get", 5);
+    call(1, 2, "get", 6);
+    const auto server = connected_server();
+    node_.receive(server, message(wrong.type, wrong.name, wrong.id));
+    EXPECT_THAT(ends(), ElementsAre("1 fails", "2 fails")) << wrong.what;
+    EXPECT_TRUE(closed(server)) << wrong.what;
+  }
+}
+
+TEST_F(MatchedRepliesTest, EndTheConnectionWhereNobodyWaitsForOne) {
+  call(1, 1, "get", 5);
+  const auto server = connected_server();
+  reply(server, "get", 5);
+  EXPECT_THAT(ends(), ElementsAre("1 ends"));
+  reply(server, "get", 5);
+  EXPECT_TRUE(closed(server)) << "the server answered twice";
+  EXPECT_THAT(headers_in(link_->written),
+              ElementsAre(testing::Field(&FrameHeader::kind, FrameKind::kEnd)));
+  EXPECT_EQ(node_.counters.unsolicited_replies.value(), 1u);
+}
+
+TEST_F(MatchedRepliesTest, AreOneMessageEach) {
+  call(1, 1, "get", 5);
+  const auto server = connected_server();
+  const std::string one = message(thrift::MessageType::kReply, "get", 5);
+  std::string two = one + one.substr(4);
+  two[3] = static_cast<char>(two.size() - 4);
+  node_.receive(server, two);
+  EXPECT_THAT(ends(), ElementsAre());
+  EXPECT_THAT(headers_in(link_->written),
+              testing::Each(testing::Field(&FrameHeader::kind, testing::Ne(FrameKind::kReply))));
+  EXPECT_TRUE(closed(server));
+}
+
+TEST_F(MatchedRepliesTest, ToARequestOfSeveralMessagesAreCounted) {
+  const std::string one = message(thrift::MessageType::kCall, "say", 4);
+  std::string two = one + message(thrift::MessageType::kCall, "get", 5).substr(4);
+  two[3] = static_cast<char>(two.size() - 4);
+  node_.receive(link_, frame_bytes({.kind = FrameKind::kCall,
+                                    .flags = engine::kLastPiece | engine::kSeveral,
+                                    .replies = 2,
+                                    .stream = 1,
+                                    .call = 1},
+                                   call_meta("say", 4) + two));
+  const auto server = connected_server();
+  reply(server, "say", 4);
+  EXPECT_THAT(ends(), IsEmpty());
+  reply(server, "get", 5);
+  EXPECT_FALSE(closed(server));
+}
+
+// A connection goes on after an exception for a oneway call that the server does not know.
+TEST_F(MatchedRepliesTest, ToOnewayCallsAreDropped) {
+  call(1, 1, "say", 5);
+  call(1, 2, "get", 6);
+  const auto server = connected_server();
+  reply(server, "get", 6);
+  EXPECT_THAT(ends(), ElementsAre("1 none", "2 ends"));
+  node_.receive(server, message(thrift::MessageType::kException, "say", 5));
+  call(1, 3, "get", 7);
+  reply(server, "get", 7);
+  EXPECT_THAT(ends(), ElementsAre("3 ends"));
+  EXPECT_EQ(node_.counters.unsolicited_replies.value(), 1u);
+}
+
+// It does not give the id.
+TEST_F(MatchedRepliesTest, OfAPeerOfBeforeAreThoseOfTheCallsName) {
+  peer_of(engine::kLinkVersionOfIds - 1);
+  call(1, 1, "get", 5);
+  const auto server = connected_server();
+  reply(server, "get", 4);
+  EXPECT_THAT(ends(), ElementsAre("1 ends"));
+  call(1, 2, "get", 6);
+  reply(server, "set", 6);
+  EXPECT_THAT(ends(), ElementsAre("2 fails"));
+  EXPECT_TRUE(closed(server));
 }
 
 }  // namespace

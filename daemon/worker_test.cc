@@ -31,15 +31,13 @@ std::string open_frame(uint32_t stream) {
 
 // A stream's first call, whole.
 std::string call_frame(uint32_t stream, const std::string& name, uint16_t replies) {
-  const engine::CallMeta meta{.name_bytes = static_cast<uint16_t>(name.size())};
   const auto type = replies == 0 ? thrift::MessageType::kOneway : thrift::MessageType::kCall;
-  return frame_bytes(
-      {.kind = FrameKind::kCall,
-       .flags = engine::kLastPiece,
-       .replies = replies,
-       .stream = stream,
-       .call = 1},
-      std::string(reinterpret_cast<const char*>(&meta), sizeof meta) + name + message(type, name));
+  return frame_bytes({.kind = FrameKind::kCall,
+                      .flags = engine::kLastPiece,
+                      .replies = replies,
+                      .stream = stream,
+                      .call = 1},
+                     call_meta(name, 1) + message(type, name));
 }
 
 TEST(Worker, SurvivesLinksThatEndWhileTheTurnsFramesAreWritten) {

@@ -75,7 +75,10 @@ inline constexpr uint8_t kOutcomeMask = 3 << kOutcomeShift;
 inline constexpr uint8_t kNoReply = 3 << kOutcomeShift;
 // kReply, kMore of a reply: its request is not complete yet, so that no RDMA lane counts on it.
 inline constexpr uint8_t kEarly = 8;
-inline constexpr uint8_t kFlagsKnown = kLastPiece | kOutcomeMask | kEarly;
+// A request's last piece: it is a frame of several messages, whose replies are counted and not
+// compared with its CallMeta. Since link version 6.
+inline constexpr uint8_t kSeveral = 16;
+inline constexpr uint8_t kFlagsKnown = kLastPiece | kOutcomeMask | kEarly | kSeveral;
 
 struct FrameHeader {           // little-endian
   uint32_t payload_bytes = 0;  // at most kFramePayloadBytesMax; RDMA lanes: kMessageBytesMax
@@ -94,8 +97,10 @@ static_assert(std::has_unique_object_representations_v<FrameHeader>);
 struct CallMeta {
   uint16_t name_bytes = 0;     // the function's bare name follows
   uint16_t service_bytes = 0;  // then the service's, where a multiplexed name gave one
+  int32_t id = 0;              // the message's sequence id; absent before link version 6
 };
-static_assert(sizeof(CallMeta) == 4 && std::has_unique_object_representations_v<CallMeta>);
+static_assert(sizeof(CallMeta) == 8 && std::has_unique_object_representations_v<CallMeta>);
+static_assert(offsetof(CallMeta, id) == 4, "older peers send and expect what is before it");
 
 // Names a connection to a server that its daemon keeps for a later stream of the same peer. Random:
 // whoever presents it may go on with the connection.

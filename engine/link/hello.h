@@ -16,14 +16,16 @@ namespace hat::engine {
 
 // 1: the first. 2: component costs (kCostOpen and its like), which are never sent to a peer of 1.
 // 3: Failure::kPermissionDenied, likewise; and nonces of RDMA lanes. 4: kBound, likewise, and after
-// it the acceptor's kEnd on a stream of calls. 5: kDetach, kDetached and kAttach, likewise.
+// it the acceptor's kEnd on a stream of calls. 5: kDetach, kDetached and kAttach, likewise. 6: the
+// id in a CallMeta, and kSeveral.
 inline constexpr uint16_t kLinkVersionMin = 1;
-inline constexpr uint16_t kLinkVersion = 5;
+inline constexpr uint16_t kLinkVersion = 6;
 inline constexpr uint16_t kLinkVersionOfCosts = 2;
 inline constexpr uint16_t kLinkVersionOfDenials = 3;
 inline constexpr uint16_t kLinkVersionOfNonces = 3;
 inline constexpr uint16_t kLinkVersionOfBound = 4;
 inline constexpr uint16_t kLinkVersionOfMoves = 5;
+inline constexpr uint16_t kLinkVersionOfIds = 6;
 
 struct Hello {
   uint16_t version_min = kLinkVersionMin;
@@ -38,7 +40,13 @@ struct Hello {
 
 inline bool knows_bound(const Hello& peer) { return peer.version_max >= kLinkVersionOfBound; }
 inline bool knows_moves(const Hello& peer) { return peer.version_max >= kLinkVersionOfMoves; }
+inline bool knows_ids(const Hello& peer) { return peer.version_max >= kLinkVersionOfIds; }
 inline bool knows_nonces(const Hello& peer) { return peer.version_max >= kLinkVersionOfNonces; }
+
+// The bytes of a CallMeta on a link with the peer.
+inline size_t call_meta_bytes(const Hello& peer) {
+  return knows_ids(peer) ? sizeof(CallMeta) : offsetof(CallMeta, id);
+}
 
 std::vector<std::byte> encode(const Hello& hello);
 Result<Hello> decode_hello(Bytes payload);
