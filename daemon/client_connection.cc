@@ -237,6 +237,12 @@ bool ClientConnection::may_all_be_oneway(size_t count) const {
   return true;
 }
 
+// Of the `count` oldest calls; nullptr: none was sent.
+const Call* ClientConnection::newest_sent(size_t count) const {
+  while (count != 0 && !calls_[count - 1]->sent) --count;
+  return count == 0 ? nullptr : calls_[count - 1];
+}
+
 bool ClientConnection::begin_call(const thrift::Head& head) {
   const Route& route = this->route(head.name);
   Call& call = *worker_.calls().take();
@@ -347,6 +353,10 @@ void ClientConnection::on_deadline() {
   }
 }
 
+void ClientConnection::LaneWait::on_deadline() {
+  if (connection.switches_) connection.resume();
+}
+
 void ClientConnection::on_no_link() {
   stop_waiting();
   const std::string why = worker_.peer_errors(peers());
@@ -419,6 +429,7 @@ bool ClientConnection::find_way(Call& call) {
   }
   if (!take_lane(call)) {
     switches_ = true;
+    worker_.deadlines().set(lane_wait_, kLaneWait);
     return false;
   }
   call.ordinal = next_ordinal_++;
@@ -426,14 +437,16 @@ bool ClientConnection::find_way(Call& call) {
 }
 
 // A stream moves to another lane only when all that was sent on it has been taken, so that its
-// calls keep their order. False: not yet; resume() comes back here.
+// calls keep their order. False: not yet; resume() comes back here. Where the answers to the calls
+// before do not come within kLaneWait, or may never come, the call stays on the stream's lane: a
+// relay would pass it at once, and the server may wait for it.
 bool ClientConnection::take_lane(Call& call) {
   PeerLanes::Choice choice{0, Fallback::kNoFabric};
   if (call.rdma == RdmaWish::kWanted) choice = peer_->choose(call.lane, endpoint_);
   const size_t before = calls_.size() - 1;
-  if (choice.lane != lane_ && before != 0 && may_all_be_oneway(before)) {
-    // Their replies may never come, and the stream need not move.
-    choice = calls_[before - 1]->choice;
+  if (choice.lane != lane_ && before != 0 &&
+      (may_all_be_oneway(before) || worker_.reactor().now() - call.started >= kLaneWait)) {
+    if (const Call* sent = newest_sent(before)) choice = sent->choice;
     choice.why = Fallback::kUnanswered;
   }
   if (choice.lane != lane_ && !quiet()) {

@@ -51,6 +51,8 @@ class ClientConnection final : public StreamEvents, private UnitSink, private De
   void on_call_deadline(Call& call);
   // How long an application that has said its last waits for calls that may be oneway.
   static constexpr Duration kServerEndWait = std::chrono::minutes(1);
+  // How long a call waits for the answers to those before it, to go by another lane than they did.
+  static constexpr Duration kLaneWait = std::chrono::milliseconds(100);
   // How long what a connection still sends is read and dropped after its end.
   static constexpr Duration kLingerTime = std::chrono::seconds(2);
   bool idle() const { return calls_.empty() && out_.empty() && !(moves() && leaves()); }
@@ -127,6 +129,7 @@ class ClientConnection final : public StreamEvents, private UnitSink, private De
   void bound_possible_calls();
   void become_opaque();
   bool may_all_be_oneway(size_t count) const;
+  const Call* newest_sent(size_t count) const;
   void give_back(Call& call);
   const Route& route(std::string_view name) const;
   Reply reply_to(const thrift::Head& head, const Route& route) const;
@@ -134,6 +137,11 @@ class ClientConnection final : public StreamEvents, private UnitSink, private De
   void stop_waiting();
   void on_deadline() override;  // of the wait for a link, of the server's end, of lingering
   void on_no_link();
+  struct LaneWait final : Deadline {
+    explicit LaneWait(ClientConnection& its) : connection(its) {}
+    void on_deadline() override;
+    ClientConnection& connection;
+  };
 
   // The stream to the peer daemon.
   bool have_stream();
@@ -202,6 +210,7 @@ class ClientConnection final : public StreamEvents, private UnitSink, private De
   bool output_ended_ = false;  // opaque: the far side's end was passed on
   bool far_ended_ = false;     // opaque: the far side sends no more
   bool waiting_ = false;       // for a link
+  LaneWait lane_wait_{*this};  // while switches_
   bool switches_ = false;      // the current call waits for those before it, to take another lane
   bool stays_ = false;         // the successor cannot have it
   bool taking_ = false;        // inside take(): what it causes must not begin another

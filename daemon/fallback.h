@@ -17,7 +17,7 @@ enum class Fallback : uint8_t {
   kRefused,      // the lane could not be made; it is tried again, less and less often
   kDown,         // the lane failed; it is made again after a pause
   kSettling,     // the lane failed, is up again, and not for limits.lane_settle yet
-  kUnanswered,   // calls before it on its connection went over TCP and may be oneway, unanswered
+  kUnanswered,   // calls before it on its connection went over TCP and are unanswered
 };
 
 inline constexpr std::array kFallbackNames = {"no_fabric", "peer_has_none", "opening",   "refused",

@@ -155,7 +155,7 @@ class Run {
     header.replies = (shape >> 1) & 3;
     header.stream = 1 + ((shape >> 3) & 3);
     header.call = 1 + input_.next() % 16;
-    return frame_bytes(header, std::string("\x03\x00\x00\x00get", 7) + message_bytes(1));
+    return frame_bytes(header, call_meta("get", 1) + message_bytes(1));
   }
 
   std::string open_frame() {

@@ -45,7 +45,8 @@ struct SimCall {
   Behaviour behaviour = Behaviour::kReply;
   Duration server_time{};
   std::optional<Duration> timeout;
-  bool prompt = false;  // small and alone: nothing but its server may make it wait
+  bool of_liar = false;  // its server is hostile: the call may fail, and no reply may be wrong
+  bool prompt = false;   // small and alone: nothing but its server may make it wait
 
   // What came of it.
   TimePoint sent_at{};
@@ -69,6 +70,8 @@ class CallBook {
   static Message reply(const SimCall& call, int32_t seqid);
   static std::string reply_bytes(const SimCall& call, int32_t seqid);
 
+  // Whether the request is one of the book's, but for its sequence id.
+  bool has(const Message& message) const;
   // A server has read a whole request on one of its connections; nullptr where it is no call's.
   SimCall* on_request(const Dialect& dialect, const Message& message, uint64_t upstream);
   // A client has read a whole message; `expected` is the call whose answer comes next, or nullptr.

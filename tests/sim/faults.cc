@@ -43,7 +43,7 @@ void World::plant_canary() {
 }
 
 void World::plan_faults() {
-  if (scenario_ == Scenario::kCalm) return;
+  if (nothing_fails()) return;
   const size_t count = random_.between(1, 8);
   for (size_t i = 0; i < count; ++i) {
     plan_fault(network_.now() + random_.between(kFirstFault, kLastFault));
@@ -55,6 +55,7 @@ void World::plan_fault(TimePoint when) {
     if (calm_) return;
     switch (scenario_) {
       case Scenario::kCalm:
+      case Scenario::kHostile:
         return;
       case Scenario::kLinks:
         return fault_on_links();

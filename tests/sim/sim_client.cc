@@ -66,6 +66,9 @@ void SimClient::add_call() {
   call.request_bytes = random_.log_between(0, plan_.request_bytes_max);
   call.reply_bytes = random_.log_between(0, plan_.reply_bytes_max);
   call.seqid = random_.percent(50) ? 0 : static_cast<int32_t>(random_.next());
+  call.of_liar = plan_.of_liar;
+  // Where a server answers with the id of another call, that must be seen by the id.
+  if (plan_.of_liar) call.seqid = static_cast<int32_t>(book_.calls().size());
   call.server_time = random_.percent(50)
                          ? Duration(0)
                          : random_.between(Duration(0), std::chrono::milliseconds(2));
@@ -99,8 +102,8 @@ void SimClient::add_call() {
       call.behaviour = kBad[random_.below(told ? 3 : 2)];
     }
   }
-  call.prompt = plan_.depth == 1 && plan_.oneway_percent == 0 && plan_.slow_percent == 0 &&
-                call.request_bytes <= 3000 && call.reply_bytes <= 3000;
+  call.prompt = !plan_.of_liar && plan_.depth == 1 && plan_.oneway_percent == 0 &&
+                plan_.slow_percent == 0 && call.request_bytes <= 3000 && call.reply_bytes <= 3000;
   if (random_.percent(20)) call.name = plan_.service + ":" + call.name;
   SimCall& added = book_.add(std::move(call));
   if (added.two_way) {
@@ -207,7 +210,8 @@ void SimClient::after_answer() {
 
 // The daemon may close a connection only where it cannot go on with it.
 bool SimClient::may_end(bool reset) const {
-  if (disturbed_ || !connected_) return true;  // nobody listened, or the network said so
+  if (disturbed_ || !connected_ || plan_.of_liar)
+    return true;  // nobody listened, or the network said so
   if (said_end_ && in_.empty() &&
       std::ranges::all_of(outstanding_, [](auto* call) { return is_possible(*call); }))
     return true;

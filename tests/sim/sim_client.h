@@ -29,6 +29,7 @@ struct ClientPlan {
   uint32_t bad_server_percent = 0;  // calls that the server treats badly
   uint32_t slow_percent = 0;        // reads before which it waits
   bool half_closes = false;         // says the end of its requests before the last answers
+  bool of_liar = false;             // its server is hostile
   uint32_t leaves_percent = 0;      // answers after which it leaves, whatever is outstanding
 };
 

@@ -5,6 +5,8 @@
 #include <deque>
 #include <vector>
 
+#include "tests/sim/hostile.h"
+
 namespace hat::sim {
 
 class SimServer::Connection final : public StreamEvents {
@@ -16,19 +18,24 @@ class SimServer::Connection final : public StreamEvents {
         stream_(accept(*this)) {
     stream_->want_read(true);
   }
+  bool waits_for_rest() const { return !in_.empty(); }
 
  private:
   struct Request {
-    SimCall* call;
+    SimCall* call;  // null: a hostile client's
     int32_t seqid;  // as it came
+    std::string answer_to_hostile;
   };
 
   void on_readable() override;
   void on_writable() override { push(); }
   void take_messages();
+  bool take_hostile(const Decoded& decoded);
+  bool detect_next();
   void begin();
   void finish();
   void answer(const Request& request);
+  void lie(const Request& request, const std::string& reply);
   void push();
   void close() {
     closed_ = true;
@@ -49,6 +56,7 @@ class SimServer::Connection final : public StreamEvents {
   bool closes_ = false;  // once all is written
   bool closed_ = false;
   std::string out_;
+  std::string late_;  // goes before the next answer
   std::unique_ptr<Timer> worked_;
   std::unique_ptr<Stream> stream_;
 };
@@ -73,6 +81,10 @@ void SimServer::Connection::take_messages() {
   while (!closed_ && !silent_) {
     const Decoded decoded = decode(*dialect_, in_);
     if (decoded.kind == Decoded::Kind::kNeedMore) return begin();
+    if (server_.has_hostile_clients_ && !server_.book_.has(decoded.message)) {
+      if (!take_hostile(decoded)) return;
+      continue;
+    }
     if (decoded.kind == Decoded::Kind::kBroken) {
       return server_.book_.broken("bytes: a server cannot read what it got on connection " +
                                   std::to_string(id_));
@@ -87,34 +99,60 @@ void SimServer::Connection::take_messages() {
     if (server_.errs(ServerMistake::kHandlesTwice)) {
       server_.book_.on_request(*dialect_, decoded.message, id_);
     }
-    calls_.push_back({call, decoded.message.seqid});
-    // A shared connection may carry another dialect's call next.
-    if (!server_.mirrored_) {
-      dialect_ = detect(in_);
-      if (!dialect_) return begin();
-    }
+    calls_.push_back({call, decoded.message.seqid, {}});
+    if (!detect_next()) return begin();
   }
+}
+
+// A shared connection may carry another dialect's call next.
+bool SimServer::Connection::detect_next() {
+  if (!server_.mirrored_) dialect_ = detect(in_);
+  return dialect_.has_value();
+}
+
+// False: nothing that follows can be understood, or it has not come.
+bool SimServer::Connection::take_hostile(const Decoded& decoded) {
+  if (decoded.bytes == 0) {
+    close();
+    return false;
+  }
+  const std::string frame = in_.substr(0, decoded.bytes);
+  in_.erase(0, decoded.bytes);
+  AnswerToHostile answer = answer_to_hostile(*dialect_, decoded.message, frame);
+  calls_.push_back({nullptr, 0, std::move(answer.bytes)});
+  const bool read_all = decoded.kind == Decoded::Kind::kMessage && answer.to_all;
+  if (server_.mirrored_ && !read_all) {
+    close();
+    return false;
+  }
+  if (detect_next()) return true;
+  begin();
+  return false;
 }
 
 void SimServer::Connection::begin() {
   if (working_ || silent_ || closes_ || calls_.empty()) return;
   working_ = true;
-  worked_->set(server_.host_.now() + calls_.front().call->server_time);
+  const SimCall* call = calls_.front().call;
+  worked_->set(server_.host_.now() + (call == nullptr ? Duration(0) : call->server_time));
 }
 
 void SimServer::Connection::finish() {
   working_ = false;
-  if (calls_.size() > 1 && calls_[0].call->two_way && calls_[1].call->two_way &&
-      calls_[0].call->name == calls_[1].call->name && server_.errs(ServerMistake::kSwapsReplies)) {
-    std::swap(calls_[0], calls_[1]);
-  }
+  const bool two_alike = calls_.size() > 1 && calls_[0].call != nullptr &&
+                         calls_[1].call != nullptr && calls_[0].call->two_way &&
+                         calls_[1].call->two_way && calls_[0].call->name == calls_[1].call->name;
+  if (two_alike && server_.errs(ServerMistake::kSwapsReplies)) std::swap(calls_[0], calls_[1]);
   const Request request = calls_.front();
-  const SimCall& call = *request.call;
   calls_.pop_front();
-  if (call.two_way) answer(request);
-  // Stock servers answer an unknown oneway function, too.
-  if (!call.two_way && call.behaviour == Behaviour::kAppException)
-    out_ += CallBook::reply_bytes(call, request.seqid);
+  if (request.call == nullptr) {
+    out_ += request.answer_to_hostile;
+  } else if (request.call->two_way) {
+    answer(request);
+  } else if (request.call->behaviour == Behaviour::kAppException) {
+    // Stock servers answer an unknown oneway function, too.
+    out_ += CallBook::reply_bytes(*request.call, request.seqid);
+  }
   push();
   if (closed_) return;
   begin();
@@ -139,12 +177,47 @@ void SimServer::Connection::answer(const Request& request) {
       break;
   }
   call.reply_begun = true;
+  out_ += std::exchange(late_, "");
+  if (server_.lies_ && server_.random_.percent(50)) return lie(request, reply);
   if (server_.errs(ServerMistake::kForgetsReply)) return;
   if (server_.errs(ServerMistake::kChangesReply)) reply[reply.size() / 2] ^= 1;
   if (server_.errs(ServerMistake::kAnswersAnother)) {
     reply = CallBook::reply_bytes(call, request.seqid + 1);
   }
   out_ += reply;
+}
+
+void SimServer::Connection::lie(const Request& request, const std::string& reply) {
+  const SimCall& call = *request.call;
+  switch (server_.random_.below(7)) {
+    case 0:
+      return;
+    case 6:
+      out_ += reply;
+      late_ = reply;
+      return;
+    case 1:
+      out_ += reply + reply;
+      return;
+    case 2:
+      for (uint64_t count = server_.random_.between(3, 6); count != 0; --count) out_ += reply;
+      return;
+    case 3:
+      // That of no call: where it gives one call the answer to another, nobody can see it.
+      out_ += CallBook::reply_bytes(call, request.seqid ^ 0x400000);
+      return;
+    case 4: {
+      Message other = CallBook::reply(call, request.seqid);
+      other.name = "echo";
+      out_ += encode(*call.dialect, other);
+      return;
+    }
+    default:  // the reply to a later call first
+      if (!calls_.empty() && calls_[0].call != nullptr) {
+        out_ += CallBook::reply_bytes(*calls_[0].call, calls_[0].seqid);
+      }
+      out_ += reply;
+  }
 }
 
 void SimServer::Connection::push() {
@@ -191,6 +264,10 @@ void SimServer::kill() {
 void SimServer::close_connections() {
   network_.say("server " + to_string(address_) + " closes its connections");
   connections_.clear();
+}
+
+void SimServer::close_where_requests_are_cut() {
+  std::erase_if(connections_, [](const auto& connection) { return connection->waits_for_rest(); });
 }
 
 // The connection is running an event: it ends with the next one.

@@ -33,10 +33,16 @@ class SimServer {
   void kill();
   // It closes its connections, as servers do with those that are idle for long.
   void close_connections();
+  // It has a time limit for the rest of a request, as stock servers may have, and that is over.
+  void close_where_requests_are_cut();
   void freeze(Duration time) { host_.freeze(time); }
   bool running() const { return running_; }
   const Address& address() const { return address_; }
   void make(ServerMistake mistake) { mistake_ = mistake; }
+  // Some of its clients send what is no message of the book's.
+  void expect_hostile_clients() { has_hostile_clients_ = true; }
+  // Half of its answers are none, several, or not what they say.
+  void lie() { lies_ = true; }
 
  private:
   class Connection;
@@ -51,6 +57,8 @@ class SimServer {
   const bool mirrored_;
   Random random_;
   bool running_ = false;
+  bool has_hostile_clients_ = false;
+  bool lies_ = false;
   ServerMistake mistake_ = ServerMistake::kNone;
   bool mistake_made_ = false;
   std::list<std::unique_ptr<Connection>> connections_;

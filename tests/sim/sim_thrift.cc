@@ -365,6 +365,7 @@ Decoded decode(const Dialect& dialect, std::string_view bytes) {
     decoded.bytes = frame_bytes != 0 ? frame_bytes : in.taken();
   } else if (!in.is_short() || frame_bytes != 0) {
     decoded.kind = Decoded::Kind::kBroken;
+    decoded.bytes = frame_bytes;
   }
   return decoded;
 }

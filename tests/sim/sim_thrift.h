@@ -65,7 +65,7 @@ std::string encode(const Dialect& dialect, const Message& message);
 struct Decoded {
   enum class Kind : uint8_t { kNeedMore, kMessage, kBroken };
   Kind kind = Kind::kNeedMore;
-  size_t bytes = 0;  // that the message took
+  size_t bytes = 0;  // that the message took; of a broken one, its frame's, or 0 without a frame
   Message message;
 };
 // The message at the front of `bytes`. Replies to old binary come in strict binary.

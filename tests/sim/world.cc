@@ -17,6 +17,10 @@ constexpr Duration kRest = seconds(2);
 
 Address address(const std::string& text) { return *parse_address(text); }
 
+// Of the services Mirror, Pool, Liar, LiarPool, in this order.
+constexpr const char* kEndpointPorts[] = {":9090", ":9091", ":9092", ":9093"};  // of host-a
+constexpr const char* kServerPorts[] = {":9001", ":9002", ":9003", ":9004"};    // of the other two
+
 std::string host_ip(size_t daemon) { return "tcp:10.0.0." + std::to_string(daemon + 1); }
 
 // Each function by a protocol of its own, or TCP, so that calls of one connection go different
@@ -34,7 +38,7 @@ Hints some_hints(Random& random) {
 
 Manifest manifest(Random& random) {
   Manifest manifest;
-  for (const char* name : {"Mirror", "Pool"}) {
+  for (const char* name : {"Mirror", "Pool", "Liar", "LiarPool"}) {
     ServiceSpec service{.name = name};
     service.functions = {{.name = "echo"}, {.name = "timed"}, {.name = "note", .oneway = true}};
     for (FunctionSpec& function : service.functions) {
@@ -69,6 +73,7 @@ World::World(uint64_t seed, Canary canary, bool trace)
   build_servers();
   build_daemons();
   build_clients();
+  if (scenario_ == Scenario::kHostile) build_hostile();
 }
 
 void World::say_what_may_fail() {
@@ -79,6 +84,7 @@ void World::say_what_may_fail() {
   };
   switch (scenario_) {
     case Scenario::kCalm:
+    case Scenario::kHostile:
       return book_.expect_prompt_answers();
     case Scenario::kLinks:
       book_.expect_prompt_answers();
@@ -128,10 +134,15 @@ void World::build_daemons() {
       const std::vector<std::string> peers =
           both ? std::vector<std::string>{"host-b", "host-c"} : std::vector<std::string>{"host-b"};
       node.endpoints = {{address("tcp:10.0.0.1:9090"), "Mirror", peers},
-                        {address("tcp:10.0.0.1:9091"), "Pool", peers}};
+                        {address("tcp:10.0.0.1:9091"), "Pool", peers},
+                        {address("tcp:10.0.0.1:9092"), "Liar", peers},
+                        {address("tcp:10.0.0.1:9093"), "LiarPool", peers}};
     } else {
       node.serves = {{"Mirror", address(host_ip(i) + ":9001"), UpstreamMode::kMirror},
                      {"Pool", address(host_ip(i) + ":9002"), UpstreamMode::kShared,
+                      static_cast<uint32_t>(random_.between(1, 4))},
+                     {"Liar", address(host_ip(i) + ":9003"), UpstreamMode::kMirror},
+                     {"LiarPool", address(host_ip(i) + ":9004"), UpstreamMode::kShared,
                       static_cast<uint32_t>(random_.between(1, 4))}};
     }
     Path link;  // between hosts
@@ -149,13 +160,16 @@ void World::build_daemons() {
 
 void World::build_servers() {
   for (size_t host = 1; host <= 2; ++host) {
-    for (const bool mirrored : {true, false}) {
-      const Address where = address(host_ip(host) + (mirrored ? ":9001" : ":9002"));
+    for (size_t i = 0; i < std::size(kServerPorts); ++i) {
+      const bool mirrored = i % 2 == 0;
+      const Address where = address(host_ip(host) + kServerPorts[i]);
       Path path;
       path.window_bytes = random_.log_between(2000, 200'000);
       network_.set_path(where, path);
       servers_.push_back(
           std::make_unique<SimServer>(network_, book_, where, mirrored, random_.next()));
+      if (scenario_ == Scenario::kHostile) servers_.back()->expect_hostile_clients();
+      if (i >= 2) servers_.back()->lie();
       servers_.back()->start();
     }
   }
@@ -163,8 +177,8 @@ void World::build_servers() {
 
 void World::build_clients() {
   // Where all goes well but for drains, no call may fail by itself either.
-  const bool calls_fail = scenario_ != Scenario::kCalm && scenario_ != Scenario::kDrains;
-  for (const char* port : {":9090", ":9091"}) {
+  const bool calls_fail = !nothing_fails() && scenario_ != Scenario::kDrains;
+  for (const char* port : kEndpointPorts) {
     Path path;
     path.window_bytes = random_.log_between(2000, 200'000);
     network_.set_path(address(host_ip(0) + port), path);
@@ -201,6 +215,42 @@ void World::build_clients() {
   }
 }
 
+void World::build_hostile() {
+  const TimePoint until = network_.now() + kFaultsEnd;
+  const auto add = [&](Hostile::Plays plays, const std::string& target,
+                       const std::string& service) {
+    hostile_.push_back(std::make_unique<Hostile>(network_, plays, address(target), service,
+                                                 "hostile-" + std::to_string(hostile_.size()),
+                                                 random_.next()));
+    hostile_.back()->start(until);
+  };
+  for (uint64_t count = random_.between(1, 5); count != 0; --count) {
+    const bool mirrored = random_.percent(50);
+    add(Hostile::Plays::kClient, host_ip(0) + (mirrored ? ":9090" : ":9091"),
+        mirrored ? "Mirror" : "Pool");
+  }
+  for (uint64_t count = random_.between(1, 3); count != 0; --count) {
+    const bool first = random_.percent(50);
+    add(Hostile::Plays::kPeer, host_ip(first ? 1 : 2) + ":9465", first ? "host-b" : "host-c");
+  }
+  for (uint64_t count = random_.between(1, 3); count != 0; --count) {
+    const bool mirrored = random_.percent(50);
+    ClientPlan plan{.endpoint = address(host_ip(0) + (mirrored ? ":9092" : ":9093")),
+                    .service = mirrored ? "Liar" : "LiarPool",
+                    .mirrored = mirrored,
+                    .dialect = kDialects[mirrored ? random_.below(std::size(kDialects)) : 0],
+                    .calls = random_.between(5, 40),
+                    .depth = random_.percent(50) ? 1 : random_.between(2, 12),
+                    .oneway_percent = 0,
+                    .possible_percent = 0,
+                    .timed_percent = 100,
+                    .of_liar = true};
+    clients_.push_back(std::make_unique<SimClient>(
+        network_, book_, plan, "app-of-liar-" + std::to_string(clients_.size()), random_.next()));
+    clients_.back()->start();
+  }
+}
+
 bool World::clients_done() const {
   return std::ranges::all_of(clients_, [](const auto& client) { return client->done(); });
 }
@@ -211,7 +261,7 @@ void World::check_buffers() {
     const auto held = static_cast<int64_t>(daemon->counters().buffered_bytes.value());
     // Each direction of each stream holds a window at most, and the daemon's own answers.
     constexpr int64_t kPerStream = 2 * engine::kStreamWindowBytes + 64 * 1024;
-    constexpr int64_t kStreamsMax = 64;
+    constexpr int64_t kStreamsMax = 128;
     if (held < 0 || held > kPerStream * kStreamsMax) {
       book_.broken("bounds: " + daemon->node().node + " says that it buffers " +
                    std::to_string(held) + " bytes");
@@ -235,6 +285,11 @@ Verdict World::run() {
     }
   }
   if (!stopped()) network_.run_until(network_.now() + kRest, stop);
+  if (!stopped() && scenario_ == Scenario::kHostile) {
+    for (const auto& server : servers_) server->close_where_requests_are_cut();
+    // Calls that may have no answer may be waited for so long.
+    network_.run_until(network_.now() + kRest + ClientConnection::kServerEndWait, stop);
+  }
   if (!stopped()) check_oneways();
   if (!stopped()) check_at_rest();
   if (!stopped()) check_drains();
@@ -248,7 +303,7 @@ Verdict World::run() {
 }
 
 void World::check_oneways() {
-  if (scenario_ != Scenario::kCalm) return;
+  if (!nothing_fails()) return;
   for (const SimCall& call : book_.calls()) {
     if (call.must_arrive && call.seen == 0) {
       book_.broken("swallowed: no server saw " + describe(call));
@@ -261,21 +316,28 @@ void World::check_at_rest() {
     const std::string text = daemon->not_at_rest();
     if (!text.empty()) book_.broken("leak: " + text);
   }
-  for (const char* port : {":9090", ":9091"}) {
+  for (const char* port : kEndpointPorts) {
     const Address endpoint = address(host_ip(0) + port);
     if (const size_t open = network_.connections_open(endpoint); open != 0) {
       book_.broken("leak: " + std::to_string(open) + " connections to " + to_string(endpoint));
     }
   }
   for (size_t host = 1; host <= 2; ++host) {
-    const Address mirrored = address(host_ip(host) + ":9001");
-    if (const size_t open = network_.connections_open(mirrored); open != 0) {
-      book_.broken("leak: " + std::to_string(open) + " connections to " + to_string(mirrored) +
-                   " outlived their clients");
+    size_t pooled = 0;
+    uint32_t limit = 0;
+    for (size_t i = 0; i < std::size(kServerPorts); ++i) {
+      const Address server = address(host_ip(host) + kServerPorts[i]);
+      const size_t here = network_.connections_open(server);
+      const ServedConfig& served = daemons_[host]->node().serves[i];
+      if (served.mode == UpstreamMode::kShared) {
+        pooled += here;
+        limit += served.connections_max;
+      } else if (here != 0) {
+        book_.broken("leak: " + std::to_string(here) + " connections to " + to_string(server) +
+                     " outlived their clients");
+      }
     }
     const uint64_t open = daemons_[host]->counters().upstream_connections_open.value();
-    const size_t pooled = network_.connections_open(address(host_ip(host) + ":9002"));
-    const uint32_t limit = daemons_[host]->node().serves[1].connections_max;
     if (open != pooled || open > limit) {
       book_.broken("leak: " + daemons_[host]->node().node + " counts " + std::to_string(open) +
                    " upstream connections, there are " + std::to_string(pooled) +

@@ -4,12 +4,16 @@
 //
 //   app… ──▶ host-a ══ link ══▶ host-b ──▶ servers
 //                  ╚══ link ══▶ host-c ──▶ servers
+//
+// Where some are hostile: clients of host-a, peers of host-b and host-c, and the servers of the
+// services Liar and LiarPool. No call of an honest client to an honest server may come to notice.
 #pragma once
 
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "tests/sim/hostile.h"
 #include "tests/sim/sim_client.h"
 #include "tests/sim/sim_daemon.h"
 #include "tests/sim/sim_server.h"
@@ -17,10 +21,18 @@
 namespace hat::sim {
 
 // What befalls a run; a seed's run has the scenario seed % kScenarios.
-enum class Scenario : uint8_t { kCalm, kLinks, kServers, kRestarts, kDrains, kEverything };
-inline constexpr uint64_t kScenarios = 6;
-inline constexpr const char* kScenarioNames[] = {"calm",     "links",  "servers",
-                                                 "restarts", "drains", "everything"};
+enum class Scenario : uint8_t {
+  kCalm,
+  kLinks,
+  kServers,
+  kRestarts,
+  kDrains,
+  kHostile,  // calm, but for clients, peers and servers that are hostile
+  kEverything
+};
+inline constexpr uint64_t kScenarios = 7;
+inline constexpr const char* kScenarioNames[] = {"calm",   "links",   "servers",   "restarts",
+                                                 "drains", "hostile", "everything"};
 
 // Mistakes that a check must find, made on purpose in a calm run.
 enum class Canary : uint8_t {
@@ -69,6 +81,7 @@ class World {
   void build_daemons();
   void build_servers();
   void build_clients();
+  void build_hostile();
   void plant_canary();
   void plan_faults();
   void plan_fault(TimePoint when);
@@ -80,6 +93,9 @@ class World {
   void disturb_clients();
   void bring_back(SimDaemon& daemon, Duration after);
   void calm_down();
+  bool nothing_fails() const {
+    return scenario_ == Scenario::kCalm || scenario_ == Scenario::kHostile;
+  }
   bool clients_done() const;
   bool stopped() const { return !book_.first_broken().empty(); }
   void check_buffers();
@@ -95,6 +111,7 @@ class World {
   std::vector<std::unique_ptr<SimDaemon>> daemons_;  // host-a, host-b, host-c
   std::vector<std::unique_ptr<SimServer>> servers_;
   std::vector<std::unique_ptr<SimClient>> clients_;
+  std::vector<std::unique_ptr<Hostile>> hostile_;
   bool calm_ = false;
 };
 
