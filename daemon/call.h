@@ -73,6 +73,7 @@ struct Call final : Deadline {
   LaneKey lane;              // where RDMA is wanted
   PeerLanes::Choice choice;  // the way that was found
   bool several = false;      // its frame has more messages than one
+  bool counted = false;      // towards limits.max_buffered
   bool sent = false;         // some of it is with the peer daemon
   bool reply_started = false;
   std::optional<engine::Failure> failure;
@@ -81,14 +82,16 @@ struct Call final : Deadline {
   std::vector<KeptHead> more_heads;  // of the other two-way messages in the same frame; rare
 };
 
+// Calls that have ended keep their memory for the next ones: none is allocated on the path of a
+// call, but where more are out than ever lately.
 class CallPool {
  public:
+  static constexpr size_t kFreeMax = 16 * 1024;
+
+  // The caller owns it until give_back().
   Call* take() {
-    if (free_.empty()) {
-      all_.push_back(std::make_unique<Call>());
-      return all_.back().get();
-    }
-    Call* call = free_.back();
+    if (free_.empty()) return new Call;
+    Call* call = free_.back().release();
     free_.pop_back();
     return call;
   }
@@ -99,16 +102,17 @@ class CallPool {
     call->replies = 0;
     call->reply = Reply::kNone;
     call->ordinal = 0;
-    call->several = call->sent = call->reply_started = false;
+    call->several = call->counted = call->sent = call->reply_started = false;
     call->failure.reset();
     call->failure_detail.clear();
     call->more_heads.clear();
-    free_.push_back(call);
+    std::unique_ptr<Call> ended(call);
+    if (free_.size() < kFreeMax) free_.push_back(std::move(ended));
   }
+  size_t free() const { return free_.size(); }
 
  private:
-  std::vector<std::unique_ptr<Call>> all_;
-  std::vector<Call*> free_;
+  std::vector<std::unique_ptr<Call>> free_;
 };
 
 }  // namespace hat

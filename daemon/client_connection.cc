@@ -243,8 +243,8 @@ const Call* ClientConnection::newest_sent(size_t count) const {
   return count == 0 ? nullptr : calls_[count - 1];
 }
 
-bool ClientConnection::begin_call(const thrift::Head& head) {
-  const Route& route = this->route(head.name);
+// Adds a call. Those beyond the first few of a connection count towards limits.max_buffered.
+Call& ClientConnection::add_call(const thrift::Head& head, const Route& route) {
   Call& call = *worker_.calls().take();
   call.connection = this;
   call.counters = &route.metrics->at(Side::kClient, worker_.index());
@@ -253,9 +253,19 @@ bool ClientConnection::begin_call(const thrift::Head& head) {
   call.reply = reply_to(head, route);
   call.replies = call.reply == Reply::kNone ? 0 : 1;
   call.counters->started.add();
+  if (calls_.size() >= kCallsUncounted) {
+    call.counted = true;
+    worker_.buffered(sizeof call);
+  }
+  calls_.push_back(&call);
+  return call;
+}
+
+bool ClientConnection::begin_call(const thrift::Head& head) {
+  const Route& route = this->route(head.name);
+  Call& call = add_call(head, route);
   call.polling = route.client.polling;
   worker_.look_for_more(call.polling);
-  calls_.push_back(&call);
   current_ = &call;
   const Limits& limits = worker_.node().limits;
   if (head.frame_bytes > limits.message_bytes_max) {
@@ -302,21 +312,13 @@ void ClientConnection::add_message(const thrift::Head& head) {
     return;
   }
   // The frame's first call has failed, and so has this one: it is owed its own answer.
-  Call& call = *worker_.calls().take();
-  call.connection = this;
-  call.counters = &route.metrics->at(Side::kClient, worker_.index());
-  call.started = worker_.reactor().now();
-  call.head.keep(head);
-  call.reply = reply;
-  call.replies = 1;
-  call.counters->started.add();
-  calls_.push_back(&call);
-  fail(call, *discarding_, "an earlier call of the same frame failed");
+  fail(add_call(head, route), *discarding_, "an earlier call of the same frame failed");
 }
 
 void ClientConnection::give_back(Call& call) {
   if (call.failure) --failed_calls_;
   worker_.buffered(-static_cast<int64_t>(call.more_heads.size() * sizeof(KeptHead)));
+  if (call.counted) worker_.buffered(-static_cast<int64_t>(sizeof call));
   worker_.calls().give_back(&call);
 }
 

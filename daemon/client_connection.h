@@ -130,6 +130,8 @@ class ClientConnection final : public StreamEvents, private UnitSink, private De
   void become_opaque();
   bool may_all_be_oneway(size_t count) const;
   const Call* newest_sent(size_t count) const;
+  static constexpr size_t kCallsUncounted = 64;
+  Call& add_call(const thrift::Head& head, const Route& route);
   void give_back(Call& call);
   const Route& route(std::string_view name) const;
   Reply reply_to(const thrift::Head& head, const Route& route) const;

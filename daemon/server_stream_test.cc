@@ -563,6 +563,20 @@ TEST_F(MatchedRepliesTest, ToOnewayCallsAreDropped) {
   EXPECT_EQ(node_.counters.unsolicited_replies.value(), 1u);
 }
 
+TEST_F(MatchedRepliesTest, ToOnewayCallsAreKnownByTheNewestNames) {
+  constexpr uint64_t kRemembered = 32;
+  const auto name = [](uint64_t i) { return (i < 10 ? "n0" : "n") + std::to_string(i); };
+  for (uint64_t i = 0; i <= kRemembered; ++i) call(1, i + 1, name(i));
+  call(1, kRemembered + 2, "get", 5);
+  const auto server = connected_server();
+  reply(server, "get", 5);
+  EXPECT_THAT(ends(), testing::SizeIs(kRemembered + 2));
+  node_.receive(server, message(thrift::MessageType::kException, name(1)));
+  EXPECT_FALSE(closed(server));
+  node_.receive(server, message(thrift::MessageType::kException, name(0)));
+  EXPECT_TRUE(closed(server));
+}
+
 // It does not give the id.
 TEST_F(MatchedRepliesTest, OfAPeerOfBeforeAreThoseOfTheCallsName) {
   peer_of(engine::kLinkVersionOfIds - 1);
