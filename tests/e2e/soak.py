@@ -5,20 +5,32 @@
 Each call must be answered once, or with hatrpcd's own exception; no oneway call may be executed twice
 (the server counts them by id); memory and descriptors of the daemon that stays must be flat.
 
-  tests/e2e/soak.py build/release/bin build/release/e2e 600            ten minutes
-  tests/e2e/soak.py build/release/bin build/release/e2e rings 600      with client and server on rings
+  tests/e2e/soak.py build/release/bin build/release/e2e 600              ten minutes
+  tests/e2e/soak.py build/release/bin build/release/e2e rings 600        with client and server on rings
+  tests/e2e/soak.py build/release/bin build/release/e2e shared 600       clients share connections to the server
+  tests/e2e/soak.py build/release/bin build/release/e2e hostile 1000000calls
+                                        beside clients that send what no client does, until so many are answered
 """
 
 import collections
+import contextlib
+import multiprocessing
+import os
 import pathlib
+import random
 import re
+import socket
+import struct
 import sys
 import tempfile
+import threading
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "scenarios"))
-SECONDS = float(sys.argv.pop()) if len(sys.argv) > 3 else 60.0
-RINGS = sys.argv[3:] == ["rings"]
+UNTIL = sys.argv.pop() if len(sys.argv) > 3 else "60"
+CALLS = int(UNTIL.removesuffix("calls")) if UNTIL.endswith("calls") else None
+SECONDS = float("inf") if CALLS else float(UNTIL)
+RINGS, SHARED, HOSTILE = (word in sys.argv[3:] for word in ("rings", "shared", "hostile"))
 from lanes_test import Load, by_rdma, counted  # noqa: E402
 from nodes import ask  # noqa: E402
 from setting import Client, probe_nodes, start_server  # noqa: E402
@@ -26,6 +38,103 @@ from setting import Client, probe_nodes, start_server  # noqa: E402
 RESTART_SECONDS = 20
 FAULTS = {"kind": "loop", "faults": {"cut_within": 4000}}  # about one lane a second
 EXPECTED = {"link_lost", "peer_unreachable", "draining", "upstream_closed"}
+# A server that waits for the rest of a hostile request must not hold up a restart for long.
+LIMITS = {"lane_settle": "10ms", "peer_wait": "10s", "drain_timeout": "3s"}
+PROCESSES = 2  # of clients
+HOSTILE_CLIENTS = 4
+
+
+class Totals:
+    """What clients in processes of their own have seen."""
+
+    def __init__(self, address):
+        self.answered, self.refused, self.wrong, self.notes, self.ended = 0, collections.Counter(), [], [], 0
+        self.going = multiprocessing.Event()
+        self.counts = [multiprocessing.Value("q") for _ in range(PROCESSES)]
+        self.pipes, self.processes = [], []
+        for number in range(PROCESSES):
+            ours, theirs = multiprocessing.Pipe()
+            self.pipes.append(ours)
+            self.processes.append(multiprocessing.Process(target=self.run, args=[address, number, theirs]))
+            self.processes[-1].start()
+
+    def run(self, address, number, pipe):
+        load = Load(None, address=address, first=number)
+        while not self.going.wait(0.2):
+            self.counts[number].value = load.answered
+        load.end()
+        pipe.send((load.answered, load.refused, load.wrong, load.notes, load.ended))
+
+    def so_far(self):
+        return sum(count.value for count in self.counts)
+
+    def end(self):
+        self.going.set()
+        for pipe, process in zip(self.pipes, self.processes):
+            answered, refused, wrong, notes, ended = pipe.recv()
+            self.answered += answered
+            self.refused += refused
+            self.wrong += wrong
+            self.notes += notes
+            self.ended += ended
+            process.join()
+
+
+def message(name, kind, seqid, fields=b"\0"):
+    return struct.pack(">II", 0x80010000 | kind, len(name)) + name + struct.pack(">i", seqid) + fields
+
+
+def frame(*messages):
+    body = b"".join(messages)
+    return struct.pack(">I", len(body)) + body
+
+
+def attack(chance):
+    """Bytes that no client sends, or not so."""
+    call, oneway = 1, 4
+    add = message(b"add", call, chance.choice([0, 7, -1]), b"\x08\0\x01\0\0\0\x01\x08\0\x02\0\0\0\x02\0")
+    return chance.choice([
+        lambda: os.urandom(chance.randrange(1, 3000)),
+        lambda: b"GET / HTTP/1.1\r\nHost: hostile\r\n\r\n",
+        lambda: frame(add)[:chance.randrange(1, len(frame(add)))],
+        lambda: frame(add, add, message(b"note", oneway, 1)),
+        lambda: frame(add, message(b"n" * 256, call, 1)),
+        lambda: frame(message(b"add", oneway, 0, add[15:])) * 20,
+        lambda: frame(message(b"nobody_lists_this", call, 0)) * chance.randrange(1, 50),
+        lambda: struct.pack(">I", chance.randrange(1 << 20, 1 << 30)) + add,
+        lambda: frame(add) * 2000,
+        lambda: frame(message(b"add", call, 0, b"\x0f\0\x01\x08\0\0\0\x7f" + add)),
+    ])()
+
+
+class Hostile:
+    """Clients that send such bytes and leave in the middle, or stay and do not read."""
+
+    def __init__(self, address):
+        host, _, port = address.removeprefix("tcp:").rpartition(":")
+        self.to = (host, int(port))
+        self.going, self.connections = True, 0
+        self.threads = [threading.Thread(target=self.run, args=[i]) for i in range(HOSTILE_CLIENTS)]
+        for thread in self.threads:
+            thread.start()
+
+    def run(self, number):
+        chance = random.Random(number)
+        while self.going:
+            with contextlib.suppress(OSError), socket.create_connection(self.to, timeout=1) as one:
+                self.connections += 1
+                for _ in range(chance.randrange(1, 4)):
+                    one.sendall(attack(chance))
+                    if chance.random() < 0.5:
+                        one.recv(65536)
+                if chance.random() < 0.3:
+                    one.shutdown(socket.SHUT_WR)
+                time.sleep(chance.random() / 5)
+
+    def end(self):
+        self.going = False
+        for thread in self.threads:
+            thread.join()
 
 
 def resident_mib(node):
@@ -48,14 +157,15 @@ def main():
 
 
 def soak(server, endpoints):
-    with probe_nodes(server, fabric=FAULTS, endpoints=endpoints,
-                     limits={"lane_settle": "10ms", "peer_wait": "10s"}) as nodes:
+    with probe_nodes(server, fabric=FAULTS, endpoints=endpoints, limits=LIMITS,
+                     modes={"Probe": {"mode": "shared"}} if SHARED else None) as nodes:
         good = nodes.manifest.read_text()
-        load = Load(nodes)
+        load = Totals(nodes.endpoints["Probe"].removeprefix("tcp:"))
+        hostile = Hostile(nodes.endpoints["Probe"]) if HOSTILE else None
         began = time.monotonic()
         restarted = began
         rounds, early = 0, None
-        while time.monotonic() < began + SECONDS:
+        while time.monotonic() < began + SECONDS and load.so_far() < (CALLS or float("inf")):
             time.sleep(1)
             rounds += 1
             goal = ("latency", "throughput", "res_util")[rounds % 3]
@@ -69,12 +179,14 @@ def soak(server, endpoints):
             if rounds == 30 or (rounds == 5 and SECONDS < 60):
                 early = resident_mib(nodes.a), descriptors(nodes.a)
             if rounds % 30 == 0:
-                print(f"{rounds:5} s: {load.answered} answered, {sum(load.refused.values())} refused, "
-                      f"{load.ended} connections ended, "
-                      f"{resident_mib(nodes.a):.1f} MiB, {descriptors(nodes.a)} descriptors", flush=True)
+                print(f"{rounds:5} s: {load.so_far()} answered, {resident_mib(nodes.a):.1f} MiB, "
+                      f"{descriptors(nodes.a)} descriptors", flush=True)
         late = resident_mib(nodes.a), descriptors(nodes.a)
         lanes_lost = failures(nodes.a)
         carried = by_rdma(nodes.a, "add"), counted(nodes.a, "fallbacks")["add"]
+        if hostile:
+            hostile.end()
+            print(f"hostile clients made {hostile.connections} connections")
         load.end()
     with Client(None, address=server.addresses[0]) as calls:
         seen = collections.Counter(calls.count(note) for note in load.notes)

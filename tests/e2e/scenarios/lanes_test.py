@@ -35,20 +35,22 @@ class ConnectionEnded(Exception):
 class Load:
     """Clients that call until they are told to stop; no call may be answered wrongly or twice."""
 
-    def __init__(self, nodes, clients=4):
+    def __init__(self, nodes, clients=4, address=None, first=0):
+        """`address`: of the endpoint, without `nodes`. `first`: other than that of another load."""
         self.lock = threading.Lock()
         self.answered, self.refused, self.wrong, self.notes = 0, collections.Counter(), [], []
         self.ended = 0
         self.going = True
-        self.threads = [threading.Thread(target=self.run, args=[nodes, i]) for i in range(clients)]
+        self.threads = [threading.Thread(target=self.run, args=[nodes, address, first * clients + i])
+                        for i in range(clients)]
         for thread in self.threads:
             thread.start()
 
-    def run(self, nodes, number):
+    def run(self, nodes, address, number):
         done = 0
         while self.going:
             try:
-                with Client(nodes) as calls:
+                with Client(nodes, address=address) as calls:
                     while self.going:
                         done += 1
                         self.call(calls, number * 100_000_000 + done)
