@@ -276,7 +276,8 @@ def long_stages():
     return [*full_stages(), Stage("fuzz", fuzz(search, LONG_FUZZ_SECONDS)), Stage("clang-tidy", clang_tidy),
             Stage("package, optimized", package("--test-optimized")), Stage("soak, TCP", soak()),
             Stage("soak, rings", soak("rings")), Stage("soak, hostile clients", soak("hostile")),
-            Stage("soak, shared upstream, hostile clients", soak("shared", "hostile")), Stage("kills of HatKV", kills), Stage("seeds", seeds)]
+            Stage("soak, shared upstream, hostile clients", soak("shared", "hostile")),
+            Stage("kills of HatKV", kills), Stage("seeds", seeds)]
 
 
 def burn():
