@@ -270,8 +270,7 @@ class PossibleCallsServedTest : public ServerStreamTest {
     std::string bytes("\x00\x00\x00\x10\x80\x01\x00\x01\x00\x00\x00\x03get\x00\x00\x00\x01\x00",
                       20);
     bytes[7] = static_cast<char>(type);
-    for (int i = 0; i < 4; ++i)
-      bytes[static_cast<size_t>(15 + i)] = static_cast<char>(id >> (24 - 8 * i));
+    for (size_t i = 0; i < 4; ++i) bytes[15 + i] = static_cast<char>(id >> (24 - 8 * i));
     return bytes.replace(12, 3, name);
   }
   void call(uint32_t stream, uint64_t ordinal, const std::string& name, int32_t id = 1) {
