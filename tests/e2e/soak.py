@@ -138,8 +138,9 @@ class Hostile:
 
 
 def resident_mib(node):
+    """Without the memory for lanes, whose pages are touched little by little, up to what is registered at the start."""
     status = pathlib.Path(f"/proc/{node.process.pid}/status").read_text()
-    return int(re.search(r"VmRSS:\s+(\d+)", status)[1]) / 1024
+    return int(re.search(r"RssAnon:\s+(\d+)", status)[1]) / 1024
 
 
 def descriptors(node):
@@ -200,7 +201,7 @@ def soak(server, endpoints):
     assert set(load.refused) <= EXPECTED, load.refused
     assert set(seen) <= {0, 1}, "a call was executed twice"
     assert carried[0] > load.answered / 4, "hardly a call went by RDMA"
-    assert late[0] < early[0] + 8 and late[1] < early[1] + 20, "memory or descriptors grow"
+    assert late[0] < early[0] + 4 and late[1] < early[1] + 20, "memory or descriptors grow"
 
 
 if __name__ == "__main__":
