@@ -26,11 +26,16 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import time
 import urllib.request
 
 from tool import processes
 from tool.experiment import Failed
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "base"))
+
+from free_ports import free_ports  # noqa: E402
 
 # What a call through two hatrpcds runs, but for its client and server.
 CODE = ("base", "client", "config", "daemon", "engine")
@@ -74,7 +79,6 @@ class Site(processes.Group):
         self.cores = cores or all_cores()
         self.nice = nice  # of the sidecars
         self.files = 0
-        self.ports = set()
 
     def file(self, name):
         """A path of the temporary folder that nobody has yet."""
@@ -83,13 +87,7 @@ class Site(processes.Group):
 
     def port(self):
         """A free one that was not given out before."""
-        while True:
-            with socket.socket() as probe:
-                probe.bind(("127.0.0.1", 0))
-                port = probe.getsockname()[1]
-            if port not in self.ports:
-                self.ports.add(port)
-                return port
+        return free_ports(1)[0]
 
     def address(self, local, name="socket"):
         """A free address of that kind."""

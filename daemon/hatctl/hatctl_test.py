@@ -21,6 +21,10 @@ import threading
 import time
 import unittest
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "base"))
+
+from free_ports import free_ports  # noqa: E402
+
 HATRPCD, HATCTL = (pathlib.Path(word).resolve() for word in sys.argv[1:3])
 WAIT_S = 20
 
@@ -74,12 +78,6 @@ class ThreadingServer(socketserver.ThreadingTCPServer):
     daemon_threads = True
 
 
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
 def eventually(ask, what):
     end = time.monotonic() + WAIT_S
     while time.monotonic() < end:
@@ -131,7 +129,7 @@ class Hatctl(unittest.TestCase):
         cls.addClassCleanup(cls.server.server_close)
         threading.Thread(target=cls.server.serve_forever, daemon=True).start()
         cls.addClassCleanup(cls.server.shutdown)
-        link, cls.endpoint = free_port(), free_port()
+        link, cls.endpoint = free_ports(2)
         cls.b = Node(folder / "b", f"""\
 link: {{listen: "tcp:127.0.0.1:{link}", insecure: true}}
 serves:
@@ -341,7 +339,7 @@ endpoints:
     def test_doctor_names_what_is_wrong(self):
         config = self.a.folder / "wrong.yaml"
         text = self.a.config.read_text()
-        config.write_text(re.sub(r"b: \{link: .*?\}", f'b: {{link: "tcp:127.0.0.1:{free_port()}"}}',
+        config.write_text(re.sub(r"b: \{link: .*?\}", f'b: {{link: "tcp:127.0.0.1:{free_ports(1)[0]}"}}',
                                  text))
         nowhere = str(self.a.folder / "nowhere.sock")
         done = self.a.hatctl("doctor", "--config", str(config), "--socket", nowhere)

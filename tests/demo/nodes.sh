@@ -7,16 +7,7 @@
 
 bin=${HAT_BIN:-$PWD/build/release/bin}
 python=/usr/bin/python3  # Debian's, which has Debian's thrift module
-
-free_ports() {
-  $python - "$1" <<'EOF'
-import socket, sys
-sockets = [socket.socket() for _ in range(int(sys.argv[1]))]
-for one in sockets:
-    one.bind(("127.0.0.1", 0))
-print(*(one.getsockname()[1] for one in sockets))
-EOF
-}
+free_ports=$(realpath "${BASH_SOURCE[0]%/*}/../../base/free_ports.py")
 
 # start NAME COMMAND...: in the background, its output in NAME.log, its process id in NAME.pid.
 start() {
@@ -42,7 +33,7 @@ wait_for() {
 
 write_configuration() {
   local kv_port a_port a_admin b_link b_admin
-  read -r kv_port a_port a_admin b_link b_admin < <(free_ports 5)
+  read -r kv_port a_port a_admin b_link b_admin < <("$free_ports" 5)
   printf '%s=%s\n' kv_port "$kv_port" a_port "$a_port" a_admin "$a_admin" \
     b_link "$b_link" b_admin "$b_admin" >"$folder/ports"
   mkdir -p "$folder/host-a" "$folder/host-b" "$folder/manifests"
