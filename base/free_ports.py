@@ -16,8 +16,6 @@ import sys
 CLAIMED = range(10_000, 30_000)
 COMMANDS = range(30_000, 32_768)
 
-_claims = []  # an open socket claims its port
-
 
 def _kernels_own():
     """The ports that the kernel gives out by itself."""
@@ -26,24 +24,16 @@ def _kernels_own():
 
 
 def _claim(port):
-    claim = socket.socket(socket.AF_UNIX)
-    try:
-        claim.bind(f"\0hatrpc-port-{port}")
-    except OSError:
-        claim.close()
-        return False
-    _claims.append(claim)
-    return True
-
-
-def _is_free(port):
-    with socket.socket() as probe:
+    """Whether it is this process's now. Nobody looks at a port that another has claimed."""
+    with socket.socket(socket.AF_UNIX) as claim, socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
+            claim.bind(f"\0hatrpc-port-{port}")
             probe.bind(("127.0.0.1", port))
         except OSError:
             return False
-    return True
+        claim.detach()  # open for as long as the process
+        return True
 
 
 def free_ports(count, among=CLAIMED):
@@ -53,7 +43,7 @@ def free_ports(count, among=CLAIMED):
     for port in random.sample(among, len(among)):
         if len(ports) == count:
             break
-        if port not in kernels_own and _claim(port) and _is_free(port):
+        if port not in kernels_own and _claim(port):
             ports.append(port)
     if len(ports) < count:
         raise OSError(f"no {count} free ports among {among.start} to {among.stop - 1}, outside the kernel's "

@@ -239,6 +239,7 @@ class KernelListener final : public Listener {
     event_del(&pause_);
   }
   void want_accept(bool wanted) override {
+    event_del(&pause_);
     wanted ? event_add(&event_, nullptr) : event_del(&event_);
   }
 

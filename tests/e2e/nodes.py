@@ -15,6 +15,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "base"))
 
+from cable import Cable  # noqa: E402
 from free_ports import free_ports  # noqa: E402
 
 class UnixConnection(http.client.HTTPConnection):
@@ -51,10 +52,19 @@ def wait_until(what, holds, seconds=10.0):
     raise AssertionError(f"after {seconds} s still not: {what}")
 
 
+class Here:
+    """A host: its address, and the words of a command that runs another there."""
+    address = "127.0.0.1"
+    enter = ()
+
+
+HERE = Here()
+
+
 class Node:
     """One hatrpcd; its configuration and log lie in a folder of its own."""
 
-    def __init__(self, programs, folder, config, http_port=None):
+    def __init__(self, programs, folder, config, http_port=None, host=HERE):
         self.programs = programs
         self.folder = folder / config["node"]
         self.folder.mkdir()
@@ -67,13 +77,14 @@ class Node:
             admin["listen"] = f"tcp:{self.http}"
         config = {"manifests": ["../manifests"], "admin": admin, **config}
         self.config.write_text(json.dumps(config, indent=1))  # JSON is YAML
+        self.host = host
         self.process = None
 
     def start(self, before=(), **popen):
         """`before`: words of a command that runs the daemon's."""
         with open(self.folder / "log", "a", encoding="utf-8") as log:
             self.process = subprocess.Popen(
-                [*before, self.programs / "hatrpcd", "--config", self.config], stdout=log,
+                [*self.host.enter, *before, self.programs / "hatrpcd", "--config", self.config], stdout=log,
                 stderr=log, **popen)
         wait_until(f"{self.name} ready (its log: {self.log()[-2000:]})", self.is_ready)
 
@@ -119,37 +130,41 @@ class TwoNodes:
     """host-a with one endpoint per service, host-b that serves them. A context manager."""
 
     def __init__(self, programs, manifest, upstreams, endpoints=None, limits=None, modes=None,
-                 fabric="auto", fabric_b=None, http=False, links=None, identity=None):
+                 fabric="auto", fabric_b=None, http=False, links=None, identity=None, cable=False,
+                 hosts=(HERE, HERE)):
         """`upstreams`: address by service; `endpoints`: address by service (default: free ports).
 
         `fabric_b`: where host-b's is another. `http`: both have an address for Prometheus and browsers too.
         `links`: by node, what `link` says of security (default: insecure). `identity`: of host-b,
-        where its name is not enough.
+        where its name is not enough. `cable`: the link goes through `self.cable`.
+        `hosts`: those of host-a and host-b.
         """
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="hatrpc-e2e-"))
         self.manifest = self.folder / "manifests" / "probe.yaml"
         self.manifest.parent.mkdir()
         self.manifest.write_text(manifest)
+        host_a, host_b = hosts
         services = list(upstreams)
         link, http_a, http_b, *ports = free_ports(len(services) + 3)
         if not http:
             http_a = http_b = None
         self.link = link
-        self.endpoints = {service: f"tcp:127.0.0.1:{port}"
+        self.endpoints = {service: f"tcp:{host_a.address}:{port}"
                           for service, port in zip(services, ports)} | (endpoints or {})
         limits = limits or {}
         links = {"host-a": {"insecure": True}, "host-b": {"insecure": True}} | (links or {})
-        peer = {"link": f"tcp:127.0.0.1:{link}"} | ({"identity": identity} if identity else {})
+        self.cable = Cable(link) if cable else None
+        peer = {"link": f"tcp:{host_b.address}:{self.cable.port if cable else link}"} | ({"identity": identity} if identity else {})
         serves = {service: {"upstream": upstream, **(modes or {}).get(service, {})}
                   for service, upstream in upstreams.items()}
         self.b = Node(programs, self.folder, {
             "node": "host-b", "fabric": fabric_b or fabric, "limits": limits, "serves": serves,
-            "link": {"listen": f"tcp:127.0.0.1:{link}", **links["host-b"]}}, http_b)
+            "link": {"listen": f"tcp:{host_b.address}:{link}", **links["host-b"]}}, http_b, host_b)
         self.a = Node(programs, self.folder, {
             "node": "host-a", "fabric": fabric, "limits": limits, "link": links["host-a"],
             "peers": {"host-b": peer},
             "endpoints": [{"listen": address, "service": service, "peers": ["host-b"]}
-                          for service, address in self.endpoints.items()]}, http_a)
+                          for service, address in self.endpoints.items()]}, http_a, host_a)
 
     def __enter__(self):
         try:
@@ -173,6 +188,8 @@ class TwoNodes:
         if kind is not None or not drained:
             for node in (self.a, self.b):
                 print(f"--- {node.name}:\n{node.log()[-4000:]}")
+        if self.cable:
+            self.cable.end()
         shutil.rmtree(self.folder)
         assert kind is not None or drained, statuses
 

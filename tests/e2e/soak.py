@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""tests/e2e/soak.py: mixed load for as long as you like, while lanes break, daemons restart, manifests change.
+"""tests/e2e/soak.py: mixed load for as long as you like, while lanes break, links are cut and jammed,
+daemons restart and manifests change.
 
 Each call must be answered once, or with hatrpcd's own exception; no oneway call may be executed twice
 (the server counts them by id); memory and descriptors of the daemon that stays must be flat.
@@ -9,7 +10,8 @@ Each call must be answered once, or with hatrpcd's own exception; no oneway call
   tests/e2e/soak.py build/release/bin build/release/e2e rings 600        with client and server on rings
   tests/e2e/soak.py build/release/bin build/release/e2e shared 600       clients share connections to the server
   tests/e2e/soak.py build/release/bin build/release/e2e hostile 1000000calls
-                                        beside clients that send what no client does, until so many are answered
+                                        until so many are answered, beside clients that send what no client
+                                        does, and clients and servers that are slow
 """
 
 import collections
@@ -36,12 +38,17 @@ from nodes import ask  # noqa: E402
 from setting import Client, probe_nodes, start_server  # noqa: E402
 
 RESTART_SECONDS = 20
+CUT_SECONDS = 7
+JAM_SECONDS, JAM = 45, 4  # every so often; longer than limits.keepalive_timeout
 FAULTS = {"kind": "loop", "faults": {"cut_within": 4000}}  # about one lane a second
 EXPECTED = {"link_lost", "peer_unreachable", "draining", "upstream_closed"}
 # A server that waits for the rest of a hostile request must not hold up a restart for long.
 LIMITS = {"lane_settle": "10ms", "peer_wait": "10s", "drain_timeout": "3s"}
 PROCESSES = 2  # of clients
 HOSTILE_CLIENTS = 4
+SLOW_CLIENTS = 6
+SLOW_REPLY, SLOW_CALLS, SLOW_MS = 400_000, 3, 300
+GROWTH_MIB, PEAK_MIB = 4, 16  # at the end; in between, while much waits for slow readers
 
 
 class Totals:
@@ -137,6 +144,54 @@ class Hostile:
             thread.join()
 
 
+class Slow:
+    """Clients that send their calls at once and read the replies little by little; their server is slow, too."""
+
+    def __init__(self, address):
+        host, _, port = address.removeprefix("tcp:").rpartition(":")
+        self.to = (host, int(port))
+        self.going, self.answered, self.wrong = True, 0, []
+        self.threads = [threading.Thread(target=self.run, args=[i]) for i in range(SLOW_CLIENTS)]
+        for thread in self.threads:
+            thread.start()
+
+    def run(self, number):
+        while self.going:
+            with contextlib.suppress(OSError), socket.socket() as one:
+                one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+                one.settimeout(30)
+                one.connect(self.to)
+                size = SLOW_REPLY + number
+                one.sendall(frame(message(b"slow", 1, 1, struct.pack(">bhib", 8, 1, SLOW_MS, 0))))
+                for call in range(SLOW_CALLS):
+                    one.sendall(frame(message(b"produce", 1, 2 + call, struct.pack(">bhib", 8, 1, size, 0))))
+                self.read(one, 1, message(b"slow", 2, 1, struct.pack(">bhib", 8, 0, SLOW_MS, 0)))
+                blob = bytes(i % 251 for i in range(size))
+                for call in range(SLOW_CALLS):
+                    self.read(one, 1 << 15, message(b"produce", 2, 2 + call, struct.pack(">bhi", 11, 0, size) +
+                                                    blob + b"\0"))
+
+    def read(self, one, part, reply):
+        """OSError: the connection has ended."""
+        got = bytearray()
+        while len(got) < 4 or len(got) < 4 + struct.unpack(">I", got[:4])[0]:
+            more = one.recv(part if len(got) >= 4 else 4 - len(got))
+            if not more:
+                raise ConnectionError
+            got += more
+            time.sleep(0.02 if part > 1 else 0)
+        if got[4:] == reply:
+            self.answered += 1
+        elif got[7] != 3:  # hatrpcd's own exception
+            self.wrong.append(bytes(got[:80]))
+            raise ConnectionError
+
+    def end(self):
+        self.going = False
+        for thread in self.threads:
+            thread.join()
+
+
 def resident_mib(node):
     """Without the memory for lanes, whose pages are touched little by little, up to what is registered at the start."""
     status = pathlib.Path(f"/proc/{node.process.pid}/status").read_text()
@@ -159,13 +214,14 @@ def main():
 
 def soak(server, endpoints):
     with probe_nodes(server, fabric=FAULTS, endpoints=endpoints, limits=LIMITS,
-                     modes={"Probe": {"mode": "shared"}} if SHARED else None) as nodes:
+                     modes={"Probe": {"mode": "shared"}} if SHARED else None, cable=True) as nodes:
         good = nodes.manifest.read_text()
         load = Totals(nodes.endpoints["Probe"].removeprefix("tcp:"))
         hostile = Hostile(nodes.endpoints["Probe"]) if HOSTILE else None
+        slow = Slow(nodes.endpoints["Probe"]) if HOSTILE else None
         began = time.monotonic()
         restarted = began
-        rounds, early = 0, None
+        rounds, early, peak = 0, None, 0
         while time.monotonic() < began + SECONDS and load.so_far() < (CALLS or float("inf")):
             time.sleep(1)
             rounds += 1
@@ -177,6 +233,13 @@ def soak(server, endpoints):
                 assert nodes.b.stop() == 0
                 nodes.b.start()
                 restarted = time.monotonic()
+            if rounds % CUT_SECONDS == 0:
+                nodes.cable.cut()
+            if rounds % JAM_SECONDS == 0:
+                nodes.cable.jam()
+                time.sleep(JAM)
+                nodes.cable.flow()
+            peak = max(peak, resident_mib(nodes.a))
             if rounds == 30 or (rounds == 5 and SECONDS < 60):
                 early = resident_mib(nodes.a), descriptors(nodes.a)
             if rounds % 30 == 0:
@@ -187,7 +250,9 @@ def soak(server, endpoints):
         carried = by_rdma(nodes.a, "add"), counted(nodes.a, "fallbacks")["add"]
         if hostile:
             hostile.end()
-            print(f"hostile clients made {hostile.connections} connections")
+            slow.end()
+            print(f"hostile clients made {hostile.connections} connections; slow ones got {slow.answered} replies")
+            assert slow.answered > rounds / 2 and not slow.wrong, slow.wrong[:5]
         load.end()
     with Client(None, address=server.addresses[0]) as calls:
         seen = collections.Counter(calls.count(note) for note in load.notes)
@@ -196,12 +261,13 @@ def soak(server, endpoints):
           f"connections ended: {load.ended}; add() by RDMA: {carried[0]}, "
           f"over TCP instead: {dict(carried[1])}; lanes lost since the last restart: {lanes_lost}; "
           f"oneway calls executed once: {seen[1]}, never: {seen[0]}; "
-          f"resident {early[0]:.1f} to {late[0]:.1f} MiB, descriptors {early[1]} to {late[1]}")
+          f"resident {early[0]:.1f} to {late[0]:.1f} MiB, at most {peak:.1f}; descriptors {early[1]} to {late[1]}")
     assert not load.wrong, load.wrong[:5]
     assert set(load.refused) <= EXPECTED, load.refused
     assert set(seen) <= {0, 1}, "a call was executed twice"
     assert carried[0] > load.answered / 4, "hardly a call went by RDMA"
-    assert late[0] < early[0] + 4 and late[1] < early[1] + 20, "memory or descriptors grow"
+    assert late[0] < early[0] + GROWTH_MIB and late[1] < early[1] + 20, "memory or descriptors grow"
+    assert peak < early[0] + PEAK_MIB, "too much is held for clients that do not read"
 
 
 if __name__ == "__main__":

@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tests/e2e/scenarios/exhaustion_test.py: each listener of a daemon that has no descriptors left, or no more memory to lend.
+
+Whoever was connected before is served, nothing spins or floods the log, and all is well once the crowd has left.
+"""
+
+import contextlib
+import os
+import pathlib
+import re
+import resource
+import socket
+import tempfile
+import time
+
+from setting import Client, Scenario, main, probe_nodes
+from nodes import ask, wait_until
+from thrift.Thrift import TApplicationException
+
+CROWD = 100
+SPARE = 30  # descriptors: some work goes on
+WATCHED_S = 1.0
+CPU_S = 0.3  # of WATCHED_S, at most
+LINES = 20
+REPLY, REPLIES = 1 << 20, 4  # that a client asks for, and does not read
+BUFFERED_MIB = 8
+RESIDENT_MIB = 64  # with what libraries, the kernel's reads and a sanitizer add
+
+
+def tcp(address):
+    host, _, port = address.removeprefix("tcp:").rpartition(":")
+    return socket.AF_INET, (host, int(port))
+
+
+def unix(address):
+    return socket.AF_UNIX, str(address).removeprefix("unix:").removeprefix("shm:")
+
+
+def cpu_seconds(node):
+    words = pathlib.Path(f"/proc/{node.process.pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+    return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def resident_mib(node):
+    status = pathlib.Path(f"/proc/{node.process.pid}/status").read_text(encoding="ascii")
+    return int(re.search(r"RssAnon:\s+(\d+)", status)[1]) / 1024
+
+
+@contextlib.contextmanager
+def few_descriptors(node):
+    """No more than are open, and some."""
+    before = resource.prlimit(node.process.pid, resource.RLIMIT_NOFILE)
+    open_now = len(list(pathlib.Path(f"/proc/{node.process.pid}/fd").iterdir()))
+    resource.prlimit(node.process.pid, resource.RLIMIT_NOFILE, (open_now + SPARE, before[1]))
+    try:
+        yield open_now + SPARE
+    finally:
+        resource.prlimit(node.process.pid, resource.RLIMIT_NOFILE, before)
+
+
+@contextlib.contextmanager
+def crowd(family, address):
+    with contextlib.ExitStack() as stack:
+        for _ in range(CROWD):
+            one = stack.enter_context(socket.socket(family))
+            one.settimeout(5)
+            one.connect(address)
+        yield
+
+
+class Exhaustion(Scenario):
+    def watch(self, node, meanwhile):
+        cpu, lines = cpu_seconds(node), node.log().count("\n")
+        end = time.monotonic() + WATCHED_S
+        while time.monotonic() < end:
+            meanwhile()
+            time.sleep(0.1)
+        self.assertLess(cpu_seconds(node) - cpu, CPU_S, "seconds of processor time, for nothing")
+        self.assertLess(node.log().count("\n") - lines, LINES, node.log()[-2000:])
+
+    def check_descriptors(self, nodes, node, family, address, again):
+        """`again`: what must work once the crowd has left."""
+        with Client(nodes) as calls, few_descriptors(node) as limit:
+            self.assertEqual(calls.add(1, 2), 3)
+            with crowd(family, address):
+                folder = pathlib.Path(f"/proc/{node.process.pid}/fd")
+                wait_until("no descriptor is left", lambda: len(list(folder.iterdir())) >= limit - 1)
+                self.watch(node, lambda: self.assertEqual(calls.add(3, 4), 7))
+            wait_until("the crowd is gone", again)
+            self.assertEqual(calls.add(5, 6), 11)
+
+    def check_endpoint(self, kind, path=None):
+        with probe_nodes(endpoints={"Probe": f"{kind}:{path}"} if path else None) as nodes:
+            def calls_again():
+                with Client(nodes) as calls:
+                    return calls.add(7, 8) == 15
+            family, address = unix(path) if path else tcp(nodes.endpoints["Probe"])
+            self.check_descriptors(nodes, nodes.a, family, address, calls_again)
+
+    def test_no_descriptors_for_tcp_clients(self):
+        self.check_endpoint("tcp")
+
+    def test_no_descriptors_for_unix_clients(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self.check_endpoint("unix", f"{folder}/probe.sock")
+
+    def test_no_descriptors_for_ring_clients(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self.check_endpoint("shm", f"{folder}/probe.ring")
+
+    def test_no_descriptors_for_links(self):
+        with probe_nodes() as nodes:
+            def another_peer_comes():
+                nodes.a.stop()
+                nodes.a.start()
+                with Client(nodes) as calls:
+                    return calls.add(7, 8) == 15
+            with few_descriptors(nodes.b) as limit, Client(nodes) as calls:
+                self.assertEqual(calls.add(1, 2), 3)
+                with crowd(*tcp(f"tcp:127.0.0.1:{nodes.link}")):
+                    folder = pathlib.Path(f"/proc/{nodes.b.process.pid}/fd")
+                    wait_until("no descriptor is left", lambda: len(list(folder.iterdir())) >= limit - 1)
+                    self.watch(nodes.b, lambda: self.assertEqual(calls.add(3, 4), 7))
+            self.assertTrue(another_peer_comes())
+
+    def test_no_descriptors_for_administrators(self):
+        with probe_nodes(http=True) as nodes:
+            for family, address in (unix(nodes.a.admin), tcp(nodes.a.http)):
+                with self.subTest(address):
+                    self.check_descriptors(nodes, nodes.a, family, address,
+                                           lambda: ask(nodes.a.admin, "GET", "/healthz")[0] == 200)
+
+    def test_no_descriptors_for_connections_to_servers(self):
+        with probe_nodes() as nodes, contextlib.ExitStack() as stack:
+            clients = [stack.enter_context(Client(nodes)) for _ in range(2 * SPARE)]
+            self.assertEqual(clients[0].add(1, 2), 3)
+            with few_descriptors(nodes.b):
+                for calls in clients[1:-1]:  # some have room
+                    with contextlib.suppress(TApplicationException):
+                        calls.add(1, 2)
+                error = self.assert_fails(lambda: clients[-1].add(1, 2), "upstream_unreachable")
+                self.assertIn("Too many open files", error.message)
+                self.watch(nodes.b, lambda: self.assertEqual(clients[0].add(3, 4), 7))
+            self.assertEqual(clients[-1].add(5, 6), 11, "the same connection works again")
+
+    def check_memory(self, path=None):
+        limits = {"max_buffered": f"{BUFFERED_MIB}MiB"}
+        endpoints = {"Probe": path} if path else None
+        with probe_nodes(endpoints=endpoints, limits=limits) as nodes:
+            with Client(nodes) as calls:
+                self.assertEqual(calls.add(1, 2), 3)
+                before = [resident_mib(node) for node in (nodes.a, nodes.b)]
+                with contextlib.ExitStack() as stack:
+                    for _ in range(CROWD):
+                        client = Client(nodes)
+                        stack.enter_context(client)
+                        for _ in range(REPLIES):
+                            client.calls.send_produce(REPLY)
+                    end = time.monotonic() + WATCHED_S
+                    told = 0
+                    while time.monotonic() < end:
+                        told += self.is_told(calls)
+                    self.assertGreater(told, 0, "the limit was not reached")
+                    for node, then in zip((nodes.a, nodes.b), before):
+                        self.assertLess(resident_mib(node) - then, RESIDENT_MIB, node.name)
+                for node in (nodes.a, nodes.b):
+                    wait_until(f"{node.name} holds nothing", lambda: node.get("/status")["buffered_bytes"] == 0)
+            with Client(nodes) as calls:
+                self.assertEqual(calls.add(5, 6), 11)
+
+    def is_told(self, calls):
+        """Otherwise it is served."""
+        try:
+            self.assertEqual(calls.add(3, 4), 7)
+        except TApplicationException as error:
+            self.assertIn("hatrpcd: overloaded: ", error.message)
+            return True
+        return False
+
+    def test_no_memory_for_tcp_clients(self):
+        self.check_memory()
+
+    def test_no_memory_for_unix_clients(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self.check_memory(f"unix:{folder}/probe.sock")
+
+    def test_no_memory_for_ring_clients(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self.check_memory(f"shm:{folder}/probe.ring")
+
+
+if __name__ == "__main__":
+    main()
