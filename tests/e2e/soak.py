@@ -173,12 +173,14 @@ class Slow:
 
     def read(self, one, part, reply):
         """OSError: the connection has ended."""
-        got = bytearray()
-        while len(got) < 4 or len(got) < 4 + struct.unpack(">I", got[:4])[0]:
-            more = one.recv(part if len(got) >= 4 else 4 - len(got))
+        got, end = bytearray(), 4
+        while len(got) < end:
+            more = one.recv(min(part, end - len(got)))
             if not more:
                 raise ConnectionError
             got += more
+            if len(got) == end == 4:
+                end += struct.unpack(">I", got)[0]
             time.sleep(0.02 if part > 1 else 0)
         if got[4:] == reply:
             self.answered += 1
