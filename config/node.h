@@ -52,7 +52,7 @@ struct FabricConfig {
   std::string device;                      // empty: the first with a usable port
   uint8_t port = 0;                        // 0: its first usable one
   int gid_index = -1;                      // -1: ranked and proved
-  uint64_t pinned_bytes_max = 144u << 20;  // `max_pinned`: memory for RDMA, per worker
+  uint64_t pinned_bytes_max = 144u << 20;  // `max_pinned`: for RDMA, per worker (loop: per link)
   std::optional<FaultsConfig> faults;
 };
 

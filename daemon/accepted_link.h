@@ -38,6 +38,7 @@ class AcceptedLink final : private engine::LaneSetEvents, private engine::CostAn
   engine::RdmaLane* rdma_lane(uint32_t number) {
     return number == 0 || !lanes_ ? nullptr : lanes_->lane(number);
   }
+  const std::shared_ptr<engine::Fabric>& fabric() const { return lanes_->fabric(); }  // of them
   void on_uncongested(uint32_t lane);
   void begin_drain();
   bool drained();

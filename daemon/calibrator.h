@@ -25,13 +25,11 @@ class Calibrator final : public engine::CostAnswerer {
  public:
   static constexpr auto kPatience = std::chrono::seconds(10);
 
-  // One like the workers' own.
-  using OpenFabric = std::function<Result<std::unique_ptr<engine::Fabric>>()>;
   // Opens a talk with the peer, on whichever worker.
   using OpenTalk =
       std::function<Result<void>(const engine::CostOpen&, std::shared_ptr<engine::CostJob>)>;
 
-  Calibrator(std::string node, std::string device, OpenFabric open_fabric)
+  Calibrator(std::string node, std::string device, engine::OpenFabric open_fabric)
       : node_(std::move(node)), device_(std::move(device)), open_fabric_(std::move(open_fabric)) {}
   ~Calibrator() override { stop(); }
 
@@ -53,7 +51,7 @@ class Calibrator final : public engine::CostAnswerer {
 
   const std::string node_;
   const std::string device_;
-  const OpenFabric open_fabric_;
+  const engine::OpenFabric open_fabric_;           // one like the workers' own
   const int nice_ = getpriority(PRIO_PROCESS, 0);  // the main thread's
   mutable std::mutex mutex_;
   bool stopped_ = false;

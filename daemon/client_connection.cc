@@ -553,8 +553,8 @@ void ClientConnection::send_piece(Bytes piece, bool last) {
 
 bool ClientConnection::lend(const FrameHeader& header, Bytes part) {
   if (!in_place_ || lane_ == 0) return false;
-  lent_ = lender_.send(worker_.fabric(), *stream_, peer_->lanes->rdma(lane_), lane_, peer_->loans,
-                       header, part);
+  lent_ = lender_.send(peer_->lanes->fabric(), *stream_, peer_->lanes->rdma(lane_), lane_,
+                       peer_->loans, header, part);
   if (lent_) worker_.counters().lent_bytes.add(part.size());
   return lent_;
 }

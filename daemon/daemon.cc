@@ -37,7 +37,7 @@ void raise_descriptor_limit() {
 std::unique_ptr<Calibrator> make_calibrator(const std::shared_ptr<const NodeConfig>& node,
                                             const OpenedRdma& rdma) {
   if (!rdma.host) return nullptr;
-  const std::string name(rdma.host->fabric().name());
+  const std::string& name = rdma.host->fabric_name();
   const auto open = [node, name] { return open_fabric(node->fabric, name); };
   return std::make_unique<Calibrator>(node->node, rdma.what, open);
 }
@@ -196,9 +196,9 @@ std::string Daemon::profile_unused(const Configuration& configuration) const {
   engine::RdmaHost* host = threads_.front()->rdma().host.get();
   if (!configuration.profile || host == nullptr) return "";
   const std::string& measured = configuration.profile->costs.fabric;
-  if (measured == host->fabric().name()) return "";
+  if (measured == host->fabric_name()) return "";
   return "profile " + node_->profile + ": the costs of fabric " + measured +
-         ", and this node's is " + std::string(host->fabric().name()) +
+         ", and this node's is " + host->fabric_name() +
          ": not used; `hatctl calibrate PEER --write` measures anew";
 }
 

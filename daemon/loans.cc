@@ -36,23 +36,25 @@ std::span<const std::byte> Lender::bulk(Stream& stream, uint64_t unexamined, siz
   return there.first(std::min<uint64_t>(there.size(), most));
 }
 
-bool Lender::prepare(engine::Fabric& fabric, Stream& stream) {
-  if (memory_ || refused_) return !refused_;
+bool Lender::prepare(const std::shared_ptr<engine::Fabric>& fabric, Stream& stream) {
+  if (refused_) return false;
+  if (memory_ && memory_->fabric == fabric) return true;
+  if (memory_.use_count() > 1) return false;  // lanes of another link have borrowed of it
   auto memory = stream.memory();
-  auto region = fabric.register_own(*memory);
+  auto region = fabric->register_own(*memory);
   if (!region) {
     refused_ = true;
     LOG_EVERY_T(WARNING, 10) << "shared memory: an application's ring is copied, for "
                              << region.error().message;
     return false;
   }
-  memory_ = std::make_shared<LentMemory>(&stream, std::move(memory), std::move(*region));
+  memory_ = std::make_shared<LentMemory>(&stream, fabric, std::move(memory), std::move(*region));
   return true;
 }
 
-bool Lender::send(engine::Fabric& fabric, Stream& stream, engine::RdmaLane& lane,
-                  uint32_t lane_number, Loans& loans, const engine::FrameHeader& header,
-                  std::span<const std::byte> bytes) {
+bool Lender::send(const std::shared_ptr<engine::Fabric>& fabric, Stream& stream,
+                  engine::RdmaLane& lane, uint32_t lane_number, Loans& loans,
+                  const engine::FrameHeader& header, std::span<const std::byte> bytes) {
   if (bytes.size() < kBytesMin || !prepare(fabric, stream)) return false;
   const engine::Lent lent{{const_cast<std::byte*>(bytes.data()),
                            static_cast<uint32_t>(bytes.size()), memory_->region->lkey()}};

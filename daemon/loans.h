@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // daemon/loans.h: bytes of an application's ring that RDMA lanes send from where they lie.
 //
-// A Lender belongs to one stream, and registers its memory with the fabric when first asked; Loans
-// belong to a link, and hold what its lanes have borrowed until they are done with it. Either may
-// end first: the memory stays mapped and registered as long as anything of it is lent.
+// A Lender belongs to one stream, and registers its memory with the lane's fabric when first asked;
+// Loans belong to a link, and hold what its lanes have borrowed until they are done with it. Either
+// may end first: the memory stays mapped and registered as long as anything of it is lent.
 //
 // Nobody else may address that memory, and its owner may change it at any time: lanes copy it where
 // that would matter (engine/rdma/rdma_lane.h, send_lent()).
@@ -24,6 +24,7 @@ namespace hat {
 // One stream's memory, while it is registered.
 struct LentMemory {
   Stream* stream;  // null: it has ended
+  std::shared_ptr<engine::Fabric> fabric;
   std::shared_ptr<const std::span<std::byte>> memory;
   std::unique_ptr<engine::MemoryRegion> region;
 };
@@ -59,12 +60,13 @@ class Lender {
   static std::span<const std::byte> bulk(Stream& stream, uint64_t unexamined, size_t budget);
   // `bytes` are at the front of what `stream` shows. Sends the frame with them, and takes them from
   // the stream. False: nothing was done; copy them.
-  bool send(engine::Fabric& fabric, Stream& stream, engine::RdmaLane& lane, uint32_t lane_number,
-            Loans& loans, const engine::FrameHeader& header, std::span<const std::byte> bytes);
+  bool send(const std::shared_ptr<engine::Fabric>& fabric, Stream& stream, engine::RdmaLane& lane,
+            uint32_t lane_number, Loans& loans, const engine::FrameHeader& header,
+            std::span<const std::byte> bytes);
   void end();  // the stream ends
 
  private:
-  bool prepare(engine::Fabric& fabric, Stream& stream);
+  bool prepare(const std::shared_ptr<engine::Fabric>& fabric, Stream& stream);
 
   bool refused_ = false;
   std::shared_ptr<LentMemory> memory_;

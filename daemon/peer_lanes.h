@@ -65,6 +65,7 @@ class PeerLanes final : private engine::LaneSetEvents {
   Choice choose(const LaneKey& key, size_t endpoint);
   engine::Lane& lane(uint32_t number) { return rdma(number); }  // chosen, and not lost since
   engine::RdmaLane& rdma(uint32_t number) { return *set_.lane(number); }
+  const std::shared_ptr<engine::Fabric>& fabric() const { return set_.fabric(); }  // of the lanes
   const engine::Lane* find(uint32_t number) { return set_.lane(number); }  // null: it is gone
 
   // The peer has said that it leaves: it ends its lanes once no answer is due, by taking its end of

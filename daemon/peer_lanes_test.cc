@@ -21,9 +21,8 @@ using engine::FrameKind;
 constexpr engine::ArenaOptions kArena{.bytes = {4 << 20, 4 << 20, 4 << 20}};
 
 std::unique_ptr<engine::RdmaHost> make_host(Reactor& reactor) {
-  auto fabric = engine::open_loop_fabric();
-  EXPECT_TRUE(fabric) << fabric.error().message;
-  auto host = engine::RdmaHost::create(reactor, std::move(*fabric), {.arena = kArena});
+  auto host =
+      engine::RdmaHost::create_per_link(reactor, engine::open_loop_fabric, {.arena = kArena});
   EXPECT_TRUE(host) << host.error().message;
   return std::move(*host);
 }
@@ -88,9 +87,7 @@ class PeerLanesTest : public testing::Test, public PeerLanesEvents {
     }
     for (engine::RdmaHost* host : {near_host_.get(), far_host_.get()}) {
       if (host == nullptr) continue;
-      while (const auto event = host->fabric().next_event()) {
-        host->poller(key_.lanes).on_event(*event);
-      }
+      for (const auto& domain : host->domains()) domain->take_fabric_events();
     }
     reactor_.end_turn();
   }

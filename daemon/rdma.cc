@@ -13,20 +13,21 @@ namespace hat {
 namespace {
 
 // Of what is registered: a ninth for control, four for each direction.
-engine::RdmaHostOptions options_for(const FabricConfig& fabric) {
+engine::RdmaDomainOptions options_for(const FabricConfig& fabric) {
   const size_t control = registered_bytes(fabric) / 9;
-  engine::RdmaHostOptions options;
+  engine::RdmaDomainOptions options;
   options.arena.bytes = {4 * control, 4 * control, control};
   options.spin = {};  // the plan of each call says how long to look for more
   return options;
 }
 
+// `number`: of the worker's fabrics; each has faults of its own.
 std::unique_ptr<engine::Fabric> with_faults(std::unique_ptr<engine::Fabric> fabric,
-                                            const FabricConfig& config) {
+                                            const FabricConfig& config, uint64_t number) {
   if (!config.faults) return fabric;
-  LOG(WARNING) << "fabric.faults: RDMA lanes fail on purpose";
+  if (number == 0) LOG(WARNING) << "fabric.faults: RDMA lanes fail on purpose";
   const FaultsConfig& faults = *config.faults;
-  return engine::make_faulty(std::move(fabric), {.seed = faults.seed,
+  return engine::make_faulty(std::move(fabric), {.seed = faults.seed + number,
                                                  .delay_max = faults.delay_max,
                                                  .refused_percent = faults.refused_percent,
                                                  .cut_within = faults.cut_within,
@@ -41,16 +42,20 @@ Result<OpenedRdma> open_verbs(Reactor& reactor, const FabricConfig& fabric) {
   HAT_TRY(std::unique_ptr<engine::VerbsFabric> device,
           engine::open_verbs_fabric(device_of(fabric)));
   OpenedRdma opened{nullptr, "verbs: " + device->describe()};
-  HAT_TRY(opened.host, engine::RdmaHost::create(reactor, with_faults(std::move(device), fabric),
-                                                options_for(fabric)));
+  HAT_TRY(opened.host,
+          engine::RdmaHost::create_shared(reactor, with_faults(std::move(device), fabric, 0),
+                                          options_for(fabric)));
   return opened;
 }
 
 Result<OpenedRdma> open_loop(Reactor& reactor, const FabricConfig& fabric) {
-  HAT_TRY(std::unique_ptr<engine::Fabric> loop, engine::open_loop_fabric());
+  const auto open = [fabric,
+                     number = uint64_t{0}]() mutable -> Result<std::unique_ptr<engine::Fabric>> {
+    HAT_TRY(std::unique_ptr<engine::Fabric> loop, engine::open_loop_fabric());
+    return with_faults(std::move(loop), fabric, number++);
+  };
   OpenedRdma opened{nullptr, "loop: memory shared with peers on this host"};
-  HAT_TRY(opened.host, engine::RdmaHost::create(reactor, with_faults(std::move(loop), fabric),
-                                                options_for(fabric)));
+  HAT_TRY(opened.host, engine::RdmaHost::create_per_link(reactor, open, options_for(fabric)));
   return opened;
 }
 

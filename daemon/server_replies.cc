@@ -139,8 +139,7 @@ void ServerStream::send_reply(Bytes piece, bool last, thrift::Outcome outcome) {
       header.flags |= static_cast<uint8_t>(engine::kLastPiece | how << engine::kOutcomeShift);
     }
     engine::RdmaLane* rdma = link_.rdma_lane(call.lane);
-    if (rdma == nullptr || !upstream_ ||
-        !upstream_->lend(*rdma, call.lane, link_.loans, header, part)) {
+    if (rdma == nullptr || !upstream_ || !upstream_->lend(link_, *rdma, call.lane, header, part)) {
       link_.lane(call.lane).send(header, {part});
     }
   } while (!piece.empty());

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <limits>
 
+#include "daemon/accepted_link.h"
 #include "daemon/pooled_call.h"
 #include "daemon/worker.h"
 
@@ -190,10 +191,10 @@ bool UpstreamConnection::pass_bulk(size_t budget) {
   return true;
 }
 
-bool UpstreamConnection::lend(engine::RdmaLane& lane, uint32_t number, Loans& loans,
+bool UpstreamConnection::lend(AcceptedLink& link, engine::RdmaLane& lane, uint32_t number,
                               const engine::FrameHeader& header, Bytes part) {
   if (!in_place_) return false;
-  lent_ = lender_.send(worker_.fabric(), *stream_, lane, number, loans, header, part);
+  lent_ = lender_.send(link.fabric(), *stream_, lane, number, link.loans, header, part);
   if (lent_) worker_.counters().lent_bytes.add(part.size());
   return lent_;
 }

@@ -28,6 +28,7 @@
 
 namespace hat {
 
+class AcceptedLink;
 class PooledCall;
 class Worker;
 
@@ -68,7 +69,7 @@ class UpstreamConnection final : public StreamEvents {
   UnitReader& replies() { return replies_; }
   // Sends the frame with a part of what its user was given, from where that lies. False: it lies
   // nowhere that can be sent from.
-  bool lend(engine::RdmaLane& lane, uint32_t number, Loans& loans,
+  bool lend(AcceptedLink& link, engine::RdmaLane& lane, uint32_t number,
             const engine::FrameHeader& header, Bytes part);
   const ServedConfig& served() const { return served_; }
 

@@ -107,7 +107,6 @@ class Worker final : public engine::LinkEvents, public engine::SessionEvents, pu
   bool draining() const { return draining_; }
   const Successor* successor() const { return successor_.get(); }  // null: none
   bool leaves_for_good() const { return draining_ && !successor_; }
-  engine::Fabric& fabric() { return setup_.rdma->fabric(); }  // where there are RDMA lanes
 
   bool has_peer(const std::string& name) const { return peers_.contains(name); }
   using PeerNames = std::span<const std::string>;

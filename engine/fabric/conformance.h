@@ -13,8 +13,6 @@
 
 namespace hat::engine {
 
-using OpenFabric = Result<std::unique_ptr<Fabric>> (*)();
-
 // One host: a fabric, a region of memory, and what a queue pair needs.
 struct FabricSide {
   static constexpr size_t kMemoryBytes = 256 * 1024;

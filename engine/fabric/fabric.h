@@ -43,6 +43,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -249,5 +250,7 @@ class Fabric {
   virtual int event_fd() const = 0;
   virtual std::optional<FabricEvent> next_event() = 0;
 };
+
+using OpenFabric = std::function<Result<std::unique_ptr<Fabric>>()>;
 
 }  // namespace hat::engine

@@ -31,7 +31,6 @@ LaneSet::LaneSet(Reactor& reactor, RdmaHost& host, Session::Role role, Lane& con
       control_(control),
       options_(options),
       events_(events),
-      owner_(host.arena().new_owner()),
       timer_(reactor.timer([this] { look_after_all(); })) {
   timer_->set(reactor.now() + options_.probe_interval / 4);
 }
@@ -41,7 +40,7 @@ LaneSet::~LaneSet() { end_buried(); }
 // When no event of theirs can be running.
 void LaneSet::end_buried() {
   for (const auto& member : std::exchange(buried_, {})) {
-    if (member->lane) host_.poller(member->wish.lanes).retire(std::move(member->lane));
+    if (member->lane) domain_->poller(member->wish.lanes).retire(std::move(member->lane));
     if (member->told) events_.on_lane_gone(*this, member->number);
   }
 }
@@ -104,11 +103,15 @@ void LaneSet::go_down(Member& member, const std::string& reason, bool tell) {
 }
 
 Result<void> LaneSet::make(Member& member, const LaneShape& out, const LaneShape& in) {
+  if (!domain_) {
+    HAT_TRY(domain_, host_.domain_for_link());
+    owner_ = domain_->arena().new_owner();
+  }
   RdmaLaneOptions options = options_.lane;
   options.owner = owner_;
   options.out = out;
   options.in = in;
-  HAT_TRY(member.lane, RdmaLane::create(host_.poller(member.wish.lanes), options, member));
+  HAT_TRY(member.lane, RdmaLane::create(domain_->poller(member.wish.lanes), options, member));
   return {};
 }
 
@@ -149,7 +152,7 @@ uint32_t LaneSet::open(const LaneWish& wish) {
   auto& member = members_[number] = std::make_unique<Member>(*this, number);
   member->wish = wish;
   member->began = reactor_.now();
-  send(FrameKind::kLaneOpen, number, encode(LaneOpen{wish, host_.fabric().reach()}));
+  send(FrameKind::kLaneOpen, number, encode(LaneOpen{wish, host_.reach()}));
   return number;
 }
 
@@ -196,7 +199,7 @@ Result<void> LaneSet::accept(Member& member, Bytes payload) {
     return fail("there are " + std::to_string(options_.lanes_max) +
                 " lanes of this link already, as many as may be");
   }
-  if (const std::string reach = host_.fabric().reach(); wanted.reach != reach) {
+  if (const std::string& reach = host_.reach(); wanted.reach != reach) {
     return fail("the fabrics do not reach each other: '" + wanted.reach + "' there, '" + reach +
                 "' here");
   }

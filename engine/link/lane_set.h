@@ -12,7 +12,7 @@
 //   the other side notices      at once: its kLaneClose says so over TCP
 //   the link goes down          end(): all lanes go down with it (Session: keepalive_timeout)
 //
-// Bounds   lanes_max lanes; their memory is the host's arena: what finds no room is refused, in
+// Bounds   lanes_max lanes; their memory is of the link's domain: what finds no room is refused, in
 //          words. A lane that is not up within open_timeout is given up.
 // Thread   the reactor's.
 // Errors   on_lane_down(), never a return value.
@@ -84,6 +84,8 @@ class LaneSet final : public LaneFrames {
   // Whether the other side has taken all that was sent on all lanes; it is asked where it has not
   // said so.
   bool all_taken();
+  // Where there is or was a lane: what it copies to and from.
+  const std::shared_ptr<Fabric>& fabric() const { return domain_->fabric(); }
   // The link is down, and so are all lanes.
   void end(const std::string& reason);
 
@@ -132,11 +134,12 @@ class LaneSet final : public LaneFrames {
 
   Reactor& reactor_;
   RdmaHost& host_;
+  std::shared_ptr<RdmaDomain> domain_;  // null until the first lane is made
   const Session::Role role_;
   Lane& control_;
   const LaneSetOptions options_;
   LaneSetEvents& events_;
-  const uint32_t owner_;  // of what its peer WRITES
+  uint32_t owner_ = 0;  // of what its peer WRITES
   uint32_t last_number_ = 0;
   bool ended_ = false;
   std::map<uint32_t, std::unique_ptr<Member>> members_;

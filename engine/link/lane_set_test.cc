@@ -69,8 +69,8 @@ struct Control final : Lane {
 class LaneSets : public testing::Test, public LaneSetEvents {
  protected:
   LaneSets() {
-    host_ = std::move(*RdmaHost::create(reactor_, std::move(*open_loop_fabric()),
-                                        {.arena = {.bytes = {1 << 20, 1 << 20, 2 << 20}}}));
+    host_ = std::move(*RdmaHost::create_per_link(
+        reactor_, open_loop_fabric, {.arena = {.bytes = {1 << 20, 1 << 20, 2 << 20}}}));
   }
   LaneSet& make(Session::Role role) {
     set_ = std::make_unique<LaneSet>(reactor_, *host_, role, control_,
@@ -108,7 +108,7 @@ class LaneSets : public testing::Test, public LaneSetEvents {
 
 TEST_F(LaneSets, AnAcceptorRefusesInWords) {
   make(Session::Role::kAcceptor);
-  const std::string here = host_->fabric().reach();
+  const std::string here = host_->reach();
   say(FrameKind::kLaneOpen, 1, open_bytes("loop of another host"));
   EXPECT_EQ(last_kind(), FrameKind::kLaneClose);
   EXPECT_EQ(last_words(), "the fabrics do not reach each other: 'loop of another host' there, '" +
@@ -133,7 +133,7 @@ TEST_F(LaneSets, AnAcceptorRefusesInWords) {
 
 TEST_F(LaneSets, WhatComesOutOfOrderEndsTheLaneAlone) {
   make(Session::Role::kAcceptor);
-  say(FrameKind::kLaneOpen, 1, open_bytes(host_->fabric().reach()));
+  say(FrameKind::kLaneOpen, 1, open_bytes(host_->reach()));
   say(FrameKind::kLaneUp, 1);
   EXPECT_EQ(last_kind(), FrameKind::kLaneClose);
   EXPECT_EQ(set_->size(), 0u);
@@ -178,8 +178,8 @@ class TwoLaneSets : public testing::Test {
  protected:
   struct Side final : LaneSetEvents {
     explicit Side(FakeReactor& reactor)
-        : host(std::move(*RdmaHost::create(reactor, std::move(*open_loop_fabric()),
-                                           {.arena = {.bytes = {1 << 20, 1 << 20, 2 << 20}}}))) {}
+        : host(std::move(*RdmaHost::create_per_link(
+              reactor, open_loop_fabric, {.arena = {.bytes = {1 << 20, 1 << 20, 2 << 20}}}))) {}
     Result<LaneShape> on_lane_wanted(const LaneWish&) override { return kShape; }
     void on_lane_up(LaneSet&, uint32_t) override { is_up = true; }
     void on_lane_message(LaneSet&, uint32_t, const FrameHeader& header, Bytes payload) override {
@@ -235,9 +235,7 @@ class TwoLaneSets : public testing::Test {
   }
   // A FakeReactor watches no descriptors.
   static void hear_of_the_fabric(Side& side) {
-    while (const auto event = side.host->fabric().next_event()) {
-      side.host->poller(LaneWish().lanes).on_event(*event);
-    }
+    for (const auto& domain : side.host->domains()) domain->take_fabric_events();
   }
   void carry(Side& from, Side& to) {
     for (; from.carried < from.control.sent.size(); ++from.carried) {

@@ -12,8 +12,6 @@
 
 namespace hat::engine {
 
-using OpenFabric = Result<std::unique_ptr<Fabric>> (*)();
-
 inline constexpr ArenaOptions kTestArena{.bytes = {8 << 20, 8 << 20, 4 << 20}};
 
 // Bytes that tell which message they are of, and where in it.

@@ -59,6 +59,7 @@ class Poller {
     return blocks_.size() * kReceivesPerBlock - posted_ - to_post_.size();
   }
   bool empty() const { return lanes_.empty(); }  // no lane is there
+  bool settled() const { return retired_.empty(); }
   Fabric& fabric() { return fabric_; }
   Arena& arena() { return arena_; }
 

@@ -1,63 +1,77 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/rdma/rdma_host.h"
 
-#include "engine/memory/need.h"
+#include <algorithm>
 
 namespace hat::engine {
-namespace {
 
-static_assert(kRegionsNeeded == kPurposes);
-constexpr std::array<const char*, kPurposes> kPartNames = {"to receive", "to send", "for control"};
-
-}  // namespace
-
-Result<std::unique_ptr<RdmaHost>> RdmaHost::create(Reactor& reactor, std::unique_ptr<Fabric> fabric,
-                                                   const RdmaHostOptions& options) {
-  std::unique_ptr<RdmaHost> host(new RdmaHost(reactor, std::move(fabric)));
-  RdmaHost* self = host.get();
-  MemoryNeed need;
-  for (size_t i = 0; i < kPurposes; ++i) need.add(kPartNames[i], 1, options.arena.bytes[i]);
-  MemoryLimits limits = this_host_memory();
-  const FabricLimits fabric_limits = host->fabric_->limits();
-  limits.regions = fabric_limits.regions_max;
-  if (!fabric_limits.pins) limits.memlock = UINT64_MAX;
-  HAT_TRY_VOID(check(need, limits, false));
-  HAT_TRY(host->arena_, Arena::create(*host->fabric_, options.arena));
-  for (size_t i = 0; i < kLaneClasses; ++i) {
-    Class& lanes = host->classes_[i];
-    lanes.spin = options.spin[i];
-    HAT_TRY(lanes.poller, Poller::create(*host->fabric_, *host->arena_, options.poller));
-    lanes.watch =
-        reactor.watch(lanes.poller->event_fd(), [&lanes] { lanes.poller->take_events(); });
-  }
-  host->fabric_watch_ =
-      reactor.watch(host->fabric_->event_fd(), [self] { self->take_fabric_events(); });
-  reactor.add_turn_events(*self);
+Result<std::unique_ptr<RdmaHost>> RdmaHost::create(Reactor& reactor, OpenFabric open,
+                                                   std::unique_ptr<Fabric> first,
+                                                   const RdmaDomainOptions& options) {
+  std::unique_ptr<RdmaHost> host(new RdmaHost(reactor, std::move(open), options));
+  host->name_ = first->name();
+  host->reach_ = first->reach();
+  HAT_TRY_VOID(host->add_domain(std::move(first)));
+  reactor.add_turn_events(*host);
   return host;
+}
+
+Result<std::unique_ptr<RdmaHost>> RdmaHost::create_shared(Reactor& reactor,
+                                                          std::unique_ptr<Fabric> fabric,
+                                                          const RdmaDomainOptions& options) {
+  return create(reactor, nullptr, std::move(fabric), options);
+}
+
+Result<std::unique_ptr<RdmaHost>> RdmaHost::create_per_link(Reactor& reactor, OpenFabric open,
+                                                            const RdmaDomainOptions& options) {
+  HAT_TRY(std::unique_ptr<Fabric> first, open());
+  return create(reactor, std::move(open), std::move(first), options);
 }
 
 RdmaHost::~RdmaHost() { reactor_.remove_turn_events(*this); }
 
-void RdmaHost::take_fabric_events() {
-  while (const auto event = fabric_->next_event()) {
-    for (Class& lanes : classes_) lanes.poller->on_event(*event);
+Result<void> RdmaHost::add_domain(std::unique_ptr<Fabric> fabric) {
+  HAT_TRY(std::shared_ptr<RdmaDomain> domain,
+          RdmaDomain::create(reactor_, std::move(fabric), options_));
+  next_ = domain.get();
+  domains_.push_back(std::move(domain));
+  return {};
+}
+
+Result<std::shared_ptr<RdmaDomain>> RdmaHost::domain_for_link() {
+  if (!open_) return domains_.front();
+  if (next_ == nullptr) {
+    if (domains_.size() == kDomainsMax) {
+      return fail("RDMA: " + std::to_string(kDomainsMax) +
+                  " links of this worker have memory for lanes already, as many as may");
+    }
+    HAT_TRY(std::unique_ptr<Fabric> fabric, open_());
+    HAT_TRY_VOID(add_domain(std::move(fabric)));
   }
-  for (Class& lanes : classes_) lanes.poller->forget_settled();
+  const auto found = std::ranges::find(domains_, next_, &std::shared_ptr<RdmaDomain>::get);
+  next_ = nullptr;
+  return *found;
+}
+
+// Not in the middle of a domain's own work.
+void RdmaHost::forget_unused() {
+  if (!open_) return;
+  std::erase_if(domains_, [this](const auto& domain) {
+    return domain.use_count() == 1 && domain.get() != next_ && domain->empty();
+  });
 }
 
 void RdmaHost::on_turn_end() {
   found_ = false;
-  for (Class& lanes : classes_) {
-    if (lanes.poller->look() == 0) continue;
-    found_ = true;
-    reactor_.stay_awake_until(reactor_.now() + lanes.spin);
-  }
+  // What is found may make a link ask for another domain.
+  for (size_t i = 0; i < domains_.size(); ++i) found_ |= domains_[i]->look();
+  forget_unused();
 }
 
 bool RdmaHost::may_sleep() {
   // What was found may have made work for who had his turn's end before this.
   bool sleeps = !found_;
-  for (Class& lanes : classes_) sleeps &= lanes.poller->empty() || lanes.poller->prepare_to_sleep();
+  for (size_t i = 0; i < domains_.size(); ++i) sleeps &= domains_[i]->prepare_to_sleep();
   return sleeps;
 }
 

@@ -1,65 +1,69 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/rdma/rdma_host.h: what a worker has for its RDMA lanes: a fabric, memory, a poller for
-// each class of lanes, and its place in the worker's turns.
+// engine/rdma/rdma_host.h: what a worker has for its RDMA lanes: domains, and their place in the
+// worker's turns.
 //
-// Latency-class and throughput-class lanes have completion queues of their own, so that neither's
-// messages wait behind the other's (HatRPC 4.1, optimization isolation).
+// Where a domain costs little (the loop fabric), each link has one of its own as soon as it has
+// lanes: what one peer can reach, no other peer's lanes ever use, also not after the link has
+// ended. Where it is a device's memory, all links share one.
 //
-// At a turn's end both pollers look. For the class's spin after something was found, the worker
+// At a turn's end all pollers look. For the class's spin after something was found, the worker
 // looks again instead of sleeping; before it sleeps, completions are made to wake it.
 //
+// Bounds   kDomainsMax domains; a link beyond them has no lanes.
 // Thread   the reactor's.
-// Errors   create() in words.
+// Errors   create() and domain_for_link() in words.
 #pragma once
 
-#include <array>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "base/reactor.h"
-#include "engine/rdma/poller.h"
+#include "engine/rdma/rdma_domain.h"
 
 namespace hat::engine {
 
-enum class LaneClass : uint8_t { kLatency, kThroughput };
-inline constexpr size_t kLaneClasses = 2;
-
-struct RdmaHostOptions {
-  ArenaOptions arena{.bytes = {64 << 20, 64 << 20, 16 << 20}};
-  PollerOptions poller;
-  std::array<Duration, kLaneClasses> spin = {std::chrono::milliseconds(10),
-                                             std::chrono::microseconds(50)};
-};
-
 class RdmaHost final : private TurnEvents {
  public:
-  // `reactor` outlives it.
-  static Result<std::unique_ptr<RdmaHost>> create(Reactor& reactor, std::unique_ptr<Fabric> fabric,
-                                                  const RdmaHostOptions& options);
+  static constexpr size_t kDomainsMax = 64;
+
+  // `reactor` outlives it, and all that holds a domain ends before.
+  // All links share one domain.
+  static Result<std::unique_ptr<RdmaHost>> create_shared(Reactor& reactor,
+                                                         std::unique_ptr<Fabric> fabric,
+                                                         const RdmaDomainOptions& options);
+  // Each link has one of its own. The first one's fabric is opened at once.
+  static Result<std::unique_ptr<RdmaHost>> create_per_link(Reactor& reactor, OpenFabric open,
+                                                           const RdmaDomainOptions& options);
   ~RdmaHost() override;
 
-  Fabric& fabric() { return *fabric_; }
-  Arena& arena() { return *arena_; }
-  Poller& poller(LaneClass lanes) { return *classes_[static_cast<size_t>(lanes)].poller; }
+  // What its fabrics are called and reach, all alike.
+  const std::string& fabric_name() const { return name_; }
+  const std::string& reach() const { return reach_; }
+
+  Result<std::shared_ptr<RdmaDomain>> domain_for_link();
+  // Those that are in use, and the next one's.
+  const std::vector<std::shared_ptr<RdmaDomain>>& domains() const { return domains_; }
 
  private:
-  struct Class {
-    std::unique_ptr<Poller> poller;
-    Duration spin{};
-    std::unique_ptr<Watch> watch;
-  };
-
-  RdmaHost(Reactor& reactor, std::unique_ptr<Fabric> fabric)
-      : reactor_(reactor), fabric_(std::move(fabric)) {}
+  RdmaHost(Reactor& reactor, OpenFabric open, const RdmaDomainOptions& options)
+      : reactor_(reactor), open_(std::move(open)), options_(options) {}
+  static Result<std::unique_ptr<RdmaHost>> create(Reactor& reactor, OpenFabric open,
+                                                  std::unique_ptr<Fabric> first,
+                                                  const RdmaDomainOptions& options);
+  Result<void> add_domain(std::unique_ptr<Fabric> fabric);
   void on_turn_end() override;
   bool may_sleep() override;
-  void take_fabric_events();
+  void forget_unused();
 
   Reactor& reactor_;
-  std::unique_ptr<Fabric> fabric_;
-  std::unique_ptr<Arena> arena_;
-  std::array<Class, kLaneClasses> classes_;
-  bool found_ = false;  // in this turn
-  std::unique_ptr<Watch> fabric_watch_;
+  const OpenFabric open_;  // null: there is one domain
+  const RdmaDomainOptions options_;
+  std::string name_;
+  std::string reach_;
+  std::vector<std::shared_ptr<RdmaDomain>> domains_;
+  RdmaDomain* next_ = nullptr;  // for the next link; null: to be opened
+  bool found_ = false;          // in this turn
 };
 
 }  // namespace hat::engine

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// engine/rdma/rdma_host_test.cc: which links share memory, and what a hostile peer of one link gets
+// at of another's.
+#include "engine/rdma/rdma_host.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string_view>
+
+#include "engine/fabric/conformance.h"
+#include "engine/fabric/loop/fake_peer.h"
+#include "engine/fabric/loop/loop_fabric.h"
+#include "tests/fake_reactor.h"
+
+namespace hat::engine {
+namespace {
+
+constexpr RemoteAccess kEveryRight{.write = true, .read = true, .atomic = true};
+constexpr size_t kBytes = 4096;
+constexpr std::string_view kOfTheAttacker = "what the attacker's own lanes have";
+constexpr std::string_view kOfTheVictim = "what the victim's lanes have";
+
+class RdmaHosts : public testing::Test {
+ protected:
+  static constexpr RdmaDomainOptions kSmall{
+      .arena = {.bytes = {64 << 10, 64 << 10, 64 << 10}}, .poller = {}, .spin = {}};
+  std::unique_ptr<RdmaHost> make() {
+    return std::move(*RdmaHost::create_per_link(reactor_, open_loop_fabric, kSmall));
+  }
+  FakeReactor reactor_;
+};
+
+TEST_F(RdmaHosts, EachLinkHasADomainOfItsOwn) {
+  const auto host = make();
+  const auto one = *host->domain_for_link(), another = *host->domain_for_link();
+  EXPECT_NE(one, another);
+  EXPECT_EQ(host->domains().size(), 2u);
+  EXPECT_EQ(host->reach(), another->fabric()->reach());
+}
+
+TEST_F(RdmaHosts, AnEndedLinksDomainIsGone) {
+  const auto host = make();
+  auto link = *host->domain_for_link();
+  const std::weak_ptr<RdmaDomain> domain = link;
+  reactor_.end_turn();
+  EXPECT_FALSE(domain.expired());
+  link.reset();
+  reactor_.end_turn();
+  EXPECT_TRUE(domain.expired());
+  EXPECT_TRUE(host->domain_for_link());
+}
+
+TEST_F(RdmaHosts, LinksHaveSoManyDomains) {
+  const auto host = make();
+  std::vector<std::shared_ptr<RdmaDomain>> links;
+  for (size_t i = 0; i < RdmaHost::kDomainsMax; ++i) links.push_back(*host->domain_for_link());
+  const auto one_more = host->domain_for_link();
+  ASSERT_FALSE(one_more);
+  EXPECT_EQ(one_more.error().message,
+            "RDMA: 64 links of this worker have memory for lanes already, as many as may");
+  links.pop_back();
+  reactor_.end_turn();
+  EXPECT_TRUE(host->domain_for_link());
+}
+
+TEST_F(RdmaHosts, LinksShareWhatIsAHosts) {
+  const auto host = std::move(*RdmaHost::create_shared(reactor_, *open_loop_fabric(), kSmall));
+  const auto one = *host->domain_for_link();
+  reactor_.end_turn();
+  EXPECT_EQ(one, *host->domain_for_link());
+}
+
+class TwoDomains : public RdmaHosts {
+ protected:
+  TwoDomains() {
+    std::ranges::copy(std::as_bytes(std::span(kOfTheAttacker)), near_.bytes().begin());
+    std::ranges::copy(std::as_bytes(std::span(kOfTheVictim)), far_.bytes().begin());
+  }
+  std::unique_ptr<QueuePair> queue_pair() {
+    Poller& poller = attackers_->poller(LaneClass::kLatency);
+    return std::move(*attackers_->fabric()->create_queue_pair({.send_cq = poller.completion_queue(),
+                                                               .recv_cq = poller.completion_queue(),
+                                                               .srq = poller.receive_queue(),
+                                                               .access = kEveryRight}));
+  }
+
+  std::unique_ptr<RdmaHost> host_ = make();
+  std::shared_ptr<RdmaDomain> attackers_ = *host_->domain_for_link();
+  std::shared_ptr<RdmaDomain> victims_ = *host_->domain_for_link();
+  Buffer near_ = *attackers_->arena().take(Purpose::kReceive, kBytes);
+  Buffer far_ = *victims_->arena().take(Purpose::kReceive, kBytes);
+};
+
+struct Attack {
+  const char* name;
+  bool key_of_victim;
+  bool address_of_victim;
+  Status ends;
+};
+
+TEST_F(TwoDomains, APeerWritesWhereItsOwnLinksLanesAreAndNowhereElse) {
+  constexpr Attack kAttacks[] = {
+      {"its own", false, false, Status::kSuccess},
+      {"a foreign address with its own key", false, true, Status::kRemoteAccess},
+      {"a foreign address with the victim's key", true, true, Status::kRemoteAccess},
+  };
+  for (const Attack& attack : kAttacks) {
+    SCOPED_TRACE(attack.name);
+    FabricSide attacker(&open_loop_fabric, kEveryRight);
+    attacker.qp = attacker.make_queue_pair(attacker.options());
+    const auto near = queue_pair();
+    ASSERT_TRUE(attacker.qp->connect(near->address()));
+    ASSERT_TRUE(near->connect(attacker.qp->address()));
+    const Segment from = attacker.at(0, 64);
+    const WorkRequest work{
+        .id = 7,
+        .opcode = Opcode::kWrite,
+        .segments = {&from, 1},
+        .remote_address = (attack.address_of_victim ? far_ : near_).address() + 1024,
+        .rkey = (attack.key_of_victim ? far_ : near_).rkey()};
+    std::array<Completion, 1> done;
+    ASSERT_EQ(attacker.qp->post({&work, 1}), 1u);
+    size_t found = 0;
+    for (int looks = 0; looks < 100 && found == 0; ++looks) {
+      while (attacker.fabric->next_event()) {
+      }
+      for (const auto& domain : host_->domains()) domain->take_fabric_events();
+      found = attacker.cq->poll(done);
+    }
+    ASSERT_EQ(found, 1u);
+    EXPECT_EQ(done[0].status, attack.ends);
+  }
+  EXPECT_EQ(std::memcmp(far_.bytes().data(), kOfTheVictim.data(), kOfTheVictim.size()), 0);
+}
+
+// Without a library of ours on its side: what it is given, it maps.
+TEST_F(TwoDomains, APeersProcessIsGivenNoMemoryOfOtherLinks) {
+  const auto near = queue_pair();
+  ASSERT_TRUE(near->connect(loop::FakePeer::own_address()));
+  loop::FakePeer peer(near->address());
+  for (const auto& domain : host_->domains()) domain->take_fabric_events();
+  bool sees_own = false, sees_victims = false;
+  size_t descriptors = 0;
+  loop::NoteWithDescriptors got;
+  while (peer.channel().receive(got) == loop::Channel::Got::kNote) {
+    for (Descriptor& fd : got.descriptors) {
+      const auto memory = SharedMemory::map(fd.release());
+      ++descriptors;
+      if (!memory) continue;  // a doorbell
+      const std::string_view all(reinterpret_cast<const char*>(memory->bytes().data()),
+                                 memory->bytes().size());
+      sees_own |= all.contains(kOfTheAttacker);
+      sees_victims |= all.contains(kOfTheVictim);
+    }
+    got = {};
+  }
+  EXPECT_EQ(descriptors, 3 + kPurposes) << "its table, two doorbells, its arena";
+  EXPECT_TRUE(sees_own);
+  EXPECT_FALSE(sees_victims);
+}
+
+}  // namespace
+}  // namespace hat::engine
