@@ -64,14 +64,14 @@ void RdmaHost::forget_unused() {
 void RdmaHost::on_turn_end() {
   found_ = false;
   // What is found may make a link ask for another domain.
-  for (size_t i = 0; i < domains_.size(); ++i) found_ |= domains_[i]->look();
+  for (const auto& domain : domains_) found_ |= domain->look();
   forget_unused();
 }
 
 bool RdmaHost::may_sleep() {
   // What was found may have made work for who had his turn's end before this.
   bool sleeps = !found_;
-  for (size_t i = 0; i < domains_.size(); ++i) sleeps &= domains_[i]->prepare_to_sleep();
+  for (const auto& domain : domains_) sleeps &= domain->prepare_to_sleep();
   return sleeps;
 }
 

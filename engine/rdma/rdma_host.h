@@ -14,9 +14,9 @@
 // Errors   create() and domain_for_link() in words.
 #pragma once
 
+#include <list>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "base/reactor.h"
 #include "engine/rdma/rdma_domain.h"
@@ -43,7 +43,7 @@ class RdmaHost final : private TurnEvents {
 
   Result<std::shared_ptr<RdmaDomain>> domain_for_link();
   // Those that are in use, and the next one's.
-  const std::vector<std::shared_ptr<RdmaDomain>>& domains() const { return domains_; }
+  const std::list<std::shared_ptr<RdmaDomain>>& domains() const { return domains_; }
 
  private:
   RdmaHost(Reactor& reactor, OpenFabric open, const RdmaDomainOptions& options)
@@ -61,9 +61,9 @@ class RdmaHost final : private TurnEvents {
   const RdmaDomainOptions options_;
   std::string name_;
   std::string reach_;
-  std::vector<std::shared_ptr<RdmaDomain>> domains_;
-  RdmaDomain* next_ = nullptr;  // for the next link; null: to be opened
-  bool found_ = false;          // in this turn
+  std::list<std::shared_ptr<RdmaDomain>> domains_;  // may grow while it is walked
+  RdmaDomain* next_ = nullptr;                      // for the next link; null: to be opened
+  bool found_ = false;                              // in this turn
 };
 
 }  // namespace hat::engine

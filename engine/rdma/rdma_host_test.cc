@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstring>
 #include <string_view>
+#include <vector>
 
 #include "engine/fabric/conformance.h"
 #include "engine/fabric/loop/fake_peer.h"
