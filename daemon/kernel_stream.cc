@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/accept_pause.h"
 #include "daemon/ring_stream.h"
 #include "daemon/socket_address.h"
 
@@ -222,8 +223,6 @@ std::unique_ptr<Timer> LibeventReactor::timer(std::function<void()> on_time) {
 class KernelListener final : public Listener {
  public:
   // Descriptors are used up: accepting again at once would only spin.
-  static constexpr timeval kPause{0, 100'000};
-
   KernelListener(LibeventReactor& reactor, const ListenSocket& socket, ListenerEvents& events)
       : reactor_(reactor),
         fd_(socket.fd()),
@@ -254,9 +253,10 @@ class KernelListener final : public Listener {
     reactor_.note_event();
     const int fd = accept4(fd_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (fd < 0) {
-      if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+      if (accept_must_pause(errno)) {
+        const timeval pause{0, std::chrono::microseconds(kAcceptPause).count()};
         event_del(&event_);
-        evtimer_add(&pause_, &kPause);
+        evtimer_add(&pause_, &pause);
       }
       return;  // else another worker took it, or the client has left
     }

@@ -5,7 +5,9 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <cerrno>
 
+#include "base/accept_pause.h"
 #include "daemon/detached_connections.h"
 #include "daemon/socket_address.h"
 
@@ -91,6 +93,7 @@ TakeoverOffer::TakeoverOffer(event_base* base, const NodeConfig& node, const Lis
       sockets_(std::move(sockets)),
       events_(events),
       asked_(event_new(base, offer.fd(), EV_READ | EV_PERSIST, on_asked, this)),
+      accept_again_(evtimer_new(base, on_accept_again, this)),
       late_(evtimer_new(base, on_late, this)) {
   event_add(asked_.get(), nullptr);
 }
@@ -113,7 +116,15 @@ void TakeoverOffer::enter(State state, std::chrono::seconds patience) {
 void TakeoverOffer::on_asked(evutil_socket_t, short, void* self) {
   auto& offer = *static_cast<TakeoverOffer*>(self);
   Descriptor socket(accept4(offer.offer_.fd(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-  if (socket.get() >= 0) offer.meet(std::make_unique<TakeoverChannel>(std::move(socket)));
+  if (socket.get() >= 0) return offer.meet(std::make_unique<TakeoverChannel>(std::move(socket)));
+  if (!accept_must_pause(errno)) return;
+  const timeval pause{0, std::chrono::microseconds(kAcceptPause).count()};
+  event_del(offer.asked_.get());
+  evtimer_add(offer.accept_again_.get(), &pause);
+}
+
+void TakeoverOffer::on_accept_again(evutil_socket_t, short, void* self) {
+  event_add(static_cast<TakeoverOffer*>(self)->asked_.get(), nullptr);
 }
 
 void TakeoverOffer::meet(std::unique_ptr<TakeoverChannel> who) {
@@ -204,6 +215,7 @@ void TakeoverOffer::give_sockets(const TakeoverMessage& hello) {
 void TakeoverOffer::say_go(const TakeoverMessage& ready) {
   taken_ = lines_of(ready.text);
   event_del(asked_.get());  // who asks from here on, asks the new one
+  event_del(accept_again_.get());
   enter(State::kTold, std::chrono::seconds(0));
   std::string owned_paths;
   for (const std::string& address : events_.on_successor_ready(channel_->pid(), taken_)) {

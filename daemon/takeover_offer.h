@@ -61,6 +61,7 @@ class TakeoverOffer {
   enum class State : uint8_t { kOffered, kHello, kPreparing, kTold, kServing, kOver };
 
   static void on_asked(evutil_socket_t, short, void* self);
+  static void on_accept_again(evutil_socket_t, short, void* self);
   static void on_message(evutil_socket_t, short, void* self);
   static void on_late(evutil_socket_t, short, void* self);
 
@@ -82,6 +83,7 @@ class TakeoverOffer {
   std::vector<std::string> taken_;
   std::shared_ptr<TakeoverChannel> channel_;
   Owned<event, event_free> asked_;
+  Owned<event, event_free> accept_again_;
   Owned<event, event_free> message_;
   Owned<event, event_free> late_;
 };

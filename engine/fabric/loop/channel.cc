@@ -12,6 +12,8 @@
 #include <cstring>
 #include <utility>
 
+#include "base/accept_pause.h"
+
 namespace hat::engine::loop {
 namespace {
 
@@ -115,10 +117,10 @@ Result<ChannelListener> ChannelListener::open() {
   return listener;
 }
 
-Channel ChannelListener::accept() {
+std::optional<Channel> ChannelListener::accept() {
   for (;;) {
     Descriptor fd(accept4(fd_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-    if (fd.get() < 0) return Channel();
+    if (fd.get() < 0) return accept_must_pause(errno) ? std::nullopt : std::optional(Channel());
     if (is_of_this_user(fd.get())) return Channel(std::move(fd));
   }
 }

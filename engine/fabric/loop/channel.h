@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -60,8 +61,9 @@ class ChannelListener {
   static Result<ChannelListener> open();
   const std::string& name() const { return name_; }
   int fd() const { return fd_.get(); }
-  // Nobody waits: a channel that is not open.
-  Channel accept();
+  // Nobody waits: a channel that is not open. std::nullopt: who waits cannot be taken for lack of
+  // descriptors (base/accept_pause.h).
+  std::optional<Channel> accept();
 
  private:
   Descriptor fd_;

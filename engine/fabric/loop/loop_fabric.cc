@@ -13,6 +13,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "base/accept_pause.h"
 #include "engine/fabric/loop/barrier.h"
 #include "engine/fabric/loop/objects.h"
 
@@ -232,6 +233,10 @@ void LoopFabric::work() {
       [[maybe_unused]] const auto got = read(fd, &rings, sizeof rings);
       const auto now = Clock::now();
       for (const auto& [number, pair] : queue_pairs_) pair->check_deadline(now);
+      if (accept_again_ <= now) {
+        accept_again_ = Clock::time_point::max();
+        watch(listener_.fd());
+      }
       set_alarm();
       continue;
     }
@@ -246,12 +251,19 @@ void LoopFabric::work() {
 
 void LoopFabric::take_channels() {
   for (size_t i = 0; i < kWaitingMax; ++i) {
-    Channel channel = listener_.accept();
-    if (!channel.open()) return;
+    std::optional<Channel> channel = listener_.accept();
+    if (!channel) return pause_accepting();
+    if (!channel->open()) return;
     if (waiting_.size() == kWaitingMax) waiting_.erase(waiting_.begin());
-    watch(channel.fd());
-    waiting_.push_back({std::move(channel), std::nullopt});
+    watch(channel->fd());
+    waiting_.push_back({std::move(*channel), std::nullopt});
   }
+}
+
+void LoopFabric::pause_accepting() {
+  epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, listener_.fd(), nullptr);
+  accept_again_ = Clock::now() + kAcceptPause;
+  set_alarm();
 }
 
 void LoopFabric::read_waiting() {
@@ -284,7 +296,7 @@ void LoopFabric::read_waiting() {
 }
 
 void LoopFabric::set_alarm() {
-  auto next = Clock::time_point::max();
+  auto next = accept_again_;
   for (const auto& [number, pair] : queue_pairs_) next = std::min(next, pair->deadline());
   itimerspec when{};  // zeroes: never
   if (next != Clock::time_point::max()) {

@@ -2,7 +2,9 @@
 #include "engine/fabric/loop/loop_fabric.h"
 
 #include <poll.h>
+#include <sys/resource.h>
 
+#include "base/descriptor.h"
 #include "engine/fabric/conformance.h"
 
 namespace hat::engine {
@@ -47,6 +49,49 @@ TEST(LoopFabric, KeepsAHelloQuietlyUntilItsQueuePairConnects) {
     }
   }
   EXPECT_EQ(pair.late->cq->poll(arrived), 1u);
+}
+
+// The process has not one descriptor more than it has now.
+class NoDescriptorLeft {
+ public:
+  NoDescriptorLeft() {
+    getrlimit(RLIMIT_NOFILE, &before_);
+    const Descriptor next(dup(0));
+    const rlimit full{.rlim_cur = static_cast<rlim_t>(next.get()), .rlim_max = before_.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &full);
+  }
+  NoDescriptorLeft(const NoDescriptorLeft&) = delete;
+  NoDescriptorLeft& operator=(const NoDescriptorLeft&) = delete;
+  ~NoDescriptorLeft() { setrlimit(RLIMIT_NOFILE, &before_); }
+
+ private:
+  rlimit before_{};
+};
+
+TEST(LoopFabric, SleepsWhileNoDescriptorIsLeftForWhoConnects) {
+  OneSideWaits pair;
+  {
+    const NoDescriptorLeft scarce;
+    while (pair.late->fabric->next_event()) {
+    }
+    EXPECT_FALSE(readable(pair.late->fabric->event_fd())) << "it would spin";
+  }
+  pollfd woken{.fd = pair.late->fabric->event_fd(), .events = POLLIN};
+  ASSERT_EQ(poll(&woken, 1, 10'000), 1) << "it does not try again";
+  ASSERT_TRUE(pair.late->qp->connect(pair.early->qp->address()));
+  pair.late->receive(1, 0, 8);
+  const WorkRequest send{.opcode = Opcode::kSendImm};
+  ASSERT_EQ(pair.early->qp->post({&send, 1}), 1u);
+  std::array<Completion, 1> arrived;
+  size_t count = 0;
+  for (int i = 0; i < 10 && count == 0; ++i) {
+    while (pair.early->fabric->next_event()) {
+    }
+    while (pair.late->fabric->next_event()) {
+    }
+    count = pair.late->cq->poll(arrived);
+  }
+  EXPECT_EQ(count, 1u);
 }
 
 TEST(LoopFabric, WakesWhoPostedBeforeTheOtherSideWasThere) {

@@ -299,6 +299,7 @@ class LoopFabric final : public Fabric {
   LoopFabric(ChannelListener listener, SharedMemory table, Descriptor epoll, Descriptor alarm);
   RegionTable& table() { return *reinterpret_cast<RegionTable*>(table_.bytes().data()); }
   void take_channels();
+  void pause_accepting();
   void read_waiting();
 
   ChannelListener listener_;
@@ -313,6 +314,7 @@ class LoopFabric final : public Fabric {
   std::unordered_map<uint32_t, LoopOwnRegion*> own_regions_;
   std::unordered_map<uint32_t, LoopQueuePair*> queue_pairs_;
   std::vector<Waiting> waiting_;  // channels whose queue pair is not known yet
+  Clock::time_point accept_again_ = Clock::time_point::max();  // until then nobody is let in
   std::vector<FabricEvent> events_;
 };
 

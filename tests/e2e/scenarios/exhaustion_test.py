@@ -22,7 +22,7 @@ SPARE = 30  # descriptors: some work goes on
 WATCHED_S = 1.0
 CPU_S = 0.3  # of WATCHED_S, at most
 LINES = 20
-REPLY, REPLIES = 1 << 20, 4  # that a client asks for, and does not read
+REPLY = 1 << 20  # that a client asks for several times, and does not read
 BUFFERED_MIB = 8
 RESIDENT_MIB = 64  # what is carried already when the limit is reached: at most 256 KiB for each client, and some
 
@@ -34,6 +34,12 @@ def tcp(address):
 
 def unix(address):
     return socket.AF_UNIX, str(address).removeprefix("unix:").removeprefix("shm:")
+
+
+def replies():
+    """More than the kernel keeps for one connection, which can be all of 4 MiB: the rest is left to the daemon."""
+    most = int(pathlib.Path("/proc/sys/net/ipv4/tcp_wmem").read_text(encoding="ascii").split()[2])
+    return most // REPLY + 4
 
 
 def cpu_seconds(node):
@@ -56,6 +62,11 @@ def few_descriptors(node):
         yield open_now + SPARE
     finally:
         resource.prlimit(node.process.pid, resource.RLIMIT_NOFILE, before)
+
+
+def wait_until_full(node, limit):
+    folder = pathlib.Path(f"/proc/{node.process.pid}/fd")
+    wait_until("no descriptor is left", lambda: len(list(folder.iterdir())) >= limit)
 
 
 @contextlib.contextmanager
@@ -83,8 +94,7 @@ class Exhaustion(Scenario):
         with Client(nodes) as calls, few_descriptors(node) as limit:
             self.assertEqual(calls.add(1, 2), 3)
             with crowd(family, address):
-                folder = pathlib.Path(f"/proc/{node.process.pid}/fd")
-                wait_until("no descriptor is left", lambda: len(list(folder.iterdir())) >= limit - 1)
+                wait_until_full(node, limit)
                 self.watch(node, lambda: self.assertEqual(calls.add(3, 4), 7))
             wait_until("the crowd is gone", again)
             self.assertEqual(calls.add(5, 6), 11)
@@ -118,10 +128,21 @@ class Exhaustion(Scenario):
             with few_descriptors(nodes.b) as limit, Client(nodes) as calls:
                 self.assertEqual(calls.add(1, 2), 3)
                 with crowd(*tcp(f"tcp:127.0.0.1:{nodes.link}")):
-                    folder = pathlib.Path(f"/proc/{nodes.b.process.pid}/fd")
-                    wait_until("no descriptor is left", lambda: len(list(folder.iterdir())) >= limit - 1)
+                    wait_until_full(nodes.b, limit)
                     self.watch(nodes.b, lambda: self.assertEqual(calls.add(3, 4), 7))
             self.assertTrue(another_peer_comes())
+
+    def test_no_descriptors_for_successors(self):
+        """hatrpcd --takeover comes when no descriptor is left."""
+        with probe_nodes() as nodes:
+            with few_descriptors(nodes.a) as limit, Client(nodes) as calls:
+                self.assertEqual(calls.add(1, 2), 3)
+                family, address = tcp(nodes.endpoints["Probe"])
+                with crowd(family, address), socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as successor:
+                    wait_until_full(nodes.a, limit)
+                    successor.connect(f"{nodes.a.admin}.takeover".removeprefix("unix:"))
+                    self.watch(nodes.a, lambda: self.assertEqual(calls.add(3, 4), 7))
+            self.assertEqual(nodes.a.take_over().wait(timeout=15), 0, nodes.a.log()[-2000:])
 
     def test_no_descriptors_for_administrators(self):
         with probe_nodes(http=True) as nodes:
@@ -154,7 +175,7 @@ class Exhaustion(Scenario):
                     for _ in range(CROWD):
                         client = Client(nodes)
                         stack.enter_context(client)
-                        for _ in range(REPLIES):
+                        for _ in range(replies()):
                             client.calls.send_produce(REPLY)
                     wait_until("the limit is reached", lambda: self.is_told(calls))
                     for node, then in zip((nodes.a, nodes.b), before):
