@@ -2,9 +2,9 @@
 // base/reactor.h: what a worker asks of its event loop: sockets that never block, timers, a clock.
 //
 // One reactor belongs to one thread, and so does all that it makes. The daemon's reactor is
-// libevent over the kernel's sockets (daemon/libevent_reactor.h). The simulation's is a network and
-// a clock made from a seed (tests/sim/sim_reactor.h), which is why nothing above this header may
-// call the kernel about a socket or about the time.
+// libevent over the kernel's sockets (daemon/reactor/libevent_reactor.h). The simulation's is a
+// network and a clock made from a seed (tests/sim/sim_reactor.h), which is why nothing above this
+// header may call the kernel about a socket or about the time.
 //
 // A turn: the reactor waits, reads the clock once, calls whoever has something to do, and then
 // calls every TurnEvents once, so that work which is cheaper in batches is done in batches. It
@@ -101,7 +101,7 @@ class Stream {
   // All that peek() can show; mapped while it is held, also when the stream has gone.
   virtual std::shared_ptr<const std::span<std::byte>> memory() { return nullptr; }
 
-  // --- Where another process can go on with a connection (daemon/successor.h) ---
+  // --- Where another process can go on with a connection (daemon/proxy/successor.h) ---
   // The descriptors that this takes; they stay the stream's. Empty: it cannot, or not now.
   virtual std::vector<int> descriptors() const { return {}; }
 

@@ -29,36 +29,43 @@ MAY_INCLUDE = {
                     "engine/lane.h", "engine/protocols.h", "config/hint*.h", "base/"],
     "engine/legs": ["engine/legs/", "engine/rdma/", "engine/memory/", "engine/fabric/", "base/"],
     "hintgen": ["hintgen/", "config/", "engine/plan/", "engine/protocols.h", "base/"],
-    "daemon": ["daemon/", "client/ring/", "engine/", "config/", "base/"],
     "daemon/thrift": ["daemon/thrift/", "config/signature.h", "base/number.h", "base/utf8.h"],
-    "daemon/tls": ["daemon/tls/", "daemon/counters.h", "engine/link/seal.h", "config/", "base/"],
-    "daemon/hatctl": ["daemon/hatctl/", "daemon/tls/make_certificates.h", "base/"],
-    "daemon/hatctl/doctor": ["daemon/hatctl/", "daemon/configuration.h", "daemon/tls/certificate.h", "config/",
-                             "engine/fabric/verbs/gid.h", "engine/fabric/verbs/verbs_fabric.h",
-                             "base/"],
-    "kv": ["kv/", "client/thrift/", "client/ring/path_claim.h", "config/hint*.h", "config/manifest.h", "config/mistakes.h", "base/"],
+    "daemon/metrics": ["daemon/metrics/", "daemon/thrift/request_check.h", "engine/", "config/", "base/"],
+    "daemon/tls": ["daemon/tls/", "daemon/metrics/", "engine/link/seal.h", "config/", "base/"],
+    "daemon/configuration": ["daemon/configuration/", "daemon/tls/tls_context.h", "engine/plan/", "config/", "base/"],
+    "daemon/routing": ["daemon/routing/", "daemon/metrics/", "engine/", "config/", "base/"],
+    "daemon/proxy": ["daemon/proxy/", "daemon/routing/", "daemon/metrics/", "daemon/thrift/", "engine/", "config/",
+                     "base/"],
+    "daemon/reactor": ["daemon/reactor/", "client/ring/", "base/"],
+    "daemon/takeover": ["daemon/takeover/", "daemon/proxy/successor.h", "daemon/proxy/inbound/detached_connections.h",
+                        "daemon/reactor/", "client/ring/memory.h", "config/", "base/"],
+    "daemon/admin": ["daemon/admin/", "daemon/proxy/outbound/peer_lanes.h", "daemon/routing/", "daemon/metrics/",
+                     "daemon/reactor/", "engine/", "config/", "base/"],
+    "daemon/process": ["daemon/", "engine/", "config/", "base/"],
+    "hatctl": ["hatctl/", "daemon/tls/make_certificates.h", "base/"],
+    "hatctl/doctor": ["hatctl/", "daemon/configuration/", "daemon/tls/certificate.h", "config/",
+                      "engine/fabric/verbs/gid.h", "engine/fabric/verbs/verbs_fabric.h", "base/"],
+    "kv": ["kv/", "base/"],
+    "kv/store": ["kv/store/", "kv/limits.h", "base/"],
+    "kv/server": ["kv/server/", "kv/store/", "kv/limits.h", "kv/words.h", "client/thrift/", "client/ring/path_claim.h",
+                  "config/hint*.h", "config/manifest.h", "config/mistakes.h", "base/"],
+    "kv/cli": ["kv/cli/", "kv/server/", "kv/limits.h", "kv/words.h", "client/thrift/", "base/"],
     "kv/ycsb": ["kv/ycsb/", "kv/words.h", "bench/account.h", "client/thrift/", "base/"],
     "bench": ["bench/", "client/thrift/", "base/", "config/"],
     "bench/engine": ["bench/engine/", "bench/account.h", "engine/", "config/hint*.h", "base/"],
     "bench/dds": ["bench/dds/", "engine/costs/", "engine/fabric/", "base/"],
     "tests": [""],
 }
-ROOMS_IN_DOCS = [room for room in MAY_INCLUDE if "/" not in room]
+ROOMS_IN_DOCS = sorted({room.split("/")[0] for room in MAY_INCLUDE})
 
 # What tests and fuzz targets may use beyond their room.
 TEST_FILES = ["*_test.cc", "*_fuzz.cc", "*/fake_*.h"]
 TESTS_MAY_INCLUDE = ["tests/*.h"]
 
-# The core of the daemon runs in the simulation too: it asks a reactor, never the kernel.
-CORE = [
-    "daemon/accepted_link.*", "daemon/call.h", "daemon/client_answers.cc", "daemon/client_connection.*", "daemon/client_ends.cc",
-    "daemon/client_moves.cc", "daemon/counters.h", "daemon/deadlines.*", "daemon/detached_connections.*", "daemon/fallback.h", "daemon/function_metrics.h", "daemon/lane_key.*", "daemon/loans.*",
-    "daemon/opaque_failure.*", "daemon/peer_lanes.*", "daemon/peer_link.*", "daemon/peer_share.*", "daemon/pooled_call.*", "daemon/route_changes.*",
-    "daemon/routing_table.*", "daemon/server_guard.cc", "daemon/server_moves.cc", "daemon/server_replies.cc", "daemon/server_sharing.cc", "daemon/server_stream.*",
-    "daemon/stream_delivery.h", "daemon/successor.h", "daemon/tls/tls_failure.h",
-    "daemon/unit_reader.*", "daemon/upstream.*", "daemon/worker.cc", "daemon/worker.h",
-]
-CORE_MAY_INCLUDE = CORE + ["daemon/thrift/", "engine/", "config/", "base/"]
+# These run in the simulation too: they ask a reactor, never the kernel.
+SIMULATED = ["daemon/metrics/", "daemon/routing/", "daemon/proxy/"]
+# Folders that are one with those inside them: no direction holds between these.
+ONE_PART = ["daemon/proxy", "hatctl"]
 KERNEL = ["sys/socket.h", "sys/un.h", "sys/epoll.h", "sys/eventfd.h", "sys/ioctl.h", "sys/stat.h",
           "unistd.h", "fcntl.h", "netdb.h", "netinet/*", "arpa/*", "poll.h", "event2/*"]
 
@@ -67,10 +74,10 @@ NEVER = [
     (["base/*", "config/*", "engine/*", "hintgen/*"], ["thrift/*", "event2/*"],
      "only daemon/ knows Thrift's library and libevent", []),
     (["*"], ["infiniband/*"], "only the verbs fabric knows devices", ["engine/fabric/verbs/"]),
-    (["*"], ["systemd/*"], "only daemon/service_manager.cc knows systemd",
-     ["daemon/service_manager.cc"]),
+    (["*"], ["systemd/*"], "only daemon/process/service_manager.cc knows systemd",
+     ["daemon/process/service_manager.cc"]),
     (["*"], ["openssl/*"], "only daemon/tls knows OpenSSL", ["daemon/tls/"]),
-    (CORE, KERNEL, "the daemon's core asks its reactor, never the kernel", []),
+    (SIMULATED, KERNEL, "what the simulation runs asks its reactor, never the kernel", []),
     (["engine/*"], KERNEL, "the engine asks its reactor", ["engine/fabric/"]),
     (["daemon/thrift/*"], KERNEL, "reading messages needs no kernel", []),
 ]
@@ -82,6 +89,12 @@ def matches(path, patterns):
     """A pattern is a folder (ends in "/"), or names files with * as in a shell."""
     return any(path.startswith(p) if p == "" or p.endswith("/") else fnmatch.fnmatch(path, p)
                for p in patterns)
+
+
+def component_of(path):
+    """Its folder, or the folder of ONE_PART that this is in."""
+    whole = [folder for folder in ONE_PART if path.startswith(folder + "/")]
+    return whole[0] if whole else path.rpartition("/")[0]
 
 
 def room_of(path):
@@ -110,8 +123,6 @@ def breach(path, quoted, bracketed):
     if not matches(included, MAY_INCLUDE[room]):
         allowed = ", ".join(MAY_INCLUDE[room])
         return f"{room}/ may not include {included}; it may use {allowed}"
-    if matches(path, CORE) and not matches(included, CORE_MAY_INCLUDE):
-        return f"may not include {included}: the daemon's core runs without the rest of daemon/"
     return None
 
 
@@ -128,25 +139,58 @@ def check_text(path, text):
 
 
 def check_page(text):
-    """The page's table names the same rooms as this file."""
-    rooms = re.findall(r"^\| `(\w+)/` \|", text, re.MULTILINE)
-    if sorted(rooms) != sorted(ROOMS_IN_DOCS):
-        yield f"docs/architecture.md: its table has {sorted(rooms)}, tests/rooms.py has others"
+    """The page's tables name the same folders as this file."""
+    top, _, inside = text.partition("### Inside the daemon")
+    for part, expected in ((top, ROOMS_IN_DOCS),
+                           (inside, [room.removeprefix("daemon/") for room in MAY_INCLUDE if room.startswith("daemon/")])):
+        named = re.findall(r"^\| `(\w+)/` \|", part, re.MULTILINE)
+        if sorted(named) != sorted(expected):
+            yield f"docs/architecture.md: a table has {sorted(named)}, tests/rooms.py has {sorted(expected)}"
+
+
+def cycles(edges):
+    """Sets of folders of which each reaches each other one; `edges`: the folders that a folder includes."""
+    def reached(start):
+        found, todo = set(), [start]
+        while todo:
+            for folder in edges.get(todo.pop(), ()):
+                if folder not in found:
+                    found.add(folder)
+                    todo.append(folder)
+        return found
+    reach = {folder: reached(folder) for folder in edges}
+    return {frozenset(other for other in reach[folder] if folder in reach.get(other, ()))
+            for folder in edges if folder in reach[folder]}
+
+
+def check_cycles(texts):
+    """`texts`: by path. No folder may reach itself by includes, but within one of ONE_PART."""
+    edges = {}
+    for path, text in texts.items():
+        if matches(path, TEST_FILES) or room_of(path) == "tests":
+            continue
+        folder = component_of(path)
+        for found in re.findall(r'^\s*#\s*include\s*"([^"]+)"', text, re.MULTILINE):
+            if found in texts and component_of(found) != folder:
+                edges.setdefault(folder, set()).add(component_of(found))
+    for cycle in cycles(edges):
+        yield f"these folders include each other: {', '.join(sorted(cycle))}"
 
 
 def check_tree():
     names = subprocess.run(
         ["git", "ls-files", "*.h", "*.cc", "*.y", "*.l"], cwd=ROOT, check=True,
         stdout=subprocess.PIPE, text=True).stdout.split()
-    for name in names:
-        if (ROOT / name).is_file():
-            yield from check_text(name, (ROOT / name).read_text(encoding="utf-8"))
+    texts = {name: (ROOT / name).read_text(encoding="utf-8") for name in names if (ROOT / name).is_file()}
+    for name, text in texts.items():
+        yield from check_text(name, text)
+    yield from check_cycles(texts)
     yield from check_page((ROOT / "docs/architecture.md").read_text(encoding="utf-8"))
 
 
 def self_test():
     refused = [
-        ("engine/link/link.cc", '#include "daemon/worker.h"'),
+        ("engine/link/link.cc", '#include "daemon/proxy/worker.h"'),
         ("engine/link/link.cc", '#include "config/node.h"'),
         ("engine/link/link.cc", '#include "tests/fake_reactor.h"'),
         ("engine/link/tcp_lane.cc", "#include <sys/socket.h>"),
@@ -156,33 +200,41 @@ def self_test():
         ("base/address.cc", '#include "config/node.h"'),
         ("config/node.cc", '#include "engine/protocols.h"'),
         ("hintgen/emit.cc", '#include "engine/frame.h"'),
-        ("daemon/worker.cc", "#include <unistd.h>"),
-        ("daemon/worker.cc", "#include <openssl/ssl.h>"),
-        ("daemon/worker.cc", '#include "daemon/tls/tls_seal.h"'),
-        ("daemon/worker.cc", '#  include "daemon/libevent_reactor.h"'),
-        ("daemon/daemon.cc", "#include <daemon/worker.h>"),
-        ("daemon/daemon.cc", "#include <systemd/sd-daemon.h>"),
-        ("daemon/thrift/theader.cc", '#include "daemon/worker.h"'),
-        ("daemon/hatctl/run.cc", '#include "daemon/admin.h"'),
-        ("kv/store.cc", '#include "daemon/worker.h"'),
-        ("kv/ycsb/client.cc", '#include "kv/store.h"'),
+        ("daemon/proxy/worker.cc", "#include <unistd.h>"),
+        ("daemon/proxy/worker.cc", "#include <openssl/ssl.h>"),
+        ("daemon/proxy/worker.cc", '#include "daemon/tls/tls_seal.h"'),
+        ("daemon/proxy/worker.cc", '#  include "daemon/reactor/libevent_reactor.h"'),
+        ("daemon/process/daemon.cc", "#include <daemon/proxy/worker.h>"),
+        ("daemon/process/daemon.cc", "#include <systemd/sd-daemon.h>"),
+        ("daemon/daemon.cc", '#include "base/result.h"'),
+        ("daemon/routing/lane_key.h", '#include "daemon/proxy/call.h"'),
+        ("daemon/thrift/theader.cc", '#include "daemon/proxy/worker.h"'),
+        ("hatctl/run.cc", '#include "daemon/admin/admin.h"'),
+        ("kv/store/store.cc", '#include "kv/server/handler.h"'),
+        ("kv/ycsb/client.cc", '#include "kv/store/store.h"'),
         ("elsewhere/file.cc", '#include "base/result.h"'),
         ("engine/frame.cc", '#include "engine/no_such_header.h"'),
     ]
     taken = [
         ("engine/plan/planner.h", '#include "config/hints.h"'),
         ("engine/link/link_test.cc", '#include "tests/fake_reactor.h"'),
-        ("daemon/worker.h", '#include "engine/link/link.h"'),
-        ("daemon/kernel_stream.cc", "#include <sys/socket.h>"),
-        ("daemon/service_manager.cc", "#include <systemd/sd-daemon.h>"),
+        ("daemon/proxy/worker.h", '#include "engine/link/link.h"'),
+        ("daemon/reactor/kernel_stream.cc", "#include <sys/socket.h>"),
+        ("daemon/process/service_manager.cc", "#include <systemd/sd-daemon.h>"),
         ("tests/fake_reactor.h", '#include "base/reactor.h"'),
         ("engine/fabric/loop/x.cc", "#include <sys/socket.h>"),
         ("engine/fabric/verbs/x.cc", "#include <infiniband/verbs.h>"),
-        ("kv/handler.h", '#include "HatKV.h"'),
+        ("kv/server/handler.h", '#include "HatKV.h"'),
         ("kv/ycsb/connection.cc", '#include "client/thrift/TShmSocket.h"'),
     ]
     wrong = [f"got past: {p}: {line}" for p, line in refused if not list(check_text(p, line))]
     wrong += [f"refused: {p}: {line}" for p, line in taken if list(check_text(p, line))]
+    cycle = {"engine/a/x.h": '#include "engine/b/y.h"', "engine/b/y.h": '#include "engine/c/z.h"',
+             "engine/c/z.h": '#include "engine/a/x.h"'}
+    if not list(check_cycles(cycle)):
+        wrong.append("got past: a cycle of three folders")
+    if list(check_cycles({path: text for path, text in cycle.items() if "c/" not in path})):
+        wrong.append("refused: folders without a cycle")
     if not list(check_page("| `base/` | | |\n")):
         wrong.append("got past: a table without most rooms")
     return wrong

@@ -13,7 +13,7 @@ import checker
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGE = "docs/trouble.md"
-ROOMS = ("base", "client", "config", "daemon", "engine")
+FOLDERS = ("base", "client", "config", "daemon", "engine", "hatctl")
 # The system's words, tokens that stand elsewhere, and what a column shows besides messages.
 NOT_OURS = ("Connection refused", "No route to host", "Network is unreachable",
             "Connection timed out", "Permission denied", "Operation not permitted",
@@ -31,8 +31,8 @@ def literals(code):
 
 def source_text():
     texts = []
-    for room in ROOMS:
-        for path in sorted((ROOT / room).rglob("*")):
+    for folder in FOLDERS:
+        for path in sorted((ROOT / folder).rglob("*")):
             if path.suffix in (".cc", ".h") and not re.search(r"_(test|fuzz)\.cc$", path.name):
                 texts.append(literals(path.read_text(encoding="utf-8")))
     return "\n".join(texts)

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "config/node.h"
-#include "daemon/counters.h"
+#include "daemon/metrics/counters.h"
 #include "daemon/tls/handshake_turns.h"
 #include "daemon/tls/tls_context.h"
 #include "engine/link/seal.h"

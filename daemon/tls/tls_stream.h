@@ -26,7 +26,7 @@
 #include <vector>
 
 #include "base/reactor.h"
-#include "daemon/counters.h"
+#include "daemon/metrics/counters.h"
 #include "daemon/tls/handshake_turns.h"
 #include "daemon/tls/openssl.h"
 #include "engine/link/seal.h"

@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "engine/costs/component_costs.h"
+#include "engine/costs/cost_curve.h"
 #include "engine/costs/initiator.h"
 
 namespace hat::engine {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // engine/link/lane_set_test.cc: what the two sides say to make lanes, and what is refused. Lanes at
-// work are in daemon/rdma_link_conformance.cc.
+// work are in daemon/process/rdma_link_conformance.cc.
 #include "engine/link/lane_set.h"
 
 #include <gmock/gmock.h>

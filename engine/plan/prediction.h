@@ -13,7 +13,7 @@
 #include <cstdint>
 
 #include "config/hints.h"
-#include "engine/costs/component_costs.h"
+#include "engine/costs/cost_curve.h"
 #include "engine/protocols.h"
 
 namespace hat::engine {

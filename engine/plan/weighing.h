@@ -14,7 +14,7 @@
 // What the table says gives way only to what takes kWorth of it or less: measurements vary.
 #pragma once
 
-#include "engine/costs/component_costs.h"
+#include "engine/costs/cost_curve.h"
 #include "engine/plan/planner.h"
 
 namespace hat::engine {

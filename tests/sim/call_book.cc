@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "daemon/upstream.h"
+#include "daemon/proxy/inbound/upstream.h"
 #include "engine/failure.h"
 
 namespace hat::sim {

@@ -80,7 +80,7 @@ void SimDaemon::drain() {
 }
 
 void SimDaemon::leave_if_drained(uint64_t generation, TimePoint until) {
-  constexpr Duration kDrainInterval = std::chrono::milliseconds(20);  // daemon/daemon.cc
+  constexpr Duration kDrainInterval = std::chrono::milliseconds(20);  // daemon/process/daemon.cc
   network_.after(kDrainInterval, [this, generation, until] {
     if (!running() || generation != generation_) return;
     const bool late = network_.now() >= until;

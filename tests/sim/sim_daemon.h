@@ -8,7 +8,7 @@
 #include <string>
 
 #include "config/manifest.h"
-#include "daemon/worker.h"
+#include "daemon/proxy/worker.h"
 #include "engine/fabric/faulty/faulty_fabric.h"
 #include "tests/sim/sim_reactor.h"
 

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/admin/admin.h"
+
+#include <event2/buffer.h>
+#include <event2/bufferevent.h>
+#include <event2/keyvalq_struct.h>
+#include <event2/listener.h>
+#include <glog/logging.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+
+#include "daemon/admin/admin_json.h"
+#include "daemon/admin/exposition.h"
+#include "daemon/admin/status_page/status_page.h"
+
+namespace hat {
+namespace {
+
+struct Answer {
+  int status = 200;
+  std::string type = "text/plain; charset=utf-8";
+  std::string body;
+  std::string policy;  // Content-Security-Policy, where it is for browsers
+};
+
+struct Request {
+  Control& control;
+  evhttp_request* http;
+
+  // A value of the query; empty: it is not there.
+  std::string value(const char* name) const {
+    evkeyvalq query{};
+    const char* text = evhttp_uri_get_query(evhttp_request_get_evhttp_uri(http));
+    if (text == nullptr || evhttp_parse_query_str(text, &query) != 0) return "";
+    const char* found = evhttp_find_header(&query, name);
+    std::string value = found == nullptr ? "" : found;
+    evhttp_clear_headers(&query);
+    return value;
+  }
+};
+
+Answer json_answer(const nlohmann::json& body, int status = 200) {
+  // Text from outside (file contents in messages) may be no UTF-8: replaced, never thrown at.
+  return {status, "application/json",
+          body.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n"};
+}
+
+Answer metrics(const Request& request) {
+  return {200, "text/plain; version=0.0.4; charset=utf-8", exposition(request.control)};
+}
+
+Answer live(const Request& request) {
+  if (request.control.alive()) return {.body = "ok\n"};
+  return {.status = 503, .body = "a worker does not turn\n"};
+}
+
+Answer ready(const Request& request) {
+  std::string text;
+  for (const auto& what : request.control.pending()) text += (text.empty() ? "" : ", ") + what;
+  if (text.empty()) return {.body = "ready\n"};
+  return {.status = 503, .body = "not ready, pending: " + text + "\n"};
+}
+
+Answer routes(const Request& request) { return json_answer(routes_json(request.control)); }
+
+Answer status(const Request& request) { return json_answer(status_json(request.control)); }
+
+Answer functions(const Request& request) {
+  return json_answer(functions_json(request.control, request.value("called") == "1"));
+}
+
+Answer ping(const Request& request) { return json_answer(ping_json(request.control)); }
+
+Answer reload(const Request& request) {
+  const auto report = request.control.reload(request.value("dry_run") == "1");
+  return json_answer(reload_json(report), report ? 200 : 409);
+}
+
+Answer drain(const Request& request) {
+  request.control.drain();
+  return json_answer({{"ok", true}}, 202);
+}
+
+Answer calibrate(const Request& request) {
+  const auto number = request.control.calibrate(request.value("peer"));
+  return json_answer(calibrate_json(number), number ? 202 : 409);
+}
+
+Answer calibration(const Request& request) {
+  return json_answer(calibration_json(request.control.calibration()));
+}
+
+Answer certificates(const Request& request) {
+  return json_answer(certificates_json(request.control));
+}
+
+struct Resource {
+  std::string_view path;
+  evhttp_cmd_type method;
+  bool local;  // on the unix socket alone
+  Answer (*make)(const Request&);
+};
+
+constexpr std::array kResources = {
+    Resource{"/metrics", EVHTTP_REQ_GET, false, metrics},
+    Resource{"/healthz", EVHTTP_REQ_GET, false, live},
+    Resource{"/healthz/live", EVHTTP_REQ_GET, false, live},
+    Resource{"/readyz", EVHTTP_REQ_GET, false, ready},
+    Resource{"/healthz/ready", EVHTTP_REQ_GET, false, ready},
+    Resource{"/routes", EVHTTP_REQ_GET, false, routes},
+    Resource{"/status", EVHTTP_REQ_GET, false, status},
+    Resource{"/functions", EVHTTP_REQ_GET, false, functions},
+    Resource{"/ping", EVHTTP_REQ_GET, true, ping},
+    Resource{"/calibration", EVHTTP_REQ_GET, true, calibration},
+    Resource{"/certificates", EVHTTP_REQ_GET, true, certificates},
+    Resource{"/calibrate", EVHTTP_REQ_POST, true, calibrate},
+    Resource{"/reload", EVHTTP_REQ_POST, true, reload},
+    Resource{"/drain", EVHTTP_REQ_POST, true, drain},
+};
+
+std::string index_text() {
+  std::string text = "hatrpcd answers:\n  GET  /   this; to a browser, the status page\n";
+  for (const Resource& resource : kResources) {
+    text += std::string(resource.method == EVHTTP_REQ_POST ? "  POST " : "  GET  ") +
+            std::string(resource.path) + (resource.local ? "   on the unix socket\n" : "\n");
+  }
+  return text;
+}
+
+bool is_browser(evhttp_request* request) {
+  const char* accept = evhttp_find_header(evhttp_request_get_input_headers(request), "Accept");
+  return accept != nullptr && std::string_view(accept).find("text/html") != std::string_view::npos;
+}
+
+// Programs get a list of what there is, people a page.
+Answer front(evhttp_request* request) {
+  if (!is_browser(request)) return {.body = index_text()};
+  StatusPage page = make_status_page();
+  return {.type = "text/html; charset=utf-8",
+          .body = std::move(page.html),
+          .policy = std::move(page.policy)};
+}
+
+bool may_change(evhttp_request* request) {
+  bufferevent* connection =
+      evhttp_connection_get_bufferevent(evhttp_request_get_connection(request));
+  ucred who{};
+  socklen_t size = sizeof who;
+  if (getsockopt(bufferevent_getfd(connection), SOL_SOCKET, SO_PEERCRED, &who, &size) != 0) {
+    return false;
+  }
+  return who.uid == 0 || who.uid == geteuid();
+}
+
+Answer choose(const Request& request, bool local) {
+  const evhttp_cmd_type method = evhttp_request_get_command(request.http);
+  const char* path = evhttp_uri_get_path(evhttp_request_get_evhttp_uri(request.http));
+  const std::string_view asked = path == nullptr ? "/" : path;
+  if (asked == "/" || asked.empty()) return front(request.http);
+  for (const Resource& resource : kResources) {
+    if (resource.path != asked) continue;
+    if (resource.local && !local) {
+      return {.status = 403, .body = std::string(asked) + " answers on the unix socket alone\n"};
+    }
+    const bool head = method == EVHTTP_REQ_HEAD && resource.method == EVHTTP_REQ_GET;
+    if (method != resource.method && !head) {
+      return {.status = 405,
+              .body = std::string(asked) + " wants " +
+                      (resource.method == EVHTTP_REQ_POST ? "POST\n" : "GET\n")};
+    }
+    if (resource.method == EVHTTP_REQ_POST && !may_change(request.http)) {
+      return {.status = 403, .body = "only root and hatrpcd's own user may change anything\n"};
+    }
+    return resource.make(request);
+  }
+  return {.status = 404, .body = "there is no " + std::string(asked) + "\n" + index_text()};
+}
+
+// libevent alone would try again at once, and write a line each time.
+void on_accept_failed(evconnlistener* listener, void*) {
+  LOG_EVERY_T(WARNING, 10) << "admin: no connection can be accepted: "
+                           << evutil_socket_error_to_string(EVUTIL_SOCKET_ERROR());
+  evconnlistener_disable(listener);
+}
+
+void on_retry(evutil_socket_t, short, void* listener) {
+  evconnlistener_enable(static_cast<evconnlistener*>(listener));  // if it was disabled
+}
+
+}  // namespace
+
+AdminServer::AdminServer(event_base* base, Control& control, const ListenSocket* http,
+                         const ListenSocket* unix_socket)
+    : control_(control),
+      http_(open(base, http, on_http, this)),
+      unix_(open(base, unix_socket, on_unix, this)) {}
+
+AdminServer::Door AdminServer::open(event_base* base, const ListenSocket* socket,
+                                    void (*on_request)(evhttp_request*, void*), void* self) {
+  if (socket == nullptr) return {};
+  Owned<evhttp, evhttp_free> server(evhttp_new(base));
+  CHECK(server) << "libevent has no HTTP server: out of memory";
+  evhttp_set_gencb(server.get(), on_request, self);
+  evhttp_set_max_body_size(server.get(), 4096);
+  evhttp_set_max_headers_size(server.get(), 16384);
+  evhttp_set_timeout(server.get(), 10);
+  // No LEV_OPT_CLOSE_ON_FREE: the descriptor is the ListenSocket's. It listens already.
+  evconnlistener* listener =
+      evconnlistener_new(base, nullptr, nullptr, LEV_OPT_CLOSE_ON_EXEC, 0, socket->fd());
+  CHECK(listener != nullptr) << to_string(socket->address());
+  constexpr timeval kSecond{1, 0};
+  Owned<event, event_free> retry(event_new(base, -1, EV_PERSIST, on_retry, listener));
+  evtimer_add(retry.get(), &kSecond);
+  evhttp_bind_listener(server.get(), listener);
+  evconnlistener_set_error_cb(listener, on_accept_failed);
+  return {std::move(server), std::move(retry)};
+}
+
+void AdminServer::on_http(evhttp_request* request, void* self) {
+  static_cast<AdminServer*>(self)->answer(request, false);
+}
+
+void AdminServer::on_unix(evhttp_request* request, void* self) {
+  static_cast<AdminServer*>(self)->answer(request, true);
+}
+
+void AdminServer::answer(evhttp_request* request, bool local) {
+  const Answer answer = choose({control_, request}, local);
+  evkeyvalq* headers = evhttp_request_get_output_headers(request);
+  evhttp_add_header(headers, "Content-Type", answer.type.c_str());
+  evhttp_add_header(headers, "X-Content-Type-Options", "nosniff");
+  evhttp_add_header(headers, "Cache-Control", "no-store");
+  evhttp_add_header(headers, "Referrer-Policy", "no-referrer");
+  if (!answer.policy.empty()) {
+    evhttp_add_header(headers, "Content-Security-Policy", answer.policy.c_str());
+  }
+  if (evhttp_request_get_command(request) == EVHTTP_REQ_HEAD) {
+    evhttp_add_header(headers, "Content-Length", std::to_string(answer.body.size()).c_str());
+  } else {
+    evbuffer_add(evhttp_request_get_output_buffer(request), answer.body.data(), answer.body.size());
+  }
+  evhttp_send_reply(request, answer.status, nullptr, nullptr);
+}
+
+}  // namespace hat

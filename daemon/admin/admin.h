@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// daemon/admin/admin.h: what an operator asks over HTTP.
+//
+//   on the TCP address and the unix socket     on the unix socket alone
+//   GET /           what there is; to a        GET  /ping, /calibration, /certificates
+//                   browser, a status page     POST /reload[?dry_run=1], /drain,
+//   GET /metrics                                    /calibrate?peer=NAME
+//   GET /healthz, /healthz/live
+//   GET /readyz, /healthz/ready
+//   GET /routes, /status, /functions
+//
+// Only root and the daemon's own user may POST: the unix socket's peer credentials tell who asks.
+//
+// Thread   the main thread's, on its event base.
+#pragma once
+
+#include <event2/event.h>
+#include <event2/http.h>
+
+#include "base/owned.h"
+#include "daemon/admin/control.h"
+#include "daemon/reactor/libevent_reactor.h"
+
+namespace hat {
+
+class AdminServer {
+ public:
+  // Either socket may be absent; both stay the caller's and outlive the server.
+  AdminServer(event_base* base, Control& control, const ListenSocket* http,
+              const ListenSocket* unix_socket);
+
+ private:
+  static void on_http(evhttp_request* request, void* self);
+  static void on_unix(evhttp_request* request, void* self);
+  void answer(evhttp_request* request, bool local);
+
+  // An address. If no descriptor is left for a connection, it takes none until `retry` fires, which
+  // it does each second.
+  struct Door {
+    Owned<evhttp, evhttp_free> server;
+    Owned<event, event_free> retry;
+  };
+  static Door open(event_base* base, const ListenSocket* socket,
+                   void (*on_request)(evhttp_request*, void*), void* self);
+
+  Control& control_;
+  Door http_;
+  Door unix_;
+};
+
+}  // namespace hat

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// daemon/admin/admin_fuzz.cc: any bytes at the admin address, over TCP and over the unix socket:
+// nothing is changed but by POST on the unix socket, no request puts a header into an answer, and
+// no descriptor is left open.
+//
+// Input: u8 whose lowest bit says where (0: TCP); then what is sent, cut in two at a quarter of it.
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "base/descriptor.h"
+#include "daemon/admin/admin.h"
+#include "daemon/admin/fake_control.h"
+#include "daemon/reactor/listen_socket.h"
+#include "daemon/reactor/socket_address.h"
+
+namespace hat {
+namespace {
+
+using namespace std::string_view_literals;
+
+void require(bool holds) {
+  if (!holds) std::abort();
+}
+
+size_t count(std::string_view text, std::string_view what) {
+  size_t found = 0;
+  for (size_t at = text.find(what); at != text.npos; at = text.find(what, at + 1)) ++found;
+  return found;
+}
+
+// Each answer's first line and headers are the server's own words.
+void check_answers(std::string_view text) {
+  constexpr std::array kHeaders = {"Content-Type: "sv,
+                                   "X-Content-Type-Options: nosniff"sv,
+                                   "Cache-Control: no-store"sv,
+                                   "Referrer-Policy: no-referrer"sv,
+                                   "Content-Security-Policy: default-src 'none'"sv,
+                                   "Date: "sv,
+                                   "Content-Length: "sv,
+                                   "Connection: "sv,
+                                   "Transfer-Encoding: chunked"sv};
+  if (text.empty()) return;
+  require(text.starts_with("HTTP/"));
+  const size_t blank = text.find("\r\n\r\n");
+  require(blank != text.npos);
+  std::string_view head = text.substr(0, blank);
+  for (bool first = true; !head.empty(); first = false) {
+    const std::string_view line = head.substr(0, head.find("\r\n"));
+    head.remove_prefix(std::min(head.size(), line.size() + 2));
+    const bool known = std::ranges::any_of(
+        kHeaders, [line](std::string_view header) { return line.starts_with(header); });
+    require(first || known);
+  }
+}
+
+class Server {
+ public:
+  Server()
+      : folder_(std::filesystem::temp_directory_path() /
+                ("admin-fuzz-" + std::to_string(getpid()))),
+        http_(open({Address::Kind::kTcp, "127.0.0.1", 0, ""})),
+        unix_(open({Address::Kind::kUnix, "", 0, folder_ / "admin.sock"})),
+        base_(event_base_new()),
+        server_(base_.get(), control, &http_, &unix_) {}
+  ~Server() { std::filesystem::remove_all(folder_); }
+
+  std::string ask(bool local, std::string_view request) {
+    const ListenSocket& socket = local ? unix_ : http_;
+    const SocketAddress to = *resolve(socket.address(), false);
+    const Descriptor own(::socket(to.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    require(connect(own.get(), reinterpret_cast<const sockaddr*>(&to.storage), to.length) == 0);
+    const size_t cut = request.size() / 4;
+    say(own.get(), request.substr(0, cut));
+    turn();
+    say(own.get(), request.substr(cut));
+    shutdown(own.get(), SHUT_WR);
+    return answer(own.get());
+  }
+  void turn() { event_base_loop(base_.get(), EVLOOP_NONBLOCK); }
+
+  FakeControl control;
+
+ private:
+  ListenSocket open(const Address& address) {
+    std::filesystem::create_directories(folder_);
+    auto socket = ListenSocket::open(address, 0600);
+    require(socket.has_value());
+    return std::move(*socket);
+  }
+  // It fits into the socket: libFuzzer's inputs are small.
+  static void say(int to, std::string_view bytes) {
+    [[maybe_unused]] const auto sent =
+        send(to, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  }
+  // Until the server has closed: what comes after its time-outs is not waited for.
+  std::string answer(int from) {
+    std::string text;
+    for (int idle = 0; idle < 50;) {
+      turn();
+      std::array<char, 65536> buffer;
+      const ssize_t got = recv(from, buffer.data(), buffer.size(), MSG_DONTWAIT);
+      if (got == 0 || (got < 0 && errno == ECONNRESET)) break;
+      if (got > 0) text.append(buffer.data(), static_cast<size_t>(got));
+      idle = got > 0 ? 0 : idle + 1;
+    }
+    return text;
+  }
+
+  const std::filesystem::path folder_;
+  ListenSocket http_;
+  ListenSocket unix_;
+  Owned<event_base, event_base_free> base_;
+  AdminServer server_;
+};
+
+int next_descriptor() { return Descriptor(dup(STDIN_FILENO)).get(); }
+
+void run(std::string_view input) {
+  static Server server;
+  FakeControl& control = server.control;
+  control.reloads.clear();
+  control.drains = 0;
+  control.last_calibration = {};
+  const int before = next_descriptor();
+  const bool local = (input[0] & 1) != 0;
+  const std::string_view request = input.substr(1);
+  check_answers(server.ask(local, request));
+  for (int i = 0; i < 100 && next_descriptor() != before; ++i) server.turn();
+  require(next_descriptor() == before);
+
+  const auto drains = static_cast<size_t>(control.drains);
+  const bool calibrates = control.last_calibration.state != CalibrationReport::State::kNone;
+  if (!local) return require(control.reloads.empty() && drains == 0 && !calibrates);
+  require(control.reloads.size() + drains + (calibrates ? 1 : 0) <= count(request, "POST"));
+  require(control.reloads.size() <= count(request, "reload"));
+  require(drains <= count(request, "drain"));
+}
+
+}  // namespace
+}  // namespace hat
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  if (size == 0) return 0;
+  hat::run({reinterpret_cast<const char*>(data), size});
+  return 0;
+}

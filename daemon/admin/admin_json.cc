@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/admin/admin_json.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+
+#include "daemon/metrics/function_totals.h"
+#include "engine/costs/cost_curve.h"
+
+namespace hat {
+
+using nlohmann::json;
+
+namespace {
+
+// What calls went by, and why over TCP where RDMA was wanted: the client's side, what is not 0.
+json carried_json(const FunctionTotals& totals) {
+  json calls = json::object();
+  for (size_t i = 0; i < totals.by_protocol.size(); ++i) {
+    if (totals.by_protocol[i] == 0) continue;
+    calls[std::string(engine::kProtocols[i].name)] = totals.by_protocol[i];
+  }
+  if (totals.by_tcp != 0) calls["tcp"] = totals.by_tcp;
+  json fallbacks = json::object();
+  for (size_t i = 0; i < totals.fallbacks.size(); ++i) {
+    if (totals.fallbacks[i] == 0) continue;
+    fallbacks[kFallbackNames[i]] = totals.fallbacks[i];
+  }
+  return {{"calls_by", calls}, {"fallbacks", fallbacks}};
+}
+
+json route_json(const Route& route) {
+  const auto plan_json = [](const engine::Plan& plan) {
+    return json{{"plan", describe(plan)},
+                {"reason", plan.reason},
+                {"slot_bytes", plan.slot_bytes},
+                {"small_bytes_max", plan.small_bytes_max},
+                {"timeout_ms", plan.timeout ? json(plan.timeout->count()) : json(nullptr)},
+                {"idempotent", plan.idempotent}};
+  };
+  json function = {{"method", route.method},
+                   {"oneway", route.oneway},
+                   {"origin", route.origin},
+                   {"client", plan_json(route.client)},
+                   {"server", plan_json(route.server)},
+                   {"allow", route.access ? json(route.access->allow) : json(nullptr)},
+                   {"allow_mode", route.access && route.access->dry_run ? "dry_run" : "enforce"}};
+  function.update(carried_json(total(*route.metrics, Side::kClient)));
+  return function;
+}
+
+json links_json(Control& control) {
+  json links = json::array();
+  for (const LinkReport& link : control.links()) {
+    json lanes = json::array();
+    for (const LaneStatus& lane : link.lanes) {
+      lanes.push_back({{"protocol", lane.protocol},
+                       {"class", lane.latency ? "latency" : "throughput"},
+                       {"state", lane.state},
+                       {"failures", lane.failures},
+                       {"last_error", lane.last_error}});
+    }
+    links.push_back({{"worker", link.worker},
+                     {"peer", link.peer},
+                     {"address", link.address},
+                     {"up", link.up},
+                     {"sessions", link.sessions},
+                     {"last_error", link.last_error},
+                     {"peer_names", link.peer_names},
+                     {"lanes", lanes}});
+  }
+  return links;
+}
+
+const char* link_security(const NodeConfig& node) {
+  if (node.link.tls) return "tls";
+  return node.link.listen || !node.peers.empty() ? "insecure" : "none";
+}
+
+// When links cease to be made: all that /status, which TCP may ask too, says of certificates.
+json ends_json(const Control& control) {
+  json all = json::array();
+  for (const CertificateReport& report : control.certificates()) {
+    all.push_back({{"use", report.use},
+                   {"subject", report.subject},
+                   {"not_before", report.not_before},
+                   {"not_after", report.not_after}});
+  }
+  return all;
+}
+
+json places_json(const NodeConfig& node) {
+  json endpoints = json::array();
+  for (const EndpointConfig& endpoint : node.endpoints) {
+    endpoints.push_back({{"listen", to_string(endpoint.listen)},
+                         {"service", endpoint.service},
+                         {"peers", endpoint.peers}});
+  }
+  json serves = json::array();
+  for (const ServedConfig& served : node.serves) {
+    serves.push_back({{"service", served.service},
+                      {"upstream", to_string(served.upstream)},
+                      {"mode", served.mode == UpstreamMode::kMirror ? "mirror" : "shared"}});
+  }
+  return {{"endpoints", endpoints}, {"serves", serves}};
+}
+
+}  // namespace
+
+json status_json(Control& control) {
+  const auto& workers = control.workers();
+  const LastReload last = control.last_reload();
+  const double now =
+      std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+  json local_replies;
+  for (size_t i = 0; i < engine::kFailureCount; ++i) {
+    const auto failure = static_cast<engine::Failure>(i);
+    local_replies[std::string(engine::text(failure).token)] = total(workers, failure);
+  }
+  json status = {
+      {"node", control.node().node},
+      {"version", HAT_VERSION},
+      {"pid", getpid()},
+      {"start_unix_time", control.start_unix_time()},
+      {"uptime_s", now - control.start_unix_time()},
+      {"state", control.draining() ? "draining" : "running"},
+      {"pending", control.pending()},
+      {"generation", control.routes()->generation()},
+      {"workers", workers.size()},
+      {"fabric", control.fabric()},
+      {"link_security", link_security(control.node())},
+      {"certificates", ends_json(control)},
+      {"links", links_json(control)},
+      {"connections_open", total(workers, &WorkerCounters::connections_open)},
+      {"upstream_connections_open", total(workers, &WorkerCounters::upstream_connections_open)},
+      {"buffered_bytes", total(workers, &WorkerCounters::buffered_bytes)},
+      {"local_replies", local_replies},
+      {"last_reload",
+       {{"successful", last.successful}, {"unix_time", last.unix_time}, {"error", last.error}}},
+  };
+  status.update(places_json(control.node()));
+  return status;
+}
+
+json routes_json(Control& control) {
+  const auto routes = control.routes();
+  json services = json::array();
+  for (const auto& service : routes->services()) {
+    json functions = json::array();
+    for (const Route& route : service->functions()) functions.push_back(route_json(route));
+    functions.push_back(route_json(service->other()));
+    services.push_back({{"service", service->name()}, {"functions", functions}});
+  }
+  return {
+      {"generation", routes->generation()}, {"fabric", control.fabric()}, {"services", services}};
+}
+
+json ping_json(const Control& control) {
+  return {
+      {"node", control.node().node}, {"version", HAT_VERSION}, {"config", control.config_file()}};
+}
+
+json functions_json(Control& control, bool called_alone) {
+  json all = json::array();
+  for (FunctionMetrics& function : control.functions().all()) {
+    for (const Side side : {Side::kClient, Side::kServer}) {
+      if (called_alone && !was_called(function, side)) continue;
+      const FunctionTotals totals = total(function, side);
+      json outcomes;
+      for (size_t i = 0; i < totals.outcomes.size(); ++i) {
+        outcomes[kCallOutcomeNames[i]] = totals.outcomes[i];
+      }
+      all.push_back(
+          {{"service", function.service},
+           {"method", function.method},
+           {"side", side == Side::kClient ? "client" : "server"},
+           {"started", totals.started},
+           {"in_flight", totals.in_flight()},
+           {"outcomes", outcomes},
+           {"request_bytes", totals.request_bytes},
+           {"response_bytes", totals.response_bytes},
+           {"latency", {{"buckets", totals.buckets}, {"sum_ns", totals.latency_sum_ns}}}});
+      all.back().update(carried_json(totals));
+    }
+  }
+  return all;
+}
+
+json certificates_json(const Control& control) {
+  json all = json::array();
+  for (const CertificateReport& report : control.certificates()) {
+    all.push_back({{"use", report.use},
+                   {"file", report.file},
+                   {"subject", report.subject},
+                   {"issuer", report.issuer},
+                   {"names", report.names},
+                   {"not_before", report.not_before},
+                   {"not_after", report.not_after},
+                   {"serial", report.serial},
+                   {"fingerprint", report.fingerprint}});
+  }
+  return all;
+}
+
+json calibrate_json(const Result<uint64_t>& number) {
+  if (!number) return {{"ok", false}, {"error", number.error().message}};
+  return {{"ok", true}, {"number", *number}};
+}
+
+json calibration_json(const CalibrationReport& report) {
+  constexpr std::array kStates = {"none", "running", "done", "failed"};
+  json answer = {{"number", report.number},
+                 {"state", kStates[static_cast<size_t>(report.state)]},
+                 {"peer", report.peer},
+                 {"error", report.error}};
+  if (report.profile) {
+    answer["profile"] = write_profile(*report.profile);
+    answer["fabric"] = report.profile->costs.fabric;
+    answer["device"] = report.profile->device;
+    answer["measured"] = report.profile->measured;
+    answer["costs"] = json::parse(engine::to_json(report.profile->costs));
+  }
+  return answer;
+}
+
+json reload_json(const Result<ReloadReport>& report) {
+  if (!report) return {{"ok", false}, {"error", report.error().message}};
+  return {{"ok", true},
+          {"generation", report->generation},
+          {"changes", report->changes},
+          {"warnings", report->warnings}};
+}
+
+}  // namespace hat

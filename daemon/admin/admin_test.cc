@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/admin/admin.h"
+
+#include <fcntl.h>
+#include <glog/logging.h>
+#include <gmock/gmock.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "base/descriptor.h"
+#include "daemon/admin/fake_control.h"
+#include "daemon/reactor/socket_address.h"
+
+namespace hat {
+namespace {
+
+using nlohmann::json;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr uid_t kNobody = 65534;
+
+struct Reply {
+  int status = 0;
+  std::string head;
+  std::string body;
+};
+
+// Client and server share one thread: the request fits into the socket, then the server turns until
+// it has closed the connection.
+class Admin : public testing::Test {
+ protected:
+  Admin()
+      : folder_(new_folder()),
+        http_(open({Address::Kind::kTcp, "127.0.0.1", 0, ""})),
+        unix_(open({Address::Kind::kUnix, "", 0, folder_ + "/admin.sock"})),
+        base_(event_base_new()),
+        server_(base_.get(), control_, &http_, &unix_) {}
+  ~Admin() override { std::filesystem::remove_all(folder_); }
+
+  // Callbacks of the server's in that time.
+  int turns_within(std::chrono::milliseconds time) {
+    int turns = 0;
+    const auto end = std::chrono::steady_clock::now() + time;
+    for (; std::chrono::steady_clock::now() < end; ++turns) {
+      const timeval left{0, 20'000};
+      event_base_loopexit(base_.get(), &left);
+      event_base_loop(base_.get(), EVLOOP_ONCE);
+    }
+    return turns;
+  }
+  int connected() {
+    const auto where = resolve(http_.address(), false);
+    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    EXPECT_EQ(connect(fd, reinterpret_cast<const sockaddr*>(&where->storage), where->length), 0);
+    return fd;
+  }
+
+  Reply over_http(const std::string& method, const std::string& path) {
+    return ask(http_, method, path);
+  }
+  Reply over_unix(const std::string& method, const std::string& path) {
+    return ask(unix_, method, path);
+  }
+  Reply in_a_browser(const std::string& path) {
+    return ask(http_, "GET", path, "Accept: text/html,application/xml;q=0.9,*/*;q=0.8\r\n");
+  }
+
+  FakeControl control_;
+  uid_t connect_as_ = geteuid();  // the kernel notes who connects, and tells the server
+
+ private:
+  static std::string new_folder() {
+    std::string folder = testing::TempDir() + "admin-" + std::to_string(getpid());
+    std::filesystem::create_directories(folder);
+    return folder;
+  }
+  static ListenSocket open(const Address& address) {
+    auto socket = ListenSocket::open(address, 0666);
+    CHECK(socket) << socket.error().message;
+    return std::move(*socket);
+  }
+
+  Reply ask(const ListenSocket& socket, const std::string& method, const std::string& path,
+            const std::string& headers = "") {
+    const SocketAddress to = *resolve(socket.address(), false);
+    const int fd = ::socket(to.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const uid_t own = geteuid();
+    EXPECT_EQ(seteuid(connect_as_), 0);
+    EXPECT_EQ(connect(fd, reinterpret_cast<const sockaddr*>(&to.storage), to.length), 0)
+        << strerror(errno);
+    EXPECT_EQ(seteuid(own), 0);
+    const std::string request = method + " " + path +
+                                " HTTP/1.1\r\nHost: test\r\nConnection: close\r\n"
+                                "Content-Length: 0\r\n" +
+                                headers + "\r\n";
+    EXPECT_EQ(write(fd, request.data(), request.size()), static_cast<ssize_t>(request.size()));
+    fcntl(fd, F_SETFL, O_NONBLOCK);
+    std::string text;
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    while (std::chrono::steady_clock::now() < end) {
+      event_base_loop(base_.get(), EVLOOP_NONBLOCK);
+      std::array<char, 65536> buffer;
+      const ssize_t got = read(fd, buffer.data(), buffer.size());
+      if (got == 0) break;
+      if (got > 0) text.append(buffer.data(), static_cast<size_t>(got));
+    }
+    close(fd);
+    const size_t blank = text.find("\r\n\r\n");
+    if (blank == std::string::npos) return {0, text, ""};
+    return {std::stoi(text.substr(9, 3)), text.substr(0, blank), text.substr(blank + 4)};
+  }
+
+  const std::string folder_;
+  ListenSocket http_;
+  ListenSocket unix_;
+  Owned<event_base, event_base_free> base_;
+  AdminServer server_;
+};
+
+TEST_F(Admin, AnswersEveryPageWhereItShould) {
+  const struct {
+    const char* path;
+    int over_http;
+    int over_unix;
+    const char* type;
+    const char* body;
+  } rows[] = {
+      {"/", 200, 200, "text/plain", "GET  /metrics\n"},
+      {"/metrics", 200, 200, "text/plain; version=0.0.4", "# TYPE hatrpc_requests_total counter"},
+      {"/healthz", 200, 200, "text/plain", "ok\n"},
+      {"/healthz/live", 200, 200, "text/plain", "ok\n"},
+      {"/readyz", 200, 200, "text/plain", "ready\n"},
+      {"/healthz/ready", 200, 200, "text/plain", "ready\n"},
+      {"/routes", 200, 200, "application/json", "\"kv.thrift:3:1\""},
+      {"/routes", 200, 200, "application/json", "\"fabric\": \"loop\""},
+      {"/status", 200, 200, "application/json", "\"host-a\""},
+      {"/functions", 200, 200, "application/json", "\"get\""},
+      {"/ping", 403, 200, "application/json", "\"config\": \"/etc/hatrpc/host-a.yaml\""},
+      {"/certificates", 403, 200, "application/json", "[]"},
+      {"/nothing", 404, 404, "text/plain", "there is no /nothing"},
+      {"/metrics/", 404, 404, "text/plain", "there is no /metrics/"},
+  };
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row.path);
+    EXPECT_EQ(over_http("GET", row.path).status, row.over_http);
+    const Reply reply = over_unix("GET", row.path);
+    EXPECT_EQ(reply.status, row.over_unix);
+    EXPECT_THAT(reply.head, HasSubstr(std::string("Content-Type: ") + row.type));
+    EXPECT_THAT(reply.body, HasSubstr(row.body));
+  }
+}
+
+TEST_F(Admin, ChangesNothingByGetNorOverTcp) {
+  for (const char* path : {"/reload", "/drain", "/reload?dry_run=1"}) {
+    EXPECT_EQ(over_unix("GET", path).status, 405) << path;
+    EXPECT_EQ(over_unix("HEAD", path).status, 405) << path;
+    EXPECT_EQ(over_http("POST", path).status, 403) << path;
+    EXPECT_EQ(over_http("GET", path).status, 403) << path;
+  }
+  EXPECT_EQ(over_unix("POST", "/metrics").status, 405);
+  EXPECT_THAT(control_.reloads, IsEmpty());
+  EXPECT_EQ(control_.drains, 0);
+}
+
+TEST_F(Admin, RefusesMethodsThatItDoesNotKnow) {
+  EXPECT_EQ(over_unix("DELETE", "/status").status, 405);
+  EXPECT_EQ(over_unix("PUT", "/reload").status, 405);
+}
+
+TEST_F(Admin, AnswersHeadWithoutABody) {
+  const Reply reply = over_http("HEAD", "/readyz");
+  EXPECT_EQ(reply.status, 200);
+  EXPECT_THAT(reply.head, HasSubstr("Content-Length: 6"));
+  EXPECT_THAT(reply.body, IsEmpty());
+}
+
+TEST_F(Admin, GivesBrowsersAPageThatTakesNothingFromElsewhere) {
+  const Reply page = in_a_browser("/");
+  EXPECT_EQ(page.status, 200);
+  EXPECT_THAT(page.head, HasSubstr("Content-Type: text/html; charset=utf-8"));
+  EXPECT_THAT(page.head, HasSubstr("X-Content-Type-Options: nosniff"));
+  EXPECT_THAT(page.head, HasSubstr("Content-Security-Policy: default-src 'none'; script-src "));
+  EXPECT_THAT(page.body, HasSubstr("</html>"));
+  EXPECT_THAT(in_a_browser("/metrics").head, HasSubstr("Content-Type: text/plain"));
+}
+
+TEST_F(Admin, SaysWhatIsPendingAndWhenAWorkerStands) {
+  control_.what_is_pending = {"link to host-b", "link to host-c"};
+  const Reply ready = over_http("GET", "/readyz");
+  EXPECT_EQ(ready.status, 503);
+  EXPECT_EQ(ready.body, "not ready, pending: link to host-b, link to host-c\n");
+  control_.is_alive = false;
+  EXPECT_EQ(over_http("GET", "/healthz").status, 503);
+}
+
+TEST_F(Admin, ReloadsAndReportsWhatChanged) {
+  const Reply dry = over_unix("POST", "/reload?dry_run=1");
+  EXPECT_EQ(dry.status, 200);
+  EXPECT_EQ(over_unix("POST", "/reload?dry_run=0").status, 200);
+  EXPECT_EQ(over_unix("POST", "/reload").status, 200);
+  EXPECT_THAT(control_.reloads, ElementsAre("dry run", "reload", "reload"));
+  EXPECT_EQ(json::parse(dry.body), json({{"ok", true},
+                                         {"generation", 8},
+                                         {"changes", {"Kv.get: client: a → b"}},
+                                         {"warnings", json::array()}}));
+}
+
+TEST_F(Admin, RefusesAReloadWithTheReasonEvenWhenItIsNoUtf8) {
+  control_.next_report = fail("manifest.yaml:3:1: error: unknown key 'h\xff'\n");
+  const Reply reply = over_unix("POST", "/reload");
+  EXPECT_EQ(reply.status, 409);
+  const json body = json::parse(reply.body);
+  EXPECT_EQ(body.at("ok"), false);
+  EXPECT_THAT(body.at("error").get<std::string>(), HasSubstr("manifest.yaml:3:1: error: "));
+}
+
+TEST_F(Admin, Drains) {
+  const Reply reply = over_unix("POST", "/drain");
+  EXPECT_EQ(reply.status, 202);
+  EXPECT_EQ(control_.drains, 1);
+  EXPECT_EQ(json::parse(over_unix("GET", "/status").body).at("state"), "draining");
+}
+
+TEST_F(Admin, LetsOnlyRootAndItsOwnUserChangeAnything) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root, to be somebody else";
+  connect_as_ = kNobody;
+  for (const char* path : {"/reload", "/reload?dry_run=1", "/drain"}) {
+    const Reply reply = over_unix("POST", path);
+    EXPECT_EQ(reply.status, 403) << path;
+    EXPECT_THAT(reply.body, HasSubstr("only root and hatrpcd's own user"));
+  }
+  EXPECT_THAT(control_.reloads, IsEmpty());
+  EXPECT_EQ(control_.drains, 0);
+  EXPECT_EQ(over_unix("GET", "/status").status, 200) << "looking is free";
+
+  ASSERT_EQ(seteuid(kNobody), 0);  // now the daemon is nobody's
+  const int status = over_unix("POST", "/reload").status;
+  ASSERT_EQ(seteuid(0), 0);
+  EXPECT_EQ(status, 200);
+}
+
+TEST_F(Admin, StatusTellsLinksAndPlaces) {
+  control_.link_reports = {{1, "host-b", "tcp:10.0.0.2:9465", false, "connection refused", 3, {}}};
+  control_.link_reports[0].lanes = {{"rfp", true, "down", "cut", 2}};
+  control_.link_reports[0].peer_names = {"host-b", "spiffe://p/host-b"};
+  control_.config.endpoints.resize(1);
+  control_.config.endpoints[0] = {{Address::Kind::kTcp, "127.0.0.1", 9090, ""}, "Kv", {"host-b"}};
+  control_.config.serves.resize(1);
+  control_.config.serves[0].service = "Kv";
+  control_.config.serves[0].upstream = {Address::Kind::kUnix, "", 0, "/run/kv.sock"};
+  const json status = json::parse(over_unix("GET", "/status").body);
+  EXPECT_EQ(status.at("generation"), 7);
+  EXPECT_EQ(status.at("workers"), FakeControl::kWorkers);
+  EXPECT_EQ(status.at("links"), json::array({{{"worker", 1},
+                                              {"peer", "host-b"},
+                                              {"address", "tcp:10.0.0.2:9465"},
+                                              {"up", false},
+                                              {"last_error", "connection refused"},
+                                              {"sessions", 3},
+                                              {"peer_names", {"host-b", "spiffe://p/host-b"}},
+                                              {"lanes", json::array({{{"protocol", "rfp"},
+                                                                      {"class", "latency"},
+                                                                      {"state", "down"},
+                                                                      {"failures", 2},
+                                                                      {"last_error", "cut"}}})}}}));
+  EXPECT_EQ(status.at("endpoints")[0].at("listen"), "tcp:127.0.0.1:9090");
+  EXPECT_EQ(status.at("serves")[0].at("mode"), "mirror");
+  EXPECT_EQ(status.at("local_replies").size(), engine::kFailureCount);
+}
+
+TEST_F(Admin, StatusTellsHowLinksAreSecured) {
+  const auto security = [this] {
+    return json::parse(over_unix("GET", "/status").body).at("link_security");
+  };
+  EXPECT_EQ(security(), "none") << "there are no links";
+  control_.config.peers.resize(1);
+  EXPECT_EQ(security(), "insecure");
+  control_.config.link.tls.emplace();
+  EXPECT_EQ(security(), "tls");
+  control_.certificate_reports = {
+      {.use = "ca", .file = "/ca.pem", .subject = "CN=ca", .not_before = 1, .not_after = 2}};
+  EXPECT_EQ(
+      json::parse(over_http("GET", "/status").body).at("certificates"),
+      json::array({{{"use", "ca"}, {"subject", "CN=ca"}, {"not_before", 1}, {"not_after", 2}}}));
+}
+
+TEST_F(Admin, LeavesOutWhatWasNeverCalledWhereAsked) {
+  control_.registry.find("Kv", "get").at(Side::kServer, 1).started.add();
+  EXPECT_EQ(json::parse(over_unix("GET", "/functions").body).size(), 4u) << "get and _other";
+  const json called = json::parse(over_unix("GET", "/functions?called=1").body);
+  ASSERT_EQ(called.size(), 1u);
+  EXPECT_EQ(called[0].at("method"), "get");
+  EXPECT_EQ(called[0].at("side"), "server");
+}
+
+TEST_F(Admin, TellsOfCertificates) {
+  control_.certificate_reports = {{.use = "certificate",
+                                   .file = "/a.pem",
+                                   .subject = "CN=host-a",
+                                   .issuer = "CN=ca",
+                                   .names = {"host-a"},
+                                   .not_before = 1,
+                                   .not_after = 2,
+                                   .serial = "4f",
+                                   .fingerprint = "ab"}};
+  EXPECT_EQ(json::parse(over_unix("GET", "/certificates").body),
+            json::array({{{"use", "certificate"},
+                          {"file", "/a.pem"},
+                          {"subject", "CN=host-a"},
+                          {"issuer", "CN=ca"},
+                          {"names", json::array({"host-a"})},
+                          {"not_before", 1},
+                          {"not_after", 2},
+                          {"serial", "4f"},
+                          {"fingerprint", "ab"}}}));
+}
+
+TEST_F(Admin, CalibratesWhenTold) {
+  EXPECT_EQ(over_http("POST", "/calibrate?peer=host-b").status, 403);
+  EXPECT_EQ(json::parse(over_unix("GET", "/calibration").body).at("state"), "none");
+  const Reply begun = over_unix("POST", "/calibrate?peer=host-b");
+  EXPECT_EQ(begun.status, 202);
+  EXPECT_EQ(json::parse(begun.body).at("number"), 3);
+  const json running = json::parse(over_unix("GET", "/calibration").body);
+  EXPECT_EQ(running.at("state"), "running");
+  EXPECT_EQ(running.at("peer"), "host-b");
+  control_.last_calibration.state = CalibrationReport::State::kDone;
+  control_.last_calibration.profile =
+      Profile{.peer = "host-b", .costs = {.fabric = "loop", .put = {{8, 61.24}}}};
+  const json done = json::parse(over_unix("GET", "/calibration").body);
+  EXPECT_EQ(done.at("costs").at("put").at(0).at("ns"), 61.2);
+  EXPECT_THAT(done.at("profile").get<std::string>(), HasSubstr("put: {8: 61.2}"));
+  const Reply refused = over_unix("POST", "/calibrate?peer=host%2Dc");
+  EXPECT_EQ(refused.status, 409);
+  EXPECT_EQ(json::parse(refused.body).at("error"), "no peer is called 'host-c'");
+}
+
+TEST_F(Admin, DoesNotSpinWhereNoDescriptorIsLeft) {
+  const Descriptor client(connected());  // waits to be accepted
+  const int lowest_free = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  ::close(lowest_free);
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit none_left{static_cast<rlim_t>(lowest_free), before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none_left), 0);
+  const int turns = turns_within(std::chrono::milliseconds(200));
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_LT(turns, 50);  // thousands where it tries again at once
+  EXPECT_EQ(over_http("GET", "/healthz").status, 200) << "takes connections again";
+}
+
+}  // namespace
+}  // namespace hat

@@ -1,0 +1,415 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/admin/exposition.h"
+
+#include <prometheus/text_serializer.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <map>
+#include <sstream>
+#include <tuple>
+
+#include "daemon/metrics/function_totals.h"
+
+namespace hat {
+namespace {
+
+using prometheus::ClientMetric;
+using prometheus::MetricFamily;
+using prometheus::MetricType;
+using Labels = std::vector<ClientMetric::Label>;
+
+constexpr std::array kSides = {Side::kClient, Side::kServer};
+constexpr std::array kSideNames = {"client", "server"};
+
+class Page {
+ public:
+  MetricFamily& family(const std::string& name, const std::string& help, MetricType type) {
+    families_.push_back({name, help, type, {}});
+    return families_.back();
+  }
+  static ClientMetric& add(MetricFamily& family, Labels labels, double value) {
+    ClientMetric& metric = family.metric.emplace_back();
+    metric.label = std::move(labels);
+    (family.type == MetricType::Counter ? metric.counter.value : metric.gauge.value) = value;
+    return metric;
+  }
+  void counter(const std::string& name, const std::string& help, double value) {
+    add(family(name, help, MetricType::Counter), {}, value);
+  }
+  void gauge(const std::string& name, const std::string& help, double value) {
+    add(family(name, help, MetricType::Gauge), {}, value);
+  }
+  std::string text() const { return prometheus::TextSerializer().Serialize(families_); }
+
+ private:
+  std::vector<MetricFamily> families_;
+};
+
+// In front: scripts that read the text with grep know the labels in this order.
+Labels with(Labels labels, const char* label, std::string_view value) {
+  labels.insert(labels.begin(), {label, std::string(value)});
+  return labels;
+}
+
+// One side of a function that has been called on that side: what has series. A manifest may name
+// thousands of functions, of which a host calls a few.
+struct CalledFunction {
+  FunctionMetrics* function;
+  Side side;
+  FunctionTotals totals;
+
+  Labels name() const {
+    return {{"thrift_method", function->method}, {"thrift_service", function->service}};
+  }
+  Labels labels() const { return with(name(), "side", kSideNames[static_cast<size_t>(side)]); }
+};
+using CalledFunctions = std::vector<CalledFunction>;
+
+CalledFunctions called_functions(Control& control) {
+  CalledFunctions called;
+  for (FunctionMetrics& function : control.functions().all()) {
+    for (const Side side : kSides) {
+      if (was_called(function, side)) called.push_back({&function, side, total(function, side)});
+    }
+  }
+  return called;
+}
+
+void add_calls(Page& page, const CalledFunctions& called) {
+  auto& requests =
+      page.family("hatrpc_requests_total", "Calls that ended, by how.", MetricType::Counter);
+  for (const CalledFunction& one : called) {
+    for (size_t i = 0; i < one.totals.outcomes.size(); ++i) {
+      Labels labels = one.labels();
+      labels.push_back({"outcome", kCallOutcomeNames[i]});
+      Page::add(requests, std::move(labels), static_cast<double>(one.totals.outcomes[i]));
+    }
+  }
+  const auto add = [&](const char* name, const char* help, MetricType type, const auto& value) {
+    auto& family = page.family(name, help, type);
+    for (const CalledFunction& one : called) {
+      Page::add(family, one.labels(), static_cast<double>(value(one.totals)));
+    }
+  };
+  add("hatrpc_requests_in_flight", "Calls without an end yet.", MetricType::Gauge,
+      [](const FunctionTotals& totals) { return totals.in_flight(); });
+  add("hatrpc_request_bytes_total", "Bytes of requests carried.", MetricType::Counter,
+      [](const FunctionTotals& totals) { return totals.request_bytes; });
+  add("hatrpc_response_bytes_total", "Bytes of replies carried.", MetricType::Counter,
+      [](const FunctionTotals& totals) { return totals.response_bytes; });
+}
+
+// The client's side chooses: what calls went by, and why by TCP where their plan wants RDMA.
+void add_paths(Page& page, Control& control, const CalledFunctions& called) {
+  auto& paths =
+      page.family("hatrpc_calls_total", "Calls begun on the client's side, by what carries them.",
+                  MetricType::Counter);
+  const auto routes = control.routes();
+  for (const CalledFunction& one : called) {
+    if (one.side != Side::kClient) continue;
+    const FunctionTotals& totals = one.totals;
+    const ServiceRoutes* service = routes->find(one.function->service);
+    const engine::Plan* plan = service ? &service->find(one.function->method).client : nullptr;
+    for (size_t i = 0; i < totals.by_protocol.size(); ++i) {
+      const auto id = static_cast<engine::ProtocolId>(i);
+      const bool planned = plan != nullptr && (plan->small == id || plan->large == id);
+      if (!planned && totals.by_protocol[i] == 0) continue;  // most functions go one way
+      Page::add(paths, with(one.name(), "protocol", engine::kProtocols[i].name),
+                static_cast<double>(totals.by_protocol[i]));
+    }
+    Page::add(paths, with(one.name(), "protocol", "tcp"), static_cast<double>(totals.by_tcp));
+  }
+  auto& fallbacks =
+      page.family("hatrpc_fallbacks_total",
+                  "Calls over TCP although their plan wants RDMA, by why.", MetricType::Counter);
+  for (const CalledFunction& one : called) {
+    if (one.side != Side::kClient) continue;
+    for (size_t i = 0; i < one.totals.fallbacks.size(); ++i) {
+      Page::add(fallbacks, with(one.name(), "reason", kFallbackNames[i]),
+                static_cast<double>(one.totals.fallbacks[i]));
+    }
+  }
+}
+
+// The server's side refuses. Functions with a rule have their series before the first call too:
+// that call may be the one that is denied, and increase() does not see a series begin at 1.
+void add_denials(Page& page, Control& control) {
+  auto& denied = page.family("hatrpc_authz_denied_total",
+                             "Calls of peers that may not call the function, by what was done.",
+                             MetricType::Counter);
+  const auto routes = control.routes();
+  for (FunctionMetrics& function : control.functions().all()) {
+    const FunctionTotals totals = total(function, Side::kServer);
+    const ServiceRoutes* service = routes->find(function.service);
+    const bool ruled = service != nullptr && service->find(function.method).access;
+    if (!ruled && totals.denied[0] + totals.denied[1] == 0) continue;
+    for (size_t i = 0; i < totals.denied.size(); ++i) {
+      Page::add(denied,
+                {{"mode", i == 0 ? "enforce" : "dry_run"},
+                 {"thrift_method", function.method},
+                 {"thrift_service", function.service}},
+                static_cast<double>(totals.denied[i]));
+    }
+  }
+  uint64_t checked = 0;
+  for (const WorkerCounters* worker : control.workers())
+    checked += worker->checked_requests.value();
+  page.counter("hatrpc_authz_checked_total",
+               "Requests of peers that `allow` restricts that were checked and passed on.",
+               static_cast<double>(checked));
+  auto& refused = page.family("hatrpc_authz_refused_total",
+                              "Requests of peers that `allow` restricts that were not passed on.",
+                              MetricType::Counter);
+  for (size_t i = 0; i < thrift::kRequestFaultNames.size(); ++i) {
+    uint64_t count = 0;
+    for (const WorkerCounters* worker : control.workers()) {
+      count += worker->refused_requests[i].value();
+    }
+    Page::add(refused, {{"reason", thrift::kRequestFaultNames[i]}}, static_cast<double>(count));
+  }
+}
+
+void add_lanes(Page& page, Control& control) {
+  std::map<std::tuple<std::string, std::string, std::string>, uint64_t> lanes;
+  for (const LinkReport& link : control.links()) {
+    for (const LaneStatus& lane : link.lanes) ++lanes[{link.peer, lane.protocol, lane.state}];
+  }
+  auto& family =
+      page.family("hatrpc_lanes", "RDMA lanes to peers, by protocol and state.", MetricType::Gauge);
+  for (const auto& [labels, count] : lanes) {
+    const auto& [peer, protocol, state] = labels;
+    Page::add(family, {{"peer", peer}, {"protocol", protocol}, {"state", state}},
+              static_cast<double>(count));
+  }
+}
+
+void add_durations(Page& page, const CalledFunctions& called) {
+  auto& durations =
+      page.family("hatrpc_request_duration_seconds",
+                  "From a call's first bytes to its reply's last, as this daemon saw them.",
+                  MetricType::Histogram);
+  for (const CalledFunction& one : called) {
+    const FunctionTotals& totals = one.totals;
+    ClientMetric& metric = durations.metric.emplace_back();
+    metric.label = one.labels();
+    auto& histogram = metric.histogram;
+    double bound = 1e-6;
+    for (size_t i = 0; i < totals.buckets.size(); ++i, bound *= 2) {
+      histogram.sample_count += totals.buckets[i];
+      const bool last = i + 1 == totals.buckets.size();
+      histogram.bucket.push_back(
+          {histogram.sample_count, last ? std::numeric_limits<double>::infinity() : bound});
+    }
+    histogram.sample_sum = static_cast<double>(totals.latency_sum_ns) / 1e9;
+  }
+}
+
+void add_plans(Page& page, Control& control, const CalledFunctions& called) {
+  auto& plans =
+      page.family("hatrpc_route_info", "A called function's plan; always 1.", MetricType::Gauge);
+  const auto routes = control.routes();
+  for (const CalledFunction& one : called) {
+    const ServiceRoutes* service = routes->find(one.function->service);
+    if (service == nullptr) continue;
+    const Route& route = service->find(one.function->method);
+    if (route.method != one.function->method) continue;  // a reload has taken it away
+    const engine::Plan& plan = one.side == Side::kClient ? route.client : route.server;
+    Page::add(plans, with(one.labels(), "plan", describe(plan)), 1);
+  }
+}
+
+void add_traffic(Page& page, Control& control) {
+  const auto& workers = control.workers();
+  const auto sum = [&](Counter WorkerCounters::*counter) {
+    return static_cast<double>(total(workers, counter));
+  };
+  auto& local = page.family("hatrpc_local_replies_total",
+                            "Calls that hatrpcd answered itself, by why.", MetricType::Counter);
+  for (size_t i = 0; i < engine::kFailureCount; ++i) {
+    const auto failure = static_cast<engine::Failure>(i);
+    Page::add(local, {{"reason", std::string(engine::text(failure).token)}},
+              static_cast<double>(total(workers, failure)));
+  }
+  page.gauge("hatrpc_connections_open", "Client connections.",
+             sum(&WorkerCounters::connections_open));
+  page.counter("hatrpc_connections_accepted_total", "Client connections accepted.",
+               sum(&WorkerCounters::connections_accepted));
+  page.counter("hatrpc_connections_refused_total",
+               "Client connections closed at once: limits.max_connections, or draining.",
+               sum(&WorkerCounters::connections_refused));
+  page.counter("hatrpc_links_refused_total", "Links of peers that were refused: limits.max_links.",
+               sum(&WorkerCounters::links_refused));
+  page.counter("hatrpc_peer_connections_refused_total",
+               "Clients' connections that peers were refused: limits.max_peer_connections.",
+               sum(&WorkerCounters::peer_streams_refused));
+  page.counter("hatrpc_connections_taken_over_total",
+               "Client connections that came from the hatrpcd before this one.",
+               sum(&WorkerCounters::connections_taken_over));
+  page.counter("hatrpc_opaque_streams_total",
+               "Streams carried byte for byte: no Thrift that can be followed.",
+               sum(&WorkerCounters::opaque_streams));
+  auto& failed =
+      page.family("hatrpc_opaque_stream_failures_total",
+                  "Of those, the ones that failed, by side and why.", MetricType::Counter);
+  for (size_t side = 0; side < kSides.size(); ++side) {
+    for (size_t i = 0; i < engine::kFailureCount; ++i) {
+      uint64_t count = 0;
+      for (const WorkerCounters* worker : workers) {
+        count += worker->opaque_failures[side][i].value();
+      }
+      const auto failure = static_cast<engine::Failure>(i);
+      Page::add(failed,
+                {{"reason", std::string(engine::text(failure).token)}, {"side", kSideNames[side]}},
+                static_cast<double>(count));
+    }
+  }
+  page.counter("hatrpc_lent_bytes_total",
+               "Bytes that RDMA lanes sent from where an application's ring had them.",
+               sum(&WorkerCounters::lent_bytes));
+  page.gauge("hatrpc_upstream_connections_open", "Connections to local servers.",
+             sum(&WorkerCounters::upstream_connections_open));
+  page.counter("hatrpc_upstream_connects_total", "Attempts to connect to local servers.",
+               sum(&WorkerCounters::upstream_connects));
+  page.counter("hatrpc_upstreams_detached_total",
+               "Connections to local servers that were kept for another stream.",
+               sum(&WorkerCounters::upstreams_detached));
+  page.counter("hatrpc_upstreams_attached_total",
+               "Connections to local servers that another stream had before.",
+               sum(&WorkerCounters::upstreams_attached));
+  page.counter("hatrpc_oneway_dropped_total", "Oneway calls that could not be delivered.",
+               sum(&WorkerCounters::oneway_dropped));
+  page.counter("hatrpc_unsolicited_replies_total", "Replies that no call had asked for.",
+               sum(&WorkerCounters::unsolicited_replies));
+  page.gauge("hatrpc_buffered_bytes", "Bytes held for slow readers.",
+             sum(&WorkerCounters::buffered_bytes));
+}
+
+void add_peers(Page& page, Control& control) {
+  std::map<std::string, bool> up;
+  for (const LinkReport& link : control.links()) up[link.peer] |= link.up;
+  auto& peers = page.family("hatrpc_peer_up", "1: at least one worker's link to the peer is up.",
+                            MetricType::Gauge);
+  for (const auto& [peer, is_up] : up) Page::add(peers, {{"peer", peer}}, is_up);
+  std::map<std::string, uint64_t> built;
+  for (const WorkerCounters* worker : control.workers()) {
+    for (const auto& [peer, sessions] : worker->peer_sessions) built[peer] += sessions.value();
+  }
+  auto& sessions =
+      page.family("hatrpc_peer_sessions_total", "Links to the peer that came up, of all workers.",
+                  MetricType::Counter);
+  for (const auto& [peer, count] : built) {
+    Page::add(sessions, {{"peer", peer}}, static_cast<double>(count));
+  }
+  page.gauge("hatrpc_insecure_links", "1: links are neither encrypted nor authenticated.",
+             control.node().link.insecure);
+}
+
+void add_tls(Page& page, Control& control) {
+  uint64_t handshakes = 0;
+  std::array<uint64_t, kTlsFailureCount> failures{};
+  for (const WorkerCounters* worker : control.workers()) {
+    handshakes += worker->tls.handshakes.value();
+    for (size_t i = 0; i < failures.size(); ++i) failures[i] += worker->tls.failures[i].value();
+  }
+  page.counter("hatrpc_tls_handshakes_total", "TLS handshakes of links that were good.",
+               static_cast<double>(handshakes));
+  auto& failed = page.family("hatrpc_tls_handshake_failures_total",
+                             "TLS handshakes of links that failed, by why.", MetricType::Counter);
+  for (size_t i = 0; i < failures.size(); ++i) {
+    Page::add(failed, {{"reason", kTlsFailureNames[i]}}, static_cast<double>(failures[i]));
+  }
+}
+
+// Both ends of their time: how soon "soon" is depends on how long they are good for at all.
+void add_certificates(Page& page, Control& control) {
+  std::map<std::pair<std::string, std::string>, CertificateReport> latest;
+  for (CertificateReport& report : control.certificates()) {  // a subject may stand twice
+    CertificateReport& kept = latest[{report.subject, report.use}];
+    if (kept.not_after <= report.not_after) kept = std::move(report);
+  }
+  const auto add = [&](const char* name, const char* help, int64_t CertificateReport::*when) {
+    auto& family = page.family(name, help, MetricType::Gauge);
+    for (const auto& [labels, report] : latest) {
+      Page::add(family, {{"subject", labels.first}, {"use", labels.second}},
+                static_cast<double>(report.*when));
+    }
+  };
+  add("hatrpc_tls_certificate_not_before_timestamp_seconds",
+      "Since when this node's certificate, its CA's, and lists of revoked ones are good.",
+      &CertificateReport::not_before);
+  add("hatrpc_tls_certificate_expiry_timestamp_seconds",
+      "Until when this node's certificate, its CA's, and lists of revoked ones are good.",
+      &CertificateReport::not_after);
+}
+
+void add_configuration(Page& page, Control& control) {
+  const LastReload last = control.last_reload();
+  page.gauge("hatrpc_routes_generation", "Counts the reloads that were applied.",
+             static_cast<double>(control.routes()->generation()));
+  page.gauge("hatrpc_config_last_reload_successful", "1: the last reload was applied.",
+             last.successful);
+  page.gauge("hatrpc_config_last_reload_success_timestamp_seconds",
+             "When the configuration was last read and applied.", last.unix_time);
+  auto& reloads =
+      page.family("hatrpc_config_reloads_total", "Reloads, by result.", MetricType::Counter);
+  Page::add(reloads, {{"result", "success"}}, static_cast<double>(last.succeeded));
+  Page::add(reloads, {{"result", "refused"}}, static_cast<double>(last.refused));
+}
+
+void add_process(Page& page, Control& control) {
+  Page::add(page.family("hatrpc_build_info", "The version; always 1.", MetricType::Gauge),
+            {{"version", HAT_VERSION}}, 1);
+  page.gauge("hatrpc_workers", "Threads that carry calls.",
+             static_cast<double>(control.workers().size()));
+  page.gauge("hatrpc_draining", "1: told to leave, what is in flight is being finished.",
+             control.draining());
+  page.gauge("process_start_time_seconds", "When the process began.", control.start_unix_time());
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
+  };
+  page.counter("process_cpu_seconds_total", "Processor time, user and system.",
+               seconds(usage.ru_utime) + seconds(usage.ru_stime));
+  std::ifstream statm("/proc/self/statm");
+  uint64_t size_pages = 0;
+  uint64_t resident_pages = 0;
+  statm >> size_pages >> resident_pages;
+  page.gauge("process_resident_memory_bytes", "Resident memory.",
+             static_cast<double>(resident_pages) * static_cast<double>(sysconf(_SC_PAGESIZE)));
+  std::error_code error;
+  const auto descriptors = std::filesystem::directory_iterator("/proc/self/fd", error);
+  page.gauge("process_open_fds", "Open descriptors.",
+             static_cast<double>(std::distance(begin(descriptors), end(descriptors))));
+  rlimit limit{};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  page.gauge("process_max_fds", "Descriptors that may be open.",
+             static_cast<double>(limit.rlim_cur));
+}
+
+}  // namespace
+
+std::string exposition(Control& control) {
+  Page page;
+  const CalledFunctions called = called_functions(control);
+  add_calls(page, called);
+  add_paths(page, control, called);
+  add_durations(page, called);
+  add_plans(page, control, called);
+  add_traffic(page, control);
+  add_peers(page, control);
+  add_denials(page, control);
+  add_tls(page, control);
+  add_certificates(page, control);
+  add_lanes(page, control);
+  add_configuration(page, control);
+  add_process(page, control);
+  return page.text();
+}
+
+}  // namespace hat

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/admin/exposition.h"
+
+#include <gmock/gmock.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "daemon/admin/fake_control.h"
+#include "daemon/admin/metrics_text.h"
+
+namespace hat {
+namespace {
+
+using Labels = std::map<std::string, std::string>;
+using namespace std::chrono_literals;
+
+TEST(MetricsText, RefusesWhatIsNoExposition) {
+  const struct {
+    const char* what;
+    const char* text;
+  } rows[] = {
+      {"no type", "# HELP a b\na 1\n"},
+      {"sample of another family", "# HELP a b\n# TYPE a gauge\nc 1\n"},
+      {"series twice", "# HELP a b\n# TYPE a gauge\na{x=\"1\"} 1\na{x=\"1\"} 2\n"},
+      {"family twice", "# HELP a b\n# TYPE a gauge\na 1\n# HELP a b\n# TYPE a gauge\n"},
+      {"bad escape", "# HELP a b\n# TYPE a gauge\na{x=\"\\t\"} 1\n"},
+      {"open quote", "# HELP a b\n# TYPE a gauge\na{x=\"1} 1\n"},
+      {"no value", "# HELP a b\n# TYPE a gauge\na \n"},
+      {"no number", "# HELP a b\n# TYPE a gauge\na 1x\n"},
+      {"bare histogram", "# HELP a b\n# TYPE a histogram\na 1\n"},
+      {"bucket without bound", "# HELP a b\n# TYPE a histogram\na_bucket 1\n"},
+      {"no end of line", "# HELP a b\n# TYPE a gauge\na 1"},
+  };
+  for (const auto& row : rows) EXPECT_FALSE(read_metrics(row.text)) << row.what;
+  EXPECT_TRUE(read_metrics("# HELP a b\n# TYPE a gauge\na{x=\"\\\"\\\\\\n\"} 1\na{x=\"2\",} 2\n"));
+}
+
+class Exposition : public testing::Test {
+ protected:
+  std::vector<MetricFamilyText> families() {
+    auto read = read_metrics(exposition(control_));
+    EXPECT_TRUE(read) << read.error().message;
+    return read ? *read : std::vector<MetricFamilyText>{};
+  }
+  // NaN if there is no such series.
+  double value(const std::string& name, const Labels& labels = {}) {
+    for (const auto& family : families()) {
+      for (const auto& sample : family.samples) {
+        if (sample.name == name && sample.labels == labels) return sample.value;
+      }
+    }
+    return std::nan("");
+  }
+  // How many have all of these labels.
+  size_t series_of(const Labels& labels) {
+    size_t count = 0;
+    for (const auto& family : families()) {
+      for (const auto& sample : family.samples) {
+        if (std::ranges::includes(sample.labels, labels)) ++count;
+      }
+    }
+    return count;
+  }
+  FunctionCounters& get(Side side, size_t worker) {
+    return control_.registry.find("Kv", "get").at(side, worker);
+  }
+  static Labels of_get(const char* side, Labels more = {}) {
+    more.insert({{"side", side}, {"thrift_service", "Kv"}, {"thrift_method", "get"}});
+    return more;
+  }
+
+  FakeControl control_;
+};
+
+// Links, lanes, certificates, denials and called functions have series only where there is such a
+// thing.
+TEST_F(Exposition, KeepsPrometheusNaming) {
+  control_.link_reports = {{0, "host-b", "tcp:x:1", true, "", 1, {{"rfp", true, "up", "", 0}}, {}}};
+  control_.counters[0].peer_sessions["host-b"].add(1);
+  control_.certificate_reports = {{.use = "certificate", .subject = "CN=host-a", .not_after = 90}};
+  control_.set_manifest({"", {{"Kv", {}, {{"get", false, {}, ""}}, "", AccessRule{{"host-b"}}}}});
+  get(Side::kClient, 0).started.add();
+  for (const auto& family : families()) {
+    SCOPED_TRACE(family.name);
+    EXPECT_TRUE(family.name.starts_with("hatrpc_") || family.name.starts_with("process_"));
+    EXPECT_EQ(family.type == "counter", family.name.ends_with("_total"));
+    EXPECT_THAT(family.help, testing::EndsWith("."));
+    EXPECT_FALSE(family.samples.empty());
+  }
+}
+
+TEST_F(Exposition, HasWhatBelongsToNoFunctionFromTheStartAtZero) {
+  for (const auto& failure : engine::kFailureTexts) {
+    EXPECT_EQ(value("hatrpc_local_replies_total", {{"reason", std::string(failure.token)}}), 0);
+  }
+  EXPECT_EQ(value("hatrpc_config_reloads_total", {{"result", "refused"}}), 0);
+}
+
+TEST_F(Exposition, HasAllSeriesOfAFunctionsSideFromTheFirstCallOn) {
+  EXPECT_EQ(series_of({{"thrift_method", "get"}}), 0u);
+  get(Side::kClient, 1).started.add();  // it has not ended yet
+  for (const char* outcome : kCallOutcomeNames) {
+    EXPECT_EQ(value("hatrpc_requests_total", of_get("client", {{"outcome", outcome}})), 0)
+        << outcome;
+  }
+  EXPECT_EQ(value("hatrpc_requests_in_flight", of_get("client")), 1);
+  EXPECT_EQ(value("hatrpc_request_duration_seconds_count", of_get("client")), 0);
+  const auto of_client = [](const char* label, std::string_view value) {
+    return Labels{{label, std::string(value)}, {"thrift_service", "Kv"}, {"thrift_method", "get"}};
+  };
+  EXPECT_EQ(value("hatrpc_calls_total", of_client("protocol", "tcp")), 0);
+  for (const auto& reason : kFallbackNames) {
+    EXPECT_EQ(value("hatrpc_fallbacks_total", of_client("reason", reason)), 0) << reason;
+  }
+  const Labels plan =
+      of_get("client", {{"plan", describe(control_.routes()->find("Kv")->find("get").client)}});
+  EXPECT_EQ(value("hatrpc_route_info", plan), 1);
+  EXPECT_EQ(series_of({{"thrift_method", "get"}, {"side", "server"}}), 0u);
+  EXPECT_EQ(series_of({{"thrift_method", "_other"}}), 0u);
+
+  control_.registry.find("Kv", "_other").at(Side::kServer, 0).started.add();
+  const Labels other{{"side", "server"}, {"thrift_service", "Kv"}, {"thrift_method", "_other"}};
+  EXPECT_EQ(value("hatrpc_requests_in_flight", other), 1);
+}
+
+TEST_F(Exposition, StaysSmallHoweverManyFunctionsAreNeverCalled) {
+  const size_t before = series_of({});
+  Manifest manifest;
+  for (int i = 0; i < 300; ++i) {
+    auto& service = manifest.services.emplace_back();
+    service.name = "Service" + std::to_string(i);
+    for (int j = 0; j < 40; ++j) {
+      service.functions.emplace_back().name = "function" + std::to_string(j);
+    }
+  }
+  control_.set_manifest(manifest);
+  EXPECT_EQ(series_of({}), before);
+  control_.registry.find("Service7", "function3").at(Side::kServer, 0).started.add();
+  EXPECT_GT(series_of({{"thrift_service", "Service7"}, {"thrift_method", "function3"}}), 30u);
+  EXPECT_LT(series_of({}), before + 50);
+}
+
+// A call may be denied that is the function's first.
+TEST_F(Exposition, HasDenialsOfAFunctionWithARuleFromTheStart) {
+  control_.set_manifest({"", {{"Kv", {}, {{"get", false, {}, ""}}, "", AccessRule{{"host-b"}}}}});
+  for (const char* mode : {"enforce", "dry_run"}) {
+    EXPECT_EQ(value("hatrpc_authz_denied_total",
+                    {{"mode", mode}, {"thrift_service", "Kv"}, {"thrift_method", "get"}}),
+              0);
+  }
+}
+
+TEST_F(Exposition, AddsUpTheWorkers) {
+  get(Side::kClient, 0).started.add(3);
+  get(Side::kClient, 0).requests[static_cast<size_t>(CallOutcome::kSuccess)].add(2);
+  get(Side::kClient, 1).started.add(2);
+  get(Side::kClient, 1).requests[static_cast<size_t>(CallOutcome::kSuccess)].add(1);
+  get(Side::kClient, 1).request_bytes.add(100);
+  control_.counters[0].connections_open.add(5);
+  control_.counters[1].connections_open.add(4);
+  control_.counters[1].local_replies[static_cast<size_t>(engine::Failure::kDraining)].add(6);
+
+  EXPECT_EQ(value("hatrpc_requests_total", of_get("client", {{"outcome", "success"}})), 3);
+  EXPECT_EQ(value("hatrpc_requests_in_flight", of_get("client")), 2);
+  EXPECT_EQ(value("hatrpc_request_bytes_total", of_get("client")), 100);
+  EXPECT_EQ(value("hatrpc_connections_open"), 9);
+  EXPECT_EQ(value("hatrpc_local_replies_total", {{"reason", "draining"}}), 6);
+}
+
+TEST_F(Exposition, AddsUpTheLinksToEachPeer) {
+  control_.counters[0].peer_sessions["host-b"].add(3);
+  control_.counters[1].peer_sessions["host-b"].add(1);
+  control_.counters[0].peer_sessions["host-c"];
+  EXPECT_EQ(value("hatrpc_peer_sessions_total", {{"peer", "host-b"}}), 4);
+  EXPECT_EQ(value("hatrpc_peer_sessions_total", {{"peer", "host-c"}}), 0) << "from the start";
+}
+
+TEST_F(Exposition, SaysThatItDrains) {
+  EXPECT_EQ(value("hatrpc_draining"), 0);
+  control_.drain();
+  EXPECT_EQ(value("hatrpc_draining"), 1);
+}
+
+TEST_F(Exposition, TellsItsProcess) {
+  EXPECT_EQ(value("hatrpc_workers"), FakeControl::kWorkers);
+  rlimit limit{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
+  EXPECT_EQ(value("process_max_fds"), static_cast<double>(limit.rlim_cur));
+  EXPECT_GT(value("process_open_fds"), 2);
+}
+
+// A scrape may read `started` before, and an outcome after, a call ends.
+TEST_F(Exposition, NeverSaysThatLessThanNoCallIsInFlight) {
+  get(Side::kServer, 0).started.add(1);
+  get(Side::kServer, 0).requests[0].add(2);
+  EXPECT_EQ(value("hatrpc_requests_in_flight", of_get("server")), 0);
+}
+
+TEST_F(Exposition, HasCumulativeHistogramsThatEndInInf) {
+  get(Side::kClient, 0).started.add(4);
+  get(Side::kClient, 0).latency.observe(900ns);
+  get(Side::kClient, 0).latency.observe(3us);
+  get(Side::kClient, 1).latency.observe(3us);
+  get(Side::kClient, 1).latency.observe(20s);
+
+  const auto bucket = [&](const char* bound) {
+    return value("hatrpc_request_duration_seconds_bucket", of_get("client", {{"le", bound}}));
+  };
+  EXPECT_EQ(bucket("1e-06"), 1);
+  EXPECT_EQ(bucket("2e-06"), 1);
+  EXPECT_EQ(bucket("4e-06"), 3);
+  EXPECT_EQ(bucket("8.388608"), 3);
+  EXPECT_EQ(bucket("+Inf"), 4);
+  EXPECT_EQ(value("hatrpc_request_duration_seconds_count", of_get("client")), 4);
+  EXPECT_NEAR(value("hatrpc_request_duration_seconds_sum", of_get("client")), 20.0000069, 1e-9);
+
+  double before = -1;
+  double bound_before = 0;
+  for (const auto& family : families()) {
+    if (family.type != "histogram") continue;
+    for (const auto& sample : family.samples) {
+      const auto bound = sample.labels.find("le");
+      if (bound == sample.labels.end()) continue;
+      const double upper = bound->second == "+Inf" ? HUGE_VAL : std::stod(bound->second);
+      if (upper <= bound_before) before = -1;  // the next series
+      EXPECT_GE(sample.value, before) << sample.labels.at("side") << " " << bound->second;
+      before = sample.value;
+      bound_before = upper;
+    }
+  }
+}
+
+TEST_F(Exposition, EscapesWhatStandsInLabels) {
+  const std::string odd = "a\"b\\c\nd";
+  control_.link_reports = {{0, odd, "tcp:x:1", true, "", 1}, {1, odd, "tcp:x:1", false, "", 1}};
+  EXPECT_EQ(value("hatrpc_peer_up", {{"peer", odd}}), 1);
+}
+
+TEST_F(Exposition, KeepsTheSeriesOfAFunctionThatIsGone) {
+  get(Side::kClient, 0).started.add(4);
+  get(Side::kClient, 0).requests[0].add(4);
+  control_.set_manifest({});
+  EXPECT_EQ(value("hatrpc_requests_total", of_get("client", {{"outcome", "success"}})), 4);
+  EXPECT_TRUE(std::isnan(value("hatrpc_route_info", of_get("client"))));
+}
+
+TEST_F(Exposition, SumsTheHandshakesOfAllWorkersAndTellsWhenCertificatesEnd) {
+  control_.counters[0].tls.handshakes.add(2);
+  control_.counters[1].tls.handshakes.add(3);
+  control_.counters[1].tls.failures[static_cast<size_t>(TlsFailure::kExpired)].add(4);
+  control_.certificate_reports = {
+      {.use = "certificate", .subject = "CN=host-a", .not_before = 10, .not_after = 90},
+      {.use = "ca", .subject = "CN=ca", .not_before = 7, .not_after = 80},
+      {.use = "ca", .subject = "CN=ca", .not_before = 5, .not_after = 70}};
+  EXPECT_EQ(value("hatrpc_tls_handshakes_total"), 5);
+  EXPECT_EQ(value("hatrpc_tls_handshake_failures_total", {{"reason", "expired"}}), 4);
+  EXPECT_EQ(value("hatrpc_tls_handshake_failures_total", {{"reason", "version"}}), 0);
+  const std::string expiry = "hatrpc_tls_certificate_expiry_timestamp_seconds";
+  EXPECT_EQ(value(expiry, {{"use", "certificate"}, {"subject", "CN=host-a"}}), 90);
+  EXPECT_EQ(value(expiry, {{"use", "ca"}, {"subject", "CN=ca"}}), 80);
+  const std::string since = "hatrpc_tls_certificate_not_before_timestamp_seconds";
+  EXPECT_EQ(value(since, {{"use", "certificate"}, {"subject", "CN=host-a"}}), 10);
+  EXPECT_EQ(value(since, {{"use", "ca"}, {"subject", "CN=ca"}}), 7) << "of the one that ends last";
+}
+
+}  // namespace
+}  // namespace hat

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// daemon/admin/fake_control.h: a daemon for tests of the admin address: what it says is set, what
+// it is told is noted.
+#pragma once
+
+#include <deque>
+
+#include "config/manifest.h"
+#include "daemon/admin/control.h"
+
+namespace hat {
+
+class FakeControl final : public Control {
+ public:
+  static constexpr size_t kWorkers = 2;
+
+  FakeControl() {
+    config.node = "host-a";
+    for (size_t i = 0; i < kWorkers; ++i) views_.push_back(&counters.emplace_back());
+    set_manifest({"", {{"Kv", {}, {{"get", false, {}, "kv.thrift:3:1"}}, ""}}});
+  }
+
+  void set_manifest(const Manifest& manifest) {
+    const engine::HostFacts host{8, 8, false, "none is here"};
+    routes_ = std::make_shared<const RoutingTable>(generation, manifest, std::vector<std::string>{},
+                                                   host, registry);
+  }
+
+  const NodeConfig& node() const override { return config; }
+  std::string config_file() const override { return "/etc/hatrpc/host-a.yaml"; }
+  std::shared_ptr<const RoutingTable> routes() const override { return routes_; }
+  MetricsRegistry& functions() override { return registry; }
+  const std::vector<const WorkerCounters*>& workers() const override { return views_; }
+  std::vector<LinkReport> links() const override { return link_reports; }
+  std::string fabric() const override { return "loop"; }
+  std::vector<CertificateReport> certificates() const override { return certificate_reports; }
+  double start_unix_time() const override { return 1000; }
+  LastReload last_reload() const override { return last; }
+  bool draining() const override { return drains > 0; }
+  std::vector<std::string> pending() const override { return what_is_pending; }
+  bool alive() override { return is_alive; }
+  Result<ReloadReport> reload(bool dry_run) override {
+    reloads.push_back(dry_run ? "dry run" : "reload");
+    return next_report;
+  }
+  void drain() override { ++drains; }
+  Result<uint64_t> calibrate(const std::string& peer) override {
+    if (peer != "host-b") return fail("no peer is called '" + peer + "'");
+    last_calibration = {.number = 3, .state = CalibrationReport::State::kRunning, .peer = peer};
+    return last_calibration.number;
+  }
+  CalibrationReport calibration() const override { return last_calibration; }
+
+  NodeConfig config;
+  MetricsRegistry registry{kWorkers};
+  std::deque<WorkerCounters> counters;
+  std::vector<LinkReport> link_reports;
+  std::vector<CertificateReport> certificate_reports;
+  LastReload last;
+  std::vector<std::string> what_is_pending;
+  bool is_alive = true;
+  uint64_t generation = 7;
+  Result<ReloadReport> next_report = ReloadReport{8, {"Kv.get: client: a → b"}, {}};
+  std::vector<std::string> reloads;  // as they came
+  int drains = 0;
+  CalibrationReport last_calibration;
+
+ private:
+  std::shared_ptr<const RoutingTable> routes_;
+  std::vector<const WorkerCounters*> views_;
+};
+
+}  // namespace hat

@@ -1,0 +1,437 @@
+// SPDX-License-Identifier: Apache-2.0
+// daemon/admin/status_page/page.js: asks hatrpcd every two seconds, and shows what it says.
+//
+// Whatever came over the network becomes text by textContent alone.
+
+const POLL_MS = 2000;
+const TIMEOUT_MS = 5000;
+const HISTORY = 90;  // looks that a tile's line shows
+
+const at = (id) => document.getElementById(id);
+
+function add(parent, tag, text = "", className = "") {
+  const element = document.createElement(tag);
+  element.textContent = text;
+  element.className = className;
+  parent.append(element);
+  return element;
+}
+
+// What did not change is left alone: a selection in it stays, and no screen reader says it again.
+function write(element, text, className = element.className) {
+  if (element.textContent !== text) element.textContent = text;
+  if (element.className !== className) element.className = className;
+}
+
+// --- Tables -------------------------------------------------------------------------------------
+
+// The table of one section, which is hidden while it has no row. A column: {name, text(row)}, and if it has them
+// number: true, tone(row): a class, order(row): what to sort by. A row's element stays while its key does.
+class Table {
+  constructor(id, columns, keyOfRow) {
+    this.section = at(id);
+    this.columns = columns;
+    this.keyOfRow = keyOfRow;
+    this.rows = [];
+    this.elements = new Map();
+    this.sorted = null;  // {column, descending}
+    const table = this.section.querySelector("table");
+    table.setAttribute("aria-labelledby", `${id}-heading`);
+    const head = add(add(table, "thead"), "tr");
+    for (const column of columns) this.addHeading(head, column);
+    this.body = add(table, "tbody");
+    this.show([]);
+  }
+
+  addHeading(head, column) {
+    const cell = add(head, "th", column.order ? "" : column.name, column.number ? "number" : "");
+    cell.scope = "col";
+    column.heading = cell;
+    if (!column.order) return;
+    const button = add(cell, "button", column.name);
+    button.type = "button";
+    button.addEventListener("click", () => {
+      const again = this.sorted?.column === column;
+      this.sort(column, again ? !this.sorted.descending : column.number === true);
+      this.show(this.rows);
+    });
+  }
+
+  sort(column, descending) {
+    this.sorted?.column.heading.removeAttribute("aria-sort");
+    this.sorted = {column, descending};
+    column.heading.setAttribute("aria-sort", descending ? "descending" : "ascending");
+  }
+
+  inOrder(rows) {
+    if (!this.sorted) return rows;
+    const {column: {order}, descending} = this.sorted;
+    const compare = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
+    return [...rows].sort((a, b) => (descending ? compare(order(b), order(a)) : compare(order(a), order(b)))
+        || compare(this.keyOfRow(a), this.keyOfRow(b)));
+  }
+
+  show(rows) {
+    this.rows = rows;
+    this.section.hidden = rows.length === 0;
+    const keys = new Set(rows.map(this.keyOfRow));
+    for (const [key, element] of this.elements) {
+      if (keys.has(key)) continue;
+      element.remove();
+      this.elements.delete(key);
+    }
+    let next = this.body.firstElementChild;
+    for (const row of this.inOrder(rows)) {
+      const element = this.elementOf(this.keyOfRow(row));
+      if (element === next) {
+        next = next.nextElementSibling;
+      } else {
+        this.body.insertBefore(element, next);
+      }
+      this.columns.forEach((column, i) => write(
+          element.children[i], column.text(row),
+          [column.number ? "number" : "", column.tone?.(row) ?? ""].join(" ").trim()));
+    }
+  }
+
+  elementOf(key) {
+    if (!this.elements.has(key)) {
+      const row = document.createElement("tr");
+      this.columns.forEach((_, i) => add(row, i === 0 ? "th" : "td"));
+      row.firstElementChild.scope = "row";
+      this.elements.set(key, row);
+    }
+    return this.elements.get(key);
+  }
+}
+
+const MISSED = {
+  no_fabric: "this node has no RDMA fabric, or is told to use none",
+  peer_has_none: "the peer daemon has no RDMA lanes",
+  opening: "the lane is being made: the first calls after a start or a pause",
+  refused: "the lane cannot be made; its last error is above",
+  down: "the lane failed, and is made again after a pause",
+  settling: "the lane failed, and has not been up for limits.lane_settle yet",
+  unanswered: "calls before it went over TCP, and may be oneway: no manifest lists them",
+};
+const ANSWERED = {
+  peer_unreachable: "no link to the peer daemon; the server did not see the call",
+  link_lost: "the link broke under the call; the server may have seen it",
+  unknown_service: "the peer daemon serves no such service",
+  upstream_unreachable: "the server cannot be reached; it did not see the call",
+  upstream_closed: "the server closed its connection; it may have seen the call",
+  deadline_exceeded: "timeout_ms passed; the server may have seen the call",
+  too_large: "larger than limits.max_message",
+  overloaded: "a limit is reached; the server did not see the call",
+  permission_denied: "who called may not, by the manifest's allow; the server did not see the call",
+  not_one_message: "the request is not one whole Thrift message (mode: shared); the server did not see it",
+  draining: "shutting down; the server did not see the call",
+};
+
+const number = (name, of, text) => ({name, number: true, order: (row) => of(row) ?? -1,
+                                     text: (row) => text(of(row))});
+const quiet = () => "quiet";
+
+const rates = new Table("rates", [
+  {name: "Function", text: (f) => f.name, order: (f) => f.name},
+  {name: "Side", text: (f) => f.side},
+  number("Calls/s", (f) => f.calls, countText),
+  {name: "P50", number: true, text: (f) => timeText(f.p50), order: (f) => f.p50?.us ?? -1},
+  {name: "P99", number: true, text: (f) => timeText(f.p99), order: (f) => f.p99?.us ?? -1},
+  {...number("Errors/s", (f) => f.errors, countText), tone: (f) => (f.errors > 0 ? "bad" : "")},
+  {...number("Over TCP/s", (f) => f.missed, countText), tone: (f) => (f.missed > 0 ? "warn" : "")},
+  number("In/s", (f) => f.bytesIn, bytesText),
+  number("Out/s", (f) => f.bytesOut, bytesText),
+  number("Now", (f) => f.in_flight, String),
+], keyOf);
+rates.sort(rates.columns[2], true);
+
+const links = new Table("links", [
+  {name: "Peer", text: (l) => l.peer},
+  {name: "Address", text: (l) => l.address},
+  {name: "State", tone: (l) => (l.up === l.workers ? "good" : l.up === 0 ? "bad" : "warn"),
+   text: (l) => (l.up === l.workers ? "up" : l.up === 0 ? "down" : `${l.up} of ${l.workers} up`)},
+  {name: "Identity", text: (l) => identityText(l.names, l.up), tone: quiet},
+  {name: "Built", number: true, text: (l) => String(l.sessions)},
+  {name: "Last error", text: (l) => (l.up < l.workers ? l.error : ""), tone: quiet},
+], (l) => l.peer);
+
+const lanes = new Table("lanes", [
+  {name: "Peer", text: (l) => l.peer},
+  {name: "Protocol", text: (l) => l.protocol},
+  {name: "Class", text: (l) => l.class},
+  {name: "State", text: (l) => l.state,
+   tone: (l) => (l.state === "up" ? "good" : l.state === "opening" ? "" : "warn")},
+  {name: "Lanes", number: true, text: (l) => String(l.count)},
+  {name: "Last error", text: (l) => l.last_error, tone: quiet},
+], (l) => l.key);
+
+const misses = new Table("misses", [
+  {name: "Function", text: (m) => m.name},
+  {name: "Reason", text: (m) => m.reason},
+  {name: "Calls", number: true, text: (m) => countText(m.calls)},
+  {name: "Per second", number: true, text: (m) => countText(m.rate),
+   tone: (m) => (m.rate > 0 && m.reason !== "opening" ? "warn" : "")},
+  {name: "Meaning", text: (m) => MISSED[m.reason] ?? "", tone: quiet},
+], (m) => JSON.stringify([m.name, m.reason]));
+
+const replies = new Table("replies", [
+  {name: "Answer", text: (r) => r.token},
+  {name: "Calls", number: true, text: (r) => countText(r.calls)},
+  {name: "Per second", number: true, text: (r) => countText(r.rate),
+   tone: (r) => (r.rate > 0 ? "bad" : "")},
+  {name: "Meaning", text: (r) => ANSWERED[r.token] ?? "", tone: quiet},
+], (r) => r.token);
+
+const plans = new Table("plans", [
+  {name: "Function", text: (p) => p.name + (p.oneway ? "\noneway" : "")},
+  {name: "Plan", text: (p) => bothSides(p, planText)},
+  {name: "Why", text: (p) => bothSides(p, (plan) => plan.reason) + (p.origin ? `\n${p.origin}` : ""),
+   tone: quiet},
+  {name: "Carried", text: (p) => p.carried},
+], (p) => p.name);
+
+const places = new Table("places", [
+  {name: "Service", text: (p) => p.service},
+  {name: "Address", text: (p) => p.address},
+  {name: "What it is", text: (p) => p.what, tone: quiet},
+], (p) => JSON.stringify([p.service, p.address]));
+
+function planText(plan) {
+  return plan.plan + (plan.timeout_ms === null ? "" : `, timeout ${plan.timeout_ms} ms`)
+      + (plan.idempotent ? ", idempotent" : "");
+}
+
+function bothSides(route, text) {
+  const [client, server] = [text(route.client), text(route.server)];
+  return client === server ? client : `client: ${client}\nserver: ${server}`;
+}
+
+// --- Tiles --------------------------------------------------------------------------------------
+
+class Tile {
+  constructor(name, unit) {
+    const tile = add(at("tiles"), "div", "", "tile");
+    add(tile, "p", name, "label");
+    this.value = add(tile, "p", UNKNOWN, "value");
+    this.tile = tile;
+    this.unit = unit;
+    this.past = [];
+    const shape = (parent, tag) =>
+        parent.appendChild(document.createElementNS("http://www.w3.org/2000/svg", tag));
+    const svg = shape(tile, "svg");
+    svg.setAttribute("viewBox", `0 0 ${HISTORY - 1} 30`);
+    svg.setAttribute("preserveAspectRatio", "none");
+    svg.setAttribute("aria-hidden", "true");
+    this.area = shape(svg, "polygon");
+    this.line = shape(svg, "polyline");
+  }
+
+  show(value, text, tone = "") {
+    this.tile.className = `tile ${tone}`;
+    if (this.value.firstChild.textContent !== text) {
+      this.value.textContent = text;
+      if (this.unit) add(this.value, "small", ` ${this.unit}`);
+    }
+    if (value === null) return;
+    this.past = [...this.past, value].slice(-HISTORY);
+    const highest = Math.max(...this.past, 1e-9);
+    const first = HISTORY - this.past.length;
+    const points = this.past.map((one, i) => `${first + i},${(28 - 25 * one / highest).toFixed(2)}`);
+    this.line.setAttribute("points", points.join(" "));
+    this.area.setAttribute("points", [`${first},30`, ...points, `${HISTORY - 1},30`].join(" "));
+  }
+}
+
+const tiles = {
+  client: new Tile("Calls from clients here", "/s"),
+  server: new Tile("Calls to servers here", "/s"),
+  errors: new Tile("Errors", "/s"),
+  missed: new Tile("Calls that miss RDMA", "/s"),
+  inFlight: new Tile("Calls in flight", ""),
+  connections: new Tile("Connections of clients", ""),
+};
+
+function showTiles(functions, status) {
+  const sum = (rows, of) =>
+      rows.some((row) => of(row) === null) ? null : rows.reduce((all, row) => all + of(row), 0);
+  const side = (name) => functions.filter((f) => f.side === name);
+  const show = (tile, value, tone = "") => tile.show(value, countText(value), value > 0 ? tone : "");
+  show(tiles.client, sum(side("client"), (f) => f.calls));
+  show(tiles.server, sum(side("server"), (f) => f.calls));
+  show(tiles.errors, sum(functions, (f) => f.errors), "bad");
+  show(tiles.missed, sum(side("client"), (f) => f.missed), "warn");
+  show(tiles.inFlight, sum(functions, (f) => f.in_flight));
+  show(tiles.connections, status.connections_open);
+}
+
+// --- The parts of the page ----------------------------------------------------------------------
+
+function showHead(status) {
+  const pending = status.pending.join(", ");
+  document.title = `${pending ? "✗ " : ""}${status.node} · hatrpcd`;
+  write(at("node"), status.node);
+  write(at("state"), pending ? `not ready: ${pending}` : "ready", pending ? "chip bad" : "chip good");
+  const reload = status.last_reload;
+  const facts = {
+    hatrpcd: `${status.version}, pid ${status.pid}`,
+    running: `for ${ageText(status.uptime_s)}, ${plural(status.workers, "worker")}`,
+    fabric: status.fabric,
+    links: securityText(status),
+    routes: `generation ${status.generation}, read ${ageText(Date.now() / 1000 - reload.unix_time)} ago`,
+    connections: `${status.connections_open} of clients, ${status.upstream_connections_open} to servers, `
+        + `${bytesText(status.buffered_bytes)} held for slow readers`,
+  };
+  Object.entries(facts).forEach(([name, text], i) => {
+    const fact = at("about").children[i] ?? add(at("about"), "div");
+    if (!fact.children.length) {
+      add(fact, "dt", name);
+      add(fact, "dd");
+    }
+    write(fact.children[1], text);
+  });
+}
+
+// Each is said once by a screen reader: its text changes only with what it says.
+function showNotices(notices) {
+  const box = at("notices");
+  while (box.children.length > notices.length) box.lastElementChild.remove();
+  notices.forEach(({text, tone}, i) => write(box.children[i] ?? add(box, "p"), text, `notice ${tone}`));
+}
+
+function noticesOf(status) {
+  const notices = [];
+  if (status.state === "draining") {
+    notices.push({tone: "warn", text: "Draining: new calls are refused, what is in flight is being finished."});
+  }
+  if (!status.last_reload.successful) {
+    notices.push({tone: "bad", text: "The last reload was refused, the old routes hold. "
+        + `hatctl reload --dry-run says all.\n${status.last_reload.error}`});
+  }
+  notices.push(...securityNotices(status));
+  return notices;
+}
+
+// Every worker has its own link to each peer: one row a peer. The same lanes of several workers are one row too.
+function showLinks(status) {
+  const peers = new Map();
+  const kinds = new Map();
+  for (const link of status.links) {
+    const row = peers.get(link.peer)
+        ?? {peer: link.peer, address: link.address, up: 0, workers: 0, sessions: 0, names: [], error: ""};
+    peers.set(link.peer, row);
+    row.up += link.up ? 1 : 0;
+    row.workers += 1;
+    row.sessions += link.sessions;
+    row.error ||= link.last_error;
+    if (link.peer_names.length > 0) row.names = link.peer_names;
+    for (const lane of link.lanes) {
+      const key = JSON.stringify([link.peer, lane.protocol, lane.class, lane.state, lane.last_error]);
+      const kind = kinds.get(key) ?? {...lane, key, peer: link.peer, count: 0};
+      kinds.set(key, kind);
+      kind.count += 1;
+    }
+  }
+  links.show([...peers.values()]);
+  lanes.show([...kinds.values()]);
+}
+
+function showPlaces(status) {
+  places.show([
+    ...status.endpoints.map((e) => ({service: e.service, address: e.listen,
+                                     what: `endpoint for clients here, to ${e.peers.join(", ")}`})),
+    ...status.serves.map((s) => ({service: s.service, address: s.upstream,
+                                  what: `server that peers may call, ${s.mode}`})),
+  ]);
+}
+
+function showReplies(before, after) {
+  const counts = after.status.local_replies;
+  replies.show(Object.entries(counts).filter(([, calls]) => calls > 0).map(([token, calls]) => ({
+    token, calls,
+    rate: before ? (calls - before.status.local_replies[token]) / (after.at - before.at) : null,
+  })));
+}
+
+function carriedText(f) {
+  const words = f ? Object.entries(f.calls_by) : [];
+  return words.map(([protocol, calls]) => `${countText(calls)} by ${protocol}`).join("\n");
+}
+
+function showFunctions(functions, routes) {
+  const wanted = at("filter").value.trim().toLowerCase();
+  const fits = (row) => row.name.toLowerCase().includes(wanted);
+  rates.show(functions.filter(fits));
+  rates.section.hidden = false;
+  const filtered = functions.length - rates.rows.length;
+  const called = new Set(functions.map((f) => f.name));  // on either side
+  const never = routes.services.flatMap(({service, functions: all}) => all.filter(
+      (route) => !called.has(`${service}.${route.method}`))).length;
+  write(at("rates-rest"), [filtered ? `${filtered} hidden by the filter` : "",
+                           never ? `${never} never called` : ""].filter(Boolean).join(", "));
+
+  const client = functions.filter((f) => f.side === "client");
+  misses.show(client.filter(fits).flatMap((f) => Object.entries(f.fallbacks).map(
+      ([reason, calls]) => ({name: f.name, reason, calls, rate: f.missedBy(reason)}))));
+
+  const byName = new Map(client.map((f) => [f.name, f]));
+  plans.show(routes.services.flatMap(({service, functions: some}) => some.map((route) => {
+    const name = `${service}.${route.method}`;
+    return {...route, name, carried: carriedText(byName.get(name))};
+  })).filter(fits));
+}
+
+// --- Looking ------------------------------------------------------------------------------------
+
+let last = null;  // {at, status, functions, routes, rates}; null: nothing was heard yet
+
+async function ask(path) {
+  const answer = await fetch(path, {cache: "no-store", signal: AbortSignal.timeout(TIMEOUT_MS)});
+  if (!answer.ok) throw new Error(`/${path} answers ${answer.status}`);
+  return answer.json();
+}
+
+async function look() {
+  const [status, functions] = await Promise.all([ask("status"), ask("functions?called=1")]);
+  const now = {at: performance.now() / 1000, status, functions};
+  const same = last?.status.start_unix_time === status.start_unix_time;  // or it was started again
+  const before = same ? last : null;
+  now.routes = same && last.status.generation === status.generation ? last.routes : await ask("routes");
+  now.rates = ratesBetween(before, now);
+  last = now;
+  show(before, now);
+}
+
+function show(before, now) {
+  document.body.classList.remove("stale");
+  showHead(now.status);
+  showNotices(noticesOf(now.status));
+  showTiles(now.rates, now.status);
+  showLinks(now.status);
+  showReplies(before, now);
+  showPlaces(now.status);
+  showFunctions(now.rates, now.routes);
+  write(at("seen"), `as of ${new Date().toLocaleTimeString()}`);
+}
+
+// What was shown stays, greyed: it is often what one wants to know now.
+function showLost(error) {
+  if (document.body.classList.contains("stale")) return;
+  document.body.classList.add("stale");
+  document.title = `✗ ${last?.status.node ?? "hatrpcd"} does not answer`;
+  write(at("state"), "does not answer", "chip bad");
+  const since = last ? `What is shown is from ${new Date().toLocaleTimeString()}. ` : "";
+  showNotices([{tone: "bad", text: `hatrpcd does not answer (${error.message}). ${since}Trying again.`}]);
+}
+
+async function lookAgainAndAgain() {
+  for (;;) {
+    await look().catch(showLost);
+    await new Promise((done) => setTimeout(done, POLL_MS));
+  }
+}
+
+at("filter").addEventListener("input", () => {
+  if (last) showFunctions(last.rates, last.routes);
+});
+lookAgainAndAgain();

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/configuration/configuration.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+namespace hat {
+namespace {
+
+void mix(uint64_t& hash, uint64_t value) {
+  hash = (hash ^ value) * 0x100000001b3;  // FNV-1a, a word at a time
+}
+
+void mix_file(uint64_t& hash, const std::string& path) {
+  struct stat info {};
+  if (stat(path.c_str(), &info) != 0) return mix(hash, 1);
+  for (const char c : path) mix(hash, static_cast<unsigned char>(c));
+  mix(hash, info.st_ino);
+  mix(hash, static_cast<uint64_t>(info.st_size));
+  mix(hash, static_cast<uint64_t>(info.st_mtim.tv_sec));
+  mix(hash, static_cast<uint64_t>(info.st_mtim.tv_nsec));
+}
+
+// A profile is made by a daemon that runs already: until then its place is empty.
+std::optional<Profile> load_profile_of(const NodeConfig& node, Mistakes& mistakes) {
+  if (node.profile.empty()) return std::nullopt;
+  std::error_code error;
+  if (!std::filesystem::exists(node.profile, error) && !error) {
+    mistakes.warning(node.profile_place,
+                     "profile: there is no " + node.profile +
+                         " yet; plans go by the planner's constants until `hatctl calibrate PEER "
+                         "--write` has written it");
+    return std::nullopt;
+  }
+  return load_profile(node.profile, mistakes);
+}
+
+std::shared_ptr<const TlsContext> load_tls(const NodeConfig& node, Mistakes& mistakes) {
+  if (!node.link.tls) return nullptr;
+  const TlsConfig& config = *node.link.tls;
+  if (config.certificate.empty() || config.key.empty() || config.ca.empty()) return nullptr;
+  auto context = TlsContext::load(config);
+  if (!context) {
+    mistakes.error(config.place, std::string(kTlsFilesPrefix) + context.error().message);
+    return nullptr;
+  }
+  for (const std::string& warning : tls_warnings(**context, config, std::time(nullptr))) {
+    mistakes.warning(config.place, std::string(kTlsFilesPrefix) + warning);
+  }
+  return *context;
+}
+
+}  // namespace
+
+Configuration load_configuration(const std::string& file, Mistakes& mistakes) {
+  Configuration configuration;
+  configuration.node = load_node_config(file, mistakes);
+  configuration.fingerprint = fingerprint(file, configuration.node);
+  configuration.manifest = load_manifests(configuration.node.manifests, mistakes);
+  configuration.profile = load_profile_of(configuration.node, mistakes);
+  configuration.tls = load_tls(configuration.node, mistakes);
+  check_against(configuration.node, configuration.manifest, mistakes);
+  if (mistakes.any_errors()) return configuration;
+  std::ifstream text(file, std::ios::binary);
+  configuration.node_text.assign(std::istreambuf_iterator<char>(text), {});
+  return configuration;
+}
+
+std::vector<std::string> services_of(const NodeConfig& node) {
+  std::vector<std::string> services;
+  for (const auto& endpoint : node.endpoints) services.push_back(endpoint.service);
+  for (const auto& served : node.serves) services.push_back(served.service);
+  return services;
+}
+
+uint64_t fingerprint(const std::string& file, const NodeConfig& node) {
+  uint64_t hash = 0xcbf29ce484222325;
+  mix_file(hash, file);
+  if (!node.profile.empty()) mix_file(hash, node.profile);
+  if (const auto& tls = node.link.tls) {
+    for (const std::string& path : {tls->certificate, tls->key, tls->ca, tls->crl})
+      mix_file(hash, path);
+  }
+  for (const auto& [path, place] : node.manifests) {
+    mix_file(hash, path);
+    std::error_code error;
+    std::vector<std::string> inside;
+    for (const auto& entry : std::filesystem::directory_iterator(path, error)) {
+      inside.push_back(entry.path());
+    }
+    std::ranges::sort(inside);
+    for (const std::string& name : inside) mix_file(hash, name);
+  }
+  return hash;
+}
+
+}  // namespace hat

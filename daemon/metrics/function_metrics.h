@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// daemon/metrics/function_metrics.h: the counters of every function that some manifest has named,
+// kept across reloads.
+//
+// Bounded by the manifests: functions that none names share the service's `_other`.
+// Thread   find() on the main thread alone; what it returns lives as long as the registry, and each
+//          worker writes only its own counters.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "config/hints.h"
+#include "daemon/metrics/counters.h"
+
+namespace hat {
+
+class FunctionMetrics {
+ public:
+  FunctionMetrics(std::string service_name, std::string method_name, size_t workers)
+      : service(std::move(service_name)), method(std::move(method_name)), counters_(workers * 2) {}
+
+  FunctionCounters& at(Side side, size_t worker) {
+    return counters_[worker * 2 + static_cast<size_t>(side)];
+  }
+  size_t workers() const { return counters_.size() / 2; }
+
+  const std::string service;
+  const std::string method;
+
+ private:
+  std::vector<FunctionCounters> counters_;
+};
+
+class MetricsRegistry {
+ public:
+  explicit MetricsRegistry(size_t workers) : workers_(workers) {}
+
+  FunctionMetrics& find(const std::string& service, const std::string& method) {
+    auto& entry = by_name_[{service, method}];
+    if (!entry) entry = &all_.emplace_back(service, method, workers_);
+    return *entry;
+  }
+  std::deque<FunctionMetrics>& all() { return all_; }
+
+ private:
+  const size_t workers_;
+  std::deque<FunctionMetrics> all_;  // a deque: addresses stay
+  std::map<std::pair<std::string, std::string>, FunctionMetrics*> by_name_;
+};
+
+}  // namespace hat

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// daemon/metrics/function_totals.h: one function's counters of one side, summed over the workers.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "daemon/metrics/function_metrics.h"
+
+namespace hat {
+
+struct FunctionTotals {
+  std::array<uint64_t, kCallOutcomeNames.size()> outcomes{};
+  std::array<uint64_t, LatencyHistogram::kBuckets> buckets{};  // not cumulative
+  uint64_t started = 0;
+  uint64_t request_bytes = 0;
+  uint64_t response_bytes = 0;
+  uint64_t latency_sum_ns = 0;
+  std::array<uint64_t, engine::kProtocols.size()> by_protocol{};
+  uint64_t by_tcp = 0;
+  std::array<uint64_t, kFallbackCount> fallbacks{};
+  std::array<uint64_t, 2> denied{};
+
+  uint64_t ended() const {
+    uint64_t sum = 0;
+    for (const uint64_t count : outcomes) sum += count;
+    return sum;
+  }
+  // The counters are read one by one while calls go on: never below zero for that.
+  uint64_t in_flight() const { return started > ended() ? started - ended() : 0; }
+};
+
+// Cheaper than total().
+inline bool was_called(FunctionMetrics& function, Side side) {
+  for (size_t worker = 0; worker < function.workers(); ++worker) {
+    if (function.at(side, worker).started.value() != 0) return true;
+  }
+  return false;
+}
+
+inline FunctionTotals total(FunctionMetrics& function, Side side) {
+  FunctionTotals sum;
+  for (size_t worker = 0; worker < function.workers(); ++worker) {
+    const FunctionCounters& counters = function.at(side, worker);
+    for (size_t i = 0; i < sum.outcomes.size(); ++i) {
+      sum.outcomes[i] += counters.requests[i].value();
+    }
+    for (size_t i = 0; i < sum.buckets.size(); ++i) {
+      sum.buckets[i] += counters.latency.count_in(i);
+    }
+    sum.started += counters.started.value();
+    sum.request_bytes += counters.request_bytes.value();
+    sum.response_bytes += counters.response_bytes.value();
+    sum.latency_sum_ns += counters.latency.sum_ns();
+    for (size_t i = 0; i < sum.by_protocol.size(); ++i) {
+      sum.by_protocol[i] += counters.by_protocol[i].value();
+    }
+    sum.by_tcp += counters.by_tcp.value();
+    for (size_t i = 0; i < sum.fallbacks.size(); ++i) {
+      sum.fallbacks[i] += counters.fallbacks[i].value();
+    }
+    for (size_t i = 0; i < sum.denied.size(); ++i) sum.denied[i] += counters.denied[i].value();
+  }
+  return sum;
+}
+
+inline uint64_t total(const std::vector<const WorkerCounters*>& workers,
+                      Counter WorkerCounters::*counter) {
+  uint64_t sum = 0;
+  for (const WorkerCounters* worker : workers) sum += (worker->*counter).value();
+  return sum;
+}
+
+inline uint64_t total(const std::vector<const WorkerCounters*>& workers, engine::Failure failure) {
+  uint64_t sum = 0;
+  for (const WorkerCounters* worker : workers) {
+    sum += worker->local_replies[static_cast<size_t>(failure)].value();
+  }
+  return sum;
+}
+
+}  // namespace hat

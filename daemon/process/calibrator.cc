@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/process/calibrator.h"
+
+#include <glog/logging.h>
+#include <pthread.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <ctime>
+#include <system_error>
+#include <utility>
+
+#include "engine/costs/initiator.h"
+#include "engine/costs/measure.h"
+
+namespace hat {
+namespace {
+
+using engine::CostJob;
+
+std::string utc_now() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text;
+}
+
+// Why it ended: what stopped it, if anything did, rather than what it met then.
+std::string why_failed(const CostJob& job, const Error& error) {
+  const std::string why = job.stopped_why();
+  return why.empty() ? error.message : why;
+}
+
+// The last answer lies in this side's memory until the other has taken it (on `loop`), and that is
+// said by the talk's end.
+void stay_until_stopped(const CostJob& job, std::chrono::nanoseconds at_most) {
+  const auto end = std::chrono::steady_clock::now() + at_most;
+  while (!job.stop_token().stop_requested() && std::chrono::steady_clock::now() < end) {
+    std::this_thread::sleep_for(engine::CostTalk::kLook);
+  }
+}
+
+}  // namespace
+
+Result<std::shared_ptr<CostJob>> Calibrator::begin(
+    std::function<void(const std::shared_ptr<CostJob>&)> work) {
+  if (stopped_) return fail("node " + node_ + " is shutting down");
+  if (busy_) return fail("another calibration goes on at node " + node_ + "; it takes seconds");
+  if (thread_.joinable()) thread_.join();  // it has said that it is done
+  const auto job = std::make_shared<CostJob>();
+  const auto run = [this, job, work = std::move(work)] {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, nullptr);                      // they are the main thread's
+    setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), nice_);  // a worker may have begun this
+    work(job);
+    const std::lock_guard lock(mutex_);
+    busy_ = false;
+  };
+  try {
+    thread_ = std::thread(run);
+  } catch (const std::system_error& error) {  // a limit of threads, met on a peer's word
+    return fail("node " + node_ + " has no thread to calibrate with: " + error.what());
+  }
+  busy_ = true;  // the thread, which waits for the lock, has not said otherwise yet
+  job_ = job;
+  pthread_setname_np(thread_.native_handle(), "calibrate");
+  return job;
+}
+
+void Calibrator::stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopped_ = true;
+    if (busy_) job_->stop("node " + node_ + " is shutting down");
+  }
+  if (thread_.joinable()) thread_.join();
+}
+
+CalibrationReport Calibrator::last() const {
+  const std::lock_guard lock(mutex_);
+  return last_;
+}
+
+// --- The side that measures ---
+
+Result<uint64_t> Calibrator::measure(const std::string& peer, OpenTalk open_talk) {
+  const std::lock_guard lock(mutex_);
+  const auto work = [this, peer, open_talk = std::move(open_talk)](const auto& job) {
+    auto costs = measure_now(open_talk, job);
+    const std::string error = costs ? "" : why_failed(*job, costs.error());
+    job->finish(error);
+    LOG(INFO) << "calibration with peer " << peer << (costs ? ": done" : ": failed: ") << error;
+    const std::lock_guard own(mutex_);
+    last_.state = costs ? CalibrationReport::State::kDone : CalibrationReport::State::kFailed;
+    last_.error = error;
+    if (costs) last_.profile = Profile{node_, peer, device_, utc_now(), std::move(*costs)};
+  };
+  HAT_TRY_VOID(begin(work));
+  last_ = {.number = last_.number + 1, .state = CalibrationReport::State::kRunning, .peer = peer};
+  return last_.number;
+}
+
+Result<ComponentCosts> Calibrator::measure_now(const OpenTalk& open_talk,
+                                               const std::shared_ptr<CostJob>& job) {
+  HAT_TRY(const auto fabric, open_fabric_());
+  HAT_TRY(const auto initiator,
+          engine::Initiator::create(*fabric, {.patience = kPatience, .stop = job->stop_token()}));
+  HAT_TRY_VOID(open_talk({fabric->reach(), initiator->card()}, job));
+  HAT_TRY(const engine::CostCard card, job->await_card(kPatience));
+  HAT_TRY_VOID(initiator->connect(card));
+  return engine::measure_costs(*initiator, {.stop = job->stop_token()});
+}
+
+// --- The side that answers ---
+
+Result<std::shared_ptr<CostJob>> Calibrator::answer(const engine::CostOpen& open) {
+  const std::lock_guard lock(mutex_);
+  return begin([this, open](const auto& job) {
+    const auto answered = answer_now(open, *job);
+    const std::string error = answered ? "" : why_failed(*job, answered.error());
+    job->finish(error);
+    LOG(INFO) << "a peer has calibrated with this node" << (answered ? "" : ": ") << error;
+  });
+}
+
+Result<void> Calibrator::answer_now(const engine::CostOpen& open, CostJob& job) {
+  HAT_TRY(const auto fabric, open_fabric_());
+  if (const std::string reach = fabric->reach(); open.reach != reach) {
+    return fail("the fabrics do not reach each other: '" + open.reach + "' there, '" + reach +
+                "' here");
+  }
+  HAT_TRY(const auto target, engine::Target::create(*fabric, {}));
+  HAT_TRY(const engine::CostCard card, target->add(open.card));
+  job.offer(card);
+  HAT_TRY_VOID(engine::answer_costs(*target, kPatience, job.stop_token()));
+  stay_until_stopped(job, kPatience);
+  return {};
+}
+
+}  // namespace hat

@@ -1,0 +1,574 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/process/daemon.h"
+
+#include <glog/logging.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <ctime>
+#include <filesystem>
+#include <random>
+
+#include "daemon/process/service_manager.h"
+#include "daemon/routing/route_changes.h"
+
+namespace hat {
+namespace {
+
+constexpr timeval kWatchInterval{1, 0};  // how often files are looked at
+constexpr std::array kSignals = {SIGHUP, SIGTERM, SIGINT, SIGUSR2};
+
+double unix_now() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+size_t worker_count(const NodeConfig& node) { return workers_of(node, engine::this_host().cores); }
+
+// Each connection is a descriptor: the limit that systemd or a shell sets first is often a low one.
+void raise_descriptor_limit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+std::unique_ptr<Calibrator> make_calibrator(const std::shared_ptr<const NodeConfig>& node,
+                                            const OpenedRdma& rdma) {
+  if (!rdma.host) return nullptr;
+  const std::string& name = rdma.host->fabric_name();
+  const auto open = [node, name] { return open_fabric(node->fabric, name); };
+  return std::make_unique<Calibrator>(node->node, rdma.what, open);
+}
+
+CertificateReport report_of(const char* use, const std::string& file,
+                            const CertificateFacts& facts) {
+  return {.use = use,
+          .file = file,
+          .subject = facts.subject,
+          .issuer = facts.issuer,
+          .names = facts.names,
+          .not_before = facts.not_before,
+          .not_after = facts.not_after,
+          .serial = facts.serial,
+          .fingerprint = facts.fingerprint};
+}
+
+std::string utc_text(int64_t unix_seconds) {
+  const std::time_t time = unix_seconds;
+  std::tm parts{};
+  gmtime_r(&time, &parts);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S UTC", &parts);
+  return text;
+}
+
+bool same_certificates(const TlsContext& a, const TlsContext& b) {
+  return a.certificate().fingerprint == b.certificate().fingerprint &&
+         std::ranges::equal(a.authorities(), b.authorities(), {}, &CertificateFacts::fingerprint,
+                            &CertificateFacts::fingerprint);
+}
+
+bool same_crls(const TlsContext& a, const TlsContext& b) {
+  return std::ranges::equal(a.crls(), b.crls(), {}, &CrlFacts::fingerprint, &CrlFacts::fingerprint);
+}
+
+void log_reload(const Result<ReloadReport>& report) {
+  if (!report) {
+    LOG(ERROR) << "reload refused, the old routes stay:\n" << report.error().message;
+    return;
+  }
+  LOG(INFO) << "reloaded: generation " << report->generation << ", " << report->changes.size()
+            << " change(s)";
+  for (const std::string& change : report->changes) LOG(INFO) << "reload: " << change;
+  for (const std::string& warning : report->warnings) LOG(WARNING) << "reload: " << warning;
+}
+
+}  // namespace
+
+Result<Daemon::Sockets> Daemon::open_sockets(NodeConfig& node,
+                                             daemon::InheritedSockets& inherited) {
+  Sockets sockets;
+  for (EndpointConfig& endpoint : node.endpoints) {
+    HAT_TRY(ListenSocket socket,
+            ListenSocket::adopt_or_open(inherited, endpoint.listen, endpoint.mode, endpoint.group));
+    endpoint.listen = socket.address();
+    sockets.endpoints.push_back(std::move(socket));
+  }
+  if (node.link.listen) {
+    HAT_TRY(ListenSocket socket, ListenSocket::adopt_or_open(inherited, *node.link.listen));
+    node.link.listen = socket.address();
+    sockets.link.emplace(std::move(socket));
+  }
+  if (node.admin.listen) {
+    HAT_TRY(ListenSocket socket, ListenSocket::adopt_or_open(inherited, *node.admin.listen));
+    node.admin.listen = socket.address();
+    sockets.admin_http.emplace(std::move(socket));
+  }
+  if (!node.admin.socket.empty()) {
+    const Address address{Address::Kind::kUnix, "", 0, node.admin.socket};
+    HAT_TRY(ListenSocket socket, ListenSocket::adopt_or_open(inherited, address));
+    sockets.admin_socket.emplace(std::move(socket));
+  }
+  if (const std::string path = TakeoverOffer::path(node); !path.empty()) {
+    const Address address{Address::Kind::kUnix, "", 0, path};
+    HAT_TRY(ListenSocket socket,
+            ListenSocket::adopt_or_open(inherited, address, 0600, "", SOCK_SEQPACKET));
+    sockets.offer.emplace(std::move(socket));
+  }
+  return sockets;
+}
+
+Result<std::unique_ptr<Daemon>> Daemon::open(const std::string& config_file,
+                                             Configuration configuration,
+                                             daemon::InheritedSockets inherited,
+                                             std::unique_ptr<Takeover> takeover) {
+  raise_descriptor_limit();
+  const NodeConfig& node = configuration.node;
+  HAT_TRY(Sockets sockets, open_sockets(configuration.node, inherited));
+  for (const std::string& left : inherited.left()) {
+    LOG(WARNING) << left << ": was handed over and is closed, since " << config_file
+                 << " names no such address";
+  }
+  std::vector<std::unique_ptr<WorkerThread>> threads;
+  for (size_t i = 0; i < worker_count(node); ++i) {
+    HAT_TRY(std::unique_ptr<WorkerThread> thread, WorkerThread::open(node.fabric));
+    threads.push_back(std::move(thread));
+  }
+  return std::unique_ptr<Daemon>(new Daemon(config_file, std::move(configuration),
+                                            std::move(sockets), std::move(threads),
+                                            std::move(takeover)));
+}
+
+Daemon::Daemon(std::string config_file, Configuration configuration, Sockets sockets,
+               std::vector<std::unique_ptr<WorkerThread>> threads,
+               std::unique_ptr<Takeover> takeover)
+    : config_file_(std::move(config_file)),
+      node_text_(std::move(configuration.node_text)),
+      node_(std::make_shared<const NodeConfig>(std::move(configuration.node))),
+      start_unix_time_(unix_now()),
+      functions_(worker_count(*node_)),
+      sockets_(std::move(sockets)),
+      threads_(std::move(threads)),
+      base_(event_base_new()),
+      takeover_(std::move(takeover)) {
+  routes_ = make_routes(1, configuration);
+  tls_ = configuration.tls;
+  if (const std::string why = profile_unused(configuration); !why.empty()) LOG(WARNING) << why;
+  last_reload_.unix_time = start_unix_time_;
+  applied_fingerprint_ = seen_fingerprint_ = configuration.fingerprint;
+  calibrator_ = make_calibrator(node_, threads_.front()->rdma());
+  std::random_device random;
+  const uint64_t generation = (uint64_t{random()} << 32) | random();
+  for (size_t i = 0; i < worker_count(*node_); ++i) {
+    counters_.push_back(std::make_unique<WorkerCounters>());
+    counter_views_.push_back(counters_.back().get());
+    threads_[i]->make_worker({.index = i,
+                              .generation = generation,
+                              .seed = static_cast<uint32_t>(random()),
+                              .node = node_,
+                              .routes = routes_,
+                              .answerer = calibrator_.get(),
+                              .counters = counters_.back().get(),
+                              .detached = &detached_},
+                             tls_);
+  }
+}
+
+Daemon::~Daemon() = default;
+
+std::shared_ptr<const RoutingTable> Daemon::make_routes(uint64_t generation,
+                                                        const Configuration& configuration) {
+  engine::HostFacts host = engine::this_host();
+  const OpenedRdma& rdma = threads_.front()->rdma();
+  host.rdma = rdma.host != nullptr;
+  host.rdma_absent_reason = rdma.what;
+  if (configuration.profile && profile_unused(configuration).empty()) {
+    host.measured = std::make_shared<const ComponentCosts>(configuration.profile->costs);
+  }
+  return std::make_shared<const RoutingTable>(generation, configuration.manifest,
+                                              services_of(*node_), host, functions_, node_->serves,
+                                              node_->limits.call_timeout);
+}
+
+std::string Daemon::profile_unused(const Configuration& configuration) const {
+  engine::RdmaHost* host = threads_.front()->rdma().host.get();
+  if (!configuration.profile || host == nullptr) return "";
+  const std::string& measured = configuration.profile->costs.fabric;
+  if (measured == host->fabric_name()) return "";
+  return "profile " + node_->profile + ": the costs of fabric " + measured +
+         ", and this node's is " + host->fabric_name() +
+         ": not used; `hatctl calibrate PEER --write` measures anew";
+}
+
+bool Daemon::run() {
+  // The workers inherit a mask that leaves signals to this thread.
+  sigset_t ours;
+  sigemptyset(&ours);
+  for (const int signal : kSignals) sigaddset(&ours, signal);
+  pthread_sigmask(SIG_BLOCK, &ours, nullptr);
+  for (auto& thread : threads_) thread->start();
+  pthread_sigmask(SIG_UNBLOCK, &ours, nullptr);
+
+  for (const int signal : kSignals) {
+    events_.emplace_back(event_new(base_.get(), signal, EV_SIGNAL | EV_PERSIST, on_signal, this));
+    event_add(events_.back().get(), nullptr);
+  }
+  tick_.reset(event_new(base_.get(), -1, EV_PERSIST, on_tick, this));
+  if (takeover_) {
+    phase_ = Phase::kStarting;
+    is_main_process_ = false;
+    drain_until_ =
+        std::chrono::steady_clock::now() +
+        std::min<std::chrono::nanoseconds>(2 * node_->limits.connect_timeout, Takeover::kLinksTime);
+    event_add(tick_.get(), &kDrainInterval);
+  } else {
+    serve();
+  }
+  event_base_dispatch(base_.get());
+  pthread_sigmask(SIG_BLOCK, &ours, nullptr);  // another one now must not look like a crash
+  // One that came as the loop ended was caught, and nobody has looked at it.
+  if (has_given_way()) event_base_loop(base_.get(), EVLOOP_NONBLOCK);
+  admin_.reset();
+  if (calibrator_) calibrator_->stop();
+  threads_.clear();
+  LOG(INFO) << "node " << node_->node << " has left";
+  return !refused_;
+}
+
+void Daemon::serve() {
+  phase_ = Phase::kServing;
+  accept();
+  if (sockets_.offer) {
+    const auto all = sockets_.all();
+    TakeoverOfferEvents& events = *this;
+    offer_ = std::make_unique<TakeoverOffer>(
+        base_.get(), *node_, *sockets_.offer,
+        std::vector<const ListenSocket*>(all.begin(), all.end()), events);
+  }
+  log_start();
+  tell_when_ready();
+  start_watchdog();
+}
+
+void Daemon::accept() {
+  for (auto& thread : threads_) thread->start_accepting(sockets_.endpoints, sockets_.link);
+  admin_ = std::make_unique<AdminServer>(base_.get(), *this,
+                                         sockets_.admin_http ? &*sockets_.admin_http : nullptr,
+                                         sockets_.admin_socket ? &*sockets_.admin_socket : nullptr);
+  event_add(tick_.get(), &kWatchInterval);
+  if (serving_file_ != nullptr) serving_file_->show();
+}
+
+void Daemon::log_start() const {
+  for (const auto& endpoint : node_->endpoints) {
+    LOG(INFO) << "endpoint " << to_string(endpoint.listen) << " offers " << endpoint.service;
+    if (endpoint.listen.kind == Address::Kind::kTcp) {
+      LOG(WARNING) << "endpoint " << to_string(endpoint.listen)
+                   << ": TCP tells nothing of who calls; every local user may";
+    }
+  }
+  if (tls_) {
+    LOG(INFO) << "links have TLS 1.3; this node's certificate, " << tls_->certificate().subject
+              << ", is good until " << utc_text(tls_->certificate().not_after);
+  } else if (node_->link.listen || !node_->peers.empty()) {
+    LOG(WARNING) << "links are insecure: peers are neither authenticated, nor is anything "
+                    "encrypted; `link.tls` in "
+                 << config_file_ << " changes that";
+  }
+  if (!sockets_.offer) {
+    LOG(INFO) << "takeover: not from this one, whose admin.socket is not given or over 98 bytes";
+  }
+  if (node_->admin.listen) LOG(INFO) << "admin http at " << to_string(*node_->admin.listen);
+  LOG(INFO) << "fabric " << fabric();
+  LOG(INFO) << "node " << node_->node << " runs with " << threads_.size() << " worker(s)";
+}
+
+void Daemon::on_signal(evutil_socket_t signal, short, void* self) {
+  auto& daemon = *static_cast<Daemon*>(self);
+  if (signal == SIGHUP) {
+    (void)daemon.reload(false);  // the log tells how it went
+    return;
+  }
+  if (signal == SIGUSR2) return daemon.start_successor();
+  if (!daemon.draining()) return daemon.drain();
+  LOG(WARNING) << "leaving at once: a second signal came";
+  event_base_loopbreak(daemon.base_.get());
+}
+
+void Daemon::on_tick(evutil_socket_t, short, void* self) {
+  auto& daemon = *static_cast<Daemon*>(self);
+  daemon.tell_when_ready();
+  daemon.detached_.look(std::chrono::steady_clock::now());
+  // Here rather than where the phase ends: that is inside the offer, which drain() removes.
+  if (daemon.drains_next_ && daemon.phase_ != Phase::kGivingWay) {
+    daemon.drains_next_ = false;
+    return daemon.drain();
+  }
+  switch (daemon.phase_) {
+    case Phase::kStarting:
+      return daemon.say_ready_if_ready();
+    case Phase::kReady:
+    case Phase::kGivingWay:
+      return;
+    case Phase::kServing:
+      return daemon.look_for_changes();
+    case Phase::kHandingOver:
+      return daemon.leave_if_handed_over();
+    case Phase::kDraining:
+      return daemon.leave_if_drained();
+  }
+}
+
+// --- What the service manager hears ---
+
+// Ready means that calls are taken: the addresses are bound, the manifests loaded, and every worker
+// turns. After a takeover the unit has long been ready; what changes is its STATUS=.
+void Daemon::tell_when_ready() {
+  if (told_ready_ || !is_main_process_ || phase_ != Phase::kServing || !alive()) return;
+  told_ready_ = true;
+  service_manager::tell_ready(state());
+}
+
+std::string Daemon::state() const {
+  if (draining()) return "draining: calls in flight go on";
+  std::string routes =
+      "node " + node_->node + ": routes of generation " + std::to_string(routes_->generation());
+  if (last_reload_.successful) return routes;
+  return routes + " go on, a reload was refused: " + last_reload_.error;
+}
+
+void Daemon::start_watchdog() {
+  constexpr int kLooksPerTime = 4;
+  const auto time = service_manager::watchdog_time();
+  if (!time) return;
+  std::vector<Watchdog::Loop> loops;
+  for (size_t i = 0; i < threads_.size(); ++i) {
+    loops.push_back({[counters = counters_[i].get()] { return counters->turns.value(); },
+                     [thread = threads_[i].get()] { thread->wake(); }});
+  }
+  watchdog_ = std::make_unique<Watchdog>(std::move(loops), service_manager::tell_alive);
+  watchdog_tick_.reset(event_new(base_.get(), -1, EV_PERSIST, on_watchdog, this));
+  const auto us = std::chrono::duration_cast<std::chrono::microseconds>(*time / kLooksPerTime);
+  constexpr int64_t kSecond = 1'000'000;
+  const timeval interval{us.count() / kSecond, us.count() % kSecond};
+  event_add(watchdog_tick_.get(), &interval);
+}
+
+void Daemon::on_watchdog(evutil_socket_t, short, void* self) {
+  static_cast<Daemon*>(self)->watchdog_->look();
+}
+
+// --- Reload ---
+
+Result<ReloadReport> Daemon::try_reload(bool dry_run) {
+  Mistakes mistakes;
+  const Configuration fresh = load_configuration(config_file_, mistakes);
+  if (mistakes.any_errors()) return fail(mistakes.text());
+  if (fresh.node_text != node_text_) {
+    return fail(config_file_ +
+                ": error: it has changed since the start, and is not reloaded; nor is anything "
+                "else until a takeover or a restart has applied it, or it is put back\n");
+  }
+  const auto routes = make_routes(routes_->generation() + 1, fresh);
+  ReloadReport report{routes->generation(), route_changes(*routes_, *routes), {}};
+  for (const Mistake& warning : mistakes.all()) {
+    report.warnings.push_back(to_string(warning.place) + ": warning: " + warning.message);
+  }
+  if (std::string why = profile_unused(fresh); !why.empty()) {
+    report.warnings.push_back(std::move(why));
+  }
+  if (tls_ && !same_certificates(*tls_, *fresh.tls)) {
+    report.changes.push_back(
+        "link.tls: certificate " + tls_->certificate().subject + " until " +
+        utc_text(tls_->certificate().not_after) + " → " + fresh.tls->certificate().subject +
+        " until " + utc_text(fresh.tls->certificate().not_after) + "; links that are up stay up");
+  }
+  if (tls_ && !same_crls(*tls_, *fresh.tls)) {
+    report.changes.push_back("link.tls: crl " + fresh.node.link.tls->crl +
+                             " has other lists; links of peers that they revoke end");
+  }
+  if (dry_run) {
+    report.generation = routes_->generation();
+    return report;
+  }
+  if (tls_) {
+    tls_ = fresh.tls;
+    for (auto& thread : threads_) thread->set_tls(tls_);
+  }
+  routes_ = routes;
+  for (auto& thread : threads_) {
+    thread->ask([routes](Worker& worker) {
+      worker.set_routes(routes);
+      return true;
+    });
+  }
+  return report;
+}
+
+Result<ReloadReport> Daemon::reload(bool dry_run) {
+  // Before the files are read: what changes meanwhile is then seen as a change.
+  const uint64_t read_fingerprint = fingerprint(config_file_, *node_);
+  if (dry_run) return try_reload(true);
+  service_manager::tell_reloading();
+  auto report = try_reload(false);
+  applied_fingerprint_ = read_fingerprint;
+  last_reload_.successful = report.has_value();
+  last_reload_.error = report ? "" : report.error().message;
+  ++(report ? last_reload_.succeeded : last_reload_.refused);
+  if (report) last_reload_.unix_time = unix_now();
+  log_reload(report);
+  service_manager::tell_ready(state());
+  return report;
+}
+
+void Daemon::look_for_changes() {
+  const uint64_t now = fingerprint(config_file_, *node_);
+  // Only what was the same twice is complete: an editor may still be writing.
+  const bool settled = std::exchange(seen_fingerprint_, now) == now;
+  if (settled && now != applied_fingerprint_) (void)reload(false);
+}
+
+// --- Calibration ---
+
+Result<uint64_t> Daemon::calibrate(const std::string& peer) {
+  if (peer == node_->node) return fail("it is this node itself: name another one");
+  std::vector<std::string_view> names;
+  for (const PeerConfig& one : node_->peers) names.push_back(one.name);
+  if (std::ranges::find(names, peer) == names.end()) {
+    return fail("no peer is called '" + peer + "'" + did_you_mean(peer, names) +
+                "; `hatctl status` lists them");
+  }
+  if (!calibrator_) {
+    return fail("this node has no RDMA fabric (" + threads_.front()->rdma().what +
+                "): calls go over TCP, and there is nothing to calibrate");
+  }
+  if (draining()) return fail("node " + node_->node + " is shutting down");
+  // The first worker's link will do: all lead to the same daemon.
+  return calibrator_->measure(
+      peer,
+      [worker = threads_.front().get(), peer](
+          const engine::CostOpen& open,
+          const std::shared_ptr<engine::CostJob>& job) -> Result<void> {
+        const auto begun = worker->ask([=](Worker& own) { return own.calibrate(peer, open, job); });
+        return begun ? *begun : fail("the worker with the link to it does not turn");
+      });
+}
+
+CalibrationReport Daemon::calibration() const {
+  return calibrator_ ? calibrator_->last() : CalibrationReport{};
+}
+
+// --- State ---
+
+std::vector<LinkReport> Daemon::links() const {
+  std::vector<LinkReport> all;
+  for (size_t i = 0; i < threads_.size(); ++i) {
+    const auto status = threads_[i]->ask([](Worker& worker) { return worker.link_status(); });
+    if (!status) continue;
+    for (const LinkStatus& link : *status) {
+      all.push_back({i, link.peer, link.address, link.up, link.last_error, link.sessions,
+                     link.lanes, link.peer_names});
+    }
+  }
+  return all;
+}
+
+std::string Daemon::config_file() const {
+  std::error_code error;
+  const auto absolute = std::filesystem::absolute(config_file_, error);
+  return error ? config_file_ : absolute.string();
+}
+
+std::string Daemon::fabric() const {
+  const OpenedRdma& rdma = threads_.front()->rdma();
+  return rdma.host ? rdma.what : "none, TCP carries all calls: " + rdma.what;
+}
+
+std::vector<CertificateReport> Daemon::certificates() const {
+  if (!tls_) return {};
+  const TlsConfig& config = *node_->link.tls;
+  std::vector<CertificateReport> all = {
+      report_of("certificate", config.certificate, tls_->certificate())};
+  for (const CertificateFacts& authority : tls_->authorities()) {
+    all.push_back(report_of("ca", config.ca, authority));
+  }
+  for (const CrlFacts& crl : tls_->crls()) {
+    all.push_back({.use = "crl",
+                   .file = config.crl,
+                   .subject = crl.issuer,
+                   .issuer = crl.issuer,
+                   .not_before = crl.last_update,
+                   .not_after = crl.next_update,
+                   .fingerprint = crl.fingerprint});
+  }
+  return all;
+}
+
+std::vector<std::string> Daemon::pending() const {
+  std::vector<std::string> pending;
+  if (draining()) pending.push_back("draining");
+  for (const LinkReport& link : links()) {
+    if (!link.up && link.last_error == engine::Link::kNotTried) {
+      pending.push_back("link to " + link.peer);
+    }
+  }
+  return pending;
+}
+
+bool Daemon::alive() {
+  return std::ranges::all_of(
+      threads_, [](auto& thread) { return thread->ask([](Worker&) { return true; }).has_value(); });
+}
+
+// --- The end ---
+
+void Daemon::drain() {
+  if (draining()) return;
+  if (phase_ == Phase::kStarting || phase_ == Phase::kReady) {
+    LOG(INFO) << "takeover: given up; the hatrpcd before this one goes on";
+    event_base_loopbreak(base_.get());
+    return;
+  }
+  if (phase_ == Phase::kGivingWay) {  // seconds: who is to have the connections is known then
+    LOG(INFO) << "takeover: told to leave; that waits until the new one serves, or has failed";
+    drains_next_ = true;
+    return;
+  }
+  phase_ = Phase::kDraining;
+  if (serving_file_ != nullptr) serving_file_->hide();
+  offer_.reset();
+  drain_until_ = std::chrono::steady_clock::now() + node_->limits.drain_timeout;
+  service_manager::tell_stopping(state());
+  LOG(INFO) << "draining: no new connections, calls in flight go on";
+  bool all_stopped = true;
+  for (auto& thread : threads_) {
+    all_stopped &= thread->stop_accepting();
+    thread->ask([](Worker& worker) {
+      worker.begin_drain();
+      return true;
+    });
+  }
+  // Who comes now is refused at once, rather than left waiting in the kernel's queue.
+  if (all_stopped) {
+    sockets_.endpoints.clear();
+    sockets_.link.reset();
+    sockets_.offer.reset();
+  }
+  event_add(tick_.get(), &kDrainInterval);
+}
+
+void Daemon::leave_if_drained() {
+  give_server_connections();
+  const bool drained = std::ranges::all_of(threads_, [](auto& thread) {
+    return thread->ask([](Worker& worker) { return worker.drained(); }).value_or(false);
+  });
+  const bool late = std::chrono::steady_clock::now() >= drain_until_;
+  const bool gives = (next_ || detached_.has_more_to_give()) && detached_.size() != 0;
+  if ((!drained || gives) && !late) return;
+  if (!drained) LOG(WARNING) << "limits.drain_timeout has passed: what is in flight is cut";
+  event_base_loopbreak(base_.get());
+}
+
+}  // namespace hat

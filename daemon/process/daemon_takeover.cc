@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+// daemon/process/daemon_takeover.cc: how a daemon takes over from the one before it, and gives way
+// to the next; docs/upgrade.md tells the whole of it.
+#include <glog/logging.h>
+
+#include <algorithm>
+
+#include "daemon/metrics/function_totals.h"
+#include "daemon/process/daemon.h"
+#include "daemon/process/service_manager.h"
+
+namespace hat {
+namespace {
+
+// A unix socket's path is one place, whether bytes or rings are to be had there.
+std::string place_of(const std::string& address) {
+  return address.starts_with("shm:") ? "unix:" + address.substr(4) : address;
+}
+
+bool names(const std::vector<std::string>& addresses, const Address& address) {
+  const std::string place = place_of(to_string(address));
+  return std::ranges::find(addresses, place, place_of) != addresses.end();
+}
+
+}  // namespace
+
+std::vector<ListenSocket*> Daemon::Sockets::all() {
+  std::vector<ListenSocket*> all;
+  for (ListenSocket& endpoint : endpoints) all.push_back(&endpoint);
+  for (auto* one : {&link, &admin_http, &admin_socket, &offer}) {
+    if (*one) all.push_back(&**one);
+  }
+  return all;
+}
+
+void Daemon::Sockets::close() {
+  endpoints.clear();
+  for (auto* one : {&link, &admin_http, &admin_socket, &offer}) one->reset();
+}
+
+// --- Taking over ---
+
+// With links, so that the first calls need not wait; but not for a peer that is down.
+void Daemon::say_ready_if_ready() {
+  if (!pending().empty() && std::chrono::steady_clock::now() < drain_until_) return;
+  phase_ = Phase::kReady;
+  LOG(INFO) << "takeover: ready; the hatrpcd before this one is told";
+  std::vector<std::string> listening;
+  for (const ListenSocket* socket : sockets_.all()) {
+    listening.push_back(to_string(socket->address()));
+  }
+  takeover_->say_ready(base_.get(), listening, *node_, *this);
+}
+
+void Daemon::on_go(const std::vector<std::string>& owned_paths) {
+  given_paths_ = owned_paths;
+  for (ListenSocket* socket : sockets_.all()) {
+    if (names(given_paths_, socket->address())) socket->own_path(true);
+  }
+  detached_.expect_more(true);
+  serve();
+  takeover_->say_serving();
+}
+
+void Daemon::on_refused(const std::string& why) {
+  LOG(ERROR) << "takeover: it came to nothing, and this one leaves: " << why;
+  refused_ = true;
+  for (ListenSocket* socket : sockets_.all()) {
+    if (names(given_paths_, socket->address())) socket->own_path(false);
+  }
+  if (phase_ != Phase::kReady) return drain();
+  event_base_loopbreak(base_.get());
+}
+
+void Daemon::on_connection(TakenConnection connection) {
+  threads_[taken_connections_++ % threads_.size()]->give(std::move(connection));
+}
+
+void Daemon::on_server_connection(DetachedConnection connection) {
+  if (!detached_.adopt(std::move(connection), std::chrono::steady_clock::now())) {
+    LOG(ERROR) << "takeover: a connection to a server is lost: more than "
+               << DetachedConnections::kConnectionsMax << " wait for their peers";
+  }
+}
+
+void Daemon::on_predecessor_left() {
+  detached_.expect_more(false);
+  LOG(INFO) << "takeover: the hatrpcd before this one has left; " << taken_connections_
+            << " connection(s) came from it";
+  is_main_process_ = true;
+  tell_when_ready();
+}
+
+// --- Giving way ---
+
+std::vector<std::string> Daemon::on_successor_ready(int pid,
+                                                    const std::vector<std::string>& taken) {
+  LOG(INFO) << "takeover: process " << pid << " is ready; this one accepts no more";
+  phase_ = Phase::kGivingWay;
+  if (serving_file_ != nullptr) serving_file_->hide();
+  all_stopped_ = true;
+  for (auto& thread : threads_) all_stopped_ &= thread->stop_accepting();
+  admin_.reset();
+  given_paths_.clear();
+  for (ListenSocket* socket : sockets_.all()) {
+    if (!socket->owns_path() || !names(taken, socket->address())) continue;
+    socket->own_path(false);
+    given_paths_.push_back(to_string(socket->address()));
+  }
+  return given_paths_;
+}
+
+void Daemon::on_successor_failed(const std::string& why) {
+  LOG(ERROR) << "takeover: the new hatrpcd accepts nothing: " << why << "; this one goes on";
+  for (ListenSocket* socket : sockets_.all()) {
+    if (names(given_paths_, socket->address())) socket->own_path(true);
+  }
+  phase_ = Phase::kServing;
+  accept();
+}
+
+void Daemon::on_successor_serving(int pid, std::shared_ptr<Successor> successor) {
+  LOG(INFO) << "takeover: process " << pid << " serves; connections go there";
+  phase_ = Phase::kHandingOver;
+  drain_until_ = std::chrono::steady_clock::now() + node_->limits.drain_timeout;
+  watchdog_tick_.reset();  // which is the new one's now
+  if (pid != 0) service_manager::tell_main_process(pid);
+  if (all_stopped_) sockets_.close();
+  next_ = successor;
+  next_until_ = std::chrono::steady_clock::now() + kTurnTime;
+  for (auto& thread : threads_) {
+    thread->ask([successor](Worker& worker) {
+      worker.begin_hand_over(successor);
+      return true;
+    });
+  }
+  event_add(tick_.get(), &kDrainInterval);
+}
+
+void Daemon::on_successor_gone(const std::string& why) {
+  LOG(WARNING) << "takeover: the new hatrpcd takes no more connections: " << why
+               << "; those that are left go on until they end";
+  next_.reset();
+  for (auto& thread : threads_) {
+    thread->ask([](Worker& worker) {
+      worker.end_hand_over();
+      return true;
+    });
+  }
+}
+
+// Streams here may still claim what is kept, as long as peers open some. They turn to the new one
+// as soon as they hear of it; one that is silent is not waited for.
+void Daemon::give_server_connections() {
+  if (!next_) return;
+  const bool turned = std::ranges::all_of(threads_, [](auto& thread) {
+    return thread->ask([](Worker& worker) { return worker.peers_turned(); }).value_or(false);
+  });
+  if (!turned && std::chrono::steady_clock::now() < next_until_) return;
+  detached_.give_to(std::move(next_));
+  detached_.look(std::chrono::steady_clock::now());
+}
+
+void Daemon::leave_if_handed_over() {
+  give_server_connections();
+  const bool done =
+      std::ranges::all_of(
+          threads_,
+          [](auto& thread) {
+            return thread->ask([](Worker& worker) { return worker.handed_over(); }).value_or(false);
+          }) &&
+      detached_.size() == 0;
+  const bool late = std::chrono::steady_clock::now() >= drain_until_;
+  if (!done && !late) return;
+  if (!done) {
+    LOG(WARNING) << "limits.drain_timeout has passed: what is in flight is cut, "
+                 << total(counter_views_, &WorkerCounters::connections_open)
+                 << " connection(s) among it";
+  }
+  LOG(INFO) << "takeover: over; " << total(counter_views_, &WorkerCounters::connections_handed_over)
+            << " connection(s) went to the new hatrpcd";
+  event_base_loopbreak(base_.get());
+}
+
+// --- A successor of its own making ---
+
+void Daemon::start_successor() {
+  if (phase_ != Phase::kServing || successor_.pid != 0) {
+    LOG(WARNING) << "takeover: no SIGUSR2 while one hatrpcd gives way to another";
+    return;
+  }
+  auto process = spawn_successor();
+  if (!process) {
+    LOG(ERROR) << "takeover: no new hatrpcd can be started: " << process.error().message;
+    return;
+  }
+  successor_ = std::move(*process);
+  successor_end_.reset(
+      event_new(base_.get(), successor_.end.get(), EV_READ, on_successor_end, this));
+  event_add(successor_end_.get(), nullptr);
+  LOG(INFO) << "takeover: on SIGUSR2, process " << successor_.pid << " is to take over";
+}
+
+void Daemon::on_successor_end(evutil_socket_t, short, void* self) {
+  auto& daemon = *static_cast<Daemon*>(self);
+  LOG(ERROR) << "takeover: the new hatrpcd, process " << daemon.successor_.pid
+             << ", has ended; its own lines say why";
+  daemon.successor_end_.reset();
+  daemon.successor_ = SuccessorProcess{};
+}
+
+}  // namespace hat

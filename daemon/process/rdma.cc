@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/process/rdma.h"
+
+#include <glog/logging.h>
+
+#include <utility>
+
+#include "engine/fabric/faulty/faulty_fabric.h"
+#include "engine/fabric/loop/loop_fabric.h"
+#include "engine/fabric/verbs/verbs_fabric.h"
+
+namespace hat {
+namespace {
+
+// Of what is registered: a ninth for control, four for each direction.
+engine::RdmaDomainOptions options_for(const FabricConfig& fabric) {
+  const size_t control = registered_bytes(fabric) / 9;
+  engine::RdmaDomainOptions options;
+  options.arena.bytes = {4 * control, 4 * control, control};
+  options.spin = {};  // the plan of each call says how long to look for more
+  return options;
+}
+
+// `number`: of the worker's fabrics; each has faults of its own.
+std::unique_ptr<engine::Fabric> with_faults(std::unique_ptr<engine::Fabric> fabric,
+                                            const FabricConfig& config, uint64_t number) {
+  if (!config.faults) return fabric;
+  if (number == 0) LOG(WARNING) << "fabric.faults: RDMA lanes fail on purpose";
+  const FaultsConfig& faults = *config.faults;
+  return engine::make_faulty(std::move(fabric), {.seed = faults.seed + number,
+                                                 .delay_max = faults.delay_max,
+                                                 .refused_percent = faults.refused_percent,
+                                                 .cut_within = faults.cut_within,
+                                                 .silent_within = faults.silent_within});
+}
+
+engine::VerbsOptions device_of(const FabricConfig& fabric) {
+  return {.device = fabric.device, .port = fabric.port, .gid_index = fabric.gid_index};
+}
+
+Result<OpenedRdma> open_verbs(Reactor& reactor, const FabricConfig& fabric) {
+  HAT_TRY(std::unique_ptr<engine::VerbsFabric> device,
+          engine::open_verbs_fabric(device_of(fabric)));
+  OpenedRdma opened{nullptr, "verbs: " + device->describe()};
+  HAT_TRY(opened.host,
+          engine::RdmaHost::create_shared(reactor, with_faults(std::move(device), fabric, 0),
+                                          options_for(fabric)));
+  return opened;
+}
+
+Result<OpenedRdma> open_loop(Reactor& reactor, const FabricConfig& fabric) {
+  const auto open = [fabric,
+                     number = uint64_t{0}]() mutable -> Result<std::unique_ptr<engine::Fabric>> {
+    HAT_TRY(std::unique_ptr<engine::Fabric> loop, engine::open_loop_fabric());
+    return with_faults(std::move(loop), fabric, number++);
+  };
+  OpenedRdma opened{nullptr, "loop: memory shared with peers on this host"};
+  HAT_TRY(opened.host, engine::RdmaHost::create_per_link(reactor, open, options_for(fabric)));
+  return opened;
+}
+
+}  // namespace
+
+Result<OpenedRdma> open_rdma(Reactor& reactor, const FabricConfig& fabric) {
+  if (fabric.kind == FabricKind::kTcp) return OpenedRdma{nullptr, "the configuration says tcp"};
+  if (fabric.kind == FabricKind::kVerbs) return open_verbs(reactor, fabric);
+  if (fabric.kind == FabricKind::kLoop) return open_loop(reactor, fabric);
+  auto verbs = open_verbs(reactor, fabric);
+  if (verbs) return verbs;
+  auto loop = open_loop(reactor, fabric);
+  if (!loop) return OpenedRdma{nullptr, verbs.error().message + "; " + loop.error().message};
+  loop->what += " (" + verbs.error().message + ")";
+  return loop;
+}
+
+Result<std::unique_ptr<engine::Fabric>> open_fabric(const FabricConfig& fabric,
+                                                    std::string_view name) {
+  if (name != "verbs") return engine::open_loop_fabric();
+  HAT_TRY(std::unique_ptr<engine::Fabric> device, engine::open_verbs_fabric(device_of(fabric)));
+  return device;
+}
+
+}  // namespace hat

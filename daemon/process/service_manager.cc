@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/process/service_manager.h"
+
+#include <glog/logging.h>
+#include <sys/socket.h>
+#include <systemd/sd-daemon.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+
+#include "daemon/reactor/socket_address.h"
+
+namespace hat::service_manager {
+namespace {
+
+// sd_listen_fds_with_names(3) allocates the list and each of its names.
+std::vector<std::string> take_names(char** list) {
+  std::vector<std::string> names;
+  for (char** name = list; name != nullptr && *name != nullptr; ++name) {
+    names.emplace_back(*name);
+    free(*name);
+  }
+  free(list);
+  return names;
+}
+
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+void tell(const std::string& assignments) { (void)sd_notify(0, assignments.c_str()); }
+
+}  // namespace
+
+std::vector<daemon::InheritedSocket> inherited_sockets() {
+  char** list = nullptr;
+  // It marks the descriptors close-on-exec, and takes what told of them out of the environment.
+  const int count = sd_listen_fds_with_names(1, &list);
+  const std::vector<std::string> names = take_names(list);
+  std::vector<daemon::InheritedSocket> sockets;
+  for (int i = 0; i < count; ++i) {
+    const int fd = SD_LISTEN_FDS_START + i;
+    const auto index = static_cast<size_t>(i);
+    const std::string name = index < names.size() ? names[index] : "unknown";
+    if (sd_is_socket(fd, AF_UNSPEC, SOCK_STREAM, 1) > 0) {
+      if (const auto address = bound_address(fd)) {
+        sockets.push_back({name, to_string(*address), fd});
+        continue;
+      }
+    }
+    LOG(WARNING) << "systemd has handed over '" << name
+                 << "', which is no listening stream socket: it is closed";
+    close(fd);
+  }
+  return sockets;
+}
+
+void tell_ready(const std::string& status) { tell("READY=1\nSTATUS=" + first_line(status)); }
+
+void tell_reloading() {
+  // The time tells a newer systemd which READY=1 belongs to it.
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  const auto us = std::chrono::duration_cast<std::chrono::microseconds>(now).count();
+  tell("RELOADING=1\nMONOTONIC_USEC=" + std::to_string(us) + "\nSTATUS=reading the manifests");
+}
+
+void tell_stopping(const std::string& status) { tell("STOPPING=1\nSTATUS=" + first_line(status)); }
+
+void tell_main_process(int pid) { tell("MAINPID=" + std::to_string(pid)); }
+
+std::optional<Duration> watchdog_time() {
+  uint64_t us = 0;
+  if (sd_watchdog_enabled(0, &us) <= 0) return std::nullopt;
+  return std::chrono::microseconds(us);
+}
+
+void tell_alive() { tell("WATCHDOG=1"); }
+
+}  // namespace hat::service_manager

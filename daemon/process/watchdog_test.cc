@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/process/watchdog.h"
+
+#include <gmock/gmock.h>
+
+namespace hat {
+namespace {
+
+// Loops that turn when they are told to, and what the watchdog heard of them.
+struct Loops {
+  explicit Loops(size_t count) : turns(count), wakes(count) {}
+  Watchdog watchdog() {
+    std::vector<Watchdog::Loop> loops;
+    for (size_t i = 0; i < turns.size(); ++i) {
+      loops.push_back({[this, i] { return turns[i]; }, [this, i] { ++wakes[i]; }});
+    }
+    return Watchdog(std::move(loops), [this] { ++signs_of_life; });
+  }
+  std::vector<uint64_t> turns;
+  std::vector<int> wakes;
+  int signs_of_life = 0;
+};
+
+TEST(Watchdog, IsFedByTheSlowestLoop) {
+  Loops loops(3);
+  Watchdog watchdog = loops.watchdog();
+  const struct {
+    std::vector<uint64_t> turns;
+    int signs_of_life;
+  } looks[] = {
+      {{0, 0, 0}, 0},     {{9, 9, 0}, 0},    // the third hangs, however often the others turn
+      {{99, 99, 1}, 1},   {{99, 99, 1}, 1},  // nobody has turned since
+      {{100, 100, 2}, 2},                    // once is enough
+      {{100, 101, 3}, 2}, {{101, 101, 3}, 3},
+  };
+  for (const auto& look : looks) {
+    loops.turns = look.turns;
+    watchdog.look();
+    EXPECT_EQ(loops.signs_of_life, look.signs_of_life);
+  }
+}
+
+TEST(Watchdog, WakesEachLoopOnceForEachSignOfLife) {
+  Loops loops(2);
+  Watchdog watchdog = loops.watchdog();
+  EXPECT_THAT(loops.wakes, testing::Each(1)) << "an idle loop sleeps: it would be taken for dead";
+  for (int i = 0; i < 10; ++i) watchdog.look();
+  EXPECT_THAT(loops.wakes, testing::Each(1)) << "a loop that hangs must not be sent more and more";
+  loops.turns = {1, 1};
+  watchdog.look();
+  EXPECT_THAT(loops.wakes, testing::Each(2));
+}
+
+}  // namespace
+}  // namespace hat

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// daemon/proxy/client_limits_test.cc: what local clients can make grow, each driven to its limit.
+// What peers can: daemon/proxy/peer_limits_test.cc.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+
+#include "daemon/proxy/inbound/fake_pool.h"
+
+namespace hat {
+namespace {
+
+using engine::FrameKind;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+// A node whose peer host-b is there.
+struct ClientNode {
+  explicit ClientNode(const Limits& limits) : node(limits) {
+    node.receive(node.peer_wire(), hello_bytes("host-b", ""));
+    node.peer_wire()->written.clear();
+  }
+  FakeNode node;
+};
+
+TEST(ClientLimits, AnEndpointHasSoManyConnections) {
+  Limits limits = default_limits();
+  limits.connections_max = 2;
+  ClientNode one(limits);
+  const auto first = one.node.connect_client();
+  one.node.connect_client();
+  const size_t wires = one.node.reactor.wires.size();
+  one.node.connect_client();
+  EXPECT_EQ(one.node.reactor.wires.size(), wires) << "it is not taken, so its socket closes";
+  EXPECT_EQ(one.node.counters.connections_refused.value(), 1u);
+  first->end = true;
+  FakeNode::read(first);
+  one.node.reactor.end_turn();
+  one.node.connect_client();
+  EXPECT_EQ(one.node.reactor.wires.size(), wires + 1) << "there is room again";
+  EXPECT_EQ(one.node.counters.connections_refused.value(), 1u);
+}
+
+TEST(ClientLimits, ARequestHasSoManyBytes) {
+  Limits limits = default_limits();
+  limits.message_bytes_max = 1000;
+  ClientNode one(limits);
+  const auto client = one.node.connect_client();
+  const auto request = [](uint32_t bytes) {
+    return strict_message(thrift::MessageType::kCall, "get", 1, with_text(bytes));
+  };
+  one.node.receive(client, request(2000));
+  EXPECT_THAT(client->written, HasSubstr("hatrpcd: too_large"));
+  EXPECT_THAT(one.node.peer_wire()->written, Not(HasSubstr("get")));
+  EXPECT_EQ(one.node.counters.buffered_bytes.value(), 0u);
+  client->written.clear();
+  one.node.receive(client, request(500));
+  EXPECT_THAT(client->written, IsEmpty()) << "the next one is carried";
+  EXPECT_THAT(one.node.peer_wire()->written, HasSubstr("get"));
+}
+
+TEST(ClientLimits, AConnectionHasSoManyUnansweredCalls) {
+  constexpr uint32_t kMost = 3;
+  Limits limits = default_limits();
+  limits.calls_per_connection_max = kMost;
+  ClientNode one(limits);
+  const auto client = one.node.connect_client();
+  std::string requests;
+  for (uint32_t i = 0; i < 2 * kMost; ++i) {
+    requests += strict_message(thrift::MessageType::kCall, "get", 1);
+  }
+  one.node.receive(client, requests);
+  const auto calls = [&] {
+    return std::ranges::count(headers_in(one.node.peer_wire()->written), FrameKind::kCall,
+                              &engine::FrameHeader::kind);
+  };
+  EXPECT_EQ(calls(), kMost);
+  EXPECT_FALSE(client->reading);
+  one.node.receive(
+      one.node.peer_wire(),
+      frame_bytes({.kind = FrameKind::kReply, .flags = engine::kLastPiece, .stream = 1, .call = 1},
+                  "the reply"));
+  EXPECT_EQ(calls(), kMost + 1);
+}
+
+// Many small ones cost more than their bytes.
+TEST(ClientLimits, UnansweredCallsCount) {
+  constexpr size_t kCalls = 1000;
+  ClientNode one(default_limits());
+  const auto client = one.node.connect_client();
+  const auto buffered = [&] { return one.node.counters.buffered_bytes.value(); };
+  std::string requests;
+  for (size_t i = 0; i < kCalls; ++i) {
+    requests += strict_message(thrift::MessageType::kCall, "get", 1);
+  }
+  one.node.receive(client, requests);
+  EXPECT_GE(buffered(), (kCalls - 64) * sizeof(Call));
+  client->end = true;
+  client->error = ECONNRESET;
+  FakeNode::read(client);
+  one.node.reactor.end_turn();
+  EXPECT_EQ(buffered(), 0u);
+}
+
+TEST(ClientLimits, CallsBeyondThemAreAnsweredAndNotCarried) {
+  Limits limits = default_limits();
+  limits.buffered_bytes_max = 100 * sizeof(Call);
+  ClientNode one(limits);
+  const auto client = one.node.connect_client();
+  std::string requests;
+  for (size_t i = 0; i < 300; ++i) {
+    requests += strict_message(thrift::MessageType::kCall, "get", 1);
+  }
+  one.node.receive(client, requests);
+  const auto carried = std::ranges::count(headers_in(one.node.peer_wire()->written),
+                                          FrameKind::kCall, &engine::FrameHeader::kind);
+  EXPECT_GE(carried, 100);
+  EXPECT_LE(carried, 64 + 100 + 1);
+  EXPECT_LE(one.node.counters.buffered_bytes.value(), 300 * sizeof(Call));
+}
+
+TEST(CallPool, KeepsOnlySoMany) {
+  CallPool pool;
+  std::vector<Call*> calls;
+  for (size_t i = 0; i < CallPool::kFreeMax + 10; ++i) calls.push_back(pool.take());
+  for (Call* call : calls) pool.give_back(call);
+  EXPECT_EQ(pool.free(), CallPool::kFreeMax);
+}
+
+// Of a shared service, for what may not share.
+TEST_F(PooledCallTest, OnesOwnConnectionsAreSoMany) {
+  constexpr uint32_t kFirst = 10;  // of the fixture's four streams none is used
+  for (uint32_t i = 0; i <= UpstreamPool::kOwnMax; ++i) {
+    node_.receive(link_, frame_bytes({.kind = FrameKind::kOpen, .stream = kFirst + i}, "Pool"));
+    link_->written.clear();
+    call(kFirst + i, 1, "say");
+  }
+  EXPECT_EQ(servers(), UpstreamPool::kOwnMax);
+  EXPECT_THAT(failures_in(link_->written),
+              testing::ElementsAre(ToldFailure{FrameKind::kFail, 1, engine::Failure::kOverloaded}));
+}
+
+}  // namespace
+}  // namespace hat

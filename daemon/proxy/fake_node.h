@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+// daemon/proxy/fake_node.h: one worker over a FakeReactor, for tests: they play its clients, its
+// peers and its servers, byte by byte.
+#pragma once
+
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "daemon/proxy/worker.h"
+#include "tests/fake_reactor.h"
+
+namespace hat {
+
+inline std::string frame_bytes(engine::FrameHeader header, const std::string& payload = "") {
+  header.payload_bytes = static_cast<uint32_t>(payload.size());
+  return std::string(reinterpret_cast<const char*>(&header), sizeof header) + payload;
+}
+
+inline std::string hello_bytes(const std::string& node, const std::string& peer) {
+  const auto hello = engine::encode({.generation = 42, .node = node, .peer = peer});
+  return frame_bytes({.kind = engine::FrameKind::kHello},
+                     {reinterpret_cast<const char*>(hello.data()), hello.size()});
+}
+
+// What stands before a request in the payload of its kCall.
+inline std::string call_meta(const std::string& name, int32_t id,
+                             uint16_t link_version = engine::kLinkVersion) {
+  const engine::CallMeta meta{.name_bytes = static_cast<uint16_t>(name.size()), .id = id};
+  const size_t bytes = engine::call_meta_bytes({.version_max = link_version});
+  return std::string(reinterpret_cast<const char*>(&meta), bytes) + name;
+}
+
+inline std::vector<engine::FrameHeader> headers_in(std::string_view bytes) {
+  std::vector<engine::FrameHeader> headers;
+  while (bytes.size() >= sizeof(engine::FrameHeader)) {
+    std::memcpy(&headers.emplace_back(), bytes.data(), sizeof(engine::FrameHeader));
+    bytes.remove_prefix(sizeof(engine::FrameHeader) + headers.back().payload_bytes);
+  }
+  return headers;
+}
+
+// What the acceptor says of calls (kFail) and streams (kReset) that fail.
+struct ToldFailure {
+  engine::FrameKind kind;
+  uint64_t call;
+  engine::Failure failure;
+  bool operator==(const ToldFailure&) const = default;
+};
+inline std::vector<ToldFailure> failures_in(std::string_view bytes) {
+  std::vector<ToldFailure> told;
+  for (const engine::FrameHeader& header : headers_in(bytes)) {
+    bytes.remove_prefix(sizeof header);
+    engine::FailMeta meta;
+    if (header.payload_bytes >= sizeof meta) std::memcpy(&meta, bytes.data(), sizeof meta);
+    bytes.remove_prefix(header.payload_bytes);
+    const bool fails =
+        header.kind == engine::FrameKind::kFail || header.kind == engine::FrameKind::kReset;
+    if (fails) told.push_back({header.kind, header.call, meta.failure});
+  }
+  return told;
+}
+
+// A THeader frame of so many bytes that holds its own header alone, and no message.
+inline std::string theader_without_message(uint32_t bytes) {
+  const uint32_t size = bytes - 4;
+  const uint32_t words = (size - 10) / 4;
+  std::string frame{static_cast<char>(size >> 24),
+                    static_cast<char>(size >> 16),
+                    static_cast<char>(size >> 8),
+                    static_cast<char>(size),
+                    '\x0f',
+                    '\xff',
+                    0,
+                    0,
+                    0,
+                    0,
+                    0,
+                    1,
+                    static_cast<char>(words >> 8),
+                    static_cast<char>(words)};
+  return frame + std::string(size - 10, '\0');
+}
+
+// What stands for TLS: peers prove the names that the test gives them, by nothing.
+class FakeSeal final : public engine::Seal {
+ public:
+  explicit FakeSeal(std::vector<std::string> names) : names_(std::move(names)) {}
+  void prove(std::vector<std::string> names) { names_ = std::move(names); }  // from now on
+
+  std::unique_ptr<Stream> connect(const std::string&, const engine::OpenStream& open,
+                                  StreamEvents& events) override {
+    return std::make_unique<Named>(open(events), names_);
+  }
+  std::unique_ptr<Stream> accept(const engine::OpenStream& open, StreamEvents& events) override {
+    return std::make_unique<Named>(open(events), names_);
+  }
+
+ private:
+  struct Named final : Stream {
+    Named(std::unique_ptr<Stream> under, const std::vector<std::string>& peer)
+        : stream(std::move(under)), names(peer) {}
+    IoResult read(std::span<std::byte> into) override { return stream->read(into); }
+    IoResult write(std::span<const iovec> from) override { return stream->write(from); }
+    void shutdown_write() override { stream->shutdown_write(); }
+    void want_read(bool wanted) override { stream->want_read(wanted); }
+    void want_write(bool wanted) override { stream->want_write(wanted); }
+    void read_again() override { stream->read_again(); }
+    void abort_on_close() override { stream->abort_on_close(); }
+    std::span<const std::string> peer_names() const override { return names; }
+
+    std::unique_ptr<Stream> stream;
+    const std::vector<std::string> names;
+  };
+
+  std::vector<std::string> names_;
+};
+
+// Node host-a: one endpoint for service Kv at peer host-b; it serves Kv itself too, mirrored, and
+// Pool over a shared pool of two connections. Manifests list Kv.get; Pool.get, Pool.put, and
+// Pool.note, which is oneway.
+class FakeNode {
+ public:
+  using Wire = std::shared_ptr<FakeStream::Wire>;
+
+  // `access`: who may call Kv.get. Then Kv.put is listed too, and Kv.unsigned, without arguments in
+  // the manifest; those of get and put, here and of Pool, are {1: string}; and Pool's server is
+  // known to be framed. `seal`: of its links.
+  explicit FakeNode(const Limits& limits = default_limits(),
+                    const std::optional<AccessRule>& access = std::nullopt,
+                    engine::Seal* seal = nullptr)
+      : worker(std::make_unique<Worker>(reactor, setup(limits, access, seal))) {
+    reactor.end_turn();
+  }
+
+  // The link to host-b, as often as it was tried; each wire is the far end.
+  Wire peer_wire() { return reactor.wires.front(); }
+  Wire connect_client() {
+    worker->accept_client(0, accept());
+    return reactor.wires.back();
+  }
+  Wire connect_link() {
+    worker->accept_link(accept());
+    return reactor.wires.back();
+  }
+  // Bytes arrive; the stream's owner reads while it wants to. Then the turn ends.
+  void receive(const Wire& wire, const std::string& bytes) {
+    wire->incoming += bytes;
+    read(wire);
+    reactor.end_turn();
+  }
+  static void read(const Wire& wire) {
+    size_t before = 0;
+    do {
+      before = wire->incoming.size();
+      if (!wire->closed && wire->reading) wire->tell_readable();
+    } while (!wire->closed && wire->incoming.size() < before);
+  }
+
+  FakeReactor reactor;
+  WorkerCounters counters;
+  DetachedConnections detached;
+  MetricsRegistry metrics{1};
+  std::unique_ptr<Worker> worker;
+
+ private:
+  ListenerEvents::Accept accept() {
+    return [this](StreamEvents& events) {
+      return reactor.connect(*parse_address("tcp:127.0.0.1:1"), events);
+    };
+  }
+  Worker::Setup setup(const Limits& limits, const std::optional<AccessRule>& access,
+                      engine::Seal* seal) {
+    NodeConfig node{.node = "host-a", .limits = limits};
+    node.peers = {{"host-b", *parse_address("tcp:127.0.0.1:9465"), {}}};
+    node.endpoints = {{*parse_address("tcp:127.0.0.1:9090"), "Kv", {"host-b"}}};
+    const Address server = *parse_address("tcp:127.0.0.1:9091");
+    node.serves = {{"Kv", server, UpstreamMode::kMirror},
+                   {"Pool", server, UpstreamMode::kShared, 2}};
+    FunctionSpec get{.name = "get"};
+    get.hints.both.timeout = std::chrono::seconds(1);
+    std::vector<FunctionSpec> mirrored = {get};
+    std::vector<FunctionSpec> pooled = {
+        {.name = "get"}, {.name = "put"}, {.name = "note", .oneway = true}};
+    if (access) {
+      node.serves[1].thrift_transport = ThriftTransport::kFramed;
+      node.serves[1].thrift_protocol = ThriftProtocol::kBinary;
+      mirrored[0].access = access;
+      mirrored.push_back({.name = "put"});
+      mirrored.push_back({.name = "unsigned"});
+      for (FunctionSpec* function : {&mirrored[0], &mirrored[1], &pooled[0], &pooled[1]}) {
+        function->arguments = {{.id = 1, .type = {.wire = WireType::kString}}};
+      }
+    }
+    const Manifest manifest{"", {{"Kv", {}, mirrored, ""}, {"Pool", {}, pooled, ""}}};
+    const engine::HostFacts host{8, 8, false, "none is here"};
+    auto routes = std::make_shared<RoutingTable>(
+        1, manifest, std::vector<std::string>{"Kv", "Pool"}, host, metrics, node.serves);
+    return {.generation = 1,
+            .node = std::make_shared<NodeConfig>(std::move(node)),
+            .routes = std::move(routes),
+            .counters = &counters,
+            .detached = &detached,
+            .seal = seal};
+  }
+};
+
+}  // namespace hat

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/proxy/inbound/accepted_link.h"
+
+#include <glog/logging.h>
+
+#include <algorithm>
+
+#include "daemon/proxy/worker.h"
+
+namespace hat {
+
+using engine::FrameHeader;
+using engine::FrameKind;
+
+namespace {
+constexpr size_t kLostStreamsMax = 1024;
+}
+
+AcceptedLink::~AcceptedLink() {
+  streams.clear();  // what one lets go of, another may take and speak
+  if (share_) worker_.peer_shares().add(&PeerShare::links, *share_, -1);
+}
+
+void AcceptedLink::begin(std::shared_ptr<PeerShare> share) {
+  DCHECK(!share_);
+  share_ = std::move(share);
+  worker_.peer_shares().add(&PeerShare::links, *share_, 1);
+}
+
+void AcceptedLink::offer_lanes(Reactor& reactor, engine::RdmaHost& host,
+                               engine::CostAnswerer* answerer) {
+  engine::LaneSetEvents& events = *this;
+  const bool nonces = knows_nonces(session->peer());
+  lanes_ = std::make_unique<engine::LaneSet>(reactor, host, engine::Session::Role::kAcceptor,
+                                             session->lane(),
+                                             engine::LaneSetOptions{.nonces = nonces}, events);
+  session->set_lanes(lanes_.get());
+  answerer_ = answerer;
+  if (answerer == nullptr) return;
+  engine::CostAnswerer& guarded = *this;
+  costs_ = std::make_unique<engine::CostTalk>(reactor, session->lane(), &guarded);
+  session->set_costs(costs_.get());
+}
+
+// It takes seconds of a core: not for a peer that may not even call everything.
+Result<std::shared_ptr<engine::CostJob>> AcceptedLink::answer(const engine::CostOpen& open) {
+  if (worker_.routes().restricts(session->peer_names())) {
+    return fail("a rule (`allow`) of node " + worker_.node().node +
+                " keeps this node from something there, so it may not calibrate");
+  }
+  return answerer_->answer(open);
+}
+
+void AcceptedLink::take(uint32_t lane, const FrameHeader& header, engine::Bytes payload) {
+  if (header.kind == FrameKind::kOpen) return open_stream(lane, header, payload, nullptr);
+  if (header.kind == FrameKind::kAttach) return attach_stream(lane, header, payload);
+  if (header.kind == FrameKind::kGoAway) {
+    agreed_to_go_away_ = true;
+    return;
+  }
+  const auto stream = streams.find(header.stream);
+  if (stream != streams.end()) return stream->second->on_frame(lane, header, payload);
+  if (lane == 0) return;
+  // Of a stream that has ended here; the lane that was told may be gone. And an RDMA lane counts
+  // the calls whose end is due.
+  const bool begins = header.kind == FrameKind::kCall;
+  const uint16_t due = header.replies != 0 ? 1 : 0;
+  if (!begins && due == 0) return;
+  const FrameHeader answer{.kind = begins ? FrameKind::kReset : FrameKind::kCredit,
+                           .replies = due,
+                           .stream = header.stream};
+  if (!begins || std::ranges::find(lost_, header.stream) == lost_.end()) {
+    this->lane(lane).send(answer, {});
+    return;
+  }
+  // The stream's own reset went by the session and may come after this one: it says why, too.
+  constexpr std::string_view kDetail = "RDMA lane: the stream ended with the lane that it left";
+  const engine::FailMeta meta{engine::Failure::kLinkLost, 1};
+  this->lane(lane).send(answer,
+                        {std::as_bytes(std::span(&meta, 1)), std::as_bytes(std::span(kDetail))});
+}
+
+void AcceptedLink::attach_stream(uint32_t lane, const FrameHeader& header, engine::Bytes payload) {
+  engine::ConnectionToken token{};
+  std::ranges::copy(payload.first(std::min(payload.size(), token.size())), token.begin());
+  open_stream(lane, header, payload.subspan(std::min(payload.size(), token.size())), &token);
+}
+
+void AcceptedLink::open_stream(uint32_t lane, const FrameHeader& header, engine::Bytes payload,
+                               const engine::ConnectionToken* token) {
+  constexpr size_t kShownBytesMax = 255;
+  const std::string service(reinterpret_cast<const char*>(payload.data()),
+                            std::min(payload.size(), kShownBytesMax));
+  const auto& serves = worker_.node().serves;
+  const auto served = std::ranges::find(serves, service, &ServedConfig::service);
+  const auto refuse = [&](engine::Failure failure, const std::string& detail) {
+    const engine::FailMeta meta{failure, 0};
+    this->lane(lane).send({.kind = FrameKind::kReset, .stream = header.stream},
+                          {std::as_bytes(std::span(&meta, 1)), std::as_bytes(std::span(detail))});
+  };
+  if (served == serves.end() || streams.contains(header.stream)) {
+    return refuse(engine::Failure::kUnknownService,
+                  "node " + worker_.node().node + " serves no '" + service + "'");
+  }
+  if (!worker_.peer_shares().has_room(&PeerShare::streams, *share_,
+                                      worker_.node().limits.peer_streams_max)) {
+    worker_.counters().peer_streams_refused.add();
+    return refuse(engine::Failure::kOverloaded,
+                  "node " + worker_.node().node + ": limits.max_peer_connections is reached");
+  }
+  const auto opened = streams.emplace(
+      header.stream, std::make_unique<ServerStream>(worker_, *this, header.stream, lane, *served));
+  if (token != nullptr) opened.first->second->attach(*token);
+}
+
+void AcceptedLink::on_uncongested(uint32_t lane) {
+  std::vector<ServerStream*> on_it;  // one may end, and leaves `streams` then
+  for (const auto& [id, stream] : streams) {
+    if (stream->lane_number() == lane) on_it.push_back(stream.get());
+  }
+  for (ServerStream* stream : on_it) stream->on_link_uncongested();
+}
+
+void AcceptedLink::begin_drain() { session->lane().send({.kind = FrameKind::kGoAway}, {}); }
+
+bool AcceptedLink::drained() {
+  return peer_turned() && session->lane().idle() &&
+         std::ranges::all_of(
+             streams, [](const auto& s) { return s.second->idle() && !s.second->can_move(); }) &&
+         (!lanes_ || lanes_->all_taken());
+}
+
+void AcceptedLink::leave() {
+  leaves_ = true;
+  if (session->up()) begin_drain();
+}
+
+void AcceptedLink::flush() {
+  if (lanes_) lanes_->flush();
+  session->lane().flush();
+  if (!leaves_ || finished_ || !session->up() || !drained()) return;
+  if (std::ranges::any_of(streams, [](const auto& s) { return s.second->stays(); })) return;
+  finished_ = true;
+  session->finish();
+}
+
+void AcceptedLink::end(const std::string& reason) {
+  for (const auto& [id, stream] : streams) stream->stop_waiting();
+  if (lanes_) lanes_->end(reason);  // and with them the streams that they carry
+  for (const auto& [id, stream] : streams) stream->on_link_lost(reason);
+  if (costs_) costs_->end("the link went down: " + reason);
+}
+
+// --- RDMA lanes ---
+
+Result<engine::LaneShape> AcceptedLink::on_lane_wanted(const engine::LaneWish& wish) {
+  if (worker_.draining()) return fail("node " + worker_.node().node + " is shutting down");
+  return wish.back;  // the manifest is the same on both nodes, or will be
+}
+
+void AcceptedLink::on_lane_message(engine::LaneSet&, uint32_t lane, const FrameHeader& header,
+                                   engine::Bytes payload) {
+  take(lane, header, payload);
+}
+
+void AcceptedLink::on_lane_uncongested(engine::LaneSet&, uint32_t lane) { on_uncongested(lane); }
+
+// The streams on it end on both sides: what was on its way may have come or not.
+void AcceptedLink::on_lane_down(engine::LaneSet&, uint32_t lane, bool was_up,
+                                const std::string& reason) {
+  if (was_up) {
+    VLOG(1) << "peer " << session->peer().node << ": RDMA lane " << lane << " down: " << reason;
+  }
+  std::vector<ServerStream*> lost;
+  for (const auto& [id, stream] : streams) {
+    if (stream->lane_number() != lane) continue;
+    lost.push_back(stream.get());
+    lost_.push_back(id);
+    if (lost_.size() > kLostStreamsMax) lost_.pop_front();
+  }
+  for (ServerStream* stream : lost) stream->stop_waiting();
+  for (ServerStream* stream : lost) stream->on_lane_lost(reason);
+}
+
+}  // namespace hat

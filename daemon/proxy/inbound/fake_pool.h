@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// daemon/proxy/inbound/fake_pool.h: a peer's streams of a service whose connections clients share;
+// tests play the peer and the server.
+#pragma once
+
+#include <gmock/gmock.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "daemon/proxy/fake_node.h"
+
+namespace hat {
+
+inline std::string length_word(uint32_t value) {
+  return {static_cast<char>(value >> 24), static_cast<char>(value >> 16),
+          static_cast<char>(value >> 8), static_cast<char>(value)};
+}
+
+// Framed strict binary; the struct is empty, or `body`.
+inline std::string strict_message(thrift::MessageType type, const std::string& name, int32_t seqid,
+                                  const std::string& body = std::string(1, '\0')) {
+  const std::string all = length_word(0x80010000u | static_cast<uint8_t>(type)) +
+                          length_word(static_cast<uint32_t>(name.size())) + name +
+                          length_word(static_cast<uint32_t>(seqid)) + body;
+  return length_word(static_cast<uint32_t>(all.size())) + all;
+}
+
+// A struct with a string of so many bytes.
+inline std::string with_text(uint32_t bytes) {
+  return std::string("\x0b\x00\x01", 3) + length_word(bytes) + std::string(bytes, 'x') + '\0';
+}
+
+inline uint32_t word_at(std::string_view bytes, size_t at) {
+  uint32_t value = 0;
+  for (size_t i = 0; i < 4; ++i) value = value << 8 | static_cast<uint8_t>(bytes[at + i]);
+  return value;
+}
+// Of the request at the front, which need not be whole.
+inline int32_t id_in(std::string_view bytes) {
+  return static_cast<int32_t>(word_at(bytes, 12 + word_at(bytes, 8)));
+}
+
+struct SeenRequest {
+  std::string name;
+  int32_t id;
+};
+// The requests that a server got, whole.
+inline std::vector<SeenRequest> requests_in(std::string_view bytes) {
+  std::vector<SeenRequest> all;
+  while (bytes.size() >= 4 && bytes.size() - 4 >= word_at(bytes, 0)) {
+    all.push_back({std::string(bytes.substr(12, word_at(bytes, 8))), id_in(bytes)});
+    bytes.remove_prefix(4 + word_at(bytes, 0));
+  }
+  return all;
+}
+
+// Streams of service Pool: two shared connections; get, put, and note, which is oneway, are listed.
+class PooledCallTest : public testing::Test {
+ protected:
+  explicit PooledCallTest(const Limits& limits = without_pings()) : node_(limits) {
+    node_.receive(link_, hello_bytes("host-b", "host-a"));
+    for (uint32_t stream = 1; stream <= 4; ++stream) {
+      node_.receive(link_,
+                    frame_bytes({.kind = engine::FrameKind::kOpen, .stream = stream}, "Pool"));
+    }
+    link_->written.clear();
+    first_server_ = node_.reactor.wires.size();
+  }
+  static Limits without_pings() {
+    Limits limits = default_limits();
+    limits.keepalive_interval = limits.keepalive_timeout = std::chrono::hours(1);
+    return limits;
+  }
+
+  void send(uint32_t stream, uint64_t call, const std::string& name, const std::string& request,
+            uint16_t replies = 1, bool last = true) {
+    node_.receive(link_, frame_bytes({.kind = engine::FrameKind::kCall,
+                                      .flags = last ? engine::kLastPiece : uint8_t{0},
+                                      .replies = replies,
+                                      .stream = stream,
+                                      .call = call},
+                                     call_meta(name, 7) + request));
+  }
+  void more(uint64_t call, const std::string& piece, bool last) {  // of a call of stream 1
+    node_.receive(link_, frame_bytes({.kind = engine::FrameKind::kMore,
+                                      .flags = last ? engine::kLastPiece : uint8_t{0},
+                                      .replies = 1,
+                                      .stream = 1,
+                                      .call = call},
+                                     piece));
+  }
+  void call(uint32_t stream, uint64_t call, const std::string& name, int32_t seqid = 7) {
+    send(stream, call, name, strict_message(thrift::MessageType::kCall, name, seqid));
+  }
+  void oneway(uint32_t stream, uint64_t call, const std::string& name) {
+    send(stream, call, name, strict_message(thrift::MessageType::kOneway, name, 7), 0);
+  }
+  size_t servers() const { return node_.reactor.wires.size() - first_server_; }
+  // The connections to the server, in the order in which they were made.
+  FakeNode::Wire server(size_t index = 0) {
+    auto wire = node_.reactor.wires.at(first_server_ + index);
+    if (wire->writing) wire->events->on_writable();
+    return wire;
+  }
+  void reply(const FakeNode::Wire& server, const std::string& body = std::string(1, '\0')) {
+    const SeenRequest last = requests_in(server->written).back();
+    node_.receive(server, strict_message(thrift::MessageType::kReply, last.name, last.id, body));
+  }
+  void give_credit(uint32_t stream, uint32_t bytes) {
+    node_.receive(
+        link_,
+        frame_bytes({.kind = engine::FrameKind::kCredit, .stream = stream, .credit = bytes}));
+  }
+  // "2.1 ends" for the last frame of a reply to call 1 of stream 2; "fails", "none", "reset".
+  std::vector<std::string> ends() {
+    std::vector<std::string> all;
+    answers_ = std::exchange(link_->written, "");
+    for (const engine::FrameHeader& header : headers_in(answers_)) {
+      const bool whole = (header.flags & engine::kLastPiece) != 0;
+      const bool none = (header.flags & engine::kOutcomeMask) == engine::kNoReply;
+      const bool reply =
+          header.kind == engine::FrameKind::kReply || header.kind == engine::FrameKind::kMore;
+      const std::string what = header.kind == engine::FrameKind::kFail    ? "fails"
+                               : header.kind == engine::FrameKind::kReset ? "reset"
+                               : !reply || !whole                         ? ""
+                               : none                                     ? "none"
+                                                                          : "ends";
+      if (what.empty()) continue;
+      all.push_back(std::to_string(header.stream) + "." + std::to_string(header.call) + " " + what);
+    }
+    return all;
+  }
+
+  FakeNode node_;
+  FakeNode::Wire link_ = node_.connect_link();
+  size_t first_server_ = 0;
+  std::string answers_;  // of the last ends()
+};
+
+}  // namespace hat

@@ -1,0 +1,477 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/proxy/inbound/pooled_call.h"
+
+#include <gmock/gmock.h>
+
+#include <limits>
+
+#include "daemon/proxy/inbound/fake_pool.h"
+
+namespace hat {
+namespace {
+
+using engine::FrameHeader;
+using engine::FrameKind;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using thrift::MessageType;
+
+TEST_F(PooledCallTest, HasAnIdOfItsOwnAtTheServerAndTheCallersOnTheWayBack) {
+  int32_t before = 0;
+  uint64_t ordinal = 0;
+  for (const int32_t seqid :
+       {0, 0, 7, -1, std::numeric_limits<int32_t>::max(), std::numeric_limits<int32_t>::min()}) {
+    SCOPED_TRACE(seqid);
+    ++ordinal;
+    call(1, ordinal, "get", seqid);
+    const int32_t id = requests_in(server()->written).back().id;
+    EXPECT_GE(id, 1'000'000'000);
+    EXPECT_NE(id, before);
+    before = id;
+    reply(server(), with_text(10));
+    EXPECT_THAT(ends(), ElementsAre("1." + std::to_string(ordinal) + " ends"));
+    EXPECT_THAT(answers_,
+                HasSubstr(strict_message(MessageType::kReply, "get", seqid, with_text(10))));
+  }
+  EXPECT_EQ(servers(), 1u) << "one after the other, they share a connection";
+}
+
+TEST_F(PooledCallTest, HasIdsThatNobodyCanGuessFromAnotherConnection) {
+  call(1, 1, "get");
+  call(2, 1, "get");
+  const int64_t first = requests_in(server(0)->written).back().id;
+  const int64_t second = requests_in(server(1)->written).back().id;
+  EXPECT_GT(std::abs(first - second), 1000);
+}
+
+// Each is what a server says instead of a reply, or after it.
+struct Wrong {
+  const char* name;
+  std::string (*reply)(int32_t id);
+};
+std::string right(int32_t id) { return strict_message(MessageType::kReply, "get", id); }
+
+class WrongReplyTest : public PooledCallTest, public testing::WithParamInterface<Wrong> {};
+INSTANTIATE_TEST_SUITE_P(
+    All, WrongReplyTest,
+    testing::Values(
+        Wrong{"another_id", [](int32_t id) { return right(id + 1); }},
+        Wrong{"an_earlier_id", [](int32_t id) { return right(id - 1); }},
+        Wrong{"the_callers_id", [](int32_t) { return right(7); }},
+        Wrong{"another_name",
+              [](int32_t id) { return strict_message(MessageType::kReply, "put", id); }},
+        Wrong{"no_name", [](int32_t id) { return strict_message(MessageType::kReply, "", id); }},
+        Wrong{"a_calls_type",
+              [](int32_t id) { return strict_message(MessageType::kCall, "get", id); }},
+        Wrong{"a_oneways_type",
+              [](int32_t id) { return strict_message(MessageType::kOneway, "get", id); }},
+        Wrong{"an_exceptions_id_of_nobody",
+              [](int32_t id) { return strict_message(MessageType::kException, "get", id - 1); }},
+        Wrong{"a_byte_too_many", [](int32_t id) { return right(id) + "x"; }},
+        Wrong{"a_second_reply", [](int32_t id) { return right(id) + right(id + 1); }},
+        Wrong{"two_in_a_frame",
+              [](int32_t id) {
+                const std::string one = right(id).substr(4);
+                return length_word(static_cast<uint32_t>(2 * one.size())) + one + one;
+              }},
+        Wrong{"an_empty_frame", [](int32_t) { return std::string(4, '\0'); }},
+        Wrong{"no_thrift", [](int32_t) { return std::string("HTTP/1.1 200 OK\r\n\r\n"); }}),
+    [](const auto& row) { return std::string(row.param.name); });
+
+TEST_P(WrongReplyTest, FailsTheCallAndClosesTheConnection) {
+  call(1, 1, "get");
+  const auto wrong = server();
+  node_.receive(wrong, GetParam().reply(requests_in(wrong->written).back().id));
+  EXPECT_THAT(ends(), ElementsAre("1.1 fails"));
+  EXPECT_TRUE(wrong->closed);
+  EXPECT_EQ(node_.counters.unsolicited_replies.value(), 1u);
+  call(2, 1, "get");
+  EXPECT_EQ(servers(), 2u);
+  reply(server(1));
+  EXPECT_THAT(ends(), ElementsAre("2.1 ends"));
+  EXPECT_EQ(node_.counters.upstream_connections_open.value(), 1u);
+  EXPECT_EQ(node_.counters.buffered_bytes.value(), 0u);
+}
+
+// A struct that cannot be followed ends with its frame. It may be a reply, but what the server
+// means to send next is not known.
+TEST_F(PooledCallTest, LeavesNobodyAConnectionWhoseReplyWasNotUnderstood) {
+  call(1, 1, "get");
+  const auto odd = server();
+  reply(odd, "\x63 what is this?");
+  EXPECT_THAT(ends(), ElementsAre("1.1 ends"));
+  EXPECT_TRUE(odd->closed);
+}
+
+// The server answers what it takes for a call, whatever its message says of itself.
+TEST_F(PooledCallTest, OfATwoWayFunctionHasItsReplyAlsoWhereTheClientCallsItOneway) {
+  oneway(1, 1, "get");
+  const auto attacked = server();
+  call(2, 1, "get");
+  EXPECT_EQ(servers(), 2u) << "the first one waits for its reply";
+  reply(attacked, with_text(10));
+  EXPECT_THAT(ends(), IsEmpty()) << "nobody asked for it";
+  call(3, 1, "get");
+  EXPECT_EQ(servers(), 2u);
+  reply(attacked, with_text(20));
+  EXPECT_THAT(ends(), ElementsAre("3.1 ends"));
+  EXPECT_THAT(answers_, HasSubstr(with_text(20)));
+}
+
+// The manifest says that the function is oneway: no reply comes, though the client waits for one.
+TEST_F(PooledCallTest, OfAOnewayFunctionEndsAtOnceAlsoWhereTheClientCallsItOtherwise) {
+  call(1, 1, "note");
+  EXPECT_THAT(ends(), ElementsAre("1.1 none"));
+  call(1, 2, "get");
+  EXPECT_EQ(servers(), 1u) << "it must not overtake";
+  ASSERT_THAT(requests_in(server()->written), testing::SizeIs(2));
+  reply(server());
+  EXPECT_THAT(ends(), ElementsAre("1.2 ends"));
+}
+
+// Its peer announces a function that it does not call.
+TEST_F(PooledCallTest, IsOfTheFunctionThatItsMessageNames) {
+  send(1, 1, "note", strict_message(MessageType::kCall, "get", 7), 0);
+  const auto busy = server();
+  call(2, 1, "get");
+  ASSERT_EQ(servers(), 2u) << "get has a reply, so its connection is not free";
+  reply(busy);
+  reply(server(1));
+  EXPECT_THAT(ends(), ElementsAre("2.1 ends"));
+}
+
+TEST_F(PooledCallTest, HoldsNoConnectionBeforeItsRequestIsWhole) {
+  const std::string request = strict_message(MessageType::kCall, "get", 7);
+  for (uint32_t stream = 1; stream <= 3; ++stream) {
+    send(stream, 1, "get", request.substr(0, 10), 1, false);
+  }
+  EXPECT_EQ(servers(), 0u);
+  call(4, 1, "get");
+  reply(server());
+  EXPECT_THAT(ends(), ElementsAre("4.1 ends"));
+  more(1, request.substr(10), true);
+  reply(server());
+  EXPECT_THAT(ends(), ElementsAre("1.1 ends"));
+}
+
+struct NotOne {
+  const char* name;
+  std::string request;
+  uint16_t replies;
+};
+TEST_F(PooledCallTest, IsRefusedWhereItsRequestIsNotOneWholeMessage) {
+  const std::string one = strict_message(MessageType::kCall, "get", 7).substr(4);
+  const auto frame = [](const std::string& body) {
+    return length_word(static_cast<uint32_t>(body.size())) + body;
+  };
+  const std::vector<NotOne> rows = {
+      {"two in a frame", frame(one + one), 2},
+      {"two, and the peer says one", frame(one + one), 1},
+      {"a byte too many", frame(one + "x"), 1},
+      {"a byte too few", frame(one.substr(0, one.size() - 1)), 1},
+      {"two frames", frame(one) + frame(one), 1},
+      {"no message", "GET / HTTP/1.1\r\n\r\n", 1},
+  };
+  uint64_t ordinal = 0;
+  for (const NotOne& row : rows) {
+    SCOPED_TRACE(row.name);
+    send(1, ++ordinal, "get", row.request, row.replies);
+    EXPECT_THAT(ends(), ElementsAre("1." + std::to_string(ordinal) + " fails"));
+    EXPECT_EQ(servers(), 0u);
+  }
+  send(1, ++ordinal, "", std::string(4, '\0'), 0);  // an empty frame is no call
+  EXPECT_THAT(ends(), IsEmpty());
+  call(1, ++ordinal, "get");
+  reply(server());
+  EXPECT_THAT(ends(), ElementsAre("1.8 ends"));
+  EXPECT_EQ(node_.counters.buffered_bytes.value(), 0u);
+}
+
+TEST_F(PooledCallTest, WaitsForAConnectionNoLongerThanForOneThatIsMade) {
+  for (uint32_t stream = 1; stream <= 3; ++stream) call(stream, 1, "get");
+  server(0);
+  server(1);
+  EXPECT_EQ(servers(), 2u);
+  node_.reactor.advance(default_limits().upstream_connect_timeout);
+  EXPECT_THAT(ends(), ElementsAre("3.1 fails"));
+  EXPECT_THAT(answers_, HasSubstr("none of its shared connections became free"));
+  call(3, 2, "put");
+  reply(server(0));
+  reply(server(0));
+  EXPECT_THAT(ends(), ElementsAre("1.1 ends", "3.2 ends"));
+}
+
+// A caller that does not read holds up nobody else.
+TEST_F(PooledCallTest, FreesItsConnectionThoughItsCallerDoesNotRead) {
+  call(1, 1, "get");
+  const auto wire = server();
+  const uint32_t bytes = 3 * engine::kStreamWindowBytes;
+  reply(wire, with_text(bytes));
+  EXPECT_THAT(ends(), IsEmpty());
+  EXPECT_GT(node_.counters.buffered_bytes.value(), engine::kStreamWindowBytes);
+  size_t got = answers_.size();
+  call(2, 1, "get");
+  EXPECT_EQ(servers(), 1u);
+  reply(wire);
+  EXPECT_THAT(ends(), ElementsAre("2.1 ends"));
+  give_credit(1, bytes);
+  EXPECT_THAT(ends(), ElementsAre("1.1 ends"));
+  got += answers_.size();
+  EXPECT_GT(got, bytes);
+  EXPECT_EQ(node_.counters.buffered_bytes.value(), 0u);
+}
+
+class LimitedPooledCallTest : public PooledCallTest {
+ protected:
+  LimitedPooledCallTest() : PooledCallTest(small()) {}
+  static Limits small() {
+    Limits limits = without_pings();
+    limits.shared_request_bytes_max = 100'000;
+    limits.shared_reply_bytes_max = engine::kStreamWindowBytes;
+    return limits;
+  }
+};
+
+TEST_F(LimitedPooledCallTest, FailsWhereItsCallerLeavesTooMuchOfTheReplyUnread) {
+  call(1, 1, "get");
+  const auto wire = server();
+  const std::string all =
+      strict_message(MessageType::kReply, "get", requests_in(wire->written).back().id,
+                     with_text(3 * engine::kStreamWindowBytes));
+  node_.receive(wire, all.substr(0, all.size() - 1));
+  EXPECT_THAT(ends(), ElementsAre("1.0 reset")) << "half of a reply cannot be mended";
+  EXPECT_THAT(answers_, HasSubstr("limits.shared_reply"));
+  EXPECT_TRUE(wire->closed);
+  EXPECT_EQ(node_.counters.buffered_bytes.value(), 0u);
+}
+
+// As large a request as may be shares a connection; a larger one gets its own, which closes.
+TEST_F(LimitedPooledCallTest, SharesAConnectionUpToTheLimitOfItsRequest) {
+  const auto request = [](uint32_t bytes) {
+    return strict_message(
+        MessageType::kCall, "get", 7,
+        with_text(bytes - static_cast<uint32_t>(
+                              strict_message(MessageType::kCall, "get", 7, with_text(0)).size())));
+  };
+  const auto send_in_pieces = [&](uint64_t ordinal, const std::string& bytes) {
+    constexpr size_t kPiece = 40'000;
+    send(1, ordinal, "get", bytes.substr(0, kPiece), 1, false);
+    for (size_t at = kPiece; at < bytes.size(); at += kPiece) {
+      const bool last = at + kPiece >= bytes.size();
+      more(ordinal, bytes.substr(at, kPiece), last);
+    }
+  };
+  send_in_pieces(1, request(100'000));
+  ASSERT_EQ(servers(), 1u);
+  EXPECT_GE(requests_in(server()->written).back().id, 1'000'000'000);
+  reply(server());
+  EXPECT_THAT(ends(), ElementsAre("1.1 ends"));
+  send_in_pieces(2, request(100'001));
+  ASSERT_EQ(servers(), 2u);
+  const auto own = server(1);
+  EXPECT_EQ(requests_in(own->written).back().id, 7) << "nobody shares it";
+  reply(own);
+  EXPECT_THAT(ends(), ElementsAre("1.2 ends"));
+  EXPECT_TRUE(own->closed);
+  call(1, 3, "get");
+  EXPECT_EQ(servers(), 2u);
+  reply(server());
+  EXPECT_THAT(ends(), ElementsAre("1.3 ends"));
+}
+
+// A request is held until all of it has come. Its bytes must not use up the stream's window.
+TEST_F(PooledCallTest, TakesARequestThatIsLargerThanTheStreamsWindow) {
+  const std::string request =
+      strict_message(MessageType::kCall, "get", 7, with_text(3 * engine::kStreamWindowBytes));
+  constexpr size_t kPiece = 60'000;
+  size_t credit = engine::kStreamWindowBytes;
+  for (size_t at = 0; at < request.size(); at += kPiece) {
+    const std::string piece = request.substr(at, kPiece);
+    ASSERT_GE(credit, piece.size()) << "it would wait for ever";
+    credit -= piece.size();
+    if (at == 0) {
+      send(1, 1, "get", piece, 1, false);
+    } else {
+      more(1, piece, at + kPiece >= request.size());
+    }
+    for (const FrameHeader& header : headers_in(std::exchange(link_->written, ""))) {
+      credit += header.credit;
+    }
+  }
+  reply(server());
+  for (const FrameHeader& header : headers_in(link_->written)) credit += header.credit;
+  EXPECT_GE(credit + engine::kStreamWindowBytes / 2, engine::kStreamWindowBytes);
+  EXPECT_LE(credit, engine::kStreamWindowBytes) << "no byte is granted twice";
+  EXPECT_THAT(ends(), ElementsAre("1.1 ends"));
+}
+
+// --- What may not share ---
+
+TEST_F(PooledCallTest, OfAFunctionThatIsNotListedHasAConnectionOfItsOwn) {
+  call(1, 1, "say");
+  call(1, 2, "put");
+  const auto own = server();
+  EXPECT_THAT(requests_in(own->written), testing::SizeIs(2)) << "in order, by one connection";
+  call(2, 1, "put");
+  ASSERT_EQ(servers(), 2u);
+  EXPECT_GE(requests_in(server(1)->written).back().id, 1'000'000'000);
+  reply(own);  // to put: say was oneway
+  EXPECT_THAT(ends(), ElementsAre("1.1 none", "1.2 ends"));
+  EXPECT_TRUE(own->closed);
+  reply(server(1));
+  ends();
+  call(1, 3, "put");
+  EXPECT_EQ(servers(), 2u) << "it shares again";
+}
+
+TEST_F(PooledCallTest, OfAFunctionThatIsNotListedDoesNotOvertakeAOnewayCall) {
+  oneway(1, 1, "note");
+  call(1, 2, "say");
+  EXPECT_EQ(servers(), 1u);
+  const auto own = server();
+  EXPECT_THAT(requests_in(own->written), testing::SizeIs(2));
+  reply(own);
+  EXPECT_THAT(ends(), ElementsAre("1.2 ends"));
+  EXPECT_TRUE(own->closed);
+  for (uint32_t stream = 2; stream <= 3; ++stream) call(stream, 1, "get");
+  EXPECT_EQ(servers(), 3u) << "it counts as shared no more";
+}
+
+TEST_F(PooledCallTest, LeavesItsConnectionToOthersWhereBytesFollowThatAreNoCall) {
+  call(1, 1, "get");
+  reply(server());
+  ends();
+  node_.receive(link_, frame_bytes({.kind = FrameKind::kRaw, .stream = 1}, "TLS?"));
+  ASSERT_EQ(servers(), 2u);
+  EXPECT_EQ(server(1)->written, "TLS?");
+  call(2, 1, "get");
+  EXPECT_EQ(servers(), 2u);
+  EXPECT_THAT(requests_in(server(0)->written), testing::SizeIs(2));
+}
+
+TEST_F(PooledCallTest, EndsWithItsStreamWhereBytesFollowBeforeItIsAnswered) {
+  call(1, 1, "get");
+  const auto wire = server();
+  node_.receive(link_, frame_bytes({.kind = FrameKind::kRaw, .stream = 1}, "TLS?"));
+  EXPECT_THAT(ends(), ElementsAre("1.0 reset"));
+  EXPECT_TRUE(wire->closed) << "it owes a reply";
+}
+
+TEST_F(PooledCallTest, TakesItsConnectionAlongWhereItsCallerGivesUp) {
+  call(1, 1, "get");
+  const auto wire = server();
+  node_.receive(link_, frame_bytes({.kind = FrameKind::kCancel, .stream = 1, .call = 1}));
+  node_.reactor.end_turn();
+  EXPECT_TRUE(wire->closed) << "it owes a reply";
+  EXPECT_THAT(ends(), IsEmpty());
+  call(1, 2, "get");
+  reply(server(1));
+  EXPECT_THAT(ends(), ElementsAre("1.2 ends"));
+}
+
+TEST_F(PooledCallTest, IsNotExecutedOnceItsCallerHasGivenUp) {
+  call(1, 1, "put");
+  call(1, 2, "get");
+  node_.receive(link_, frame_bytes({.kind = FrameKind::kCancel, .stream = 1, .call = 2}));
+  call(1, 3, "put");
+  reply(server());
+  reply(server());
+  EXPECT_THAT(ends(), ElementsAre("1.1 ends", "1.3 ends"));
+  EXPECT_THAT(server()->written, Not(HasSubstr("get")));
+  EXPECT_EQ(node_.counters.buffered_bytes.value(), 0u);
+}
+
+TEST_F(PooledCallTest, FailsWithItsConnectionAndTheNextOneGoesByAnother) {
+  call(1, 1, "put");
+  call(1, 2, "get");
+  const auto wire = server();
+  wire->end = true;
+  FakeNode::read(wire);
+  node_.reactor.end_turn();
+  EXPECT_THAT(ends(), ElementsAre("1.1 fails"));
+  reply(server(1));
+  EXPECT_THAT(ends(), ElementsAre("1.2 ends"));
+}
+
+TEST_F(PooledCallTest, ThatIsOnewayReachesTheServerThoughItsClientEnds) {
+  oneway(1, 1, "note");
+  node_.receive(link_, frame_bytes({.kind = FrameKind::kEnd, .stream = 1}));
+  const auto wire = server();  // connects only now
+  node_.reactor.end_turn();
+  EXPECT_THAT(requests_in(wire->written), testing::SizeIs(1));
+  EXPECT_FALSE(wire->closed) << "it serves others";
+  call(2, 1, "get");
+  EXPECT_EQ(servers(), 1u);
+}
+
+// Stock servers answer a oneway function that they do not know, perhaps when the connection serves
+// another already.
+TEST_F(PooledCallTest, GetsNotTheAnswerToAnothersOnewayCall) {
+  oneway(1, 1, "note");
+  oneway(2, 1, "note");
+  const auto wire = server(0);
+  server(1);
+  node_.reactor.end_turn();
+  const int32_t first = requests_in(wire->written).back().id;
+  call(3, 1, "get");
+  ASSERT_THAT(requests_in(wire->written), testing::SizeIs(2));
+  const std::string answer = strict_message(MessageType::kException, "note", first);
+  node_.receive(wire, answer.substr(0, 10));
+  node_.receive(wire, answer.substr(10));
+  reply(wire);
+  EXPECT_THAT(ends(), ElementsAre("3.1 ends"));
+  EXPECT_THAT(answers_, Not(HasSubstr("note")));
+  EXPECT_FALSE(wire->closed);
+}
+
+TEST_F(PooledCallTest, HasNoPartInTheEndOfAnIdleConnection) {
+  call(1, 1, "get");
+  const auto wire = server();
+  reply(wire);
+  ends();
+  wire->end = true;
+  FakeNode::read(wire);
+  node_.reactor.end_turn();
+  EXPECT_TRUE(wire->closed);
+  EXPECT_EQ(link_->written, "");
+  call(1, 2, "get");
+  EXPECT_EQ(servers(), 2u);
+}
+
+TEST_F(PooledCallTest, TakesNoConnectionWhoseServerHasNotTakenAllOfAnothersOnewayCall) {
+  for (uint32_t stream = 1; stream <= 2; ++stream) oneway(stream, 1, "note");
+  const auto slow = node_.reactor.wires.at(first_server_);
+  slow->room = 10;
+  slow->events->on_writable();
+  call(3, 1, "get");
+  EXPECT_THAT(slow->written, Not(HasSubstr("get")));
+  slow->room = SIZE_MAX;
+  slow->events->on_writable();
+  EXPECT_THAT(requests_in(slow->written), testing::SizeIs(2));
+}
+
+// Bytes that the server never takes are granted too, or the stream would come to a halt.
+TEST_F(PooledCallTest, GrantsAllOfARequestThatItsServerAnsweredBeforeItHadTakenIt) {
+  size_t sent = 0;
+  size_t granted = 0;
+  for (uint64_t ordinal = 1; ordinal <= 20; ++ordinal) {
+    const std::string request = strict_message(MessageType::kCall, "get", 7, with_text(60'000));
+    sent += request.size();
+    send(1, ordinal, "get", request);
+    ASSERT_EQ(servers(), ordinal) << "none is used again";
+    const auto wire = node_.reactor.wires.back();
+    wire->room = 1000;
+    wire->events->on_writable();
+    node_.receive(wire, strict_message(MessageType::kException, "get", id_in(wire->written)));
+    EXPECT_TRUE(wire->closed);
+    EXPECT_THAT(ends(), ElementsAre("1." + std::to_string(ordinal) + " ends"));
+    for (const FrameHeader& header : headers_in(answers_)) granted += header.credit;
+  }
+  EXPECT_GE(granted + engine::kStreamWindowBytes / 2, sent);
+  EXPECT_LE(granted, sent);
+}
+
+}  // namespace
+}  // namespace hat

@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/proxy/inbound/upstream.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <limits>
+
+#include "daemon/proxy/inbound/accepted_link.h"
+#include "daemon/proxy/inbound/pooled_call.h"
+#include "daemon/proxy/worker.h"
+
+namespace hat {
+
+UpstreamConnection::UpstreamConnection(Worker& worker, const ServedConfig& served, int32_t first_id)
+    : worker_(worker),
+      served_(served),
+      next_id_(first_id),
+      stream_(worker.reactor().connect(served.upstream, *this)) {
+  worker_.counters().upstream_connects.add();
+  worker_.counters().upstream_connections_open.add();
+  stream_->want_write(true);
+}
+
+UpstreamConnection::UpstreamConnection(Worker& worker, const ServedConfig& served,
+                                       DetachedConnection connection)
+    : unchecked(connection.unchecked),
+      worker_(worker),
+      served_(served),
+      oneways_(std::move(connection.oneways)),
+      next_id_(kFirstId),
+      connected_(true),
+      stream_(worker.reactor().resume(std::move(connection.descriptors), *this)) {
+  worker_.counters().upstream_connections_open.add();
+}
+
+UpstreamConnection::~UpstreamConnection() {
+  worker_.counters().upstream_connections_open.sub();
+  buffered(-static_cast<int64_t>(out_.size()));
+}
+
+void UpstreamConnection::buffered(int64_t change) {
+  if (user_ == nullptr) return worker_.buffered(change);
+  worker_.buffered(change, user_->share());
+}
+
+void UpstreamConnection::set_user(UpstreamUser* user) {
+  buffered(-static_cast<int64_t>(out_.size()));
+  user_ = user;
+  buffered(static_cast<int64_t>(out_.size()));
+  if (user == nullptr) want_read(true);  // an idle one is read to see its end
+}
+
+void UpstreamConnection::note_oneway(uint64_t name) {
+  constexpr size_t kNamesMax = 32;  // a service has a few
+  if (passed_oneway(name)) return;
+  if (oneways_.size() == kNamesMax) oneways_.erase(oneways_.begin());
+  oneways_.push_back(name);
+}
+
+int32_t UpstreamConnection::next_id() {
+  const int32_t id = next_id_;
+  next_id_ = id == std::numeric_limits<int32_t>::max() ? kFirstId : id + 1;
+  return id;
+}
+
+void UpstreamConnection::note_oneway_id(int32_t id) {
+  constexpr size_t kIdsMax = 32;  // a server that answers them does so in order
+  if (oneway_ids_.size() == kIdsMax) oneway_ids_.erase(oneway_ids_.begin());
+  oneway_ids_.push_back(id);
+}
+
+std::optional<DetachedConnection> UpstreamConnection::duplicate() const {
+  if (!connected_ || !takes_all() || dead_ || ended_ || dropping_reply || replies_.opaque() ||
+      replies_.inside_unit()) {
+    return std::nullopt;
+  }
+  DetachedConnection connection;
+  connection.oneways = oneways_;
+  connection.unchecked = unchecked;
+  connection.descriptors = duplicates_of(stream_->descriptors());
+  if (connection.descriptors.empty()) return std::nullopt;
+  return connection;
+}
+
+void UpstreamConnection::abandon() {
+  want_read(false);
+  stream_->want_write(false);
+  dead_ = true;
+}
+
+void UpstreamConnection::want_read(bool wanted) {
+  if (wanted == reading_ || dead_) return;
+  reading_ = wanted;
+  stream_->want_read(wanted);
+}
+
+void UpstreamConnection::write(Bytes bytes, Bytes more) {
+  if (dead_) return;
+  if (write_error_ != 0) {  // nobody takes them
+    return user_->on_upstream_wrote(bytes.size() + more.size());
+  }
+  if (connected_ && out_.empty()) {
+    const std::array<iovec, 2> both{{{const_cast<std::byte*>(bytes.data()), bytes.size()},
+                                     {const_cast<std::byte*>(more.data()), more.size()}}};
+    const IoResult result = stream_->write(std::span(both).first(more.empty() ? 1 : 2));
+    // An error is told by the event that follows it: who writes is not to be called back from here.
+    if (result.kind == IoResult::Kind::kOk) {
+      const size_t first = std::min(result.bytes, bytes.size());
+      bytes = bytes.subspan(first);
+      more = more.subspan(result.bytes - first);
+      user_->on_upstream_wrote(result.bytes);
+    }
+    if (bytes.empty() && more.empty()) return;
+  }
+  if (out_.empty()) stream_->want_write(true);
+  out_.append(bytes);
+  out_.append(more);
+  buffered(static_cast<int64_t>(bytes.size() + more.size()));
+}
+
+void UpstreamConnection::end_writes() {
+  if (std::exchange(end_wanted_, true)) return;
+  if (connected_ && out_.empty()) stream_->shutdown_write();
+}
+
+void UpstreamConnection::on_writable() {
+  while (!out_.empty()) {
+    const Bytes bytes = out_.bytes();
+    const iovec one{const_cast<std::byte*>(bytes.data()), bytes.size()};
+    const IoResult result = stream_->write({&one, 1});
+    if (result.kind == IoResult::Kind::kError) return on_write_error(result.error);
+    if (result.kind != IoResult::Kind::kOk) return;
+    if (!std::exchange(connected_, true) && user_ != nullptr) user_->on_upstream_connected();
+    buffered(-static_cast<int64_t>(result.bytes));
+    out_.consume(result.bytes);
+    if (user_ != nullptr) user_->on_upstream_wrote(result.bytes);
+    if (dead_) return;
+  }
+  stream_->want_write(false);
+  if (end_wanted_) stream_->shutdown_write();
+}
+
+// What the server said before it went is still to be read: a reply to half of a request, say.
+void UpstreamConnection::on_write_error(int error) {
+  if (!connected_ || ended_) return broke(std::strerror(error));
+  write_error_ = error;
+  stream_->want_write(false);
+  const size_t lost = out_.size();
+  buffered(-static_cast<int64_t>(lost));
+  out_.clear();
+  if (reading_) stream_->read_again();
+  if (user_ != nullptr) user_->on_upstream_wrote(lost);
+}
+
+void UpstreamConnection::on_readable() {
+  const size_t budget = user_ == nullptr ? worker_.scratch().size() : user_->read_budget();
+  if (budget == 0) return want_read(false);
+  if (user_ != nullptr && pass_bulk(budget)) return;
+  const auto room = worker_.scratch().first(budget);
+  const IoResult result = stream_->read(room);
+  switch (result.kind) {
+    case IoResult::Kind::kWouldBlock:
+      if (write_error_ != 0) broke(std::strerror(write_error_));
+      return;
+    case IoResult::Kind::kOk:
+      // What an idle connection says answers nobody; it may not serve another call after that.
+      if (user_ == nullptr) return broke("unexpected bytes");
+      user_->on_upstream_bytes(room.first(result.bytes));
+      if (result.bytes < room.size() && replies_.waits_for_rest()) stream_->acknowledge_now();
+      if (write_error_ != 0 && reading_ && !dead_) stream_->read_again();
+      return;
+    case IoResult::Kind::kEnd:
+      ended_ = true;
+      want_read(false);
+      return user_ != nullptr ? user_->on_upstream_end() : broke("closed by the server");
+    case IoResult::Kind::kError:
+      return broke(std::strerror(result.error));
+  }
+}
+
+// As ClientConnection's.
+bool UpstreamConnection::pass_bulk(size_t budget) {
+  const Bytes bulk = Lender::bulk(*stream_, replies_.messages().unexamined(), budget);
+  if (bulk.empty()) return false;
+  lent_ = false;
+  in_place_ = true;
+  user_->on_upstream_bytes(bulk);
+  in_place_ = false;
+  if (!lent_) stream_->take(bulk.size());
+  return true;
+}
+
+bool UpstreamConnection::lend(AcceptedLink& link, engine::RdmaLane& lane, uint32_t number,
+                              const engine::FrameHeader& header, Bytes part) {
+  if (!in_place_) return false;
+  lent_ = lender_.send(link.fabric(), *stream_, lane, number, link.loans, header, part);
+  if (lent_) worker_.counters().lent_bytes.add(part.size());
+  return lent_;
+}
+
+void UpstreamConnection::broke(const std::string& reason) {
+  if (dead_) return;
+  dead_ = true;
+  stream_->want_read(false);
+  stream_->want_write(false);
+  if (user_ != nullptr) {
+    user_->on_upstream_broke(reason);
+  } else {
+    worker_.upstreams().on_idle_broke(*this);
+  }
+}
+
+// --- Connections that are one stream's own ---
+
+std::unique_ptr<UpstreamConnection> UpstreamPool::open(const ServedConfig& served) {
+  const bool mirrored = served.mode == UpstreamMode::kMirror;
+  const size_t most = mirrored && served.connections_max != 0 ? served.connections_max : kOwnMax;
+  size_t& own = of(served).own;
+  if (own >= most) return nullptr;
+  ++own;
+  return std::make_unique<UpstreamConnection>(worker_, served, UpstreamConnection::kFirstId);
+}
+
+std::unique_ptr<UpstreamConnection> UpstreamPool::adopt(const ServedConfig& served,
+                                                        DetachedConnection connection) {
+  ++of(served).own;
+  return std::make_unique<UpstreamConnection>(worker_, served, std::move(connection));
+}
+
+std::unique_ptr<UpstreamConnection> UpstreamPool::keep(PooledCall& call) {
+  Service& service = of(call.served());
+  if (service.own >= kOwnMax) return nullptr;
+  service.parked.remove(&call);
+  --service.shared;
+  ++service.own;
+  auto connection = call.give_up();
+  // What has begun to come answers a oneway call.
+  connection->dropping_reply = connection->replies().inside_unit();
+  serve_waiting(call.served());
+  return connection;
+}
+
+void UpstreamPool::close(std::unique_ptr<UpstreamConnection> connection) {
+  --of(connection->served()).own;
+  worker_.bury(std::move(connection));
+}
+
+// --- Shared connections ---
+
+// Idle, or new, or one that somebody keeps who needs it no more.
+std::unique_ptr<UpstreamConnection> UpstreamPool::find_shared(const ServedConfig& served) {
+  constexpr size_t kSharedByDefault = 16;
+  Service& service = of(served);
+  if (!service.idle.empty()) {
+    auto connection = std::move(service.idle.back());  // the warmest
+    service.idle.pop_back();
+    return connection;
+  }
+  const size_t most = served.connections_max != 0 ? served.connections_max : kSharedByDefault;
+  if (service.shared < most) {
+    ++service.shared;
+    std::uniform_int_distribution<int32_t> ids(UpstreamConnection::kFirstId);
+    return std::make_unique<UpstreamConnection>(worker_, served, ids(random_));
+  }
+  const auto giver = std::ranges::find_if(service.parked, &PooledCall::can_give_up);
+  if (giver == service.parked.end()) return nullptr;
+  PooledCall* const holder = *giver;
+  service.parked.erase(giver);
+  return holder->give_up();
+}
+
+std::unique_ptr<UpstreamConnection> UpstreamPool::lend(const ServedConfig& served,
+                                                       PooledCall& call) {
+  auto connection = find_shared(served);
+  if (!connection) of(served).waiting.push_back(&call);
+  return connection;
+}
+
+void UpstreamPool::take_back(std::unique_ptr<UpstreamConnection> connection, bool reusable) {
+  const ServedConfig& served = connection->served();
+  Service& service = of(served);
+  if (reusable && connection->takes_all() && !connection->replies().opaque() &&
+      !connection->replies().inside_unit()) {
+    service.idle.push_back(std::move(connection));
+  } else {
+    --service.shared;
+    worker_.bury(std::move(connection));
+  }
+  serve_waiting(served);
+}
+
+void UpstreamPool::serve_waiting(const ServedConfig& served) {
+  Service& service = of(served);
+  // A oneway call gives its connection on from within on_turn(): the loop does it, without depth.
+  if (std::exchange(service.serving, true)) return;
+  while (!service.waiting.empty()) {
+    auto connection = find_shared(served);
+    if (!connection) break;
+    PooledCall* const next = service.waiting.front();
+    service.waiting.pop_front();
+    next->on_turn(std::move(connection));
+  }
+  service.serving = false;
+}
+
+void UpstreamPool::park(PooledCall& call) {
+  of(call.served()).parked.push_back(&call);
+  serve_waiting(call.served());
+}
+
+void UpstreamPool::unpark(PooledCall& call) { of(call.served()).parked.remove(&call); }
+
+void UpstreamPool::forget(PooledCall& call) { of(call.served()).waiting.remove(&call); }
+
+void UpstreamPool::on_idle_broke(UpstreamConnection& connection) {
+  Service& service = of(connection.served());
+  for (auto it = service.idle.begin(); it != service.idle.end(); ++it) {
+    if (it->get() != &connection) continue;
+    worker_.bury(std::move(*it));
+    service.idle.erase(it);
+    --service.shared;
+    return;
+  }
+}
+
+}  // namespace hat

@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: Apache-2.0
+// daemon/proxy/outbound/client_answers.cc: the other direction of a client connection: what the
+// peer daemon sends becomes the application's bytes, and what it cannot send becomes an exception.
+#include <glog/logging.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "daemon/proxy/opaque_failure.h"
+#include "daemon/proxy/worker.h"
+#include "daemon/thrift/exception_reply.h"
+#include "engine/link/said_by_peer.h"
+
+namespace hat {
+
+using engine::Failure;
+using engine::FrameHeader;
+using engine::FrameKind;
+
+namespace {
+
+thrift::ExceptionCode exception_code(Failure failure) {
+  return failure == Failure::kTooLarge ? thrift::ExceptionCode::kProtocolError
+                                       : thrift::ExceptionCode::kInternalError;
+}
+
+struct Told {
+  Failure failure;
+  std::string detail;
+};
+
+// The reason and text of a kFail or kReset. Only a newer peer sends a reason that is unknown here.
+Told told_in(Bytes payload) {
+  engine::FailMeta meta{Failure::kUpstreamClosed, 1};
+  if (payload.size() >= sizeof meta) std::memcpy(&meta, payload.data(), sizeof meta);
+  const bool known = static_cast<size_t>(meta.failure) < engine::kFailureCount;
+  const auto text = payload.subspan(std::min(payload.size(), sizeof meta));
+  return {known ? meta.failure : Failure::kUpstreamClosed, engine::said_by_peer(text)};
+}
+
+}  // namespace
+
+void ClientConnection::on_frame(const FrameHeader& header, Bytes payload) {
+  send_credit_ += header.credit;
+  switch (header.kind) {
+    case FrameKind::kReply:
+    case FrameKind::kMore:
+      on_reply(header, payload);
+      break;
+    case FrameKind::kFail:
+      on_fail(header, payload);
+      break;
+    case FrameKind::kRaw:
+      on_raw(payload);
+      break;
+    case FrameKind::kEnd:
+      on_far_end();
+      break;
+    case FrameKind::kBound:
+      if (server_ == Server::kAny) server_ = Server::kBound;
+      break;
+    case FrameKind::kSynced:
+      delivery_.synced(header.call);
+      break;
+    case FrameKind::kDetached:
+      on_detached(payload);
+      break;
+    case FrameKind::kReset:
+      return on_reset(payload);
+    default:  // kCredit; what an acceptor never sends changes nothing
+      break;
+  }
+  detach_if_due();
+  if (!over() && !reading_) resume();
+}
+
+void ClientConnection::on_reply(const FrameHeader& header, Bytes payload) {
+  if (mode_ == Mode::kOpaque) return on_raw(payload);  // it was on its way
+  if (!window_.take(payload.size())) return close(true);
+  if (calls_.empty() || calls_.front()->ordinal != header.call) {
+    return grant(payload.size());  // nobody waits for it any more
+  }
+  Call& call = *calls_.front();
+  const auto outcome = static_cast<uint8_t>(header.flags & engine::kOutcomeMask);
+  if (outcome == engine::kNoReply) {
+    const bool whole = header.kind == FrameKind::kReply && payload.empty() && !call.reply_started;
+    return whole ? on_no_reply(call) : close(true);
+  }
+  call.reply_started = true;
+  call.response_bytes += payload.size();
+  write(payload, From::kStream);
+  if (over() || (header.flags & engine::kLastPiece) == 0) return;
+  worker_.look_for_more(call.polling);
+  note_end(call);
+  finish(call, static_cast<CallOutcome>(outcome >> engine::kOutcomeShift));
+  answer_failed_calls();
+}
+
+// The server answered a later call: this one was oneway.
+void ClientConnection::on_no_reply(Call& call) {
+  note_end(call);
+  if (call.reply != Reply::kPossible) {
+    return fail(call, Failure::kUpstreamClosed, "the server answered a later call instead");
+  }
+  finish(call, CallOutcome::kOneway);
+  answer_failed_calls();
+}
+
+// The peer has answered a call whole: it has taken all that was sent before.
+void ClientConnection::note_end(const Call& call) {
+  if (&call != current_) delivery_.answered(call.ordinal);
+}
+
+void ClientConnection::on_fail(const FrameHeader& header, Bytes payload) {
+  Told told = told_in(payload);
+  // Its calls are not known any more there.
+  if (mode_ == Mode::kOpaque) return fail_opaque(told.failure, told.detail);
+  for (size_t i = 0; i < calls_.size(); ++i) {
+    // One that failed here was never sent, and has no number of its own.
+    if (calls_[i]->ordinal != header.call || calls_[i]->failure) continue;
+    if (header.replies != 0) note_end(*calls_[i]);  // else its last piece may be on its way
+    return fail(*calls_[i], told.failure, std::move(told.detail));
+  }
+}
+
+void ClientConnection::on_raw(Bytes payload) {
+  if (mode_ == Mode::kCalls) become_opaque();
+  if (!window_.take(payload.size())) {
+    return fail_opaque(Failure::kUpstreamClosed, "the peer sent more than the stream's window");
+  }
+  if (life_ == Life::kEnding) {
+    return fail_opaque(Failure::kUpstreamClosed, "the connection was to end after its answers");
+  }
+  write(payload, From::kStream);
+}
+
+void ClientConnection::on_far_end() {
+  if (mode_ == Mode::kCalls) {
+    if (is_bound()) {
+      end_move(Server::kPinned);  // calls that have crossed it are answered on this stream
+      end_after_answers();
+    }
+  } else {
+    far_ended_ = true;
+  }
+  close_if_done();
+}
+
+void ClientConnection::on_reset(Bytes payload) {
+  peer_->streams.erase(stream_id_);
+  const Told told = told_in(payload);
+  lose_stream(told.failure, told.detail);
+}
+
+void ClientConnection::on_session_lost(const std::string& reason) {
+  lose_stream(Failure::kLinkLost, reason);
+}
+
+// The stream is gone, and with it the calls that are out on it. One that waits to be sent may go by
+// another stream, unless what the server knows of this application went with the stream.
+void ClientConnection::lose_stream(Failure failure, const std::string& reason) {
+  const bool was_bound = is_bound();
+  const std::string where = peer_ == nullptr ? "" : "peer " + peer_->link->peer() + ": ";
+  forget_stream();
+  if (mode_ == Mode::kOpaque) return fail_opaque(failure, where + reason);
+  if (was_bound) end_after_answers();
+  // All are marked before any is answered: answering ends calls, and may end the connection.
+  for (size_t i = 0; i < calls_.size(); ++i) {
+    Call& call = *calls_[i];
+    if (call.failure || (!call.sent && !was_bound)) continue;
+    mark_failed(call, failure, reason);
+  }
+  answer_failed_calls();
+  close_if_done();
+  if (over()) return;
+  if (current_ != nullptr && !waiting_) {  // none of it was sent: it goes another way
+    if (!find_way(*current_)) return;
+  }
+  resume();
+}
+
+void ClientConnection::fail(Call& call, Failure failure, std::string detail) {
+  if (call.failure) return;
+  mark_failed(call, failure, std::move(detail));
+  answer_failed_calls();
+}
+
+void ClientConnection::mark_failed(Call& call, Failure failure, std::string detail) {
+  call.failure = failure;
+  call.failure_detail = std::move(detail);
+  ++failed_calls_;
+  if (&call != current_) return;
+  leave_current();
+  discarding_ = failure;
+}
+
+// Nobody can be answered there: the application sees a reset.
+void ClientConnection::fail_opaque(Failure failure, const std::string& detail) {
+  if (life_ == Life::kClosed) return;
+  const EndpointConfig& endpoint = worker_.node().endpoints[endpoint_];
+  note_opaque_failure(worker_.counters(), Side::kClient,
+                      "endpoint " + to_string(endpoint.listen) + " of " + endpoint.service, failure,
+                      detail);
+  close(true);
+}
+
+void ClientConnection::answer_failed_calls() {
+  while (!over() && !calls_.empty() && calls_.front()->failure) {
+    Call& call = *calls_.front();
+    if (call.reply_started) return close(true);  // a cut reply cannot be mended
+    worker_.counters().local_replies[static_cast<size_t>(*call.failure)].add();
+    if (call.replies == 0) worker_.counters().oneway_dropped.add();
+    // Who sent it as oneway must not take the answer for that to its next call.
+    if (call.reply == Reply::kPossible) end_after_answers();
+    write_exceptions(call);
+    if (!over()) finish(call, CallOutcome::kLocalError);
+  }
+  if (!over() && !set() && holds_up_failure()) worker_.deadlines().set(*this, kServerEndWait);
+}
+
+// Calls that may be oneway may never end, and a failure behind them could never be told.
+bool ClientConnection::holds_up_failure() const {
+  if (failed_calls_ == 0) return false;
+  for (size_t i = 0; i < calls_.size(); ++i) {
+    const Call& call = *calls_[i];
+    if (call.failure) return true;
+    if (call.reply != Reply::kPossible || call.reply_started) return false;
+  }
+  return false;
+}
+
+void ClientConnection::write_exceptions(const Call& call) {
+  if (call.replies == 0) return;
+  const std::string text = "hatrpcd: " + std::string(engine::text(*call.failure).token) +
+                           (call.failure_detail.empty() ? "" : ": " + call.failure_detail);
+  const auto answer = [&](const KeptHead& head) {
+    if (over()) return;
+    const thrift::ExceptionReply reply(head.get(), exception_code(*call.failure), text);
+    write(reply.bytes(), From::kSelf);
+  };
+  answer(call.head);
+  for (const KeptHead& head : call.more_heads) answer(head);
+}
+
+void ClientConnection::finish(Call& call, CallOutcome outcome) {
+  FunctionCounters& counters = *call.counters;
+  counters.requests[static_cast<size_t>(outcome)].add();
+  counters.request_bytes.add(call.request_bytes);
+  counters.response_bytes.add(call.response_bytes);
+  if (call.replies != 0 && outcome != CallOutcome::kOneway)
+    counters.latency.observe(worker_.reactor().now() - call.started);
+  calls_.pop_front();
+  if (&call == current_) {  // answered before its request was complete
+    leave_current();
+    discarding_ = Failure::kUpstreamClosed;
+  }
+  give_back(call);
+  close_if_done();
+}
+
+void ClientConnection::forget_calls() {
+  for (size_t i = 0; i < calls_.size(); ++i) {
+    calls_[i]->counters->requests[static_cast<size_t>(CallOutcome::kUnknown)].add();
+    give_back(*calls_[i]);
+  }
+  calls_.clear();
+}
+
+void ClientConnection::write(Bytes bytes, From from) {
+  if (bytes.empty()) return;
+  if (from == From::kSelf) ungranted_ += bytes.size();
+  if (out_.empty()) {
+    const iovec one{const_cast<std::byte*>(bytes.data()), bytes.size()};
+    const IoResult result = stream_->write({&one, 1});
+    if (result.kind == IoResult::Kind::kError) return close(true);
+    if (result.kind == IoResult::Kind::kOk) {
+      wrote(result.bytes);
+      bytes = bytes.subspan(result.bytes);
+    }
+    if (bytes.empty()) return;
+    stream_->want_write(true);
+  }
+  out_.append(bytes);
+  worker_.buffered(static_cast<int64_t>(bytes.size()));
+}
+
+void ClientConnection::on_writable() {
+  while (!out_.empty()) {
+    const Bytes bytes = out_.bytes();
+    const iovec one{const_cast<std::byte*>(bytes.data()), bytes.size()};
+    const IoResult result = stream_->write({&one, 1});
+    if (result.kind == IoResult::Kind::kError) return close(true);
+    if (result.kind != IoResult::Kind::kOk) return;
+    worker_.buffered(-static_cast<int64_t>(result.bytes));
+    out_.consume(result.bytes);
+    wrote(result.bytes);
+  }
+  stream_->want_write(false);
+  close_if_done();
+  if (!over()) resume();
+}
+
+void ClientConnection::wrote(size_t bytes) {
+  const size_t own = std::min(bytes, ungranted_);
+  ungranted_ -= own;
+  grant(bytes - own);
+}
+
+void ClientConnection::grant(size_t bytes) {
+  window_.pass_on(bytes);
+  if (!window_.worth_a_frame() || stream_id_ == 0 || !peer_->link->up()) return;
+  // By the link, whatever lane the stream is on: a lane that fails after the stream has left it
+  // must not take credit with it.
+  peer_->link->lane().send(
+      {.kind = FrameKind::kCredit, .stream = stream_id_, .credit = window_.grant()}, {});
+}
+
+}  // namespace hat

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+// daemon/proxy/outbound/client_connection.h: one application's connection to a local endpoint: its
+// bytes become calls on a stream to a peer daemon, and the answers become bytes again, in the order
+// of the calls.
+//
+//   kCalls    messages are followed; every two-way call gets exactly one answer
+//   kOpaque   bytes are carried as they are, in both directions, half-close included
+//
+// Bounds   in each direction at most a stream's window of bytes is on its way; reading stops
+//          where a limit is reached, and goes on when there is room. A connection with as many
+//          calls out as limits.max_pipelined allows, none of which need ever be
+//          answered, becomes opaque.
+// Thread   the worker's.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "base/byte_queue.h"
+#include "base/fifo.h"
+#include "base/reactor.h"
+#include "config/node.h"
+#include "daemon/proxy/call.h"
+#include "daemon/proxy/loans.h"
+#include "daemon/proxy/stream_delivery.h"
+#include "daemon/proxy/successor.h"
+#include "daemon/proxy/unit_reader.h"
+#include "daemon/routing/routing_table.h"
+#include "engine/frame.h"
+#include "engine/receive_window.h"
+
+namespace hat {
+
+class PeerLink;
+class Worker;
+
+class ClientConnection final : public StreamEvents, private UnitSink, private Deadline {
+ public:
+  ClientConnection(Worker& worker, size_t endpoint, const ListenerEvents::Accept& accept);
+  ~ClientConnection() override;
+
+  // From the worker.
+  void on_frame(const engine::FrameHeader& header, Bytes payload);
+  void on_session_lost(const std::string& reason);  // the stream's link broke
+  void on_link_uncongested() { resume(); }
+  void on_link_leaves();  // what begins from now on goes by another
+  void detach_if_due();   // as many as may move at once, do
+  void on_link_news();    // while waiting: a link came up, or an attempt failed
+  void on_call_deadline(Call& call);
+  // How long an application that has said its last waits for calls that may be oneway.
+  static constexpr Duration kServerEndWait = std::chrono::minutes(1);
+  // How long a call waits for the answers to those before it, to go by another lane than they did.
+  static constexpr Duration kLaneWait = std::chrono::milliseconds(100);
+  // How long what a connection still sends is read and dropped after its end.
+  static constexpr Duration kLingerTime = std::chrono::seconds(2);
+  bool idle() const { return calls_.empty() && out_.empty() && !(moves() && leaves()); }
+  // Goes on where another process has been: with what it read and did not use, and with the
+  // connection to the server that a peer keeps (null: there is none).
+  void go_on(Bytes read, const KeptServer* server);
+  // Gives the connection to the successor once no call is out on it. False: there is no room now.
+  bool hand_over(Successor& successor);
+  void on_successor_gone();
+  size_t endpoint() const { return endpoint_; }
+  uint32_t lane_number() const { return lane_; }  // by which its stream goes; 0: the link itself
+
+ private:
+  enum class Mode : uint8_t { kCalls, kOpaque };
+
+  // From kOpen onwards, never back; each may be followed by any later one.
+  enum class Life : uint8_t {
+    kOpen,
+    kEnding,     // no call begins any more; those that are out are answered first
+    kLingering,  // FIN was sent after the last answer. What still comes is read and dropped: to
+                 // close with bytes unread is a RST, which would destroy answers on their way
+    kClosed,
+  };
+  // The connection to the server at the stream's far end. In every state but kAny it belongs to
+  // this application alone, and the application's connection ends with it.
+  //   kAny ──▶ kBound ──▶ kDetaching ──▶ kDetached ──▶ kBound (on the next stream)
+  //               └────────────┴──▶ kPinned
+  // Any may become kAny: with the stream, and kDetached when the peer cannot be reached.
+  enum class Server : uint8_t {
+    kAny,        // there is no stream, or another would do as well
+    kBound,      // it may move to another stream
+    kDetaching,  // kDetach is out; no call begins before its answer
+    kDetached,   // there is no stream: the peer keeps it, under kept_
+    kPinned,     // it cannot move, and the stream stays even on a link that leaves
+  };
+  // What the application sends: kOpen ──▶ kEnded ──▶ kPassedOn.
+  enum class Input : uint8_t {
+    kOpen,
+    kEnded,     // its FIN has come
+    kPassedOn,  // and all before is on its way to the peer, which was told
+  };
+
+  // Bytes from the application.
+  void on_readable() override;
+  void take(Bytes bytes);
+  bool pass_bulk();
+  void take_backlog();
+  bool on_head(const thrift::Head& head) override;
+  bool on_piece(Bytes piece, bool last) override;
+  void on_opaque(Bytes bytes) override;
+  bool blocked();
+  void resume();
+  void want_read(bool wanted);
+  size_t read_budget() const;
+
+  // To the successor, and to the peer's successor, in client_moves.cc.
+  bool leaves() const;
+  bool may_be_handed_over() const;
+  bool between_calls() const;
+  bool is_bound() const { return server_ != Server::kAny; }
+  bool moves() const { return server_ == Server::kDetaching || server_ == Server::kDetached; }
+  bool link_leaves() const;
+  bool may_detach() const;
+  void end_move(Server next);
+  void on_detached(Bytes payload);
+  void reach_server();
+  void attach();
+  std::span<const std::string> peers() const;
+
+  // Calls.
+  bool begin_call(const thrift::Head& head);
+  void add_message(const thrift::Head& head);
+  void end_request();
+  void bound_possible_calls();
+  void become_opaque();
+  bool may_all_be_oneway(size_t count) const;
+  const Call* newest_sent(size_t count) const;
+  static constexpr size_t kCallsUncounted = 64;
+  Call& add_call(const thrift::Head& head, const Route& route);
+  void give_back(Call& call);
+  const Route& route(std::string_view name) const;
+  Reply reply_to(const thrift::Head& head, const Route& route) const;
+  void start_waiting();
+  void stop_waiting();
+  void on_deadline() override;  // of the wait for a link, of the server's end, of lingering
+  void on_no_link();
+  struct LaneWait final : Deadline {
+    explicit LaneWait(ClientConnection& its) : connection(its) {}
+    void on_deadline() override;
+    ClientConnection& connection;
+  };
+
+  // The stream to the peer daemon.
+  bool have_stream();
+  bool find_way(Call& call);
+  bool take_lane(Call& call);
+  void leave_current() {  // its unit goes on to arrive
+    current_ = nullptr;
+    switches_ = false;
+  }
+  bool quiet() const;
+  void ask_whether_taken();
+  engine::Lane& lane();
+  void open_stream(PeerLink& peer);
+  void forget_stream();
+  void leave_stream(engine::FrameKind farewell);
+  void send_piece(Bytes piece, bool last);
+  bool lend(const engine::FrameHeader& header, Bytes part);
+  void send_raw(Bytes bytes);
+  void send_control(engine::FrameKind kind, uint64_t call = 0);
+  void tell_of_stream();
+  void count_way(const Call& call);
+
+  // Answers, in client_answers.cc.
+  void on_writable() override;
+  void on_reply(const engine::FrameHeader& header, Bytes payload);
+  void on_fail(const engine::FrameHeader& header, Bytes payload);
+  void on_no_reply(Call& call);
+  void note_end(const Call& call);
+  void on_raw(Bytes payload);
+  void on_far_end();
+  void on_reset(Bytes payload);
+  void lose_stream(engine::Failure failure, const std::string& reason);
+  void fail(Call& call, engine::Failure failure, std::string detail);
+  void mark_failed(Call& call, engine::Failure failure, std::string detail);
+  void fail_opaque(engine::Failure failure, const std::string& detail);
+  void answer_failed_calls();
+  bool holds_up_failure() const;
+  void write_exceptions(const Call& call);
+  void finish(Call& call, CallOutcome outcome);
+  void forget_calls();
+  enum class From : uint8_t { kStream, kSelf };
+  void write(Bytes bytes, From from);
+  void wrote(size_t bytes);
+  void grant(size_t bytes);
+
+  // Ends, in client_ends.cc.
+  bool over() const { return life_ >= Life::kLingering; }
+  void advance_to(Life next);
+  void on_end_of_input();
+  void pass_end();
+  void on_server_end_wait();
+  void end_after_answers();
+  void end_without_answers();
+  void close_if_done();
+  void linger();
+  void drop_input();
+  void let_go();
+  void close(bool abort);
+
+  Worker& worker_;
+  const size_t endpoint_;
+  Mode mode_ = Mode::kCalls;
+  Life life_ = Life::kOpen;
+  Input input_ = Input::kOpen;
+  bool reading_ = false;
+  bool output_ended_ = false;  // opaque: the far side's end was passed on
+  bool far_ended_ = false;     // opaque: the far side sends no more
+  bool waiting_ = false;       // for a link
+  LaneWait lane_wait_{*this};  // while switches_
+  bool switches_ = false;      // the current call waits for those before it, to take another lane
+  bool stays_ = false;         // the successor cannot have it
+  bool taking_ = false;        // inside take(): what it causes must not begin another
+  bool in_place_ = false;      // what is taken lies in the stream's memory
+  bool lent_ = false;          // and was lent
+  std::optional<engine::Failure> discarding_;  // the current unit's call has failed: why
+  uint64_t ticket_ = 0;                        // of the wait
+  TimePoint waiting_since_{};
+
+  UnitReader reader_;
+  ByteQueue backlog_;        // read, but not yet looked at
+  Call* current_ = nullptr;  // whose unit is arriving
+  Fifo<Call*> calls_;        // unanswered, in the order of their answers
+  size_t failed_calls_ = 0;  // of these; they wait for those before them
+  uint64_t next_ordinal_ = 1;
+
+  PeerLink* peer_ = nullptr;
+  uint32_t stream_id_ = 0;  // 0: no stream
+  Server server_ = Server::kAny;
+  KeptServer kept_;  // kDetached
+  uint32_t lane_ = 0;
+  bool opened_ = false;  // the peer was told of the stream
+  StreamDelivery delivery_;
+  int64_t send_credit_ = engine::kStreamWindowBytes;
+  engine::ReceiveWindow window_;
+  size_t ungranted_ = 0;  // bytes in out_ that no credit of this stream was spent on
+
+  ByteQueue out_;  // for a slow reader
+  std::unique_ptr<Stream> stream_;
+  Lender lender_;
+};
+
+}  // namespace hat

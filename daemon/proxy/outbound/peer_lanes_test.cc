@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// daemon/proxy/outbound/peer_lanes_test.cc: which ends of a lane are failures. The peer is here
+// too, with a fabric of its own, so that its lanes can vanish as they do when its process ends.
+#include "daemon/proxy/outbound/peer_lanes.h"
+
+#include <gmock/gmock.h>
+
+#include <functional>
+#include <utility>
+
+#include "engine/fabric/loop/loop_fabric.h"
+#include "engine/plan/ability.h"
+#include "tests/fake_reactor.h"
+
+namespace hat {
+namespace {
+
+using namespace std::chrono_literals;
+using engine::FrameKind;
+
+constexpr engine::ArenaOptions kArena{.bytes = {4 << 20, 4 << 20, 4 << 20}};
+
+std::unique_ptr<engine::RdmaHost> make_host(Reactor& reactor) {
+  auto host =
+      engine::RdmaHost::create_per_link(reactor, engine::open_loop_fabric, {.arena = kArena});
+  EXPECT_TRUE(host) << host.error().message;
+  return std::move(*host);
+}
+
+struct QuietSession final : engine::SessionEvents {
+  Result<void> on_hello(engine::Session&) override { return {}; }
+  void on_session_up(engine::Session&) override {}
+  void on_frame(engine::Session&, const engine::FrameHeader&, engine::Bytes) override {}
+  void on_uncongested(engine::Session&) override {}
+  void on_session_down(engine::Session&, const std::string&) override {}
+};
+
+// The far side: it takes whatever lane it is asked for, and answers nothing.
+struct FarLanes final : engine::LaneSetEvents {
+  Result<engine::LaneShape> on_lane_wanted(const engine::LaneWish& wish) override {
+    return wish.back;
+  }
+  void on_lane_up(engine::LaneSet&, uint32_t) override {}
+  void on_lane_message(engine::LaneSet&, uint32_t, const engine::FrameHeader&,
+                       engine::Bytes) override {}
+  void on_lane_uncongested(engine::LaneSet&, uint32_t) override {}
+  void on_lane_down(engine::LaneSet&, uint32_t, bool, const std::string&) override {}
+};
+
+class PeerLanesTest : public testing::Test, public PeerLanesEvents {
+ protected:
+  PeerLanesTest() {
+    until([&] { return near_->up() && far_->up(); });
+    lanes_ = std::make_unique<PeerLanes>(reactor_, *near_host_, *near_, 5s, *this);
+    far_lanes_ =
+        std::make_unique<engine::LaneSet>(reactor_, *far_host_, engine::Session::Role::kAcceptor,
+                                          far_->lane(), engine::LaneSetOptions{}, far_events_);
+    far_->set_lanes(far_lanes_.get());
+    until([&] { return lanes_->choose(key_, 0).lane != 0; });
+  }
+
+  std::unique_ptr<engine::Session> session(engine::Session::Role role, const char* node,
+                                           const char* peer) {
+    const engine::OpenStream open = [&](StreamEvents& events) {
+      return reactor_.connect(Address{}, events);
+    };
+    return std::make_unique<engine::Session>(reactor_, role,
+                                             engine::SessionOptions{.node = node,
+                                                                    .peer = peer,
+                                                                    .generation = 1,
+                                                                    .legs = engine::kAllLegs,
+                                                                    .handshake_timeout = 1h,
+                                                                    .keepalive_interval = 1h,
+                                                                    .keepalive_timeout = 1h},
+                                             open, quiet_);
+  }
+  // Delivers what each side has written to the other side, and polls the lanes of both.
+  void turn() {
+    if (lanes_) lanes_->flush();
+    if (far_lanes_) far_lanes_->flush();
+    near_->lane().flush();
+    far_->lane().flush();
+    for (const auto& [from, to] : {std::pair(0, 1), std::pair(1, 0)}) {
+      FakeStream::Wire& wire = *reactor_.wires[static_cast<size_t>(to)];
+      wire.incoming += std::exchange(reactor_.wires[static_cast<size_t>(from)]->written, "");
+      if (!wire.incoming.empty()) wire.tell_readable();
+    }
+    for (engine::RdmaHost* host : {near_host_.get(), far_host_.get()}) {
+      if (host == nullptr) continue;
+      for (const auto& domain : host->domains()) domain->take_fabric_events();
+    }
+    reactor_.end_turn();
+  }
+  void until(const std::function<bool()>& holds) {
+    for (int turns = 0; turns < 10'000 && !holds(); ++turns) turn();
+    EXPECT_TRUE(holds());
+  }
+  // As its process does when it ends: without a word on the link.
+  void far_process_ends() {
+    far_lanes_.reset();
+    far_host_.reset();
+    until([&] { return lanes_->status().at(0).state != "up"; });
+  }
+
+  void on_stream_frame(const engine::FrameHeader&, engine::Bytes) override {}
+  void on_lane_uncongested(uint32_t) override {}
+  bool has_clients(const std::vector<size_t>&) const override { return true; }
+  void on_lane_lost(uint32_t, const std::string& reason) override { lost_.push_back(reason); }
+  void on_lane_returned(uint32_t, uint64_t) override {}
+  void on_lane_gone(uint32_t) override {}
+
+  FakeReactor reactor_;
+  QuietSession quiet_;
+  FarLanes far_events_;
+  const LaneKey key_{.request = *engine::find_protocol("direct_write_imm"),
+                     .response = *engine::find_protocol("direct_write_imm"),
+                     .request_slot_bytes = 4096,
+                     .response_slot_bytes = 4096};
+  std::unique_ptr<engine::RdmaHost> near_host_ = make_host(reactor_);
+  std::unique_ptr<engine::RdmaHost> far_host_ = make_host(reactor_);
+  std::unique_ptr<engine::Session> near_ = session(engine::Session::Role::kInitiator, "a", "b");
+  std::unique_ptr<engine::Session> far_ = session(engine::Session::Role::kAcceptor, "b", "");
+  std::unique_ptr<engine::LaneSet> far_lanes_;
+  std::unique_ptr<PeerLanes> lanes_;
+  std::vector<std::string> lost_;
+};
+
+TEST_F(PeerLanesTest, ALaneThatVanishesHasFailed) {
+  far_process_ends();
+  EXPECT_EQ(lanes_->status().at(0).failures, 1u);
+  EXPECT_THAT(lanes_->status().at(0).last_error, testing::HasSubstr("queue pair failed"));
+}
+
+TEST_F(PeerLanesTest, ALaneThatVanishesWithAPeerThatLeavesHasNotFailed) {
+  lanes_->expect_end();
+  far_process_ends();
+  EXPECT_EQ(lanes_->status().at(0).failures, 0u);
+  EXPECT_EQ(lanes_->status().at(0).last_error, "");
+  EXPECT_EQ(lost_.size(), 1u) << "streams on it end all the same";
+}
+
+TEST_F(PeerLanesTest, ALaneThatVanishesUnderACallHasFailed) {
+  const uint32_t lane = lanes_->choose(key_, 0).lane;
+  lanes_->lane(lane).send(
+      {.kind = FrameKind::kCall, .flags = engine::kLastPiece, .replies = 1, .stream = 1, .call = 1},
+      {});
+  lanes_->expect_end();
+  far_process_ends();
+  EXPECT_EQ(lanes_->status().at(0).failures, 1u);
+}
+
+}  // namespace
+}  // namespace hat

@@ -1,0 +1,481 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/proxy/worker.h"
+
+#include <glog/logging.h>
+
+#include <algorithm>
+
+#include "engine/plan/ability.h"
+
+namespace hat {
+
+using engine::FrameHeader;
+
+// Anybody may connect to the link's port: who is slow to say who it is must leave room for others,
+// and descriptors for the applications.
+constexpr size_t kHandshakesMax = 256;
+
+// Objects end here, at the turn's end, when no event of theirs can be running.
+struct Worker::Grave {
+  std::list<Peers::node_type> peers;  // gone after their sessions and lanes
+  std::vector<std::unique_ptr<ClientConnection>> connections;
+  std::vector<std::unique_ptr<ServerStream>> streams;
+  std::vector<std::unique_ptr<UpstreamConnection>> upstreams;
+  std::vector<std::unique_ptr<engine::Session>> sessions;
+  std::vector<std::unique_ptr<PeerLanes>> lanes;  // gone before their sessions
+  std::vector<std::unique_ptr<engine::CostTalk>> talks;
+  std::vector<std::unique_ptr<AcceptedLink>> links;
+
+  bool empty() const {
+    return connections.empty() && streams.empty() && upstreams.empty() && sessions.empty() &&
+           lanes.empty() && talks.empty() && links.empty() && peers.empty();
+  }
+};
+
+Worker::Worker(Reactor& reactor, Setup setup)
+    : reactor_(reactor),
+      setup_(std::move(setup)),
+      routes_(setup_.routes),
+      deadlines_(reactor),
+      upstreams_(*this, setup_.seed),
+      connections_per_endpoint_(node().endpoints.size()),
+      grave_(std::make_unique<Grave>()),
+      next_turn_(reactor.timer([] {})) {
+  reactor_.add_turn_events(*this);
+  for (const PeerConfig& peer : node().peers) {
+    counters().peer_sessions.try_emplace(peer.name);
+    make_link(peer).link->connect_now();
+  }
+}
+
+Worker::~Worker() {
+  reactor_.remove_turn_events(*this);
+  connections_.clear();
+  accepted_.clear();
+  const auto let_go = [](PeerLink& peer) {
+    peer.lanes.reset();
+    peer.costs.reset();
+  };
+  for (auto& [name, peer] : peers_) let_go(peer);
+  for (auto& node : leaving_) let_go(node.mapped());
+  while (!grave_->empty()) std::exchange(grave_, std::make_unique<Grave>()).reset();
+}
+
+engine::SessionOptions Worker::session_options(std::string peer) const {
+  const Limits& limits = node().limits;
+  return {.node = node().node,
+          .peer = std::move(peer),
+          .generation = setup_.generation,
+          .legs = setup_.rdma == nullptr ? 0 : engine::kAllLegs,
+          .seal = setup_.seal,
+          .handshake_timeout = limits.connect_timeout,
+          .keepalive_interval = limits.keepalive_interval,
+          .keepalive_timeout = limits.keepalive_timeout};
+}
+
+// --- Local clients ---
+
+void Worker::accept_client(size_t endpoint, const ListenerEvents::Accept& accept) {
+  if (connections_per_endpoint_[endpoint] >= node().limits.connections_max || draining_) {
+    counters().connections_refused.add();
+    return;
+  }
+  counters().connections_accepted.add();
+  add_client(endpoint, accept);
+}
+
+// It was within the limits when it was accepted, and has calls to make.
+void Worker::take_over_client(size_t endpoint, const ListenerEvents::Accept& accept,
+                              engine::Bytes read, const KeptServer* server) {
+  counters().connections_taken_over.add();
+  add_client(endpoint, accept).go_on(read, server);
+}
+
+ClientConnection& Worker::add_client(size_t endpoint, const ListenerEvents::Accept& accept) {
+  ++connections_per_endpoint_[endpoint];
+  counters().connections_open.add();
+  auto connection = std::make_unique<ClientConnection>(*this, endpoint, accept);
+  ClientConnection& added = *connection;
+  connections_.emplace(&added, std::move(connection));
+  return added;
+}
+
+void Worker::bury(ClientConnection& connection) {
+  const auto found = connections_.find(&connection);
+  if (found == connections_.end()) return;
+  --connections_per_endpoint_[connection.endpoint()];
+  counters().connections_open.sub();
+  grave_->connections.push_back(std::move(found->second));
+  connections_.erase(found);
+}
+
+PeerLink* Worker::choose_peer(PeerNames peers) {
+  for (size_t i = 0; i < peers.size(); ++i) {
+    PeerLink& peer = peers_.at(peers[(next_peer_ + i) % peers.size()]);
+    if (!peer.link->takes_calls()) continue;
+    if (peers.size() > 1) next_peer_ = (next_peer_ + i + 1) % peers.size();
+    return &peer;
+  }
+  for (const std::string& name : peers) peers_.at(name).link->connect_now();
+  return nullptr;
+}
+
+bool Worker::peers_hopeless(PeerNames peers, TimePoint since) const {
+  return std::ranges::all_of(peers, [&](const std::string& name) {
+    const engine::Link& link = *peers_.at(name).link;
+    return !link.takes_calls() && !link.trying() && link.last_attempt() >= since &&
+           reactor_.now() - link.down_since() > node().limits.peer_wait;
+  });
+}
+
+std::string Worker::peer_errors(PeerNames peers) const {
+  std::string text;
+  for (const std::string& name : peers) {
+    const engine::Link& link = *peers_.at(name).link;
+    text += (text.empty() ? "" : "; ") + name + " at " + to_string(link.address()) + ": " +
+            (link.last_error().empty() ? "it is shutting down" : link.last_error());
+  }
+  return text;
+}
+
+void Worker::buffered(int64_t change) {
+  buffered_bytes_ += static_cast<uint64_t>(change);
+  counters().buffered_bytes.add(static_cast<uint64_t>(change));
+}
+
+void Worker::buffered(int64_t change, PeerShare& peer) {
+  buffered(change);
+  peer_shares_.add(&PeerShare::buffered_bytes, peer, change);
+}
+
+void Worker::look_for_more(Polling polling) {
+  // A busy lane is looked at for long after its last call; but never for ever, so that a connection
+  // that lies idle costs nothing.
+  constexpr Duration kBusySpin = std::chrono::milliseconds(10);
+  if (polling == Polling::kEvent) return;
+  const Duration spin = polling == Polling::kBusy ? kBusySpin : Duration(node().limits.spin);
+  reactor_.stay_awake_until(reactor_.now() + spin);
+}
+
+// --- Links to peers ---
+
+PeerLink& Worker::make_link(const PeerConfig& peer) {
+  PeerLink& made = peers_[peer.name];
+  made.link = std::make_unique<engine::Link>(reactor_, peer.link, session_options(peer.name),
+                                             node().limits.reconnect_backoff_max,
+                                             setup_.seed + ++links_made_, *this);
+  if (setup_.rdma == nullptr) made.without_lanes = Fallback::kNoFabric;
+  return made;
+}
+
+PeerLink& Worker::peer_of(const engine::Link& link) {
+  PeerLink& peer = peers_.at(link.peer());
+  if (peer.link.get() == &link) return peer;
+  return std::ranges::find_if(leaving_,
+                              [&](auto& node) { return node.mapped().link.get() == &link; })
+      ->mapped();
+}
+
+// Who leaves has a successor, or will have: calls that begin from now on go there, and need not
+// wait for the last that is out on the old link.
+void Worker::replace(PeerLink& peer) {
+  const std::string name = peer.link->peer();
+  peer.link->retire();
+  leaving_.push_back(peers_.extract(name));
+  engine::Link& link = *make_link(*std::ranges::find(node().peers, name, &PeerConfig::name)).link;
+  link.follow(*peer.link);
+  link.connect_now();
+  std::vector<ClientConnection*> connections;
+  for (const auto& [id, connection] : peer.streams) connections.push_back(connection);
+  for (ClientConnection* connection : connections) connection->on_link_leaves();
+}
+
+void Worker::on_link_up(engine::Link& link) {
+  counters().peer_sessions.at(link.peer()).add();
+  LOG(INFO) << "peer " << link.peer() << ": link up at " << to_string(link.address());
+  PeerLink& peer = peer_of(link);
+  if (setup_.rdma != nullptr && link.session().peer().legs != 0) {
+    peer.lanes = std::make_unique<PeerLanes>(reactor_, *setup_.rdma, link.session(),
+                                             node().limits.lane_settle, peer);
+    peer.costs = std::make_unique<engine::CostTalk>(reactor_, link.session().lane(), nullptr);
+    link.session().set_costs(peer.costs.get());
+  }
+  tell_waiting();
+}
+
+void Worker::on_link_frame(engine::Link& link, const FrameHeader& header, engine::Bytes payload) {
+  peer_of(link).on_stream_frame(header, payload);
+}
+
+void Worker::on_link_going_away(engine::Link& link) {
+  PeerLink& peer = peer_of(link);
+  if (&peer != &peers_.at(link.peer())) return;  // it has said so before
+  LOG(INFO) << "peer " << link.peer() << ": it leaves; new calls go by a new link";
+  if (peer.lanes) peer.lanes->expect_end();
+  peer.leaves = peer.lanes != nullptr;  // then at a turn's end
+  if (!peer.leaves) link.agree_to_go_away();
+  replace(peer);
+}
+
+void Worker::on_link_uncongested(engine::Link& link) {
+  peer_of(link).stirred = true;
+  // A connection that goes on may close, and so change the map.
+  std::vector<ClientConnection*> connections;
+  for (const auto& [id, connection] : peer_of(link).streams) connections.push_back(connection);
+  for (ClientConnection* connection : connections) connection->on_link_uncongested();
+}
+
+void Worker::on_link_down(engine::Link& link, bool was_up, const std::string& reason) {
+  PeerLink& peer = peer_of(link);
+  const auto left =
+      std::ranges::find_if(leaving_, [&](const auto& node) { return &node.mapped() == &peer; });
+  if (left != leaving_.end()) {
+    LOG(INFO) << "peer " << link.peer() << ": its old link has ended: " << reason;
+  } else if (was_up) {
+    LOG(WARNING) << "peer " << link.peer() << ": link down: " << reason;
+  }
+  peer.leaves = false;
+  const auto streams = std::exchange(peer.streams, {});
+  if (peer.lanes) {
+    peer.lanes->end(reason);
+    grave_->lanes.push_back(std::move(peer.lanes));
+    peer.costs->end("the link went down: " + reason);
+    grave_->talks.push_back(std::move(peer.costs));
+  }
+  for (const auto& [id, connection] : streams) connection->on_session_lost(reason);
+  if (left != leaving_.end()) grave_->peers.splice(grave_->peers.end(), leaving_, left);
+  tell_waiting();
+}
+
+void Worker::tell_waiting() {
+  const std::vector<std::pair<uint64_t, ClientConnection*>> waiting(waiting_.begin(),
+                                                                    waiting_.end());
+  for (const auto& [ticket, connection] : waiting) {
+    if (waiting_.contains(ticket)) connection->on_link_news();
+  }
+}
+
+std::vector<LinkStatus> Worker::link_status() const {
+  std::vector<LinkStatus> all;
+  for (const auto& [name, peer] : peers_) {
+    LinkStatus& status = all.emplace_back();
+    status = {name,
+              to_string(peer.link->address()),
+              peer.link->takes_calls(),
+              peer.link->last_error(),
+              peer.link->sessions(),
+              peer.lanes ? peer.lanes->status() : std::vector<LaneStatus>(),
+              {}};
+    if (!peer.link->up()) continue;
+    const auto names = peer.link->session().peer_names();
+    status.peer_names.assign(names.begin(), names.end());
+  }
+  return all;
+}
+
+Result<void> Worker::calibrate(const std::string& peer, const engine::CostOpen& open,
+                               std::shared_ptr<engine::CostJob> job) {
+  PeerLink& to = peers_.at(peer);
+  if (!to.link->takes_calls()) {
+    const std::string& why = to.link->last_error();
+    return fail("the link to it is down: " + (why.empty() ? "it is shutting down" : why));
+  }
+  const engine::Hello& hello = to.link->session().peer();
+  if (!to.costs) return fail("peer " + peer + " has no RDMA fabric: calls to it go over TCP");
+  if (hello.version_max < engine::kLinkVersionOfCosts) {
+    return fail("peer " + peer + "'s hatrpcd is older than this one and does not calibrate");
+  }
+  return to.costs->open(open, std::move(job));
+}
+
+void Worker::set_routes(std::shared_ptr<const RoutingTable> routes) {
+  routes_ = std::move(routes);
+  std::vector<ServerStream*> streams;  // one that ends leaves its link's map
+  for (const auto& [session, link] : accepted_) {
+    for (const auto& [id, stream] : link->streams) streams.push_back(stream.get());
+  }
+  for (ServerStream* stream : streams) stream->on_new_routes();
+}
+
+// --- Links from peers ---
+
+void Worker::accept_link(const ListenerEvents::Accept& accept) {
+  if (draining_) return;
+  make_room_for_a_link();
+  auto link = std::make_unique<AcceptedLink>(*this);
+  link->session = std::make_unique<engine::Session>(reactor_, engine::Session::Role::kAcceptor,
+                                                    session_options(""), accept, *this);
+  const engine::Session* key = link->session.get();
+  accepted_.emplace(key, std::move(link));
+}
+
+void Worker::make_room_for_a_link() {
+  size_t unknown = 0;
+  engine::Session* oldest = nullptr;
+  for (const auto& [key, link] : accepted_) {
+    engine::Session& session = *link->session;
+    if (session.up()) continue;
+    ++unknown;
+    if (oldest == nullptr || session.began() < oldest->began()) oldest = &session;
+  }
+  if (unknown >= kHandshakesMax) oldest->end("others came, and it has not said who it is");
+}
+
+// Where its certificate proves nothing, by its word.
+static std::string identity(const engine::Session& session) {
+  std::string names;
+  for (const std::string& name : session.peer_names()) names += name + '\n';
+  return names.empty() ? session.peer().node : names;
+}
+
+Result<void> Worker::on_hello(engine::Session& session) {
+  const auto found = accepted_.find(&session);
+  if (found == accepted_.end()) return fail("the link has ended");
+  const auto share = peer_shares_.of(identity(session));
+  if (!peer_shares_.has_room(&PeerShare::links, *share, node().limits.links_max)) {
+    counters().links_refused.add();
+    return fail("node " + node().node + ": limits.max_links is reached");
+  }
+  found->second->begin(share);
+  return {};
+}
+
+void Worker::on_session_up(engine::Session& session) {
+  std::string proved;
+  for (const std::string& name : session.peer_names())
+    proved += (proved.empty() ? "" : ", ") + name;
+  LOG(INFO) << "peer " << session.peer().node << ": opened a link to this node"
+            << (proved.empty() ? "" : ", as " + proved);
+  const auto found = accepted_.find(&session);
+  if (found == accepted_.end()) return;
+  if (setup_.rdma != nullptr && session.peer().legs != 0) {
+    found->second->offer_lanes(reactor_, *setup_.rdma, setup_.answerer);
+  }
+  found->second->on_up();
+}
+
+void Worker::on_frame(engine::Session& session, const FrameHeader& header, engine::Bytes payload) {
+  const auto found = accepted_.find(&session);
+  if (found != accepted_.end()) found->second->take(0, header, payload);
+}
+
+void Worker::on_uncongested(engine::Session& session) {
+  const auto found = accepted_.find(&session);
+  if (found != accepted_.end()) found->second->on_uncongested(0);
+}
+
+void Worker::on_session_down(engine::Session& session, const std::string& reason) {
+  const auto found = accepted_.find(&session);
+  if (found == accepted_.end()) return;
+  if (found->second->share()) {
+    LOG(INFO) << "peer " << session.peer().node << ": its link to this node ended: " << reason;
+  } else {
+    LOG_EVERY_T(WARNING, 1) << "link: a connection was refused: " << reason;
+  }
+  grave_->links.push_back(std::move(found->second));
+  accepted_.erase(found);
+  grave_->links.back()->end(reason);
+}
+
+// --- Ends ---
+
+void Worker::bury(std::unique_ptr<UpstreamConnection> upstream) {
+  grave_->upstreams.push_back(std::move(upstream));
+}
+
+void Worker::bury(std::unique_ptr<engine::Session> session) {
+  if (session) grave_->sessions.push_back(std::move(session));
+}
+
+void Worker::bury(AcceptedLink& link, uint32_t stream) {
+  const auto found = link.streams.find(stream);
+  if (found == link.streams.end()) return;
+  grave_->streams.push_back(std::move(found->second));
+  link.streams.erase(found);
+}
+
+void Worker::begin_drain() {
+  draining_ = true;
+  for (auto& [session, link] : accepted_) link->begin_drain();
+}
+
+bool Worker::drained() const {
+  const auto quiet = [](const auto& entry) { return entry.second->drained(); };
+  return draining_ && std::ranges::all_of(accepted_, quiet) && all_sent() &&
+         std::ranges::all_of(connections_, [](const auto& c) { return c.second->idle(); });
+}
+
+bool Worker::all_sent() const {
+  const auto sent = [](const PeerLink& peer) {
+    const bool lanes_sent = !peer.lanes || peer.lanes->all_taken();
+    return !peer.link->up() || (peer.link->lane().idle() && lanes_sent);
+  };
+  return std::ranges::all_of(peers_, [&](const auto& entry) { return sent(entry.second); }) &&
+         std::ranges::all_of(leaving_, [&](const auto& node) { return sent(node.mapped()); });
+}
+
+// --- To the successor ---
+
+void Worker::begin_hand_over(std::shared_ptr<Successor> successor) {
+  successor_ = std::move(successor);
+  for (auto& [session, link] : accepted_) link->leave();
+}
+
+void Worker::end_hand_over() {
+  successor_.reset();
+  std::vector<ClientConnection*> waiting;  // one that goes on may close others
+  for (const auto& [key, connection] : connections_) waiting.push_back(connection.get());
+  for (ClientConnection* connection : waiting) {
+    if (connections_.contains(connection)) connection->on_successor_gone();
+  }
+}
+
+bool Worker::peers_turned() const {
+  return std::ranges::all_of(accepted_,
+                             [](const auto& entry) { return entry.second->peer_turned(); });
+}
+
+bool Worker::handed_over() const { return connections_.empty() && accepted_.empty() && all_sent(); }
+
+void Worker::hand_over_clients() {
+  constexpr Duration kRoomAgain = std::chrono::milliseconds(1);
+  std::vector<ClientConnection*> all;  // whose farewell fails may take others along
+  for (const auto& [key, connection] : connections_) all.push_back(connection.get());
+  for (ClientConnection* connection : all) {
+    if (!connections_.contains(connection) || connection->hand_over(*successor_)) continue;
+    next_turn_->set(reactor_.now() + kRoomAgain);
+    return;
+  }
+}
+
+// The links that leave have streams that waited for room.
+void Worker::move_more() {
+  for (auto& node : leaving_) {
+    for (const auto& [id, connection] : node.mapped().streams) connection->detach_if_due();
+  }
+}
+
+void Worker::on_turn_end() {
+  counters().turns.add();
+  if (std::exchange(move_ended_, false)) move_more();
+  if (successor_) hand_over_clients();
+  flush();
+  // What a flush tells may make others send, where it has been already.
+  bool stirred = false;
+  for (auto& [name, peer] : peers_) stirred |= std::exchange(peer.stirred, false);
+  for (auto& node : leaving_) stirred |= std::exchange(node.mapped().stirred, false);
+  if (stirred || !grave_->empty()) flush();
+  if (move_ended_) next_turn_->set(reactor_.now());
+}
+
+void Worker::flush() {
+  while (!grave_->empty()) std::exchange(grave_, std::make_unique<Grave>()).reset();
+  for (auto& [name, peer] : peers_) peer.flush();
+  for (auto next = leaving_.begin(); next != leaving_.end();) (next++)->mapped().flush();
+  for (auto next = accepted_.begin(); next != accepted_.end();) {
+    AcceptedLink& link = *(next++)->second;  // one whose write fails leaves the map
+    link.flush();
+  }
+}
+
+}  // namespace hat

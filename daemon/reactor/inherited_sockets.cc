@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/reactor/inherited_sockets.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace hat::daemon {
+namespace {
+
+// Rings are handed over by a unix socket, which itself does not tell what it is for.
+std::string as_bound(const std::string& address) {
+  return address.starts_with("shm:") ? "unix:" + address.substr(4) : address;
+}
+
+}  // namespace
+
+InheritedSockets::InheritedSockets(const std::vector<InheritedSocket>& sockets) {
+  for (const InheritedSocket& socket : sockets) {
+    sockets_.push_back({socket, Descriptor(socket.fd)});
+  }
+}
+
+std::optional<Descriptor> InheritedSockets::take(const std::string& address) {
+  const auto found = std::ranges::find_if(sockets_, [&](const Held& socket) {
+    return as_bound(socket.what.address) == as_bound(address);
+  });
+  if (found == sockets_.end()) return std::nullopt;
+  Descriptor fd = std::move(found->fd);
+  sockets_.erase(found);
+  return fd;
+}
+
+void InheritedSockets::add(InheritedSockets more) {
+  std::ranges::move(more.sockets_, std::back_inserter(sockets_));
+}
+
+std::vector<std::string> InheritedSockets::left() const {
+  std::vector<std::string> left;
+  for (const Held& socket : sockets_) {
+    left.push_back(socket.what.address + " (" + socket.what.name + ")");
+  }
+  return left;
+}
+
+}  // namespace hat::daemon

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/reactor/libevent_reactor.h"
+
+#include <glog/logging.h>
+#include <sched.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "daemon/reactor/kernel_stream.h"
+#include "daemon/reactor/ring_stream.h"
+
+namespace hat {
+namespace {
+
+// Alone, EVLOOP_NONBLOCK would go on until nothing is ready, which under load is never.
+constexpr int kLook = EVLOOP_ONCE | EVLOOP_NONBLOCK;
+constexpr int kSleep = EVLOOP_ONCE;
+
+// A ring over which nothing comes for so long is not worth a look in each turn.
+constexpr Duration kHotTime = std::chrono::milliseconds(2);
+
+}  // namespace
+
+LibeventReactor::LibeventReactor() {
+  Owned<event_config, event_config_free> config(event_config_new());
+  // One thread uses the base. Not EVENT_BASE_FLAG_EPOLL_USE_CHANGELIST: it takes a descriptor out
+  // of epoll after its close, when another thread may have that number.
+  event_config_set_flag(config.get(), EVENT_BASE_FLAG_NOLOCK);
+  base_.reset(event_base_new_with_config(config.get()));
+  CHECK(base_) << "libevent has no event base: out of memory or descriptors";
+  wake_fd_ = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+  PCHECK(wake_fd_ >= 0) << "eventfd";
+  wake_event_.reset(event_new(
+      base_.get(), wake_fd_, EV_READ | EV_PERSIST,
+      [](evutil_socket_t, short, void* self) { static_cast<LibeventReactor*>(self)->run_posted(); },
+      this));
+  event_add(wake_event_.get(), nullptr);
+}
+
+LibeventReactor::~LibeventReactor() {
+  wake_event_.reset();
+  close(wake_fd_);
+}
+
+void LibeventReactor::run() {
+  while (!stopped_) turn();
+  end_turn();
+}
+
+void LibeventReactor::turn() {
+  end_turn();
+  // Each is asked: whoever may sleep makes himself ready to be woken.
+  bool look = look_policy_.looks_again(now());
+  if (!look) {
+    for (TurnEvents* events : turn_events_) look |= !events->may_sleep();
+    cool_rings(now());
+    look |= !hot_rings_.empty();
+  }
+  had_events_ = false;
+  if (!look || asks_kernel()) {
+    wait(look ? kLook : kSleep);
+  }
+  look_into_rings();
+  if (look && !had_events_) yield();
+}
+
+// A look at sockets is a system call, one into rings is not: where all that comes lately comes by
+// rings and lanes, sockets are looked at less often.
+bool LibeventReactor::asks_kernel() {
+  constexpr uint32_t kQuietLooks = 64;
+  constexpr uint32_t kLooksPerAsk = 8;
+  return hot_rings_.empty() || ++quiet_looks_ < kQuietLooks || quiet_looks_ % kLooksPerAsk == 0;
+}
+
+void LibeventReactor::yield() {
+  const TimePoint from = now();
+  sched_yield();
+  now_is_fresh_ = false;
+  look_policy_.yielded(from, now());
+}
+
+void LibeventReactor::wait(int flags) {
+  // A server may answer between two looks of one turn: its time must not be told as none.
+  now_is_fresh_ = false;
+  // Not when they ask: libevent would call them in the look that is going on.
+  for (KernelStream* stream : read_again_) stream->activate_again();
+  read_again_.clear();
+  if (event_base_loop(base_.get(), flags) < 0) LOG(FATAL) << "libevent's loop failed";
+  if (had_events_) quiet_looks_ = 0;
+}
+
+void LibeventReactor::look_into_rings() {
+  // What one tells may end any of them, or make others hot: those are looked into too.
+  for (size_t i = 0; i < hot_rings_.size(); ++i) {
+    RingStream* stream = hot_rings_[i];
+    if (!stream->has_news()) continue;
+    if (!std::exchange(had_events_, true)) now_is_fresh_ = false;
+    stream->tell();
+    if (i < hot_rings_.size() && hot_rings_[i] != stream) --i;  // it is gone, and others moved up
+  }
+  constexpr uint32_t kLooksPerAgeing = 256;
+  if (++ring_looks_ % kLooksPerAgeing == 0) cool_rings(now() - kHotTime);
+}
+
+void LibeventReactor::cool_rings(TimePoint idle_since) {
+  std::erase_if(hot_rings_, [idle_since](RingStream* ring) {
+    return ring->hot_since() <= idle_since && ring->cool();
+  });
+}
+
+void LibeventReactor::stop() {
+  post([this] { stopped_ = true; });
+}
+
+void LibeventReactor::post(std::function<void()> work) {
+  {
+    const std::lock_guard lock(posted_mutex_);
+    posted_.push_back(std::move(work));
+  }
+  const uint64_t one = 1;
+  [[maybe_unused]] const auto written = write(wake_fd_, &one, sizeof one);
+}
+
+void LibeventReactor::run_posted() {
+  note_event();
+  uint64_t count = 0;
+  [[maybe_unused]] const auto drained = read(wake_fd_, &count, sizeof count);
+  std::vector<std::function<void()>> posted;
+  {
+    const std::lock_guard lock(posted_mutex_);
+    posted.swap(posted_);
+  }
+  for (const auto& work : posted) work();
+}
+
+TimePoint LibeventReactor::now() const {
+  if (!now_is_fresh_) {
+    now_ = std::chrono::steady_clock::now();
+    now_is_fresh_ = true;
+  }
+  return now_;
+}
+
+void LibeventReactor::stay_awake_until(TimePoint when) { look_policy_.stay_awake_until(when); }
+
+void LibeventReactor::end_turn() {
+  for (TurnEvents* events : turn_events_) events->on_turn_end();
+}
+
+void LibeventReactor::add_turn_events(TurnEvents& events) { turn_events_.push_back(&events); }
+
+void LibeventReactor::remove_turn_events(TurnEvents& events) { std::erase(turn_events_, &events); }
+
+}  // namespace hat

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// daemon/reactor/libevent_reactor.h: the reactor over the kernel's sockets, by libevent, and over
+// rings of shared memory, which it looks into while it is awake.
+//
+// Thread   one thread makes it, runs it and destroys it; post() and stop() may be called from any.
+#pragma once
+
+#include <event2/event.h>
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "base/descriptor.h"
+#include "base/owned.h"
+#include "base/reactor.h"
+#include "client/ring/look_policy.h"
+#include "client/ring/memory.h"
+#include "daemon/reactor/listen_socket.h"
+
+namespace hat {
+
+class KernelStream;
+class RingStream;
+
+class LibeventReactor final : public Reactor {
+ public:
+  LibeventReactor();
+  ~LibeventReactor() override;
+
+  // Turns until stop(), and runs what was posted before it.
+  void run();
+  void turn();  // one, which may sleep
+  void stop();
+  // Runs `work` on the reactor's thread, in a coming turn.
+  void post(std::function<void()> work);
+
+  // TCP connections made or accepted from now on are probed by the kernel after so long a silence;
+  // 0: never. Whoever does not answer three probes, 10 s apart, is taken for gone.
+  void probe_tcp_after(std::chrono::seconds silence) { probe_tcp_after_ = silence; }
+
+  // Tells `events` of connections to a socket that other reactors may listen on too.
+  std::unique_ptr<Listener> listen(const ListenSocket& socket, ListenerEvents& events);
+
+  // Goes on with a connection that another process had accepted: what Stream::descriptors() gave
+  // there. Without `memory` it is a socket, with it rings.
+  std::unique_ptr<Stream> resume_accepted(Descriptor socket, hatrpc::ring::Memory memory,
+                                          StreamEvents& events);
+
+  TimePoint now() const override;
+  std::unique_ptr<Stream> connect(const Address& to, StreamEvents& events) override;
+  std::unique_ptr<Stream> resume(std::vector<Descriptor> descriptors,
+                                 StreamEvents& events) override;
+  std::unique_ptr<Timer> timer(std::function<void()> on_time) override;
+  std::unique_ptr<Watch> watch(int descriptor, std::function<void()> on_readable) override;
+  void stay_awake_until(TimePoint when) override;
+  void add_turn_events(TurnEvents& events) override;
+  void remove_turn_events(TurnEvents& events) override;
+
+ private:
+  friend class KernelStream;
+  friend class KernelListener;
+  friend class KernelTimer;
+  friend class KernelWatch;
+  friend class RingStream;
+
+  void note_event() { had_events_ = true; }
+  void end_turn();
+  void run_posted();
+  void yield();
+  bool asks_kernel();
+  void wait(int flags);
+  void look_into_rings();
+  void cool_rings(TimePoint idle_since);
+
+  Owned<event_base, event_base_free> base_;
+  mutable TimePoint now_{};
+  mutable bool now_is_fresh_ = false;
+  bool had_events_ = false;   // in this turn
+  uint32_t quiet_looks_ = 0;  // since a socket had something
+  hatrpc::ring::LookPolicy look_policy_;
+  std::vector<TurnEvents*> turn_events_;
+  std::vector<KernelStream*> read_again_;
+  std::vector<RingStream*> hot_rings_;
+  uint32_t ring_looks_ = 0;
+  bool stopped_ = false;
+  std::chrono::seconds probe_tcp_after_{0};
+  std::mutex posted_mutex_;
+  std::vector<std::function<void()>> posted_;
+  int wake_fd_ = -1;
+  Owned<event, event_free> wake_event_;
+};
+
+}  // namespace hat

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/reactor/libevent_reactor.h"
+
+#include <gmock/gmock.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <future>
+#include <thread>
+
+#include "client/ring/socket.h"
+
+namespace hat {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Reads all, says it back, and closes at the end.
+struct Echo final : StreamEvents {
+  void on_readable() override {
+    std::array<std::byte, 64> buffer;
+    const IoResult result = stream->read(buffer);
+    if (result.kind == IoResult::Kind::kOk) {
+      const iovec same{buffer.data(), result.bytes};
+      stream->write({&same, 1});
+    } else if (result.kind != IoResult::Kind::kWouldBlock) {
+      stream.reset();
+    }
+  }
+  void on_writable() override {}
+  std::unique_ptr<Stream> stream;
+};
+
+struct EchoListener final : ListenerEvents {
+  void on_connection(const Accept& accept) override {
+    echo.stream = accept(echo);
+    echo.stream->want_read(true);
+  }
+  Echo echo;
+};
+
+struct Caller final : StreamEvents {
+  explicit Caller(LibeventReactor& its_reactor) : reactor(its_reactor) {}
+  void on_writable() override {
+    stream->want_write(false);
+    std::string hello = "hello";
+    const iovec one{hello.data(), hello.size()};
+    const IoResult result = stream->write({&one, 1});
+    error = result.error;
+    if (result.kind == IoResult::Kind::kError) return reactor.stop();
+    stream->shutdown_write();
+  }
+  void on_readable() override {
+    std::array<std::byte, 64> buffer;
+    const IoResult result = stream->read(buffer);
+    if (result.kind == IoResult::Kind::kOk) {
+      answer.append(reinterpret_cast<char*>(buffer.data()), result.bytes);
+    } else if (result.kind != IoResult::Kind::kWouldBlock) {
+      error = result.error;
+      reactor.stop();
+    }
+  }
+  LibeventReactor& reactor;
+  std::unique_ptr<Stream> stream;
+  std::string answer;
+  int error = 0;
+};
+
+void call(LibeventReactor& reactor, const Address& address, Caller& caller) {
+  caller.stream = reactor.connect(address, caller);
+  caller.stream->want_write(true);
+  caller.stream->want_read(true);
+  const auto guard = reactor.timer([&] {
+    ADD_FAILURE() << "nothing happened";
+    reactor.stop();
+  });
+  guard->set(reactor.now() + 5s);
+  reactor.run();
+}
+
+TEST(LibeventReactor, CarriesBytesAndHalfCloseOverTcpAndUnix) {
+  const std::string path = "/tmp/hat_reactor_test_" + std::to_string(getpid());
+  for (const std::string& text : {std::string("tcp:127.0.0.1:0"), "unix:" + path}) {
+    LibeventReactor reactor;
+    auto socket = ListenSocket::open(*parse_address(text));
+    ASSERT_TRUE(socket) << socket.error().message;
+    EchoListener events;
+    const auto listener = reactor.listen(*socket, events);
+    Caller caller(reactor);
+    call(reactor, socket->address(), caller);
+    EXPECT_EQ(caller.answer, "hello") << text;
+    EXPECT_EQ(caller.error, 0) << text;
+  }
+  EXPECT_NE(access(path.c_str(), F_OK), 0) << "the socket's path was left behind";
+}
+
+// Asks to be told again before it reads anything, so often.
+struct Hesitant final : StreamEvents {
+  explicit Hesitant(LibeventReactor& its_reactor) : reactor(its_reactor) {}
+  void on_writable() override {
+    stream->want_write(false);
+    std::string hello = "hello";
+    const iovec one{hello.data(), hello.size()};
+    stream->write({&one, 1});
+    stream->read_again();
+    reactor.post([this] { ++turns; });
+  }
+  void on_readable() override {
+    if (++told == 3) return reactor.stop();
+    stream->read_again();
+    reactor.post([this] { ++turns; });
+  }
+  LibeventReactor& reactor;
+  std::unique_ptr<Stream> stream;
+  int told = 0;
+  int turns = 0;
+};
+
+// A host that vanished says nothing: only a probe shows that its connection is dead.
+TEST(LibeventReactor, HasTheKernelProbeSilentTcpConnections) {
+  for (const int seconds : {0, 90}) {
+    LibeventReactor reactor;
+    reactor.probe_tcp_after(std::chrono::seconds(seconds));
+    auto socket = ListenSocket::open({Address::Kind::kTcp, "127.0.0.1", 0, ""});
+    ASSERT_TRUE(socket) << socket.error().message;
+    EchoListener echo;
+    const auto listener = reactor.listen(*socket, echo);
+    Echo caller;  // silent itself
+    caller.stream = reactor.connect(socket->address(), caller);
+    while (!echo.echo.stream) reactor.turn();
+    caller.stream->read({});  // sees that it is connected
+    for (Stream* stream : {caller.stream.get(), echo.echo.stream.get()}) {
+      const auto descriptors = stream->descriptors();
+      ASSERT_EQ(descriptors.size(), 1u);
+      int on = -1, idle = -1;
+      socklen_t size = sizeof on;
+      ASSERT_EQ(getsockopt(descriptors[0], SOL_SOCKET, SO_KEEPALIVE, &on, &size), 0);
+      EXPECT_EQ(on, seconds == 0 ? 0 : 1);
+      ASSERT_EQ(getsockopt(descriptors[0], IPPROTO_TCP, TCP_KEEPIDLE, &idle, &size), 0);
+      EXPECT_EQ(idle == seconds, seconds != 0);
+    }
+  }
+}
+
+TEST(LibeventReactor, TellsAgainInALaterLookThoughNothingNewHasCome) {
+  LibeventReactor reactor;
+  auto silent = ListenSocket::open(*parse_address("tcp:127.0.0.1:0"));
+  ASSERT_TRUE(silent) << silent.error().message;
+  Hesitant reader(reactor);
+  reader.stream = reactor.connect(silent->address(), reader);
+  reader.stream->want_write(true);
+  reactor.run();
+  EXPECT_EQ(reader.told, 3);
+  EXPECT_EQ(reader.turns, 3) << "it was told twice in one look";
+}
+
+TEST(LibeventReactor, TellsNobodyWhoHasGone) {
+  LibeventReactor reactor;
+  auto silent = ListenSocket::open(*parse_address("tcp:127.0.0.1:0"));
+  ASSERT_TRUE(silent) << silent.error().message;
+  Hesitant gone(reactor);
+  gone.stream = reactor.connect(silent->address(), gone);
+  gone.stream->read_again();
+  gone.stream.reset();
+  Hesitant unwilling(reactor);
+  unwilling.stream = reactor.connect(silent->address(), unwilling);
+  unwilling.stream->read_again();
+  unwilling.stream->want_read(false);
+  reactor.post([&] { reactor.stop(); });
+  reactor.run();
+  EXPECT_EQ(gone.told, 0);
+  EXPECT_EQ(unwilling.told, 0);
+}
+
+TEST(LibeventReactor, TellsARefusedConnectByAnError) {
+  LibeventReactor reactor;
+  Address closed;
+  {
+    auto socket = ListenSocket::open(*parse_address("tcp:127.0.0.1:0"));
+    ASSERT_TRUE(socket);
+    closed = socket->address();
+  }
+  Caller caller(reactor);
+  call(reactor, closed, caller);
+  EXPECT_EQ(caller.error, ECONNREFUSED);
+}
+
+TEST(LibeventReactor, RunsWhatAnotherThreadPosts) {
+  LibeventReactor reactor;
+  int ran = 0;
+  std::thread other([&] {
+    for (int i = 0; i < 100; ++i) reactor.post([&] { ++ran; });
+    reactor.stop();
+  });
+  reactor.run();
+  other.join();
+  EXPECT_EQ(ran, 100);
+}
+
+TEST(LibeventReactor, ReadsTheClockAgainForWhatComesLaterInATurn) {
+  LibeventReactor reactor;
+  TimePoint first;
+  TimePoint later;
+  reactor.post([&] {
+    first = reactor.now();
+    reactor.post([&] {
+      later = reactor.now();
+      reactor.stop();
+    });
+    std::this_thread::sleep_for(2ms);
+  });
+  reactor.run();
+  EXPECT_GE(later - first, 2ms);
+}
+
+// As a process does that takes over from another: the application sees one connection.
+TEST(LibeventReactor, GoesOnWithRingsThatAnotherHad) {
+  constexpr int kPatienceMs = 20'000;
+  const std::string path = testing::TempDir() + "resume-" + std::to_string(getpid()) + ".ring";
+  const auto socket = ListenSocket::open({Address::Kind::kShm, "", 0, path});
+  ASSERT_TRUE(socket) << socket.error().message;
+  auto old = std::make_unique<LibeventReactor>();
+  LibeventReactor young;
+  EchoListener echo;
+  auto listener = old->listen(*socket, echo);
+  std::promise<void> nobody_serves;
+  std::promise<void> said;
+  std::thread application([&] {
+    std::unique_ptr<hatrpc::ring::Socket> rings;
+    std::array<char, 3> heard{};
+    ASSERT_EQ(hatrpc::ring::Socket::connect(path.c_str(), kPatienceMs, rings), 0);
+    EXPECT_EQ(rings->write_all("one", 3, kPatienceMs), 0);
+    EXPECT_EQ(rings->read(heard.data(), heard.size(), kPatienceMs), 3);
+    old->stop();
+    nobody_serves.get_future().wait();
+    EXPECT_EQ(rings->write_all("two", 3, kPatienceMs), 0);
+    said.set_value();
+    EXPECT_EQ(rings->read(heard.data(), heard.size(), kPatienceMs), 3);
+    EXPECT_EQ(std::string(heard.data(), heard.size()), "two");
+    rings.reset();
+    young.stop();
+  });
+  old->run();
+  const auto descriptors = echo.echo.stream->descriptors();
+  ASSERT_EQ(descriptors.size(), 2u);
+  Descriptor connection(dup(descriptors[0]));
+  hatrpc::ring::Memory memory;
+  ASSERT_EQ(hatrpc::ring::Memory::map(dup(descriptors[1]), memory), 0);
+  echo.echo.stream.reset();
+  listener.reset();
+  old.reset();
+  nobody_serves.set_value();
+  said.get_future().wait();
+  echo.echo.stream = young.resume_accepted(std::move(connection), std::move(memory), echo.echo);
+  echo.echo.stream->want_read(true);
+  young.run();
+  application.join();
+  echo.echo.stream.reset();
+}
+
+TEST(ListenSocket, ReplacesAStalePathButNotALivingOne) {
+  const auto address = *parse_address("unix:/tmp/hat_listen_test_" + std::to_string(getpid()));
+  auto first = ListenSocket::open(address);
+  ASSERT_TRUE(first) << first.error().message;
+  const auto second = ListenSocket::open(address);
+  ASSERT_FALSE(second);
+  EXPECT_THAT(second.error().message, testing::HasSubstr("another process listens there"));
+}
+
+}  // namespace
+}  // namespace hat

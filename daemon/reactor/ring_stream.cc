@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/reactor/ring_stream.h"
+
+#include <glog/logging.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "daemon/reactor/socket_address.h"
+
+namespace hat {
+
+namespace ring = hatrpc::ring;
+
+// Whatever a client wishes for: its pages are mapped here too.
+constexpr uint64_t kRingBytesMax = 4 * 1024 * 1024;
+
+RingStream::RingStream(LibeventReactor& reactor, int fd, int error, ring::Side side,
+                       StreamEvents& events)
+    : reactor_(reactor), events_(events), fd_(fd), side_(side), error_(error) {
+  event_assign(&event_, reactor.base_.get(), fd, fd < 0 ? 0 : EV_READ | EV_PERSIST, on_event, this);
+  if (fd < 0) return;
+  handshake_.emplace(side, fd, ring::kRingBytesDefault, kRingBytesMax);
+  event_add(&event_, nullptr);
+  greet();
+}
+
+RingStream::RingStream(LibeventReactor& reactor, int fd, ring::Memory memory, ring::Side side,
+                       StreamEvents& events)
+    : reactor_(reactor), events_(events), fd_(fd), side_(side), error_(0) {
+  event_assign(&event_, reactor.base_.get(), fd, EV_READ | EV_PERSIST, on_event, this);
+  channel_.emplace(fd, std::move(memory), side_);
+  // What stands in shared memory is believed within the ring's bounds, as ever.
+  channel_->resync_reads();
+  channel_->resync_writes();
+  event_add(&event_, nullptr);
+  heat();  // a bell that rang may have been heard there
+}
+
+RingStream::~RingStream() {
+  event_del(&event_);
+  if (hot_) std::erase(reactor_.hot_rings_, this);
+  if (fd_ >= 0 && !channel_) close(fd_);
+}
+
+void RingStream::on_event(evutil_socket_t, short, void* self) {
+  auto* stream = static_cast<RingStream*>(self);
+  stream->reactor_.note_event();
+  if (stream->handshake_) {
+    stream->greet();
+  } else if (stream->channel_) {
+    stream->channel_->hear();
+    if (stream->channel_->gone()) event_del(&stream->event_);  // it would be readable for ever
+  }
+  stream->heat();
+}
+
+void RingStream::greet() {
+  int error = handshake_->step();
+  if (error == EAGAIN) return;
+  ring::Memory memory = handshake_->take_memory();
+  if (error == 0 && memory.ring_bytes() > kRingBytesMax) error = EMSGSIZE;
+  if (error == 0) {
+    if (side_ == ring::Side::kConnector) refuse_descriptors(fd_);
+    channel_.emplace(fd_, std::move(memory), side_);
+    if (ends_writes_) channel_->end_writes();
+  } else {
+    error_ = error;
+    event_del(&event_);
+    LOG_EVERY_T(WARNING, 1) << "shared memory: a connection was refused: "
+                            << (error == EPROTO ? "the other side speaks no ring (docs/shm.md)"
+                                                : std::strerror(error));
+  }
+  handshake_.reset();
+  heat();
+}
+
+// --- Hot and cold ---
+
+void RingStream::heat() {
+  hot_since_ = reactor_.now();
+  if (!std::exchange(hot_, true)) reactor_.hot_rings_.push_back(this);
+  if (std::exchange(armed_, false)) channel_->stay_awake(ring::kForData | ring::kForRoom);
+}
+
+bool RingStream::has_news() {
+  if (error_ != 0) return reading_ || writing_;
+  if (!channel_) return false;
+  if (reading_ && (again_ || ended_)) return true;
+  if (channel_->broken()) return reading_ || writing_;
+  if (reading_ && (!channel_->readable().empty() || channel_->at_end())) return true;
+  return writing_ && (!channel_->writable().empty() || channel_->gone());
+}
+
+void RingStream::tell() {
+  hot_since_ = reactor_.now();
+  const bool writes = writing_ && (error_ != 0 || channel_->broken() || channel_->gone() ||
+                                   !channel_->writable().empty());
+  // One event a look, as with sockets: either call may destroy this.
+  if (writes) {
+    events_.on_writable();
+  } else if (reading_) {  // else the other side has taken its words back meanwhile
+    again_ = false;
+    events_.on_readable();
+  }
+}
+
+uint32_t RingStream::wishes() const {
+  return (reading_ ? ring::kForData : 0) | (writing_ ? ring::kForRoom : 0);
+}
+
+bool RingStream::cool() {
+  if (has_news()) return false;
+  if (channel_ && wishes() != 0) {
+    if (!channel_->may_sleep(wishes())) return false;
+    armed_ = true;
+  }
+  hot_ = false;
+  return true;
+}
+
+// --- Stream ---
+
+void RingStream::want_read(bool wanted) {
+  reading_ = wanted;
+  again_ = again_ && wanted;
+  if (wanted) heat();
+}
+
+void RingStream::want_write(bool wanted) {
+  writing_ = wanted;
+  if (wanted) heat();
+}
+
+IoResult RingStream::read(std::span<std::byte> into) {
+  if (error_ != 0) return {IoResult::Kind::kError, 0, error_};
+  if (!channel_) return {IoResult::Kind::kWouldBlock};
+  if (ended_) return *ended_;
+  const auto there = channel_->readable();
+  if (channel_->broken()) return broken();
+  if (there.empty()) {
+    if (!channel_->at_end()) return {IoResult::Kind::kWouldBlock};
+    ended_ = channel_->aborted() ? IoResult{IoResult::Kind::kError, 0, ECONNRESET}
+                                 : IoResult{IoResult::Kind::kEnd};
+    return *ended_;
+  }
+  const size_t count = std::min(into.size(), there.size());
+  std::memcpy(into.data(), there.data(), count);
+  take(count);
+  return {IoResult::Kind::kOk, count};
+}
+
+std::span<const std::byte> RingStream::peek() {
+  return channel_ && !ended_ ? channel_->readable() : std::span<const std::byte>();
+}
+
+IoResult RingStream::broken() {
+  LOG_EVERY_T(WARNING, 1) << "shared memory: a connection ends: the other side broke the ring's "
+                             "rules (docs/shm.md)";
+  return {IoResult::Kind::kError, 0, EPROTO};
+}
+
+uint64_t RingStream::hold(size_t bytes, bool borrowed) {
+  channel_->pass(bytes);
+  if (held_.empty() && !borrowed) {
+    channel_->release(bytes);
+    return released_;
+  }
+  if (!borrowed && !held_.back().borrowed) {
+    held_.back().bytes += bytes;
+    return released_ + held_.size() - 1;
+  }
+  held_.push_back({bytes, borrowed});
+  return released_ + held_.size() - 1;
+}
+
+void RingStream::give_back(uint64_t borrowed) {
+  held_[borrowed - released_].borrowed = false;
+  size_t bytes = 0;
+  for (; !held_.empty() && !held_.front().borrowed; held_.pop_front(), ++released_) {
+    bytes += held_.front().bytes;
+  }
+  if (bytes != 0) channel_->release(bytes);
+}
+
+std::shared_ptr<const std::span<std::byte>> RingStream::memory() {
+  if (!channel_) return nullptr;
+  struct Part {
+    std::shared_ptr<const ring::Memory> all;
+    std::span<std::byte> bytes;
+  };
+  const auto& all = channel_->memory();
+  const auto part =
+      std::make_shared<Part>(all, std::span(all->ring(ring::other(side_)), 2 * all->ring_bytes()));
+  return {part, &part->bytes};
+}
+
+std::vector<int> RingStream::descriptors() const {
+  if (!channel_ || error_ != 0 || ended_ || !held_.empty() || channel_->broken()) return {};
+  return {fd_, channel_->memory()->fd()};
+}
+
+IoResult RingStream::write(std::span<const iovec> from) {
+  if (error_ != 0) return {IoResult::Kind::kError, 0, error_};
+  if (!channel_) return {IoResult::Kind::kWouldBlock};
+  if (channel_->gone()) return {IoResult::Kind::kError, 0, EPIPE};
+  size_t wanted = 0;
+  for (const iovec& part : from) wanted += part.iov_len;
+  const auto room = channel_->writable(wanted);
+  if (channel_->broken()) return broken();
+  size_t written = 0;
+  for (const iovec& part : from) {
+    const size_t count = std::min(part.iov_len, room.size() - written);
+    std::memcpy(room.data() + written, part.iov_base, count);
+    written += count;
+  }
+  if (written == 0) return {IoResult::Kind::kWouldBlock};
+  channel_->publish(written);
+  return {IoResult::Kind::kOk, written};
+}
+
+void RingStream::shutdown_write() {
+  ends_writes_ = true;
+  if (channel_) channel_->end_writes();
+}
+
+void RingStream::abort_on_close() {
+  if (channel_) channel_->end_writes(ring::End::kAborted);
+}
+
+}  // namespace hat

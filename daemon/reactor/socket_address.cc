@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/reactor/socket_address.h"
+
+#include <netdb.h>
+#include <sys/un.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "base/number.h"
+#include "base/owned.h"
+
+namespace hat {
+
+Result<SocketAddress> resolve(const Address& address, bool passive) {
+  SocketAddress result;
+  if (address.kind != Address::Kind::kTcp) {
+    sockaddr_un name{};
+    name.sun_family = AF_UNIX;
+    std::memcpy(name.sun_path, address.path.data(), address.path.size());
+    std::memcpy(&result.storage, &name, sizeof name);
+    result.length = sizeof name;
+    return result;
+  }
+  addrinfo hints{};
+  hints.ai_family = AF_UNSPEC;
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_NUMERICSERV | (passive ? AI_PASSIVE : 0);
+  addrinfo* found = nullptr;
+  const int error =
+      getaddrinfo(address.host.c_str(), std::to_string(address.port).c_str(), &hints, &found);
+  if (error != 0) {
+    return fail(to_string(address) + ": the host cannot be looked up: " + gai_strerror(error));
+  }
+  const Owned<addrinfo, freeaddrinfo> owned(found);
+  std::memcpy(&result.storage, found->ai_addr, found->ai_addrlen);
+  result.length = found->ai_addrlen;
+  return result;
+}
+
+Address to_address(const SocketAddress& socket_address) {
+  const auto* where = reinterpret_cast<const sockaddr*>(&socket_address.storage);
+  if (where->sa_family == AF_UNIX) {
+    const auto* name = reinterpret_cast<const sockaddr_un*>(where);
+    return {Address::Kind::kUnix, "", 0, name->sun_path};  // zeroes follow: storage is larger
+  }
+  std::array<char, NI_MAXHOST> host{};
+  std::array<char, NI_MAXSERV> port{};
+  getnameinfo(where, socket_address.length, host.data(), host.size(), port.data(), port.size(),
+              NI_NUMERICHOST | NI_NUMERICSERV);
+  return {Address::Kind::kTcp, host.data(), parse_number<uint16_t>(port.data()).value_or(0), ""};
+}
+
+Result<Address> bound_address(int fd) {
+  SocketAddress where;
+  where.length = sizeof where.storage;
+  if (getsockname(fd, reinterpret_cast<sockaddr*>(&where.storage), &where.length) != 0) {
+    return fail(std::string("no socket: ") + std::strerror(errno));
+  }
+  return to_address(where);
+}
+
+void refuse_descriptors(int fd) {
+  constexpr int kPassRights = 83;  // SO_PASSRIGHTS, which Debian 12's headers do not have
+  const int off = 0;
+  setsockopt(fd, SOL_SOCKET, kPassRights, &off, sizeof off);
+}
+
+}  // namespace hat

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/routing/route_changes.h"
+
+#include <algorithm>
+#include <map>
+
+#include "config/hint_values.h"
+
+namespace hat {
+namespace {
+
+// What describe() leaves out, each as its hint spells it.
+std::vector<std::pair<std::string, std::string>> details(const engine::Plan& plan) {
+  Hints hints;
+  hints.payload_bytes = plan.slot_bytes;
+  hints.numa = plan.numa;
+  hints.priority = plan.priority;
+  hints.timeout = plan.timeout;
+  hints.idempotent = plan.idempotent;
+  return hint_words(hints);
+}
+
+std::string details_changed(const engine::Plan& before, const engine::Plan& after) {
+  std::map<std::string, std::pair<std::string, std::string>> values;
+  for (const auto& [key, value] : details(before)) values[key] = {value, "none"};
+  for (const auto& [key, value] : details(after)) {
+    auto& was_and_is = values.try_emplace(key, "none", "").first->second;
+    was_and_is.second = value;
+  }
+  std::string text;
+  for (const auto& [key, was_and_is] : values) {
+    const auto& [was, is] = was_and_is;
+    if (was != is) text += (text.empty() ? "" : ", ") + key + " " + was + " → " + is;
+  }
+  return text;
+}
+
+std::string plan_change(const engine::Plan& before, const engine::Plan& after) {
+  const std::string was = describe(before);
+  const std::string is = describe(after);
+  if (was != is) return was + " → " + is;
+  const std::string changed = details_changed(before, after);
+  return changed.empty() ? is + " as before; the reason now: " + after.reason : changed;
+}
+
+std::string access_text(const std::optional<AccessRule>& access) {
+  if (!access) return "everybody";
+  std::string text;
+  for (const std::string& rule : access->allow) text += (text.empty() ? "" : ", ") + rule;
+  return access->dry_run ? text + " (dry run)" : text;
+}
+
+void add_changes(const Route& before, const Route& after, std::vector<std::string>& lines) {
+  const std::string name = after.service + "." + after.method + ": ";
+  if (before.oneway != after.oneway) {
+    lines.push_back(name + (after.oneway ? "oneway now" : "not oneway any more"));
+  }
+  if (before.client != after.client) {
+    lines.push_back(name + "client: " + plan_change(before.client, after.client));
+  }
+  if (before.server != after.server) {
+    lines.push_back(name + "server: " + plan_change(before.server, after.server));
+  }
+  if (before.access != after.access) {
+    lines.push_back(name + "allow: " + access_text(before.access) + " → " +
+                    access_text(after.access));
+  }
+  if (before.arguments != after.arguments) lines.push_back(name + "arguments: other ones now");
+}
+
+// The function's route, or nullptr where no manifest names it.
+const Route* listed(const ServiceRoutes* service, const std::string& method) {
+  if (service == nullptr) return nullptr;
+  const auto found = std::ranges::find(service->functions(), method, &Route::method);
+  return found == service->functions().end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+std::vector<std::string> route_changes(const RoutingTable& before, const RoutingTable& after) {
+  std::vector<std::string> lines;
+  for (const auto& service : after.services()) {
+    const ServiceRoutes* old = before.find(service->name());
+    for (const Route& route : service->functions()) {
+      if (const Route* was = listed(old, route.method)) {
+        add_changes(*was, route, lines);
+      } else {
+        lines.push_back(service->name() + "." + route.method + ": new, " + describe(route.client));
+      }
+    }
+    if (old == nullptr) continue;
+    add_changes(old->other(), service->other(), lines);
+    if (*old->other().types != *service->other().types) {
+      lines.push_back(service->name() + ": types: other ones now");
+    }
+    if (old->other().allow_unknown_fields != service->other().allow_unknown_fields) {
+      lines.push_back(service->name() + ": allow_unknown_fields: " +
+                      (service->other().allow_unknown_fields ? "true" : "false"));
+    }
+  }
+  for (const auto& service : before.services()) {
+    for (const Route& route : service->functions()) {
+      if (listed(after.find(service->name()), route.method) == nullptr) {
+        lines.push_back(service->name() + "." + route.method + ": gone from the manifests");
+      }
+    }
+  }
+  return lines;
+}
+
+}  // namespace hat

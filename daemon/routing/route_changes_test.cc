@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/routing/route_changes.h"
+
+#include <gmock/gmock.h>
+
+#include "config/manifest.h"
+
+namespace hat {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+class RouteChanges : public testing::Test {
+ protected:
+  RoutingTable table(const Manifest& manifest) {
+    const engine::HostFacts host{8, 8, false, "none is here"};
+    return RoutingTable(1, manifest, {}, host, metrics_);
+  }
+  static Manifest kv(FunctionSpec get, HintGroups service_hints = {}) {
+    get.name = "get";
+    return {"", {{"Kv", service_hints, {get}, ""}}};
+  }
+  std::vector<std::string> between(const Manifest& before, const Manifest& after) {
+    return route_changes(table(before), table(after));
+  }
+
+  MetricsRegistry metrics_{1};
+};
+
+TEST_F(RouteChanges, AreNoneBetweenEqualTables) { EXPECT_THAT(between(kv({}), kv({})), IsEmpty()); }
+
+TEST_F(RouteChanges, TellThePlanOfTheSideThatChanged) {
+  FunctionSpec before;
+  before.hints.both.perf_goal = PerfGoal::kLatency;
+  FunctionSpec after = before;
+  after.hints.server.polling = Polling::kEvent;
+  EXPECT_THAT(between(kv(before), kv(after)),
+              ElementsAre("Kv.get: server: direct_write_imm, busy over tcp → "
+                          "direct_write_imm, event over tcp"));
+}
+
+TEST_F(RouteChanges, TellWhatTheDescriptionLeavesOut) {
+  FunctionSpec before;
+  before.hints.client.timeout = std::chrono::milliseconds(100);
+  FunctionSpec after;
+  after.hints.client.timeout = std::chrono::milliseconds(250);
+  after.hints.client.priority = Priority::kHigh;
+  EXPECT_THAT(between(kv(before), kv(after)),
+              ElementsAre("Kv.get: client: priority normal → high, timeout_ms 100 → 250"));
+  EXPECT_THAT(between(kv({}), kv(before)), ElementsAre("Kv.get: client: timeout_ms none → 100"));
+}
+
+TEST_F(RouteChanges, TellTheReasonWhereNothingElseDiffers) {
+  FunctionSpec before;
+  before.hints.client.perf_goal = PerfGoal::kLatency;
+  FunctionSpec after = before;
+  after.hints.client.polling = Polling::kBusy;  // what the table had said
+  EXPECT_THAT(between(kv(before), kv(after)),
+              ElementsAre(testing::AllOf(
+                  HasSubstr("Kv.get: client: direct_write_imm, busy over tcp as before"),
+                  HasSubstr("the reason now: "), HasSubstr("polling"))));
+}
+
+TEST_F(RouteChanges, NameNewFunctionsAndGoneOnesAndOneway) {
+  Manifest more = kv({});
+  more.services[0].functions.push_back({"put", false, {}, ""});
+  EXPECT_THAT(between(kv({}), more),
+              ElementsAre("Kv.put: new, hybrid_eager_rndv, adaptive over tcp"));
+  EXPECT_THAT(between(more, kv({})), ElementsAre("Kv.put: gone from the manifests"));
+  EXPECT_THAT(between(kv({}), {}), ElementsAre("Kv.get: gone from the manifests"));
+  FunctionSpec oneway;
+  oneway.oneway = true;
+  EXPECT_THAT(between(kv({}), kv(oneway)), ElementsAre("Kv.get: oneway now"));
+}
+
+TEST_F(RouteChanges, TellWhoMayCallNow) {
+  FunctionSpec some;
+  some.access = AccessRule{{"host-a", "spiffe://p/*"}, false};
+  FunctionSpec tried = some;
+  tried.access->dry_run = true;
+  EXPECT_THAT(between(kv({}), kv(some)),
+              ElementsAre("Kv.get: allow: everybody → host-a, spiffe://p/*"));
+  EXPECT_THAT(between(kv(tried), kv(some)),
+              ElementsAre("Kv.get: allow: host-a, spiffe://p/* (dry run) → host-a, spiffe://p/*"));
+}
+
+TEST_F(RouteChanges, TellThatArgumentsAreOthers) {
+  FunctionSpec some;
+  some.arguments = FieldSpecs{};
+  Manifest typed = kv({});
+  typed.services[0].types = {{"Pair", {}}};
+  typed.services[0].allow_unknown_fields = true;
+  EXPECT_THAT(between(kv({}), kv(some)), ElementsAre("Kv.get: arguments: other ones now"));
+  EXPECT_THAT(between(kv({}), typed),
+              ElementsAre("Kv: types: other ones now", "Kv: allow_unknown_fields: true"));
+}
+
+TEST_F(RouteChanges, TakeAServicesRuleForFunctionsWithoutTheirOwn) {
+  Manifest before = kv({});
+  FunctionSpec put{.name = "put"};
+  put.access = AccessRule{{"host-b"}, false};
+  before.services[0].functions.push_back(put);
+  Manifest after = before;
+  after.services[0].access = AccessRule{{"host-a"}, false};
+  EXPECT_THAT(between(before, after), ElementsAre("Kv.get: allow: everybody → host-a",
+                                                  "Kv._other: allow: everybody → host-a"));
+}
+
+TEST_F(RouteChanges, TellOfFunctionsThatNoManifestNames) {
+  HintGroups event;
+  event.both.polling = Polling::kEvent;
+  const auto lines = between(kv({}), kv({}, event));
+  ASSERT_EQ(lines.size(), 4u);  // get and _other, two sides each
+  EXPECT_THAT(lines[2], HasSubstr("Kv._other: client: hybrid_eager_rndv, adaptive over tcp → "));
+}
+
+}  // namespace
+}  // namespace hat

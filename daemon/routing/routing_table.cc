@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/routing/routing_table.h"
+
+#include <glog/logging.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "config/identity.h"
+
+namespace hat {
+namespace {
+
+Route make_route(const ServiceSpec& service, const FunctionSpec& function, bool listed,
+                 const std::shared_ptr<const NamedTypes>& types, const engine::HostFacts& host,
+                 MetricsRegistry& metrics) {
+  Route route{
+      .service = service.name,
+      .method = function.name,
+      .listed = listed,
+      .oneway = function.oneway,
+      .client = make_plan(effective(function.hints, service.hints, Side::kClient), host),
+      .server = make_plan(effective(function.hints, service.hints, Side::kServer), host),
+      .origin = function.origin,
+      .metrics = &metrics.find(service.name, function.name),
+      .access = function.access ? function.access : service.access,
+      .arguments = function.arguments,
+      .types = types,
+      .allow_unknown_fields = service.allow_unknown_fields,
+  };
+  route.lanes = lane_keys(route.client, route.server);
+  return route;
+}
+
+void set_timeout(Route& route, std::chrono::nanoseconds call_timeout) {
+  const auto whole = std::chrono::ceil<std::chrono::milliseconds>(call_timeout);
+  if (whole.count() == 0) return;
+  for (engine::Plan* plan : {&route.client, &route.server}) {
+    if (!plan->timeout) plan->timeout = whole;
+  }
+}
+
+}  // namespace
+
+ServiceRoutes::ServiceRoutes(std::string name, Route other, std::vector<Route> functions)
+    : name_(std::move(name)), other_(std::move(other)), functions_(std::move(functions)) {
+  for (const Route& route : functions_) by_name_.emplace(route.method, &route);
+}
+
+RoutingTable::RoutingTable(uint64_t generation, const Manifest& manifest,
+                           const std::vector<std::string>& unlisted_services,
+                           const engine::HostFacts& host, MetricsRegistry& metrics,
+                           const std::vector<ServedConfig>& serves,
+                           std::chrono::nanoseconds call_timeout)
+    : generation_(generation) {
+  const auto add = [&](const ServiceSpec& service) {
+    const auto types = std::make_shared<const NamedTypes>(service.types);
+    std::vector<Route> functions;
+    functions.reserve(service.functions.size());
+    for (const FunctionSpec& function : service.functions) {
+      functions.push_back(make_route(service, function, true, types, host, metrics));
+    }
+    Route other = make_route(service, FunctionSpec{.name = "_other"}, false, types, host, metrics);
+    for (Route& route : functions) set_timeout(route, call_timeout);
+    set_timeout(other, call_timeout);
+    services_.push_back(
+        std::make_unique<ServiceRoutes>(service.name, std::move(other), std::move(functions)));
+    by_name_.emplace(services_.back()->name(), services_.back().get());
+  };
+  for (const ServiceSpec& service : manifest.services) add(service);
+  for (const std::string& name : unlisted_services) {
+    if (!by_name_.contains(name)) add(ServiceSpec{.name = name});
+  }
+  for (const ServedConfig& served : serves) {
+    if (std::ranges::find(rules_, served.upstream, &decltype(rules_)::value_type::first) ==
+        rules_.end()) {
+      rules_.emplace_back(served.upstream, hat::rules_at(served.upstream, serves, manifest));
+    }
+  }
+}
+
+const UpstreamRules& RoutingTable::rules_at(const Address& upstream) const {
+  const auto found = std::ranges::find(rules_, upstream, &decltype(rules_)::value_type::first);
+  CHECK(found != rules_.end()) << to_string(upstream) << " is not among `serves`";
+  return found->second;
+}
+
+bool RoutingTable::restricts(std::span<const std::string> names) const {
+  return std::ranges::any_of(rules_, [names](const auto& at) {
+    return !std::ranges::all_of(at.second.rules, [names](const AccessRule& rule) {
+      return any_identity_matches(rule.allow, names);
+    });
+  });
+}
+
+}  // namespace hat

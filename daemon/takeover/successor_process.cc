@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/takeover/successor_process.h"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <vector>
+
+// glibc's other name of clone(2)'s function. ThreadSanitizer takes each clone() for a fork(2), and
+// marks the memory that both processes have here as a child's.
+extern "C" int __clone(int (*run)(void*), void* stack, int flags, void* of, ...) noexcept;
+
+namespace hat {
+namespace {
+
+// sd_watchdog_enabled(3) and sd_listen_fds(3) heed these only in the process that they name.
+constexpr std::array<std::string_view, 4> kOnlyOurs = {
+    "WATCHDOG_PID=", "LISTEN_PID=", "LISTEN_FDS=", "LISTEN_FDNAMES="};
+
+// The path that was executed, where another file may lie by now.
+Result<std::string> program() {
+  std::error_code error;
+  std::string path = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (error) return fail("/proc/self/exe: " + error.message());
+  constexpr std::string_view kReplaced = " (deleted)";
+  if (path.ends_with(kReplaced)) path.resize(path.size() - kReplaced.size());
+  return path;
+}
+
+std::vector<std::string> arguments() {
+  std::ifstream file("/proc/self/cmdline", std::ios::binary);
+  std::vector<std::string> words;
+  for (std::string word; std::getline(file, word, '\0');) words.push_back(word);
+  if (std::ranges::find(words, "--takeover") == words.end()) words.push_back("--takeover");
+  return words;
+}
+
+// What execve(2) wants, and what it said.
+struct Start {
+  const char* path = nullptr;
+  char** arguments = nullptr;
+  char** variables = nullptr;
+  int error = 0;
+};
+
+// In the new process, on this one's memory, while this one's thread stands still.
+int execute(void* start) {
+  auto& one = *static_cast<Start*>(start);
+  execve(one.path, one.arguments, one.variables);
+  one.error = errno;
+  _exit(127);
+}
+
+// posix_spawn(3) does it so too, but for CLONE_PARENT and CLONE_PIDFD. Memory is not copied: a
+// fork(2) would have the next write to memory that a device knows go to another page.
+Result<SuccessorProcess> spawn(Start start) {
+  constexpr size_t kStackBytes = 64 << 10;
+  constexpr int kFlags = CLONE_VM | CLONE_VFORK | CLONE_PARENT | CLONE_PIDFD | SIGCHLD;
+  alignas(16) static std::array<char, kStackBytes> stack;
+  // A handler of this process's must not run in the new one.
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  int end = -1;
+  const int pid = __clone(execute, stack.data() + stack.size(), kFlags, &start, &end);
+  const int error = pid < 0 ? errno : start.error;
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  Descriptor owned(end);
+  if (error != 0) return fail(std::string(start.path) + ": " + std::strerror(error));
+  return SuccessorProcess{pid, std::move(owned)};
+}
+
+}  // namespace
+
+Result<SuccessorProcess> spawn_successor() {
+  if (getpid() == 1) {
+    return fail(
+        "this is the first process of its container, and all in it end with it: start another "
+        "container with --takeover");
+  }
+  HAT_TRY(const std::string path, program());
+  std::vector<std::string> words = arguments();
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  std::vector<char*> variables;
+  for (char** one = environ; *one != nullptr; ++one) {
+    const bool ours = std::ranges::any_of(
+        kOnlyOurs, [&](std::string_view name) { return std::string_view(*one).starts_with(name); });
+    if (!ours) variables.push_back(*one);
+  }
+  variables.push_back(nullptr);
+  return spawn({.path = path.c_str(), .arguments = argv.data(), .variables = variables.data()});
+}
+
+}  // namespace hat

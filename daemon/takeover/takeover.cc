@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/takeover/takeover.h"
+
+#include <glog/logging.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+
+#include "daemon/reactor/socket_address.h"
+#include "daemon/takeover/takeover_offer.h"
+
+namespace hat {
+namespace {
+
+constexpr int kMessagesPerLook = 64;
+static_assert(Takeover::kLinksTime < TakeoverOffer::kReadyTime);
+
+// All zero where the text is no token: nobody keeps anything under that.
+engine::ConnectionToken token_of(std::string_view text) {
+  engine::ConnectionToken token{};
+  if (text.size() != 2 * token.size()) return token;
+  for (size_t i = 0; i < token.size(); ++i) {
+    const char* digits = text.data() + 2 * i;
+    uint8_t value = 0;
+    if (std::from_chars(digits, digits + 2, value, 16).ptr != digits + 2) return {};
+    token[i] = std::byte{value};
+  }
+  return token;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Takeover>> Takeover::begin(const NodeConfig& node) {
+  const std::string path = TakeoverOffer::path(node);
+  if (path.empty()) {
+    return fail(
+        "--takeover: hatrpcd is found beside its admin.socket, and the configuration names "
+        "none, or one of more than 98 bytes");
+  }
+  Descriptor socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  HAT_TRY(const SocketAddress where, resolve({Address::Kind::kUnix, "", 0, path}, false));
+  if (connect(socket.get(), reinterpret_cast<const sockaddr*>(&where.storage), where.length) != 0) {
+    if (errno == ENOENT || errno == ECONNREFUSED) return nullptr;
+    return fail(path + ": cannot connect to the running hatrpcd: " + std::strerror(errno));
+  }
+  std::unique_ptr<Takeover> takeover(new Takeover(std::move(socket)));
+  HAT_TRY(const bool there, takeover->ask(node));
+  if (!there) return nullptr;  // where it still runs, its addresses are not to be had
+  return takeover;
+}
+
+// False: it died under the question.
+Result<bool> Takeover::ask(const NodeConfig& node) {
+  if (!channel_->same_user()) return fail("--takeover: another user's process listens there");
+  const timeval patience{kAnswerTime.count(), 0};
+  setsockopt(channel_->fd(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+  channel_->send(TakeoverKind::kHello, node.node);  // refused already, it is told why all the same
+  std::vector<daemon::InheritedSocket> sockets;
+  std::vector<Descriptor> owned;
+  for (bool last = false; !last;) {
+    auto answer = channel_->receive(true);
+    if (!answer && answer.error().message == TakeoverChannel::kEnded) return false;
+    if (!answer) return fail("--takeover: the running hatrpcd: " + answer.error().message);
+    if (!*answer) return fail("--takeover: the running hatrpcd does not answer");
+    TakeoverMessage& message = **answer;
+    if (message.kind == TakeoverKind::kRefuse) {
+      return fail("--takeover: the running hatrpcd refuses: " + message.text);
+    }
+    const std::vector<std::string> addresses = lines_of(message.text);
+    last = message.kind == TakeoverKind::kLastListeners;
+    if ((!last && message.kind != TakeoverKind::kListeners) ||
+        addresses.size() != message.descriptors.size()) {
+      return fail("--takeover: the running hatrpcd gives something else than listening sockets");
+    }
+    for (size_t i = 0; i < addresses.size(); ++i) {
+      sockets.push_back({"takeover", addresses[i], message.descriptors[i].get()});
+      owned.push_back(std::move(message.descriptors[i]));
+    }
+  }
+  for (Descriptor& one : owned) one.release();
+  sockets_ = daemon::InheritedSockets(sockets);
+  return true;
+}
+
+void Takeover::say_ready(event_base* base, const std::vector<std::string>& listening,
+                         const NodeConfig& node, TakeoverEvents& events) {
+  listening_ = listening;
+  node_ = &node;
+  events_ = &events;
+  message_.reset(event_new(base, channel_->fd(), EV_READ | EV_PERSIST, on_message, this));
+  event_add(message_.get(), nullptr);
+  late_.reset(evtimer_new(base, on_late, this));
+  const timeval patience{kAnswerTime.count(), 0};
+  evtimer_add(late_.get(), &patience);
+  std::string text;
+  for (const std::string& address : listening_) text += address + "\n";
+  // Where it is gone, its last words or its end are read next.
+  channel_->send(TakeoverKind::kReady, text);
+}
+
+void Takeover::say_serving() {
+  if (channel_) channel_->send(TakeoverKind::kServing, "");  // else the old one has died
+}
+
+// The old one must not go on giving to who does not listen.
+void Takeover::stop() {
+  message_.reset();
+  late_.reset();
+  channel_.reset();
+}
+
+void Takeover::on_message(evutil_socket_t, short, void* self) {
+  auto& takeover = *static_cast<Takeover*>(self);
+  for (int i = 0; i < kMessagesPerLook && takeover.message_; ++i) {
+    auto message = takeover.channel_->receive();
+    if (!message) return takeover.on_end(message.error().message);
+    if (!*message) return;
+    takeover.take(std::move(**message));
+  }
+}
+
+void Takeover::on_late(evutil_socket_t, short, void* self) {
+  auto& takeover = *static_cast<Takeover*>(self);
+  takeover.stop();
+  takeover.events_->on_refused("the running hatrpcd does not answer");
+}
+
+void Takeover::take(TakeoverMessage message) {
+  if (message.kind == TakeoverKind::kConnection && went_) {
+    return take_connection(std::move(message));
+  }
+  if (message.kind == TakeoverKind::kServerConnection && went_) {
+    return take_server_connection(std::move(message));
+  }
+  if (message.kind == TakeoverKind::kGo && !went_) return go(lines_of(message.text));
+  stop();
+  if (message.kind == TakeoverKind::kRefuse) return events_->on_refused(message.text);
+  LOG(WARNING) << "takeover: the hatrpcd before this one said what it may not; no more is heard";
+  went_ ? events_->on_predecessor_left() : events_->on_refused("it speaks something else");
+}
+
+void Takeover::go(const std::vector<std::string>& owned_paths) {
+  went_ = true;
+  event_del(late_.get());
+  events_->on_go(owned_paths);
+}
+
+void Takeover::on_end(const std::string& why) {
+  stop();
+  if (went_) return events_->on_predecessor_left();
+  // Whoever goes on says so first: it has died, and its sockets are here.
+  LOG(WARNING) << "takeover: the hatrpcd before this one died under it: " << why;
+  went_ = true;
+  events_->on_go(listening_);
+  events_->on_predecessor_left();
+}
+
+void Takeover::take_connection(TakeoverMessage message) {
+  const std::vector<std::string> lines = lines_of(message.text);
+  const std::string address = lines.empty() ? "" : lines[0];
+  const auto& endpoints = node_->endpoints;
+  const auto found = std::ranges::find(endpoints, address, [](const EndpointConfig& endpoint) {
+    return to_string(endpoint.listen);
+  });
+  const bool rings = found != endpoints.end() && found->listen.kind == Address::Kind::kShm;
+  TakenConnection taken;
+  if (lines.size() == 3) taken.server = KeptServer{lines[1], token_of(lines[2])};
+  if (found != endpoints.end() && message.descriptors.size() == (rings ? 2u : 1u)) {
+    taken.endpoint = static_cast<size_t>(found - endpoints.begin());
+    taken.socket = std::move(message.descriptors[0]);
+    taken.read = std::move(message.bytes);
+    const int error =
+        rings ? hatrpc::ring::Memory::map(message.descriptors[1].release(), taken.memory) : 0;
+    if (error == 0) return events_->on_connection(std::move(taken));
+    LOG(ERROR) << "takeover: a connection is lost: its rings: " << std::strerror(error);
+    return;
+  }
+  LOG(ERROR) << "takeover: a connection is lost: it came for '" << address << "' with "
+             << message.descriptors.size() << " descriptor(s)";
+}
+
+void Takeover::take_server_connection(TakeoverMessage message) {
+  auto connection = decode_detached(message.bytes);
+  if (!connection) {
+    LOG(ERROR) << "takeover: a connection to a server is lost: " << connection.error().message;
+    return;
+  }
+  connection->descriptors = std::move(message.descriptors);
+  events_->on_server_connection(std::move(*connection));
+}
+
+}  // namespace hat

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hatctl/calibrate.h"
+
+#include <unistd.h>
+
+#include <cctype>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+namespace hat::hatctl {
+namespace {
+
+using nlohmann::json;
+
+constexpr auto kAskAgain = std::chrono::milliseconds(100);
+
+// As a value of a query.
+std::string escaped(const std::string& text) {
+  std::string out;
+  for (const char letter : text) {
+    const auto c = static_cast<unsigned char>(letter);
+    if (std::isalnum(c) != 0 || c == '-' || c == '.' || c == '_') {
+      out += letter;
+      continue;
+    }
+    char code[4];
+    std::snprintf(code, sizeof code, "%%%02X", c);
+    out += code;
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<Calibrated> calibrate(const HttpClient& client, const std::string& peer) {
+  HAT_TRY(const HttpAnswer begun, client.post("/calibrate?peer=" + escaped(peer)));
+  if (begun.status != 202) {
+    const json why = json::parse(begun.body, nullptr, false);
+    return Calibrated{begun.body, why.is_object() && why.contains("error")
+                                      ? why.at("error").get<std::string>()
+                                      : begun.body};
+  }
+  const uint64_t number = json::parse(begun.body).at("number");
+  for (;;) {
+    std::this_thread::sleep_for(kAskAgain);
+    HAT_TRY(const HttpAnswer answer, client.get("/calibration"));
+    const json report = json::parse(answer.body);
+    if (report.at("number") != number) {
+      return Calibrated{answer.body, "another calibration has taken this one's place"};
+    }
+    const std::string state = report.at("state");
+    if (state == "running") continue;  // the daemon ends it within a minute
+    return Calibrated{answer.body, state == "done" ? "" : report.at("error").get<std::string>()};
+  }
+}
+
+Result<void> write_whole(const std::string& path, const std::string& text) {
+  const std::string fresh = path + ".new";
+  const auto failed = [&](const std::string& at) {
+    return fail("cannot write '" + at + "': " + std::strerror(errno));
+  };
+  std::FILE* file = std::fopen(fresh.c_str(), "wb");
+  if (file == nullptr) return failed(fresh);
+  const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size() &&
+                       std::fflush(file) == 0 && fsync(fileno(file)) == 0;
+  Result<void> done;
+  if (!written) done = failed(fresh);
+  std::fclose(file);
+  if (done && std::rename(fresh.c_str(), path.c_str()) != 0) done = failed(path);
+  if (!done) std::remove(fresh.c_str());
+  return done;
+}
+
+}  // namespace hat::hatctl

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// hatctl/calibration.cc: /calibration as a table of component costs.
+#include <map>
+
+#include "hatctl/pages.h"
+#include "hatctl/quantities.h"
+
+namespace hat::hatctl {
+namespace {
+
+using nlohmann::json;
+
+struct SizedComponent {
+  const char* key;
+  const char* heading;
+};
+constexpr std::array kSized = {
+    SizedComponent{"put", "PUT"},
+    SizedComponent{"get", "GET"},
+    SizedComponent{"message", "MESSAGE"},
+    SizedComponent{"copy", "COPY"},
+    SizedComponent{"registration", "REGISTRATION"},
+};
+
+struct SingleComponent {
+  const char* key;
+  const char* words;
+};
+constexpr std::array kSingle = {
+    SingleComponent{"compare_swap_ns", "compare-and-swap"},
+    SingleComponent{"fetch_add_ns", "fetch-and-add"},
+    SingleComponent{"wake_up_ns", "wake-up"},
+};
+
+std::string cost_text(double ns) {
+  return ns < 1000 ? count_text(ns) + " ns" : time_text(ns / 1000);
+}
+
+}  // namespace
+
+std::string calibration_text(const json& calibration, const Terminal& terminal) {
+  const json& costs = calibration.at("costs");
+  std::string text = "with " + calibration.at("peer").get<std::string>() + ", " +
+                     calibration.at("measured").get<std::string>() + ", " +
+                     calibration.at("device").get<std::string>() + "\n\n";
+  std::vector<Table::Column> columns = {{"SIZE", true}};
+  std::map<uint64_t, std::array<std::string, kSized.size()>> rows;
+  for (size_t i = 0; i < kSized.size(); ++i) {
+    columns.push_back({kSized[i].heading, true});
+    for (const json& cost : costs.at(kSized[i].key)) {
+      rows[cost.at("bytes")][i] = cost_text(cost.at("ns"));
+    }
+  }
+  Table table(columns);
+  for (const auto& [bytes, cells] : rows) {
+    std::vector<std::string> row = {bytes_text(static_cast<double>(bytes))};
+    row.insert(row.end(), cells.begin(), cells.end());
+    table.add(std::move(row));
+  }
+  text += table.text(terminal) + "\n";
+  for (const SingleComponent& one : kSingle) {
+    text += std::string(one.words) + " " + cost_text(costs.at(one.key)) + "\n";
+  }
+  return text;
+}
+
+}  // namespace hat::hatctl

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// hatctl/doctor/check_fabric.cc: which fabric hatrpcd takes for RDMA lanes, or why none, and
+// the kernel modules that devices come by.
+#include <algorithm>
+#include <array>
+
+#include "hatctl/doctor/checks.h"
+#include "hatctl/doctor/device_rule.h"
+
+namespace hat::doctor {
+namespace {
+
+// Drivers of network cards, and the module that makes an RDMA device of them.
+struct RdmaModule {
+  std::string_view driver;
+  std::string_view module;
+};
+constexpr std::array kRdmaModules = {
+    RdmaModule{"mlx5_core", "mlx5_ib"}, RdmaModule{"mlx4_core", "mlx4_ib"},
+    RdmaModule{"bnxt_en", "bnxt_re"},   RdmaModule{"ice", "irdma"},
+    RdmaModule{"qede", "qedr"},         RdmaModule{"hns3", "hns_roce_hw_v2"},
+};
+
+// The module that one of the host's cards lacks, and whose it is.
+struct Missing {
+  std::string module;
+  std::string interface;
+};
+std::optional<Missing> missing_module(const Host& host) {
+  for (const Interface& interface : host.interfaces) {
+    const auto row = std::ranges::find(kRdmaModules, interface.driver, &RdmaModule::driver);
+    if (row == kRdmaModules.end() || host.modules.contains(std::string(row->module))) continue;
+    return Missing{std::string(row->module), interface.name};
+  }
+  return std::nullopt;
+}
+
+std::string load(const std::string& module) {
+  return "modprobe " + module + " && echo " + module + " >/etc/modules-load.d/hatrpcd.conf";
+}
+
+// Where nothing can be mended: how to try RDMA all the same.
+std::string soft_roce(const Host& host) {
+  const auto up = std::ranges::find_if(host.interfaces, &Interface::up);
+  const std::string name = up == host.interfaces.end() ? "INTERFACE" : up->name;
+  return "modprobe rdma_rxe && rdma link add rxe0 type rxe netdev " + name +
+         "   # Soft-RoCE, to try RDMA without a card: docs/rdma-hosts.md";
+}
+
+void judge_without_devices(const Examined& examined, Findings& findings) {
+  const Host& host = examined.host;
+  const FabricConfig& fabric = examined.file.node.fabric;
+  const bool required = fabric.kind == FabricKind::kVerbs;
+  const std::string what =
+      required ? "this host has no RDMA device, and fabric: verbs does not start without one"
+               : "this host has no RDMA device: calls to other hosts go over TCP, which needs none";
+  const Verdict verdict = required ? Verdict::kFail : Verdict::kWarn;
+  if (const auto missing = missing_module(host)) {
+    findings.add(verdict, "", what + "; " + missing->interface + " may be one",
+                 load(missing->module));
+    return;
+  }
+  if (host.devices_in_one_namespace) {
+    findings.add(verdict, "",
+                 what +
+                     "; devices belong to one network namespace each here (rdma system: netns "
+                     "exclusive), and another one may have it",
+                 "rdma dev set DEVICE netns NAME   # on the host, where `rdma dev` shows it");
+    return;
+  }
+  if (host.container) {
+    findings.add(verdict, "", what + "; this is a container: has its host one?",
+                 "rdma link show   # on the host; then docs/rdma-hosts.md, \"Containers\"");
+    return;
+  }
+  findings.add(verdict, "", what, soft_roce(host));
+}
+
+void judge_unusable(const Examined& examined, const std::vector<Judged>& judged,
+                    Findings& findings) {
+  const FabricConfig& fabric = examined.file.node.fabric;
+  const bool required = fabric.kind == FabricKind::kVerbs;
+  const std::string but = required ? "hatrpcd will not start: " : "calls will go over TCP: ";
+  const auto meant = std::ranges::find_if(judged, &Judged::meant);
+  if (meant == judged.end()) {
+    std::string names;
+    for (const Judged& one : judged) names += (names.empty() ? "" : ", ") + one.device->name;
+    findings.fail("", but + "there is no device " + fabric.device + "; there is " + names,
+                  "rdma link show   # then fabric.device in " + examined.file.path);
+    return;
+  }
+  findings.fail("", but + meant->device->name + " cannot be used: " + meant->why_not, meant->mend);
+}
+
+std::string place_of(const Judged& choice) {
+  std::string text = choice.device->name;
+  if (choice.port == nullptr) return text;
+  text += ", port " + std::to_string(choice.port->number);
+  if (choice.gid == nullptr) return text;
+  return text + ", GID index " + std::to_string(choice.gid->index) + " (" +
+         engine::gid_text(choice.gid->bytes) + ")";
+}
+
+void judge_running(const Examined& examined, const Judged* choice, Findings& findings) {
+  if (!examined.daemon.answers()) return;
+  const std::string& runs = examined.daemon.fabric;
+  const bool has_verbs = runs.starts_with("verbs: ");
+  if (choice != nullptr && !has_verbs && examined.wants_device()) {
+    findings.warn("the running hatrpcd",
+                  "has " + runs + "; a device can be used now, and is taken at a start alone",
+                  "systemctl restart hatrpcd");
+  } else if (choice == nullptr && has_verbs) {
+    findings.warn("the running hatrpcd", "has " + runs + "; a new start would not",
+                  "hatctl status   # its lanes");
+  } else {
+    findings.ok("the running hatrpcd", "has " + runs);
+  }
+}
+
+}  // namespace
+
+void check_fabric(const Examined& examined, Findings& findings) {
+  const FabricConfig& fabric = examined.file.node.fabric;
+  const auto judged = judge_devices(examined);
+  const Judged* choice = chosen(judged);
+  if (fabric.kind == FabricKind::kTcp) {
+    findings.ok("", "fabric: tcp: all calls go over TCP, no device is used");
+  } else if (fabric.kind == FabricKind::kLoop) {
+    findings.ok("", "fabric: loop: RDMA lanes between daemons of this host, TCP to other hosts");
+  } else if (choice != nullptr) {
+    findings.ok("", "hatrpcd takes " + place_of(*choice));
+  } else if (examined.host.devices.empty()) {
+    judge_without_devices(examined, findings);
+  } else {
+    judge_unusable(examined, judged, findings);
+  }
+  judge_running(examined, choice, findings);
+}
+
+void check_modules(const Examined& examined, Findings& findings) {
+  const Host& host = examined.host;
+  if (!examined.wants_device()) return findings.ok("", "no device is wanted, so no module is");
+  if (const auto missing = missing_module(host)) {
+    findings.warn(missing->interface,
+                  "its card may be an RDMA device: " + missing->module + " is not loaded",
+                  load(missing->module));
+    return;
+  }
+  if (!host.devices.empty() && !host.uverbs_class) {
+    findings.warn("", "ib_uverbs is not loaded: programs cannot reach the RDMA devices",
+                  load("ib_uverbs"));
+    return;
+  }
+  std::string loaded;
+  for (const std::string& module : host.modules) {
+    const bool ours =
+        module == "ib_uverbs" || module == "rdma_rxe" ||
+        std::ranges::find(kRdmaModules, module, &RdmaModule::module) != kRdmaModules.end();
+    if (ours) loaded += (loaded.empty() ? "" : ", ") + module;
+  }
+  findings.ok(
+      "", loaded.empty() ? "no card here is known to want an RDMA module" : loaded + ": loaded");
+}
+
+}  // namespace hat::doctor

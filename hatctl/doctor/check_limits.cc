@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+// hatctl/doctor/check_limits.cc: what the host allows hatrpcd: memory to pin and to have,
+// cgroups, capabilities, descriptors.
+#include <algorithm>
+#include <bit>
+
+#include "hatctl/doctor/checks.h"
+#include "hatctl/doctor/device_rule.h"
+#include "hatctl/quantities.h"
+
+namespace hat::doctor {
+namespace {
+
+using hatctl::bytes_text;
+
+constexpr uint64_t kBesidesRdma = 64ull << 20;  // a daemon's own memory, with room
+constexpr uint64_t kObjectsOfAWorker = 64;      // domain, regions, queues; one pair for each lane
+
+std::string amount(uint64_t bytes) {
+  return bytes == kUnlimited ? "unlimited" : bytes_text(static_cast<double>(bytes));
+}
+
+// "hatrpcd.service" of ".../hatrpcd.service"; empty: no unit of systemd's.
+std::string unit_of(const Cgroup& cgroup) {
+  const std::string name = cgroup.path.substr(cgroup.path.rfind('/') + 1);
+  return name.ends_with(".service") ? name : "";
+}
+
+// A setting of whatever runs the daemon. `docker`: the same as an option of docker's.
+std::string set_limit(const Examined& examined, const std::string& setting,
+                      const std::string& docker) {
+  const std::string unit =
+      examined.host.daemon ? unit_of(examined.host.daemon->cgroup) : "hatrpcd.service";
+  if (examined.host.container) {
+    return "docker run " + docker + " …   # Kubernetes: docs/rdma-hosts.md, \"Containers\"";
+  }
+  if (unit.empty()) {
+    return "systemd-run -p " + setting + " hatrpcd --config " + examined.file.path +
+           "   # or its unit: deploy/systemd";
+  }
+  const std::string folder = "/etc/systemd/system/" + unit + ".d";
+  return "mkdir -p " + folder + " && printf '[Service]\\n" + setting + "\\n' >" + folder +
+         "/limits.conf && systemctl daemon-reload && systemctl restart " + unit;
+}
+
+// Whether a device will have memory registered: what pins it.
+bool pins(const Examined& examined) {
+  return examined.wants_device() && chosen(judge_devices(examined)) != nullptr;
+}
+
+std::string sum_of(const Examined& examined) {
+  return amount(examined.rdma_bytes()) + " (" +
+         amount(registered_bytes(examined.file.node.fabric)) + " for each of " +
+         hatctl::plural(examined.workers(), "worker") + ")";
+}
+
+void judge_memlock(const Examined& examined, const Process& process, const std::string& subject,
+                   bool counts, Findings& findings) {
+  const uint64_t limit = process.may(kCapIpcLock) ? kUnlimited : process.memlock.soft;
+  const std::string has =
+      process.may(kCapIpcLock) ? "CAP_IPC_LOCK: may lock all memory" : "may lock " + amount(limit);
+  if (!pins(examined)) {
+    findings.ok(subject, has + "; without a device nothing is pinned");
+  } else if (limit >= examined.rdma_bytes()) {
+    findings.ok(subject, has + "; RDMA pins " + sum_of(examined));
+  } else if (counts) {
+    findings.fail(subject,
+                  has + ", and RDMA pins " + sum_of(examined) + ": its lanes cannot be made",
+                  set_limit(examined, "LimitMEMLOCK=infinity", "--ulimit memlock=-1"));
+  } else {
+    findings.warn(subject,
+                  has + ": a hatrpcd that is started from here cannot pin " + sum_of(examined),
+                  "ulimit -l unlimited   # as root; deploy/systemd's unit has its own limit");
+  }
+}
+
+void judge_memory_max(const Examined& examined, const Cgroup& cgroup, Findings& findings) {
+  const uint64_t needed = kBesidesRdma + (pins(examined) ? examined.rdma_bytes() : 0);
+  const uint64_t held = examined.workers() * examined.file.node.limits.buffered_bytes_max;
+  const std::string subject = "memory.max";
+  if (!cgroup.memory_max) {
+    findings.ok(subject, cgroup.memory_by_v1 ? "by cgroup v1, which is not read here"
+                                             : "no bound on memory");
+    return;
+  }
+  const std::string text = amount(*cgroup.memory_max) + " at " + cgroup.memory_max_at +
+                           "; hatrpcd takes " + amount(needed) + ", and up to " + amount(held) +
+                           " for slow readers";
+  const std::string mend =
+      set_limit(examined, "MemoryMax=" + std::to_string((needed + held) >> 20) + "M",
+                "--memory=" + std::to_string((needed + held) >> 20) + "m");
+  if (*cgroup.memory_max < needed) {
+    findings.fail(subject, text + ": the kernel will end it", mend);
+  } else if (*cgroup.memory_max < needed + held) {
+    findings.warn(subject, text + ": then the kernel may end it", mend);
+  } else {
+    findings.ok(subject, text);
+  }
+}
+
+void judge_cores_max(const Examined& examined, const Cgroup& cgroup, Findings& findings) {
+  const std::string subject = "cpu.max";
+  const double workers = static_cast<double>(examined.workers());
+  if (!cgroup.cores_max) return findings.ok(subject, "no bound on processor time");
+  const std::string text = hatctl::count_text(*cgroup.cores_max) + " cores' time, for " +
+                           hatctl::plural(examined.workers(), "worker");
+  if (cgroup.throttled == 0 && *cgroup.cores_max >= workers + 1) return findings.ok(subject, text);
+  const std::string so_far =
+      cgroup.throttled == 0 ? "" : ", reached " + std::to_string(cgroup.throttled) + " times";
+  findings.warn(subject,
+                text + so_far +
+                    ": a worker that polls uses its time up, and stops for the rest of "
+                    "each period",
+                set_limit(examined, "CPUQuota=", "--cpus=0") + "   # or `polling: event`");
+}
+
+void judge_rdma_max(const Examined& examined, const Cgroup& cgroup, Findings& findings) {
+  const std::string subject = "rdma.max";
+  const auto all = judge_devices(examined);
+  const Judged* choice = chosen(all);
+  const auto bounds =
+      choice == nullptr ? cgroup.rdma_max.end() : cgroup.rdma_max.find(choice->device->name);
+  if (bounds == cgroup.rdma_max.end()) return findings.ok(subject, "no bound on RDMA objects");
+  // One handle for each worker, one for a calibration.
+  const std::map<std::string, uint64_t> needed = {
+      {"hca_handle", examined.workers() + 1},
+      {"hca_object", examined.workers() * kObjectsOfAWorker}};
+  std::string text = choice->device->name;
+  bool enough = true;
+  for (const auto& [what, count] : needed) {
+    const auto bound = bounds->second.find(what);
+    if (bound == bounds->second.end()) continue;
+    text += " " + what + "=" + std::to_string(bound->second) + " (of " + std::to_string(count) +
+            " that are needed)";
+    enough &= bound->second >= count;
+  }
+  if (enough) return findings.ok(subject, text);
+  findings.fail(subject, text + ": lanes cannot be made",
+                "echo '" + choice->device->name +
+                    " hca_handle=max hca_object=max' >/sys/fs/cgroup" + cgroup.path + "/rdma.max");
+}
+
+}  // namespace
+
+void check_memlock(const Examined& examined, Findings& findings) {
+  const Host& host = examined.host;
+  judge_memlock(examined, host.self, "hatctl", false, findings);
+  if (host.daemon) {
+    judge_memlock(examined, *host.daemon, "hatrpcd, pid " + std::to_string(host.daemon->pid), true,
+                  findings);
+  }
+}
+
+void check_memory(const Examined& examined, Findings& findings) {
+  const Host& host = examined.host;
+  const uint64_t needed = pins(examined) ? examined.rdma_bytes() : 0;
+  const std::string free = amount(host.memory_available) + " of memory are free";
+  // What runs has its memory already.
+  if (host.daemon || host.memory_available >= needed + kBesidesRdma) {
+    findings.ok("", free);
+  } else {
+    findings.fail(
+        "", free + ", and RDMA takes " + sum_of(examined) + ": hatrpcd would do without",
+        "editor " + examined.file.path + "   # fabric: {max_pinned: 36MiB}, say; or free some");
+  }
+  findings.ok("huge pages", std::to_string(host.huge_pages_free) + " of " +
+                                std::to_string(host.huge_pages_total) + " of " +
+                                amount(host.huge_page_bytes) + " are free; hatrpcd uses none");
+  findings.ok("/dev/shm", host.shm_bytes == 0
+                              ? "not there; hatrpcd's memory is memfds, which need none"
+                              : amount(host.shm_free) + " of " + amount(host.shm_bytes) +
+                                    " are free; hatrpcd's memory is memfds, which need none");
+}
+
+void check_cgroup(const Examined& examined, Findings& findings) {
+  const Cgroup& cgroup = examined.process().cgroup;
+  if (!examined.host.daemon && !examined.host.container) {
+    return findings.ok("", "judged where hatrpcd runs; hatctl is in " +
+                               (cgroup.path.empty() ? "none of version 2" : cgroup.path));
+  }
+  judge_memory_max(examined, cgroup, findings);
+  judge_cores_max(examined, cgroup, findings);
+  judge_rdma_max(examined, cgroup, findings);
+}
+
+void check_capabilities(const Examined& examined, Findings& findings) {
+  const Process& process = examined.process();
+  const std::string subject =
+      examined.host.daemon ? "hatrpcd, as " + process.user : "hatctl, as " + process.user;
+  const auto count = std::popcount(process.capabilities);
+  const auto nice = examined.file.node.worker_nice;
+  if (nice && *nice < 0 && !process.may(kCapSysNice)) {
+    findings.warn(subject,
+                  "worker_nice: " + std::to_string(*nice) +
+                      " wants CAP_SYS_NICE, which it has not: workers run as all others do",
+                  set_limit(examined, "AmbientCapabilities=CAP_SYS_NICE", "--cap-add=SYS_NICE"));
+    return;
+  }
+  findings.ok(subject, count == 0 ? "none; it needs none"
+                                  : "has " + std::to_string(count) + "; hatrpcd needs none");
+}
+
+void check_descriptors(const Examined& examined, Findings& findings) {
+  const Process& process = examined.process();
+  const NodeConfig& node = examined.file.node;
+  // hatrpcd raises its soft limit to the hard one.
+  const uint64_t places = node.endpoints.size() + node.serves.size();
+  const uint64_t needed = 256 + places * node.limits.connections_max * examined.workers();
+  const uint64_t limit = process.descriptors.hard;
+  const std::string text = (limit == kUnlimited ? "no limit" : std::to_string(limit) + " at most") +
+                           "; " + std::to_string(needed) +
+                           " where every endpoint has limits.max_connections";
+  if (limit >= needed || !examined.host.daemon) return findings.ok("", text);
+  const std::string enough = std::to_string(std::max<uint64_t>(needed, 1u << 20));
+  findings.warn("", text + ": connections beyond it are refused",
+                set_limit(examined, "LimitNOFILE=" + enough, "--ulimit nofile=" + enough));
+}
+
+}  // namespace hat::doctor

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// hatctl/doctor/check_node.cc: the node's files, the daemon that runs by them, and its
+// peers.
+#include <algorithm>
+
+#include "hatctl/doctor/checks.h"
+#include "hatctl/doctor/device_rule.h"
+
+namespace hat::doctor {
+namespace {
+
+constexpr uint32_t kRoceHeaderMost = 96;  // of a packet, above what it carries
+
+std::string joined_by_comma(const std::vector<std::string>& texts) {
+  std::string all;
+  for (const std::string& text : texts) all += (all.empty() ? "" : ", ") + text;
+  return all;
+}
+
+// Returns false where nothing more can be asked of the peer.
+bool judge_way(const Examined& examined, const PeerProbe& peer, Findings& findings) {
+  const std::string address = to_string(peer.address);
+  if (!peer.resolve_error.empty()) {
+    findings.fail(peer.name, address + ": its name leads nowhere: " + peer.resolve_error,
+                  "getent hosts " + peer.address.host + "   # then DNS, /etc/hosts, or peers." +
+                      peer.name + ".link in " + examined.file.path);
+    return false;
+  }
+  if (!peer.connect_error.empty()) {
+    const bool tcp = peer.address.kind == Address::Kind::kTcp;
+    const std::string port = std::to_string(peer.address.port);
+    findings.fail(peer.name,
+                  address + (tcp && peer.ip != peer.address.host ? " (" + peer.ip + ")" : "") +
+                      " cannot be reached: " + peer.connect_error,
+                  tcp ? "ss -ltn 'sport = :" + port +
+                            "'   # there: hatrpcd's link.listen? else start it; else a firewall "
+                            "between: nft list ruleset"
+                      : "ls -l " + peer.address.path + "   # does its hatrpcd run?");
+    return false;
+  }
+  return true;
+}
+
+void judge_path_mtu(const PeerProbe& peer, const Judged* choice, Findings& findings) {
+  if (choice == nullptr || choice->gid == nullptr || peer.path_mtu == 0) return;
+  // Only where the link's way is the device's too.
+  if (engine::gid_text(choice->gid->bytes) != "::ffff:" + peer.own_ip &&
+      engine::gid_text(choice->gid->bytes) != peer.own_ip) {
+    return;
+  }
+  const std::string text = "the way there passes " + std::to_string(peer.path_mtu) +
+                           " bytes, and " + choice->device->name + "'s packets carry " +
+                           std::to_string(choice->packet_bytes);
+  if (choice->packet_bytes + kRoceHeaderMost <= peer.path_mtu) return;
+  findings.warn(
+      peer.name, text + ": RDMA packets are not cut up, they are lost",
+      "ip link set dev " + choice->device->interface + " mtu " + std::to_string(peer.path_mtu));
+}
+
+void judge_lanes(const std::string& peer, const LinkState& link, Findings& findings) {
+  std::vector<std::string> up;
+  for (const LaneState& lane : link.lanes) {
+    if (lane.state == "up") {
+      if (std::ranges::find(up, lane.protocol) == up.end()) up.push_back(lane.protocol);
+    } else if (lane.last_error.contains("the fabrics do not reach each other")) {
+      findings.warn(
+          peer, "RDMA lane " + lane.protocol + ": " + lane.last_error,
+          "editor hatrpcd.yaml   # fabric: tcp, on both hosts, if one has no RDMA device");
+    } else if (!lane.last_error.empty()) {
+      findings.warn(peer,
+                    "RDMA lane " + lane.protocol + " is " + lane.state +
+                        ", its calls go over TCP: " + lane.last_error,
+                    "hatctl status   # and docs/trouble.md");
+    }
+  }
+  if (!up.empty()) findings.ok(peer, "RDMA lanes up: " + joined_by_comma(up));
+}
+
+void judge_peer(const Examined& examined, const PeerProbe& peer, const Judged* choice,
+                Findings& findings) {
+  const auto link = examined.daemon.links.find(peer.name);
+  const bool known = examined.daemon.answers() && link != examined.daemon.links.end();
+  const std::string address = to_string(peer.address);
+  if (known && link->second.up != 0) {
+    const std::string text = address + ": " + std::to_string(link->second.up) + " of " +
+                             std::to_string(link->second.workers) + " links up";
+    if (link->second.up == link->second.workers) {
+      findings.ok(peer.name, text);
+    } else {
+      findings.warn(peer.name, text + ", else " + link->second.last_error, "hatctl status");
+    }
+    judge_lanes(peer.name, link->second, findings);
+    judge_path_mtu(peer, choice, findings);
+    return;
+  }
+  if (!judge_way(examined, peer, findings)) return;
+  if (known) {
+    findings.fail(
+        peer.name,
+        address + " answers, and hatrpcd's link to it is down: " + link->second.last_error,
+        "journalctl -u hatrpcd --since -5min   # here and there, by the peer's name");
+  } else {
+    findings.ok(peer.name,
+                address + " answers" + (peer.own_ip.empty() ? "" : ", from " + peer.own_ip));
+  }
+  judge_path_mtu(peer, choice, findings);
+}
+
+}  // namespace
+
+void check_configuration(const Examined& examined, Findings& findings) {
+  const NodeFile& file = examined.file;
+  if (!file.present) {
+    return findings.warn(
+        "", "there is no " + file.path + " (" + file.why + "): judged as if all were default",
+        "hatctl doctor --config FILE");
+  }
+  for (const Mistake& mistake : file.mistakes.all()) {
+    const bool error = mistake.severity == Mistake::Severity::kError;
+    findings.add(error ? Verdict::kFail : Verdict::kWarn, to_string(mistake.place), mistake.message,
+                 "hatrpcd --check --config " + file.path + "   # once it is corrected");
+  }
+  if (!file.mistakes.any_errors()) findings.ok(file.path, file.summary + " (" + file.why + ")");
+}
+
+void check_daemon(const Examined& examined, Findings& findings) {
+  const DaemonState& daemon = examined.daemon;
+  if (!daemon.answers()) {
+    return findings.warn("", daemon.unreachable, "systemctl start hatrpcd   # or --socket PATH");
+  }
+  const std::string who = "node " + daemon.node + ", hatrpcd " + daemon.version;
+  if (daemon.version != examined.version) {
+    findings.warn("", who + "; this is hatctl " + examined.version,
+                  "systemctl restart hatrpcd   # if it was updated since it started");
+  } else if (!daemon.pending.empty()) {
+    findings.warn("", who + ": not ready, pending: " + joined_by_comma(daemon.pending),
+                  "hatctl status");
+  } else {
+    findings.ok("", who + ", ready");
+  }
+  if (!daemon.reload_error.empty()) {
+    findings.warn("reload",
+                  "the last one was refused, the old routes hold: " +
+                      daemon.reload_error.substr(0, daemon.reload_error.find('\n')),
+                  "hatctl reload --dry-run   # all that is wrong; then hatctl reload");
+  }
+  if (!examined.host.daemon) {
+    findings.warn("limits",
+                  "process " + std::to_string(daemon.pid) +
+                      " cannot be seen from here: its limits are not judged, hatctl's are",
+                  "hatctl doctor   # where hatrpcd runs: in its container");
+  }
+}
+
+void check_peers(const Examined& examined, Findings& findings) {
+  const auto judged = judge_devices(examined);
+  const Judged* choice = chosen(judged);
+  if (examined.peers.empty()) findings.ok("", "none is configured: others may call this node");
+  for (const PeerProbe& peer : examined.peers) judge_peer(examined, peer, choice, findings);
+}
+
+}  // namespace hat::doctor

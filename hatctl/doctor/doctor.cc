@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hatctl/doctor/doctor.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <ctime>
+#include <filesystem>
+#include <future>
+#include <iostream>
+
+#include "daemon/configuration/configuration.h"
+#include "hatctl/doctor/checks.h"
+#include "hatctl/doctor/read_host.h"
+#include "hatctl/doctor/report.h"
+#include "hatctl/http_client.h"
+#include "hatctl/quantities.h"
+#include "hatctl/run.h"
+
+namespace hat::doctor {
+namespace {
+
+// Those are check_security()'s to tell, with what mends them.
+bool is_of_tls_files(const Mistake& mistake, const NodeConfig& node) {
+  return node.link.tls && mistake.place == node.link.tls->place &&
+         mistake.message.starts_with(kTlsFilesPrefix);
+}
+
+// The file that the running daemon was started with; the error says why it is not known.
+Result<std::string> config_of_daemon(const std::string& socket) {
+  const auto answer = hatctl::HttpClient(socket).get("/ping");
+  if (!answer) return fail("no hatrpcd answers at " + socket);
+  const auto pong = nlohmann::json::parse(answer->body, nullptr, false);
+  const bool has_config = pong.is_object() && pong.contains("config");
+  if (answer->status != 200 || !has_config || !pong["config"].is_string()) {
+    return fail("the hatrpcd at " + socket + " does not say which file it runs with");
+  }
+  return pong["config"].get<std::string>();
+}
+
+// Sets its path, and why it is that one.
+void choose_node_file(const hatctl::Options& options, NodeFile& file) {
+  file.present = true;
+  if (!options.config.empty()) {
+    file.path = options.config;
+    file.why = "named by --config";
+    return;
+  }
+  auto running = config_of_daemon(options.socket);
+  if (running) {
+    file.path = std::move(*running);
+    file.why = "what the hatrpcd at " + options.socket + " runs with";
+    return;
+  }
+  file.path = hatctl::kDefaultConfig;
+  file.why = "the default, since " + running.error().message;
+  std::error_code error;
+  file.present = std::filesystem::exists(file.path, error) || error;
+}
+
+// Into `file` and `tls` of it.
+void read_node_file(const hatctl::Options& options, Examined& examined) {
+  NodeFile& file = examined.file;
+  choose_node_file(options, file);
+  if (!file.present) return;
+  Mistakes mistakes;
+  Configuration read = load_configuration(file.path, mistakes);
+  for (const Mistake& mistake : mistakes.all()) {
+    const bool fatal = mistake.severity == Mistake::Severity::kError;
+    if (!is_of_tls_files(mistake, read.node)) {
+      fatal ? file.mistakes.error(mistake.place, mistake.message)
+            : file.mistakes.warning(mistake.place, mistake.message);
+    } else if (fatal) {
+      examined.tls.error = mistake.message.substr(kTlsFilesPrefix.size());
+    }
+  }
+  if (file.mistakes.any_errors()) return;
+  file.node = std::move(read.node);
+  file.summary = "node " + file.node.node + ", " + hatctl::plural(file.node.peers.size(), "peer") +
+                 ", " + hatctl::plural(file.node.endpoints.size(), "endpoint") + ", " +
+                 hatctl::plural(file.node.serves.size(), "served service");
+  if (file.node.link.tls) examined.tls.files = look_at(*file.node.link.tls);
+  if (read.tls) {
+    examined.tls.certificate = read.tls->certificate();
+    examined.tls.authorities = read.tls->authorities();
+  }
+}
+
+DaemonState ask_daemon(const hatctl::Options& options, const NodeConfig& node) {
+  const bool configured = !options.socket_told && !node.admin.socket.empty();
+  const std::string socket = configured ? node.admin.socket : options.socket;
+  const auto answer = hatctl::HttpClient(socket).get("/status");
+  if (!answer) return {.socket = socket, .unreachable = answer.error().message};
+  if (answer->status != 200) {
+    return {
+        .socket = socket,
+        .unreachable = socket + " answers " + std::to_string(answer->status) + ": " + answer->body};
+  }
+  try {
+    return read_daemon_state(nlohmann::json::parse(answer->body), socket);
+  } catch (const nlohmann::json::exception& error) {
+    return {.socket = socket,
+            .unreachable = socket + ": what answers is not understood (" + error.what() +
+                           "): is it a hatrpcd of this version?"};
+  }
+}
+
+// All at once: each may take as long as its time-out.
+std::vector<PeerProbe> probe_peers(const std::vector<PeerConfig>& peers,
+                                   const DaemonState& daemon) {
+  std::vector<std::future<PeerProbe>> asked;
+  for (const PeerConfig& peer : peers) {
+    const auto link = daemon.links.find(peer.name);
+    const bool linked = link != daemon.links.end() && link->second.up != 0;
+    asked.push_back(std::async(std::launch::async, probe_peer, peer.name, peer.link, !linked));
+  }
+  std::vector<PeerProbe> probes;
+  for (auto& one : asked) probes.push_back(one.get());
+  return probes;
+}
+
+}  // namespace
+
+Result<std::vector<PeerConfig>> peers_named(const NodeConfig& node,
+                                            const std::vector<std::string>& names) {
+  if (names.empty()) return node.peers;
+  std::vector<std::string_view> known;
+  for (const PeerConfig& peer : node.peers) known.push_back(peer.name);
+  std::vector<PeerConfig> peers;
+  for (const std::string& name : names) {
+    const auto found = std::ranges::find(node.peers, name, &PeerConfig::name);
+    if (found == node.peers.end()) {
+      return fail("no peer is called '" + name + "'" + did_you_mean(name, known) +
+                  "; `peers` of the configuration has them (--config FILE)");
+    }
+    peers.push_back(*found);
+  }
+  return peers;
+}
+
+int run_doctor(const hatctl::Options& options, const hatctl::Terminal& terminal) {
+  Examined examined{.version = HAT_VERSION, .unix_now = std::time(nullptr)};
+  read_node_file(options, examined);
+  const NodeConfig& node = examined.file.node;
+  const auto peers = peers_named(node, options.peers);
+  // Of a configuration that is not understood no peer is known: its mistakes say more.
+  if (!peers && !examined.file.mistakes.any_errors()) {
+    std::cerr << "hatctl: " << peers.error().message << "\n";
+    return hatctl::kUsage;
+  }
+  examined.daemon = ask_daemon(options, node);
+  const bool answers = examined.daemon.answers();
+  examined.host = read_host("", answers ? std::optional(examined.daemon.pid) : std::nullopt);
+  if (examined.wants_device()) {
+    const FabricConfig& fabric = node.fabric;
+    examined.reports = engine::probe_devices(
+        {.device = fabric.device, .port = fabric.port, .gid_index = fabric.gid_index});
+  }
+  if (peers) examined.peers = probe_peers(*peers, examined.daemon);
+  const Findings findings = judge(examined);
+  const std::string text = options.json ? report_json(examined, findings).dump(2) + "\n"
+                                        : report_text(findings, terminal);
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  std::fflush(stdout);
+  return findings.count(Verdict::kFail) == 0 ? hatctl::kDone : hatctl::kRefused;
+}
+
+}  // namespace hat::doctor

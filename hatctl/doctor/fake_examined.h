@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// hatctl/doctor/fake_examined.h: a table of hosts, for tests: what each has, and what doctor
+// is to say of it.
+#pragma once
+
+#include <gmock/gmock.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "hatctl/doctor/checks.h"
+#include "hatctl/doctor/device_rule.h"
+#include "hatctl/doctor/fake_tree.h"
+#include "hatctl/doctor/read_host.h"
+
+namespace hat::doctor {
+
+inline constexpr Verdict kOk = Verdict::kOk;
+inline constexpr Verdict kWarn = Verdict::kWarn;
+inline constexpr Verdict kFail = Verdict::kFail;
+
+struct Expected {
+  Verdict verdict;
+  const char* check;
+  const char* text;  // a part of subject, ": " and text
+  const char* mend;  // a part of it
+};
+
+// One kind of host, all else being well.
+struct Row {
+  const char* name;
+  std::function<void(FakeTree& tree, Examined& examined)> make;
+  std::vector<Expected> expected;  // all that is not OK, and what else is worth a look
+};
+
+inline Examined well_configured() {
+  Examined examined;
+  examined.version = "1.2.3";
+  examined.file.path = "/etc/hatrpc/hatrpcd.yaml";
+  examined.file.present = true;
+  examined.file.summary = "node a";
+  examined.daemon.node = "a";
+  examined.daemon.version = "1.2.3";
+  examined.daemon.pid = 77;
+  examined.daemon.workers = 2;
+  return examined;
+}
+
+// Everything that is not OK must be expected, and everything that is expected must be said.
+inline void expect_said_of(const Row& row) {
+  FakeTree tree;
+  Examined examined = well_configured();
+  row.make(tree, examined);
+  examined.host = read_host(
+      tree.root(), examined.daemon.answers() ? std::optional(examined.daemon.pid) : std::nullopt);
+  if (examined.daemon.fabric.empty()) {  // as a daemon that was started just now has it
+    const bool device = examined.wants_device() && chosen(judge_devices(examined)) != nullptr;
+    examined.daemon.fabric = device ? "verbs: it" : "loop: this host";
+  }
+  const Findings findings = judge(examined);
+  std::vector<bool> seen(row.expected.size());
+  for (const Finding& finding : findings.all()) {
+    const std::string text = finding.subject + ": " + finding.text;
+    bool expected = finding.verdict == kOk;
+    for (size_t i = 0; i < row.expected.size(); ++i) {
+      const Expected& one = row.expected[i];
+      if (finding.verdict != one.verdict || finding.check != one.check ||
+          text.find(one.text) == std::string::npos) {
+        continue;
+      }
+      EXPECT_THAT(finding.mend, testing::HasSubstr(one.mend)) << finding.check;
+      expected = seen[i] = true;
+    }
+    EXPECT_TRUE(expected) << finding.check << ": " << text << "\n  " << finding.mend;
+    EXPECT_EQ(finding.mend.empty(), finding.verdict == kOk) << finding.check << ": " << text;
+  }
+  for (size_t i = 0; i < seen.size(); ++i) {
+    EXPECT_TRUE(seen[i]) << row.expected[i].check << ": " << row.expected[i].text;
+  }
+}
+
+}  // namespace hat::doctor

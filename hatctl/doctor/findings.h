@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// hatctl/doctor/findings.h: what came of the checks, in the order in which they were made.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace hat::doctor {
+
+enum class Verdict : uint8_t {
+  kOk,
+  kWarn,  // works, and slower or for less long than it could
+  kFail,  // what the configuration asks for will not work
+};
+
+struct Finding {
+  Verdict verdict = Verdict::kOk;
+  std::string check;    // "ports"
+  std::string subject;  // "mlx5_0 port 1"; empty: the host
+  std::string text;     // what is so, and why it matters
+  std::string mend;     // commands, a line each; what words must say stands behind a "#"
+};
+
+class Findings {
+ public:
+  // Of whom the next ones are.
+  void begin(std::string_view check) { check_ = check; }
+
+  void ok(std::string subject, std::string text) {
+    add(Verdict::kOk, std::move(subject), std::move(text), "");
+  }
+  void warn(std::string subject, std::string text, std::string mend) {
+    add(Verdict::kWarn, std::move(subject), std::move(text), std::move(mend));
+  }
+  void fail(std::string subject, std::string text, std::string mend) {
+    add(Verdict::kFail, std::move(subject), std::move(text), std::move(mend));
+  }
+  void add(Verdict verdict, std::string subject, std::string text, std::string mend) {
+    all_.push_back({verdict, check_, std::move(subject), std::move(text), std::move(mend)});
+  }
+
+  const std::vector<Finding>& all() const { return all_; }
+  size_t count(Verdict verdict) const {
+    return static_cast<size_t>(std::ranges::count(all_, verdict, &Finding::verdict));
+  }
+
+ private:
+  std::string check_;
+  std::vector<Finding> all_;
+};
+
+}  // namespace hat::doctor

@@ -1,0 +1,416 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# hatctl/hatctl_test.py: runs every hatctl command against two daemons that carry calls.
+"""usage: hatctl_test.py HATRPCD HATCTL
+
+Node b serves Kv by a small server in this process; node a offers it. Both live in a temporary
+folder and on free ports, and are ended with the test.
+"""
+import json
+import os
+import pathlib
+import re
+import signal
+import socket
+import socketserver
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "base"))
+
+from free_ports import free_ports  # noqa: E402
+
+HATRPCD, HATCTL = (pathlib.Path(word).resolve() for word in sys.argv[1:3])
+WAIT_S = 20
+
+MANIFEST = """\
+hatrpc_manifest: 1
+services:
+  Kv:
+    functions:
+      get:
+        hint: {perf_goal: latency, concurrency: 1}
+      put: {}
+"""
+
+
+def message(kind, name, sequence_id, body=b"\x00"):
+    """One framed message of the strict binary protocol."""
+    text = struct.pack(">HBBI", 0x8001, 0, kind, len(name)) + name + struct.pack(">i", sequence_id)
+    return struct.pack(">I", len(text) + len(body)) + text + body
+
+
+def read_exactly(stream, count):
+    data = b""
+    while len(data) < count:
+        more = stream.recv(count - len(data))
+        if not more:
+            raise EOFError
+        data += more
+    return data
+
+
+def read_frame(stream):
+    return read_exactly(stream, struct.unpack(">I", read_exactly(stream, 4))[0])
+
+
+class Server(socketserver.BaseRequestHandler):
+    """Answers `get` with success and everything else with an application exception."""
+
+    def handle(self):
+        try:
+            while True:
+                frame = read_frame(self.request)
+                size = struct.unpack(">I", frame[4:8])[0]
+                name = frame[8:8 + size]
+                sequence_id = struct.unpack(">i", frame[8 + size:12 + size])[0]
+                self.request.sendall(message(2 if name == b"get" else 3, name, sequence_id))
+        except (EOFError, ConnectionError):
+            pass
+
+
+class ThreadingServer(socketserver.ThreadingTCPServer):
+    daemon_threads = True
+
+
+def eventually(ask, what):
+    end = time.monotonic() + WAIT_S
+    while time.monotonic() < end:
+        answer = ask()
+        if answer:
+            return answer
+        time.sleep(0.02)
+    raise AssertionError(f"not within {WAIT_S} s: {what}")
+
+
+class Node:
+    def __init__(self, folder, config):
+        self.folder = folder
+        folder.mkdir()
+        self.socket = folder / "admin.sock"
+        self.manifest = folder / "manifest.yaml"
+        self.manifest.write_text(MANIFEST)
+        self.config = folder / "hatrpcd.yaml"
+        self.config.write_text(
+            f"node: {folder.name}\nmanifests: [manifest.yaml]\nworkers: 1\n"
+            f"admin: {{socket: {self.socket}}}\n" + config)
+        self.log = open(folder / "log", "w", encoding="utf-8")
+        self.process = subprocess.Popen([HATRPCD, "-c", self.config.name], cwd=folder, stderr=self.log)
+
+    def hatctl(self, *words, environment=None):
+        return subprocess.run([HATCTL, "--socket", str(self.socket), *words], text=True,
+                              capture_output=True, timeout=WAIT_S, check=False,
+                              env={**os.environ, **(environment or {})})
+
+    def answer(self, *words):
+        done = self.hatctl(*words, "--json")
+        assert done.returncode in (0, 1), done.stderr
+        return json.loads(done.stdout)
+
+    def end(self):
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+        self.log.close()
+
+
+class Hatctl(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.temporary = tempfile.TemporaryDirectory(prefix="hatctl-")
+        cls.addClassCleanup(cls.temporary.cleanup)
+        folder = pathlib.Path(cls.temporary.name)
+        cls.server = ThreadingServer(("127.0.0.1", 0), Server)
+        cls.addClassCleanup(cls.server.server_close)
+        threading.Thread(target=cls.server.serve_forever, daemon=True).start()
+        cls.addClassCleanup(cls.server.shutdown)
+        link, cls.endpoint = free_ports(2)
+        cls.b = Node(folder / "b", f"""\
+link: {{listen: "tcp:127.0.0.1:{link}", insecure: true}}
+serves:
+  Kv: {{upstream: "tcp:127.0.0.1:{cls.server.server_address[1]}"}}
+""")
+        cls.addClassCleanup(cls.b.end)
+        cls.a = Node(folder / "a", f"""\
+link: {{insecure: true}}
+peers:
+  b: {{link: "tcp:127.0.0.1:{link}"}}
+endpoints:
+  - {{listen: "tcp:127.0.0.1:{cls.endpoint}", service: Kv, peers: [b]}}
+""")
+        cls.addClassCleanup(cls.a.end)
+        for node in (cls.a, cls.b):
+            eventually(lambda: node.hatctl("status").returncode == 0, "both nodes are ready")
+
+    def call(self, name, stream=None):
+        with socket.create_connection(("127.0.0.1", self.endpoint), WAIT_S) as stream:
+            stream.sendall(message(1, name, 7))
+            return read_frame(stream)[3]  # the reply's type
+
+    def test_status(self):
+        eventually(lambda: all(link["up"] for link in self.a.answer("status")["links"]),
+                   "the link is up")
+        status = self.a.hatctl("status")
+        self.assertEqual(status.returncode, 0, status.stderr)
+        self.assertRegex(status.stdout, r"node +a, ready")
+        self.assertRegex(status.stdout, r"b +tcp:127\.0\.0\.1:\d+ +1/1")
+        self.assertRegex(status.stdout, rf"tcp:127\.0\.0\.1:{self.endpoint} +Kv +b")
+        self.assertRegex(self.b.hatctl("status").stdout, r"Kv +tcp:127\.0\.0\.1:\d+ +mirror")
+        self.assertNotIn("\x1b", status.stdout, "no colours where no terminal is")
+        self.assertEqual(self.a.answer("status")["pid"], self.a.process.pid)
+
+    def test_certs(self):
+        self.assertIn("links of this node have no TLS", self.a.hatctl("certs").stdout)
+        self.assertEqual(self.a.answer("certs"), [])
+        with tempfile.TemporaryDirectory() as folder:
+            made = self.a.hatctl("certs", "make", folder, "n", "--trust-domain", "prod.example")
+            self.assertEqual(made.returncode, 0, made.stderr)
+            self.assertEqual(sorted(made.stdout.split()), sorted(map(str, pathlib.Path(folder).iterdir())))
+            self.assertIn("not for production", made.stderr)
+            wrong = self.a.hatctl("certs", "make", folder, "two words")
+            self.assertEqual(wrong.returncode, 1)
+            self.assertIn("'two words' is no node's name", wrong.stderr)
+
+    def test_routes(self):
+        text = self.a.hatctl("routes").stdout
+        self.assertRegex(text, r"^fabric +(loop|verbs|none)[:,] ")
+        self.assertRegex(text, r"Kv\.get\n  both +direct_write_imm, busy\n")
+        self.assertIn("Kv._other", text)
+        self.assertIn("perf_goal", text)
+        one = self.a.answer("routes", "Kv.put")["services"]
+        self.assertEqual([f["method"] for f in one[0]["functions"]], ["put"])
+        wrong = self.a.hatctl("routes", "Kv.gte")
+        self.assertEqual(wrong.returncode, 1)
+        self.assertIn("'Kv.gte'", wrong.stderr)
+
+    def test_top_counts_what_happens_between_two_looks(self):
+        self.assertEqual(self.call(b"get"), 2)
+        top = subprocess.Popen([HATCTL, "--socket", self.a.socket, "top", "--count", "2", "--json",
+                                "--interval", "0.5"], text=True, stdout=subprocess.PIPE)
+        end = time.monotonic() + 1.5
+        while top.poll() is None and time.monotonic() < end:
+            self.assertEqual(self.call(b"get"), 2)
+            self.assertEqual(self.call(b"put"), 3)
+        lines = top.communicate(timeout=WAIT_S)[0].splitlines()
+        self.assertEqual((len(lines), top.returncode), (2, 0))
+        last = json.loads(lines[1])
+        busiest = last["functions"][:2]
+        self.assertEqual({f["method"] for f in busiest}, {"get", "put"})
+        for function in busiest:
+            self.assertEqual(function["side"], "client")
+            self.assertGreater(function["calls_per_s"], 0)
+            self.assertGreater(function["request_bytes_per_s"], function["calls_per_s"])
+            self.assertLess(0, function["p50_us"])
+            self.assertLessEqual(function["p50_us"], function["p99_us"])
+            all_fail = function["method"] == "put"
+            self.assertEqual(function["errors_per_s"], function["calls_per_s"] if all_fail else 0)
+        table = self.a.hatctl("top", "--once", "--interval", "0.1").stdout
+        self.assertRegex(table, r"^FUNCTION +SIDE +CALLS/S")
+        self.assertRegex(table, r"Kv\.get +client +0 +- +-")
+
+    def test_top_fits_a_narrow_terminal(self):
+        self.assertEqual(self.call(b"get"), 2)
+        script = (f"stty cols 60 rows 24; "
+                  f"{HATCTL} --socket {self.a.socket} top --once --interval 0.1")
+        done = subprocess.run(["script", "-qec", script, "/dev/null"], text=True, timeout=WAIT_S,
+                              capture_output=True, stdin=subprocess.DEVNULL, check=True,
+                              env={**os.environ, "TERM": "xterm"})
+        self.assertIn("FUNCTION", done.stdout)
+        for line in done.stdout.splitlines():
+            self.assertLessEqual(len(line), 60)
+
+    def test_reload(self):
+        def reload(hint, *words):
+            self.a.manifest.write_text(MANIFEST.replace("perf_goal: latency", hint))
+            return self.a.hatctl("reload", *words)
+
+        self.addCleanup(reload, "perf_goal: latency")
+        generation = self.a.answer("status")["generation"]
+        dry = reload("perf_goal: throughput", "--dry-run")
+        self.assertEqual(dry.returncode, 0, dry.stderr)
+        self.assertIn(f"generation {generation} goes on", dry.stdout)
+        self.assertIn("Kv.get: client: direct_write_imm", dry.stdout)
+
+        done = reload("perf_goal: res_util")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("Kv.get: client: ", done.stdout)
+        changed = self.a.answer("status")["generation"]
+        self.assertGreater(changed, generation)
+
+        refused = reload("perf_gaol: latency")
+        self.assertEqual((refused.returncode, refused.stdout), (1, ""))
+        self.assertRegex(refused.stderr, r"manifest\.yaml:6:\d+: error: .*perf_gaol")
+        report = self.a.hatctl("reload", "--json")
+        self.assertEqual((report.returncode, json.loads(report.stdout)["ok"]), (1, False))
+        status = self.a.hatctl("status").stdout
+        self.assertIn("the last reload was refused:", status)
+        self.assertEqual(self.a.answer("status")["generation"], changed, "the old routes hold")
+        self.assertEqual(self.call(b"get"), 2)
+        self.assertRegex((self.a.folder / "log").read_text(encoding="utf-8"),
+                         r"reload refused, the old routes stay:\n.*perf_gaol")
+
+        reason_only = reload("perf_goal: res_util, polling: event")
+        self.assertEqual(reason_only.returncode, 0, reason_only.stderr)
+        self.assertIn("as before; the reason now: ", reason_only.stdout)
+
+    def test_reloads_by_signal_and_when_a_manifest_changes(self):
+        def generation():
+            return self.b.answer("status")["generation"]
+
+        before = generation()
+        self.b.process.send_signal(signal.SIGHUP)
+        eventually(lambda: generation() == before + 1, "SIGHUP reloads")
+        changed = self.b.folder / "next.yaml"
+        changed.write_text(MANIFEST.replace("perf_goal: latency", "perf_goal: throughput"))
+        changed.rename(self.b.manifest)
+        eventually(lambda: generation() == before + 2, "a changed file is read")
+        get = self.b.answer("routes", "Kv.get")["services"][0]["functions"][0]
+        self.assertIn("perf_goal=throughput", get["server"]["reason"])
+        self.assertEqual(self.call(b"get"), 2)
+
+    def test_ping_and_metrics(self):
+        self.assertRegex(self.b.hatctl("ping").stdout, r"^node b, hatrpcd [\d.]+: answered in ")
+        self.assertTrue(self.b.answer("ping")["alive"])
+        metrics = self.b.hatctl("metrics").stdout
+        self.assertRegex(metrics, re.compile(r"^hatrpc_routes_generation \d+$", re.MULTILINE))
+
+    def doctor(self, *words):
+        """(exit status, findings by check) of the doctor's report on a node that wants no device."""
+        config = self.a.folder / "doctor.yaml"
+        config.write_text(self.a.config.read_text() + "fabric: tcp\n")
+        done = self.a.hatctl("doctor", "--config", str(config), *words, "--json")
+        self.assertIn(done.returncode, (0, 1), done.stderr)
+        report = json.loads(done.stdout)
+        self.assertEqual(report["ok"], done.returncode == 0)
+        checks = {}
+        for finding in report["findings"]:
+            checks.setdefault(finding["check"], []).append(finding)
+            self.assertEqual(finding["mend"] == "", finding["verdict"] == "ok", finding)
+        return done.returncode, checks
+
+    def test_doctor(self):
+        eventually(lambda: all(link["up"] for link in self.a.answer("status")["links"]),
+                   "the link is up")
+        refused = "link: a connection was refused"
+        before = (self.b.folder / "log").read_text(encoding="utf-8").count(refused)
+        status, checks = self.doctor()
+        failed = [one for found in checks.values() for one in found if one["verdict"] == "fail"]
+        self.assertEqual((status, failed), (0, []))
+        self.assertIn("node a, 1 peer, 1 endpoint", checks["configuration"][0]["text"])
+        self.assertIn("node a, hatrpcd", checks["daemon"][0]["text"])
+        self.assertIn("all calls go over TCP", checks["fabric"][0]["text"])
+        self.assertEqual([one["subject"] for one in checks["memlock"]],
+                         ["hatctl", f"hatrpcd, pid {self.a.process.pid}"])
+        self.assertIn("1 of 1 links up", checks["peers"][0]["text"])
+        after = (self.b.folder / "log").read_text(encoding="utf-8").count(refused)
+        self.assertEqual(after, before, "a peer with a link is left alone")
+        text = self.a.hatctl("doctor", "--config", str(self.a.folder / "doctor.yaml")).stdout
+        self.assertRegex(text, r"(?m)^OK    peers +b: tcp:127\.0\.0\.1:\d+: 1 of 1 links up$")
+        self.assertRegex(text, r"\n\d+ ok, \d+ warnings?, 0 failures\n$")
+
+    def test_doctor_judges_the_file_that_the_running_daemon_was_started_with(self):
+        def configuration(*words):
+            report = json.loads(self.a.hatctl("doctor", *words, "--json").stdout)
+            (found,) = [one for one in report["findings"] if one["check"] == "configuration"]
+            return report["config"], found["text"]
+
+        path, text = configuration()
+        self.assertEqual(path, str(self.a.config))
+        self.assertRegex(text, rf"^node a, 1 peer, .*\(what the hatrpcd at {self.a.socket} runs with\)$")
+        path, text = configuration("--config", str(self.b.config))
+        self.assertEqual(path, str(self.b.config))
+        self.assertRegex(text, r"^node b, .*\(named by --config\)$")
+        path, text = configuration("--socket", str(self.a.folder / "nowhere.sock"))
+        self.assertEqual(path, "/etc/hatrpc/hatrpcd.yaml")
+        self.assertIn("(the default, since no hatrpcd answers at ", text)
+
+    def test_doctor_without_a_daemon_tries_the_peers_itself(self):
+        nowhere = self.a.folder / "nowhere.sock"
+        status, checks = self.doctor("--socket", str(nowhere), "b")
+        self.assertEqual((status, checks["daemon"][0]["verdict"]), (0, "warn"))
+        self.assertIn("Is hatrpcd running?", checks["daemon"][0]["text"])
+        self.assertRegex(checks["peers"][0]["text"], r"answers, from 127\.0\.0\.1$")
+
+    def test_doctor_names_what_is_wrong(self):
+        config = self.a.folder / "wrong.yaml"
+        text = self.a.config.read_text()
+        config.write_text(re.sub(r"b: \{link: .*?\}", f'b: {{link: "tcp:127.0.0.1:{free_ports(1)[0]}"}}',
+                                 text))
+        nowhere = str(self.a.folder / "nowhere.sock")
+        done = self.a.hatctl("doctor", "--config", str(config), "--socket", nowhere)
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stdout, r"FAIL  peers .*b: .*cannot be reached: Connection refused\n +ss -ltn")
+        config.write_text(text + "fabrik: tcp\n")
+        done = self.a.hatctl("doctor", "--config", str(config))
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stdout, rf"FAIL  configuration {config}:\d+:1: unknown key 'fabrik'")
+        done = self.a.hatctl("doctor", "--config", str(self.a.config), "host-b")
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("no peer is called 'host-b'", done.stderr)
+
+    def test_doctor_judges_what_links_are_made_with(self):
+        _, checks = self.doctor()
+        self.assertIn("links are insecure", checks["security"][0]["text"])
+        folder = self.a.folder / "judged"
+        made = self.a.hatctl("certs", "make", str(folder), "a", "b")
+        self.assertEqual(made.returncode, 0, made.stderr)
+        config = self.a.folder / "tls.yaml"
+        config.write_text('node: a\nfabric: tcp\npeers: {b: {link: "tcp:127.0.0.1:1"}}\n'
+                          "link: {tls: {certificate: judged/a.pem, key: judged/a.key, ca: judged/ca.pem}}\n")
+
+        def said():
+            done = self.a.hatctl("doctor", "--config", str(config), "--json")
+            findings = json.loads(done.stdout)["findings"]
+            self.assertEqual([one["verdict"] for one in findings if one["check"] == "configuration"], ["ok"])
+            return [(one["verdict"], one["subject"], one["text"]) for one in findings if one["check"] == "security"]
+
+        own, authority = said()
+        self.assertEqual(own[:2], ("ok", "certificate"))
+        self.assertRegex(own[2], r"^a, spiffe://hatrpc\.test/a; good for (29|30) d")
+        self.assertEqual(authority[:2], ("ok", "ca"))
+        (folder / "a.key").write_bytes((folder / "b.key").read_bytes())
+        (wrong,) = said()
+        self.assertEqual(wrong[0], "fail")
+        self.assertIn("is not that of certificate", wrong[2])
+
+    def test_the_socket_may_come_from_the_environment(self):
+        done = subprocess.run([HATCTL, "ping"], text=True, capture_output=True, check=False,
+                              env={**os.environ, "HATRPCD_SOCKET": str(self.b.socket)})
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+    def test_says_that_nobody_is_there(self):
+        nowhere = self.b.folder / "nowhere.sock"
+        done = self.b.hatctl("--socket", str(nowhere), "status")
+        self.assertEqual((done.returncode, done.stdout), (3, ""))
+        self.assertIn(f"{nowhere}: there is no such socket. Is hatrpcd running?", done.stderr)
+        left_over = self.b.folder / "left-over.sock"
+        with socket.socket(socket.AF_UNIX) as stream:
+            stream.bind(str(left_over))
+        done = self.b.hatctl("--socket", str(left_over), "reload")
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("nobody listens", done.stderr)
+
+    def test_wrong_usage(self):
+        for words in (["restart"], [], ["top", "--interval", "0"], ["status", "--dry-run"]):
+            done = self.b.hatctl(*words)
+            self.assertEqual(done.returncode, 2, words)
+            self.assertIn("see `hatctl --help`", done.stderr)
+
+    def test_zz_drain(self):  # the last: node c leaves by it
+        c = Node(pathlib.Path(self.temporary.name) / "c", "")
+        self.addCleanup(c.end)
+        eventually(lambda: c.hatctl("ping").returncode == 0, "c answers")
+        done = c.hatctl("drain")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("draining", done.stdout)
+        self.assertEqual(c.process.wait(WAIT_S), 0)
+        self.assertEqual(c.hatctl("ping").returncode, 3)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hatctl/http_client.h"
+
+#include <curl/curl.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "base/owned.h"
+
+namespace hat::hatctl {
+namespace {
+
+constexpr size_t kAnswerBytesMax = 64 << 20;
+constexpr long kConnectTimeoutMs = 2000;
+constexpr long kTimeoutMs = 30000;
+
+size_t on_body(char* bytes, size_t, size_t count, void* body) {
+  auto& text = *static_cast<std::string*>(body);
+  if (text.size() + count > kAnswerBytesMax) return 0;  // curl then ends the transfer
+  text.append(bytes, count);
+  return count;
+}
+
+std::string why(CURLcode code, CURL* curl) {
+  long system_error = 0;
+  curl_easy_getinfo(curl, CURLINFO_OS_ERRNO, &system_error);
+  if (code != CURLE_COULDNT_CONNECT) return curl_easy_strerror(code);
+  switch (system_error) {
+    case ENOENT:
+      return "there is no such socket. Is hatrpcd running? Its `admin.socket` says where it "
+             "listens: give that path by --socket or $HATRPCD_SOCKET";
+    case ECONNREFUSED:
+      return "nobody listens: the socket is left over from a hatrpcd that does not run any more. "
+             "Start it again";
+    case EACCES:
+      return "no permission: ask as root, or as the user that hatrpcd runs as";
+    default:
+      return system_error == 0 ? curl_easy_strerror(code)
+                               : std::strerror(static_cast<int>(system_error));
+  }
+}
+
+}  // namespace
+
+Result<HttpAnswer> HttpClient::ask(const std::string& path, bool post) const {
+  const Owned<CURL, curl_easy_cleanup> curl(curl_easy_init());
+  if (!curl) return fail(socket_ + ": libcurl cannot start: out of memory");
+  HttpAnswer answer;
+  const std::string url = "http://hatrpcd" + path;
+  curl_easy_setopt(curl.get(), CURLOPT_UNIX_SOCKET_PATH, socket_.c_str());
+  curl_easy_setopt(curl.get(), CURLOPT_PROXY, "");  // whatever http_proxy says
+  curl_easy_setopt(curl.get(), CURLOPT_URL, url.c_str());
+  curl_easy_setopt(curl.get(), CURLOPT_NOSIGNAL, 1L);
+  curl_easy_setopt(curl.get(), CURLOPT_CONNECTTIMEOUT_MS, kConnectTimeoutMs);
+  curl_easy_setopt(curl.get(), CURLOPT_TIMEOUT_MS, kTimeoutMs);
+  curl_easy_setopt(curl.get(), CURLOPT_WRITEFUNCTION, on_body);
+  curl_easy_setopt(curl.get(), CURLOPT_WRITEDATA, &answer.body);
+  if (post) curl_easy_setopt(curl.get(), CURLOPT_POSTFIELDS, "");
+  const CURLcode code = curl_easy_perform(curl.get());
+  if (code != CURLE_OK) return fail(socket_ + ": " + why(code, curl.get()));
+  curl_easy_getinfo(curl.get(), CURLINFO_RESPONSE_CODE, &answer.status);
+  return answer;
+}
+
+}  // namespace hat::hatctl

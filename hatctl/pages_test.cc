@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hatctl/pages.h"
+
+#include <gmock/gmock.h>
+
+#include "hatctl/quantities.h"
+
+namespace hat::hatctl {
+namespace {
+
+using nlohmann::json;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+const Terminal kPipe;
+
+json plan(const char* words, const char* reason) {
+  return {{"plan", words},
+          {"reason", reason},
+          {"slot_bytes", 4096},
+          {"timeout_ms", nullptr},
+          {"idempotent", false}};
+}
+
+json some_routes() {
+  json slow = plan("eager, event", "of the server");
+  slow["timeout_ms"] = 250;
+  slow["idempotent"] = true;
+  return {{"generation", 3},
+          {"fabric", "verbs: mlx5_0"},
+          {"services",
+           {{{"service", "Kv"},
+             {"functions",
+              {{{"method", "get"},
+                {"oneway", false},
+                {"origin", "kv.thrift:3:1"},
+                {"client", plan("eager, busy", "because of this")},
+                {"server", slow},
+                {"allow", {"host-a", "spiffe://p/*"}},
+                {"allow_mode", "dry_run"},
+                {"calls_by", {{"eager", 12034}, {"tcp", 3}}},
+                {"fallbacks", {{"down", 1}, {"opening", 2}}}},
+               {{"method", "log"},
+                {"oneway", true},
+                {"origin", ""},
+                {"client", plan("tcp", "that")},
+                {"server", plan("tcp", "that")},
+                {"allow", nullptr},
+                {"allow_mode", "enforce"},
+                {"calls_by", json::object()},
+                {"fallbacks", json::object()}}}}}}}};
+}
+
+TEST(Routes, TellBothSidesOnceWhereTheyAreAlike) {
+  EXPECT_EQ(routes_text(some_routes(), kPipe),
+            "fabric     verbs: mlx5_0\n"
+            "\n"
+            "Kv.get\n"
+            "  client   eager, busy\n"
+            "           because of this\n"
+            "  server   eager, event, timeout 250 ms, idempotent\n"
+            "           of the server\n"
+            "  carried  12034 by eager, 3 over tcp (down 1, opening 2)\n"
+            "  allow    host-a, spiffe://p/* (dry run: others are counted, and served)\n"
+            "  from     kv.thrift:3:1\n"
+            "\n"
+            "Kv.log  oneway\n"
+            "  both     tcp\n"
+            "           that\n");
+}
+
+TEST(Routes, SayWhenTheFabricIsNotRdma) {
+  json routes = some_routes();
+  routes["fabric"] = "loop: memory shared with peers on this host (there is no RDMA device)";
+  EXPECT_THAT(
+      routes_text(routes, kPipe),
+      StartsWith("fabric     loop: memory shared with peers on this host (there is no RDMA "
+                 "device)\n"
+                 "           Not RDMA: lanes reach daemons on this host alone, and calls to "
+                 "other hosts go over TCP.\n\nKv.get\n"));
+  routes["fabric"] = "none, TCP carries all calls: the configuration says tcp";
+  EXPECT_THAT(routes_text(routes, kPipe), StartsWith("fabric     none, TCP carries all calls"));
+}
+
+TEST(Routes, AreBoldAndBrokenIntoLinesOnATerminal) {
+  const std::string text = routes_text(some_routes(), {true, true, 22, 24});
+  EXPECT_THAT(text, AllOf(HasSubstr("\x1b[1mKv.get\x1b[0m"),
+                          HasSubstr("           because of\n           this\n")));
+}
+
+TEST(Routes, AreChosenByServiceOrFunction) {
+  EXPECT_EQ(routes_wanted(some_routes(), ""), some_routes());
+  EXPECT_EQ(routes_wanted(some_routes(), "Kv"), some_routes());
+  const json one = routes_wanted(some_routes(), "Kv.log").at("services");
+  EXPECT_EQ(one[0].at("functions").size(), 1u);
+  EXPECT_TRUE(routes_wanted(some_routes(), "get").at("services").empty());
+  EXPECT_TRUE(routes_wanted(some_routes(), "K").at("services").empty());
+}
+
+json some_status() {
+  return json::parse(R"({
+    "node": "host-a", "version": "1.2.3", "pid": 77, "uptime_s": 3725.5, "state": "running",
+    "pending": [], "generation": 4, "workers": 2, "fabric": "loop",
+    "link_security": "insecure",
+    "links": [{"worker": 0, "peer": "b", "address": "tcp:b:1", "up": true, "sessions": 2,
+               "last_error": "", "lanes": [{"protocol": "rfp", "class": "latency", "state": "up",
+               "last_error": "", "failures": 0}, {"protocol": "herd", "class": "throughput",
+               "state": "down", "last_error": "cut", "failures": 1}]},
+              {"worker": 1, "peer": "b", "address": "tcp:b:1", "up": false, "sessions": 1,
+               "last_error": "connection refused", "lanes": [{"protocol": "rfp",
+               "class": "latency", "state": "up", "last_error": "", "failures": 0}]}],
+    "endpoints": [{"listen": "unix:/kv", "service": "Kv", "peers": ["b", "c"]}], "serves": [],
+    "connections_open": 12, "upstream_connections_open": 3, "buffered_bytes": 2048,
+    "local_replies": {"draining": 0, "overloaded": 5},
+    "last_reload": {"successful": true, "unix_time": 940, "error": ""}})");
+}
+
+TEST(Status, TellsAllInOneView) {
+  EXPECT_EQ(status_text(some_status(), 1000, kPipe),
+            "node         host-a, ready\n"
+            "hatrpcd      1.2.3, pid 77, running for 1 h 2 min, 2 workers\n"
+            "routes       generation 4, read 1 min ago\n"
+            "fabric       loop\n"
+            "links        insecure: neither authenticated nor encrypted\n"
+            "connections  12 of clients, 3 to servers, 2 KiB held for slow readers\n"
+            "\n"
+            "LINK TO  ADDRESS   UP  BUILT  LAST ERROR\n"
+            "b        tcp:b:1  1/2      3  connection refused\n"
+            "\n"
+            "RDMA LANE TO  PROTOCOL  CLASS       STATE  LANES  LAST ERROR\n"
+            "b             herd      throughput  down       1  cut\n"
+            "b             rfp       latency     up         2\n"
+            "\n"
+            "ENDPOINT  SERVICE  PEERS\n"
+            "unix:/kv  Kv       b, c\n"
+            "\n"
+            "HATRPCD ANSWERED ITSELF  CALLS\n"
+            "overloaded                   5\n");
+}
+
+TEST(Status, TellsHowLinksAreSecured) {
+  json status = some_status();
+  status["link_security"] = "tls";
+  EXPECT_THAT(status_text(status, 1000, kPipe), HasSubstr("\nlinks        TLS 1.3, both"));
+  status["link_security"] = "none";
+  EXPECT_THAT(status_text(status, 1000, kPipe), Not(HasSubstr("\nlinks ")));
+}
+
+json some_certificates() {
+  return json::parse(R"([
+    {"use": "certificate", "file": "/a.pem", "subject": "CN=host-a", "issuer": "CN=ca",
+     "names": ["host-a", "spiffe://p/host-a"], "not_before": 1000, "not_after": 90000,
+     "serial": "4f", "fingerprint": "ab"},
+    {"use": "ca", "file": "/ca.pem", "subject": "CN=ca", "issuer": "CN=ca", "names": [],
+     "not_before": 1000, "not_after": 500000, "serial": "01", "fingerprint": "cd"},
+    {"use": "crl", "file": "/crl.pem", "subject": "CN=ca", "issuer": "CN=ca", "names": [],
+     "not_before": 1000, "not_after": 100000, "serial": "", "fingerprint": "ef"}])");
+}
+
+TEST(Certs, TellWhatEachSays) {
+  EXPECT_EQ(certs_text(some_certificates(), 86400, kPipe),
+            "this node's certificate\n"
+            "  file         /a.pem\n"
+            "  subject      CN=host-a\n"
+            "  name         host-a\n"
+            "  name         spiffe://p/host-a\n"
+            "  issuer       CN=ca\n"
+            "  good until   1970-01-02 01:00:00 UTC, 1 h from now\n"
+            "  serial       4f\n"
+            "  SHA-256      ab\n"
+            "\n"
+            "a CA whose certificates peers may have\n"
+            "  file         /ca.pem\n"
+            "  subject      CN=ca\n"
+            "  issuer       CN=ca\n"
+            "  good until   1970-01-06 18:53:20 UTC, 4 d 18 h from now\n"
+            "  serial       01\n"
+            "  SHA-256      cd\n"
+            "\n"
+            "a list of revoked certificates\n"
+            "  file         /crl.pem\n"
+            "  subject      CN=ca\n"
+            "  issuer       CN=ca\n"
+            "  good until   1970-01-02 03:46:40 UTC, 3 h 46 min from now\n"
+            "  SHA-256      ef\n");
+}
+
+TEST(Certs, TellWhatIsNotGood) {
+  EXPECT_THAT(certs_text(some_certificates(), 90060, kPipe),
+              HasSubstr("1970-01-02 01:00:00 UTC: expired 1 min ago\n"));
+  EXPECT_THAT(certs_text(some_certificates(), 900, kPipe),
+              HasSubstr("not before 1970-01-01 00:16:40 UTC\n"));
+  EXPECT_THAT(certs_text(json::array(), 900, kPipe), HasSubstr("have no TLS"));
+  EXPECT_TRUE(own_certificate_is_good(some_certificates(), 89999));
+  EXPECT_FALSE(own_certificate_is_good(some_certificates(), 90000));
+  EXPECT_FALSE(own_certificate_is_good(some_certificates(), 999));
+  EXPECT_TRUE(own_certificate_is_good(json::array(), 1000));
+}
+
+TEST(Status, TellsWhatIsPendingAndWhyAReloadWasRefused) {
+  json status = some_status();
+  status["pending"] = {"link to b", "draining"};
+  status["last_reload"] = {
+      {"successful", false}, {"unix_time", 990}, {"error", "a.yaml:1:1: error: x\nb.yaml: y\n"}};
+  EXPECT_THAT(status_text(status, 1000, kPipe),
+              AllOf(HasSubstr("host-a, not ready, pending: link to b, draining\n"),
+                    HasSubstr(", read 10 s ago; the last reload was refused:\n"
+                              "  a.yaml:1:1: error: x\n"
+                              "  `hatctl reload --dry-run` says all\n"),
+                    Not(HasSubstr("b.yaml"))));
+  EXPECT_THAT(status_text(status, 1000, {true, true, 80, 24}),
+              HasSubstr("\x1b[31mnot ready\x1b[0m"));
+}
+
+TEST(Reload, TellsChangesAndWarnings) {
+  const json report = {{"ok", true},
+                       {"generation", 5},
+                       {"changes", {"Kv.get: client: a → b"}},
+                       {"warnings", {"m.yaml:1:1: warning: w"}}};
+  EXPECT_EQ(reload_text(report, false),
+            "reloaded: 1 change; generation 5 holds now\n"
+            "  Kv.get: client: a → b\n"
+            "m.yaml:1:1: warning: w\n");
+  EXPECT_THAT(reload_text(report, true), HasSubstr("dry run: 1 change; generation 5 goes on\n"));
+  const json nothing = {{"generation", 6}, {"changes", json::array()}, {"warnings", json::array()}};
+  EXPECT_THAT(reload_text(nothing, false), HasSubstr("reloaded: no plan changes; generation 6"));
+  EXPECT_EQ(reload_text(nothing, true),
+            "dry run: no plan changes; generation 6 has all that the files say (a changed file is "
+            "taken by itself within two seconds)\n");
+}
+
+TEST(CalibrationPage, IsATableOfCostsBySize) {
+  const json calibration = {
+      {"peer", "host-b"},
+      {"measured", "2026-11-22T12:00:00Z"},
+      {"device", "loop: memory shared with peers on this host"},
+      {"costs",
+       {{"put", {{{"bytes", 8}, {"ns", 61.2}}, {{"bytes", 4096}, {"ns", 1310.0}}}},
+        {"get", {{{"bytes", 8}, {"ns", 60.0}}}},
+        {"message", {{{"bytes", 4096}, {"ns", 2500.0}}}},
+        {"copy", json::array()},
+        {"registration", json::array()},
+        {"compare_swap_ns", 70.1},
+        {"fetch_add_ns", 0.0},
+        {"wake_up_ns", 5300.0}}}};
+  EXPECT_EQ(calibration_text(calibration, kPipe),
+            "with host-b, 2026-11-22T12:00:00Z, loop: memory shared with peers on this host\n\n"
+            " SIZE      PUT    GET  MESSAGE  COPY  REGISTRATION\n"
+            "  8 B  61.2 ns  60 ns\n"
+            "4 KiB  1.31 µs          2.5 µs\n\n"
+            "compare-and-swap 70.1 ns\nfetch-and-add 0 ns\nwake-up 5.3 µs\n");
+}
+
+TEST(Quantities, HaveThreeDigitsAndAUnit) {
+  EXPECT_EQ(count_text(0), "0");
+  EXPECT_EQ(count_text(0.254), "0.25");
+  EXPECT_EQ(count_text(87.54), "87.5");
+  EXPECT_EQ(count_text(9999), "9999");
+  EXPECT_EQ(count_text(184321), "184k");
+  EXPECT_EQ(count_text(999999), "1M");
+  EXPECT_EQ(bytes_text(0), "0 B");
+  EXPECT_EQ(bytes_text(1023.9), "1 KiB");
+  EXPECT_EQ(bytes_text(16 << 20), "16 MiB");
+  EXPECT_EQ(time_text(86.4), "86.4 µs");
+  EXPECT_EQ(time_text(999.8), "1 ms");
+  EXPECT_EQ(time_text(8388608), "8.39 s");
+  EXPECT_EQ(time_text(5e9), "5000 s");
+  EXPECT_EQ(age_text(59.9), "59 s");
+  EXPECT_EQ(age_text(192), "3 min 12 s");
+  EXPECT_EQ(age_text(3600), "1 h");
+  EXPECT_EQ(age_text(26 * 3600), "1 d 2 h");
+  EXPECT_EQ(age_text(-3), "0 s");
+}
+
+TEST(Texts, AreCutByColumnsAndNotByBytes) {
+  EXPECT_EQ(cut("≤4KiB", 5), "≤4KiB");
+  EXPECT_EQ(cut("≤4KiB", 3), "≤4…");
+  EXPECT_EQ(cut("abc", 1), "…");
+  EXPECT_EQ(width_of("≤4KiB → b"), 9u);
+  EXPECT_EQ(wrapped("one two three", 2, 9), "one two\n  three");
+  EXPECT_EQ(wrapped("averylongword x", 2, 6), "averylongword\n  x");
+  EXPECT_EQ(wrapped("one two", 2, 0), "one two");
+}
+
+TEST(Tables, GiveWayInTheFirstColumnThenAreCut) {
+  Table table({{"NAME"}, {"N", true}});
+  table.add({"abcdefghijklmnop", "12345"});
+  EXPECT_EQ(table.text(kPipe), "NAME                  N\nabcdefghijklmnop  12345\n");
+  EXPECT_EQ(table.text({true, false, 20, 24}), "NAME               N\nabcdefghijkl…  12345\n");
+  EXPECT_EQ(table.text({true, false, 14, 24}), "NAME         …\nabcdefghi…  1…\n");
+}
+
+}  // namespace
+}  // namespace hat::hatctl

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// hatctl/reload.cc: the report of /reload as text.
+#include "hatctl/pages.h"
+#include "hatctl/quantities.h"
+
+namespace hat::hatctl {
+
+std::string reload_text(const nlohmann::json& report, bool dry_run) {
+  const auto& changes = report.at("changes");
+  const std::string changed =
+      changes.empty() ? std::string("no plan changes") : plural(changes.size(), "change");
+  const std::string generation = std::to_string(report.at("generation").get<uint64_t>());
+  // Who edits a file and then asks what would change is often too late.
+  const std::string goes_on = changes.empty()
+                                  ? " has all that the files say (a changed file is taken by "
+                                    "itself within two seconds)\n"
+                                  : " goes on\n";
+  std::string text = dry_run
+                         ? "dry run: " + changed + "; generation " + generation + goes_on
+                         : "reloaded: " + changed + "; generation " + generation + " holds now\n";
+  for (const std::string change : changes) text += "  " + change + "\n";
+  for (const std::string warning : report.at("warnings")) text += warning + "\n";
+  return text;
+}
+
+}  // namespace hat::hatctl

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// hatctl/routes.cc: /routes as text, all of it or what was asked for.
+#include "hatctl/pages.h"
+
+namespace hat::hatctl {
+namespace {
+
+using nlohmann::json;
+
+constexpr size_t kIndent = 11;
+
+std::string plan_text(const std::string& side, const json& plan, const Terminal& terminal) {
+  const std::string label = "  " + side + std::string(kIndent - 2 - side.size(), ' ');
+  std::string text = label + plan.at("plan").get<std::string>();
+  if (const json& timeout_ms = plan.at("timeout_ms"); !timeout_ms.is_null()) {
+    text += ", timeout " + timeout_ms.dump() + " ms";
+  }
+  if (plan.at("idempotent")) text += ", idempotent";
+  return text + "\n" + std::string(kIndent, ' ') +
+         wrapped(plan.at("reason").get<std::string>(), kIndent, terminal.columns) + "\n";
+}
+
+// "12034 by direct_write_imm, 1 over tcp (opening 1)"
+std::string carried_text(const json& function) {
+  std::string text;
+  for (const auto& [protocol, calls] : function.at("calls_by").items()) {
+    text += (text.empty() ? "" : ", ") + calls.dump() + (protocol == "tcp" ? " over " : " by ") +
+            protocol;
+  }
+  std::string missed;
+  for (const auto& [reason, calls] : function.at("fallbacks").items()) {
+    missed += (missed.empty() ? "" : ", ") + reason + " " + calls.dump();
+  }
+  return missed.empty() ? text : text + " (" + missed + ")";
+}
+
+std::string route_text(const std::string& service, const json& function, const Terminal& terminal) {
+  const std::string name = service + "." + function.at("method").get<std::string>();
+  std::string text = coloured(name, Colour::kBold, terminal);
+  if (function.at("oneway")) text += "  oneway";
+  text += "\n";
+  const json& client = function.at("client");
+  const json& server = function.at("server");
+  if (client == server) {
+    text += plan_text("both", client, terminal);
+  } else {
+    text += plan_text("client", client, terminal) + plan_text("server", server, terminal);
+  }
+  if (const std::string carried = carried_text(function); !carried.empty()) {
+    text += "  carried  " + carried + "\n";
+  }
+  if (const json& allow = function.at("allow"); !allow.is_null()) {
+    std::string who;
+    for (const std::string rule : allow) who += (who.empty() ? "" : ", ") + rule;
+    const bool dry_run = function.at("allow_mode") == "dry_run";
+    text +=
+        "  allow    " + who + (dry_run ? " (dry run: others are counted, and served)" : "") + "\n";
+  }
+  if (const std::string origin = function.at("origin"); !origin.empty()) {
+    text += "  from     " + origin + "\n";
+  }
+  return text;
+}
+
+// What the protocols of the plans run on: their names are those of RDMA, with or without a device.
+std::string fabric_text(const std::string& fabric, const Terminal& terminal) {
+  const std::string label = "fabric" + std::string(kIndent - 6, ' ');
+  std::string text = label + wrapped(fabric, kIndent, terminal.columns) + "\n";
+  if (fabric.starts_with("loop:")) {
+    text += std::string(kIndent, ' ') +
+            wrapped(
+                "Not RDMA: lanes reach daemons on this host alone, and calls to other hosts go "
+                "over TCP.",
+                kIndent, terminal.columns) +
+            "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+json routes_wanted(json routes, const std::string& wanted) {
+  if (wanted.empty()) return routes;
+  json services = json::array();
+  for (json& service : routes.at("services")) {
+    const std::string name = service.at("service");
+    json functions = json::array();
+    for (const json& function : service.at("functions")) {
+      const std::string full = name + "." + function.at("method").get<std::string>();
+      if (wanted == name || wanted == full) functions.push_back(function);
+    }
+    if (!functions.empty()) services.push_back({{"service", name}, {"functions", functions}});
+  }
+  routes["services"] = services;
+  return routes;
+}
+
+std::string routes_text(const json& routes, const Terminal& terminal) {
+  std::string text = fabric_text(routes.at("fabric"), terminal);
+  for (const json& service : routes.at("services")) {
+    for (const json& function : service.at("functions")) {
+      text += "\n" + route_text(service.at("service"), function, terminal);
+    }
+  }
+  return text;
+}
+
+}  // namespace hat::hatctl

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hatctl/run.h"
+
+#include <cstdio>
+#include <iostream>
+#include <thread>
+
+#include "daemon/tls/make_certificates.h"
+#include "hatctl/calibrate.h"
+#include "hatctl/doctor/doctor.h"
+#include "hatctl/http_client.h"
+#include "hatctl/pages.h"
+#include "hatctl/quantities.h"
+
+namespace hat::hatctl {
+namespace {
+
+using nlohmann::json;
+using SteadyClock = std::chrono::steady_clock;
+
+struct Session {
+  const Options& options;
+  const HttpClient client;
+  const Terminal terminal;
+};
+
+void print(const std::string& text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  std::fflush(stdout);
+}
+
+void print_json(const json& body, int indent = 2) { print(body.dump(indent) + "\n"); }
+
+int complain(const std::string& text, int status) {
+  std::cerr << "hatctl: " << text << (text.ends_with('\n') ? "" : "\n");
+  return status;
+}
+
+int refused(const HttpAnswer& answer) {
+  return complain("hatrpcd answers " + std::to_string(answer.status) + ": " + answer.body,
+                  kRefused);
+}
+
+double unix_now() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+int run_status(const Session& session) {
+  const auto answer = session.client.get("/status");
+  if (!answer) return complain(answer.error().message, kUnreachable);
+  if (answer->status != 200) return refused(*answer);
+  const json status = json::parse(answer->body);
+  session.options.json ? print_json(status)
+                       : print(status_text(status, unix_now(), session.terminal));
+  return status.at("pending").empty() ? kDone : kRefused;
+}
+
+int run_routes(const Session& session) {
+  const auto answer = session.client.get("/routes");
+  if (!answer) return complain(answer.error().message, kUnreachable);
+  if (answer->status != 200) return refused(*answer);
+  const std::string& wanted = session.options.wanted;
+  const json routes = routes_wanted(json::parse(answer->body), wanted);
+  if (!wanted.empty() && routes.at("services").empty()) {
+    return complain("no service or function is called '" + wanted +
+                        "'; `hatctl routes` lists them, as Service.function",
+                    kRefused);
+  }
+  session.options.json ? print_json(routes) : print(routes_text(routes, session.terminal));
+  return kDone;
+}
+
+int run_top(const Session& session) {
+  const Options& options = session.options;
+  std::optional<Snapshot> before;
+  for (uint64_t shown = 0; options.count == 0 || shown < options.count;) {
+    const auto answer = session.client.get("/functions");
+    if (!answer) return complain(answer.error().message, kUnreachable);
+    if (answer->status != 200) return refused(*answer);
+    Snapshot now = read_snapshot(answer->body, SteadyClock::now());
+    if (before) {
+      const auto functions = rates_between(*before, now);
+      const std::chrono::duration<double> seconds = now.taken - before->taken;
+      if (options.json) {
+        print_json(top_json(functions, seconds.count()), -1);
+      } else {
+        // On a terminal each table takes the last one's place.
+        if (session.terminal.interactive && options.count != 1) print("\x1b[H\x1b[2J");
+        print(top_text(functions, session.terminal));
+      }
+      ++shown;
+    }
+    before = std::move(now);
+    if (options.count == 0 || shown < options.count) std::this_thread::sleep_for(options.interval);
+  }
+  return kDone;
+}
+
+int run_reload(const Session& session) {
+  const bool dry_run = session.options.dry_run;
+  const auto answer = session.client.post(dry_run ? "/reload?dry_run=1" : "/reload");
+  if (!answer) return complain(answer.error().message, kUnreachable);
+  if (answer->status != 200 && answer->status != 409) return refused(*answer);
+  const json report = json::parse(answer->body);
+  if (session.options.json) {
+    print_json(report);
+  } else if (answer->status == 200) {
+    print(reload_text(report, dry_run));
+  }
+  if (answer->status == 200) return kDone;
+  if (session.options.json) return kRefused;
+  return complain("reload refused, what runs goes on:\n" + report.at("error").get<std::string>(),
+                  kRefused);
+}
+
+int run_drain(const Session& session) {
+  const auto answer = session.client.post("/drain");
+  if (!answer) return complain(answer.error().message, kUnreachable);
+  if (answer->status != 202) return refused(*answer);
+  if (session.options.json) {
+    print(answer->body);
+  } else {
+    print("draining: no new work, calls in flight go on; then hatrpcd leaves\n");
+  }
+  return kDone;
+}
+
+int run_calibrate(const Session& session) {
+  const Options& options = session.options;
+  const auto done = calibrate(session.client, options.peer);
+  if (!done) return complain(done.error().message, kUnreachable);
+  if (!done->refused.empty()) {
+    if (options.json) print(done->body);
+    return complain("cannot calibrate with " + options.peer + ": " + done->refused, kRefused);
+  }
+  const json calibration = json::parse(done->body);
+  options.json ? print_json(calibration) : print(calibration_text(calibration, session.terminal));
+  if (options.write.empty()) return kDone;
+  const auto written = write_whole(options.write, calibration.at("profile"));
+  if (!written) return complain(written.error().message, kRefused);
+  if (!options.json)
+    print("\nwritten to " + options.write + "; `profile` in hatrpcd.yaml names it\n");
+  return kDone;
+}
+
+int make_certs(const Options& options) {
+  constexpr auto kNotAnyMore = std::chrono::minutes(-1);
+  const auto days = std::chrono::hours(24 * options.days);
+  const auto made = make_certificates({.folder = options.folder,
+                                       .nodes = options.nodes,
+                                       .trust_domain = options.trust_domain,
+                                       .valid = options.days == 0 ? kNotAnyMore : days});
+  if (!made) return complain(made.error().message, kRefused);
+  if (options.json) {
+    print_json(*made);
+    return kDone;
+  }
+  for (const std::string& file : *made) print(file + "\n");
+  std::cerr << "for trying, not for production: whoever can read " << options.folder
+            << "/ca.key can be any node\n";
+  return kDone;
+}
+
+int run_certs(const Session& session) {
+  if (!session.options.folder.empty()) return make_certs(session.options);
+  const auto answer = session.client.get("/certificates");
+  if (!answer) return complain(answer.error().message, kUnreachable);
+  if (answer->status != 200) return refused(*answer);
+  const json certificates = json::parse(answer->body);
+  session.options.json ? print_json(certificates)
+                       : print(certs_text(certificates, unix_now(), session.terminal));
+  return own_certificate_is_good(certificates, unix_now()) ? kDone : kRefused;
+}
+
+int run_ping(const Session& session) {
+  const auto asked = SteadyClock::now();
+  const auto answer = session.client.get("/ping");
+  const std::chrono::duration<double, std::micro> took = SteadyClock::now() - asked;
+  if (!answer) return complain(answer.error().message, kUnreachable);
+  if (answer->status != 200) return refused(*answer);
+  const auto health = session.client.get("/healthz/live");
+  if (!health) return complain(health.error().message, kUnreachable);
+  json pong = json::parse(answer->body);
+  if (session.options.json) {
+    pong["alive"] = health->status == 200;
+    pong["took_us"] = took.count();
+    print_json(pong);
+  } else {
+    print("node " + pong.at("node").get<std::string>() + ", hatrpcd " +
+          pong.at("version").get<std::string>() + ": answered in " + time_text(took.count()) +
+          "\n");
+  }
+  return health->status == 200 ? kDone : refused(*health);
+}
+
+int run_metrics(const Session& session) {
+  const auto answer = session.client.get("/metrics");
+  if (!answer) return complain(answer.error().message, kUnreachable);
+  if (answer->status != 200) return refused(*answer);
+  print(answer->body);
+  return kDone;
+}
+
+int run_command(const Session& session) {
+  switch (session.options.command) {
+    case Command::kStatus:
+      return run_status(session);
+    case Command::kRoutes:
+      return run_routes(session);
+    case Command::kTop:
+      return run_top(session);
+    case Command::kReload:
+      return run_reload(session);
+    case Command::kDrain:
+      return run_drain(session);
+    case Command::kCalibrate:
+      return run_calibrate(session);
+    case Command::kCerts:
+      return run_certs(session);
+    case Command::kDoctor:
+      return doctor::run_doctor(session.options, session.terminal);
+    case Command::kPing:
+      return run_ping(session);
+    case Command::kMetrics:
+      return run_metrics(session);
+  }
+  return kUsage;
+}
+
+}  // namespace
+
+int run(const Options& options) {
+  try {
+    return run_command({options, HttpClient(options.socket), standard_output()});
+  } catch (const json::exception& error) {
+    return complain("hatrpcd's answer is not understood (" + std::string(error.what()) +
+                        "): are hatctl and hatrpcd of the same version? `hatctl --version`",
+                    kRefused);
+  }
+}
+
+}  // namespace hat::hatctl

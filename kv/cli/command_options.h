@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// kv/cli/command_options.h: reads the command lines of what asks a server: get, put, scan, load ….
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/address.h"
+#include "base/result.h"
+#include "kv/words.h"
+
+namespace hat {
+
+struct CommandOptions {
+  // Of every command.
+  Address connect;  // --connect, else $HATKV_ADDRESS, else tcp:127.0.0.1:9091
+  bool framed = true;
+  bool compact = false;
+  uint32_t timeout_s = 30;         // for each answer; backup has none
+  std::vector<std::string> words;  // keys, a value, a prefix, a name
+
+  bool raw = false;   // get: the value alone
+  bool json = false;  // stats
+
+  std::string start;  // scan
+  std::string before;
+  uint64_t limit = 0;  // 0: all
+  bool keys = false;
+
+  uint64_t records = 0;  // load: made up ones; 0: read them from `file`
+  std::string file;      // "-" is standard input
+  std::string prefix = "user";
+  uint32_t key_bytes = 24;
+  uint32_t value_bytes = 1000;
+  uint64_t seed = 1;
+  uint32_t batch = 10;
+  uint32_t clients = 4;
+  bool quiet = false;
+};
+
+// The words after the command's name.
+Result<CommandOptions> parse_command(std::string_view command, Words words);
+
+}  // namespace hat

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kv/cli/commands.h"
+
+#include <thrift/TApplicationException.h>
+#include <thrift/transport/TTransportException.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <iostream>
+#include <iterator>
+
+#include "kv/cli/client.h"
+#include "kv/cli/text.h"
+#include "kv/limits.h"
+
+namespace hat {
+namespace {
+
+using hatkv::HatKVClient;
+
+constexpr int32_t kScanPagePairs = 1000;
+
+void write_out(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+
+int get(HatKVClient& client, const CommandOptions& options) {
+  const char* end = options.raw ? "" : "\n";
+  std::vector<hatkv::Lookup> found;
+  if (options.words.size() == 1) {
+    client.get(found.emplace_back().value, options.words[0]);  // throws where it is not there
+    found[0].found = true;
+  } else {
+    client.multiget(found, options.words);
+  }
+  int status = EXIT_SUCCESS;
+  for (size_t i = 0; i < found.size(); ++i) {
+    if (found[i].found) {
+      write_out(found[i].value);
+      write_out(end);
+    } else {
+      status = complain("no such key: " + escape(options.words[i]), kExitRefused);
+    }
+  }
+  return status;
+}
+
+int put(HatKVClient& client, const CommandOptions& options) {
+  std::string value = options.words[1];
+  if (value == "-") value.assign(std::istreambuf_iterator<char>(std::cin), {});
+  client.put(options.words[0], value);
+  return EXIT_SUCCESS;
+}
+
+int del(HatKVClient& client, const CommandOptions& options) {
+  int status = EXIT_SUCCESS;
+  for (const std::string& key : options.words) {
+    if (!client.remove(key)) status = complain("no such key: " + escape(key), kExitRefused);
+  }
+  return status;
+}
+
+int scan(HatKVClient& client, const CommandOptions& options) {
+  hatkv::Range range;
+  range.start = options.start;
+  range.before = options.before;
+  if (!options.words.empty()) range.prefix = options.words[0];
+  uint64_t left = options.limit == 0 ? UINT64_MAX : options.limit;
+  for (;;) {
+    hatkv::Page page;
+    client.scan(page, range, static_cast<int32_t>(std::min<uint64_t>(left, kScanPagePairs)));
+    for (const hatkv::Pair& pair : page.pairs) {
+      write_out(escape(pair.key));
+      if (!options.keys) write_out("\t" + escape(pair.value));
+      write_out("\n");
+    }
+    left -= page.pairs.size();
+    if (page.resume.empty() || left == 0) return EXIT_SUCCESS;
+    range.start = page.resume;
+  }
+}
+
+struct Figure {
+  const char* name;
+  int64_t hatkv::Stats::*value;
+  bool is_bytes;
+};
+
+constexpr std::array kFigures = {
+    Figure{"uptime_seconds", &hatkv::Stats::uptime_seconds, false},
+    Figure{"records", &hatkv::Stats::records, false},
+    Figure{"data_bytes", &hatkv::Stats::data_bytes, true},
+    Figure{"file_bytes", &hatkv::Stats::file_bytes, true},
+    Figure{"map_bytes", &hatkv::Stats::map_bytes, true},
+    Figure{"map_growths", &hatkv::Stats::map_growths, false},
+    Figure{"reader_waits", &hatkv::Stats::reader_waits, false},
+    Figure{"commits", &hatkv::Stats::commits, false},
+    Figure{"writes", &hatkv::Stats::writes, false},
+    Figure{"syncs", &hatkv::Stats::syncs, false},
+};
+
+void print_stats(const hatkv::Stats& stats) {
+  std::printf("%-16s %s\n", "version", stats.version.c_str());
+  std::printf("%-16s %s\n", "durability", stats.durability.c_str());
+  std::printf("%-16s %d of %d\n", "readers", stats.readers_in_use, stats.readers);
+  for (const Figure& figure : kFigures) {
+    const int64_t value = stats.*figure.value;
+    std::printf("%-16s %lld", figure.name, static_cast<long long>(value));
+    if (figure.is_bytes) std::printf("  (%s)", human_bytes(static_cast<double>(value)).c_str());
+    std::printf("\n");
+  }
+  for (const auto& [name, calls] : stats.operations) {
+    std::printf("calls.%-10s %lld\n", name.c_str(), static_cast<long long>(calls));
+  }
+}
+
+void print_stats_json(const hatkv::Stats& stats) {
+  std::printf(R"({"version": "%s", "durability": "%s", "readers": %d, "readers_in_use": %d)",
+              stats.version.c_str(), stats.durability.c_str(), stats.readers, stats.readers_in_use);
+  for (const Figure& figure : kFigures) {
+    std::printf(R"(, "%s": %lld)", figure.name, static_cast<long long>(stats.*figure.value));
+  }
+  std::printf(R"(, "operations": {)");
+  const char* between = "";
+  for (const auto& [name, calls] : stats.operations) {
+    std::printf(R"(%s"%s": %lld)", between, name.c_str(), static_cast<long long>(calls));
+    between = ", ";
+  }
+  std::printf("}}\n");
+}
+
+int stats(HatKVClient& client, const CommandOptions& options) {
+  hatkv::Stats stats;
+  client.stats(stats);
+  (options.json ? print_stats_json : print_stats)(stats);
+  return EXIT_SUCCESS;
+}
+
+int backup(HatKVClient& client, const CommandOptions& options) {
+  hatkv::Backup backup;
+  client.backup(backup, options.words[0]);
+  std::printf("%s: %s\n", backup.folder.c_str(),
+              human_bytes(static_cast<double>(backup.bytes)).c_str());
+  return EXIT_SUCCESS;
+}
+
+struct Command {
+  std::string_view name;
+  int (*run)(HatKVClient& client, const CommandOptions& options);  // nullptr: load
+};
+
+constexpr std::array kCommands = {Command{"get", get},      Command{"put", put},
+                                  Command{"del", del},      Command{"scan", scan},
+                                  Command{"load", nullptr}, Command{"stats", stats},
+                                  Command{"backup", backup}};
+
+int connect_and_run(const Command& command, CommandOptions options) {
+  if (command.run == nullptr) return run_load(options);
+  if (command.name == "backup") options.timeout_s = 0;  // it takes as long as the disk
+  const auto client = connect_to_kv(options);
+  if (!client) return complain(client.error().message, kExitUnreachable);
+  return command.run(**client, options);
+}
+
+}  // namespace
+
+bool is_command(std::string_view name) {
+  return std::ranges::find(kCommands, name, &Command::name) != kCommands.end();
+}
+
+int run_command(std::string_view name, const CommandOptions& options) {
+  int status = EXIT_SUCCESS;
+  try {
+    status = connect_and_run(*std::ranges::find(kCommands, name, &Command::name), options);
+  } catch (const hatkv::NotFound& missing) {
+    return complain("no such key: " + escape(missing.key), kExitRefused);
+  } catch (const hatkv::Refused& refused) {
+    return complain("refused: " + refused.reason, kExitRefused);
+  } catch (const std::exception& error) {
+    return complain("no answer from " + to_string(options.connect) + ": " + error.what(),
+                    kExitUnreachable);
+  }
+  if (std::fflush(stdout) != 0) return complain("cannot write to standard output", kExitRefused);
+  return status;
+}
+
+int complain(std::string_view message, int exit_code) {
+  std::fprintf(stderr, "hatkv: %.*s\n", static_cast<int>(message.size()), message.data());
+  return exit_code;
+}
+
+}  // namespace hat

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kv/server/metrics.h"
+
+#include <event2/buffer.h>
+#include <event2/thread.h>
+#include <netinet/in.h>
+#include <prometheus/text_serializer.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+
+#include <limits>
+
+namespace hat {
+namespace {
+
+using prometheus::ClientMetric;
+using prometheus::MetricFamily;
+using prometheus::MetricType;
+using Labels = std::vector<ClientMetric::Label>;
+
+class MetricsPage {
+ public:
+  MetricFamily& family(const std::string& name, const std::string& help, MetricType type) {
+    families_.push_back({name, help, type, {}});
+    return families_.back();
+  }
+  static void add(MetricFamily& family, Labels labels, double value) {
+    ClientMetric& metric = family.metric.emplace_back();
+    metric.label = std::move(labels);
+    (family.type == MetricType::Counter ? metric.counter.value : metric.gauge.value) = value;
+  }
+  // `unit`: what one of the histogram's own is in the metric's unit.
+  static void add(MetricFamily& family, Labels labels, const Histogram::Snapshot& snapshot,
+                  double unit) {
+    ClientMetric& metric = family.metric.emplace_back();
+    metric.label = std::move(labels);
+    double bound = unit;
+    for (size_t i = 0; i < snapshot.buckets.size(); ++i, bound *= 2) {
+      metric.histogram.sample_count += snapshot.buckets[i];
+      const bool last = i + 1 == snapshot.buckets.size();
+      metric.histogram.bucket.push_back(
+          {metric.histogram.sample_count, last ? std::numeric_limits<double>::infinity() : bound});
+    }
+    metric.histogram.sample_sum = static_cast<double>(snapshot.sum) * unit;
+  }
+  void counter(const std::string& name, const std::string& help, uint64_t value) {
+    add(family(name, help, MetricType::Counter), {}, static_cast<double>(value));
+  }
+  void gauge(const std::string& name, const std::string& help, double value) {
+    add(family(name, help, MetricType::Gauge), {}, value);
+  }
+  std::string text() const { return prometheus::TextSerializer().Serialize(families_); }
+
+ private:
+  std::vector<MetricFamily> families_;
+};
+
+constexpr double kMicrosecond = 1e-6;
+constexpr ev_ssize_t kBodyBytesMax = 4096;
+constexpr ev_ssize_t kHeaderBytesMax = 16384;
+constexpr int kIdleSeconds = 10;
+
+void add_operations(MetricsPage& page, Operations& operations) {
+  auto& calls = page.family("hatkv_operations_total", "Calls that ended, by function and how.",
+                            MetricType::Counter);
+  for (size_t i = 0; i < kOperationNames.size(); ++i) {
+    for (size_t j = 0; j < kOutcomeNames.size(); ++j) {
+      MetricsPage::add(calls,
+                       {{"operation", std::string(kOperationNames[i])},
+                        {"outcome", std::string(kOutcomeNames[j])}},
+                       static_cast<double>(operations.counters[i].outcomes[j].load()));
+    }
+  }
+  auto& durations =
+      page.family("hatkv_operation_duration_seconds",
+                  "From a call's arrival at the handler to its answer.", MetricType::Histogram);
+  for (size_t i = 0; i < kOperationNames.size(); ++i) {
+    MetricsPage::add(durations, {{"operation", std::string(kOperationNames[i])}},
+                     operations.counters[i].duration_us.read(), kMicrosecond);
+  }
+  page.gauge("hatkv_connections", "Connections that are open.",
+             static_cast<double>(operations.connections.load()));
+}
+
+void add_store(MetricsPage& page, const Store::Statistics& now) {
+  const EnvironmentUsage& usage = now.usage;
+  const auto number = [](uint64_t value) { return static_cast<double>(value); };
+  MetricsPage::add(
+      page.family("hatkv_commit_writes", "Calls that a commit gathered; the count is of commits.",
+                  MetricType::Histogram),
+      {}, now.writes_per_commit, 1);
+  MetricsPage::add(page.family("hatkv_commit_duration_seconds",
+                               "Changes and commit of a group, with its waits for the disk.",
+                               MetricType::Histogram),
+                   {}, now.commit_us, kMicrosecond);
+  page.gauge("hatkv_writes_waiting", "Writes that wait for a commit, or are in one.",
+             number(now.writes_waiting));
+  page.counter("hatkv_syncs_total", "Commits and background syncs that waited for the disk.",
+               usage.syncs);
+  page.counter("hatkv_sync_failures_total", "Background syncs that failed.", usage.sync_failures);
+  page.counter("hatkv_map_growths_total", "How often the map was made larger.", usage.growths);
+  page.counter("hatkv_reader_waits_total", "Reads that waited: all readers in use, or map growing.",
+               usage.reader_waits);
+  page.gauge("hatkv_readers", "Readers at once, at most.", usage.readers);
+  page.gauge("hatkv_readers_in_use", "Readers that read now.", usage.readers_in_use);
+  page.gauge("hatkv_records", "Keys in the store.", number(usage.records));
+  page.gauge("hatkv_data_bytes", "Pages that hold them.", number(usage.data_bytes));
+  page.gauge("hatkv_file_bytes", "The file's pages, free ones included.", number(usage.file_bytes));
+  page.gauge("hatkv_map_bytes", "The map, which the file may fill.", number(usage.map_bytes));
+}
+
+void send(evhttp_request* request, int status, const char* type, const std::string& body) {
+  evhttp_add_header(evhttp_request_get_output_headers(request), "Content-Type", type);
+  evbuffer* buffer = evhttp_request_get_output_buffer(request);
+  evbuffer_add(buffer, body.data(), body.size());
+  evhttp_send_reply(request, status, nullptr, nullptr);
+}
+
+uint16_t port_of(evutil_socket_t socket) {
+  sockaddr_storage bound{};
+  socklen_t size = sizeof bound;
+  if (getsockname(socket, reinterpret_cast<sockaddr*>(&bound), &size) != 0) return 0;
+  return ntohs(bound.ss_family == AF_INET6 ? reinterpret_cast<sockaddr_in6&>(bound).sin6_port
+                                           : reinterpret_cast<sockaddr_in&>(bound).sin_port);
+}
+
+}  // namespace
+
+std::string kv_exposition(const MetricsSource& source) {
+  MetricsPage page;
+  MetricsPage::add(
+      page.family("hatkv_build_info", "Version and durability; always 1.", MetricType::Gauge),
+      {{"durability", source.durability}, {"version", source.version}}, 1);
+  add_operations(page, source.operations);
+  if (const auto now = source.store.statistics()) add_store(page, *now);
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  page.gauge("process_resident_memory_max_bytes",
+             "The most resident memory, mapped pages included.",
+             static_cast<double>(usage.ru_maxrss) * 1024);
+  return page.text();
+}
+
+Result<std::unique_ptr<MetricsServer>> MetricsServer::start(const Address& address,
+                                                            MetricsSource source) {
+  evthread_use_pthreads();  // the destructor ends the loop from another thread
+  std::unique_ptr<MetricsServer> server(new MetricsServer(address, std::move(source)));
+  server->base_.reset(event_base_new());
+  server->http_.reset(evhttp_new(server->base_.get()));
+  evhttp_bound_socket* bound =
+      evhttp_bind_socket_with_handle(server->http_.get(), address.host.c_str(), address.port);
+  if (bound == nullptr) {
+    return fail("cannot listen on " + to_string(address) +
+                " for metrics: the address is in use, "
+                "or not of this host");
+  }
+  server->address_.port = port_of(evhttp_bound_socket_get_fd(bound));
+  evhttp_set_gencb(server->http_.get(), on_request, server.get());
+  evhttp_set_max_body_size(server->http_.get(), kBodyBytesMax);
+  evhttp_set_max_headers_size(server->http_.get(), kHeaderBytesMax);
+  evhttp_set_timeout(server->http_.get(), kIdleSeconds);
+  server->thread_ = std::jthread([base = server->base_.get()] { event_base_dispatch(base); });
+  return server;
+}
+
+MetricsServer::~MetricsServer() {
+  if (!thread_.joinable()) return;
+  // As an event, which is queued: a bare loopbreak is lost where the thread is not in its loop yet.
+  const timeval now{};
+  const auto end = [](evutil_socket_t, short, void* base) {
+    event_base_loopbreak(static_cast<event_base*>(base));
+  };
+  event_base_once(base_.get(), -1, EV_TIMEOUT, end, base_.get(), &now);
+  thread_.join();
+}
+
+void MetricsServer::on_request(evhttp_request* request, void* self) {
+  const MetricsSource& source = static_cast<MetricsServer*>(self)->source_;
+  const char* path = evhttp_uri_get_path(evhttp_request_get_evhttp_uri(request));
+  const std::string_view asked = path == nullptr ? "" : path;
+  if (evhttp_request_get_command(request) != EVHTTP_REQ_GET) {
+    send(request, HTTP_BADMETHOD, "text/plain", "only GET is answered\n");
+  } else if (asked == "/metrics") {
+    send(request, HTTP_OK, "text/plain; version=0.0.4; charset=utf-8", kv_exposition(source));
+  } else if (asked == "/healthz") {
+    const auto readable = source.store.check();
+    send(request, readable ? HTTP_OK : HTTP_SERVUNAVAIL, "text/plain",
+         readable ? "ok\n" : readable.error().message + "\n");
+  } else {
+    send(request, HTTP_NOTFOUND, "text/plain", "hatkv answers GET /metrics and GET /healthz\n");
+  }
+}
+
+}  // namespace hat

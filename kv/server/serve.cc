@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kv/server/serve.h"
+
+#include <unistd.h>
+
+#include <condition_variable>
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+#include <mutex>
+#include <thread>
+
+#include "kv/server/handler.h"
+#include "kv/server/metrics.h"
+#include "kv/server/server.h"
+#include "kv/server/tuning.h"
+#include "kv/store/store.h"
+
+namespace hat {
+namespace {
+
+using namespace std::chrono_literals;
+
+// The manifest that is installed with the program, or was built with it; empty: there is none.
+std::string manifest_beside_program() {
+  std::error_code error;
+  const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
+  const auto path = program.parent_path().parent_path() / "share" / "hatrpc" / "hatkv.yaml";
+  return !error && std::filesystem::exists(path, error) ? path.string() : "";
+}
+
+Result<Tuning> tuning_for(const ServeOptions& options) {
+  Tuning tuning;
+  const std::string path = options.manifest.empty() ? manifest_beside_program() : options.manifest;
+  if (!path.empty()) {
+    HAT_TRY(tuning, read_tuning(path, std::max(1u, std::thread::hardware_concurrency())));
+  }
+  if (options.readers) tuning.readers = *options.readers;
+  if (options.commit_wait_us) {
+    const std::chrono::microseconds wait(*options.commit_wait_us);
+    tuning.put_patience = tuning.multiput_patience = tuning.remove_patience = wait;
+  }
+  std::fprintf(stderr, "hatkv: %s, durability %s; %s%s\n", options.data.c_str(),
+               std::string(describe(options.durability).name).c_str(), describe(tuning).c_str(),
+               path.empty() ? "" : (" (hints of " + path + ")").c_str());
+  return tuning;
+}
+
+// The servers of all addresses, each on a thread of its own.
+class Servers {
+ public:
+  Result<void> add(const ServeOptions& options, const Address& listen,
+                   const std::shared_ptr<apache::thrift::TProcessor>& processor,
+                   std::atomic<int64_t>& connections) {
+    One& one = all_.emplace_back();
+    one.address = listen;
+    HAT_TRY(one.server, make_server(options, listen, processor, connections,
+                                    [this, &one](const Address& bound) {
+                                      const std::scoped_lock lock(mutex_);
+                                      one.address = bound;
+                                      one.listening = true;
+                                      changed_.notify_all();
+                                    }));
+    return {};
+  }
+
+  // Returns once every server listens, or one has failed. One that fails later sends SIGTERM.
+  Result<void> start() {
+    for (One& one : all_) {
+      one.thread = std::jthread([this, &one] { run(one); });
+    }
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] {
+      return !failure_.empty() ||
+             std::ranges::all_of(all_, [](const One& one) { return one.listening; });
+    });
+    if (!failure_.empty()) return fail(failure_);
+    for (const One& one : all_) std::printf("listening on %s\n", to_string(one.address).c_str());
+    std::fflush(stdout);
+    return {};
+  }
+
+  // Returns once every call in progress was answered.
+  Result<void> stop() {
+    for (One& one : all_) {
+      std::unique_lock lock(mutex_);
+      // Again and again: a server that has only just begun to listen may not hear the first.
+      while (one.thread.joinable() && !changed_.wait_for(lock, 0ms, [&] { return one.ended; })) {
+        lock.unlock();
+        try {
+          one.server->stop();
+        } catch (const std::exception&) {  // it has stopped by itself
+        }
+        lock.lock();
+        changed_.wait_for(lock, 100ms, [&] { return one.ended; });
+      }
+      if (one.address.kind != Address::Kind::kTcp && one.listening) {
+        std::remove(one.address.path.c_str());
+      }
+    }
+    if (!failure_.empty()) return fail(failure_);
+    return {};
+  }
+
+ private:
+  struct One {
+    Address address;
+    std::shared_ptr<apache::thrift::server::TServer> server;
+    bool listening = false;
+    bool ended = false;
+    std::jthread thread;
+  };
+
+  void run(One& one) {
+    std::string failure;
+    try {
+      one.server->serve();
+    } catch (const std::exception& error) {
+      failure = "cannot serve at " + to_string(one.address) + ": " + error.what();
+    }
+    const std::scoped_lock lock(mutex_);
+    one.ended = true;
+    if (!failure.empty() && failure_.empty()) failure_ = failure;
+    if (!failure.empty()) kill(getpid(), SIGTERM);
+    changed_.notify_all();
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::string failure_;  // the first
+  std::list<One> all_;   // last: its threads end first
+};
+
+}  // namespace
+
+Result<void> serve(const ServeOptions& options) {
+  // Blocked before any thread is made, so that sigwait() alone takes them.
+  sigset_t ends;
+  sigemptyset(&ends);
+  sigaddset(&ends, SIGTERM);
+  sigaddset(&ends, SIGINT);
+  pthread_sigmask(SIG_BLOCK, &ends, nullptr);
+  ::signal(SIGPIPE, SIG_IGN);  // whoever asks for metrics may hang up
+
+  HAT_TRY(const Tuning tuning, tuning_for(options));
+  HAT_TRY(const auto store, Store::open({.folder = options.data,
+                                         .map_bytes = options.map_bytes,
+                                         .max_bytes = options.max_bytes,
+                                         .readers = tuning.readers,
+                                         .durability = options.durability}));
+  Operations operations;
+  const std::string durability(describe(options.durability).name);
+  std::unique_ptr<MetricsServer> metrics;
+  if (options.metrics) {
+    HAT_TRY(metrics,
+            MetricsServer::start(*options.metrics, {*store, operations, HAT_VERSION, durability}));
+    std::fprintf(stderr, "hatkv: metrics at http://%s:%d/metrics\n",
+                 metrics->address().host.c_str(), metrics->address().port);
+  }
+  const auto processor = std::make_shared<hatkv::HatKVProcessor>(std::make_shared<KvHandler>(
+      *store, operations, ServiceFacts{HAT_VERSION, durability, options.backups, tuning}));
+  Servers servers;
+  for (const Address& listen : options.listen) {
+    HAT_TRY_VOID(servers.add(options, listen, processor, operations.connections));
+  }
+  if (auto started = servers.start(); !started) {
+    (void)servers.stop();
+    return started;
+  }
+  int signal = 0;
+  sigwait(&ends, &signal);
+  const auto stopped = servers.stop();
+  const auto synced = store->sync();
+  return stopped ? synced : stopped;
+}
+
+}  // namespace hat

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// kv/store/durability.h: how sure an acknowledged write is: the levels, and what each may lose.
+//
+// A write is acknowledged when its transaction has been committed: the kernel has every byte then,
+// at every level. So the end of the process, by kill -9 too, loses nothing at any level; the levels
+// differ in what a crash of the machine (power, kernel) may take.
+//
+// Source   LMDB's MDB_NOMETASYNC and MDB_NOSYNC; Redis' `appendfsync everysec`.
+#pragma once
+
+#include <lmdb.h>
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace hat {
+
+enum class Durability : uint8_t { kSync, kNoMetaSync, kEverySec, kNoSync };
+
+struct DurabilityLevel {
+  Durability level;
+  std::string_view name;
+  unsigned lmdb_flags;
+  bool waits_for_disk;     // each commit does, before its writes are acknowledged
+  bool syncs_each_second;  // in the background
+  std::string_view costs;  // per commit
+  std::string_view crash;  // what a crash of the machine may take
+};
+
+constexpr std::array kDurabilityLevels = {
+    DurabilityLevel{Durability::kSync, "sync", 0, true, false, "two waits for the disk",
+                    "nothing that was acknowledged"},
+    DurabilityLevel{Durability::kNoMetaSync, "nometasync", MDB_NOMETASYNC, true, false,
+                    "one wait for the disk", "the last commit; the store stays whole"},
+    DurabilityLevel{Durability::kEverySec, "everysec", MDB_NOSYNC, false, true, "no wait",
+                    "the last second or so, and possibly the store: keep backups"},
+    DurabilityLevel{Durability::kNoSync, "nosync", MDB_NOSYNC, false, false, "no wait",
+                    "what the kernel had not written, and possibly the store: keep backups"},
+};
+
+constexpr const DurabilityLevel& describe(Durability level) {
+  return kDurabilityLevels[static_cast<size_t>(level)];
+}
+
+constexpr std::optional<Durability> find_durability(std::string_view name) {
+  for (const DurabilityLevel& row : kDurabilityLevels) {
+    if (row.name == name) return row.level;
+  }
+  return std::nullopt;
+}
+
+}  // namespace hat

@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kv/store/environment.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <condition_variable>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+
+namespace hat {
+namespace {
+
+constexpr mdb_mode_t kFileMode = 0640;
+constexpr uint32_t kOtherReaders = 16;  // slots for backups and for LMDB's tools
+
+std::unexpected<Error> lmdb_failed(const std::string& doing, int code) {
+  std::string message = doing + ": " + mdb_strerror(code);
+  if (code == MDB_PANIC) message += "; nothing can be written until hatkv is started again";
+  return fail(std::move(message));
+}
+
+std::unexpected<Error> system_failed(const std::string& doing) {
+  return fail(doing + ": " + std::strerror(errno));
+}
+
+// A new file outlives a crash of the machine once its folder was synced. File systems that sync no
+// folders say EINVAL, those that cannot be written EROFS.
+Result<void> sync_folder(const std::string& path) {
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) return system_failed(path + ": cannot open this folder to sync it");
+  const int error = fsync(descriptor) == 0 ? 0 : errno;
+  close(descriptor);
+  if (error == 0 || error == EINVAL || error == EROFS) return {};
+  return fail(path + ": cannot sync this folder: " + std::strerror(error));
+}
+
+// A new folder's own entry lies in the one above. It may be one of several that were just made; one
+// that this process may not read, it has not made.
+Result<void> sync_folder_and_those_above(const std::string& folder) {
+  std::filesystem::path path = std::filesystem::absolute(folder).lexically_normal();
+  for (;; path = path.parent_path()) {
+    if (access(path.c_str(), R_OK) != 0) return {};
+    HAT_TRY_VOID(sync_folder(path));
+    if (path == path.root_path()) return {};
+  }
+}
+
+// LMDB writes a new file's first pages without syncing them: a crash then would leave a file that
+// no store can be opened from. So it is made aside, synced, and renamed: it is whole, or not there.
+// Its folder is synced by each open: whoever made it may have ended before that.
+Result<void> make_store(const std::string& folder) {
+  const std::string file = folder + "/data.mdb";
+  std::error_code error;
+  if (std::filesystem::exists(file, error)) return sync_folder(folder);
+  HAT_TRY_VOID(sync_folder_and_those_above(folder));
+  const std::string partial = folder + "/new.partial";
+  std::filesystem::remove_all(partial, error);
+  std::filesystem::create_directories(partial, error);
+  if (error) return fail(partial + ": cannot make this folder: " + error.message());
+  MDB_env* raw = nullptr;
+  if (const int code = mdb_env_create(&raw); code != 0) return lmdb_failed(partial, code);
+  const Owned<MDB_env, mdb_env_close> environment(raw);
+  int code = mdb_env_open(raw, partial.c_str(), 0, kFileMode);
+  if (code == 0) code = mdb_env_sync(raw, 1);
+  if (code != 0) return lmdb_failed(partial + ": cannot make a store", code);
+  std::filesystem::rename(partial + "/data.mdb", file, error);
+  if (error) return fail(file + ": cannot make this file: " + error.message());
+  std::filesystem::remove_all(partial, error);
+  const auto synced = sync_folder(folder);
+  if (!synced) std::filesystem::remove(file, error);  // what failed once may seem to succeed next
+  return synced;
+}
+
+uint64_t whole_pages(uint64_t bytes) {
+  const auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  return (bytes + page - 1) / page * page;
+}
+
+Result<uint64_t> sync_file(const std::string& path) {
+  const int descriptor = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+  if (descriptor < 0) return system_failed(path);
+  const bool synced = fdatasync(descriptor) == 0;
+  const int error = errno;
+  const off_t bytes = lseek(descriptor, 0, SEEK_END);
+  close(descriptor);
+  if (!synced) return fail(path + ": cannot sync: " + std::strerror(error));
+  return static_cast<uint64_t>(bytes);
+}
+
+// Whether a map of so many bytes can be had; LMDB gives the old one up before it makes the new one.
+bool has_room_for_map(uint64_t bytes) {
+  void* room = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (room == MAP_FAILED) return false;
+  munmap(room, bytes);
+  return true;
+}
+
+[[noreturn]] void end_without_map(uint64_t bytes, int code) {
+  std::fprintf(stderr,
+               "hatkv: the store's map is gone, and one of %llu bytes cannot be had: %s; what was "
+               "committed is kept: start hatkv again\n",
+               static_cast<unsigned long long>(bytes), mdb_strerror(code));
+  std::_Exit(EXIT_FAILURE);
+}
+
+// LMDB's lock file keeps the size that whoever opened it first has given it.
+uint32_t readers_of(MDB_env* environment, uint32_t wanted) {
+  unsigned slots = 0;
+  mdb_env_get_maxreaders(environment, &slots);
+  const uint32_t readers = slots > kOtherReaders ? slots - kOtherReaders : 1;
+  if (readers >= wanted) return wanted;
+  std::fprintf(stderr,
+               "hatkv: %u readers at once, not %u: another program keeps LMDB's lock file small; "
+               "start hatkv again when it has ended\n",
+               readers, wanted);
+  return readers;
+}
+
+}  // namespace
+
+Environment::LockedFolder::~LockedFolder() {
+  if (descriptor_ >= 0) close(descriptor_);
+}
+
+Environment::Environment(const EnvironmentOptions& options, LockedFolder folder, Handle handle)
+    : options_(options),
+      durability_(describe(options.durability)),
+      folder_(std::move(folder)),
+      handle_(std::move(handle)),
+      readers_(handle_.get(), readers_of(handle_.get(), options.readers)) {}
+
+Environment::~Environment() {
+  syncer_.request_stop();
+  if (syncer_.joinable()) syncer_.join();
+  if (table_ != 0) (void)sync();
+}
+
+Result<Environment::LockedFolder> Environment::lock(const std::string& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) return fail(folder + ": cannot make this folder: " + error.message());
+  const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) return system_failed(folder + ": cannot open this folder");
+  LockedFolder locked(descriptor);
+  if (flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
+    return fail(folder + ": another hatkv has this store open; give each a folder of its own");
+  }
+  return locked;
+}
+
+Result<Environment::Handle> Environment::open_lmdb(const EnvironmentOptions& options) {
+  const std::string& folder = options.folder;
+  MDB_env* raw = nullptr;
+  if (const int code = mdb_env_create(&raw); code != 0) return lmdb_failed(folder, code);
+  Handle handle(raw);
+  const uint64_t map_bytes = whole_pages(std::min(options.map_bytes, options.max_bytes));
+  if (const int code = mdb_env_set_mapsize(raw, map_bytes); code != 0) {
+    return lmdb_failed(folder + ": cannot map " + std::to_string(map_bytes) + " bytes", code);
+  }
+  mdb_env_set_maxreaders(raw, options.readers + kOtherReaders);
+  // NOTLS ties a reader's slot to its transaction, which goes from thread to thread here.
+  const unsigned flags = MDB_NOTLS | describe(options.durability).lmdb_flags;
+  if (const int code = mdb_env_open(raw, folder.c_str(), flags, kFileMode); code != 0) {
+    return lmdb_failed(folder + ": cannot open the store", code);
+  }
+  int dead_readers = 0;
+  mdb_reader_check(raw, &dead_readers);
+  return handle;
+}
+
+Result<std::unique_ptr<Environment>> Environment::open(const EnvironmentOptions& options) {
+  HAT_TRY(LockedFolder locked, lock(options.folder));
+  HAT_TRY_VOID(make_store(options.folder));
+  HAT_TRY(Handle handle, open_lmdb(options));
+  std::unique_ptr<Environment> environment(
+      new Environment(options, std::move(locked), std::move(handle)));
+  HAT_TRY_VOID(environment->open_table());
+  if (environment->durability_.syncs_each_second) {
+    environment->syncer_ = std::jthread(
+        [self = environment.get()](const std::stop_token& stop) { self->sync_each_second(stop); });
+  }
+  return environment;
+}
+
+Result<void> Environment::open_table() {
+  const int code = try_to_write(
+      [&](MDB_txn* transaction) { return mdb_dbi_open(transaction, nullptr, 0, &table_); });
+  if (code != 0) return lmdb_failed(options_.folder + ": cannot open the table", code);
+  return {};
+}
+
+int Environment::try_to_write(const Changes& change) {
+  MDB_txn* raw = nullptr;
+  if (const int code = mdb_txn_begin(handle_.get(), nullptr, 0, &raw); code != 0) return code;
+  Owned<MDB_txn, mdb_txn_abort> transaction(raw);
+  if (const int code = change(raw); code != 0) return code;
+  return mdb_txn_commit(transaction.release());
+}
+
+Result<void> Environment::write(const Changes& change) {
+  for (;;) {
+    const int code = try_to_write(change);
+    if (code == 0) break;
+    if (code != MDB_MAP_FULL) return lmdb_failed("cannot write", code);
+    HAT_TRY_VOID(grow());
+  }
+  commits_.fetch_add(1, std::memory_order_relaxed);
+  if (durability_.waits_for_disk) syncs_.fetch_add(1, std::memory_order_relaxed);
+  return {};
+}
+
+// Called by the only writer, between two transactions of its own.
+Result<void> Environment::grow() {
+  const uint64_t full_at = map_bytes();
+  const uint64_t larger = whole_pages(std::min(2 * full_at, options_.max_bytes));
+  if (larger <= full_at) {
+    return fail("the store is full: it has the " + std::to_string(full_at) +
+                " bytes that --max-bytes allows");
+  }
+  int dead_readers = 0;
+  mdb_reader_check(handle_.get(), &dead_readers);  // they keep pages from being used again
+  const std::scoped_lock no_copy(copying_);
+  readers_.pause();
+  const bool has_room = has_room_for_map(larger);
+  if (has_room) {
+    const int code = mdb_env_set_mapsize(handle_.get(), larger);
+    if (code != 0) end_without_map(larger, code);
+  }
+  readers_.resume();
+  if (!has_room) {
+    return fail("the store is full at " + std::to_string(full_at) + " bytes: this process has no " +
+                "room in its address space for a map of " + std::to_string(larger));
+  }
+  growths_.fetch_add(1, std::memory_order_relaxed);
+  return {};
+}
+
+Result<void> Environment::sync() {
+  if (const int code = mdb_env_sync(handle_.get(), 1); code != 0) {
+    sync_failures_.fetch_add(1, std::memory_order_relaxed);
+    return lmdb_failed(options_.folder +
+                           ": cannot sync; a crash of the machine may take what was " +
+                           "written last",
+                       code);
+  }
+  return {};
+}
+
+// Written beside its place and renamed: a folder of that name is a whole backup. No backup's own
+// name begins with a dot.
+Result<uint64_t> Environment::copy_to(const std::string& folder) {
+  const std::scoped_lock one_at_a_time(backing_up_);
+  std::error_code error;
+  if (std::filesystem::exists(folder, error)) return fail(folder + ": is there already");
+  const std::filesystem::path place(folder);
+  const std::string partial = place.parent_path() / ("." + place.filename().string() + ".partial");
+  std::filesystem::remove_all(partial, error);
+  std::filesystem::create_directories(partial, error);
+  if (error) return fail(partial + ": cannot make this folder: " + error.message());
+  const auto bytes = copy_into(partial, folder);
+  if (!bytes) std::filesystem::remove_all(partial, error);
+  return bytes;
+}
+
+Result<uint64_t> Environment::copy_into(const std::string& partial, const std::string& folder) {
+  int code = 0;
+  {
+    const std::scoped_lock no_growth(copying_);
+    code = mdb_env_copy2(handle_.get(), partial.c_str(), MDB_CP_COMPACT);
+  }
+  if (code != 0) return lmdb_failed(partial + ": cannot copy", code);
+  HAT_TRY(const uint64_t bytes, sync_file(partial + "/data.mdb"));
+  HAT_TRY_VOID(sync_folder_and_those_above(partial));
+  std::error_code error;
+  std::filesystem::rename(partial, folder, error);
+  if (error) return fail(folder + ": cannot rename " + partial + ": " + error.message());
+  const std::string above = std::filesystem::absolute(folder).parent_path();
+  if (const auto synced = sync_folder(above); !synced) {
+    std::filesystem::remove_all(folder, error);
+    return std::unexpected(synced.error());
+  }
+  return bytes;
+}
+
+uint64_t Environment::map_bytes() const {
+  MDB_envinfo info;
+  mdb_env_info(handle_.get(), &info);
+  return info.me_mapsize;
+}
+
+Result<EnvironmentUsage> Environment::usage() {
+  EnvironmentUsage usage;
+  {
+    HAT_TRY(const ReaderPool::Lease reader, read());
+    MDB_stat stat;
+    if (const int code = mdb_stat(reader.transaction(), table_, &stat); code != 0) {
+      return lmdb_failed("cannot read the table's size", code);
+    }
+    MDB_envinfo info;
+    mdb_env_info(handle_.get(), &info);
+    usage.records = stat.ms_entries;
+    usage.data_bytes =
+        stat.ms_psize *
+        static_cast<uint64_t>(stat.ms_branch_pages + stat.ms_leaf_pages + stat.ms_overflow_pages);
+    usage.file_bytes = stat.ms_psize * static_cast<uint64_t>(info.me_last_pgno + 1);
+    usage.map_bytes = info.me_mapsize;
+  }
+  usage.commits = commits_.load(std::memory_order_relaxed);
+  usage.syncs = syncs_.load(std::memory_order_relaxed);
+  usage.sync_failures = sync_failures_.load(std::memory_order_relaxed);
+  usage.growths = growths_.load(std::memory_order_relaxed);
+  usage.readers = readers_.limit();
+  usage.readers_in_use = readers_.in_use();
+  usage.reader_waits = readers_.waits();
+  return usage;
+}
+
+void Environment::sync_each_second(const std::stop_token& stop) {
+  std::mutex mutex;
+  std::condition_variable_any stopped;
+  uint64_t synced_commits = 0;
+  std::unique_lock lock(mutex);
+  while (!stopped.wait_for(lock, stop, std::chrono::seconds(1),
+                           [&] { return stop.stop_requested(); })) {
+    const uint64_t commits = commits_.load(std::memory_order_relaxed);
+    if (commits == synced_commits) continue;
+    if (const auto synced = sync(); !synced) {
+      std::fprintf(stderr, "hatkv: %s\n", synced.error().message.c_str());
+      continue;
+    }
+    synced_commits = commits;
+    syncs_.fetch_add(1, std::memory_order_relaxed);
+  }
+}
+
+}  // namespace hat

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// kv/store/no_room_test.cc: checks that a store whose map cannot grow says so, and is read as
+// before.
+//
+// A program of its own, which sanitizers do not build: they need address space without a bound.
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+
+#include "kv/store/store.h"
+
+namespace hat {
+namespace {
+
+constexpr uint64_t kRoomBytes = 64 << 20;  // beyond what the process has when it is bounded
+constexpr int kWritesMax = 100;            // of 1 MiB each: more than there is room for
+
+bool bound_address_space() {
+  uint64_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  const rlim_t bytes = pages * static_cast<uint64_t>(sysconf(_SC_PAGESIZE)) + kRoomBytes;
+  const rlimit limit{bytes, bytes};
+  return pages != 0 && setrlimit(RLIMIT_AS, &limit) == 0;
+}
+
+// In a child, whose bound ends with it. An empty message: all was as expected.
+std::string fill_without_room(const std::string& folder) {
+  const auto store =
+      Store::open({.folder = folder, .map_bytes = 64 << 10, .durability = Durability::kNoSync});
+  if (!store) return store.error().message;
+  const std::string value(1 << 20, 'v');
+  if (!(*store)->put("first", "1")) return "the first write was refused";
+  if (!bound_address_space()) return "cannot bound the address space";
+  std::string refusal;
+  for (int i = 0; i < kWritesMax && refusal.empty(); ++i) {
+    const auto put = (*store)->put(std::to_string(i), value);
+    if (!put) refusal = put.error().message;
+  }
+  if (refusal.find("no room in its address space") == std::string::npos) {
+    return "the refusal was: '" + refusal + "'";
+  }
+  const auto first = (*store)->get("first");
+  const auto large = (*store)->get("0");
+  if (!first || !large || *first != "1" || *large != value) return "a value is not as it was";
+  return "";
+}
+
+TEST(NoRoom, AMapThatCannotGrowRefusesWritesAndIsReadAsBefore) {
+  std::string folder = testing::TempDir() + "hatkv-no-room-XXXXXX";
+  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    const std::string wrong = fill_without_room(folder + "/data");
+    std::fprintf(stderr, "%s\n", wrong.c_str());
+    _exit(wrong.empty() ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status)) << "signal " << WTERMSIG(status);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  std::filesystem::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace hat

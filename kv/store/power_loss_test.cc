@@ -1,0 +1,422 @@
+// SPDX-License-Identifier: Apache-2.0
+// kv/store/power_loss_test.cc: checks what each level of durability keeps when the machine loses
+// power.
+//
+// The test stands between LMDB and the kernel: it defines pwrite(), writev(), fdatasync() …, which
+// LMDB calls, and keeps a tape of what went to the data file, what was synced, and when a write was
+// acknowledged. A crash is a place on the tape. The disk then has all that was synced before, and
+// of the rest any 4 KiB pages, in any combination: drives and kernels write in what order they
+// like. Each such disk is opened in a process of its own, for a damaged store may kill who reads
+// it.
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <random>
+
+#include "kv/store/store.h"
+
+namespace hat {
+namespace {
+
+constexpr size_t kPageBytes = 4096;
+constexpr int kWrites = 120;
+constexpr int kCrashes = 150;
+
+struct Event {
+  enum class Kind { kWrite, kSync, kAcknowledged } kind;
+  off_t offset = 0;
+  std::string bytes{};
+  bool synced = false;  // kWrite: through a descriptor with O_DSYNC
+};
+
+// What happened to one file.
+class Tape {
+ public:
+  void record(const std::string& path, const std::string& at_first) {
+    const std::scoped_lock lock(mutex_);
+    path_ = path;
+    events_ = {{Event::Kind::kWrite, 0, at_first, true}};
+  }
+  std::vector<Event> stop() {
+    const std::scoped_lock lock(mutex_);
+    path_.clear();
+    return std::move(events_);
+  }
+  void acknowledged() { add({Event::Kind::kAcknowledged}); }
+  void synced(int descriptor) {
+    if (is_recorded(descriptor)) add({Event::Kind::kSync});
+  }
+  void written(int descriptor, off_t offset, const void* bytes, ssize_t count) {
+    if (count <= 0 || !is_recorded(descriptor)) return;
+    const bool is_synced = (fcntl(descriptor, F_GETFL) & O_DSYNC) != 0;
+    add({Event::Kind::kWrite, offset,
+         std::string(static_cast<const char*>(bytes), static_cast<size_t>(count)), is_synced});
+  }
+
+ private:
+  void add(Event event) {
+    const std::scoped_lock lock(mutex_);
+    events_.push_back(std::move(event));
+  }
+  bool is_recorded(int descriptor) {
+    const std::scoped_lock lock(mutex_);
+    struct stat opened {};
+    struct stat named {};
+    return !path_.empty() && fstat(descriptor, &opened) == 0 && stat(path_.c_str(), &named) == 0 &&
+           opened.st_ino == named.st_ino && opened.st_dev == named.st_dev;
+  }
+
+  std::mutex mutex_;
+  std::string path_;
+  std::vector<Event> events_;
+};
+
+Tape& tape() {
+  static Tape one;
+  return one;
+}
+
+enum class Failing { kNothing, kEverything, kMeta };  // kMeta: the write that makes a commit valid
+
+std::atomic<Failing> failing{Failing::kNothing};
+std::atomic<int> folder_syncs{0};
+std::atomic<int> failing_folder_sync{0};  // the how manieth fails, once; 0: none
+
+}  // namespace
+}  // namespace hat
+
+extern "C" {
+
+ssize_t pwrite(int descriptor, const void* bytes, size_t count, off_t offset) {
+  const bool is_meta = count < hat::kPageBytes;
+  if (hat::failing == hat::Failing::kEverything ||
+      (hat::failing == hat::Failing::kMeta && is_meta)) {
+    errno = EIO;
+    return -1;
+  }
+  const ssize_t done = syscall(SYS_pwrite64, descriptor, bytes, count, offset);
+  hat::tape().written(descriptor, offset, bytes, done);
+  return done;
+}
+
+ssize_t write(int descriptor, const void* bytes, size_t count) {
+  const off_t offset = lseek(descriptor, 0, SEEK_CUR);
+  const ssize_t done = syscall(SYS_write, descriptor, bytes, count);
+  hat::tape().written(descriptor, offset, bytes, done);
+  return done;
+}
+
+ssize_t writev(int descriptor, const iovec* parts, int count) {
+  off_t offset = lseek(descriptor, 0, SEEK_CUR);
+  const ssize_t done = syscall(SYS_writev, descriptor, parts, count);
+  ssize_t left = done;
+  for (int i = 0; i < count && left > 0; ++i) {
+    const auto bytes = std::min(left, static_cast<ssize_t>(parts[i].iov_len));
+    hat::tape().written(descriptor, offset, parts[i].iov_base, bytes);
+    offset += bytes;
+    left -= bytes;
+  }
+  return done;
+}
+
+// The tape is the disk: nothing waits for the real one.
+int fdatasync(int descriptor) {
+  if (hat::failing == hat::Failing::kEverything) {
+    errno = EIO;
+    return -1;
+  }
+  hat::tape().synced(descriptor);
+  return 0;
+}
+
+int fsync(int descriptor) {
+  struct stat info {};
+  const bool is_folder = fstat(descriptor, &info) == 0 && S_ISDIR(info.st_mode);
+  if (is_folder && ++hat::folder_syncs == hat::failing_folder_sync) {
+    errno = EIO;
+    return -1;
+  }
+  hat::tape().synced(descriptor);
+  return 0;
+}
+
+}  // extern "C"
+
+namespace hat {
+namespace {
+
+using Contents = std::map<std::string, std::string>;
+using Random = std::minstd_rand;
+
+// A run: the tape, and what the store had after each write.
+struct Run {
+  std::vector<Event> events;
+  std::vector<Contents> after{{}};
+};
+
+Run write_much(const std::string& folder, Durability level) {
+  Random random(7);
+  Run run;
+  const auto opened = Store::open({.folder = folder, .durability = level});
+  EXPECT_TRUE(opened) << opened.error().message;
+  const auto& store = opened.value();
+  // What open() leaves is synced; the tape begins with it.
+  std::ifstream made(folder + "/data.mdb", std::ios::binary);
+  const std::string at_first(std::istreambuf_iterator<char>(made), {});
+  tape().record(folder + "/data.mdb", at_first);
+  for (int i = 1; i <= kWrites; ++i) {
+    const std::string key = "k" + std::to_string(random() % 30);
+    const std::string value(random() % 9000, static_cast<char>('a' + i % 26));
+    const std::string count = std::to_string(i);
+    Contents next = run.after.back();
+    next["count"] = count;
+    next[key] = value;
+    run.after.push_back(std::move(next));
+    const Store::Entry entries[] = {{"count", count}, {key, value}};
+    EXPECT_TRUE(store->multiput(entries));
+    tape().acknowledged();
+  }
+  run.events = tape().stop();
+  return run;
+}
+
+// What the disk may have of the first `count` events; `survival`: of each page that was not synced.
+std::string disk_after(const std::vector<Event>& events, size_t count, double survival,
+                       Random& random) {
+  size_t synced_until = 0;
+  for (size_t i = 0; i < count; ++i) {
+    if (events[i].kind == Event::Kind::kSync) synced_until = i;
+  }
+  std::string disk;
+  for (size_t i = 0; i < count; ++i) {
+    const Event& event = events[i];
+    for (size_t at = 0; event.kind == Event::Kind::kWrite && at < event.bytes.size();
+         at += kPageBytes) {
+      const bool survives =
+          i < synced_until || event.synced || std::bernoulli_distribution(survival)(random);
+      if (!survives) continue;
+      const std::string page = event.bytes.substr(at, kPageBytes);
+      const size_t offset = static_cast<size_t>(event.offset) + at;
+      disk.resize(std::max(disk.size(), offset + page.size()));
+      disk.replace(offset, page.size(), page);
+    }
+  }
+  return disk;
+}
+
+constexpr int kDamaged = -1;
+
+// How many writes the store of this disk has, or kDamaged. In a child: see above.
+int writes_found(const std::string& folder, const std::vector<Contents>& after) {
+  Contents found;
+  const auto store = Store::open({.folder = folder, .durability = Durability::kNoSync});
+  if (!store) return kDamaged;
+  std::string start;
+  do {
+    const auto page = (*store)->scan({.start = start}, 1000);
+    if (!page) return kDamaged;
+    found.insert(page->pairs.begin(), page->pairs.end());
+    start = page->resume;
+  } while (!start.empty());
+  const auto same = std::ranges::find(after, found);
+  return same == after.end() ? kDamaged : static_cast<int>(same - after.begin());
+}
+
+int open_in_a_child(const std::string& folder, const std::vector<Contents>& after) {
+  int answer[2];
+  if (pipe(answer) != 0) return kDamaged;
+  const pid_t child = fork();
+  if (child == 0) {
+    const int found = writes_found(folder, after);
+    syscall(SYS_write, answer[1], &found, sizeof found);
+    _exit(0);
+  }
+  close(answer[1]);
+  int found = kDamaged;
+  if (read(answer[0], &found, sizeof found) != sizeof found) found = kDamaged;
+  close(answer[0]);
+  waitpid(child, nullptr, 0);
+  return found;
+}
+
+struct Losses {
+  int damaged = 0;
+  int most = 0;  // acknowledged writes that were gone, of a store that was whole
+};
+
+Losses lose_power(Durability level) {
+  // In memory where there is such a folder: O_DSYNC waits for a real disk.
+  const bool has_memory = std::filesystem::is_directory("/dev/shm");
+  std::string folder = (has_memory ? "/dev/shm/" : testing::TempDir()) + "hatkv-power-XXXXXX";
+  if (mkdtemp(folder.data()) == nullptr) {
+    ADD_FAILURE() << folder << ": cannot make this folder";
+    return {};
+  }
+  const Run run = write_much(folder + "/run", level);
+  Random random(11);
+  Losses losses;
+  for (int i = 0; i < kCrashes; ++i) {
+    const size_t count = 1 + random() % run.events.size();
+    const double survival = std::array{0.0, 0.1, 0.5, 0.9, 1.0}[random() % 5];
+    const auto acknowledged = static_cast<int>(
+        std::count_if(run.events.begin(), run.events.begin() + static_cast<ptrdiff_t>(count),
+                      [](const Event& event) { return event.kind == Event::Kind::kAcknowledged; }));
+    const std::string disk = folder + "/disk";
+    std::filesystem::create_directories(disk);
+    std::ofstream(disk + "/data.mdb", std::ios::binary)
+        << disk_after(run.events, count, survival, random);
+    const int found = open_in_a_child(disk, run.after);
+    std::filesystem::remove_all(disk);
+    if (found == kDamaged) ++losses.damaged;
+    if (found != kDamaged) losses.most = std::max(losses.most, acknowledged - found);
+  }
+  std::filesystem::remove_all(folder);
+  std::printf("%s: %d crashes, %d stores damaged, at most %d acknowledged writes lost by others\n",
+              std::string(describe(level).name).c_str(), kCrashes, losses.damaged, losses.most);
+  return losses;
+}
+
+TEST(PowerLoss, AStoreThatWasBeingMadeIsWholeOrNotThere) {
+  std::string folder = testing::TempDir() + "hatkv-power-XXXXXX";
+  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  // What a crash may leave of a store that was never acknowledged to be there.
+  std::filesystem::create_directories(folder + "/new.partial");
+  std::ofstream(folder + "/new.partial/data.mdb") << std::string(kPageBytes, '\0');
+  {
+    const auto store = Store::open({.folder = folder});
+    ASSERT_TRUE(store) << store.error().message;
+    EXPECT_TRUE((*store)->put("k", "v"));
+    EXPECT_FALSE(std::filesystem::exists(folder + "/new.partial"));
+  }
+  std::filesystem::remove_all(folder);
+}
+
+class FailingDisk : public testing::Test {
+ protected:
+  void SetUp() override { ASSERT_NE(mkdtemp(folder_.data()), nullptr); }
+  void TearDown() override {
+    failing = Failing::kNothing;
+    failing_folder_sync = 0;
+    std::filesystem::remove_all(folder_);
+  }
+  // How often `work` syncs folders.
+  static int count_folder_syncs(const std::function<void()>& work) {
+    folder_syncs = failing_folder_sync = 0;
+    work();
+    return folder_syncs;
+  }
+
+  std::string folder_ = testing::TempDir() + "hatkv-failing-XXXXXX";
+};
+
+TEST_F(FailingDisk, FailedSyncsAreCountedAndTold) {
+  const auto opened = Store::open({.folder = folder_, .durability = Durability::kEverySec});
+  ASSERT_TRUE(opened) << opened.error().message;
+  const auto& store = *opened;
+  ASSERT_TRUE(store->put("k", "v"));
+  failing = Failing::kEverything;
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (store->statistics()->usage.sync_failures == 0 && std::chrono::steady_clock::now() < end) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  EXPECT_GE(store->statistics()->usage.sync_failures, 1u);
+  const auto synced = store->sync();
+  ASSERT_FALSE(synced);
+  EXPECT_NE(synced.error().message.find("cannot sync"), std::string::npos);
+  failing = Failing::kNothing;
+  EXPECT_TRUE(store->sync());
+}
+
+TEST_F(FailingDisk, ABackupThatFailsLeavesNothing) {
+  const auto opened = Store::open({.folder = folder_ + "/data", .durability = Durability::kNoSync});
+  ASSERT_TRUE(opened) << opened.error().message;
+  failing = Failing::kEverything;
+  EXPECT_FALSE((*opened)->backup(folder_ + "/backups/one"));
+  failing = Failing::kNothing;
+  EXPECT_TRUE(std::filesystem::is_empty(folder_ + "/backups"));
+  EXPECT_TRUE((*opened)->backup(folder_ + "/backups/one"));
+}
+
+// Whichever of them it is: the store's own, or one above that was made with it.
+TEST_F(FailingDisk, AFolderThatCannotBeSyncedOnceIsToldAndSyncedByTheNextOpen) {
+  const std::string folder = folder_ + "/a/b/data";
+  const auto begin_anew = [&] { std::filesystem::remove_all(folder_ + "/a"); };
+  const int all = count_folder_syncs([&] { ASSERT_TRUE(Store::open({.folder = folder})); });
+  EXPECT_GT(all, std::ranges::count(folder, '/')) << "it and all above";
+  for (int fails = 1; fails <= all; ++fails) {
+    begin_anew();
+    folder_syncs = 0;
+    failing_folder_sync = fails;
+    const auto opened = Store::open({.folder = folder});
+    ASSERT_FALSE(opened) << fails;
+    EXPECT_NE(opened.error().message.find("cannot sync this folder: Input/output error"),
+              std::string::npos)
+        << opened.error().message;
+    EXPECT_FALSE(std::filesystem::exists(folder + "/data.mdb"));
+    const int again = count_folder_syncs([&] { ASSERT_TRUE(Store::open({.folder = folder})); });
+    EXPECT_EQ(again, all) << fails;
+  }
+}
+
+TEST_F(FailingDisk, ABackupWhoseFoldersCannotBeSyncedLeavesNothing) {
+  const auto opened = Store::open({.folder = folder_ + "/data", .durability = Durability::kNoSync});
+  ASSERT_TRUE(opened) << opened.error().message;
+  const std::string backup = folder_ + "/backups/one";
+  const int all = count_folder_syncs([&] { ASSERT_TRUE((*opened)->backup(backup)); });
+  for (int fails = 1; fails <= all; ++fails) {
+    std::filesystem::remove_all(folder_ + "/backups");
+    folder_syncs = 0;
+    failing_folder_sync = fails;
+    EXPECT_FALSE((*opened)->backup(backup)) << fails;
+    EXPECT_TRUE(std::filesystem::is_empty(folder_ + "/backups")) << fails;
+  }
+}
+
+TEST_F(FailingDisk, AStoreThatCannotBeReadAnyMoreSaysSo) {
+  const auto opened = Store::open({.folder = folder_});
+  ASSERT_TRUE(opened) << opened.error().message;
+  const auto& store = *opened;
+  failing = Failing::kEverything;
+  EXPECT_FALSE(store->put("k", "v"));
+  failing = Failing::kNothing;
+  EXPECT_TRUE(store->check());
+  EXPECT_TRUE(store->put("k", "v"));
+  failing = Failing::kMeta;
+  EXPECT_FALSE(store->put("k", "w"));
+  failing = Failing::kNothing;
+  EXPECT_FALSE(store->check());
+}
+
+TEST(PowerLoss, SyncLosesNothing) {
+  const Losses losses = lose_power(Durability::kSync);
+  EXPECT_EQ(losses.damaged, 0);
+  EXPECT_EQ(losses.most, 0);
+}
+
+TEST(PowerLoss, NoMetaSyncLosesTheLastCommitAtMost) {
+  const Losses losses = lose_power(Durability::kNoMetaSync);
+  EXPECT_EQ(losses.damaged, 0);
+  EXPECT_EQ(losses.most, 1);
+}
+
+// Not what anyone wants, but what the levels' documentation says: it shows that the test sees loss.
+TEST(PowerLoss, NoSyncMayLoseAndDamage) {
+  const Losses losses = lose_power(Durability::kNoSync);
+  EXPECT_GT(losses.damaged, 0);
+  EXPECT_GT(losses.most, 1);
+}
+
+}  // namespace
+}  // namespace hat
