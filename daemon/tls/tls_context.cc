@@ -127,6 +127,25 @@ Result<std::shared_ptr<const TlsContext>> TlsContext::load(const TlsConfig& conf
   return made;
 }
 
+static bool is_in(X509_CRL* crl, X509* certificate) {
+  X509_REVOKED* entry = nullptr;
+  return X509_NAME_cmp(X509_CRL_get_issuer(crl), X509_get_issuer_name(certificate)) == 0 &&
+         X509_CRL_get0_by_cert(crl, &entry, certificate) == 1;
+}
+
+bool TlsContext::revokes(const SSL& connection) const {
+  const STACK_OF(X509)* chain = SSL_get0_verified_chain(&connection);
+  const STACK_OF(X509_OBJECT)* objects =
+      X509_STORE_get0_objects(SSL_CTX_get_cert_store(context_.get()));
+  for (int i = 0; i < sk_X509_OBJECT_num(objects); ++i) {
+    X509_CRL* crl = X509_OBJECT_get0_X509_CRL(sk_X509_OBJECT_value(objects, i));
+    for (int k = 0; crl != nullptr && k < sk_X509_num(chain); ++k) {
+      if (is_in(crl, sk_X509_value(chain, k))) return true;
+    }
+  }
+  return false;
+}
+
 // A chain is good only if every CA in it has a list that is good.
 static std::vector<std::string> crl_warnings(const TlsContext& context, const std::string& file,
                                              int64_t unix_now) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // daemon/tls/tls_context.h: what handshakes are made with: a certificate, its key and the CA, read
 // from their files once and never changed. A change of the files makes another context; links that
-// exist keep what they were made with.
+// exist keep what they were made with, unless it revokes the other side's certificate.
 //
 // TLS 1.3 alone, both sides with a certificate. No session is resumed: every handshake proves the
 // certificates anew, so that nobody comes back on what an earlier context allowed.
@@ -34,6 +34,9 @@ class TlsContext {
   const std::vector<std::string>& issuers() const { return issuers_; }
   const std::vector<CertificateFacts>& authorities() const { return authorities_; }  // of `ca`
   const std::vector<CrlFacts>& crls() const { return crls_; }                        // of `crl`
+  // Returns true if a list in `crl` contains a certificate of the chain that the handshake of
+  // `connection` verified. `connection` may belong to another context.
+  bool revokes(const SSL& connection) const;
 
  private:
   TlsContext() = default;

@@ -18,8 +18,10 @@ TlsSeal::TlsSeal(Reactor& reactor, std::shared_ptr<const TlsContext> context,
 
 std::unique_ptr<Stream> TlsSeal::connect(const std::string& peer, const engine::OpenStream& open,
                                          StreamEvents& events) {
-  const TlsStream::Options options{
-      .role = TlsStream::Role::kInitiator, .allowed = identities_.at(peer), .counters = &counters_};
+  const TlsStream::Options options{.role = TlsStream::Role::kInitiator,
+                                   .allowed = identities_.at(peer),
+                                   .counters = &counters_,
+                                   .all = &streams_};
   return std::make_unique<TlsStream>(context_->new_connection(), options, open, events);
 }
 
@@ -27,8 +29,14 @@ std::unique_ptr<Stream> TlsSeal::accept(const engine::OpenStream& open, StreamEv
   const TlsStream::Options options{.role = TlsStream::Role::kAcceptor,
                                    .allowed = allow_,
                                    .counters = &counters_,
-                                   .turns = &turns_};
+                                   .turns = &turns_,
+                                   .all = &streams_};
   return std::make_unique<TlsStream>(context_->new_connection(), options, open, events);
+}
+
+void TlsSeal::set_context(std::shared_ptr<const TlsContext> context) {
+  context_ = std::move(context);
+  for (TlsStream* stream : streams_) stream->fail_if_revoked(context_);
 }
 
 }  // namespace hat

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "config/node.h"
@@ -18,6 +19,8 @@
 
 namespace hat {
 
+class TlsStream;
+
 class TlsSeal final : public engine::Seal {
  public:
   // `node.link.tls` is there. Reactor, node and counters outlive the seal, and the seal its
@@ -25,8 +28,9 @@ class TlsSeal final : public engine::Seal {
   TlsSeal(Reactor& reactor, std::shared_ptr<const TlsContext> context, const NodeConfig& node,
           TlsCounters& counters);
 
-  // For handshakes from now on. Links that are up stay up.
-  void set_context(std::shared_ptr<const TlsContext> context) { context_ = std::move(context); }
+  // Sets the context of later handshakes, and ends the links whose peer's certificate it revokes.
+  // Other links stay up.
+  void set_context(std::shared_ptr<const TlsContext> context);
 
   std::unique_ptr<Stream> connect(const std::string& peer, const engine::OpenStream& open,
                                   StreamEvents& events) override;
@@ -38,6 +42,7 @@ class TlsSeal final : public engine::Seal {
   const std::vector<std::string>& allow_;
   TlsCounters& counters_;
   HandshakeTurns turns_;  // of those that peers begin
+  std::unordered_set<TlsStream*> streams_;
 };
 
 }  // namespace hat

@@ -111,6 +111,7 @@ struct TlsStreamBio {
 TlsStream::TlsStream(OwnedSsl connection, const Options& options, const engine::OpenStream& open,
                      StreamEvents& events)
     : options_(options), events_(events), ssl_(std::move(connection)), stream_(open(*this)) {
+  if (options_.all != nullptr) options_.all->insert(this);
   BIO* bio = ssl_ ? TlsStreamBio::make(*this) : nullptr;
   if (bio == nullptr) {
     fail_with(TlsFailure::kOther, "TLS: memory is short");
@@ -131,6 +132,7 @@ TlsStream::TlsStream(OwnedSsl connection, const Options& options, const engine::
 }
 
 TlsStream::~TlsStream() {
+  if (options_.all != nullptr) options_.all->erase(this);
   if (options_.turns != nullptr) options_.turns->leave(*this);
   ERR_clear_error();
   if (state_ == State::kOpen) SSL_shutdown(ssl_.get());  // says that this is the end
@@ -157,6 +159,7 @@ std::optional<IoResult> TlsStream::shake_hands() {
   const int why = SSL_get_error(ssl_.get(), done);
   send_sealed();
   if (done == 1) {
+    if (newer_ && newer_->revokes(*ssl_)) return fail_revoked();
     come_open();
     return std::nullopt;
   }
@@ -263,6 +266,20 @@ IoResult TlsStream::fail_verification() {
                                                               : TlsFailure::kUntrusted;
   return fail_with(failure, std::string("TLS: the peer's certificate is not good: ") +
                                 X509_verify_cert_error_string(why));
+}
+
+void TlsStream::fail_if_revoked(std::shared_ptr<const TlsContext> context) {
+  if (is_in_handshake()) {
+    newer_ = std::move(context);
+  } else if (state_ == State::kOpen && context->revokes(*ssl_)) {
+    fail_revoked();
+    if (reads_) stream_->read_again();
+  }
+}
+
+IoResult TlsStream::fail_revoked() {
+  return fail_with(TlsFailure::kRevoked,
+                   "TLS: the peer's certificate is not good any more: revoked");
 }
 
 IoResult TlsStream::fail_with(TlsFailure failure, const std::string& text) {

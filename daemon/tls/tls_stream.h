@@ -20,15 +20,18 @@
 // Thread   the reactor's.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "base/reactor.h"
 #include "daemon/metrics/counters.h"
 #include "daemon/tls/handshake_turns.h"
 #include "daemon/tls/openssl.h"
+#include "daemon/tls/tls_context.h"
 #include "engine/link/seal.h"
 
 namespace hat {
@@ -50,12 +53,18 @@ class TlsStream final : public Stream, private StreamEvents, private HandshakeTu
     TlsCounters* counters = nullptr;  // outlive the stream
     uint64_t records_per_key = kRecordsPerKey;
     HandshakeTurns* turns = nullptr;  // null: it waits for none
+    // Contains the stream while the stream lives; null: there is no such set.
+    std::unordered_set<TlsStream*>* all = nullptr;
   };
 
   // `connection` is fresh, of a TlsContext; null: memory was short, and the stream fails at once.
   TlsStream(OwnedSsl connection, const Options& options, const engine::OpenStream& open,
             StreamEvents& events);
   ~TlsStream() override;
+
+  // Fails the stream if `context` revokes the other side's certificate: at once if the handshake is
+  // over (the next on_readable() shows it), otherwise when the handshake ends.
+  void fail_if_revoked(std::shared_ptr<const TlsContext> context);
 
   IoResult read(std::span<std::byte> into) override;
   IoResult write(std::span<const iovec> from) override;
@@ -91,6 +100,7 @@ class TlsStream final : public Stream, private StreamEvents, private HandshakeTu
   IoResult stopped();
   IoResult fail_handshake();
   IoResult fail_verification();
+  IoResult fail_revoked();
   void say_that_this_is_tls();
   IoResult fail_with(TlsFailure failure, const std::string& text);
   void update_wants();
@@ -119,10 +129,11 @@ class TlsStream final : public Stream, private StreamEvents, private HandshakeTu
   bool heard_no_tls_ = false;  // and that was no TLS
   bool heard_data_ = false;    // of the application, so the other side has let this one in
   uint64_t records_ = 0;       // written under the key that holds
-  std::string error_;          // kFailed: why
-  std::vector<std::string> names_;  // in the other side's certificate
-  std::vector<std::byte> sealed_;   // records to be sent
-  size_t sealed_sent_ = 0;          // of them
+  std::shared_ptr<const TlsContext> newer_;  // set during the handshake: checked when it ends
+  std::string error_;                        // kFailed: why
+  std::vector<std::string> names_;           // in the other side's certificate
+  std::vector<std::byte> sealed_;            // records to be sent
+  size_t sealed_sent_ = 0;                   // of them
   OwnedSsl ssl_;
   std::unique_ptr<Stream> stream_;  // last: gone first, so that no event meets half of this
 };

@@ -99,6 +99,40 @@ TEST(HandshakeWithCrl, RefusesWhomTheListNames) {
   EXPECT_EQ(stale.acceptor.failures(TlsFailure::kUntrusted), 1u);
 }
 
+// The certificate was good when the handshake was made.
+TEST(HandshakeWithCrl, AListThatComesLaterEndsTheStreamsOfThoseWhomItNames) {
+  const FakeCertificates& made = fake_certificates();
+  const auto names_host_a = *TlsContext::load(made.files_with("crl.pem", "one/host-b"));
+  const auto names_nobody = *TlsContext::load(made.files_with("chain_crl.pem", "one/host-b"));
+  for (const bool host_a_initiates : {true, false}) {
+    TlsPair pair(connection_of(host_a_initiates ? "one/host-a" : "one/host-b", "one"),
+                 connection_of(host_a_initiates ? "one/host-b" : "one/host-a", "one"));
+    pair.pump();
+    TlsEnd& trusts = host_a_initiates ? pair.acceptor : pair.initiator;
+    TlsEnd& revoked = host_a_initiates ? pair.initiator : pair.acceptor;
+    trusts.stream->fail_if_revoked(names_nobody);
+    revoked.stream->fail_if_revoked(names_host_a);  // whose other side is host-b
+    pair.pump();
+    EXPECT_EQ(trusts.error + revoked.error, "");
+    trusts.stream->fail_if_revoked(names_host_a);
+    pair.pump();
+    EXPECT_THAT(trusts.error, HasSubstr("is not good any more: revoked"));
+    EXPECT_EQ(trusts.failures(TlsFailure::kRevoked), 1u);
+    trusts.stream->fail_if_revoked(names_host_a);
+    EXPECT_EQ(trusts.failures(TlsFailure::kRevoked), 1u) << "it has failed already";
+  }
+}
+
+TEST(HandshakeWithCrl, AListThatComesInBetweenIsHeeded) {
+  const FakeCertificates& made = fake_certificates();
+  TlsPair pair(connection_of("one/host-a", "one"), connection_of("one/host-b", "one"));
+  pair.acceptor.stream->fail_if_revoked(
+      *TlsContext::load(made.files_with("crl.pem", "one/host-b")));
+  pair.pump();
+  EXPECT_THAT(pair.acceptor.error, HasSubstr("is not good any more: revoked"));
+  EXPECT_EQ(pair.acceptor.counters.handshakes.value(), 0u);
+}
+
 TEST(HandshakeWithCrl, WantsAListOfEveryCaOfTheChain) {
   const FakeCertificates& made = fake_certificates();
   const auto with = [&made](const std::string& crl) {
