@@ -52,6 +52,20 @@ def wait_until(what, holds, seconds=10.0):
     raise AssertionError(f"after {seconds} s still not: {what}")
 
 
+def threads_of(process):
+    """What each thread of a process is doing, as far as the kernel says: for a process that does not end."""
+    lines = []
+    for task in sorted(pathlib.Path(f"/proc/{process.pid}/task").iterdir()):
+        facts = []
+        for fact in ("comm", "wchan", "syscall", "stack"):
+            try:
+                facts.append(f"{fact}: {(task / fact).read_text(encoding='utf-8').strip()}")
+            except OSError as error:  # it has ended, or only root may know
+                facts.append(f"{fact}: {error.strerror}")
+        lines.append(f"thread {task.name}: " + ", ".join(facts))
+    return "\n".join(lines)
+
+
 class Here:
     """A host: its address, and the words of a command that runs another there."""
     address = "127.0.0.1"
@@ -181,6 +195,7 @@ class TwoNodes:
             try:
                 statuses[node.name] = node.stop()
             except subprocess.TimeoutExpired:
+                print(f"--- {node.name} does not end on SIGTERM:\n{threads_of(node.process)}")
                 node.process.kill()
                 node.process.wait()
                 statuses[node.name] = "does not end on SIGTERM"
