@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// base/accept_pause.h: what a listener does when the process has no descriptor left for who
-// connects. accept(2) fails, and the connection stays in the backlog: the listening socket stays
-// readable, and a thread that waits for it would spin. The listener therefore waits for
-// kAcceptPause, without watching its socket, and tries again.
+// base/accept_pause.h: how long a listener rests after accept(2) failed because the process has no
+// descriptor left. The connection stays in the backlog and the listening socket stays readable, so
+// a thread that kept watching the socket would spin. The listener stops watching its socket for
+// kAcceptPause instead, and then tries again.
 #pragma once
 
 #include <cerrno>
@@ -12,8 +12,7 @@ namespace hat {
 
 inline constexpr std::chrono::milliseconds kAcceptPause{100};
 
-// `error`: the errno of a failed accept4(). Any other error has taken the connection out of the
-// backlog, or there was none.
+// Returns true if `error`, the errno of a failed accept4(), leaves the connection in the backlog.
 inline bool accept_must_pause(int error) {
   return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
 }

@@ -43,8 +43,11 @@ std::string describe_host(const engine::HostFacts& host, bool rdma_assumed) {
   const char* rdma = rdma_assumed ? "RDMA assumed (--no-rdma: without)"
                      : host.rdma  ? "RDMA"
                                   : "no RDMA";
-  return "Host: " + std::to_string(host.cores) + " cores, " + std::to_string(host.nic_cores) +
-         " near the NIC, " + rdma + (host.measured ? ", measured" : "") + "\n\n";
+  const std::string near = host.nic_cores == host.cores
+                               ? ""
+                               : std::to_string(host.nic_cores) + " of them near the NIC, ";
+  return "Host: " + std::to_string(host.cores) + " cores, " + near + rdma +
+         (host.measured ? ", measured" : "") + "\n\n";
 }
 
 // The host that plans are explained for; a mistake where its profile cannot be read.

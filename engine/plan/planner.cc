@@ -70,7 +70,7 @@ std::string concurrency_words(const Hints& hints, const HostFacts& host, Subscri
   if (!hints.concurrency) return "no concurrency, taken as under-subscribed";
   if (std::holds_alternative<Subscription>(*hints.concurrency)) return "concurrency=" + column;
   const std::string callers = std::to_string(std::get<uint32_t>(*hints.concurrency));
-  if (where == Subscription::kUnder) {
+  if (where == Subscription::kUnder && host.nic_cores != host.cores) {
     return "concurrency=" + callers + ": under, the NIC's node has " +
            std::to_string(host.nic_cores) + " cores";
   }

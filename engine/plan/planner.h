@@ -13,8 +13,8 @@
 //   none        hybrid_eager_rndv,        as under                     as under
 //               adaptive
 //
-// small: at most Plan::small_bytes_max. under: callers ≤ cores of the NIC's NUMA node; full: ≤ all
-// cores; over: more. Explicit hints (`protocol`, `polling`, `transport`) win over the table, and
+// small: at most Plan::small_bytes_max. under: callers ≤ HostFacts::nic_cores; full: ≤ all cores;
+// over: more. Explicit hints (`protocol`, `polling`, `transport`) win over the table, and
 // what was measured (`profile`) wins over its constants: weighing.h.
 #pragma once
 
@@ -35,7 +35,7 @@ inline constexpr uint64_t kSmallBytesMax = 4096;  // HatRPC 4.3: the eager/rende
 // What the planner needs to know of a host.
 struct HostFacts {
   uint32_t cores = 1;              // that this process may run on
-  uint32_t nic_cores = 1;          // of the NIC's NUMA node; all of them where there is no NIC
+  uint32_t nic_cores = 1;          // of the NIC's NUMA node; hatrpcd does not read it: all cores
   bool rdma = false;               // a fabric with RDMA lanes is there
   std::string rdma_absent_reason;  // said in plans when rdma is false: "fabric: tcp", …
   std::shared_ptr<const ComponentCosts> measured;  // of its fabric; null: nobody has measured them

@@ -61,8 +61,8 @@ class ChannelListener {
   static Result<ChannelListener> open();
   const std::string& name() const { return name_; }
   int fd() const { return fd_.get(); }
-  // Nobody waits: a channel that is not open. std::nullopt: who waits cannot be taken for lack of
-  // descriptors (base/accept_pause.h).
+  // Returns a channel that is not open if no connection waits, and std::nullopt if one waits but
+  // the process has no descriptor for it (base/accept_pause.h).
   std::optional<Channel> accept();
 
  private:

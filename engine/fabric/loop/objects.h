@@ -314,7 +314,7 @@ class LoopFabric final : public Fabric {
   std::unordered_map<uint32_t, LoopOwnRegion*> own_regions_;
   std::unordered_map<uint32_t, LoopQueuePair*> queue_pairs_;
   std::vector<Waiting> waiting_;  // channels whose queue pair is not known yet
-  Clock::time_point accept_again_ = Clock::time_point::max();  // until then nobody is let in
+  Clock::time_point accept_again_ = Clock::time_point::max();  // max: listener_ is watched
   std::vector<FabricEvent> events_;
 };
 
