@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""tests/shown_files.py: every whole hatrpcd.yaml and manifest that a page shows is right, and the README's IDL.
+"""tests/shown_files.py: every whole hatrpcd.yaml and manifest that a page shows is right, and the IDL of docs/install.md.
 
 usage: shown_files.py HATRPCD HINTGEN
 
@@ -15,6 +15,7 @@ import unittest
 
 HATRPCD, HINTGEN = sys.argv[1:3]
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+GUIDE = ROOT / "docs" / "install.md"
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "deploy").glob("*/README.md"))]
 
 
@@ -65,15 +66,14 @@ class ShownFiles(unittest.TestCase):
 
         self.each("hatrpc_manifest:|services:", judge)
 
-    def test_the_readmes_idl(self):
-        block, = blocks(ROOT / "README.md", r"service \w+ \{")
+    def test_the_idl(self):
+        block, = blocks(GUIDE, r"service \w+ \{")
         (self.folder / "shown.thrift").write_text(block, encoding="utf-8")
         self.assertEqual(run(HINTGEN, "--check", self.folder / "shown.thrift"), (0, ""))
 
-    def test_the_readme_has_what_one_pastes(self):
-        readme = ROOT / "README.md"
+    def test_the_guide_has_what_one_pastes(self):
         for begins in ("node: host-a\n", "node: host-b\n", r"service Calculator \{", r"apt install \./hatrpcd_"):
-            self.assertEqual(len(list(blocks(readme, begins))), 1, begins)
+            self.assertEqual(len(list(blocks(GUIDE, begins))), 1, begins)
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""tests/package/calculator.py: the README's Calculator, by nothing but Thrift's own library.
+"""tests/package/calculator.py: the Calculator of docs/install.md, by nothing but Thrift's own library.
 
 usage: calculator.py STUBS serve
        calculator.py STUBS add A B
 
-Both at 127.0.0.1:9090, where the README has them: the server on its host, the endpoint on the client's.
+Both at 127.0.0.1:9090, where docs/install.md has them: the server on its host, the endpoint on the client's.
 """
 
 import sys

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-# tests/package/first_steps.sh: the README's way from packages to a call through two nodes, in its own words:
-# /test/readme has its blocks. Sourced by inside.sh.
+# tests/package/first_steps.sh: from packages to a call through two nodes, by the commands of docs/install.md:
+# /test/guide has its blocks. Sourced by inside.sh.
 #
 # host-a is the machine; host-b the same unit in a network, an /etc/hatrpc and a /run/hatrpcd of its own.
 
-# What `editor` in the README's commands stands for: the README's file of the node.
-editor() { cat "/test/readme/$node.yaml" >"$1"; }
+# Stands for `editor` in the commands of docs/install.md: writes the node's file of that page.
+editor() { cat "/test/guide/$node.yaml" >"$1"; }
 
 makes_host_b() {
   ip netns add host-b
@@ -39,11 +39,11 @@ calculates() { [ "$(/usr/bin/python3 /test/calculator.py $scratch/gen add 2 3)" 
 first_steps() {
   step "first steps: install, two files, start"
   remember_what_is_there
-  cp /test/first/hatrpcd_*.deb /test/readme/calculator.thrift $scratch
+  cp /test/first/hatrpcd_*.deb /test/guide/calculator.thrift $scratch
   (
     cd $scratch
     node=host-a
-    source /test/readme/install.sh
+    source /test/guide/install.sh
   ) >$scratch/apt.log 2>&1 </dev/null || fail "$(cat $scratch/apt.log)"
   systemctl is-active --quiet hatrpcd
   systemctl is-enabled --quiet hatrpcd

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# tests/package/inside.sh: what package_test.py has systemd run in a clean Debian: the README's first steps,
+# tests/package/inside.sh: what package_test.py has systemd run in a clean Debian: the first steps of docs/install.md,
 # then what operators do with the packages; and each time a purge.
 set -Eeuo pipefail
 export DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 PATH=/usr/sbin:/usr/bin:/sbin:/bin

@@ -164,7 +164,7 @@ keeps_its_sockets() {
 
 # --- TLS ---
 
-# host-a's certificate, as the README has it put there.
+# host-a's certificate, as docs/install.md puts it there.
 install_certificate() {
   install -m 0644 $scratch/tls/host-a.pem $scratch/tls/ca.pem /etc/hatrpc/tls/
   install -m 0400 -o hatrpcd -g hatrpcd $scratch/tls/host-a.key /etc/hatrpc/tls/
@@ -177,7 +177,7 @@ fingerprint() {
 
 has_tls() {
   step "TLS"
-  (cd $scratch && source /test/readme/secure.sh >/dev/null)
+  (cd $scratch && source /test/guide/secure.sh >/dev/null)
   chown -R hatrpcd $scratch/tls  # host-b's, in place
   write_host_b "tls: {certificate: tls/host-b.pem, key: tls/host-b.key, ca: tls/ca.pem}"
   write_host_a "tls: {certificate: tls/host-a.pem, key: tls/host-a.key, ca: tls/ca.pem}"

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """tests/package/package_test.py: the packages in a clean Debian 12 that systemd has booted: installed by the
-README's words, run, upgraded under load, purged.
+words of docs/install.md, run, upgraded under load, purged.
 
 usage: package_test.py DEBS WORK
 
@@ -23,7 +23,7 @@ import tempfile
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
-README = HERE.parent.parent / "README.md"
+GUIDE = HERE.parent.parent / "docs" / "install.md"
 SUITE = "bookworm"
 LATER = "+later"  # what an upgrade's version ends in
 MACHINE_SECONDS = 600
@@ -130,16 +130,16 @@ def make_later(debs, folder):
                 stdout=subprocess.DEVNULL)
 
 
-def readme_parts(folder):
-    """The README's words for the first steps, each in a file: IDL, both nodes' configurations, commands."""
-    text = README.read_text()
+def guide_parts(folder):
+    """The code blocks of docs/install.md, each in a file: IDL, both nodes' configurations, commands."""
+    text = GUIDE.read_text(encoding="utf-8")
     blocks = [re.sub(rf"(?m)^{indent}", "", block)
               for indent, block in re.findall(r"(?ms)^( *)```\w*\n(.*?)^ *```$", text)]
 
     def the_one(what):
         found = [block for block in blocks if re.search(what, block)]
         if len(found) != 1:
-            sys.exit(f"package_test: {README} has {len(found)} blocks with '{what}', where one is expected")
+            sys.exit(f"package_test: {GUIDE} has {len(found)} blocks with '{what}', where one is expected")
         return found[0]
 
     folder.mkdir()
@@ -230,7 +230,7 @@ def fill_share(share, debs):
     for deb in debs:
         shutil.copy(deb, share / "first")
     make_later(debs, share / "later")
-    readme_parts(share / "readme")
+    guide_parts(share / "guide")
     for file in (*HERE.glob("*.sh"), HERE / "calculator.py", HERE / "caller.py"):
         shutil.copy(file, share)
 
