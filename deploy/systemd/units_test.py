@@ -74,6 +74,13 @@ class Units(unittest.TestCase):
         limits = (CALCULATOR.parent / "hatrpcd.yaml").read_text()
         self.assertGreater(stop, int(re.search(r"drain_timeout: (\d+)s", limits)[1]))
 
+    def test_memory_has_no_bound_and_the_unit_says_where_to_find_one(self):
+        unit = (SYSTEMD / "hatrpcd.service").read_text()
+        self.assertNotRegex(unit, r"(?m)^MemoryMax=")
+        comment, example = re.search(r'#.*docs/operations\.md \("Sizing"\)(.*\n)+?#   (MemoryMax=\S+)', unit).group(0, 2)
+        self.assertIn("drop-in", comment)
+        self.assertEqual(complaints(self.with_drop_in(f"[Service]\n{example}\n")), [])
+
     def test_the_user_and_the_folder_can_be_made(self):
         with tempfile.TemporaryDirectory(prefix="hatrpc-units-") as root:
             for folder in ("etc", "run", "proc"):

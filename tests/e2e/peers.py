@@ -214,7 +214,8 @@ class Peers:
     def _rust(at):
         source = at / "src"
         shutil.copytree(HERE / "rust", fresh(source), dirs_exist_ok=True)
-        run(["thrift", "--gen", "rs", "-out", source / "src", CHECKED_IDL])
+        for idl in (IDL, CHECKED_IDL):
+            run(["thrift", "--gen", "rs", "-out", source / "src", idl])
         run(["cargo", "build", "--quiet", "--release", "--locked", "--target-dir", at / "target"], source)
 
 

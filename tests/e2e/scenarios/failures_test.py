@@ -71,6 +71,13 @@ class Failures(Scenario):
             self.assertLess(time.monotonic() - began, 1.0, "the hint says 300 ms")
             self.assert_ended(calls)
 
+    def test_timeout_of_the_node(self):
+        with probe_nodes(limits={"call_timeout": "300ms"}) as nodes, Client(nodes) as calls:
+            began = time.monotonic()
+            self.assert_fails(lambda: calls.slow(5000), "deadline_exceeded")
+            self.assertLess(time.monotonic() - began, 2.0, "limits.call_timeout is 300 ms")
+            self.assert_ended(calls)
+
     def test_timeout_of_a_hint_with_a_pool_of_connections_to_the_server(self):
         with probe_nodes(modes={"Probe": {"mode": "shared"}}) as nodes, Client(nodes) as calls:
             self.assert_fails(lambda: calls.hurried(3000), "deadline_exceeded")

@@ -17,6 +17,7 @@ from thrift.transport import TTransport
 PROTOCOLS = {"binary": TBinaryProtocol.TBinaryProtocol, "compact": TCompactProtocol.TCompactProtocol,
              "json": TJSONProtocol.TJSONProtocol}
 COMBINATIONS = [(transport, protocol) for transport in ("framed", "buffered") for protocol in PROTOCOLS]
+HALVES = 16  # clients that each send a part of a request and no more
 IDS = {"always 0": lambda i: 0, "all equal": lambda i: 12345, "negative": lambda i: -1 - i,
        "ascending": lambda i: i, "at the edge": lambda i: 0x7fffffff - i % 2}
 CLIENTS, CALLS = 6, 20
@@ -104,20 +105,20 @@ class RawClient:
 
 
 class Shared(Scenario):
-    def check_language(self, language):
+    def check_language(self, language, combinations=COMBINATIONS):
         peers = Peers(PEERS)
         peers.have(language)
         server = Server(*peers.command(language, "server"),
                         [("127.0.0.1:0", ["--transport", transport, "--protocol", protocol])
-                         for transport, protocol in COMBINATIONS])
+                         for transport, protocol in combinations])
         self.addCleanup(server.stop)
-        services = [f"Probe{i}" for i in range(len(COMBINATIONS))]
+        services = [f"Probe{i}" for i in range(len(combinations))]
         listed = "hatrpc_manifest: 1\nservices:\n" + "".join(
             f"  {service}: {{functions: {{add: {{}}}}}}\n" for service in services)
         with TwoNodes(PROGRAMS, listed,
                       {service: hatrpc_address(address) for service, address in zip(services, server.addresses)},
                       modes={service: {"mode": "shared", "max_connections": 2} for service in services}) as nodes:
-            for service, (transport, protocol) in zip(services, COMBINATIONS):
+            for service, (transport, protocol) in zip(services, combinations):
                 with self.subTest(language=language, transport=transport, protocol=protocol):
                     self.check(nodes.endpoints[service], transport, protocol)
 
@@ -128,7 +129,7 @@ class Shared(Scenario):
         for words, seqid in IDS.items():
             with self.subTest(ids=words):
                 clients = [client() for _ in range(CLIENTS)]
-                hostile = [client() for _ in range(3)]
+                hostile = [client() for _ in range(2 + HALVES)]
                 try:
                     self.carry(clients, hostile, seqid)
                 finally:
@@ -136,7 +137,10 @@ class Shared(Scenario):
                         each.socket.close()
 
     def carry(self, clients, hostile, seqid):
-        early, twice, half = hostile
+        early, twice, *halves = hostile
+        for number, half in enumerate(halves):
+            whole = half.message(number, number, number)
+            half.socket.sendall((struct.pack(">I", len(whole)) if half.framed else b"") + whole[:len(whole) // 2])
         for i in range(CALLS):
             for number, each in enumerate(clients):  # all are out at once
                 each.send(each.message(seqid(i), 1000 * number, i))
@@ -144,7 +148,6 @@ class Shared(Scenario):
             early.send(early.message(seqid(i), 5_000_000, i, TMessageType.ONEWAY))
         if twice.framed:
             twice.send(twice.message(1, 1, 1), twice.message(2, 2, 2))
-            half.socket.sendall(struct.pack(">I", 100) + half.message(3, 3, 3)[:10])
         for i in range(CALLS):
             for number, each in enumerate(clients):
                 got, value = each.reply()
@@ -167,6 +170,10 @@ class Shared(Scenario):
 
     def test_node(self):
         self.check_language("node")
+
+    def test_rust(self):
+        without_json = [pair for pair in COMBINATIONS if pair[1] != "json"]  # its library has none
+        self.check_language("rust", without_json)
 
 
 if __name__ == "__main__":
