@@ -37,6 +37,10 @@ QUICK = ["-LE", "e2e|slow"]
 QUICK_LANGUAGE = ["-R", r"^e2e\.(build\.)?python$"]
 
 SOAK_SECONDS = 600
+SOAK_CALLS = 1_000_000  # beside hostile clients
+DIFFERENTIAL_REQUESTS = 20_000_000  # about half of them pass the check, and are compared
+READER_REQUESTS = 1_000_000
+READERS = ("python", "go", "java", "node", "rust")
 LONG_FUZZ_SECONDS = 600
 LONG_KILLS = 200
 LONG_SEEDS = 10_000
@@ -235,8 +239,17 @@ def clang_tidy():
 
 
 def soak(*kind):
-    return lambda: check("-".join(("soak", *kind)), "/usr/bin/python3", "tests/e2e/soak.py", BIN, PEERS, *kind,
-                         str(SOAK_SECONDS))
+    until = f"{SOAK_CALLS}calls" if "hostile" in kind else str(SOAK_SECONDS)
+    return lambda: check("-".join(("soak", *kind)), "/usr/bin/python3", "tests/e2e/soak.py", BIN, PEERS, *kind, until)
+
+
+def differential():
+    """What the check of restricted requests passes, held against stock generated code of each language."""
+    counts = check("differential", BIN / "request_check_differential", str(DIFFERENTIAL_REQUESTS))
+    for language in READERS:
+        counts += check(f"reader-{language}", "/usr/bin/python3", "tests/e2e/readers.py", "--bin", BIN, "--peers", PEERS,
+                        "--count", str(READER_REQUESTS), language)
+    return counts
 
 
 def kills():
@@ -277,6 +290,7 @@ def long_stages():
             Stage("package, optimized", package("--test-optimized")), Stage("soak, TCP", soak()),
             Stage("soak, rings", soak("rings")), Stage("soak, hostile clients", soak("hostile")),
             Stage("soak, shared upstream, hostile clients", soak("shared", "hostile")),
+            Stage("differential", differential),
             Stage("kills of HatKV", kills), Stage("seeds", seeds)]
 
 
