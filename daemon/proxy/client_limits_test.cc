@@ -120,6 +120,46 @@ TEST(ClientLimits, CallsBeyondThemAreAnsweredAndNotCarried) {
   EXPECT_LE(one.node.counters.buffered_bytes.value(), 300 * sizeof(Call));
 }
 
+// While the peer is away, each client's call waits for it, and so does what the client sends after
+// the call.
+TEST(ClientLimits, InputThatWaitsCounts) {
+  constexpr size_t kClients = 40, kBytes = 32 * 1024, kBytesMax = 10 * kBytes;
+  Limits limits = default_limits();
+  limits.buffered_bytes_max = kBytesMax;
+  FakeNode node(limits);  // there is no hello of the peer
+  const auto buffered = [&] { return node.counters.buffered_bytes.value(); };
+  std::vector<std::shared_ptr<FakeStream::Wire>> clients;
+  for (size_t i = 0; i < kClients; ++i) {
+    clients.push_back(node.connect_client());
+    node.receive(clients.back(),
+                 strict_message(thrift::MessageType::kCall, "get", 1, with_text(kBytes)));
+    EXPECT_LE(buffered(), kBytesMax + (i + 1) * 4096 + kBytes) << i;
+  }
+  EXPECT_GE(buffered(), kBytesMax);
+  EXPECT_THAT(clients.front()->written, IsEmpty()) << "it waits";
+  EXPECT_THAT(clients.back()->written, HasSubstr("hatrpcd: overloaded"));
+  node.receive(node.peer_wire(), hello_bytes("host-b", ""));
+  EXPECT_EQ(buffered(), 0u);
+}
+
+// A frame of THeader may have as long a head as the client likes: here its end does not come.
+TEST(ClientLimits, HeadsThatDoNotEndCount) {
+  constexpr size_t kBytes = 20'000;
+  Limits limits = default_limits();
+  limits.buffered_bytes_max = 10 * kBytes;
+  ClientNode one(limits);
+  const std::string head = theader_without_message(250'000).substr(0, kBytes);
+  size_t closed = 0;
+  for (size_t i = 0; i < 20; ++i) {
+    const auto client = one.node.connect_client();
+    one.node.receive(client, head);
+    one.node.reactor.end_turn();
+    if (client->closed) ++closed;
+  }
+  EXPECT_LE(one.node.counters.buffered_bytes.value(), limits.buffered_bytes_max + 64 * 1024);
+  EXPECT_EQ(closed, 10u) << "ten fit";
+}
+
 TEST(CallPool, KeepsOnlySoMany) {
   CallPool pool;
   std::vector<Call*> calls;

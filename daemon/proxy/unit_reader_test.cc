@@ -84,6 +84,23 @@ TEST(UnitReader, ForwardsTheSameBytesWhereverTheInputIsCut) {
   }
 }
 
+// THeader's own part may be longer than this holds.
+TEST(UnitReader, HoldsNoMoreThanItsBoundForAHeadThatDoesNotEnd) {
+  constexpr size_t kFrame = 250'000, kPiece = 1000;
+  const string input = be32(kFrame) + string("\x0f\xff\0\0", 4) + be32(1) + string("\xf0\x00", 2) +
+                       string(kFrame, '\0');
+  UnitReader reader;
+  Log log;
+  for (size_t at = 0; at < UnitReader::kHeldBytesMax + 2 * kPiece && !reader.opaque();
+       at += kPiece) {
+    EXPECT_EQ(reader.feed(bytes_of(input.substr(at, kPiece)), log), kPiece);
+    EXPECT_LE(reader.held_bytes(), UnitReader::kHeldBytesMax);
+  }
+  EXPECT_TRUE(reader.opaque());
+  EXPECT_EQ(log.forwarded, input.substr(0, log.forwarded.size())) << "nothing of it is lost";
+  EXPECT_GT(log.forwarded.size(), UnitReader::kHeldBytesMax);
+}
+
 TEST(UnitReader, HoldsAUnitThatMustWaitAndGivesItLater) {
   const string input = frame(message("echo", 10)) + message("put", 5);
   UnitReader reader;

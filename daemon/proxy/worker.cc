@@ -340,12 +340,18 @@ Result<void> Worker::on_hello(engine::Session& session) {
   return {};
 }
 
+void Worker::log_link(const engine::Session& session, const std::string& what) {
+  const auto left_out = link_lines_.take(reactor_.now());
+  if (!left_out) return;
+  LOG(INFO) << "peer " << session.peer().node << ": " << what
+            << (*left_out == 0 ? "" : " (" + std::to_string(*left_out) + " such lines left out)");
+}
+
 void Worker::on_session_up(engine::Session& session) {
   std::string proved;
   for (const std::string& name : session.peer_names())
     proved += (proved.empty() ? "" : ", ") + name;
-  LOG(INFO) << "peer " << session.peer().node << ": opened a link to this node"
-            << (proved.empty() ? "" : ", as " + proved);
+  log_link(session, "opened a link to this node" + (proved.empty() ? "" : ", as " + proved));
   const auto found = accepted_.find(&session);
   if (found == accepted_.end()) return;
   if (setup_.rdma != nullptr && session.peer().legs != 0) {
@@ -368,7 +374,7 @@ void Worker::on_session_down(engine::Session& session, const std::string& reason
   const auto found = accepted_.find(&session);
   if (found == accepted_.end()) return;
   if (found->second->share()) {
-    LOG(INFO) << "peer " << session.peer().node << ": its link to this node ended: " << reason;
+    log_link(session, "its link to this node ended: " + reason);
   } else {
     LOG_EVERY_T(WARNING, 1) << "link: a connection was refused: " << reason;
   }

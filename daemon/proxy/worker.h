@@ -15,6 +15,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/line_budget.h"
 #include "base/reactor.h"
 #include "config/node.h"
 #include "daemon/metrics/counters.h"
@@ -165,6 +166,7 @@ class Worker final : public engine::LinkEvents, public engine::SessionEvents, pu
   void on_link_going_away(engine::Link& link) override;
   void on_link_down(engine::Link& link, bool was_up, const std::string& reason) override;
 
+  void log_link(const engine::Session& session, const std::string& what);
   Result<void> on_hello(engine::Session& session) override;
   void on_session_up(engine::Session& session) override;
   void on_frame(engine::Session& session, const engine::FrameHeader& header,
@@ -196,6 +198,7 @@ class Worker final : public engine::LinkEvents, public engine::SessionEvents, pu
   UpstreamPool upstreams_;
   bool draining_ = false;
   uint64_t buffered_bytes_ = 0;
+  LineBudget link_lines_;  // of links that peers open and close
   PeerShares peer_shares_;
   size_t next_peer_ = 0;
   size_t moves_ = 0;

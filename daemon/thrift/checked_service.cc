@@ -19,11 +19,13 @@ namespace hat::thrift {
 namespace {
 
 using apache::thrift::protocol::TProtocol;
+using apache::thrift::transport::TFramedTransport;
 using apache::thrift::transport::TMemoryBuffer;
+using apache::thrift::transport::TTransport;
 using namespace std::string_view_literals;
 
 std::shared_ptr<TProtocol> protocol_of(Encoding encoding,
-                                       const std::shared_ptr<TMemoryBuffer>& memory) {
+                                       const std::shared_ptr<TTransport>& memory) {
   namespace protocol = apache::thrift::protocol;
   switch (encoding) {
     case Encoding::kBinary:
@@ -272,15 +274,17 @@ std::string checked_request(Encoding encoding, std::mt19937& random) {
   return memory->getBufferAsString();
 }
 
-StockServed serve_checked(Encoding encoding, std::string_view bytes) {
+StockServed serve_checked(Framing framing, Encoding encoding, std::string_view bytes) {
   StockServed served;
   std::string copy(bytes);
   const auto in = std::make_shared<TMemoryBuffer>(reinterpret_cast<uint8_t*>(copy.data()),
                                                   static_cast<uint32_t>(copy.size()));
-  const auto protocol = protocol_of(encoding, in);
+  std::shared_ptr<TTransport> transport = in;
+  if (framing == Framing::kFramed) transport = std::make_shared<TFramedTransport>(in);
+  const auto protocol = protocol_of(encoding, transport);
   CheckedProcessor processor(std::make_shared<Notes>(served.calls));
   try {
-    while (in->available_read() > 0) {
+    while (in->available_read() > 0 || transport->peek()) {  // a frame's rest is the transport's
       const auto out = protocol_of(encoding, std::make_shared<TMemoryBuffer>());
       if (!processor.process(protocol, out, nullptr)) break;
     }
@@ -315,8 +319,10 @@ std::optional<std::string> disagreement(std::string_view bytes, bool allow_unkno
   if (verdict.fault) return std::nullopt;
   MessageReader reader;
   const auto message = read_whole(reader, std::as_bytes(std::span(bytes)));
-  if (message->framing != Framing::kUnframed) return std::nullopt;
-  const StockServed served = serve_checked(message->encoding, bytes);
+  if (message->framing != Framing::kUnframed && message->framing != Framing::kFramed) {
+    return std::nullopt;  // generated code has no THeader of its own
+  }
+  const StockServed served = serve_checked(message->framing, message->encoding, bytes);
   if (served.error.empty() && served.calls == std::vector{verdict.function}) return std::nullopt;
   std::string calls;
   for (const std::string& call : served.calls) calls += " " + call;

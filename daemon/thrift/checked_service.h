@@ -25,12 +25,12 @@ struct StockServed {
 
   friend bool operator==(const StockServed&, const StockServed&) = default;
 };
-StockServed serve_checked(Encoding encoding, std::string_view bytes);
+StockServed serve_checked(Framing framing, Encoding encoding, std::string_view bytes);
 
 // The function's arguments as hintgen would write them; none where there is no such function.
 std::optional<ArgumentTypes> checked_arguments(std::string_view function, bool allow_unknown);
 
-// What a request guard makes of an unframed request of the service.
+// What a request guard makes of a request of the service, framed or not.
 struct CheckedVerdict {
   std::optional<BodyFault> fault;
   std::string function;  // where there is no fault

@@ -26,6 +26,14 @@ namespace {
 constexpr std::array kEncodings = {Encoding::kBinary, Encoding::kBinaryOld, Encoding::kCompact,
                                    Encoding::kJson};
 
+std::string in_frame(const std::string& messages) {
+  std::string frame;
+  for (int shift = 24; shift >= 0; shift -= 8) {
+    frame += static_cast<char>(messages.size() >> shift);
+  }
+  return frame + messages;
+}
+
 struct Random {
   std::mt19937 bits;
   std::string last;
@@ -34,6 +42,14 @@ struct Random {
     std::string made = checked_request(encoding, bits);
     if (bits() % 2 == 0) mutate(made, last, bits);
     if (bits() % 4 == 0) last = made;
+    return made;
+  }
+  // In a frame, which may hold a second message, or be changed as an attacker would.
+  std::string framed(Encoding encoding) {
+    std::string made = request(encoding);
+    if (bits() % 8 == 0) made += last;
+    made = in_frame(made);
+    if (bits() % 8 == 0) mutate(made, last, bits);
     return made;
   }
 };
@@ -58,8 +74,9 @@ int compare(uint64_t count, uint32_t seed) {
   uint64_t passed = 0;
   for (uint64_t i = 0; i < count; ++i) {
     const Encoding encoding = kEncodings[i % kEncodings.size()];
-    const std::string request = random.request(encoding);
     const bool allow_unknown = i % 8 >= 4;
+    const bool framed = i % 16 >= 8;
+    const std::string request = framed ? random.framed(encoding) : random.request(encoding);
     if (const auto what = disagreement(request, allow_unknown)) {
       std::cerr << "request " << i << ": " << *what << "\n  " << shown(request) << "\n";
       return 1;

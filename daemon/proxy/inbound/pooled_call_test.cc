@@ -38,6 +38,43 @@ TEST_F(PooledCallTest, HasAnIdOfItsOwnAtTheServerAndTheCallersOnTheWayBack) {
   EXPECT_EQ(servers(), 1u) << "one after the other, they share a connection";
 }
 
+// THeader around a message that is framed: its part of fixed size, and one word that says binary.
+std::string in_theader(int32_t seqid, const std::string& framed) {
+  const std::string all = std::string("\x0f\xff\0\0", 4) +
+                          length_word(static_cast<uint32_t>(seqid)) + std::string("\0\1", 2) +
+                          std::string(4, '\0') + framed.substr(4);
+  return length_word(static_cast<uint32_t>(all.size())) + all;
+}
+
+TEST_F(PooledCallTest, HasItsIdInTheTheaderTooAndTheCallersOnTheWayBack) {
+  constexpr int32_t kCallersId = 7, kTheadersId = 9;
+  for (const bool server_echoes : {true, false}) {
+    SCOPED_TRACE(server_echoes);
+    const uint64_t ordinal = server_echoes ? 1 : 2;
+    if (!server_echoes) server()->written.clear();
+    send(1, ordinal, "get",
+         in_theader(kTheadersId, strict_message(MessageType::kCall, "get", kCallersId)));
+    const std::string seen = server()->written;
+    const auto id = static_cast<int32_t>(word_at(seen, 8));
+    EXPECT_GE(id, UpstreamConnection::kFirstId);
+    EXPECT_EQ(seen, in_theader(id, strict_message(MessageType::kCall, "get", id)));
+    const int32_t theaders_id = server_echoes ? id : 5;
+    node_.receive(server(),
+                  in_theader(theaders_id, strict_message(MessageType::kReply, "get", id)));
+    EXPECT_THAT(ends(), ElementsAre("1." + std::to_string(ordinal) + " ends"));
+    EXPECT_THAT(answers_,
+                HasSubstr(in_theader(server_echoes ? kTheadersId : theaders_id,
+                                     strict_message(MessageType::kReply, "get", kCallersId))));
+  }
+}
+
+TEST_F(PooledCallTest, HasTheFirstIdAgainAfterTheLargest) {
+  constexpr int32_t kLargest = std::numeric_limits<int32_t>::max();
+  UpstreamConnection connection(*node_.worker, node_.worker->node().serves.back(), kLargest);
+  EXPECT_EQ(connection.next_id(), kLargest);
+  EXPECT_EQ(connection.next_id(), UpstreamConnection::kFirstId);
+}
+
 TEST_F(PooledCallTest, HasIdsThatNobodyCanGuessFromAnotherConnection) {
   call(1, 1, "get");
   call(2, 1, "get");

@@ -44,14 +44,15 @@ ClientConnection::ClientConnection(Worker& worker, size_t endpoint,
 ClientConnection::~ClientConnection() {
   for (size_t i = 0; i < calls_.size(); ++i) give_back(*calls_[i]);
   end_move(Server::kAny);
-  worker_.buffered(-static_cast<int64_t>(out_.size()));
+  worker_.buffered(-static_cast<int64_t>(out_.size() + counted_input_));
 }
 
 // --- Bytes from the application ---
 
 size_t ClientConnection::read_budget() const {
-  const int64_t room = send_credit_ - static_cast<int64_t>(backlog_.size() + reader_.held_bytes());
-  return room <= 0 ? 0 : std::min<size_t>(static_cast<size_t>(room), worker_.scratch().size());
+  const int64_t room = send_credit_ - static_cast<int64_t>(input_bytes());
+  const size_t most = worker_.over_buffer_limit() ? kInputBytesOverLimit : worker_.scratch().size();
+  return room <= 0 ? 0 : std::min<size_t>(static_cast<size_t>(room), most);
 }
 
 void ClientConnection::want_read(bool wanted) {
@@ -106,7 +107,21 @@ void ClientConnection::take(Bytes bytes) {
   if (life_ == Life::kEnding) close_if_done();
   if (over()) return;
   backlog_.append(bytes.subspan(taken));
+  count_input();
+  if (worker_.over_buffer_limit() && reader_.held_bytes() > kInputBytesOverLimit) {
+    LOG_EVERY_T(WARNING, 1) << "endpoint " << to_string(worker_.node().endpoints[endpoint_].listen)
+                            << ": limits.max_buffered is reached: a connection is closed that has "
+                               "sent more than 4 KiB without the head of a message";
+    return close(true);
+  }
   want_read(input_ == Input::kOpen && backlog_.empty() && !blocked() && read_budget() != 0);
+}
+
+void ClientConnection::count_input() {
+  const size_t now = input_bytes();
+  if (now == counted_input_) return;
+  worker_.buffered(static_cast<int64_t>(now) - static_cast<int64_t>(counted_input_));
+  counted_input_ = now;
 }
 
 void ClientConnection::take_backlog() {

@@ -107,6 +107,8 @@ class ClientConnection final : public StreamEvents, private UnitSink, private De
   void resume();
   void want_read(bool wanted);
   size_t read_budget() const;
+  size_t input_bytes() const { return backlog_.size() + reader_.held_bytes(); }
+  void count_input();
 
   // To the successor, and to the peer's successor, in client_moves.cc.
   bool leaves() const;
@@ -222,6 +224,10 @@ class ClientConnection final : public StreamEvents, private UnitSink, private De
   uint64_t ticket_ = 0;                        // of the wait
   TimePoint waiting_since_{};
 
+  // What one read takes, and what may wait for the rest of a message's head, while
+  // limits.max_buffered is reached.
+  static constexpr size_t kInputBytesOverLimit = 4096;
+  size_t counted_input_ = 0;  // of input_bytes(), towards limits.max_buffered
   UnitReader reader_;
   ByteQueue backlog_;        // read, but not yet looked at
   Call* current_ = nullptr;  // whose unit is arriving

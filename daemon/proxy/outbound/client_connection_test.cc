@@ -47,6 +47,20 @@ TEST_F(ClientConnectionTest, CarriesACallAndItsReply) {
   EXPECT_EQ(client_->written, "the reply");
 }
 
+// Only the manifest decides which function is oneway: Kv.get is not, whatever the message says.
+TEST_F(ClientConnectionTest, CarriesTheReplyOfATwoWayFunctionThatTheClientCallsAsOneway) {
+  std::string oneway = kGet;
+  oneway[7] = '\4';
+  node_.receive(client_, oneway + kGet);
+  answer(FrameKind::kReply, "the reply", engine::kLastPiece);
+  EXPECT_EQ(client_->written, "the reply");
+  node_.receive(
+      peer_,
+      frame_bytes({.kind = FrameKind::kReply, .flags = engine::kLastPiece, .stream = 1, .call = 2},
+                  " and the next"));
+  EXPECT_EQ(client_->written, "the reply and the next");
+}
+
 // Such a client sends the rest after the acknowledgement of the first part (Nagle's algorithm).
 TEST_F(ClientConnectionTest, AcknowledgesAPartOfACallAtOnce) {
   node_.receive(client_, kGet.substr(0, 4));

@@ -95,6 +95,7 @@ void ClientConnection::linger() {
   advance_to(Life::kLingering);
   let_go();
   backlog_.clear();
+  count_input();
   stream_->shutdown_write();
   want_read(true);
   worker_.deadlines().set(*this, kLingerTime);
