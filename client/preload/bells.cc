@@ -14,7 +14,8 @@ void Bells::ask(ring::Channel& channel, uint32_t what) {
   const uint32_t taken = asked & ~channel.armed();
   counts_.due += static_cast<uint32_t>(std::popcount(taken));
   asked &= ~taken;
-  // A bit that has been there all along needs no barrier: who changes something finds it.
+  // A bit that was set all along needs no barrier: the other side finds it when it changes its
+  // counters.
   if ((what & ~asked) != 0) channel.arm(what & ~asked);
   counts_.asked = asked | what;
 }

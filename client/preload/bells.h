@@ -1,19 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// client/preload/bells.h: keeps the bells in a connection's socket so that poll(2) and epoll tell
-// the truth of its ring.
+// client/preload/bells.h: keeps the doorbells in a connection's socket in step with its ring, so
+// that poll(2) and epoll report correctly whether the ring has data.
 //
-// A program polls its socket, in which lie the other side's bells (docs/shm.md). So a bell must lie
-// there as long as the ring has something to read; and should not for much longer.
+// A program polls its socket, which contains the doorbells that the other side sent (docs/shm.md).
+// So a doorbell must be in the socket as long as the ring has something to read, and should not
+// stay there for much longer.
 //
-//   asked   what this side has asked to be rung for; a bit that is no longer set in shared memory
-//           was taken by the other side: its bell has been sent, or will be at once
-//   due     the bells of bits that were taken, and that are not out of the socket yet
+// asked   the bits that this side has set in `waits`. If a bit is no longer set in shared memory,
+//         the other side has cleared it, and has sent its doorbell or sends it at once.
+// due     the number of doorbells whose bits the other side cleared and which this side has not yet
+//         read from the socket.
 //
-// Never are more taken out than are due. One that is due comes from before the ring was looked at;
-// one that is not may be of what has come since, and nobody would ring again.
+// This class never reads more doorbells than are due (take_all() has the one exception). A due
+// doorbell belongs to an earlier change, which this side sees when it checks the ring. A doorbell
+// that is not due may announce later data: if it were read, the program would not learn of that
+// data, because the other side does not ring again.
 //
-// Thread   under a lock of the connection's (asked for room: another thread than for data).
-// Forks    the numbers are in memory that parent and child share, as they share the socket.
+// Thread  calls for data hold the connection's reader lock; another thread may ask for space at the
+//         same time, so a mutex protects the counts.
+// Forks   the counts are in memory that parent and child share, because both share the socket.
 #pragma once
 
 #include <atomic>
@@ -31,15 +36,16 @@ class Bells {
     std::atomic<uint32_t> due;
   };
 
-  // After the handshake of a connector one bell is due: Handshake::leave_a_bell().
+  // After a connector's handshake one doorbell is due: see Handshake::leave_a_bell().
   explicit Bells(Counts& counts) : counts_(counts) {}
 
-  // To be rung for these too. Then look.
+  // Asks the other side to ring for `what` too. Afterwards the caller checks the ring.
   void ask(ring::Channel& channel, uint32_t what);
-  // There was nothing when it was looked after ask(): takes all out that are due. `seen`: one lay
-  // there before ask(); if none is due, that one is nobody's.
+  // Reads all doorbells that are due, after the caller called ask() and found the ring empty.
+  // `seen`: the socket contained a doorbell before ask(). If `seen` is true and none is due, reads
+  // that one too, because this side did not ask for it.
   void take_all(ring::Channel& channel, bool seen);
-  // There was something: one stays.
+  // Reads all doorbells that are due but one, after the caller found data in the ring.
   void take_all_but_one(ring::Channel& channel);
 
   void forget_threads();

@@ -11,7 +11,7 @@
 namespace hatrpc::preload {
 namespace {
 
-// Of the thread: what it has learnt of its core holds for all its sockets.
+// One per thread: what the thread has learnt about its core applies to all its sockets.
 thread_local ring::LookPolicy policy;
 
 }  // namespace

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// client/preload/looker.h: looks for a while, yielding between looks, before its caller sleeps.
+// client/preload/looker.h: spins for a while, yielding the core between polls, before its caller
+// sleeps.
 //
-// For about as long as such waits took lately, as client/ring/socket.h has it, HATRPC_SPIN_US too.
+// The time depends on how long such waits took recently, and HATRPC_SPIN_US limits it, as in
+// client/ring/socket.h.
 #pragma once
 
 #include <atomic>
@@ -11,13 +13,13 @@ namespace hatrpc::preload {
 
 class Looker {
  public:
-  // `usual_ns`: how long such waits take; learns from this one.
+  // `usual_ns` is how long such waits usually take; the destructor updates it with this wait.
   explicit Looker(std::atomic<int64_t>& usual_ns) : usual_ns_(usual_ns), from_(Clock::now()) {}
   ~Looker();
   Looker(const Looker&) = delete;
   Looker& operator=(const Looker&) = delete;
 
-  // Yields once. False: it has been long enough.
+  // Yields the core once. Returns false if the caller has spun for long enough.
   bool again();
 
  private:
@@ -25,7 +27,7 @@ class Looker {
 
   std::atomic<int64_t>& usual_ns_;
   const Clock::time_point from_;
-  Clock::time_point now_{};  // none before the first look
+  Clock::time_point now_{};  // not set before the first again()
 };
 
 }  // namespace hatrpc::preload

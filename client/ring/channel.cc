@@ -33,7 +33,7 @@ void Channel::release(size_t bytes) {
 
 bool Channel::at_end() {
   if (!gone() && theirs().ended.load(std::memory_order_acquire) == 0) return false;
-  return readable().empty();  // looked at after the end was
+  return readable().empty();  // checked after the end was seen, so no byte is missed
 }
 
 std::span<std::byte> Channel::writable(size_t wanted) {
@@ -69,7 +69,7 @@ void Channel::ring_for(uint32_t what) {
   std::atomic<uint32_t>& waits = theirs().waits;
   if ((waits.load(std::memory_order_relaxed) & what) == 0) return;
   if ((waits.fetch_and(~what) & what) == 0) return;
-  // A full socket holds bells enough, and a closed one is told by hear().
+  // A full socket holds enough doorbells; hear() notices that a socket was closed.
   const char bell = 0;
   [[maybe_unused]] const auto sent = send(socket_, &bell, sizeof bell, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
@@ -96,7 +96,7 @@ void Channel::resync_reads() {
 void Channel::resync_writes() {
   written_ = mine().written.load(std::memory_order_relaxed);
   ended_ = mine().ended.load(std::memory_order_relaxed) != 0;
-  their_consumed_ = written_ - memory_->ring_bytes();  // no room is known of
+  their_consumed_ = written_ - memory_->ring_bytes();  // no space is known to be free
 }
 
 void Channel::stay_awake(uint32_t what) {

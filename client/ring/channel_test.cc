@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// client/ring/channel_test.cc: rings carry bytes in order, wake sleepers once, and believe nobody.
+// client/ring/channel_test.cc: rings carry bytes in order, wake sleepers once, trust no counter.
 #include "client/ring/channel.h"
 
 #include <gtest/gtest.h>
@@ -52,7 +52,7 @@ TEST(Channel, GivesAnyPartOfTheRingInOnePiece) {
   const std::string most(kRingBytesMin - 100, 'a');
   put(*pair.connector, most);
   EXPECT_EQ(take(*pair.acceptor), most);
-  std::string across(5000, 'b');  // from 100 bytes before the ring's end
+  std::string across(5000, 'b');  // starts 100 bytes before the ring's end
   across.back() = 'c';
   put(*pair.connector, across);
   EXPECT_EQ(take(*pair.acceptor), across);
@@ -156,7 +156,7 @@ TEST(Channel, CarriesAStreamBetweenThreadsThatSleep) {
   EXPECT_EQ(received, kTotal);
 }
 
-// What a hostile other side may write into the counters.
+// Values that a hostile other side may write into the counters.
 class HostileCounter : public testing::TestWithParam<uint64_t> {};
 
 TEST_P(HostileCounter, OfBytesWrittenBreaksTheChannel) {
@@ -187,14 +187,14 @@ TEST(Channel, IsNotMisledByAWriterThatTakesBytesBack) {
   put(*pair.connector, "0123456789");
   EXPECT_EQ(pair.acceptor->readable().size(), 10u);
   pair.control->sides[0].written = 5;
-  pair.acceptor->consume(10);  // what it was given before
+  pair.acceptor->consume(10);  // the bytes that readable() gave before
   EXPECT_TRUE(pair.acceptor->readable().empty());
   EXPECT_TRUE(pair.acceptor->broken());
 }
 
 TEST(Channel, IsNeverBlockedByBells) {
   Pair pair;
-  // Nobody takes the bells: the socket fills, and ringing goes on without it.
+  // No side reads the doorbells, so the socket fills up; publish() must not block.
   for (int i = 0; i < 100'000; ++i) {
     pair.control->sides[1].waits = kForData;
     pair.connector->publish(0);

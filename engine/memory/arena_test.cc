@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/memory/arena_test.cc: buddies, arenas, and memory that is brought.
+// engine/memory/arena_test.cc: the buddy method, arenas, and the registration cache.
 #include "engine/memory/arena.h"
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ TEST(Buddy, TakesWhatIsAskedAndNoMore) {
 TEST(Buddy, RunsNeverOverlapAndAllComeBack) {
   constexpr size_t kGranules = 1000;
   Buddy buddy(kGranules);
-  std::map<size_t, size_t> taken;  // first to count
+  std::map<size_t, size_t> taken;  // first granule to count
   std::minstd_rand random(3);
   for (int step = 0; step < 20'000; ++step) {
     if (random() % 2 == 0 || taken.empty()) {
