@@ -87,7 +87,7 @@ int connect_unix(const std::string& path) {
 bool shake_hands(int fd, ring::Memory& memory) {
   const auto until = Clock::now() + kPatience;
   ring::Handshake handshake(ring::Side::kConnector, fd);
-  handshake.leave_a_bell();
+  handshake.leave_a_doorbell();
   int error = handshake.step();
   while (error == EAGAIN) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now());

@@ -12,8 +12,8 @@
 #include <new>
 
 #include "client/preload/descriptors.h"
-#include "client/preload/looker.h"
 #include "client/preload/real.h"
+#include "client/preload/spinner.h"
 
 namespace hatrpc::preload {
 namespace {
@@ -55,7 +55,7 @@ int64_t send_timeout_ms(int fd) {
 }  // namespace
 
 std::shared_ptr<Connection> Connection::make(int socket, ring::Memory memory, const Address& peer,
-                                             uint32_t bells_asked, uint32_t bells_due) {
+                                             uint32_t doorbells_asked, uint32_t doorbells_due) {
   const int hidden_socket = descriptors::hide(socket);
   if (hidden_socket < 0) return nullptr;
   const int hidden_memory = descriptors::hide(memory.fd());
@@ -66,8 +66,8 @@ std::shared_ptr<Connection> Connection::make(int socket, ring::Memory memory, co
   real::close(memory.release_fd());
   try {
     auto made = std::make_shared<Connection>(hidden_socket, hidden_memory, std::move(memory), peer);
-    made->state_->bells.asked = bells_asked;
-    made->state_->bells.due = bells_due;
+    made->state_->doorbells.asked = doorbells_asked;
+    made->state_->doorbells.due = doorbells_due;
     made->state_->nonblocking = (real::fcntl(socket, F_GETFL, nullptr) & O_NONBLOCK) != 0;
     const Lock reader(made->reader_);
     made->channel_.resync_reads();
@@ -96,7 +96,7 @@ Connection::~Connection() {
 void Connection::forget_threads() {
   new (&reader_) std::mutex;
   new (&writer_) std::mutex;
-  bells_.forget_threads();
+  doorbells_.forget_threads();
   options_.forget_threads();
 }
 
@@ -160,13 +160,13 @@ bool Connection::has_data() { return has_data(Lock(reader_)); }
 // doorbell that this side did not ask for. A call must do this before it returns EAGAIN, because
 // one edge of an edge-triggered epoll may report both a doorbell and the end.
 bool Connection::settle(bool asks_kernel, const Lock& reader) {
-  const bool bell_seen = asks_kernel && (look_at_socket() & POLLIN) != 0;
-  bells_.ask(channel_, ring::kForData);
+  const bool doorbell_seen = asks_kernel && (look_at_socket() & POLLIN) != 0;
+  doorbells_.ask(channel_, ring::kForData);
   if (has_data(reader)) {
-    bells_.take_all_but_one(channel_);
+    doorbells_.take_all_but_one(channel_);
     return true;
   }
-  bells_.take_all(channel_, bell_seen);
+  doorbells_.take_all(channel_, doorbell_seen);
   return has_data(reader);  // take_all() may have found the socket's end
 }
 
@@ -186,14 +186,14 @@ void Connection::note(short revents) {
 // Sleeps in recv(2) itself, so that the kernel handles SO_RCVTIMEO, SA_RESTART and cancellation of
 // the thread.
 int Connection::wait_for_data(int fd) {
-  Looker looker(usual_wait_ns_[0]);
-  while (looker.again()) {
+  Spinner spinner(usual_wait_ns_[0]);
+  while (spinner.again()) {
     if (has_data()) return 0;
   }
   if (settle(false, Lock(reader_))) return 0;
   while (true) {
-    char bell;
-    const ssize_t count = real::recv(fd, &bell, sizeof bell, MSG_PEEK);
+    char doorbell;
+    const ssize_t count = real::recv(fd, &doorbell, sizeof doorbell, MSG_PEEK);
     const int error = errno;
     if (!descriptors::holds(fd, this)) return kReplacedError;
     if (count < 0 && (error == EAGAIN || error == EINTR)) return has_data() ? 0 : error;
@@ -260,8 +260,8 @@ bool Connection::has_room() {
 // that another thread will read.
 int Connection::wait_for_room(int fd) {
   constexpr int kNapMs = 1;
-  Looker looker(usual_wait_ns_[1]);
-  while (looker.again()) {
+  Spinner spinner(usual_wait_ns_[1]);
+  while (spinner.again()) {
     if (has_room()) return 0;
   }
   const int64_t timeout_ms = send_timeout_ms(channel_.fd());
@@ -283,13 +283,13 @@ bool Connection::room_comes_soon() {
   if (has_room()) return true;
   look_at_socket();
   if (!has_data()) {  // otherwise the program can read first
-    Looker looker(usual_wait_ns_[1]);
-    while (looker.again()) {
+    Spinner spinner(usual_wait_ns_[1]);
+    while (spinner.again()) {
       if (has_room()) return true;
     }
     real::poll(nullptr, 0, 1);
   }
-  bells_.ask(channel_, ring::kForRoom);
+  doorbells_.ask(channel_, ring::kForRoom);
   return has_room();
 }
 

@@ -21,7 +21,7 @@
 #include <mutex>
 
 #include "client/preload/address.h"
-#include "client/preload/bells.h"
+#include "client/preload/doorbells.h"
 #include "client/preload/fork_shared.h"
 #include "client/preload/options.h"
 #include "client/preload/parts.h"
@@ -36,7 +36,7 @@ class Connection {
   // Duplicates `socket`, and takes ownership of the memory. Returns null if descriptors or memory
   // are exhausted.
   static std::shared_ptr<Connection> make(int socket, ring::Memory memory, const Address& peer,
-                                          uint32_t bells_asked, uint32_t bells_due);
+                                          uint32_t doorbells_asked, uint32_t doorbells_due);
   // Takes ownership of both descriptors, which must come from descriptors::hide().
   Connection(int socket, int memory_fd, ring::Memory memory, const Address& peer);
   ~Connection();
@@ -65,7 +65,7 @@ class Connection {
   Options& options() { return options_; }
   ino_t inode() const { return inode_; }
   int memory_fd() const { return memory_fd_; }
-  const Bells::Counts& bells() const { return state_->bells; }
+  const Doorbells::Counts& doorbells() const { return state_->doorbells; }
 
   // Records that another process uses the connection too, from now on.
   void share() { is_shared_ = true; }
@@ -74,7 +74,7 @@ class Connection {
 
  private:
   struct State {
-    Bells::Counts bells;
+    Doorbells::Counts doorbells;
     std::atomic<bool> nonblocking;
     std::atomic<bool> reads_shut;
   };
@@ -98,7 +98,7 @@ class Connection {
   const Address peer_;
   const in_port_t local_port_;
   const ino_t inode_;
-  Bells bells_{state_->bells};
+  Doorbells doorbells_{state_->doorbells};
   Options options_;
   std::mutex reader_;
   std::mutex writer_;

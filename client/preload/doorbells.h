@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// client/preload/bells.h: keeps the doorbells in a connection's socket in step with its ring, so
+// client/preload/doorbells.h: keeps the doorbells in a connection's socket in step with its ring, so
 // that poll(2) and epoll report correctly whether the ring has data.
 //
 // A program polls its socket, which contains the doorbells that the other side sent (docs/shm.md).
@@ -29,15 +29,15 @@
 
 namespace hatrpc::preload {
 
-class Bells {
+class Doorbells {
  public:
   struct Counts {
     std::atomic<uint32_t> asked;  // kForData, kForRoom
     std::atomic<uint32_t> due;
   };
 
-  // After a connector's handshake one doorbell is due: see Handshake::leave_a_bell().
-  explicit Bells(Counts& counts) : counts_(counts) {}
+  // After a connector's handshake one doorbell is due: see Handshake::leave_a_doorbell().
+  explicit Doorbells(Counts& counts) : counts_(counts) {}
 
   // Asks the other side to ring for `what` too. Afterwards the caller checks the ring.
   void ask(ring::Channel& channel, uint32_t what);
@@ -51,7 +51,7 @@ class Bells {
   void forget_threads();
 
  private:
-  void take(ring::Channel& channel, uint32_t bells_max);
+  void take(ring::Channel& channel, uint32_t doorbells_max);
 
   std::mutex mutex_;
   Counts& counts_;

@@ -113,9 +113,10 @@ void Inheritance::add(int fd, Connection& connection) {
   if (memory < 0) return;
   char peer[Address::kTextMax];
   connection.peer().print(peer);
-  end_ += std::snprintf(end_, static_cast<size_t>(text_ + sizeof text_ - end_), "%s%lu/%d/%u/%u/%s",
-                        count_ == 0 ? "" : ",", static_cast<unsigned long>(inode), memory,
-                        connection.bells().asked.load(), connection.bells().due.load(), peer);
+  end_ +=
+      std::snprintf(end_, static_cast<size_t>(text_ + sizeof text_ - end_), "%s%lu/%d/%u/%u/%s",
+                    count_ == 0 ? "" : ",", static_cast<unsigned long>(inode), memory,
+                    connection.doorbells().asked.load(), connection.doorbells().due.load(), peer);
   connection.share();  // a vfork runs no fork handler
   memories_[count_++] = memory;
   last_ = inode;

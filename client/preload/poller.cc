@@ -10,8 +10,8 @@
 
 #include "client/preload/connection.h"
 #include "client/preload/descriptors.h"
-#include "client/preload/looker.h"
 #include "client/preload/real.h"
+#include "client/preload/spinner.h"
 
 namespace hatrpc::preload {
 namespace {
@@ -72,8 +72,8 @@ int Poller::look() {
 // Spins only if all descriptors are rings: the events of other descriptors must not wait for it.
 bool Poller::look_for_a_while() {
   if (!all_rings_ || timeout_ == Duration::zero()) return false;
-  Looker looker(rings_[0]->usual_wait_ns());
-  while (looker.again()) {
+  Spinner spinner(rings_[0]->usual_wait_ns());
+  while (spinner.again()) {
     if (look() != 0) return true;
   }
   return false;

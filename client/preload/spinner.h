@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// client/preload/looker.h: spins for a while, yielding the core between polls, before its caller
+// client/preload/spinner.h: spins for a while, yielding the core between polls, before its caller
 // sleeps.
 //
 // The time depends on how long such waits took recently, and HATRPC_SPIN_US limits it, as in
@@ -11,13 +11,13 @@
 
 namespace hatrpc::preload {
 
-class Looker {
+class Spinner {
  public:
   // `usual_ns` is how long such waits usually take; the destructor updates it with this wait.
-  explicit Looker(std::atomic<int64_t>& usual_ns) : usual_ns_(usual_ns), from_(Clock::now()) {}
-  ~Looker();
-  Looker(const Looker&) = delete;
-  Looker& operator=(const Looker&) = delete;
+  explicit Spinner(std::atomic<int64_t>& usual_ns) : usual_ns_(usual_ns), from_(Clock::now()) {}
+  ~Spinner();
+  Spinner(const Spinner&) = delete;
+  Spinner& operator=(const Spinner&) = delete;
 
   // Yields the core once. Returns false if the caller has spun for long enough.
   bool again();

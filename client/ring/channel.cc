@@ -70,8 +70,9 @@ void Channel::ring_for(uint32_t what) {
   if ((waits.load(std::memory_order_relaxed) & what) == 0) return;
   if ((waits.fetch_and(~what) & what) == 0) return;
   // A full socket holds enough doorbells; hear() notices that a socket was closed.
-  const char bell = 0;
-  [[maybe_unused]] const auto sent = send(socket_, &bell, sizeof bell, MSG_DONTWAIT | MSG_NOSIGNAL);
+  const char doorbell = 0;
+  [[maybe_unused]] const auto sent =
+      send(socket_, &doorbell, sizeof doorbell, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
 uint32_t Channel::arm(uint32_t what) {
@@ -103,9 +104,10 @@ void Channel::stay_awake(uint32_t what) {
   mine().waits.fetch_and(~what, std::memory_order_relaxed);
 }
 
-size_t Channel::hear(size_t bells_max) {
-  char bells[64];
-  const ssize_t heard = recv(socket_, bells, std::min(bells_max, sizeof bells), MSG_DONTWAIT);
+size_t Channel::hear(size_t doorbells_max) {
+  char doorbells[64];
+  const ssize_t heard =
+      recv(socket_, doorbells, std::min(doorbells_max, sizeof doorbells), MSG_DONTWAIT);
   if (heard > 0) return static_cast<size_t>(heard);
   if (heard == 0 || (errno != EAGAIN && errno != EINTR)) gone_ = true;
   return 0;

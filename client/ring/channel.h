@@ -79,8 +79,8 @@ class Channel {
   // Announces that this side waits for `what`. Returns false if the data or space is there already.
   bool may_sleep(uint32_t what);
   void stay_awake(uint32_t what);  // withdraws may_sleep()
-  // Reads doorbells from the socket, at most `bells_max` and at most 64; returns how many it read.
-  size_t hear(size_t bells_max = 64);
+  // Reads doorbells from the socket, at most `doorbells_max` and at most 64; returns how many it read.
+  size_t hear(size_t doorbells_max = 64);
 
   // --- For a class that lets its program wait on fd() itself ---
   // Sets bits in `waits`; returns those newly set (the other side had cleared them when it rang).

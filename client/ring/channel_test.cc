@@ -31,7 +31,7 @@ std::string take(Channel& channel) {
   return text;
 }
 
-bool has_bell(const Channel& channel) {
+bool has_doorbell(const Channel& channel) {
   pollfd fd{channel.fd(), POLLIN, 0};
   return poll(&fd, 1, 0) == 1;
 }
@@ -92,19 +92,19 @@ TEST(Channel, WhoseOtherSideIsGoneIsReadToItsEnd) {
 TEST(Channel, RingsOnceForEachTimeThatSomebodySleeps) {
   Pair pair;
   put(*pair.connector, "nobody sleeps");
-  EXPECT_FALSE(has_bell(*pair.acceptor));
+  EXPECT_FALSE(has_doorbell(*pair.acceptor));
   EXPECT_FALSE(pair.acceptor->may_sleep(kForData)) << "there is something";
   take(*pair.acceptor);
 
   EXPECT_TRUE(pair.acceptor->may_sleep(kForData));
   put(*pair.connector, "a");
   put(*pair.connector, "b");
-  EXPECT_TRUE(has_bell(*pair.acceptor));
+  EXPECT_TRUE(has_doorbell(*pair.acceptor));
   pair.acceptor->stay_awake(kForData);
-  char bells[8];
-  EXPECT_EQ(recv(pair.acceptor->fd(), bells, sizeof bells, MSG_DONTWAIT), 1);
+  char doorbells[8];
+  EXPECT_EQ(recv(pair.acceptor->fd(), doorbells, sizeof doorbells, MSG_DONTWAIT), 1);
   put(*pair.connector, "awake");
-  EXPECT_FALSE(has_bell(*pair.acceptor));
+  EXPECT_FALSE(has_doorbell(*pair.acceptor));
 }
 
 TEST(Channel, WakesWhoWaitsForRoomOrTheEnd) {
@@ -113,12 +113,12 @@ TEST(Channel, WakesWhoWaitsForRoomOrTheEnd) {
   put(*pair.connector, std::string(kRingBytesMin, 'x'));
   EXPECT_TRUE(pair.connector->may_sleep(kForRoom));
   pair.acceptor->consume(1);
-  EXPECT_TRUE(has_bell(*pair.connector));
+  EXPECT_TRUE(has_doorbell(*pair.connector));
 
   pair.acceptor->consume(kRingBytesMin - 1);
   EXPECT_TRUE(pair.acceptor->may_sleep(kForData));
   pair.connector->end_writes();
-  EXPECT_TRUE(has_bell(*pair.acceptor));
+  EXPECT_TRUE(has_doorbell(*pair.acceptor));
 }
 
 TEST(Channel, CarriesAStreamBetweenThreadsThatSleep) {
@@ -127,7 +127,7 @@ TEST(Channel, CarriesAStreamBetweenThreadsThatSleep) {
   const auto wait = [](Channel& channel, uint32_t what) {
     if (!channel.may_sleep(what)) return;
     pollfd fd{channel.fd(), POLLIN, 0};
-    ASSERT_EQ(poll(&fd, 1, 10'000), 1) << "a bell was lost";
+    ASSERT_EQ(poll(&fd, 1, 10'000), 1) << "a doorbell was lost";
     channel.stay_awake(what);
     channel.hear();
   };
@@ -192,7 +192,7 @@ TEST(Channel, IsNotMisledByAWriterThatTakesBytesBack) {
   EXPECT_TRUE(pair.acceptor->broken());
 }
 
-TEST(Channel, IsNeverBlockedByBells) {
+TEST(Channel, IsNeverBlockedByDoorbells) {
   Pair pair;
   // No side reads the doorbells, so the socket fills up; publish() must not block.
   for (int i = 0; i < 100'000; ++i) {

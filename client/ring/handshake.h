@@ -30,7 +30,7 @@ class Handshake {
 
   // For a connector, before its first step(): leaves the last byte of the acceptor's greeting,
   // which carries no information, in the socket, where it acts as a doorbell that has rung.
-  void leave_a_bell() { greeting_bytes_ = sizeof theirs_ - 1; }
+  void leave_a_doorbell() { greeting_bytes_ = sizeof theirs_ - 1; }
 
   // Advances the handshake without blocking, whatever the socket's flags are. Returns 0 when the
   // memory is ready for take_memory().
