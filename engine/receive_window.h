@@ -6,12 +6,14 @@
 //          by bytes that it had read before it knew which stream they belong to; these are less
 //          than a second window. A sender that exceeds that would fill this host's memory.
 // Thread   none of its own.
+// Always   passed_on_ <= outstanding_
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <utility>
 
+#include "base/check.h"
 #include "engine/frame.h"
 
 namespace hat::engine {
@@ -27,7 +29,10 @@ class ReceiveWindow {
     return outstanding_ <= kOutstandingBytesMax;
   }
   // Counts bytes that arrived and that this side has passed on.
-  void pass_on(size_t bytes) { passed_on_ += bytes; }
+  void pass_on(size_t bytes) {
+    passed_on_ += bytes;
+    DCHECK_LE(passed_on_, outstanding_) << "more was passed on than has arrived";
+  }
   // Returns true if enough was passed on to grant it in a frame of its own.
   bool worth_a_frame() const { return passed_on_ >= kStreamWindowBytes / 2; }
   // Returns the credit for the next frame's header, and counts it as granted.

@@ -26,6 +26,7 @@ std::span<const std::byte> Channel::readable() {
 }
 
 void Channel::release(size_t bytes) {
+  assert(bytes <= read_ - consumed_);  // else the other side would overwrite unread bytes
   consumed_ += bytes;
   mine().consumed.store(consumed_, std::memory_order_release);
   ring_for(kForRoom);
@@ -53,6 +54,7 @@ std::span<std::byte> Channel::writable(size_t wanted) {
 
 void Channel::publish(size_t bytes) {
   written_ += bytes;
+  assert(written_ - their_consumed_ <= memory_->ring_bytes());
   mine().written.store(written_, std::memory_order_release);
   ring_for(kForData);
 }

@@ -17,9 +17,12 @@
 // Doorbell A byte on the socket, sent once each time that a side announces that it waits. It is not
 //          an eventfd, because the other side could make an eventfd block us, and because the end
 //          of the socket reports the other side's death.
+// Always   consumed_ <= read_ <= consumed_ + ring, and written_ <= their_consumed_ + ring (modulo
+//          2^64): asserted in builds without NDEBUG.
 // Thread   one reader and one writer at a time; both may sleep at once.
 #pragma once
 
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -52,7 +55,10 @@ class Channel {
   }
   // consume() in two halves, for a caller that still uses the bytes in between. After pass(),
   // readable() begins after these bytes; after release(), the other side may overwrite them.
-  void pass(size_t bytes) { read_ += bytes; }
+  void pass(size_t bytes) {
+    read_ += bytes;
+    assert(read_ - consumed_ <= memory_->ring_bytes());
+  }
   void release(size_t bytes);
   // Returns true if the other side has ended its writes or is gone, and every byte that it wrote
   // was consumed.

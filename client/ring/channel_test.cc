@@ -89,6 +89,14 @@ TEST(Channel, WhoseOtherSideIsGoneIsReadToItsEnd) {
   EXPECT_TRUE(pair.acceptor->at_end());
 }
 
+TEST(ChannelDeathTest, ASidePublishesAndReleasesNoMoreThanItMay) {
+  Pair pair;
+  put(*pair.connector, "four");
+  EXPECT_DEATH(pair.connector->publish(pair.connector->writable().size() + 1), "written_");
+  EXPECT_DEATH(pair.acceptor->release(1), "read_") << "nothing was passed";
+  EXPECT_DEATH(pair.acceptor->pass(kRingBytesMin + 1), "read_");
+}
+
 TEST(Channel, RingsOnceForEachTimeThatSomebodySleeps) {
   Pair pair;
   put(*pair.connector, "nobody sleeps");

@@ -27,6 +27,16 @@ TEST(Buddy, TakesWhatIsAskedAndNoMore) {
   EXPECT_TRUE(buddy.take(64)) << "what was given back is one block again";
 }
 
+TEST(BuddyDeathTest, ARunIsGivenBackOnce) {
+  Buddy buddy(100);
+  const size_t first = buddy.take(8).value();
+  const size_t second = buddy.take(8).value();
+  buddy.give_back(first, 8);
+  EXPECT_DEATH(buddy.give_back(first, 8), "a run was given back twice");
+  EXPECT_DEATH(buddy.give_back(second, 100), "Check failed");
+  buddy.give_back(second, 8);
+}
+
 TEST(Buddy, RunsNeverOverlapAndAllComeBack) {
   constexpr size_t kGranules = 1000;
   Buddy buddy(kGranules);

@@ -7,6 +7,7 @@
 // a run is given back, it is split into aligned blocks, and each block joins its buddy if the buddy
 // is free.
 //
+// Always   each granule is in one taken run or in one free block; a run is given back once.
 // Cost     take() scans a bitmap's words, 64 blocks at a time; give_back() is O(log).
 #pragma once
 
