@@ -28,9 +28,14 @@ TEST(CheckDeathTest, DchecksAreOnInTheBuildsThatAreTested) {
 }
 
 TEST(CheckDeathTest, KnowsTheThreadOfALoop) {
-  const LoopThread loop;
+  LoopThread loop;
+  enter_from_another_thread(loop);  // no thread runs it yet
+  loop.enter();
   loop.assert_in_loop();
-  EXPECT_DEATH(enter_from_another_thread(loop), "only the thread of this event loop");
+  EXPECT_DEATH(loop.enter(), "another thread runs this event loop");
+  EXPECT_DEATH(enter_from_another_thread(loop), "only the thread that runs this event loop");
+  loop.leave();
+  enter_from_another_thread(loop);
 }
 
 }  // namespace

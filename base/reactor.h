@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "base/address.h"
+#include "base/check.h"
 #include "base/descriptor.h"
 #include "base/result.h"
 
@@ -186,6 +187,12 @@ class Reactor {
   virtual void stay_awake_until(TimePoint when) = 0;
   virtual void add_turn_events(TurnEvents& events) = 0;
   virtual void remove_turn_events(TurnEvents& events) = 0;
+
+  // Asserts that the calling thread may use the reactor and what belongs to it.
+  void assert_in_loop() const { loop_thread_.assert_in_loop(); }
+
+ protected:
+  LoopThread loop_thread_;  // entered while a thread runs the reactor
 };
 
 }  // namespace hat

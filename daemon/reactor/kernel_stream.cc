@@ -75,6 +75,7 @@ KernelStream::KernelStream(LibeventReactor& reactor, int fd, int error, bool con
 }
 
 KernelStream::~KernelStream() {
+  reactor_.assert_in_loop();
   forget_again();
   event_del(&read_event_);
   event_del(&write_event_);
@@ -175,6 +176,7 @@ std::vector<int> KernelStream::descriptors() const {
 std::unique_ptr<Stream> LibeventReactor::resume_accepted(Descriptor socket,
                                                          hatrpc::ring::Memory memory,
                                                          StreamEvents& events) {
+  assert_in_loop();
   if (memory) {
     return std::make_unique<RingStream>(*this, socket.release(), std::move(memory),
                                         hatrpc::ring::Side::kAcceptor, events);
@@ -184,6 +186,7 @@ std::unique_ptr<Stream> LibeventReactor::resume_accepted(Descriptor socket,
 
 std::unique_ptr<Stream> LibeventReactor::resume(std::vector<Descriptor> descriptors,
                                                 StreamEvents& events) {
+  assert_in_loop();
   if (descriptors.size() == 1) {
     return std::make_unique<KernelStream>(*this, descriptors[0].release(), 0, false, events);
   }
@@ -196,6 +199,7 @@ std::unique_ptr<Stream> LibeventReactor::resume(std::vector<Descriptor> descript
 }
 
 std::unique_ptr<Stream> LibeventReactor::connect(const Address& to, StreamEvents& events) {
+  assert_in_loop();
   const auto where = resolve(to, false);
   if (!where) return std::make_unique<KernelStream>(*this, -1, EHOSTUNREACH, false, events);
   const int fd = socket(where->storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -215,6 +219,7 @@ std::unique_ptr<Stream> LibeventReactor::connect(const Address& to, StreamEvents
 }
 
 std::unique_ptr<Timer> LibeventReactor::timer(std::function<void()> on_time) {
+  assert_in_loop();
   return std::make_unique<KernelTimer>(base_.get(), *this, std::move(on_time));
 }
 
@@ -305,11 +310,13 @@ class KernelWatch final : public Watch {
 };
 
 std::unique_ptr<Watch> LibeventReactor::watch(int descriptor, std::function<void()> on_readable) {
+  assert_in_loop();
   return std::make_unique<KernelWatch>(*this, descriptor, std::move(on_readable));
 }
 
 std::unique_ptr<Listener> LibeventReactor::listen(const ListenSocket& socket,
                                                   ListenerEvents& events) {
+  assert_in_loop();
   return std::make_unique<KernelListener>(*this, socket, events);
 }
 

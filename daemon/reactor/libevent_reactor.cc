@@ -45,11 +45,14 @@ LibeventReactor::~LibeventReactor() {
 }
 
 void LibeventReactor::run() {
+  loop_thread_.enter();
   while (!stopped_) turn();
   end_turn();
+  loop_thread_.leave();
 }
 
 void LibeventReactor::turn() {
+  assert_in_loop();
   end_turn();
   // Asks every handler, even after one has refused: a handler that agrees also arms its wake-up.
   bool look = look_policy_.looks_again(now());
@@ -147,14 +150,23 @@ TimePoint LibeventReactor::now() const {
   return now_;
 }
 
-void LibeventReactor::stay_awake_until(TimePoint when) { look_policy_.stay_awake_until(when); }
+void LibeventReactor::stay_awake_until(TimePoint when) {
+  assert_in_loop();
+  look_policy_.stay_awake_until(when);
+}
 
 void LibeventReactor::end_turn() {
   for (TurnEvents* events : turn_events_) events->on_turn_end();
 }
 
-void LibeventReactor::add_turn_events(TurnEvents& events) { turn_events_.push_back(&events); }
+void LibeventReactor::add_turn_events(TurnEvents& events) {
+  assert_in_loop();
+  turn_events_.push_back(&events);
+}
 
-void LibeventReactor::remove_turn_events(TurnEvents& events) { std::erase(turn_events_, &events); }
+void LibeventReactor::remove_turn_events(TurnEvents& events) {
+  assert_in_loop();
+  std::erase(turn_events_, &events);
+}
 
 }  // namespace hat

@@ -41,6 +41,7 @@ RingStream::RingStream(LibeventReactor& reactor, int fd, ring::Memory memory, ri
 }
 
 RingStream::~RingStream() {
+  reactor_.assert_in_loop();
   event_del(&event_);
   if (hot_) std::erase(reactor_.hot_rings_, this);
   if (fd_ >= 0 && !channel_) close(fd_);
