@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// base/accept_pause.h: how long a listener rests after accept(2) failed because the process has no
-// descriptor left. The connection stays in the backlog and the listening socket stays readable, so
-// a thread that kept watching the socket would spin. The listener stops watching its socket for
-// kAcceptPause instead, and then tries again.
+// base/accept_pause.h: how long a listener pauses after accept(2) failed because the process or the
+// kernel lacks descriptors or memory.
+//
+// In that case the connection stays in the backlog and the listening socket stays readable, so a
+// thread that kept watching the socket would spin. Instead, the listener stops watching its socket
+// for kAcceptPause and then tries again.
 #pragma once
 
 #include <cerrno>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// base/byte_queue.h: bytes that wait for a stream with room.
+// base/byte_queue.h: a queue of bytes that wait until a stream has space for them.
 //
-// Memory   a few times what waits, and 64 KiB, however much goes through; 16 KiB where it is empty.
+// Memory   at most a few times the queued bytes, plus 64 KiB, however many bytes pass through; at
+//          most 16 KiB while the queue is empty.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +32,8 @@ class ByteQueue {
   }
   void clear() {
     begin_ = 0;
-    // What a burst needed is given back: thousands of idle connections must not each keep a window.
+    // Frees the memory that a burst needed: thousands of idle connections must not each keep a
+    // window.
     if (bytes_.capacity() > kKeepBytes) std::vector<std::byte>().swap(bytes_);
     bytes_.clear();
   }
@@ -39,8 +41,9 @@ class ByteQueue {
  private:
   static constexpr size_t kKeepBytes = 16 * 1024;
 
-  // A queue that is never empty must not keep all that ever went through it. What moves is no more
-  // than what was consumed since it moved last.
+  // Frees the memory of consumed bytes, because a queue that is never empty would otherwise keep
+  // all bytes that ever passed through it. Moves at most as many bytes as were consumed since the
+  // last move.
   void give_back_front(size_t more) {
     std::vector<std::byte> rest;
     rest.reserve(size() + more);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// base/descriptor.h: a file descriptor with an owner, which closes it.
+// base/descriptor.h: an owner of a file descriptor; its destructor closes the descriptor.
 #pragma once
 
 #include <fcntl.h>
@@ -30,7 +30,7 @@ class Descriptor {
   int fd_;
 };
 
-// Duplicates of all of them; none if one cannot be had (EMFILE).
+// Returns duplicates of all descriptors, or none if one of them cannot be duplicated (EMFILE).
 inline std::vector<Descriptor> duplicates_of(std::span<const int> descriptors) {
   std::vector<Descriptor> duplicates;
   for (const int one : descriptors) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// base/fifo.h: a queue that keeps its memory: once it has grown to what it needs, pushing and
-// popping allocate nothing.
+// base/fifo.h: a queue that keeps its memory: once the queue has grown to the needed size, pushing
+// and popping do not allocate.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ class Fifo {
  public:
   bool empty() const { return size_ == 0; }
   size_t size() const { return size_; }
-  size_t capacity() const { return slots_.size(); }  // it never falls
+  size_t capacity() const { return slots_.size(); }  // never decreases
   T& front() { return slots_[begin_]; }
   const T& front() const { return slots_[begin_]; }
   T& back() { return (*this)[size_ - 1]; }
@@ -22,7 +22,7 @@ class Fifo {
   const T& operator[](size_t i) const { return slots_[(begin_ + i) & (slots_.size() - 1)]; }
 
   T& push_back(T value) { return extend() = std::move(value); }
-  // One more at the end, which holds whatever its slot held before.
+  // Appends an element that keeps the value that its slot last held, and returns the element.
   T& extend() {
     if (size_ == slots_.size()) grow();
     ++size_;
@@ -36,7 +36,7 @@ class Fifo {
   void clear() { begin_ = size_ = 0; }
 
  private:
-  void grow() {  // capacities are powers of two, so that an index wraps by a mask
+  void grow() {  // the capacity is a power of two, so a mask wraps an index
     std::vector<T> bigger(slots_.empty() ? 8 : slots_.size() * 2);
     for (size_t i = 0; i < size_; ++i) bigger[i] = std::move((*this)[i]);
     slots_ = std::move(bigger);

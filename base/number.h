@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// base/number.h: reads a number that is the whole of a text.
+// base/number.h: parses a text that consists of one number and nothing else.
 #pragma once
 
 #include <charconv>
@@ -8,8 +8,8 @@
 
 namespace hat {
 
-// Nothing when there is anything else in `text` (a blank, a plus sign, a unit) or when T cannot
-// hold the number. `base` is for integers, and 10 unless given.
+// Returns std::nullopt if `text` contains anything else (a space, a plus sign, a unit) or if T
+// cannot hold the number. `base` is for integers and defaults to 10.
 template <class T, class... Base>
 std::optional<T> parse_number(std::string_view text, Base... base) {
   T value{};

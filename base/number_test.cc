@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// base/number_test.cc: what is a number, and what is more or less than one.
+// base/number_test.cc: which texts parse_number() accepts, and which it rejects.
 #include "base/number.h"
 
 #include <gtest/gtest.h>

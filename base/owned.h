@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// base/owned.h: any C handle as a unique_ptr.
+// base/owned.h: wraps a C handle in a unique_ptr that calls the handle's release function.
 //
 //   Owned<event_base, event_base_free> base{event_base_new()};
 //
-// Declare members in the order of creation: C++ destroys them in reverse.
+// Declare members in the order of their creation: C++ destroys members in reverse order.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// base/printable_test.cc: what a text from outside may not do to who reads it.
+// base/printable_test.cc: text from outside cannot forge lines or control the reader's terminal.
 #include "base/printable.h"
 
 #include <gtest/gtest.h>

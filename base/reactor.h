@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// base/reactor.h: what a worker asks of its event loop: sockets that never block, timers, a clock.
+// base/reactor.h: a worker's interface to its event loop: non-blocking sockets, timers, a clock.
 //
-// One reactor belongs to one thread, and so does all that it makes. The daemon's reactor is
-// libevent over the kernel's sockets (daemon/reactor/libevent_reactor.h). The simulation's is a
-// network and a clock made from a seed (tests/sim/sim_reactor.h), which is why nothing above this
-// header may call the kernel about a socket or about the time.
+// A reactor and all objects that it creates belong to one thread. The daemon's reactor uses
+// libevent over the kernel's sockets (daemon/reactor/libevent_reactor.h). The simulation's reactor
+// is a network and a clock generated from a seed (tests/sim/sim_reactor.h). Therefore no code above
+// this header may ask the kernel about a socket or about the time.
 //
-// A turn: the reactor waits, reads the clock once, calls whoever has something to do, and then
-// calls every TurnEvents once, so that work which is cheaper in batches is done in batches. It
-// calls them before the first wait too: what set-up has queued must not wait for an event.
+// An event-loop iteration: the reactor waits, reads the clock once, calls every object that has an
+// event, and then calls every TurnEvents once, so that work that is cheaper in batches is done in
+// batches. The reactor also calls every TurnEvents before the first wait: work that was queued
+// during set-up must not wait for an event.
 #pragma once
 
 #include <sys/uio.h>
@@ -24,6 +25,7 @@
 #include <vector>
 
 #include "base/address.h"
+#include "base/check.h"
 #include "base/descriptor.h"
 #include "base/result.h"
 
@@ -32,11 +34,11 @@ namespace hat {
 using Duration = std::chrono::nanoseconds;
 using TimePoint = std::chrono::time_point<std::chrono::steady_clock, Duration>;
 
-// What one read or write came to. `bytes` is set for kOk alone, and is then at least 1.
+// The result of one read or write. `bytes` is set only for kOk, and is then at least 1.
 struct IoResult {
   enum class Kind : uint8_t {
     kOk,
-    kWouldBlock,  // nothing moved; the matching event follows when it can
+    kWouldBlock,  // no bytes were transferred; the matching event follows when they can be
     kEnd,         // read: the other side will send no more (half-close)
     kError,       // the stream is dead; `error` says why
   };
@@ -45,18 +47,20 @@ struct IoResult {
   int error = 0;  // an errno value, for kError
 };
 
-// Told by a Stream. Either call may destroy the stream that made it.
+// Called by a Stream. Either call may destroy the stream that made it.
 class StreamEvents {
  public:
   virtual ~StreamEvents() = default;
-  // Bytes, the end of the stream, or an error: read() tells which. Level-triggered while wanted.
+  // There are bytes, the end of the stream, or an error; read() returns which. Called in every
+  // iteration while this is so and want_read(true) is set (level-triggered).
   virtual void on_readable() = 0;
-  // After want_write(true): room again, a finished connect, or an error that write() will tell.
+  // After want_write(true): there is space again, connecting has finished, or there is an error
+  // that write() will return.
   virtual void on_writable() = 0;
 };
 
-// A connected (or connecting) byte stream. Destroying it closes it: with FIN when all was read and
-// written, as close(2) does.
+// A connected (or connecting) byte stream. The destructor closes the connection as close(2) does:
+// with FIN if everything was read and written.
 class Stream {
  public:
   virtual ~Stream() = default;
@@ -64,68 +68,78 @@ class Stream {
   Stream& operator=(const Stream&) = delete;
 
   virtual IoResult read(std::span<std::byte> into) = 0;
-  // Gathers; may take fewer bytes than offered. A stream that is still connecting says kWouldBlock.
+  // Writes the buffers in order; may accept fewer bytes than offered. Returns kWouldBlock while the
+  // stream is still connecting.
   virtual IoResult write(std::span<const iovec> from) = 0;
-  // Nothing that write() took waits in this process for room.
+  // Returns true if none of the bytes that write() accepted waits in this process for space.
   virtual bool all_sent() const { return true; }
-  // Half-close: the other side reads the end after what was written; reading goes on.
+  // Half-closes the connection: the other side reads the end after the bytes written so far.
+  // Reading remains possible.
   virtual void shutdown_write() = 0;
-  // Which events to deliver. A new stream wants neither.
+  // Set which events the stream delivers. A new stream delivers neither.
   virtual void want_read(bool wanted) = 0;
   virtual void want_write(bool wanted) = 0;
-  // One on_readable() more, at a later look, whether or not bytes have come: for a reader that
-  // keeps some of what it has read, so that others have their turn in between. want_read(false)
-  // forgets it.
+  // Requests one more on_readable() in a later iteration, whether or not bytes have arrived. A
+  // reader that keeps some of the bytes it has read uses this to let other streams proceed in
+  // between. want_read(false) cancels the request.
   virtual void read_again() = 0;
-  // Part of a message was read, and its rest may wait for the acknowledgement of that part: a
-  // sender with Nagle's algorithm on holds the rest back, and a receiver delays the acknowledgement
-  // (40 ms on Linux). Sends it now; does nothing where there is no such thing.
+  // Sends the acknowledgement of received bytes now; does nothing on streams without delayed
+  // acknowledgements. Call this when a part of a message was read and the rest may wait for the
+  // acknowledgement of that part: a sender with Nagle's algorithm holds the rest back, while the
+  // receiver delays the acknowledgement (40 ms on Linux).
   virtual void acknowledge_now() {}
-  // Makes the destructor send RST instead of FIN, for a peer that must not mistake it for an end.
+  // Makes the destructor send RST instead of FIN, if the other side must not mistake the close for
+  // an orderly end.
   virtual void abort_on_close() = 0;
 
-  // What an error of read() or write() means, in words.
+  // Returns a description of an error that read() or write() returned.
   virtual std::string error_text(int error) const { return std::strerror(error); }
-  // Who the other side has proved to be: the names in its certificate (config/identity.h). Empty
-  // where it proves nothing, or has not yet.
+  // Returns the identities that the other side has proved: the names in its certificate
+  // (config/identity.h). Returns none if the other side proves no identity, or has not done so yet.
   virtual std::span<const std::string> peer_names() const { return {}; }
 
-  // --- Where bytes come by shared memory; other streams show none ---
-  // What has come, where it lies. The other side may change it while it is looked at.
+  // --- For streams over shared memory; other streams return nothing here ---
+  // Returns the received bytes in place. The other side may change them while the caller reads
+  // them.
   virtual std::span<const std::byte> peek() { return {}; }
-  // Takes bytes from the front of that, which the other side overwrites then.
+  // Removes bytes from the front of peek(); the other side may then overwrite them.
   virtual void take([[maybe_unused]] size_t bytes) {}
-  // Takes them, but they stay until give_back() of the number, or as long as memory() is held.
+  // Removes bytes from the front of peek(), but the other side does not overwrite them until
+  // give_back() is called with the returned number. If the stream is destroyed first, the bytes
+  // remain readable as long as the caller holds memory().
   virtual uint64_t borrow([[maybe_unused]] size_t bytes) { return 0; }
   virtual void give_back([[maybe_unused]] uint64_t borrowed) {}
-  // All that peek() can show; mapped while it is held, also when the stream has gone.
+  // Returns the memory that holds every byte peek() can return. It stays mapped while the caller
+  // holds the pointer, even after the stream is destroyed.
   virtual std::shared_ptr<const std::span<std::byte>> memory() { return nullptr; }
 
-  // --- Where another process can go on with a connection (daemon/proxy/successor.h) ---
-  // The descriptors that this takes; they stay the stream's. Empty: it cannot, or not now.
+  // --- For connections that another process can continue (daemon/proxy/successor.h) ---
+  // Returns the descriptors that another process needs to resume this connection; the stream still
+  // owns them. Returns none if the connection cannot be resumed, or not at present.
   virtual std::vector<int> descriptors() const { return {}; }
 
  protected:
   Stream() = default;
 };
 
-// Told by a Listener: a new stream, which the callee binds to its events with Stream's owner.
+// Called by a Listener for each new connection.
 class ListenerEvents {
  public:
   virtual ~ListenerEvents() = default;
-  // `accept(events)` makes the stream; not calling it refuses the connection.
+  // `accept(events)` creates the stream, which belongs to the caller and reports to `events`. If
+  // the callee does not call `accept`, the connection is refused.
   using Accept = std::function<std::unique_ptr<Stream>(StreamEvents&)>;
   virtual void on_connection(const Accept& accept) = 0;
 };
 
-// A listening socket. Destroying it stops accepting; a unix socket's path stays.
+// A listening socket. Destroying it stops accepting; the path of a unix socket remains.
 class Listener {
  public:
   virtual ~Listener() = default;
   virtual void want_accept(bool wanted) = 0;
 };
 
-// A one-shot alarm that can be set again. Destroying it cancels it.
+// A timer that fires once and can be set again. Destroying it cancels it.
 class Timer {
  public:
   virtual ~Timer() = default;
@@ -133,7 +147,7 @@ class Timer {
   virtual void cancel() = 0;
 };
 
-// Somebody else's descriptor, watched. Destroying it ends that.
+// A watch on a descriptor that another object owns. Destroying it ends the watch.
 class Watch {
  public:
   virtual ~Watch() = default;
@@ -143,7 +157,8 @@ class TurnEvents {
  public:
   virtual ~TurnEvents() = default;
   virtual void on_turn_end() = 0;
-  // Before the reactor sleeps, after on_turn_end(): false where it must look again instead.
+  // Called before the reactor sleeps, after on_turn_end(). Returns false if the reactor must start
+  // another iteration instead of sleeping.
   virtual bool may_sleep() { return true; }
 };
 
@@ -151,24 +166,33 @@ class Reactor {
  public:
   virtual ~Reactor() = default;
 
-  // The clock as it was read for what is handled now: events that were ready together agree.
+  // Returns the clock value that was read for the events being handled: events that were ready
+  // together get the same value.
   virtual TimePoint now() const = 0;
-  // Never fails at once: what goes wrong is told by the first read() or write().
+  // Never fails immediately: the first read() or write() returns any error.
   virtual std::unique_ptr<Stream> connect(const Address& to, StreamEvents& events) = 0;
-  // Goes on with a connection that another stream had opened, perhaps in another process: owns
-  // duplicates of what its Stream::descriptors() gave. Fails as connect() does.
+  // Resumes a connection that another stream had opened, possibly in another process. Takes
+  // ownership of `descriptors`, duplicates of the ones that Stream::descriptors() returned there.
+  // Reports errors as connect() does.
   virtual std::unique_ptr<Stream> resume(std::vector<Descriptor> descriptors,
                                          StreamEvents& events) = 0;
   virtual std::unique_ptr<Timer> timer(std::function<void()> on_time) = 0;
-  // Calls `on_readable` in each turn in which the descriptor is. For what has no stream: an RDMA
-  // device's events. Reactors without a kernel (the simulation's) return nullptr.
+  // Calls `on_readable` in each iteration in which the descriptor is readable. For descriptors that
+  // are not streams, such as the event descriptor of an RDMA device. The FakeReactor of the tests
+  // returns nullptr.
   virtual std::unique_ptr<Watch> watch(int descriptor, std::function<void()> on_readable) = 0;
-  // Until then, look again instead of sleeping (yielding the core in between): what is expected
-  // soon costs less to look for than to be woken for. Earlier times than one set before change
-  // nothing.
+  // Until `when`, makes the reactor poll instead of sleeping, and yield the core between polls:
+  // polling for an event that is expected soon costs less than a wake-up. A time before one that
+  // was set earlier changes nothing.
   virtual void stay_awake_until(TimePoint when) = 0;
   virtual void add_turn_events(TurnEvents& events) = 0;
   virtual void remove_turn_events(TurnEvents& events) = 0;
+
+  // Asserts that the calling thread may use the reactor and what belongs to it.
+  void assert_in_loop() const { loop_thread_.assert_in_loop(); }
+
+ protected:
+  LoopThread loop_thread_;  // entered while a thread runs the reactor
 };
 
 }  // namespace hat

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// base/result.h: a value, or a sentence that says what went wrong.
+// base/result.h: a value, or an error with a sentence that describes what failed.
 //
-// Cold code returns Result<T>; callers pass the error up, or add *where* with in(). Whoever decides
-// that something is an error words it, once: what happened, where, and what to do. The path of a
-// call uses enums instead (no string, no allocation). No exception crosses a room.
+// Code off the path of a call returns Result<T>. Callers pass an error up, or add the location with
+// in(). The code that detects an error writes the message once: what failed, on which object, and
+// what to do. Code on the path of a call uses enums instead (no string, no allocation). No
+// exception crosses the boundary of a component.
 #pragma once
 
 #include <expected>
@@ -20,7 +21,7 @@ struct Error {
 template <class T>
 using Result = std::expected<T, Error>;
 
-// The same error, with the place in front: "peers.host-b: connection refused".
+// Returns `error` with the location in front: "peers.host-b: connection refused".
 inline Error in(std::string_view where, Error error) {
   error.message.insert(0, ": ").insert(0, where);
   return error;
@@ -30,8 +31,8 @@ inline std::unexpected<Error> fail(std::string message) {
   return std::unexpected(Error{std::move(message)});
 }
 
-// HAT_TRY(auto file, open(path)); returns the error from the enclosing function, or declares
-// `file`.
+// HAT_TRY(auto file, open(path)); declares `file` with the value of the result, or returns the
+// error from the enclosing function.
 #define HAT_TRY(declaration, expression) \
   HAT_TRY_(declaration, expression, HAT_JOIN(hat_try_, __LINE__))
 #define HAT_TRY_(declaration, expression, name)               \
@@ -39,7 +40,7 @@ inline std::unexpected<Error> fail(std::string message) {
   if (!name) return std::unexpected(std::move(name.error())); \
   declaration = std::move(*name)
 
-// The same for a Result<void>.
+// As HAT_TRY, but for a Result<void>.
 #define HAT_TRY_VOID(expression)                                                                   \
   do {                                                                                             \
     if (auto hat_try = (expression); !hat_try) return std::unexpected(std::move(hat_try.error())); \

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// base/shared_memory.h: memory that other processes can map: a sealed memfd, and where it lies
-// here.
+// base/shared_memory.h: memory that other processes can map: a sealed memfd and its mapping in this
+// process.
 //
-// Its size never changes (F_SEAL_GROW, F_SEAL_SHRINK), so that nobody who has mapped it can be made
-// to fault. Memory from another process is refused where it is not sealed so.
+// The size never changes (F_SEAL_GROW, F_SEAL_SHRINK), so a process that has mapped the memory
+// cannot be made to fault. Memory from another process is rejected if it lacks these seals.
 #pragma once
 
 #include <cstddef>
@@ -15,9 +15,9 @@ namespace hat {
 
 class SharedMemory {
  public:
-  // Zeroes, rounded up to whole pages. `name` is for people who read /proc/PID/maps.
+  // Creates zeroed memory; the size is rounded up to whole pages. `name` appears in /proc/PID/maps.
   static Result<SharedMemory> create(const char* name, size_t bytes);
-  // What another process made; takes the descriptor, also where it fails.
+  // Maps memory that another process created. Takes ownership of `fd`, even on failure.
   static Result<SharedMemory> map(int fd);
 
   SharedMemory(SharedMemory&& other) noexcept;

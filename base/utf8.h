@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// base/utf8.h: is it UTF-8? RFC 3629: nothing longer than need be, no surrogates, nothing beyond
-// U+10FFFF.
+// base/utf8.h: checks whether a text is UTF-8 (RFC 3629: no overlong forms, no surrogates, no code
+// points above U+10FFFF).
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,8 @@
 
 namespace hat {
 
-// How many bytes the character at the beginning of `text` has; 0: there is none.
+// Returns the length in bytes of the character at the beginning of `text`, or 0 if no valid
+// character is there.
 inline size_t utf8_character_bytes(std::string_view text) {
   if (text.empty()) return 0;
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
@@ -22,7 +23,7 @@ inline size_t utf8_character_bytes(std::string_view text) {
   for (size_t i = 1; i < bytes; ++i) {
     if ((byte(i) & 0xc0) != 0x80) return 0;
   }
-  // Longer than need be, surrogates, and beyond Unicode.
+  // Rejects overlong forms, surrogates, and code points above U+10FFFF.
   if (first == 0xe0 && byte(1) < 0xa0) return 0;
   if (first == 0xed && byte(1) > 0x9f) return 0;
   if (first == 0xf0 && byte(1) < 0x90) return 0;
@@ -32,7 +33,7 @@ inline size_t utf8_character_bytes(std::string_view text) {
 
 inline bool is_utf8(std::string_view text) {
   while (!text.empty()) {
-    uint64_t eight = 0x80;  // most texts are ASCII
+    uint64_t eight = 0x80;  // most texts are ASCII, so eight bytes are checked at once
     if (text.size() >= sizeof(eight)) std::memcpy(&eight, text.data(), sizeof(eight));
     const bool are_ascii = (eight & 0x8080808080808080) == 0;
     const size_t bytes = are_ascii ? sizeof(eight) : utf8_character_bytes(text);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// base/utf8_test.cc: the borders of what RFC 3629 calls UTF-8.
+// base/utf8_test.cc: the limits of UTF-8 as RFC 3629 defines it.
 #include "base/utf8.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ TEST(Utf8, IsWhatTheStandardSays) {
   }
 }
 
-// Eight bytes of ASCII are taken at once.
+// is_utf8() checks ASCII text eight bytes at a time, so every offset is tested.
 TEST(Utf8, IsTheSameAtEveryPlaceOfALongText) {
   for (size_t at = 0; at < 24; ++at) {
     std::string text(24, 'x');

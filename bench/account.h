@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/account.h: which calls of a closed loop a measurement counts, and what Little's law needs.
+// bench/account.h: decides which calls of a closed loop a measurement counts, for Little's law.
 //
 // A call counts for the rate if it ends in the window. Its time counts if it begins in the window,
-// also if it ends later: the client waits for the answer. A call that is in flight for all of the
-// window counts with the window's length. So the times are not only those of the calls that were
-// quick enough to end in time, and Little's law holds among what is printed:
+// even if it ends after the window, since the client waits for the answer. A call that is in flight
+// during the whole window counts with the window's length. The times therefore include slow calls
+// that did not end in the window, and Little's law holds for the printed values:
 // clients ÷ calls per second = mean time of a call + mean time between two calls of a client.
 //
-// Plain data: an Account may lie in memory that processes share. One thread at a time.
+// An Account is plain data and may be in shared memory. One thread at a time may use it.
 #pragma once
 
 #include <algorithm>
@@ -24,17 +24,19 @@ struct Window {
 
   Clock::time_point begin;
   Clock::time_point end = Clock::time_point::max();
-  bool by_count = false;  // a number of calls bounds it: what began before it is none of them
+  // True if the measurement ends after a number of calls. Calls that began before the window are
+  // then not counted.
+  bool by_count = false;
 
   bool holds(Clock::time_point time) const { return time >= begin && time < end; }
   bool counts(Clock::time_point begun, Clock::time_point ended) const {
     return holds(ended) && (begun >= begin || !by_count);
   }
-  // In flight when the window ends.
+  // Returns whether the call is in flight when the window ends.
   bool cuts_off(Clock::time_point begun, Clock::time_point ended) const {
     return begun < end && ended >= end;
   }
-  // The time of a call that counts; nothing if it does not.
+  // Returns the call's time if it counts, else nullopt.
   std::optional<Clock::duration> time_of(Clock::time_point begun, Clock::time_point ended) const {
     if (holds(begun)) return ended - begun;
     if (cuts_off(begun, ended)) return end - begin;
@@ -46,16 +48,16 @@ struct Account {
   using Clock = Window::Clock;
 
   uint32_t clients = 0;
-  uint64_t ended = 0;    // calls that ended in the window
-  uint64_t timed = 0;    // calls whose time counts
-  uint64_t cut_off = 0;  // those of them that were in flight when the window ended
-  uint64_t fewest = 0;   // `ended` of the client with the fewest, and with the most
-  uint64_t most = 0;
-  Clock::duration time{};   // of all timed calls
-  Clock::duration think{};  // of the clients between an answer and the next call, in the window
+  uint64_t ended = 0;       // calls that ended in the window
+  uint64_t timed = 0;       // calls whose time counts
+  uint64_t cut_off = 0;     // timed calls that were in flight when the window ended
+  uint64_t fewest = 0;      // `ended` of the client with the fewest calls
+  uint64_t most = 0;        // `ended` of the client with the most calls
+  Clock::duration time{};   // sum of all timed calls
+  Clock::duration think{};  // sum of the gaps between an answer and the next call, in the window
 
-  // Counts a call of one client, whose call before this one ended at `before`. Returns the time of
-  // the call that counts.
+  // Counts a call of one client, whose previous call ended at `before`. Returns the call's time if
+  // it counts.
   std::optional<Clock::duration> add_call(const Window& window, Clock::time_point before,
                                           Clock::time_point begun, Clock::time_point ended_at) {
     if (window.counts(begun, ended_at)) ++ended;
@@ -69,7 +71,7 @@ struct Account {
     return counted;
   }
 
-  // Ends the account of one client, which other accounts then add.
+  // Completes the account of one client, so that other accounts can add it.
   void close() {
     clients = 1;
     fewest = most = ended;
@@ -89,7 +91,7 @@ struct Account {
   double mean_us() const { return each_us(time); }
   double think_us() const { return each_us(think); }
 
-  // Fields of a JSON object, for bench/tool/clock.py.
+  // Returns fields of a JSON object, for bench/tool/clock.py.
   std::string json_fields() const {
     char text[256];
     std::snprintf(text, sizeof(text),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/account_test.cc: calls at the edges of the window, and Little's law among whole runs.
+// bench/account_test.cc: checks calls at the window's edges, and Little's law for whole runs.
 #include "bench/account.h"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ struct Edge {
   const char* what;
   int begun, ended;
   uint64_t counts;
-  int time;  // 0: it does not count
+  int time;  // 0: the time does not count
   uint64_t cut_off;
 };
 
@@ -54,7 +54,7 @@ TEST(Account, ACallBegunBeforeIsNoneOfANumberOfCalls) {
 TEST(Account, ThinkTimeIsThatInTheWindow) {
   const Window window{at(100), at(200)};
   Account account;
-  account.add_call(window, at(80), at(110), at(120));   // 10 of its 30 ms
+  account.add_call(window, at(80), at(110), at(120));   // 10 of its 30 ms are in the window
   account.add_call(window, at(120), at(125), at(190));  // 5
   account.add_call(window, at(190), at(210), at(220));  // begins after the window
   EXPECT_EQ(account.think, milliseconds(15));
@@ -75,13 +75,14 @@ TEST(Account, FewestAndMostOfAllClients) {
   EXPECT_EQ(all.ended, 10u);
 }
 
-// A closed loop of clients whose calls take `times_ms`, a client each; from 0 to past the window.
+// Simulates one client for each of `times_ms`, the time of its calls, in a closed loop from 0 to
+// beyond the end of the window.
 Account run(const Window& window, const std::vector<int>& times_ms, int think_ms) {
   Account all;
   int offset = 0;
   for (const int took : times_ms) {
     Account one;
-    int before = -(offset++ * 7 % took);  // clients do not call at the same moment
+    int before = -(offset++ * 7 % took);  // the clients do not call at the same moment
     while (at(before + think_ms) < window.end) {
       const int begun = before + think_ms;
       one.add_call(window, at(before), at(begun), at(begun + took));
@@ -103,7 +104,7 @@ TEST(Account, LittlesLawHoldsAmongWhatItSays) {
   for (const int think_ms : {0, 3}) {
     EXPECT_NEAR(law(run(window, std::vector<int>(16, 10), think_ms), 1), 1, 0.05);
     EXPECT_NEAR(law(run(window, {10, 20, 40, 80, 10, 20, 40, 80}, think_ms), 1), 1, 0.05);
-    // Half of the clients are not answered in the whole window.
+    // Half of the clients get no answer in the whole window.
     EXPECT_NEAR(law(run(window, {10, 10, 10, 10, 2900, 2900, 2900, 2900}, think_ms), 1), 1, 0.05);
   }
 }
@@ -114,7 +115,7 @@ TEST(Account, ClientsThatAreNeverAnsweredAreNotLeftOut) {
   EXPECT_EQ(all.fewest, 0u);
   EXPECT_GE(all.most, 99u);
   EXPECT_GE(all.cut_off, 4u);
-  // The survivors' mean is 10 ms.
+  // The mean of the other clients alone is 10 ms.
   EXPECT_GT(all.mean_us(), 19'000);
 }
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/echo_client.cc: stock Thrift clients in a closed loop, and what their calls took.
+// bench/echo_client.cc: measures the calls of stock Thrift clients in a closed loop.
 //
 //   echo_client ADDRESS CLIENTS BYTES SECONDS [FUNCTION]
 //
-// FUNCTION is echo, or bulk, which does the same.
-// ADDRESS is a port of this host, the path of a unix socket, or shm:PATH.
-// Each client is a thread with one connection, framed binary, and one call at a time. The first
-// fifth of the time warms up; bench/account.h says which calls count then. Prints one JSON object,
-// times in µs; cpu_us is this process's own time for each call.
+// FUNCTION is echo (the default) or bulk; both do the same. ADDRESS is a port of this host, the
+// path of a unix socket, or shm:PATH. Each client is a thread with one connection (framed binary)
+// and one call at a time. The first fifth of the time is the warm-up; bench/account.h says which
+// calls count after it. The program prints one JSON object with times in µs; cpu_us is this
+// process's CPU time per call.
 #include <thrift/TConfiguration.h>
 #include <thrift/protocol/TBinaryProtocol.h>
 #include <thrift/transport/TBufferTransports.h>
@@ -41,18 +41,18 @@ struct Load {
   double seconds;
   bool bulk;
 
-  static constexpr double kWarmUp = 0.2;  // of the seconds
+  static constexpr double kWarmUp = 0.2;  // part of `seconds`
   double counted_seconds() const { return seconds * (1 - kWarmUp); }
 };
 
-// What one client saw.
+// The results of one client.
 struct Seen {
   hat::bench::Account account;
-  std::vector<float> times;  // in µs
+  std::vector<float> times;  // µs
 };
 
-// libthrift gives a connection up after so many bytes in its life; by default 100 MiB. A client
-// takes a new one before.
+// libthrift ends a connection after a number of bytes in its lifetime, by default 100 MiB. A client
+// sets the limit to this value, and reconnects before it reaches the limit.
 constexpr size_t kLifeBytesMax = INT32_MAX;
 
 std::unique_ptr<hat::bench::EchoClient> connect(const std::string& address) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/failure.h: why a call was not answered by its server, as one list for both daemons.
+// engine/failure.h: why a server did not answer a call: one list for both daemons.
 //
-// The token is stable: it opens the text of the caller's exception ("hatrpcd: peer_unreachable:
-// …"), is the `reason` label of hatrpc_local_replies_total, and stands in docs/reference.md.
+// The token is stable: it begins the text of the caller's exception ("hatrpcd: peer_unreachable:
+// …"), is the `reason` label of hatrpc_local_replies_total, and is listed in docs/reference.md.
 #pragma once
 
 #include <array>
@@ -21,8 +21,8 @@ enum class Failure : uint8_t {
   kTooLarge,
   kOverloaded,
   kDraining,
-  kPermissionDenied,  // since link version 3: an older peer is told kUnknownService
-  kNotOneMessage,     // an older peer reads kUpstreamClosed
+  kPermissionDenied,  // since link version 3; an older peer receives kUnknownService
+  kNotOneMessage,     // an older peer treats it as kUpstreamClosed
 };
 
 struct FailureText {

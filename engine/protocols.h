@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/protocols.h: the RDMA protocols by name. A protocol is a pair of legs; each leg says how
-// one message moves from its sender S to its receiver R.
+// engine/protocols.h: the RDMA protocols by name. A protocol is a pair of legs; each leg defines
+// how one message moves from its sender S to its receiver R.
 //
-// Source: HatRPC (SC'21) 3.1 and Figure 3; HiPower (NPC'19); names as hints spell them.
+// Source: HatRPC (SC'21) 3.1 and Figure 3; HiPower (NPC'19); the names are those that hints use.
 #pragma once
 
 #include <array>
@@ -30,7 +30,7 @@ struct Protocol {
   std::string_view name;
   Leg request;
   Leg response;
-  Leg beyond;  // for what does not fit a slot, both ways
+  Leg beyond;  // for messages that do not fit a slot, in both directions
   std::string_view source;
 };
 
@@ -55,7 +55,7 @@ inline constexpr std::array kProtocols = {
     Protocol{"hipower", Leg::kBitmap, Leg::kBitmap, Leg::kWriteRndv, "HiPower (NPC'19)"},
 };
 
-// Index into kProtocols.
+// An index into kProtocols.
 enum class ProtocolId : uint8_t {};
 
 constexpr std::optional<ProtocolId> find_protocol(std::string_view name) {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// kv/words.h: reads a command's words by a table of its options.
+// kv/words.h: parses a command's arguments by a table of its options.
 //
 //   constexpr Option<Opts> kOptions[] = {
 //       {"--batch", true, take<&Opts::batch>},
 //       {"--keys", false, set<&Opts::keys>},
 //   };
-//   HAT_TRY(const auto rest, parse_words<Opts>(words, kOptions, opts));  // what is no option
+//   HAT_TRY(const auto rest, parse_words<Opts>(words, kOptions, opts));  // the other arguments
 //
-// `--` ends the options: what follows is taken as it is, also where it begins with a hyphen.
+// `--` ends the options: the arguments after it are not options, even if they begin with a hyphen.
 //
-// Errors   name the option, what was found and what was expected.
+// Errors   name the option, the value found and the value expected.
 #pragma once
 
 #include <cstdint>
@@ -67,13 +67,13 @@ Result<void> read_word(std::string_view name, std::string_view value, std::optio
   return read_word(name, value, into.emplace());
 }
 
-// An option whose value goes into a field.
+// Stores the option's value in a field.
 template <auto Field, class Options>
 Result<void> take(Options& options, std::string_view name, std::string_view value) {
   return read_word(name, value, options.*Field);
 }
 
-// A number that may be `Max` at most.
+// Stores the option's value, a number from 1 to `Max`, in a field.
 template <auto Field, uint32_t Max, class Options>
 Result<void> take_up_to(Options& options, std::string_view name, std::string_view value) {
   HAT_TRY_VOID(read_word(name, value, options.*Field));
@@ -81,7 +81,7 @@ Result<void> take_up_to(Options& options, std::string_view name, std::string_vie
   return {};
 }
 
-// An option without a value: the field gets `Value`.
+// Sets the field of an option without a value to `Value`.
 template <auto Field, bool Value = true, class Options>
 Result<void> set(Options& options, std::string_view, std::string_view) {
   options.*Field = Value;

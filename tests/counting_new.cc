@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/counting_new.cc: replaces operator new by one that counts; for tests alone.
+// tests/counting_new.cc: replaces operator new by one that counts; only for tests.
 #include "tests/counting_new.h"
 
 #include <atomic>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/counting_new.h: how often this program has allocated, where it is linked with
+// tests/counting_new.h: counts the program's allocations, if it is linked with
 // tests/counting_new.cc.
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/fake_reactor.h: a reactor for unit tests: the test moves the clock and hands over the
-// bytes.
+// tests/fake_reactor.h: a reactor for unit tests: the test moves the clock, and supplies and checks
+// the bytes.
 #pragma once
 
 #include <algorithm>
@@ -15,16 +15,17 @@
 
 namespace hat {
 
-// The far end of a FakeStream is the test: it pushes what read() returns and sees what was written.
+// A stream whose far end is the test, which sets the bytes that read() returns and sees those
+// written.
 class FakeStream final : public Stream {
  public:
   struct Wire {
     std::string incoming;
     std::string written;
-    size_t room = SIZE_MAX;  // that write() takes
-    bool end = false;        // after `incoming`
+    size_t room = SIZE_MAX;  // how many bytes write() takes
+    bool end = false;        // the stream ends after `incoming`
     int error = 0;
-    int write_error = 0;  // reading goes on
+    int write_error = 0;  // reading still works
     bool reading = false;
     bool writing = false;
     bool again = false;    // read_again() was called
@@ -32,10 +33,10 @@ class FakeStream final : public Stream {
     bool shut = false;
     bool aborted = false;
     bool closed = false;
-    std::vector<int> descriptors;  // what another process would take of it
+    std::vector<int> descriptors;  // returned by descriptors()
     StreamEvents* events = nullptr;
 
-    // Tells of what came, and then for as long as the reader asks to be told again.
+    // Calls on_readable() once, and again for as long as the reader calls read_again().
     void tell_readable() {
       do {
         again = false;
@@ -107,7 +108,7 @@ class FakeReactor final : public Reactor {
   void add_turn_events(TurnEvents& events) override { turn_events_.push_back(&events); }
   void remove_turn_events(TurnEvents& events) override { std::erase(turn_events_, &events); }
 
-  // Lets time pass: timers in their order, each followed by a turn's end.
+  // Advances the clock: runs the timers in their order, and ends the iteration after each.
   void advance(Duration by) {
     const TimePoint until = now_ + by;
     for (;;) {
@@ -128,7 +129,7 @@ class FakeReactor final : public Reactor {
   }
 
   std::vector<Address> connected_to;
-  std::vector<std::vector<Descriptor>> resumed;  // each one's descriptors
+  std::vector<std::vector<Descriptor>> resumed;  // the descriptors of each call
   std::vector<std::shared_ptr<FakeStream::Wire>> wires;
 
  private:

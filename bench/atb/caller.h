@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/atb/caller.h: one client: a connection and its calls, of which each answer is checked.
+// bench/atb/caller.h: one client: makes calls on its connection and checks each answer.
 //
-// Framed binary, one call at a time. No two calls carry the same payload: its first bytes number
-// it, so that an answer to another call is noticed too.
+// The connection is framed binary and carries one call at a time. The first 8 bytes of a payload
+// (fewer if it is shorter) are the call's number, so that the check also detects the answer of
+// another call.
 //
 // Thread   one.
 #pragma once
@@ -26,13 +27,13 @@ class AtbClient;
 
 class Caller {
  public:
-  // `number` is another for each client.
+  // Connects a client. `number` must differ between clients.
   static Outcome<std::unique_ptr<Caller>> connect(const Options& options, uint32_t number);
   ~Caller();
 
   struct Times {
     Clock::time_point begun;
-    Clock::time_point ended;  // the answer is there; checking it takes no part
+    Clock::time_point ended;  // when the answer arrived; the check is not included
   };
   Outcome<Times> call(Function function, const Sizes& sizes);
 

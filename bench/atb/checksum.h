@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/atb/checksum.h: one number for the payloads of a call and its answer; both sides compute
-// it.
+// bench/atb/checksum.h: one checksum of a call's two payloads, which both sides compute.
 //
-// The server has it of the request as it came, the client of the answer as it came: a byte that
-// changed on either way makes the two differ. What it costs grows with the payloads, as a handler's
-// work would (HatRPC, SC'21, 5.3).
+// The server uses the request as it received it, and the client the answer as it received it, so a
+// byte that changes in either direction makes the two checksums differ. The cost grows with the
+// payloads' size, like the work of a handler (HatRPC, SC'21, 5.3).
 #pragma once
 
 #include <cstdint>

@@ -77,7 +77,8 @@ class Client {
   Function function_{};
 };
 
-// The first failure is the one that is told; whoever comes later waits for the end in the lock.
+// Reports only the first failure. Other threads that fail wait for the lock until the process
+// exits.
 [[noreturn]] void end_process(const Failure& failure, Slot& slot) {
   static std::mutex first;
   first.lock();

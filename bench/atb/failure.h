@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/atb/failure.h: why atb ends, as its exit status and in words.
+// bench/atb/failure.h: the reason for which atb ends: an exit status and a message.
 #pragma once
 
 #include <expected>
@@ -11,7 +11,7 @@ enum class Exit : int {
   kDone = 0,
   kCannotMeasure = 1,  // no connection, no answer, a server's error
   kUsage = 2,
-  kWrongAnswer = 3,  // its checksum or its size is not what it must be
+  kWrongAnswer = 3,  // the answer's checksum or size is wrong
 };
 
 struct Failure {

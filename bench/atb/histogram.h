@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/atb/histogram.h: times in bounded memory, each kept to within 0.4 %, as HdrHistogram does.
+// bench/atb/histogram.h: counts times in bounded memory, exact to 0.4 %, like HdrHistogram.
 //
-// Up to 256 ns a counter stands for one nanosecond; above, each power of two has 128 counters.
-// Plain bytes: it may go through a pipe or lie in shared memory.
+// Below 256 ns there is a counter for each nanosecond; above, there are 128 counters for each power
+// of two. A Histogram is plain bytes, so it may be sent through a pipe or be in shared memory.
 #pragma once
 
 #include <algorithm>
@@ -39,7 +39,7 @@ class Histogram {
     return count_ == 0 ? 0 : static_cast<double>(sum_ns_) / static_cast<double>(count_);
   }
 
-  // The time that this share of all, 0 to 1, did not exceed; 0 where there is none.
+  // Returns the time that `share` (0 to 1) of all times do not exceed; 0 if there are no times.
   double quantile_ns(double share) const {
     const double wanted = std::ceil(share * static_cast<double>(count_));
     uint64_t rank =
@@ -56,7 +56,8 @@ class Histogram {
   static constexpr size_t kSteps = 1u << kStepBits;
   static constexpr size_t kCounters = (40 - kStepBits + 1) * kSteps;
 
-  // Of a time's 8 leading bits the first is always set, and `shift` bits follow them.
+  // Times from 2^8 on are counted by their 8 leading bits, the first of which is always 1; the
+  // `shift` bits after them are dropped.
   static constexpr size_t index_of(uint64_t ns) {
     const int shift = std::max(static_cast<int>(std::bit_width(ns)) - (kStepBits + 1), 0);
     return static_cast<size_t>(shift) * kSteps + static_cast<size_t>(ns >> shift);

@@ -20,7 +20,8 @@ namespace {
 
 std::string system_error(const std::string& what) { return what + ": " + std::strerror(errno); }
 
-// A child and its two pipes: it says that it is ready by a byte, and hears when to begin.
+// A child process and its two pipes. On one it writes a byte when it is ready; from the other it
+// reads the time at which to begin.
 class Child {
  public:
   Child(const Child&) = delete;
@@ -37,18 +38,19 @@ class Child {
 
   static Outcome<Child> fork(const Load& load, uint32_t first_client);
 
-  // Until all of its clients have been answered once; false: it has ended.
+  // Waits until all clients of the child have got one answer. Returns false if the child has ended.
   bool wait_ready() {
     char byte;
     return read(ready_, &byte, 1) == 1;
   }
   void begin(Clock::time_point when) {
-    [[maybe_unused]] const auto written = write(begin_, &when, sizeof(when));  // gone: wait() tells
+    // If the child has ended, the write fails, and wait() reports the failure.
+    [[maybe_unused]] const auto written = write(begin_, &when, sizeof(when));
   }
-  // Until it has ended.
+  // Waits until the child has ended.
   Outcome<Measured> wait();
   bool is(pid_t pid) const { return pid_ == pid; }
-  // It was waited for: what it found.
+  // Returns the child's result. Call it after waitpid() has returned the child and `status`.
   Outcome<Measured> ended(int status);
 
  private:
@@ -97,7 +99,7 @@ void Child::be_child(const Load& load, uint32_t first_client, int ready, int beg
   const auto wait_for_begin = [&] {
     Clock::time_point when;
     if (write(ready, "r", 1) != 1 || read(begin, &when, sizeof(when)) != sizeof(when)) {
-      std::_Exit(static_cast<int>(Exit::kCannotMeasure));  // the parent has gone
+      std::_Exit(static_cast<int>(Exit::kCannotMeasure));  // the parent has ended
     }
     return when;
   };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/atb/load.h: a load of several client processes that begin together.
+// bench/atb/load.h: runs a load of several client processes that start together.
 #pragma once
 
 #include "bench/atb/client_process.h"
@@ -8,12 +8,12 @@ namespace hat::atb {
 
 struct LoadResult {
   Measured measured;
-  double seconds = 0;  // that were measured
+  double seconds = 0;  // measured time
 };
 
-// Forks options.processes processes: nothing else may run in this one. Returns after all have
-// ended. The first one that fails ends the others. Also where no call ended in time:
-// kCannotMeasure.
+// Forks options.processes processes, so the calling process must have only one thread. Returns
+// after all of them have ended. If one fails, kills the others and returns its failure. Returns
+// kCannotMeasure if no call ended in the measured time.
 Outcome<LoadResult> run_load(const Load& load);
 
 }  // namespace hat::atb

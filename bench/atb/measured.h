@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/atb/measured.h: what clients saw while they were measured. Plain bytes: it lies in memory
-// that processes share.
+// bench/atb/measured.h: the results of clients, as plain bytes for memory that processes share.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +12,7 @@
 
 namespace hat::atb {
 
-// Of the calls that bench/account.h counts.
+// The calls of one function that bench/account.h counts.
 struct OfFunction {
   uint64_t ended = 0;
   Histogram times;
@@ -26,8 +25,8 @@ struct OfFunction {
 
 struct Measured {
   std::array<OfFunction, kFunctions> functions;
-  bench::Account account;     // of both functions together
-  Clock::time_point until{};  // the last client stopped being measured
+  bench::Account account;     // both functions
+  Clock::time_point until{};  // end of the last client's measurement
 
   void add(const Measured& other) {
     for (size_t i = 0; i < kFunctions; ++i) functions[i].add(other.functions[i]);

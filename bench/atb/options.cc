@@ -23,7 +23,8 @@ constexpr unsigned kMix = of(Command::kMix);
 constexpr unsigned kMany = kThroughput | kMix;
 constexpr unsigned kLoads = kLatency | kMany;
 
-// Each `take` sets one thing, or returns what it expected instead.
+// Each `take` function sets one field and returns nullptr, or returns a description of what it
+// expected.
 using Expected = const char*;
 
 Expected take_bytes(Word word, uint32_t& bytes) {
@@ -112,7 +113,7 @@ struct CommandRow {
   std::string_view example;
 };
 
-// In the order of Command.
+// The order is that of Command.
 constexpr std::array kCommands = {
     CommandRow{"server", "answers all the others; prints `listening on ADDRESS` when it does",
                "atb server 127.0.0.1:9090"},

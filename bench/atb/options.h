@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/atb/options.h: reads the command line of atb.
+// bench/atb/options.h: parses the command line of atb.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace hat::atb {
 
 enum class Command : uint8_t { kServer, kLatency, kThroughput, kMix };
 
-// libthrift's own default for a frame is 16,384,000 bytes.
+// The largest payload. libthrift's default limit for a frame is 16,384,000 bytes.
 inline constexpr uint32_t kPayloadBytesMax = 8u << 20;
 
 struct Sizes {
@@ -24,23 +24,23 @@ struct Sizes {
 
 struct Options {
   Command command{};
-  Address address;  // where the server is, or listens
+  Address address;  // the server's address; server: the address to listen at
 
-  uint32_t clients_max = 1024;  // server: connections at once
+  uint32_t clients_max = 1024;  // server: concurrent connections
 
   uint32_t min_bytes = 4;  // latency
   uint32_t max_bytes = 512u << 10;
   uint32_t factor = 2;
 
-  Sizes latency;  // mix: of each function; throughput: of its one
+  Sizes latency;  // mix: sizes of each function; throughput uses only `throughput`
   Sizes throughput;
   uint32_t latency_percent = 50;  // mix
-  uint32_t threads = 1;           // throughput, mix: of each process
+  uint32_t threads = 1;           // throughput, mix: per process
   uint32_t processes = 1;
 
-  uint64_t iterations = 0;  // calls of a client at most; 0: no bound
-  double seconds = 0;       // time of a measurement at most; 0: no bound
-  double warm_up = 0.5;     // seconds before it
+  uint64_t iterations = 0;  // maximum calls per client; 0: no limit
+  double seconds = 0;       // maximum time of a measurement; 0: no limit
+  double warm_up = 0.5;     // seconds before the measurement
   uint32_t timeout = 30;    // seconds for an answer
   bool json = false;
 };
@@ -49,10 +49,11 @@ struct Help {
   std::string text;
 };
 
-// Errors name the option, what was found and what was expected.
+// Parses `words`, the arguments after the program's name. Errors name the option, the value found
+// and the value expected.
 Result<std::variant<Options, Help>> parse_options(const std::vector<std::string>& words);
 
-// `latency`'s payloads: min, each `factor` times the one before, and max.
+// Returns the payload sizes of `latency`: min, then each `factor` times the previous one, and max.
 std::vector<uint32_t> payload_sizes(const Options& options);
 
 }  // namespace hat::atb

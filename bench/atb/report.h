@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/atb/report.h: what was measured, as JSON or as a table.
+// bench/atb/report.h: formats the results as JSON or as a table.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace hat::atb {
 
-// One function at one size.
+// The results of one function with one pair of payload sizes.
 struct Line {
   Function function{};
   Sizes sizes;
@@ -17,7 +17,7 @@ struct Line {
   OfFunction measured;
 };
 
-// All clients of one load, whichever function they called.
+// The results of all clients of one load, for both functions.
 struct LoadLine {
   bench::Account account;
   double seconds = 0;

@@ -20,8 +20,8 @@ namespace {
 
 namespace thrift = apache::thrift;
 
-// An answer repeats this. Its length divides no slot, page or piece of a message, so that one that
-// comes at a wrong place changes the checksum.
+// An answer repeats this pattern. Its length, 4093, does not divide the size of a slot, a page or a
+// piece of a message, so a piece at a wrong position changes the checksum.
 const std::string& pattern() {
   static const std::string bytes = [] {
     std::string made(4093, '\0');
@@ -73,7 +73,7 @@ class TellListening final : public thrift::server::TServerEventHandler {
   std::shared_ptr<thrift::transport::TServerSocket> socket_;
 };
 
-// Nothing is kept that an end could harm: no thread needs to be waited for.
+// Waits for a signal and exits. The server has no state to save, so no thread needs to be joined.
 [[noreturn]] void end_when_told(const sigset_t& ends, const std::string& path) {
   int signal = 0;
   sigwait(&ends, &signal);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/atb/server.h: the server of all of ATB's benchmarks.
+// bench/atb/server.h: runs the server of all ATB benchmarks.
 //
-// A thread for each connection. The kernel shares the cores among the threads whose client waits,
-// so 512 clients on two cores are served alike; and it takes sockets and rings, which
-// TNonblockingServer does not.
+// The server has one thread per connection. The kernel divides the cores among the threads whose
+// clients wait, so it serves even 512 clients on two cores equally. Unlike TNonblockingServer, this
+// server also accepts rings.
 #pragma once
 
 #include "base/result.h"
@@ -11,7 +11,7 @@
 
 namespace hat::atb {
 
-// Prints `listening on ADDRESS`, and answers until SIGTERM or SIGINT.
+// Prints `listening on ADDRESS`, and serves until SIGTERM or SIGINT.
 Result<void> serve(const Options& options);
 
 }  // namespace hat::atb

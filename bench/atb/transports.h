@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/atb/transports.h: libthrift's transports at an address: TCP, unix, or rings; framed.
+// bench/atb/transports.h: creates libthrift's framed transports for an address: TCP, unix or rings.
 //
-// libthrift's framed transport counts all that it ever reads against its limit for one message, and
-// gives a connection up after 100 MiB. These count each message by itself.
+// libthrift's framed transport adds up all bytes that it reads against the limit of one message,
+// and ends a connection after 100 MiB. These transports count each message separately.
 #pragma once
 
 #include <thrift/transport/TBufferTransports.h>
@@ -14,7 +14,7 @@
 
 namespace hat::atb {
 
-// Not open yet; reads and writes fail after `timeout_s`.
+// Returns a transport that is not open yet. Its reads and writes fail after `timeout_s`.
 std::shared_ptr<apache::thrift::transport::TFramedTransport> client_transport(
     const Address& address, uint32_t timeout_s);
 

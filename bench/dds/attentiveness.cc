@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/dds/attentiveness.cc: what a push costs while the owner computes between two looks at its
-// calls: Figure 6. Calls wait for it; one-sided pushes do not.
+// bench/dds/attentiveness.cc: measures pushes while the owner computes between two polls for calls,
+// as in Figure 6. Calls wait for the owner; one-sided pushes do not.
 #include <algorithm>
 #include <cstdio>
 #include <numeric>
@@ -22,7 +22,7 @@ void compute(double us) {
   }
 }
 
-// An owner that computes, and does nothing else, beside a thread that answers its calls.
+// A thread that answers the calls of an owner whose own thread only computes.
 struct ProgressThread {
   std::thread thread;
   std::atomic<bool> stops = false;
@@ -41,8 +41,9 @@ constexpr Way kWays[] = {
     {"push.c_w", false, false, Level::kWrite},
 };
 
-// Pushes, with a pause before each that is as long as the owner computes, give or take half: so
-// they come at any moment of its computing, as those of peers that compute as well.
+// Pushes values, with a pause before each push that is as long as the owner's computing, plus or
+// minus half. The pushes thus arrive at any moment of the computing, like those of peers that
+// compute as well.
 template <class Push>
 Result<void> push_all(ClientSide& side, const Settings& settings, double compute_us,
                       const Push& push) {
@@ -77,7 +78,8 @@ void add_way(Plan& plan, const Way& way, double compute_us) {
   step.turn = [&plan, way, compute_us, progress,
                handler = engine::CallHandler()](OwnerSide& side) mutable {
     if (!handler) handler = plan.stores[side.index]->handler();
-    // Not before: until here the owner's own thread polls the target, which one thread may.
+    // The thread starts only now, since until now the owner's own thread polls the target, and only
+    // one thread may do so.
     if (way.progress_thread && !progress->thread.joinable()) {
       progress->thread = std::thread([progress, handler, &target = side.target] {
         while (!progress->stops) target.poll(handler);
@@ -100,7 +102,7 @@ void add_way(Plan& plan, const Way& way, double compute_us) {
   step.check = [&plan, shape, way, all, progress](OwnerSide& side) -> Result<void> {
     progress->stops = true;
     if (progress->thread.joinable()) progress->thread.join();
-    if (side.index != 0) return {};  // the clients push to the first owner's
+    if (side.index != 0) return {};  // all clients push to the first owner
     LocalQueue remote(side.target.memory(), shape);
     remote.settle(way.level);
     const LocalQueue& queue = way.by_call ? plan.stores[side.index]->queue() : remote;
@@ -113,7 +115,7 @@ void add_way(Plan& plan, const Way& way, double compute_us) {
 
 void print(const Settings& settings, const std::vector<Found>& found,
            const std::vector<double>& compute_us) {
-  double attentive_us = 0;  // a call where the owner does nothing else
+  double attentive_us = 0;  // time of a call if the owner does not compute
   if (settings.json) {
     std::printf(
         "{\"measurement\": \"attentiveness\", \"fabric\": \"%s\", \"clients\": %u, "
@@ -148,7 +150,7 @@ void print(const Settings& settings, const std::vector<Found>& found,
 
 int run_attentiveness(const Settings& settings) {
   Plan plan{.settings = settings};
-  plan.settings.team.pins = false;  // the progress thread wants a core of its own
+  plan.settings.team.pins = false;  // the progress thread needs its own core
   plan.queue = {.offset = kStructureAt,
                 .capacity = static_cast<uint32_t>(settings.all_operations()),
                 .value_bytes = settings.value_bytes};

@@ -23,7 +23,8 @@ struct ReplyHead {
 };
 static_assert(sizeof(ReplyHead) == 8);
 
-// `in` goes with the request; `out` is filled where the reply has a value.
+// Calls the owner. The request carries `in`. If the reply has a value, the function copies it to
+// `out`.
 Outcome call(engine::Initiator& owner, const RequestHead& head, std::span<const std::byte> in,
              std::span<std::byte> out) {
   std::byte* request = owner.request().data();
@@ -80,7 +81,7 @@ Outcome CallQueue::pop(std::span<std::byte> value) {
 }
 
 engine::Initiator& CallTable::owner_of(uint64_t key) const {
-  // Other bits than those that choose the bucket.
+  // Use other bits than those that choose the bucket.
   return *owners_[(XXH3_64bits(&key, sizeof key) >> 32) % owners_.size()];
 }
 

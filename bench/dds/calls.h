@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/dds/calls.h: the same structures by calls: each operation is one message to the owner,
-// whose handler does it in its own memory and answers.
+// bench/dds/calls.h: the queue and the table by calls: each operation is one message to the owner,
+// whose handler performs it in the owner's memory and answers.
 //
-//   request   what 8 B: insert, find, push, pop; key 8 B; value
+//   request   operation 8 B: insert, find, push, pop; key 8 B; value
 //   reply     outcome 8 B; value
 //
 // Source  RDMA vs. RPC (Brock et al.), Figure 2 and section III-C.
@@ -18,7 +18,7 @@
 
 namespace hat::bench {
 
-// The owner's side: its own structures, which nobody else reaches.
+// The owner's side: its own structures, which only its handler accesses.
 class CallStore {
  public:
   CallStore(const QueueShape& queue, const TableShape& table)
@@ -51,7 +51,7 @@ class CallQueue {
   const uint32_t value_bytes_;
 };
 
-// A key's owner is found by its hash; within it, its own table.
+// The hash of a key chooses its owner. Each owner has its own table.
 class CallTable {
  public:
   CallTable(std::vector<engine::Initiator*> owners, uint32_t value_bytes)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/dds/compare.cc: `dds components`, `dds queue`, `dds hash`: what was measured beside what
-// the model predicts.
+// bench/dds/compare.cc: `dds components`, `dds queue`, `dds hash`: compares measured times with the
+// model's predictions.
 #include <bit>
 #include <cstdio>
 
@@ -109,7 +109,8 @@ Plan plan_for(const Settings& settings) {
   plan.queue = {.offset = kStructureAt,
                 .capacity = static_cast<uint32_t>(all),
                 .value_bytes = settings.value_bytes};
-  // Half full at the end, of all owners together; a call's owner has its share by chance.
+  // At the end, all owners' tables together are half full. In the runs by calls, the hash decides
+  // each owner's share.
   plan.table = {.offset = kStructureAt,
                 .buckets = static_cast<uint32_t>(std::bit_ceil(2 * all / settings.team.owners)),
                 .value_bytes = settings.value_bytes};

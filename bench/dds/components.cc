@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/dds/components.cc: the component operations, by all clients at once: Figure 3.
+// bench/dds/components.cc: measures the component operations with all clients at once: Figure 3.
 #include <numeric>
 #include <random>
 
@@ -11,7 +11,7 @@ namespace {
 
 using engine::Initiator;
 
-// A random word of a random owner, as many as there are operations: made beforehand.
+// A random word of a random owner. The steps make one for each operation before the measurement.
 struct Target {
   Initiator* owner;
   uint64_t offset;
@@ -47,7 +47,7 @@ Result<void> expect(std::string_view what, uint64_t found, uint64_t expected) {
               std::to_string(expected));
 }
 
-// A step of one operation at random words.
+// Returns a step that repeats one operation on random words.
 template <class Once>
 Step at_random(const Plan& plan, const char* name, const Once& once) {
   const uint64_t operations = plan.settings.operations;
@@ -63,7 +63,8 @@ Step at_random(const Plan& plan, const char* name, const Once& once) {
           }};
 }
 
-// A step of one operation at the one word of each owner that all want.
+// Returns a step that repeats one operation on one word of the first owner, for which all clients
+// contend.
 template <class Once>
 Step at_one_word(const Plan& plan, const char* name, const Once& once) {
   const uint64_t operations = plan.settings.operations;

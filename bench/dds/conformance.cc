@@ -13,7 +13,7 @@ namespace hat::bench {
 using engine::Initiator;
 using engine::Target;
 
-// --- The setting ---
+// --- Set-up ---
 
 void DdsConformance::start(size_t owners, size_t clients) {
   for (size_t i = 0; i < owners; ++i) {
@@ -74,7 +74,7 @@ Value value_of(uint64_t number) {
   return value;
 }
 
-// Until it is neither full nor empty.
+// Repeats `once` until it returns neither kFull nor kEmpty.
 template <class Try>
 Outcome until_done(const Try& once) {
   for (;;) {
@@ -84,7 +84,7 @@ Outcome until_done(const Try& once) {
   }
 }
 
-// Clients 0 and 1 push, 2 and 3 pop; each pusher's values come out in order.
+// Clients 0 and 1 push, and clients 2 and 3 pop. The values of each pusher must arrive in order.
 template <class Push, class Pop>
 class PushAndPop {
  public:
@@ -165,7 +165,7 @@ TEST_P(DdsConformance, AQueueOfPhasesHasAllOfEach) {
   std::vector<RemoteQueue> queues;
   for (size_t i = 0; i < 3; ++i) queues.emplace_back(initiator(i), kQueue);
   for (int lap = 0; lap < 3; ++lap) {
-    // Three times 6 are more than its 16: two are told that it is full.
+    // Three clients' 6 pushes each exceed the capacity of 16, so some push returns kFull.
     std::atomic<uint32_t> pushed = 0;
     run([&](size_t i) {
       for (int n = 0; n < 6; ++n) {
@@ -218,7 +218,7 @@ TEST_P(DdsConformance, WhoFindsAQueueFullOrEmptyKeepsItsPlace) {
   EXPECT_EQ(number_of(value), 7u);
 }
 
-// A push that is not written yet holds later ones back: what is ready has no gap.
+// A push that is not written yet delays later ones: the ready tickets have no gap.
 TEST_P(DdsConformance, APushIsNotShownBeforeThoseThatCameFirst) {
   start(1, 3);
   constexpr uint64_t kTail = 0;
@@ -252,7 +252,7 @@ TEST_P(DdsConformance, AFindWaitsForWhoWritesTheBucket) {
   start(1, 2);
   constexpr TableShape kOne{.buckets = 1, .value_bytes = 32};
   Initiator& writer = initiator(0);
-  ASSERT_EQ(writer.compare_swap(0, 0, 1), 0u);  // free: writing
+  ASSERT_EQ(writer.compare_swap(0, 0, 1), 0u);  // free → writing
   std::atomic<bool> returned = false;
   Outcome found{};
   Value value{};
@@ -267,14 +267,14 @@ TEST_P(DdsConformance, AFindWaitsForWhoWritesTheBucket) {
   fill_value(writer.local().subspan(sizeof key, kOne.value_bytes), 70);
   EXPECT_FALSE(returned) << "before it was ready";
   EXPECT_TRUE(writer.put(TableShape::kKeyAt, sizeof key + kOne.value_bytes));
-  EXPECT_TRUE(writer.fetch_add(0, 1));  // writing: ready
+  EXPECT_TRUE(writer.fetch_add(0, 1));  // writing → ready
   reader.join();
   EXPECT_EQ(found, Outcome::kDone);
   EXPECT_EQ(number_of(value), 70u);
   EXPECT_EQ(writer.fetch_add(0, 0), 2u) << "no reader is left";
 }
 
-// Keys of their own, and keys that all write and read at once.
+// Each client uses keys of its own, and keys that all clients write and read concurrently.
 TEST_P(DdsConformance, ATableLosesNothingAndShowsNothingHalfWritten) {
   constexpr size_t kClients = 3;
   constexpr uint64_t kShared = 4;
@@ -292,7 +292,7 @@ TEST_P(DdsConformance, ATableLosesNothingAndShowsNothingHalfWritten) {
     for (uint32_t n = 0; n < operations(); ++n) {
       const uint64_t key = n % kShared;
       ASSERT_EQ(table.insert(key, value_of(n * kClients + i), Level::kReadWrite), Outcome::kDone);
-      // Another client's key may not be there yet.
+      // The other client may not have inserted its key yet.
       const Outcome found = table.find((n + i) % kShared, value, Level::kReadWrite);
       ASSERT_TRUE(found == Outcome::kDone || (found == Outcome::kMissing && n < kShared));
       if (found == Outcome::kDone) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/dds/conformance.h: what the structures promise, as one suite of tests for every fabric;
-// each fabric's own test instantiates it:
+// bench/dds/conformance.h: tests of what the structures promise, for any fabric. The test of each
+// fabric instantiates the suite:
 //
 //   INSTANTIATE_TEST_SUITE_P(Loop, DdsConformance, testing::Values(Ground{…}));
 #pragma once
@@ -23,7 +23,7 @@ struct Ground {
   const char* name;
   Result<std::unique_ptr<engine::Fabric>> (*open_owner)();
   Result<std::unique_ptr<engine::Fabric>> (*open_client)();
-  uint32_t operations;  // of each client
+  uint32_t operations;  // per client
 };
 
 class DdsConformance : public testing::TestWithParam<Ground> {
@@ -32,11 +32,12 @@ class DdsConformance : public testing::TestWithParam<Ground> {
   static constexpr TableShape kTable{.offset = 8192, .buckets = 128, .value_bytes = 32};
 
   ~DdsConformance() override { stop(); }
-  // Owners with memory for kQueue and kTable, which answer calls from now on.
+  // Creates owners with memory for kQueue and kTable, which answer calls until stop(), and clients
+  // that are connected to all owners.
   void start(size_t owners, size_t clients);
-  // The owners look at nothing any more: their memory can be looked at.
+  // Stops the owners' threads, so that the test may read the owners' memory.
   void stop();
-  // Each client in a thread of its own, until all are done.
+  // Runs `body` for each client in its own thread; returns when all are done.
   void run(const std::function<void(size_t client)>& body);
 
   engine::Initiator& initiator(size_t client) { return *clients_[client].to.front(); }
@@ -54,7 +55,7 @@ class DdsConformance : public testing::TestWithParam<Ground> {
   };
   struct Client {
     std::unique_ptr<engine::Fabric> fabric;
-    std::vector<std::unique_ptr<engine::Initiator>> to;  // each owner
+    std::vector<std::unique_ptr<engine::Initiator>> to;  // one initiator per owner
   };
   std::vector<Owner> owners_;
   std::vector<Client> clients_;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/dds/dds.cc: distributed data structures, one-sided and by calls, beside their cost model.
+// bench/dds/dds.cc: measures distributed data structures, one-sided and by calls, and compares them
+// with a cost model.
 #include <getopt.h>
 
 #include <algorithm>

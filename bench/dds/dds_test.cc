@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/dds/dds_test.cc: the cost model's sums, and the structures over shared memory.
+// bench/dds/dds_test.cc: checks the cost model's sums, and the structures over shared memory.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace hat::bench {
 namespace {
 
-// Components that show in a sum which of them are in it.
+// Components of different magnitudes, so that a sum shows which of them it contains.
 constexpr Components kDistinct{.put = 1,
                                .get = 10,
                                .compare_swap = 100,
@@ -55,7 +55,7 @@ TEST(Model, AddsUpWhatThePaperSays) {
   EXPECT_EQ(find_method("queue.peek"), nullptr);
 }
 
-// The terms that people read are the numbers that are added: one term each.
+// The printed terms and the formula agree: each term stands for one component of the formula.
 TEST(Model, SaysWhatItAddsUp) {
   for (const Method& method : methods()) {
     const Formula& f = method.formula;

@@ -98,7 +98,8 @@ RemoteTable::Bucket RemoteTable::insert_shared(const Place& place, uint64_t key,
       const bool told = put && place.owner.fetch_add(place.offset, kReady - kWriting);
       return told ? Bucket::kMine : Bucket::kLost;
     }
-    // It is being written, or readers are at it: again. Once it is ready its key stays.
+    // A writer or readers hold the bucket: try again. The key of a ready bucket never changes, so
+    // the function reads and compares it only once.
     if (state_of(*before) != kReady || expected == kReady) continue;
     if (!place.owner.get(place.offset + TableShape::kKeyAt, sizeof key)) return Bucket::kLost;
     if (word_at(place.owner.local().data()) != key) return Bucket::kOfAnother;
@@ -115,7 +116,8 @@ RemoteTable::Bucket RemoteTable::find_alone(const Place& place, uint64_t key,
   return take_entry(bucket + TableShape::kKeyAt, key, value);
 }
 
-// The reader's count is up while a writer finishes: the next one finds it, and waits.
+// The reader count goes up before this function waits for a writer to finish, so the next writer
+// sees the count and waits.
 RemoteTable::Bucket RemoteTable::find_shared(const Place& place, uint64_t key,
                                              std::span<std::byte> value) {
   const auto before = place.owner.fetch_add(place.offset, kReader);
@@ -134,7 +136,7 @@ RemoteTable::Bucket RemoteTable::find_shared(const Place& place, uint64_t key,
   return place.owner.fetch_add(place.offset, 0 - kReader) ? found : Bucket::kLost;
 }
 
-// --- The owner's own ---
+// --- The owner's local access ---
 
 std::byte* LocalTable::bucket(uint64_t index) const {
   return memory_.data() + shape_.offset + index % shape_.buckets * shape_.bucket_bytes();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/dds/hash_table.h: a hash table with open addressing whose buckets lie in the memories of
-// several owners, used by one-sided operations; or one owner's, by itself.
+// bench/dds/hash_table.h: a hash table with open addressing. Its buckets are in the memories of
+// several owners and are accessed by one-sided operations, or in one owner's memory alone.
 //
-//   bucket   flag 8 B   free, writing or ready in the low byte, and readers above
+//   bucket   flag 8 B   free, writing or ready in the low byte; the number of readers above
 //            key  8 B
 //            value      padded to 8 bytes
 //
@@ -11,15 +11,16 @@
 // C_W    insert: CAS(flag: free → ready); W(key, value)        a barrier before the first find
 // C_R    find:   R(flag, key, value)                           a barrier after the last insert
 //
-// A bucket of another key costs its operations again, for the next bucket. In C_RW a key that is
-// there already has its value replaced, under the same lock; in C_W the keys of a phase are
-// distinct and new. Keys are never removed, so the key of a ready bucket may be read without a
+// If a bucket holds another key, the operation repeats its steps for the next bucket. In C_RW, an
+// insert of an existing key replaces its value under the same lock. In C_W the keys of a phase must
+// be distinct and new. Keys are never removed, so the key of a ready bucket may be read without a
 // lock.
 //
-// Differs  from the paper's: verbs have no fetch-and-AND or -OR, so states and readers are counted
-//          by fetch-and-add.
-// Thread   a handle per thread, with initiators of its own.
-// Errors   Outcome. Who dies while it writes or reads a bucket leaves it locked: others get kLost.
+// Differs  from the paper's table: verbs have no fetch-and-AND or -OR, so fetch-and-add changes the
+//          state and the number of readers.
+// Thread   each thread has its own handle, with its own initiators.
+// Errors   Outcome. A client that dies while it writes or reads a bucket leaves the bucket locked;
+//          other clients that wait for it get kLost.
 // Source   RDMA vs. RPC (Brock et al.), section III-B.1 and Table II; BCL's HashMap.
 #pragma once
 
@@ -34,8 +35,8 @@
 namespace hat::bench {
 
 struct TableShape {
-  uint64_t offset = 0;      // in each owner's memory, a multiple of 64
-  uint32_t buckets = 1024;  // of each owner
+  uint64_t offset = 0;      // in each owner's memory; a multiple of 64
+  uint32_t buckets = 1024;  // per owner
   uint32_t value_bytes = 8;
 
   static constexpr size_t kKeyAt = 8;
@@ -48,18 +49,18 @@ class RemoteTable {
  public:
   RemoteTable(std::vector<engine::Initiator*> owners, const TableShape& shape)
       : owners_(std::move(owners)), shape_(shape) {}
-  // kReadWrite or kWrite. kDone, kFull, kLost.
+  // `level` is kReadWrite or kWrite. Returns kDone, kFull or kLost.
   Outcome insert(uint64_t key, std::span<const std::byte> value, Level level);
-  // kReadWrite or kRead. kDone, kMissing, kLost.
+  // `level` is kReadWrite or kRead. Returns kDone, kMissing or kLost.
   Outcome find(uint64_t key, std::span<std::byte> value, Level level);
 
  private:
-  // Where a bucket lies.
+  // The owner and the offset of a bucket.
   struct Place {
     engine::Initiator& owner;
     uint64_t offset;
   };
-  // What one bucket is to the key that is looked for.
+  // The relation of a bucket to the key of an operation.
   enum class Bucket : uint8_t { kMine, kFree, kOfAnother, kLost };
 
   uint64_t count() const { return owners_.size() * shape_.buckets; }
@@ -69,14 +70,14 @@ class RemoteTable {
   Bucket find_shared(const Place& place, uint64_t key, std::span<std::byte> value);
   Bucket find_alone(const Place& place, uint64_t key, std::span<std::byte> value);
   bool put_entry(const Place& place, uint64_t key, std::span<const std::byte> value);
-  // From local(), where a get has put them.
+  // Compares the key of `entry`, which a get has copied to local(), and copies its value.
   Bucket take_entry(const std::byte* entry, uint64_t key, std::span<std::byte> value) const;
 
   const std::vector<engine::Initiator*> owners_;
   const TableShape shape_;
 };
 
-// One owner's buckets, while nobody else is at them.
+// One owner's buckets, while no other process accesses them.
 class LocalTable {
  public:
   LocalTable(std::span<std::byte> memory, const TableShape& shape)
@@ -85,11 +86,12 @@ class LocalTable {
   void clear();
   Outcome insert(uint64_t key, std::span<const std::byte> value);
   Outcome find(uint64_t key, std::span<std::byte> value) const;
-  // What is there, in the order of buckets. A bucket that is not free and not ready gives false.
   struct Entry {
     uint64_t key;
     std::span<const std::byte> value;
   };
+  // Appends all entries in the order of their buckets. Returns false if a bucket is neither free
+  // nor ready.
   bool entries(std::vector<Entry>& into) const;
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/dds/outcome.h: what became of an operation on a distributed structure.
+// bench/dds/outcome.h: the result of an operation on a distributed structure.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +8,11 @@ namespace hat::bench {
 
 enum class Outcome : uint8_t {
   kDone,
-  kFull,     // push, insert: there is no room
-  kEmpty,    // pop: there is nothing
-  kMissing,  // find: there is no such key
-  kLost,     // the fabric failed, or another client holds what this one waits for, for too long
+  kFull,     // push, insert: no space
+  kEmpty,    // pop: no value
+  kMissing,  // find: no such key
+  // The fabric failed, or another client held something for so long that this one stopped waiting.
+  kLost,
 };
 
 }  // namespace hat::bench

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/dds/patience.h: waiting for another client, by trying again.
+// bench/dds/patience.h: waits for another client by repeated tries.
 #pragma once
 
 #include <chrono>
@@ -8,11 +8,11 @@
 
 namespace hat::bench {
 
-// Who is waited for may be waiting for this processor: every so often it is offered. Dead ones are
-// not waited for for ever.
+// Yields the processor after every 16 tries, since the other client may need it, and gives up after
+// 20 s, since the other client may be dead.
 class Patience {
  public:
-  // False: it has been too long.
+  // Returns false if the wait took too long.
   bool again() {
     constexpr uint32_t kTriesPerYield = 16;
     if (++tries_ % kTriesPerYield != 0) return true;

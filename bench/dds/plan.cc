@@ -7,7 +7,7 @@
 namespace hat::bench {
 namespace {
 
-// Of those that did anything.
+// Returns the average of the findings that have operations.
 Finding average(std::span<const Finding> findings) {
   Finding all;
   double count = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/dds/plan.h: what `dds` measures: settings, the steps of a team, and what they find.
+// bench/dds/plan.h: the measurements of `dds`: settings, the steps of a team, and their results.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@ namespace hat::bench {
 
 struct Settings {
   TeamOptions team;
-  uint32_t operations = 20'000;  // of each client, for each method
+  uint32_t operations = 20'000;  // per client and method
   uint32_t value_bytes = 8;
   std::vector<std::string> methods;  // empty: all
   bool json = false;
@@ -25,46 +25,47 @@ struct Settings {
   uint64_t all_operations() const { return uint64_t{team.clients} * operations; }
 };
 
-// Where each owner's memory has what: words for the components, then one structure.
-inline constexpr uint64_t kWords = 100'000;  // as many elements as in the paper
+// The layout of each owner's memory: words for the components, then one structure.
+inline constexpr uint64_t kWords = 100'000;  // the paper's number of elements
 inline constexpr uint64_t kOneWordAt = kWords * 8;
 inline constexpr uint64_t kStructureAt = 1 << 20;
 
-// Steps, and what they share. Made before the team's processes are.
+// The steps and what they share. A Plan is made before the team's processes are forked.
 struct Plan {
   Settings settings;
   QueueShape queue;
   TableShape table;
-  uint32_t transfer_bytes = 8;  // of the components' puts and gets: a slot, or a bucket
+  uint32_t transfer_bytes = 8;  // of the components' puts and gets: the size of a slot or a bucket
   std::vector<Step> steps;
-  std::vector<std::unique_ptr<CallStore>> stores;  // of each owner
+  std::vector<std::unique_ptr<CallStore>> stores;  // one per owner
 };
 
-// The seven components, as steps named by their member of Components.
+// Adds a step for each of the seven components; a step's name is the member of Components.
 void add_components(Plan& plan);
-// Methods of queue.h and hash_table.h, as steps named by their Method.
+// Add steps for the methods of queue.h and hash_table.h; a step's name is the Method's.
 void add_queue(Plan& plan);
 void add_table(Plan& plan);
 
-// What a step's clients (or owners, where no client works in it) found, on average.
+// The average result of a step's clients, or of its owners if it has no clients' work.
 struct Found {
   std::string name;
   Finding finding;
 };
-// Runs the team. The words of the first step that failed, where one did.
+// Runs the team. Returns the error of the first step that failed, if any.
 Result<std::vector<Found>> run(Plan& plan);
-// The exit status 2, with words, where a method is asked for that no step has.
+// Prints an error and returns exit status 2 if settings name a method that no step has; else
+// returns 0.
 int refuse_unknown(const Plan& plan);
 Components components_of(const std::vector<Found>& found);
 
-// --- The subcommands: each prints, and returns the exit status ---
+// --- The subcommands: each prints its results and returns the exit status ---
 
 int run_components(const Settings& settings);
 int run_queue(const Settings& settings);
 int run_table(const Settings& settings);
 int run_attentiveness(const Settings& settings);
 
-// For steps: what is wrong, where an operation ended otherwise than it should.
+// Returns the error of a step whose operation number `operation` did not succeed.
 Result<void> lost_at(uint64_t operation);
 
 }  // namespace hat::bench

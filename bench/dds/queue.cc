@@ -21,7 +21,7 @@ uint64_t checksum(const std::byte* value, size_t bytes, uint64_t ticket) {
   return XXH3_64bits_withSeed(value, bytes, ticket);
 }
 
-// A slot as it lies in memory.
+// Writes a slot in the layout of the queue's memory.
 void write_slot(std::byte* slot, std::span<const std::byte> value, uint64_t ticket,
                 const QueueShape& shape) {
   std::ranges::copy(value.first(shape.value_bytes), slot);
@@ -39,7 +39,7 @@ bool is_written(const std::byte* slot, uint64_t ticket, const QueueShape& shape)
 
 }  // namespace
 
-// --- By one-sided operations ---
+// --- One-sided access ---
 
 Outcome RemoteQueue::push(std::span<const std::byte> value, Level level) {
   if (!push_ticket_) {
@@ -113,7 +113,7 @@ Outcome RemoteQueue::advance(uint64_t offset, uint64_t ticket) {
   return Outcome::kLost;
 }
 
-// --- The owner's own ---
+// --- The owner's local access ---
 
 uint64_t& LocalQueue::word(uint64_t offset) const {
   return *reinterpret_cast<uint64_t*>(memory_.data() + shape_.offset + offset);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/dds/queue.h: a ring buffer that lives in one owner's memory and that others push to and pop
-// from by one-sided operations; or the owner itself.
+// bench/dds/queue.h: a ring buffer in one owner's memory. Other processes push and pop by one-sided
+// operations, or the owner itself does so locally.
 //
-//   header   tail         the next ticket to push      each in a line of cache of its own
+//   header   tail         the next ticket to push      each in its own cache line
 //            tail_ready   all tickets below are written
 //            head         the next ticket to pop
 //            head_ready   all tickets below are read
@@ -10,20 +10,23 @@
 //
 // C_RW   push: ticket = FAO(tail); W(slot); CAS-P(tail_ready: ticket → ticket + 1)
 //        pop:  ticket = FAO(head); R(slot); CAS-P(head_ready: ticket → ticket + 1)
-//        A fetch-and-add of tail_ready would be wrong: it might pass pushes that are not written.
-// C_W    push without the CAS-P, and C_R pop without it: settle() by the owner ends the phase.
-// checksums  push without the CAS-P beside pops: a slot counts as written once its checksum, seeded
-//        with the ticket, agrees. Pops are as in C_RW.
+//        A fetch-and-add of tail_ready would be wrong: it could count an unwritten push.
+// C_W    push without the CAS-P; C_R: pop without it. The owner's settle() ends such a phase.
+// checksums   push without the CAS-P, concurrent with pops: a slot counts as written once its
+//        checksum, which is seeded with the ticket, matches. Pops are as in C_RW.
 //
-// A ticket cannot be given back once others hold later ones. So a push that finds the queue full,
-// or a pop that finds it empty, keeps its ticket for the handle's next one, and whoever comes after
-// it waits: come back, or end the phase. (The paper's queue waits inside the push, and adds -1 to
-// take a pop back, which two that do so at once get wrong.) What others have published is
-// remembered: it is asked for with a get only where it would not do.
+// A client cannot give a ticket back once others hold later ones. If a push finds the queue full,
+// or a pop finds it empty, the handle therefore keeps the ticket for its next push or pop. Clients
+// with later tickets wait for it, so the caller must try again or end the phase. (The paper's queue
+// waits inside the push, and adds -1 to undo a pop, which goes wrong if two clients do so at once.)
+// A handle remembers the tail_ready and head_ready that it has seen, and reads them again only if
+// the remembered value does not suffice.
 //
-// Differs  from the paper's: tickets are 64 bits; any number may pop a queue with checksums.
-// Thread   a handle per thread, with an initiator of its own.
-// Errors   Outcome. Who dies between ticket and CAS-P leaves the others waiting until kLost.
+// Differs  from the paper's queue: tickets have 64 bits; any number of clients may pop from a queue
+//          with checksums.
+// Thread   each thread has its own handle, with its own initiator.
+// Errors   Outcome. If a client dies between taking a ticket and its CAS-P, other clients wait
+//          until they get kLost.
 // Source   RDMA vs. RPC (Brock et al.), section III-B.2 and Table III; BCL's CircularQueue and
 //          ChecksumQueue.
 #pragma once
@@ -39,7 +42,7 @@
 namespace hat::bench {
 
 struct QueueShape {
-  uint64_t offset = 0;  // in the owner's memory, a multiple of 64
+  uint64_t offset = 0;  // in the owner's memory; a multiple of 64
   uint32_t capacity = 1024;
   uint32_t value_bytes = 8;
   bool checksums = false;
@@ -53,15 +56,15 @@ struct QueueShape {
   }
 };
 
-// By one-sided operations.
+// Accesses the queue by one-sided operations.
 class RemoteQueue {
  public:
   RemoteQueue(engine::Initiator& owner, const QueueShape& shape) : owner_(owner), shape_(shape) {}
-  // kReadWrite or kWrite. kDone, kFull, kLost.
+  // `level` is kReadWrite or kWrite. Returns kDone, kFull or kLost.
   Outcome push(std::span<const std::byte> value, Level level);
-  // kReadWrite or kRead. kDone, kEmpty, kLost.
+  // `level` is kReadWrite or kRead. Returns kDone, kEmpty or kLost.
   Outcome pop(std::span<std::byte> value, Level level);
-  // After the owner's settle().
+  // Forgets tickets and positions. Call it after the owner's settle().
   void begin_phase();
 
  private:
@@ -78,7 +81,7 @@ class RemoteQueue {
   uint64_t seen_head_ready_ = 0;
 };
 
-// The owner's own, while nobody else is at it (C_l).
+// The owner's own access, while no other process accesses the queue (C_l).
 class LocalQueue {
  public:
   LocalQueue(std::span<std::byte> memory, const QueueShape& shape)
@@ -87,11 +90,11 @@ class LocalQueue {
   void clear();
   Outcome push(std::span<const std::byte> value);
   Outcome pop(std::span<std::byte> value);
-  // Ends a phase of this level: what was pushed can be popped, what was popped can be pushed over,
-  // and tickets that somebody still holds are void.
+  // Ends a phase of the level `ended`: pushed values can be popped, popped slots can be reused, and
+  // tickets that clients still hold are void.
   void settle(Level ended);
   uint64_t size() const;
-  // The i-th of size() values, the oldest first.
+  // Returns the i-th of size() values; the oldest is the first.
   std::span<const std::byte> at(uint64_t i) const;
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/dds/queue_steps.cc: pushes and pops of one queue, by all clients at once: Figure 4. Each
-// step checks that nothing was lost, and nothing came twice.
+// bench/dds/queue_steps.cc: measures pushes to and pops from one queue with all clients at once:
+// Figure 4. Each step checks that no value was lost or seen twice.
 #include "bench/dds/plan.h"
 #include "bench/dds/value.h"
 
@@ -9,7 +9,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// What a step needs of the plan, by value: the plan's processes do not share it.
+// A step's copy of what it needs from the plan, since the processes do not share the plan.
 struct QueueStep {
   QueueShape shape;
   uint64_t operations;
@@ -37,7 +37,7 @@ Result<void> check_queue(const LocalQueue& queue, uint64_t all) {
   return judge_queue(tally);
 }
 
-// What the clients popped, told by marks that all processes share.
+// Checks the values that the clients popped, by counters that all processes share.
 Result<void> check_marks(std::span<std::atomic<uint8_t>> marks) {
   Tally tally(marks.size());
   for (uint64_t i = 0; i < marks.size(); ++i) {
@@ -54,7 +54,8 @@ void fill_queue(LocalQueue queue, uint64_t all, std::span<std::byte> value) {
   }
 }
 
-// `push(handle, value)` of a handle that `open(side)` makes.
+// Returns the work of a client, which pushes by `push(handle, value)`. `open(side)` makes the
+// handle.
 template <class Open, class Push>
 auto pushing(const QueueStep& step, const Open& open, const Push& push) {
   return [=](ClientSide& side) -> Result<void> {
@@ -171,7 +172,7 @@ void add_calls(Plan& plan, std::span<std::atomic<uint8_t>> marks) {
   }
 }
 
-// The owner's own, timed where nobody else is at it.
+// Returns a step that times the owner's local operations while no client accesses the queue.
 template <class Once>
 Step local_step(const char* name, const QueueStep& step, bool filled, const Once& once) {
   return {.name = name, .check = [=](OwnerSide& side) -> Result<void> {
@@ -193,7 +194,8 @@ Step local_step(const char* name, const QueueStep& step, bool filled, const Once
 }  // namespace
 
 void add_queue(Plan& plan) {
-  // Made before the fork, and mapped by all; it lives as long as the program.
+  // The marks are made before the fork, so that all processes share them; they live as long as the
+  // program.
   static auto marks = Shared<std::atomic<uint8_t>>::create(plan.settings.all_operations());
   if (!marks) return;
   add_one_sided(plan, marks->all());

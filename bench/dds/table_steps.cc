@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/dds/table_steps.cc: inserts into one hash table and finds in it, by all clients at once:
-// Figure 5. Each step checks that every key is there once, with its value.
+// bench/dds/table_steps.cc: measures inserts and finds in one hash table with all clients at once:
+// Figure 5. Steps check that every key exists once, with its value.
 #include <algorithm>
 #include <atomic>
 #include <memory>
@@ -30,7 +30,8 @@ TableStep step_of(const Plan& plan) {
           plan.settings.team.owners};
 }
 
-// How often each key is there, by marks that the owners make of their shares; last, how many have.
+// Counts how often each key exists; each owner adds the keys of its part. The last element counts
+// the owners that have done so.
 using Roll = std::shared_ptr<Shared<std::atomic<uint8_t>>>;
 
 Result<void> judge_table(const Tally& tally) {
@@ -39,7 +40,7 @@ Result<void> judge_table(const Tally& tally) {
               " are there twice, " + std::to_string(tally.strange()) + " have another's value");
 }
 
-// The owner that comes last judges what all have.
+// Adds one owner's keys to the roll. The last owner to do so checks the keys of all owners.
 Result<void> check_table(const LocalTable& table, const TableStep& step, const Roll& roll) {
   std::vector<LocalTable::Entry> entries;
   if (!table.entries(entries)) return fail("a bucket stayed locked");
@@ -61,7 +62,8 @@ Result<void> check_table(const LocalTable& table, const TableStep& step, const R
   return judge_table(tally);
 }
 
-// Made before the fork. `table_of(side)`: the owner's.
+// Returns the check of a step. Makes the roll before the fork, so that all processes share it.
+// `table_of(side)` returns an owner's table.
 template <class TableOf>
 std::function<Result<void>(OwnerSide&)> checking(const TableStep& step, const TableOf& table_of) {
   auto made = Shared<std::atomic<uint8_t>>::create(step.all + 1);
@@ -71,7 +73,7 @@ std::function<Result<void>(OwnerSide&)> checking(const TableStep& step, const Ta
   return [=](OwnerSide& side) { return check_table(table_of(side), step, roll); };
 }
 
-// `once(table, key, value)`: its own keys in a random order.
+// Calls `once(table, key, value)` for each of the client's own keys, in a random order.
 template <class Table, class Once>
 Result<void> work(ClientSide& side, const TableStep& step, Table table, const Once& once) {
   std::vector<uint64_t> keys(step.operations);
@@ -85,12 +87,12 @@ Result<void> work(ClientSide& side, const TableStep& step, Table table, const On
   return done ? Result<void>() : lost_at(at);
 }
 
-// Whether what was found is what was inserted.
+// Returns whether the operation found the value that was inserted.
 bool is_right(Outcome outcome, uint64_t key, std::span<const std::byte> value) {
   return outcome == Outcome::kDone && number_of(value) == key;
 }
 
-// Finds come after inserts that are not measured.
+// Returns a step that inserts the keys that later steps find; it is not reported.
 Step filling(const TableStep& step) {
   return {.name = "",
           .prepare = [=](OwnerSide& side) { step.local(side).clear(); },
@@ -175,7 +177,7 @@ void add_calls(Plan& plan) {
                         }});
 }
 
-// The owner's own, timed where nobody else is at it.
+// Returns a step that times the owner's local operations while no client accesses the table.
 template <class Once>
 Step local_step(const char* name, const TableStep& step, const Once& once) {
   return {.name = name, .check = [=](OwnerSide& side) -> Result<void> {

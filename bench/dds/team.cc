@@ -33,7 +33,7 @@ void pin_to(uint32_t core) {
   sched_setaffinity(0, sizeof set, &set);
 }
 
-// One process of the team, from its fork to its end.
+// One process of the team, from its fork to its exit.
 class Member {
  public:
   Member(const TeamOptions& options, std::span<const Step> steps, Board& board, uint32_t place)
@@ -51,7 +51,7 @@ class Member {
             engine::Target::create(*fabric, {.memory_bytes = options_.memory_bytes,
                                              .peers_max = options_.clients,
                                              .message_bytes_max = options_.message_bytes_max}));
-    meet([] {});  // the clients' cards are there
+    meet([] {});  // after this, the clients' cards are on the board
     for (uint32_t i = 0; i < options_.clients; ++i) {
       HAT_TRY(board_.owner_cards[index_][i], target->add(board_.client_cards[i][index_]));
     }
@@ -68,7 +68,7 @@ class Member {
       }
       if (steps_[i].check) HAT_TRY_VOID(in_step(steps_[i], steps_[i].check(side)));
     }
-    meet(answer);  // nobody goes before all are done
+    meet(answer);  // no member ends before all are done
     return {};
   }
 
@@ -103,7 +103,7 @@ class Member {
     return {};
   }
 
-  // Until all members are here; `turn` is done meanwhile.
+  // Waits until all members have called meet(); calls `turn` repeatedly meanwhile.
   template <class Turn>
   void meet(const Turn& turn) {
     const uint32_t generation = board_.generation.load();
@@ -130,7 +130,8 @@ void tell(Board& board, const std::string& why) {
   std::snprintf(board.why.data(), board.why.size(), "%s", why.c_str());
 }
 
-// Until all have ended, or one of them badly, or the time is over; then the others are ended.
+// Waits until all children have ended. If one fails or the time is over, kills the others and
+// returns the error.
 Result<void> wait_for(std::vector<pid_t> children, std::chrono::seconds timeout, Board& board) {
   const auto end = Clock::now() + timeout;
   std::string why;
@@ -159,7 +160,7 @@ Result<void> wait_for(std::vector<pid_t> children, std::chrono::seconds timeout,
 
 bool ClientSide::time(uint64_t operations, const std::function<bool(uint64_t)>& once) const {
   using Microseconds = std::chrono::duration<double, std::micro>;
-  constexpr uint64_t kBatch = 32;  // so that reading the clock costs little
+  constexpr uint64_t kBatch = 32;  // limits the cost of reading the clock
   engine::OperationCounts before;
   for (const engine::Initiator* owner : owners) before += owner->counts();
   std::vector<double> batches;

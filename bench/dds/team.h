@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/dds/team.h: owners and clients of distributed structures, a process each, that go through
+// bench/dds/team.h: runs owners and clients of distributed structures, each in a process, through
 // the steps of a measurement together.
 //
 //   each owner     prepare ─┐ answers calls                    ┌─ check
 //   each client             └─ work (timed) ───────────────────┘
 //
-// Pinned to cores of their own where there are enough of them. What they find lies in memory that
-// all share, the board; the process that called run_team() reads it afterwards.
+// Each process is pinned to its own core if the host has enough cores. The processes write their
+// results to shared memory, the board, which the caller of run_team() reads afterwards.
 #pragma once
 
 #include <array>
@@ -27,29 +27,30 @@ inline constexpr uint32_t kClientsMax = 32;
 inline constexpr uint32_t kStepsMax = 64;
 
 struct TeamOptions {
-  std::string fabric = "loop";  // or "verbs": owners at the lab's rxe2, clients at rxe1
+  std::string fabric = "loop";  // or "verbs": owners on the lab's rxe2, clients on rxe1
   uint32_t owners = 1;
   uint32_t clients = 1;
-  size_t memory_bytes = 1 << 20;  // of each owner
+  size_t memory_bytes = 1 << 20;  // per owner
   uint32_t message_bytes_max = 4096;
   bool pins = true;
   std::chrono::seconds timeout{300};
 };
 
-// What one client, or an owner, found in one step.
+// The results of one client, or one owner, in one step.
 struct Finding {
-  double us = 0;       // of one operation: the median of batches (of single ones, where so timed)
-  double mean_us = 0;  // all together: with whatever else the machine did meanwhile
+  // Time of one operation: the median of batches, or of single operations if the step times those.
+  double us = 0;
+  double mean_us = 0;  // mean time of one operation; includes interruptions by other work
   uint64_t operations = 0;
   engine::OperationCounts counts;
 };
 
-// All zeroes at first.
+// Initially all zeroes.
 struct Board {
   alignas(64) std::atomic<uint32_t> arrived;
   alignas(64) std::atomic<uint32_t> generation;
   std::atomic<uint32_t> failed;
-  std::array<char, 256> why;  // of the first that failed
+  std::array<char, 256> why;  // error of the first member that failed
   engine::CostCard owner_cards[kOwnersMax][kClientsMax];
   engine::CostCard client_cards[kClientsMax][kOwnersMax];
   Finding clients[kStepsMax][kClientsMax];
@@ -67,29 +68,30 @@ struct ClientSide {
   const std::vector<engine::Initiator*>& owners;
   Finding& finding;
 
-  // Times `once(i)` for all i below `operations`, until one fails; counts what it took.
+  // Calls `once(i)` for each i below `operations`, until one returns false, and stores the results
+  // in `finding`. Returns false if a call returned false.
   bool time(uint64_t operations, const std::function<bool(uint64_t)>& once) const;
-  // Before the time is taken: this process's first look at each page of an owner's memory costs
-  // more than the later ones. False: the fabric failed.
+  // Reads the memory of all owners before the measurement, since a process's first access to each
+  // page costs more than later ones. Returns false if the fabric failed.
   bool touch(uint64_t offset, uint64_t bytes) const;
 };
 
-// Each runs in the process of its side, which was forked with what the step holds.
+// Each function runs in the process of its side, which has a copy of the step from the fork.
 struct Step {
   std::string name;
-  std::function<void(OwnerSide&)> prepare;  // none: nothing
-  std::function<void(OwnerSide&)> turn;     // again and again meanwhile; none: `handler`'s
+  std::function<void(OwnerSide&)> prepare;  // may be empty
+  std::function<void(OwnerSide&)> turn;     // repeated while clients work; empty: polls `handler`
   std::function<Result<void>(ClientSide&)> work;
   std::function<Result<void>(OwnerSide&)> check;
 };
 
-// `handler_of` makes each owner's handler of calls. Errors: the first that a step told, by its
-// name; a process that died, or did not end in time.
+// Forks the processes and runs the steps. `handler_of` returns each owner's handler of calls.
+// Errors: the first failure of a step, with the step's name; a process that died; the timeout.
 Result<void> run_team(const TeamOptions& options, std::span<const Step> steps,
                       const std::function<engine::CallHandler(uint32_t owner)>& handler_of,
                       Board& board);
 
-// Memory that all processes of a team share; zeroes.
+// Memory that all processes of a team share, initially zero.
 template <class T>
 class Shared {
  public:

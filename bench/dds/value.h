@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/dds/value.h: values that tell who made them, and whether they are whole.
+// bench/dds/value.h: values that identify their origin and show whether they are complete.
 #pragma once
 
 #include <algorithm>
@@ -11,12 +11,12 @@
 
 namespace hat::bench {
 
-// Every word of 8 bytes is the number, turned by its place; of the last there may be a part.
+// Returns the 8-byte word at offset `at` of the value for `number`. A value's last word may be cut.
 inline uint64_t word_of_value(uint64_t number, size_t at) {
   return number + at * 0x9e3779b97f4a7c15;
 }
 
-// At least 8 bytes.
+// Fills `value`, which has at least 8 bytes.
 inline void fill_value(std::span<std::byte> value, uint64_t number) {
   for (size_t at = 0; at < value.size(); at += 8) {
     const uint64_t word = word_of_value(number, at);
@@ -24,7 +24,7 @@ inline void fill_value(std::span<std::byte> value, uint64_t number) {
   }
 }
 
-// None: it is not whole.
+// Returns the number that the value was made for, or nullopt if the value is not intact.
 inline std::optional<uint64_t> number_of(std::span<const std::byte> value) {
   uint64_t number = 0;
   std::memcpy(&number, value.data(), sizeof number);
@@ -36,7 +36,7 @@ inline std::optional<uint64_t> number_of(std::span<const std::byte> value) {
   return number;
 }
 
-// Each of the numbers below `count` once: nothing lost, nothing twice.
+// Checks that each number below `count` was seen once: none was lost, none was seen twice.
 class Tally {
  public:
   explicit Tally(uint64_t count) : seen_(count) {}
@@ -52,7 +52,7 @@ class Tally {
   }
   uint64_t lost() const { return seen_.size() - once_; }
   uint64_t twice() const { return twice_; }
-  uint64_t strange() const { return strange_; }  // not whole, or nobody's
+  uint64_t strange() const { return strange_; }  // not intact, or with an unknown number
   bool is_right() const { return lost() == 0 && twice_ == 0 && strange_ == 0; }
 
  private:

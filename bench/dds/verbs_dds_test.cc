@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/dds/verbs_dds_test.cc: the structures and the component costs between two RDMA devices: the
-// lab's Soft-RoCE ones (tests/lab/devices.sh), with packets between them.
+// bench/dds/verbs_dds_test.cc: checks the structures and the component costs between two RDMA
+// devices: the lab's Soft-RoCE devices (tests/lab/devices.sh), which exchange packets.
 #include <gtest/gtest.h>
 
 #include "bench/dds/conformance.h"

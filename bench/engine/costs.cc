@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/engine/costs.cc: what the fabric's own operations cost: RDMA-vs-RPC, Table I and Figure 3.
+// bench/engine/costs.cc: measures the fabric's operations, as in RDMA-vs-RPC, Table I and Figure 3.
 #include <algorithm>
 #include <cstdio>
 
@@ -11,7 +11,7 @@
 namespace hat::bench {
 namespace {
 
-// The cards of both sides, over the wire between them.
+// The two processes exchange their cards over `wire`; this one then measures.
 void measuring_side(const Settings& settings, Wire wire, uint32_t bytes) {
   const auto fabric = must(open_fabric(settings.fabric, false));
   const auto initiator = must(engine::Initiator::create(*fabric, {}));

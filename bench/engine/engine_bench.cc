@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/engine/engine_bench.cc: one measurement of the engine, told as one line of JSON.
-// The experiments bench/experiments/engine_*.py run many of them.
+// bench/engine/engine_bench.cc: runs one measurement of the engine and prints one line of JSON. The
+// experiments bench/experiments/engine_*.py run it many times.
 #include <getopt.h>
 #include <sched.h>
 

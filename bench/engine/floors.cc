@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/engine/floors.cc: what the machine can do at best: a flag between two cores, and memcpy.
+// bench/engine/floors.cc: measures the machine's limits: a flag between two cores, and memcpy.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -58,8 +58,8 @@ void measure_flag(const Settings& settings) {
               double(latencies[latencies.size() * 99 / 100]));
 }
 
-// From one buffer to the next of a ring as large as a lane's window: nothing stays in a core's
-// cache.
+// Copies between two rings of 32 buffers, as large as a lane's window, so that large buffers do not
+// stay in a core's cache.
 void measure_memcpy(const Settings& settings) {
   constexpr size_t kBuffers = 32;
   std::vector<std::byte> from(kBuffers * settings.bytes, std::byte{1});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/engine/lanes.cc: calls and one-way messages over lanes: HatRPC (SC'21) Figures 4 and 5,
-// HiPower (NPC'19) section 4.
+// bench/engine/lanes.cc: measures calls and one-way messages over lanes, as HatRPC (SC'21) does in
+// Figures 4 and 5, and HiPower (NPC'19) in section 4.
 #include <sched.h>
 
 #include <algorithm>
@@ -25,13 +25,13 @@ namespace {
 using namespace engine;
 using Clock = std::chrono::steady_clock;
 
-constexpr size_t kLargestSample = 1 << 20;  // latencies kept
+constexpr size_t kLargestSample = 1 << 20;  // maximum number of latencies kept
 
 RdmaLaneOptions lane_options(const Settings& settings, bool server) {
   const auto bytes = static_cast<uint32_t>(std::clamp<size_t>(settings.bytes, 64, kSlotBytesMax));
   const auto shape = [&](Leg leg) {
     const uint32_t slot = row(leg).on_demand ? 64 : leg == Leg::kSend ? kEagerBytesMax : bytes;
-    // Enough for a stream of small messages, and few large ones.
+    // Enough slots for a stream of small messages; fewer slots if they are large.
     const auto slots = static_cast<uint16_t>(slot <= 4096 ? 64 : 16);
     return LaneShape{leg, settings.protocol->beyond, slots, slot};
   };
@@ -44,7 +44,8 @@ RdmaLaneOptions lane_options(const Settings& settings, bool server) {
   return options;
 }
 
-// One side: its lanes, and a loop that looks and sleeps as the polling says.
+// One side of the measurement: its lanes, and a loop that polls and sleeps as the polling mode
+// says.
 class Side {
  public:
   Side(const Settings& settings, const Wire& wire, bool server)
@@ -69,16 +70,19 @@ class Side {
   RdmaLane& lane(size_t i) { return *ends_[i]->lane; }
   size_t count() const { return ends_.size(); }
   bool down() const { return down_; }
-  // Nothing that was measured counts then.
+  // Exits with an error if a lane went down, since the measurement is then invalid.
   void must_be_up() const {
     if (!down_) return;
     std::fprintf(stderr, "engine_bench: a lane went down: %s\n", why_down_.c_str());
     std::exit(1);
   }
 
-  // Looks until something comes, or it is time to see whether the other process still lives.
+  // Polls once; if nothing was found, spins, yields or sleeps as the polling mode says. Returns
+  // false after 100,000 polls without a result: the caller should then check whether the other
+  // process has ended.
   bool step() {
-    // A lane that is connected late is in an event, which must not wait until all others are idle.
+    // A lane that connects late is reported by an event, which is handled even if other lanes stay
+    // busy.
     if (++steps_ % 1024 == 0) events();
     const size_t found = poller_->look();
     for (const auto& end : ends_) end->lane->flush();
@@ -141,7 +145,8 @@ class Side {
   std::string why_down_;
 };
 
-// What is sent: copied by the lane, or lent to it; from a ring of buffers, as an application's.
+// Sends payloads from a ring of buffers, as an application would. The lane copies them, or borrows
+// them if settings.lends is set.
 class Payloads {
  public:
   Payloads(const Settings& settings, Fabric& fabric)
@@ -162,8 +167,9 @@ class Payloads {
   }
 
  private:
-  static constexpr size_t kBuffers =
-      64;  // at least a lane's slots: what is used again was returned
+  // At least as many as a lane has slots, so the lane has returned a buffer before it is used
+  // again.
+  static constexpr size_t kBuffers = 64;
   const size_t bytes_;
   const bool lends_;
   SharedMemory memory_;
@@ -209,8 +215,8 @@ void print_settings(const char* what, const Settings& settings) {
 
 namespace {
 
-// Calls in a closed loop: a client on each lane, with one call at a time. Each is answered once
-// before the constructor returns.
+// Makes calls in a closed loop: one client per lane, with one call at a time. The constructor
+// returns after each client has got one answer.
 class Callers {
  public:
   Callers(Side& side, size_t bytes, std::vector<float>& latencies)
@@ -234,10 +240,11 @@ class Callers {
     }
   }
 
-  // Counts what ends from now on, until stop().
+  // Starts the window: counts the calls that end from now until stop().
   void begin_window() { window_ = {.begin = Clock::now()}; }
 
-  // Ends the window, and waits for the calls that it cuts off. Returns its seconds.
+  // Ends the window, and waits for the calls that are still in flight. Returns the window's length
+  // in seconds.
   double stop() {
     window_.end = Clock::now();
     while (out_ != 0 && !side_.down()) side_.step();
@@ -255,7 +262,7 @@ class Callers {
 
  private:
   struct Caller {
-    Clock::time_point begun;  // its last call
+    Clock::time_point begun;  // start of the client's last call
     Clock::time_point ended;
     bool answered = false;
     Account account;
@@ -289,8 +296,8 @@ class Callers {
   const std::vector<std::byte> payload_;
   std::vector<float>& latencies_;
   std::vector<Caller> clients_;
-  size_t unanswered_;                                 // clients that have not been answered once
-  Window window_{.begin = Clock::time_point::max()};  // warming up: nothing counts
+  size_t unanswered_;                                 // clients that have not got an answer yet
+  Window window_{.begin = Clock::time_point::max()};  // warm-up: no call counts
   uint64_t calls_ = 0;
   uint64_t out_ = 0;
 };
@@ -320,7 +327,7 @@ void measure_calls(const Settings& settings) {
   std::ranges::sort(latencies);
   print_settings("calls", settings);
   const double n = std::max<double>(1, double(account.ended));
-  // The server's time is that of its whole life, warm-up too.
+  // The server's time is that of its whole life, so it includes the warm-up: hence 1.2.
   std::printf(
       ", \"calls\": %lu, \"calls_per_second\": %.0f, \"p50_us\": %.3f, \"p99_us\": %.3f, "
       "\"client_cpu_us_per_call\": %.3f, \"server_cpu_us_per_call\": %.3f, %s}\n",

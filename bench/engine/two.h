@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/engine/two.h: two processes on cores of their own, with a fabric on each side.
+// bench/engine/two.h: runs two processes on separate cores, each with a fabric.
 #pragma once
 
 #include <cstdio>
@@ -12,10 +12,11 @@
 
 namespace hat::bench {
 
-// "loop", or "verbs": the lab's devices, rxe1 for the first process and rxe2 for the second.
+// Opens a fabric. `kind` is "loop", or "verbs" for the lab's devices: rxe1 for the first process,
+// rxe2 for the second.
 Result<std::unique_ptr<engine::Fabric>> open_fabric(const std::string& kind, bool second);
 
-// What was made, or the end of the program, in words.
+// Returns the value of `result`, or prints its error and exits.
 template <class T>
 T must(Result<T> result) {
   if (!result) {
@@ -25,7 +26,7 @@ T must(Result<T> result) {
   if constexpr (!std::is_void_v<T>) return std::move(*result);
 }
 
-// A byte stream between the two, for what must be told beforehand.
+// A byte stream between the two processes, to exchange the data that they need before they start.
 class Wire {
  public:
   explicit Wire(int fd) : fd_(fd) {}
@@ -38,16 +39,16 @@ class Wire {
     receive(&theirs, sizeof theirs);
     return theirs;
   }
-  bool ended() const;  // the other process has gone
+  bool ended() const;  // true if the other process has ended
 
  private:
   int fd_;
 };
 
-// Runs `second` in a process of its own, which ends with the first; both pinned where there are
-// cores enough. Returns what the second used of the CPU, in seconds.
+// Runs `first` in this process and `second` in a child process, which ends with this one. Pins each
+// to a core if the host has at least two. Returns the CPU time of the child in seconds.
 double run_two(const std::function<void(Wire)>& first, const std::function<void(Wire)>& second);
 
-double cpu_seconds();  // of this process, so far
+double cpu_seconds();  // CPU time of this process so far
 
 }  // namespace hat::bench

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// client/preload/connect_call.cc: connect, which puts a ring where a listed address is asked for.
+// client/preload/connect_call.cc: connect(2), which connects over a ring if HATRPC_RINGS lists the
+// address.
 //
-// Nothing here may do harm: whatever fails, the program gets the TCP connection that it asked for.
+// Nothing here may do harm: if anything fails, the program gets the TCP connection that it asked
+// for.
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -28,11 +30,12 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// A daemon of the same host answers in microseconds, unless others have all its cores; a program's
-// event loop stands still meanwhile.
+// The time limit of connect(2), and of the handshake after it. A daemon of the same host answers in
+// microseconds, unless other processes use all its cores; the program's event loop is blocked
+// meanwhile.
 constexpr std::chrono::milliseconds kPatience{2000};
 
-// A descriptor that goes with its scope.
+// A descriptor that is closed at the end of its scope.
 struct Held {
   int fd;
   ~Held() {
@@ -46,7 +49,8 @@ int option(int fd, int name) {
   return real::getsockopt(fd, SOL_SOCKET, name, &value, &bytes) == 0 ? value : -1;
 }
 
-// Neither connected nor connecting: a program may call connect(2) again to hear what came of it.
+// Returns true if the socket is neither connected nor connecting. A program may call connect(2)
+// again to learn the result of an earlier call.
 bool is_new(int fd) {
   tcp_info info{};
   socklen_t bytes = sizeof info;
@@ -62,11 +66,11 @@ const Rule* rule_for(int fd, const Address& address) {
   return nullptr;
 }
 
-// A unix socket that is connected, or -1.
+// Returns a connected unix socket, or -1.
 int connect_unix(const std::string& path) {
   const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return -1;
-  // connect(2) waits for room in the listener's queue for as long as a send may.
+  // connect(2) on a unix socket waits for space in the listener's queue, for at most SO_SNDTIMEO.
   const timeval patience{kPatience.count() / 1000, kPatience.count() % 1000 * 1000};
   const timeval none{};
   sockaddr_un address{.sun_family = AF_UNIX};
@@ -83,7 +87,7 @@ int connect_unix(const std::string& path) {
 bool shake_hands(int fd, ring::Memory& memory) {
   const auto until = Clock::now() + kPatience;
   ring::Handshake handshake(ring::Side::kConnector, fd);
-  handshake.leave_a_bell();
+  handshake.leave_a_doorbell();
   int error = handshake.step();
   while (error == EAGAIN) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now());
@@ -96,7 +100,7 @@ bool shake_hands(int fd, ring::Memory& memory) {
   return error == 0;
 }
 
-// What the program has set before it connected.
+// Copies the settings that the program made before it connected.
 void carry_over(int from, int to) {
   for (const int name : {SO_RCVTIMEO, SO_SNDTIMEO}) {
     timeval time{};
@@ -111,7 +115,8 @@ void carry_over(int from, int to) {
   real::fcntl(to, F_SETFL, reinterpret_cast<void*>(intptr_t{flags}));
 }
 
-// The ring's socket takes the number of the program's.
+// Gives the program's descriptor number to the ring's socket, and adds the socket to the epolls
+// again.
 bool replace(int fd, int socket, const std::vector<EpollWatch>& watches) {
   const int flags = real::fcntl(fd, F_GETFD, nullptr);
   if (flags < 0) return false;

@@ -12,15 +12,15 @@
 #include <new>
 
 #include "client/preload/descriptors.h"
-#include "client/preload/looker.h"
 #include "client/preload/real.h"
+#include "client/preload/spinner.h"
 
 namespace hatrpc::preload {
 namespace {
 
-constexpr int kReplacedError = -1;  // among errno values
-// A process that was killed says nothing in shared memory: who only writes asks the kernel each so
-// many writes.
+constexpr int kReplacedError = -1;  // an internal value beside the errno values
+// A killed process leaves no trace in shared memory. A side that only writes therefore polls its
+// socket once in this many writes.
 constexpr uint32_t kWritesUnheardMax = 16;
 
 ino_t inode_of(int fd) {
@@ -43,7 +43,7 @@ int64_t now_ms() {
   return now.tv_sec * 1000 + now.tv_nsec / 1'000'000;
 }
 
-// -1: none.
+// Returns -1 if no time-out is set.
 int64_t send_timeout_ms(int fd) {
   timeval patience{};
   socklen_t bytes = sizeof patience;
@@ -55,7 +55,7 @@ int64_t send_timeout_ms(int fd) {
 }  // namespace
 
 std::shared_ptr<Connection> Connection::make(int socket, ring::Memory memory, const Address& peer,
-                                             uint32_t bells_asked, uint32_t bells_due) {
+                                             uint32_t doorbells_asked, uint32_t doorbells_due) {
   const int hidden_socket = descriptors::hide(socket);
   if (hidden_socket < 0) return nullptr;
   const int hidden_memory = descriptors::hide(memory.fd());
@@ -66,8 +66,8 @@ std::shared_ptr<Connection> Connection::make(int socket, ring::Memory memory, co
   real::close(memory.release_fd());
   try {
     auto made = std::make_shared<Connection>(hidden_socket, hidden_memory, std::move(memory), peer);
-    made->state_->bells.asked = bells_asked;
-    made->state_->bells.due = bells_due;
+    made->state_->doorbells.asked = doorbells_asked;
+    made->state_->doorbells.due = doorbells_due;
     made->state_->nonblocking = (real::fcntl(socket, F_GETFL, nullptr) & O_NONBLOCK) != 0;
     const Lock reader(made->reader_);
     made->channel_.resync_reads();
@@ -90,13 +90,13 @@ Connection::Connection(int socket, int memory_fd, ring::Memory memory, const Add
 
 Connection::~Connection() {
   descriptors::close_hidden(memory_fd_);
-  descriptors::kinds[channel_.fd()] = descriptors::Kind::kForeign;  // the channel closes it
+  descriptors::kinds[channel_.fd()] = descriptors::Kind::kForeign;  // the channel closes the socket
 }
 
 void Connection::forget_threads() {
   new (&reader_) std::mutex;
   new (&writer_) std::mutex;
-  bells_.forget_threads();
+  doorbells_.forget_threads();
   options_.forget_threads();
 }
 
@@ -127,7 +127,8 @@ ssize_t Connection::receive(int fd, const Parts& into, int flags) {
   }
 }
 
-// Bytes, 0 at the end, -EAGAIN where there are none, or another error.
+// Returns the number of bytes copied, 0 at the end, -EAGAIN if there are no bytes yet, or another
+// negative errno value.
 ssize_t Connection::take(const Parts& into, size_t skipped, int flags) {
   const Lock reader(reader_);
   if (is_shared_) channel_.resync_reads();
@@ -154,18 +155,19 @@ bool Connection::has_data(const Lock&) {
 
 bool Connection::has_data() { return has_data(Lock(reader_)); }
 
-// Whether there is something after all. Else the socket will be readable when there is.
-// `asks_kernel`: the end is noted, and a bell that nobody asked for taken out. Before EAGAIN is
-// said this must be, as an edge may tell of a bell and of the end.
+// Returns true if there is data, or the end, after all. If it returns false, the socket becomes
+// readable when something arrives. `asks_kernel`: also polls the socket, notes its end, and reads a
+// doorbell that this side did not ask for. A call must do this before it returns EAGAIN, because
+// one edge of an edge-triggered epoll may report both a doorbell and the end.
 bool Connection::settle(bool asks_kernel, const Lock& reader) {
-  const bool bell_seen = asks_kernel && (look_at_socket() & POLLIN) != 0;
-  bells_.ask(channel_, ring::kForData);
+  const bool doorbell_seen = asks_kernel && (look_at_socket() & POLLIN) != 0;
+  doorbells_.ask(channel_, ring::kForData);
   if (has_data(reader)) {
-    bells_.take_all_but_one(channel_);
+    doorbells_.take_all_but_one(channel_);
     return true;
   }
-  bells_.take_all(channel_, bell_seen);
-  return has_data(reader);  // take_all() may have met the end
+  doorbells_.take_all(channel_, doorbell_seen);
+  return has_data(reader);  // take_all() may have found the socket's end
 }
 
 short Connection::look_at_socket() {
@@ -176,21 +178,22 @@ short Connection::look_at_socket() {
 }
 
 void Connection::note(short revents) {
-  // Where this side has shut its reads, that alone says POLLRDHUP.
+  // If this side has shut down its reads, that alone causes POLLRDHUP.
   const short end = state_->reads_shut ? POLLHUP | POLLERR : POLLHUP | POLLERR | POLLRDHUP;
   if ((revents & end) != 0) channel_.lose();
 }
 
-// Sleeps in recv(2) itself: SO_RCVTIMEO, SA_RESTART and thread cancellation are the kernel's.
+// Sleeps in recv(2) itself, so that the kernel handles SO_RCVTIMEO, SA_RESTART and cancellation of
+// the thread.
 int Connection::wait_for_data(int fd) {
-  Looker looker(usual_wait_ns_[0]);
-  while (looker.again()) {
+  Spinner spinner(usual_wait_ns_[0]);
+  while (spinner.again()) {
     if (has_data()) return 0;
   }
   if (settle(false, Lock(reader_))) return 0;
   while (true) {
-    char bell;
-    const ssize_t count = real::recv(fd, &bell, sizeof bell, MSG_PEEK);
+    char doorbell;
+    const ssize_t count = real::recv(fd, &doorbell, sizeof doorbell, MSG_PEEK);
     const int error = errno;
     if (!descriptors::holds(fd, this)) return kReplacedError;
     if (count < 0 && (error == EAGAIN || error == EINTR)) return has_data() ? 0 : error;
@@ -230,7 +233,7 @@ ssize_t Connection::send(int fd, const Parts& from, int flags) {
   }
 }
 
-// Bytes, 0 where the ring is full, or an error.
+// Returns the number of bytes copied, 0 if the ring is full, or a negative errno value.
 ssize_t Connection::put(const Parts& from, size_t skipped) {
   if (unanswered_writes_.fetch_add(1, std::memory_order_relaxed) % kWritesUnheardMax ==
       kWritesUnheardMax - 1) {
@@ -253,19 +256,20 @@ bool Connection::has_room() {
          channel_.broken();
 }
 
-// In naps: in the socket may lie bells for data that somebody else will read, so it cannot be slept
-// on.
+// Sleeps in naps of kNapMs. It cannot sleep on the socket, which may contain doorbells for data
+// that another thread will read.
 int Connection::wait_for_room(int fd) {
   constexpr int kNapMs = 1;
-  Looker looker(usual_wait_ns_[1]);
-  while (looker.again()) {
+  Spinner spinner(usual_wait_ns_[1]);
+  while (spinner.again()) {
     if (has_room()) return 0;
   }
   const int64_t timeout_ms = send_timeout_ms(channel_.fd());
   const int64_t from_ms = now_ms();
   while (!has_room()) {
     if (timeout_ms >= 0 && now_ms() - from_ms >= timeout_ms) return EAGAIN;
-    // A signal does not cut it: poll(2) cannot tell whether its handler was to (SA_RESTART).
+    // A signal does not end the wait: poll(2) does not report whether its handler was set with
+    // SA_RESTART.
     if (real::poll(nullptr, 0, kNapMs) < 0 && errno != EINTR) return errno;
     look_at_socket();
     if (!descriptors::holds(fd, this)) return kReplacedError;
@@ -273,18 +277,19 @@ int Connection::wait_for_room(int fd) {
   return 0;
 }
 
-// The socket always looks writable: without a nap, who polls for that would never sleep.
+// Returns true if there is space, if necessary after a short wait. The kernel always reports the
+// socket as writable, so without the nap a program that polls for space would never sleep.
 bool Connection::room_comes_soon() {
   if (has_room()) return true;
   look_at_socket();
-  if (!has_data()) {  // else there is something better to do
-    Looker looker(usual_wait_ns_[1]);
-    while (looker.again()) {
+  if (!has_data()) {  // otherwise the program can read first
+    Spinner spinner(usual_wait_ns_[1]);
+    while (spinner.again()) {
       if (has_room()) return true;
     }
     real::poll(nullptr, 0, 1);
   }
-  bells_.ask(channel_, ring::kForRoom);
+  doorbells_.ask(channel_, ring::kForRoom);
   return has_room();
 }
 
@@ -295,7 +300,7 @@ size_t Connection::unread_bytes() {
   return ring_bytes - std::min(channel_.writable(ring_bytes).size(), size_t{ring_bytes});
 }
 
-// ---- Both ----
+// ---- Reading and writing ----
 
 int Connection::shutdown(int fd, int how) {
   if (how != SHUT_RD && how != SHUT_WR && how != SHUT_RDWR) {
@@ -308,7 +313,7 @@ int Connection::shutdown(int fd, int how) {
     channel_.end_writes();
   }
   if (how == SHUT_WR) return 0;
-  // Wakes whoever reads or polls. The other side's bells are refused from now on.
+  // Wakes the threads that read or poll. From now on the kernel rejects the other side's doorbells.
   state_->reads_shut = true;
   return real::shutdown(fd, SHUT_RD);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// client/preload/descriptor_calls.cc: what programs do to descriptors: close, duplicate, configure.
+// client/preload/descriptor_calls.cc: calls that close, duplicate and configure descriptors.
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <linux/sockios.h>
@@ -23,7 +23,7 @@ namespace {
 
 using descriptors::Kind;
 
-// `made` is another number of `fd`'s; what it was before is gone.
+// Records that `made` is now a duplicate of `fd`, and forgets what `made` was before.
 int duplicated(int fd, int made) {
   if (made < 0 || made == fd || !descriptors::is_own_table()) return made;
   epoll_watches::forget(made);
@@ -34,7 +34,8 @@ int duplicated(int fd, int made) {
   return made;
 }
 
-// A program that wants one of this library's own numbers: as if another thread had it just now.
+// Fails with EBUSY if the program names a descriptor of this library's own, as if another thread
+// had just taken that number.
 bool is_taken(int fd) {
   if (descriptors::kind(fd) != Kind::kHidden) return false;
   errno = EBUSY;
@@ -61,13 +62,13 @@ using namespace hatrpc::preload;
 
 HAT_INTERCEPTED int close(int fd) {
   const Kind kind = descriptors::kind(fd);
-  if (kind == Kind::kHidden) return 0;  // it closes all that there is
+  if (kind == Kind::kHidden) return 0;  // the program closes every descriptor it finds
   if (kind == Kind::kRing) descriptors::drop(fd);
   epoll_watches::forget(fd);
   return real::close(fd);
 }
 
-// libuv, and so Node, closes without the C library's close().
+// libuv, and so Node.js, closes descriptors without the C library's close().
 HAT_INTERCEPTED long syscall(long number, ...) noexcept {
   va_list rest;
   va_start(rest, number);
@@ -78,7 +79,8 @@ HAT_INTERCEPTED long syscall(long number, ...) noexcept {
   return real::syscall(number, words[0], words[1], words[2], words[3], words[4], words[5]);
 }
 
-// A number that the kernel gives anew was closed in a way that nobody told of.
+// If the kernel returns a number that is still in the table, the program closed it in a way that
+// this library did not see.
 HAT_INTERCEPTED int socket(int domain, int type, int protocol) noexcept {
   const int fd = real::socket(domain, type, protocol);
   descriptors::drop(fd);

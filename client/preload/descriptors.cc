@@ -14,19 +14,20 @@
 namespace hatrpc::preload::descriptors {
 namespace {
 
-constexpr int kHiddenFrom = 512;  // programs number from below, and few have so many
+constexpr int kHiddenFrom = 512;  // programs use lower numbers; few use so many
 
-// The table grows by pages: most processes never have a descriptor beyond the first.
+// The table grows by pages: most processes never have a descriptor beyond the first page.
 constexpr int kPage = 256;
 using Page = std::shared_ptr<Connection>[kPage];
 constinit std::atomic<Page*> pages[kMax / kPage]{};
 
-// By descriptor, so that threads with a connection each rarely meet.
+// Each descriptor number has one of these locks, so threads with different connections rarely
+// contend.
 constexpr int kLocks = 64;
 constinit std::mutex locks[kLocks];
 std::mutex& lock_of(int fd) { return locks[fd % kLocks]; }
 
-constinit std::atomic<int> end{0};  // above the highest that was ever a ring
+constinit std::atomic<int> end{0};  // one above the highest number that was ever a ring
 constinit std::atomic<pid_t> owner{0};
 
 std::shared_ptr<Connection>& slot(int fd) {
@@ -87,7 +88,7 @@ void put(int fd, std::shared_ptr<Connection> connection) {
   const std::lock_guard lock(lock_of(fd));
   kinds[fd] = connection != nullptr ? Kind::kRing : Kind::kForeign;
   slot(fd).swap(connection);
-}  // the one before goes after the lock: it closes descriptors
+}  // releases the old connection after the lock: that closes descriptors
 
 void for_each_ring(void (*visit)(void* context, int fd, Connection&), void* context) {
   for (int fd = 0; fd < end.load(); ++fd) {

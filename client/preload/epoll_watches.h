@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// client/preload/epoll_watches.h: which epolls have a TCP socket that may yet become a ring.
+// client/preload/epoll_watches.h: records which epolls have a TCP socket that may still become a
+// ring.
 //
-// A program may put its socket into an epoll and connect it then. The ring takes the descriptor,
-// but the epoll's entry belongs to the socket that was there: it is made anew.
+// A program may add its socket to an epoll and connect it afterwards. The ring's socket then takes
+// the descriptor number, but the epoll's entry belongs to the old socket, so the entry must be
+// added again.
 #pragma once
 
 #include <sys/epoll.h>
@@ -20,11 +22,12 @@ namespace epoll_watches {
 
 void note(int fd, int epoll, int operation, const epoll_event* event);
 void forget(int fd);
-// Around a fork: the child's copy is whole, and its lock free.
+// Called around a fork, so that the child's copy is complete and its lock is free.
 void before_fork();
 void after_fork();
-// Those that the kernel still has: a program may have closed the epoll, or the socket, in a way
-// that nobody told of. To be asked before another file takes the descriptor's place.
+// Returns the entries that the kernel still has: a program may have closed the epoll or the socket
+// in a way that this library did not see. Must be called before another file takes the descriptor
+// number.
 std::vector<EpollWatch> of(int fd);
 
 }  // namespace epoll_watches

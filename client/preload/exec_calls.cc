@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// client/preload/exec_calls.cc: exec and posix_spawn, which hand connections on to the new program.
+// client/preload/exec_calls.cc: exec and posix_spawn, which pass connections on to the new program.
 //
-// Each one goes to the C library's with an environment, since those that take none go on inside it.
+// Each function calls a C library function that takes an environment. The C library's variants
+// without an environment cannot be used, because they continue inside the library, where nothing is
+// intercepted.
 #include <alloca.h>
 #include <spawn.h>
 #include <unistd.h>
@@ -17,8 +19,8 @@ namespace {
 
 using real::Strings;
 
-// `run` with what the new program is to have in its environment. On the stack: the child of a vfork
-// may not allocate.
+// Calls `run` with `environment` and the rings' variable, for the new program. Uses the stack only,
+// because the child of a vfork may not allocate.
 template <class Run>
 int with_rings(Strings environment, Run run) {
   constexpr size_t kStringsMax = 8192;  // 64 KiB of stack
@@ -34,7 +36,7 @@ int with_rings(Strings environment, Run run) {
   return run(all);
 }
 
-// How many words an execl() has, without the null behind them.
+// Returns the number of arguments of an execl(), without the null after them.
 size_t count_words(va_list& rest) {
   va_list counted;
   va_copy(counted, rest);
@@ -44,7 +46,8 @@ size_t count_words(va_list& rest) {
   return count;
 }
 
-// Takes them into an array of one more; `rest` stands behind the null then.
+// Copies the arguments and the null into `all`, which has space for `count` + 1; `rest` is after
+// the null then.
 void take_words(char** all, size_t count, const char* first, va_list& rest) {
   all[0] = const_cast<char*>(first);
   for (size_t i = 1; i <= count; ++i) all[i] = va_arg(rest, char*);

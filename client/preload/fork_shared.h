@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// client/preload/fork_shared.h: an object that a process and its forks have in common, as they have
-// the file behind a descriptor in common.
+// client/preload/fork_shared.h: an object that a process shares with its forked children, as they
+// share the open file of a descriptor.
 #pragma once
 
 #include <sys/mman.h>

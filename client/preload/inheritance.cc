@@ -27,8 +27,9 @@ ino_t socket_inode(int fd) {
   return fstat(fd, &info) == 0 && S_ISSOCK(info.st_mode) ? info.st_ino : 0;
 }
 
-// The program's own number, or the one of standard input and the like: the child of a vfork may
-// have put it there, and the table says nothing of that.
+// Returns true if the socket survives the exec, under the program's own number or as standard
+// input, output or error: the child of a vfork may have duplicated it there, which the table does
+// not show.
 bool survives_exec(int fd, ino_t inode) {
   for (const int each : {fd, 0, 1, 2}) {
     const int flags = real::fcntl(each, F_GETFD, nullptr);
@@ -71,7 +72,7 @@ static_assert(Address::kTextMax == 54);
 
 void take_over(const Word& word) {
   ring::Memory memory;
-  if (ring::Memory::map(word.memory, memory) != 0) return;  // it has closed the descriptor
+  if (ring::Memory::map(word.memory, memory) != 0) return;  // map() has closed the descriptor
   std::shared_ptr<Connection> connection;
   DIR* folder = opendir("/proc/self/fd");
   if (folder == nullptr) return;
@@ -87,7 +88,7 @@ void take_over(const Word& word) {
       connection = Connection::make(fd, std::move(memory), word.peer, word.asked, word.due);
       if (connection == nullptr) break;
     }
-    connection->share();  // with the process that has handed it on
+    connection->share();  // with the process that passed it on
     descriptors::put(fd, connection);
   }
   closedir(folder);
@@ -112,10 +113,11 @@ void Inheritance::add(int fd, Connection& connection) {
   if (memory < 0) return;
   char peer[Address::kTextMax];
   connection.peer().print(peer);
-  end_ += std::snprintf(end_, static_cast<size_t>(text_ + sizeof text_ - end_), "%s%lu/%d/%u/%u/%s",
-                        count_ == 0 ? "" : ",", static_cast<unsigned long>(inode), memory,
-                        connection.bells().asked.load(), connection.bells().due.load(), peer);
-  connection.share();  // a vfork tells nobody
+  end_ +=
+      std::snprintf(end_, static_cast<size_t>(text_ + sizeof text_ - end_), "%s%lu/%d/%u/%u/%s",
+                    count_ == 0 ? "" : ",", static_cast<unsigned long>(inode), memory,
+                    connection.doorbells().asked.load(), connection.doorbells().due.load(), peer);
+  connection.share();  // a vfork runs no fork handler
   memories_[count_++] = memory;
   last_ = inode;
 }
@@ -136,9 +138,10 @@ void inherit() {
   }
 }
 
-// Before main(), and after the C library's own constructors.
+// Runs before main(), and after the C library's own constructors.
 __attribute__((constructor)) static void start() {
-  // A child that has been forked by a thread of many calls these before an exec.
+  // A child that a multithreaded process has forked calls these before an exec, when it must not
+  // call dlsym(3).
   real::execve.find();
   real::execvpe.find();
   real::close.find();

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// client/preload/inheritance.h: connections that a process hands on to the program that it becomes,
+// client/preload/inheritance.h: connections that a process passes on to the program that it becomes
 // or starts.
 //
-// A descriptor without FD_CLOEXEC survives exec(2); the ring's memory would not. So the memory's
-// descriptor goes along, and HATRPC_RINGS_OPEN says what is what, a word for each connection:
+// A descriptor without FD_CLOEXEC survives exec(2), but a mapping of the ring's memory does not. So
+// the process passes the memory's descriptor too, and HATRPC_RINGS_OPEN lists the connections,
+// separated by commas:
 //
-//   INODE/MEMORY/ASKED/DUE/PEER,…     the socket's inode (whatever number it has by then); the
-//                                     memory's descriptor; Bells::Counts; the address it is of
+//   INODE/MEMORY/ASKED/DUE/PEER,…     the socket's inode (its descriptor number may change);
+//                                     the memory's descriptor; Doorbells::Counts; the peer's address
 //
-// Thread   one that is about to exec: also in the child of a fork or a vfork, where nothing may be
-//          allocated.
+// Thread   the thread that is about to exec; also in the child of a fork or a vfork, where nothing
+//          may be allocated.
 #pragma once
 
 #include <sys/types.h>
@@ -18,7 +19,8 @@ namespace hatrpc::preload {
 
 class Connection;
 
-// What the new program gets. The descriptors are there until the object goes: an exec may fail.
+// The connections that the new program receives. Their memory's descriptors stay open until the
+// object is destroyed, because an exec may fail.
 class Inheritance {
  public:
   Inheritance();
@@ -30,7 +32,7 @@ class Inheritance {
   char* variable() { return text_; }  // NAME=VALUE
 
  private:
-  static constexpr int kMost = 32;  // more are not handed on
+  static constexpr int kMost = 32;  // further connections are not passed on
 
   void add(int fd, Connection& connection);
 
@@ -41,7 +43,7 @@ class Inheritance {
   char text_[kMost * 128];
 };
 
-// Takes over what the program before this one has handed on.
+// Takes over the connections that the program before this one passed on.
 void inherit();
 
 }  // namespace hatrpc::preload

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// client/preload/option_calls.cc: what programs ask a socket about itself, answered as TCP would.
+// client/preload/option_calls.cc: calls about a socket's names and options, which a ring answers as
+// TCP would.
 #include <netinet/in.h>
 #include <sys/socket.h>
 
@@ -33,7 +34,8 @@ HAT_INTERCEPTED int getsockopt(int fd, int level, int name, void* value,
     known = connection->peer().family;
   } else if (level == SOL_SOCKET && name == SO_PROTOCOL) {
     known = IPPROTO_TCP;
-  } else if (level != SOL_SOCKET || name != SO_ERROR) {  // what a unix socket fails of is no news
+    // SO_ERROR is 0: an error of the unix socket is not the program's.
+  } else if (level != SOL_SOCKET || name != SO_ERROR) {
     return real::getsockopt(fd, level, name, value, bytes);
   }
   return give_option(&known, sizeof known, value, bytes);

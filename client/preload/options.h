@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// client/preload/options.h: the TCP and IP options of a socket that has neither.
+// client/preload/options.h: TCP and IP options of a ring's unix socket, which has neither.
 //
-// What a program sets is remembered, so that it finds it again, and has no effect: no TCP_NODELAY
-// is needed where nothing is delayed.
+// This class stores a value that the program sets, so that the program reads the same value back.
+// The value has no effect: TCP_NODELAY, for example, is not needed because a ring delays nothing.
 #pragma once
 
 #include <sys/socket.h>
@@ -18,10 +18,10 @@ class Options {
  public:
   static bool is_one(int level);
 
-  // As setsockopt(2) and getsockopt(2).
+  // Behave as setsockopt(2) and getsockopt(2).
   int set(int level, int name, const void* value, socklen_t bytes);
   int get(int level, int name, void* value, socklen_t* bytes);
-  // Those that matter to programs, as they were set before the socket was on a ring.
+  // Copies the options that matter to programs from the TCP socket that the ring replaces.
   void take_from(int tcp_socket);
   void forget_threads();
 
@@ -30,7 +30,7 @@ class Options {
   std::map<std::pair<int, int>, std::vector<char>> values_;
 };
 
-// Writes as much of a value as the caller has room for, as getsockopt(2) does.
+// Copies as much of a value as the caller has space for, as getsockopt(2) does.
 int give_option(const void* value, size_t size, void* into, socklen_t* bytes);
 
 }  // namespace hatrpc::preload

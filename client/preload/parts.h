@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// client/preload/parts.h: bytes scattered over several buffers, as readv(2) has them.
+// client/preload/parts.h: bytes in several buffers, as readv(2) takes them.
 #pragma once
 
 #include <sys/uio.h>
@@ -18,7 +18,8 @@ class Parts {
   }
 
   size_t bytes() const { return bytes_; }
-  // How many were copied. `skipped` bytes of the buffers come first, and are left alone.
+  // Copies `from` into the buffers, after their first `skipped` bytes, which stay unchanged.
+  // Returns the number of bytes copied.
   size_t fill(size_t skipped, std::span<const std::byte> from) const {
     size_t done = 0;
     each(skipped, from.size(), [&](char* at, size_t bytes) {

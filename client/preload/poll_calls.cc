@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// client/preload/poll_calls.cc: poll, ppoll, select and pselect, where rings are among what they
-// wait for.
+// client/preload/poll_calls.cc: poll, ppoll, select and pselect, if rings are among the descriptors
+// that they wait for.
 #include <poll.h>
 #include <sys/select.h>
 
@@ -15,7 +15,8 @@
 namespace hatrpc::preload {
 namespace {
 
-// One of select(2)'s three sets; null is empty. Programs make bigger ones than fd_set.
+// One of select(2)'s three sets; a null pointer is the empty set. Programs use larger sets than
+// fd_set.
 class Set {
  public:
   explicit Set(fd_set* set) : words_(reinterpret_cast<unsigned long*>(set)) {}
@@ -102,7 +103,7 @@ HAT_INTERCEPTED int select(int count, fd_set* in, fd_set* out, fd_set* other, ti
   Set sets[3] = {Set(in), Set(out), Set(other)};
   if (!has_rings(count, sets)) return real::select(count, in, out, other, timeout);
   if (timeout == nullptr) return select_rings(count, sets, nullptr, nullptr);
-  // Linux says how much was left.
+  // As on Linux, select() changes `timeout` to the time that is left.
   using Clock = std::chrono::steady_clock;
   using Microseconds = std::chrono::microseconds;
   const auto from = Clock::now();

@@ -10,8 +10,8 @@
 
 #include "client/preload/connection.h"
 #include "client/preload/descriptors.h"
-#include "client/preload/looker.h"
 #include "client/preload/real.h"
+#include "client/preload/spinner.h"
 
 namespace hatrpc::preload {
 namespace {
@@ -51,14 +51,14 @@ class Poller {
   const nfds_t count_;
   const sigset_t* const mask_;
   std::vector<pollfd> native_;
-  std::vector<std::shared_ptr<Connection>> rings_;  // null: another descriptor
+  std::vector<std::shared_ptr<Connection>> rings_;  // null: not a ring
   bool all_rings_;
   bool naps_ = false;
   std::optional<Duration> timeout_;
   const Clock::time_point from_ = Clock::now();
 };
 
-// How many of the rings are ready, as it now stands in `fds`.
+// Polls the rings, stores their events in `fds_`, and returns how many rings are ready.
 int Poller::look() {
   int ready = 0;
   for (nfds_t i = 0; i < count_; ++i) {
@@ -69,17 +69,18 @@ int Poller::look() {
   return ready;
 }
 
-// The others' events must not wait for it.
+// Spins only if all descriptors are rings: the events of other descriptors must not wait for it.
 bool Poller::look_for_a_while() {
   if (!all_rings_ || timeout_ == Duration::zero()) return false;
-  Looker looker(rings_[0]->usual_wait_ns());
-  while (looker.again()) {
+  Spinner spinner(rings_[0]->usual_wait_ns());
+  while (spinner.again()) {
     if (look() != 0) return true;
   }
   return false;
 }
 
-// Has the bells asked for, and says what the kernel waits for.
+// Asks for the rings' doorbells, and sets the events that the kernel waits for. Returns false if a
+// ring is ready.
 bool Poller::may_sleep() {
   naps_ = false;
   for (nfds_t i = 0; i < count_; ++i) {
@@ -87,7 +88,8 @@ bool Poller::may_sleep() {
     const bool woken = (native_[i].revents & POLLIN) != 0;
     if (!rings_[i]->may_sleep(fds_[i].events, woken)) return false;
     native_[i].events = (fds_[i].events & kIn) != 0 ? POLLIN | POLLRDHUP : POLLRDHUP;
-    // Not until a bell for room rings: the thread that waits for data may take that one out.
+    // The poller takes naps instead of waiting for the doorbell for space, because a thread that
+    // waits for data may read that doorbell.
     if ((fds_[i].events & kOut) != 0) naps_ = true;
   }
   return true;
@@ -105,7 +107,7 @@ int Poller::ask_kernel(std::optional<Duration> timeout) {
   return real::ppoll(native_.data(), count_, timeout ? &time : nullptr, mask_);
 }
 
-// What the kernel said. How many are ready in all.
+// Merges the kernel's revents with the rings' state; returns how many descriptors are ready.
 int Poller::merge() {
   int ready = 0;
   for (nfds_t i = 0; i < count_; ++i) {
@@ -131,7 +133,7 @@ int Poller::run() {
     if (said < 0) return ready && errno == EINTR ? look() : -1;
     if (const int all = merge(); all != 0 || ready) {
       if (all != 0) return all;
-      continue;  // it was there, and another thread has taken it
+      continue;  // another thread has taken what was ready
     }
     if (timeout_ && Clock::now() - from_ >= *timeout_) return 0;
   }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // client/preload/poller.h: poll(2) over rings and other descriptors.
 //
-// The rings are looked at where they are. Only where nothing is there is the kernel asked to wait,
-// for the rings' bells and whatever the other descriptors are polled for.
+// The poller reads the state of rings in shared memory. It waits in the kernel only if no ring is
+// ready, for the rings' doorbells and for the events of the other descriptors.
 #pragma once
 
 #include <poll.h>
@@ -12,9 +12,9 @@
 
 namespace hatrpc::preload {
 
-// Whether there is a ring among them; else the C library's own function does it all.
+// Returns true if a ring is among `fds`; otherwise the C library's own function does all the work.
 bool has_rings(pollfd* fds, nfds_t count);
-// As ppoll(2).
+// Behaves as ppoll(2).
 int poll_rings(pollfd* fds, nfds_t count, const timespec* timeout, const sigset_t* mask);
 
 }  // namespace hatrpc::preload

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// client/preload/read_calls.cc: read, recv and all that read, on rings.
+// client/preload/read_calls.cc: read, recv and the other reading calls, on rings.
 #include <sys/socket.h>
 #include <sys/uio.h>
 
@@ -10,7 +10,7 @@
 namespace hatrpc::preload {
 namespace {
 
-// kReplaced: no ring, or none any more.
+// Returns kReplaced if `fd` is not a ring, or is one no longer.
 ssize_t receive(int fd, const iovec* parts, size_t count, int flags) {
   const auto connection = descriptors::ring(fd);
   return connection == nullptr ? Connection::kReplaced
@@ -63,7 +63,7 @@ HAT_INTERCEPTED ssize_t recvfrom(int fd, void* into, size_t bytes, int flags, so
                                  socklen_t* from_bytes) {
   if (descriptors::is_ring(fd)) {
     const ssize_t count = receive(fd, into, bytes, flags);
-    if (count >= 0 && from_bytes != nullptr) *from_bytes = 0;  // as TCP has it
+    if (count >= 0 && from_bytes != nullptr) *from_bytes = 0;  // as TCP does
     if (count != Connection::kReplaced) return count;
   }
   return real::recvfrom(fd, into, bytes, flags, from, from_bytes);
@@ -87,7 +87,7 @@ HAT_INTERCEPTED ssize_t recvmsg(int fd, msghdr* message, int flags) {
   return real::recvmsg(fd, message, flags);
 }
 
-// One message at a time, which recvmmsg() may do.
+// Receives one message per call, which recvmmsg(2) allows.
 HAT_INTERCEPTED int recvmmsg(int fd, mmsghdr* messages, unsigned count, int flags,
                              timespec* timeout) {
   if (!descriptors::is_ring(fd) || count == 0)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// client/preload/real.h: the C library's own functions, behind those that this library puts in
-// front of them.
+// client/preload/real.h: the C library's own functions, which this library's functions of the same
+// names hide.
 //
-// Each is found when it is first called: a constructor of another library may call read() before
-// any constructor of this one has run.
+// Each is looked up when it is first called, because a constructor of another library may call
+// read() before any constructor of this one has run.
 #pragma once
 
 #include <dlfcn.h>
@@ -21,7 +21,7 @@
 #include <cstdio>
 #include <type_traits>
 
-// Everything else stays inside this library.
+// Marks the functions that hide the C library's. All other symbols stay inside this library.
 #define HAT_INTERCEPTED extern "C" __attribute__((visibility("default")))
 
 namespace hatrpc::preload {
@@ -44,7 +44,7 @@ class Real<Result(Words...)> {
       return -1;
     }
   }
-  // Early, for those that are called where nothing may be allocated.
+  // Looks the function up. Called early for functions that run where nothing may be allocated.
   Function find() {
     Function function = found_.load(std::memory_order_relaxed);
     if (function != nullptr) return function;
@@ -85,7 +85,7 @@ inline constinit Real<int(int, int)> shutdown{"shutdown"};
 inline constinit Real<int(int)> dup{"dup"};
 inline constinit Real<int(int, int)> dup2{"dup2"};
 inline constinit Real<int(int, int, int)> dup3{"dup3"};
-// These take one more word or none: on Linux it travels the same way.
+// These take one more argument or none; on Linux both are passed in the same way.
 inline constinit Real<int(int, int, void*)> fcntl{"fcntl"};
 inline constinit Real<int(int, int, void*)> fcntl64{"fcntl64"};
 inline constinit Real<int(int, unsigned long, void*)> ioctl{"ioctl"};

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// client/preload/ring_echo.cc: a server on rings that sends back what it gets: for tests.
+// client/preload/ring_echo.cc: a server on rings that sends back the bytes it receives, for tests.
 //
 //   ring_echo PATH [WORDS]
 //
-// Listens there; each client is first sent WORDS. A connection ends when its client has ended it.
+// The server listens at PATH and first sends WORDS to each client. A connection ends when its
+// client ends it.
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>

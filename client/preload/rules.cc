@@ -30,7 +30,7 @@ std::vector<Rule> parse_rules(std::string_view text, std::string& mistake) {
 }
 
 const std::vector<Rule>& rules() {
-  // Never destroyed: threads may connect while the process ends.
+  // The vector is never destroyed, because threads may connect while the process ends.
   static const std::vector<Rule>& all = *[] {
     std::string mistake;
     const char* text = std::getenv("HATRPC_RINGS");

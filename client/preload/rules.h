@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// client/preload/rules.h: which addresses are reached over which ring: HATRPC_RINGS.
+// client/preload/rules.h: which ring leads to which address, as HATRPC_RINGS lists them.
 #pragma once
 
 #include <string>
@@ -15,11 +15,11 @@ struct Rule {
   std::string path;  // of the unix socket where the ring's acceptor listens
 };
 
-// `127.0.0.1:9090=/run/hatrpcd/kv.ring,[::1]:9091=/run/x.ring`. What is wrong with it comes as a
-// sentence in `mistake`; the rules that can be read hold all the same.
+// Parses `127.0.0.1:9090=/run/hatrpcd/kv.ring,[::1]:9091=/run/x.ring`. If a rule is invalid,
+// describes the error in `mistake`, and returns the valid rules all the same.
 std::vector<Rule> parse_rules(std::string_view text, std::string& mistake);
 
-// This process's. A mistake in them is told once, on standard error.
+// Returns this process's rules. Prints an error in them once, on standard error.
 const std::vector<Rule>& rules();
 
 }  // namespace hatrpc::preload

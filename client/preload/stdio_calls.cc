@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// client/preload/stdio_calls.cc: fdopen, whose FILE would read and write without asking anybody.
+// client/preload/stdio_calls.cc: fdopen, whose FILE would otherwise bypass the intercepted calls.
 #include <unistd.h>
 
 #include <cerrno>
@@ -20,7 +20,7 @@ constexpr cookie_io_functions_t kByOurCalls = {
     .write =
         [](void* cookie, const char* from, size_t bytes) {
           const ssize_t count = ::write(fd_of(cookie), from, bytes);
-          return count < 0 ? ssize_t{0} : count;  // an error, as fopencookie(3) has it
+          return count < 0 ? ssize_t{0} : count;  // 0 reports an error: fopencookie(3)
         },
     .seek = nullptr,
     .close = [](void* cookie) { return ::close(fd_of(cookie)); },

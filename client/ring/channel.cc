@@ -26,6 +26,7 @@ std::span<const std::byte> Channel::readable() {
 }
 
 void Channel::release(size_t bytes) {
+  assert(bytes <= read_ - consumed_);  // else the other side would overwrite unread bytes
   consumed_ += bytes;
   mine().consumed.store(consumed_, std::memory_order_release);
   ring_for(kForRoom);
@@ -33,7 +34,7 @@ void Channel::release(size_t bytes) {
 
 bool Channel::at_end() {
   if (!gone() && theirs().ended.load(std::memory_order_acquire) == 0) return false;
-  return readable().empty();  // looked at after the end was
+  return readable().empty();  // checked after the end was seen, so no byte is missed
 }
 
 std::span<std::byte> Channel::writable(size_t wanted) {
@@ -53,6 +54,7 @@ std::span<std::byte> Channel::writable(size_t wanted) {
 
 void Channel::publish(size_t bytes) {
   written_ += bytes;
+  assert(written_ - their_consumed_ <= memory_->ring_bytes());
   mine().written.store(written_, std::memory_order_release);
   ring_for(kForData);
 }
@@ -69,9 +71,10 @@ void Channel::ring_for(uint32_t what) {
   std::atomic<uint32_t>& waits = theirs().waits;
   if ((waits.load(std::memory_order_relaxed) & what) == 0) return;
   if ((waits.fetch_and(~what) & what) == 0) return;
-  // A full socket holds bells enough, and a closed one is told by hear().
-  const char bell = 0;
-  [[maybe_unused]] const auto sent = send(socket_, &bell, sizeof bell, MSG_DONTWAIT | MSG_NOSIGNAL);
+  // A full socket holds enough doorbells; hear() notices that a socket was closed.
+  const char doorbell = 0;
+  [[maybe_unused]] const auto sent =
+      send(socket_, &doorbell, sizeof doorbell, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
 uint32_t Channel::arm(uint32_t what) {
@@ -96,16 +99,17 @@ void Channel::resync_reads() {
 void Channel::resync_writes() {
   written_ = mine().written.load(std::memory_order_relaxed);
   ended_ = mine().ended.load(std::memory_order_relaxed) != 0;
-  their_consumed_ = written_ - memory_->ring_bytes();  // no room is known of
+  their_consumed_ = written_ - memory_->ring_bytes();  // no space is known to be free
 }
 
 void Channel::stay_awake(uint32_t what) {
   mine().waits.fetch_and(~what, std::memory_order_relaxed);
 }
 
-size_t Channel::hear(size_t bells_max) {
-  char bells[64];
-  const ssize_t heard = recv(socket_, bells, std::min(bells_max, sizeof bells), MSG_DONTWAIT);
+size_t Channel::hear(size_t doorbells_max) {
+  char doorbells[64];
+  const ssize_t heard =
+      recv(socket_, doorbells, std::min(doorbells_max, sizeof doorbells), MSG_DONTWAIT);
   if (heard > 0) return static_cast<size_t>(heard);
   if (heard == 0 || (errno != EAGAIN && errno != EINTR)) gone_ = true;
   return 0;

@@ -1,22 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-// client/ring/channel.h: one side of a pair of rings, without ever blocking.
+// client/ring/channel.h: one side of a pair of rings; no operation blocks.
 //
 //   reader   readable() ─▶ bytes, in place ─▶ consume(n)
-//   writer   writable() ─▶ room, in place  ─▶ publish(n)
-//   sleeper  may_sleep(what) ── true ─▶ wait until fd() is readable ─▶ hear() ─▶ look again
-//                            └─ false: it is there already
+//   writer   writable() ─▶ space, in place ─▶ publish(n)
+//   sleeper  may_sleep(what) ── true ─▶ wait until fd() is readable ─▶ hear() ─▶ poll again
+//                            └─ false: the data or the space is there already
 //
-// Trust    Each side keeps its own counters, and believes the other's only within the ring's
-//          bounds: what passes them makes the channel broken(), for good. The *bytes* of a ring may
-//          change while they are looked at: read each once, or copy first.
-// Order    publish() and consume() are releases that the other side's readable() and writable()
-//          acquire. A sleeper writes `waits` and looks again behind a full barrier, and whoever
-//          publishes reads `waits` behind one: one of the two sees the other.
-// Bells    A byte on the socket, sent once for each time that a side says it waits. Not an eventfd:
-//          the other side could make that one block us, and the socket's end tells of its death.
+// Trust    Each side keeps its own counters, and accepts the other side's counters only within the
+//          ring's bounds. A counter outside them makes the channel broken(), for good. The *bytes*
+//          of a ring may change while this side reads them: read each byte once, or copy the bytes
+//          first.
+// Order    publish() and consume() store with release order; the other side's readable() and
+//          writable() load with acquire order. A side that is about to sleep sets bits in `waits`,
+//          executes a full barrier and checks the ring again. A side that publishes executes a full
+//          barrier and then reads `waits`. At least one of the two sees the other's store.
+// Doorbell A byte on the socket, sent once each time that a side announces that it waits. It is not
+//          an eventfd, because the other side could make an eventfd block us, and because the end
+//          of the socket reports the other side's death.
+// Always   consumed_ <= read_ <= consumed_ + ring, and written_ <= their_consumed_ + ring (modulo
+//          2^64): asserted in builds without NDEBUG.
 // Thread   one reader and one writer at a time; both may sleep at once.
 #pragma once
 
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -28,12 +34,12 @@ namespace hatrpc::ring {
 
 class Channel {
  public:
-  // Owns `socket`, whose greetings are over (handshake.h).
+  // Owns `socket`, on which the handshake is complete (handshake.h).
   Channel(int socket, Memory memory, Side side)
       : Channel(socket, std::make_shared<const Memory>(std::move(memory)), side) {}
   Channel(int socket, std::shared_ptr<const Memory> memory, Side side);
-  // Closes the socket; once no process has it any more (after a fork both have), the other side
-  // reads what is left, and then the end.
+  // Closes the socket. When no process has it open any more (after a fork, two have), the other
+  // side reads the bytes that are left, and then the end.
   ~Channel();
   Channel(const Channel&) = delete;
   Channel& operator=(const Channel&) = delete;
@@ -41,52 +47,59 @@ class Channel {
   int fd() const { return socket_; }
   const std::shared_ptr<const Memory>& memory() const { return memory_; }
 
-  // What has come and was not consumed.
+  // Returns the bytes that have arrived and were not consumed.
   std::span<const std::byte> readable();
   void consume(size_t bytes) {
     pass(bytes);
     release(bytes);
   }
-  // consume() in two halves, for who goes on to use the bytes: readable() is behind them at once,
-  // and the other side overwrites them after the release.
-  void pass(size_t bytes) { read_ += bytes; }
+  // consume() in two halves, for a caller that still uses the bytes in between. After pass(),
+  // readable() begins after these bytes; after release(), the other side may overwrite them.
+  void pass(size_t bytes) {
+    read_ += bytes;
+    assert(read_ - consumed_ <= memory_->ring_bytes());
+  }
   void release(size_t bytes);
-  // The other side writes no more, or is gone, and all that it wrote was consumed.
+  // Returns true if the other side has ended its writes or is gone, and every byte that it wrote
+  // was consumed.
   bool at_end();
-  // What was read is not all that there should have been.
+  // Returns true if the other side gave up: the bytes read are fewer than there should have been.
   bool aborted() const {
     return theirs().ended.load(std::memory_order_acquire) == static_cast<uint32_t>(End::kAborted);
   }
 
-  // Free room; looks at what the other side has consumed only where less than `wanted` is known of.
+  // Returns the free space. Loads the other side's counter only if less than `wanted` is known to
+  // be free.
   std::span<std::byte> writable(size_t wanted = 1);
   void publish(size_t bytes);
   void end_writes(End how = End::kEnded);
   bool writes_ended() const { return ended_; }
 
-  // The other side's counters make no sense: nothing more is read or written.
+  // Returns true if the other side's counters were out of bounds: this side reads and writes no
+  // more.
   bool broken() const { return broken_.load(std::memory_order_relaxed); }
-  // The other side has closed, or died: nobody reads what is written. Known after hear().
+  // Returns true if the other side has closed the socket or died, so that it reads nothing any
+  // more. hear() finds this out.
   bool gone() const { return gone_.load(std::memory_order_relaxed); }
 
-  // Says that this side waits. False: what it would wait for is there.
+  // Announces that this side waits for `what`. Returns false if the data or space is there already.
   bool may_sleep(uint32_t what);
-  void stay_awake(uint32_t what);  // takes it back
-  // Takes the bells that have rung, at most so many. How many there were.
-  size_t hear(size_t bells_max = 64);
+  void stay_awake(uint32_t what);  // withdraws may_sleep()
+  // Reads doorbells from the socket, at most `doorbells_max` and at most 64; returns how many it read.
+  size_t hear(size_t doorbells_max = 64);
 
-  // --- For those who let others wait on fd() ---
-  // Sets bits in `waits`; those that were not set before, because their bells have rung.
+  // --- For a class that lets its program wait on fd() itself ---
+  // Sets bits in `waits`; returns those newly set (the other side had cleared them when it rang).
   uint32_t arm(uint32_t what);
-  // The bits that are still set.
+  // Returns the bits of `waits` that are still set.
   uint32_t armed() const { return mine().waits.load(std::memory_order_relaxed); }
-  // The socket's end was seen elsewhere than in hear().
+  // Records that the other side is gone; the caller saw the socket's end, and hear() did not.
   void lose() { gone_ = true; }
-  // The reader, or the writer, goes on from where another process with the same side has left:
-  // after a fork, or an exec.
+  // Continues reading, or writing, from the counters in shared memory, if another process used the
+  // same side before: after a fork or an exec.
   void resync_reads();
   void resync_writes();
-  // The same connection under another number, which it owns from now on.
+  // Continues with another descriptor of the same connection, and owns it from now on.
   void use(int socket) { socket_ = socket; }
 
  private:
@@ -101,7 +114,7 @@ class Channel {
   uint64_t written_ = 0;
   uint64_t read_ = 0;
   uint64_t consumed_ = 0;
-  uint64_t their_consumed_ = 0;  // as last seen
+  uint64_t their_consumed_ = 0;  // as last loaded
   bool ended_ = false;
   std::atomic<bool> broken_ = false;
   std::atomic<bool> gone_ = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// client/ring/channel_test.cc: rings carry bytes in order, wake sleepers once, and believe nobody.
+// client/ring/channel_test.cc: rings carry bytes in order, wake sleepers once, trust no counter.
 #include "client/ring/channel.h"
 
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ std::string take(Channel& channel) {
   return text;
 }
 
-bool has_bell(const Channel& channel) {
+bool has_doorbell(const Channel& channel) {
   pollfd fd{channel.fd(), POLLIN, 0};
   return poll(&fd, 1, 0) == 1;
 }
@@ -52,7 +52,7 @@ TEST(Channel, GivesAnyPartOfTheRingInOnePiece) {
   const std::string most(kRingBytesMin - 100, 'a');
   put(*pair.connector, most);
   EXPECT_EQ(take(*pair.acceptor), most);
-  std::string across(5000, 'b');  // from 100 bytes before the ring's end
+  std::string across(5000, 'b');  // starts 100 bytes before the ring's end
   across.back() = 'c';
   put(*pair.connector, across);
   EXPECT_EQ(take(*pair.acceptor), across);
@@ -89,22 +89,30 @@ TEST(Channel, WhoseOtherSideIsGoneIsReadToItsEnd) {
   EXPECT_TRUE(pair.acceptor->at_end());
 }
 
+TEST(ChannelDeathTest, ASidePublishesAndReleasesNoMoreThanItMay) {
+  Pair pair;
+  put(*pair.connector, "four");
+  EXPECT_DEATH(pair.connector->publish(pair.connector->writable().size() + 1), "written_");
+  EXPECT_DEATH(pair.acceptor->release(1), "read_") << "nothing was passed";
+  EXPECT_DEATH(pair.acceptor->pass(kRingBytesMin + 1), "read_");
+}
+
 TEST(Channel, RingsOnceForEachTimeThatSomebodySleeps) {
   Pair pair;
   put(*pair.connector, "nobody sleeps");
-  EXPECT_FALSE(has_bell(*pair.acceptor));
+  EXPECT_FALSE(has_doorbell(*pair.acceptor));
   EXPECT_FALSE(pair.acceptor->may_sleep(kForData)) << "there is something";
   take(*pair.acceptor);
 
   EXPECT_TRUE(pair.acceptor->may_sleep(kForData));
   put(*pair.connector, "a");
   put(*pair.connector, "b");
-  EXPECT_TRUE(has_bell(*pair.acceptor));
+  EXPECT_TRUE(has_doorbell(*pair.acceptor));
   pair.acceptor->stay_awake(kForData);
-  char bells[8];
-  EXPECT_EQ(recv(pair.acceptor->fd(), bells, sizeof bells, MSG_DONTWAIT), 1);
+  char doorbells[8];
+  EXPECT_EQ(recv(pair.acceptor->fd(), doorbells, sizeof doorbells, MSG_DONTWAIT), 1);
   put(*pair.connector, "awake");
-  EXPECT_FALSE(has_bell(*pair.acceptor));
+  EXPECT_FALSE(has_doorbell(*pair.acceptor));
 }
 
 TEST(Channel, WakesWhoWaitsForRoomOrTheEnd) {
@@ -113,12 +121,12 @@ TEST(Channel, WakesWhoWaitsForRoomOrTheEnd) {
   put(*pair.connector, std::string(kRingBytesMin, 'x'));
   EXPECT_TRUE(pair.connector->may_sleep(kForRoom));
   pair.acceptor->consume(1);
-  EXPECT_TRUE(has_bell(*pair.connector));
+  EXPECT_TRUE(has_doorbell(*pair.connector));
 
   pair.acceptor->consume(kRingBytesMin - 1);
   EXPECT_TRUE(pair.acceptor->may_sleep(kForData));
   pair.connector->end_writes();
-  EXPECT_TRUE(has_bell(*pair.acceptor));
+  EXPECT_TRUE(has_doorbell(*pair.acceptor));
 }
 
 TEST(Channel, CarriesAStreamBetweenThreadsThatSleep) {
@@ -127,7 +135,7 @@ TEST(Channel, CarriesAStreamBetweenThreadsThatSleep) {
   const auto wait = [](Channel& channel, uint32_t what) {
     if (!channel.may_sleep(what)) return;
     pollfd fd{channel.fd(), POLLIN, 0};
-    ASSERT_EQ(poll(&fd, 1, 10'000), 1) << "a bell was lost";
+    ASSERT_EQ(poll(&fd, 1, 10'000), 1) << "a doorbell was lost";
     channel.stay_awake(what);
     channel.hear();
   };
@@ -156,7 +164,7 @@ TEST(Channel, CarriesAStreamBetweenThreadsThatSleep) {
   EXPECT_EQ(received, kTotal);
 }
 
-// What a hostile other side may write into the counters.
+// Values that a hostile other side may write into the counters.
 class HostileCounter : public testing::TestWithParam<uint64_t> {};
 
 TEST_P(HostileCounter, OfBytesWrittenBreaksTheChannel) {
@@ -187,14 +195,14 @@ TEST(Channel, IsNotMisledByAWriterThatTakesBytesBack) {
   put(*pair.connector, "0123456789");
   EXPECT_EQ(pair.acceptor->readable().size(), 10u);
   pair.control->sides[0].written = 5;
-  pair.acceptor->consume(10);  // what it was given before
+  pair.acceptor->consume(10);  // the bytes that readable() gave before
   EXPECT_TRUE(pair.acceptor->readable().empty());
   EXPECT_TRUE(pair.acceptor->broken());
 }
 
-TEST(Channel, IsNeverBlockedByBells) {
+TEST(Channel, IsNeverBlockedByDoorbells) {
   Pair pair;
-  // Nobody takes the bells: the socket fills, and ringing goes on without it.
+  // No side reads the doorbells, so the socket fills up; publish() must not block.
   for (int i = 0; i < 100'000; ++i) {
     pair.control->sides[1].waits = kForData;
     pair.connector->publish(0);

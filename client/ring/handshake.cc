@@ -13,7 +13,8 @@
 namespace hatrpc::ring {
 namespace {
 
-constexpr size_t kDescriptorsMax = 8;  // taken, so that none is left open; one is expected
+// All are received, so that none stays open; one is expected.
+constexpr size_t kDescriptorsMax = 8;
 
 }  // namespace
 
@@ -38,7 +39,7 @@ int Handshake::receive() {
     iovec part{reinterpret_cast<char*>(&theirs_) + received_, greeting_bytes_ - received_};
     alignas(cmsghdr) char control[CMSG_SPACE(kDescriptorsMax * sizeof(int))];
     msghdr message{.msg_iov = &part, .msg_iovlen = 1};
-    if (side_ == Side::kConnector) {  // an acceptor takes none: closing one may block
+    if (side_ == Side::kConnector) {  // an acceptor accepts none: closing one may block
       message.msg_control = control;
       message.msg_controllen = sizeof control;
     }
@@ -52,7 +53,8 @@ int Handshake::receive() {
       for (size_t at = CMSG_LEN(0); at + sizeof(int) <= each->cmsg_len; at += sizeof(int)) {
         if (descriptor_ >= 0) close(descriptor_);
         std::memcpy(&descriptor_, reinterpret_cast<char*>(each) + at, sizeof descriptor_);
-        // Nothing else is kept: the other side's own end of this socket would never close.
+        // Only a memfd is kept. Any other descriptor could be the other side's own end of this
+        // socket, which would then never close.
         if (fcntl(descriptor_, F_GET_SEALS) < 0) close(std::exchange(descriptor_, -1));
       }
     }
@@ -81,7 +83,7 @@ int Handshake::greet(Refusal refusal) {
   const ssize_t sent = sendmsg(socket_, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
   if (sent < 0) return errno == EPIPE ? ECONNRESET : errno;
   greeted_ = true;
-  return sent == ssize_t{sizeof mine} ? 0 : EPROTO;  // a socket that is new has room
+  return sent == ssize_t{sizeof mine} ? 0 : EPROTO;  // a new socket has space for it
 }
 
 int Handshake::accept() {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// client/ring/handshake.h: how two processes on a connected unix socket come to share rings.
+// client/ring/handshake.h: how two processes on a connected unix socket set up shared rings.
 //
 //   connector ── Greeting {version, wish} ─────────────▶ acceptor
 //   connector ◀─ Greeting {version, ring_bytes}, memfd ── acceptor
 //
-// The acceptor makes the memory. Who may connect is the socket's affair: its path's owner and mode,
-// and SO_PEERCRED.
+// The acceptor creates the memory. The owner and mode of the socket's path, and SO_PEERCRED, decide
+// which process may connect.
 //
-// Errors   errno values. EAGAIN: again when the socket is readable. EPROTO: the other side speaks
-//          something else. EPROTONOSUPPORT: no version in common. ENOMEM: the acceptor has no
-//          memory. ECONNRESET: it closed.
+// Errors   errno values. EAGAIN: call step() again when the socket is readable. EPROTO: the other
+//          side does not follow this protocol. EPROTONOSUPPORT: no version in common. ENOMEM: the
+//          acceptor has no memory. ECONNRESET: the other side closed the socket.
 #pragma once
 
 #include <cstddef>
@@ -20,19 +20,20 @@ namespace hatrpc::ring {
 
 class Handshake {
  public:
-  // `ring_bytes`: valid_ring_bytes(); the connector's wish, or the acceptor's own size where the
-  // connector has none. An acceptor gives at most `ring_bytes_max`.
+  // `ring_bytes` must satisfy valid_ring_bytes(). It is the connector's wish, or the acceptor's
+  // size for a connector without a wish. An acceptor gives at most `ring_bytes_max`.
   Handshake(Side side, int socket, uint64_t ring_bytes = kRingBytesDefault,
             uint64_t ring_bytes_max = kRingBytesMax);
   ~Handshake();
   Handshake(const Handshake&) = delete;
   Handshake& operator=(const Handshake&) = delete;
 
-  // Before the first step of a connector: the greeting's last byte, which says nothing, stays in
-  // the socket, as a bell that has rung.
-  void leave_a_bell() { greeting_bytes_ = sizeof theirs_ - 1; }
+  // For a connector, before its first step(): leaves the last byte of the acceptor's greeting,
+  // which carries no information, in the socket, where it acts as a doorbell that has rung.
+  void leave_a_doorbell() { greeting_bytes_ = sizeof theirs_ - 1; }
 
-  // Never blocks, whatever the socket's own flags. 0: memory() is there.
+  // Advances the handshake without blocking, whatever the socket's flags are. Returns 0 when the
+  // memory is ready for take_memory().
   int step();
   Memory take_memory() { return std::move(memory_); }
 
@@ -49,8 +50,8 @@ class Handshake {
   bool greeted_ = false;
   size_t received_ = 0;
   Greeting theirs_{};
-  size_t greeting_bytes_ = sizeof theirs_;  // that are received
-  int descriptor_ = -1;                     // that came along
+  size_t greeting_bytes_ = sizeof theirs_;  // bytes to receive
+  int descriptor_ = -1;                     // received with the greeting
   Memory memory_;
 };
 

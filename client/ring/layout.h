@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// client/ring/layout.h: what two processes share when they talk over rings: version 1.
+// client/ring/layout.h: the memory and the greeting of two processes that share rings, version 1.
 //
-//   offset                          bytes        what
+//   offset                          bytes        content
 //   0                               64 KiB       Control
-//   64 KiB                          ring_bytes   what the connector writes and the acceptor reads
-//   64 KiB + ring_bytes             ring_bytes   what the acceptor writes and the connector reads
+//   64 KiB                          ring_bytes   the connector writes, the acceptor reads
+//   64 KiB + ring_bytes             ring_bytes   the acceptor writes, the connector reads
 //
-// Each ring is a stream of bytes without boundaries: byte number n since the start lies at
-// n mod ring_bytes. Numbers are native: both sides are on one host.
+// Each ring is a stream of bytes without boundaries: byte number n since the start is at n mod
+// ring_bytes. Numbers have native byte order, because both sides run on one host.
 //
-// Format   docs/shm.md, which says who may write what and when, and what each side must not
-//          believe. A change of this file is a new version.
+// Format   docs/shm.md; it says which side may write which field and when, and what each side must
+//          not trust. A change of this file is a new version.
 #pragma once
 
 #include <atomic>
@@ -23,7 +23,7 @@ namespace hatrpc::ring {
 inline constexpr char kMagic[8] = {'h', 'a', 't', 'r', 'i', 'n', 'g', '\n'};
 inline constexpr uint32_t kVersion = 1;
 
-// A multiple of every page size that Linux has, as each ring is mapped twice in a row.
+// A multiple of every page size of Linux, because each ring is mapped twice in a row.
 inline constexpr uint64_t kControlBytes = 64 * 1024;
 inline constexpr uint64_t kRingBytesMin = 64 * 1024;
 inline constexpr uint64_t kRingBytesDefault = 256 * 1024;
@@ -39,24 +39,25 @@ inline constexpr Side other(Side side) {
   return side == Side::kConnector ? Side::kAcceptor : Side::kConnector;
 }
 
-// What a side waits for, asleep (Lines::waits).
+// What a sleeping side waits for (Lines::waits).
 inline constexpr uint32_t kForData = 1;
 inline constexpr uint32_t kForRoom = 2;
 
-// Whether a side writes on (Lines::ended).
+// Whether a side continues to write (Lines::ended).
 enum class End : uint32_t {
   kNone = 0,
-  kEnded = 1,    // what it has written is all
-  kAborted = 2,  // and it is not all that there should have been
+  kEnded = 1,    // it has written everything
+  kAborted = 2,  // it gave up: what it has written is incomplete
 };
 
-// What one side writes and the other reads. Apart, and away from neighbours that a core fetches
-// along: who spins on one must not be slowed by what is written to another.
+// The words that one side writes and the other reads. They are 128 bytes apart, because a core also
+// fetches the neighbour of a cache line: a side that spins on one word is not slowed by stores to
+// another.
 struct Lines {
-  alignas(128) std::atomic<uint64_t> written;   // bytes put into its ring since the start
-  std::atomic<uint32_t> ended;                  // an End
-  alignas(128) std::atomic<uint64_t> consumed;  // bytes taken from the other's ring
-  alignas(128) std::atomic<uint32_t> waits;     // the other side takes away the bits it rings for
+  alignas(128) std::atomic<uint64_t> written;   // bytes put into its own ring since the start
+  std::atomic<uint32_t> ended;                  // a value of End
+  alignas(128) std::atomic<uint64_t> consumed;  // bytes taken from the other side's ring
+  alignas(128) std::atomic<uint32_t> waits;     // the other side clears the bits that it rings for
 };
 
 struct Control {
@@ -72,12 +73,12 @@ static_assert(sizeof(Lines) == 384 && offsetof(Control, sides) == 128);
 static_assert(sizeof(Control) <= kControlBytes);
 
 // The first and only message of each side on the socket; the acceptor's carries the memory's
-// descriptor (SCM_RIGHTS). Every byte after it is a bell.
+// descriptor (SCM_RIGHTS). Every later byte is a doorbell.
 struct Greeting {
   char magic[8];
-  uint32_t version;     // connector: the highest it speaks; acceptor: the one they speak
-  uint32_t refusal;     // acceptor: 0, or a Refusal, and then nothing follows
-  uint64_t ring_bytes;  // connector: wished for, 0 for any; acceptor: as they are
+  uint32_t version;     // connector: the highest it supports; acceptor: the one in use
+  uint32_t refusal;     // acceptor: 0, or a Refusal, after which it closes the socket
+  uint64_t ring_bytes;  // connector: its wish, 0 for any; acceptor: the actual size
   uint64_t reserved;    // 0
 };
 static_assert(sizeof(Greeting) == 32);

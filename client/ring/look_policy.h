@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// client/ring/look_policy.h: whether a thread that has nothing to do looks again, or sleeps.
+// client/ring/look_policy.h: decides whether a thread that has nothing to do polls again or sleeps.
 //
-// Looking saves a wake-up, and between looks the thread yields its core: whoever it waits for may
-// want it. But Linux lets a thread that has yielded wait for the whole time slice (milliseconds) of
-// whoever runs instead, and one that has slept not at all. So a core that is shared with somebody
-// who has much to do is slept on.
+// Polling saves a wake-up. Between polls the thread yields its core, because the process that it
+// waits for may need the core. But Linux can make a thread that has yielded wait for the whole time
+// slice (milliseconds) of another thread, while a thread that wakes from sleep does not wait. So if
+// a busy process shares the core, the thread sleeps instead of polling.
 #pragma once
 
 #include <algorithm>
@@ -14,9 +14,9 @@
 
 namespace hatrpc::ring {
 
-// How long to look where such waits took `usual` lately. Twice as long catches most of them; where
-// they last longer than is worth it (HATRPC_SPIN_US of the environment, 1000 by default), only
-// those are caught that come at once.
+// Returns how long to spin if recent waits of this kind took `usual`. Twice that time catches most
+// of them. If `usual` exceeds HATRPC_SPIN_US (environment; microseconds, default 1000), returns 50
+// µs, which catches only data that arrives at once. The result never exceeds HATRPC_SPIN_US.
 inline std::chrono::nanoseconds spin_for(std::chrono::nanoseconds usual) {
   using Duration = std::chrono::nanoseconds;
   constexpr Duration kAtOnce = std::chrono::microseconds(50);
@@ -33,15 +33,15 @@ class LookPolicy {
   using TimePoint = std::chrono::steady_clock::time_point;
   using Duration = std::chrono::nanoseconds;
 
-  // An application answers sooner: whoever has the core for longer is not what we wait for.
+  // A yield that takes longer gave the core to a busy process: an application would answer sooner.
   static constexpr Duration kYieldMax = std::chrono::milliseconds(1);
-  // Then the thread sleeps instead, first for a while, and twice as long each time it meets the
-  // same again before it has yielded so often at no cost.
+  // After such a yield the thread sleeps instead of polling, at first for kSleepsMin. The time
+  // doubles, up to kSleepsMax, if the next such yield occurs before kGoodYields short ones.
   static constexpr Duration kSleepsMin = std::chrono::milliseconds(4);
   static constexpr Duration kSleepsMax = std::chrono::seconds(1);
   static constexpr uint32_t kGoodYields = 100;
 
-  // Earlier times than one set before change nothing.
+  // Allows polling until `when`; a time before one set earlier changes nothing.
   void stay_awake_until(TimePoint when) { awake_until_ = std::max(awake_until_, when); }
   bool looks_again(TimePoint now) const { return now < awake_until_ && now >= sleeps_until_; }
   void yielded(TimePoint from, TimePoint to) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// client/ring/look_policy_test.cc: a thread looks while it is told to, and where yielding is cheap.
+// client/ring/look_policy_test.cc: a thread polls while asked to, and while yielding is cheap.
 #include "client/ring/look_policy.h"
 
 #include <gtest/gtest.h>
@@ -43,7 +43,7 @@ TEST(LookPolicy, SleepsForAWhileAfterAYieldThatCostATimeSlice) {
   EXPECT_TRUE(policy.looks_again(kStart + 7ms));
 }
 
-// Yields as long as it may look, from `now` on, and returns when it may look again.
+// Makes one yield of 3 ms at `now`; returns when the policy allows polling again.
 LookPolicy::TimePoint costly_yield(LookPolicy& policy, LookPolicy::TimePoint now) {
   policy.yielded(now, now + 3ms);
   now += 3ms;

@@ -28,8 +28,8 @@ std::string folder_of(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
-// Returns the locked descriptor, or -1. Anybody who may read the folder can hold its lock, so the
-// wait is bounded.
+// Returns the locked descriptor, or -1. Any process that may read the folder can hold its lock, so
+// the wait is bounded.
 int lock(const std::string& folder) {
   const int fd = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) return -1;
@@ -44,14 +44,14 @@ int lock(const std::string& folder) {
   return fd;
 }
 
-// connect(2) is refused at a file that is not a socket too, so the file's type is checked first.
+// connect(2) is also refused at a file that is not a socket, so the file's type is checked first.
 bool is_stale(const char* path, int type) {
   struct stat info {};
   if (lstat(path, &info) != 0 || !S_ISSOCK(info.st_mode)) return false;
   sockaddr_un address{.sun_family = AF_UNIX};
   if (std::strlen(path) >= sizeof address.sun_path) return false;
   std::strcpy(address.sun_path, path);
-  // Does not block: a server whose queue of connections is full must not hold up this one.
+  // Non-blocking: a server whose queue of connections is full must not delay this process.
   const int probe = socket(AF_UNIX, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (probe < 0) return false;
   const bool refused =
@@ -68,7 +68,7 @@ PathClaim::PathClaim(const char* path, int type) : folder_(*path ? lock(folder_o
 }
 
 PathClaim::~PathClaim() {
-  if (folder_ >= 0) close(folder_);  // and with the last descriptor the lock
+  if (folder_ >= 0) close(folder_);  // closing the last descriptor releases the lock
 }
 
 }  // namespace hatrpc::ring

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// client/ring/path_claim_test.cc: a stale socket gives way, everything else stays.
+// client/ring/path_claim_test.cc: a claim removes a stale socket, and nothing else.
 #include "client/ring/path_claim.h"
 
 #include <fcntl.h>
@@ -34,7 +34,7 @@ class PathClaimTest : public testing::Test {
     return lstat(path().c_str(), &info) == 0;
   }
 
-  // A bound socket of the path, or -1.
+  // Returns a socket that is bound to the path, or -1.
   int bound(int type = SOCK_STREAM) {
     const int fd = socket(AF_UNIX, type | SOCK_CLOEXEC, 0);
     sockaddr_un address{.sun_family = AF_UNIX};
@@ -46,7 +46,7 @@ class PathClaimTest : public testing::Test {
     close(fd);
     return -1;
   }
-  // What a server that was killed leaves.
+  // Leaves a bound path without a listening socket, as a killed server does.
   void leave_behind(int type = SOCK_STREAM) {
     EXPECT_GE(bound(type), 0);
     close(fds_.back());
@@ -78,7 +78,7 @@ TEST_F(PathClaimTest, LeavesAServersPath) {
   ASSERT_EQ(listen(bound(), 0), 0);
   { const PathClaim claim(path().c_str()); }
   EXPECT_TRUE(exists());
-  for (int i = 0; i < 4; ++i) connect_and_stay();  // its queue is full
+  for (int i = 0; i < 4; ++i) connect_and_stay();  // fills the queue of connections
   { const PathClaim claim(path().c_str()); }
   EXPECT_TRUE(exists());
 }
@@ -119,7 +119,7 @@ TEST_F(PathClaimTest, GivesAPathToOneOfManyThatStartAtOnce) {
         while (!go) std::this_thread::yield();
         const PathClaim claim(path().c_str());
         if (bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) return;
-        std::this_thread::yield();  // the moment in which it refuses connections
+        std::this_thread::yield();  // here the socket is bound but refuses connections
         if (listen(fd, 1) == 0) ++listening;
       });
     }

@@ -19,7 +19,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// What is left of a time-out that began at `from`.
+// Returns the milliseconds that are left of a time-out that began at `from`.
 int left_ms(Clock::time_point from, int timeout_ms) {
   if (timeout_ms < 0) return kForever;
   const auto gone = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - from);
@@ -27,9 +27,11 @@ int left_ms(Clock::time_point from, int timeout_ms) {
 }
 
 int wait_for(int fd, short events, int interrupter, int timeout_ms) {
-  pollfd fds[2] = {{fd, events, 0}, {interrupter, POLLIN, 0}};  // poll(2) passes over -1
+  // poll(2) ignores a descriptor of -1.
+  pollfd fds[2] = {{fd, events, 0}, {interrupter, POLLIN, 0}};
   const int ready = poll(fds, 2, timeout_ms);
-  if (ready < 0) return errno == EINTR ? 0 : errno;  // a signal: whoever waits looks again
+  // After a signal the caller polls the ring again.
+  if (ready < 0) return errno == EINTR ? 0 : errno;
   if (fds[1].revents != 0) return EINTR;
   return ready == 0 ? EAGAIN : 0;
 }
@@ -43,7 +45,7 @@ int Socket::connect(const char* path, int timeout_ms, std::unique_ptr<Socket>& s
   const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return errno;
   if (timeout_ms > 0) {
-    // A unix socket's connect(2) waits for room in the listener's queue as long as a send may.
+    // connect(2) on a unix socket waits for space in the listener's queue, for at most SO_SNDTIMEO.
     const timeval patience{timeout_ms / 1000, timeout_ms % 1000 * 1000};
     setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
   }
@@ -85,7 +87,7 @@ int Socket::wait(uint32_t what, int timeout_ms, int interrupter) {
     channel_.hear();
     return ready(what) ? 0 : EAGAIN;
   }
-  // Of the thread: what it has learnt of its core holds for all its sockets.
+  // One per thread: what the thread has learnt about its core applies to all its sockets.
   thread_local LookPolicy policy;
   const auto from = Clock::now();
   std::chrono::nanoseconds& usual = usual_wait_[what == kForData ? 0 : 1];
@@ -111,7 +113,7 @@ int Socket::sleep(uint32_t what, int timeout_ms, int interrupter) {
   ++sleepers_;
   const int error = wait_for(channel_.fd(), POLLIN, interrupter, timeout_ms);
   channel_.stay_awake(what);
-  // A bell for the other thread must still be there when that one wakes.
+  // While the other thread sleeps too, a doorbell that rang for it must stay in the socket.
   if (--sleepers_ == 0 && error == 0) channel_.hear();
   return error;
 }

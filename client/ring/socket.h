@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// client/ring/socket.h: a channel that blocks, with time-outs: what a stream socket's caller
-// expects.
+// client/ring/socket.h: a ring channel that blocks, with time-outs, like a stream socket.
 //
-// Who waits looks for a while, yielding its core between looks, and then sleeps until its bell
-// rings. It looks for about as long as such waits took lately, but at most HATRPC_SPIN_US
-// microseconds (of the environment; default 1000, 0: not at all); where they take longer, hardly at
-// all.
+// A thread that waits first spins, yielding its core between polls, and then sleeps until its
+// doorbell rings. It spins for about twice as long as recent waits took, but at most HATRPC_SPIN_US
+// microseconds (environment; default 1000, 0: not at all). If recent waits took longer than that,
+// it spins for at most 50 µs.
 //
-// Errors   errno values, negative where a count may be returned. EAGAIN: timed out. EINTR: the
-//          interrupter became readable. EPIPE: the other side has gone. ECONNRESET: it gave up in
-//          the middle. EPROTO: it broke the ring's rules.
+// Errors   errno values, negative if a count may be returned. EAGAIN: timed out. EINTR: the
+//          interrupter became readable. EPIPE: the other side has gone. ECONNRESET: the other side
+//          gave up in the middle. EPROTO: the other side broke the ring's rules.
 // Thread   one reader and one writer at a time.
 #pragma once
 
@@ -22,28 +21,31 @@
 
 namespace hatrpc::ring {
 
-inline constexpr int kForever = -1;  // a time-out, else in milliseconds
+inline constexpr int kForever = -1;  // a time-out; other values are in milliseconds
 
 class Socket {
  public:
-  // A unix socket that listens there. Also ECONNREFUSED and the like of connect(2).
+  // Connects to the unix socket that listens at `path`. Also returns errors of connect(2), such as
+  // ECONNREFUSED.
   static int connect(const char* path, int timeout_ms, std::unique_ptr<Socket>& socket);
-  // Takes `fd`, a connection that was accepted or made, also where it fails.
+  // Runs the handshake on `fd`, an accepted or connected socket. Takes ownership of `fd`, also if
+  // it fails.
   static int open(Side side, int fd, int timeout_ms, std::unique_ptr<Socket>& socket,
                   int interrupter = -1);
 
-  // What has come, at most `bytes`; 0 at the end. `interrupter`: a descriptor, or -1.
+  // Reads what has arrived, at most `bytes`; returns 0 at the end. `interrupter`: a descriptor, or
+  // -1.
   ssize_t read(void* into, size_t bytes, int timeout_ms, int interrupter = -1);
-  // Waits until read() would return something else than EAGAIN.
+  // Waits until read() would return something other than EAGAIN.
   int wait_readable(int timeout_ms, int interrupter = -1);
   size_t readable_bytes() { return channel_.readable().size(); }
-  // Some of them, at least one.
+  // Writes some of the bytes, at least one.
   ssize_t write(const void* from, size_t bytes, int timeout_ms);
   int write_all(const void* from, size_t bytes, int timeout_ms);
   void end_writes() { channel_.end_writes(); }
 
   int fd() const { return channel_.fd(); }
-  // The other side may still be there.
+  // Returns false once the other side is known to have gone or to have broken the ring's rules.
   bool alive();
 
  private:
@@ -54,7 +56,8 @@ class Socket {
 
   Channel channel_;
   std::atomic<int> sleepers_ = 0;
-  std::chrono::nanoseconds usual_wait_[2]{};  // of the reader, of the writer
+  // Recent wait: [0] for data (reader), [1] for space (writer).
+  std::chrono::nanoseconds usual_wait_[2]{};
 };
 
 }  // namespace hatrpc::ring

@@ -143,7 +143,7 @@ TEST(Socket, HasItsReaderAndItsWriterSleepAtOnce) {
     char byte;
     EXPECT_EQ(ends.client->read(&byte, 1, 5000), 1);
   });
-  std::this_thread::sleep_for(20ms);  // both sleep
+  std::this_thread::sleep_for(20ms);  // now both sleep
   std::string all(much.size(), ' ');
   for (size_t at = 0; at < all.size();) {
     const ssize_t count = ends.server->read(all.data() + at, all.size() - at, 5000);

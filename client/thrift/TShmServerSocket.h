@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// client/thrift/TShmServerSocket.h: Thrift's TServerSocket for clients with a TShmSocket, hatrpcd
-// among them (`upstream: "shm:/run/kv/kv.ring"`).
+// client/thrift/TShmServerSocket.h: Thrift's TServerSocket for clients with a TShmSocket, such as
+// hatrpcd (`upstream: "shm:/run/kv/kv.ring"`).
 //
 //   auto socket = std::make_shared<hatrpc::TShmServerSocket>("/run/kv/kv.ring");
 //   TThreadedServer server(processor, socket, transport_factory, protocol_factory);
 //
-// It listens on a unix socket at the path, whose owner and mode say who may connect. listen()
-// replaces a socket at the path that nobody listens at any more, as a killed server leaves it; a
-// listening server's path and any other kind of file stay, and listen() throws as TServerSocket's.
+// The server listens on a unix socket at the path; the owner and mode of the path decide which
+// processes may connect. listen() replaces a socket at the path if no process listens on it any
+// more, as after a server was killed. The path of a listening server and any other kind of file
+// stay, and listen() throws as TServerSocket's listen() does.
 //
-// Works with TSimpleServer, TThreadedServer and TThreadPoolServer. Thread and errors: as
+// Works with TSimpleServer, TThreadedServer and TThreadPoolServer. Threads and errors: as
 // TServerSocket.
 #ifndef HATRPC_TSHMSERVERSOCKET_H
 #define HATRPC_TSHMSERVERSOCKET_H
@@ -24,7 +25,7 @@ namespace hatrpc {
 class __attribute__((visibility("default"))) TShmServerSocket
     : public apache::thrift::transport::TServerSocket {
  public:
-  // "shm:" may stand before the path. `config` is for the connections.
+  // The path may begin with "shm:". `config` applies to the accepted connections.
   explicit TShmServerSocket(const std::string& path,
                             std::shared_ptr<apache::thrift::TConfiguration> config = nullptr);
 

@@ -13,7 +13,7 @@ using apache::thrift::transport::TTransportException;
 
 namespace {
 
-// Thrift's time-outs are in milliseconds, 0 being none.
+// Converts one of Thrift's time-outs, which are in milliseconds; 0 means none.
 int timeout(int ms) { return ms > 0 ? ms : ring::kForever; }
 
 [[noreturn]] void fail(const std::string& what, int error) {
@@ -52,7 +52,7 @@ void TShmSocket::open() {
 bool TShmSocket::isOpen() const { return socket_ != THRIFT_INVALID_SOCKET; }
 
 void TShmSocket::close() {
-  if (ring_) socket_ = THRIFT_INVALID_SOCKET;  // it is the ring's
+  if (ring_) socket_ = THRIFT_INVALID_SOCKET;  // the ring owns the descriptor
   ring_.reset();
   TSocket::close();
 }
@@ -82,7 +82,7 @@ bool TShmSocket::hasPendingDataToRead() { return isOpen() && ring().readable_byt
 
 uint32_t TShmSocket::read(uint8_t* into, uint32_t bytes) {
   const ssize_t count = ring().read(into, bytes, timeout(recvTimeout_), interrupter());
-  if (count == -ECONNRESET) return 0;  // as TSocket says it
+  if (count == -ECONNRESET) return 0;  // TSocket returns 0 too
   if (count < 0) fail("TShmSocket::read()", static_cast<int>(-count));
   return static_cast<uint32_t>(count);
 }

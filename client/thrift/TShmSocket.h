@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// client/thrift/TShmSocket.h: Thrift's TSocket over shared memory: to the hatrpcd of this host, or
+// client/thrift/TShmSocket.h: Thrift's TSocket over shared memory, to the hatrpcd of this host or
 // to any server with a TShmServerSocket.
 //
 //   auto socket = std::make_shared<hatrpc::TShmSocket>("/run/hatrpcd/kv.ring");
@@ -7,15 +7,16 @@
 //   KvClient client(std::make_shared<TBinaryProtocol>(transport));
 //   transport->open();
 //
-// It stands wherever a TSocket stood: under every wrapper transport, with connect, receive and send
-// time-outs, isOpen(), peek() and interrupts. What differs: a receive time-out holds for the whole
-// wait; there is no limit on a connection's bytes in all; TNonblockingServer cannot use it, which
-// reads sockets by itself.
+// It replaces a TSocket under every wrapper transport, and has connect, receive and send time-outs,
+// isOpen(), peek() and interrupts. Three things differ: a receive time-out applies to the whole
+// wait; the total bytes of a connection have no limit; TNonblockingServer cannot use it, because
+// that server reads sockets itself.
 //
-// Waits by looking for a while, at most HATRPC_SPIN_US microseconds (default 1000), then sleeps.
+// A thread that waits spins first, for at most HATRPC_SPIN_US microseconds (default 1000), and then
+// sleeps.
 //
 // Errors   TTransportException, of TSocket's types: NOT_OPEN, TIMED_OUT, INTERRUPTED;
-//          CORRUPTED_DATA where the other side breaks the ring's rules.
+//          CORRUPTED_DATA if the other side breaks the ring's rules.
 // Thread   as TSocket: one reader and one writer at a time.
 // Source   docs/shm.md.
 #ifndef HATRPC_TSHMSOCKET_H
@@ -35,11 +36,11 @@ class Socket;
 class __attribute__((visibility("default"))) TShmSocket
     : public apache::thrift::transport::TSocket {
  public:
-  // `path`: of the unix socket that hands the memory over; "shm:" may stand before it.
+  // `path` is the path of the unix socket that hands over the memory; it may begin with "shm:".
   explicit TShmSocket(const std::string& path,
                       std::shared_ptr<apache::thrift::TConfiguration> config = nullptr);
-  // A connection that TShmServerSocket has accepted. Greets with its first read or write: who is
-  // slow to answer holds up nobody else.
+  // Takes a connection that TShmServerSocket has accepted. The handshake runs with the first read
+  // or write, so a client that is slow to answer delays no other client.
   TShmSocket(THRIFT_SOCKET accepted, std::shared_ptr<THRIFT_SOCKET> interrupt_listener,
              std::shared_ptr<apache::thrift::TConfiguration> config = nullptr);
   ~TShmSocket() override;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// client/thrift/shm_path.h: the path in an address as hatrpcd's configuration writes it.
+// client/thrift/shm_path.h: extracts the path from an address of hatrpcd's configuration.
 #pragma once
 
 #include <string>

@@ -22,14 +22,14 @@ struct Answer {
   int status = 200;
   std::string type = "text/plain; charset=utf-8";
   std::string body;
-  std::string policy;  // Content-Security-Policy, where it is for browsers
+  std::string policy;  // Content-Security-Policy; only for browsers
 };
 
 struct Request {
   Control& control;
   evhttp_request* http;
 
-  // A value of the query; empty: it is not there.
+  // Returns a value of the query; empty if it is absent.
   std::string value(const char* name) const {
     evkeyvalq query{};
     const char* text = evhttp_uri_get_query(evhttp_request_get_evhttp_uri(http));
@@ -42,7 +42,8 @@ struct Request {
 };
 
 Answer json_answer(const nlohmann::json& body, int status = 200) {
-  // Text from outside (file contents in messages) may be no UTF-8: replaced, never thrown at.
+  // Text from outside (file contents in messages) may not be UTF-8. Such bytes are replaced; they
+  // must not make dump() throw.
   return {status, "application/json",
           body.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n"};
 }
@@ -99,7 +100,7 @@ Answer certificates(const Request& request) {
 struct Resource {
   std::string_view path;
   evhttp_cmd_type method;
-  bool local;  // on the unix socket alone
+  bool local;  // only on the unix socket
   Answer (*make)(const Request&);
 };
 
@@ -134,7 +135,7 @@ bool is_browser(evhttp_request* request) {
   return accept != nullptr && std::string_view(accept).find("text/html") != std::string_view::npos;
 }
 
-// Programs get a list of what there is, people a page.
+// Programs get a list of the resources, people a page.
 Answer front(evhttp_request* request) {
   if (!is_browser(request)) return {.body = index_text()};
   StatusPage page = make_status_page();
@@ -178,7 +179,7 @@ Answer choose(const Request& request, bool local) {
   return {.status = 404, .body = "there is no " + std::string(asked) + "\n" + index_text()};
 }
 
-// libevent alone would try again at once, and write a line each time.
+// libevent alone would try again at once, and log a line each time.
 void on_accept_failed(evconnlistener* listener, void*) {
   LOG_EVERY_T(WARNING, 10) << "admin: no connection can be accepted: "
                            << evutil_socket_error_to_string(EVUTIL_SOCKET_ERROR());
@@ -206,7 +207,8 @@ AdminServer::Door AdminServer::open(event_base* base, const ListenSocket* socket
   evhttp_set_max_body_size(server.get(), 4096);
   evhttp_set_max_headers_size(server.get(), 16384);
   evhttp_set_timeout(server.get(), 10);
-  // No LEV_OPT_CLOSE_ON_FREE: the descriptor is the ListenSocket's. It listens already.
+  // LEV_OPT_CLOSE_ON_FREE is not set, because the ListenSocket owns the descriptor. The backlog is
+  // 0, because the socket listens already.
   evconnlistener* listener =
       evconnlistener_new(base, nullptr, nullptr, LEV_OPT_CLOSE_ON_EXEC, 0, socket->fd());
   CHECK(listener != nullptr) << to_string(socket->address());

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/admin/admin.h: what an operator asks over HTTP.
+// daemon/admin/admin.h: the HTTP server of the admin API, for operators.
 //
-//   on the TCP address and the unix socket     on the unix socket alone
-//   GET /           what there is; to a        GET  /ping, /calibration, /certificates
-//                   browser, a status page     POST /reload[?dry_run=1], /drain,
+//   on the TCP address and the unix socket     only on the unix socket
+//   GET /           a list of resources; to    GET  /ping, /calibration, /certificates
+//                   a browser, a status page   POST /reload[?dry_run=1], /drain,
 //   GET /metrics                                    /calibrate?peer=NAME
 //   GET /healthz, /healthz/live
 //   GET /readyz, /healthz/ready
 //   GET /routes, /status, /functions
 //
-// Only root and the daemon's own user may POST: the unix socket's peer credentials tell who asks.
+// Only root and the daemon's own user may POST: the server reads the caller's user from the unix
+// socket's peer credentials.
 //
-// Thread   the main thread's, on its event base.
+// Thread   The main thread, on its event base.
 #pragma once
 
 #include <event2/event.h>
@@ -25,7 +26,8 @@ namespace hat {
 
 class AdminServer {
  public:
-  // Either socket may be absent; both stay the caller's and outlive the server.
+  // Serves on both sockets. Either may be null; the caller owns both, and they must outlive the
+  // server.
   AdminServer(event_base* base, Control& control, const ListenSocket* http,
               const ListenSocket* unix_socket);
 
@@ -34,8 +36,8 @@ class AdminServer {
   static void on_unix(evhttp_request* request, void* self);
   void answer(evhttp_request* request, bool local);
 
-  // An address. If no descriptor is left for a connection, it takes none until `retry` fires, which
-  // it does each second.
+  // One listening address. If a connection cannot be accepted, because no descriptor is left, the
+  // server stops accepting until `retry` fires, which it does each second.
   struct Door {
     Owned<evhttp, evhttp_free> server;
     Owned<event, event_free> retry;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/admin/admin_fuzz.cc: any bytes at the admin address, over TCP and over the unix socket:
-// nothing is changed but by POST on the unix socket, no request puts a header into an answer, and
-// no descriptor is left open.
+// daemon/admin/admin_fuzz.cc: sends any bytes to the admin address, over TCP and over the unix
+// socket: only POST on the unix socket may change anything, no request may put a header into an
+// answer, and no descriptor may stay open.
 //
-// Input: u8 whose lowest bit says where (0: TCP); then what is sent, cut in two at a quarter of it.
+// Input    One byte, whose lowest bit chooses the socket (0: TCP); then the bytes to send, in two
+//          parts: the first quarter, and the rest.
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -35,7 +36,8 @@ size_t count(std::string_view text, std::string_view what) {
   return found;
 }
 
-// Each answer's first line and headers are the server's own words.
+// Checks that the first answer begins with "HTTP/" and has only headers that the server itself
+// writes.
 void check_answers(std::string_view text) {
   constexpr std::array kHeaders = {"Content-Type: "sv,
                                    "X-Content-Type-Options: nosniff"sv,
@@ -94,12 +96,13 @@ class Server {
     require(socket.has_value());
     return std::move(*socket);
   }
-  // It fits into the socket: libFuzzer's inputs are small.
+  // The bytes fit into the socket's buffer, because libFuzzer's inputs are small.
   static void say(int to, std::string_view bytes) {
     [[maybe_unused]] const auto sent =
         send(to, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   }
-  // Until the server has closed: what comes after its time-outs is not waited for.
+  // Returns what arrives until the server closes the connection, or has been idle for 50
+  // iterations. Does not wait for the server's time-outs.
   std::string answer(int from) {
     std::string text;
     for (int idle = 0; idle < 50;) {

@@ -15,7 +15,8 @@ using nlohmann::json;
 
 namespace {
 
-// What calls went by, and why over TCP where RDMA was wanted: the client's side, what is not 0.
+// Returns what carried the calls, and why calls used TCP although RDMA was wanted. Both are counted
+// on the client's side; zeros are omitted.
 json carried_json(const FunctionTotals& totals) {
   json calls = json::object();
   for (size_t i = 0; i < totals.by_protocol.size(); ++i) {
@@ -79,7 +80,8 @@ const char* link_security(const NodeConfig& node) {
   return node.link.listen || !node.peers.empty() ? "insecure" : "none";
 }
 
-// When links cease to be made: all that /status, which TCP may ask too, says of certificates.
+// Returns the validity of each certificate: after its end, links cannot be made. /status reports
+// nothing else about certificates, because it answers over TCP too.
 json ends_json(const Control& control) {
   json all = json::array();
   for (const CertificateReport& report : control.certificates()) {

@@ -1,30 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/admin/admin_json.h: makes the admin API's answers. Their shapes are an interface: hatctl
-// and scripts read them, so keys are added and never renamed.
+// daemon/admin/admin_json.h: builds the JSON answers of the admin API. Their shapes are an
+// interface that hatctl and scripts read, so keys are added and never renamed.
 //
 //   /status     {node, version, pid, start_unix_time, uptime_s, state: "running"|"draining",
-//                pending: [text],
-//                generation, workers, link_security: "tls"|"insecure"|"none" (there are no links),
+//                pending: [text], generation, workers, fabric,
+//                link_security: "tls"|"insecure"|"none" (the node has no links),
 //                certificates: [{use, subject, not_before, not_after}], as in /certificates,
-//                links: [{worker, peer, address, up, sessions, last_error, peer_names: [text]}],
+//                links: [{worker, peer, address, up, sessions, last_error, peer_names: [text],
+//                lanes: [{protocol, class, state, failures, last_error}]}],
 //                endpoints: [{listen, service, peers}], serves: [{service, upstream, mode}],
 //                connections_open, upstream_connections_open, buffered_bytes,
 //                local_replies: {token: count}, last_reload: {successful, unix_time, error}}
 //   /routes     {generation, fabric, services: [{service, functions: [{method, oneway, origin,
-//                client: PLAN, server: PLAN, allow: [text] or null (everybody), allow_mode:
-//                "enforce"|"dry_run"}]}]}; the last function is "_other"; PLAN: {plan,
-//                reason, slot_bytes, small_bytes_max, timeout_ms or null, idempotent}
+//                client: PLAN, server: PLAN, allow: [text] or null (all peers), allow_mode:
+//                "enforce"|"dry_run", calls_by, fallbacks: as in /functions}]}]}; the last
+//                function is "_other"; PLAN: {plan, reason, slot_bytes, small_bytes_max,
+//                timeout_ms or null, idempotent}
 //   /functions  [{service, method, side, started, in_flight, outcomes: {name: count},
 //                request_bytes, response_bytes, latency: {buckets: [count], sum_ns},
 //                calls_by: {protocol: count}, fallbacks: {reason: count}}]
-//                bucket i: at most 2^i µs, the last one the rest; not cumulative.
-//                /functions?called=1 leaves out the sides on which a function was never called
-//   /certificates  [{use: "certificate"|"ca", file, subject, issuer, names: [text], not_before,
-//                not_after (seconds since 1970), serial, fingerprint (both hexadecimal)}]
+//                bucket i counts calls of at most 2^i µs, the last bucket all longer ones; the
+//                counts are not cumulative. /functions?called=1 omits the sides on which a
+//                function was never called
+//   /certificates  [{use: "certificate"|"ca"|"crl", file, subject, issuer, names: [text],
+//                not_before, not_after (seconds since 1970), serial, fingerprint (both
+//                hexadecimal)}]
 //   /ping       {node, version, config: the absolute path of the node's file}
 //   /calibrate  {ok: true, number} or {ok: false, error}
-//   /calibration {number, state: "none"|"running"|"done"|"failed", peer, error, fabric, device,
-//                measured, costs: engine/costs/cost_curve.h's, profile: the text of its file}
+//   /calibration {number, state: "none"|"running"|"done"|"failed", peer, error}; if a profile was
+//                measured, also {fabric, device, measured, costs: as engine/costs/cost_curve.h
+//                writes them, profile: the text of its file}
 //   /reload     {ok: true, generation, changes: [text], warnings: [text]} or {ok: false, error}
 #pragma once
 

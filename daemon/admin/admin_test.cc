@@ -31,8 +31,8 @@ struct Reply {
   std::string body;
 };
 
-// Client and server share one thread: the request fits into the socket, then the server turns until
-// it has closed the connection.
+// Client and server share one thread: the client sends its request, which fits into the socket's
+// buffer, and then runs the server's event loop until the server has closed the connection.
 class Admin : public testing::Test {
  protected:
   Admin()
@@ -43,7 +43,7 @@ class Admin : public testing::Test {
         server_(base_.get(), control_, &http_, &unix_) {}
   ~Admin() override { std::filesystem::remove_all(folder_); }
 
-  // Callbacks of the server's in that time.
+  // Returns how many iterations the server's event loop makes within `time`.
   int turns_within(std::chrono::milliseconds time) {
     int turns = 0;
     const auto end = std::chrono::steady_clock::now() + time;
@@ -72,7 +72,7 @@ class Admin : public testing::Test {
   }
 
   FakeControl control_;
-  uid_t connect_as_ = geteuid();  // the kernel notes who connects, and tells the server
+  uid_t connect_as_ = geteuid();  // SO_PEERCRED reports this user to the server
 
  private:
   static std::string new_folder() {
@@ -239,7 +239,7 @@ TEST_F(Admin, LetsOnlyRootAndItsOwnUserChangeAnything) {
   EXPECT_EQ(control_.drains, 0);
   EXPECT_EQ(over_unix("GET", "/status").status, 200) << "looking is free";
 
-  ASSERT_EQ(seteuid(kNobody), 0);  // now the daemon is nobody's
+  ASSERT_EQ(seteuid(kNobody), 0);  // now the daemon's user is kNobody
   const int status = over_unix("POST", "/reload").status;
   ASSERT_EQ(seteuid(0), 0);
   EXPECT_EQ(status, 200);
@@ -351,7 +351,7 @@ TEST_F(Admin, DoesNotSpinWhereNoDescriptorIsLeft) {
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none_left), 0);
   const int turns = turns_within(std::chrono::milliseconds(200));
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
-  EXPECT_LT(turns, 50);  // thousands where it tries again at once
+  EXPECT_LT(turns, 50);  // thousands if it tries again at once
   EXPECT_EQ(over_http("GET", "/healthz").status, 200) << "takes connections again";
 }
 

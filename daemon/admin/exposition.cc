@@ -50,13 +50,13 @@ class Page {
   std::vector<MetricFamily> families_;
 };
 
-// In front: scripts that read the text with grep know the labels in this order.
+// Inserts the label in front: scripts that search the text with grep expect this order.
 Labels with(Labels labels, const char* label, std::string_view value) {
   labels.insert(labels.begin(), {label, std::string(value)});
   return labels;
 }
 
-// One side of a function that has been called on that side: what has series. A manifest may name
+// A function that has been called on `side`. Only these have series, because a manifest may name
 // thousands of functions, of which a host calls a few.
 struct CalledFunction {
   FunctionMetrics* function;
@@ -104,7 +104,8 @@ void add_calls(Page& page, const CalledFunctions& called) {
       [](const FunctionTotals& totals) { return totals.response_bytes; });
 }
 
-// The client's side chooses: what calls went by, and why by TCP where their plan wants RDMA.
+// Adds what carried each function's calls, and why calls used TCP although their plan wants RDMA.
+// The client's side chooses the path, so only it counts this.
 void add_paths(Page& page, Control& control, const CalledFunctions& called) {
   auto& paths =
       page.family("hatrpc_calls_total", "Calls begun on the client's side, by what carries them.",
@@ -118,7 +119,7 @@ void add_paths(Page& page, Control& control, const CalledFunctions& called) {
     for (size_t i = 0; i < totals.by_protocol.size(); ++i) {
       const auto id = static_cast<engine::ProtocolId>(i);
       const bool planned = plan != nullptr && (plan->small == id || plan->large == id);
-      if (!planned && totals.by_protocol[i] == 0) continue;  // most functions go one way
+      if (!planned && totals.by_protocol[i] == 0) continue;  // most functions use one protocol
       Page::add(paths, with(one.name(), "protocol", engine::kProtocols[i].name),
                 static_cast<double>(totals.by_protocol[i]));
     }
@@ -136,8 +137,9 @@ void add_paths(Page& page, Control& control, const CalledFunctions& called) {
   }
 }
 
-// The server's side refuses. Functions with a rule have their series before the first call too:
-// that call may be the one that is denied, and increase() does not see a series begin at 1.
+// Adds the calls that `allow` denies, which the server's side checks. A function with a rule has
+// its series before its first call: that call may be denied, and increase() does not count the
+// first value of a series, even if it is 1.
 void add_denials(Page& page, Control& control) {
   auto& denied = page.family("hatrpc_authz_denied_total",
                              "Calls of peers that may not call the function, by what was done.",
@@ -217,7 +219,7 @@ void add_plans(Page& page, Control& control, const CalledFunctions& called) {
     const ServiceRoutes* service = routes->find(one.function->service);
     if (service == nullptr) continue;
     const Route& route = service->find(one.function->method);
-    if (route.method != one.function->method) continue;  // a reload has taken it away
+    if (route.method != one.function->method) continue;  // a reload has removed it
     const engine::Plan& plan = one.side == Side::kClient ? route.client : route.server;
     Page::add(plans, with(one.labels(), "plan", describe(plan)), 1);
   }
@@ -325,10 +327,11 @@ void add_tls(Page& page, Control& control) {
   }
 }
 
-// Both ends of their time: how soon "soon" is depends on how long they are good for at all.
+// Adds the start and the end of each certificate's validity: an alert that a certificate ends soon
+// depends on how long the certificate is valid in total.
 void add_certificates(Page& page, Control& control) {
   std::map<std::pair<std::string, std::string>, CertificateReport> latest;
-  for (CertificateReport& report : control.certificates()) {  // a subject may stand twice
+  for (CertificateReport& report : control.certificates()) {  // a subject may occur twice
     CertificateReport& kept = latest[{report.subject, report.use}];
     if (kept.not_after <= report.not_after) kept = std::move(report);
   }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/admin/exposition.h: everything that the daemon counts, in Prometheus' text format 0.0.4.
+// daemon/admin/exposition.h: writes all metrics of the daemon in Prometheus' text format 0.0.4.
 //
-// A function's series of one side appear with its first call on that side, all of them at once;
-// functions that no manifest names share `_other`. docs/reference.md lists the metrics.
+// The first call of a function on one side (client or server) creates all series of that function
+// and side. Functions that no manifest names share `_other`. docs/reference.md lists the metrics.
 //
-// Thread   the main thread's; the workers go on counting meanwhile.
+// Thread   The main thread; the workers continue to count meanwhile.
 #pragma once
 
 #include <string>

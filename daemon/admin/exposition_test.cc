@@ -44,7 +44,7 @@ class Exposition : public testing::Test {
     EXPECT_TRUE(read) << read.error().message;
     return read ? *read : std::vector<MetricFamilyText>{};
   }
-  // NaN if there is no such series.
+  // Returns NaN if the series does not exist.
   double value(const std::string& name, const Labels& labels = {}) {
     for (const auto& family : families()) {
       for (const auto& sample : family.samples) {
@@ -53,7 +53,7 @@ class Exposition : public testing::Test {
     }
     return std::nan("");
   }
-  // How many have all of these labels.
+  // Returns how many series have all of these labels.
   size_t series_of(const Labels& labels) {
     size_t count = 0;
     for (const auto& family : families()) {
@@ -74,8 +74,8 @@ class Exposition : public testing::Test {
   FakeControl control_;
 };
 
-// Links, lanes, certificates, denials and called functions have series only where there is such a
-// thing.
+// Creates one of each kind of object that has series only if it exists: a link, a lane, a
+// certificate, a rule and a called function.
 TEST_F(Exposition, KeepsPrometheusNaming) {
   control_.link_reports = {{0, "host-b", "tcp:x:1", true, "", 1, {{"rfp", true, "up", "", 0}}, {}}};
   control_.counters[0].peer_sessions["host-b"].add(1);
@@ -142,7 +142,7 @@ TEST_F(Exposition, StaysSmallHoweverManyFunctionsAreNeverCalled) {
   EXPECT_LT(series_of({}), before + 50);
 }
 
-// A call may be denied that is the function's first.
+// A function's first call may be denied.
 TEST_F(Exposition, HasDenialsOfAFunctionWithARuleFromTheStart) {
   control_.set_manifest({"", {{"Kv", {}, {{"get", false, {}, ""}}, "", AccessRule{{"host-b"}}}}});
   for (const char* mode : {"enforce", "dry_run"}) {
@@ -191,7 +191,7 @@ TEST_F(Exposition, TellsItsProcess) {
   EXPECT_GT(value("process_open_fds"), 2);
 }
 
-// A scrape may read `started` before, and an outcome after, a call ends.
+// A scrape may read `started` before a call ends, and the outcome after.
 TEST_F(Exposition, NeverSaysThatLessThanNoCallIsInFlight) {
   get(Side::kServer, 0).started.add(1);
   get(Side::kServer, 0).requests[0].add(2);

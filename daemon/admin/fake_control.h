@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/admin/fake_control.h: a daemon for tests of the admin address: what it says is set, what
-// it is told is noted.
+// daemon/admin/fake_control.h: a Control for tests of the admin API: the test sets the state that
+// it reports, and it records the changes that requests ask for.
 #pragma once
 
 #include <deque>
@@ -61,7 +61,7 @@ class FakeControl final : public Control {
   bool is_alive = true;
   uint64_t generation = 7;
   Result<ReloadReport> next_report = ReloadReport{8, {"Kv.get: client: a → b"}, {}};
-  std::vector<std::string> reloads;  // as they came
+  std::vector<std::string> reloads;  // in the order of the requests
   int drains = 0;
   CalibrationReport last_calibration;
 

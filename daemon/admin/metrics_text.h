@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // daemon/admin/metrics_text.h: a strict reader of Prometheus' text format 0.0.4, for tests.
 //
-// It takes less than Prometheus does: HELP, TYPE and all samples of a family stand together and in
-// that order, no series comes twice, and there are neither timestamps nor blank lines.
+// The reader accepts less than Prometheus does: HELP, TYPE and all samples of a family must be
+// adjacent and in that order, no series may occur twice, and timestamps and blank lines are errors.
 // Source: prometheus.io/docs/instrumenting/exposition_formats, text-based format.
 #pragma once
 
@@ -26,7 +26,7 @@ struct MetricFamilyText {
   std::vector<MetricSample> samples;
 };
 
-// The error names the line and what is wrong with it.
+// Reads a whole exposition. An error names the line and what is wrong with it.
 Result<std::vector<MetricFamilyText>> read_metrics(const std::string& text);
 
 }  // namespace hat

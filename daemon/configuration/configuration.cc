@@ -13,7 +13,7 @@ namespace hat {
 namespace {
 
 void mix(uint64_t& hash, uint64_t value) {
-  hash = (hash ^ value) * 0x100000001b3;  // FNV-1a, a word at a time
+  hash = (hash ^ value) * 0x100000001b3;  // FNV-1a, 8 bytes at a time
 }
 
 void mix_file(uint64_t& hash, const std::string& path) {
@@ -26,7 +26,7 @@ void mix_file(uint64_t& hash, const std::string& path) {
   mix(hash, static_cast<uint64_t>(info.st_mtim.tv_nsec));
 }
 
-// A profile is made by a daemon that runs already: until then its place is empty.
+// A daemon must run before a profile can be measured: until then the file does not exist.
 std::optional<Profile> load_profile_of(const NodeConfig& node, Mistakes& mistakes) {
   if (node.profile.empty()) return std::nullopt;
   std::error_code error;

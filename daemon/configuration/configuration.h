@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/configuration/configuration.h: everything a daemon reads, read and checked in one go.
+// daemon/configuration/configuration.h: reads and checks all files of a daemon at once.
 #pragma once
 
 #include <memory>
@@ -16,26 +16,27 @@
 
 namespace hat {
 
-// Before what is wrong with the files that `link.tls` names.
+// Begins each diagnostic about the files that `link.tls` names.
 inline constexpr std::string_view kTlsFilesPrefix = "link.tls: ";
 
 struct Configuration {
   NodeConfig node;
   Manifest manifest;
-  std::optional<Profile> profile;         // none: the node names none, or there is none yet
+  std::optional<Profile> profile;         // none: not configured, or not written yet
   std::shared_ptr<const TlsContext> tls;  // null: links have no TLS
-  std::string node_text;                  // of the node's file, to tell whether it changed
-  uint64_t fingerprint = 0;               // of all files, before they were read
+  std::string node_text;                  // of the node's file, to detect that it changed
+  uint64_t fingerprint = 0;               // of all files; only the node's was read before
 };
 
-// Every mistake of every file goes to `mistakes`; the result is meaningful if none is an error.
+// Reads all files and adds every diagnostic to `mistakes`. The result is meaningful only if none is
+// an error.
 Configuration load_configuration(const std::string& file, Mistakes& mistakes);
 
-// The services that the node's endpoints and `serves` name.
+// Returns the services that the node's endpoints and `serves` name.
 std::vector<std::string> services_of(const NodeConfig& node);
 
-// A number that changes when any of the files that load_configuration() reads does: by name, size,
-// time and inode, through links, so that a renamed symlink (a Kubernetes ConfigMap) counts too.
+// Returns a number that changes when a file that load_configuration() reads changes its name, size,
+// time or inode. Follows links, so that a renamed symlink (a Kubernetes ConfigMap) counts too.
 uint64_t fingerprint(const std::string& file, const NodeConfig& node);
 
 }  // namespace hat

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/metrics/counters.h: what the path of a call counts: plain numbers that one worker writes
-// and the scraper reads, so that counting costs a load and a store.
+// daemon/metrics/counters.h: what a worker counts for each call: plain numbers that one worker
+// writes and the scraper reads, so that counting costs a load and a store.
 //
-// Each function has its counters per worker and side; exposition.h sums them when scraped.
+// Each function has counters for each worker and side; exposition.h sums them at each scrape.
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@
 
 namespace hat {
 
-// Written by one thread, read by any.
+// One thread writes it; any thread reads it.
 class Counter {
  public:
   void add(uint64_t n = 1) {
@@ -34,7 +34,8 @@ class Counter {
   std::atomic<uint64_t> value_{0};
 };
 
-// Time from 1 µs in powers of two: bucket i counts what took at most 2^i µs; the last one the rest.
+// Times in powers of two from 1 µs: bucket i counts times of at most 2^i µs, the last all longer
+// ones.
 class LatencyHistogram {
  public:
   static constexpr size_t kBuckets = 25;  // 1 µs … 8.4 s, and +Inf
@@ -57,66 +58,69 @@ class LatencyHistogram {
   Counter sum_ns_;
 };
 
-// How a call ended, as the label `outcome`. The first three are thrift::Outcome's.
+// How a call ended: the label `outcome`. The first three are those of thrift::Outcome.
 enum class CallOutcome : uint8_t {
   kSuccess,
   kDeclaredException,
   kApplicationException,
-  kLocalError,  // answered by hatrpcd itself
+  kLocalError,  // hatrpcd itself answered
   kOneway,
   kUnknown,  // the stream became opaque, or the caller left, before the reply
 };
 inline constexpr std::array<const char*, 6> kCallOutcomeNames = {
     "success", "declared_exception", "app_exception", "local_error", "oneway", "unknown"};
 
-// One function, one side, one worker.
+// The counters of one function, on one side, at one worker.
 struct FunctionCounters {
   std::array<Counter, kCallOutcomeNames.size()> requests;
-  Counter started;  // in flight: started less the sum of requests
+  Counter started;  // calls in flight: started minus the sum of requests
   Counter request_bytes;
   Counter response_bytes;
   LatencyHistogram latency;
-  // The client's side: what calls went by, and why it was TCP where RDMA was wanted.
+  // On the client's side: calls by what carried them, and calls over TCP although RDMA was wanted,
+  // by reason.
   std::array<Counter, engine::kProtocols.size()> by_protocol;
   Counter by_tcp;
   std::array<Counter, kFallbackCount> fallbacks;
-  // The server's side: calls of who may not, by AccessRule::dry_run: refused, and served.
+  // On the server's side: calls that `allow` denies, by AccessRule::dry_run: [0] refused, [1]
+  // served.
   std::array<Counter, 2> denied;
 };
 
-// Of links' TLS handshakes, on both sides.
+// TLS handshakes of links, on both sides.
 struct TlsCounters {
-  Counter handshakes;  // that were good
+  Counter handshakes;  // successful ones
   std::array<Counter, kTlsFailureCount> failures;
 };
 
-// One worker, all functions.
+// The counters of one worker, for all functions.
 struct WorkerCounters {
   std::array<Counter, engine::kFailureCount> local_replies;  // by engine::Failure
   Counter connections_accepted;
   Counter connections_open;
-  Counter connections_refused;      // over limits.max_connections
+  Counter connections_refused;      // over limits.max_connections, or draining
   Counter links_refused;            // over limits.max_links
   Counter peer_streams_refused;     // over limits.max_peer_connections
-  Counter connections_taken_over;   // accepted by another hatrpcd, which this one took over from
-  Counter connections_handed_over;  // and the other way
+  Counter connections_taken_over;   // accepted by the predecessor, and moved here
+  Counter connections_handed_over;  // accepted here, and moved to the successor
   Counter opaque_streams;           // carried byte for byte
-  // Of those, the ones that failed: by Side, and by why.
+  // Opaque streams that failed, by Side and by engine::Failure.
   std::array<std::array<Counter, engine::kFailureCount>, 2> opaque_failures;
   Counter upstreams_detached;  // kept for another stream
-  Counter upstreams_attached;  // another stream had them before
+  Counter upstreams_attached;  // taken by another stream
   Counter lent_bytes;          // sent from an application's ring without a copy here
   Counter upstream_connections_open;
   Counter upstream_connects;
-  Counter checked_requests;  // of peers that `allow` restricts: those that were passed on
-  // And those that were not, by thrift::RequestFault.
+  Counter checked_requests;  // of peers that `allow` restricts: passed on
+  // Requests of such peers that were not passed on, by thrift::RequestFault.
   std::array<Counter, thrift::kRequestFaultNames.size()> refused_requests;
   Counter oneway_dropped;       // oneway calls that could not be delivered
   Counter unsolicited_replies;  // upstream replies that no call asked for
   TlsCounters tls;
-  Counter buffered_bytes;  // held for slow readers now
-  Counter turns;           // of the event loop: the worker is alive
-  // By peer: links built, so reconnects too. The worker's making adds the peers, nothing later.
+  Counter buffered_bytes;  // held now for slow readers
+  Counter turns;           // event-loop iterations: they show that the worker is alive
+  // Links that came up, by peer, reconnects included. The Worker's constructor adds the peers; no
+  // later code does.
   std::map<std::string, Counter> peer_sessions;
 };
 

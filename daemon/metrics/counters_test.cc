@@ -14,7 +14,7 @@ TEST(LatencyHistogram, PutsEachTimeUnderItsBound) {
   for (const auto& [ns, bucket] : {
            Row{-5, 0},
            Row{0, 0},
-           Row{1'000, 0},  // bounds are inclusive, as Prometheus's `le` is
+           Row{1'000, 0},  // bounds are inclusive, like Prometheus's `le`
            Row{1'001, 1},
            Row{2'000, 1},
            Row{2'001, 2},

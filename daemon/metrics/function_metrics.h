@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/metrics/function_metrics.h: the counters of every function that some manifest has named,
+// daemon/metrics/function_metrics.h: the counters of every function that any manifest has named,
 // kept across reloads.
 //
-// Bounded by the manifests: functions that none names share the service's `_other`.
-// Thread   find() on the main thread alone; what it returns lives as long as the registry, and each
+// Bounds   The manifests' functions; those that no manifest names share the service's `_other`.
+// Thread   Only the main thread calls find(). The result lives as long as the registry, and each
 //          worker writes only its own counters.
 #pragma once
 
@@ -49,7 +49,7 @@ class MetricsRegistry {
 
  private:
   const size_t workers_;
-  std::deque<FunctionMetrics> all_;  // a deque: addresses stay
+  std::deque<FunctionMetrics> all_;  // a deque, so that addresses stay valid
   std::map<std::pair<std::string, std::string>, FunctionMetrics*> by_name_;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/metrics/tls_failure.h: why a TLS handshake failed, as one list: the label `reason` of
-// hatrpc_tls_handshake_failures_total, and docs/security.md's table.
+// daemon/metrics/tls_failure.h: the reasons why a TLS handshake failed, as one list: the label
+// `reason` of hatrpc_tls_handshake_failures_total, and the table of docs/security.md.
 #pragma once
 
 #include <array>
@@ -10,16 +10,16 @@
 namespace hat {
 
 enum class TlsFailure : uint8_t {
-  kNotTls,         // what came is no TLS: an insecure hatrpcd, a browser, a scan
+  kNotTls,         // the other side sent no TLS: an insecure hatrpcd, a browser, a scan
   kVersion,        // older than TLS 1.3
-  kNoCertificate,  // the other side showed none
+  kNoCertificate,  // the other side sent none
   kUntrusted,      // not from `ca`, broken, or for another purpose
   kExpired,        // or not valid yet
   kRevoked,        // by the list in `crl`
-  kNotAllowed,     // good, but of nobody that this node wants
-  kRefused,        // the other side does not take this node's certificate
-  kClosed,         // the other side closed the connection in the middle
-  kUnfinished,     // this side gave it up: limits.connect_timeout, or too many at once
+  kNotAllowed,     // valid, but names nothing that this node accepts
+  kRefused,        // the other side rejected this node's certificate
+  kClosed,         // the other side closed the connection during the handshake
+  kUnfinished,     // this side gave up: limits.connect_timeout, or too many handshakes
   kOther,
 };
 inline constexpr std::array kTlsFailureNames = {

@@ -28,14 +28,15 @@ std::string utc_now() {
   return text;
 }
 
-// Why it ended: what stopped it, if anything did, rather than what it met then.
+// Returns the reason for which the job was stopped, if it was, and otherwise the error: an error
+// that follows from the stop explains nothing.
 std::string why_failed(const CostJob& job, const Error& error) {
   const std::string why = job.stopped_why();
   return why.empty() ? error.message : why;
 }
 
-// The last answer lies in this side's memory until the other has taken it (on `loop`), and that is
-// said by the talk's end.
+// Waits until the session ends. On `loop`, the last answer stays in this side's memory until the
+// other side has taken it, and the session's end shows that it has.
 void stay_until_stopped(const CostJob& job, std::chrono::nanoseconds at_most) {
   const auto end = std::chrono::steady_clock::now() + at_most;
   while (!job.stop_token().stop_requested() && std::chrono::steady_clock::now() < end) {
@@ -49,23 +50,24 @@ Result<std::shared_ptr<CostJob>> Calibrator::begin(
     std::function<void(const std::shared_ptr<CostJob>&)> work) {
   if (stopped_) return fail("node " + node_ + " is shutting down");
   if (busy_) return fail("another calibration goes on at node " + node_ + "; it takes seconds");
-  if (thread_.joinable()) thread_.join();  // it has said that it is done
+  if (thread_.joinable()) thread_.join();  // its work is done
   const auto job = std::make_shared<CostJob>();
   const auto run = [this, job, work = std::move(work)] {
     sigset_t all;
     sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, nullptr);                      // they are the main thread's
-    setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), nice_);  // a worker may have begun this
+    pthread_sigmask(SIG_BLOCK, &all, nullptr);  // the main thread handles them
+    // A worker, whose nice value may differ, may have started this thread.
+    setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), nice_);
     work(job);
     const std::lock_guard lock(mutex_);
     busy_ = false;
   };
   try {
     thread_ = std::thread(run);
-  } catch (const std::system_error& error) {  // a limit of threads, met on a peer's word
+  } catch (const std::system_error& error) {  // a peer's request can reach the limit of threads
     return fail("node " + node_ + " has no thread to calibrate with: " + error.what());
   }
-  busy_ = true;  // the thread, which waits for the lock, has not said otherwise yet
+  busy_ = true;  // the thread cannot have reset it yet: it needs the lock
   job_ = job;
   pthread_setname_np(thread_.native_handle(), "calibrate");
   return job;

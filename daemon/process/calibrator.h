@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // daemon/process/calibrator.h: measures what the fabric costs between this node and a peer, and
-// answers peers that measure: on a thread and a fabric of its own, so that workers go on carrying
-// calls.
+// answers peers that measure. It uses a thread and a fabric of its own, so that workers continue to
+// carry calls.
 //
-// Bounds   one at a time, of either kind; a few seconds, kPatience where the other side is silent.
-// Thread   measure(), last() and stop(): the main thread's; answer(): any worker's.
-// Errors   in words; of what has begun, in last() and to the peer.
+// Bounds   One calibration at a time, as either side. It takes a few seconds, or kPatience if the
+//          other side is silent.
+// Thread   measure(), last() and stop(): the main thread; answer(): any worker's.
+// Errors   Text for people. Once a calibration has begun, its error goes to last() and to the peer.
 #pragma once
 
 #include <sys/resource.h>
@@ -26,7 +27,7 @@ class Calibrator final : public engine::CostAnswerer {
  public:
   static constexpr auto kPatience = std::chrono::seconds(10);
 
-  // Opens a talk with the peer, on whichever worker.
+  // Opens a calibration session with the peer, on the link of any worker.
   using OpenTalk =
       std::function<Result<void>(const engine::CostOpen&, std::shared_ptr<engine::CostJob>)>;
 
@@ -34,16 +35,16 @@ class Calibrator final : public engine::CostAnswerer {
       : node_(std::move(node)), device_(std::move(device)), open_fabric_(std::move(open_fabric)) {}
   ~Calibrator() override { stop(); }
 
-  // Begins; the calibration's number. Error: it cannot now.
+  // Begins a calibration and returns its number. Fails if none can begin now.
   Result<uint64_t> measure(const std::string& peer, OpenTalk open_talk);
   CalibrationReport last() const;
-  // Ends what goes on, waits for it, and begins nothing any more.
+  // Ends the current calibration, waits for its thread, and allows no other.
   void stop();
 
   Result<std::shared_ptr<engine::CostJob>> answer(const engine::CostOpen& open) override;
 
  private:
-  // Runs `work` on the thread; with mutex_ held.
+  // Runs `work` on the thread. Requires mutex_.
   Result<std::shared_ptr<engine::CostJob>> begin(
       std::function<void(const std::shared_ptr<engine::CostJob>&)> work);
   Result<ComponentCosts> measure_now(const OpenTalk& open_talk,
@@ -52,12 +53,12 @@ class Calibrator final : public engine::CostAnswerer {
 
   const std::string node_;
   const std::string device_;
-  const engine::OpenFabric open_fabric_;           // one like the workers' own
+  const engine::OpenFabric open_fabric_;           // opens a fabric like the workers'
   const int nice_ = getpriority(PRIO_PROCESS, 0);  // the main thread's
   mutable std::mutex mutex_;
   bool stopped_ = false;
   bool busy_ = false;
-  std::shared_ptr<engine::CostJob> job_;  // the thread's, the last one's where it is not busy
+  std::shared_ptr<engine::CostJob> job_;  // the current job; the last one if busy_ is false
   CalibrationReport last_;
   std::thread thread_;
 };

@@ -17,7 +17,7 @@
 namespace hat {
 namespace {
 
-constexpr timeval kWatchInterval{1, 0};  // how often files are looked at
+constexpr timeval kWatchInterval{1, 0};  // how often files are checked for changes
 constexpr std::array kSignals = {SIGHUP, SIGTERM, SIGINT, SIGUSR2};
 
 double unix_now() {
@@ -26,7 +26,7 @@ double unix_now() {
 
 size_t worker_count(const NodeConfig& node) { return workers_of(node, engine::this_host().cores); }
 
-// Each connection is a descriptor: the limit that systemd or a shell sets first is often a low one.
+// Each connection needs a descriptor, and the soft limit that systemd or a shell sets is often low.
 void raise_descriptor_limit() {
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
@@ -203,7 +203,7 @@ std::string Daemon::profile_unused(const Configuration& configuration) const {
 }
 
 bool Daemon::run() {
-  // The workers inherit a mask that leaves signals to this thread.
+  // The workers inherit a mask that blocks these signals, so this thread handles them.
   sigset_t ours;
   sigemptyset(&ours);
   for (const int signal : kSignals) sigaddset(&ours, signal);
@@ -227,8 +227,9 @@ bool Daemon::run() {
     serve();
   }
   event_base_dispatch(base_.get());
-  pthread_sigmask(SIG_BLOCK, &ours, nullptr);  // another one now must not look like a crash
-  // One that came as the loop ended was caught, and nobody has looked at it.
+  // From now on, a signal must not end the process, which would look like a crash.
+  pthread_sigmask(SIG_BLOCK, &ours, nullptr);
+  // A signal that arrived as the loop ended was caught, but not handled yet.
   if (has_given_way()) event_base_loop(base_.get(), EVLOOP_NONBLOCK);
   admin_.reset();
   if (calibrator_) calibrator_->stop();
@@ -288,7 +289,7 @@ void Daemon::log_start() const {
 void Daemon::on_signal(evutil_socket_t signal, short, void* self) {
   auto& daemon = *static_cast<Daemon*>(self);
   if (signal == SIGHUP) {
-    (void)daemon.reload(false);  // the log tells how it went
+    (void)daemon.reload(false);  // the log has the result
     return;
   }
   if (signal == SIGUSR2) return daemon.start_successor();
@@ -301,7 +302,8 @@ void Daemon::on_tick(evutil_socket_t, short, void* self) {
   auto& daemon = *static_cast<Daemon*>(self);
   daemon.tell_when_ready();
   daemon.detached_.look(std::chrono::steady_clock::now());
-  // Here rather than where the phase ends: that is inside the offer, which drain() removes.
+  // drain() runs here and not at the phase's end, which is in a callback of offer_: drain()
+  // destroys offer_.
   if (daemon.drains_next_ && daemon.phase_ != Phase::kGivingWay) {
     daemon.drains_next_ = false;
     return daemon.drain();
@@ -321,10 +323,11 @@ void Daemon::on_tick(evutil_socket_t, short, void* self) {
   }
 }
 
-// --- What the service manager hears ---
+// --- Notifications to the service manager ---
 
-// Ready means that calls are taken: the addresses are bound, the manifests loaded, and every worker
-// turns. After a takeover the unit has long been ready; what changes is its STATUS=.
+// Ready means that the daemon takes calls: its addresses are bound, its manifests loaded, and every
+// worker's event loop runs. After a takeover the unit has been ready all the time; only its STATUS=
+// changes.
 void Daemon::tell_when_ready() {
   if (told_ready_ || !is_main_process_ || phase_ != Phase::kServing || !alive()) return;
   told_ready_ = true;
@@ -408,7 +411,8 @@ Result<ReloadReport> Daemon::try_reload(bool dry_run) {
 }
 
 Result<ReloadReport> Daemon::reload(bool dry_run) {
-  // Before the files are read: what changes meanwhile is then seen as a change.
+  // The fingerprint is taken before the files are read, so that a change during the reading is
+  // noticed later.
   const uint64_t read_fingerprint = fingerprint(config_file_, *node_);
   if (dry_run) return try_reload(true);
   service_manager::tell_reloading();
@@ -425,7 +429,7 @@ Result<ReloadReport> Daemon::reload(bool dry_run) {
 
 void Daemon::look_for_changes() {
   const uint64_t now = fingerprint(config_file_, *node_);
-  // Only what was the same twice is complete: an editor may still be writing.
+  // A file is complete only if it was the same in two checks: an editor may still be writing.
   const bool settled = std::exchange(seen_fingerprint_, now) == now;
   if (settled && now != applied_fingerprint_) (void)reload(false);
 }
@@ -445,7 +449,7 @@ Result<uint64_t> Daemon::calibrate(const std::string& peer) {
                 "): calls go over TCP, and there is nothing to calibrate");
   }
   if (draining()) return fail("node " + node_->node + " is shutting down");
-  // The first worker's link will do: all lead to the same daemon.
+  // The first worker's link is enough: the links of all workers lead to the same daemon.
   return calibrator_->measure(
       peer,
       [worker = threads_.front().get(), peer](
@@ -531,7 +535,7 @@ void Daemon::drain() {
     event_base_loopbreak(base_.get());
     return;
   }
-  if (phase_ == Phase::kGivingWay) {  // seconds: who is to have the connections is known then
+  if (phase_ == Phase::kGivingWay) {  // for seconds, until it is known which process serves
     LOG(INFO) << "takeover: told to leave; that waits until the new one serves, or has failed";
     drains_next_ = true;
     return;
@@ -550,7 +554,7 @@ void Daemon::drain() {
       return true;
     });
   }
-  // Who comes now is refused at once, rather than left waiting in the kernel's queue.
+  // New clients are refused at once, instead of waiting in the kernel's queue.
   if (all_stopped) {
     sockets_.endpoints.clear();
     sockets_.link.reset();

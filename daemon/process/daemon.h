@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // daemon/process/daemon.h: the running daemon: its workers, its admin server, its reloads and its
-// end; and how it takes over from the one before it and gives way to the next (daemon_takeover.cc).
+// end; also how it takes over from its predecessor and gives way to its successor
+// (daemon_takeover.cc).
 //
-// It tells the service manager of each: when it is ready, while it reloads, that it is alive, and
-// that it stops.
+// The daemon notifies the service manager when it is ready, while it reloads, that it is alive, and
+// when it stops.
 //
-// Thread   the main thread's.
+// Thread   The main thread.
 #pragma once
 
 #include <event2/event.h>
@@ -34,24 +35,27 @@ namespace hat {
 
 class Daemon final : public Control, private TakeoverEvents, private TakeoverOfferEvents {
  public:
-  // Opens every socket, or takes the inherited one of its address, so that what fails fails before
-  // anything runs. `takeover`: from whom this one takes over; null: from nobody.
+  // Opens every socket, or takes the inherited socket of its address, so that errors occur before
+  // anything runs. `takeover` is the connection to the daemon that this one takes over from; null
+  // if there is none.
   static Result<std::unique_ptr<Daemon>> open(const std::string& config_file,
                                               Configuration configuration,
                                               daemon::InheritedSockets inherited,
                                               std::unique_ptr<Takeover> takeover);
   ~Daemon() override;
 
-  // Before run(): what shows that it is this process that serves; lives as long as the daemon.
+  // Makes `file` show that this process serves the node. Call it before run(); `file` must outlive
+  // the daemon.
   void show_serving_in(ServingFile& file) { serving_file_ = &file; }
 
-  // Serves until drained, or handed over, or until a second signal. False: it never came to serve,
-  // since the daemon that it should take over from goes on.
+  // Serves until drained, or handed over, or until a second signal. Returns false if the takeover
+  // failed: the daemon that this one should take over from continues.
   bool run();
-  // After run(): another one has taken over, and nobody has asked this one to leave.
+  // Returns true, after run(), if a successor has taken over and this process was not asked to
+  // leave.
   bool has_given_way() const { return phase_ == Phase::kHandingOver; }
 
-  // Control.
+  // --- Control ---
   const NodeConfig& node() const override { return *node_; }
   std::string config_file() const override;
   std::shared_ptr<const RoutingTable> routes() const override { return routes_; }
@@ -72,11 +76,11 @@ class Daemon final : public Control, private TakeoverEvents, private TakeoverOff
 
  private:
   enum class Phase : uint8_t {
-    kStarting,     // to take over: the links to the peers are being built
-    kReady,        // said so to the one before
-    kServing,      // accepts
-    kGivingWay,    // told the next one to go, and waits until it accepts
-    kHandingOver,  // the next one accepts; connections go there
+    kStarting,     // takes over: the links to the peers are being built
+    kReady,        // has reported to the predecessor that it is ready
+    kServing,      // accepts connections
+    kGivingWay,    // has asked the successor to accept, and waits until it does
+    kHandingOver,  // the successor accepts; connections move to it
     kDraining,
   };
   struct Sockets {
@@ -84,13 +88,13 @@ class Daemon final : public Control, private TakeoverEvents, private TakeoverOff
     std::optional<ListenSocket> link;
     std::optional<ListenSocket> admin_http;
     std::optional<ListenSocket> admin_socket;
-    std::optional<ListenSocket> offer;  // for the next one
+    std::optional<ListenSocket> offer;  // the successor connects to it
 
     std::vector<ListenSocket*> all();
     void close();
   };
-  static constexpr std::chrono::seconds kTurnTime{1};  // for peers to hear of the successor
-  static constexpr timeval kDrainInterval{0, 20'000};  // how often a phase's end is looked for
+  static constexpr std::chrono::seconds kTurnTime{1};  // for peers to notice the successor
+  static constexpr timeval kDrainInterval{0, 20'000};  // how often a phase's end is checked
 
   static Result<Sockets> open_sockets(NodeConfig& node, daemon::InheritedSockets& inherited);
   Daemon(std::string config_file, Configuration configuration, Sockets sockets,
@@ -108,14 +112,14 @@ class Daemon final : public Control, private TakeoverEvents, private TakeoverOff
   void look_for_changes();
   void leave_if_drained();
 
-  // Taking over, in daemon_takeover.cc.
+  // --- Taking over, in daemon_takeover.cc ---
   void say_ready_if_ready();
   void on_go(const std::vector<std::string>& owned_paths) override;
   void on_refused(const std::string& why) override;
   void on_connection(TakenConnection connection) override;
   void on_server_connection(DetachedConnection connection) override;
   void on_predecessor_left() override;
-  // Giving way.
+  // --- Giving way, in daemon_takeover.cc ---
   std::vector<std::string> on_successor_ready(int pid,
                                               const std::vector<std::string>& taken) override;
   void on_successor_failed(const std::string& why) override;
@@ -129,7 +133,7 @@ class Daemon final : public Control, private TakeoverEvents, private TakeoverOff
   Result<ReloadReport> try_reload(bool dry_run);
   std::shared_ptr<const RoutingTable> make_routes(uint64_t generation,
                                                   const Configuration& configuration);
-  // Why the profile says nothing here; empty: it does, or there is none.
+  // Returns why the profile does not apply here; empty if it applies, or there is none.
   std::string profile_unused(const Configuration& configuration) const;
 
   const std::string config_file_;
@@ -145,31 +149,31 @@ class Daemon final : public Control, private TakeoverEvents, private TakeoverOff
   uint64_t applied_fingerprint_ = 0;
   uint64_t seen_fingerprint_ = 0;
   bool told_ready_ = false;
-  bool is_main_process_ = true;  // a successor tells systemd of itself when the old one has left
-  bool drains_next_ = false;     // drain() was called while kGivingWay: at the next tick
+  bool is_main_process_ = true;  // a successor reports to systemd once its predecessor has left
+  bool drains_next_ = false;     // drain() was called in kGivingWay: drain when that ends
   Phase phase_ = Phase::kServing;
-  TimePoint drain_until_{};  // kStarting: until when links may be built
+  TimePoint drain_until_{};  // end of the wait for links (kStarting), or of the drain
   Sockets sockets_;
-  bool all_stopped_ = false;  // no worker listens, so that the sockets may be closed
+  bool all_stopped_ = false;  // no worker listens, so the sockets may be closed
   bool refused_ = false;
-  ServingFile* serving_file_ = nullptr;   // null: nobody looks
-  std::vector<std::string> given_paths_;  // of unix sockets that changed their owner
+  ServingFile* serving_file_ = nullptr;   // null: none was set
+  std::vector<std::string> given_paths_;  // unix sockets whose path changed its owner
   uint64_t taken_connections_ = 0;
-  std::shared_ptr<Successor> next_;  // of connections to servers, once peers have turned to it
-  TimePoint next_until_{};           // not later than that
-  SuccessorProcess successor_;       // that this process has started; pid 0: none
-  std::unique_ptr<Calibrator> calibrator_;  // null: no RDMA; its workers' answerer
+  std::shared_ptr<Successor> next_;         // gets the connections to servers once peers use it
+  TimePoint next_until_{};                  // gets them at this time at the latest
+  SuccessorProcess successor_;              // started by this process; pid 0: none
+  std::unique_ptr<Calibrator> calibrator_;  // null: no RDMA; answers peers for the workers
   DetachedConnections detached_;            // of all workers
   mutable std::vector<std::unique_ptr<WorkerThread>> threads_;
   Owned<event_base, event_base_free> base_;
   std::unique_ptr<AdminServer> admin_;
   std::vector<Owned<event, event_free>> events_;
   Owned<event, event_free> tick_;
-  std::unique_ptr<Watchdog> watchdog_;  // null: nobody waits for signs of life
+  std::unique_ptr<Watchdog> watchdog_;  // null: systemd expects no WATCHDOG=1
   Owned<event, event_free> watchdog_tick_;
   Owned<event, event_free> successor_end_;
-  std::unique_ptr<Takeover> takeover_;    // null: from nobody
-  std::unique_ptr<TakeoverOffer> offer_;  // null: nobody can take over now
+  std::unique_ptr<Takeover> takeover_;    // null: no predecessor
+  std::unique_ptr<TakeoverOffer> offer_;  // null: no successor can take over now
 };
 
 }  // namespace hat

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/process/daemon_takeover.cc: how a daemon takes over from the one before it, and gives way
-// to the next; docs/upgrade.md tells the whole of it.
+// daemon/process/daemon_takeover.cc: how a daemon takes over from its predecessor, and gives way to
+// its successor; docs/upgrade.md describes the whole procedure.
 #include <glog/logging.h>
 
 #include <algorithm>
@@ -12,7 +12,8 @@
 namespace hat {
 namespace {
 
-// A unix socket's path is one place, whether bytes or rings are to be had there.
+// Returns the address under which a unix socket is compared: "unix:" and its path, even if it
+// serves rings ("shm:").
 std::string place_of(const std::string& address) {
   return address.starts_with("shm:") ? "unix:" + address.substr(4) : address;
 }
@@ -40,7 +41,8 @@ void Daemon::Sockets::close() {
 
 // --- Taking over ---
 
-// With links, so that the first calls need not wait; but not for a peer that is down.
+// Reports that this process is ready once each link is up, so that the first calls need not wait
+// for links. A link that has failed, and the time drain_until_, end the wait.
 void Daemon::say_ready_if_ready() {
   if (!pending().empty() && std::chrono::steady_clock::now() < drain_until_) return;
   phase_ = Phase::kReady;
@@ -123,7 +125,7 @@ void Daemon::on_successor_serving(int pid, std::shared_ptr<Successor> successor)
   LOG(INFO) << "takeover: process " << pid << " serves; connections go there";
   phase_ = Phase::kHandingOver;
   drain_until_ = std::chrono::steady_clock::now() + node_->limits.drain_timeout;
-  watchdog_tick_.reset();  // which is the new one's now
+  watchdog_tick_.reset();  // the successor has the watchdog now
   if (pid != 0) service_manager::tell_main_process(pid);
   if (all_stopped_) sockets_.close();
   next_ = successor;
@@ -149,8 +151,9 @@ void Daemon::on_successor_gone(const std::string& why) {
   }
 }
 
-// Streams here may still claim what is kept, as long as peers open some. They turn to the new one
-// as soon as they hear of it; one that is silent is not waited for.
+// Gives the detached connections to the successor once no peer opens streams here any more: a
+// stream that opens here may still claim one. Peers move to the successor as soon as they notice
+// it; a silent peer is waited for until next_until_.
 void Daemon::give_server_connections() {
   if (!next_) return;
   const bool turned = std::ranges::all_of(threads_, [](auto& thread) {
@@ -182,7 +185,7 @@ void Daemon::leave_if_handed_over() {
   event_base_loopbreak(base_.get());
 }
 
-// --- A successor of its own making ---
+// --- A successor that this process starts ---
 
 void Daemon::start_successor() {
   if (phase_ != Phase::kServing || successor_.pid != 0) {

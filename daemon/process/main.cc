@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/process/main.cc: hatrpcd: reads its arguments and its configuration, then runs.
+// daemon/process/main.cc: hatrpcd: reads its arguments and its configuration, then runs the daemon.
 #include <glog/logging.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@
 
 namespace {
 
-// sysexits.h: what systemd and shells can tell apart.
+// Exit statuses by which systemd and shells distinguish errors; 69 and 78 are those of sysexits.h.
 constexpr int kUsage = 2;
 constexpr int kUnavailable = 69;
 constexpr int kBadConfiguration = 78;
@@ -29,7 +29,8 @@ void start_log(const char* program, int level) {
   FLAGS_logtostderr = true;
   FLAGS_minloglevel = std::max(level, 0);
   FLAGS_v = level < 0 ? 1 : 0;
-  // With no TZ, libc looks at /etc/localtime anew for every line, and frees what it knew of it.
+  // Without TZ, libc checks /etc/localtime again for each line of the log, and frees what it had
+  // read.
   setenv("TZ", ":/etc/localtime", 0);
   google::InitGoogleLogging(program);
 }
@@ -38,7 +39,7 @@ std::string counted(size_t count, const std::string& word) {
   return std::to_string(count) + " " + word + (count == 1 ? "" : "s");
 }
 
-// What a person who sees a list of mistakes wants to know next.
+// Returns the line that a person needs after a list of diagnostics.
 std::string verdict(const hat::Mistakes& mistakes) {
   const auto errors = static_cast<size_t>(
       std::ranges::count(mistakes.all(), hat::Mistake::Severity::kError, &hat::Mistake::severity));
@@ -58,7 +59,7 @@ std::string summary(const hat::Configuration& configuration) {
          counted(functions, "function");
 }
 
-// Services that this node names and of which no manifest lists a function.
+// Returns a note for each service that this node names and of which no manifest lists a function.
 std::string notes(const hat::Configuration& configuration) {
   std::set<std::string> unlisted;
   for (const auto& endpoint : configuration.node.endpoints) unlisted.insert(endpoint.service);
@@ -92,7 +93,8 @@ int unavailable(const hat::Error& error) {
   return kUnavailable;
 }
 
-// Nothing of the node is here any more. run() has left these signals blocked.
+// Waits, after the successor has everything of the node, for `time` or a signal. run() has left
+// these signals blocked.
 void await_end(std::chrono::seconds time) {
   LOG(INFO) << "another hatrpcd serves; this one stays for " << time.count()
             << " s, or until SIGTERM";
@@ -108,7 +110,7 @@ void await_end(std::chrono::seconds time) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  sigset_t none;  // whoever has started this one may have blocked what it shall heed
+  sigset_t none;  // the parent process may have blocked signals
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
   const auto options = hat::parse_options(argc, argv);

@@ -41,7 +41,7 @@ Result<Options> parse_options(int argc, char** argv) {
        {nullptr, 0, nullptr, 0}}};
   Options options;
   opterr = 0;
-  optind = 0;  // glibc: forget an earlier run
+  optind = 0;  // glibc: starts a new scan
   for (int key; (key = getopt_long(argc, argv, ":c:tqh", long_options.data(), nullptr)) != -1;) {
     const std::string value = optarg == nullptr ? "" : optarg;
     const std::string word = argv[optind - 1];

@@ -15,7 +15,7 @@ struct Options {
   bool quiet = false;
   bool takeover = false;
   std::string serving_file;           // empty: none
-  std::chrono::seconds stay_time{0};  // 0: leaves when there is nothing left to do
+  std::chrono::seconds stay_time{0};  // 0: leaves when nothing is left to do
   bool help = false;
   bool version = false;
   int log_level = 0;  // glog's: 0 info, 1 warning, 2 error; -1 debug

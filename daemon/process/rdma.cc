@@ -12,16 +12,16 @@
 namespace hat {
 namespace {
 
-// Of what is registered: a ninth for control, four for each direction.
+// Divides the registered memory: one ninth for control, four ninths for each direction.
 engine::RdmaDomainOptions options_for(const FabricConfig& fabric) {
   const size_t control = registered_bytes(fabric) / 9;
   engine::RdmaDomainOptions options;
   options.arena.bytes = {4 * control, 4 * control, control};
-  options.spin = {};  // the plan of each call says how long to look for more
+  options.spin = {};  // the plan of each call sets how long to spin
   return options;
 }
 
-// `number`: of the worker's fabrics; each has faults of its own.
+// Adds the configured faults. `number` counts the worker's fabrics; each has faults of its own.
 std::unique_ptr<engine::Fabric> with_faults(std::unique_ptr<engine::Fabric> fabric,
                                             const FabricConfig& config, uint64_t number) {
   if (!config.faults) return fabric;

@@ -13,15 +13,15 @@
 namespace hat {
 
 struct OpenedRdma {
-  std::unique_ptr<engine::RdmaHost> host;  // null: TCP lanes alone
-  std::string what;                        // which fabric, or why none
+  std::unique_ptr<engine::RdmaHost> host;  // null: only TCP lanes
+  std::string what;                        // describes the fabric, or says why there is none
 };
 
-// `fabric: auto` falls back from a device to memory shared with peers on this host, then to none,
-// and says why. Errors: what the configuration names cannot be had.
+// Opens the fabric. `fabric: auto` tries a device, then memory shared with peers on this host, then
+// uses none, and says why. Fails if the fabric that the configuration names cannot be opened.
 Result<OpenedRdma> open_rdma(Reactor& reactor, const FabricConfig& fabric);
 
-// Another one of the kind that a worker has, by its name(), without faults made on purpose.
+// Opens another fabric of the kind that a worker has (Fabric::name()), without deliberate faults.
 Result<std::unique_ptr<engine::Fabric>> open_fabric(const FabricConfig& fabric,
                                                     std::string_view name);
 

@@ -60,7 +60,7 @@ void LinkNode::begin(Session::Role role, const engine::OpenStream& open) {
 
 bool LinkNode::until(const std::function<bool()>& holds, Duration at_most) {
   const auto end = std::chrono::steady_clock::now() + at_most;
-  const auto tick = reactor.timer([] {});  // else nothing may wake it
+  const auto tick = reactor.timer([] {});  // otherwise nothing may wake the reactor
   while (!holds()) {
     if (std::chrono::steady_clock::now() > end) return false;
     tick->set(reactor.now() + 20ms);
@@ -101,7 +101,7 @@ void LinkNode::on_lane_down(LaneSet& set, uint32_t lane, bool, const std::string
   }
 }
 
-// --- Two of them ---
+// --- Two nodes ---
 
 namespace {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/process/rdma_link_conformance.h: two processes, each with an event loop, a link and RDMA
-// lanes beside it, as one suite of tests for every fabric.
+// daemon/process/rdma_link_conformance.h: a suite of tests for every fabric: two processes, each
+// with an event loop, a link and RDMA lanes beside it.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -17,21 +17,21 @@
 
 namespace hat {
 
-// The client's fabric or the server's.
+// Opens the client's fabric or the server's.
 using OpenFabricOf = Result<std::unique_ptr<engine::Fabric>> (*)(bool server);
 
 engine::LaneSetOptions quick_lane_options();
 inline constexpr engine::LaneShape kTestShape{
     .leg = engine::Leg::kWriteImm, .slots = 16, .slot_bytes = 1024};
 
-// One process: what both sides have.
+// One process: the parts that both sides have.
 class LinkNode : public engine::SessionEvents, public engine::LaneSetEvents, private TurnEvents {
  public:
   LinkNode(OpenFabricOf open, bool server, const engine::ArenaOptions& arena);
   ~LinkNode() override;
 
   void begin(engine::Session::Role role, const engine::OpenStream& open);
-  // Turns until it holds; false: it took too long.
+  // Runs iterations until `holds` returns true. Returns false if that takes longer than `at_most`.
   bool until(const std::function<bool()>& holds, Duration at_most = std::chrono::seconds(60));
 
   LibeventReactor reactor;
@@ -39,14 +39,14 @@ class LinkNode : public engine::SessionEvents, public engine::LaneSetEvents, pri
   std::unique_ptr<engine::Session> session;
   std::unique_ptr<engine::LaneSet> lanes;
   bool link_up = false;
-  std::string link_down;  // why
-  uint32_t lane_up = 0;   // the last that came up
+  std::string link_down;  // the reason
+  uint32_t lane_up = 0;   // the last lane that came up
   std::vector<std::string> lanes_down;
-  std::map<uint64_t, size_t> answers;     // call to bytes; wrong ones are not there
+  std::map<uint64_t, size_t> answers;     // call to bytes; only correct answers
   std::map<uint64_t, uint64_t> calls;     // call to its number on the lane
-  std::atomic<uint64_t>* seen = nullptr;  // a server: the last call that it has seen
+  std::atomic<uint64_t>* seen = nullptr;  // for a server: the last call that it has seen
   engine::LaneSetOptions lane_options = quick_lane_options();
-  std::map<uint64_t, engine::Fate> fates;  // of calls without an answer, when their lane went down
+  std::map<uint64_t, engine::Fate> fates;  // of unanswered calls, when their lane went down
 
  protected:
   Result<void> on_hello(engine::Session&) override { return {}; }
@@ -75,12 +75,14 @@ class RdmaLink : public testing::TestWithParam<OpenFabricOf> {
   RdmaLink();
   ~RdmaLink() override;
 
-  // A server in a process of its own, and a client here whose link to it is up.
+  // Starts a server in a process of its own, and a client here; waits until its link to the server
+  // is up.
   void start(const engine::ArenaOptions& server_arena = kArena,
              Duration idle_timeout = quick_lane_options().idle_timeout);
   void kill_server();
   uint32_t open_lane(engine::LaneShape back = kTestShape);
-  // What fate() said of the first `count` calls agrees with what the server has seen and answered.
+  // Checks that fate() of the first `count` calls agrees with what the server has seen and
+  // answered.
   void expect_true_fates(uint64_t count) const;
   void call(uint64_t first, uint64_t count, const std::function<size_t(uint64_t)>& bytes_of);
 

@@ -33,7 +33,7 @@ void tell(const std::string& assignments) { (void)sd_notify(0, assignments.c_str
 
 std::vector<daemon::InheritedSocket> inherited_sockets() {
   char** list = nullptr;
-  // It marks the descriptors close-on-exec, and takes what told of them out of the environment.
+  // The call marks the descriptors close-on-exec, and removes its variables from the environment.
   const int count = sd_listen_fds_with_names(1, &list);
   const std::vector<std::string> names = take_names(list);
   std::vector<daemon::InheritedSocket> sockets;
@@ -57,7 +57,7 @@ std::vector<daemon::InheritedSocket> inherited_sockets() {
 void tell_ready(const std::string& status) { tell("READY=1\nSTATUS=" + first_line(status)); }
 
 void tell_reloading() {
-  // The time tells a newer systemd which READY=1 belongs to it.
+  // A newer systemd uses the time to find the READY=1 that belongs to this message.
   const auto now = std::chrono::steady_clock::now().time_since_epoch();
   const auto us = std::chrono::duration_cast<std::chrono::microseconds>(now).count();
   tell("RELOADING=1\nMONOTONIC_USEC=" + std::to_string(us) + "\nSTATUS=reading the manifests");

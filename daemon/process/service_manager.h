@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/process/service_manager.h: what systemd is told of the daemon (sd_notify(3)), and what it
-// hands to the daemon (sd_listen_fds(3)).
+// daemon/process/service_manager.h: notifies systemd of the daemon's state (sd_notify(3)), and
+// takes the sockets that systemd hands to the daemon (sd_listen_fds(3)).
 //
-// Under no service manager nothing is told and nothing is handed over. No other file knows
+// Without a service manager, notifications do nothing and no sockets exist. No other file uses
 // libsystemd.
 //
-// Thread   the main thread's.
+// Thread   The main thread.
 #pragma once
 
 #include <optional>
@@ -17,18 +17,21 @@
 
 namespace hat::service_manager {
 
-// The listening sockets of the unit's socket units: once, a second call has none. Descriptors that
-// are anything else are closed, and logged.
+// Returns the listening sockets of the unit's socket units; a second call returns none. Closes and
+// logs descriptors of any other kind.
 std::vector<daemon::InheritedSocket> inherited_sockets();
 
-// `status` is a line for people: `systemctl status` shows it. Only its first line is told.
+// Notifies systemd. `status` is a line for people, which `systemctl status` shows; only its first
+// line is sent.
 void tell_ready(const std::string& status);  // at the start, and after tell_reloading()
 void tell_reloading();
 void tell_stopping(const std::string& status);
-// The unit's main process is that one from now on: it must be of the unit, and this one the main.
+// Makes `pid` the unit's main process. It must belong to the unit, and this process must be the
+// main process now.
 void tell_main_process(int pid);
 
-// How long the service manager waits for a tell_alive(); nothing where it does not wait for any.
+// Returns the longest time between two calls of tell_alive(); nothing if the service manager does
+// not expect any.
 std::optional<Duration> watchdog_time();
 void tell_alive();
 

@@ -19,7 +19,7 @@ namespace {
 using namespace std::chrono_literals;
 using testing::MatchesRegex;
 
-// Stands where systemd stands: a datagram socket that NOTIFY_SOCKET names.
+// Takes systemd's place: a datagram socket that NOTIFY_SOCKET names.
 class ServiceManager : public testing::Test {
  protected:
   void SetUp() override {
@@ -33,7 +33,7 @@ class ServiceManager : public testing::Test {
     unlink(path_.c_str());
   }
 
-  // What has been told: sd_notify(3) returns when it lies here.
+  // Returns the next notification; sd_notify(3) returns only when it is here.
   std::string next() {
     std::array<char, 4096> text{};
     const ssize_t bytes = recv(fd_.get(), text.data(), text.size(), MSG_DONTWAIT);
@@ -80,14 +80,14 @@ TEST_F(ServiceManager, SaysHowLongItWaitsForSignsOfLife) {
   }
 }
 
-// --- Sockets that it hands over: at descriptors 3, 4 …, so in a process of their own ---
+// --- Sockets that systemd hands over: at descriptors 3, 4 …, so in a process of their own ---
 
 int complain(const char* what) {
   std::fprintf(stderr, "service_manager_test: %s\n", what);
   return 1;
 }
 
-// The exit status of a process that inherits a listening socket, and the end of a pipe.
+// Inherits a listening socket and the end of a pipe; returns the process's exit status.
 int inherits_two() {
   Descriptor listener(socket(AF_INET, SOCK_STREAM, 0));
   if (listen(listener.get(), 1) != 0) return complain("listen() failed");  // at a port of its own
@@ -111,7 +111,7 @@ int inherits_two() {
   return 0;
 }
 
-// The exit status of a process whose environment tells of another one's sockets.
+// Gets an environment that describes another process's sockets; returns the process's exit status.
 int inherits_nothing() {
   setenv("LISTEN_PID", "1", 1);
   setenv("LISTEN_FDS", "1", 1);

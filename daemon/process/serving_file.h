@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/process/serving_file.h: a file that is there while this process, and no other, serves the
+// daemon/process/serving_file.h: a file that exists while this process, and no other, serves the
 // node.
 #pragma once
 
@@ -9,24 +9,25 @@
 
 namespace hat {
 
-// Where two processes share the node's addresses for a while (docs/upgrade.md), whoever asks an
-// address may be answered by either; whoever looks at a process's own file learns of that process.
-// Main thread.
+// During a takeover two processes share the node's addresses (docs/upgrade.md), and either may
+// answer a health check. The file of one process shows whether that process serves.
+//
+// Thread   The main thread.
 class ServingFile {
  public:
-  // Removes what a process that is gone left there. Empty: no file, and nothing happens.
+  // Removes the file that a dead process left at `path`. If `path` is empty, all calls do nothing.
   explicit ServingFile(std::string path);
   ~ServingFile() { hide(); }
 
   ServingFile(const ServingFile&) = delete;
   ServingFile& operator=(const ServingFile&) = delete;
 
-  void show();  // a file that cannot be made is logged: calls matter more
+  void show();  // only logs an error, because calls matter more than the file
   void hide();
 
  private:
   const std::string path_;
-  Descriptor file_;  // locked while it is this process's: nobody else's is removed
+  Descriptor file_;  // locked while this process serves: no other removes it
 };
 
 }  // namespace hat

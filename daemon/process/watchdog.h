@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/process/watchdog.h: says that the daemon is alive only when each of its loops has turned
-// since it said so last. So the slowest loop sets the pace, and one that hangs ends it.
+// daemon/process/watchdog.h: reports that the daemon is alive only if each of its event loops has
+// run an iteration since the last report. So the slowest loop sets the pace, and a loop that hangs
+// ends the reports.
 //
-// Thread   look()'s; `turns` and `wake` are called there.
+// Thread   The thread that calls look(), which also calls `turns` and `wake`.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +15,14 @@ namespace hat {
 class Watchdog {
  public:
   struct Loop {
-    std::function<uint64_t()> turns;  // so far
-    std::function<void()> wake;       // has it turn soon, also where it has nothing to do
+    std::function<uint64_t()> turns;  // iterations so far
+    std::function<void()> wake;       // makes the loop iterate soon, even if it is idle
   };
 
   Watchdog(std::vector<Loop> loops, std::function<void()> say_alive);
 
-  // To be called several times within the time after which silence means death.
+  // Reports that the daemon is alive if every loop has run an iteration. Must be called several
+  // times within the time after which the service manager takes silence for death.
   void look();
 
  private:

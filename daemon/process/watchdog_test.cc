@@ -6,7 +6,7 @@
 namespace hat {
 namespace {
 
-// Loops that turn when they are told to, and what the watchdog heard of them.
+// Fake loops, whose iterations the test sets, and the watchdog's calls.
 struct Loops {
   explicit Loops(size_t count) : turns(count), wakes(count) {}
   Watchdog watchdog() {
@@ -28,9 +28,9 @@ TEST(Watchdog, IsFedByTheSlowestLoop) {
     std::vector<uint64_t> turns;
     int signs_of_life;
   } looks[] = {
-      {{0, 0, 0}, 0},     {{9, 9, 0}, 0},    // the third hangs, however often the others turn
-      {{99, 99, 1}, 1},   {{99, 99, 1}, 1},  // nobody has turned since
-      {{100, 100, 2}, 2},                    // once is enough
+      {{0, 0, 0}, 0},     {{9, 9, 0}, 0},    // the third hangs, however often the others run
+      {{99, 99, 1}, 1},   {{99, 99, 1}, 1},  // no loop has run since
+      {{100, 100, 2}, 2},                    // one iteration is enough
       {{100, 101, 3}, 2}, {{101, 101, 3}, 3},
   };
   for (const auto& look : looks) {

@@ -40,7 +40,7 @@ void WorkerThread::start_accepting(const std::vector<ListenSocket>& endpoints,
 }
 
 void WorkerThread::give(TakenConnection connection) {
-  // What is posted must be one that can be copied.
+  // Posted work must be copyable.
   const auto given = std::make_shared<TakenConnection>(std::move(connection));
   reactor_.post([this, given] {
     const auto accept = [&](StreamEvents& events) {

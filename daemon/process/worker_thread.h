@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/process/worker_thread.h: a worker on a thread of its own, and how the main thread talks to
+// daemon/process/worker_thread.h: a worker on a thread of its own, and the main thread's access to
 // it.
 //
-// Thread   the main thread's; what is asked runs on the worker's.
+// Thread   The main thread; a question of ask() runs on the worker's thread.
 #pragma once
 
 #include <chrono>
@@ -22,30 +22,31 @@ namespace hat {
 
 class WorkerThread {
  public:
-  // Its fabric; `rdma()` says what came of it.
+  // Opens the worker's fabric; rdma() describes the result.
   static Result<std::unique_ptr<WorkerThread>> open(const FabricConfig& fabric);
-  ~WorkerThread();  // stops it: whatever is in flight is cut
+  ~WorkerThread();  // stops the worker; calls in flight are cut
 
   const OpenedRdma& rdma() const { return rdma_; }
-  // `tls`: what links are sealed with; null: they are open.
+  // Creates the worker. `tls` secures its links; null means links without TLS.
   void make_worker(Worker::Setup setup, std::shared_ptr<const TlsContext> tls);
-  // For links from now on; where there was one before.
+  // Sets the TLS context of links that are made from now on. Requires that make_worker() got one.
   void set_tls(std::shared_ptr<const TlsContext> tls);
   void start();
-  // Accepts there; the sockets outlive that.
+  // Accepts connections on these sockets, which must stay open meanwhile.
   void start_accepting(const std::vector<ListenSocket>& endpoints,
                        const std::optional<ListenSocket>& link);
-  // A connection that another process accepted.
+  // Hands the worker a connection that another process accepted.
   void give(TakenConnection connection);
-  // Has its loop turn soon, also where nothing happens.
+  // Makes the event loop run an iteration soon, even if nothing happens.
   void wake() {
     reactor_.post([] {});
   }
-  // Whether the listening sockets may be closed now; false where the worker does not turn.
+  // Stops accepting. Returns true if the listening sockets may be closed now, and false if the
+  // worker's event loop does not respond.
   bool stop_accepting();
 
-  // Runs `question` with the worker, and returns its answer; nothing where the worker does not turn
-  // within `patience`.
+  // Runs `question` on the worker's thread, and returns its answer; returns nothing if the worker's
+  // event loop does not respond within `patience`.
   template <class Question>
   auto ask(Question question, std::chrono::milliseconds patience = std::chrono::seconds(2))
       -> std::optional<decltype(question(std::declval<Worker&>()))> {
@@ -73,7 +74,9 @@ class WorkerThread {
   WorkerThread() = default;
 
   LibeventReactor reactor_;
-  OpenedRdma rdma_;  // before the worker in each turn: what it finds is answered in the same one
+  // Declared before worker_, so that it polls before the worker in each iteration: the worker then
+  // answers in the same iteration.
+  OpenedRdma rdma_;
   std::unique_ptr<TlsSeal> seal_;
   std::unique_ptr<Worker> worker_;
   std::vector<std::unique_ptr<ListenerEvents>> listener_events_;

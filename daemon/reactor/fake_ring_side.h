@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/reactor/fake_ring_side.h: the other side of a ring, as an input plays it: by the rules, or
-// not.
+// daemon/reactor/fake_ring_side.h: the other side of a ring, driven by a fuzz input, which keeps or
+// breaks the ring's rules.
 #pragma once
 
 #include <fcntl.h>
@@ -29,7 +29,7 @@ inline void require(bool holds, const char* what) {
   std::abort();
 }
 
-// What byte number n of either direction is, from one who keeps the rules.
+// Returns byte number n of either direction, as a side that keeps the rules sends it.
 inline std::byte pattern(uint64_t n) { return static_cast<std::byte>(n * 7 + (n >> 8)); }
 
 using hatrpc::ring::Control;
@@ -45,7 +45,7 @@ using hatrpc::ring::other;
 using hatrpc::ring::Side;
 using hatrpc::ring::valid_ring_bytes;
 
-// The other side. It has the memory mapped once, as nothing makes it map the rings twice.
+// The other side. It maps the memory once: no rule makes it map the rings twice in a row.
 class Rogue {
  public:
   Rogue(FuzzInput& input, Side side, int socket) : input_(input), side_(side), socket_(socket) {}
@@ -60,7 +60,7 @@ class Rogue {
   bool mapped() const { return base_ != nullptr; }
   bool kept_rules() const { return mapped() && kept_rules_; }
   uint64_t sent() const { return sent_; }
-  // More than `read`, as read() counts it.
+  // Returns true if this side has sent more than `read` bytes.
   bool has_sent_more_than(uint64_t read) const { return sent_ > read; }
 
   // --- The greeting ---
@@ -81,7 +81,8 @@ class Rogue {
     send_in_pieces(reinterpret_cast<const char*>(&mine), sizeof mine, come_along);
   }
 
-  // A connector's memory comes with the acceptor's greeting, if that has been sent.
+  // Maps the memory that arrives with the acceptor's greeting, if this side is a connector and the
+  // greeting has arrived.
   void take_memory() {
     if (side_ != Side::kConnector || mapped() || socket_ < 0) return;
     Greeting theirs{};
@@ -101,7 +102,7 @@ class Rogue {
     map(theirs.ring_bytes);
   }
 
-  // --- By the rules ---
+  // --- Keeping the rules ---
 
   void send_bytes(size_t wanted) {
     if (!kept_rules() || ended_) return;
@@ -137,7 +138,7 @@ class Rogue {
     if (mapped()) lines(side_).waits.fetch_or(input_.next() % 4);
   }
 
-  // --- Against them ---
+  // --- Breaking the rules ---
 
   void store_anything() {
     if (!mapped()) return;
@@ -172,12 +173,12 @@ class Rogue {
     if (socket_ >= 0) send_with("bell", 4, std::vector<int>(1 + input_.next() % 8, baggage()));
   }
   void drain() {
-    if (!mapped()) return;  // it would take the greeting
+    if (!mapped()) return;  // it would read the greeting
     std::array<char, 64> bells;
     while (recv(socket_, bells.data(), bells.size(), MSG_DONTWAIT) > 0 && input_.next() != 0) {
     }
   }
-  // The pages go, and come back as zeros: nobody may fault.
+  // Removes pages, which then read as zeros: no access may fault.
   void punch_hole() {
     if (!mapped()) return;
     kept_rules_ = false;
@@ -200,7 +201,8 @@ class Rogue {
   }
   static uint64_t peek(const std::atomic<uint64_t>& word) { return word.load(); }
 
-  // A descriptor that nobody asked for: its own end, which then must not be kept open.
+  // Returns an unexpected descriptor to pass: this side's own end of the socket. The receiver must
+  // not keep it open.
   int baggage() { return socket_; }
 
   int make_memory(uint8_t lies) {

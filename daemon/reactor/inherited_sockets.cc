@@ -7,7 +7,7 @@
 namespace hat::daemon {
 namespace {
 
-// Rings are handed over by a unix socket, which itself does not tell what it is for.
+// To the kernel, an "shm:" address is a unix socket; nothing shows that the socket serves rings.
 std::string as_bound(const std::string& address) {
   return address.starts_with("shm:") ? "unix:" + address.substr(4) : address;
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/reactor/inherited_sockets.h: listening sockets that were there before this process:
-// systemd keeps them for it, or a daemon that it takes over from.
+// daemon/reactor/inherited_sockets.h: listening sockets that existed before this process: systemd
+// or the daemon that this process takes over from passes them on.
 //
-// Whoever opens the listeners takes those whose addresses the configuration names; what nobody has
-// taken is closed with the object.
+// The code that opens the listeners takes the sockets whose addresses the configuration names. The
+// destructor closes the sockets that were not taken.
 //
-// Thread   the main thread's, at the start.
+// Thread   The main thread, during start-up.
 #pragma once
 
 #include <optional>
@@ -17,22 +17,23 @@
 namespace hat::daemon {
 
 struct InheritedSocket {
-  std::string name;     // what the giver calls it: systemd's FileDescriptorName=
-  std::string address;  // as to_string() spells it, its host in digits: "tcp:127.0.0.1:9090"
+  std::string name;     // as the giver calls it: systemd's FileDescriptorName=
+  std::string address;  // as to_string() writes it, with a numeric host: "tcp:127.0.0.1:9090"
   int fd = -1;
 };
 
 class InheritedSockets {
  public:
   InheritedSockets() = default;
-  // Owns the descriptors from here on.
+  // Owns the descriptors from now on.
   explicit InheritedSockets(const std::vector<InheritedSocket>& sockets);
 
-  // The socket bound there, once; nothing where there is none. A unix socket is one by any name:
-  // "shm:/run/hatrpcd/kv.ring" is found at "unix:/run/hatrpcd/kv.ring".
+  // Removes and returns the socket that is bound to `address`; returns nothing if there is none.
+  // The kernel knows all unix sockets as "unix:", so "shm:/run/hatrpcd/kv.ring" also finds
+  // "unix:/run/hatrpcd/kv.ring".
   std::optional<Descriptor> take(const std::string& address);
   void add(InheritedSockets more);
-  // "ADDRESS (NAME)" of each that nobody has taken.
+  // Returns "ADDRESS (NAME)" for each socket that was not taken.
   std::vector<std::string> left() const;
 
  private:

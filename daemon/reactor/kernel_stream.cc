@@ -25,7 +25,7 @@ IoResult failed() {
   return {IoResult::Kind::kError, 0, errno};
 }
 
-// These fail on unix sockets, where nothing is delayed and no host can vanish.
+// These calls fail on unix sockets, which need neither: no data is delayed, and no host can vanish.
 void set_tcp_options(int fd, std::chrono::seconds probe_after) {
   const int on = 1;
   setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
@@ -69,12 +69,13 @@ KernelStream::KernelStream(LibeventReactor& reactor, int fd, int error, bool con
                            StreamEvents& events)
     : reactor_(reactor), events_(events), fd_(fd), error_(error), connecting_(connecting) {
   event_base* base = reactor.base_.get();
-  // A stream without a descriptor still tells its error, as a connection that failed would.
+  // A stream without a descriptor still reports its error, as a failed connection does.
   event_assign(&read_event_, base, fd, fd < 0 ? 0 : EV_READ | EV_PERSIST, on_event, this);
   event_assign(&write_event_, base, fd, fd < 0 ? 0 : EV_WRITE | EV_PERSIST, on_event, this);
 }
 
 KernelStream::~KernelStream() {
+  reactor_.assert_in_loop();
   forget_again();
   event_del(&read_event_);
   event_del(&write_event_);
@@ -175,6 +176,7 @@ std::vector<int> KernelStream::descriptors() const {
 std::unique_ptr<Stream> LibeventReactor::resume_accepted(Descriptor socket,
                                                          hatrpc::ring::Memory memory,
                                                          StreamEvents& events) {
+  assert_in_loop();
   if (memory) {
     return std::make_unique<RingStream>(*this, socket.release(), std::move(memory),
                                         hatrpc::ring::Side::kAcceptor, events);
@@ -184,6 +186,7 @@ std::unique_ptr<Stream> LibeventReactor::resume_accepted(Descriptor socket,
 
 std::unique_ptr<Stream> LibeventReactor::resume(std::vector<Descriptor> descriptors,
                                                 StreamEvents& events) {
+  assert_in_loop();
   if (descriptors.size() == 1) {
     return std::make_unique<KernelStream>(*this, descriptors[0].release(), 0, false, events);
   }
@@ -196,6 +199,7 @@ std::unique_ptr<Stream> LibeventReactor::resume(std::vector<Descriptor> descript
 }
 
 std::unique_ptr<Stream> LibeventReactor::connect(const Address& to, StreamEvents& events) {
+  assert_in_loop();
   const auto where = resolve(to, false);
   if (!where) return std::make_unique<KernelStream>(*this, -1, EHOSTUNREACH, false, events);
   const int fd = socket(where->storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -215,6 +219,7 @@ std::unique_ptr<Stream> LibeventReactor::connect(const Address& to, StreamEvents
 }
 
 std::unique_ptr<Timer> LibeventReactor::timer(std::function<void()> on_time) {
+  assert_in_loop();
   return std::make_unique<KernelTimer>(base_.get(), *this, std::move(on_time));
 }
 
@@ -222,7 +227,6 @@ std::unique_ptr<Timer> LibeventReactor::timer(std::function<void()> on_time) {
 
 class KernelListener final : public Listener {
  public:
-  // Descriptors are used up: accepting again at once would only spin.
   KernelListener(LibeventReactor& reactor, const ListenSocket& socket, ListenerEvents& events)
       : reactor_(reactor),
         fd_(socket.fd()),
@@ -253,12 +257,13 @@ class KernelListener final : public Listener {
     reactor_.note_event();
     const int fd = accept4(fd_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (fd < 0) {
+      // When descriptors are used up, accepting again at once would only spin.
       if (accept_must_pause(errno)) {
         const timeval pause{0, std::chrono::microseconds(kAcceptPause).count()};
         event_del(&event_);
         evtimer_add(&pause_, &pause);
       }
-      return;  // else another worker took it, or the client has left
+      return;  // otherwise another worker took it, or the client has left
     }
     set_tcp_options(fd, reactor_.probe_tcp_after_);
     if (local_) refuse_descriptors(fd);
@@ -305,11 +310,13 @@ class KernelWatch final : public Watch {
 };
 
 std::unique_ptr<Watch> LibeventReactor::watch(int descriptor, std::function<void()> on_readable) {
+  assert_in_loop();
   return std::make_unique<KernelWatch>(*this, descriptor, std::move(on_readable));
 }
 
 std::unique_ptr<Listener> LibeventReactor::listen(const ListenSocket& socket,
                                                   ListenerEvents& events) {
+  assert_in_loop();
   return std::make_unique<KernelListener>(*this, socket, events);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/reactor/kernel_stream.h: what a LibeventReactor makes: streams, listeners and timers over
-// the kernel.
+// daemon/reactor/kernel_stream.h: a LibeventReactor's streams over kernel sockets; the .cc file
+// also has its timers, listeners and watches.
 #pragma once
 
 #include <event2/event.h>
@@ -12,8 +12,8 @@ namespace hat {
 
 class KernelStream final : public Stream {
  public:
-  // Owns `fd`, which does not block; -1 with an errno value for a stream that is dead from the
-  // start.
+  // Owns `fd`, which must be non-blocking. For a stream that failed before it began, `fd` is -1 and
+  // `error` an errno value.
   KernelStream(LibeventReactor& reactor, int fd, int error, bool connecting, StreamEvents& events);
   ~KernelStream() override;
 
@@ -44,7 +44,7 @@ class KernelStream final : public Stream {
   int error_;
   bool connecting_;
   bool again_ = false;
-  bool acknowledges_ = true;  // as far as is known: TCP does, unix sockets do not
+  bool acknowledges_ = true;  // until TCP_QUICKACK fails, as it does on unix sockets
   event read_event_;
   event write_event_;
 };

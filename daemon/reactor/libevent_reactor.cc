@@ -12,19 +12,21 @@
 namespace hat {
 namespace {
 
-// Alone, EVLOOP_NONBLOCK would go on until nothing is ready, which under load is never.
+// Without EVLOOP_ONCE, EVLOOP_NONBLOCK would continue until nothing is ready, which under load
+// never happens.
 constexpr int kLook = EVLOOP_ONCE | EVLOOP_NONBLOCK;
 constexpr int kSleep = EVLOOP_ONCE;
 
-// A ring over which nothing comes for so long is not worth a look in each turn.
+// A ring without traffic for this time is not polled in each iteration any more.
 constexpr Duration kHotTime = std::chrono::milliseconds(2);
 
 }  // namespace
 
 LibeventReactor::LibeventReactor() {
   Owned<event_config, event_config_free> config(event_config_new());
-  // One thread uses the base. Not EVENT_BASE_FLAG_EPOLL_USE_CHANGELIST: it takes a descriptor out
-  // of epoll after its close, when another thread may have that number.
+  // Only one thread uses the base, so it needs no lock. EVENT_BASE_FLAG_EPOLL_USE_CHANGELIST is not
+  // set: with it, libevent removes a descriptor from epoll after the descriptor's close, when
+  // another thread may already use its number.
   event_config_set_flag(config.get(), EVENT_BASE_FLAG_NOLOCK);
   base_.reset(event_base_new_with_config(config.get()));
   CHECK(base_) << "libevent has no event base: out of memory or descriptors";
@@ -43,13 +45,16 @@ LibeventReactor::~LibeventReactor() {
 }
 
 void LibeventReactor::run() {
+  loop_thread_.enter();
   while (!stopped_) turn();
   end_turn();
+  loop_thread_.leave();
 }
 
 void LibeventReactor::turn() {
+  assert_in_loop();
   end_turn();
-  // Each is asked: whoever may sleep makes himself ready to be woken.
+  // Asks every handler, even after one has refused: a handler that agrees also arms its wake-up.
   bool look = look_policy_.looks_again(now());
   if (!look) {
     for (TurnEvents* events : turn_events_) look |= !events->may_sleep();
@@ -64,8 +69,9 @@ void LibeventReactor::turn() {
   if (look && !had_events_) yield();
 }
 
-// A look at sockets is a system call, one into rings is not: where all that comes lately comes by
-// rings and lanes, sockets are looked at less often.
+// Returns true if this iteration polls the sockets. Polling sockets is a system call, and polling
+// rings is not. So when recent data has arrived only over rings and lanes, sockets are polled less
+// often.
 bool LibeventReactor::asks_kernel() {
   constexpr uint32_t kQuietLooks = 64;
   constexpr uint32_t kLooksPerAsk = 8;
@@ -80,9 +86,11 @@ void LibeventReactor::yield() {
 }
 
 void LibeventReactor::wait(int flags) {
-  // A server may answer between two looks of one turn: its time must not be told as none.
+  // Reads the clock again for the events: a server may answer within the iteration that sent the
+  // request, and that call must not count as taking no time.
   now_is_fresh_ = false;
-  // Not when they ask: libevent would call them in the look that is going on.
+  // The events are activated here and not in KernelStream::read_again(): libevent would deliver
+  // them in the poll that is in progress.
   for (KernelStream* stream : read_again_) stream->activate_again();
   read_again_.clear();
   if (event_base_loop(base_.get(), flags) < 0) LOG(FATAL) << "libevent's loop failed";
@@ -90,13 +98,14 @@ void LibeventReactor::wait(int flags) {
 }
 
 void LibeventReactor::look_into_rings() {
-  // What one tells may end any of them, or make others hot: those are looked into too.
+  // A callback may destroy any of these streams, or make other rings hot; the loop polls those too.
   for (size_t i = 0; i < hot_rings_.size(); ++i) {
     RingStream* stream = hot_rings_[i];
     if (!stream->has_news()) continue;
     if (!std::exchange(had_events_, true)) now_is_fresh_ = false;
     stream->tell();
-    if (i < hot_rings_.size() && hot_rings_[i] != stream) --i;  // it is gone, and others moved up
+    // If an entry is gone, the later ones have moved up.
+    if (i < hot_rings_.size() && hot_rings_[i] != stream) --i;
   }
   constexpr uint32_t kLooksPerAgeing = 256;
   if (++ring_looks_ % kLooksPerAgeing == 0) cool_rings(now() - kHotTime);
@@ -141,14 +150,23 @@ TimePoint LibeventReactor::now() const {
   return now_;
 }
 
-void LibeventReactor::stay_awake_until(TimePoint when) { look_policy_.stay_awake_until(when); }
+void LibeventReactor::stay_awake_until(TimePoint when) {
+  assert_in_loop();
+  look_policy_.stay_awake_until(when);
+}
 
 void LibeventReactor::end_turn() {
   for (TurnEvents* events : turn_events_) events->on_turn_end();
 }
 
-void LibeventReactor::add_turn_events(TurnEvents& events) { turn_events_.push_back(&events); }
+void LibeventReactor::add_turn_events(TurnEvents& events) {
+  assert_in_loop();
+  turn_events_.push_back(&events);
+}
 
-void LibeventReactor::remove_turn_events(TurnEvents& events) { std::erase(turn_events_, &events); }
+void LibeventReactor::remove_turn_events(TurnEvents& events) {
+  assert_in_loop();
+  std::erase(turn_events_, &events);
+}
 
 }  // namespace hat

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/reactor/libevent_reactor.h: the reactor over the kernel's sockets, by libevent, and over
-// rings of shared memory, which it looks into while it is awake.
+// daemon/reactor/libevent_reactor.h: the reactor over kernel sockets, by libevent, and over rings
+// of shared memory, which it polls while it is awake.
 //
-// Thread   one thread makes it, runs it and destroys it; post() and stop() may be called from any.
+// Thread   One thread creates, runs and destroys it; any thread may call post() and stop().
 #pragma once
 
 #include <event2/event.h>
@@ -29,22 +29,25 @@ class LibeventReactor final : public Reactor {
   LibeventReactor();
   ~LibeventReactor() override;
 
-  // Turns until stop(), and runs what was posted before it.
+  // Runs event-loop iterations until stop(); runs all work that was posted before stop().
   void run();
-  void turn();  // one, which may sleep
+  void turn();  // one iteration, which may sleep
   void stop();
-  // Runs `work` on the reactor's thread, in a coming turn.
+  // Runs `work` on the reactor's thread, in a later iteration.
   void post(std::function<void()> work);
 
-  // TCP connections made or accepted from now on are probed by the kernel after so long a silence;
-  // 0: never. Whoever does not answer three probes, 10 s apart, is taken for gone.
+  // Lets the kernel probe TCP connections that are made or accepted from now on, after `silence`
+  // without traffic; 0 means never. The kernel closes a connection after three unanswered probes,
+  // 10 s apart.
   void probe_tcp_after(std::chrono::seconds silence) { probe_tcp_after_ = silence; }
 
-  // Tells `events` of connections to a socket that other reactors may listen on too.
+  // Accepts connections on a socket on which other reactors may listen too, and reports them to
+  // `events`.
   std::unique_ptr<Listener> listen(const ListenSocket& socket, ListenerEvents& events);
 
-  // Goes on with a connection that another process had accepted: what Stream::descriptors() gave
-  // there. Without `memory` it is a socket, with it rings.
+  // Continues a connection that another process had accepted, with the descriptors that
+  // Stream::descriptors() returned there. Makes a stream over a socket if `memory` is empty, else
+  // over rings.
   std::unique_ptr<Stream> resume_accepted(Descriptor socket, hatrpc::ring::Memory memory,
                                           StreamEvents& events);
 
@@ -77,8 +80,8 @@ class LibeventReactor final : public Reactor {
   Owned<event_base, event_base_free> base_;
   mutable TimePoint now_{};
   mutable bool now_is_fresh_ = false;
-  bool had_events_ = false;   // in this turn
-  uint32_t quiet_looks_ = 0;  // since a socket had something
+  bool had_events_ = false;   // in this iteration
+  uint32_t quiet_looks_ = 0;  // spinning iterations since a socket had an event
   hatrpc::ring::LookPolicy look_policy_;
   std::vector<TurnEvents*> turn_events_;
   std::vector<KernelStream*> read_again_;

@@ -37,7 +37,7 @@ std::unexpected<Error> failed(const Address& address, const char* what) {
   return fail(to_string(address) + ": " + what + ": " + std::strerror(errno) + advice);
 }
 
-constexpr auto kNoGroup = static_cast<gid_t>(-1);  // as chown(2) has it: none is set
+constexpr auto kNoGroup = static_cast<gid_t>(-1);  // chown(2) then changes no group
 
 Result<gid_t> group_of(const Address& address, const std::string& group) {
   if (group.empty()) return kNoGroup;
@@ -48,7 +48,8 @@ Result<gid_t> group_of(const Address& address, const std::string& group) {
 
 Result<void> set_owner(const Address& address, uint32_t mode, const std::string& group) {
   HAT_TRY(const gid_t id, group_of(address, group));
-  // By a descriptor: who may write in the folder could put a link to another file there meanwhile.
+  // Works on a descriptor: a process that may write to the folder could replace the path by a link
+  // to another file in the meantime.
   const Descriptor file(open(address.path.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
   struct stat info {};
   if (file.get() < 0 || fstat(file.get(), &info) != 0) return failed(address, "it is gone");
@@ -59,7 +60,7 @@ Result<void> set_owner(const Address& address, uint32_t mode, const std::string&
   if (id != kNoGroup && fchownat(file.get(), "", kSameUser, id, AT_EMPTY_PATH) != 0) {
     return failed(address, "its group cannot be set");
   }
-  // fchmod(2) takes no such descriptor.
+  // fchmod(2) does not accept an O_PATH descriptor.
   const std::string named = "/proc/self/fd/" + std::to_string(file.get());
   if (chmod(named.c_str(), mode) != 0) return failed(address, "its mode cannot be set");
   return {};
@@ -84,8 +85,8 @@ Result<ListenSocket> ListenSocket::open(const Address& address, uint32_t mode,
   ListenSocket result(Descriptor(fd), address);
   const int on = 1;
   setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  if (unix_socket) refuse_descriptors(fd);       // and those that are accepted inherit it
-  std::optional<hatrpc::ring::PathClaim> claim;  // until it listens
+  if (unix_socket) refuse_descriptors(fd);       // accepted sockets inherit this
+  std::optional<hatrpc::ring::PathClaim> claim;  // held until the socket listens
   if (unix_socket) claim.emplace(address.path.c_str(), type);
   if (bind(fd, reinterpret_cast<const sockaddr*>(&where.storage), where.length) != 0) {
     return failed(address, "cannot bind");
@@ -107,7 +108,7 @@ Result<ListenSocket> ListenSocket::adopt(Descriptor fd, const Address& address) 
     return failed(address, "what was handed over cannot be used");
   }
   if (unix_socket) refuse_descriptors(result.fd());
-  // It listens already: this sets how many may wait.
+  // The socket listens already; this call sets its backlog.
   if (::listen(result.fd(), kBacklog) != 0) return failed(address, "cannot listen");
   if (!unix_socket) result.address_.port = bound_port(result.fd());
   return result;
@@ -116,7 +117,7 @@ Result<ListenSocket> ListenSocket::adopt(Descriptor fd, const Address& address) 
 Result<ListenSocket> ListenSocket::adopt_or_open(daemon::InheritedSockets& inherited,
                                                  const Address& address, uint32_t mode,
                                                  const std::string& group, int type) {
-  // A host may be written as a name; the kernel tells of a socket in digits.
+  // The configuration may name the host; an inherited socket's address is numeric.
   HAT_TRY(const SocketAddress where, resolve(address, true));
   auto fd = inherited.take(to_string(to_address(where)));
   if (!fd) return open(address, mode, group, type);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/reactor/listen_socket.h: a listening socket, opened or taken over once, and shared by the
-// workers' reactors.
+// daemon/reactor/listen_socket.h: a listening socket, opened or inherited once, and shared by the
+// reactors of all workers.
 #pragma once
 
 #include <sys/socket.h>
@@ -17,26 +17,28 @@ namespace hat {
 
 class ListenSocket {
  public:
-  // A unix socket's stale path (nobody listens) is replaced; `mode` and `group` are its own.
-  // Errors say the address and what to do.
+  // Opens a listening socket. Replaces the path of a unix socket on which no process listens any
+  // more; the new path gets `mode` and `group`. An error names the address and says what to do.
   static Result<ListenSocket> open(const Address& address, uint32_t mode = 0660,
                                    const std::string& group = "", int type = SOCK_STREAM);
-  // One that is bound to the address already. The path of a unix socket, its mode and its group
-  // stay what whoever bound it has made of them, unless own_path() says otherwise.
+  // Takes a socket that is already bound to `address`. A unix socket keeps the path, mode and group
+  // that its creator gave it, until own_path(true).
   static Result<ListenSocket> adopt(Descriptor fd, const Address& address);
-  // Adopts the inherited socket of that address; where there is none, opens one. Errors also where
-  // there is no such group.
+  // Adopts the inherited socket of `address`, or opens one if there is none. In both cases, fails
+  // if `group` does not exist.
   static Result<ListenSocket> adopt_or_open(daemon::InheritedSockets& inherited,
                                             const Address& address, uint32_t mode = 0660,
                                             const std::string& group = "", int type = SOCK_STREAM);
 
   ListenSocket(ListenSocket&& other) noexcept = default;
   ListenSocket& operator=(ListenSocket&&) = delete;
-  ~ListenSocket();  // also removes a unix socket's path, if it owns that
+  ~ListenSocket();  // also removes a unix socket's path, if owns_path()
 
-  // Who bound a unix socket owns its path, until the process that goes on with it does.
+  // Returns true if the destructor removes the unix socket's path. The process that bound the
+  // socket owns its path, until a successor that continues with the socket owns it.
   bool owns_path() const { return owns_path_; }
-  // And so whoever comes to own it gives it the mode and the group that its configuration says.
+  // Sets whether this process owns the path. A new owner gives the path the mode and the group of
+  // its own configuration.
   void own_path(bool owned);
 
   int fd() const { return fd_.get(); }
@@ -45,7 +47,7 @@ class ListenSocket {
  private:
   ListenSocket(Descriptor fd, Address address) : fd_(std::move(fd)), address_(std::move(address)) {}
 
-  Descriptor fd_;  // none: moved from
+  Descriptor fd_;  // empty after a move
   Address address_;
   uint32_t mode_ = 0660;
   std::string group_;

@@ -14,13 +14,13 @@ namespace {
 using daemon::InheritedSocket;
 using daemon::InheritedSockets;
 
-// Which socket a descriptor is, among all that the kernel has.
+// Returns the inode of a descriptor's socket, which identifies the socket.
 ino_t identity(int fd) {
   struct stat info {};
   return fstat(fd, &info) == 0 ? info.st_ino : 0;
 }
 
-// What a service manager does: binds and listens, with a blocking socket.
+// Binds and listens as a service manager does, with a blocking socket.
 Descriptor listener_of_somebody(const std::string& text) {
   const auto where = resolve(*parse_address(text), true);
   Descriptor fd(socket(where->storage.ss_family, SOCK_STREAM, 0));

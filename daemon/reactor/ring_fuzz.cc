@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/reactor/ring_fuzz.cc: other sides that do anything at all to their greeting, their socket
-// and the shared memory; the streams over them keep their bounds, and leave nothing behind.
+// daemon/reactor/ring_fuzz.cc: feeds ring streams with other sides that do anything at all in their
+// greeting, on their socket and in the shared memory; the streams must stay within bounds and leave
+// no descriptor open.
 //
-// Input: a byte for who plays what, then steps, each a byte of operation and its arguments. As long
-// as another side keeps the rules (kept_rules()), what it sends must arrive, and be told.
+// Input    One byte chooses the number of connections, their sides and their greetings. Steps
+//          follow: each has bytes that choose a connection, an actor and an operation, and then the
+//          operation's arguments. While another side keeps the rules (kept_rules()), the bytes that
+//          it sends must arrive, and on_readable() must be called for them.
 #include <fcntl.h>
 #include <glog/logging.h>
 #include <sys/socket.h>
@@ -22,7 +25,7 @@ namespace {
 
 constexpr size_t kStepsMax = 400;
 constexpr int kTurnsMax = 20'000;
-constexpr uint8_t kOnlyReads = 1;     // Connection::behave()
+constexpr uint8_t kOnlyReads = 1;     // an argument of Connection::behave()
 constexpr size_t kPieceMax = 70'000;  // more than the smallest ring holds
 
 size_t open_descriptors() {
@@ -42,7 +45,7 @@ class Connection final : public StreamEvents {
   }
 
   Rogue& rogue() { return *rogue_; }
-  // Neither an end nor an error was read.
+  // Returns true if the stream exists and has read neither the end nor an error.
   bool lives() const { return stream_ && !saw_end_; }
   void end() { stream_.reset(); }
   void behave(uint8_t how) { manner_ = how; }
@@ -78,7 +81,7 @@ class Connection final : public StreamEvents {
 
   IoResult::Kind read(size_t bytes) {
     if (!stream_ || bytes == 0) return IoResult::Kind::kWouldBlock;
-    std::vector<std::byte> room(bytes);  // as long as it may be, for AddressSanitizer to see
+    std::vector<std::byte> room(bytes);  // the exact size: AddressSanitizer sees an overrun
     const IoResult result = stream_->read(room);
     note_error(result, ECONNRESET, true);
     saw_end_ |= result.kind == IoResult::Kind::kEnd || result.kind == IoResult::Kind::kError;
@@ -110,7 +113,7 @@ class Connection final : public StreamEvents {
     return result.kind;
   }
 
-  // Where it lies: takes it, or borrows it for a while.
+  // Reads bytes in place, and then takes them, or borrows them until give_back().
   void read_in_place(size_t bytes, bool borrows) {
     if (!stream_) return;
     const std::span<const std::byte> there = stream_->peek();
@@ -120,7 +123,7 @@ class Connection final : public StreamEvents {
     require(memory_ != nullptr && memory_->data() <= there.data() &&
                 there.data() + there.size() <= memory_->data() + memory_->size(),
             "it shows more than its memory");
-    for (size_t i = 0; i < bytes; ++i) sum_ += static_cast<unsigned>(there[i]);  // all is mapped
+    for (size_t i = 0; i < bytes; ++i) sum_ += static_cast<unsigned>(there[i]);  // must be mapped
     if (rogue_->kept_rules()) require(there[0] == pattern(read_), "it shows what was not sent");
     read_ += bytes;
     if (!borrows) return stream_->take(bytes);
@@ -136,31 +139,32 @@ class Connection final : public StreamEvents {
     if (memory_ != nullptr) sum_ += static_cast<unsigned>(memory_->back());
   }
 
-  // After two turns, what was not told is not there.
+  // Checks that there is nothing to read if two iterations have not called on_readable().
   template <class Turn>
   void check_told(Turn turn) {
     if (!stream_) return;
     want_write(false);
     want_read(true);
     const size_t told = told_data_;
-    turn();  // may find that the rules are broken, which is told in the next
+    turn();  // may find that the rules are broken, which the next one reports
     turn();
     if (!stream_ || !reading_ || told_data_ != told) return;
     require(read(1) == IoResult::Kind::kWouldBlock, "something came, and nobody was told");
   }
 
-  // Whoever keeps the rules is heard, whether or not the stream was looked into before.
+  // Checks that bytes of a side that keeps the rules are reported, whether or not the ring was hot.
   template <class Turn>
   void check_heard(Turn turn) {
     if (!stream_ || !reading_ || writing_ || !rogue_->kept_rules() || rogue_->ended()) return;
     if (!rogue_->has_sent_more_than(read_)) return;
     const size_t told = told_data_;
-    for (int i = 0; i < 9; ++i) turn();  // beside hot rings the kernel is asked in each 8th
+    // While rings are hot, the reactor polls the sockets only on every eighth iteration.
+    for (int i = 0; i < 9; ++i) turn();
     require(told_data_ != told, "a bell was rung, and not heard");
   }
 
  private:
-  // `of_one_direction`: the error that leaves the other direction as it is.
+  // `of_one_direction` is the error after which the other direction still works.
   void note_error(const IoResult& result, int of_one_direction, bool reads) {
     const bool failed = result.kind == IoResult::Kind::kError;
     require(!dead_ || failed, "it lives again after an error");
@@ -241,7 +245,7 @@ class Run {
   }
 
  private:
-  // It would sleep for ever where nobody has anything to tell.
+  // Runs one iteration. Without posted work, the reactor would sleep for ever if no event is due.
   void turn() {
     reactor_.post([] {});
     reactor_.turn();
@@ -337,7 +341,8 @@ class Run {
       connection->behave(kOnlyReads);
       connection->want_write(false);
       connection->want_read(true);
-      // Bells are heard some at a time, and what is in the ring is read, and then there is an end.
+      // The stream first reads the doorbells, a few at a time, then the bytes in the ring, then the
+      // end.
       for (int i = 0; i < kTurnsMax && connection->lives(); ++i) turn();
       require(!connection->lives(), "the other side has gone, and the stream has no end");
     }
@@ -352,7 +357,7 @@ class Run {
 }  // namespace hat
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  FLAGS_minloglevel = google::GLOG_FATAL;  // it would log every misdeed
+  FLAGS_minloglevel = google::GLOG_FATAL;  // the streams would log every violation
   const size_t before = hat::open_descriptors();
   hat::Run(data, size).all();
   hat::require(hat::open_descriptors() == before, "descriptors are left");

@@ -14,7 +14,8 @@ namespace hat {
 
 namespace ring = hatrpc::ring;
 
-// Whatever a client wishes for: its pages are mapped here too.
+// The largest ring that the daemon accepts, whatever size an application wishes for, because the
+// daemon maps the ring's pages too.
 constexpr uint64_t kRingBytesMax = 4 * 1024 * 1024;
 
 RingStream::RingStream(LibeventReactor& reactor, int fd, int error, ring::Side side,
@@ -32,14 +33,15 @@ RingStream::RingStream(LibeventReactor& reactor, int fd, ring::Memory memory, ri
     : reactor_(reactor), events_(events), fd_(fd), side_(side), error_(0) {
   event_assign(&event_, reactor.base_.get(), fd, EV_READ | EV_PERSIST, on_event, this);
   channel_.emplace(fd, std::move(memory), side_);
-  // What stands in shared memory is believed within the ring's bounds, as ever.
+  // The counters in shared memory count only within the ring's bounds, as always.
   channel_->resync_reads();
   channel_->resync_writes();
   event_add(&event_, nullptr);
-  heat();  // a bell that rang may have been heard there
+  heat();  // the other process may have read a doorbell that rang
 }
 
 RingStream::~RingStream() {
+  reactor_.assert_in_loop();
   event_del(&event_);
   if (hot_) std::erase(reactor_.hot_rings_, this);
   if (fd_ >= 0 && !channel_) close(fd_);
@@ -52,7 +54,7 @@ void RingStream::on_event(evutil_socket_t, short, void* self) {
     stream->greet();
   } else if (stream->channel_) {
     stream->channel_->hear();
-    if (stream->channel_->gone()) event_del(&stream->event_);  // it would be readable for ever
+    if (stream->channel_->gone()) event_del(&stream->event_);  // the socket would stay readable
   }
   stream->heat();
 }
@@ -98,10 +100,10 @@ void RingStream::tell() {
   hot_since_ = reactor_.now();
   const bool writes = writing_ && (error_ != 0 || channel_->broken() || channel_->gone() ||
                                    !channel_->writable().empty());
-  // One event a look, as with sockets: either call may destroy this.
+  // Delivers one event per poll, as for sockets, because either callback may destroy this stream.
   if (writes) {
     events_.on_writable();
-  } else if (reading_) {  // else the other side has taken its words back meanwhile
+  } else if (reading_) {  // if not, the other side has changed its counters back
     again_ = false;
     events_.on_readable();
   }

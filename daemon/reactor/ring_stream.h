@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/reactor/ring_stream.h: an application on shared memory, as a Stream: the greeting, then
+// daemon/reactor/ring_stream.h: a Stream over shared memory to an application: the handshake, then
 // the rings.
 //
-// While the reactor looks rather than sleeps, it looks into each ring that is *hot*: those over
-// which something came lately. A cold one has said in shared memory that it waits, and its bell
-// makes it hot again.
+// While the reactor spins instead of sleeping, it polls each *hot* ring, which is one with recent
+// traffic. The stream of a cold ring has announced in shared memory that it waits, and the other
+// side's doorbell makes the ring hot again.
 //
-// Thread   the reactor's.
+// Thread   The reactor's.
 #pragma once
 
 #include <event2/event_struct.h>
@@ -22,11 +22,11 @@ namespace hat {
 
 class RingStream final : public Stream {
  public:
-  // Owns `fd`, a connected unix socket; -1 with an errno value for a stream that is dead from the
-  // start.
+  // Owns `fd`, a connected unix socket. For a stream that failed before it began, `fd` is -1 and
+  // `error` an errno value.
   RingStream(LibeventReactor& reactor, int fd, int error, hatrpc::ring::Side side,
              StreamEvents& events);
-  // Goes on where another stream of that side has been: owns its socket.
+  // Continues a connection that another stream of the same side has used; owns its socket.
   RingStream(LibeventReactor& reactor, int fd, hatrpc::ring::Memory memory, hatrpc::ring::Side side,
              StreamEvents& events);
   ~RingStream() override;
@@ -51,14 +51,16 @@ class RingStream final : public Stream {
  private:
   friend class LibeventReactor;
 
-  // From the reactor, while hot.
+  // --- For the reactor, while the ring is hot ---
   bool has_news();
-  void tell();  // of the news; may destroy this
-  // Has the other side ring. False: there is something to look at.
+  void tell();  // calls on_readable() or on_writable(); may destroy this
+  // Makes the ring cold and asks the other side to ring the doorbell. Returns false if there is
+  // something to handle already.
   bool cool();
   TimePoint hot_since() const { return hot_since_; }
 
-  // Bytes that were read, until they and all before them are nobody's.
+  // Bytes that were taken from the ring but not released to the other side, because these bytes, or
+  // some before them, are borrowed.
   struct Held {
     size_t bytes;
     bool borrowed;
@@ -79,15 +81,15 @@ class RingStream final : public Stream {
   bool reading_ = false;
   bool writing_ = false;
   bool hot_ = false;
-  bool again_ = false;             // read_again()
-  std::optional<IoResult> ended_;  // what read() says from then on, whatever the other side does
-  bool armed_ = false;             // cold, and it said so
-  bool ends_writes_ = false;       // asked for before there was a channel
-  TimePoint hot_since_{};          // something came
-  uint64_t released_ = 0;          // of all that was held, so many are not any more
+  bool again_ = false;             // read_again() was called
+  std::optional<IoResult> ended_;  // read()'s result from then on, whatever the other side does
+  bool armed_ = false;             // cold, and the other side knows that it waits
+  bool ends_writes_ = false;       // shutdown_write() was called, perhaps before channel_ existed
+  TimePoint hot_since_{};          // when something last arrived, or heat() was called
+  uint64_t released_ = 0;          // how many entries have left held_ since the start
   Fifo<Held> held_;
   std::optional<hatrpc::ring::Handshake> handshake_;
-  std::optional<hatrpc::ring::Channel> channel_;  // owns fd_ from then on
+  std::optional<hatrpc::ring::Channel> channel_;  // owns fd_ once it exists
   event event_;
 };
 

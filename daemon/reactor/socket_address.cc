@@ -43,7 +43,8 @@ Address to_address(const SocketAddress& socket_address) {
   const auto* where = reinterpret_cast<const sockaddr*>(&socket_address.storage);
   if (where->sa_family == AF_UNIX) {
     const auto* name = reinterpret_cast<const sockaddr_un*>(where);
-    return {Address::Kind::kUnix, "", 0, name->sun_path};  // zeroes follow: storage is larger
+    // sun_path ends in zeroes: storage is larger than a sockaddr_un.
+    return {Address::Kind::kUnix, "", 0, name->sun_path};
   }
   std::array<char, NI_MAXHOST> host{};
   std::array<char, NI_MAXSERV> port{};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/reactor/socket_address.h: an Address as the kernel wants it.
+// daemon/reactor/socket_address.h: converts an Address to the kernel's form and back.
 #pragma once
 
 #include <sys/socket.h>
@@ -13,18 +13,19 @@ struct SocketAddress {
   socklen_t length = 0;
 };
 
-// `passive`: to listen on. Numeric hosts take no time; names are looked up, which may block, and
-// the first address found is taken.
+// Returns the kernel's form of `address`; `passive` means that the caller listens on it. A numeric
+// host takes no time. A name is looked up, which may block; the first address found is used.
 Result<SocketAddress> resolve(const Address& address, bool passive);
 
-// The way back, with the host in digits; a unix socket's is kUnix, whatever is spoken there.
+// Returns the Address of a socket, with a numeric host. A unix socket has the kind kUnix, also
+// if rings are set up over it.
 Address to_address(const SocketAddress& socket_address);
-// Where the socket is bound.
+// Returns the address to which the socket is bound.
 Result<Address> bound_address(int fd);
 
-// Who is on the other side of a unix socket can pass descriptors no more: the last to close one
-// does what that takes, and a socket that lingers blocks for as long as its owner has said.
-// Linux 6.16; older kernels go without.
+// Stops the other side of a unix socket from passing descriptors to this process. Closing the last
+// copy of a passed descriptor can block: close(2) of a socket with SO_LINGER waits for as long as
+// its owner has set. Needs Linux 6.16; older kernels still pass descriptors.
 void refuse_descriptors(int fd);
 
 }  // namespace hat

@@ -15,10 +15,11 @@ using engine::ProtocolId;
 
 namespace {
 
-// What stands before a message in its frame: a CallMeta and two names.
+// The bytes before a message in its frame: a CallMeta and two names.
 constexpr uint32_t kHeadBytes = 320;
 
-// A power of two, so that functions with nearly the same payload share a lane.
+// Returns a power of two plus the head, so that functions with nearly the same payload share a
+// lane.
 uint32_t slot_bytes(const Plan& plan) {
   const uint64_t message = std::min<uint64_t>(plan.slot_bytes, engine::kPieceBytesMax);
   const uint64_t rounded = std::bit_ceil(std::max<uint64_t>(message, 64)) + kHeadBytes;
@@ -29,7 +30,7 @@ engine::LaneShape shape_of(Leg leg, Leg beyond, uint32_t slot_bytes) {
   constexpr uint32_t kSlotBytesMin = 64;
   constexpr uint32_t kSlotsFewest = 4;
   constexpr uint32_t kSlotsMost = 64;
-  if (engine::row(leg).on_demand) slot_bytes = kSlotBytesMin;  // the slot holds its envelope alone
+  if (engine::row(leg).on_demand) slot_bytes = kSlotBytesMin;  // it only holds an envelope
   if (leg == Leg::kSend) slot_bytes = std::min(slot_bytes, engine::kEagerBytesMax);
   const uint32_t slots =
       std::clamp(std::bit_floor(kLaneSideBytes / slot_bytes), kSlotsFewest, kSlotsMost);

@@ -46,7 +46,7 @@ TEST(LaneKey, KeepsLatencyApart) {
   EXPECT_EQ(lane_keys(plan_of(hints), plan_of({})).small.lanes, engine::LaneClass::kLatency);
 }
 
-// Whatever the hints, a lane's memory is bounded, and its shapes are such as the other side takes.
+// For all hints, a lane's memory is bounded, and the other side accepts the lane's shapes.
 TEST(LaneKey, AsksForLanesThatFit) {
   for (const engine::Protocol& protocol : engine::kProtocols) {
     for (const uint64_t payload : {1ul, 64ul, 4096ul, 4097ul, 65'536ul, 1ul << 30}) {

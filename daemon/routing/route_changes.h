@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/routing/route_changes.h: tells an operator what differs between two routing tables.
+// daemon/routing/route_changes.h: describes the differences between two routing tables to an
+// operator.
 #pragma once
 
 #include <string>
@@ -9,12 +10,14 @@
 
 namespace hat {
 
-// A line per function and side whose plan differs, new functions and gone ones included; functions
-// that no manifest names stand as "_other". The first of these that differs is told:
-//   "HatKV.get: client: direct_write_imm, busy → ≤4KiB eager, …"   what describe() says of the plan
+// Returns a line for each function and side whose plan differs, and for each new and each removed
+// function. "_other" stands for functions that no manifest names. A line for a plan shows the first
+// of these that differs:
+//   "HatKV.get: client: direct_write_imm, busy → ≤4KiB eager, …"   what describe() returns
 //   "HatKV.get: client: timeout_ms 100 → 250, priority normal → high"
 //   "HatKV.get: client: eager, event as before; the reason now: …"
-// And a line where other peers may call it: "HatKV.get: allow: everybody → host-a (dry run)".
+// Another line follows if other peers may call the function: "HatKV.get: allow: everybody → host-a
+// (dry run)", or if its oneway, its argument types or allow_unknown_fields differ.
 std::vector<std::string> route_changes(const RoutingTable& before, const RoutingTable& after);
 
 }  // namespace hat

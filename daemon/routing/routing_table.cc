@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/routing/routing_table.h"
 
-#include <glog/logging.h>
-
 #include <algorithm>
 #include <utility>
 
+#include "base/check.h"
 #include "config/identity.h"
 
 namespace hat {
@@ -44,7 +43,10 @@ void set_timeout(Route& route, std::chrono::nanoseconds call_timeout) {
 
 ServiceRoutes::ServiceRoutes(std::string name, Route other, std::vector<Route> functions)
     : name_(std::move(name)), other_(std::move(other)), functions_(std::move(functions)) {
-  for (const Route& route : functions_) by_name_.emplace(route.method, &route);
+  for (const Route& route : functions_) {
+    const bool is_new = by_name_.emplace(route.method, &route).second;
+    CHECK(is_new) << name_ << "." << route.method << " is listed twice";
+  }
 }
 
 RoutingTable::RoutingTable(uint64_t generation, const Manifest& manifest,
@@ -65,7 +67,8 @@ RoutingTable::RoutingTable(uint64_t generation, const Manifest& manifest,
     set_timeout(other, call_timeout);
     services_.push_back(
         std::make_unique<ServiceRoutes>(service.name, std::move(other), std::move(functions)));
-    by_name_.emplace(services_.back()->name(), services_.back().get());
+    const bool is_new = by_name_.emplace(services_.back()->name(), services_.back().get()).second;
+    CHECK(is_new) << service.name << " is listed twice";
   };
   for (const ServiceSpec& service : manifest.services) add(service);
   for (const std::string& name : unlisted_services) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/routing/routing_table.h: service and function to plan, immutable; a reload swaps it whole.
+// daemon/routing/routing_table.h: an immutable table from service and function to plan; a reload
+// replaces the whole table.
 //
-// Thread   built on the main thread; read by every worker.
+// Thread   The main thread builds it; every worker reads it.
 #pragma once
 
 #include <chrono>
@@ -24,17 +25,17 @@ namespace hat {
 
 struct Route {
   std::string service;
-  std::string method;  // "_other": what no manifest names
+  std::string method;  // "_other": functions that no manifest names
   bool listed = false;
-  bool oneway = false;  // true only where listed
+  bool oneway = false;  // true only if listed
   engine::Plan client;
   engine::Plan server;
   LaneKeys lanes;
   std::string origin;
   FunctionMetrics* metrics = nullptr;
-  std::optional<AccessRule> access;     // the function's own, or its service's; none: all may call
-  std::optional<FieldSpecs> arguments;  // none: the manifest does not say
-  std::shared_ptr<const NamedTypes> types;  // what the service's arguments are made of
+  std::optional<AccessRule> access;         // the function's, or its service's; none: all may call
+  std::optional<FieldSpecs> arguments;      // none: the manifest does not give them
+  std::shared_ptr<const NamedTypes> types;  // that the service's arguments use
   bool allow_unknown_fields = false;
 };
 
@@ -42,7 +43,7 @@ class ServiceRoutes {
  public:
   ServiceRoutes(std::string name, Route other, std::vector<Route> functions);
 
-  // The function's own route, or the one for what the manifest does not name.
+  // Returns the function's own route, or the route for functions that the manifest does not name.
   const Route& find(std::string_view method) const {
     const auto found = by_name_.find(method);
     return found == by_name_.end() ? other_ : *found->second;
@@ -60,23 +61,24 @@ class ServiceRoutes {
 
 class RoutingTable {
  public:
-  // Services that a node configuration names but no manifest does get default plans.
-  // `call_timeout`: of functions without timeout_ms; 0: they have no limit.
+  // Builds the table. Services that the node's configuration names but no manifest does get default
+  // plans. `call_timeout` applies to functions without timeout_ms; 0 means no limit.
   RoutingTable(uint64_t generation, const Manifest& manifest,
                const std::vector<std::string>& unlisted_services, const engine::HostFacts& host,
                MetricsRegistry& metrics, const std::vector<ServedConfig>& serves = {},
                std::chrono::nanoseconds call_timeout = {});
 
-  // nullptr where neither manifest nor configuration names it.
+  // Returns nullptr if neither a manifest nor the configuration names the service.
   const ServiceRoutes* find(std::string_view service) const {
     const auto found = by_name_.find(service);
     return found == by_name_.end() ? nullptr : found->second;
   }
   const std::vector<std::unique_ptr<ServiceRoutes>>& services() const { return services_; }
   uint64_t generation() const { return generation_; }
-  // Who may call what at one of the addresses that `serves` has.
+  // Returns the `allow` rules at one of the addresses of `serves`.
   const UpstreamRules& rules_at(const Address& upstream) const;
-  // Whether an enforced rule of this node keeps a peer that proved these names from something.
+  // Returns true if an enforced rule of this node keeps a peer that proved these names from at
+  // least one function.
   bool restricts(std::span<const std::string> names) const;
 
  private:

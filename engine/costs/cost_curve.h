@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/costs/cost_curve.h: what a size costs by measured component costs, and how those are
-// printed.
+// engine/costs/cost_curve.h: interpolates measured component costs by size; prints them as JSON.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +10,12 @@
 
 namespace hat::engine {
 
-// Between what was measured, on the straight line; beyond it, by the last line's slope, never below
-// 0. `costs` by rising size; 0 where there are none.
+// Returns the cost of `bytes`: between two measured sizes on the straight line; above the largest
+// by the slope of the last line, but never below 0; below the smallest the smallest size's cost.
+// `costs` must be sorted by size. Returns 0 if it is empty.
 double cost_of(std::span<const SizedCost> costs, uint32_t bytes);
 
-// One object, without a line break:
+// Returns one JSON object without a line break:
 //   {"fabric": "loop", "put": [{"bytes": 8, "ns": 61.2}, …], …, "compare_swap_ns": 70.1, …}
 std::string to_json(const ComponentCosts& costs);
 

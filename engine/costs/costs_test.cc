@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/costs/costs_test.cc: cost lines, and component costs measured between two threads.
+// engine/costs/costs_test.cc: interpolated costs, and costs measured between two threads.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -37,7 +37,7 @@ TEST(ComponentCosts, AreWrittenAsOneObject) {
             R"("wake_up_ns": 0.0, "registration": [], "copy": []})");
 }
 
-// A target in a thread of its own, and an initiator in this one.
+// A target, which a test may serve in a second thread, and an initiator in this one.
 struct Hosts {
   explicit Hosts(const TargetOptions& target_options,
                  const InitiatorOptions& initiator_options = {})
@@ -119,7 +119,7 @@ TEST(Target, DoesEachOperationOnItsMemory) {
   ASSERT_TRUE(hosts.connect());
   Initiator& initiator = *hosts.initiator;
   std::atomic<bool> done = false;
-  std::thread other([&] {  // a call is answered backwards
+  std::thread other([&] {  // answers a call with the bytes reversed
     while (!done) {
       hosts.target->poll([](std::span<const std::byte> request, std::span<std::byte> reply) {
         std::reverse_copy(request.begin(), request.end(), reply.begin());

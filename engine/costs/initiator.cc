@@ -12,7 +12,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr uint32_t kInitiatorEntries = 16;
 constexpr uint32_t kInitiatorReceives = 2;
-// Whoever waits longer than this many looks may be keeping the other side from its processor.
+// The thread yields after this many polls: it may be keeping the other side from its processor.
 constexpr uint32_t kPollsPerYield = 256;
 constexpr uint32_t kPollsPerLook = 4096;
 
@@ -100,7 +100,8 @@ Initiator::Outcome<void> Initiator::put(uint64_t offset, size_t bytes) {
 Initiator::Outcome<void> Initiator::get(uint64_t offset, size_t bytes) {
   ++counts_.gets;
   HAT_TRY_VOID(one_sided(Opcode::kRead, offset, at(local_offset(), bytes)));
-  // What is read after a word that says "ready" was there before it: `loop` copies without a fence.
+  // If the word that was read says "ready", a later get() must find what was written before that
+  // word. `loop` copies without a fence.
   std::atomic_thread_fence(std::memory_order_acquire);
   return {};
 }
@@ -139,7 +140,7 @@ Initiator::Outcome<void> Initiator::one_sided(Opcode opcode, uint64_t offset,
   return {};
 }
 
-// The reply may come before the SEND's own completion: both are awaited.
+// Waits for two completions, because the reply may arrive before the SEND's own completion.
 Initiator::Outcome<std::span<const std::byte>> Initiator::call(size_t bytes) {
   ++counts_.calls;
   const Segment segment = at(request_offset(), bytes);
@@ -172,7 +173,8 @@ Initiator::Outcome<Completion> Initiator::await() {
   }
 }
 
-// Where it has taken a call and gone, no completion tells.
+// Returns true if the target is gone. If it goes after it has taken a call, an event says so, and
+// no completion does.
 bool Initiator::is_lost() {
   while (const auto event = fabric_.next_event()) {
     lost_ |=

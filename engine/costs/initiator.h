@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/costs/initiator.h: one-sided operations on a target's memory and calls to it, one at a
-// time, each awaited by polling: the component operations of RDMA vs. RPC, Table I.
+// engine/costs/initiator.h: one-sided operations on a target's memory and calls to the target, one
+// at a time, each awaited by polling: the component operations of RDMA vs. RPC, Table I.
 //
 //   put            W      WRITE, until its completion
 //   get            R      READ
 //   compare_swap   A_CAS  8 bytes at a multiple of 8
-//   fetch_add      A_FAO  the same
-//   call           AM     SEND, until the target's reply has come
+//   fetch_add      A_FAO  as compare_swap
+//   call           AM     SEND, until the target's reply has arrived
 //
-// Memory is named by its offset in the target's. Puts leave from local(), gets land there: nothing
-// is copied besides what the fabric does.
+// An offset in the target's memory names the remote bytes. put() reads from local() and get()
+// writes to local(), so nothing is copied except by the fabric.
 //
 // Owner    the fabric outlives the initiator.
 // Thread   one, the fabric's.
-// Errors   a Status: after the first, the queue pair is in error and all operations fail.
-//          kRetryExceeded also where the other side has not answered for `patience`.
+// Errors   a Status. After the first error the queue pair is in error, and all operations fail.
+//          kRetryExceeded also if the other side has not answered for `patience`.
 #pragma once
 
 #include <chrono>
@@ -32,10 +32,10 @@ struct InitiatorOptions {
   uint32_t local_bytes = 1 << 20;  // the longest put or get
   uint32_t message_bytes_max = 64 * 1024;
   std::chrono::nanoseconds patience = std::chrono::seconds(20);
-  std::stop_token stop{};  // an operation that is awaited fails soon after
+  std::stop_token stop{};  // after a stop request, an operation that is awaited fails soon
 };
 
-// How many of each were done.
+// The number of operations of each kind that were begun.
 struct OperationCounts {
   uint64_t puts = 0;
   uint64_t gets = 0;
@@ -54,19 +54,20 @@ class Initiator {
 
   static Result<std::unique_ptr<Initiator>> create(Fabric& fabric, const InitiatorOptions& options);
   CostCard card() const;
-  // Errors: a target that takes shorter calls than this side sends; what the fabric says.
+  // Fails if the target accepts only shorter calls than this side sends, or if the fabric reports
+  // an error.
   Result<void> connect(const CostCard& target);
 
   std::span<std::byte> local() const;
-  // The first `bytes` of local() to the target's offset.
+  // Writes the first `bytes` of local() to the target's memory at `offset`.
   Outcome<void> put(uint64_t offset, size_t bytes);
-  // The target's bytes there to the begin of local().
+  // Reads `bytes` of the target's memory at `offset` into the beginning of local().
   Outcome<void> get(uint64_t offset, size_t bytes);
-  // What was there before; it was swapped where that is `expected`.
+  // Returns the old value; the word was swapped if the old value equals `expected`.
   Outcome<uint64_t> compare_swap(uint64_t offset, uint64_t expected, uint64_t desired);
-  // What was there before.
+  // Returns the old value.
   Outcome<uint64_t> fetch_add(uint64_t offset, uint64_t addend);
-  // The first `bytes` of request(). The reply lies where it came until the next call.
+  // Sends the first `bytes` of request(). The reply that it returns is valid until the next call.
   Outcome<std::span<const std::byte>> call(size_t bytes);
   std::span<std::byte> request() const;
 
@@ -87,7 +88,7 @@ class Initiator {
   Outcome<void> one_sided(Opcode opcode, uint64_t offset, const Segment& segment,
                           uint64_t compare_or_add = 0, uint64_t swap = 0);
   Outcome<uint64_t> word() const;
-  Outcome<Completion> await();  // the next completion
+  Outcome<Completion> await();  // waits for the next completion
   bool is_lost();
 
   Fabric& fabric_;

@@ -10,18 +10,19 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// The first byte of a message: what the answering side is to do besides answering as it came.
+// The first byte of a message: what the answering side does besides sending the message back.
 enum class Ask : uint8_t {
   kEcho,
-  kPoll,   // from now on
-  kSleep,  // from now on, while there is nothing to do
-  kLook,   // at its fabric's events
+  kPoll,   // poll from now on
+  kSleep,  // sleep from now on, while there is nothing to do
+  kLook,   // read the fabric's events
   kEnd,
 };
 
-constexpr size_t kSamplesMin = 9;  // and three where even those take ten times too long
+constexpr size_t kSamplesMin = 9;  // only three if nine take more than ten times `each`
 constexpr size_t kSamplesMax = 20'000;
-constexpr auto kSample = std::chrono::microseconds(5);  // so that reading the clock costs little
+// The time of one sample: long enough that reading the clock adds little.
+constexpr auto kSample = std::chrono::microseconds(5);
 
 double ns(Clock::duration took) { return std::chrono::duration<double, std::nano>(took).count(); }
 
@@ -31,7 +32,8 @@ double median(std::vector<double> samples) {
   return *middle;
 }
 
-// Of `once`, which returns an expected<…, Status>. Cheap operations are timed several at a time.
+// Returns the median time of `once`, which returns an expected<…, Status>. Times several cheap
+// operations at once.
 template <class Once>
 std::expected<double, Status> time_of(std::chrono::nanoseconds each, const Once& once) {
   const auto warm = Clock::now();
@@ -79,7 +81,7 @@ class Measurement {
     return fail("the cost of " + what + " cannot be measured: " + std::string(text(done.error())));
   }
 
-  // Measures `once` and writes its cost to `to`.
+  // Measures `once` and stores its cost in `to`.
   template <class Once>
   Result<void> time(const std::string& what, double& to, const Once& once) {
     if (options_.stop.stop_requested()) return fail("told to stop, before the cost of " + what);
@@ -125,7 +127,8 @@ class Measurement {
     return {};
   }
 
-  // The same message to who polls and to who sleeps; a pause before each lets it fall asleep.
+  // Sends the same message to a side that polls and to a side that sleeps; the pause before each
+  // message lets the side fall asleep.
   Result<void> wake_up() {
     std::array<double, 2> costs{};
     for (const Ask way : {Ask::kPoll, Ask::kSleep}) {
@@ -155,9 +158,10 @@ class Measurement {
         const auto begin = Clock::now();
         const auto region =
             initiator_.fabric().register_memory(memory, {.write = true, .read = true});
-        if (!region) return {};  // a limit of the host's: what fits it was measured
+        if (!region) return {};  // a limit of the host; the sizes within it were measured
         samples.push_back(ns(Clock::now() - begin));
-        // On `loop` the other side is told of each, and must read it before more come.
+        // On `loop` the other side gets an event for each registration, and must read it before
+        // more arrive.
         HAT_TRY_VOID(told(ask(Ask::kLook), "registration"));
       }
       costs_.registration.push_back({bytes, median(std::move(samples))});
@@ -165,7 +169,7 @@ class Measurement {
     return {};
   }
 
-  // Around a ring of buffers that is larger than a core's own cache.
+  // Copies between two buffers that are larger than a core's own cache.
   void copies() {
     constexpr size_t kRing = 8 << 20;
     std::vector<std::byte> from(kRing, std::byte{1});
@@ -174,7 +178,8 @@ class Measurement {
       size_t at = 0;
       const auto took = time_of(options_.each, [&]() -> std::expected<void, Status> {
         std::memcpy(to.data() + at, from.data() + at, bytes);
-        // As many lines on as a buffer has, and one more page: not where the last one was.
+        // Advances by the copied bytes and one more page, so that the next copy uses other cache
+        // lines.
         at = (at + bytes + 4096) % (kRing - bytes);
         return {};
       });

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // engine/costs/measure.h: measures the component costs between two hosts that are connected.
 //
-//   measuring side                                   the other side
-//   auto initiator = Initiator::create(fabric, …);   auto target = Target::create(fabric, …);
-//   … cards to and fro (initiator.h, target.h) …
-//   auto costs = measure_costs(*initiator, {});      answer_costs(*target,
-//   std::chrono::minutes(1));
+//   measuring side                                  the other side
+//   auto initiator = Initiator::create(fabric, …);  auto target = Target::create(fabric, …);
+//   … exchange of the cards (initiator.h, target.h) …
+//   auto costs = measure_costs(*initiator, {});     answer_costs(*target, std::chrono::minutes(1));
 //
-// The measuring side leads: it tells by messages when the other is to sleep, and when all is done.
+// The measuring side leads: its messages say when the other side sleeps, and when everything is
+// done. The measurement overwrites the target's memory.
 //
-// Thread   each side blocks its thread, which owns the fabric: no thread that has other work.
-// Errors   sentences: which component, and what the fabric said. Memory that cannot be registered
-//          is none: the sizes before it are there. The other side's memory is overwritten.
+// Thread   each side blocks its thread, which owns the fabric; use a thread that has no other work.
+// Errors   sentences: which component, and what the fabric reported. It is not an error if the
+//          fabric refuses to register memory: the result has the sizes before that one.
 #pragma once
 
 #include <chrono>
@@ -25,20 +25,21 @@
 namespace hat::engine {
 
 struct MeasureOptions {
-  // Sizes that do not fit the target's memory, local() or a message are left out.
+  // Sizes that exceed the target's memory, local() or a message are left out.
   std::vector<uint32_t> transfer_bytes = {8, 64, 512, 4096, 16384, 65536, 262144, 1048576};
   std::vector<uint32_t> message_bytes = {8, 64, 512, 4096, 16384, 65536};
   std::vector<uint32_t> registration_bytes = {4096, 65536, 1 << 20};  // until one is refused
   std::vector<uint32_t> copy_bytes = {64, 512, 4096, 16384, 65536, 262144, 1048576};
-  // For each component and size, about; ten times as much where nine samples take longer.
+  // The approximate time for each component and size; up to ten times as much if nine samples take
+  // longer.
   std::chrono::nanoseconds each = std::chrono::milliseconds(50);
-  std::stop_token stop{};  // looked at before each component and size
+  std::stop_token stop{};  // checked before each component and size
 };
 
 Result<ComponentCosts> measure_costs(Initiator& initiator, const MeasureOptions& options);
 
-// Answers until the measuring side is done. Error: nobody has said anything for `patience`, or it
-// was told to stop (within 100 ms).
+// Answers until the measuring side is done. Fails if that side goes away or is silent for
+// `patience`, and within 100 ms of a stop request.
 Result<void> answer_costs(Target& target, std::chrono::nanoseconds patience,
                           const std::stop_token& stop = {});
 

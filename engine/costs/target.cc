@@ -9,7 +9,7 @@ namespace hat::engine {
 namespace {
 
 constexpr uint32_t kReplyEntries = 16;
-constexpr uint32_t kReceivesPerPeer = 2;  // a call may come before the last one's is posted again
+constexpr uint32_t kReceivesPerPeer = 2;  // a call may arrive before the last one's is posted again
 constexpr uint32_t kPollsPerLookAtEvents = 1000;
 
 }  // namespace
@@ -83,7 +83,7 @@ size_t Target::poll(const CallHandler& handler) {
   size_t answered = 0;
   for (const Completion& completion : std::span(done).first(count)) {
     if (completion.status != Status::kSuccess) {
-      // One for each request that its failure flushed: a peer counts once.
+      // Each request that the failure flushed completes; the peer counts once.
       lost_ += peers_.erase(completion.queue_pair);
     } else if (completion.opcode == Opcode::kReceive) {
       answer(completion, handler);
@@ -122,7 +122,7 @@ size_t Target::poll_or_sleep(const CallHandler& handler, std::chrono::millisecon
 
 void Target::take_events() {
   while (const auto event = fabric_.next_event()) {
-    // Of a peer to which no reply is out, no completion tells.
+    // If no reply to a peer is in flight, no completion says that the peer has gone.
     if (event->kind == FabricEvent::Kind::kQueuePairError) lost_ += peers_.erase(event->queue_pair);
   }
 }

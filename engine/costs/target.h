@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/costs/target.h: memory that others reach by one-sided requests, and calls (active
-// messages) that they send: the side that is measured, and the owner of a distributed structure.
+// engine/costs/target.h: memory that peers access by one-sided requests, and calls (active
+// messages) that they send. It is the side that is measured, and the owner of a distributed data
+// structure.
 //
 //   Target                                        Initiator (initiator.h)
 //   auto target = Target::create(fabric, …);      auto initiator = Initiator::create(fabric, …);
 //   auto card = target->add(theirs);    ◀── cards, by other means ──▶    initiator->card()
 //   for (;;) target->poll(handler);               initiator->connect(card);
 //
-// One-sided requests need nothing of the target's processor: on `loop` the initiator does them, on
-// `verbs` the device. A call is answered when the target polls, and not before.
+// One-sided requests need no work of the target's processor: on `loop` the initiator performs them,
+// on `verbs` the device does. A call is answered only when the target polls.
 //
 // Bounds   peers_max initiators, each with one call at a time of at most message_bytes_max.
 // Owner    the fabric outlives the target; the target owns its memory.
 // Thread   one, the fabric's.
-// Errors   cold calls return sentences. A peer that goes is counted in lost().
+// Errors   set-up functions return sentences. A peer that goes away is counted in lost().
 // Source   RDMA vs. RPC (Brock et al.), section II-B: a handler sends nothing but its one reply.
 #pragma once
 
@@ -27,19 +28,19 @@
 
 namespace hat::engine {
 
-// As lanes have it, and for their reason: a host that is busy answers late.
+// The same value as for lanes, and for the same reason: a busy host answers late.
 inline constexpr std::chrono::nanoseconds kCostAckTimeout = std::chrono::milliseconds(67);
 
-// What one side must know of the other. Plain bytes; an initiator's has no memory.
+// What one side must know about the other. Plain bytes; an initiator's card describes no memory.
 struct CostCard {
   QueuePairAddress queue_pair{};
-  uint64_t address = 0;  // of the memory, in its owner
+  uint64_t address = 0;  // of the memory, in its owner's address space
   uint64_t bytes = 0;
   uint32_t rkey = 0;
   uint32_t message_bytes_max = 0;
 };
 
-// Reads a request, writes a reply, and returns how long it is. It may not call anybody.
+// Reads a request, writes a reply, and returns the reply's length. A handler must not make calls.
 using CallHandler =
     std::function<size_t(std::span<const std::byte> request, std::span<std::byte> reply)>;
 
@@ -53,15 +54,16 @@ class Target {
  public:
   static Result<std::unique_ptr<Target>> create(Fabric& fabric, const TargetOptions& options);
 
-  // Whoever has this card may read, write and count in memory(). Returns the card for it.
+  // Connects to an initiator, which may then read, write and use atomics in memory(). Returns the
+  // card for the initiator.
   Result<CostCard> add(const CostCard& initiator);
   std::span<std::byte> memory() const { return region_->bytes(); }
-  // Answers the calls that have come; how many. No system call, but one in a thousand times in
-  // vain: that hears of peers that have gone.
+  // Answers the calls that have arrived; returns how many. Makes no system call, except in each
+  // thousandth poll that finds nothing, which checks whether peers have gone.
   size_t poll(const CallHandler& handler);
-  // The same, and sleeps until one comes where there is none.
+  // As poll(), but sleeps until a call arrives if there is none.
   size_t poll_or_sleep(const CallHandler& handler, std::chrono::milliseconds at_most);
-  void take_events();  // what the fabric tells: peers come and go, memory is registered
+  void take_events();  // reads the fabric's events: peers come and go, memory is registered
   uint64_t lost() const { return lost_; }
 
  private:
@@ -82,12 +84,12 @@ class Target {
   uint32_t empty_polls_ = 0;
   uint64_t lost_ = 0;
   std::unique_ptr<SharedMemory> memory_;
-  std::unique_ptr<SharedMemory> buffers_memory_;  // receives, then a reply for each peer
+  std::unique_ptr<SharedMemory> buffers_memory_;  // the receives, then one reply for each peer
   std::unique_ptr<MemoryRegion> region_;
   std::unique_ptr<MemoryRegion> buffers_;
   std::unique_ptr<CompletionQueue> cq_;
   std::unique_ptr<ReceiveQueue> srq_;
-  std::unordered_map<uint32_t, Peer> peers_;  // by queue pair
+  std::unordered_map<uint32_t, Peer> peers_;  // by queue pair number
 };
 
 }  // namespace hat::engine

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/fabric/conformance.h: what every fabric does, as one suite of tests; each fabric's own
-// test instantiates it:
+// engine/fabric/conformance.h: the test suite that every fabric must pass. The test of each fabric
+// instantiates it:
 //
 //   INSTANTIATE_TEST_SUITE_P(Loop, FabricConformance, testing::Values(&open_loop_fabric));
 #pragma once
@@ -13,7 +13,7 @@
 
 namespace hat::engine {
 
-// One host: a fabric, a region of memory, and what a queue pair needs.
+// One host: a fabric, a region of memory, and the queues that a queue pair needs.
 struct FabricSide {
   static constexpr size_t kMemoryBytes = 256 * 1024;
   static constexpr uint32_t kReceives = 128;
@@ -35,20 +35,20 @@ struct FabricSide {
   std::unique_ptr<CompletionQueue> cq;
   std::unique_ptr<ReceiveQueue> srq;
   std::unique_ptr<QueuePair> qp;
-  std::vector<Completion> completions;  // that were polled
+  std::vector<Completion> completions;  // those that turn() has polled
 };
 
 std::vector<uint64_t> ids(const std::vector<Completion>& completions);
 
 class FabricConformance : public testing::TestWithParam<OpenFabric> {
  protected:
-  // Two hosts whose queue pairs are connected.
+  // Creates two hosts, a_ and b_, and connects their queue pairs.
   void connect(RemoteAccess access = {.write = true, .read = true, .atomic = true},
                void (*change)(QueuePairOptions&) = nullptr);
-  // Both sides turn once.
+  // Turns both sides once: each handles its events and polls its completions.
   void turn();
   static constexpr std::chrono::seconds kPatience{20};  // an emulated machine is slow
-  // Until the side has so many completions; fails the test where it takes too long.
+  // Turns both sides until `side` has `count` completions. Fails the test after kPatience.
   void wait_for(FabricSide& side, size_t count);
   Status status_of_one(const WorkRequest& work);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/fabric/conformance_errors.cc: what a fabric refuses, and what follows from an error.
+// engine/fabric/conformance_errors.cc: tests for requests that a fabric refuses, and for the
+// effects of an error.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -16,7 +17,7 @@ using testing::ElementsAre;
 
 }  // namespace
 
-// --- What must not be ---
+// --- Requests that are refused ---
 
 TEST_P(FabricConformance, WriteWithAnUnknownRkeyFailsAndTouchesNothing) {
   connect();
@@ -40,7 +41,7 @@ TEST_P(FabricConformance, RequestsBeyondTheRegionFail) {
                         Row{static_cast<uint64_t>(-8), 8}, Row{static_cast<uint64_t>(-8), 16}}) {
     for (const Opcode opcode : {Opcode::kWrite, Opcode::kRead, Opcode::kWriteImm}) {
       connect();
-      b_->receive(1, 0, 0);  // for the kWriteImm; some devices look for it first
+      b_->receive(1, 0, 0);  // for the kWriteImm: some devices look for a receive first
       const Segment local = a_->at(0, row.bytes);
       EXPECT_EQ(status_of_one({.opcode = opcode,
                                .segments = {&local, 1},
@@ -189,7 +190,7 @@ TEST_P(FabricConformance, FailFlushesWhatIsOut) {
   const Segment from = a_->at(0, 5);
   const std::array chain{WorkRequest{.id = 1, .segments = {&from, 1}},
                          WorkRequest{.id = 2, .signaled = false, .segments = {&from, 1}}};
-  ASSERT_EQ(a_->qp->post(chain), 2u);  // nobody receives
+  ASSERT_EQ(a_->qp->post(chain), 2u);  // b_ has no receive
   a_->qp->fail();
   wait_for(*a_, 2);
   EXPECT_THAT(ids(a_->completions), ElementsAre(1, 2)) << "a failure is always told";
@@ -264,7 +265,7 @@ TEST_P(FabricConformance, ASendThatMayNotWaitForEverFails) {
   EXPECT_EQ(a_->completions[1].status, Status::kFlushed);
 }
 
-// --- The other side goes ---
+// --- The peer goes away ---
 
 TEST_P(FabricConformance, RequestsToAQueuePairThatIsGoneFail) {
   connect();
@@ -275,7 +276,7 @@ TEST_P(FabricConformance, RequestsToAQueuePairThatIsGoneFail) {
   EXPECT_EQ(a_->qp->state(), QueuePairState::kError);
 }
 
-// They belong to the receive queue, and to whoever posted them.
+// Receives belong to the receive queue and to the code that posted them, not to a queue pair.
 TEST_P(FabricConformance, NoReceiveIsLostWithAQueuePair) {
   connect();
   turn();
@@ -283,7 +284,7 @@ TEST_P(FabricConformance, NoReceiveIsLostWithAQueuePair) {
   const Segment from = a_->at(0, 8);
   const std::vector<WorkRequest> chain(FabricSide::kReceives, WorkRequest{.segments = {&from, 1}});
   ASSERT_EQ(a_->qp->post({chain.data(), 10}), 10u);
-  std::this_thread::sleep_for(20ms);  // a device delivers them; nobody polls
+  std::this_thread::sleep_for(20ms);  // a device delivers the sends meanwhile; no side polls
   b_->qp.reset();
   wait_for(*a_, 10);
   const size_t used = b_->completions.size();

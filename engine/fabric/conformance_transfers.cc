@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/fabric/conformance_transfers.cc: how bytes move, in which order, and who is woken.
+// engine/fabric/conformance_transfers.cc: tests for how bytes move, in which order, and which side
+// is woken.
 #include <gmock/gmock.h>
 #include <poll.h>
 
@@ -216,7 +217,7 @@ TEST_P(FabricConformance, AtomicsKeepTheirPlaceInAChain) {
   EXPECT_EQ(a_->word(192), 9u);
 }
 
-// Two initiators, whose requests are out at once: none gets what another got.
+// Two initiators have requests outstanding at the same time: no two requests get the same value.
 TEST_P(FabricConformance, AtomicsOfSeveralQueuePairsAreOneStepEach) {
   connect();
   FabricSide third(GetParam(), {});
@@ -416,7 +417,7 @@ TEST_P(FabricConformance, AReceiveThatIsPostedLateWakesItsSleeper) {
   const Segment from = a_->at(0, 8);
   const WorkRequest send{.segments = {&from, 1}};
   ASSERT_EQ(a_->qp->post({&send, 1}), 1u);
-  for (int i = 0; i < 10; ++i) turn();  // there is none yet
+  for (int i = 0; i < 10; ++i) turn();  // b_ has no receive yet
   b_->cq->arm(false);
   turn();
   b_->receive(1, 0, 8);

@@ -1,42 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/fabric/fabric.h: RDMA in the words of verbs: registered memory, reliable connected (RC)
-// queue pairs, completion queues. Protocols know this header and no device.
+// engine/fabric/fabric.h: RDMA in the terms of the verbs API: registered memory, reliable connected
+// (RC) queue pairs, completion queues. Protocols use this header and never a device directly.
 //
 //   auto region = fabric.register_memory(memory, {.remote_write = true});
 //   auto cq     = fabric.create_completion_queue(256);
 //   auto srq    = fabric.create_receive_queue(64);
 //   auto qp     = fabric.create_queue_pair({.send_cq = cq, .recv_cq = cq, .srq = srq, …});
 //   … exchange qp->address(), region->rkey() and addresses by other means; then on both sides:
-//   qp->connect(address of the other side's);
-//   qp->post({{.id = 7, .opcode = Opcode::kWriteImm, .segments = …, .remote_address = …, .rkey =
-//   …}}); n = cq->poll(completions);
+//   qp->connect(the peer's address());
+//   qp->post({{.id = 7, .opcode = Opcode::kWriteImm, .segments = …, .remote_address = …,
+//              .rkey = …}});
+//   n = cq->poll(completions);
 //
-// What holds on every fabric, as on an RC queue pair (InfiniBand specification 1.3, chapters 9,
-// 10):
+// The peer of a queue pair is the queue pair to which it is connected, and the process that owns
+// that queue pair. Every fabric makes these guarantees of an RC queue pair (InfiniBand
+// specification 1.3, chapters 9 and 10), except for what loop_fabric.h lists:
 //
-//   order     requests of one queue pair take effect in the order of posting, and complete in it
-//   SEND, WRITE_WITH_IMM   consume a receive of the other side's receive queue; while there is none
-//             the request waits (RNR) for rnr_retries times rnr_timer, then fails
-//   rights    a one-sided request is refused where its rkey is not known, its range not inside the
-//             region, or the region not open for it; nothing is touched then
-//   errors    the first request that fails completes with the reason; the queue pair is in error
-//             then, and so is the other side's; all later requests complete as kFlushed
-//   visible   what a WRITE wrote may be read by the other side's CPU once a later SEND or
-//             WRITE_WITH_IMM of the same queue pair has completed there, and by nothing else
-//   atomics   act on 8 bytes at a multiple of 8, in the byte order of the side whose memory it is;
-//             any other address is refused, or never answered (Soft-RoCE): do not rely on an error.
-//             Each is one step for all other atomics on that memory, of whatever queue pair; for
-//             the owner's CPU only where limits().atomics says so, and for WRITEs never: an atomic
-//             that has read the word may undo them. They keep their place in the order of posting:
-//             what was WRITTEN before one is there for whoever has seen its effect, by a request
-//             of his own
+//   order     The requests of one queue pair take effect, and complete, in the order of posting.
+//   SEND, WRITE_WITH_IMM   consume a receive of the peer's receive queue. While that queue is
+//             empty, the request waits (RNR: receiver not ready) for rnr_retries times rnr_timer,
+//             and then fails.
+//   rights    A one-sided request is refused, and touches nothing, if its rkey is unknown, its
+//             range is not inside the region, or the region does not permit the operation.
+//   errors    The first request that fails completes with the reason. The queue pair and its peer
+//             then enter the error state, and all later requests complete as kFlushed.
+//   visible   The peer's CPU may read bytes that a WRITE wrote once a later SEND or WRITE_WITH_IMM
+//             of the same queue pair has completed there. Nothing else makes them visible.
+//   atomics   An atomic acts on 8 bytes at an address that is a multiple of 8, in the byte order of
+//             the memory's owner. Any other address is refused, or never answered (Soft-RoCE), so
+//             do not rely on an error. An atomic is one indivisible step for all other atomics on
+//             that memory, from any queue pair. For the owner's CPU it is one only if
+//             limits().atomics says so, and for WRITEs never: an atomic that has already read the
+//             word may undo a WRITE. Atomics keep their place in the order of posting: a side
+//             whose request has seen the effect of an atomic also finds the bytes that were
+//             WRITTEN before that atomic.
 //
-// Unsignaled requests complete silently, with the next signaled one; a queue pair counts them
-// against its send_entries until then.
+// A successful unsignaled request has no completion of its own: the next signaled completion shows
+// that it is done. Until then the request counts against send_entries of its queue pair.
 //
 // Thread   completion queues, receive queues and queue pairs that are used together belong to one
 //          thread. register_memory() and next_event() belong to the thread that owns the fabric.
-// Errors   cold calls return sentences; completions carry a Status.
+// Errors   set-up functions return a Result whose error is a sentence; completions carry a Status.
 #pragma once
 
 #include <array>
@@ -55,23 +59,24 @@
 
 namespace hat::engine {
 
-// What others may do to a region; its owner's own requests may always read and write it.
+// Operations that peers may perform on a region. The owner's requests may always read and write it.
 struct RemoteAccess {
   bool write = false;
   bool read = false;
   bool atomic = false;
 };
 
-// Registered memory; it outlives the region. Destroying it takes the rights away: once the
-// destructor has returned, no request of others touches the memory (on the loop fabric, none of a
-// process that was not stopped in the middle for longer than 100 ms).
+// Registered memory. The memory must outlive the region. The destructor revokes the rights of all
+// peers: once it has returned, no request of a peer touches the memory. The loop fabric has one
+// exception: if a peer's process is stopped in the middle of a request for longer than 100 ms, that
+// request may still touch the memory.
 class MemoryRegion {
  public:
   virtual ~MemoryRegion() = default;
   virtual std::span<std::byte> bytes() const = 0;
   virtual uint32_t lkey() const = 0;
   virtual uint32_t rkey() const = 0;
-  // What others name it by.
+  // Returns the address by which requests of peers name this memory (WorkRequest::remote_address).
   uint64_t address() const { return reinterpret_cast<uint64_t>(bytes().data()); }
 };
 
@@ -81,16 +86,16 @@ enum class Opcode : uint8_t {
   kWrite,
   kWriteImm,
   kRead,
-  kCompareSwap,      // 8 bytes, aligned; what was there before is written to the one segment
-  kFetchAdd,         // the same; wraps at 2^64
-  kReceive,          // completions only: of a kSend or kSendImm
-  kReceiveWriteImm,  // completions only: of a kWriteImm; `bytes` is what was written
+  kCompareSwap,      // on 8 aligned bytes; their old value is written to the only segment
+  kFetchAdd,         // as kCompareSwap; wraps at 2^64
+  kReceive,          // only in completions: of the receive that a kSend or kSendImm consumed
+  kReceiveWriteImm,  // only in completions: of a kWriteImm; `bytes` is the number written
 };
 
 struct Segment {
   std::byte* data = nullptr;
   uint32_t bytes = 0;
-  uint32_t lkey = 0;  // not looked at where the request is inlined
+  uint32_t lkey = 0;  // ignored if the request is inlined
 };
 
 inline constexpr size_t kSegmentsMax = 4;
@@ -99,10 +104,10 @@ struct WorkRequest {
   uint64_t id = 0;
   Opcode opcode = Opcode::kSend;
   bool signaled = true;
-  bool inlined = false;    // copied by post(), at most inline_bytes_max; not for reads or atomics
-  bool solicited = false;  // wakes who waits for solicited completions alone
+  bool inlined = false;    // post() copies the bytes (inline_bytes_max); not for reads or atomics
+  bool solicited = false;  // also wakes a thread that waits for solicited completions only
   uint32_t imm = 0;
-  std::span<const Segment> segments{};  // at most kSegmentsMax; lent until post() returns
+  std::span<const Segment> segments{};  // at most kSegmentsMax; valid until post() returns
   uint64_t remote_address = 0;
   uint32_t rkey = 0;
   uint64_t compare_or_add = 0;
@@ -111,16 +116,17 @@ struct WorkRequest {
 
 enum class Status : uint8_t {
   kSuccess,
-  kLocalProtection,   // an lkey is not known, or a segment not inside its region
-  kLocalLength,       // receive: what came is longer than its segments
-  kLocalOperation,    // the request cannot be done by this queue pair
-  kRemoteAccess,      // rkey, range or rights
-  kRemoteInvalid,     // the other side's queue pair does not do such requests: its access, or
-                      // a misaligned atomic
-  kRemoteOperation,   // the other side's receive could not take it
-  kRetryExceeded,     // the other side does not answer
-  kRnrRetryExceeded,  // the other side has no receive
-  kFlushed,           // the queue pair was in error already
+  kLocalProtection,   // an lkey is unknown, or a segment is not inside its region
+  kLocalLength,       // receive: the message is longer than the segments; atomic (loop fabric):
+                      // not exactly one segment, or one of less than 8 bytes
+  kLocalOperation,    // this queue pair cannot perform the request
+  kRemoteAccess,      // the rkey, the range or the region's rights do not permit the request
+  kRemoteInvalid,     // the peer's QueuePairOptions::access does not permit such requests, or an
+                      // atomic is misaligned
+  kRemoteOperation,   // the peer's receive could not take the message
+  kRetryExceeded,     // the peer does not answer
+  kRnrRetryExceeded,  // the peer has no receive posted
+  kFlushed,           // the queue pair was already in error
   kOther,
 };
 std::string_view text(Status status);
@@ -128,39 +134,41 @@ std::string_view text(Status status);
 struct Completion {
   uint64_t id = 0;  // of the work request, or of the receive
   Status status = Status::kSuccess;
-  Opcode opcode = Opcode::kSend;  // meaningless where status is not kSuccess
+  Opcode opcode = Opcode::kSend;  // meaningless unless status is kSuccess
   bool has_imm = false;
   uint32_t imm = 0;
-  uint32_t bytes = 0;  // receives, reads and atomics
+  uint32_t bytes = 0;  // set for receives, reads and atomics
   uint32_t queue_pair = 0;
 };
 
 class CompletionQueue {
  public:
   virtual ~CompletionQueue() = default;
-  // How many were written to `into`. No system call.
+  // Writes completions to `into` and returns their number. Makes no system call, unless the loop
+  // fabric has to wake a sleeping peer, map a region or handle an error.
   virtual size_t poll(std::span<Completion> into) = 0;
-  // The next completion (solicited ones alone, or any) makes event_fd() readable, once. One that
-  // came before is not told: poll again after arming.
+  // Lets the next completion (the next solicited one if `solicited_only`) make event_fd() readable,
+  // once. A completion that arrived before arm() does not, so poll again after arming.
   virtual void arm(bool solicited_only) = 0;
   virtual int event_fd() const = 0;
-  virtual void take_events() = 0;  // event_fd() is not readable any more
+  virtual void take_events() = 0;  // makes event_fd() unreadable again
 };
 
 struct ReceiveRequest {
   uint64_t id = 0;
-  std::span<const Segment> segments{};  // at most kSegmentsMax; lent until post() returns
+  std::span<const Segment> segments{};  // at most kSegmentsMax; valid until post() returns
 };
 
-// Receives for all the queue pairs that were created with it, taken in the order of posting.
+// Receives that all queue pairs created with this queue share, consumed in the order of posting.
 class ReceiveQueue {
  public:
   virtual ~ReceiveQueue() = default;
-  // How many were taken: all, unless the queue is full.
+  // Posts receives and returns how many it took: all of them, unless the queue is full.
   virtual size_t post(std::span<const ReceiveRequest> requests) = 0;
 };
 
-// By what the other side reaches a queue pair: opaque, sent by other means.
+// The address by which a peer reaches a queue pair. It is opaque, and the two sides exchange their
+// addresses by other means.
 inline constexpr size_t kQueuePairAddressBytes = 64;
 using QueuePairAddress = std::array<std::byte, kQueuePairAddressBytes>;
 
@@ -173,51 +181,55 @@ class QueuePair {
   virtual QueuePairAddress address() const = 0;
   virtual Result<void> connect(const QueuePairAddress& other) = 0;
   virtual QueuePairState state() const = 0;
-  // A chain, posted at once. How many were taken: all, unless send_entries are out. What is taken
-  // in error is flushed.
+  // Posts a chain of requests at once and returns how many it took. It takes all of them, unless
+  // send_entries requests are outstanding, a request exceeds a limit, or the queue pair is not
+  // connected yet. Requests that it takes in the error state are flushed.
   virtual size_t post(std::span<const WorkRequest> chain) = 0;
-  // Into error: what is out completes as kFlushed.
+  // Puts the queue pair into error: outstanding requests complete as kFlushed.
   virtual void fail() = 0;
-  // In error: whether no request of the other side acts on this side's memory any more. A device
-  // sees to that itself; another process, of the loop fabric, may be stopped in the middle. Until
-  // this is true, keep the queue pair, and use what it could reach for nothing else.
+  // Returns true once no request of the peer acts on this side's memory any more. Call it in the
+  // error state. A device guarantees that by itself, but on the loop fabric the peer's process may
+  // be stopped in the middle of a request. Until settled() returns true, keep the queue pair, and
+  // do not use the memory that its peer could reach for anything else.
   virtual bool settled() const { return true; }
 };
 
 struct QueuePairOptions {
-  CompletionQueue& send_cq;  // all three outlive the queue pair
+  CompletionQueue& send_cq;  // all three must outlive the queue pair
   CompletionQueue& recv_cq;
   ReceiveQueue& srq;
   uint32_t send_entries = 128;
   uint32_t inline_bytes_max = 0;
-  RemoteAccess access;  // what the other side may do by this queue pair, where regions allow it too
-  // The other side does not answer: retries, each after ack_timeout (the device may round it up).
+  RemoteAccess access;  // what the peer may do through this queue pair, if the region allows it too
+  // If the peer does not answer: how often to retry, each time after ack_timeout (a device may
+  // round the time up).
   std::chrono::nanoseconds ack_timeout = std::chrono::milliseconds(4);
   uint8_t retries = 6;  // 0 … 6
-  // The other side has no receive. 7: wait for ever.
+  // If the peer has no receive posted: how often to retry, each time after rnr_timer. 7 means to
+  // wait forever.
   std::chrono::nanoseconds rnr_timer = std::chrono::microseconds(640);
   uint8_t rnr_retries = 7;
 };
 
-// What happens beside the completions.
+// An event that is not a completion.
 struct FabricEvent {
   enum class Kind : uint8_t {
-    kQueuePairError,  // also told by its requests' completions, where there are any
+    kQueuePairError,  // outstanding requests, if any, also complete with an error
     kDeviceGone,      // nothing of this fabric works any more
     kPortDown,
     kPortUp,
     kAddressesChanged,
   };
   Kind kind{};
-  uint32_t queue_pair = 0;  // kQueuePairError
+  uint32_t queue_pair = 0;  // of a kQueuePairError
   std::string detail;
 };
 
-// With what else an atomic request is one step.
+// The accesses to the same memory for which an atomic request is one indivisible step.
 enum class Atomicity : uint8_t {
-  kNone,    // the fabric does none
-  kDevice,  // other requests to the same memory through the same device
-  kHost,    // the processors' own atomic instructions too
+  kNone,    // none: the fabric does not support atomics
+  kDevice,  // other atomic requests through the same device
+  kHost,    // those, and atomic instructions of the processors
 };
 
 struct FabricLimits {
@@ -225,28 +237,31 @@ struct FabricLimits {
   uint32_t send_entries_max = 0;
   uint32_t receive_entries_max = 0;
   uint32_t completion_entries_max = 0;
-  uint32_t reads_max = 0;  // READs and atomics of one queue pair at once; 0: it has none
+  uint32_t reads_max = 0;  // outstanding READs and atomics per queue pair; 0: not supported
   Atomicity atomics = Atomicity::kNone;
-  uint64_t regions_max = 0;  // memory keys
+  uint64_t regions_max = 0;  // how many memory keys exist
   bool pins = true;          // registered memory counts against RLIMIT_MEMLOCK
 };
 
 class Fabric {
  public:
-  virtual ~Fabric() = default;  // after all that it made
+  virtual ~Fabric() = default;  // the objects that it created must be gone before
   virtual std::string_view name() const = 0;
-  // Fabrics whose reach is the same text can be connected with each other, as far as one can tell.
+  // Returns a text that names what the fabric can reach. Two fabrics with equal texts can be
+  // connected with each other, as far as the fabrics know.
   virtual std::string reach() const = 0;
   virtual FabricLimits limits() const = 0;
   virtual Result<std::unique_ptr<MemoryRegion>> register_memory(const SharedMemory& memory,
                                                                 RemoteAccess access) = 0;
-  // Memory for this side's own WRITEs, READs and atomics, which nobody else can name; not for SENDs
-  // or receives. It outlives the region. Its bytes may be mapped twice in a row.
+  // Registers memory for this side's own WRITEs, READs and atomics, not for SENDs or receives. No
+  // peer can name this memory. It must outlive the region. `memory` may map the same pages twice in
+  // a row, as a ring does.
   virtual Result<std::unique_ptr<MemoryRegion>> register_own(std::span<std::byte> memory) = 0;
   virtual Result<std::unique_ptr<CompletionQueue>> create_completion_queue(uint32_t entries) = 0;
   virtual Result<std::unique_ptr<ReceiveQueue>> create_receive_queue(uint32_t entries) = 0;
   virtual Result<std::unique_ptr<QueuePair>> create_queue_pair(const QueuePairOptions& options) = 0;
-  // Readable where next_event() has something to do, whether or not it has something to tell.
+  // Returns a descriptor that is readable when next_event() has work to do, even if that work
+  // yields no event.
   virtual int event_fd() const = 0;
   virtual std::optional<FabricEvent> next_event() = 0;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/fabric/sleep.h: sleeping on descriptors, for threads that have no reactor: tests,
-// benchmarks.
+// engine/fabric/sleep.h: sleeps on descriptors, for threads that have no reactor (tests and
+// benchmarks).
 #pragma once
 
 #include <poll.h>
@@ -11,7 +11,8 @@
 
 namespace hat::engine {
 
-// Until one of at most four is readable, or for so long. False: the time is over.
+// Sleeps until one of at most four descriptors is readable. Returns false if `at_most` passes
+// first.
 inline bool sleep_on(std::initializer_list<int> descriptors, std::chrono::milliseconds at_most) {
   std::array<pollfd, 4> all{};
   size_t count = 0;

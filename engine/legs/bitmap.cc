@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // engine/legs/bitmap.cc: HiPower: S WRITEs messages into R's slots and marks them in a bitmap of
-// its own, which R READs: many messages per confirmation, no completion per message at R.
+// its own, which R READs. One confirmation covers many messages, and R gets no completion for any.
 //
 //   S ── WRITE (envelope, payload, checksum) ──▶ R's window      any number of them
 //   S: flips the slots' bits in its bitmap
-//   S ── SEND (look) ──▶ R                only where R sleeps: once per batch
-//   S ◀══ READ (S's bitmap) ══ R          R takes every slot whose bit has turned
-//   S ══ READ (R's bitmap) ══▶ R          when fewer than recycle_percent of the slots are free: R
-//                                         flips a slot's bit when it has delivered what was there
+//   S ── SEND (look) ──▶ R                only if R sleeps: once per batch
+//   S ◀══ READ (S's bitmap) ══ R          R takes the message of every slot whose bit has flipped
+//   S ══ READ (R's bitmap) ══▶ R          when fewer than recycle_percent of the slots are free; R
+//                                         flips a slot's bit when it has delivered its message
 //   S ◀── SEND (asleep) ── R              after empty_looks_max READs that found nothing
 //
-// A bit is 1 for messages of the even rounds through the slots, 0 for those of the odd ones. A slot
-// is taken only where number and checksum agree: the bitmap says where to look, no more. Where S
-// waits for slots and its READs find none free it asks to be told (kTell), and R answers (kCredit).
+// A bit is 1 for messages of the even rounds through the slots, and 0 for those of the odd rounds.
+// The bitmap only says which slots to check: R takes a message only if its number and its checksum
+// agree. If S waits for slots and its READs find none free, S asks R for a report (kTell), and R
+// answers with kCredit.
 //
 // Source   HiPower (NPC'19) 3: bitmap0 and bitmap1 of both sides, batched confirmation, recycling
-//          by threshold. Differs: its end flag is the `look` note; the checksum; who finds nothing
-//          sleeps.
+//          by threshold. Differs: its end flag is the `look` control message; messages have a
+//          checksum; R sleeps when it finds nothing.
 #include <algorithm>
 #include <atomic>
 #include <bit>
@@ -30,8 +31,8 @@
 namespace hat::engine {
 namespace {
 
-constexpr uint64_t kReadNew = 0;    // cookies: R reads S's bitmap,
-constexpr uint64_t kReadTaken = 1;  // S reads R's
+constexpr uint64_t kReadNew = 0;    // cookie: R's READ of S's bitmap
+constexpr uint64_t kReadTaken = 1;  // cookie: S's READ of R's bitmap
 
 class Bitmap final : public Mover {
  public:
@@ -64,10 +65,10 @@ class Bitmap final : public Mover {
   // S
   bool reader_sleeps_ = true;
   bool has_new_ = false;
-  bool reads_taken_ = false;  // a READ of R's bitmap is out
-  uint64_t read_at_ = 0;      // as many messages were sent when R's bitmap was read last
+  bool reads_taken_ = false;  // a READ of R's bitmap is outstanding
+  uint64_t read_at_ = 0;      // how many messages had been sent when S last READ R's bitmap
   uint32_t found_none_free_ = 0;
-  uint64_t asked_at_ = UINT64_MAX;  // asked to be told of this message: no READs until then
+  uint64_t asked_at_ = UINT64_MAX;  // S asked R to report this message: no READs until R does
   // R
   bool awake_ = false;
   bool reads_new_ = false;
@@ -78,12 +79,13 @@ void Bitmap::set(const Buffer& bitmap, const LaneShape& shape, uint64_t sequence
   const uint64_t slot = sequence & (shape.slots - 1);
   std::atomic_ref<Word> word(reinterpret_cast<Word*>(bitmap.bytes().data())[slot / 64]);
   const Word bit = Word{1} << (slot % 64);
-  // This thread alone writes it.
+  // Only this thread writes the word.
   const Word before = word.load(std::memory_order_relaxed);
   word.store(in_round(shape, sequence) ? before | bit : before & ~bit, std::memory_order_release);
 }
 
-// As it was read.
+// Returns true if the bit of the message's slot is that of the message's round. `bitmap` is a copy
+// that a READ fetched.
 bool Bitmap::get(std::span<const std::byte> bitmap, const LaneShape& shape, uint64_t sequence) {
   const uint64_t slot = sequence & (shape.slots - 1);
   const auto* read = reinterpret_cast<const Word*>(bitmap.data());
@@ -141,7 +143,7 @@ void Bitmap::take_new() {
   const auto* words_read = reinterpret_cast<const Word*>(lane_.scratch_in().data());
   bool found = false;
   const uint64_t first = lane_.next();
-  // By runs of slots of one word and one round.
+  // Each iteration handles a run of slots that are in one word and one round.
   for (uint64_t run = first; run != first + shape.slots;) {
     const uint64_t slot = run & (shape.slots - 1);
     const uint64_t count =
@@ -163,7 +165,8 @@ void Bitmap::take_new() {
   }
 }
 
-// False: it is not there yet, or another round's.
+// Takes a message out of its slot. Returns false if the message is not there yet, or if the slot
+// holds a message of another round.
 bool Bitmap::take(uint64_t sequence) {
   const std::byte* slot = lane_.landing(sequence, stride(lane_.in_shape())).data;
   Envelope envelope;
@@ -190,7 +193,7 @@ void Bitmap::on_note(const Envelope& note, std::span<const std::byte> body) {
       return;
     case NoteKind::kAsleep:
       reader_sleeps_ = true;
-      has_new_ = lane_.acked() != lane_.sent();  // it may have looked too early
+      has_new_ = lane_.acked() != lane_.sent();  // R may have READ the bitmap too early
       return;
     default:
       return Mover::on_note(note, body);
@@ -215,7 +218,7 @@ bool Bitmap::look() {
     read_at_ = lane_.sent();
     read(lane_.other().receiver_extra, lane_.out_shape(), lane_.scratch_out(), kReadTaken);
   }
-  return false;  // what is found is told by completions
+  return false;  // on_completion() handles what the READs find
 }
 
 void Bitmap::on_completion(uint64_t cookie) {

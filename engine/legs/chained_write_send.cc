@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/legs/chained_write_send.cc: as write_send, both requests in one post.
+// engine/legs/chained_write_send.cc: like write_send, but posts both requests at once.
 //
 //   S ══ WRITE (envelope, payload), SEND (notice) ══▶ R        one post, one completion at R
 //

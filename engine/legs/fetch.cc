@@ -1,22 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/legs/fetch.cc: S leaves an answer in its own slot, and R, who waits for it, READs it.
+// engine/legs/fetch.cc: S leaves a reply in its own slot, and R, which waits for the reply, READs
+// it from there.
 //
-//   S: envelope, payload and checksum into slot n          no request at all
-//   R: READ ──▶ S's memory, again and again while an answer is due:
-//        fetch 0   READ the slot, as much as the last answer had (first_bytes where that was over
-//                  4 KiB); READ the rest where that is short
-//        fetch 1   READ index entry n: how long it is; READ the slot
-//        fetch 2   READ bucket n: which entry; READ the entry: how long; READ the slot
-//   R ── SEND (push) ──▶ S      after empty_looks_max READs in vain: S pushes, by `send` what fits,
-//                               else by `read_rndv` from where it lies
+//   S: envelope, payload and checksum into slot n          S posts no request
+//   R: READ ──▶ S's memory, again and again while a reply is due:
+//        fetch 0   READ the slot, as many bytes as the last reply had (first_bytes if that was more
+//                  than 4 KiB); READ the rest if the reply is longer
+//        fetch 1   READ index entry n: the reply's length; READ the slot
+//        fetch 2   READ bucket n: the entry's index; READ the entry: the length; READ the slot
+//   R ── SEND (push) ──▶ S      after empty_looks_max READs in vain: S pushes the replies: by
+//                               `send` if the payload fits, else by `read_rndv` from the slot
 //
-// Found by looking at memory, so taken only where number and checksum agree. After some answers
-// were pushed R tries READs again; it says so in the next envelope it sends (fetch_epoch is odd).
+// No completion shows R that a reply is there, so R takes a reply only if its number and its
+// checksum agree. After some replies have been pushed, R tries READs again. It announces that in
+// the next envelope that it sends (fetch_epoch is odd).
 //
-// Bounds   FetchOptions; READs for as many answers as are due, at most `depth` at once.
+// Bounds   FetchOptions; READs for as many replies as are due, at most `depth` at once.
 // Source   HatRPC (SC'21) 3.1, RFP, FaRM, Pilaf; the switch to pushing is RFP's (EuroSys'17).
-//          Differs: RFP switches by the server's processing time, this by READs in vain; when READs
-//          are tried again is a count of pushed answers, doubled while they are in vain.
+//          Differs: RFP switches by the server's processing time, this code by READs in vain. It
+//          tries READs again after a number of delivered messages, which doubles each time the
+//          READs were in vain (up to kInVainMax times the first number).
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -31,7 +34,8 @@
 namespace hat::engine {
 namespace {
 
-// A bucket's value is 1 + the entry's index; an entry's, how long the message is.
+// An entry or a bucket of S's table. The value of a bucket is 1 + the index of an entry. The value
+// of an entry is the length of the message, envelope and payload.
 struct Index {
   uint32_t sequence = 0;
   uint32_t value = 0;
@@ -39,7 +43,7 @@ struct Index {
 static_assert(sizeof(Index) == 8);
 
 constexpr uint32_t kGuessBytesMax = 4096;
-constexpr uint32_t kInVainMax = 64;  // how far the wait for another try grows
+constexpr uint32_t kInVainMax = 64;  // largest factor of the wait before READs are tried again
 
 class Fetch final : public Mover {
  public:
@@ -58,11 +62,11 @@ class Fetch final : public Mover {
   bool look() override;
 
  private:
-  // One message's READs, one at a time.
+  // The READs of one message, of which one at a time is outstanding.
   struct Read {
     uint64_t sequence = 0;
-    uint32_t level = 0;  // metadata READs that are left, this one too
-    uint32_t bytes = 0;  // of the message that have been asked for
+    uint32_t level = 0;  // metadata READs that remain, including the outstanding one
+    uint32_t bytes = 0;  // bytes of the message that R has requested so far
   };
 
   bool is_fetched() const { return leg_ == lane_.in_shape().leg; }
@@ -94,7 +98,8 @@ class Fetch final : public Mover {
 
 // --- S ---
 
-// R reads: else the lane would have taken another leg.
+// Only fills the table, since R READs the message: if R did not READ now, RdmaLane::leg_for() would
+// have chosen another leg.
 void Fetch::start(Outgoing& message) {
   const uint64_t slots = lane_.out_shape().slots;
   const uint64_t slot = message.sequence & (slots - 1);
@@ -112,15 +117,15 @@ void Fetch::start(Outgoing& message) {
 
 void Fetch::push(Outgoing& message) {
   message.leg = message.payload.bytes <= kEagerBytesMax ? Leg::kSend : Leg::kReadRndv;
-  message.envelope->leg = message.leg;  // who still READs it waits for the push
+  message.envelope->leg = message.leg;  // if R still READs the slot, it now waits for the push
   lane_.mover(message.leg).start(message);
 }
 
 void Fetch::push_some() {
-  if (lane_.fetch_epoch_there() % 2 == 1) to_push_.clear();  // it reads again, and finds them
+  if (lane_.fetch_epoch_there() % 2 == 1) to_push_.clear();  // R READs again, and finds them
   while (!to_push_.empty() && lane_.room() != 0) {
     Outgoing& message = lane_.outgoing(to_push_.front());
-    // It may have been read meanwhile, and its slot be another's.
+    // R may have READ the message meanwhile, and another message may have its slot now.
     const bool waits = message.sequence == to_push_.front() && message.sequence >= lane_.acked();
     to_push_.pop_front();
     if (waits && message.leg == leg_) push(message);
@@ -129,7 +134,7 @@ void Fetch::push_some() {
 
 void Fetch::on_note(const Envelope& note, std::span<const std::byte> body) {
   if (note.kind != NoteKind::kPush) return Mover::on_note(note, body);
-  // All of them have come, or it names one that is still here.
+  // R names the first message that it lacks. If that one is not in flight, R lacks none.
   const auto from = lane_.sent_sequence(note.sequence);
   to_push_.clear();
   if (!from) return;
@@ -156,7 +161,7 @@ bool Fetch::look() {
     lane_.set_fetch_epoch(++epoch_);
   }
   if (fetching_) begin_reads();
-  return false;  // what is found is told by completions
+  return false;  // on_completion() handles what the READs find
 }
 
 void Fetch::begin_reads() {
@@ -237,7 +242,7 @@ void Fetch::take_slot(Read& read) {
   const auto whole = static_cast<uint32_t>(sizeof envelope) + payload;
   if (read.bytes < whole) return read_slot(read, read.bytes, whole);
   if (sum_of(envelope, slot + sizeof envelope) != envelope.checksum) return in_vain(read);
-  // A READ in vain of something long costs more than a second READ.
+  // A long READ that is in vain costs more than a second READ, so the guess has a limit.
   const uint32_t again = (whole + 63) / 64 * 64;
   last_bytes_ = again <= kGuessBytesMax ? again : lane_.options().fetch.first_bytes;
   reads_in_vain_ = 0;
@@ -260,7 +265,8 @@ void Fetch::ask_for_pushes() {
   found_since_switch_ = false;
   fetching_ = false;
   again_at_ = lane_.next() + uint64_t{pushes} * switches_in_vain_;
-  // S pushes all from here on, also what was read before what is missing.
+  // S pushes all messages from `from` on. R forgets those that it has READ out of order, since they
+  // arrive again.
   const uint64_t from = lane_.next();
   for (uint64_t sequence = from + 1; sequence != from + lane_.in_shape().slots; ++sequence) {
     Arrival& arrival = lane_.arrival(sequence);

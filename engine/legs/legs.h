@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/legs/legs.h: what makes each leg's mover; engine/legs/table.cc has them all.
+// engine/legs/legs.h: the functions that create the leg handlers; engine/legs/table.cc has one row
+// for each leg.
 #pragma once
 
 #include "engine/rdma/mover.h"

@@ -3,9 +3,10 @@
 //
 //   S ── SEND (announce: n bytes at address, rkey) ──▶ R      R takes a buffer of its arena
 //   S ◀═════════════ READ … READ ═════════════════════ R      in chunks
-//   S ◀───────────── SEND (done) ───────────────────── R      S has its buffer back
+//   S ◀───────────── SEND (done) ───────────────────── R      S frees its buffer
 //
-// Source   HatRPC (SC'21) 3.1, Read-RNDV; chunks as Mercury (Cluster'13) pipelines its bulk.
+// Source   HatRPC (SC'21) 3.1, Read-RNDV; the chunks are from Mercury (Cluster'13), which pipelines
+//          bulk data in this way.
 #include "engine/legs/rendezvous.h"
 
 namespace hat::engine {
@@ -27,7 +28,7 @@ class ReadRndv final : public Rendezvous {
       return announced(note, *place);
     }
     if (note.kind != NoteKind::kDone) return Mover::on_note(note, body);
-    // What was delivered by now has given its buffer back already.
+    // If R has already delivered the message, its buffer is free by now.
     const auto sequence = lane_.sent_sequence(note.sequence);
     if (!sequence) return;
     if (lane_.outgoing(*sequence).leg != leg_) return lane_.breaks("it has read what is not read");

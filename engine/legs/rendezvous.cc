@@ -18,7 +18,8 @@ Rendezvous::Rendezvous(RdmaLane& lane, Leg leg) : Mover(lane, leg) {
 void Rendezvous::announced(const Envelope& note, const Place& there) {
   const auto sequence = lane_.coming_sequence(note.sequence, 32);
   const uint32_t bytes = note.frame.payload_bytes;
-  // What was left for this side to fetch, and is pushed, lies in a slot.
+  // If S pushes messages that it had left in its slots for this side to fetch, it may announce as
+  // many as there are slots.
   const uint32_t at_once =
       row(lane_.in_shape().leg).replies ? lane_.in_shape().slots : kRendezvousMax;
   const bool good = sequence && lane_.receives_by(leg_) && bytes != 0 &&
@@ -58,7 +59,7 @@ void Rendezvous::arrived(uint64_t sequence) {
   lane_.arrive(sequence, incoming.frame, std::move(incoming.buffer), leg_);
 }
 
-// --- Who moves the bytes ---
+// --- The side that moves the bytes ---
 
 void Rendezvous::move(const Transfer& transfer) {
   moving_.push_back(transfer);
@@ -82,7 +83,7 @@ void Rendezvous::post_chunks() {
   }
 }
 
-// Chunks are done in the order of posting: this one is of the first that has some out.
+// Chunks complete in the order of posting, so this one belongs to the first transfer.
 void Rendezvous::on_completion(uint64_t) {
   --out_;
   Transfer& first = moving_.front();

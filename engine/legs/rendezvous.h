@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/legs/rendezvous.h: what both rendezvous legs do: R finds a buffer for what S announced,
-// and one of them moves the bytes in chunks, some at a time.
+// engine/legs/rendezvous.h: the common part of both rendezvous legs: R finds a buffer for a message
+// that S has announced, and one of the two sides moves the bytes in chunks, several at a time.
 //
-// Bounds   kRendezvousMax messages of a lane and direction, `depth` chunks of `chunk_bytes` on
-// their
-//          way. An announcement for which R has no buffer waits, in order.
+// Bounds   kRendezvousMax messages per lane and direction; `depth` outstanding chunks of
+//          `chunk_bytes`. Announcements for which R has no buffer wait, in order.
 #pragma once
 
 #include <vector>
@@ -26,7 +25,7 @@ class Rendezvous : public Mover {
   }
 
  protected:
-  // A message whose bytes are being moved by this side.
+  // A message whose bytes this side moves.
   struct Transfer {
     uint64_t sequence = 0;
     Place there;
@@ -34,7 +33,7 @@ class Rendezvous : public Mover {
     uint32_t posted = 0;
     uint32_t moved = 0;
   };
-  // What S has announced, and then has got a buffer for.
+  // A message that S has announced; `buffer` is empty until R has found one.
   struct Incoming {
     uint64_t sequence = 0;
     FrameHeader frame;
@@ -42,11 +41,11 @@ class Rendezvous : public Mover {
     Buffer buffer;
   };
 
-  // R: S has said what it has. `there` is empty where it is S who writes.
+  // Takes an announcement of S, at R. `there` is empty if S is the side that moves the bytes.
   void announced(const Envelope& note, const Place& there);
-  // R: a buffer was found.
+  // Starts or requests the transfer, at R, once a buffer was found.
   virtual void on_buffer(const Incoming& incoming) = 0;
-  // R: all bytes are in its buffer.
+  // Passes a message to the lane, at R, once all of its bytes are in its buffer.
   void arrived(uint64_t sequence);
   Buffer* buffer_of(uint64_t sequence);
 
@@ -63,10 +62,10 @@ class Rendezvous : public Mover {
   Fifo<Incoming> announced_;
   std::vector<Incoming> incoming_;
   std::vector<Transfer> moving_;
-  uint32_t out_ = 0;  // chunks
+  uint32_t out_ = 0;  // outstanding chunks
 };
 
-// What came behind an announcement or an offer.
+// Returns the remote buffer in the body of an announcement or an offer, if the body is one.
 std::optional<Place> place_in(std::span<const std::byte> body);
 
 }  // namespace hat::engine

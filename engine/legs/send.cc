@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/legs/send.cc: a message as one SEND, copied by the device into a receive of R's.
+// engine/legs/send.cc: a message as one SEND, which the device copies into one of R's receives.
 //
 //   S ── SEND (envelope, payload) ──▶ R        one request at S, one completion at R
 //
-// Bytes    up to kEagerBytesMax of payload: a receive is as long.
-// Source   HatRPC (SC'21) 3.1, Eager-SendRecv. Differs: the receives are shared by all lanes (SRQ).
+// Bytes    at most kEagerBytesMax of payload, since that is what a receive can hold.
+// Source   HatRPC (SC'21) 3.1, Eager-SendRecv. Differs: all lanes of a poller share the receives
+//          (SRQ).
 #include "engine/legs/legs.h"
 #include "engine/rdma/rdma_lane.h"
 

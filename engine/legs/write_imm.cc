@@ -3,9 +3,8 @@
 //
 //   S ── WRITE_WITH_IMM (envelope, payload; imm: leg, number) ──▶ R    one request, one completion
 //
-// Source   HatRPC (SC'21) 3.1, Direct-WriteIMM. Differs: several slots; which are free rides on
-// what
-//          R sends.
+// Source   HatRPC (SC'21) 3.1, Direct-WriteIMM. Differs: several slots; whatever R sends also says
+//          which slots are free (Envelope::delivered).
 #include "engine/legs/legs.h"
 #include "engine/rdma/rdma_lane.h"
 

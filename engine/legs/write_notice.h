@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/legs/write_notice.h: a WRITE and the SEND that tells of it: what write_send and
-// chained_write_send share, and all of R's part.
+// engine/legs/write_notice.h: a WRITE and the SEND that announces it: the part that write_send and
+// chained_write_send share, with all of R's part.
 #pragma once
 
 #include "engine/legs/legs.h"

@@ -3,9 +3,10 @@
 //
 //   S ── SEND (announce: n bytes) ─────▶ R      R takes a buffer of its arena
 //   S ◀───── SEND (offer: address, rkey) ── R
-//   S ── WRITE … WRITE_WITH_IMM ───────▶ R      in chunks; the last says that all are there
+//   S ── WRITE … WRITE_WITH_IMM ───────▶ R      in chunks; the last shows that all have arrived
 //
-// Source   HatRPC (SC'21) 3.1, Write-RNDV; chunks as Mercury (Cluster'13) pipelines its bulk.
+// Source   HatRPC (SC'21) 3.1, Write-RNDV; the chunks are from Mercury (Cluster'13), which
+//          pipelines bulk data in this way.
 #include "engine/legs/rendezvous.h"
 
 namespace hat::engine {
@@ -16,7 +17,7 @@ class WriteRndv final : public Rendezvous {
   using Rendezvous::Rendezvous;
 
   void start(Outgoing& message) override {
-    message.exposed = false;  // until it is offered a place
+    message.exposed = false;  // until R offers a buffer
     lane_.note(NoteKind::kAnnounce, leg_, message.sequence, nullptr, &message.frame);
   }
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // engine/legs/write_send.cc: a message as a WRITE into its slot of R's window, then a SEND that
-// says so.
+// announces it.
 //
 //   S ── WRITE (envelope, payload) ──▶ R's window
 //   S ── SEND (notice) ──────────────▶ R        two posts, one completion at R
 //
-// Source   HatRPC (SC'21) 3.1, Direct-Write-Send. Differs: the notice waits behind the WRITE on the
-//          same queue pair, not for its completion.
+// Source   HatRPC (SC'21) 3.1, Direct-Write-Send. Differs: S does not wait for the WRITE's
+//          completion, because the notice follows the WRITE on the same queue pair.
 #include "engine/legs/write_notice.h"
 
 namespace hat::engine {

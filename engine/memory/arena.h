@@ -1,29 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/memory/arena.h: the memory that a worker's RDMA moves messages in: registered once, cut up
-// on demand, so that no call registers anything.
+// engine/memory/arena.h: the memory in which a worker's RDMA moves messages: registered once and
+// divided on demand, so that no call registers memory.
 //
-// It has three parts, each a region of its own, so that neither can starve another (a pool that
-// sends and receives share deadlocks: nothing can be sent until something is received), and so that
-// other hosts reach no more than they must:
+// An arena has three parts, each a memory region of its own. So no part can use up another's memory
+// (if sends and receives share a pool, they deadlock: nothing can be sent until something is
+// received), and other hosts have access to no more than they need:
 //
-//   kReceive  other hosts WRITE there        windows, rendezvous targets
-//   kSend     other hosts READ there         slots, rendezvous sources, bitmaps
-//   kControl  nobody else does               receives of a queue, targets of small READs
+//   kReceive  other hosts WRITE here        windows, rendezvous targets
+//   kSend     other hosts READ here         slots, rendezvous sources, bitmaps
+//   kControl  no other host has access      receives of a queue, targets of small READs
 //
-// Of the first two a share is kept for messages alone, so that lanes, which hold their windows and
-// slots for long, never leave a message without a block that is large enough.
+// A share of kReceive and kSend is reserved for messages. Lanes hold their windows and slots for
+// long; because of the reserve they never leave a message without a block that is large enough.
 //
-// A part is handed out in granules of kGranuleBytes by the buddy method: blocks of powers of two,
-// aligned to their size; what a request does not need of its block is given back at once.
+// A part is handed out in granules of kGranuleBytes by the buddy method: in blocks of powers of
+// two, aligned to their size. The unused rest of a block is given back at once.
 //
-// What another host WRITES as its message is delivered on its word that it has written all of it.
-// So a target holds no bytes of others: each granule of the messages' part knows whose it was last,
-// and is cleared when somebody else gets it.
+// When another host WRITES a message, this host relies on that host's statement that it has written
+// every byte. So a target must not contain bytes of other peers: each granule of the messages'
+// share records its last owner, and is cleared when another owner gets it.
 //
-// Bounds   a request of at most the part's size; alignment 4 KiB.
-// Owner    a Buffer gives itself back; the arena outlives all of them.
+// Bounds   a request must fit into one free block of its share of the part (the messages' share for
+//          take_message() and take_target(), the rest for take()); alignment 4 KiB.
+// Owner    a Buffer gives itself back; the arena outlives all of its buffers.
 // Thread   one.
-// Errors   create() says which limit is too low; take() returns none where the part has no room.
+// Errors   create() says which limit is too low; take() returns nullopt if the part has no space.
 #pragma once
 
 #include <array>
@@ -42,7 +43,7 @@ inline constexpr size_t kPurposes = 3;
 
 class Arena;
 
-// A piece of one part.
+// A piece of one part of an arena.
 class [[nodiscard]] Buffer {
  public:
   Buffer() = default;
@@ -68,7 +69,8 @@ class [[nodiscard]] Buffer {
 
 struct ArenaOptions {
   std::array<size_t, kPurposes> bytes{};  // of each part, rounded up to whole granules
-  // Of them, for messages (kReceive, kSend): a power of two; 0: the largest below the part's size.
+  // The share reserved for messages, of kReceive and kSend: a power of two; 0 means the largest
+  // below the part's size.
   std::array<size_t, 2> messages{};
   size_t total() const { return bytes[0] + bytes[1] + bytes[2]; }
 };
@@ -80,14 +82,14 @@ class Arena {
   static Result<std::unique_ptr<Arena>> create(Fabric& fabric, const ArenaOptions& options);
 
   std::optional<Buffer> take(Purpose purpose, size_t bytes);
-  std::optional<Buffer> take_message(Purpose purpose, size_t bytes);  // kReceive, kSend
-  // Of kReceive, for a message that `owner` will WRITE: zeroes, or what that owner had WRITTEN
-  // before.
+  std::optional<Buffer> take_message(Purpose purpose, size_t bytes);  // for kReceive or kSend
+  // Takes a buffer of kReceive for a message that `owner` will WRITE. The buffer contains zeroes,
+  // or bytes that the same owner wrote before.
   std::optional<Buffer> take_target(size_t bytes, uint32_t owner);
   uint32_t new_owner() { return ++last_owner_; }
-  size_t free_bytes(Purpose purpose) const;  // for messages, too
+  size_t free_bytes(Purpose purpose) const;  // including the messages' share
   size_t bytes(Purpose purpose) const;
-  // There is always room for one of this size, as soon as other messages are done.
+  // Returns a size for which there is always space once the other messages are done.
   size_t message_bytes_max(Purpose purpose) const;
 
  private:
@@ -95,8 +97,8 @@ class Arena {
   struct Part {
     SharedMemory memory;
     std::unique_ptr<MemoryRegion> region;
-    Buddy messages;                // the first granules
-    std::vector<uint32_t> owners;  // of each of these, the last; 0: it is as it was made
+    Buddy messages;                // the first granules of the part
+    std::vector<uint32_t> owners;  // the last owner of each of them; 0: never used
     Buddy others;
   };
   std::optional<Buffer> take(Purpose purpose, bool message, size_t bytes);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/memory/arena_test.cc: buddies, arenas, and memory that is brought.
+// engine/memory/arena_test.cc: the buddy method, arenas, and the registration cache.
 #include "engine/memory/arena.h"
 
 #include <gtest/gtest.h>
@@ -27,10 +27,20 @@ TEST(Buddy, TakesWhatIsAskedAndNoMore) {
   EXPECT_TRUE(buddy.take(64)) << "what was given back is one block again";
 }
 
+TEST(BuddyDeathTest, ARunIsGivenBackOnce) {
+  Buddy buddy(100);
+  const size_t first = buddy.take(8).value();
+  const size_t second = buddy.take(8).value();
+  buddy.give_back(first, 8);
+  EXPECT_DEATH(buddy.give_back(first, 8), "a run was given back twice");
+  EXPECT_DEATH(buddy.give_back(second, 100), "Check failed");
+  buddy.give_back(second, 8);
+}
+
 TEST(Buddy, RunsNeverOverlapAndAllComeBack) {
   constexpr size_t kGranules = 1000;
   Buddy buddy(kGranules);
-  std::map<size_t, size_t> taken;  // first to count
+  std::map<size_t, size_t> taken;  // first granule to count
   std::minstd_rand random(3);
   for (int step = 0; step < 20'000; ++step) {
     if (random() % 2 == 0 || taken.empty()) {

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/check.h"
+
 namespace hat::engine {
 
 Buddy::Buddy(size_t granules) : count_(granules) {
@@ -26,7 +28,9 @@ std::optional<size_t> Buddy::take(size_t count) {
 }
 
 void Buddy::give_back(size_t first, size_t count) {
+  DCHECK(first <= count_ && count <= count_ - first) << first << " + " << count;
   free_ += count;
+  DCHECK_LE(free_, count_) << "a run was given back twice";
   free_run(first, count);
 }
 
@@ -54,6 +58,7 @@ bool Buddy::has(size_t order, size_t block) const {
 }
 
 void Buddy::add(size_t order, size_t block) {
+  DCHECK(!has(order, block)) << "a run was given back twice";
   Order& one = orders_[order];
   one.free[block / 64] |= uint64_t{1} << (block % 64);
   one.hint = std::min(one.hint, block / 64);
@@ -61,6 +66,7 @@ void Buddy::add(size_t order, size_t block) {
 }
 
 void Buddy::remove(size_t order, size_t block) {
+  DCHECK(has(order, block));
   orders_[order].free[block / 64] &= ~(uint64_t{1} << (block % 64));
   --orders_[order].blocks_free;
 }

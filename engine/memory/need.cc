@@ -20,7 +20,7 @@ std::string mebibytes(uint64_t bytes) {
   return text.data();
 }
 
-// "Name:   123 kB" in a file of /proc; none: 0.
+// Returns the value of "Name:   123 kB" in a file of /proc; 0 if there is no such line.
 uint64_t field(const char* path, std::string_view name, std::ios_base& (*base)(std::ios_base&)) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {

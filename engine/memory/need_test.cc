@@ -23,7 +23,7 @@ TEST(MemoryNeed, ToldWhichLimitIsTooLow) {
   struct Row {
     MemoryLimits limits;
     bool huge_pages;
-    const char* says;  // its beginning; empty: all is well
+    const char* says;  // how the message begins; empty: no error
   };
   for (const Row& row : {
            Row{{}, false, ""},

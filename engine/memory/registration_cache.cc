@@ -5,7 +5,7 @@
 
 namespace hat::engine {
 
-// The last one that begins there or before; end() where there is none.
+// Returns the last entry that begins at or before `address`; end() if there is none.
 std::vector<RegistrationCache::Entry>::const_iterator RegistrationCache::at_or_before(
     const std::byte* address) const {
   const auto after = std::ranges::upper_bound(entries_, address, {}, &Entry::begin);

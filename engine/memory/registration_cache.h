@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/memory/registration_cache.h: memory that somebody else brings (an application's ring),
-// registered once when it comes, so that messages leave from it without being copied or registered.
+// engine/memory/registration_cache.h: memory that another owner provides (an application's ring),
+// registered once when it is added, so that messages are sent from it without a copy or a
+// registration.
 //
-// It caches nothing by address behind the owner's back: who frees memory says so by remove().
-// Caches that guess, by hooking malloc, have corrupted data (libfabric #6244).
+// The cache does not guess when memory is freed: the owner that frees memory calls remove(). Caches
+// that guess, by hooking malloc, have corrupted data (libfabric #6244).
 //
-// Bounds   what the fabric takes; the loop fabric 128 regions in all.
+// Bounds   as many regions as the fabric accepts; the loop fabric accepts 128 in all.
 // Thread   the fabric's.
 #pragma once
 
@@ -17,20 +18,22 @@
 
 namespace hat::engine {
 
-// Bytes that a lane may send from where they lie.
+// A borrowed range: bytes that a lane may send from the memory in which they are.
 struct Lent {
   Segment segment;
-  uint32_t rkey = 0;  // 0: own memory (Fabric::register_own()), which its owner may change any time
+  // 0: own memory (Fabric::register_own()), which its owner may change at any time.
+  uint32_t rkey = 0;
 };
 
 class RegistrationCache {
  public:
   explicit RegistrationCache(Fabric& fabric) : fabric_(fabric) {}
 
-  // `memory` outlives its remove(). Added twice it is registered once, and removed twice.
+  // `memory` must stay valid until remove(). Memory that is added twice is registered once, and
+  // must be removed twice.
   Result<void> add(const SharedMemory& memory, RemoteAccess access);
   void remove(const SharedMemory& memory);
-  // None: they are not inside one memory that was added. No allocation.
+  // Returns nullopt if `bytes` are not inside one memory that was added. Allocates nothing.
   std::optional<Lent> find(std::span<const std::byte> bytes) const;
   size_t size() const { return entries_.size(); }
 

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::array kInPlace = {*find_protocol("direct_write_imm"), *find_protocol("eager")};
 
-// What larger messages go by is a part of every protocol but those that a small one never needs.
+// Returns the legs that a protocol needs, including the one for messages that do not fit a slot.
 uint32_t legs_of(ProtocolId id) {
   const Protocol& one = protocol(id);
   return bit_of(one.request) | bit_of(one.response) | bit_of(one.beyond);
@@ -17,7 +17,7 @@ uint32_t legs_of(ProtocolId id) {
 
 bool can(const Ability& ability, ProtocolId id) { return (legs_of(id) & ~ability.legs) == 0; }
 
-// The first of what stands in its place; itself where nothing need; none where nothing can.
+// Returns `id` if `ability` covers it, else the first replacement that it covers, else nullopt.
 std::optional<ProtocolId> in_place_of(ProtocolId id, const Ability& ability) {
   if (can(ability, id)) return id;
   const auto found =

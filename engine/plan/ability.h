@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/plan/ability.h: what a device, or the peer at the other end, can do, and what is left of a
-// plan then. Pure, as the planner is.
+// engine/plan/ability.h: what a device or a peer can do, and how that limits a plan. Pure, like the
+// planner.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +14,14 @@ constexpr uint32_t bit_of(Leg leg) { return 1u << static_cast<uint32_t>(leg); }
 inline constexpr uint32_t kAllLegs = (1u << kLegCount) - 1;
 
 struct Ability {
-  std::string who;           // as it stands in reasons: "device mlx5_0", "peer host-b"
-  uint32_t legs = kAllLegs;  // bit_of() of each; none: no RDMA lanes at all
+  std::string who;           // as reasons name it: "device mlx5_0", "peer host-b"
+  uint32_t legs = kAllLegs;  // bit_of() of each leg; 0: no RDMA lanes at all
   uint64_t slot_bytes_max = UINT64_MAX;
 };
 
-// The plan within what `ability` allows; what changed, and why, is appended to its reason. A
-// protocol whose legs are missing gives way to direct_write_imm, then to eager, then to TCP.
+// Returns the plan limited to what `ability` allows, and appends each change and its cause to the
+// plan's reason. If legs of a protocol are missing, direct_write_imm replaces the protocol, or else
+// eager, or else TCP.
 Plan bounded(Plan plan, const Ability& ability);
 
 }  // namespace hat::engine

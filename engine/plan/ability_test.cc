@@ -11,9 +11,9 @@ const HostFacts kEightCores{.cores = 8, .nic_cores = 4, .rdma = true};
 TEST(Ability, BoundsThePlanAndSaysSo) {
   struct Row {
     const char* protocol;
-    uint32_t missing;  // legs
+    uint32_t missing;  // legs that the peer lacks
     const char* plan;
-    const char* reason;  // what is appended
+    const char* reason;  // the text appended to the plan's reason
   };
   for (const Row& row : {
            Row{"hipower", 0, "hipower, busy", ""},

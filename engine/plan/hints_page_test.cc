@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/plan/hints_page_test.cc: holds docs/hints.md to the hint keys and the planner's table.
+// engine/plan/hints_page_test.cc: docs/hints.md has every hint key and the planner's table.
 #include <gmock/gmock.h>
 
 #include <fstream>

@@ -37,7 +37,7 @@ constexpr auto kBusy = Polling::kBusy;
 constexpr auto kEvent = Polling::kEvent;
 constexpr auto kAdaptive = Polling::kAdaptive;
 
-// By PerfGoal, and last where there is none.
+// One row per PerfGoal; the last row is for no goal.
 constexpr std::array kTable = {
     Row{"perf_goal=latency",
         {same("direct_write_imm", kBusy), same("direct_write_imm", kBusy),
@@ -64,7 +64,7 @@ Subscription subscription(const Hints& hints, const HostFacts& host) {
   return callers <= host.cores ? Subscription::kFull : Subscription::kOver;
 }
 
-// "concurrency=16: over the host's 2 cores"
+// Returns, for example, "concurrency=16: over, the host has 2 cores".
 std::string concurrency_words(const Hints& hints, const HostFacts& host, Subscription where) {
   const std::string column(kSubscriptions[static_cast<size_t>(where)]);
   if (!hints.concurrency) return "no concurrency, taken as under-subscribed";

@@ -15,12 +15,12 @@ constexpr uint64_t kBorderMin = 512;
 constexpr uint64_t kBorderMax = kPieceBytesMax;
 constexpr uint32_t kShort = 8;
 
-// How often a message's way has each component operation on it, one after the other.
+// How often each component operation occurs on a message's path; the operations follow one another.
 struct Operations {
   Leg leg;
   double copies = 0;   // of the payload, by a processor
   double sends = 0;    // of the payload
-  double writes = 0;   // of the payload; a signal behind it tells when it has come
+  double writes = 0;   // of the payload; a signal after it reports its arrival
   double reads = 0;    // of the payload
   double glances = 0;  // READs of a word
   double signals = 0;  // short SENDs, notices, immediates
@@ -31,7 +31,7 @@ constexpr std::array<Operations, kLegCount> kOperations = {{
     {.leg = Leg::kWriteSend, .copies = 1, .writes = 1, .signals = 1},
     {.leg = Leg::kChainedWriteSend, .copies = 1, .writes = 1, .signals = 1},
     {.leg = Leg::kWriteImm, .copies = 1, .writes = 1, .signals = 1},
-    // Announce, offer, and the immediate of the last chunk.
+    // The announcement, the offer, and the immediate of the last chunk.
     {.leg = Leg::kWriteRndv, .copies = 1, .writes = 1, .signals = 3},
     {.leg = Leg::kReadRndv, .copies = 1, .reads = 1, .signals = 1},
     {.leg = Leg::kFetch0, .copies = 1, .reads = 1},
@@ -58,7 +58,7 @@ double message_ns(const ComponentCosts& costs, Leg leg, uint64_t bytes, Polling 
   const Operations& each = kOperations[static_cast<size_t>(leg)];
   const auto size = static_cast<uint32_t>(std::min<uint64_t>(bytes, UINT32_MAX));
   const double signal = cost_of(costs.message, kShort) / 2;
-  // A WRITE and the signal behind it are on their way together: it adds what its length adds.
+  // A WRITE and the signal after it travel together, so a WRITE adds only what its length costs.
   const double write = std::max(0.0, cost_of(costs.put, size) - cost_of(costs.put, kShort));
   const double waits = each.sends + each.reads + each.glances + each.signals;
   return each.copies * cost_of(costs.copy, size) + each.sends * cost_of(costs.message, size) / 2 +

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/plan/prediction.h: what a message would take by a leg or a protocol, from measured
-// component costs. Pure: a table of operations per leg, and sums.
+// engine/plan/prediction.h: predicts the time of a message by leg and of a call by protocol, from
+// measured component costs. Pure: a table of operations per leg, and sums.
 //
-// It knows two hosts that do nothing else and one message at a time: what differs between legs, not
-// what a loaded host does. A payload that is lent is not copied; it counts as copied all the same,
-// by every leg alike.
+// The model has two hosts that do nothing else and one message at a time: it shows how legs differ,
+// not how a loaded host behaves. A zero-copy send copies no payload, but the model counts the copy
+// all the same, for every leg alike.
 //
 // Source   docs/protocols.md section 3 (the operations); RDMA vs. RPC (Brock et al.), section III
 //          (cost as a sum of component operations)
@@ -18,16 +18,18 @@
 
 namespace hat::engine {
 
-// Nanoseconds from its sender to its receiver. kEvent: every time that one side waits for the
-// other, it has to be woken; else it is looking.
+// Returns the nanoseconds from the sender to the receiver. kEvent: each time that one side waits
+// for the other, a wake-up is added; otherwise both sides poll.
 double message_ns(const ComponentCosts& costs, Leg leg, uint64_t bytes, Polling polling);
 
-// A request and its answer, both of so many bytes; in slots where the legs allow it.
+// Returns the nanoseconds of a request and its reply, both of `bytes`; in slots if the legs allow
+// it.
 double call_ns(const ComponentCosts& costs, ProtocolId id, uint64_t bytes, Polling polling);
 
-// Up to which size slots are worth their copy and their memory: the largest power of two at which
-// the rendezvous `large` takes more than kRendezvousWorth times what `small` takes; 512 B to 64 KiB
-// (longer messages travel in pieces of that), and never more than a slot of that leg holds.
+// Returns the size up to which slots are worth their copy and their memory: the largest power of
+// two at which the rendezvous `large` takes more than kRendezvousWorth times as long as `small`.
+// The result is from 512 B to 64 KiB (longer messages travel in pieces of that size), and never
+// exceeds what a slot of `small` holds.
 inline constexpr double kRendezvousWorth = 1.25;
 uint64_t border_bytes(const ComponentCosts& costs, ProtocolId small, ProtocolId large,
                       Polling polling);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/plan/prediction_test.cc: what legs are predicted to cost, and what that changes of plans.
+// engine/plan/prediction_test.cc: the predicted costs of legs, and how they change plans.
 #include "engine/plan/prediction.h"
 
 #include <gmock/gmock.h>
@@ -15,7 +15,7 @@ using testing::Not;
 
 constexpr ProtocolId id(std::string_view name) { return *find_protocol(name); }
 
-// Straight lines, so that sums can be done in the head: a byte is 0.1 ns by put, get and copy.
+// Straight lines, for sums in the head: a byte costs 0.1 ns by put, get and copy.
 ComponentCosts lines() {
   return {.fabric = "loop",
           .put = {{8, 1000}, {8 + 100'000, 11'000}},
@@ -28,8 +28,8 @@ ComponentCosts lines() {
 TEST(Prediction, IsTheSumOfALegsOperations) {
   struct Row {
     Leg leg;
-    double busy;   // of 8 + 10'000 B: copy 1000, put 2000, get 2500, message 6000
-    double event;  // as often as it waits, 5000 more
+    double busy;   // for 8 + 10'000 B: copy 1000, put 2000, get 2500, message 6000
+    double event;  // 5000 more for each wait
   };
   for (const Row& row : {
            Row{Leg::kSend, 1000 + 3000, 4000 + 5000},
@@ -58,7 +58,8 @@ TEST(Prediction, OfACallHasBothWaysAndWhatASendCannotHold) {
   EXPECT_LT(by("eager", 4096), by("write_rndv", 4096));
 }
 
-// Rendezvous: 2000 ns more per message; slots: 1000 + 0.2 ns a byte. Worth it up to 35,000 B.
+// A rendezvous takes 2000 ns more per message; a slot takes 1000 ns and 0.2 ns a byte. A slot is
+// worth that up to 35,000 B.
 TEST(Prediction, TheBorderIsWhereARendezvousIsNotMuchDearer) {
   ComponentCosts costs = lines();
   const auto border = [&](const char* small, Polling polling) {
@@ -78,7 +79,7 @@ struct Case {
   Hints hints;
   ComponentCosts costs;
   const char* plan;
-  const char* reason;  // its end
+  const char* reason;  // the end of the plan's reason
 };
 
 ComponentCosts with(void (*change)(ComponentCosts&)) {

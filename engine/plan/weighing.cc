@@ -18,7 +18,7 @@ std::string microseconds(double ns) {
   return text;
 }
 
-// "a call of 16KiB takes 4.1 µs by direct_write_imm, 22 µs by write_rndv"
+// Returns "a call of 16KiB takes 4.1 µs by direct_write_imm, 22 µs by write_rndv".
 std::string comparison(const ComponentCosts& costs, uint64_t bytes, ProtocolId one,
                        ProtocolId other, Polling polling) {
   const auto by = [&](ProtocolId id) {
@@ -28,7 +28,7 @@ std::string comparison(const ComponentCosts& costs, uint64_t bytes, ProtocolId o
   return "a call of " + size_words(bytes) + " takes " + by(one) + ", " + by(other);
 }
 
-// A latency plan's protocol, against the one that needs no window.
+// Compares a latency plan's protocol with eager, which needs no window.
 void weigh_latency(Plan& plan, bool polling_is_open, const ComponentCosts& costs) {
   const uint64_t bytes = plan.slot_bytes;
   plan.reason += comparison(costs, bytes, plan.small, kEager, plan.polling);
@@ -38,7 +38,8 @@ void weigh_latency(Plan& plan, bool polling_is_open, const ComponentCosts& costs
   }
   const double busy = call_ns(costs, plan.small, bytes, Polling::kBusy);
   const double event = call_ns(costs, plan.small, bytes, Polling::kEvent);
-  // Where pollers share cores, a wake-up may have been lost in what they wait for each other.
+  // A wake-up cost of 0 is not evidence: if the two sides that were measured share cores, their
+  // waits for each other may hide the cost.
   if (!polling_is_open || plan.polling != Polling::kBusy || costs.wake_up_ns == 0) return;
   if (event > busy * (1 + kPollingWorth)) return;
   plan.polling = Polling::kEvent;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kv/cli/client.h: a connection to HatKV, straight or through the daemons, with nothing but Thrift.
+// kv/cli/client.h: connects to HatKV, directly or through the daemons, with Thrift alone.
 #pragma once
 
 #include <memory>
@@ -10,8 +10,9 @@
 
 namespace hat {
 
-// Thread: one at a time. Errors: that, and why, the address cannot be reached. Calls throw what
-// libthrift throws, TTransportException where an answer takes longer than the options' timeout.
+// Connects to the address in `options`. One thread at a time may use the client. Errors: the
+// address and why it cannot be reached. Calls throw libthrift's exceptions; TTransportException if
+// an answer takes longer than the options' timeout.
 Result<std::unique_ptr<hatkv::HatKVClient>> connect_to_kv(const CommandOptions& options);
 
 }  // namespace hat

@@ -26,7 +26,7 @@ Result<void> take_client_protocol(Asked& options, std::string_view name, std::st
 
 struct CommandOption {
   Option<Asked> option;
-  std::string_view command;  // empty: every command
+  std::string_view command;  // empty: an option of every command
 };
 
 constexpr CommandOption kCommandOptions[] = {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kv/cli/command_options.h: reads the command lines of what asks a server: get, put, scan, load ….
+// kv/cli/command_options.h: parses the command lines of the client commands: get, put, scan ….
 #pragma once
 
 #include <cstdint>
@@ -13,23 +13,24 @@
 namespace hat {
 
 struct CommandOptions {
-  // Of every command.
+  // Options of every command.
   Address connect;  // --connect, else $HATKV_ADDRESS, else tcp:127.0.0.1:9091
   bool framed = true;
   bool compact = false;
-  uint32_t timeout_s = 30;         // for each answer; backup has none
+  uint32_t timeout_s = 30;         // for each answer; backup has no timeout
   std::vector<std::string> words;  // keys, a value, a prefix, a name
 
-  bool raw = false;   // get: the value alone
+  bool raw = false;   // get: prints values without line breaks
   bool json = false;  // stats
 
   std::string start;  // scan
   std::string before;
-  uint64_t limit = 0;  // 0: all
+  uint64_t limit = 0;  // 0: no limit
   bool keys = false;
 
-  uint64_t records = 0;  // load: made up ones; 0: read them from `file`
-  std::string file;      // "-" is standard input
+  // load: the number of generated records; 0: the records come from `file`.
+  uint64_t records = 0;
+  std::string file;  // "-" is standard input
   std::string prefix = "user";
   uint32_t key_bytes = 24;
   uint32_t value_bytes = 1000;
@@ -39,7 +40,7 @@ struct CommandOptions {
   bool quiet = false;
 };
 
-// The words after the command's name.
+// Parses `words`, the arguments after the command's name.
 Result<CommandOptions> parse_command(std::string_view command, Words words);
 
 }  // namespace hat

@@ -27,7 +27,7 @@ int get(HatKVClient& client, const CommandOptions& options) {
   const char* end = options.raw ? "" : "\n";
   std::vector<hatkv::Lookup> found;
   if (options.words.size() == 1) {
-    client.get(found.emplace_back().value, options.words[0]);  // throws where it is not there
+    client.get(found.emplace_back().value, options.words[0]);  // throws if the key does not exist
     found[0].found = true;
   } else {
     client.multiget(found, options.words);
@@ -155,7 +155,7 @@ constexpr std::array kCommands = {Command{"get", get},      Command{"put", put},
 
 int connect_and_run(const Command& command, CommandOptions options) {
   if (command.run == nullptr) return run_load(options);
-  if (command.name == "backup") options.timeout_s = 0;  // it takes as long as the disk
+  if (command.name == "backup") options.timeout_s = 0;  // its duration depends on the disk
   const auto client = connect_to_kv(options);
   if (!client) return complain(client.error().message, kExitUnreachable);
   return command.run(**client, options);

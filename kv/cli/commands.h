@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kv/cli/commands.h: what `hatkv get`, put, del, scan, load, stats and backup do.
+// kv/cli/commands.h: runs `hatkv get`, put, del, scan, load, stats and backup.
 #pragma once
 
 #include <string_view>
@@ -10,19 +10,19 @@
 namespace hat {
 
 // Exit statuses of hatkv.
-constexpr int kExitRefused = 1;      // the key is not there, or the server refused
-constexpr int kExitUsage = 2;        // the command line, or the server's options, are wrong
-constexpr int kExitUnreachable = 3;  // the server cannot be reached, or did not answer
+constexpr int kExitRefused = 1;      // the key does not exist, or the server refused the call
+constexpr int kExitUsage = 2;        // the command line or the server's options are wrong
+constexpr int kExitUnreachable = 3;  // the server cannot be reached or did not answer
 
 bool is_command(std::string_view name);
 
-// Results go to standard output, what went wrong to standard error. The exit status.
+// Prints results to standard output and errors to standard error; returns the exit status.
 int run_command(std::string_view name, const CommandOptions& options);
 
-// kv/cli/load.cc. Throws what libthrift throws.
+// Runs `hatkv load` (kv/cli/load.cc); returns the exit status.
 int run_load(const CommandOptions& options);
 
-// "hatkv: MESSAGE" to standard error; `exit_code`.
+// Prints "hatkv: MESSAGE" to standard error; returns `exit_code`.
 int complain(std::string_view message, int exit_code);
 
 }  // namespace hat

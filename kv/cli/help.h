@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kv/cli/help.h: what `hatkv --help` and `hatkv COMMAND --help` print.
+// kv/cli/help.h: the texts of `hatkv --help` and `hatkv COMMAND --help`.
 #pragma once
 
 #include <array>
@@ -8,7 +8,7 @@
 namespace hat {
 
 struct HelpPage {
-  std::string_view command;  // empty: of the program
+  std::string_view command;  // empty: the program's own help
   std::string_view text;
 };
 

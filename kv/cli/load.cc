@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kv/cli/load.cc: `hatkv load`: puts many records, made up or from a file, by several clients at
-// once.
+// kv/cli/load.cc: `hatkv load`: puts many records, generated or from a file, with several clients.
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -23,15 +22,16 @@ namespace {
 using namespace std::chrono_literals;
 using LoadClock = std::chrono::steady_clock;
 
-// Where records come from. Thread: any.
+// A source of records. Thread: any.
 class Records {
  public:
   virtual ~Records() = default;
-  // Up to --batch more; none: that was all.
+  // Returns up to --batch more records; an empty vector at the end.
   virtual Result<std::vector<hatkv::Pair>> next() = 0;
 };
 
-// Keys are the prefix and a number from 0; values are printable, and the same for the same seed.
+// Generated records. A key is the prefix and a number from 0. Values are printable, and equal for
+// equal seeds.
 class MadeUpRecords : public Records {
  public:
   explicit MadeUpRecords(const CommandOptions& options) : options_(options) {}
@@ -70,7 +70,7 @@ class MadeUpRecords : public Records {
   std::atomic<uint64_t> next_{0};
 };
 
-// Lines of KEY<tab>VALUE, as `hatkv scan` writes them.
+// Records from a file with lines of KEY<tab>VALUE, as `hatkv scan` writes them.
 class RecordsOfFile : public Records {
  public:
   explicit RecordsOfFile(const CommandOptions& options) : options_(options) {
@@ -114,7 +114,7 @@ struct Progress {
   std::mutex mutex;
   std::condition_variable changed;
   unsigned running = 0;
-  std::string failure;  // the first
+  std::string failure;  // the first failure
   int status = EXIT_SUCCESS;
 
   void failed(const std::string& what, int exit_status) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kv/cli/main.cc: hatkv, a server of keys and values and the commands that ask one.
+// kv/cli/main.cc: hatkv: a key-value server, and the commands that call it.
 
 #include <algorithm>
 #include <cstdio>
@@ -32,7 +32,7 @@ int wrong_usage(const Error& error, const std::string& command) {
 }
 
 int run(Words words) {
-  // `serve` may be left out: a first word that is an option is one of its options.
+  // `serve` may be left out: if the first argument is an option, it is an option of serve.
   const bool is_named = !words.empty() && !words[0].starts_with('-');
   const std::string command(is_named ? words[0] : "serve");
   const Words rest = words.subspan(is_named ? 1 : 0);

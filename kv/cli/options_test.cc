@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kv/cli/options_test.cc: checks what hatkv's command lines mean, and how they are refused.
+// kv/cli/options_test.cc: checks how hatkv's command lines are parsed, and which are rejected.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -86,7 +86,7 @@ TEST(CommandOptions, ReadsWordsAndOptionsInAnyOrder) {
 
 TEST(CommandOptions, WhatFollowsTwoHyphensAreWords) {
   const auto options = parse_command("put", Line{"--compact", "--", "-k", "--"});
-  EXPECT_FALSE(options);  // --compact is no option; --protocol compact is
+  EXPECT_FALSE(options);  // --compact is not an option; `--protocol compact` is
   const auto words = parse_command("put", Line{"--", "-k", "--"});
   ASSERT_TRUE(words) << words.error().message;
   EXPECT_THAT(words->words, testing::ElementsAre("-k", "--"));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kv/cli/text_test.cc: checks that bytes written as text read back as the same bytes.
+// kv/cli/text_test.cc: checks that bytes written as text are read back unchanged.
 #include "kv/cli/text.h"
 
 #include <gmock/gmock.h>

@@ -24,7 +24,7 @@ T value_or_refuse(Result<T> result) {
   if constexpr (!std::is_void_v<T>) return std::move(*result);
 }
 
-// A name is one folder's, so that no caller reaches out of the backups' folder.
+// A name is a single path component, so that no caller can write outside the folder for backups.
 void check_backup_name(const std::string& name) {
   const auto is_plain = [](unsigned char letter) {
     return std::isalnum(letter) || letter == '-' || letter == '_' || letter == '.';

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kv/server/handler.h: answers HatKV's calls out of a store.
+// kv/server/handler.h: answers HatKV's calls from a store.
 #pragma once
 
 #include <chrono>
@@ -13,16 +13,16 @@
 
 namespace hat {
 
-// What the handler knows beside its store.
+// The handler's constants.
 struct ServiceFacts {
   std::string version;
   std::string durability;
-  std::string backups;  // the folder that backups are made in; empty: none are made
+  std::string backups;  // the folder for backups; empty: the server refuses backups
   Tuning tuning;
 };
 
-// Throws the exceptions that hatkv.thrift declares: that is how libthrift takes them. As
-// thread-safe as the store, which must outlive it, as `operations` must.
+// Throws the exceptions that hatkv.thrift declares, since libthrift turns these into answers. The
+// handler is as thread-safe as the store. `store` and `operations` must outlive it.
 class KvHandler : public hatkv::HatKVIf {
  public:
   KvHandler(Store& store, Operations& operations, ServiceFacts facts)
@@ -38,7 +38,7 @@ class KvHandler : public hatkv::HatKVIf {
   void backup(hatkv::Backup& backup, const std::string& name) override;
 
  private:
-  // Runs `body`, and counts it with its time and how it ended.
+  // Runs `body`; counts the call, its duration and its outcome.
   template <class Body>
   void counted(Operation operation, Body&& body);
 

@@ -29,7 +29,7 @@ class MetricsPage {
     metric.label = std::move(labels);
     (family.type == MetricType::Counter ? metric.counter.value : metric.gauge.value) = value;
   }
-  // `unit`: what one of the histogram's own is in the metric's unit.
+  // `unit` is one unit of the histogram, expressed in the metric's unit.
   static void add(MetricFamily& family, Labels labels, const Histogram::Snapshot& snapshot,
                   double unit) {
     ClientMetric& metric = family.metric.emplace_back();
@@ -143,7 +143,7 @@ std::string kv_exposition(const MetricsSource& source) {
 
 Result<std::unique_ptr<MetricsServer>> MetricsServer::start(const Address& address,
                                                             MetricsSource source) {
-  evthread_use_pthreads();  // the destructor ends the loop from another thread
+  evthread_use_pthreads();  // the destructor stops the loop from another thread
   std::unique_ptr<MetricsServer> server(new MetricsServer(address, std::move(source)));
   server->base_.reset(event_base_new());
   server->http_.reset(evhttp_new(server->base_.get()));
@@ -165,7 +165,8 @@ Result<std::unique_ptr<MetricsServer>> MetricsServer::start(const Address& addre
 
 MetricsServer::~MetricsServer() {
   if (!thread_.joinable()) return;
-  // As an event, which is queued: a bare loopbreak is lost where the thread is not in its loop yet.
+  // Stops the loop by an event, which stays queued: a plain loopbreak has no effect if the thread
+  // has not entered its loop yet.
   const timeval now{};
   const auto end = [](evutil_socket_t, short, void* base) {
     event_base_loopbreak(static_cast<event_base*>(base));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// kv/server/metrics.h: everything that HatKV counts, in Prometheus' text format, and at an HTTP
-// address.
+// kv/server/metrics.h: all of HatKV's metrics in Prometheus' text format, and an HTTP server for
+// them.
 //
 // docs/hatkv.md lists the metrics.
 #pragma once
@@ -26,14 +26,14 @@ struct MetricsSource {
   std::string durability;
 };
 
-// Thread: any.
+// Returns all metrics as text. Thread: any.
 std::string kv_exposition(const MetricsSource& source);
 
-// Answers GET /metrics and GET /healthz on a thread of its own, until it is destroyed. /healthz
-// says 503 when the store cannot be read. The source must outlive it.
+// Answers GET /metrics and GET /healthz on its own thread until it is destroyed. /healthz answers
+// 503 if the store cannot be read. The objects that the source refers to must outlive the server.
 class MetricsServer {
  public:
-  // `address`: tcp, port 0 takes a free one.
+  // `address` is a TCP address; with port 0 the kernel chooses a free port.
   static Result<std::unique_ptr<MetricsServer>> start(const Address& address, MetricsSource source);
   ~MetricsServer();
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kv/server/metrics_test.cc: checks that the metrics' server ends, however soon.
+// kv/server/metrics_test.cc: checks that the metrics server ends even if it has only just started.
 #include "kv/server/metrics.h"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,8 @@
 namespace hat {
 namespace {
 
-// A few hundred times: the thread may or may not be in its loop when it is to end.
+// Repeats a few hundred times, since the thread may or may not have entered its loop when it must
+// end.
 TEST(MetricsServer, EndsHoweverSoon) {
   std::string folder = testing::TempDir() + "hatkv-metrics-XXXXXX";
   ASSERT_NE(mkdtemp(folder.data()), nullptr);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kv/server/operations.h: counts HatKV's calls: by function how many, how they ended and how long
-// they took.
+// kv/server/operations.h: counts HatKV's calls by function: number, outcome and duration.
 //
 // Thread   any.
 #pragma once
@@ -32,7 +31,7 @@ constexpr std::array<std::string_view, 3> kOutcomeNames = {"ok", "not_found", "r
 
 struct OperationCounters {
   std::array<std::atomic<uint64_t>, kOutcomeNames.size()> outcomes{};
-  Histogram duration_us;  // microseconds in the handler, waiting for the disk included
+  Histogram duration_us;  // microseconds in the handler, including waits for the disk
 
   void ended(Outcome outcome) {
     outcomes[static_cast<size_t>(outcome)].fetch_add(1, std::memory_order_relaxed);

@@ -22,7 +22,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// The manifest that is installed with the program, or was built with it; empty: there is none.
+// Returns the manifest that was installed or built with the program; empty if it does not exist.
 std::string manifest_beside_program() {
   std::error_code error;
   const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
@@ -47,7 +47,7 @@ Result<Tuning> tuning_for(const ServeOptions& options) {
   return tuning;
 }
 
-// The servers of all addresses, each on a thread of its own.
+// The servers of all addresses, each on its own thread.
 class Servers {
  public:
   Result<void> add(const ServeOptions& options, const Address& listen,
@@ -65,7 +65,8 @@ class Servers {
     return {};
   }
 
-  // Returns once every server listens, or one has failed. One that fails later sends SIGTERM.
+  // Returns once every server listens or one has failed. A server that fails later sends SIGTERM to
+  // this process.
   Result<void> start() {
     for (One& one : all_) {
       one.thread = std::jthread([this, &one] { run(one); });
@@ -81,16 +82,16 @@ class Servers {
     return {};
   }
 
-  // Returns once every call in progress was answered.
+  // Stops every server; returns once every call in progress has ended.
   Result<void> stop() {
     for (One& one : all_) {
       std::unique_lock lock(mutex_);
-      // Again and again: a server that has only just begun to listen may not hear the first.
+      // Repeats the call, since a server that has only just begun to listen may miss the first one.
       while (one.thread.joinable() && !changed_.wait_for(lock, 0ms, [&] { return one.ended; })) {
         lock.unlock();
         try {
           one.server->stop();
-        } catch (const std::exception&) {  // it has stopped by itself
+        } catch (const std::exception&) {  // the server has stopped by itself
         }
         lock.lock();
         changed_.wait_for(lock, 100ms, [&] { return one.ended; });
@@ -128,20 +129,20 @@ class Servers {
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::string failure_;  // the first
-  std::list<One> all_;   // last: its threads end first
+  std::string failure_;  // the first failure
+  std::list<One> all_;   // declared last: its threads end first
 };
 
 }  // namespace
 
 Result<void> serve(const ServeOptions& options) {
-  // Blocked before any thread is made, so that sigwait() alone takes them.
+  // Block the signals before any thread starts, so that only sigwait() receives them.
   sigset_t ends;
   sigemptyset(&ends);
   sigaddset(&ends, SIGTERM);
   sigaddset(&ends, SIGINT);
   pthread_sigmask(SIG_BLOCK, &ends, nullptr);
-  ::signal(SIGPIPE, SIG_IGN);  // whoever asks for metrics may hang up
+  ::signal(SIGPIPE, SIG_IGN);  // a client of the metrics may close its connection early
 
   HAT_TRY(const Tuning tuning, tuning_for(options));
   HAT_TRY(const auto store, Store::open({.folder = options.data,

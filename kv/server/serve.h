@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// kv/server/serve.h: `hatkv serve`: a store, its servers and its metrics, until SIGTERM or SIGINT.
+// kv/server/serve.h: `hatkv serve`: runs a store, its servers and its metrics until SIGTERM or
+// SIGINT.
 #pragma once
 
 #include "kv/server/serve_options.h"
 
 namespace hat {
 
-// Prints `listening on ADDRESS` for each address once all take calls. Blocks SIGTERM and SIGINT in
-// the calling thread. Returns after all calls in progress have ended and the store was synced and
-// closed. They were answered, too, but for those of a nonblocking server: what they wrote is kept,
-// and the caller's connection ends.
-// Errors: what kept it from serving, and a last sync that failed.
+// Prints `listening on ADDRESS` for each address once all servers listen. Blocks SIGTERM and SIGINT
+// in the calling thread. Returns after all calls in progress have ended, and the store was synced.
+// The callers have their answers then, except those of a nonblocking server: their writes are kept,
+// but their connections end without an answer.
+//
+// Errors   why the server could not start or had to stop; a failure of the last sync.
 Result<void> serve(const ServeOptions& options);
 
 }  // namespace hat

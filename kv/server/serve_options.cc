@@ -9,7 +9,7 @@
 namespace hat {
 namespace {
 
-// One of `names`, whose positions are the values of the enumeration.
+// Reads one of `names`. A name's index is the value of the enumeration.
 template <class Enum, size_t N>
 Result<void> take_name(std::string_view option, std::string_view word,
                        const std::array<std::string_view, N>& names, Enum& into) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kv/server/server.cc: puts libthrift's servers, transports and protocols together.
+// kv/server/server.cc: combines libthrift's servers, transports and protocols.
 #include "kv/server/server.h"
 
 #include <thrift/concurrency/ThreadFactory.h>
@@ -62,8 +62,8 @@ std::shared_ptr<concurrency::ThreadManager> make_workers(uint32_t threads) {
   return workers;
 }
 
-// Generated code makes room for as many members as a container says it has, before it reads one:
-// without a bound, a request of 30 bytes ends the server for want of memory.
+// Generated code allocates as many members as a container declares before it reads one. Without a
+// limit, a request of 30 bytes makes the server run out of memory.
 template <class Factory>
 std::shared_ptr<protocol::TProtocolFactory> make_bounded() {
   auto factory = std::make_shared<Factory>();
@@ -93,12 +93,13 @@ struct Wanted {
   }
 };
 
-// libthrift's own is destroyed with its connections while its workers may still answer on them.
+// libthrift's TNonblockingServer destroys its connections while its workers may still answer on
+// them.
 class NonblockingServer : public server::TNonblockingServer {
  public:
   using TNonblockingServer::TNonblockingServer;
 
-  // Returns once the workers' calls have ended.
+  // Returns once the calls of the workers have ended.
   void serve() override {
     const Joined workers{getThreadManager()};
     TNonblockingServer::serve();
@@ -161,7 +162,7 @@ Result<std::shared_ptr<server::TServer>> make_server(
     std::shared_ptr<apache::thrift::TProcessor> processor, std::atomic<int64_t>& connections,
     std::function<void(const Address&)> on_listening) {
   const bool is_shm = listen.kind == Address::Kind::kShm;
-  // TShmServerSocket clears its path itself, as it begins to listen.
+  // TShmServerSocket removes a stale path itself when it begins to listen.
   if (listen.kind == Address::Kind::kUnix) {
     const hatrpc::ring::PathClaim claim(listen.path.c_str());
   }

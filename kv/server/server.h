@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kv/server/server.h: builds the stock Thrift server that listens at one of the options' addresses.
+// kv/server/server.h: builds the stock Thrift server for one of the options' addresses.
 #pragma once
 
 #include <thrift/TProcessor.h>
@@ -15,10 +15,10 @@
 
 namespace hat {
 
-// A server that is not listening yet; its serve() returns after stop(). Rings (shm:) always have a
-// thread per connection. `on_listening` is called once, on the serving thread, with the address
-// that was bound; `connections` counts what is open. serve() and stop() may throw libthrift's
-// exceptions, the text of which says what could not be bound.
+// Returns a server that does not listen yet. Its serve() returns after stop(). Servers of rings
+// (shm:) always have a thread per connection. The serving thread calls `on_listening` once, with
+// the address that was bound. `connections` counts the open connections. serve() and stop() may
+// throw libthrift's exceptions, whose text names the address that could not be bound.
 Result<std::shared_ptr<apache::thrift::server::TServer>> make_server(
     const ServeOptions& options, const Address& listen,
     std::shared_ptr<apache::thrift::TProcessor> processor, std::atomic<int64_t>& connections,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// kv/server/transports.h: libthrift's transports for servers, bounding messages and not
-// connections.
+// kv/server/transports.h: libthrift's server transports, limiting each message, not each
+// connection.
 #pragma once
 
 #include <thrift/transport/TBufferTransports.h>
@@ -9,10 +9,11 @@
 
 namespace hat {
 
-// libthrift 0.17 counts the bytes of strings that a transport reads against its bound for one
-// message, by default 100 MiB. Only flush() begins anew, and a server flushes another transport
-// than the one it reads from: its connections end after so many bytes, with "MaxMessageSize
-// reached". This begins anew after each message. `Base`: TFramedTransport or TBufferedTransport.
+// libthrift 0.17 limits the size of a message, by default to 100 MiB. A transport adds up the bytes
+// of the strings that it reads, and only flush() resets the sum. A server never flushes the
+// transport that it reads from, so each connection ends with "MaxMessageSize reached" after that
+// many bytes. This class resets the sum after each message. `Base` is TFramedTransport or
+// TBufferedTransport.
 template <class Base>
 class CountsPerMessage : public Base {
  public:
@@ -27,7 +28,7 @@ class CountsPerMessage : public Base {
 using FramedTransport = CountsPerMessage<apache::thrift::transport::TFramedTransport>;
 using BufferedTransport = CountsPerMessage<apache::thrift::transport::TBufferedTransport>;
 
-// `Transport`: one of the two.
+// `Transport` is FramedTransport or BufferedTransport.
 template <class Transport>
 class TransportFactory : public apache::thrift::transport::TTransportFactory {
  public:

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// kv/server/tuning.h: what HatKV's hints say of its storage: how many read at once, and which
-// writes wait for others to share a commit with.
+// kv/server/tuning.h: derives storage settings from HatKV's hints: the number of readers, and which
+// writes wait for others to share a commit.
 //
-//   concurrency   of the functions that read: that many read transactions at once, but never fewer
-//                 than the host has cores; under, full: as many as cores; over: four times that
-//   perf_goal     of a function that writes: latency commits at once what has come; throughput
-//                 waits up to 500 µs for more, res_util up to 2 ms: fewer waits for the disk
+//   concurrency   of functions that read: the number of concurrent read transactions, but at least
+//                 as many as the host has cores; under, full: as many as cores; over: four times
+//                 as many
+//   perf_goal     of functions that write: latency commits at once; throughput waits up to 500 µs
+//                 for more writes, res_util up to 2 ms, so that fewer commits wait for the disk
 //
-// No hint touches durability: that is a promise to whoever reads the data, not a wish about speed.
+// No hint changes durability, which is a promise to the owner of the data and not a matter of
+// speed.
 //
 // Source   HatRPC (SC'21) 4.4: max readers by the concurrency hint; commit strategies.
 #pragma once
@@ -22,7 +24,7 @@
 namespace hat {
 
 struct Tuning {
-  uint32_t readers = 126;  // LMDB's own default, where no hint says
+  uint32_t readers = 126;  // LMDB's own default, if no hint says otherwise
   std::chrono::microseconds put_patience{0};
   std::chrono::microseconds multiput_patience{0};
   std::chrono::microseconds remove_patience{0};
@@ -30,13 +32,15 @@ struct Tuning {
   friend bool operator==(const Tuning&, const Tuning&) = default;
 };
 
-// Hints of the server's side count. `cores`: of this host.
+// Returns the settings for the service's hints, as they apply to the server's side. `cores` is the
+// number of this host's cores.
 Tuning tune(const ServiceSpec& service, uint32_t cores);
 
-// From the manifest's service HatKV. Errors: the file's mistakes, with their places.
+// Reads the settings from the service HatKV of a manifest. Errors: the file's diagnostics with
+// their source locations.
 Result<Tuning> read_tuning(const std::string& manifest_path, uint32_t cores);
 
-// One line for a person: "readers 16; put commits at once; multiput waits up to 500 µs; …".
+// Returns one line for a person: "readers 16; put commits at once; multiput waits up to 500 µs; …".
 std::string describe(const Tuning& tuning);
 
 }  // namespace hat

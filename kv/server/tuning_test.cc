@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kv/server/tuning_test.cc: checks what hints say of the storage.
+// kv/server/tuning_test.cc: checks the storage settings that hints lead to.
 #include "kv/server/tuning.h"
 
 #include <gmock/gmock.h>
@@ -20,7 +20,7 @@ constexpr uint32_t kCores = 8;
 struct HintRow {
   const char* name;
   const char* service;   // hints of the service, as in a manifest
-  const char* function;  // of the function
+  const char* function;  // hints of the function
   const char* name_of_function;
   Tuning tuning;
 };
@@ -57,7 +57,7 @@ const HintRow kHints[] = {
 
 class Tunings : public testing::TestWithParam<HintRow> {
  protected:
-  // tune() of a manifest as a person writes it.
+  // Returns the settings that tune() derives from the text of a manifest.
   static Result<Tuning> tuned(const std::string& text) {
     const std::string path =
         testing::TempDir() + "hatkv-tuning-" + std::to_string(getpid()) + ".yaml";

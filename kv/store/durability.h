@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// kv/store/durability.h: how sure an acknowledged write is: the levels, and what each may lose.
+// kv/store/durability.h: the levels of durability of an acknowledged write, and what each may lose.
 //
-// A write is acknowledged when its transaction has been committed: the kernel has every byte then,
-// at every level. So the end of the process, by kill -9 too, loses nothing at any level; the levels
-// differ in what a crash of the machine (power, kernel) may take.
+// A write is acknowledged after its transaction has been committed. At every level the kernel then
+// has all of its bytes, so no level loses anything when the process ends, not even by kill -9. The
+// levels differ in what a crash of the machine (power, kernel) may lose.
 //
 // Source   LMDB's MDB_NOMETASYNC and MDB_NOSYNC; Redis' `appendfsync everysec`.
 #pragma once
@@ -23,10 +23,10 @@ struct DurabilityLevel {
   Durability level;
   std::string_view name;
   unsigned lmdb_flags;
-  bool waits_for_disk;     // each commit does, before its writes are acknowledged
-  bool syncs_each_second;  // in the background
-  std::string_view costs;  // per commit
-  std::string_view crash;  // what a crash of the machine may take
+  bool waits_for_disk;     // each commit waits before its writes are acknowledged
+  bool syncs_each_second;  // a background thread syncs
+  std::string_view costs;  // cost of a commit
+  std::string_view crash;  // what a crash of the machine may lose
 };
 
 constexpr std::array kDurabilityLevels = {

@@ -32,8 +32,8 @@ std::unexpected<Error> system_failed(const std::string& doing) {
   return fail(doing + ": " + std::strerror(errno));
 }
 
-// A new file outlives a crash of the machine once its folder was synced. File systems that sync no
-// folders say EINVAL, those that cannot be written EROFS.
+// A new file survives a crash of the machine only after its folder was synced. File systems that do
+// not sync folders return EINVAL, and read-only ones EROFS; neither is an error here.
 Result<void> sync_folder(const std::string& path) {
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor < 0) return system_failed(path + ": cannot open this folder to sync it");
@@ -43,8 +43,9 @@ Result<void> sync_folder(const std::string& path) {
   return fail(path + ": cannot sync this folder: " + std::strerror(error));
 }
 
-// A new folder's own entry lies in the one above. It may be one of several that were just made; one
-// that this process may not read, it has not made.
+// Syncs `folder` and the folders above it, since the entry of a new folder is in its parent folder,
+// and create_directories() may have created several levels. The loop ends at a folder that this
+// process may not read: this process cannot have created it.
 Result<void> sync_folder_and_those_above(const std::string& folder) {
   std::filesystem::path path = std::filesystem::absolute(folder).lexically_normal();
   for (;; path = path.parent_path()) {
@@ -54,9 +55,11 @@ Result<void> sync_folder_and_those_above(const std::string& folder) {
   }
 }
 
-// LMDB writes a new file's first pages without syncing them: a crash then would leave a file that
-// no store can be opened from. So it is made aside, synced, and renamed: it is whole, or not there.
-// Its folder is synced by each open: whoever made it may have ended before that.
+// Creates the store's file if it does not exist. LMDB writes the first pages of a new file without
+// syncing them, so a crash at that moment would leave a file that cannot be opened. Therefore this
+// function creates the file in another folder, syncs it, and renames it: the file is complete, or
+// does not exist. Every open syncs the store's folder, since the process that created the folder
+// may have ended before it did so.
 Result<void> make_store(const std::string& folder) {
   const std::string file = folder + "/data.mdb";
   std::error_code error;
@@ -76,7 +79,8 @@ Result<void> make_store(const std::string& folder) {
   if (error) return fail(file + ": cannot make this file: " + error.message());
   std::filesystem::remove_all(partial, error);
   const auto synced = sync_folder(folder);
-  if (!synced) std::filesystem::remove(file, error);  // what failed once may seem to succeed next
+  // A sync after a failed one may succeed although data was lost, so the file must not stay.
+  if (!synced) std::filesystem::remove(file, error);
   return synced;
 }
 
@@ -96,7 +100,8 @@ Result<uint64_t> sync_file(const std::string& path) {
   return static_cast<uint64_t>(bytes);
 }
 
-// Whether a map of so many bytes can be had; LMDB gives the old one up before it makes the new one.
+// Returns whether the address space has space for a map of `bytes`. LMDB unmaps the old map before
+// it makes the new one, so grow() must know in advance.
 bool has_room_for_map(uint64_t bytes) {
   void* room = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (room == MAP_FAILED) return false;
@@ -112,7 +117,7 @@ bool has_room_for_map(uint64_t bytes) {
   std::_Exit(EXIT_FAILURE);
 }
 
-// LMDB's lock file keeps the size that whoever opened it first has given it.
+// LMDB's lock file keeps the number of slots that the first program to open it chose.
 uint32_t readers_of(MDB_env* environment, uint32_t wanted) {
   unsigned slots = 0;
   mdb_env_get_maxreaders(environment, &slots);
@@ -167,7 +172,8 @@ Result<Environment::Handle> Environment::open_lmdb(const EnvironmentOptions& opt
     return lmdb_failed(folder + ": cannot map " + std::to_string(map_bytes) + " bytes", code);
   }
   mdb_env_set_maxreaders(raw, options.readers + kOtherReaders);
-  // NOTLS ties a reader's slot to its transaction, which goes from thread to thread here.
+  // With MDB_NOTLS a reader's slot belongs to its transaction, not to a thread: ReaderPool passes
+  // transactions between threads.
   const unsigned flags = MDB_NOTLS | describe(options.durability).lmdb_flags;
   if (const int code = mdb_env_open(raw, folder.c_str(), flags, kFileMode); code != 0) {
     return lmdb_failed(folder + ": cannot open the store", code);
@@ -218,7 +224,7 @@ Result<void> Environment::write(const Changes& change) {
   return {};
 }
 
-// Called by the only writer, between two transactions of its own.
+// The only writer calls this between two of its transactions.
 Result<void> Environment::grow() {
   const uint64_t full_at = map_bytes();
   const uint64_t larger = whole_pages(std::min(2 * full_at, options_.max_bytes));
@@ -227,7 +233,7 @@ Result<void> Environment::grow() {
                 " bytes that --max-bytes allows");
   }
   int dead_readers = 0;
-  mdb_reader_check(handle_.get(), &dead_readers);  // they keep pages from being used again
+  mdb_reader_check(handle_.get(), &dead_readers);  // dead readers keep pages from being reused
   const std::scoped_lock no_copy(copying_);
   readers_.pause();
   const bool has_room = has_room_for_map(larger);
@@ -255,8 +261,8 @@ Result<void> Environment::sync() {
   return {};
 }
 
-// Written beside its place and renamed: a folder of that name is a whole backup. No backup's own
-// name begins with a dot.
+// The copy is written to another name and renamed, so a folder of the final name is always a
+// complete backup. The partial copy's name begins with a dot, which a backup's name may not.
 Result<uint64_t> Environment::copy_to(const std::string& folder) {
   const std::scoped_lock one_at_a_time(backing_up_);
   std::error_code error;

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// kv/store/environment.h: an LMDB environment with one table, whose map grows by itself.
+// kv/store/environment.h: an LMDB environment with one table, whose map grows as needed.
 //
-// LMDB maps its file at a fixed size, and refuses writes that do not fit. Here such a write waits
-// until the readers of the moment are done, the map is doubled, and the write is made again.
-// Address space is all that a large map costs.
+// LMDB maps its file at a fixed size and refuses writes that do not fit. Here such a write waits
+// until the current readers are done, doubles the map, and runs again. A large map costs nothing
+// but address space.
 //
-// Bounds   the file's size, rounded up, is where a smaller `map_bytes` starts; `max_bytes` is where
-//          it ends: then writes are refused.
-// Owner    one process at a time serves a folder: a lock on the folder says so, and ends with the
-//          process. LMDB's own tools (mdb_stat, mdb_copy) may look meanwhile.
-// Thread   read(), copy_to() and usage(): any. write(): one at a time.
-// Errors   sentences for the person who sent the request; what failed has changed nothing.
-//          Where LMDB has given its map up and gets no new one, the process ends: no read could
-//          be right.
+// Bounds   The map starts at `map_bytes`, or at the file's size (rounded up) if that is larger, and
+//          grows up to `max_bytes`. After that, writes that do not fit are refused.
+// Owner    One process at a time serves a folder. It holds a lock on the folder, which the kernel
+//          releases when the process ends. LMDB's own tools (mdb_stat, mdb_copy) may read
+//          meanwhile.
+// Thread   read(), copy_to() and usage(): any thread. write(): one thread at a time.
+// Errors   are sentences for the person who sent the request. A call that fails has changed
+//          nothing. If LMDB has given up its map and cannot get a new one, the process exits, since
+//          no read could return correct data.
 #pragma once
 
 #include <lmdb.h>
@@ -35,23 +36,25 @@
 namespace hat {
 
 struct EnvironmentOptions {
-  std::string folder;               // made if it is not there
-  uint64_t map_bytes = 1ull << 30;  // the first size of the map
-  uint64_t max_bytes = 1ull << 40;  // what it may grow to
-  uint32_t readers = 126;           // at once; fewer where another has sized LMDB's lock file
+  std::string folder;               // created if it does not exist
+  uint64_t map_bytes = 1ull << 30;  // the initial size of the map
+  uint64_t max_bytes = 1ull << 40;  // the maximum size of the map
+  // Concurrent read transactions. The pool has fewer if another program created LMDB's lock file
+  // with fewer slots.
+  uint32_t readers = 126;
   Durability durability = Durability::kSync;
 };
 
 struct EnvironmentUsage {
   uint64_t records = 0;
-  uint64_t data_bytes = 0;  // pages that hold them
-  uint64_t file_bytes = 0;  // with pages that are free
+  uint64_t data_bytes = 0;  // pages that hold records
+  uint64_t file_bytes = 0;  // including free pages
   uint64_t map_bytes = 0;
   uint64_t commits = 0;
   uint64_t syncs = 0;          // commits and background syncs that waited for the disk
   uint64_t sync_failures = 0;  // of background syncs and of sync()
-  uint64_t growths = 0;        // of the map
-  uint32_t readers = 0;        // at once, at most
+  uint64_t growths = 0;        // how often the map grew
+  uint32_t readers = 0;        // maximum number of concurrent readers
   uint32_t readers_in_use = 0;
   uint64_t reader_waits = 0;
 };
@@ -64,18 +67,18 @@ class Environment {
   MDB_dbi table() const { return table_; }
   Result<ReaderPool::Lease> read() { return readers_.take(); }
 
-  // Runs `change`, which returns LMDB's code, in a write transaction, and commits; again with a
-  // larger map where that is full.
+  // Runs `change`, which returns LMDB's code, in a write transaction, and commits the transaction.
+  // If the map is full, grows the map and runs `change` again in a new transaction.
   using Changes = std::function<int(MDB_txn*)>;
   Result<void> write(const Changes& change);
 
-  // Waits until the disk has all that was committed. The destructor does as much, but cannot
-  // tell that it failed.
+  // Waits until everything that was committed is on disk. The destructor does the same, but cannot
+  // report a failure.
   Result<void> sync();
 
-  // A consistent, compact copy as `folder`, which must not be there; it can be opened as a store.
-  // Reads and writes go on meanwhile, until a write needs a larger map: it waits until LMDB has
-  // copied, and so do all writes behind it. Its bytes.
+  // Writes a consistent, compact copy to `folder`, which must not exist yet; the copy can be opened
+  // as a store. Returns its size in bytes. Reads and writes continue meanwhile, until a write needs
+  // a larger map: that write, and all writes after it, wait until LMDB has finished the copy.
   Result<uint64_t> copy_to(const std::string& folder);
 
   Result<EnvironmentUsage> usage();
@@ -107,17 +110,17 @@ class Environment {
 
   const EnvironmentOptions options_;
   const DurabilityLevel& durability_;
-  const LockedFolder folder_;  // before handle_: the lock is held until LMDB has closed
+  const LockedFolder folder_;  // declared before handle_: the lock outlives LMDB's environment
   Handle handle_;
-  ReaderPool readers_;  // after handle_: its transactions end first
+  ReaderPool readers_;  // declared after handle_: its transactions end before LMDB closes
   MDB_dbi table_ = 0;
   std::mutex backing_up_;  // one backup at a time
-  std::mutex copying_;     // LMDB's map must not change under its copy
+  std::mutex copying_;     // held while LMDB copies, since its map must not change then
   std::atomic<uint64_t> commits_{0};
   std::atomic<uint64_t> syncs_{0};
   std::atomic<uint64_t> sync_failures_{0};
   std::atomic<uint64_t> growths_{0};
-  std::jthread syncer_;  // last: first to end
+  std::jthread syncer_;  // declared last: it ends first
 };
 
 }  // namespace hat

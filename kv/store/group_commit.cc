@@ -33,7 +33,8 @@ void GroupCommit::run(Write& write) noexcept {
   queue_.erase(queue_.begin(), queue_.begin() + static_cast<ptrdiff_t>(group.size()));
   for (Write* ended : group) {
     ended->done = true;
-    if (ended != &write) ended->turn.notify_one();  // under the lock: it may be gone right after
+    // The lock is held here: once it is free, the caller of `ended` may destroy `ended`.
+    if (ended != &write) ended->turn.notify_one();
   }
   if (!queue_.empty()) queue_.front()->turn.notify_one();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kv/store/group_commit_test.cc: checks who shares a commit with whom, and who waits for others.
+// kv/store/group_commit_test.cc: checks which writes share a commit, and which wait for others.
 #include "kv/store/group_commit.h"
 
 #include <gmock/gmock.h>
@@ -17,7 +17,7 @@ using testing::ElementsAre;
 
 class GroupCommitTest : public testing::Test {
  protected:
-  // A write on a thread of its own, which the test's end waits for.
+  // Starts a write on a new thread, which the end of the test joins.
   void begin(std::chrono::microseconds patience = {}, const std::string& value = "v") {
     threads_.emplace_back([this, patience, value] {
       const Change change{Change::Kind::kPut, "k", value};
@@ -26,11 +26,11 @@ class GroupCommitTest : public testing::Test {
       EXPECT_TRUE(write.result);
     });
   }
-  // Returns once `count` writes stand in the queue.
+  // Returns once `count` writes are in the queue.
   void wait_for(size_t count) {
     while (commits_.waiting() != count) std::this_thread::yield();
   }
-  // Returns with the first commit in progress, until release().
+  // Starts a write; returns when its commit is in progress. The commit continues after release().
   void begin_and_hold() {
     hold_ = true;
     begin();
@@ -41,7 +41,7 @@ class GroupCommitTest : public testing::Test {
     hold_.notify_all();
   }
 
-  std::vector<size_t> groups_;  // sizes, in the order of their commits
+  std::vector<size_t> groups_;  // size of each group, in the order of the commits
   std::atomic<bool> hold_{false};
   std::atomic<bool> began_{false};
   GroupCommit commits_{[this](std::span<Write* const> group) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// kv/store/histogram.h: counts how often a quantity was how large, in powers of two.
+// kv/store/histogram.h: counts quantities in buckets whose bounds are powers of two.
 //
-// Thread   any may add() while any other reads: what is read may miss what is being added.
+// Thread   any thread may call add() while others call read(); read() may miss a concurrent add().
 #pragma once
 
 #include <algorithm>
@@ -13,13 +13,14 @@
 
 namespace hat {
 
-// Bucket i counts what is at most 2^i; the last one what is larger too.
+// Bucket i counts the quantities that are at most 2^i and larger than the bound of bucket i - 1.
+// The last bucket also counts all larger quantities.
 class Histogram {
  public:
   static constexpr size_t kBuckets = 28;
 
   struct Snapshot {
-    std::array<uint64_t, kBuckets> buckets{};  // each by itself, not cumulative
+    std::array<uint64_t, kBuckets> buckets{};  // not cumulative
     uint64_t count = 0;
     uint64_t sum = 0;
   };

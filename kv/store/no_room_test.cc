@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// kv/store/no_room_test.cc: checks that a store whose map cannot grow says so, and is read as
-// before.
+// kv/store/no_room_test.cc: checks that a store whose map cannot grow refuses writes and still
+// reads.
 //
-// A program of its own, which sanitizers do not build: they need address space without a bound.
+// This is a separate program that is not built with sanitizers, since they need unlimited address
+// space.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -17,8 +18,8 @@
 namespace hat {
 namespace {
 
-constexpr uint64_t kRoomBytes = 64 << 20;  // beyond what the process has when it is bounded
-constexpr int kWritesMax = 100;            // of 1 MiB each: more than there is room for
+constexpr uint64_t kRoomBytes = 64 << 20;  // what bound_address_space() leaves free
+constexpr int kWritesMax = 100;            // of 1 MiB each: more than the address space allows
 
 bool bound_address_space() {
   uint64_t pages = 0;
@@ -28,7 +29,8 @@ bool bound_address_space() {
   return pages != 0 && setrlimit(RLIMIT_AS, &limit) == 0;
 }
 
-// In a child, whose bound ends with it. An empty message: all was as expected.
+// Runs in a child process, since the limit on the address space stays until its process ends.
+// Returns an empty string if everything was as expected.
 std::string fill_without_room(const std::string& folder) {
   const auto store =
       Store::open({.folder = folder, .map_bytes = 64 << 10, .durability = Durability::kNoSync});

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// kv/store/power_loss_test.cc: checks what each level of durability keeps when the machine loses
-// power.
+// kv/store/power_loss_test.cc: checks what each level of durability keeps when the power fails.
 //
-// The test stands between LMDB and the kernel: it defines pwrite(), writev(), fdatasync() …, which
-// LMDB calls, and keeps a tape of what went to the data file, what was synced, and when a write was
-// acknowledged. A crash is a place on the tape. The disk then has all that was synced before, and
-// of the rest any 4 KiB pages, in any combination: drives and kernels write in what order they
-// like. Each such disk is opened in a process of its own, for a damaged store may kill who reads
-// it.
+// The test intercepts LMDB's calls of the kernel: it defines pwrite(), writev(), fdatasync() …, and
+// records on a tape what was written to the data file, what was synced, and when a write was
+// acknowledged. A crash is a position on the tape. After it, the disk has everything that was
+// synced before, and of the other writes any combination of 4 KiB pages, since drives and kernels
+// may write in any order. The test opens each such disk in a child process, since a damaged store
+// may crash the process that reads it.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -41,7 +40,7 @@ struct Event {
   bool synced = false;  // kWrite: through a descriptor with O_DSYNC
 };
 
-// What happened to one file.
+// The recorded events of one file.
 class Tape {
  public:
   void record(const std::string& path, const std::string& at_first) {
@@ -92,7 +91,7 @@ enum class Failing { kNothing, kEverything, kMeta };  // kMeta: the write that m
 
 std::atomic<Failing> failing{Failing::kNothing};
 std::atomic<int> folder_syncs{0};
-std::atomic<int> failing_folder_sync{0};  // the how manieth fails, once; 0: none
+std::atomic<int> failing_folder_sync{0};  // n: the n-th folder sync fails; 0: none
 
 }  // namespace
 }  // namespace hat
@@ -131,7 +130,7 @@ ssize_t writev(int descriptor, const iovec* parts, int count) {
   return done;
 }
 
-// The tape is the disk: nothing waits for the real one.
+// The tape stands for the disk, so syncs return at once.
 int fdatasync(int descriptor) {
   if (hat::failing == hat::Failing::kEverything) {
     errno = EIO;
@@ -160,7 +159,7 @@ namespace {
 using Contents = std::map<std::string, std::string>;
 using Random = std::minstd_rand;
 
-// A run: the tape, and what the store had after each write.
+// One run: the tape, and the store's contents after each write.
 struct Run {
   std::vector<Event> events;
   std::vector<Contents> after{{}};
@@ -172,7 +171,7 @@ Run write_much(const std::string& folder, Durability level) {
   const auto opened = Store::open({.folder = folder, .durability = level});
   EXPECT_TRUE(opened) << opened.error().message;
   const auto& store = opened.value();
-  // What open() leaves is synced; the tape begins with it.
+  // open() syncs all that it writes, so the tape begins with that file as synced.
   std::ifstream made(folder + "/data.mdb", std::ios::binary);
   const std::string at_first(std::istreambuf_iterator<char>(made), {});
   tape().record(folder + "/data.mdb", at_first);
@@ -192,7 +191,8 @@ Run write_much(const std::string& folder, Durability level) {
   return run;
 }
 
-// What the disk may have of the first `count` events; `survival`: of each page that was not synced.
+// Returns what the disk may have after the first `count` events. `survival` is the probability that
+// a page that was not synced is on the disk.
 std::string disk_after(const std::vector<Event>& events, size_t count, double survival,
                        Random& random) {
   size_t synced_until = 0;
@@ -218,7 +218,8 @@ std::string disk_after(const std::vector<Event>& events, size_t count, double su
 
 constexpr int kDamaged = -1;
 
-// How many writes the store of this disk has, or kDamaged. In a child: see above.
+// Returns the number of writes that the store on this disk has, or kDamaged. Runs in a child
+// process: see the top of the file.
 int writes_found(const std::string& folder, const std::vector<Contents>& after) {
   Contents found;
   const auto store = Store::open({.folder = folder, .durability = Durability::kNoSync});
@@ -253,11 +254,11 @@ int open_in_a_child(const std::string& folder, const std::vector<Contents>& afte
 
 struct Losses {
   int damaged = 0;
-  int most = 0;  // acknowledged writes that were gone, of a store that was whole
+  int most = 0;  // acknowledged writes that an undamaged store lost
 };
 
 Losses lose_power(Durability level) {
-  // In memory where there is such a folder: O_DSYNC waits for a real disk.
+  // Prefer a folder in memory, since writes with O_DSYNC wait for a real disk.
   const bool has_memory = std::filesystem::is_directory("/dev/shm");
   std::string folder = (has_memory ? "/dev/shm/" : testing::TempDir()) + "hatkv-power-XXXXXX";
   if (mkdtemp(folder.data()) == nullptr) {
@@ -291,7 +292,7 @@ Losses lose_power(Durability level) {
 TEST(PowerLoss, AStoreThatWasBeingMadeIsWholeOrNotThere) {
   std::string folder = testing::TempDir() + "hatkv-power-XXXXXX";
   ASSERT_NE(mkdtemp(folder.data()), nullptr);
-  // What a crash may leave of a store that was never acknowledged to be there.
+  // A crash may leave these files if it happens before the first open() returns.
   std::filesystem::create_directories(folder + "/new.partial");
   std::ofstream(folder + "/new.partial/data.mdb") << std::string(kPageBytes, '\0');
   {
@@ -311,7 +312,7 @@ class FailingDisk : public testing::Test {
     failing_folder_sync = 0;
     std::filesystem::remove_all(folder_);
   }
-  // How often `work` syncs folders.
+  // Returns how often `work` syncs folders.
   static int count_folder_syncs(const std::function<void()>& work) {
     folder_syncs = failing_folder_sync = 0;
     work();
@@ -349,7 +350,7 @@ TEST_F(FailingDisk, ABackupThatFailsLeavesNothing) {
   EXPECT_TRUE((*opened)->backup(folder_ + "/backups/one"));
 }
 
-// Whichever of them it is: the store's own, or one above that was made with it.
+// The sync that fails is of the store's own folder or of any folder above it.
 TEST_F(FailingDisk, AFolderThatCannotBeSyncedOnceIsToldAndSyncedByTheNextOpen) {
   const std::string folder = folder_ + "/a/b/data";
   const auto begin_anew = [&] { std::filesystem::remove_all(folder_ + "/a"); };
@@ -411,7 +412,7 @@ TEST(PowerLoss, NoMetaSyncLosesTheLastCommitAtMost) {
   EXPECT_EQ(losses.most, 1);
 }
 
-// Not what anyone wants, but what the levels' documentation says: it shows that the test sees loss.
+// This level is documented to lose data. The case shows that the test detects losses.
 TEST(PowerLoss, NoSyncMayLoseAndDamage) {
   const Losses losses = lose_power(Durability::kNoSync);
   EXPECT_GT(losses.damaged, 0);

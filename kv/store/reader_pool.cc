@@ -23,7 +23,7 @@ Result<ReaderPool::Lease> ReaderPool::take() {
     if (code == 0) idle_.pop_back();
   }
   if (code != 0) {
-    free_.notify_one();  // the reader that this call was woken for is free as before
+    free_.notify_one();  // the reader is still free: wake another waiter
     return fail(std::string("cannot begin to read: ") + mdb_strerror(code));
   }
   ++in_use_;

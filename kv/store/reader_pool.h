@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// kv/store/reader_pool.h: LMDB read transactions that are kept and renewed, not begun and ended.
+// kv/store/reader_pool.h: LMDB read transactions that are kept and renewed instead of begun anew.
 //
-// To begin one takes a slot in LMDB's lock file, under a mutex that all processes share; to renew
-// one that was reset takes a few loads. At most `readers` are in use at once: who comes then waits.
+// To begin a read transaction, LMDB takes a slot in its lock file under a mutex that all processes
+// share. Renewing a transaction that was reset costs only a few loads. At most `readers`
+// transactions are in use at once; further callers wait.
 //
-// Owner    the environment outlives the pool, and the pool its leases.
-// Thread   any. A lease is used by one thread at a time.
+// Owner    the environment must outlive the pool, and the pool its leases.
+// Thread   any. One thread at a time uses a lease.
 #pragma once
 
 #include <lmdb.h>
@@ -23,7 +24,7 @@ namespace hat {
 
 class ReaderPool {
  public:
-  // A transaction that reads the newest commit, until the lease ends.
+  // A transaction that reads the newest commit as of take(), until the lease ends.
   class Lease {
    public:
     Lease(Lease&& other) noexcept
@@ -44,10 +45,11 @@ class ReaderPool {
   ReaderPool(MDB_env* environment, uint32_t readers)
       : environment_(environment), readers_max_(readers) {}
 
-  // Waits while all are in use, and while the pool is paused.
+  // Waits while all readers are in use or the pool is paused.
   Result<Lease> take();
 
-  // Returns when nobody reads; nobody does until resume(). One caller at a time.
+  // Waits until no lease exists. take() then waits until resume(). One thread at a time may call
+  // it.
   void pause();
   void resume();
 
@@ -63,8 +65,8 @@ class ReaderPool {
   MDB_env* environment_;
   const uint32_t readers_max_;
   mutable std::mutex mutex_;
-  std::condition_variable free_;   // a reader, or the pool, may be taken
-  std::condition_variable quiet_;  // nobody reads
+  std::condition_variable free_;   // a reader was given back, or the pool was resumed
+  std::condition_variable quiet_;  // no reader is in use
   std::vector<Transaction> all_;
   std::vector<MDB_txn*> idle_;
   uint32_t in_use_ = 0;

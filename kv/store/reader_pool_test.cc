@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// kv/store/reader_pool_test.cc: checks how many read at once, what a renewed reader sees, and the
-// pause.
+// kv/store/reader_pool_test.cc: checks the limit of readers, what a renewed reader sees, and
+// pause().
 #include "kv/store/reader_pool.h"
 
 #include <gtest/gtest.h>
@@ -87,7 +87,7 @@ TEST_F(ReaderPoolTest, APauseWaitsReadersOutAndKeepsOthersAway) {
     EXPECT_EQ(pool.in_use(), 0u);
     paused = true;
   });
-  // Reads on until it has to wait. There are readers left, so then the pause has begun.
+  // Reads until take() has to wait. Readers are free, so a wait means that the pause has begun.
   std::jthread other([&] {
     while (pool.waits() == 0) EXPECT_TRUE(pool.take());
   });

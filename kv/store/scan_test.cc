@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kv/store/scan_test.cc: checks which pairs a range has, in what order, and how a scan goes on.
+// kv/store/scan_test.cc: checks the pairs of a range, their order, and how a scan continues.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -35,7 +35,7 @@ struct RangeRow {
   const char* name;
   Store::Range range;
   size_t limit;
-  std::string keys;  // those of the page, with blanks between
+  std::string keys;  // keys of the page, separated by blanks
   std::string resume;
 };
 

@@ -39,7 +39,7 @@ Result<void> check_batch(size_t pairs, size_t bytes) {
 }
 
 MDB_val as_mdb(std::string_view bytes) {
-  return {bytes.size(), const_cast<char*>(bytes.data())};  // LMDB reads what is not marked reserved
+  return {bytes.size(), const_cast<char*>(bytes.data())};  // LMDB does not modify this input
 }
 
 std::string_view as_view(const MDB_val& bytes) {
@@ -57,9 +57,9 @@ Result<std::optional<std::string>> look_up(MDB_txn* transaction, MDB_dbi table,
   return std::string(as_view(value));
 }
 
-// LMDB's code.
+// Returns LMDB's code.
 int make_changes(MDB_txn* transaction, MDB_dbi table, Write& write) {
-  write.removed = 0;  // the transaction may be made again
+  write.removed = 0;  // a transaction may run again, after the map has grown
   for (const Change& change : write.changes) {
     MDB_val key = as_mdb(change.key);
     if (change.kind == Change::Kind::kRemove) {
@@ -74,8 +74,8 @@ int make_changes(MDB_txn* transaction, MDB_dbi table, Write& write) {
   return 0;
 }
 
-// Whether `key` lies behind the range. It does not lie before: the cursor began at the range's
-// first.
+// Returns whether `key` is after the range's end. It cannot be before the range's start, where the
+// cursor began.
 bool is_behind(std::string_view key, const Store::Range& range) {
   return (!range.before.empty() && key >= range.before) || !key.starts_with(range.prefix);
 }
@@ -174,9 +174,10 @@ Result<size_t> Store::write(std::span<const Change> changes, Patience patience) 
   return write.removed;
 }
 
-// What cannot be committed together is tried one by one, so that a write that the store has no room
-// for is refused alone. Nothing may be thrown while others wait for their answers: without memory
-// the process ends, and has acknowledged nothing that it has not committed.
+// If the group cannot be committed together, each write is tried alone, so that only a write that
+// does not fit is refused. Nothing may be thrown while other threads wait for their results. If
+// memory runs out, the process ends (noexcept), and has not acknowledged any write that it did not
+// commit.
 void Store::commit(std::span<Write* const> group) noexcept {
   const auto together = commit_together(group);
   for (Write* write : group) {

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// kv/store/store.h: binary keys and values that outlive the process, in one LMDB environment.
+// kv/store/store.h: a persistent store of binary keys and values in one LMDB environment.
 //
-// Bounds   kv/limits.h; keys are ordered by their bytes. The file grows as needed.
-// Owner    views passed in are read during the call alone; what is returned is the caller's.
-// Thread   every method may be called from every thread. Reads never wait for writes. Writes that
-//          wait at the same time share a commit; each is still made as a whole or not at all.
-// Errors   a sentence for the person who sent the request (empty or long key, no room on the disk).
-//          A call that fails has changed nothing.
-// Source   HatRPC (SC'21) 4.4 and 5.4: HatKV keeps its data in LMDB, and hints shape how.
+// Bounds   see kv/limits.h. Keys are ordered by their bytes. The file grows as needed.
+// Owner    the store reads views that are passed in only during the call. The caller owns results.
+// Thread   any thread may call any method. Reads never wait for writes, except while the map grows.
+//          Writes that wait at the same time share a commit, but each of them is made completely or
+//          not at all.
+// Errors   are sentences for the person who sent the request (empty or long key, disk full). A call
+//          that fails has changed nothing.
+// Source   HatRPC (SC'21) 4.4 and 5.4: HatKV keeps its data in LMDB, and hints shape its storage.
 #pragma once
 
 #include <cstdint>
@@ -33,56 +34,59 @@ class Store {
     std::string_view value;
   };
 
-  // Keys from `start` on, smaller than `before`, that begin with `prefix`. Empty: no such bound.
+  // Keys that are at least `start`, smaller than `before`, and begin with `prefix`. An empty field
+  // sets no bound.
   struct Range {
     std::string_view start;
     std::string_view before;
     std::string_view prefix;
   };
 
-  // Pairs in the order of their keys, all from the same moment.
+  // Pairs in the order of their keys, all of the same moment.
   struct Page {
     std::vector<std::pair<std::string, std::string>> pairs;
-    std::string resume;  // the `start` that goes on with the same range; empty: nothing is left
+    // The `start` for the next page of the same range; empty if the range has no more pairs.
+    std::string resume;
   };
 
   struct Statistics {
     EnvironmentUsage usage;
     Histogram::Snapshot writes_per_commit;
     Histogram::Snapshot commit_us;  // microseconds
-    uint64_t writes_waiting = 0;    // for a commit, or in one
+    uint64_t writes_waiting = 0;    // writes that wait for a commit or are in one
   };
 
   static Result<std::unique_ptr<Store>> open(const EnvironmentOptions& options);
 
-  // The value of `key`, or nothing if it is not there.
+  // Returns the value of `key`, or nullopt if the key does not exist.
   Result<std::optional<std::string>> get(std::string_view key);
 
-  // get() of each key, in their order, all from the same moment.
+  // Returns what get() would return for each key, in the order of `keys`, all of the same moment.
   Result<std::vector<std::optional<std::string>>> multiget(std::span<const std::string> keys);
 
-  // At most `limit` pairs, and not many more bytes than kPageBytesMax; at least one if there is
-  // one.
+  // Returns at most `limit` pairs. The page ends after the pair that reaches kPageBytesMax. It has
+  // at least one pair if the range has one.
   Result<Page> scan(const Range& range, size_t limit);
 
-  // Each returns when its change has been committed, as durably as the options say. `patience` is
-  // how long it may wait for others to share the commit with.
+  // put(), multiput() and remove() return when the change has been committed, as durably as the
+  // options say. `patience` is the longest time to wait for other writes to share the commit.
   using Patience = std::chrono::microseconds;
   Result<void> put(std::string_view key, std::string_view value, Patience patience = {});
-  // Sets all entries, or none. Where a key comes twice, the later entry holds.
+  // Sets all entries, or none. If a key occurs twice, the later entry wins.
   Result<void> multiput(std::span<const Entry> entries, Patience patience = {});
-  // Takes a key out; tells whether it was there.
+  // Removes a key; returns whether it existed.
   Result<bool> remove(std::string_view key, Patience patience = {});
 
-  // A copy of this moment as `folder`, which must not be there; its bytes.
+  // Writes a copy of the current state to `folder`, which must not exist; returns its size in
+  // bytes.
   Result<uint64_t> backup(const std::string& folder) { return environment_->copy_to(folder); }
 
   Result<Statistics> statistics();
 
-  // Whether the store can be read: not after LMDB has met an error that it cannot undo.
+  // Fails if the store cannot be read, as after an error that LMDB cannot undo.
   Result<void> check();
 
-  // Waits until the disk has all that was committed; what ends well calls it last.
+  // Waits until everything that was committed is on disk. Call it last before a clean exit.
   Result<void> sync() { return environment_->sync(); }
 
  private:

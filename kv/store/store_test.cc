@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// kv/store/store_test.cc: checks that the store keeps what it is given, grows, and refuses clearly.
+// kv/store/store_test.cc: checks that the store keeps its data, grows, and refuses with clear
+// errors.
 #include "kv/store/store.h"
 
 #include <gmock/gmock.h>
@@ -283,7 +284,7 @@ TEST_F(StoreTest, ABackupIsNoOthersPartialCopy) {
   EXPECT_THAT(names, ElementsAre("one", "one.partial"));
 }
 
-// Another program that has opened LMDB's lock file first has given it its size.
+// The first program to open LMDB's lock file sets its number of slots.
 TEST_F(StoreTest, HasAsManyReadersAsTheLockFileHasRoomFor) {
   { const auto made = open(); }
   std::filesystem::remove(directory_ + "/lock.mdb");
@@ -294,7 +295,7 @@ TEST_F(StoreTest, HasAsManyReadersAsTheLockFileHasRoomFor) {
   const pid_t other = fork();
   ASSERT_GE(other, 0);
   if (other == 0) {
-    close(release[1]);  // else read() below does not end with the test's process
+    close(release[1]);  // else read() below would not return when the test's process ends
     MDB_env* environment = nullptr;
     const bool is_open = mdb_env_create(&environment) == 0 &&
                          mdb_env_set_maxreaders(environment, 20) == 0 &&
@@ -308,7 +309,8 @@ TEST_F(StoreTest, HasAsManyReadersAsTheLockFileHasRoomFor) {
   char is_open = 'n';
   EXPECT_EQ(read(opened[0], &is_open, 1), 1);
   EXPECT_EQ(is_open, 'y');
-  EXPECT_EQ(open({.readers = 126})->statistics()->usage.readers, 4u);  // 16 are kept for others
+  // 16 of the 20 slots are reserved for backups and LMDB's tools.
+  EXPECT_EQ(open({.readers = 126})->statistics()->usage.readers, 4u);
   EXPECT_EQ(open({.readers = 3})->statistics()->usage.readers, 3u);
   close(release[1]);
   int status = -1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kv/ycsb/client.h: one client thread's operations on HatKV: which keys, which calls, what came.
+// kv/ycsb/client.h: performs one client thread's operations on HatKV: chooses keys, calls, checks.
 #pragma once
 
 #include <string>
@@ -12,9 +12,9 @@
 
 namespace hat::ycsb {
 
-// Makes the requests that CoreWorkload and MultiWorkload make through the Java binding. As there,
-// keys and values are made before the clock starts: prepare(), then call(). One thread; workload
-// and chooser outlive it.
+// Makes the same requests as CoreWorkload and MultiWorkload make through the Java binding. As
+// there, the keys and the values are made before the clock starts: call prepare() first, then
+// call(). One thread uses a Client. `workload` and `keys` must outlive it.
 class Client {
  public:
   Client(const Workload& workload, const KeyChooser& keys, Address address, uint64_t seed);
@@ -23,12 +23,13 @@ class Client {
   Result<void> open() { return connection_.open(); }
   Random& random() { return random_; }
 
-  // `record`: which one an insert makes; the other operations choose for themselves.
+  // Chooses keys and makes values. `record` is the record that an insert creates; other operations
+  // ignore it and choose their own records.
   void prepare(Operation operation, int64_t record = 0);
-  // Makes the operation's calls.
+  // Makes the calls of the prepared operation.
   Result<void> call();
-  // Whether what they answered is right: found, of the right length, and with dataintegrity of the
-  // right bytes. Outside of what is timed.
+  // Fails unless the answers are right: the keys were found, the values have the right length and,
+  // with dataintegrity, the right bytes. Callers do not include check() in the measured time.
   Result<void> check() const;
 
  private:
@@ -42,7 +43,7 @@ class Client {
   Random random_;
   Operation operation_ = Operation::kRead;
   std::vector<std::string> keys_;
-  std::vector<std::string> values_;  // to write, or as they were read
+  std::vector<std::string> values_;  // values to write, or values that were read
 };
 
 }  // namespace hat::ycsb

@@ -18,8 +18,9 @@ class Pair;
 
 namespace hat::ycsb {
 
-// Framed binary, a connection that is kept. Each call either answers or says why not; after a call
-// that failed the next one connects anew. One thread at a time.
+// Keeps one connection, with framed transport and binary protocol. A call that fails returns the
+// reason. After an error of the transport or the protocol, the next call connects again. One thread
+// at a time.
 class Connection {
  public:
   explicit Connection(Address address);
@@ -36,7 +37,8 @@ class Connection {
   Result<void> make(const char* name, const std::function<void()>& call);
 
   Address address_;
-  std::unique_ptr<hatkv::HatKVClient> client_;  // none where the last call failed
+  // Null after an error of the transport or the protocol.
+  std::unique_ptr<hatkv::HatKVClient> client_;
 };
 
 }  // namespace hat::ycsb

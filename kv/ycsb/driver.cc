@@ -22,9 +22,9 @@ using Seconds = std::chrono::duration<double>;
 constexpr auto kNoEnd = std::numeric_limits<uint64_t>::max();
 constexpr unsigned kFailuresInARowMax = 20;  // then a thread gives up
 
-// What one thread does, and what came of it.
+// One thread's part of the work, and its results.
 struct Share {
-  uint64_t first = 0;       // of its operations, in the order of all
+  uint64_t first = 0;       // the record of the thread's first insert
   uint64_t operations = 0;  // kNoEnd: until the time is over
   bench::Window window;
   std::unique_ptr<Client> client;
@@ -35,8 +35,9 @@ Clock::duration ticks(double seconds) {
   return std::chrono::duration_cast<Clock::duration>(Seconds(seconds));
 }
 
-// One operation, from the first call's begin to the last answer.
-// `before`: when the thread's last one ended; is moved on.
+// Makes one operation, and measures it from the start of its first call to its last answer.
+// `before` is the time when the thread's previous operation ended; the function sets it to the end
+// of this operation.
 void make_one(Share& share, Operation operation, int64_t record, Clock::time_point& before,
               unsigned& failures_in_a_row) {
   share.client->prepare(operation, record);

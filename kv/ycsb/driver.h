@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kv/ycsb/driver.h: loads the records, or runs the workload, with many client threads at once.
+// kv/ycsb/driver.h: loads the records or runs the workload with many concurrent client threads.
 #pragma once
 
 #include <array>
@@ -15,31 +15,31 @@
 namespace hat::ycsb {
 
 struct Measured {
-  Latencies latencies;  // of those of them whose time counts
+  Latencies latencies;  // of the operations whose time counts
   uint64_t failed = 0;
 };
 
 struct Results {
-  double seconds = 0;      // that were measured
-  bench::Account account;  // of all clients: operations that did what they should, of any kind
+  double seconds = 0;      // measured time
+  bench::Account account;  // of all clients: successful operations of any kind
   std::array<Measured, kOperations> operations;  // by Operation
-  std::string first_failure;                     // empty where nothing failed
+  std::string first_failure;                     // empty if no operation failed
 
   uint64_t done() const;
   uint64_t failed() const;
 };
 
-// Inserts records insert_start … insert_start + insert_count - 1, split among the threads.
+// Inserts the records insert_start … insert_start + insert_count - 1, divided among the threads.
 Result<Results> load(const Workload& workload, const Address& address, uint64_t seed);
 
-// Makes operations in a closed loop: each thread has one connection and one operation at a time,
-// until workload.operations are made or workload.seconds have passed, whichever is first; one of
-// the two must be given. The first `warm_up_seconds` are not measured; bench/account.h says which
-// operations count after that. An operation that is not done when the time is over is waited for.
+// Makes operations in a closed loop: each thread has one connection and one operation at a time.
+// The run ends after workload.operations operations or after workload.seconds, whichever is first;
+// one of the two must be set. The first `warm_up_seconds` are not measured; bench/account.h says
+// which operations count after that. run() waits for operations that are in progress at the end.
 Result<Results> run(const Workload& workload, const Address& address, uint64_t seed,
                     double warm_up_seconds);
 
-// Both fail where a thread cannot connect before anything begins. Later failures are counted; a
-// thread that can no longer connect gives up, and its other operations are not made.
+// load() and run() fail if a thread cannot connect at the start. Later failures are counted. A
+// thread gives up after 20 failures in a row and does not make its other operations.
 
 }  // namespace hat::ycsb

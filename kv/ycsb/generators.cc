@@ -7,8 +7,8 @@
 namespace hat::ycsb {
 namespace {
 
-// YCSB scrambles ranks of a fixed number of items, so that popular records stay popular whatever
-// their number is; the sum for it is a constant there too.
+// YCSB draws a rank from a fixed number of items and hashes it to a record, so that the skew does
+// not depend on the number of records. The sum zeta(items) is a constant in YCSB, too.
 constexpr int64_t kScrambledItems = 10'000'000'000;
 constexpr double kScrambledZetan = 26.46902820178302;
 
@@ -18,7 +18,8 @@ Zipfian zipfian_of(const Workload& workload) {
       return Zipfian(1);
     case Distribution::kZipfian:
       return Zipfian(kScrambledItems + 1, kScrambledZetan);
-    // Of the newest record's number, not of how many there are: the oldest is never asked for.
+    // As in YCSB, the number of ranks is the newest record's number, not the number of records, so
+    // the oldest record is never chosen.
     case Distribution::kLatest:
       return Zipfian(static_cast<int64_t>(workload.records) - 1);
   }
@@ -75,7 +76,8 @@ int64_t KeyChooser::next(Random& random) const {
     case Distribution::kZipfian:
       break;
   }
-  // One more than there are: YCSB leaves room for inserts, and draws again what is not there.
+  // The modulus is one more than the number of records, since YCSB reserves records for inserts.
+  // Like YCSB, this loop draws again if the record does not exist.
   for (;;) {
     const int64_t key = first_ + fnv_hash(zipfian_.rank(draw_unit(random))) % (count_ + 1);
     if (key <= last_record_) return key;
@@ -96,7 +98,7 @@ Operation OperationChooser::next(Random& random) const {
     unit -= shares_[i];
     last = i;
   }
-  return static_cast<Operation>(last);  // the shares' sum may be a little under 1
+  return static_cast<Operation>(last);  // rounding may leave the shares' sum below 1
 }
 
 }  // namespace hat::ycsb

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// kv/ycsb/generators.h: draws keys and operations as YCSB's generators do, from the same constants.
+// kv/ycsb/generators.h: draws keys and operations like YCSB's generators, with the same constants.
 //
 // Source   Gray et al., "Quickly Generating Billion-Record Synthetic Databases", SIGMOD'94, as
-//          YCSB 0.17.0 has it; kv/ycsb/draws_test.py holds this against YCSB itself.
+//          implemented in YCSB 0.17.0; kv/ycsb/draws_test.py compares this code with YCSB itself.
 #pragma once
 
 #include <array>
@@ -15,25 +15,25 @@ namespace hat::ycsb {
 
 using Random = std::mt19937_64;
 
-// In [0, 1), of 53 bits, as Java's nextDouble().
+// Returns a number in [0, 1) with 53 random bits, like Java's nextDouble().
 double draw_unit(Random& random);
 
-// 64-bit FNV-1 of the number's eight bytes, without its sign (Java's Math.abs: the smallest number
-// stays as it is).
+// Returns the absolute value of the 64-bit FNV-1 hash of the number's eight bytes. Like Java's
+// Math.abs, it returns the smallest number unchanged.
 int64_t fnv_hash(int64_t number);
 
-// Ranks 0, 1, 2 … where rank k is drawn in proportion to 1 / (k + 1)^theta. Immutable.
+// Draws ranks 0, 1, 2 …; the probability of rank k is proportional to 1 / (k + 1)^theta. Immutable.
 class Zipfian {
  public:
   static constexpr double kTheta = 0.99;
 
   explicit Zipfian(int64_t items) : Zipfian(items, zeta(items)) {}
-  // `zetan`: zeta(items), where it is known: summing it up takes as many steps as there are items.
+  // `zetan` is zeta(items) if the caller knows it: computing it takes `items` steps.
   Zipfian(int64_t items, double zetan);
 
   static double zeta(int64_t items);
 
-  int64_t rank(double unit) const;  // of a number in [0, 1)
+  int64_t rank(double unit) const;  // `unit` is in [0, 1)
 
   double zetan() const { return zetan_; }
   double eta() const { return eta_; }
@@ -44,7 +44,7 @@ class Zipfian {
   double zetan_, alpha_, eta_;
 };
 
-// Which record a request is for. Immutable, so threads share one.
+// Chooses the record of each request. Immutable, so threads share one.
 class KeyChooser {
  public:
   explicit KeyChooser(const Workload& workload);
@@ -58,7 +58,7 @@ class KeyChooser {
   Zipfian zipfian_;
 };
 
-// Which operation comes next. Immutable, so threads share one.
+// Chooses the next operation. Immutable, so threads share one.
 class OperationChooser {
  public:
   explicit OperationChooser(const Workload& workload);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// kv/ycsb/generators_test.cc: checks hashes, the zipfian formula and the choosers; what YCSB itself
-// draws is compared by draws_test.py.
+// kv/ycsb/generators_test.cc: checks hashes, the zipfian formula and the choosers; draws_test.py
+// compares them with YCSB itself.
 #include "kv/ycsb/generators.h"
 
 #include <gmock/gmock.h>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kDraws = 200'000;
 
-// Numbers as YCSB's Utils.fnvhash64() gave them.
+// Results of YCSB's Utils.fnvhash64().
 TEST(Generators, HashIsYcsbs) {
   EXPECT_EQ(fnv_hash(0), 6284781860667377211);
   EXPECT_EQ(fnv_hash(1), 8517097267634966620);
@@ -31,7 +31,7 @@ TEST(Zipfian, RanksFollowTheirShares) {
   for (int i = 0; i < kDraws; ++i) ++seen[zipfian.rank(draw_unit(random))];
   EXPECT_GE(seen.begin()->first, 0);
   EXPECT_LT(seen.rbegin()->first, kItems);
-  // The first two ranks are exact in the formula, and later ones near what they should be.
+  // The formula is exact for the first two ranks and approximate for later ones.
   for (const int rank : {0, 1}) {
     const double expected = kDraws / std::pow(rank + 1, Zipfian::kTheta) / zipfian.zetan();
     EXPECT_NEAR(seen[rank], expected, 6 * std::sqrt(expected)) << "rank " << rank;
@@ -52,7 +52,7 @@ struct ChooserRow {
   const char* name;
   Distribution distribution;
   uint64_t records, first, count;
-  int64_t least, most;  // that may come
+  int64_t least, most;  // the range of records that may be drawn
 };
 
 TEST(KeyChooser, StaysAmongTheRecords) {
@@ -95,7 +95,7 @@ TEST(KeyChooser, TheLatestRecordIsTheMostPopular) {
 
 TEST(OperationChooser, FollowsTheProportions) {
   Workload workload;
-  workload.weights = {3, 0, 0.9, 0.1};  // they need not add up to 1
+  workload.weights = {3, 0, 0.9, 0.1};  // proportions need not add up to 1
   const OperationChooser chooser(workload);
   Random random(1);
   std::map<Operation, int> seen;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kv/ycsb/latencies.h: how long operations took: counts in buckets within 1% of what they hold.
+// kv/ycsb/latencies.h: a histogram of latencies with a relative error of at most 1%.
 #pragma once
 
 #include <algorithm>
@@ -11,8 +11,8 @@
 
 namespace hat::ycsb {
 
-// In nanoseconds, up to 2^42 of them (73 minutes); longer ones count as that. 36 KiB, however many
-// there are. One thread at a time.
+// Latencies are in nanoseconds. Those of 2^42 ns (73 minutes) or more share the last bucket. The
+// size is 36 KiB, for any number of latencies. One thread at a time.
 class Latencies {
  public:
   void add(uint64_t nanoseconds) {
@@ -31,13 +31,14 @@ class Latencies {
     most_ = std::max(most_, others.most_);
   }
 
-  // All 0 where there is none.
+  // Each returns 0 if nothing was added.
   uint64_t count() const { return count_; }
   double average() const { return count_ == 0 ? 0 : double(sum_) / double(count_); }
   uint64_t least() const { return count_ == 0 ? 0 : least_; }
   uint64_t most() const { return most_; }
 
-  // That this part of all, 0 to 1, took at most: the largest of its bucket.
+  // Returns the latency that `part` (0 to 1) of all operations did not exceed: the upper bound of
+  // its bucket.
   uint64_t quantile(double part) const {
     const auto wanted =
         std::max<uint64_t>(1, static_cast<uint64_t>(std::llround(part * double(count_))));
@@ -50,7 +51,8 @@ class Latencies {
   }
 
  private:
-  // Numbers below 2^8 have a bucket each; every doubling above has 2^7 of equal width.
+  // Numbers below 2^8 have a bucket each. Each range from 2^n to 2^(n+1) above has 2^7 buckets of
+  // equal width.
   static constexpr int kBits = 7;
   static constexpr int kMostBits = 42;
   static constexpr uint64_t kMost = (uint64_t{1} << kMostBits) - 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kv/ycsb/latencies_test.cc: checks quantiles against the numbers that were put in.
+// kv/ycsb/latencies_test.cc: checks quantiles against the numbers that were added.
 #include "kv/ycsb/latencies.h"
 
 #include <gtest/gtest.h>

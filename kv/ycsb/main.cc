@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kv/ycsb/main.cc: hatkv-ycsb: loads HatKV or runs a YCSB workload on it, and prints what it took.
+// kv/ycsb/main.cc: hatkv-ycsb: loads HatKV or runs a YCSB workload on it, and prints the results.
 #include <cstdio>
 #include <cstdlib>
 #include <random>
@@ -33,7 +33,7 @@ int run_command(const Options& options) {
   const std::string text =
       options.json ? as_json(*results, options.workload.threads) : as_text(*results);
   std::fputs(text.c_str(), stdout);
-  // A failure while warming up is one too.
+  // A failure during the warm-up counts, too.
   if (!results->first_failure.empty()) return complain(results->first_failure, EXIT_FAILURE);
   return EXIT_SUCCESS;
 }

@@ -43,11 +43,11 @@ namespace {
 constexpr const char* kDefaultAddress = "tcp:127.0.0.1:9091";
 constexpr double kSecondsMax = 1e6;
 
-// What the command line says, before the workload is read.
+// The command line's contents, before the workload is read.
 struct Given {
   Options options;
   Properties properties;
-  std::vector<std::string> assignments;  // they win over all files, wherever they stand
+  std::vector<std::string> assignments;  // take precedence over all files, in any order
   bool has_file = false;
   double seconds = 0;
 };

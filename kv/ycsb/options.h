@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kv/ycsb/options.h: reads the command line of hatkv-ycsb.
+// kv/ycsb/options.h: parses the command line of hatkv-ycsb.
 #pragma once
 
 #include <cstdint>
@@ -16,24 +16,24 @@
 namespace hat::ycsb {
 
 struct Options {
-  bool load = false;  // else run
+  bool load = false;  // false: run
   Address address;    // --connect, else $HATKV_ADDRESS, else tcp:127.0.0.1:9091
-  Workload workload;  // what files, -p and --threads say together
+  Workload workload;  // from the workload files, -p and --threads
   double warm_up_seconds = 0;
-  uint64_t seed = 0;  // 0: another one each time
+  uint64_t seed = 0;  // 0: a random seed
   bool json = false;
-  std::vector<std::string> unknown_keys;  // of the workload
+  std::vector<std::string> unknown_keys;  // workload keys unknown to YCSB and this driver
 };
 
 struct HelpWanted {};
 struct VersionWanted {};
 using Command = std::variant<Options, HelpWanted, VersionWanted>;
 
-// `words`: those after the program's name. Errors name the option or the workload's key, what was
-// found and what was expected.
+// Parses `words`, the arguments after the program's name. Errors name the option or the workload's
+// key, the value found and the value expected.
 Result<Command> parse_options(std::span<const std::string_view> words);
 
-// What `hatkv-ycsb --help` prints.
+// The text that `hatkv-ycsb --help` prints.
 extern const char* const kHelp;
 
 }  // namespace hat::ycsb

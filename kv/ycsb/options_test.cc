@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// kv/ycsb/options_test.cc: checks what the command line of hatkv-ycsb means and how it is refused.
+// kv/ycsb/options_test.cc: checks how hatkv-ycsb parses its command line, and which ones it
+// rejects.
 #include "kv/ycsb/options.h"
 
 #include <gmock/gmock.h>
@@ -25,7 +26,7 @@ TEST(YcsbOptions, ReadsEveryOption) {
   const Options& options = std::get<Options>(*parsed);
   EXPECT_FALSE(options.load);
   EXPECT_EQ(to_string(options.address), "shm:/r");
-  EXPECT_EQ(options.workload.records, 77u);  // -p wins, though the file comes after it
+  EXPECT_EQ(options.workload.records, 77u);  // -p wins although the file comes after it
   EXPECT_EQ(options.workload.fields, 3u);
   EXPECT_EQ(options.workload.threads, 5u);
   EXPECT_EQ(options.workload.seconds, 0.5);
@@ -53,7 +54,7 @@ TEST(YcsbOptions, HelpWinsOverWhatIsMissing) {
 
 struct RefusedRow {
   std::vector<std::string> words;
-  const char* message;  // a part of it
+  const char* message;  // part of the message
 };
 
 TEST(YcsbOptions, RefusesWithWhatWasFoundAndExpected) {

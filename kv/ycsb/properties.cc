@@ -14,14 +14,14 @@ std::string_view without_leading_blanks(std::string_view line) {
   return begin == std::string_view::npos ? std::string_view() : line.substr(begin);
 }
 
-// A backslash that is itself behind one ends no line.
+// Returns whether the line continues on the next one. An escaped backslash does not continue it.
 bool goes_on(std::string_view line) {
   const size_t last = line.find_last_not_of('\\');
   const size_t backslashes = line.size() - (last == std::string_view::npos ? 0 : last + 1);
   return backslashes % 2 == 1;
 }
 
-// Takes one line from `text`, without its end.
+// Removes the first line from `text` and returns it without its line break.
 std::string_view take_line(std::string_view& text) {
   const size_t end = text.find('\n');
   std::string_view line = text.substr(0, end);
@@ -59,7 +59,7 @@ Result<std::string> unescaped(std::string_view text) {
   return result;
 }
 
-// Where the key ends: at the first =, : or blank that no backslash is before.
+// Returns where the key ends: at the first =, : or blank without a backslash before it.
 size_t end_of_key(std::string_view line) {
   for (size_t i = 0; i < line.size(); ++i) {
     if (line[i] == '\\') {

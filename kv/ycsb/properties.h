@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kv/ycsb/properties.h: reads property files, which YCSB's workloads are written in.
+// kv/ycsb/properties.h: reads property files, the format of YCSB's workloads.
 #pragma once
 
 #include <map>
@@ -10,9 +10,10 @@
 
 namespace hat::ycsb {
 
-// Keys, their values, and where each was said. As java.util.Properties reads a file: `key=value`,
-// `key: value` or `key value`, comments after # or !, lines that go on after a backslash. Blanks
-// at the end of a value are part of it. \uXXXX is refused.
+// Keys with their values and the source of each value. The format is that of java.util.Properties:
+// `key=value`, `key: value` or `key value`; comments after # or !; a backslash at the end of a line
+// continues it on the next one. Blanks at the end of a value are part of it. Unlike Java, this
+// class rejects \uXXXX.
 class Properties {
  public:
   struct Value {
@@ -20,13 +21,13 @@ class Properties {
     std::string where;  // "workloads/a:12", or "-p" for the command line
   };
 
-  // What is read or set later holds. Errors name the file, and the line where there is one.
+  // Later values replace earlier ones. Errors name the file and, if there is one, the line.
   Result<void> read_file(const std::string& path);
   Result<void> read_text(std::string_view text, const std::string& name);
-  // `KEY=VALUE`, as after -p.
+  // Sets one value from `KEY=VALUE`, the argument of -p.
   Result<void> set(std::string_view assignment);
 
-  // nullptr where nobody said anything.
+  // Returns nullptr if the key was not set.
   const Value* find(const std::string& key) const;
   const std::map<std::string, Value>& all() const { return values_; }
 

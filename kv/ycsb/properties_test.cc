@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kv/ycsb/properties_test.cc: checks that property files mean what they mean to YCSB.
+// kv/ycsb/properties_test.cc: checks that property files mean the same as in YCSB.
 #include "kv/ycsb/properties.h"
 
 #include <gmock/gmock.h>

@@ -8,14 +8,14 @@ namespace {
 
 void fill_random(Random& random, char* into, size_t bytes) {
   for (size_t done = 0; done < bytes; done += sizeof(uint64_t)) {
-    // Bytes from ' ' to '_': six bits each, 32 added.
+    // Bytes from ' ' to '_': six random bits each, plus 32.
     const uint64_t chunk = (random() & 0x3F3F3F3F3F3F3F3F) + 0x2020202020202020;
     std::memcpy(into + done, &chunk, std::min(sizeof(chunk), bytes - done));
   }
 }
 
-// CoreWorkload.buildDeterministicValue(): key:field, then hashes of what is there so far, the hash
-// being Java's String.hashCode().
+// Does the same as CoreWorkload.buildDeterministicValue(): the text is key:field, then repeatedly
+// the hash (Java's String.hashCode()) of the text so far.
 void fill_determined(std::string_view key, std::string_view field, char* into, size_t bytes) {
   std::string text(key);
   text.append(":").append(field);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kv/ycsb/record_test.cc: checks keys and values, against what YCSB printed where it says them.
+// kv/ycsb/record_test.cc: checks keys and values, also against YCSB's output if deterministic.
 #include "kv/ycsb/record.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ TEST(Record, KeysAreYcsbs) {
 
 TEST(Record, RandomValuesArePrintableAndDiffer) {
   Workload workload;
-  workload.field_bytes = 99;  // no multiple of what is drawn at once
+  workload.field_bytes = 99;  // not a multiple of the bytes that are drawn at once
   Random random(1);
   const std::string value = make_value(workload, "k", random);
   EXPECT_EQ(value.size(), 990u);

@@ -24,7 +24,7 @@ double per_second(const Results& results) {
   return results.seconds > 0 ? double(results.account.ended) / results.seconds : 0;
 }
 
-// The operation's name in small letters.
+// Returns the operation's name in lower case.
 std::string key_of_operation(size_t operation) {
   std::string name = operation_name(static_cast<Operation>(operation));
   for (char& c : name) c = static_cast<char>(std::tolower(c));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kv/ycsb/report.h: a run's results as YCSB prints them, or as JSON.
+// kv/ycsb/report.h: formats a run's results as YCSB does, or as JSON.
 #pragma once
 
 #include <string>
@@ -8,13 +8,14 @@
 
 namespace hat::ycsb {
 
-// YCSB's lines: `[READ], 95thPercentileLatency(us), 123`, an operation's only where it was made;
-// and of the clients those with the fewest and the most operations.
+// Returns YCSB's lines, such as `[READ], 95thPercentileLatency(us), 123`. An operation has lines
+// only if it was made. The [CLIENT] lines give the fewest and the most operations of a client.
 std::string as_text(const Results& results);
 
-// One object: seconds, calls_per_s, operations, failed, those of bench::Account::json_fields(); and
-// by operation (read, update, multiread, multiupdate, insert) an object of operations, failed,
-// avg_us, min_us, max_us, p50_us, p95_us, p99_us.
+// Returns one object with seconds, calls_per_s, operations, failed and the fields of
+// bench::Account::json_fields(). For each operation that was made (read, update, multiread,
+// multiupdate, insert) it has an object with operations, failed, avg_us, min_us, max_us, p50_us,
+// p95_us, p99_us.
 std::string as_json(const Results& results, uint32_t threads);
 
 }  // namespace hat::ycsb

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kv/ycsb/report_test.cc: what a run's report says of its clients.
+// kv/ycsb/report_test.cc: checks what a run's report says about its clients.
 #include "kv/ycsb/report.h"
 
 #include <gmock/gmock.h>
@@ -11,7 +11,8 @@ namespace {
 using std::chrono::milliseconds;
 using testing::HasSubstr;
 
-// Two clients in a second: one makes three operations, the other none that ends.
+// Two clients in one second: one makes three operations, the other makes one that does not end in
+// time.
 Results of_two_clients() {
   Results results;
   results.seconds = 1;

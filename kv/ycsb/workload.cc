@@ -11,7 +11,7 @@
 namespace hat::ycsb {
 namespace {
 
-constexpr uint64_t kRecordsMax = INT32_MAX;  // YCSB cuts record numbers to an int
+constexpr uint64_t kRecordsMax = INT32_MAX;  // YCSB truncates record numbers to an int
 constexpr uint64_t kRecordBytesMax = 16u << 20;
 constexpr uint64_t kBatchMax = 10'000;
 constexpr std::string_view kUseJava = "; YCSB itself can do it, by the binding in kv/ycsb/java";
@@ -19,7 +19,8 @@ constexpr std::string_view kUseJava = "; YCSB itself can do it, by the binding i
 constexpr std::string_view kCoreWorkload = "site.ycsb.workloads.CoreWorkload";
 constexpr std::string_view kMultiWorkload = "site.ycsb.workloads.MultiWorkload";
 
-// Keys of YCSB's that change nothing here: how it prints, and what only scans or inserts ask for.
+// Keys of YCSB that have no effect here: those of its output, and those that only scans or inserts
+// use.
 constexpr std::string_view kWithoutEffect[] = {"table",
                                                "db",
                                                "target",
@@ -62,7 +63,7 @@ std::unexpected<Error> wrong(const std::string& key, const Properties::Value& fo
               std::string(expected));
 }
 
-// Each read_…() leaves `into` as it is where nobody said anything.
+// Each read_…() leaves `into` unchanged if the key is not set.
 Result<void> read_number(const Properties& properties, const std::string& key, uint64_t least,
                          uint64_t most, uint64_t& into) {
   const Properties::Value* found = properties.find(key);
@@ -87,7 +88,7 @@ Result<void> read_weight(const Properties& properties, const std::string& key, d
   return {};
 }
 
-// As Java's parseBoolean, but for words that are neither.
+// Like Java's parseBoolean, but rejects words other than true and false.
 Result<void> read_switch(const Properties& properties, const std::string& key, bool& into) {
   const Properties::Value* found = properties.find(key);
   if (found == nullptr) return {};
@@ -135,7 +136,7 @@ constexpr WeightRow kWeights[] = {
 constexpr const char* kRefusedWeights[] = {"insertproportion", "scanproportion",
                                            "readmodifywriteproportion"};
 
-// Keys whose value is one of some words; each word's place in the row is its meaning.
+// Keys whose value is one of several words. A word's index in the row is its meaning.
 struct WordRow {
   const char* key;
   std::span<const std::string_view> words;
@@ -187,7 +188,7 @@ Result<void> read_weights(const Properties& properties, bool multi, Workload& wo
   return {};
 }
 
-// Bounds that several keys make together.
+// Checks bounds that depend on several keys.
 Result<void> check_sizes(const Properties& properties, Workload& workload) {
   if (workload.records == 0) return fail("recordcount is missing: how many records are there?");
   if (properties.find("insertcount") == nullptr && workload.insert_start < workload.records) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kv/ycsb/workload_test.cc: checks what workload files ask for, and how they are refused.
+// kv/ycsb/workload_test.cc: checks how workload files are read, and which are rejected.
 #include "kv/ycsb/workload.h"
 
 #include <gmock/gmock.h>
@@ -77,7 +77,7 @@ TEST(Workload, ReadsWhatIsSaid) {
 
 struct RefusedWorkload {
   const char* text;
-  const char* message;  // a part of it
+  const char* message;  // part of the message
 };
 
 const RefusedWorkload kRefused[] = {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/demo/kv_client.cc: HatKV from C++, with nothing but Thrift's own library.
+// tests/demo/kv_client.cc: calls HatKV from C++ with only Thrift's own library.
 //
 //   kv_client HOST PORT put KEY VALUE
 //   kv_client HOST PORT get KEY
-//   kv_client HOST PORT load SECONDS     puts and gets in turn; exit status 1 if any failed
+//   kv_client HOST PORT load SECONDS     alternates puts and gets; exit status 1 if any failed
 #include <thrift/protocol/TBinaryProtocol.h>
 #include <thrift/transport/TBufferTransports.h>
 #include <thrift/transport/TSocket.h>

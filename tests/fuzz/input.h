@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/fuzz/input.h: a fuzzer's bytes, taken one after another as choices; 0 once they are used
-// up.
+// tests/fuzz/input.h: a fuzzer's bytes, which a target takes one after another as choices; 0 once
+// they are used up.
 #pragma once
 
 #include <algorithm>
@@ -22,9 +22,9 @@ class FuzzInput {
     left_ = left_.subspan(1);
     return byte;
   }
-  // A byte says how many, as far as they are there.
+  // Takes one byte as the length, and returns that many bytes, or as many as are left.
   std::string next_bytes() {
-    const size_t wanted = next();  // before it is asked how many are left
+    const size_t wanted = next();  // before left_.size() is read
     const size_t count = std::min(wanted, left_.size());
     std::string bytes(reinterpret_cast<const char*>(left_.data()), count);
     left_ = left_.subspan(count);

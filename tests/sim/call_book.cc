@@ -9,7 +9,8 @@
 namespace hat::sim {
 namespace {
 
-// Depends on the call and the place alone, so that a byte that strays is known by its value.
+// Returns text in which each byte depends only on the call and its position, so that a stray byte
+// is recognised by its value.
 std::string payload(uint64_t id, size_t bytes) {
   std::string text(bytes, '\0');
   for (size_t i = 0; i < bytes; ++i) text[i] = static_cast<char>('a' + (id * 7 + i + i / 26) % 26);
@@ -18,7 +19,7 @@ std::string payload(uint64_t id, size_t bytes) {
 
 constexpr int32_t kInternalError = 6, kProtocolError = 7;  // of TApplicationException
 
-// Tokens that promise that the server did not and will not see the call.
+// Returns true if the token promises that the server did not and will not see the call.
 bool promises_unseen(std::string_view token) {
   for (const auto& text : engine::kFailureTexts) {
     if (text.token == token) return text.meaning.find("may have seen") == std::string_view::npos;
@@ -99,7 +100,7 @@ SimCall* CallBook::on_request(const Dialect& dialect, const Message& message, ui
   }
   SimCall& call = calls_[static_cast<size_t>(id->number) - 1];
   network_.say("server sees " + describe(call));
-  // On a shared connection calls have other ids, each its own.
+  // On a shared connection, each call has an id that is unique there.
   Message expected = request(call);
   const bool mirrored = mirrored_.contains(upstream);
   if (!mirrored && message.seqid >= UpstreamConnection::kFirstId && message.seqid != call.seqid) {
@@ -129,9 +130,9 @@ void CallBook::check_order(const SimCall& call, uint64_t upstream) {
     }
   }
   uint64_t& newest = newest_seen_[{no_failures() ? 0 : upstream, call.connection}];
-  // A call whose caller was told that it may still arrive is nobody's predecessor; nor is a oneway
-  // call where links break, whose caller cannot be told.
-  // Nor is a call to a liar, which may have failed already though its caller does not know.
+  // Three kinds of calls may arrive late: a call whose caller got a failure after which it may
+  // still arrive; a oneway call if links break, because its caller gets no answer; and a call to a
+  // liar, which may have failed already without its caller's knowledge.
   const bool may_come_late =
       !call.failure.empty() || call.of_liar || (!call.two_way && !no_failures());
   if (call.id < newest && !may_come_late) {
@@ -163,7 +164,7 @@ void CallBook::on_answer(SimCall* expected, const Message& message, std::string_
 }
 
 void CallBook::check_time(const SimCall& call) {
-  constexpr Duration kMargin = std::chrono::milliseconds(5);  // latencies and turns
+  constexpr Duration kMargin = std::chrono::milliseconds(5);  // for latencies and iterations
   const Duration took = network_.now() - call.sent_at;
   if (!prompt_ || !call.prompt || !call.timeout || took <= *call.timeout + kMargin) return;
   broken("time-out: answered only after " +

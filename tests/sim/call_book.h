@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/sim/call_book.h: what every simulated call is owed, what came of it, and which promise was
-// broken.
+// tests/sim/call_book.h: records each simulated call, what must come of it and what did, and the
+// first promise that was broken.
 //
-// Clients write down what they send and receive, servers what they see; the book knows the only
-// right answers. The promises are those of docs/architecture.md: at most once, nothing swallowed,
-// order, and bytes as they were.
+// Clients record what they send and receive, and servers record what they see; the book knows the
+// only right answers. The promises are those of docs/architecture.md: at most once, nothing
+// swallowed, order, and unchanged bytes.
 #pragma once
 
 #include <deque>
@@ -21,22 +21,22 @@
 
 namespace hat::sim {
 
-// What the server does with a call.
+// The server's reaction to a call.
 enum class Behaviour : uint8_t {
   kReply,
   kDeclaredException,
   kAppException,
   kSilent,     // never answers, and reads no further on this connection
   kHangUp,     // closes the connection instead
-  kHalfReply,  // closes it in the middle of the reply
+  kHalfReply,  // closes the connection in the middle of the reply
 };
 
 struct SimCall {
-  // The plan.
+  // --- The plan ---
   uint64_t id = 0;
   uint64_t connection = 0;
   const Dialect* dialect = nullptr;
-  std::string name;  // on the wire: "Service:method" where multiplexed
+  std::string name;  // on the wire: "Service:method" if multiplexed
   MessageType type = MessageType::kCall;
   bool two_way = true;
   int32_t seqid = 0;
@@ -45,17 +45,17 @@ struct SimCall {
   Behaviour behaviour = Behaviour::kReply;
   Duration server_time{};
   std::optional<Duration> timeout;
-  bool of_liar = false;  // its server is hostile: the call may fail, and no reply may be wrong
-  bool prompt = false;   // small and alone: nothing but its server may make it wait
+  bool of_liar = false;  // its server is hostile: the call may fail, but no reply may be wrong
+  bool prompt = false;   // small and alone: only its server may delay it
 
-  // What came of it.
+  // --- The result ---
   TimePoint sent_at{};
-  uint32_t seen = 0;         // by a server
-  bool reply_begun = false;  // some of it left the server
+  uint32_t seen = 0;         // how often servers have seen it
+  bool reply_begun = false;  // the server has begun to send the reply
   bool answered = false;
   bool abandoned = false;  // its client left, or its connection ended
   bool unseen_promised = false;
-  bool must_arrive = false;  // oneway, written whole, and its client left in good order
+  bool must_arrive = false;  // oneway, sent completely, and its client closed in good order
   std::string failure;       // the token of the daemon's exception
 };
 
@@ -70,24 +70,26 @@ class CallBook {
   static Message reply(const SimCall& call, int32_t seqid);
   static std::string reply_bytes(const SimCall& call, int32_t seqid);
 
-  // Whether the request is one of the book's, but for its sequence id.
+  // Returns true if the request is in the book; its sequence id may differ.
   bool has(const Message& message) const;
-  // A server has read a whole request on one of its connections; nullptr where it is no call's.
+  // Records that a server has read a whole request on one of its connections. Returns nullptr if
+  // the request belongs to no call.
   SimCall* on_request(const Dialect& dialect, const Message& message, uint64_t upstream);
-  // A client has read a whole message; `expected` is the call whose answer comes next, or nullptr.
+  // Records that a client has read a whole message; `expected` is the call whose answer is due
+  // next, or nullptr.
   void on_answer(SimCall* expected, const Message& message, std::string_view bytes);
 
-  // A promise is broken. The first one is kept, and ends the run.
+  // Records that a promise is broken. The first one is kept, and ends the run.
   void broken(const std::string& what);
   const std::string& first_broken() const { return first_broken_; }
 
-  // Each upstream connection serves one client connection alone (mirrored upstreams).
+  // Records that this upstream connection serves only one client connection (mirror mode).
   void upstream_is_mirrored(uint64_t upstream) { mirrored_[upstream] = 0; }
-  // The tokens that what befalls this run may lead to. With none, calls of one connection keep
-  // their order even from one upstream connection to the next.
+  // Sets the failure tokens that the run's faults may lead to. Without any, calls of one connection
+  // keep their order even from one upstream connection to the next.
   void allow(std::vector<std::string_view> failures) { allowed_ = std::move(failures); }
   bool no_failures() const { return allowed_.empty(); }
-  // Nothing holds up the clients or their own daemon, so that time-outs are kept to the moment.
+  // Records that nothing delays the clients or their own daemon, so that time-outs must be exact.
   void expect_prompt_answers() { prompt_ = true; }
 
   uint64_t replies() const { return replies_; }
@@ -99,9 +101,9 @@ class CallBook {
   void check_order(const SimCall& call, uint64_t upstream);
 
   SimNetwork& network_;
-  std::deque<SimCall> calls_;  // id n at n - 1
+  std::deque<SimCall> calls_;  // call id n is at index n - 1
   std::map<uint64_t, uint64_t> mirrored_;
-  std::set<std::pair<uint64_t, int32_t>> shared_ids_;              // by upstream
+  std::set<std::pair<uint64_t, int32_t>> shared_ids_;              // upstream and id
   std::map<std::pair<uint64_t, uint64_t>, uint64_t> newest_seen_;  // by upstream and connection
   std::vector<std::string_view> allowed_;
   bool prompt_ = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/sim/faults.cc: what befalls a world, and when.
+// tests/sim/faults.cc: the faults of a world, and their times.
 #include "tests/sim/world.h"
 
 namespace hat::sim {

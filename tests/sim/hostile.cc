@@ -13,7 +13,7 @@ using std::chrono::milliseconds;
 
 constexpr Duration kPauseMax = milliseconds(5);
 constexpr Duration kStayMax = milliseconds(150);
-constexpr std::string_view kMark = "hostile";  // no payload of the book's begins so
+constexpr std::string_view kMark = "hostile";  // no payload of the book begins like this
 
 Message marked(Random& random) {
   constexpr const char* kNames[] = {"echo",          "timed",         "note", "unlisted",
@@ -35,7 +35,7 @@ void damage(Random& random, std::string& bytes) {
   }
 }
 
-// A frame of its messages, as a framed client sends one.
+// Returns one frame with several messages, in the framing of a framed client.
 std::string several(Random& random, const Dialect& dialect) {
   Dialect bare = dialect;
   bare.framing = Framing::kUnframed;
@@ -62,7 +62,7 @@ std::string requests(Random& random, const std::string& service, const Dialect& 
         damage(random, one);
         break;
       case 1:
-        return bytes + one.substr(0, random.below(one.size()));  // and no more
+        return bytes + one.substr(0, random.below(one.size()));  // and nothing more
       case 2:
         one = several(random, dialect);
         break;
@@ -102,7 +102,7 @@ std::string noise(Random& random, uint64_t bytes_max) {
 
 std::string call(Random& random, const FrameHeader& header) {
   const Message message = marked(random);
-  // Announced as this one, or as another.
+  // The frame announces this message's name, or another one.
   const std::string name = random.percent(80) ? message.name : marked(random).name;
   const engine::CallMeta meta{.name_bytes = static_cast<uint16_t>(name.size()),
                               .id = message.seqid};
@@ -111,7 +111,7 @@ std::string call(Random& random, const FrameHeader& header) {
   return frame(header, text_of(&meta, sizeof meta) + name + request);
 }
 
-// Mostly what the protocol has, in any order.
+// Returns frames, mostly of kinds that the protocol has, in any order.
 std::string frames(Random& random, const std::string& target) {
   const char* kNodes[] = {"host-x", "host-a", "host-b"};
   const auto hello = engine::encode({.generation = random.next(),

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/sim/hostile.h: who sends what no client and no daemon would: a process that connects to an
+// tests/sim/hostile.h: a process that sends what no client and no daemon sends: it connects to an
 // endpoint, or to a link's address, again and again.
 //
-// A server knows its messages by their being none of the call book's.
+// A server recognises its messages: they are not in the call book.
 #pragma once
 
 #include <memory>
@@ -16,12 +16,12 @@ namespace hat::sim {
 class Hostile final : public StreamEvents {
  public:
   enum class Plays : uint8_t { kClient, kPeer };
-  // `service`: of the endpoint; of a peer, the node that listens.
+  // Targets an endpoint of `service`; for a peer, `service` is the node that listens at `target`.
   Hostile(SimNetwork& network, Plays plays, Address target, std::string service,
           const std::string& name, uint64_t seed);
   ~Hostile() override;
 
-  // Until then, connection after connection.
+  // Opens one connection after another until `until`.
   void start(TimePoint until);
 
  private:
@@ -39,18 +39,18 @@ class Hostile final : public StreamEvents {
   const std::string service_;
   Random random_;
   TimePoint until_{};
-  bool reads_ = false;  // its answers
+  bool reads_ = false;  // it reads the answers
   std::string out_;
   std::unique_ptr<Timer> next_;
   std::unique_ptr<Stream> stream_;
-  std::unique_ptr<Stream> ended_;  // an event of it may be running
+  std::unique_ptr<Stream> ended_;  // one of its events may be running
 };
 
-// What a server says to what is no message of the book's, and to those after it in its frame. It
-// knows oneway functions by their names.
+// A server's answer to a message that is not in the book, and to those after it in its frame. The
+// server recognises oneway functions by their names.
 struct AnswerToHostile {
   std::string bytes;
-  bool to_all = true;  // false: it cannot read what else is in the frame
+  bool to_all = true;  // false: the server cannot read the rest of the frame
 };
 AnswerToHostile answer_to_hostile(const Dialect& dialect, const Message& message,
                                   std::string_view frame);

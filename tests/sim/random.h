@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/sim/random.h: numbers that depend on the seed alone, on every machine and library.
+// tests/sim/random.h: random numbers that depend only on the seed, on every machine and library.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +28,8 @@ class Random {
     return first +
            Duration(static_cast<int64_t>(below(static_cast<uint64_t>((last - first).count()) + 1)));
   }
-  // Small values as often as large ones: each doubling is equally likely.
+  // Prefers small values: starts at `first`, and doubles the range with a probability of 60 % each
+  // time.
   uint64_t log_between(uint64_t first, uint64_t last) {
     uint64_t low = first;
     while (low < last && percent(60)) low = low * 2 + 1;

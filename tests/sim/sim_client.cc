@@ -13,7 +13,7 @@ constexpr Duration kThinkMax = std::chrono::milliseconds(3);
 constexpr Duration kReconnectMax = std::chrono::milliseconds(60);
 constexpr Duration kSlowMax = std::chrono::milliseconds(40);
 
-// An ordinary call of a function that no manifest lists: to the daemon it may be oneway.
+// Returns true for an ordinary call of an unlisted function: for the daemon, it may be oneway.
 bool is_possible(const SimCall& call) {
   return call.type == MessageType::kCall && thrift::bare_name(call.name).starts_with("unlisted");
 }
@@ -55,7 +55,7 @@ void SimClient::fill() {
   while (calls_left_here_ != 0 && outstanding_.size() < plan_.depth) add_call();
   if (plan_.half_closes && calls_left_here_ == 0 && out_.empty() && connected_) push();
   if (!out_.empty()) push();
-  // Only oneway calls were left to send.
+  // If only oneway calls were left to send, no answer follows.
   if (stream_ && calls_left_here_ == 0 && outstanding_.empty() && out_.empty()) after_answer();
 }
 
@@ -67,7 +67,7 @@ void SimClient::add_call() {
   call.reply_bytes = random_.log_between(0, plan_.reply_bytes_max);
   call.seqid = random_.percent(50) ? 0 : static_cast<int32_t>(random_.next());
   call.of_liar = plan_.of_liar;
-  // Where a server answers with the id of another call, that must be seen by the id.
+  // Each call to a liar has its own id, so that an answer with another call's id is noticed.
   if (plan_.of_liar) call.seqid = static_cast<int32_t>(book_.calls().size());
   call.server_time = random_.percent(50)
                          ? Duration(0)
@@ -75,12 +75,13 @@ void SimClient::add_call() {
   if (random_.percent(plan_.oneway_percent)) {
     const bool listed = random_.percent(70);
     call.two_way = false;
-    // Go sends oneway calls as ordinary ones: only the manifest tells.
+    // Go sends oneway calls as ordinary ones: only the manifest shows that they are oneway.
     const bool ordinary = random_.percent(listed ? 50 : plan_.possible_percent);
     call.type = ordinary ? MessageType::kCall : MessageType::kOneway;
-    // A client sends a function always alike.
+    // A client always sends the same function in the same way.
     call.name = listed ? "note" : ordinary ? "unlisted_post" : "unlisted_note";
-    // On a connection that is carried byte for byte, the server's answer to it would come through.
+    // On a connection that is carried byte for byte, the client would receive the server's answer
+    // to it.
     const bool followed = plan_.possible_percent == 0 && plan_.depth < plan_.calls_out_max;
     if (!listed && !ordinary && followed && random_.percent(50)) {
       call.behaviour = Behaviour::kAppException;
@@ -95,8 +96,9 @@ void SimClient::add_call() {
     }
     if (random_.percent(plan_.bad_server_percent)) {
       constexpr Behaviour kBad[] = {Behaviour::kHangUp, Behaviour::kHalfReply, Behaviour::kSilent};
-      // Bytes that are no calls to the daemon have no time-out; and the answer for a call that
-      // passed its own waits for those before it, of which one that may be oneway may have none.
+      // A server may stay silent only if the daemon answers the call after its time-out. The daemon
+      // does not do so on a connection that is carried byte for byte, nor while an earlier call
+      // that may be oneway has no answer.
       const bool told =
           timed && !may_be_bytes() && (plan_.oneway_percent == 0 || plan_.possible_percent == 0);
       call.behaviour = kBad[random_.below(told ? 3 : 2)];
@@ -139,7 +141,7 @@ void SimClient::on_writable() { fill(); }
 
 void SimClient::on_readable() {
   constexpr uint64_t kRoomMax = 64 * 1024;
-  const bool patient = random_.percent(50);  // else it reads as little as a loop of small reads
+  const bool patient = random_.percent(50);  // otherwise it reads in smaller pieces
   std::vector<std::byte> room(patient ? kRoomMax : random_.log_between(1, kRoomMax));
   const IoResult result = stream_->read(room);
   switch (result.kind) {
@@ -173,7 +175,8 @@ void SimClient::take_answers() {
     }
     SimCall* expected = outstanding_.empty() ? nullptr : outstanding_.front();
     if (SimCall* failed = oneway_that(decoded.message)) {
-      // The daemon cannot know that it is oneway; it ends the connection after that.
+      // The daemon cannot know that the call is oneway, so it ends the connection after this
+      // answer.
       disturbed_ = true;
       book_.on_answer(failed, decoded.message, std::string_view(in_).substr(0, decoded.bytes));
       in_.erase(0, decoded.bytes);
@@ -182,7 +185,7 @@ void SimClient::take_answers() {
     book_.on_answer(expected, decoded.message, std::string_view(in_).substr(0, decoded.bytes));
     if (expected == nullptr) return;
     if (is_possible(*expected) && !expected->failure.empty())
-      disturbed_ = true;  // it ends after that
+      disturbed_ = true;  // the daemon ends it now
     in_.erase(0, decoded.bytes);
     last_answered_ = expected->id;
     outstanding_.pop_front();
@@ -208,34 +211,35 @@ void SimClient::after_answer() {
 
 // --- Ends ---
 
-// The daemon may close a connection only where it cannot go on with it.
+// Returns true if the connection may end now: the daemon may close one only if it cannot continue
+// it.
 bool SimClient::may_end(bool reset) const {
-  if (disturbed_ || !connected_ || plan_.of_liar)
-    return true;  // nobody listened, or the network said so
+  if (disturbed_ || !connected_ || plan_.of_liar) return true;  // a fault, no listener, or a liar
   if (said_end_ && in_.empty() &&
       std::ranges::all_of(outstanding_, [](auto* call) { return is_possible(*call); }))
     return true;
   if (book_.no_failures()) return false;
-  // Without its connection to the server, that of the client ends too, after the answers to all
-  // that the server may have seen.
+  // If a mirrored connection to the server ends, the client's connection ends too, after the
+  // answers to all calls that the server may have seen.
   if (plan_.mirrored && !reset && in_.empty()) {
     return std::ranges::all_of(outstanding_,
                                [](auto* call) { return call->seen == 0 || is_possible(*call); });
   }
-  // A reply that was cut cannot be mended; and RST takes with it what was on its way.
+  // The daemon cannot repair a reply that was cut. RST destroys the bytes that are on their way.
   const bool cut = std::ranges::any_of(outstanding_, &SimCall::reply_begun);
   return cut && (reset || !in_.empty());
 }
 
-// As many calls that may be oneway are out as the daemon follows.
+// Returns true if the number of unanswered calls that may be oneway has reached the daemon's limit,
+// so that the daemon carries the connection byte for byte.
 bool SimClient::may_be_bytes() const {
   const auto possible = [](const SimCall* call) { return is_possible(*call); };
   return static_cast<size_t>(std::ranges::count_if(outstanding_, possible) +
                              std::ranges::count_if(oneways_, possible)) >= plan_.calls_out_max;
 }
 
-// The oneway call that an exception of the daemon's is for, if it is. Answers come in order, so it
-// was sent after the last call that was answered.
+// Returns the oneway call that an exception of the daemon answers, or nullptr. Answers arrive in
+// order, so that call was sent after the last call that was answered.
 SimCall* SimClient::oneway_that(const Message& message) const {
   const Field* text = message.find(1);
   if (message.type != MessageType::kException || text == nullptr ||
@@ -257,7 +261,7 @@ void SimClient::on_end(const std::string& how, bool reset) {
                  (outstanding_.empty() ? "" : ", first " + describe(*outstanding_.front())));
   }
   const bool seen = std::ranges::any_of(outstanding_, [](auto* call) { return call->seen != 0; });
-  if (orderly_ends_ && !reset && seen) {  // RST may take with it what was on its way
+  if (orderly_ends_ && !reset && seen) {  // RST may destroy answers on their way
     book_.broken("drain: connection " + std::to_string(connection_) +
                  " ended before its calls, first " + describe(*outstanding_.front()));
   }
@@ -267,9 +271,10 @@ void SimClient::on_end(const std::string& how, bool reset) {
 void SimClient::leave(bool abort) {
   network_.say(host_.name() + (abort ? " aborts" : " closes") + " connection " +
                std::to_string(connection_));
-  // Unread answers would turn the close into RST, which takes with it what was on its way.
+  // Closing with unread answers sends RST, which destroys the bytes that are on their way.
   const bool orderly = !abort && out_.empty() && outstanding_.empty();
-  // So does, at the server, its own answer to a oneway call that it does not know.
+  // The server's own answer to a oneway call that it does not know can cause such an RST at the
+  // server.
   bool answered = false;
   for (SimCall* call : std::exchange(oneways_, {})) {
     call->must_arrive = orderly && !answered;

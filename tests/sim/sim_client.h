@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/sim/sim_client.h: an application of the simulation: connection after connection, it sends
-// its calls and compares every answer with the only right one.
+// tests/sim/sim_client.h: an application of the simulation: it opens one connection after another,
+// sends its calls and compares each answer with the only right one.
 #pragma once
 
 #include <deque>
@@ -15,22 +15,22 @@ namespace hat::sim {
 struct ClientPlan {
   Address endpoint;
   std::string service;
-  bool mirrored = false;  // the server has a connection for each of the client's
+  bool mirrored = false;  // the server has one connection for each of the client's
   Dialect dialect = kDialects[0];
-  size_t calls = 10;  // in all
+  size_t calls = 10;  // in total
   size_t calls_per_connection = 10;
-  size_t depth = 1;           // unanswered at once
-  size_t calls_out_max = 40;  // the daemon's limit; then calls that may be oneway become bytes
+  size_t depth = 1;           // unanswered at the same time
+  size_t calls_out_max = 40;  // the daemon's limit (max_pipelined)
   uint64_t request_bytes_max = 1000;
   uint64_t reply_bytes_max = 1000;
   uint32_t oneway_percent = 10;
-  uint32_t possible_percent = 50;   // of the oneway calls of an unlisted function: as ordinary ones
+  uint32_t possible_percent = 50;   // of oneway calls of unlisted functions: sent as ordinary calls
   uint32_t timed_percent = 30;      // calls of the function with a time-out
   uint32_t bad_server_percent = 0;  // calls that the server treats badly
-  uint32_t slow_percent = 0;        // reads before which it waits
-  bool half_closes = false;         // says the end of its requests before the last answers
+  uint32_t slow_percent = 0;        // reads after which it pauses
+  bool half_closes = false;         // ends its requests before the last answers
   bool of_liar = false;             // its server is hostile
-  uint32_t leaves_percent = 0;      // answers after which it leaves, whatever is outstanding
+  uint32_t leaves_percent = 0;      // answers after which it leaves, even with calls outstanding
 };
 
 class SimClient final : public StreamEvents {
@@ -42,11 +42,11 @@ class SimClient final : public StreamEvents {
 
   void start();
   bool done() const { return done_; }
-  // An end that this client sees now is the world's doing, not the daemon's.
+  // Allows the current connection to end: the simulation ends it, not the daemon.
   void expect_disturbance() { disturbed_ = true; }
-  // Such ends are drains alone: no call that a server has seen goes unanswered.
+  // Requires that drains are the only such ends: each call that a server has seen must be answered.
   void expect_orderly_ends() { orderly_ends_ = true; }
-  // For canaries: keeps its last connection when all is done.
+  // Keeps the last connection open when all calls are done; for a canary.
   void keep_connection() { keeps_connection_ = true; }
   std::string what_it_waits_for() const;
 
@@ -75,9 +75,9 @@ class SimClient final : public StreamEvents {
   size_t calls_left_;
   size_t calls_left_here_ = 0;
   uint64_t connection_ = 0;
-  std::deque<SimCall*> outstanding_;  // two-way, in the order of their answers
+  std::deque<SimCall*> outstanding_;  // two-way calls, in the order of their answers
   std::vector<SimCall*> oneways_;     // of this connection
-  uint64_t last_answered_ = 0;        // its id
+  uint64_t last_answered_ = 0;        // the call's id
   std::string in_;
   std::string out_;
   bool connected_ = false;
@@ -89,7 +89,7 @@ class SimClient final : public StreamEvents {
   std::unique_ptr<Timer> next_;
   std::unique_ptr<Timer> read_on_;
   std::unique_ptr<Stream> stream_;
-  std::unique_ptr<Stream> ended_;  // an event of it may be running
+  std::unique_ptr<Stream> ended_;  // one of its events may be running
 };
 
 }  // namespace hat::sim

@@ -15,7 +15,7 @@ SimConnection::SimConnection(SimNetwork& network, const Path& path, uint64_t ent
                              SimHost& client, Random random)
     : network_(network), path_(path), entity_(entity), random_(random) {
   ends_[kClient].host = &client;
-  ends_[kServer].closed = true;  // until somebody accepts
+  ends_[kServer].closed = true;  // until establish()
 }
 
 // --- Connecting ---
@@ -35,7 +35,7 @@ void SimConnection::begin(bool lost) {
   });
 }
 
-// The kernel accepts before the process does: the client may send at once.
+// The kernel accepts before the process does, so that the client may send at once.
 void SimConnection::establish(SimHost& server) {
   if (ends_[kClient].closed) return;
   ends_[kServer].host = &server;
@@ -136,14 +136,14 @@ void SimConnection::send(Side to, Item item) {
   network_.at(end.last_arrival, entity_, [self, to] { self->deliver(to); });
 }
 
-// Each item has an event; where items were lost, the last events find nothing.
+// Each item has an event; if items were lost, the last events find none.
 void SimConnection::deliver(Side to) {
   End& end = ends_[to];
   if (end.incoming.empty()) return;
   Item item = std::move(end.incoming.front());
   end.incoming.pop_front();
   if (item.kind == Item::Kind::kReset) return fail(to, ECONNRESET);
-  if (end.closed) {  // nobody is there any more: the kernel says so
+  if (end.closed) {  // no process has it open: the kernel answers
     if (item.kind == Item::Kind::kData) send(other(to), {Item::Kind::kReset, {}});
     return;
   }
@@ -171,7 +171,7 @@ void SimConnection::close(Side side, bool abort) {
   end.stream = nullptr;
   end.closed = true;
   if (end.error != 0) return;
-  if (!end.established) return;  // establish() sees to it
+  if (!end.established) return;  // establish() handles that
   if (abort || !end.received.empty()) {
     if (random_.percent(50)) lose_in_flight(other(side));
     send(other(side), {Item::Kind::kReset, {}});

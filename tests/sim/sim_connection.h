@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/sim/sim_connection.h: one simulated TCP connection: two ends and what is between them.
+// tests/sim/sim_connection.h: one simulated TCP connection: two ends and the bytes between them.
 #pragma once
 
 #include <deque>
@@ -20,14 +20,14 @@ class SimConnection : public std::enable_shared_from_this<SimConnection> {
   SimConnection(SimNetwork& network, const Path& path, uint64_t entity, SimHost& client,
                 Random random);
 
-  // Life of a connection, from the network.
+  // --- Called by the network ---
   void begin(bool lost);
   void cut();
   void stall(TimePoint until) { stalled_until_ = std::max(stalled_until_, until); }
   void lose_one_segment();
   bool open() const { return !ends_[kClient].closed || !ends_[kServer].closed; }
 
-  // From the streams.
+  // --- Called by the streams ---
   IoResult read(Side side, std::span<std::byte> into);
   IoResult write(Side side, std::span<const iovec> from);
   void shutdown_write(Side side);
@@ -35,7 +35,8 @@ class SimConnection : public std::enable_shared_from_this<SimConnection> {
   bool readable(Side side) const;
   bool writable(Side side) const;
   void attach(Side side, SimStream* stream) { ends_[side].stream = stream; }
-  // The accepting host's turn has come; refuses where nobody takes it.
+  // Accepts the connection, in an iteration of the accepting host; closes it if `on_connection`
+  // does not take it.
   void accept(const SimNetwork::OnConnection& on_connection);
 
   uint64_t entity() const { return entity_; }
@@ -55,9 +56,9 @@ class SimConnection : public std::enable_shared_from_this<SimConnection> {
     bool end_sent = false;
     bool end_received = false;
     int error = 0;
-    size_t unread = 0;  // bytes it wrote that the other end has not read
+    size_t unread = 0;  // bytes that it wrote and the other end has not read
     ByteQueue received;
-    std::deque<Item> incoming;  // in flight towards it
+    std::deque<Item> incoming;  // in flight towards this end
     TimePoint last_arrival{};
   };
 

@@ -27,7 +27,7 @@ void SimDaemon::start() {
   const engine::HostFacts host{8, 8, faults_.has_value(), "none is here"};
   if (faults_) {
     engine::Faults faults = *faults_;
-    faults.seed += generation_;  // a restarted daemon has other ones
+    faults.seed += generation_;  // a restarted daemon has other faults
     const auto open = [this, faults]() mutable -> Result<std::unique_ptr<engine::Fabric>> {
       ++faults.seed;
       return engine::make_faulty(engine::open_loop_fabric_with(random_.next()).value(), faults);

@@ -16,25 +16,27 @@ namespace hat::sim {
 
 class SimDaemon {
  public:
-  // With RDMA lanes over the loop fabric, whose queue pairs break as `faults` say; or without.
+  // Has RDMA lanes over the loop fabric, whose queue pairs break as `faults` says; none without
+  // `faults`.
   SimDaemon(SimNetwork& network, NodeConfig node, Manifest manifest,
             std::optional<engine::Faults> faults, uint64_t seed);
   ~SimDaemon() { kill(); }
 
   void start();
   void kill();
-  // As on SIGTERM: leaves when nothing is in flight, or after limits.drain_timeout.
+  // Drains as on SIGTERM: leaves when nothing is in flight, or after limits.drain_timeout.
   void drain();
   void freeze(Duration time) { host_.freeze(time); }
 
   bool running() const { return worker_ != nullptr; }
   bool draining() const { return draining_; }
-  // Drains that ended with calls in flight.
+  // Returns how many drains lasted until limits.drain_timeout, so that calls in flight were cut.
   uint64_t late_drains() const { return late_drains_; }
   const NodeConfig& node() const { return *node_; }
   const WorkerCounters& counters() const { return *counters_; }
   uint64_t calls_by_rdma() const { return by_rdma_before_ + calls_by_rdma_now(); }
-  // Empty, or what the counters of this run of the daemon should not say at rest.
+  // Returns the counters of this run of the daemon that are wrong for a daemon at rest; empty if
+  // none.
   std::string not_at_rest() const;
 
  private:
@@ -50,7 +52,7 @@ class SimDaemon {
   uint64_t generation_ = 0;
   bool draining_ = false;
   uint64_t late_drains_ = 0;
-  uint64_t by_rdma_before_ = 0;  // in earlier lives
+  uint64_t by_rdma_before_ = 0;  // in earlier runs of the daemon
   std::unique_ptr<WorkerCounters> counters_;
   std::unique_ptr<DetachedConnections> detached_;
   std::unique_ptr<MetricsRegistry> metrics_;

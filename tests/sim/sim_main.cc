@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/sim/sim_main.cc: runs seeds of the simulation, and shows one of them to whoever must find
-// out why it failed.
+// tests/sim/sim_main.cc: runs seeds of the simulation, and traces one seed for a person who wants
+// to find out why it failed.
 #include <glog/logging.h>
 
 #include <charconv>
@@ -15,7 +15,7 @@
 namespace hat::sim {
 namespace {
 
-// What ctest runs; a release build runs them all.
+// ctest runs this many seeds; in a release build, all kSeedsOfRelease.
 constexpr uint64_t kSeeds = HAT_SIM_SEEDS;
 constexpr uint64_t kSeedsOfRelease = 1000;
 
@@ -53,7 +53,8 @@ std::optional<Options> read_options(int argc, char** argv) {
   return options;
 }
 
-// The same seed must take the same path again, or no failure could be replayed.
+// Counts the seeds that take another path when they run again; a failure of these cannot be
+// replayed.
 uint64_t count_wanderers(uint64_t from) {
   uint64_t wanderers = 0;
   for (uint64_t seed = from; seed < from + kScenarios; ++seed) {
@@ -106,7 +107,7 @@ int run_seeds(const Options& options) {
   return failed == 0 ? 0 : 1;
 }
 
-// A seed may give a mistake no occasion; one of these does.
+// Runs each canary with several seeds, because one seed may give no occasion for the mistake.
 int run_canaries(bool trace) {
   constexpr uint64_t kSeedsOfACanary = 20;
   int missed = 0;
@@ -136,7 +137,7 @@ int main(int argc, char** argv) {
   }
   google::InitGoogleLogging(argv[0]);
   FLAGS_logtostderr = true;
-  // Links break by the thousand here; only a person who replays a seed wants to read of it.
+  // Thousands of links break here; only a person who replays a seed wants to read about that.
   FLAGS_minloglevel = options->trace ? google::INFO : google::FATAL;
   return options->canaries ? hat::sim::run_canaries(options->trace) : hat::sim::run_seeds(*options);
 }

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/sim/sim_network.h: a clock, its events, and streams between hosts, all made from a seed.
+// tests/sim/sim_network.h: a clock, its events, and streams between hosts, all derived from a seed.
 //
-// What it may do to a stream, and why the daemon must live with each: split and join writes, take
-// fewer bytes than offered and give fewer than asked (the socket API promises neither), hold back
-// (stall: a lost packet that is sent again), say kWouldBlock when the reader is slow, lose what is
-// in flight and break (cut: a router, a cable, a killed process), answer late data with RST (a
-// close with unread bytes does that in every kernel), refuse or lose a connect. It never reorders,
-// changes or repeats bytes: TCP does not.
+// The network may do the following to a stream, and the daemon must cope with it: split and join
+// writes; take fewer bytes than offered and return fewer than requested (the socket API promises
+// neither); hold bytes back (stall: a lost packet is sent again); return kWouldBlock if the reader
+// is slow; lose bytes in flight and break (cut: a router, a cable, a killed process); answer late
+// data with RST (in every kernel, a close with unread bytes does that); refuse or lose a connect.
+// It never reorders, changes or repeats bytes, because TCP does not.
 //
-// Time moves only from event to event. Events of one time run in the order of their entity, so
-// that the order of unrelated calls at one moment does not matter.
+// Time advances only from event to event. Events of the same time run in the order of their
+// entities, so that the order of unrelated calls at one moment does not matter.
 #pragma once
 
 #include <deque>
@@ -28,13 +28,13 @@ namespace hat::sim {
 class SimConnection;
 class SimHost;
 
-// How the connections to one address behave.
+// The behaviour of the connections to one address.
 struct Path {
   Duration latency_min = std::chrono::microseconds(5);
   Duration latency_max = std::chrono::microseconds(60);
-  size_t window_bytes = 128 * 1024;  // written and not yet read, in one direction
-  uint32_t split_percent = 20;       // writes that arrive in pieces cut at awkward places
-  uint32_t short_percent = 10;       // reads and writes that move fewer bytes than they could
+  size_t window_bytes = 128 * 1024;  // written but not yet read, in one direction
+  uint32_t split_percent = 20;       // writes that arrive in pieces, cut at awkward places
+  uint32_t short_percent = 10;       // reads and writes that move fewer bytes than possible
 };
 
 class SimNetwork {
@@ -47,21 +47,22 @@ class SimNetwork {
   TimePoint now() const { return now_; }
   void at(TimePoint when, uint64_t entity, std::function<void()> what);
   void after(Duration wait, std::function<void()> what) { at(now_ + wait, 0, std::move(what)); }
-  // Runs what is due until `until`, or until `done()` says so after an event. False: `until` came.
+  // Runs events until the time `until`, or until `done()` returns true after an event. Returns
+  // false if it reached `until`.
   bool run_until(TimePoint until, const std::function<bool()>& done);
 
-  // `on_connection` is called in a turn of `host`, once per connection to `address`.
+  // Calls `on_connection` in an iteration of `host`, once for each connection to `address`.
   using OnConnection = std::function<void(const ListenerEvents::Accept&)>;
   void listen(const Address& address, SimHost& host, OnConnection on_connection);
   void stop_listening(const Address& address);
   void set_path(const Address& address, const Path& path);
 
-  // Faults, on all connections to `address`.
+  // --- Faults, on all connections to `address` ---
   void cut(const Address& address);
   void stall(const Address& address, Duration time);
   void lose_connects(const Address& address, Duration time);
-  // A network that breaks TCP's promise, for canaries: one segment towards whoever connected to
-  // `address` vanishes.
+  // Loses one segment towards the side that connected to `address`. This breaks TCP's promise, for
+  // a canary.
   void lose_one_segment(const Address& address);
 
   std::unique_ptr<Stream> connect(SimHost& host, const Address& to, StreamEvents& events);
@@ -70,19 +71,20 @@ class SimNetwork {
   void add_host(SimHost& host) { hosts_.push_back(&host); }
   void remove_host(SimHost& host) { std::erase(hosts_, &host); }
   void look_at_descriptors();
-  // For a person who replays a seed.
+  // Prints what happens, for a person who replays a seed.
   void trace() { tracing_ = true; }
   void say(const std::string& text) const;
 
   uint64_t events_run() const { return events_run_; }
-  // Of every event's time and entity: two runs that agree have taken the same path.
+  // Returns a hash over the time and entity of every event: two runs with equal hashes took the
+  // same path.
   uint64_t fingerprint() const { return fingerprint_; }
   size_t connections_open(const Address& address);
 
  private:
   friend class SimConnection;
   struct ListenerState {
-    SimHost* host = nullptr;  // null: nobody listens
+    SimHost* host = nullptr;  // null: no host listens
     OnConnection on_connection;
     Path path;
     TimePoint lost_until{};

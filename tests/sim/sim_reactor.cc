@@ -91,7 +91,7 @@ std::unique_ptr<Timer> SimHost::timer(std::function<void()> on_time) {
 
 void SimHost::add_turn_events(TurnEvents& events) {
   turn_events_.push_back(&events);
-  turn_owed_ = true;  // what set-up has queued must not wait for an event
+  turn_owed_ = true;  // data that set-up has queued must not wait for an event
   wake();
 }
 
@@ -122,7 +122,8 @@ void SimHost::turn() {
     if (timer->due()) ready.emplace_back(What::kTime, id);
   }
   for (const uint64_t id : descriptors_ready()) ready.emplace_back(What::kDescriptor, id);
-  // A turn without any event would flush what the kernel's reactor leaves lying.
+  // An iteration without any event would flush data that the daemon's real reactor leaves
+  // unflushed.
   if (ready.empty() && posted_.empty() && !std::exchange(turn_owed_, false)) {
     in_turn_ = false;
     return;
@@ -137,7 +138,8 @@ void SimHost::turn() {
   network_.look_at_descriptors();
 }
 
-// What one event does may end what another was for, so each is looked at again.
+// Checks again whether the event is due, because an earlier event of the iteration may have ended
+// its object or its cause.
 void SimHost::dispatch(What what, uint64_t id) {
   if (what == What::kTime) {
     const auto timer = timers_.find(id);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/sim/sim_reactor.h: a host of the simulation: a reactor whose turns are events of the
-// network.
+// tests/sim/sim_reactor.h: a host of the simulation: a reactor whose event-loop iterations are
+// events of the network.
 //
-// Thread   one thread runs all hosts. Between two turns of one host, others have theirs.
+// Thread   One thread runs all hosts. Between two iterations of a host, other hosts run theirs.
 #pragma once
 
 #include <glog/logging.h>
@@ -28,7 +28,7 @@ class SimHost final : public Reactor {
   ~SimHost() override;
 
   TimePoint now() const override { return network_.now(); }
-  // Streams here have no descriptors.
+  // Fails, because simulated streams have no descriptors.
   std::unique_ptr<Stream> resume(std::vector<Descriptor>, StreamEvents&) override {
     LOG(FATAL) << "a simulated stream has no descriptors that another process could have kept";
   }
@@ -36,20 +36,21 @@ class SimHost final : public Reactor {
     return network_.connect(*this, to, events);
   }
   std::unique_ptr<Timer> timer(std::function<void()> on_time) override;
-  // The loop fabric's descriptors are the kernel's; all hosts run in one thread, so what is
-  // readable there changes in their turns alone.
+  // Watches a descriptor of the loop fabric, which is the kernel's. All hosts run in one thread, so
+  // a descriptor becomes readable only in an iteration of a host.
   std::unique_ptr<Watch> watch(int descriptor, std::function<void()> on_readable) override;
   void stay_awake_until(TimePoint) override {}
   void add_turn_events(TurnEvents& events) override;
   void remove_turn_events(TurnEvents& events) override { std::erase(turn_events_, &events); }
 
-  // Something may be ready: a turn follows.
+  // Schedules an iteration, because something may be ready.
   void wake();
-  // After anybody's turn: perhaps it made a descriptor readable that this one watches.
+  // Wakes this host if a descriptor that it watches is readable. The network calls this after each
+  // iteration of any host, which may have made it readable.
   void look_at_descriptors();
-  // The process stands still, as when the kernel gives it no time.
+  // Stops the process for `time`, as when the kernel gives it no CPU.
   void freeze(Duration time) { frozen_until_ = std::max(frozen_until_, now() + time); }
-  // Runs `work` in a turn.
+  // Runs `work` in an iteration.
   void post(std::function<void()> work);
 
   SimNetwork& network() { return network_; }
@@ -75,7 +76,7 @@ class SimHost final : public Reactor {
   bool turn_owed_ = false;
   TimePoint turn_at_ = TimePoint::max();
   TimePoint frozen_until_{};
-  std::map<uint64_t, SimStream*> streams_;  // by id, so that their order depends on no address
+  std::map<uint64_t, SimStream*> streams_;  // by id: the order must not depend on addresses
   std::map<uint64_t, SimTimer*> timers_;
   std::map<uint64_t, SimWatch*> watches_;
   std::vector<std::function<void()>> posted_;

@@ -22,8 +22,8 @@ class SimServer::Connection final : public StreamEvents {
 
  private:
   struct Request {
-    SimCall* call;  // null: a hostile client's
-    int32_t seqid;  // as it came
+    SimCall* call;  // null: from a hostile client
+    int32_t seqid;  // as received
     std::string answer_to_hostile;
   };
 
@@ -49,14 +49,14 @@ class SimServer::Connection final : public StreamEvents {
   const uint64_t id_;
   std::string in_;
   std::optional<Dialect> dialect_;
-  std::deque<Request> calls_;  // read, not yet handled
+  std::deque<Request> calls_;  // read, but not yet handled
   bool working_ = false;
   bool silent_ = false;
   bool in_ended_ = false;
-  bool closes_ = false;  // once all is written
+  bool closes_ = false;  // when everything is written
   bool closed_ = false;
   std::string out_;
-  std::string late_;  // goes before the next answer
+  std::string late_;  // sent before the next answer
   std::unique_ptr<Timer> worked_;
   std::unique_ptr<Stream> stream_;
 };
@@ -104,13 +104,15 @@ void SimServer::Connection::take_messages() {
   }
 }
 
-// A shared connection may carry another dialect's call next.
+// Detects the dialect of the next call, which on a shared connection may be another one. Returns
+// false if more bytes are needed.
 bool SimServer::Connection::detect_next() {
   if (!server_.mirrored_) dialect_ = detect(in_);
   return dialect_.has_value();
 }
 
-// False: nothing that follows can be understood, or it has not come.
+// Queues the answer to a hostile client's message. Returns false if the bytes after it cannot be
+// understood, or have not arrived.
 bool SimServer::Connection::take_hostile(const Decoded& decoded) {
   if (decoded.bytes == 0) {
     close();
@@ -150,7 +152,7 @@ void SimServer::Connection::finish() {
   } else if (request.call->two_way) {
     answer(request);
   } else if (request.call->behaviour == Behaviour::kAppException) {
-    // Stock servers answer an unknown oneway function, too.
+    // Stock servers also answer a oneway call of a function that they do not know.
     out_ += CallBook::reply_bytes(*request.call, request.seqid);
   }
   push();
@@ -203,7 +205,8 @@ void SimServer::Connection::lie(const Request& request, const std::string& reply
       for (uint64_t count = server_.random_.between(3, 6); count != 0; --count) out_ += reply;
       return;
     case 3:
-      // That of no call: where it gives one call the answer to another, nobody can see it.
+      // The id belongs to no call: if it belonged to another call, the daemon could not notice the
+      // error.
       out_ += CallBook::reply_bytes(call, request.seqid ^ 0x400000);
       return;
     case 4: {
@@ -247,7 +250,8 @@ void SimServer::start() {
   running_ = true;
   network_.say("server " + to_string(address_) + " starts");
   network_.listen(address_, host_, [this](const ListenerEvents::Accept& accept) {
-    // Another process has another number: what it sees is in another order.
+    // Each connection has an id of its own, also after a restart: calls of one client may arrive in
+    // another order on different connections.
     const uint64_t id = network_.new_entity();
     if (mirrored_) book_.upstream_is_mirrored(id);
     connections_.push_back(std::make_unique<Connection>(*this, id, accept));
@@ -270,7 +274,7 @@ void SimServer::close_where_requests_are_cut() {
   std::erase_if(connections_, [](const auto& connection) { return connection->waits_for_rest(); });
 }
 
-// The connection is running an event: it ends with the next one.
+// Ends the connection with the next event, because one of its own events is running.
 void SimServer::forget(Connection& connection) {
   const auto found = std::ranges::find_if(
       connections_, [&](const auto& owned) { return owned.get() == &connection; });

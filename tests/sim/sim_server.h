@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/sim/sim_server.h: a Thrift server of the simulation: it reads calls, one after the other on
-// each connection, and does with each what the call's plan says.
+// tests/sim/sim_server.h: a Thrift server of the simulation: it reads calls, one after another on
+// each connection, and handles each as the call's plan says.
 #pragma once
 
 #include <list>
@@ -12,13 +12,13 @@
 
 namespace hat::sim {
 
-// What a server does wrong on purpose, once, so that a check is seen to fail.
+// A deliberate error, which the server makes once, so that a check can be seen to fail.
 enum class ServerMistake : uint8_t {
   kNone,
-  kHandlesTwice,    // as if the call had come twice
+  kHandlesTwice,    // as if the call had arrived twice
   kSwapsReplies,    // answers a later call of the connection first
   kChangesReply,    // one byte of it
-  kForgetsReply,    // never answers, though the call has no time-out
+  kForgetsReply,    // never answers, although the call has no time-out
   kAnswersAnother,  // with the sequence id of another call
   kOverlooksOneway,
 };
@@ -29,25 +29,26 @@ class SimServer {
   ~SimServer();
 
   void start();
-  // The process dies: its kernel closes what it had open.
+  // Ends the process: its kernel closes all that was open.
   void kill();
-  // It closes its connections, as servers do with those that are idle for long.
+  // Closes its connections, as servers do with those that are idle for long.
   void close_connections();
-  // It has a time limit for the rest of a request, as stock servers may have, and that is over.
+  // Closes the connections that wait for the rest of a request, as stock servers may after a time
+  // limit.
   void close_where_requests_are_cut();
   void freeze(Duration time) { host_.freeze(time); }
   bool running() const { return running_; }
   const Address& address() const { return address_; }
   void make(ServerMistake mistake) { mistake_ = mistake; }
-  // Some of its clients send what is no message of the book's.
+  // Allows clients to send messages that are not in the book.
   void expect_hostile_clients() { has_hostile_clients_ = true; }
-  // Half of its answers are none, several, or not what they say.
+  // Makes half of its answers wrong: none, several, or with another id or name.
   void lie() { lies_ = true; }
 
  private:
   class Connection;
   void forget(Connection& connection);
-  // True once, where the mistake is to be made.
+  // Returns true once, if the server has to make this mistake.
   bool errs(ServerMistake mistake);
 
   SimNetwork& network_;

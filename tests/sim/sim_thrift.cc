@@ -99,7 +99,7 @@ void write_json(Writer& to, const Message& message) {
 
 // --- Reading ---
 
-// Reads from the front; `short_` says that more bytes may help, `broken_` that none can.
+// Reads from the front. `short_` means that more bytes may help; `broken_` means that none can.
 class Reader {
  public:
   explicit Reader(std::string_view bytes) : all_(bytes), left_(bytes) {}
@@ -153,7 +153,7 @@ class Reader {
     take(1);
     return found;
   }
-  // A text with JSON's escapes undone, without its closing quote.
+  // Reads a text up to and including its closing quote, and undoes JSON's escapes; \u gives '?'.
   std::string json_text() {
     std::string text;
     for (;;) {
@@ -295,7 +295,7 @@ void read_message(Encoding encoding, Reader& in, Message& message) {
   }
 }
 
-// The payload of a THeader frame without its length; broken where it has transforms.
+// Returns the payload of a THeader frame, given without its length. It does not undo transforms.
 std::string_view strip_header(std::string_view frame, Reader& in) {
   in.expect(in.big(2) == 0x0fff);
   in.take(6);
@@ -381,7 +381,7 @@ std::optional<Dialect> detect(std::string_view bytes) {
   };
   if (const auto encoding = encoding_at(0)) return Dialect{"", Framing::kUnframed, *encoding};
   if (const auto encoding = encoding_at(4)) return Dialect{"", Framing::kFramed, *encoding};
-  if (bytes.size() < 10) return std::nullopt;  // no message of what is left is that short
+  if (bytes.size() < 10) return std::nullopt;  // no message of the remaining framings is that short
   for (const Framing framing : {Framing::kHeader, Framing::kFramedHeader}) {
     const size_t magic = length_bytes(framing);
     const size_t protocol = magic + 10;
@@ -390,7 +390,7 @@ std::optional<Dialect> detect(std::string_view bytes) {
     const Encoding encoding = byte(protocol) == 2 ? Encoding::kCompact : Encoding::kBinary;
     return Dialect{"", framing, encoding};
   }
-  const bool framed = byte(4) == 0;  // the high byte of a name's length
+  const bool framed = byte(4) == 0;  // if framed: the high byte of a name's length
   return Dialect{"", framed ? Framing::kFramed : Framing::kUnframed, Encoding::kBinaryOld};
 }
 

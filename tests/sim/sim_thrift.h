@@ -2,8 +2,8 @@
 // tests/sim/sim_thrift.h: the messages of the simulated applications, in every framing and
 // encoding.
 //
-// Written apart from the daemon's reader, so that the two check each other. A message's struct has
-// only what these need: integers and texts.
+// This code is independent of the daemon's reader, so that the two check each other. A message has
+// only the types of fields that the simulation needs: integers and texts.
 #pragma once
 
 #include <cstdint>
@@ -54,7 +54,7 @@ struct Message {
   MessageType type = MessageType::kCall;
   std::string name;
   int32_t seqid = 0;
-  std::vector<Field> fields;  // ids ascend
+  std::vector<Field> fields;  // in ascending order of their ids
 
   const Field* find(int16_t id) const;
   friend bool operator==(const Message&, const Message&) = default;
@@ -65,13 +65,13 @@ std::string encode(const Dialect& dialect, const Message& message);
 struct Decoded {
   enum class Kind : uint8_t { kNeedMore, kMessage, kBroken };
   Kind kind = Kind::kNeedMore;
-  size_t bytes = 0;  // that the message took; of a broken one, its frame's, or 0 without a frame
+  size_t bytes = 0;  // of the message; if broken, of its frame, or 0 without a frame
   Message message;
 };
-// The message at the front of `bytes`. Replies to old binary come in strict binary.
+// Decodes the message at the front of `bytes`. Replies to old binary are in strict binary.
 Decoded decode(const Dialect& dialect, std::string_view bytes);
 
-// What a connection's first bytes say; none where there are too few.
+// Detects the dialect from a connection's first bytes; returns nothing if they are too few.
 std::optional<Dialect> detect(std::string_view bytes);
 
 }  // namespace hat::sim

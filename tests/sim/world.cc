@@ -10,21 +10,21 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr Duration kFaultsEnd = milliseconds(500);
-// From then on: the longest a call may take when all is well, whatever came before. A call waits
-// at most for keep-alive, for a reconnect and for its peer, in turn.
+// The longest time that a call may take from then on, whatever happened before. A call waits at
+// most for the keep-alive, for a reconnect and for its peer, one after another.
 constexpr Duration kAllAnswered = seconds(15);
 constexpr Duration kRest = seconds(2);
 
 Address address(const std::string& text) { return *parse_address(text); }
 
-// Of the services Mirror, Pool, Liar, LiarPool, in this order.
-constexpr const char* kEndpointPorts[] = {":9090", ":9091", ":9092", ":9093"};  // of host-a
-constexpr const char* kServerPorts[] = {":9001", ":9002", ":9003", ":9004"};    // of the other two
+// The ports of the services Mirror, Pool, Liar and LiarPool, in this order.
+constexpr const char* kEndpointPorts[] = {":9090", ":9091", ":9092", ":9093"};  // on host-a
+constexpr const char* kServerPorts[] = {":9001", ":9002", ":9003", ":9004"};    // on the others
 
 std::string host_ip(size_t daemon) { return "tcp:10.0.0." + std::to_string(daemon + 1); }
 
-// Each function by a protocol of its own, or TCP, so that calls of one connection go different
-// ways.
+// Returns random hints, so that each function has a protocol of its own, or TCP, and calls of one
+// connection take different paths.
 Hints some_hints(Random& random) {
   Hints hints;
   if (random.percent(20)) hints.transport = hat::Path::kTcp;
@@ -50,8 +50,8 @@ Manifest manifest(Random& random) {
         std::chrono::duration_cast<milliseconds>(SimClient::kTimeout);
     manifest.services.push_back(service);
   }
-  // Nobody may call this service, and it may be behind any server: so all peers are restricted, and
-  // each request is held until it is checked.
+  // No peer may call this service, and any server may offer it. So all peers are restricted, and
+  // the daemon holds each request until it is checked.
   if (random.percent(30)) {
     manifest.services.push_back({.name = "Forbidden", .access = AccessRule{{"host-x"}, false}});
   }
@@ -77,7 +77,8 @@ World::World(uint64_t seed, Canary canary, bool trace)
 }
 
 void World::say_what_may_fail() {
-  // A call past its time-out costs its upstream connection, and so does a request that is cut.
+  // A call that passes its time-out ends its upstream connection, and so does a request that is
+  // cut.
   const auto and_by_calls = [](std::vector<std::string_view> failures) {
     failures.insert(failures.end(), {"deadline_exceeded", "too_large", "upstream_closed"});
     return failures;
@@ -91,7 +92,7 @@ void World::say_what_may_fail() {
       return book_.allow(and_by_calls({"link_lost", "peer_unreachable"}));
     case Scenario::kServers:
       book_.expect_prompt_answers();
-      // A server that says nothing keeps shared connections from others.
+      // A silent server occupies shared connections, so that other calls do not get one.
       return book_.allow(and_by_calls({"upstream_unreachable", "overloaded"}));
     case Scenario::kRestarts:
       return book_.allow(and_by_calls({"link_lost", "peer_unreachable"}));
@@ -152,7 +153,7 @@ void World::build_daemons() {
     daemons_.push_back(
         std::make_unique<SimDaemon>(network_, node, manifest, faults, random_.next()));
   }
-  // In any order: who comes first finds nobody and must try again.
+  // The order is random: a daemon that starts before its peers cannot connect, and must try again.
   std::vector<size_t> order = {0, 1, 2};
   random_.shuffle(order);
   for (const size_t i : order) daemons_[i]->start();
@@ -176,7 +177,7 @@ void World::build_servers() {
 }
 
 void World::build_clients() {
-  // Where all goes well but for drains, no call may fail by itself either.
+  // In a run without faults, or with only drains, no call may fail for a reason of its own.
   const bool calls_fail = !nothing_fails() && scenario_ != Scenario::kDrains;
   for (const char* port : kEndpointPorts) {
     Path path;
@@ -189,7 +190,7 @@ void World::build_clients() {
     ClientPlan plan{.endpoint = address(host_ip(0) + (mirrored ? ":9090" : ":9091")),
                     .service = mirrored ? "Mirror" : "Pool",
                     .mirrored = mirrored};
-    // A shared upstream connection has one dialect: that of its service's server.
+    // All calls on a shared upstream connection have one dialect: that of its service's server.
     plan.dialect = kDialects[mirrored ? random_.below(std::size(kDialects)) : 0];
     plan.calls = random_.between(5, 40);
     plan.calls_per_connection = random_.between(1, 30);
@@ -198,7 +199,7 @@ void World::build_clients() {
     plan.reply_bytes_max = random_.percent(15) ? 400'000 : 3000;
     plan.oneway_percent = random_.percent(50) ? 0 : 20;
     plan.calls_out_max = daemons_[0]->node().limits.calls_per_connection_max;
-    // A drain waits for the replies to calls that may be two-way.
+    // A drain would wait for the replies to calls that may be two-way.
     if (scenario_ == Scenario::kDrains || random_.percent(50)) plan.possible_percent = 0;
     plan.slow_percent = random_.percent(20) ? 20 : 0;
     plan.half_closes = random_.percent(30);
@@ -259,7 +260,7 @@ void World::check_buffers() {
   for (const auto& daemon : daemons_) {
     if (!daemon->running()) continue;
     const auto held = static_cast<int64_t>(daemon->counters().buffered_bytes.value());
-    // Each direction of each stream holds a window at most, and the daemon's own answers.
+    // Each stream buffers at most one window in each direction, and the daemon's own answers.
     constexpr int64_t kPerStream = 2 * engine::kStreamWindowBytes + 64 * 1024;
     constexpr int64_t kStreamsMax = 128;
     if (held < 0 || held > kPerStream * kStreamsMax) {
@@ -287,7 +288,7 @@ Verdict World::run() {
   if (!stopped()) network_.run_until(network_.now() + kRest, stop);
   if (!stopped() && scenario_ == Scenario::kHostile) {
     for (const auto& server : servers_) server->close_where_requests_are_cut();
-    // Calls that may have no answer may be waited for so long.
+    // The daemon may wait for kServerEndWait for calls that may have no answer.
     network_.run_until(network_.now() + kRest + ClientConnection::kServerEndWait, stop);
   }
   if (!stopped()) check_oneways();
@@ -346,7 +347,8 @@ void World::check_at_rest() {
   }
 }
 
-// With nothing in flight, a drain ends at once.
+// Checks that drains cut no call (kDrains). Then drains all daemons: with nothing in flight, each
+// must end within a second.
 void World::check_drains() {
   for (const auto& daemon : daemons_) {
     if (scenario_ == Scenario::kDrains && daemon->late_drains() != 0) {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/sim/world.h: one run of the simulation: applications, three daemons and servers, what
-// befalls them in the order of a seed, and what must be true at its end.
+// tests/sim/world.h: one run of the simulation: applications, three daemons and servers, the faults
+// that a seed chooses, and the checks at the end.
 //
 //   app… ──▶ host-a ══ link ══▶ host-b ──▶ servers
 //                  ╚══ link ══▶ host-c ──▶ servers
 //
-// Where some are hostile: clients of host-a, peers of host-b and host-c, and the servers of the
-// services Liar and LiarPool. No call of an honest client to an honest server may come to notice.
+// In the scenario kHostile, some clients of host-a, some peers of host-b and host-c, and the
+// servers of the services Liar and LiarPool are hostile. This must not affect any call of an honest
+// client to an honest server.
 #pragma once
 
 #include <memory>
@@ -20,21 +21,21 @@
 
 namespace hat::sim {
 
-// What befalls a run; a seed's run has the scenario seed % kScenarios.
+// The kind of faults in a run; the run of a seed has the scenario seed % kScenarios.
 enum class Scenario : uint8_t {
   kCalm,
   kLinks,
   kServers,
   kRestarts,
   kDrains,
-  kHostile,  // calm, but for clients, peers and servers that are hostile
+  kHostile,  // calm, except for hostile clients, peers and servers
   kEverything
 };
 inline constexpr uint64_t kScenarios = 7;
 inline constexpr const char* kScenarioNames[] = {"calm",   "links",   "servers",   "restarts",
                                                  "drains", "hostile", "everything"};
 
-// Mistakes that a check must find, made on purpose in a calm run.
+// Deliberate errors in a calm run, each of which a check must find.
 enum class Canary : uint8_t {
   kNone,
   kHandledTwice,
@@ -62,11 +63,11 @@ inline constexpr CanaryName kCanaries[] = {
 };
 
 struct Verdict {
-  std::string broken;  // the first promise that was; empty: none
+  std::string broken;  // the first broken promise; empty: none
   uint64_t calls = 0;
   uint64_t replies = 0;
   uint64_t exceptions = 0;
-  uint64_t by_rdma = 0;  // of the calls
+  uint64_t by_rdma = 0;  // of the calls, those over RDMA
   uint64_t events = 0;
   uint64_t fingerprint = 0;
 };

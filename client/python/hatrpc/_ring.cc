@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// client/python/hatrpc/_ring.cc: client/ring/socket.h for Python. What waits does so without the
+// client/python/hatrpc/_ring.cc: client/ring/socket.h for Python. Calls that wait release the
 // interpreter's lock.
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -17,7 +17,7 @@ using hatrpc::ring::Socket;
 
 struct Ring {
   PyObject_HEAD;
-  std::shared_ptr<Socket> socket;  // null once closed; whoever waits holds it too
+  std::shared_ptr<Socket> socket;  // null once closed; a call that waits owns it too
 };
 
 PyObject* failed(int error) {
@@ -31,8 +31,8 @@ std::shared_ptr<Socket> opened(PyObject* self) {
   return socket;
 }
 
-// A wait in slices, so that Ctrl-C is heard. `attempt` gets a time-out, and its result is below 0
-// for an errno value.
+// Waits in slices, so that Ctrl-C works. `attempt` takes a time-out, and returns a negated errno
+// value on failure.
 template <class Attempt>
 ssize_t wait_with(int timeout_ms, Attempt attempt) {
   constexpr int kSliceMs = 100;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // daemon/admin/status_page/status_page.h: the page that browsers get from the admin address.
 //
-// It is one text with its style and its scripts in it (page.html says of what it is made), and asks
-// /status, /functions and /routes for all that it shows.
+// The page is one text that includes its style and its scripts (page.html names its parts). It
+// requests all data that it shows from /status, /functions and /routes.
 //
-// Thread   any.
+// Thread   Any.
 #pragma once
 
 #include <string>
@@ -17,10 +17,11 @@ struct StatusPage {
   std::string policy;  // its Content-Security-Policy
 };
 
-// Each with a nonce of its own: what somebody got into the page does not know it, and does not run.
+// Returns the page with a new nonce. A script that an attacker gets into the page does not know the
+// nonce, so the browser does not run it.
 StatusPage make_status_page();
 
-// As it was built: `@NONCE@` stands where the nonce belongs.
+// The page as it was built, with `@NONCE@` in place of each nonce.
 extern const std::string_view kStatusPageText;
 
 }  // namespace hat

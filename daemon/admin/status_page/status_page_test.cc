@@ -6,7 +6,7 @@
 #include "daemon/metrics/fallback.h"
 #include "engine/failure.h"
 
-// tests/e2e/scenarios/status_page_test.py looks at it in a browser.
+// tests/e2e/scenarios/status_page_test.py tests the page in a browser.
 namespace hat {
 namespace {
 
@@ -49,7 +49,8 @@ TEST(StatusPage, HasANonceThatIsNewEachTime) {
   EXPECT_NE(nonce_of(make_status_page()), nonce);
 }
 
-// All of these read text as markup or code. The policy forbids most of them, in some browsers.
+// Each of these interprets text as markup or code. The policy forbids most of them, in some
+// browsers.
 TEST(StatusPage, MakesNoMarkupOfText) {
   for (const char* way : {"innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(",
                           "DOMParser", "createContextualFragment", "srcdoc", "javascript:"}) {

@@ -20,7 +20,8 @@ using Random = std::minstd_rand;
 
 class FaultyQueuePair;
 
-// Completions of the queue below, held back until they are due.
+// Takes the completions of the queue that it wraps (`below_`) and holds them back until they are
+// due.
 class FaultyCompletionQueue final : public CompletionQueue {
  public:
   FaultyCompletionQueue(std::unique_ptr<CompletionQueue> below, const Faults& faults, uint64_t seed)
@@ -54,7 +55,7 @@ class FaultyCompletionQueue final : public CompletionQueue {
   CompletionQueue& below() { return *below_; }
   void attach(FaultyQueuePair& pair);
   void detach(FaultyQueuePair& pair);
-  // Not by the queue below: a silent queue pair's request.
+  // Adds the completion of a request that a silent queue pair did not pass to the queue below.
   void tell(const Completion& completion) {
     held_.push_back({Clock::now(), completion});
     ring_at(Clock::now());
@@ -123,7 +124,8 @@ class FaultyQueuePair final : public QueuePair {
     }
   }
 
-  // What the queue below says, as this queue pair has it told. False: not at all.
+  // Changes a completion of the queue below as this queue pair's faults demand. Returns false if
+  // poll() must not return it.
   bool pass(Completion& completion) {
     if (completion.status == Status::kFlushed && std::exchange(was_cut_, false)) {
       completion.status = Status::kRetryExceeded;
@@ -141,7 +143,7 @@ class FaultyQueuePair final : public QueuePair {
     if (silent() && state() == QueuePairState::kConnected) {
       if (swallowed_.size() == send_entries_) return false;
       swallowed_.push_back(work);
-      swallowed_.back().segments = {};  // lent until the return
+      swallowed_.back().segments = {};  // the caller's segments are valid only until the return
       return true;
     }
     if (below_->post({&work, 1}) == 0) return false;

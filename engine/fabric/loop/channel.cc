@@ -23,7 +23,7 @@ std::unexpected<Error> system_error(const char* what) {
   return fail(std::string("loop fabric: ") + what + ": " + std::strerror(errno));
 }
 
-// An abstract address (unix(7)): it goes with its socket.
+// Returns an abstract address (unix(7)), which disappears with its socket.
 std::pair<sockaddr_un, socklen_t> address_of(const std::string& name) {
   sockaddr_un address{.sun_family = AF_UNIX};
   const size_t bytes = std::min(name.size(), sizeof address.sun_path - 1);
@@ -31,7 +31,8 @@ std::pair<sockaddr_un, socklen_t> address_of(const std::string& name) {
   return {address, static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + bytes)};
 }
 
-// Of a connection: whoever connected, or whoever listened, is a process of this user.
+// Returns true if the process at the other end of a connection belongs to this user. The kernel
+// recorded that process when it connected, or when it called listen().
 bool is_of_this_user(int fd) {
   ucred who{};
   socklen_t length = sizeof who;
@@ -48,7 +49,8 @@ Result<Channel> Channel::connect(const std::string& name) {
     return system_error(
         "the other side's process cannot be reached (is it on this host, and alive?)");
   }
-  // The peer chose the name. Whoever listens there is given all memory that this side shares.
+  // The peer chose the name, and the process that listens there gets all memory that this side
+  // shares.
   if (!is_of_this_user(fd.get())) {
     return fail("loop fabric: the other side's process is another user's; run both daemons as one");
   }
@@ -92,11 +94,11 @@ Channel::Got Channel::receive(NoteWithDescriptors& into) {
   const bool whole = count == static_cast<ssize_t>(sizeof into.note) &&
                      (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) == 0 &&
                      into.note.version == Note::kVersion;
-  return whole ? Got::kNote : Got::kEnd;  // who breaks the format is gone for us
+  return whole ? Got::kNote : Got::kEnd;  // a peer that breaks the format counts as gone
 }
 
 bool Channel::ended() const {
-  pollfd fd{fd_.get(), 0, 0};  // also where notes lie there unread
+  pollfd fd{fd_.get(), 0, 0};  // poll() reports the end even if control messages are unread
   return poll(&fd, 1, 0) == 1 && (fd.revents & (POLLHUP | POLLERR)) != 0;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/fabric/loop/channel.h: the unix socket beside a pair of loop queue pairs: it hands over
-// descriptors, and its end is how a process learns that the other died.
+// engine/fabric/loop/channel.h: the unix socket between two connected loop queue pairs. It carries
+// descriptors, and its end shows a process that its peer has died.
 #pragma once
 
 #include <array>
@@ -16,13 +16,14 @@
 namespace hat::engine::loop {
 
 struct Note {
-  // Each side: kHello or kWelcome, a kRegion for each of its regions, kReady; later regions follow.
+  // Each side sends kHello or kWelcome, then a kRegion for each of its regions, then kReady. A
+  // kRegion follows for each region that it registers later.
   enum class Kind : uint32_t { kHello = 1, kWelcome, kRegion, kReady };
   static constexpr uint32_t kVersion = 2;
 
   Kind kind{};
   uint32_t version = kVersion;
-  uint64_t nonce = 0;                  // kHello: of the address that the sender was given
+  uint64_t nonce = 0;                  // kHello: the nonce in the receiver's address
   uint32_t target = 0;                 // kHello: the receiver's queue pair
   uint32_t key = 0;                    // kRegion
   std::array<std::byte, 64> sender{};  // kHello: the sender's address
@@ -39,7 +40,7 @@ class Channel {
 
   Channel() = default;
   explicit Channel(Descriptor fd) : fd_(std::move(fd)) {}
-  // To the listener of that name, if it is of a process of this user.
+  // Connects to the listener with this name. Fails if its process belongs to another user.
   static Result<Channel> connect(const std::string& name);
 
   int fd() const { return fd_.get(); }
@@ -47,15 +48,15 @@ class Channel {
   bool send(const Note& note, std::initializer_list<int> descriptors);
   enum class Got : uint8_t { kNote, kNothing, kEnd };
   Got receive(NoteWithDescriptors& into);
-  bool ended() const;  // the other side's process closed it, or died
+  bool ended() const;  // the peer's process has closed it, or has died
   void close() { fd_ = Descriptor(); }
 
  private:
   Descriptor fd_;
 };
 
-// Takes channels from processes of this user alone. Its name is random, and nothing in a file
-// system.
+// Accepts channels from processes of this user only. Its name is random, and is not a name in the
+// file system.
 class ChannelListener {
  public:
   static Result<ChannelListener> open();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/fabric/loop/completion_queue.cc: completions are found by asking the queue pairs; a
-// doorbell rings for who sleeps.
+// engine/fabric/loop/completion_queue.cc: poll() asks each queue pair for its completions; a
+// doorbell wakes a thread that sleeps.
 #include <algorithm>
 #include <utility>
 
@@ -30,7 +30,7 @@ void LoopCompletionQueue::arm(bool solicited_only) {
   armed_ = solicited_only ? Wake::kSolicited : Wake::kAny;
   for (LoopQueuePair* pair : receivers_) pair->set_receive_wake(armed_);
   for (LoopQueuePair* pair : senders_) pair->set_send_wake(armed_ == Wake::kAny);
-  heavy_barrier();  // either who posts sees the wish, or the next poll sees what it posted
+  heavy_barrier();  // either the peer that posts sees the flag, or the next poll sees the entry
 }
 
 void LoopCompletionQueue::take_events() {

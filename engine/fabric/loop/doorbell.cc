@@ -20,13 +20,15 @@ Result<Doorbell> Doorbell::create() {
 
 void Doorbell::ring() const { ring_by(given_.get()); }
 
-// What is left of a flood keeps the descriptor readable: the sleeper wakes once more.
+// Consumes at most 1,024 rings. If more are left, the descriptor stays readable, and the sleeper
+// wakes once more.
 void Doorbell::take() {
   std::array<char, 1024> rings;
   [[maybe_unused]] const auto got = recv(own_.get(), rings.data(), rings.size(), MSG_DONTWAIT);
 }
 
-// A full socket has been rung; what is no socket is nobody's doorbell.
+// The result does not matter: a full socket has been rung already, and a handle that is not a
+// socket is not a doorbell.
 void ring_by(int handle) {
   [[maybe_unused]] const auto put = send(handle, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/fabric/loop/fake_peer.h: for tests: the other side of a loop queue pair, played by hand,
-// so that it can write whatever it likes into what both share.
+// engine/fabric/loop/fake_peer.h: for tests: a peer of a loop queue pair that the test itself
+// plays, so that the test can write anything into the memory that both share.
 //
 //   pair.connect(FakePeer::own_address());
-//   FakePeer peer(pair.address());   // knocks
-//   fabric.next_event();             // lets it in
+//   FakePeer peer(pair.address());   // connects
+//   fabric.next_event();             // accepts it
 //   peer.to().touching.store(1);
 #pragma once
 
@@ -23,16 +23,18 @@ namespace hat::engine::loop {
 class FakePeer {
  public:
   static constexpr size_t kMemoryBytes = 4096;
-  static constexpr uint32_t kKey = kRegionsMax + 1;  // of its memory: row 1
+  static constexpr uint32_t kKey = kRegionsMax + 1;  // of its memory, in row 1
 
-  // Smaller than all others, so that it makes what both share: numbers of queue pairs begin at 1.
+  // Returns an address that is smaller than all real ones, since queue pair numbers begin at 1. So
+  // it is the fake peer that creates the shared memory.
   static QueuePairAddress own_address() {
     QueuePairAddress address{};
-    address[4] = std::byte{1};  // its name has one byte
+    address[4] = std::byte{1};  // the length of its listener's name
     return address;
   }
 
-  // With a doorbell of its own, or with what is given as one.
+  // Connects to the queue pair at `other`. Offers it the descriptor `doorbell` as its doorbell, or
+  // a real doorbell if `doorbell` is -1.
   explicit FakePeer(const QueuePairAddress& other, int doorbell = -1)
       : pair_(must(SharedMemory::create("fake-pair", sizeof(Pair)))),
         table_(must(SharedMemory::create("fake-table", sizeof(RegionTable)))),
@@ -53,11 +55,11 @@ class FakePeer {
     check(channel_.send({.kind = Note::Kind::kReady}, {}));
   }
 
-  // The name of the listener behind an address.
+  // Returns the name of the listener in an address.
   static std::string listener_of(const QueuePairAddress& address) { return Known(address).name; }
 
-  Direction& to() { return both().directions[0]; }    // it sends
-  Direction& from() { return both().directions[1]; }  // it receives
+  Direction& to() { return both().directions[0]; }    // the fake peer sends
+  Direction& from() { return both().directions[1]; }  // the fake peer receives
   RegionTable& table() { return *reinterpret_cast<RegionTable*>(table_.bytes().data()); }
   std::span<std::byte> memory() { return memory_.bytes(); }
   uint64_t address() { return reinterpret_cast<uint64_t>(memory_.bytes().data()); }
@@ -65,7 +67,7 @@ class FakePeer {
   Channel& channel() { return channel_; }
   Doorbell& doorbell() { return doorbell_; }
 
-  // Puts an entry into the ring, as it is.
+  // Writes an entry to the ring, without a check.
   void push(const EntryHead& head, std::span<const RingSegment> segments) {
     RingEntry& entry = to().entries[pushed_ % kRingEntries];
     entry.head = head;
@@ -74,7 +76,7 @@ class FakePeer {
   }
 
  private:
-  // What stands in an address (queue_pair.cc).
+  // The contents of an address, in the format of queue_pair.cc.
   struct Known {
     explicit Known(const QueuePairAddress& address) {
       uint32_t name_bytes = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/fabric/loop/hostile_peer_test.cc: another process that breaks every rule of what it shares
-// with this one, holds up no thread, and gets at nothing.
+// engine/fabric/loop/hostile_peer_test.cc: a peer that breaks every rule of the shared memory
+// cannot hold up a thread for long, and gains access to nothing.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -40,7 +40,7 @@ class HostilePeer : public testing::Test {
     const WorkRequest work{.id = 7, .opcode = Opcode::kSend, .segments = {&from, 1}};
     return side_.qp->post({&work, 1});
   }
-  // The first completion within some looks.
+  // Returns the first completion, or nothing if 100 polls find none.
   std::optional<Completion> completion() {
     std::array<Completion, 1> done;
     for (int looks = 0; looks < 100; ++looks) {
@@ -159,7 +159,7 @@ struct EntryRow {
   EntryHead head;
   RingSegment segment;  // its address is an offset into the peer's memory
   Status status;
-  uint64_t region_bytes = FakePeer::kMemoryBytes;  // as the table says
+  uint64_t region_bytes = FakePeer::kMemoryBytes;  // the size that the peer's table claims
 };
 
 class EntryTest : public HostilePeer, public testing::WithParamInterface<EntryRow> {};

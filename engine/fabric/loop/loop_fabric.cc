@@ -27,9 +27,9 @@ Result<std::unique_ptr<Fabric>> open_loop_fabric_with(uint64_t seed) {
 namespace loop {
 namespace {
 
-// For an other side that is stopped in the middle of a request.
+// How long to wait for a peer that is stopped in the middle of a request.
 constexpr auto kPatience = std::chrono::milliseconds(100);
-// Channels of which the queue pair is not known yet; the oldest goes first.
+// The most channels whose queue pair is not known yet; one more, and the oldest is closed.
 constexpr size_t kWaitingMax = 256;
 
 std::unexpected<Error> failed(const char* what) {
@@ -76,11 +76,11 @@ void LoopFabric::watch(int fd) {
 }
 
 void LoopFabric::watch_end(int fd) {
-  epoll_event event{.events = 0, .data = {.fd = fd}};  // EPOLLHUP needs no asking
+  epoll_event event{.events = 0, .data = {.fd = fd}};  // epoll always reports EPOLLHUP
   epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, fd, &event);
 }
 
-// One kernel, and one network namespace: abstract unix sockets end there.
+// Abstract unix sockets reach the processes of one kernel and one network namespace.
 std::string LoopFabric::reach() const {
   std::string boot;
   std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), boot);
@@ -274,7 +274,8 @@ void LoopFabric::read_waiting() {
       const Channel::Got what = next->channel.receive(got);
       if (what == Channel::Got::kNote && got.note.kind == Note::Kind::kHello) {
         next->hello = std::move(got);
-        epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, next->channel.fd(), nullptr);  // until it is taken
+        // Unwatched until a queue pair accepts it: unread control messages would wake the thread.
+        epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, next->channel.fd(), nullptr);
       } else {
         done = what != Channel::Got::kNothing;
       }
@@ -298,7 +299,7 @@ void LoopFabric::read_waiting() {
 void LoopFabric::set_alarm() {
   auto next = accept_again_;
   for (const auto& [number, pair] : queue_pairs_) next = std::min(next, pair->deadline());
-  itimerspec when{};  // zeroes: never
+  itimerspec when{};  // zeroes disarm the timer
   if (next != Clock::time_point::max()) {
     const auto left = std::max(next - Clock::now(), Clock::duration(1));
     when.it_value.tv_sec = static_cast<time_t>(left / std::chrono::seconds(1));

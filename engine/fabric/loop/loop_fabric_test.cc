@@ -15,12 +15,12 @@ bool readable(int fd) {
   return poll(&one, 1, 0) == 1;
 }
 
-// Two sides of which `early` has connected, and `late` has not.
+// Two sides: `early` has called connect(), and `late` has not.
 struct OneSideWaits {
   OneSideWaits() {
     a.qp = a.make_queue_pair(a.options());
     b.qp = b.make_queue_pair(b.options());
-    // Who knocks is the side with the smaller address.
+    // The side with the smaller address connects to the other side's listener.
     early = a.qp->address() < b.qp->address() ? &a : &b;
     late = early == &a ? &b : &a;
     EXPECT_TRUE(early->qp->connect(late->qp->address()));
@@ -51,7 +51,7 @@ TEST(LoopFabric, KeepsAHelloQuietlyUntilItsQueuePairConnects) {
   EXPECT_EQ(pair.late->cq->poll(arrived), 1u);
 }
 
-// The process has not one descriptor more than it has now.
+// While it exists, the process cannot open another descriptor.
 class NoDescriptorLeft {
  public:
   NoDescriptorLeft() {
@@ -125,7 +125,7 @@ TEST(LoopFabric, SaysWhatItDoesNotMake) {
   EXPECT_EQ(made.error().message, "loop fabric: 257 send entries; a queue pair has 1 to 256");
 }
 
-// Soft-RoCE leaves one unanswered: no suite of all fabrics can have this.
+// Soft-RoCE never answers a misaligned atomic, so the suite for all fabrics cannot have this test.
 class LoopAtomics : public FabricConformance {};
 TEST_P(LoopAtomics, AMisalignedOneIsRefusedAndTouchesNothing) {
   for (const Opcode opcode : {Opcode::kFetchAdd, Opcode::kCompareSwap}) {

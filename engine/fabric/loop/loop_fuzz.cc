@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/fabric/loop/loop_fuzz.cc: a queue pair whose other side writes any bytes into the memory
-// that both share, and sends any notes. Whatever comes: what is posted completes at most once,
-// bytes land in receives and targets of READs alone, and no call blocks.
+// engine/fabric/loop/loop_fuzz.cc: fuzzes a queue pair whose peer writes any bytes into the memory
+// that both share, and sends any control messages. Whatever the peer does, a posted request
+// completes at most once, bytes arrive only in receives and in targets of READs and atomics, and no
+// call blocks.
 #include <cstdlib>
 #include <memory>
 
@@ -12,7 +13,8 @@
 namespace hat::engine::loop {
 namespace {
 
-// The memory: what it sends, receives, targets of READs, and what nobody may change.
+// The victim's memory has four parts of this size: bytes that it sends, its receives, targets of
+// READs and atomics, and bytes that it does not use. The first and the last must never change.
 constexpr size_t kPartBytes = 4096;
 constexpr size_t kReceives = 16;
 constexpr size_t kReceiveBytes = kPartBytes / kReceives;

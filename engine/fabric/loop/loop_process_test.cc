@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/fabric/loop/loop_process_test.cc: two processes, one of which is killed; two threads that
-// sleep for each other.
+// engine/fabric/loop/loop_process_test.cc: tests with two threads that sleep until the other wakes
+// them, with a process of another user, and with a process that is killed.
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sched.h>
@@ -25,14 +25,14 @@ using namespace std::chrono_literals;
 constexpr RemoteAccess kAll{.write = true, .read = true, .atomic = true};
 constexpr uint32_t kReceives = 64;
 
-// What one side must know of the other.
+// The facts about its peer that a side needs.
 struct Card {
   QueuePairAddress address;
   uint64_t memory;
   uint32_t rkey;
 };
 
-// A side that is connected to another one, over a socket between both.
+// A side that connects to another one. The two exchange their cards over `socket`.
 struct Peer {
   explicit Peer(int socket) : side(&open_loop_fabric, kAll) {
     side.qp = side.make_queue_pair(side.options());
@@ -42,7 +42,7 @@ struct Peer {
     EXPECT_TRUE(side.qp->connect(other.address));
     for (uint64_t i = 0; i < kReceives; ++i) side.receive(i, 4096, 8);
   }
-  // 64 bytes to the other's memory, and a notice.
+  // Writes 64 bytes to the peer's memory, with `number` as the immediate.
   bool say(uint32_t number) {
     std::memcpy(side.region->bytes().data(), &number, sizeof number);
     const Segment from = side.at(0, 64);
@@ -66,11 +66,12 @@ struct Peer {
   Card other{};
 };
 
-// Answers each notice with one of its own, and sleeps in between where it is told to.
+// Answers each write from the peer with a write of its own until the peer has taken `rounds` of
+// them. Sleeps in between if `sleeps` is true.
 void echo(int socket, uint32_t rounds, bool sleeps) {
   Peer peer(socket);
   std::vector<Completion> done;
-  for (uint32_t taken = 0; taken < rounds;) {  // answers, by the other side
+  for (uint32_t taken = 0; taken < rounds;) {  // answers that the peer has taken
     peer.turn(done);
     for (const Completion& completion : std::exchange(done, {})) {
       if (completion.status != Status::kSuccess) return;
@@ -138,9 +139,9 @@ TEST(LoopThreads, WhoSleepsIsAlwaysWoken) {
   close(ends[1]);
 }
 
-// A listener with a pair's address that another user's process opened; its name comes by `socket`.
-// Of two pairs the one with the smaller address connects, and that is to be the test's: the largest
-// of many addresses is this one's.
+// Becomes a process of another user, opens listeners, and sends the address of a queue pair over
+// `socket`. The side with the smaller address connects. That must be the test's side, so this
+// process sends the largest of many addresses.
 [[noreturn]] void listen_as_nobody(int socket) {
   constexpr uid_t kNobody = 65534;
   if (setresuid(kNobody, kNobody, kNobody) != 0) _exit(1);
@@ -158,7 +159,7 @@ TEST(LoopThreads, WhoSleepsIsAlwaysWoken) {
   _exit(0);
 }
 
-// The name of the listener comes from the peer, and memory goes to whoever listens there.
+// The peer chooses the name of the listener, and the process that listens there gets the memory.
 TEST(LoopProcesses, NothingIsSharedWithAnotherUsersProcess) {
   if (geteuid() != 0) GTEST_SKIP() << "wants root, to be another user";
   int ends[2];
@@ -189,7 +190,7 @@ TEST(LoopProcesses, NothingIsSharedWithAnotherUsersProcess) {
   EXPECT_EQ(status, 0);
 }
 
-// Every request that the survivor had posted completes, one way or the other.
+// Every request that the surviving process has posted completes, with success or with an error.
 TEST(LoopProcesses, ADeathAtAnyMomentIsNoticedAndLeavesNothing) {
   constexpr int kDeaths = 200;
   std::minstd_rand random(20261121);

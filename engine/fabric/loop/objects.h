@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/fabric/loop/objects.h: the loop fabric's own objects, and who knows whom.
+// engine/fabric/loop/objects.h: the objects of the loop fabric, and which of them refer to which.
 //
 //   LoopFabric                            ──▶ its regions and queue pairs
 //   LoopQueuePair                         ──▶ its completion queues and its receive queue
@@ -43,11 +43,11 @@ class LoopRegion final : public MemoryRegion {
  private:
   LoopFabric& fabric_;
   const std::span<std::byte> bytes_;
-  const int fd_;  // the SharedMemory's
+  const int fd_;  // belongs to the SharedMemory
   const uint32_t key_;
 };
 
-// What no other process is told of.
+// A region that no other process learns of (Fabric::register_own()).
 class LoopOwnRegion final : public MemoryRegion {
  public:
   LoopOwnRegion(LoopFabric& fabric, std::span<std::byte> bytes, uint32_t key)
@@ -70,9 +70,10 @@ class LoopCompletionQueue final : public CompletionQueue {
   void arm(bool solicited_only) override;
   int event_fd() const override { return doorbell_.event_fd(); }
   void take_events() override;
-  int doorbell() const { return doorbell_.handle(); }  // for the other sides
+  int doorbell() const { return doorbell_.handle(); }  // for the peers
 
-  // From this side's queue pairs: something completes here although nobody rang.
+  // Rings the doorbell if the queue is armed for such a completion. This side's queue pairs call it
+  // when something completes here for which no peer rings.
   void ring_if_armed(bool solicited = false);
   Wake armed() const { return armed_; }
   void attach_sender(LoopQueuePair& pair) { senders_.push_back(&pair); }
@@ -82,7 +83,7 @@ class LoopCompletionQueue final : public CompletionQueue {
  private:
   Doorbell doorbell_;
   Wake armed_ = Wake::kNone;
-  size_t turn_ = 0;  // who is asked first
+  size_t turn_ = 0;  // index of the queue pair that the next poll() asks first
   std::vector<LoopQueuePair*> senders_;
   std::vector<LoopQueuePair*> receivers_;
 };
@@ -101,7 +102,7 @@ class LoopReceiveQueue final : public ReceiveQueue {
   void pop_front() { posted_.pop_front(); }
   void attach(LoopQueuePair& pair) { pairs_.push_back(&pair); }
   void detach(LoopQueuePair& pair) { std::erase(pairs_, &pair); }
-  void note_missing() { missing_ = true; }  // somebody found it empty
+  void note_missing() { missing_ = true; }  // a queue pair found the queue empty
 
  private:
   const uint32_t entries_;
@@ -110,7 +111,7 @@ class LoopReceiveQueue final : public ReceiveQueue {
   std::vector<LoopQueuePair*> pairs_;
 };
 
-// The other side of a queue pair, once it is there.
+// The peer of a queue pair, as this side sees it, once the two share memory.
 struct Other {
   struct Memory {
     uint32_t key = 0;
@@ -118,17 +119,17 @@ struct Other {
   };
   Channel channel;
   std::unique_ptr<SharedMemory> pair;
-  Direction* out = nullptr;  // in pair
+  Direction* out = nullptr;  // in `pair`, like `in`
   Direction* in = nullptr;
   std::unique_ptr<SharedMemory> table;
   std::vector<Memory> memories = std::vector<Memory>(kRegionsMax);  // by row
-  Descriptor receives_doorbell;                                     // of its completion queues
-  Descriptor sends_doorbell;
-  bool ready = false;                                   // its regions are known
-  std::vector<std::unique_ptr<SharedMemory>> replaced;  // perhaps still being copied from
+  Descriptor receives_doorbell;                                     // of the peer's recv_cq
+  Descriptor sends_doorbell;                                        // of the peer's send_cq
+  bool ready = false;                                               // the peer's regions are known
+  std::vector<std::unique_ptr<SharedMemory>> replaced;  // a transfer may still copy from these
 
-  // Its requests act on none of this side's memory, and it copies none: once it was told to stop,
-  // it begins nothing new. A process that is gone does nothing.
+  // Returns true if the peer's requests act on none of this side's memory and the peer copies none
+  // of it. After say_failed() the peer begins nothing new. A process that is gone does nothing.
   bool has_let_go() const {
     return (in->touching.load() == 0 && out->gathering.load() == 0) || channel.ended();
   }
@@ -151,39 +152,40 @@ class LoopQueuePair final : public QueuePair {
   void fail() override;
   bool settled() const override;
 
-  // From its completion queues. `into` has room.
+  // --- For its completion queues; `into` must not be empty ---
   size_t complete_sends(std::span<Completion> into);
   size_t complete_receives(std::span<Completion> into);
-  void on_receive_posted();  // after it had found none
+  void on_receive_posted();  // called if the receive queue was found empty before
   void set_receive_wake(Wake wake);
   void set_send_wake(bool wanted);
 
-  // From the fabric.
+  // --- For the fabric ---
   enum class Wants : uint8_t { kNow, kLater, kNever };
   Wants wants(const Note& hello) const;
   Result<void> accept(Channel channel, NoteWithDescriptors hello);
-  // What the channel says. False: the other side is gone.
+  // Reads the control messages that wait on the channel, and acts on them. Returns false if the
+  // peer is gone or breaks the format.
   bool read_channel();
-  void drop_replaced() {  // no transfer is going on
+  void drop_replaced() {  // called only between transfers
     if (other_) other_->replaced.clear();
   }
   void send_region(const LoopRegion& region);
   int channel_fd() const;
   void other_is_gone();
-  // When what is out will have failed for want of an answer.
+  // Returns when outstanding requests fail, unless the peer connects, or has a receive, by then.
   Clock::time_point deadline() const { return deadline_; }
   void check_deadline(Clock::time_point now);
 
  private:
   struct Request {
     uint64_t id = 0;
-    uint64_t ring_end = 0;  // done once so many entries are taken
+    uint64_t ring_end = 0;  // the request is done once the peer has taken this many entries
     uint32_t bytes = 0;
     Opcode opcode{};
     Status status = Status::kSuccess;
     bool signaled = false;
   };
-  // Posted before the other side was there.
+  // A request that was posted before the peer was attached.
   struct Early {
     WorkRequest work;
     size_t segment_count = 0;
@@ -230,31 +232,31 @@ class LoopQueuePair final : public QueuePair {
   const QueuePairOptions options_;
   QueuePairState state_ = QueuePairState::kUnconnected;
   QueuePairAddress other_address_{};
-  std::unique_ptr<Other> other_;          // null: not attached yet, or gone
-  std::unique_ptr<Other> lingering_;      // gone for this side, and has not let go
-  bool gone_ = false;                     // it was there
-  uint64_t gone_taken_ = 0;               // what it had taken then
-  Status why_failed_ = Status::kFlushed;  // of the oldest request that is not done
+  std::unique_ptr<Other> other_;          // null: not known yet, or gone
+  std::unique_ptr<Other> lingering_;      // a peer that is gone, but may still act on memory here
+  bool gone_ = false;                     // the peer was there, and is gone
+  uint64_t gone_taken_ = 0;               // entries that the peer had taken by then
+  Status why_failed_ = Status::kFlushed;  // for the oldest request that is not done
   bool failed_in_taking_ = false;
   bool broken_ = false;  // a started request has failed: no later one starts
-  // requests_[head_ … started_ … tail_], modulo its length (a power of two): out, and not begun;
-  // those from freed_ on are in use.
+  // A ring whose length is a power of two. The requests from head_ to started_ are outstanding;
+  // those from started_ to tail_ have not begun. The entries from freed_ to tail_ are in use.
   std::vector<Request> requests_;
-  Fifo<uint64_t> signaled_;   // of those that are out, the ones to tell of
-  std::vector<Early> early_;  // from started_ on, until the other side is there
+  Fifo<uint64_t> signaled_;   // numbers of the signaled requests from head_ to tail_
+  std::vector<Early> early_;  // the requests from started_ on, until the peer is attached
   uint64_t freed_ = 0;
   uint64_t head_ = 0;
   uint64_t started_ = 0;
   uint64_t tail_ = 0;
-  uint64_t posted_ = 0;  // entries, to the other side
-  uint64_t taken_ = 0;   // entries, from it
+  uint64_t posted_ = 0;  // entries sent to the peer
+  uint64_t taken_ = 0;   // entries taken from the peer
   Clock::time_point deadline_ = Clock::time_point::max();
-  uint64_t deadline_for_ = 0;  // the entry that finds no receive
+  uint64_t deadline_for_ = 0;  // the entry for which the peer has no receive
 };
 
 class LoopFabric final : public Fabric {
  public:
-  static constexpr uint32_t kOwnKey = 0x8000'0000;  // in the keys of LoopOwnRegions
+  static constexpr uint32_t kOwnKey = 0x8000'0000;  // this bit is set in keys of LoopOwnRegions
 
   static Result<std::unique_ptr<Fabric>> open(std::optional<uint64_t> seed);
   std::string_view name() const override { return "loop"; }
@@ -269,23 +271,24 @@ class LoopFabric final : public Fabric {
   int event_fd() const override { return epoll_.get(); }
   std::optional<FabricEvent> next_event() override;
 
-  // For its objects.
+  // --- For its objects ---
   const std::string& listener_name() const { return listener_.name(); }
   int table_fd() const { return table_.fd(); }
-  const std::vector<LoopRegion*>& regions() const { return regions_; }  // null where none is
-  // Where `bytes` lie, or nullptr: the key is not known, or they are not inside its region.
+  const std::vector<LoopRegion*>& regions() const { return regions_; }  // by row; null if free
+  // Returns the address of the segment's bytes, or nullptr if its key is unknown or the bytes are
+  // not inside its region.
   std::byte* local(const Segment& segment) const;
-  // Where they lie, if they are this side's alone or shared.
+  // Returns what local() returns, but also finds memory of register_own().
   std::byte* own(const Segment& segment) const;
   void forget(LoopRegion& region);
   void forget(const LoopOwnRegion& region) { own_regions_.erase(region.lkey()); }
   void forget(LoopQueuePair& pair);
   void watch(int fd);
-  void watch_end(int fd);  // from now on its end alone
+  void watch_end(int fd);  // from now on, watches only for the end of the connection
   void tell(FabricEvent event) { events_.push_back(std::move(event)); }
-  // Takes who knocks, and hears what the channels say.
+  // Accepts new channels, acts on control messages, and checks deadlines.
   void work();
-  // Until `pairs` have let go, or for kPatience.
+  // Waits until all `pairs` are settled, but at most for kPatience.
   static void await_settled(std::span<LoopQueuePair* const> pairs);
   void set_alarm();
   uint64_t next_nonce();
@@ -307,7 +310,7 @@ class LoopFabric final : public Fabric {
   Descriptor epoll_;
   Descriptor alarm_;
   std::optional<std::mt19937_64> random_;
-  uint32_t generation_ = 0;  // of keys
+  uint32_t generation_ = 0;  // of the last key, so that a row's next region has another key
   uint32_t last_queue_pair_ = 0;
   std::vector<LoopRegion*> regions_ = std::vector<LoopRegion*>(kRegionsMax);  // by row
   uint32_t last_own_key_ = kOwnKey;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/fabric/loop/queue_pair.cc: a queue pair's life: its two sides find each other, and part.
+// engine/fabric/loop/queue_pair.cc: the life of a queue pair: how two of them connect, fail and
+// part.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -11,12 +12,13 @@ namespace hat::engine::loop {
 namespace {
 
 constexpr size_t kNameBytesMax = 40;
-// Memories that a peer may register anew before what they replace is dropped, and notes that it may
-// have sent before this side turns to others.
+// The most replaced mappings of a peer's regions that this side keeps. A peer that replaces more of
+// them is given up.
 constexpr size_t kReplacedMax = kRegionsMax;
+// The most control messages that this side reads from one peer before it turns to others.
 constexpr size_t kNotesPerRead = 2 * kRegionsMax;
 
-// What stands in a QueuePairAddress.
+// The contents of a QueuePairAddress.
 struct Address {
   uint32_t queue_pair = 0;
   uint32_t name_bytes = 0;
@@ -76,7 +78,7 @@ QueuePairAddress LoopQueuePair::address() const {
   return bytes;
 }
 
-// The side whose address is smaller makes the pair's memory and knocks at the other's listener.
+// The side with the smaller address creates the pair's memory and connects to the peer's listener.
 Result<void> LoopQueuePair::connect(const QueuePairAddress& other) {
   if (state_ != QueuePairState::kUnconnected) {
     return hat::fail("loop fabric: this queue pair was connected before");
@@ -85,7 +87,7 @@ Result<void> LoopQueuePair::connect(const QueuePairAddress& other) {
   other_address_ = other;
   if (other < this->address()) {
     state_ = QueuePairState::kConnected;
-    fabric_.work();  // it may have knocked already
+    fabric_.work();  // the peer may have connected already
     return {};
   }
   HAT_TRY(SharedMemory memory, SharedMemory::create("hatrpc-pair", sizeof(Pair)));
@@ -154,7 +156,7 @@ void LoopQueuePair::attach() {
   fabric_.set_alarm();
   set_receive_wake(recv_cq_.armed());
   set_send_wake(send_cq_.armed() == Wake::kAny);
-  heavy_barrier();  // for the two above
+  heavy_barrier();  // either the peer sees the two flags, or this side sees the peer's entries
   if (there()) recv_cq_.ring_if_armed(true);
   start_early();
   ring_own_sender();
@@ -177,10 +179,10 @@ bool LoopQueuePair::read_channel() {
     if (what != Channel::Got::kNote) return what == Channel::Got::kNothing;
     if (!heed(got)) return false;
   }
-  return true;  // the rest comes with the next look
+  return true;  // the next call reads the rest
 }
 
-// False: it breaks the format.
+// Acts on a control message. Returns false if the message breaks the format.
 bool LoopQueuePair::heed(NoteWithDescriptors& got) {
   switch (got.note.kind) {
     case Note::Kind::kWelcome: {
@@ -218,11 +220,12 @@ int LoopQueuePair::channel_fd() const {
   return known == nullptr ? -1 : known->channel.fd();
 }
 
-// It died, or broke the format: then its hand may still be in our memory.
+// The peer has died or has broken the format. In the second case it may still act on this side's
+// memory.
 void LoopQueuePair::other_is_gone() {
   if (!other_) return;
   say_failed();
-  // What it had taken before is done.
+  // Requests whose entries the peer has taken are done.
   gone_taken_ = other_->out->taken.load(std::memory_order_acquire);
   if (!other_->has_let_go()) {
     fabric_.watch_end(other_->channel.fd());
@@ -240,7 +243,7 @@ bool LoopQueuePair::settled() const {
 
 // --- Errors ---
 
-// From here on the other side touches and takes nothing new of ours.
+// From here on, the peer begins no new access to this side's memory.
 void LoopQueuePair::say_failed() {
   other_->out->sender_failed.store(1);
   other_->in->receiver_gone.store(1);
@@ -250,7 +253,7 @@ void LoopQueuePair::say_failed() {
 
 void LoopQueuePair::fail() { set_failing(Status::kFlushed); }
 
-// The oldest request that is not done fails for this reason, and all later ones are flushed.
+// The oldest request that is not done completes with `why`, and all later ones are flushed.
 void LoopQueuePair::set_failing(Status why) {
   if (state_ == QueuePairState::kError) return;
   state_ = QueuePairState::kError;
@@ -274,7 +277,7 @@ void LoopQueuePair::check_deadline(Clock::time_point now) {
   if (now < deadline_ || state_ != QueuePairState::kConnected) return;
   deadline_ = Clock::time_point::max();
   if (!attached()) return set_failing(Status::kRetryExceeded);
-  // It may have found a receive meanwhile.
+  // The peer may have found a receive meanwhile.
   if (other_->out->refused.load() != refused_at(deadline_for_, Refusal::kNoReceive)) return;
   if (taken_there() == deadline_for_) set_failing(Status::kRnrRetryExceeded);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/fabric/loop/transfer.cc: requests are posted, done and completed.
+// engine/fabric/loop/transfer.cc: how requests are posted, carried out and completed.
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -30,7 +30,8 @@ bool is_atomic(Opcode opcode) {
   return opcode == Opcode::kCompareSwap || opcode == Opcode::kFetchAdd;
 }
 
-// The pieces of a message, where they lie, into the segments of a receive that has room for them.
+// The pieces of a message that is not copied yet, in the sender's memory or in the ring. copy_to()
+// copies them into the segments of a receive, which must have space for all of them.
 struct Gather {
   struct Piece {
     const std::byte* data;
@@ -40,7 +41,7 @@ struct Gather {
   size_t count = 0;
 
   void copy_to(std::span<const Segment> to) const {
-    size_t filled = 0;  // of to.front()
+    size_t filled = 0;  // bytes of to.front() that are filled
     for (size_t i = 0; i < count; ++i) {
       auto [data, left] = pieces[i];
       while (left != 0) {
@@ -59,7 +60,8 @@ struct Gather {
   }
 };
 
-// The other side can write there at any time: no later use of it may look there again.
+// Copies a value that the peer can change at any time. Later code must use the copy only; the
+// barrier keeps the compiler from reading `there` again.
 template <class T>
 T read_once(const T& there) {
   const T copy = there;
@@ -111,12 +113,13 @@ size_t LoopQueuePair::post(std::span<const WorkRequest> chain) {
   ring_own_sender();
   if (!other_ && !gone_ && deadline_ == Clock::time_point::max() &&
       state_ == QueuePairState::kConnected) {
-    set_deadline(options_.ack_timeout * (options_.retries + 1));  // for the other side to come
+    set_deadline(options_.ack_timeout * (options_.retries + 1));  // for the peer to connect
   }
   return taken;
 }
 
-// What is done at once, or flushed, is told by nobody else.
+// Rings this side's own send_cq for requests that are done at once or flushed: no peer rings for
+// those.
 void LoopQueuePair::ring_own_sender() {
   if (send_cq_.armed() == Wake::kNone || head_ == tail_) return;
   const uint64_t taken = taken_there();
@@ -126,7 +129,8 @@ void LoopQueuePair::ring_own_sender() {
   }
 }
 
-// The other side is not there yet: what is lent until post() returns is copied.
+// Keeps a request until the peer is attached. Copies its segments and inlined bytes, which are
+// valid only until post() returns.
 void LoopQueuePair::keep(const WorkRequest& work) {
   Early& early = early_.emplace_back();
   early.work = work;
@@ -158,7 +162,8 @@ void LoopQueuePair::start_early() {
   if (posted_ != before) ring_receiver(solicited);
 }
 
-// The ring has room: it has as many entries as there can be requests out.
+// The ring always has space, since it has at least as many entries as there can be outstanding
+// requests.
 void LoopQueuePair::start(const WorkRequest& work, Request& request) {
   request.status = check_local(work);
   if (request.status == Status::kSuccess) request.status = touch(work, request.bytes);
@@ -174,7 +179,7 @@ void LoopQueuePair::start(const WorkRequest& work, Request& request) {
 
 Status LoopQueuePair::check_local(const WorkRequest& work) const {
   if (work.inlined) return Status::kSuccess;
-  // Who receives a SEND copies it from here: it must know the region.
+  // The receiver copies a SEND out of this side's memory, so the receiver must know the region.
   const bool is_send = work.opcode == Opcode::kSend || work.opcode == Opcode::kSendImm;
   for (const Segment& segment : work.segments) {
     const std::byte* at = is_send ? fabric_.local(segment) : fabric_.own(segment);
@@ -183,7 +188,7 @@ Status LoopQueuePair::check_local(const WorkRequest& work) const {
   return Status::kSuccess;
 }
 
-// The one-sided part of a request, in the other side's memory.
+// Carries out the one-sided part of a request, in the peer's memory.
 Status LoopQueuePair::touch(const WorkRequest& work, uint32_t& bytes) {
   if (work.opcode == Opcode::kSend || work.opcode == Opcode::kSendImm) return Status::kSuccess;
   if (is_atomic(work.opcode)) {
@@ -202,11 +207,11 @@ Status LoopQueuePair::touch(const WorkRequest& work, uint32_t& bytes) {
   Status status = Status::kRetryExceeded;
   if (other_->out->receiver_gone.load(std::memory_order_acquire) == 0) {
     std::byte* at = remote(work.rkey, work.remote_address, bytes, right);
-    // A region's address is the other side's word.
+    // The peer alone says at which address its region begins, so `at` need not be aligned.
     if (reinterpret_cast<uintptr_t>(at) % alignment != 0) at = nullptr;
     status = at == nullptr ? Status::kRemoteAccess : Status::kSuccess;
     if (at != nullptr) do_one_sided(work, at);
-    // What was READ meanwhile may be something else's already.
+    // If the receiver has gone, it may have used the memory for something else during a READ.
     if (other_->out->receiver_gone.load(std::memory_order_acquire) != 0) {
       status = Status::kRetryExceeded;
     }
@@ -231,7 +236,8 @@ void LoopQueuePair::do_one_sided(const WorkRequest& work, std::byte* remote) {
   }
 }
 
-// Where the other side's bytes lie here; nullptr: it does not allow that. `right` 0: any region.
+// Returns the address at which the peer's bytes are mapped here, or nullptr if the peer does not
+// permit the access. If `right` is 0, any region of the peer will do.
 std::byte* LoopQueuePair::remote(uint32_t key, uint64_t address, uint64_t bytes, uint32_t right) {
   const uint32_t index = key % kRegionsMax;
   const RegionRow& row = other_->regions().rows[index];
@@ -243,7 +249,7 @@ std::byte* LoopQueuePair::remote(uint32_t key, uint64_t address, uint64_t bytes,
   const uint64_t offset = address - begin;
   if (offset > size || bytes > size - offset) return nullptr;
   Other::Memory& memory = other_->memories[index];
-  // Its descriptor was sent before anybody could be told of the key.
+  // The peer sent the descriptor before any side could learn the key, so it is in the channel.
   if (memory.key != key && (!read_channel() || memory.key != key)) return nullptr;
   const auto mapped = memory.memory->bytes();
   if (offset > mapped.size() || bytes > mapped.size() - offset) return nullptr;
@@ -258,7 +264,7 @@ void LoopQueuePair::push(const WorkRequest& work, uint32_t bytes) {
                  .imm = work.imm,
                  .bytes = bytes};
   if (work.opcode == Opcode::kWriteImm) {
-    // its bytes are there already
+    // touch() has already written the bytes
   } else if (work.inlined) {
     std::byte* at = entry.inlined_bytes;
     for (const Segment& segment : work.segments) {
@@ -275,13 +281,14 @@ void LoopQueuePair::push(const WorkRequest& work, uint32_t bytes) {
   entry.turn.store(turn_of(posted_), std::memory_order_release);
 }
 
-// Whether the other side's next entry is there.
+// Returns true if the peer's next entry has arrived.
 bool LoopQueuePair::there() const {
   const RingEntry& next = other_->in->entries[taken_ % kRingEntries];
   return next.turn.load(std::memory_order_acquire) == turn_of(taken_);
 }
 
-// After an entry's turn or a failure was stored.
+// Wakes the peer's receiver if it asked for that. Called after this side has stored an entry's turn
+// or a failure.
 void LoopQueuePair::ring_receiver(bool solicited) {
   light_barrier();
   const Wake wake = other_->out->wakes_receiver.load(std::memory_order_relaxed);
@@ -320,7 +327,8 @@ uint64_t LoopQueuePair::taken_there() const {
   return attached() ? other_->out->taken.load(std::memory_order_acquire) : gone_taken_;
 }
 
-// What the other side has taken is in its cache: it is left there while nobody waits for it.
+// Returns true if no caller waits for a completion. Then this side does not read `taken`, so that
+// the word stays in the cache of the peer's core.
 bool LoopQueuePair::nobody_asks() const {
   return state_ == QueuePairState::kConnected && signaled_.empty() && !broken_ &&
          options_.rnr_retries == 7;
@@ -334,7 +342,7 @@ size_t LoopQueuePair::complete_sends(std::span<Completion> into) {
   if (head_ == tail_ || nobody_asks()) return 0;
   const uint64_t taken = taken_there();
   size_t found = 0;
-  // Those that were asked for; the silent ones before each go with it.
+  // Signaled requests. The unsignaled requests before each of them are done with it.
   while (found < into.size() && !signaled_.empty()) {
     const uint64_t index = signaled_.front();
     if (!is_done(index, taken) || request(index).status != Status::kSuccess) break;
@@ -347,7 +355,8 @@ size_t LoopQueuePair::complete_sends(std::span<Completion> into) {
   return found + complete_failing(into.subspan(found), taken);
 }
 
-// One by one, up to the first that fails, and it with all that is flushed behind it.
+// Completes requests one by one: those before the first failure, the failed one, and those after
+// it, which are flushed.
 size_t LoopQueuePair::complete_failing(std::span<Completion> into, uint64_t taken) {
   size_t found = 0;
   while (head_ != tail_ && found < into.size()) {
@@ -362,7 +371,8 @@ size_t LoopQueuePair::complete_failing(std::span<Completion> into, uint64_t take
     const bool told = front.signaled || status != Status::kSuccess;
     if (told) into[found++] = completion_of(front, status);
     started_ = std::max(started_, ++head_);
-    // A device keeps the entries of unsignaled requests until a later one tells that they are done.
+    // As on a device, unsignaled requests keep their entries until a later completion shows that
+    // they are done.
     if (told) freed_ = head_;
     if (status != Status::kSuccess) {
       set_failing(status);
@@ -380,7 +390,8 @@ Completion LoopQueuePair::completion_of(const Request& request, Status status) c
           .queue_pair = number_};
 }
 
-// The other side does not take what is next: for want of a receive, or for ever.
+// Checks whether the peer refuses the next entry: for lack of a receive, or because taking it
+// failed.
 void LoopQueuePair::look_at_refusal(uint64_t taken) {
   if (!attached()) return;
   const uint64_t refused = other_->out->refused.load(std::memory_order_acquire);
@@ -398,13 +409,13 @@ size_t LoopQueuePair::complete_receives(std::span<Completion> into) {
   Direction& in = *other_->in;
   if (!there()) {
     if (in.sender_failed.load(std::memory_order_acquire) != 0) {
-      look_at_refusal(taken_there());  // perhaps it failed over what we sent
+      look_at_refusal(taken_there());  // perhaps an entry of this side made the peer fail
       set_failing(Status::kFlushed);
     }
     return 0;
   }
   if (in.sender_failed.load(std::memory_order_acquire) != 0) {
-    set_failing(Status::kFlushed);  // what is left of it, it was told to be flushed
+    set_failing(Status::kFlushed);  // the peer's remaining requests completed as kFlushed there
     return 0;
   }
   const size_t found = take_entries(into);
@@ -416,7 +427,7 @@ size_t LoopQueuePair::take_entries(std::span<Completion> into) {
   Direction& in = *other_->in;
   const uint64_t taken_before = taken_;
   size_t found = 0;
-  std::optional<size_t> gathers;  // from this one of those found
+  std::optional<size_t> gathers;  // index of the first completion copied from the peer's memory
   for (; found < into.size() && there(); ++taken_) {
     if (srq_.empty()) {
       in.refused.store(refused_at(taken_, Refusal::kNoReceive), std::memory_order_release);
@@ -429,7 +440,7 @@ size_t LoopQueuePair::take_entries(std::span<Completion> into) {
       gathers = found;
       in.gathering.store(1, std::memory_order_relaxed);
       light_barrier();
-      if (in.sender_failed.load(std::memory_order_acquire) != 0) break;  // the next look sees it
+      if (in.sender_failed.load(std::memory_order_acquire) != 0) break;  // the next poll handles it
     }
     Completion& done = into[found++];
     done = {.queue_pair = number_};
@@ -441,7 +452,7 @@ size_t LoopQueuePair::take_entries(std::span<Completion> into) {
     break;
   }
   if (gathers && in.sender_failed.load(std::memory_order_acquire) != 0) {
-    // What was copied may have been something else's already.
+    // The sender may have used the memory for something else before it was copied.
     for (size_t i = *gathers; i < found; ++i) into[i].status = Status::kFlushed;
     taken_ = taken_before + *gathers;
     failed_in_taking_ = true;

@@ -17,7 +17,7 @@ bool is_receive(Opcode opcode) {
 void VerbsCompletionQueue::attach(VerbsQueuePair& pair) { pairs_[pair.number()] = &pair; }
 
 void VerbsCompletionQueue::detach(VerbsQueuePair& pair) {
-  if (!pairs_.contains(pair.number())) return;  // the same queue for both directions
+  if (!pairs_.contains(pair.number())) return;  // second call: one queue serves both directions
   std::array<Completion, 16> some;
   for (size_t count = some.size(); count == some.size();) {
     count = poll_device(some);
@@ -45,7 +45,7 @@ size_t VerbsCompletionQueue::poll_device(std::span<Completion> into) {
     for (int i = 0; i < count; ++i) {
       const ibv_wc& done = some[static_cast<size_t>(i)];
       const auto pair = pairs_.find(done.qp_num);
-      if (pair == pairs_.end()) continue;  // it was destroyed meanwhile
+      if (pair == pairs_.end()) continue;  // the queue pair was destroyed meanwhile
       found += pair->second->translate(done, into[found]) ? 1u : 0u;
     }
     if (count < wanted) break;
@@ -80,7 +80,8 @@ size_t VerbsReceiveQueue::post(std::span<const ReceiveRequest> requests) {
   return posted;
 }
 
-// A chain of them: one doorbell.
+// Posts up to 16 receives as one chain, which costs one doorbell of the device. Returns how many it
+// posted.
 size_t VerbsReceiveQueue::post_some(std::span<const ReceiveRequest> requests) {
   constexpr size_t kChainMax = 16;
   std::array<std::array<ibv_sge, kSegmentsMax>, kChainMax> segments;

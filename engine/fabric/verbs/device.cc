@@ -38,7 +38,8 @@ const char* type_text(uint32_t type) {
   }
 }
 
-// An entry may be there and yet lead nowhere: another container's, say.
+// Returns true if an address handle can be made of the entry. An entry of the table may be
+// unusable, for example because it belongs to another container.
 bool proves_usable(ibv_context& context, uint8_t port, const ibv_gid_entry& entry) {
   const Owned<ibv_pd, ibv_dealloc_pd> domain(ibv_alloc_pd(&context));
   if (!domain) return false;
@@ -92,7 +93,7 @@ Result<void> choose_gid(Device& device, int wanted) {
               " GIDs can be used: has its network interface an address?");
 }
 
-// The first active port, or the one that was asked for.
+// Chooses port `wanted`, or the first active port if `wanted` is 0.
 Result<void> choose_port(Device& device, uint8_t wanted) {
   ibv_device_attr attributes{};
   if (ibv_query_device(device.context.get(), &attributes) != 0) {
@@ -103,7 +104,7 @@ Result<void> choose_port(Device& device, uint8_t wanted) {
     ibv_port_attr found{};
     if (ibv_query_port(device.context.get(), port, &found) != 0) continue;
     if (found.state != IBV_PORT_ACTIVE) continue;
-    constexpr int kAtomicsOut = 16;  // more bring nothing
+    constexpr int kAtomicsOut = 16;  // a higher limit gains nothing
     device.atomics_out = static_cast<uint8_t>(
         std::min({kAtomicsOut, attributes.max_qp_rd_atom, attributes.max_qp_init_rd_atom}));
     device.port = port;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/fabric/verbs/device.h: an opened device, its port, and the address that others reach it
-// by.
+// engine/fabric/verbs/device.h: an opened device, its port, and the address at which peers reach
+// it.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -18,17 +18,17 @@ struct Device {
   std::string name;
   uint8_t port = 0;
   ibv_port_attr port_attributes{};
-  uint8_t atomics_out = 1;  // reads and atomics at once, of one queue pair
+  uint8_t atomics_out = 1;  // most outstanding READs and atomics of one queue pair
   int gid_index = 0;
   ibv_gid gid{};
-  std::string why;  // this port and this GID
+  std::string why;  // why this device, this port and this GID were chosen
 
-  // "rxe0, port 1, GID index 1: why"
+  // Returns "rxe0, port 1, GID index 1: why".
   std::string describe() const;
   bool by_gid() const { return port_attributes.link_layer == IBV_LINK_LAYER_ETHERNET; }
 };
 
-// IBV_ACCESS_* bits; the owner may always write.
+// Returns the IBV_ACCESS_* bits for `access`. The owner may always write.
 unsigned access_flags(RemoteAccess access);
 
 Result<Device> open_device(const VerbsOptions& options);

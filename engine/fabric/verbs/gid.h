@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/fabric/verbs/gid.h: what an entry of a RoCE port's GID table is worth to the fabric: the
-// rule by which it chooses, also for whoever has the table from elsewhere (hatctl doctor, from
-// /sys).
+// engine/fabric/verbs/gid.h: ranks the entries of a RoCE port's GID table. The verbs fabric chooses
+// by this rank, and `hatctl doctor` applies it to tables that it reads from /sys.
 //
 // Source   UCX's uct_ib_device_select_gid.
 #pragma once
@@ -14,10 +13,11 @@ namespace hat::engine {
 
 using GidBytes = std::array<uint8_t, 16>;
 
-// RoCE v2 over IPv4: 3, over IPv6: 2; RoCE v1: 1; empty or link-local, never to be used: 0.
+// Returns 3 for RoCE v2 over IPv4, 2 for RoCE v2 over IPv6, and 1 for RoCE v1. Returns 0 for an
+// empty or link-local GID, which must not be used.
 int gid_rank(const GidBytes& gid, bool roce_v2);
 
-bool is_ipv4(const GidBytes& gid);          // "::ffff:10.77.0.1"
+bool is_ipv4(const GidBytes& gid);          // such as "::ffff:10.77.0.1"
 std::string gid_text(const GidBytes& gid);  // as an IPv6 address
 
 }  // namespace hat::engine

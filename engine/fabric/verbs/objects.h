@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/fabric/verbs/objects.h: each ibv_ object with its owner.
+// engine/fabric/verbs/objects.h: the objects of the verbs fabric, each of which owns an ibv_
+// object.
 //
-// Every request gets a number of ours as its wr_id, so that a completion, a failed one too, tells
-// what it belongs to: kSendBit, the life of its queue pair (numbers of queue pairs come again) and
-// the place in its ring; or the place among the receive queue's entries.
+// A completion shows by its wr_id to which request or receive it belongs, even if it failed. The
+// wr_id of a request has kSendBit, the life of its queue pair (since the device uses numbers of
+// queue pairs again) and the request's index in its queue pair's ring. The wr_id of a receive is
+// its index among the receive queue's entries.
 #pragma once
 
 #include <unordered_map>
@@ -38,7 +40,8 @@ class VerbsCompletionQueue final : public CompletionQueue {
 
   ibv_cq* get() const { return queue_.get(); }
   void attach(VerbsQueuePair& pair);
-  // The pair's receives that are done are told all the same: somebody owns their memory.
+  // Forgets a queue pair that is about to be destroyed. Keeps the completions of its receives for
+  // poll(), because the caller owns the memory of those receives.
   void detach(VerbsQueuePair& pair);
 
  private:
@@ -47,7 +50,7 @@ class VerbsCompletionQueue final : public CompletionQueue {
   const Owned<ibv_comp_channel, ibv_destroy_comp_channel> channel_;
   const Owned<ibv_cq, ibv_destroy_cq> queue_;
   std::unordered_map<uint32_t, VerbsQueuePair*> pairs_;  // by number
-  std::vector<Completion> kept_;                         // polled, and not told yet
+  std::vector<Completion> kept_;                         // polled by detach(), for the next poll()
 };
 
 class VerbsReceiveQueue final : public ReceiveQueue {
@@ -56,7 +59,7 @@ class VerbsReceiveQueue final : public ReceiveQueue {
   size_t post(std::span<const ReceiveRequest> requests) override;
 
   ibv_srq* get() const { return queue_.get(); }
-  // The id of the entry, which is free again.
+  // Frees the entry and returns the id of its receive.
   uint64_t take(uint64_t entry);
 
  private:
@@ -81,7 +84,8 @@ class VerbsQueuePair final : public QueuePair {
   size_t post(std::span<const WorkRequest> chain) override;
   void fail() override;
 
-  // From its completion queues: what the device says, in our words. False: nobody is to be told.
+  // Translates a completion of the device, for its completion queues. Returns false if the caller
+  // of poll() must not get the completion.
   bool translate(const ibv_wc& from, Completion& into);
 
  private:
@@ -104,7 +108,7 @@ class VerbsQueuePair final : public QueuePair {
   const uint32_t first_sequence_;
   const uint64_t life_;  // bits 32 to 62
   QueuePairState state_ = QueuePairState::kUnconnected;
-  std::vector<Request> requests_;  // requests_[head_ … tail_], modulo its length, are out
+  std::vector<Request> requests_;  // a ring; the requests from head_ to tail_ are outstanding
   uint64_t head_ = 0;
   uint64_t tail_ = 0;
   const Owned<ibv_qp, ibv_destroy_qp> pair_;

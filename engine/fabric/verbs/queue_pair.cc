@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/fabric/verbs/queue_pair.cc: an RC queue pair, from its creation to its error.
+// engine/fabric/verbs/queue_pair.cc: an RC queue pair, from its creation to its error state.
 #include <arpa/inet.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace hat::engine::verbs {
 namespace {
 
 constexpr uint32_t kMagic = 0x48415652;  // "HAVR"
-// What stands in a QueuePairAddress.
+// The contents of a QueuePairAddress.
 struct Address {
   uint32_t magic = kMagic;
   uint32_t number = 0;
@@ -32,13 +32,15 @@ std::unexpected<Error> failed(const Device& device, const char* what, int error)
   return hat::fail(device.name + ": " + what + ": " + std::strerror(error));
 }
 
-// ibv_modify_qp(3): the device waits 4.096 µs * 2^timeout.
+// Returns the `timeout` of ibv_modify_qp(3) for which the device waits at least `wait`: the device
+// waits 4.096 µs * 2^timeout.
 uint8_t timeout_code(std::chrono::nanoseconds wait) {
   const auto units = static_cast<uint64_t>(std::max<int64_t>(wait.count(), 1)) / 4096 + 1;
   return static_cast<uint8_t>(std::clamp<int>(static_cast<int>(std::bit_width(units - 1)), 1, 31));
 }
 
-// InfiniBand specification 1.3, table 45: what the codes 1 … 31 mean; 0 is the longest.
+// Returns the code of the shortest RNR timer that is at least `wait`. The table is the InfiniBand
+// specification's (1.3, table 45); code 0 is the longest time.
 uint8_t rnr_code(std::chrono::nanoseconds wait) {
   constexpr std::array<int64_t, 32> kMicroseconds{
       655360, 10,    20,    30,    40,    60,     80,     120,    160,    240,   320,
@@ -96,11 +98,11 @@ Status from_verbs(ibv_wc_status status) {
   }
 }
 
-std::atomic<uint64_t> lives = 0;  // of queue pairs, in this process
+std::atomic<uint64_t> lives = 0;  // queue pairs created in this process so far
 
 uint32_t random_sequence() { return std::random_device()() & 0xffffff; }  // 24 bits
 
-// A work request as the device takes it, with its segments beside it.
+// A work request in the device's format, together with its segments.
 struct Posted {
   ibv_send_wr work{};
   std::array<ibv_sge, kSegmentsMax> segments;
@@ -167,7 +169,7 @@ VerbsQueuePair::VerbsQueuePair(const Device& device, ibv_qp* pair, const QueuePa
 }
 
 VerbsQueuePair::~VerbsQueuePair() {
-  fail();  // from here on it takes no receive
+  fail();  // from here on the queue pair consumes no receive
   send_cq_.detach(*this);
   recv_cq_.detach(*this);
 }
@@ -276,7 +278,7 @@ size_t VerbsQueuePair::post(std::span<const WorkRequest> chain) {
   return posted;
 }
 
-// One call of the device for each sixteen.
+// Posts up to 16 requests by one call of the device. Returns how many the device took.
 size_t VerbsQueuePair::post_some(std::span<const WorkRequest> chain) {
   std::array<Posted, 16> posted;
   size_t count = 0;
@@ -293,7 +295,8 @@ size_t VerbsQueuePair::post_some(std::span<const WorkRequest> chain) {
   if (ibv_post_send(pair_.get(), &posted[0].work, &refused) != 0) {
     size_t taken = 0;
     while (taken < count && &posted[taken].work != refused) ++taken;
-    if (taken == count) state_ = QueuePairState::kError;  // it names none: the device is gone
+    // If the device names no request that it refused, the device is gone.
+    if (taken == count) state_ = QueuePairState::kError;
     count = taken;
   }
   tail_ += count;
@@ -315,7 +318,8 @@ bool VerbsQueuePair::translate(const ibv_wc& from, Completion& into) {
   const uint64_t index = from.wr_id & 0xffffffff;
   const bool ours = (from.wr_id & ~uint64_t{0xffffffff}) == (life_ | kSendBit);
   if (!ours || index >= requests_.size() || head_ == tail_) return false;
-  // All before it are done too: the device keeps their entries until a later one tells.
+  // All requests before it are done too: the device keeps the entries of unsignaled requests until
+  // a later request completes.
   while (head_ % requests_.size() != index) ++head_;
   const Request& request = requests_[index];
   ++head_;

@@ -20,7 +20,8 @@ std::unexpected<Error> failed(const Device& device, const std::string& what, int
 
 std::string megabytes(uint64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; }
 
-// A refusal has two usual reasons, and each its own remedy.
+// Returns the likely reason for a failed registration, and its remedy: the limit on locked memory,
+// or a lack of memory keys.
 std::string why_not_registered(size_t bytes) {
   rlimit limit{};
   getrlimit(RLIMIT_MEMLOCK, &limit);
@@ -55,7 +56,7 @@ class DeviceFabric final : public VerbsFabric {
   FabricLimits limits() const override {
     ibv_device_attr attributes{};
     ibv_query_device(device_.context.get(), &attributes);
-    constexpr uint32_t kInlineOfAll = 64;  // no device tells its own bound
+    constexpr uint32_t kInlineOfAll = 64;  // libibverbs has no query for a device's own limit
     return {.inline_bytes_max = kInlineOfAll,
             .send_entries_max = static_cast<uint32_t>(attributes.max_qp_wr),
             .receive_entries_max = static_cast<uint32_t>(attributes.max_srq_wr),
@@ -126,7 +127,7 @@ class DeviceFabric final : public VerbsFabric {
   const Owned<ibv_pd, ibv_dealloc_pd> domain_;
 };
 
-// What is of no interest to anybody gives nothing.
+// Returns std::nullopt for an event that the engine does not need.
 std::optional<FabricEvent::Kind> kind_of(ibv_event_type type) {
   switch (type) {
     case IBV_EVENT_QP_FATAL:
@@ -159,7 +160,7 @@ std::optional<FabricEvent> DeviceFabric::next_event() {
     const bool elsewhere = of_a_port && event.element.port_num != device_.port;
     FabricEvent told{.detail = device_.name + ": " + ibv_event_type_str(event.event_type)};
     if (kind == FabricEvent::Kind::kQueuePairError) told.queue_pair = event.element.qp->qp_num;
-    ibv_ack_async_event(&event);  // or the destruction of what it is about would wait
+    ibv_ack_async_event(&event);  // destroying the event's object waits for this
     if (!kind || elsewhere) continue;
     told.kind = *kind;
     return told;

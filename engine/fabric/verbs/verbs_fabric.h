@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/fabric/verbs/verbs_fabric.h: the fabric of RDMA devices, by libibverbs (rdma-core):
-// InfiniBand and RoCE, Soft-RoCE included.
+// engine/fabric/verbs/verbs_fabric.h: the fabric for RDMA devices, over libibverbs (rdma-core):
+// InfiniBand and RoCE, including Soft-RoCE.
 //
-// A queue pair is addressed by LID on InfiniBand and by GID on RoCE. Which entry of a RoCE port's
-// GID table is used is ranked (RoCE v2 over IPv4, then over IPv6, then v1; never link-local ones)
-// and then proved: an address handle must be made of it. describe() says which, and why.
+// A queue pair is addressed by LID on InfiniBand and by GID on RoCE. On a RoCE port, the fabric
+// ranks the entries of the GID table: RoCE v2 over IPv4, then RoCE v2 over IPv6, then RoCE v1, and
+// never link-local addresses. It uses the first entry of which an address handle can be made.
+// describe() returns which entry that is, and why.
 //
-// Errors   sentences that say what to do: which limit to raise, which devices there are.
+// Errors   sentences that say what to do, such as which limit to raise or how to list the devices.
 // Source   ibv_create_ah(3), ibv_modify_qp(3); the ranking and its proof are UCX's
 //          (uct_ib_device_select_gid).
 #pragma once
@@ -19,30 +20,32 @@
 namespace hat::engine {
 
 struct VerbsOptions {
-  std::string device;  // empty: the first with a usable port
-  uint8_t port = 0;    // 0: its first usable one
-  int gid_index = -1;  // -1: ranked and proved
+  std::string device;  // empty: the first device with a usable port
+  uint8_t port = 0;    // 0: the device's first active port
+  int gid_index = -1;  // -1: the best usable entry of the GID table
 };
 
 class VerbsFabric : public Fabric {
  public:
-  // "rxe0, port 1, GID index 1 (RoCE v2, ::ffff:10.77.0.1): the first usable port; …"
+  // Returns "rxe0, port 1, GID index 1: the first device with an active port; the best GID of which
+  // an address handle can be made: RoCE v2, ::ffff:10.77.0.1".
   virtual std::string describe() const = 0;
 };
 
 Result<std::unique_ptr<VerbsFabric>> open_verbs_fabric(const VerbsOptions& options = {});
 
-// What each RDMA device of this host is good for, for who looks for what is wrong: which port and
-// GID would be used and why, or why none can. In the order in which they are tried: the first
-// usable one that `options` mean is the fabric's. Nothing stays open.
+// A report on one RDMA device of this host, for diagnosis: the port and GID that the fabric would
+// use and why, or why it can use none.
 struct DeviceReport {
   std::string device;
   bool usable = false;
-  std::string detail;         // in words
-  uint8_t port = 0;           // from here on: where it is usable
-  int gid_index = -1;         // -1: it is reached by LID
-  uint32_t packet_bytes = 0;  // what a packet carries: the port's active MTU
+  std::string detail;         // a sentence: the choice and the reason, or the error
+  uint8_t port = 0;           // this and the following: only if usable
+  int gid_index = -1;         // -1: the port is reached by LID
+  uint32_t packet_bytes = 0;  // most payload of a packet: the port's active MTU
 };
+// Returns a report on each device, in the order in which the fabric tries them. The fabric uses the
+// first usable device that `options` permit. Leaves no device open.
 std::vector<DeviceReport> probe_devices(const VerbsOptions& options = {});
 
 }  // namespace hat::engine

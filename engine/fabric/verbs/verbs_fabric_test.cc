@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/fabric/verbs/verbs_fabric_test.cc: the conformance suite on the first device that is
-// there; the lab (tests/lab) has a Soft-RoCE one.
+// engine/fabric/verbs/verbs_fabric_test.cc: runs the conformance suite on the first RDMA device of
+// this host. The lab (tests/lab) has Soft-RoCE devices.
 #include "engine/fabric/verbs/verbs_fabric.h"
 
 #include "engine/fabric/conformance.h"
@@ -23,7 +23,7 @@ TEST(VerbsFabric, SaysWhichAddressItTookAndWhy) {
 
 TEST(VerbsFabric, TellsWhatEachDeviceIsGoodFor) {
   const auto reports = probe_devices();
-  ASSERT_EQ(reports.size(), 2u);  // the lab's
+  ASSERT_EQ(reports.size(), 2u);  // the lab has two devices
   for (const DeviceReport& report : reports) {
     EXPECT_TRUE(report.usable);
     EXPECT_NE(report.detail.find(report.device + ", port 1, GID index "), std::string::npos)

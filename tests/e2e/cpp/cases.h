@@ -14,7 +14,7 @@
 
 namespace probe_peer {
 
-// An open client, and what it was made from.
+// An open client, and the combination that it was made from.
 struct Session {
   const Combination& combination;
   ClientStack stack;
@@ -30,10 +30,11 @@ struct Session {
 
 struct Case {
   std::string name;
-  std::function<void(Session&)> run;  // throws when what came is not what should have come
+  std::function<void(Session&)> run;  // throws if the result is not as expected
 };
 
-// The cases that this combination can run: HTTP has one request at a time and so no pipelining.
+// Returns the cases that this combination can run: HTTP has one request at a time, so no
+// pipelining.
 std::vector<Case> cases_for(const Combination& combination);
 
 }  // namespace probe_peer

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/e2e/cpp/client.cc: runs the cases over each combination, and says which hold.
+// tests/e2e/cpp/client.cc: runs the cases over each combination, and prints which of them succeed.
 
 #include <algorithm>
 #include <csignal>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/e2e/cpp/combination.cc: reads combinations off the command line.
+// tests/e2e/cpp/combination.cc: reads combinations from the command line.
 #include "tests/e2e/cpp/combination.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/e2e/cpp/combination.h: reads the combinations that a probe client or server shall run.
+// tests/e2e/cpp/combination.h: reads the combinations that a probe client or server must run.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace probe_peer {
 
-// What one `--connect` or `--listen` and the options after it ask for; tests/e2e/README.md has the
-// list. The same in every language.
+// The meaning of one `--connect` or `--listen` and the options after it; tests/e2e/README.md lists
+// them. They are the same in every language.
 struct Combination {
   std::string address;               // HOST:PORT, unix:PATH or shm:PATH
   std::string transport = "framed";  // buffered, framed, header, framed_header, zlib, http
@@ -23,7 +23,7 @@ struct Combination {
 
   bool wants(const std::string& one) const;
   bool is_unix() const { return address.starts_with("unix:"); }
-  // The protocol brings THeader; below it is a plain socket, or TFramedTransport.
+  // Returns true if the protocol brings THeader; below it is a plain socket, or TFramedTransport.
   bool has_header() const { return transport == "header" || transport == "framed_header"; }
   bool is_shm() const { return address.starts_with("shm:"); }
   std::string path() const { return address.substr(address.find(':') + 1); }
@@ -31,7 +31,7 @@ struct Combination {
   int port() const { return std::stoi(address.substr(address.rfind(':') + 1)); }
 };
 
-// `first` is the option that opens a combination. Throws std::invalid_argument.
+// Reads the command line; the option `first` begins a combination. Throws std::invalid_argument.
 std::vector<Combination> read_combinations(int argc, char** argv, const std::string& first);
 
 }  // namespace probe_peer

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/e2e/cpp/handler.cc: answers the calls that need more than a line.
+// tests/e2e/cpp/handler.cc: answers the calls that need more than one line.
 #include "tests/e2e/cpp/handler.h"
 
 #include <chrono>

@@ -72,7 +72,8 @@ void own_seqids(Session& session) {
 
 void concurrent(Session& session) {
   auto sync = std::make_shared<apache::thrift::async::TConcurrentClientSyncInfo>();
-  // Two protocols on one transport: TJSONProtocol cannot read and write at the same time.
+  // The client has two protocols on one transport: TJSONProtocol cannot read and write at the same
+  // time.
   auto reading = make_protocol_factory(session.combination)->getProtocol(session.stack.transport);
   probe::ProbeConcurrentClient client(reading, session.stack.protocol, sync);
   std::atomic<int> wrong = 0;

@@ -6,14 +6,15 @@
 
 namespace probe_peer {
 
-// 50 calls are sent, all with sequence id 0, before the first answer is read: they come in order.
+// Sends 50 calls, all with sequence id 0, before it reads the first answer. Answers must arrive in
+// order.
 void pipelined(Session& session);
 
-// The same with sequence ids of our own, negative ones included: each comes back with its answer.
+// Does the same with sequence ids of its own, also negative ones: each must return with its answer.
 void own_seqids(Session& session);
 
-// Eight threads share one connection through the generated concurrent client, which matches answers
-// by sequence id and name.
+// Lets eight threads share one connection through the generated concurrent client, which matches
+// answers by sequence id and name.
 void concurrent(Session& session);
 
 }  // namespace probe_peer

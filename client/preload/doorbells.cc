@@ -1,25 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "client/preload/bells.h"
+#include "client/preload/doorbells.h"
 
 #include <bit>
 #include <new>
 
 namespace hatrpc::preload {
 
-void Bells::forget_threads() { new (&mutex_) std::mutex; }
+void Doorbells::forget_threads() { new (&mutex_) std::mutex; }
 
-void Bells::ask(ring::Channel& channel, uint32_t what) {
+void Doorbells::ask(ring::Channel& channel, uint32_t what) {
   const std::lock_guard lock(mutex_);
   uint32_t asked = counts_.asked;
   const uint32_t taken = asked & ~channel.armed();
   counts_.due += static_cast<uint32_t>(std::popcount(taken));
   asked &= ~taken;
-  // A bit that has been there all along needs no barrier: who changes something finds it.
+  // A bit that was set all along needs no barrier: the other side finds it when it changes its
+  // counters.
   if ((what & ~asked) != 0) channel.arm(what & ~asked);
   counts_.asked = asked | what;
 }
 
-void Bells::take_all(ring::Channel& channel, bool seen) {
+void Doorbells::take_all(ring::Channel& channel, bool seen) {
   const std::lock_guard lock(mutex_);
   if (counts_.due != 0) {
     take(channel, counts_.due);
@@ -28,13 +29,13 @@ void Bells::take_all(ring::Channel& channel, bool seen) {
   }
 }
 
-void Bells::take_all_but_one(ring::Channel& channel) {
+void Doorbells::take_all_but_one(ring::Channel& channel) {
   const std::lock_guard lock(mutex_);
   if (counts_.due > 1) take(channel, counts_.due - 1);
 }
 
-void Bells::take(ring::Channel& channel, uint32_t bells_max) {
-  counts_.due -= static_cast<uint32_t>(channel.hear(bells_max));
+void Doorbells::take(ring::Channel& channel, uint32_t doorbells_max) {
+  counts_.due -= static_cast<uint32_t>(channel.hear(doorbells_max));
 }
 
 }  // namespace hatrpc::preload

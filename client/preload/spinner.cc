@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "client/preload/looker.h"
+#include "client/preload/spinner.h"
 
 #include <sched.h>
 
@@ -11,12 +11,12 @@
 namespace hatrpc::preload {
 namespace {
 
-// Of the thread: what it has learnt of its core holds for all its sockets.
+// One per thread: what the thread has learnt about its core applies to all its sockets.
 thread_local ring::LookPolicy policy;
 
 }  // namespace
 
-bool Looker::again() {
+bool Spinner::again() {
   if (now_ == Clock::time_point{}) {
     now_ = from_;
     policy.stay_awake_until(from_ + ring::spin_for(std::chrono::nanoseconds(
@@ -29,7 +29,7 @@ bool Looker::again() {
   return true;
 }
 
-Looker::~Looker() {
+Spinner::~Spinner() {
   const int64_t usual = usual_ns_.load(std::memory_order_relaxed);
   const int64_t took = std::chrono::nanoseconds(Clock::now() - from_).count();
   usual_ns_.store(usual + (took - usual) / 8, std::memory_order_relaxed);

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/receive_window.h"
+
+#include <gtest/gtest.h>
+
+namespace hat::engine {
+namespace {
+
+TEST(ReceiveWindow, GrantsWhatWasPassedOnAndRefusesMoreThanTwoWindows) {
+  ReceiveWindow window;
+  EXPECT_TRUE(window.take(kStreamWindowBytes));
+  EXPECT_FALSE(window.worth_a_frame());
+  window.pass_on(kStreamWindowBytes / 2);
+  EXPECT_TRUE(window.worth_a_frame());
+  EXPECT_EQ(window.grant(), kStreamWindowBytes / 2);
+  EXPECT_EQ(window.grant(), 0u);
+  EXPECT_TRUE(window.take(ReceiveWindow::kOutstandingBytesMax - kStreamWindowBytes / 2));
+  EXPECT_FALSE(window.take(1));
+}
+
+TEST(ReceiveWindowDeathTest, PassesOnNoMoreThanHasArrived) {
+  ReceiveWindow window;
+  window.take(10);
+  window.pass_on(10);
+  EXPECT_DEATH(window.pass_on(1), "more was passed on than has arrived");
+}
+
+}  // namespace
+}  // namespace hat::engine
