@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// client/preload/doorbells.h: keeps the doorbells in a connection's socket in step with its ring, so
-// that poll(2) and epoll report correctly whether the ring has data.
+// client/preload/doorbells.h: keeps the doorbells in a connection's socket in step with its ring,
+// so that poll(2) and epoll report correctly whether the ring has data.
 //
 // A program polls its socket, which contains the doorbells that the other side sent (docs/shm.md).
 // So a doorbell must be in the socket as long as the ring has something to read, and should not

@@ -7,7 +7,8 @@
 // separated by commas:
 //
 //   INODE/MEMORY/ASKED/DUE/PEER,…     the socket's inode (its descriptor number may change);
-//                                     the memory's descriptor; Doorbells::Counts; the peer's address
+//                                     the memory's descriptor; Doorbells::Counts; the peer's
+//                                     address
 //
 // Thread   the thread that is about to exec; also in the child of a fork or a vfork, where nothing
 //          may be allocated.

@@ -85,7 +85,8 @@ class Channel {
   // Announces that this side waits for `what`. Returns false if the data or space is there already.
   bool may_sleep(uint32_t what);
   void stay_awake(uint32_t what);  // withdraws may_sleep()
-  // Reads doorbells from the socket, at most `doorbells_max` and at most 64; returns how many it read.
+  // Reads doorbells from the socket, at most `doorbells_max` and at most 64; returns how many it
+  // read.
   size_t hear(size_t doorbells_max = 64);
 
   // --- For a class that lets its program wait on fd() itself ---
