@@ -139,6 +139,7 @@ void RingStream::want_write(bool wanted) {
 IoResult RingStream::read(std::span<std::byte> into) {
   if (error_ != 0) return {IoResult::Kind::kError, 0, error_};
   if (!channel_) return {IoResult::Kind::kWouldBlock};
+  if (channel_->broken()) return broken();  // write() may have found that after the end was read
   if (ended_) return *ended_;
   const auto there = channel_->readable();
   if (channel_->broken()) return broken();
