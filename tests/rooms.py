@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""tests/rooms.py: checks every #include against who may include whom (docs/architecture.md, "The rooms").
+"""tests/rooms.py: checks every #include against who may include whom (docs/architecture.md, "The components").
 
 Prints `file:line: what the rule is` for each breach; exit status 1 where there is one.
 `--self-test` feeds it breaches and fails where one gets past.
