@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// config/config_fuzz.cc: reads any bytes as a manifest, a profile and a node's configuration.
+// config/config_fuzz.cc: reads arbitrary bytes as a manifest, a profile and a node configuration.
 #include <cstdlib>
 
 #include "config/manifest.h"

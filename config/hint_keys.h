@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// config/hint_keys.h: every hint: its key, its values and its meaning, as one table.
+// config/hint_keys.h: the table of all hints: key, values and meaning.
 //
-// The readers of IDL and YAML, docs/hints.md and its test go by this table.
+// The readers of IDL and YAML, docs/hints.md and its test use this table.
 #pragma once
 
 #include <array>
@@ -17,7 +17,8 @@ inline constexpr std::array<std::string_view, 3> kPriorityWords = {"low", "norma
 inline constexpr std::array<std::string_view, 3> kSubscriptionWords = {"under", "full", "over"};
 inline constexpr std::array<std::string_view, 2> kNumaWords = {"nic", "any"};
 inline constexpr std::array<std::string_view, 2> kBoolWords = {"false", "true"};
-// The names of engine/protocols.h, which this room may not include; a test of the engine compares.
+// The names of engine/protocols.h, which this component may not include. A test of the engine
+// compares the two lists.
 inline constexpr std::array<std::string_view, 13> kProtocolWords = {
     "eager",
     "direct_write_send",
@@ -36,8 +37,8 @@ inline constexpr std::array<std::string_view, 13> kProtocolWords = {
 
 struct HintKey {
   std::string_view name;
-  std::string_view older;   // the spelling of HatRPC's artifact, or empty
-  std::string_view values;  // in words, for messages and the reference
+  std::string_view older;   // the spelling in HatRPC's artifact, or empty
+  std::string_view values;  // a description for messages and the reference
   std::string_view meaning;
 };
 

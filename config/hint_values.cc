@@ -47,7 +47,8 @@ std::optional<T> word(std::string_view text, std::span<const std::string_view> w
   return static_cast<T>(found - words.begin());
 }
 
-// "4KB" means 4KiB, "10K" 10KiB and "64bytes" 64; nullopt for what is not a size at all.
+// Returns the size that `value` probably means: "4KB" means 4KiB, "10K" 10KiB and "64bytes" 64.
+// Returns nullopt if `value` is not a size.
 std::optional<std::string> meant_bytes(std::string_view value) {
   const auto [count, unit] = split_unit(value);
   if (count.empty() || unit.empty()) return std::nullopt;
@@ -64,7 +65,7 @@ std::optional<std::string> meant_bytes(std::string_view value) {
   return std::nullopt;
 }
 
-// "10ms" means 10, and "2s" 2000.
+// Returns the milliseconds that `value` probably means: "10ms" means 10, and "2s" 2000.
 std::optional<std::string> meant_milliseconds(std::string_view value) {
   const auto [digits, unit] = split_unit(value);
   const auto count = parse_number<uint32_t>(digits);
@@ -108,7 +109,7 @@ std::unexpected<Error> bad_value(const HintKey& key, std::string_view value,
               "; expected " + expected);
 }
 
-// `value` is a number, but not one of those that the key takes.
+// Returns the error for a `value` that is a number, but outside the range of the key.
 std::unexpected<Error> out_of_range(const HintKey& key, std::string_view value, uint64_t min,
                                     uint64_t max) {
   return fail(std::string(key.name) + ": '" + std::string(value) + "' is out of the range from " +
@@ -123,7 +124,7 @@ const HintKey* find_key(std::string_view name) {
   return found == kHintKeys.end() ? nullptr : &*found;
 }
 
-// A number, perhaps with one of the units, however large it is.
+// Returns true if `text` is a number of any size, with or without one of the units.
 bool is_size(std::string_view text) {
   return std::ranges::any_of(kUnits, [&](const Unit& unit) {
     return text.ends_with(unit.suffix) &&
@@ -131,7 +132,7 @@ bool is_size(std::string_view text) {
   });
 }
 
-// A word of `words`, into `member`.
+// Sets `member` to the enumerator whose word in `words` is `value`.
 template <class T>
 Result<void> set_word(std::optional<T>& member, const HintKey& key, std::string_view value,
                       std::span<const std::string_view> words) {
@@ -141,7 +142,8 @@ Result<void> set_word(std::optional<T>& member, const HintKey& key, std::string_
   return {};
 }
 
-// A number of at least `min`, or a word, into a variant.
+// Sets `member` to a number of at least `min`, or to the enumerator whose word in `words` is
+// `value`.
 template <class Word, class Variant>
 Result<void> set_number_or_word(std::optional<Variant>& member, const HintKey& key,
                                 std::string_view value, std::span<const std::string_view> words,

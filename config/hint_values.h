@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// config/hint_values.h: one hint as text, as IDL and YAML spell it, and as a value.
+// config/hint_values.h: converts one hint between its text, as spelled in IDL and YAML, and its
+// value.
 #pragma once
 
 #include <cstdint>
@@ -14,19 +15,20 @@
 
 namespace hat {
 
-// True for the keys of config/hint_keys.h, older spellings included.
+// Returns true if `key` is a key of config/hint_keys.h or an older spelling of one.
 bool is_hint_key(std::string_view key);
 
-// Sets the member that `key` names. The error says what was found, what was expected, and the
-// nearest valid word; it names no place, which the caller knows.
+// Sets the member that `key` names. The error contains the text found, the expected values, and the
+// nearest valid word. It contains no source location; the caller knows the location.
 Result<void> set_hint(Hints& hints, std::string_view key, std::string_view value);
 
-// Key and value of every hint that is said, in the order of config/hint_keys.h; set_hint() reads
-// them back as the same.
+// Returns key and value of every hint that is set, in the order of config/hint_keys.h. set_hint()
+// converts them back to the same hints.
 std::vector<std::pair<std::string, std::string>> hint_words(const Hints& hints);
 
-// "512", "128KiB", "4MiB", "1GiB": bytes. nullopt for anything else, and for what overflows.
+// Parses a number of bytes: "512", "128KiB", "4MiB", "1GiB". Returns nullopt for any other text,
+// and if the number overflows.
 std::optional<uint64_t> parse_bytes(std::string_view text);
-std::string bytes_text(uint64_t bytes);  // in the largest unit that divides it
+std::string bytes_text(uint64_t bytes);  // uses the largest unit that divides `bytes`
 
 }  // namespace hat

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// config/hints.h: what a service or a function cares about, as plain data.
+// config/hints.h: the performance hints of a service or a function, as plain data.
 //
-// A hint is a wish of the application's author or of the operator; engine/plan/planner.h turns
-// hints and what a host can do into a plan. Spelled alike in IDL and YAML; every key, its values
-// and its older spelling stand in config/hint_keys.h.
+// A hint is a request of the application's author or of the operator. engine/plan/planner.h makes a
+// plan from the hints and the abilities of the host. Hints are spelled alike in IDL and YAML;
+// config/hint_keys.h lists every key, its values and its older spelling.
 //
 // Source: HatRPC (SC'21) 4.1 for the hierarchy; docs/hints.md for the reference.
 #pragma once
@@ -20,17 +20,17 @@ enum class PerfGoal : uint8_t { kLatency, kThroughput, kResUtil };
 enum class Polling : uint8_t { kBusy, kEvent, kAdaptive };
 enum class Path : uint8_t { kRdma, kTcp };  // the hint `transport`
 enum class Priority : uint8_t { kLow, kNormal, kHigh };
-enum class Subscription : uint8_t { kUnder, kFull, kOver };  // callers against cores, HatRPC 3.3
+enum class Subscription : uint8_t { kUnder, kFull, kOver };  // callers versus cores, HatRPC 3.3
 
-// Callers at once: a number, which the planner compares with the host's cores, or the answer
-// itself.
+// Concurrent callers: a number, which the planner compares with the host's cores, or the result of
+// that comparison.
 using Concurrency = std::variant<uint32_t, Subscription>;
 
 // A NUMA node's number, or one of two words.
 enum class NumaWord : uint8_t { kNic, kAny };
 using Numa = std::variant<uint32_t, NumaWord>;
 
-// One group of hints. An absent key says nothing, so that a weaker group may say it.
+// One group of hints. An absent hint is not set, so a weaker group may set it.
 struct Hints {
   std::optional<PerfGoal> perf_goal;
   std::optional<Concurrency> concurrency;
@@ -47,7 +47,8 @@ struct Hints {
   friend bool operator==(const Hints&, const Hints&) = default;
 };
 
-// The three groups of HatRPC's grammar: `hint` for both sides, `c_hint`, `s_hint`.
+// The three groups of hints in HatRPC's grammar: `hint` for both sides, `c_hint` for the client,
+// `s_hint` for the server.
 struct HintGroups {
   Hints both;
   Hints client;
@@ -59,12 +60,14 @@ struct HintGroups {
 
 enum class Side : uint8_t { kClient, kServer };
 
-// `stronger` where it says something, else `weaker`.
+// Returns the hints of `stronger`, and those of `weaker` that `stronger` does not set.
 Hints overlay(const Hints& stronger, const Hints& weaker);
-// Group by group: a child service over its parent.
+// Overlays each group separately. Used for a child service (stronger) and its parent (weaker).
 HintGroups overlay(const HintGroups& stronger, const HintGroups& weaker);
 
-// The hints that hold for one side of one function: function over service, then side over both.
+// Returns the hints that apply to one side of one function. In order of precedence: the function's
+// hints for that side, the function's hints for both sides, the service's hints for that side, the
+// service's hints for both sides.
 Hints effective(const HintGroups& function, const HintGroups& service, Side side);
 
 }  // namespace hat

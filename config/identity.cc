@@ -6,7 +6,7 @@
 namespace hat {
 namespace {
 
-constexpr size_t kNameBytesMax = 2048;  // SPIFFE's bound for an id
+constexpr size_t kNameBytesMax = 2048;  // SPIFFE's limit for an id
 constexpr std::string_view kSchemeEnd = "://";
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
@@ -55,7 +55,7 @@ bool identity_matches(std::string_view rule, std::string_view name) {
   if (uri != (name.find(kSchemeEnd) != std::string_view::npos)) return false;
   if (uri) {
     if (!rule.ends_with("/*")) return rule == name;
-    rule.remove_suffix(1);  // the slash stays: what follows is below it
+    rule.remove_suffix(1);  // keeps the slash: only names below the path match
     return name.size() > rule.size() && name.starts_with(rule);
   }
   if (!rule.starts_with("*.")) return same_without_case(rule, name);

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// config/identity.h: who a peer is, by its certificate's names, and whom a rule means.
+// config/identity.h: the identity of a peer, from the names in its certificate, and the rules that
+// match identities.
 //
-//   a name     spiffe://prod.example/hosts/a   a URI, as SPIFFE has them
+//   a name     spiffe://prod.example/hosts/a   a URI, in SPIFFE's form
 //              host-a.prod.example             a DNS name
-//   a rule     a name, which means itself alone
+//   a rule     a name, which matches only itself
 //              spiffe://prod.example/hosts/*   all URIs below that path
-//              *.prod.example                  all DNS names of one label more
+//              *.prod.example                  all DNS names with one more label
 //
-// A certificate's own wildcards mean nothing here: a node is one node. DNS names are compared
-// without case, URIs as they are written.
+// A wildcard in a certificate has no meaning here: a certificate belongs to one node. DNS names are
+// compared without regard to case, URIs exactly.
 #pragma once
 
 #include <span>
@@ -19,17 +20,19 @@
 
 namespace hat {
 
-// Errors say what is wrong with the rule, and show one that is right.
+// Checks the syntax of a rule. The error contains the problem with the rule, and valid examples.
 Result<void> check_identity_rule(std::string_view rule);
 
-// `name` is one that names_of() (daemon/tls/certificate.h) gave: a whole URI or DNS name.
+// Returns true if `rule` matches `name`: a whole URI or DNS name that names_of()
+// (daemon/tls/certificate.h) returned.
 bool identity_matches(std::string_view rule, std::string_view name);
 
-// Some rule means some of the names; no rule means none of them. Allocates nothing.
+// Returns true if at least one rule matches at least one name. Returns false if there are no rules.
+// Does not allocate.
 bool any_identity_matches(std::span<const std::string> rules, std::span<const std::string> names);
 
-// What a certificate's DNS or URI entry must look like to count as a name: other entries of
-// either kind are passed over, so that none can be taken for one of the other kind.
+// Return true if a DNS or URI entry of a certificate has the form of a name of that kind. Entries
+// that do not are ignored, so an entry of one kind cannot pass for a name of the other.
 bool is_dns_name(std::string_view text);
 bool is_uri(std::string_view text);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// config/limit_keys.h: every limit of the daemon: its key, default, range and meaning.
+// config/limit_keys.h: the table of all limits of the daemon: key, default, range and meaning.
 #pragma once
 
 #include <chrono>
@@ -9,7 +9,7 @@
 
 namespace hat {
 
-// Whoever expands HAT_TIME_LIMITS uses namespace std::chrono_literals.
+// Code that expands HAT_TIME_LIMITS must use namespace std::chrono_literals.
 //
 //   member                   key                     default   from     to       what it bounds
 #define HAT_SIZE_LIMITS(X)                                                                       \

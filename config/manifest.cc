@@ -39,7 +39,7 @@ YamlKey origin_key(std::string& origin) {
           [&](const YamlValue& v) { origin = read_text(v, "origin").value_or(""); }};
 }
 
-// `allow` and `allow_mode`, which make one rule.
+// Reads the keys `allow` and `allow_mode`, which together form one rule.
 struct AccessKeys {
   bool given = false;
   std::vector<std::string> allow;
@@ -66,7 +66,8 @@ struct AccessKeys {
   }
 };
 
-// `arguments`, or one of `types`: {1: string, 2: "required list<i32>"}. `types`: the service's.
+// Reads `arguments`, or the fields of one of `types`: {1: string, 2: "required list<i32>"}. `types`
+// are the types of the service.
 FieldSpecs read_fields(const YamlValue& value, std::string_view what, const NamedTypes& types) {
   FieldSpecs fields;
   read_names(value, what, [&](const std::string&, const YamlValue& key, const YamlValue& v) {
@@ -94,7 +95,8 @@ NamedType::Kind kind_of_type(const YAML::Node& type) {
   return key.Scalar() == kEnum ? NamedType::Kind::kEnum : NamedType::Kind::kStruct;
 }
 
-// Arguments may name types that stand after them: first their names and kinds alone.
+// Returns only the names and kinds of the types of a service. They are needed first, because
+// arguments may use types that appear later in the file.
 NamedTypes names_of_types(const YamlValue& service) {
   NamedTypes types;
   for (const auto& key : service.node) {
@@ -149,7 +151,7 @@ NamedTypes read_types(const YamlValue& value, const NamedTypes& names) {
 FunctionSpec read_function(const std::string& name, const YamlValue& value,
                            const NamedTypes& types) {
   FunctionSpec function{.name = name};
-  if (value.node.IsNull()) return function;  // "get:" alone: a function without hints
+  if (value.node.IsNull()) return function;  // the key alone ("get:"): a function without hints
   std::vector<YamlKey> keys = hint_group_keys(function.hints);
   keys.insert(
       keys.begin(),
@@ -192,7 +194,7 @@ ServiceSpec read_service(const std::string& name, const YamlValue& value) {
   return service;
 }
 
-// Also where each service stands, for load_manifests().
+// Reads a manifest. Appends the source location of each service to `places`, for load_manifests().
 Manifest read(const std::string& text, const std::string& file, Mistakes& mistakes,
               std::vector<Place>& places) {
   Manifest manifest;
@@ -223,7 +225,7 @@ std::vector<std::string> files_at(const ManifestPath& named, Mistakes& mistakes)
                               (error ? error.message() : "there is no such file or directory"));
     return {};
   }
-  if (!fs::is_directory(path, error)) return {path};  // reading it tells what is wrong
+  if (!fs::is_directory(path, error)) return {path};  // reading the file finds the problem, if any
   std::vector<std::string> files;
   for (const auto& entry : fs::directory_iterator(path, error)) {
     const auto extension = entry.path().extension();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// config/manifest.h: *how* calls travel: services, functions, hints. One file per IDL file, the
-// same on every node; hintgen writes it, people edit its hints.
+// config/manifest.h: *how* calls travel: services, functions, hints. There is one file per IDL
+// file, the same on every node. hintgen writes the file, and people edit the hints in it.
 //
 //   hatrpc_manifest: 1
 //   source: kv/hatkv.thrift
@@ -21,7 +21,7 @@
 //         Pair: {1: required string, 2: i64}
 //       allow_unknown_fields: false
 //
-// Required: hatrpc_manifest, services; everything else may be absent (oneway: false).
+// Required: hatrpc_manifest and services. All other keys may be absent (oneway: false).
 #pragma once
 
 #include <optional>
@@ -35,21 +35,21 @@
 
 namespace hat {
 
-// Which peers may call: `allow`. Their links prove who they are (config/identity.h).
+// The peers that may call: `allow`. Their links prove their identity (config/identity.h).
 struct AccessRule {
   std::vector<std::string> allow;  // at least one
-  bool dry_run = false;            // `allow_mode`: whoever may not is counted, and served
+  bool dry_run = false;  // `allow_mode`: counts callers that the rule excludes, but serves them
 
   friend bool operator==(const AccessRule&, const AccessRule&) = default;
 };
 
 struct FunctionSpec {
   std::string name;
-  bool oneway = false;  // from the IDL: the message type on the wire is not to be trusted
+  bool oneway = false;  // from the IDL: the message type on the wire is not reliable
   HintGroups hints;
   std::string origin;                   // FILE:LINE:COLUMN in the IDL, or empty
-  std::optional<FieldSpecs> arguments;  // absent: not known, and requests are not held against them
-  std::optional<AccessRule> access;     // absent: the service's
+  std::optional<FieldSpecs> arguments;  // absent: unknown; requests are not checked against them
+  std::optional<AccessRule> access;     // absent: the rule of the service applies
 
   friend bool operator==(const FunctionSpec&, const FunctionSpec&) = default;
 };
@@ -57,36 +57,38 @@ struct FunctionSpec {
 struct ServiceSpec {
   std::string name;
   HintGroups hints;
-  std::vector<FunctionSpec> functions;  // inherited ones included; in the order of the file
+  std::vector<FunctionSpec> functions;  // with inherited functions; in the order of the file
   std::string origin;
   std::optional<AccessRule> access;   // absent: every peer may call
-  NamedTypes types;                   // what arguments are made of
-  bool allow_unknown_fields = false;  // scalars and strings that `arguments` and `types` lack
+  NamedTypes types;                   // the types that `arguments` use
+  bool allow_unknown_fields = false;  // accept scalars and strings not in `arguments` or `types`
 
   friend bool operator==(const ServiceSpec&, const ServiceSpec&) = default;
 };
 
 struct Manifest {
-  std::string source;  // the IDL file it was made from, or empty
+  std::string source;  // the IDL file from which it was generated, or empty
   std::vector<ServiceSpec> services;
 
   friend bool operator==(const Manifest&, const Manifest&) = default;
 };
 
-// Reads one file's text. Every mistake goes to `mistakes`; the result is meaningful if none was
-// added.
+// Reads the text of one file. Adds every error found to `mistakes`; the result is meaningful if
+// none was added.
 Manifest read_manifest(const std::string& text, const std::string& file, Mistakes& mistakes);
 
 struct ManifestPath {
   std::string path;  // a file or a directory
-  Place place;       // where it is named
+  Place place;       // where this path is written
 };
 
-// Reads files and directories (every *.yaml and *.yml in them, by name, links followed) as one
-// manifest. A service named twice is a mistake, told with both places.
+// Reads files and directories as one manifest. Of a directory, reads every *.yaml and *.yml file in
+// the order of their names, and follows links. It is an error if a service is defined twice; the
+// diagnostic names both locations.
 Manifest load_manifests(const std::vector<ManifestPath>& paths, Mistakes& mistakes);
 
-// The text that read_manifest() reads back as the same value: stable order, sizes with units.
+// Returns the text that read_manifest() reads back as the same value. The order is stable, and
+// sizes have units.
 std::string write_manifest(const Manifest& manifest);
 
 }  // namespace hat

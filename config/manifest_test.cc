@@ -11,7 +11,7 @@ namespace {
 struct ManifestRow {
   const char* name;
   const char* text;
-  const char* mistakes;  // all of them, a line each
+  const char* mistakes;  // all diagnostics, one per line
 };
 std::ostream& operator<<(std::ostream& out, const ManifestRow& row) { return out << row.name; }
 
@@ -212,7 +212,7 @@ TEST(Manifest, ReadsTheOlderSpellings) {
   EXPECT_EQ(manifest.services[0].hints.both.protocol, "rfp");
 }
 
-// Whatever the bytes are, there is an answer: a mistake, and no crash.
+// Every input produces a result: an error, never a crash.
 TEST(Manifest, SurvivesWhatIsNoManifest) {
   for (const std::string& text :
        {std::string(), std::string("\xff\xfe\x00", 3), std::string(100'000, '['),

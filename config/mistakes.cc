@@ -10,8 +10,9 @@
 namespace hat {
 namespace {
 
-// Levenshtein: single letters put in, taken out or changed; a swap of neighbours counts as one too.
-// Capital letters are like small ones: BUSY is a way to write busy.
+// Returns the Levenshtein distance: the number of single letters inserted, deleted or changed. A
+// swap of two adjacent letters also counts as one. Upper and lower case are equal: BUSY is a way to
+// write busy.
 size_t distance(std::string_view a, std::string_view b) {
   const auto same = [&](size_t i, size_t j) { return lower_case(a[i]) == lower_case(b[j]); };
   std::vector<std::vector<size_t>> table(a.size() + 1, std::vector<size_t>(b.size() + 1));
@@ -29,7 +30,7 @@ size_t distance(std::string_view a, std::string_view b) {
   return table[a.size()][b.size()];
 }
 
-constexpr size_t kWordBytesMax = 64;  // longer words are no misspelling of ours
+constexpr size_t kWordBytesMax = 64;  // a longer word is not a misspelling of a known one
 
 }  // namespace
 
@@ -67,7 +68,7 @@ std::string Mistakes::text() const {
 std::string_view nearest_word(std::string_view found, const std::vector<std::string_view>& known) {
   if (found.empty() || found.size() > kWordBytesMax) return {};
   std::string_view nearest;
-  size_t nearest_distance = std::max<size_t>(1, found.size() / 3) + 1;  // a third may be wrong
+  size_t nearest_distance = std::max<size_t>(1, found.size() / 3) + 1;  // a third may differ
   for (const std::string_view word : known) {
     const size_t d = distance(found, word);
     if (d >= nearest_distance) continue;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// config/mistakes.h: everything that is wrong with what a person wrote, with its places.
+// config/mistakes.h: all diagnostics for files that people write, with their source locations.
 //
 //   kv.yaml:14:9: error: unknown hint 'perf_gaol' (did you mean 'perf_goal'?); expected one of: …
 //
-// Readers add and go on, so that one run shows every mistake of every file.
+// Readers add a diagnostic and continue, so one run reports every error of every file.
 #pragma once
 
 #include <string>
@@ -14,13 +14,13 @@ namespace hat {
 
 struct Place {
   std::string file;
-  int line = 0;    // from 1; 0 where a file as a whole is meant
+  int line = 0;    // from 1; 0 refers to the file as a whole
   int column = 0;  // from 1, in bytes
 
   friend bool operator==(const Place&, const Place&) = default;
 };
 
-std::string to_string(const Place& place);  // "file:line:column", or "file" where line is 0
+std::string to_string(const Place& place);  // "file:line:column", or "file" if line is 0
 
 struct Mistake {
   enum class Severity { kError, kWarning };
@@ -36,7 +36,8 @@ class Mistakes {
 
   bool any_errors() const { return errors_ != 0; }
   const std::vector<Mistake>& all() const { return all_; }
-  // One line each, PLACE: error|warning: MESSAGE; file by file as they were met, in each by place.
+  // Returns one line for each diagnostic: PLACE: error|warning: MESSAGE. Files are in the order of
+  // their first diagnostic; the diagnostics of a file are in the order of their source locations.
   std::string text() const;
 
  private:
@@ -44,9 +45,9 @@ class Mistakes {
   size_t errors_ = 0;
 };
 
-// The word of `known` that is near `found`; empty: none is.
+// Returns the word of `known` that is nearest to `found`, or an empty text if none is near enough.
 std::string_view nearest_word(std::string_view found, const std::vector<std::string_view>& known);
-// " (did you mean 'x'?)" where a word of `known` is near `found`, else "".
+// Returns " (did you mean 'x'?)" if a word of `known` is near enough to `found`, else "".
 std::string did_you_mean(std::string_view found, const std::vector<std::string_view>& known);
 
 }  // namespace hat

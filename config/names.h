@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// config/names.h: reads names: of services and functions, and of nodes.
+// config/names.h: reads names of services, functions and nodes.
 //
-// Bounds   1 to kConfigNameBytesMax bytes: what a link's hello and a message's head have room for.
-// Errors   told to the value's mistakes; nothing is returned then.
+// Bounds   1 to kConfigNameBytesMax bytes: what a link's hello and the head of a message can hold.
+// Errors   are added to the value's `mistakes`; the functions then return nullopt.
 #pragma once
 
 #include <optional>
@@ -15,11 +15,13 @@ namespace hat {
 
 inline constexpr size_t kConfigNameBytesMax = 255;
 
-// As Thrift's IDL spells them: letters, digits, '_' and '.', the first a letter or '_'.
+// Reads a name as Thrift's IDL spells it: letters, digits, '_' and '.'; the first is a letter or
+// '_'.
 std::optional<std::string> read_identifier(const YamlValue& value, std::string_view what);
-// As hosts are named: letters, digits, '.', '-' and '_'.
+// Reads a name in the form of a host name: letters, digits, '.', '-' and '_'.
 std::optional<std::string> read_node_name(const YamlValue& value, std::string_view what);
-// The same, or "$VARIABLE": what the environment says, so that one file does for many hosts.
+// As read_node_name(), but also accepts "$VARIABLE": the name is then the value of this environment
+// variable, so that many hosts can share one file.
 std::optional<std::string> read_own_name(const YamlValue& value, std::string_view what);
 
 }  // namespace hat

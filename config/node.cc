@@ -22,7 +22,7 @@ using namespace std::chrono_literals;
 constexpr uint32_t kWorkersMax = 64;
 constexpr uint32_t kUpstreamsMax = 65536;
 
-// A key whose value is read into `member` where it is right.
+// Returns a key whose value is read into `member` if the value is valid.
 template <class T, class Read>
 YamlKey into(std::string_view key, bool required, T& member, Read read) {
   return {key, required, [key, &member, read](const YamlValue& value) {
@@ -113,7 +113,7 @@ FabricConfig read_fabric(const YamlValue& value) {
   return fabric;
 }
 
-// Links cross hosts; rings are for applications on this one.
+// Rejects shm addresses: links cross hosts, while rings serve applications on this host only.
 std::optional<Address> read_link_address(const YamlValue& value, std::string_view what) {
   auto address = read_address(value, what);
   if (!address || address->kind != Address::Kind::kShm) return address;
@@ -226,7 +226,7 @@ Limits read_limits(const YamlValue& value) {
                 ") must be longer than keepalive_interval (" +
                 duration_text(limits.keepalive_interval) + "), or no ping can be answered in time");
   }
-  // Linux drops a request to connect while the server's queue of connections is full.
+  // Linux drops a connection request while the server's queue of connections is full.
   constexpr auto kFirstRetry = 1s;
   if (limits.upstream_connect_timeout <= kFirstRetry) {
     value.mistakes->warning(
@@ -240,7 +240,7 @@ Limits read_limits(const YamlValue& value) {
   return limits;
 }
 
-// What needs more than one key to judge.
+// Checks relations between several keys.
 class Relations {
  public:
   Relations(const NodeConfig& node, Mistakes& mistakes) : node_(node), mistakes_(mistakes) {}
@@ -288,10 +288,11 @@ class Relations {
     }
   }
 
-  // An address has one listener; port 0 is chosen by the kernel and never the same.
+  // Reports a second listener on an address. Ignores port 0, because the kernel chooses a different
+  // port each time.
   void claim(const Address& address, const Place& place) {
     if (address.kind == Address::Kind::kTcp && address.port == 0) return;
-    // The same path is the same socket, whatever is spoken there.
+    // Two addresses with one path name the same socket, whichever kind they are.
     const auto [before, is_new] =
         claimed_.emplace(address.path.empty() ? to_string(address) : address.path, place);
     if (is_new) return;
@@ -309,8 +310,9 @@ bool is_known_how_it_reads(const ServedConfig& served) {
          (served.thrift_protocol || served.thrift_transport == ThriftTransport::kHeader);
 }
 
-// A request can hide another call from a reader that does not know the types of its arguments, or
-// which bytes the server takes for the beginning of a message.
+// Requires signatures if the rules differ at one server: a request can hide another call from a
+// reader that does not know the types of the arguments, or where the server expects a message to
+// begin.
 void check_signatures(const NodeConfig& node, const Manifest& manifest, Mistakes& mistakes) {
   for (const ServedConfig& served : node.serves) {
     if (!rules_at(served.upstream, node.serves, manifest).rules_differ) continue;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// config/node.h: *where* calls travel: this node's name, fabric, peers, local endpoints, what it
-// serves, limits. One file per node, /etc/hatrpc/hatrpcd.yaml; config/examples/hatrpcd.yaml shows
-// every key at its default.
+// config/node.h: *where* calls travel: this node's name, fabric, peers, local endpoints, served
+// services and limits. There is one file per node, /etc/hatrpc/hatrpcd.yaml;
+// config/examples/hatrpcd.yaml shows every key with its default.
 //
 //   node: host-a
 //   manifests: [/etc/hatrpc/manifests]
@@ -29,48 +29,52 @@
 
 namespace hat {
 
-// Which fabric carries RDMA lanes. `kAuto` takes a device where one is usable, else kLoop.
+// The fabric that carries RDMA lanes. `kAuto` uses a device if one is usable, else kLoop.
 enum class FabricKind : uint8_t {
   kAuto,
   kVerbs,  // an RDMA device
   kLoop,   // memory shared with peers on this host
-  kTcp,    // none: TCP lanes alone
+  kTcp,    // no fabric: TCP lanes only
 };
 
-// Faults made on purpose, to see what fails over (engine/fabric/faulty/faulty_fabric.h).
+// Faults injected on purpose, to test fail-over (engine/fabric/faulty/faulty_fabric.h).
 struct FaultsConfig {
   uint64_t seed = 1;
-  std::chrono::nanoseconds delay_max{};  // `delay`: of each completion, anything up to this
-  uint32_t refused_percent = 0;          // of what lanes are made of
-  uint64_t cut_within = 0;     // a lane breaks at one of its first so many requests; 0: none does
-  uint64_t silent_within = 0;  // or says nothing more
+  std::chrono::nanoseconds delay_max{};  // `delay`: each completion is late by less than this
+  // The share of memory registrations and of queue and queue pair creations that fail.
+  uint32_t refused_percent = 0;
+  // For each lane, the seed chooses a number from 1 to this value. After that number of requests
+  // the lane breaks (cut_within) or stops responding (silent_within). 0: never.
+  uint64_t cut_within = 0;
+  uint64_t silent_within = 0;
 };
 
-// In the file: one of the words, or a map of these.
+// In the file: a word for `kind`, or a map with these keys.
 struct FabricConfig {
   FabricKind kind = FabricKind::kAuto;
-  std::string device;                      // empty: the first with a usable port
-  uint8_t port = 0;                        // 0: its first usable one
-  int gid_index = -1;                      // -1: ranked and proved
+  std::string device;                      // empty: the first one that has a usable port
+  uint8_t port = 0;                        // 0: the first usable port of the device
+  int gid_index = -1;                      // -1: chosen by rank and by a test
   uint64_t pinned_bytes_max = 144u << 20;  // `max_pinned`: for RDMA, per worker (loop: per link)
   std::optional<FaultsConfig> faults;
 };
 
-// How links prove who is at their ends, and keep others from reading along: TLS 1.3, both sides
-// with a certificate. Files are PEM; in the file relative to its directory.
+// TLS of the links: proves the identity of both sides and encrypts the data. TLS 1.3; both sides
+// have a certificate. Files are PEM. Relative paths of `certificate`, `key` and `ca` start at the
+// directory of the configuration file; a relative `crl` starts at the daemon's working directory.
 struct TlsConfig {
   std::string certificate;         // this node's, then any between it and its CA
   std::string key;                 // its private key
-  std::string ca;                  // whose certificates peers must have
-  std::string crl;                 // which of these are revoked; empty: none
-  std::vector<std::string> allow;  // who may open links here (config/identity.h); empty: all
-                                   // that `ca` vouches for
+  std::string ca;                  // the CAs that must have signed the peers' certificates
+  std::string crl;                 // lists of those that are revoked; empty: none
+  std::vector<std::string> allow;  // peers that may open links here (config/identity.h);
+                                   // empty: all peers whose certificates `ca` signed
   Place place;
 };
 
 struct LinkConfig {
-  std::optional<Address> listen;  // absent: this node calls others, none calls it
-  bool insecure = false;          // must be said where there is no `tls`
+  std::optional<Address> listen;  // absent: this node calls peers, but no peer calls this node
+  bool insecure = false;          // must be set if there is no `tls`
   std::optional<TlsConfig> tls;
   Place place;
 };
@@ -79,102 +83,107 @@ struct PeerConfig {
   std::string name;
   Address link;
   Place place;
-  std::string identity;  // with tls: whom its certificate must name; empty: `name`, as a DNS name
+  std::string identity;  // with tls: the rule for its certificate; empty: `name` as a DNS name
 };
 
 struct EndpointConfig {
   Address listen;
-  std::string service;             // whose hints hold, and what the peer is asked for
-  std::vector<std::string> peers;  // one connection stays with one of them; new ones go round
+  std::string service;             // its hints apply, and the peer is asked for it
+  std::vector<std::string> peers;  // a connection stays with one peer; new ones take them in turn
   uint32_t mode = 0660;            // unix: permission bits
-  std::string group;               // unix: owning group's name, or empty for the daemon's own
+  std::string group;               // unix: name of the owning group; empty: the daemon's group
   Place place;
 };
 
 enum class UpstreamMode : uint8_t {
-  kMirror,  // one upstream connection per client connection, opened and closed with it
+  kMirror,  // one upstream connection per client connection; both open and close together
   kShared,  // a pool; a connection carries one call at a time
 };
 
-// What a Thrift server reads: TFramedTransport, TBufferedTransport, or THeaderTransport.
+// The transport that a Thrift server reads: TFramedTransport, TBufferedTransport or
+// THeaderTransport.
 enum class ThriftTransport : uint8_t { kFramed, kBuffered, kHeader };
-// And in which protocol; by THeaderTransport, each message says its own.
+// The protocol that a Thrift server reads. With THeaderTransport, each message names its own.
 enum class ThriftProtocol : uint8_t { kBinary, kCompact, kJson };
 
 struct ServedConfig {
   std::string service;
   Address upstream;
   UpstreamMode mode = UpstreamMode::kMirror;
-  uint32_t connections_max = 0;  // 0: 1024 for mirror, 16 for shared
-  // Peers that `allow` restricts must use them; absent: the server's is not known.
+  uint32_t connections_max = 0;  // per worker; 0: 1024 for mirror, 16 for shared
+  // Peers that `allow` restricts must use these. Absent: how the server reads is not known.
   std::optional<ThriftTransport> thrift_transport{};
   std::optional<ThriftProtocol> thrift_protocol{};
   Place place;
 };
 
 struct AdminConfig {
-  std::optional<Address> listen;  // HTTP: /metrics, /healthz, /readyz, /routes. tcp: only
+  std::optional<Address> listen;  // HTTP: /metrics, /healthz, /readyz, /routes; only tcp:
   std::string socket;             // unix socket for hatctl; empty: none
   Place place;
 };
 
-// Every bound the daemon keeps. Keys, units, defaults and ranges: config/limit_keys.h.
+// All limits of the daemon. Keys, units, defaults and ranges: config/limit_keys.h.
 struct Limits {
-  uint64_t message_bytes_max;   // `max_message`: largest request or reply
-  uint64_t buffered_bytes_max;  // `max_buffered`: bytes held for slow readers, all connections
-  uint64_t shared_request_bytes_max;   // `shared_request`: larger ones share no connection
-  uint64_t shared_reply_bytes_max;     // `shared_reply`: held of a reply on a shared connection
-  uint64_t checked_request_bytes_max;  // `checked_request`: held until it is checked (`allow`)
-  uint32_t connections_max;            // `max_connections`: local client connections, per endpoint
+  uint64_t message_bytes_max;          // `max_message`: largest request
+  uint64_t buffered_bytes_max;         // `max_buffered`: bytes held for slow readers, per worker
+  uint64_t shared_request_bytes_max;   // `shared_request`: larger ones get their own connection
+  uint64_t shared_reply_bytes_max;     // `shared_reply`: reply bytes held, on a shared connection
+  uint64_t checked_request_bytes_max;  // `checked_request`: bytes held for the check (`allow`)
+  uint32_t connections_max;            // `max_connections`: of clients, per endpoint and worker
   uint32_t calls_per_connection_max;   // `max_pipelined`: unanswered calls of one connection
-  uint32_t links_max;                  // `max_links`: that peers have to a worker
-  uint32_t peer_streams_max;           // `max_peer_connections`: that these carry, per worker
-  std::chrono::nanoseconds connect_timeout;           // to a peer, until it has said its hello
+  uint32_t links_max;                  // `max_links`: links from peers to one worker
+  uint32_t peer_streams_max;           // `max_peer_connections`: of clients, on these links
+  std::chrono::nanoseconds connect_timeout;           // to a peer, until its hello has arrived
   std::chrono::nanoseconds upstream_connect_timeout;  // to a local server
-  std::chrono::nanoseconds peer_wait;  // a call waits this long for a link that is being built
+  std::chrono::nanoseconds peer_wait;  // maximum wait of a call for a link that is being built
   std::chrono::nanoseconds keepalive_interval;  // silence on a link before a ping
-  std::chrono::nanoseconds keepalive_timeout;   // silence after which the link is dead
+  std::chrono::nanoseconds keepalive_timeout;   // silence after which the link is considered dead
   std::chrono::nanoseconds reconnect_backoff_max;
-  std::chrono::nanoseconds call_timeout;   // of functions without timeout_ms; 0: none
-  std::chrono::nanoseconds tcp_keepalive;  // before the kernel probes a local connection; 0: never
-  std::chrono::nanoseconds drain_timeout;  // SIGTERM to exit, at most
-  std::chrono::nanoseconds lane_settle;    // a failed RDMA lane is up for so long before it is used
-  std::chrono::nanoseconds spin;           // adaptive polling: look this long before sleeping
+  std::chrono::nanoseconds call_timeout;   // for functions without timeout_ms; 0: none
+  std::chrono::nanoseconds tcp_keepalive;  // silence of a local connection before a probe; 0: never
+  std::chrono::nanoseconds drain_timeout;  // longest time from SIGTERM to exit
+  std::chrono::nanoseconds lane_settle;    // uptime of a lane after a failure before it is used
+  std::chrono::nanoseconds spin;           // adaptive polling: time to poll before sleeping
 
   friend bool operator==(const Limits&, const Limits&) = default;
 };
 Limits default_limits();
 
 struct NodeConfig {
-  std::string node;  // in the file perhaps "$VARIABLE", of the environment
+  std::string node;  // in the file also "$VARIABLE" of the environment
   FabricConfig fabric;
-  uint32_t workers = 0;            // 0 (`auto`): a quarter of the cores, at least 1, at most 8
-  std::optional<int> worker_nice;  // of the worker threads: see nice(2); absent: the process's own
-  std::vector<ManifestPath> manifests;  // in the file relative to its directory
-  std::string
-      profile;  // file of measured costs (config/profile.h), relative as they are; empty: none
+  uint32_t workers = 0;                 // 0 (`auto`): a quarter of the cores, at least 1, at most 8
+  std::optional<int> worker_nice;       // of worker threads, see nice(2); absent: the process's
+  std::vector<ManifestPath> manifests;  // in the file, relative to its directory
+  // The file of measured costs (config/profile.h), relative like `manifests`; empty: none.
+  std::string profile;
   Place profile_place;
   LinkConfig link;
-  std::vector<PeerConfig> peers;  // may name this node: its clients then reach its own servers
+  std::vector<PeerConfig> peers;  // may include this node: its clients then reach its own servers
   std::vector<EndpointConfig> endpoints;
   std::vector<ServedConfig> serves;
   AdminConfig admin;
   Limits limits = default_limits();
 };
 
-// How many workers the node has on so many cores.
+// Returns the number of workers that the node runs on a host with `cores` cores.
 uint32_t workers_of(const NodeConfig& node, uint32_t cores);
-// What of `max_pinned` each of them registers: nine parts, each the same power of two.
+// Returns the part of `max_pinned` that each worker (loop: each link) registers: nine times the
+// largest power of two that fits.
 uint64_t registered_bytes(const FabricConfig& fabric);
 
-// Reads one file's text; `file` is for places and for relative paths. Every mistake, names that
-// point nowhere included, goes to `mistakes`; the result is meaningful if none was added.
+// Reads the text of one file. `file` is used in source locations and as the base of relative paths.
+// Adds every error found to `mistakes`, including names that refer to nothing; the result is
+// meaningful if none was added.
 NodeConfig read_node_config(const std::string& text, const std::string& file, Mistakes& mistakes);
 
-// read_node_config() of a file's contents; one that cannot be read is a mistake.
+// Reads a file and calls read_node_config(). It is an error if the file cannot be read.
 NodeConfig load_node_config(const std::string& file, Mistakes& mistakes);
 
-// Warns of services that the node names and no manifest does.
+// Checks the node configuration against the manifests. Warns if no manifest defines a service that
+// the node names, and if `allow` is used without link.tls. Reports an error if mode: shared or
+// `allow` needs function lists, signatures or transports that are absent.
 void check_against(const NodeConfig& node, const Manifest& manifest, Mistakes& mistakes);
 
 }  // namespace hat

@@ -18,7 +18,7 @@ using namespace std::chrono_literals;
 struct NodeRow {
   const char* name;
   const char* text;
-  const char* mistakes;  // all of them, a line each
+  const char* mistakes;  // all diagnostics, one per line
 };
 std::ostream& operator<<(std::ostream& out, const NodeRow& row) { return out << row.name; }
 
@@ -101,7 +101,7 @@ TEST(NodeConfig, SaysThatAnOpenLinkMustBeMeant) {
   EXPECT_NE(mistakes.text().find("write `insecure: true`"), std::string::npos) << mistakes.text();
 }
 
-// Whatever the bytes are, there is an answer: a mistake, and no crash.
+// Every input produces a result: an error, never a crash.
 TEST(NodeConfig, SurvivesWhatIsNoConfiguration) {
   for (const std::string& text :
        {std::string(), std::string("\xff\xfe\x00", 3), std::string(100'000, '['),
@@ -146,7 +146,8 @@ TEST_F(ExampleFile, HoldsEveryLimit) {
 #undef EXPECT_KEY
 }
 
-// One file for many hosts: each is told its own name, and finds itself among the peers.
+// Many hosts share one file: each gets its own name from the environment, and is also one of the
+// peers.
 TEST(NodeConfig, TakesItsNameFromTheEnvironment) {
   const std::string text =
       "node: $HAT_NODE_NAME\nlink: {insecure: true}\n"
@@ -242,7 +243,8 @@ TEST(NodeConfig, RefusesToShareConnectionsForAServiceWhoseFunctionsNobodyLists) 
   }
 }
 
-// `S` and `T` are behind one address, `U` is behind another.
+// Returns the diagnostics for a node that serves `S` and `T` at one address and `U` at another.
+// `more` is added to the keys of `S` and `T`.
 std::string said_of_rules(const Manifest& manifest, const std::string& more = "") {
   const std::string text =
       "node: a\nlink: {tls: {certificate: /c, key: /k, ca: /a}}\nserves:\n"
@@ -266,7 +268,8 @@ TEST(NodeConfig, WantsSignaturesWhereAPeerMayCallAPartOfWhatAServerHas) {
   const AccessRule rule{{"host-a"}, false}, trial{{"host-a"}, true};
   const FieldSpecs none;
   const std::string framed = ", thrift_transport: framed, thrift_protocol: binary";
-  // The same rule for all, or none: nothing can be hidden from it.
+  // If the same rule applies to all services at an address, or none, a request has no rule to
+  // evade.
   EXPECT_EQ(said_of_rules({"", {listed("S"), listed("T"), listed("U")}}), "");
   EXPECT_EQ(said_of_rules({"", {listed("S", rule), listed("T", rule), listed("U")}}), "");
   EXPECT_EQ(said_of_rules({"", {listed("S", trial), listed("T"), listed("U")}}), "");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// config/profile.h: what this host's fabric was measured to cost, as `hatctl calibrate` writes it
-// and the planner uses it (`profile` in the node's configuration).
+// config/profile.h: the measured costs of this host's fabric. `hatctl calibrate` writes the file,
+// and the planner uses it (`profile` in the node configuration).
 //
 //   hatrpc_profile: 1
 //   node: host-a
@@ -18,8 +18,8 @@
 //     fetch_add: 70.4
 //     wake_up: 5300
 //
-// Required: hatrpc_profile, fabric, and of costs_ns put, get, message, copy and wake_up. A size's
-// cost is config/component_costs.h's; sizes rise.
+// Required: hatrpc_profile, fabric, and under costs_ns: put, get, message, copy and wake_up.
+// config/component_costs.h defines the cost of each size; sizes must increase.
 #pragma once
 
 #include <string>
@@ -30,21 +30,21 @@
 namespace hat {
 
 struct Profile {
-  std::string node;      // who measured
-  std::string peer;      // with whom
-  std::string device;    // in words
-  std::string measured;  // when, ISO 8601
+  std::string node;      // the node that measured
+  std::string peer;      // the other node
+  std::string device;    // a description
+  std::string measured;  // time, ISO 8601
   ComponentCosts costs;
 };
 
-// Reads one file's text. Every mistake goes to `mistakes`; the result is meaningful if none was
-// added.
+// Reads the text of one file. Adds every error found to `mistakes`; the result is meaningful if
+// none was added.
 Profile read_profile(const std::string& text, const std::string& file, Mistakes& mistakes);
 
-// read_profile() of a file's contents; one that cannot be read is a mistake.
+// Reads a file and calls read_profile(). It is an error if the file cannot be read.
 Profile load_profile(const std::string& file, Mistakes& mistakes);
 
-// The text that read_profile() reads back, to a tenth of a nanosecond.
+// Returns the text that read_profile() reads back, with costs rounded to a tenth of a nanosecond.
 std::string write_profile(const Profile& profile);
 
 }  // namespace hat

@@ -9,7 +9,7 @@
 namespace hat {
 namespace {
 
-// By WireType. Structs have names of their own.
+// Indexed by WireType. Empty for kStruct, because each struct has its own name.
 constexpr std::array<std::string_view, 12> kTypeNames = {
     "bool", "i8", "i16", "i32", "i64", "double", "string", "uuid", "", "list", "set", "map"};
 constexpr std::string_view kBinary = "binary";  // a string that need not be UTF-8

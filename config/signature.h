@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// config/signature.h: the types of functions' arguments, as they stand on the wire. hintgen writes
-// them into manifests, and a daemon that restricts callers holds requests against them.
+// config/signature.h: the types of functions' arguments, as encoded on the wire. hintgen writes
+// them into manifests, and a daemon that restricts callers checks requests against them.
 //
 //   services:
 //     HatKV:
@@ -13,12 +13,12 @@
 //
 // A type is bool, i8, i16, i32, i64, double, string (UTF-8), binary, uuid, list<T>, set<T>,
 // map<K,V>, or a name from the service's `types`: a struct or exception, a union, or an enum.
-// Typedefs are resolved. Structs may contain themselves. An enum stands on the wire as an i32, and
-// hintgen names it where a value that the IDL lacks could make a server give up: in required
-// fields.
+// Typedefs are resolved. Structs may contain themselves. An enum is an i32 on the wire. hintgen
+// names the enum only for required fields, where a value that the IDL lacks could make a server
+// fail; elsewhere it writes i32.
 //
-// Source: Apache Thrift's doc/specs (binary and compact protocol): the types that a header can
-// name; doc/specs/idl.md: what `required` and `union` mean.
+// Source: Apache Thrift's doc/specs (binary and compact protocol) for the types that a header can
+//         name; doc/specs/idl.md for the meaning of `required` and `union`.
 #pragma once
 
 #include <algorithm>
@@ -51,7 +51,7 @@ enum class WireType : uint8_t {
 struct TypeSpec {
   WireType wire = WireType::kBool;
   bool is_text = false;              // kString: UTF-8
-  std::optional<size_t> named = {};  // kStruct, kI32 of an enum: its place in the service's types
+  std::optional<size_t> named = {};  // kStruct, kI32 of an enum: index in the service's types
   std::vector<TypeSpec> elements;    // kList, kSet: one; kMap: key and value
 
   friend bool operator==(const TypeSpec&, const TypeSpec&) = default;
@@ -64,7 +64,7 @@ struct FieldSpec {
 
   friend bool operator==(const FieldSpec&, const FieldSpec&) = default;
 };
-using FieldSpecs = std::vector<FieldSpec>;  // ordered by id, each once
+using FieldSpecs = std::vector<FieldSpec>;  // ordered by id, no id twice
 
 struct NamedType {
   enum class Kind : uint8_t { kStruct, kUnion, kEnum };  // exceptions are structs
@@ -72,29 +72,30 @@ struct NamedType {
   std::string name;
   Kind kind = Kind::kStruct;
   FieldSpecs fields;                 // kStruct, kUnion
-  std::vector<int32_t> values = {};  // kEnum: ascending, each once
+  std::vector<int32_t> values = {};  // kEnum: ascending, no value twice
 
   friend bool operator==(const NamedType&, const NamedType&) = default;
 };
 using NamedTypes = std::vector<NamedType>;
 
-// Containers nest at most this deep in a type's text.
+// The maximum nesting of containers in the text of a type.
 inline constexpr int kTypeNestingMax = 64;
 
-// `types`: the service's, in their order; only names and kinds are looked at.
+// Parses a type. `types` are the service's types, in their order; only their names and kinds are
+// used.
 Result<TypeSpec> parse_type(std::string_view text, const NamedTypes& types);
-// Also "required i32". The id is not part of the text.
+// Parses a type with an optional "required" in front: "required i32". The text has no field id.
 Result<FieldSpec> parse_field(std::string_view text, const NamedTypes& types);
 std::string to_string(const TypeSpec& type, const NamedTypes& types);
 std::string to_string(const FieldSpec& field, const NamedTypes& types);
-// It means one of Thrift's own types, so no struct can have this name.
+// Returns true if `word` names one of Thrift's own types. No struct may have such a name.
 bool is_type_word(std::string_view word);
 
-// Puts the field in its place by id; returns false if there is one with this id.
+// Inserts the field in the order of ids. Returns false if a field with this id exists.
 bool add_field(FieldSpecs& fields, FieldSpec field);
-// The same for an enum's value.
+// Inserts a value of an enum in ascending order. Returns false if the value exists.
 bool add_value(std::vector<int32_t>& values, int32_t value);
-// The field with this id; nullptr: there is none.
+// Returns the field with this id, or nullptr if there is none.
 inline const FieldSpec* find_field(const FieldSpecs& fields, int id) {
   const auto at = std::ranges::lower_bound(fields, id, {}, &FieldSpec::id);
   return at == fields.end() || at->id != id ? nullptr : &*at;

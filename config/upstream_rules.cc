@@ -9,14 +9,16 @@ namespace {
 
 using Rule = std::optional<AccessRule>;
 
-// Absent where everybody is served, even if only for a trial.
+// Returns the rule if it is enforced. Returns nullopt if every peer is served, also if the rule is
+// only a dry run.
 Rule enforced(const Rule& access) { return access && !access->dry_run ? access : std::nullopt; }
 
 void add(std::vector<Rule>& rules, const Rule& rule) {
   if (std::ranges::find(rules, rule) == rules.end()) rules.push_back(rule);
 }
 
-// Of its functions, and of those that it does not list.
+// Adds the rules for the service's functions, and the rule for functions that the service does not
+// list.
 void add_rules_of(const ServiceSpec& service, std::vector<Rule>& rules) {
   add(rules, enforced(service.access));
   for (const FunctionSpec& function : service.functions) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// config/upstream_rules.h: what the manifests' `allow` comes to at one server.
+// config/upstream_rules.h: the effect of the manifests' `allow` rules at one server.
 //
-// A server may have several services behind one address (TMultiplexedProcessor), and any request
-// that reaches it may name any of them. So rules are weighed for an address, not for a service.
+// A server may offer several services at one address (TMultiplexedProcessor), and any request that
+// reaches it may name any of them. Therefore rules are evaluated per address, not per service.
 #pragma once
 
 #include <vector>
@@ -14,10 +14,11 @@
 namespace hat {
 
 struct UpstreamRules {
-  // Every rule that this node enforces, each once: one server may have two addresses.
+  // All rules that this node enforces, without duplicates. Rules of other addresses are included,
+  // because one server may have two addresses.
   std::vector<AccessRule> rules;
-  // Some peer may be allowed a part of what is served there, and not all of it. Then requests are
-  // held against the functions' signatures, which all of these services must have.
+  // True if a peer may be allowed only a part of what is served at the address. Requests are then
+  // checked against the functions' signatures, which all services at the address must have.
   bool rules_differ = false;
 };
 

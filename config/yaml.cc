@@ -68,12 +68,14 @@ std::optional<int64_t> parse_duration(std::string_view text) {
   return std::nullopt;
 }
 
-// yaml-cpp takes some of them for the file's end, and others as they are.
+// Returns true for the control characters that are rejected. yaml-cpp treats some of them as the
+// end of the file, and accepts others.
 bool is_control(unsigned char c) {
   return (c < ' ' && c != '\t' && c != '\n' && c != '\r') || c == 0x7f;
 }
 
-// The first thing that makes it no text; yaml-cpp would read some of it, and write other bytes.
+// The first reason why the input is not text. yaml-cpp would read some such input, and would write
+// different bytes.
 struct NoText {
   Place place;
   const char* what;
@@ -91,7 +93,7 @@ std::optional<NoText> no_text(std::string_view text, const std::string& file) {
   return std::nullopt;
 }
 
-// Where documents begin.
+// Collects the positions at which documents begin.
 class DocumentStarts final : public YAML::EventHandler {
  public:
   void OnDocumentStart(const YAML::Mark& mark) override { marks.push_back(mark); }
@@ -110,7 +112,8 @@ class DocumentStarts final : public YAML::EventHandler {
   std::vector<YAML::Mark> marks;
 };
 
-// Not YAML::LoadAll: yaml-cpp 0.7 finds empty documents without end at some mistakes.
+// Returns the position of a second document, if there is one. Does not use YAML::LoadAll, because
+// for some syntax errors yaml-cpp 0.7 finds empty documents without end.
 std::optional<YAML::Mark> second_document(const std::string& text) {
   std::istringstream stream(text);
   YAML::Parser parser(stream);
@@ -163,7 +166,7 @@ std::optional<YamlValue> parse_yaml(const std::string& text, const std::string& 
 std::optional<std::string> read_file(const std::string& file, Mistakes& mistakes) {
   std::error_code none;
   if (std::filesystem::exists(file, none) && !std::filesystem::is_regular_file(file, none)) {
-    mistakes.error({file}, "this is no regular file");  // a pipe would be waited for
+    mistakes.error({file}, "this is no regular file");  // reading a pipe would block
     return std::nullopt;
   }
   errno = 0;
@@ -212,7 +215,7 @@ void read_keys(const YamlValue& value, std::string_view what, const std::vector<
     if (known == keys.end()) {
       key.error("unknown key " + in_quotes(name) + " in " + std::string(what) +
                 did_you_mean(name, names) + "; expected one of " + list(names));
-      found.emplace_back(nearest_word(name, names));  // then it is not missing too
+      found.emplace_back(nearest_word(name, names));  // so that it is not also reported as missing
       return;
     }
     found.push_back(name);
@@ -283,7 +286,7 @@ std::optional<Address> read_address(const YamlValue& value, std::string_view wha
   if (!address->host.starts_with('$')) return std::move(*address);
   const auto host = look_up(value, what, address->host);
   if (!host) return std::nullopt;
-  // An IPv6 address has no brackets there.
+  // The variable holds an IPv6 address without brackets.
   const bool is_ipv6 = host->find(':') != std::string::npos;
   address = parse_address("tcp:" + (is_ipv6 ? "[" + *host + "]" : *host) + ":" +
                           std::to_string(address->port));

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// config/yaml.h: YAML (yaml-cpp) read by tables of keys, with the place of everything.
+// config/yaml.h: reads YAML (yaml-cpp) by tables of keys, and keeps the source location of every
+// value.
 //
-// Each function below adds to the Mistakes what it finds wrong and goes on; an optional result is
-// empty where it added one. Files over kYamlBytesMax are refused unread.
+// Each function below adds the errors that it finds to the Mistakes and continues. An optional
+// result is empty if the function added an error. Files over kYamlBytesMax are rejected without
+// parsing.
 #pragma once
 
 #include <yaml-cpp/yaml.h>
@@ -22,7 +24,7 @@ namespace hat {
 
 inline constexpr size_t kYamlBytesMax = 4 * 1024 * 1024;
 
-// A node of a document, and where to complain.
+// A node of a document, with the file and the Mistakes for reporting errors.
 struct YamlValue {
   YAML::Node node;
   const std::string* file = nullptr;
@@ -32,11 +34,11 @@ struct YamlValue {
   void error(std::string message) const { mistakes->error(place(), std::move(message)); }
 };
 
-// A whole text. `file` and `mistakes` outlive what is returned.
+// Parses a whole text. `file` and `mistakes` must outlive the result.
 std::optional<YamlValue> parse_yaml(const std::string& text, const std::string& file,
                                     Mistakes& mistakes);
 
-// A file's text; a mistake where it cannot be read.
+// Returns the text of a file; adds an error if the file cannot be read.
 std::optional<std::string> read_file(const std::string& file, Mistakes& mistakes);
 
 struct YamlKey {
@@ -45,21 +47,22 @@ struct YamlKey {
   std::function<void(const YamlValue&)> read;
 };
 
-// A mapping with known keys: unknown, doubled and missing ones are mistakes. `what` names the
-// mapping in messages: "endpoint".
+// Reads a mapping with known keys. Unknown, duplicate and missing required keys are errors. `what`
+// names the mapping in messages, for example "endpoint".
 void read_keys(const YamlValue& value, std::string_view what, const std::vector<YamlKey>& keys);
 
-// A mapping whose keys are names that people choose.
+// Reads a mapping whose keys are names chosen by the user.
 void read_names(const YamlValue& value, std::string_view what,
                 const std::function<void(const std::string& name, const YamlValue& key,
                                          const YamlValue& value)>& read);
 
-// A sequence.
+// Reads a sequence; calls `read` for each item.
 void read_items(const YamlValue& value, std::string_view what,
                 const std::function<void(const YamlValue&)>& read);
 
-// Scalars. `what` is the key's name.
-// As messages show it: in quotes, and not too long.
+// The functions below read scalars. `what` is the name of the key in messages.
+//
+// Returns `text` in quotes for messages, cut off after 60 bytes.
 std::string in_quotes(std::string_view text);
 std::optional<std::string> read_text(const YamlValue& value, std::string_view what);
 std::optional<bool> read_bool(const YamlValue& value, std::string_view what);
@@ -67,18 +70,19 @@ std::optional<int64_t> read_number(const YamlValue& value, std::string_view what
                                    int64_t max);
 std::optional<size_t> read_word(const YamlValue& value, std::string_view what,
                                 const std::vector<std::string_view>& words);
-// What the environment says for "$NAME".
+// Returns the value of the environment variable that `variable` ("$NAME") names.
 std::optional<std::string> look_up(const YamlValue& value, std::string_view what,
                                    const std::string& variable);
-// The host of a tcp address may be "$NAME", so that one file does for many hosts.
+// Reads an address. The host of a tcp address may be "$NAME", so that many hosts can share one
+// file.
 std::optional<Address> read_address(const YamlValue& value, std::string_view what);
-// Whom a certificate must name: config/identity.h. A list of rules has at least one.
+// Read identity rules (config/identity.h). A list must have at least one rule.
 std::optional<std::string> read_identity_rule(const YamlValue& value, std::string_view what);
 std::vector<std::string> read_identity_rules(const YamlValue& value, std::string_view what);
-// With a unit: 128KiB, 1GiB.
+// Reads a size with a unit: 128KiB, 1GiB.
 std::optional<uint64_t> read_bytes(const YamlValue& value, std::string_view what, uint64_t min,
                                    uint64_t max);
-// With a unit: 50us, 250ms, 1s, 2min.
+// Reads a duration with a unit: 50us, 250ms, 1s, 2min.
 std::optional<std::chrono::nanoseconds> read_duration(const YamlValue& value, std::string_view what,
                                                       std::chrono::nanoseconds min,
                                                       std::chrono::nanoseconds max);

@@ -17,7 +17,8 @@ constexpr std::array<std::string_view, 13> kWords = {
 constexpr std::array<std::string_view, 2> kNumberWords = {".inf", ".nan"};
 
 constexpr std::string_view kNumberBegins = "0123456789.";
-// Numbers of any base, with exponents and '_', base 60 ("1:30"), and dates with times and zones.
+// The characters of numbers in any base, with exponents and '_', of base-60 numbers ("1:30"), and
+// of dates with times and zones.
 constexpr std::string_view kNumberBytes = "0123456789abcdefABCDEFxXoO_+-.: \ttTzZ";
 
 }  // namespace

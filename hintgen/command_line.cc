@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// hintgen/command_line.cc: reads arguments, in any order, as --name VALUE or --name=VALUE.
+// hintgen/command_line.cc: parses the arguments in any order, as --name VALUE or --name=VALUE.
 #include "hintgen/command_line.h"
 
 #include <algorithm>
@@ -180,7 +180,7 @@ class Reader {
   std::optional<uint32_t> cores_;
   std::optional<uint32_t> nic_cores_;
   std::string mode_word_;
-  std::string explain_word_;  // an option that only --explain uses
+  std::string explain_word_;  // the last option that only --explain uses
   CommandLine line_;
 };
 

@@ -29,13 +29,13 @@ struct CommandLine {
   std::string input;
   std::string output = "-";  // "-": standard output
   std::vector<std::string> include_dirs;
-  engine::HostFacts host;    // kExplain: this host's cores, and RDMA, unless told otherwise
+  engine::HostFacts host;    // kExplain: this host's cores, with RDMA, unless set otherwise
   bool rdma_assumed = true;  // neither --rdma nor --no-rdma was given
-  std::optional<Side> side;  // kExplain: both if absent
+  std::optional<Side> side;  // kExplain: absent: both
   std::string profile;       // kExplain: file of measured costs; empty: none
 };
 
-// Errors say which argument is wrong and what to write instead.
+// Parses the arguments. The error says which argument is wrong and what to write instead.
 Result<CommandLine> parse_command_line(const std::vector<std::string>& arguments);
 
 std::string help_text();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// hintgen/command_line_test.cc: what hintgen may be asked, and what it says of everything else.
+// hintgen/command_line_test.cc: the arguments that hintgen accepts, and the errors for all others.
 #include "hintgen/command_line.h"
 
 #include <gtest/gtest.h>

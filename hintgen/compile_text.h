@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// hintgen/compile_text.h: IDL that exists only in a test, through all of hintgen's steps.
+// hintgen/compile_text.h: for tests: runs all steps of hintgen on IDL texts that are not on disk.
 #pragma once
 
 #include <map>

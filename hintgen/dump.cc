@@ -30,7 +30,7 @@ std::string json_string(std::string_view value) {
   return text + "\"";
 }
 
-// {"a": 1, …} from names and values that are JSON already.
+// Returns {"a": 1, …}. The values must already be JSON.
 std::string object(const std::vector<std::pair<std::string_view, std::string>>& members) {
   std::string text;
   for (const auto& [name, value] : members) {
@@ -70,7 +70,8 @@ std::string shortest(double number) {
                                : json_string(std::signbit(number) ? "-inf" : "inf");
 }
 
-// Names are {"name": …} and maps {"map": [[key, value], …]}; the rest is as in JSON.
+// Names become {"name": …} and maps {"map": [[key, value], …]}; other values are written as in
+// JSON.
 std::string show(const ConstValue& value) {
   switch (value.kind) {
     case ConstValue::Kind::kInteger:
@@ -154,7 +155,7 @@ std::string show(const Const& definition) {
                  {"value", show(definition.value)}});
 }
 
-// All definitions of one kind, in the order of the file.
+// Returns all definitions of one kind, in the order of the file.
 template <class Kind>
 std::string all(const Program& program) {
   std::vector<const Kind*> found;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// hintgen/dump.h: what was read of a file, as JSON for scripts and tests.
+// hintgen/dump.h: writes the tree of a parsed file as JSON, for scripts and tests.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace hat::hintgen {
 
-// One object: name, includes, cpp_includes, namespaces, enums, typedefs, structs, constants,
-// services. Types are spelled as in the IDL, without annotations and cpp_type.
+// Returns one object: name, includes, cpp_includes, namespaces, enums, typedefs, structs,
+// constants, services. Types are spelled as in the IDL, without annotations and cpp_type.
 std::string dump_json(const Program& program);
 
 }  // namespace hat::hintgen

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// hintgen/emit.cc: flattens inherited functions and hints; lays out the table of plans.
+// hintgen/emit.cc: flattens inherited functions and hints, and formats the table of plans.
 #include "hintgen/emit.h"
 
 #include <algorithm>
@@ -50,7 +50,7 @@ ServiceSpec make_service(const Service& service, const Origins& origins, Signatu
   return spec;
 }
 
-// Columns on a terminal: plans contain '≤', three bytes and one column.
+// Returns the width on a terminal: plans contain '≤', which has three bytes and one column.
 size_t shown_width(const std::string& text) {
   return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) {
     return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
@@ -59,7 +59,7 @@ size_t shown_width(const std::string& text) {
 
 using Row = std::array<std::string, 5>;
 
-// Columns as wide as their longest cell; the last one runs free.
+// Makes each column as wide as its longest cell, except the last one, which is not padded.
 std::string aligned(const std::vector<Row>& rows) {
   std::array<size_t, std::tuple_size_v<Row>> widths{};
   for (const Row& row : rows) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// hintgen/emit.h: the manifest of a file, and what each function's plan is.
+// hintgen/emit.h: makes the manifest of a file, and the table of its functions' plans.
 #pragma once
 
 #include <optional>
@@ -12,13 +12,13 @@
 
 namespace hat::hintgen {
 
-// The services of the main file in its order. A service that extends another has the other's
-// functions first, and the other's hints where it says nothing itself. Only for files without
-// mistakes.
+// Returns the services of the main file in its order. A service that extends another one starts
+// with the functions of that service, and inherits the hints that it does not set itself. Call this
+// only for files without errors.
 Manifest make_manifest(const Idl& idl);
 
-// The plan of each function and the reason for it, as an aligned table; both sides unless one is
-// asked for.
+// Returns the plan of each function and the reason for it, as an aligned table. Contains both sides
+// if `side` is absent.
 std::string explain(const Manifest& manifest, const engine::HostFacts& host,
                     std::optional<Side> side);
 

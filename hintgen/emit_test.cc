@@ -30,7 +30,7 @@ Manifest manifest_of(const std::string& text) {
   return make_manifest(compiled.idl);
 }
 
-// The same but for where it stands.
+// Returns the manifest without source locations in the IDL.
 Manifest without_origins(Manifest manifest) {
   for (ServiceSpec& service : manifest.services) {
     service.origin.clear();
@@ -86,7 +86,7 @@ TEST(Emit, InheritsFunctionsAndHintsAcrossFiles) {
   EXPECT_EQ(service.functions[0].origin, "base.thrift:3:8");
 }
 
-// As the manifest writes them: {1: string}.
+// Formats fields as the manifest writes them: {1: string}.
 std::string text_of(const FieldSpecs& fields, const NamedTypes& types) {
   std::string text;
   for (const FieldSpec& field : fields) {
@@ -142,8 +142,8 @@ TEST(Emit, NamesStructsOfIncludedFilesApart) {
   EXPECT_EQ(service.types.back().name, "x.P_");
 }
 
-// What a server may stop at: a union of two, a struct without a required field, a value that an
-// enum lacks.
+// The manifest contains what a server may reject: a union with two fields, a struct without a
+// required field, an enum value that the IDL lacks.
 TEST(Emit, WritesWhatServersDemandOfStructsUnionsAndEnums) {
   const Compiled compiled = compile_text(R"(
 enum Colour { RED = 4, BLUE = -1, GREEN, AZURE = -1 }
@@ -170,7 +170,8 @@ service S { void f(1: required Any any, 2: Colour colour, 3: Bad bad) }
   EXPECT_EQ(mistakes.text(), "");
 }
 
-// Strict: what is not known is refused where callers are restricted.
+// A field of unknown type is left out, so a request with that field is rejected if callers are
+// restricted.
 TEST(Emit, LeavesOutFieldsOfUnknownTypes) {
   const Compiled compiled =
       compile_files({{"t.thrift", "include \"i.thrift\"\nservice S { void f(1: i.P p) }\n"},

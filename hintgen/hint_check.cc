@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// hintgen/hint_check.cc: brings both spellings to one form, and tells of unknown and doubled hints.
+// hintgen/hint_check.cc: converts both spellings to one form, and reports unknown and duplicate
+// hints.
 #include "hintgen/hint_check.h"
 
 #include <array>
@@ -16,7 +17,7 @@
 namespace hat::hintgen {
 namespace {
 
-// The hints of one service or function as they are gathered.
+// Gathers the hints of one service or function.
 class Gatherer {
  public:
   explicit Gatherer(Report& report) : report_(report) {}
@@ -28,7 +29,7 @@ class Gatherer {
   }
 
  private:
-  // One hint that was read: in which group, what it sets, and where it stands.
+  // One hint that was read: its group, the value that it sets, and its key as written.
   struct Said {
     HintSide side;
     Hints value;
@@ -70,14 +71,15 @@ class Gatherer {
       return;
     }
     for (const Said& before : said_) {
-      // Each of both sets one member; they are the same member if one hides the other.
+      // Each of the two sets one member. If one overlays the other completely, both set the same
+      // member.
       const bool same_hint = before.side == side && overlay(said.value, before.value) == said.value;
       if (!same_hint) continue;
       if (before.value != said.value) {
         report_.error(written.at, "'" + written.text + "' contradicts '" + before.key.text +
                                       "' in " + report_.line_of(before.key.at) + "; say it once");
       }
-      return;  // so `said_` holds each hint once, however often a file repeats it
+      return;  // so `said_` has each hint once, even if a file repeats it often
     }
     Hints& group = group_of(hints_, side);
     group = overlay(said.value, group);
@@ -101,7 +103,8 @@ class Gatherer {
   std::vector<Said> said_;
 };
 
-// Hints where they have no effect are probably meant for something else.
+// Warns of hints that have no effect where they are written; they were probably meant for something
+// else.
 class MisplacedHints {
  public:
   explicit MisplacedHints(Report& report) : report_(report) {}

@@ -5,8 +5,8 @@
 //   c_hint: payload_size=128;    is   hat.client.payload_size = "128"
 //   s_hint: polling=busy;        is   hat.server.polling = "busy"
 //
-// Keys and values: config/hint_values.h. Saying the same hint twice on one service or function is a
-// mistake unless both times say the same.
+// Keys and values: config/hint_values.h. It is an error if one service or function sets the same
+// hint twice to different values.
 #pragma once
 
 #include "config/mistakes.h"
@@ -14,7 +14,7 @@
 
 namespace hat::hintgen {
 
-// Fills the `hints` of every service and function of every file.
+// Sets `hints` of every service and function of every file.
 void read_hints(Idl& idl, Mistakes& mistakes);
 
 }  // namespace hat::hintgen

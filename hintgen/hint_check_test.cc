@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// hintgen/hint_check_test.cc: each mistake in a hint, in either spelling, with its place.
+// hintgen/hint_check_test.cc: every error in a hint, in both spellings, with its source location.
 #include "hintgen/hint_check.h"
 
 #include <gtest/gtest.h>
@@ -12,13 +12,13 @@ namespace {
 struct Row {
   const char* name;
   const char* line;      // the second line of a service
-  const char* mistakes;  // without file, line, caret lines and words after the first ';'
+  const char* mistakes;  // without file, line, excerpt, and text from the first ';' on
 };
 std::ostream& operator<<(std::ostream& out, const Row& row) { return out << row.name; }
 
 class HintMistake : public testing::TestWithParam<Row> {};
 
-// "COLUMN: MESSAGE", one line for each, the message up to what was expected.
+// Returns "COLUMN: MESSAGE", one line for each diagnostic. A message ends before its first ';'.
 std::string short_form(const Mistakes& mistakes) {
   std::string text;
   for (const Mistake& mistake : mistakes.all()) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// hintgen/hint_spelling.h: the words around a hint's key, in HatRPC's grammar and in annotations.
+// hintgen/hint_spelling.h: the words that surround a hint's key in HatRPC's grammar and in
+// annotations.
 #pragma once
 
 #include <array>
@@ -24,7 +25,7 @@ constexpr std::optional<HintSide> side_of_group(std::string_view word) {
   return std::nullopt;
 }
 
-// Ours, by its first word; other annotations belong to other tools.
+// Returns true if the annotation is a hint, by its prefix. Other annotations belong to other tools.
 constexpr bool is_hint_annotation(std::string_view key) { return key.starts_with(kKeyPrefixes[0]); }
 
 struct SidedKey {
@@ -32,9 +33,9 @@ struct SidedKey {
   std::string key;
 };
 
-// Nothing where a word other than a side stands before the key, or no key follows.
+// Returns nullopt if a word other than a side precedes the key, or if no key follows.
 constexpr std::optional<SidedKey> split_annotation_key(std::string_view annotation_key) {
-  for (size_t i = kKeyPrefixes.size(); i-- > 0;) {  // the longer ones first
+  for (size_t i = kKeyPrefixes.size(); i-- > 0;) {  // the longer prefixes first
     if (!annotation_key.starts_with(kKeyPrefixes[i])) continue;
     const std::string_view key = annotation_key.substr(kKeyPrefixes[i].size());
     const bool is_side_alone = key == "client" || key == "server";

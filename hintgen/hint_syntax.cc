@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// hintgen/hint_syntax.cc: knows each slip by two or three tokens and by what could have followed.
+// hintgen/hint_syntax.cc: recognizes each mistake by two or three tokens and by the tokens that
+// were expected.
 #include "hintgen/hint_syntax.h"
 
 #include <algorithm>
@@ -26,12 +27,13 @@ std::optional<HintSyntaxError> hint_syntax_error(const TokensAtError& tokens,
   const auto is_expected = [&](std::string_view token) {
     return std::ranges::find(expected, token) != expected.end();
   };
-  // [ hint perf_goal=latency; ]
+  // Example: [ hint perf_goal=latency; ]
   if (is_group_word(previous) && is_hint_key(found) && is_expected("':'")) {
     return HintSyntaxError{false, missing_colon(previous, found)};
   }
   if (found == "=" && is_hint_key(previous)) {
-    // service S { hint perf_goal=latency; ... }: so far a function of the type `hint`
+    // Example: service S { hint perf_goal=latency; ... }. Up to here the parser sees a function
+    // whose type is `hint`.
     if (is_group_word(before_previous)) {
       return HintSyntaxError{true, missing_colon(before_previous, previous)};
     }
@@ -62,7 +64,7 @@ std::optional<HintSyntaxError> hint_syntax_error(const TokensAtError& tokens,
           false, "expected ',' before the next hint; write ', " + std::string(found) + "=VALUE'"};
     }
     const bool after_a_hint = std::ranges::all_of(expected, [](std::string_view token) {
-      return token == "','" || token == "';'" || token == "a name";  // a name: a number's unit
+      return token == "','" || token == "';'" || token == "a name";  // a name: the unit of a number
     });
     if (after_a_hint && !found.empty()) {
       return HintSyntaxError{

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// hintgen/hint_syntax.h: what is wrong with hints that the grammar does not take.
+// hintgen/hint_syntax.h: makes error messages for hints that the grammar does not accept.
 //
-// The grammar reads `hint` as an ordinary name, so its own words for a slip within hints ("expected
-// '('") would speak of functions and fields.
+// The grammar reads `hint` as an ordinary name. So its own message for a mistake in a hint
+// ("expected '('") would refer to functions and fields.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@
 
 namespace hat::hintgen {
 
-// A token that the grammar did not expect, with the two tokens before it; empty if there are none.
+// An unexpected token and the two tokens before it. A text is empty if there is no such token.
 struct TokensAtError {
   std::string_view before_previous;
   std::string_view previous;
@@ -20,11 +20,11 @@ struct TokensAtError {
 };
 
 struct HintSyntaxError {
-  bool at_previous;  // the mistake is at `previous`, else at `found`
+  bool at_previous;  // the error is at `previous`, else at `found`
   std::string message;
 };
 
-// nullopt if the tokens do not look like a slip within hints. `expected`: as in
+// Returns nullopt if the tokens do not look like a mistake in a hint. `expected` is as for
 // syntax_error_text().
 std::optional<HintSyntaxError> hint_syntax_error(const TokensAtError& tokens,
                                                  const std::vector<std::string_view>& expected);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// hintgen/idl.h: a Thrift IDL file as a tree of plain data, hints included.
+// hintgen/idl.h: a Thrift IDL file as a tree of plain data, including hints.
 //
-// The parser fills everything but the members under "resolved", which resolve() and read_hints()
-// fill. Nothing moves once a file is parsed, so resolved members point into other files' trees.
+// The parser sets all members except those under "resolved", which resolve() and read_hints() set.
+// No node moves after a file is parsed, so resolved members may point into the trees of other
+// files.
 //
 // Source: Apache Thrift's IDL (0.17 and later); HatRPC (SC'21) Figure 7 for hint groups.
 #pragma once
@@ -19,10 +20,10 @@
 
 namespace hat::hintgen {
 
-// Brackets of any kind nest at most this deep, and so do types and values.
+// The maximum nesting of brackets of any kind, and thus of types and values.
 inline constexpr int kNestingMax = 64;
 
-// A word, or an unescaped literal, with where it stands.
+// A word or an unescaped literal, with its position.
 struct Name {
   std::string text;
   Span at;
@@ -30,19 +31,19 @@ struct Name {
 
 struct Annotation {
   Name key;
-  std::optional<Name> value;  // absent: Thrift takes "1"
-  Span at;                    // with its separator
+  std::optional<Name> value;  // absent: Thrift uses "1"
+  Span at;                    // including its separator
 };
 
 // ( key = "value", … ) after a definition, type, field or function.
 struct Annotations {
   std::vector<Annotation> items;
-  Span at;  // with both brackets; empty where there are none
+  Span at;  // including both brackets; empty if there are none
 };
 
 struct Hint {
   Name key;
-  Name value;  // as written, or unescaped where it was quoted
+  Name value;  // as written; unescaped if it was quoted
 };
 
 // `hint: key=value, …;`
@@ -78,7 +79,7 @@ struct Type {
   std::optional<Name> cpp_type;
   Annotations annotations;
 
-  // Resolved, for kNamed: null where the name is unknown.
+  // Resolved, for kNamed: nullptr if the name is unknown.
   const Definition* definition = nullptr;
 };
 
@@ -102,7 +103,7 @@ struct FieldId {
 
 struct Field {
   std::optional<FieldId> written_id;
-  int64_t id = 0;  // as written where positive, else -1, -2, … as Thrift numbers them
+  int64_t id = 0;  // as written if positive; else -1, -2, …, as Thrift numbers them
   Requiredness requiredness = Requiredness::kDefault;
   Span requiredness_at;
   Type type;
@@ -117,12 +118,12 @@ struct Field {
 
 struct Function {
   bool oneway = false;
-  std::optional<Span> async_at;  // the old word for oneway
+  std::optional<Span> async_at;  // the position of `async`, the old word for oneway
   Type result;
   Name name;
   std::vector<Field> arguments;
   std::vector<Field> exceptions;
-  Span signature;  // from the result type to the last of ')', throws clause and annotations
+  Span signature;  // from the result type to the last ')', throws clause and annotations
   Annotations annotations;
   Span separator;        // ',' or ';' between signature and hint block; empty if absent
   Span hint_block;       // '[' … ']'; empty if absent
@@ -142,7 +143,7 @@ struct Service {
 
   // Resolved.
   const Service* parent = nullptr;
-  HintGroups hints;  // its own alone
+  HintGroups hints;  // without inherited ones
 };
 
 struct Struct {
@@ -158,7 +159,7 @@ struct EnumMember {
   Name name;
   std::optional<int64_t> written_value;
   Annotations annotations;
-  int64_t value = 0;  // as written, or one more than the member before
+  int64_t value = 0;  // as written, or the previous member's value plus one
 };
 
 struct Enum {
@@ -172,7 +173,7 @@ struct Typedef {
   Type type;
   Annotations annotations;
 
-  // Resolved: the type behind all typedefs; null where it is unknown.
+  // Resolved: the type after all typedefs are followed; nullptr if it is unknown.
   const Type* meaning = nullptr;
 };
 
@@ -195,7 +196,7 @@ struct Program;
 struct Include {
   Name path;  // as written
 
-  // Resolved. Null where there is no such file, or where following it was refused (`refused`).
+  // Resolved. nullptr if the file does not exist, or if hintgen refused to read it (`refused`).
   const Program* program = nullptr;
   bool refused = false;
 };
@@ -206,7 +207,7 @@ struct Namespace {
   Annotations annotations;
 };
 
-// One file.
+// One parsed file.
 struct Program {
   std::shared_ptr<const SourceFile> source;
   std::string name;  // program_name() of its path

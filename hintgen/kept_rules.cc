@@ -9,7 +9,8 @@
 namespace hat::hintgen {
 namespace {
 
-// Empty where no regular file is there: a pipe is written to, and never read.
+// Returns the text of the file, or "" if `path` is not a regular file: a pipe is written to, but
+// never read.
 std::string text_at(const std::string& path) {
   std::error_code error;
   if (path == "-" || !std::filesystem::is_regular_file(path, error)) return "";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// hintgen/kept_rules.h: what people write into a manifest and no IDL has: who may call (`allow`,
-// `allow_mode`, `allow_unknown_fields`). A manifest that is written anew keeps it: a rule that is
-// lost in silence lets everybody in.
+// hintgen/kept_rules.h: keeps the access rules that people write into a manifest (`allow`,
+// `allow_mode`, `allow_unknown_fields`). No IDL contains them, so a regenerated manifest must keep
+// them: silently losing a rule would allow every caller.
 #pragma once
 
 #include <string>
@@ -11,9 +11,9 @@
 
 namespace hat::hintgen {
 
-// Gives services and functions of `manifest` the rules that those of the same names have in the
-// file at `path`, if one is there. Errors: it has a rule for what `manifest` lacks, or seems to
-// have one and cannot be read.
+// Copies the rules in the file at `path`, if it exists, to the services and functions of the same
+// names in `manifest`. Fails if the file has a rule for a service or function that `manifest`
+// lacks, or if the file seems to have rules but cannot be read.
 Result<void> keep_rules(const std::string& path, Manifest& manifest);
 
 }  // namespace hat::hintgen

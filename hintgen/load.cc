@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// hintgen/load.cc: follows includes depth first, and refuses circles.
+// hintgen/load.cc: follows includes depth first, and rejects circular includes.
 #include "hintgen/load.h"
 
 #include <algorithm>

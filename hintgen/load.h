@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// hintgen/load.h: an IDL file and all that it includes, each parsed once.
+// hintgen/load.h: loads an IDL file and all files that it includes, and parses each of them once.
 #pragma once
 
 #include <functional>
@@ -17,24 +17,25 @@ namespace hat::hintgen {
 inline constexpr size_t kIncludeDepthMax = 100;
 inline constexpr size_t kFilesMax = 5000;
 
-// The files of one run. Trees point into each other: keep it as long as any of them.
+// The files of one run. The trees point into each other, so keep this object as long as any of them
+// is used.
 struct Idl {
-  std::vector<std::unique_ptr<Program>> programs;  // an included file before the ones including it
-  std::vector<const SourceFile*> files;            // in the order they were met: the main one first
+  std::vector<std::unique_ptr<Program>> programs;  // included files precede their includers
+  std::vector<const SourceFile*> files;            // in the order of discovery: the main file first
 
-  // The file that was asked for; null where it could not be read.
+  // The requested file; nullptr if it could not be read.
   const Program* main = nullptr;
 };
 
-// A file's text; nothing where there is no such file; an error where it cannot be read.
+// Returns a file's text, nullopt if the file does not exist, or an error if it cannot be read.
 using ReadFile = std::function<Result<std::optional<std::string>>(const std::string& path)>;
 
-// From disk: a regular file of at most kFileBytesMax.
+// Reads a regular file of at most kFileBytesMax from disk.
 Result<std::optional<std::string>> read_file(const std::string& path);
 
-// Parses `path` and its includes. An include is looked for beside the including file, then in
-// `include_dirs` in order. One that is nowhere draws a warning, as in the stock compiler; a
-// circular one is an error that names the circle.
+// Parses `path` and its includes. Searches an include in the directory of the including file, then
+// in `include_dirs` in order. A missing include is a warning, as in the stock compiler; a circular
+// include is an error that lists the circle.
 Idl load(const std::string& path, const std::vector<std::string>& include_dirs,
          const ReadFile& read, Mistakes& mistakes);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// hintgen/load_test.cc: files and their includes; every kind of mistake with its place and caret.
+// hintgen/load_test.cc: files and their includes; every kind of error with its source location and
+// caret.
 #include <gtest/gtest.h>
 
 #include "hintgen/compile_text.h"
@@ -10,7 +11,7 @@ namespace {
 struct LoadRow {
   const char* name;
   const char* text;
-  const char* messages;  // all of them, as printed
+  const char* messages;  // all diagnostics, as printed
 };
 std::ostream& operator<<(std::ostream& out, const LoadRow& row) { return out << row.name; }
 
@@ -106,7 +107,8 @@ TEST(Load, ReadsAFileOnceHoweverOftenItIsIncluded) {
   EXPECT_EQ(compiled.idl.files.size(), 4u);
 }
 
-// The 51st message says that there are more; nothing is searched for a mistake that is not shown.
+// The 51st diagnostic says that there are more. hintgen searches no similar name for a diagnostic
+// that is not shown.
 TEST(Load, ShowsTheFirstFiftyMistakesOfEachKind) {
   std::string errors, warnings;
   for (int i = 1; i <= 20000; ++i) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// hintgen/main.cc: the command hintgen.
+// hintgen/main.cc: the main program of hintgen.
 #include <algorithm>
 #include <cstdio>
 #include <exception>
@@ -38,7 +38,7 @@ std::string describe_check(const Manifest& manifest) {
          counted(function_count, "function") + ", no errors\n";
 }
 
-// hintgen opens no device: hatrpcd finds out whether its host has one.
+// hintgen does not open a device: hatrpcd finds out whether its host has one.
 std::string describe_host(const engine::HostFacts& host, bool rdma_assumed) {
   const char* rdma = rdma_assumed ? "RDMA assumed (--no-rdma: without)"
                      : host.rdma  ? "RDMA"
@@ -50,7 +50,7 @@ std::string describe_host(const engine::HostFacts& host, bool rdma_assumed) {
          (host.measured ? ", measured" : "") + "\n\n";
 }
 
-// The host that plans are explained for; a mistake where its profile cannot be read.
+// Returns the host for which plans are explained. Adds an error if the profile cannot be read.
 engine::HostFacts host_of(const CommandLine& line, Mistakes& mistakes) {
   engine::HostFacts host = line.host;
   if (line.profile.empty()) return host;
@@ -82,13 +82,13 @@ Result<std::string> make_output(const CommandLine& line, const engine::HostFacts
   return write_manifest(manifest);
 }
 
-// Whether the output would replace an IDL file that was read. Only --strip and --annotate may: with
-// the file that they rewrite.
+// Returns true if the output would replace an IDL file that was read. --strip and --annotate are
+// exceptions: they may replace the file that they rewrite.
 bool replaces_input(const CommandLine& line, const Idl& idl) {
   if (line.output == "-") return false;
   const bool rewrites = line.mode == Mode::kStrip || line.mode == Mode::kAnnotate;
   return std::ranges::any_of(idl.files, [&](const SourceFile* file) {
-    std::error_code error;  // of an output that does not exist yet
+    std::error_code error;  // ignored: set if the output does not exist yet
     return !(rewrites && file == idl.files.front()) &&
            std::filesystem::equivalent(line.output, file->path(), error);
   });
@@ -141,7 +141,7 @@ int run_arguments(const std::vector<std::string>& arguments) {
 int main(int argc, char** argv) {
   try {
     return hat::hintgen::run_arguments({argv + 1, argv + argc});
-  } catch (const std::exception& error) {  // out of memory, in all likelihood
+  } catch (const std::exception& error) {  // most likely out of memory
     std::fprintf(stderr, "hintgen: %s\n", error.what());
     return 1;
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// hintgen/message_test.cc: messages for slips that people make, whole: place, reason and remedy.
+// hintgen/message_test.cc: the complete diagnostics for common mistakes: location, reason and
+// remedy.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -12,7 +13,7 @@ namespace {
 struct MessageRow {
   const char* name;
   const char* text;
-  const char* messages;  // "LINE:COLUMN: SEVERITY: MESSAGE", one line each
+  const char* messages;  // "LINE:COLUMN: SEVERITY: MESSAGE", one per line
 };
 std::ostream& operator<<(std::ostream& out, const MessageRow& row) { return out << row.name; }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// hintgen/nearest_name.cc: gathers the names that could stand in a place.
+// hintgen/nearest_name.cc: gathers the names that may be used in place of an unknown one.
 #include "hintgen/nearest_name.h"
 
 #include <algorithm>
@@ -12,8 +12,8 @@
 namespace hat::hintgen {
 namespace {
 
-constexpr size_t kUnknownBytesMin = 3;  // shorter names are near to every other
-constexpr size_t kNamesMax = 1000;      // looked at for one mistake: a file may have many of both
+constexpr size_t kUnknownBytesMin = 3;  // a shorter name is similar to every other
+constexpr size_t kNamesMax = 1000;  // per diagnostic; a file may have many names and many errors
 
 constexpr std::array kBaseTypes = {"bool",   "byte",   "i8",     "i16",  "i32", "i64", "uuid",
                                    "double", "string", "binary", "list", "set", "map"};
@@ -46,7 +46,8 @@ class Names {
     return NameOf::kType;
   }
 
-  // As many letters more or less are as many mistakes: a third of them may be wrong.
+  // Adds the name if its length is close enough: each inserted or deleted letter counts as one
+  // edit, and at most a third of the letters may be wrong.
   void add(std::string name) {
     const size_t longer = std::max(name.size(), unknown_.size());
     const size_t shorter = std::min(name.size(), unknown_.size());

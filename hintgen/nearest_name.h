@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// hintgen/nearest_name.h: proposes a defined name in place of one that is not defined.
+// hintgen/nearest_name.h: proposes a defined name for a name that is not defined.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,11 @@ namespace hat::hintgen {
 
 enum class NameOf : uint8_t { kType, kService, kValue };
 
-// " (did you mean 'shared.Point'?)" where `from`, or a file that it includes, has a name near the
-// `unknown` one, else "". Names are spelled as `from` must write them.
+// Returns " (did you mean 'shared.Point'?)" if `from`, or a file that it includes, defines a name
+// similar to `unknown`, else "". The name is spelled as `from` must write it.
 std::string nearest_name(const Program& from, NameOf wanted, std::string_view unknown);
 
-// The same where only `names` could be meant.
+// As above, but considers only `names`.
 std::string nearest_name(const std::vector<std::string_view>& names, std::string_view unknown);
 
 }  // namespace hat::hintgen

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// hintgen/nearest_name_test.cc: what is proposed for a misspelt name, of which kind and from where.
+// hintgen/nearest_name_test.cc: the names proposed for a misspelled name, by kind and by file.
 #include "hintgen/nearest_name.h"
 
 #include <gtest/gtest.h>
@@ -65,7 +65,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "'Point' has no field 'lfet' (did you mean 'left'?)"}),
     [](const auto& row) { return row.param.name; });
 
-// One mistake is answered in bounded time however many names a file has.
+// The time for one diagnostic is bounded, however many names a file has.
 TEST(NearestName, LooksAtTheFirstNamesOnly) {
   std::string text;
   for (int i = 0; i < 20000; ++i) text += "struct Name" + std::to_string(i) + " {}\n";

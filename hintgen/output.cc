@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// hintgen/output.cc: writes a new file beside the old one, then renames it.
+// hintgen/output.cc: writes a new file next to the old one, then renames it.
 #include "hintgen/output.h"
 
 #include <cerrno>
@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kLinksMax = 40;  // as many as the kernel follows
+constexpr int kLinksMax = 40;  // the limit of the kernel
 
 Result<void> write_stream(std::FILE* file, const std::string& text, const std::string& name) {
   const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
@@ -31,7 +31,7 @@ Result<void> write_directly(const std::string& path, const std::string& text) {
   return written;
 }
 
-// The file that `path` leads to, which need not exist.
+// Returns the file to which the symbolic links at `path` lead. The file need not exist.
 Result<std::string> follow_links(const std::string& path) {
   fs::path file = path;
   for (int i = 0; i < kLinksMax; ++i) {
@@ -39,7 +39,7 @@ Result<std::string> follow_links(const std::string& path) {
     if (!fs::is_symlink(fs::symlink_status(file, error))) return file.string();
     const fs::path target = fs::read_symlink(file, error);
     if (error) return fail("cannot write '" + path + "': " + error.message());
-    file = file.parent_path() / target;  // an absolute target replaces the folder
+    file = file.parent_path() / target;  // an absolute target replaces the directory
   }
   return fail("cannot write '" + path + "': its symbolic links lead in a circle");
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// hintgen/output.h: puts what hintgen made where `-o` says.
+// hintgen/output.h: writes the output of hintgen to the destination of `-o`.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@ namespace hat::hintgen {
 
 // Writes `text` to the file at `path`, or to standard output if `path` is "-".
 //
-// A file is replaced as a whole: a daemon that watches it never reads half of it. Symbolic links
-// are followed and stay links; devices and pipes are written to directly.
+// Replaces a file as a whole, so a daemon that watches the file never reads a part of it. Follows
+// symbolic links and keeps them; writes directly to devices and pipes.
 Result<void> write_output(const std::string& path, const std::string& text);
 
 }  // namespace hat::hintgen

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// hintgen/parse.cc: runs lexer and grammar over a file, and does what their rules ask for.
+// hintgen/parse.cc: runs the lexer and the grammar over a file, and implements the actions of their
+// rules.
 #include "hintgen/parse.h"
 
 #include <algorithm>
@@ -16,7 +17,7 @@
 
 namespace hat::hintgen {
 
-void run_parser(ParseState& state);  // in lexer.l, which alone knows flex's types
+void run_parser(ParseState& state);  // in lexer.l, the only file that knows flex's types
 
 namespace {
 
@@ -57,7 +58,7 @@ void ParseState::close_bracket() {
 }
 
 void ParseState::unexpected_token(Span at, std::vector<std::string_view> expected) {
-  if (recent_[1] == last_error_) return;  // follows from that one
+  if (recent_[1] == last_error_) return;  // a consequence of the last error
   const TokensAtError tokens{text(recent_[0]), text(recent_[1]), text(at)};
   if (auto error = hint_syntax_error(tokens, expected)) {
     syntax_error(error->at_previous ? recent_[1] : at, std::move(error->message));
@@ -102,7 +103,7 @@ std::optional<std::string> ParseState::unquote(Span at) {
       value += body[i];
       continue;
     }
-    switch (body[++i]) {  // the lexer's rule has a character after each backslash
+    switch (body[++i]) {  // the lexer's rule guarantees a character after each backslash
       case 'r':
         value += '\r';
         break;

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// hintgen/parse.h: a file's text to its tree, by the whole Thrift grammar and HatRPC's hint groups.
+// hintgen/parse.h: parses the text of a file to a tree, with the whole Thrift grammar and HatRPC's
+// hint groups.
 //
-// Errors   go to `mistakes`, each with its place; after one, parsing goes on at the next field,
-//          function or definition. The tree then holds what could be read, `complete` is false.
+// Errors   are added to `mistakes` with their source locations. After an error, parsing continues
+//          at the next field, function or definition. The tree then has what could be read, and
+//          `complete` is false.
 // Bounds   kFileBytesMax of text, kNestingMax of nesting, kSyntaxErrorsMax messages.
-// Thread   any; parses share nothing.
+// Thread   any; two parses share no data.
 #pragma once
 
 #include <memory>
@@ -15,7 +17,7 @@
 
 namespace hat::hintgen {
 
-inline constexpr int kSyntaxErrorsMax = 50;  // of one file
+inline constexpr int kSyntaxErrorsMax = 50;  // per file
 
 std::unique_ptr<Program> parse(std::shared_ptr<const SourceFile> source, Mistakes& mistakes);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// hintgen/parse_fuzz.cc: any bytes as IDL; what is read without mistakes must survive each
-// rewriting.
+// hintgen/parse_fuzz.cc: parses arbitrary bytes as IDL. IDL without errors must keep its meaning
+// when hintgen rewrites it.
 //
-// Input: files with "%%" lines between them: main.thrift, a.thrift, b.thrift.
+// Input: the files main.thrift, a.thrift and b.thrift, with "%%" lines between them.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>

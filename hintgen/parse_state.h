@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// hintgen/parse_state.h: what the lexer and the grammar share while they read one file.
+// hintgen/parse_state.h: the state that the lexer and the grammar share while they read one file.
 #pragma once
 
 #include <array>
@@ -23,21 +23,21 @@ class ParseState {
   Program& program;
   void* scanner = nullptr;  // flex's own state
 
-  // The lexer's position: `token` is the text that was matched last.
+  // The lexer's position: `token` is the last text that was matched.
   void advance(size_t bytes);
   Span token;
-  Span end() const;  // behind the last byte that is not white space
+  Span end() const;  // after the last byte that is not white space
 
-  // The parser has got `token`.
+  // Records that the parser has received `token`.
   void token_taken() { recent_ = {recent_[1], recent_[2], token}; }
 
-  // Keeps track of brackets; false where they nest too deep, which ends the file.
+  // Track the open brackets. open_bracket() returns false if they nest too deep; reading then ends.
   bool open_bracket(Span at);
   void close_bracket();
 
-  // A mistake in the file's syntax. After kSyntaxErrorsMax of them the lexer sees the end.
+  // Reports a syntax error. After kSyntaxErrorsMax errors the lexer returns the end of the file.
   void syntax_error(Span at, std::string message);
-  // The same for a token that the grammar did not expect.
+  // Reports a token that the grammar did not expect.
   void unexpected_token(Span at, std::vector<std::string_view> expected);
   bool gave_up() const { return gave_up_; }
   void warning(Span at, std::string message) { warnings_.warning(at, std::move(message)); }
@@ -45,23 +45,23 @@ class ParseState {
   std::string_view text(Span at) const { return program.source->text(at); }
   Name name(Span at) const { return Name{std::string(text(at)), at}; }
 
-  // The lexer's conversions; what is wrong has been told when they return nothing.
+  // Convert tokens for the lexer. They return nullopt if they have reported an error.
   std::optional<int64_t> integer(Span at);
   std::optional<std::string> unquote(Span at);
 
-  // The grammar's steps that do more than fill a member.
+  // The actions of the grammar that do more than set a member.
   void header_seen(Span at);
   void add_definition(std::variant<Const, Typedef, Enum, Struct, Service> value);
   void add_group(Service& service, HintGroup group);
   Type base_type(Span word, Annotations annotations);
   Type container(TypeKind kind, Span word, std::optional<Name> cpp_type,
                  std::vector<Type> elements);
-  Name joined_value(Span number, Span unit);  // 128KiB comes as a number and a word
+  Name joined_value(Span number, Span unit);  // the lexer returns 128KiB as a number and a word
 
  private:
   Mistakes& mistakes_;
   Report warnings_;
-  std::array<Span, 3> recent_;  // the tokens that the parser got last
+  std::array<Span, 3> recent_;  // the last tokens that the parser received
   std::vector<Span> open_brackets_;
   std::optional<Span> last_error_;
   int syntax_errors_ = 0;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// hintgen/random_idl.h: small random IDL files with hints, and the same files without them.
+// hintgen/random_idl.h: generates small random IDL files with hints, and the same files without
+// hints.
 //
-// Only for tests. White space, comments, separators and hint blocks stand in every place that the
-// grammar allows. One seed always gives the same file.
+// For tests only. White space, comments, separators and hint blocks appear everywhere that the
+// grammar allows. The same seed always generates the same file.
 #pragma once
 
 #include <array>
@@ -30,9 +31,10 @@ class RandomIdl {
   }
 
   const std::string& with_hints() const { return with_; }
-  // The comments and line ends within a hint remain, its blanks do not.
+  // Returns the file without hints. Comments and line ends within a hint remain; spaces and tabs do
+  // not.
   const std::string& without_hints() const { return without_; }
-  // The lines (from 0) of with_hints() on which a part of a hint stands.
+  // Returns the lines (from 0) of with_hints() that contain a part of a hint.
   const std::set<size_t>& hint_lines() const { return hint_lines_; }
 
  private:
@@ -56,7 +58,7 @@ class RandomIdl {
   }
   void put(std::string_view text) { put(text, Place::kOutside); }
 
-  // Nothing, or some white space and comments.
+  // Adds nothing, or some white space and comments.
   void gap(Place place) {
     constexpr std::array<std::string_view, 5> kBlanks = {" ", "  ", "\t", " \t ", "      "};
     constexpr std::array<std::string_view, 3> kLineEnds = {"\n", "\n\n", "\r\n"};
@@ -84,7 +86,7 @@ class RandomIdl {
     }
   }
 
-  // Stays in the text even if the hint around it goes.
+  // Adds a text that remains in the file when the surrounding hint is removed.
   void put_kept(std::string_view text, Place place) {
     put(text, place);
     if (place == Place::kInHint) without_ += text;
@@ -138,7 +140,7 @@ class RandomIdl {
     add_block();
     if (one_in(2)) return;
     gap(Place::kOutside);
-    // Plain Thrift takes one separator after a function, so a second one is a part of the hints.
+    // Plain Thrift accepts one separator after a function, so a second one belongs to the hints.
     put_separator(separated ? Place::kInHint : Place::kOutside);
   }
 
@@ -163,7 +165,7 @@ class RandomIdl {
     put("]", Place::kInHint);
   }
 
-  // A key has the same value wherever it stands, so no two hints of a service contradict.
+  // A key has the same value everywhere, so no two hints of a service contradict each other.
   void add_group() {
     constexpr std::array<std::string_view, 3> kWords = {"hint", "c_hint", "s_hint"};
     constexpr std::array<std::string_view, 4> kHints = {"perf_goal=latency", "payload_size=64KiB",

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// hintgen/report.h: says what is wrong with one IDL file, by the bytes in question.
+// hintgen/report.h: reports errors and warnings of one IDL file, by the positions of the bytes
+// concerned.
 #pragma once
 
 #include <concepts>
@@ -12,8 +13,9 @@
 
 namespace hat::hintgen {
 
-// One report belongs to one file and one step of reading it. It shows the first kShownMax errors
-// and as many warnings, so that a file of nothing but mistakes takes bounded time and output.
+// A report belongs to one file and one step of processing it. It shows the first kShownMax errors
+// and as many warnings, so that time and output are bounded even for a file that consists of
+// errors.
 class Report {
  public:
   static constexpr size_t kShownMax = 50;
@@ -26,7 +28,7 @@ class Report {
   void error(Span at, std::string message) {
     error(at, [&] { return std::move(message); });
   }
-  // `make_message` is called only if the error is shown: for messages that take a search.
+  // Calls `make_message` only if the error is shown; for messages that require a search.
   void error(Span at, const std::invocable auto& make_message) {
     add(Mistake::Severity::kError, at, make_message);
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// hintgen/reserved_words.cc: lists the reserved words.
+// hintgen/reserved_words.cc: the list of reserved words.
 #include "hintgen/reserved_words.h"
 
 #include <algorithm>

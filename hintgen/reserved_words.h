@@ -6,7 +6,8 @@
 
 namespace hat::hintgen {
 
-// They are no part of the grammar: a file that uses one is read, with a warning.
+// Returns true if `word` is reserved. Reserved words are not part of the grammar: a file that uses
+// one as a name is read, with a warning.
 // Source: Apache Thrift, doc/specs/idl.md, "Reserved keywords".
 bool is_reserved_word(std::string_view word);
 

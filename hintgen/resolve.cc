@@ -16,11 +16,11 @@
 namespace hat::hintgen {
 namespace {
 
-// When the stock compiler looks a type up: while it reads the file, or when it generates code for
-// the file, which it does for included files only with -r.
+// The time at which the stock compiler looks up a type: while it reads the file (kAtOnce), or when
+// it generates code for the file (kForCode), which it does for included files only with -r.
 enum class Lookup : uint8_t { kAtOnce, kForCode };
 
-// Links the names of one file, whose includes are done.
+// Links the names of one file after the files that it includes have been linked.
 class Linker {
  public:
   Linker(Program& program, bool is_included, const Scopes& scopes, Report& report)
@@ -59,7 +59,8 @@ class Linker {
     if (type.kind != TypeKind::kNamed) return;
     const std::string& name = type.name.text;
     type.definition = scopes_.type_or_service(program_, name);
-    if (type.definition == nullptr && name == "uuid") {  // a base type since 0.18, if not a name
+    // Since Thrift 0.18, uuid is a base type unless a definition has this name.
+    if (type.definition == nullptr && name == "uuid") {
       type.kind = TypeKind::kUuid;
       return;
     }
@@ -80,7 +81,8 @@ class Linker {
     }
   }
 
-  // A type of an included file is needed only by code that nobody may ask for.
+  // Reports a type that cannot be used. For an included file this is only a warning if the type is
+  // looked up for code, because code for that file may never be generated.
   void report_unusable(const Type& type, Lookup lookup, const auto& make_message) {
     if (is_included_ && lookup == Lookup::kForCode) {
       report_.warning(type.name.at, [&] {
@@ -101,7 +103,8 @@ class Linker {
     return message + nearest_name(program_, NameOf::kType, name);
   }
 
-  // A typedef of an included file that leads to nothing, which was worth a warning there.
+  // Returns true if `type` is a typedef of an included file whose own type is undefined. A warning
+  // was reported in that file.
   bool is_undefined_elsewhere(const Type& type) const {
     const bool own = type.name.text.find('.') == std::string::npos;
     return !own && meaning_of(type) == nullptr && scopes_.is_known_fully(program_, type.name.text);
@@ -141,8 +144,8 @@ class Linker {
     return depth;
   }
 
-  // Gives each typedef the type behind it, those first that rest on no unsettled one. Whatever is
-  // left over goes in a circle, or leads into one.
+  // Sets the meaning of each typedef, in an order in which a typedef follows the typedefs that it
+  // uses. The typedefs that remain are circular, or use a circular one.
   void settle_typedefs() {
     std::unordered_map<const Definition*, std::vector<Typedef*>> waiting;
     std::unordered_map<Typedef*, size_t> unsettled_count;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// hintgen/resolve.h: finds what every name means, and holds the files to Thrift's rules.
+// hintgen/resolve.h: resolves every name, and checks the files against Thrift's rules.
 //
-// Fills what idl.h calls resolved, but for hints. What the stock compiler refuses is an error, what
-// it warns of is a warning; words that only its generators refuse are warnings too. So is a type
-// that an included file uses but nothing defines, since the stock compiler looks for it only with
-// -r.
+// Sets the members that idl.h calls resolved, except the hints. An error of the stock compiler is
+// an error here, and a warning of the stock compiler is a warning. Words that only its generators
+// reject are also warnings. A type that an included file uses but no file defines is a warning too,
+// since the stock compiler looks it up only with -r.
 #pragma once
 
 #include "config/mistakes.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// hintgen/rewrite.cc: cuts hint groups out of a text and puts annotations in.
+// hintgen/rewrite.cc: removes hint groups from a text and inserts annotations.
 #include "hintgen/rewrite.h"
 
 #include <glog/logging.h>
@@ -15,8 +15,8 @@
 namespace hat::hintgen {
 namespace {
 
-// Either bytes to leave out (comments and line ends within them stay), or, if `at` is empty, a text
-// to put in there. The edits of one file do not overlap.
+// Removes the bytes of `at`, except comments and line ends within them; or, if `at` is empty,
+// inserts a text there. The edits of one file do not overlap.
 struct Edit {
   Span at;
   std::string inserted;
@@ -30,7 +30,7 @@ class Rewriter {
       : text_(program.source->text()), comments_(program.comments) {}
 
   std::string run(std::vector<Edit> edits) {
-    // What is put in before a byte comes before that byte is left out.
+    // Text that is inserted before a byte precedes the removal of that byte.
     const auto order = [](const Edit& edit) { return std::pair(edit.at.begin, !edit.at.empty()); };
     std::stable_sort(edits.begin(), edits.end(),
                      [&](const Edit& a, const Edit& b) { return order(a) < order(b); });
@@ -44,8 +44,8 @@ class Rewriter {
   }
 
  private:
-  // A range outside of the text, or one before a byte that is already written, would corrupt the
-  // user's file without a word: the program ends instead.
+  // A range outside of the text, or one before a byte that is already written, would silently
+  // corrupt the user's file. Therefore the program ends in that case.
   void copy_until(size_t end) {
     CHECK(position_ <= end && end <= text_.size())
         << "edits are out of order: byte " << end << " after byte " << position_ << " of "
@@ -57,8 +57,8 @@ class Rewriter {
   void leave_out(Span at) {
     CHECK_LE(at.end, text_.size());
     if (at.empty()) return;
-    size_t line_begin = std::string::npos;  // of a line that has been blank so far
-    bool ends_with_comment = false;         // what was written last
+    size_t line_begin = std::string::npos;  // beginning of a line that has been blank so far
+    bool ends_with_comment = false;         // the last text that was written
     while (position_ < at.end) {
       if (const Span* comment = comment_at(position_)) {
         if (line_begin != std::string::npos) out_.append(text_, line_begin, position_ - line_begin);
@@ -117,7 +117,7 @@ std::vector<Edit> cuts(const Program& program) {
     for (const Function& function : service->functions) {
       if (function.hint_block.empty()) continue;
       edits.push_back({function.hint_block, ""});
-      // Plain Thrift takes one separator after a function.
+      // Plain Thrift accepts one separator after a function.
       const bool has_two = !function.separator.empty() && !function.block_separator.empty();
       if (has_two) edits.push_back({function.block_separator, ""});
     }
@@ -151,7 +151,8 @@ std::string string_literal(std::string_view value) {
   return text + "\"";
 }
 
-// `hat.perf_goal = "latency", hat.client.payload_size = "64"`: each hint that no annotation says.
+// Returns `hat.perf_goal = "latency", hat.client.payload_size = "64"`: the hints that no annotation
+// sets yet.
 std::string as_annotations(const std::vector<HintGroup>& groups, const Annotations& present) {
   std::set<std::string> said;
   for (const Annotation& annotation : present.items) said.insert(annotation.key.text);
@@ -168,7 +169,7 @@ std::string as_annotations(const std::vector<HintGroup>& groups, const Annotatio
   return text;
 }
 
-// Puts `added` into the brackets that are there, or into new ones at `end`.
+// Inserts `added` into the existing brackets, or into new ones at `end`.
 Edit insertion(const std::string& text, const Annotations& present, uint32_t end,
                const std::string& added) {
   if (present.at.empty()) return {Span{end, end}, " ( " + added + " )"};

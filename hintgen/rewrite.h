@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// hintgen/rewrite.h: the same IDL for readers that do not know HatRPC's grammar.
+// hintgen/rewrite.h: rewrites IDL for tools that do not know HatRPC's grammar.
 //
-// Both change only what they must: comments, line numbers and everything else stay as they are.
+// Both functions change only what is necessary: comments, line numbers and all other text remain as
+// they are. Both require a complete program.
 #pragma once
 
 #include <string>
@@ -10,10 +11,11 @@
 
 namespace hat::hintgen {
 
-// Without the native hint groups. Only for a complete program.
+// Returns the text without the native hint groups.
 std::string strip(const Program& program);
 
-// With the native hints as `( hat.… = "…" )` annotations, joined with those that are there.
+// Returns the text with the native hints as `( hat.… = "…" )` annotations, added to existing
+// annotations.
 std::string annotate(const Program& program);
 
 }  // namespace hat::hintgen

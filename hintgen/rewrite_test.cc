@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// hintgen/rewrite_test.cc: strip and annotate, by example and over thousands of random files.
+// hintgen/rewrite_test.cc: strip and annotate, with examples and with thousands of random files.
 #include "hintgen/rewrite.h"
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ Compiled compile_good(const std::string& text) {
 std::string stripped(const std::string& text) { return strip(*compile_good(text).idl.main); }
 std::string annotated(const std::string& text) { return annotate(*compile_good(text).idl.main); }
 
-// ---- by example ----
+// ---- examples ----
 
 struct StripRow {
   const char* name;
@@ -67,7 +67,7 @@ TEST(Annotate, JoinsTheAnnotationsThatAreThere) {
       "service S {\n  void f() ( deprecated = \"yes\", hat.numa = \"nic\" ),\n}\n");
 }
 
-// ---- over random files ----
+// ---- random files ----
 
 std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;
@@ -98,10 +98,11 @@ Manifest manifest_of(const Compiled& compiled) {
   return manifest;
 }
 
-// Takes back what annotate() has put into one pair of brackets, which were `before`.
+// Removes what annotate() inserted into one pair of brackets; `before` are the original
+// annotations.
 void erase_hints(std::string& text, const Annotations& after, const Annotations& before) {
   if (after.items.size() == before.items.size()) return;
-  uint32_t begin = after.at.begin - 1, end = after.at.end;  // all of " ( … )"
+  uint32_t begin = after.at.begin - 1, end = after.at.end;  // the whole " ( … )"
   if (!before.at.empty()) {
     begin = after.at.begin + (before.items.back().at.end - before.at.begin);
     end = after.items.back().at.end;
@@ -109,7 +110,8 @@ void erase_hints(std::string& text, const Annotations& after, const Annotations&
   text.erase(begin, end - begin);
 }
 
-// Takes back all that annotate() has put in, the last one first: no offset changes before its use.
+// Removes everything that annotate() inserted. Works from the end of the file to its beginning, so
+// that no offset changes before its use.
 std::string without_annotations(const Compiled& after, const Compiled& before) {
   std::string text = after.idl.main->source->text();
   const auto& definitions = after.idl.main->definitions;
@@ -127,7 +129,7 @@ std::string without_annotations(const Compiled& after, const Compiled& before) {
 
 class RandomFile : public testing::Test {
  protected:
-  // Calls `check(random)` for each seed, up to the first one that fails.
+  // Calls `check(random)` for each seed, until one fails.
   template <class Check>
   void for_each_file(const Check& check) {
     for (uint32_t seed = 1; seed <= kRandomFiles && !HasFailure(); ++seed) {

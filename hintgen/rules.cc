@@ -84,7 +84,8 @@ class Rules {
     }
   }
 
-  // With a value, the stock compiler takes any name, and writes code that does not compile.
+  // If the member has a value, the stock compiler accepts a name with a dot, and generates code
+  // that does not compile.
   void check_member_name(const EnumMember& member) {
     const bool has_dot = member.name.text.find('.') != std::string::npos;
     if (!has_dot || !member.written_value) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// hintgen/rules.h: holds the definitions of one file to Thrift's rules, once its names are linked.
+// hintgen/rules.h: checks the definitions of one file against Thrift's rules, after its names are
+// linked.
 #pragma once
 
 #include "hintgen/report.h"
@@ -9,7 +10,7 @@ namespace hat::hintgen {
 
 void check_rules(const Program& program, const Scopes& scopes, Report& report);
 
-// The type behind all typedefs; null where it is unknown.
+// Returns the type after all typedefs are followed, or nullptr if it is unknown.
 const Type* meaning_of(const Type& type);
 
 }  // namespace hat::hintgen

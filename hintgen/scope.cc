@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// hintgen/scope.cc: looks names up, through includes where they have a dot.
+// hintgen/scope.cc: looks up names, in included files if the name has a dot.
 #include "hintgen/scope.h"
 
 #include <algorithm>
@@ -8,7 +8,7 @@ namespace hat::hintgen {
 namespace {
 
 struct Split {
-  std::string_view before;  // the last dot; empty where there is none
+  std::string_view before;  // text before the last dot; empty if there is none
   std::string_view after;
 };
 
@@ -18,7 +18,8 @@ Split split_at_last_dot(std::string_view name) {
   return {name.substr(0, dot), name.substr(dot + 1)};
 }
 
-// Calls `visit(program)` for the file itself, or for each include of that name; stops at a result.
+// Calls `visit(program)` for `from` itself if `include` is empty, else for each include of that
+// name. Stops at the first result that is not null.
 template <class Visit>
 auto in_files(const Program& from, std::string_view include, const Visit& visit)
     -> decltype(visit(from)) {
@@ -65,7 +66,7 @@ const Const* Scopes::constant(const Program& from, std::string_view name) const 
 }
 
 const Definition* Scopes::enum_of_member(const Program& from, std::string_view name) const {
-  // From the last dot on, for a member's name may have dots too.
+  // Tries each dot from the last to the first, because a member's name may also contain dots.
   for (size_t dot = name.rfind('.'); dot != std::string_view::npos && dot != 0;
        dot = name.rfind('.', dot - 1)) {
     const Definition* definition = type_or_service(from, name.substr(0, dot));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// hintgen/scope.h: what a name means in a file: its own definitions, and `include.Name`.
+// hintgen/scope.h: finds the meaning of a name in a file: its own definitions, and `include.Name`.
 #pragma once
 
 #include <optional>
@@ -13,19 +13,21 @@ namespace hat::hintgen {
 
 class Scopes {
  public:
-  // Of all files of `idl`, which must outlive this. Of two definitions with one name the first
-  // counts.
+  // Covers all files of `idl`, which must outlive this object. If two definitions have the same
+  // name, the first one counts.
   explicit Scopes(const Idl& idl);
 
-  // Types and services share names; null where `name` is none of them.
+  // Returns a type or a service, which share one set of names; nullptr if `name` is neither.
   const Definition* type_or_service(const Program& from, std::string_view name) const;
   const Const* constant(const Program& from, std::string_view name) const;
-  // The enum of `Enum.MEMBER` or `include.Enum.MEMBER`, where it has such a member.
+  // Returns the enum of `Enum.MEMBER` or `include.Enum.MEMBER`, or nullptr if there is no such enum
+  // or member.
   const Definition* enum_of_member(const Program& from, std::string_view name) const;
 
-  // False where a mistake that has been told may be why `name` is unknown.
+  // Returns false if an error or warning that was already reported may be the reason why `name` is
+  // unknown.
   bool is_known_fully(const Program& from, std::string_view name) const;
-  // The include that should have `name` but was not found; null where that is not why.
+  // Returns the include that should define `name` but was not found; nullptr if there is none.
   const Include* missing_include(const Program& from, std::string_view name) const;
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// hintgen/signatures.cc: resolves typedefs, and gives each struct, union and enum that matters a
-// place in a table.
+// hintgen/signatures.cc: resolves typedefs, and assigns each relevant struct, union and enum an
+// index in a table.
 #include "hintgen/signatures.h"
 
 #include <cstdint>
@@ -34,7 +34,7 @@ WireType wire_type(TypeKind kind) {
       return WireType::kSet;
     case TypeKind::kList:
       return WireType::kList;
-    default:  // kString, kBinary; no argument is void, and names are resolved before
+    default:  // kString, kBinary; no argument is void, and names are resolved earlier
       return WireType::kString;
   }
 }
@@ -50,7 +50,7 @@ Signatures::Signatures(const Idl& idl) : main_(idl.main) {
 }
 
 NamedTypes Signatures::take_types() {
-  // Fields name more types, which join the end of the queue.
+  // Reading fields may find more types, which are appended to the queue.
   while (!unread_.empty()) {
     const Definition* next = unread_.front();
     unread_.pop_front();
@@ -85,7 +85,8 @@ FieldSpecs Signatures::fields_of(const std::vector<Field>& fields) {
     auto type = type_of(field.type, 0);
     if (!type) continue;
     const bool required = field.requiredness == Requiredness::kRequired;
-    // To generated Java, a value that the IDL lacks is null, which a required field may not be.
+    // Generated Java code reads an enum value that the IDL lacks as null, which a required field
+    // must not be. So the enum of a required field is named.
     const Type* meaning = meaning_of(field.type);
     if (required && type->wire == WireType::kI32 && meaning->kind == TypeKind::kNamed) {
       type->named = place_of(*meaning->definition);
@@ -127,7 +128,8 @@ size_t Signatures::place_of(const Definition& definition) {
   return known->second;
 }
 
-// Two included files in different folders may have the same name.
+// Appends "_" until the name is unused: two included files in different directories may have the
+// same name.
 std::string Signatures::unused_name(const Definition& definition) {
   const Program* program = programs_.at(&definition);
   std::string name = definition.name().text;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// hintgen/signatures.h: the types of functions' arguments as they stand on the wire, for the
+// hintgen/signatures.h: makes the types of functions' arguments, as encoded on the wire, for the
 // manifest (config/signature.h).
 #pragma once
 
@@ -14,17 +14,17 @@
 
 namespace hat::hintgen {
 
-// Of one service: its functions' arguments, and the types that these are made of. A field whose
-// type is not known is left out (a warning has named the type), and so is one whose type nests
+// The signatures of one service: the arguments of its functions, and the types that they use.
+// Leaves out a field of unknown type (a warning has named the type), and a field whose type nests
 // deeper than kTypeNestingMax.
 class Signatures {
  public:
-  // Only for files without mistakes; `idl` must outlive this.
+  // Requires files without errors; `idl` must outlive this object.
   explicit Signatures(const Idl& idl);
 
   FieldSpecs arguments_of(const Function& function) { return fields_of(function.arguments); }
-  // What all arguments so far have used, in the order of first use. Types of included files have
-  // the file's name in front: `shared.SharedStruct`.
+  // Returns the types that all arguments so far have used, in the order of first use, and starts
+  // anew. A type of an included file is prefixed with the name of that file: `shared.SharedStruct`.
   NamedTypes take_types();
 
  private:
@@ -39,7 +39,7 @@ class Signatures {
   NamedTypes types_;
   std::unordered_map<const Definition*, size_t> places_;
   std::unordered_set<std::string> names_;
-  std::deque<const Definition*> unread_;  // they have a place, and nothing in it yet
+  std::deque<const Definition*> unread_;  // types that have an index, but no fields or values yet
 };
 
 }  // namespace hat::hintgen

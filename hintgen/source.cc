@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// hintgen/source.cc: finds lines in a text and draws carets under them.
+// hintgen/source.cc: finds lines in a text and prints carets under them.
 #include "hintgen/source.h"
 
 #include <algorithm>
@@ -14,7 +14,8 @@ namespace {
 
 constexpr size_t kShownLineBytesMax = 400;
 
-// Spaces as wide as `before`: a tab stays a tab, a multi-byte UTF-8 character is one column.
+// Returns white space as wide as `before`: a tab stays a tab, and a multi-byte UTF-8 character
+// counts as one column.
 std::string blank_like(std::string_view before) {
   std::string blank;
   for (const char c : before) {
@@ -28,7 +29,7 @@ std::string source_excerpt(const SourceFile& file, const Place& place) {
   const std::string_view line = file.line(place.line);
   const auto column = static_cast<size_t>(place.column);
   if (column > kShownLineBytesMax || column > line.size() + 1) return "";
-  // Whatever a file contains, it must not steer the terminal that shows it.
+  // The content of a file must not control the terminal that shows it.
   return printable(line.substr(0, kShownLineBytesMax)) + "\n" +
          blank_like(printable(line.substr(0, column - 1))) + "^\n";
 }

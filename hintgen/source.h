@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// hintgen/source.h: one IDL file's text, where a byte's line and column can be asked for.
+// hintgen/source.h: the text of one IDL file, and the line and column of each byte in it.
 //
-// Positions in the tree are byte offsets; only a message turns them into lines and columns.
+// Positions in the tree are byte offsets; only messages convert them to lines and columns.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct Span {
 
 class SourceFile {
  public:
-  // `path` is as messages and the manifest should show it. At most kFileBytesMax of text.
+  // `path` is the path that messages and the manifest show. Keeps at most kFileBytesMax of `text`.
   SourceFile(std::string path, std::string text);
 
   const std::string& path() const { return path_; }
@@ -35,7 +35,7 @@ class SourceFile {
 
   Place place(uint32_t offset) const;
   Place place(Span span) const { return place(span.begin); }
-  // Without its line end; empty where there is no such line. Numbers start at 1.
+  // Returns a line without its line end; empty if there is no such line. Lines are numbered from 1.
   std::string_view line(int number) const;
 
  private:
@@ -44,19 +44,20 @@ class SourceFile {
   std::vector<uint32_t> line_begins_;
 };
 
-// What other files write before the '.': the file's name without its folder and without its last
-// extension, whichever that is, as in the stock compiler. "kv" for "shared/kv.idl".
+// Returns the name by which other files refer to this file before the '.': the file name without
+// its directory and without its last extension, whatever that is, as in the stock compiler. For
+// example "kv" for "shared/kv.idl".
 std::string_view program_name(std::string_view path);
 
-// All mistakes as compilers show them, in the order of `files` and then of their places: the
-// message, the source line, and a caret under the column.
+// Returns all diagnostics in the form that compilers use: the message, the source line, and a caret
+// under the column. They are in the order of `files`, then of their source locations.
 //
 //   kv.thrift:3:9: error: unknown hint 'perf_gaol' (did you mean 'perf_goal'?)
 //     hint: perf_gaol=latency;
 //           ^
 std::string render(const Mistakes& mistakes, const std::vector<const SourceFile*>& files);
 
-// "3 errors, 1 warning", or "" where there is none of either.
+// Returns "3 errors, 1 warning", or "" if there are no errors and no warnings.
 std::string count_mistakes(const Mistakes& mistakes);
 
 }  // namespace hat::hintgen

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// hintgen/syntax_error.cc: folds lists of tokens into words, with advice for words of other
-// Thrifts.
+// hintgen/syntax_error.cc: folds lists of tokens into words, and has advice for words of old Thrift
+// and of Facebook's Thrift.
 #include "hintgen/syntax_error.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ bool contains(const Words& words, std::string_view word) {
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-// Where all of `members` are expected, says `name` instead.
+// Replaces `members` by `name` if all of them are expected.
 void fold(Words& words, std::initializer_list<std::string_view> members, std::string_view name) {
   for (const std::string_view member : members) {
     if (!contains(words, member)) return;
@@ -108,7 +108,7 @@ std::string listed(const Words& words) {
   return text;
 }
 
-// 'x', or byte 0x07.
+// Returns 'x' for a printable byte, or byte 0x07 for any other.
 std::string shown_byte(char byte) {
   const auto code = static_cast<unsigned char>(byte);
   if (code > 0x20 && code < 0x7F) return std::string("'") + byte + "'";

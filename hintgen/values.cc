@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// hintgen/values.cc: checks values as far as the stock compiler does, ranges too.
+// hintgen/values.cc: checks values as far as the stock compiler does, and also their ranges.
 #include "hintgen/values.h"
 
 #include <algorithm>
@@ -59,7 +59,7 @@ bool fits(int64_t value, int bits) {
   return bits == 64 || (value >= -(int64_t{1} << (bits - 1)) && value < int64_t{1} << (bits - 1));
 }
 
-// 8-4-4-4-12 hexadecimal digits, perhaps in braces.
+// Returns true if `text` is a UUID: 8-4-4-4-12 hexadecimal digits, optionally in braces.
 bool is_uuid(std::string_view text) {
   if (text.size() >= 2 && text.front() == '{' && text.back() == '}') {
     text = text.substr(1, text.size() - 2);
@@ -70,7 +70,8 @@ bool is_uuid(std::string_view text) {
   });
 }
 
-// May a constant of type `have` stand for a value of type `want`, as far as base types go?
+// Returns true if a constant of type `have` can be used as a value of type `want`, judged by their
+// base types.
 bool compatible(TypeKind want, TypeKind have) {
   if (want == TypeKind::kDouble) return have == TypeKind::kDouble || is_integer(have);
   if (want == TypeKind::kBool || is_integer(want)) {
@@ -122,7 +123,7 @@ void ValueRules::check(const Type& type, const ConstValue& value, Use use) const
   }
 }
 
-// A name stands for a constant, or for an enum's member as a number.
+// Checks a name that refers to a constant, or to a member of an enum as a number.
 void ValueRules::check_name(const Type& type, const ConstValue& value, Use use) const {
   const std::string& name = value.text.text;
   if (const Const* constant = scopes_.constant(program_, name)) {
@@ -234,7 +235,8 @@ void ValueRules::check_base(const Type& type, const ConstValue& value, Use use) 
   }
 }
 
-// The stock compiler takes any value where a container is wanted; ours is told of as odd.
+// The stock compiler accepts any value for a container. A value of the wrong kind is a warning
+// here.
 void ValueRules::check_items(const Type& type, const ConstValue& value, Use use) const {
   const bool is_map = type.kind == TypeKind::kMap;
   if (value.kind == Kind::kName) {

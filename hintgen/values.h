@@ -12,17 +12,18 @@ class ValueRules {
   ValueRules(const Program& program, const Scopes& scopes, Report& report)
       : program_(program), scopes_(scopes), report_(report) {}
 
-  // `owner` is the constant or field that has the value.
+  // Checks `value` against `type`. `owner` is the constant or field that has the value.
   void check(const Type& type, const ConstValue& value, const Name& owner) const {
     check(type, value, Use{owner, false});
   }
 
-  // Thrift reads files in one pass: what `owner` needs for its value or throws must stand above it.
+  // Returns false and reports an error if the type `use` is defined after `owner`. Thrift reads
+  // files in one pass, so what `owner` needs for its value or throws must be defined before it.
   bool check_defined_before(const Type& use, const Name& owner) const;
 
  private:
-  // Who has the value, and whether a typedef stands between the two. The stock compiler does not
-  // look through a typedef to see if a value fits the type.
+  // The owner of the value, and whether there is a typedef between the value and its type. The
+  // stock compiler does not follow a typedef to check whether a value fits the type.
   struct Use {
     const Name& owner;
     bool behind_typedef;
