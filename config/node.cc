@@ -412,8 +412,10 @@ NodeConfig read_node_config(const std::string& text, const std::string& file, Mi
   for (auto& [path, place] : node.manifests) place_in_folder(path);
   place_in_folder(node.profile);
   if (node.link.tls) {
-    for (std::string* path : {&node.link.tls->certificate, &node.link.tls->key, &node.link.tls->ca})
+    TlsConfig& tls = *node.link.tls;
+    for (std::string* path : {&tls.certificate, &tls.key, &tls.ca, &tls.crl}) {
       place_in_folder(*path);
+    }
   }
   return node;
 }

@@ -60,8 +60,8 @@ struct FabricConfig {
 };
 
 // TLS of the links: proves the identity of both sides and encrypts the data. TLS 1.3; both sides
-// have a certificate. Files are PEM. Relative paths of `certificate`, `key` and `ca` start at the
-// directory of the configuration file; a relative `crl` starts at the daemon's working directory.
+// have a certificate. Files are PEM. Relative paths start at the directory of the configuration
+// file.
 struct TlsConfig {
   std::string certificate;         // this node's, then any between it and its CA
   std::string key;                 // its private key

@@ -137,6 +137,26 @@ TEST_F(ExampleFile, IsGoodAndHoldsTheDefaults) {
   EXPECT_EQ(node.peers[0].identity, "spiffe://prod.example/hosts/b");
 }
 
+TEST(NodeConfig, PathsBeginAtTheFoldersOfTheFileThatNamesThem) {
+  Mistakes mistakes;
+  const NodeConfig node = read_node_config(
+      "node: host-a\n"
+      "profile: costs.yaml\n"
+      "manifests: [manifests, /etc/more]\n"
+      "link:\n"
+      "  listen: tcp:127.0.0.1:0\n"
+      "  tls: {certificate: tls/a.pem, key: tls/a.key, ca: tls/ca.pem, crl: tls/crl.pem}\n",
+      "/etc/hatrpc/hatrpcd.yaml", mistakes);
+  ASSERT_FALSE(mistakes.any_errors()) << mistakes.text();
+  EXPECT_EQ(node.profile, "/etc/hatrpc/costs.yaml");
+  EXPECT_EQ(node.manifests[0].path, "/etc/hatrpc/manifests");
+  EXPECT_EQ(node.manifests[1].path, "/etc/more");
+  EXPECT_EQ(node.link.tls->certificate, "/etc/hatrpc/tls/a.pem");
+  EXPECT_EQ(node.link.tls->key, "/etc/hatrpc/tls/a.key");
+  EXPECT_EQ(node.link.tls->ca, "/etc/hatrpc/tls/ca.pem");
+  EXPECT_EQ(node.link.tls->crl, "/etc/hatrpc/tls/crl.pem");
+}
+
 TEST_F(ExampleFile, HoldsEveryLimit) {
   const std::string file = text();
 #define EXPECT_KEY(member, key, ...) EXPECT_NE(file.find("\n  " key ":"), std::string::npos) << key;
