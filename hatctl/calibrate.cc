@@ -18,7 +18,7 @@ using nlohmann::json;
 
 constexpr auto kAskAgain = std::chrono::milliseconds(100);
 
-// As a value of a query.
+// Returns the text, percent-encoded as a value in the query of a URL.
 std::string escaped(const std::string& text) {
   std::string out;
   for (const char letter : text) {
@@ -53,7 +53,7 @@ Result<Calibrated> calibrate(const HttpClient& client, const std::string& peer) 
       return Calibrated{answer.body, "another calibration has taken this one's place"};
     }
     const std::string state = report.at("state");
-    if (state == "running") continue;  // the daemon ends it within a minute
+    if (state == "running") continue;  // the daemon ends every calibration within a minute
     return Calibrated{answer.body, state == "done" ? "" : report.at("error").get<std::string>()};
   }
 }

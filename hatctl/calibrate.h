@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// hatctl/calibrate.h: the command `hatctl calibrate`: has hatrpcd measure, waits, shows,
-// writes.
+// hatctl/calibrate.h: the parts of `hatctl calibrate` that start a calibration in hatrpcd, wait for
+// its end, and write the profile to a file.
 #pragma once
 
 #include <string>
@@ -10,15 +10,17 @@
 
 namespace hat::hatctl {
 
-// Error: hatrpcd cannot be reached. Else what GET /calibration says once the calibration has ended;
-// where it was refused or has failed, `refused` says why.
+// The end of a calibration.
 struct Calibrated {
-  std::string body;
-  std::string refused;
+  std::string body;     // the last answer of GET /calibration; if refused, that of POST /calibrate
+  std::string refused;  // why hatrpcd refused the calibration, or why it failed; empty: success
 };
+// Starts a calibration with `peer` and waits until it has ended. Returns an error if hatrpcd cannot
+// be reached.
 Result<Calibrated> calibrate(const HttpClient& client, const std::string& peer);
 
-// Whole or not at all: a daemon may be watching the file.
+// Writes `text` to the file `path`, completely or not at all: a daemon may be watching the file.
+// Writes to PATH.new first and renames that file to `path`.
 Result<void> write_whole(const std::string& path, const std::string& text);
 
 }  // namespace hat::hatctl

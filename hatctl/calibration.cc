@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// hatctl/calibration.cc: /calibration as a table of component costs.
+// hatctl/calibration.cc: formats the answer of /calibration as a table of component costs.
 #include <map>
 
 #include "hatctl/pages.h"

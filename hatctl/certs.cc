@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// hatctl/certs.cc: /certificates as text.
+// hatctl/certs.cc: formats the answer of /certificates as text.
 #include <ctime>
 
 #include "hatctl/pages.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// hatctl/function_rates.h: what each function did between two looks at /functions.
+// hatctl/function_rates.h: computes the activity of each function between two answers of
+// /functions.
 #pragma once
 
 #include <chrono>
@@ -12,7 +13,7 @@
 
 namespace hat::hatctl {
 
-// One function, one side, all workers, since the daemon's start.
+// The counts of one function on one side: all workers together, since the daemon's start.
 struct FunctionCounts {
   std::string service;
   std::string method;
@@ -20,17 +21,17 @@ struct FunctionCounts {
   uint64_t started = 0;
   uint64_t in_flight = 0;
   uint64_t ended = 0;
-  uint64_t errors = 0;            // application exceptions, local errors, ends unknown
+  uint64_t errors = 0;            // application exceptions, local errors, unknown ends
   uint64_t bytes_in = 0;          // of requests
   uint64_t bytes_out = 0;         // of replies
-  std::vector<uint64_t> buckets;  // LatencyHistogram's, not cumulative
+  std::vector<uint64_t> buckets;  // those of LatencyHistogram; not cumulative
 };
 struct Snapshot {
   std::chrono::steady_clock::time_point taken;
   std::vector<FunctionCounts> functions;
 };
 
-// The same, per second.
+// The activity of one function on one side between two snapshots. Rates are per second.
 struct FunctionRates {
   std::string service;
   std::string method;
@@ -45,13 +46,15 @@ struct FunctionRates {
   std::optional<Quantile> p99;
 };
 
-// Throws nlohmann::json::exception where the text is not what /functions answers.
+// Reads the body of an answer of /functions. Throws nlohmann::json::exception if the text is not
+// such an answer.
 Snapshot read_snapshot(const std::string& functions_body,
                        std::chrono::steady_clock::time_point taken);
 
-// Most called first, then by name and side. Counts that fell were begun anew (the daemon was
-// started again): they are taken to have begun at zero. `before` and `after` are at different
-// times.
+// Returns the rates of all functions in `after`. The function with the most calls per second is
+// first; equal rates are in the order of service, method and side. If the counts of a function are
+// lower in `after`, the daemon has restarted, and the function's earlier counts are taken as zero.
+// Requires that the two snapshots were taken at different times.
 std::vector<FunctionRates> rates_between(const Snapshot& before, const Snapshot& after);
 
 }  // namespace hat::hatctl

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// hatctl/help.h: what `hatctl --help` and `hatctl COMMAND --help` say.
+// hatctl/help.h: the texts that `hatctl --help` and `hatctl COMMAND --help` print.
 #pragma once
 
 #include <array>

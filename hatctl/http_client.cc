@@ -49,7 +49,7 @@ Result<HttpAnswer> HttpClient::ask(const std::string& path, bool post) const {
   HttpAnswer answer;
   const std::string url = "http://hatrpcd" + path;
   curl_easy_setopt(curl.get(), CURLOPT_UNIX_SOCKET_PATH, socket_.c_str());
-  curl_easy_setopt(curl.get(), CURLOPT_PROXY, "");  // whatever http_proxy says
+  curl_easy_setopt(curl.get(), CURLOPT_PROXY, "");  // overrides the variable http_proxy
   curl_easy_setopt(curl.get(), CURLOPT_URL, url.c_str());
   curl_easy_setopt(curl.get(), CURLOPT_NOSIGNAL, 1L);
   curl_easy_setopt(curl.get(), CURLOPT_CONNECTTIMEOUT_MS, kConnectTimeoutMs);

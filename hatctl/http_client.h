@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// hatctl/http_client.h: one HTTP request to hatrpcd's admin socket, and its answer.
+// hatctl/http_client.h: sends one HTTP request to hatrpcd's admin socket and returns the answer.
 //
-// Thread   blocks the caller: 2 s to connect and 30 s in all at most; answers up to 64 MiB.
+// Thread   blocks the caller for at most 30 s, of which at most 2 s to connect.
+// Bounds   an answer has at most 64 MiB; a longer one is an error.
 #pragma once
 
 #include <string>
@@ -19,8 +20,8 @@ class HttpClient {
  public:
   explicit HttpClient(std::string socket) : socket_(std::move(socket)) {}
 
-  // `path` begins with a slash. An error means that hatrpcd cannot be reached, and says what to do;
-  // an answer of any status is a value.
+  // Sends one request and returns the answer, whatever its HTTP status. `path` begins with a slash.
+  // An error means that hatrpcd cannot be reached; its text says what to do.
   Result<HttpAnswer> get(const std::string& path) const { return ask(path, false); }
   Result<HttpAnswer> post(const std::string& path) const { return ask(path, true); }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// hatctl/main.cc: hatctl: reads its arguments and carries out one command.
+// hatctl/main.cc: the main function of hatctl: reads the arguments and runs one command.
 #include <curl/curl.h>
 
 #include <cstdio>

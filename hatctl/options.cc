@@ -15,7 +15,7 @@ namespace {
 constexpr std::string_view kCommandsExpected =
     "status, routes, top, reload, drain, calibrate, certs, doctor, ping or metrics";
 constexpr uint64_t kDaysMax = 3650;
-constexpr size_t kSocketPathBytesMax = 107;  // sockaddr_un's, less its end
+constexpr size_t kSocketPathBytesMax = 107;  // of sockaddr_un, without the final NUL
 
 enum Key : int {
   kSocket = 256,
@@ -46,7 +46,7 @@ constexpr std::array<option, 13> kLong = {
      {"version", no_argument, nullptr, kVersion},
      {nullptr, 0, nullptr, 0}}};
 
-// Which options belong to one command alone.
+// An option that belongs to one command only.
 struct Belongs {
   Key key;
   Command command;
@@ -83,7 +83,7 @@ Result<void> take(int key, const std::string& value, Options& options) {
     if (value.empty()) return fail("--config '': expected a file");
     options.config = value;
   } else if (key == kTrustDomain) {
-    options.trust_domain = value;  // whoever makes the certificates checks it
+    options.trust_domain = value;  // make_certificates() checks it
   } else if (key == kDays) {
     const auto days = parse_number<uint64_t>(value);
     if (!days || *days > kDaysMax) {
@@ -110,7 +110,7 @@ Result<void> take(int key, const std::string& value, Options& options) {
   return {};
 }
 
-// hatctl certs, or hatctl certs make DIR NODE...
+// Takes the words of `hatctl certs` or `hatctl certs make DIR NODE...`.
 Result<void> take_certs_words(const std::vector<std::string>& words, Options& options) {
   if (words.size() == 1) return {};
   if (words[1] != "make") {
@@ -168,7 +168,7 @@ Result<Options> parse_options(int argc, char** argv, const char* socket_in_envir
   bool help = false;
   std::vector<int> keys;
   opterr = 0;
-  optind = 0;  // glibc: forget an earlier run
+  optind = 0;  // resets the getopt_long() of glibc after an earlier call
   for (int key; (key = getopt_long(argc, argv, ":h", kLong.data(), nullptr)) != -1;) {
     const std::string word = argv[optind - 1];
     if (key == ':') return fail("'" + word + "' needs a value");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// hatctl/options.h: hatctl's command line.
+// hatctl/options.h: parses hatctl's command line.
 #pragma once
 
 #include <chrono>
@@ -30,26 +30,27 @@ inline constexpr const char* kDefaultConfig = "/etc/hatrpc/hatrpcd.yaml";
 struct Options {
   Command command = Command::kStatus;
   std::string socket = kDefaultSocket;
-  bool socket_told = false;        // by an option or the environment
+  bool socket_told = false;        // an option or the environment names the socket
   std::string wanted;              // routes: a service, or service.function; empty: all
   std::string peer;                // calibrate
-  std::string write;               // calibrate: where to write the profile; empty: nowhere
-  std::string folder;              // certs make: where to; empty: certs alone, which shows them
+  std::string write;               // calibrate: the file for the profile; empty: write no file
+  std::string folder;              // certs make: the output folder; empty: `certs` without `make`
   std::vector<std::string> nodes;  // certs make: at least one
-  uint64_t days = 30;              // certs make: how long they are good; 0: not any more
+  uint64_t days = 30;              // certs make: days of validity; 0: already expired
   std::string trust_domain = "hatrpc.test";  // certs make
-  std::string config;  // doctor: the node's; empty: the running daemon's, else kDefaultConfig
-  std::vector<std::string> peers;  // doctor: whom to try; empty: all
+  // doctor: the node's configuration file; empty: the running daemon's, else kDefaultConfig
+  std::string config;
+  std::vector<std::string> peers;  // doctor: the peers to check; empty: all
   bool json = false;
   bool dry_run = false;                      // reload
   std::chrono::milliseconds interval{1000};  // top
   uint64_t count = 0;                        // top: refreshes; 0: until interrupted
   bool version = false;
-  std::string help;  // what --help asked for; empty: it was not given
+  std::string help;  // the text that --help prints; empty: --help was not given
 };
 
-// `socket_in_environment` is $HATRPCD_SOCKET, or null. Errors say which word is wrong and what to
-// write instead.
+// Parses the command line. `socket_in_environment` is $HATRPCD_SOCKET, or null. Errors name the
+// word that is wrong and what to write instead.
 Result<Options> parse_options(int argc, char** argv, const char* socket_in_environment);
 
 }  // namespace hat::hatctl

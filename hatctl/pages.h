@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// hatctl/pages.h: each of hatrpcd's answers as text for people; daemon/admin/admin_json.h has the
-// answers' shapes.
+// hatctl/pages.h: turns the answers of hatrpcd into text for people. daemon/admin/admin_json.h
+// documents the JSON of these answers.
 //
-// All throw nlohmann::json::exception where an answer lacks what is read of it.
+// Errors   A function that takes an answer throws nlohmann::json::exception if the answer lacks a
+//          value that the function reads.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -14,20 +15,21 @@
 
 namespace hat::hatctl {
 
-// `unix_now` in seconds, to tell how long ago things were.
+// Returns the text of /status. `unix_now` is the time in seconds since 1970; ages are computed from
+// it.
 std::string status_text(const nlohmann::json& status, double unix_now, const Terminal& terminal);
 
 std::string routes_text(const nlohmann::json& routes, const Terminal& terminal);
 
-// The answer of /routes with what was not wanted left out. `wanted`: "" for all, a service, or
-// service.function; no service is left if nothing is called so.
+// Returns the answer of /routes, reduced to the functions that `wanted` names: a service,
+// service.function, or "" for all. The result has no services if `wanted` matches no function.
 nlohmann::json routes_wanted(nlohmann::json routes, const std::string& wanted);
 
 std::string calibration_text(const nlohmann::json& calibration, const Terminal& terminal);
 
 std::string certs_text(const nlohmann::json& certificates, double unix_now,
                        const Terminal& terminal);
-// Or there is none.
+// Returns true if this node's own certificate is valid at `unix_now`, or if the node has none.
 bool own_certificate_is_good(const nlohmann::json& certificates, double unix_now);
 
 std::string reload_text(const nlohmann::json& report, bool dry_run);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// hatctl/quantile.h: an estimate of a quantile from a histogram in powers of two.
+// hatctl/quantile.h: estimates a quantile from a histogram whose bucket bounds are powers of two.
 #pragma once
 
 #include <cstddef>
@@ -11,12 +11,14 @@ namespace hat::hatctl {
 
 struct Quantile {
   double microseconds = 0;
-  bool at_least = false;  // it fell into the last bucket, which has no upper bound
+  bool at_least = false;  // the quantile is in the last bucket, which has no upper bound
 };
 
-// `counts[i]` is of what took at most 2^i µs and more than 2^(i-1); the last bucket holds the rest.
-// Inside a bucket values are taken to be spread evenly, as Prometheus' histogram_quantile does, so
-// the estimate is within a factor of two. No value when nothing was counted. 0 < quantile <= 1.
+// Returns an estimate of the quantile, or no value if all counts are 0. Requires 0 < quantile <= 1.
+// `counts[i]` is the number of values above 2^(i-1) µs and up to 2^i µs. The first bucket begins at
+// 0, and the last bucket has all larger values. Like Prometheus' histogram_quantile, the estimate
+// assumes that the values in a bucket are spread evenly. It is within a factor of two of the true
+// value, except in the first and the last bucket.
 inline std::optional<Quantile> estimate(std::span<const uint64_t> counts, double quantile) {
   uint64_t total = 0;
   for (const uint64_t count : counts) total += count;

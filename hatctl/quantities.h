@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// hatctl/quantities.h: numbers as people read them: three digits and a unit.
+// hatctl/quantities.h: formats numbers for people, with three digits and a unit.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// hatctl/reload.cc: the report of /reload as text.
+// hatctl/reload.cc: formats the report of /reload as text.
 #include "hatctl/pages.h"
 #include "hatctl/quantities.h"
 
@@ -10,7 +10,8 @@ std::string reload_text(const nlohmann::json& report, bool dry_run) {
   const std::string changed =
       changes.empty() ? std::string("no plan changes") : plural(changes.size(), "change");
   const std::string generation = std::to_string(report.at("generation").get<uint64_t>());
-  // Who edits a file and then asks what would change is often too late.
+  // Often the daemon's file watcher applies an edited file before the operator runs a dry run. The
+  // text then explains why nothing would change.
   const std::string goes_on = changes.empty()
                                   ? " has all that the files say (a changed file is taken by "
                                     "itself within two seconds)\n"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// hatctl/routes.cc: /routes as text, all of it or what was asked for.
+// hatctl/routes.cc: formats the answer of /routes as text, and reduces it to the wanted functions.
 #include "hatctl/pages.h"
 
 namespace hat::hatctl {
@@ -20,7 +20,8 @@ std::string plan_text(const std::string& side, const json& plan, const Terminal&
          wrapped(plan.at("reason").get<std::string>(), kIndent, terminal.columns) + "\n";
 }
 
-// "12034 by direct_write_imm, 1 over tcp (opening 1)"
+// Returns how many calls each protocol has carried, and why calls used TCP:
+// "12034 by direct_write_imm, 1 over tcp (opening 1)".
 std::string carried_text(const json& function) {
   std::string text;
   for (const auto& [protocol, calls] : function.at("calls_by").items()) {
@@ -62,7 +63,8 @@ std::string route_text(const std::string& service, const json& function, const T
   return text;
 }
 
-// What the protocols of the plans run on: their names are those of RDMA, with or without a device.
+// Returns the text about the fabric on which the protocols of the plans run. The text is needed
+// because a plan names an RDMA protocol even if the host has no RDMA device.
 std::string fabric_text(const std::string& fabric, const Terminal& terminal) {
   const std::string label = "fabric" + std::string(kIndent - 6, ' ');
   std::string text = label + wrapped(fabric, kIndent, terminal.columns) + "\n";

@@ -84,7 +84,7 @@ int run_top(const Session& session) {
       if (options.json) {
         print_json(top_json(functions, seconds.count()), -1);
       } else {
-        // On a terminal each table takes the last one's place.
+        // On a terminal, each table replaces the previous one.
         if (session.terminal.interactive && options.count != 1) print("\x1b[H\x1b[2J");
         print(top_text(functions, session.terminal));
       }

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// hatctl/run.h: carries out one command: asks the daemon, prints the answer.
+// hatctl/run.h: runs one command: sends requests to the daemon and prints the answers.
 #pragma once
 
 #include "hatctl/options.h"
 
 namespace hat::hatctl {
 
-// What shells and scripts tell apart.
+// Exit statuses, for shells and scripts.
 inline constexpr int kDone = 0;
-inline constexpr int kRefused = 1;  // or not well: not ready, a worker that does not turn
+inline constexpr int kRefused = 1;  // or not healthy: not ready, or a worker's event loop is stuck
 inline constexpr int kUsage = 2;
 inline constexpr int kUnreachable = 3;
 
-// Answers go to standard output, complaints to standard error. Returns the exit status.
+// Runs the command and returns the exit status. Prints answers to standard output and errors to
+// standard error.
 int run(const Options& options);
 
 }  // namespace hat::hatctl

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// hatctl/status.cc: /status as text.
+// hatctl/status.cc: formats the answer of /status as text.
 #include <array>
 #include <map>
 
@@ -26,7 +26,8 @@ std::string reload_line(const json& last, double unix_now) {
          first_line(last.at("error").get<std::string>()) + "\n  `hatctl reload --dry-run` says all";
 }
 
-// Every worker has its own link to each peer: one row a peer.
+// A row of the table of links. Every worker has its own link to each peer; one row summarizes all
+// links to one peer.
 struct PeerRow {
   std::string address;
   uint64_t up = 0;
@@ -54,7 +55,8 @@ std::string links_text(const json& links, const Terminal& terminal) {
   return "\n" + table.text(terminal);
 }
 
-// The same lane of several workers is one row while it does the same.
+// Returns the table of RDMA lanes. Lanes of several workers share a row if their peer, protocol,
+// class, state and last error are equal.
 std::string lanes_text(const json& links, const Terminal& terminal) {
   std::map<std::array<std::string, 5>, uint64_t> rows;
   for (const json& link : links) {

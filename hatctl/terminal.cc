@@ -53,7 +53,7 @@ Terminal standard_output() {
 
 std::string coloured(std::string_view text, Colour colour, const Terminal& terminal) {
   if (!terminal.colour || colour == Colour::kPlain) return std::string(text);
-  constexpr std::array kCodes = {"0", "32", "33", "31", "1"};  // by Colour
+  constexpr std::array kCodes = {"0", "32", "33", "31", "1"};  // indexed by Colour
   return "\x1b[" + std::string(kCodes[static_cast<size_t>(colour)]) + "m" + std::string(text) +
          "\x1b[0m";
 }

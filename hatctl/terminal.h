@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// hatctl/terminal.h: how text is laid out for whoever reads standard output.
+// hatctl/terminal.h: lays out text for the terminal, pipe or file that is standard output.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace hat::hatctl {
 
 struct Terminal {
   bool interactive = false;  // a terminal, not a pipe or a file
-  bool colour = false;       // interactive, and neither NO_COLOR nor TERM=dumb is set
+  bool colour = false;       // interactive, NO_COLOR is not set, TERM is set and not "dumb"
   size_t columns = 0;        // 0: no limit
   size_t rows = 0;           // 0: no limit
 };
@@ -19,30 +19,34 @@ Terminal standard_output();
 enum class Colour { kPlain, kGreen, kYellow, kRed, kBold };
 std::string coloured(std::string_view text, Colour colour, const Terminal& terminal);
 
-// How many columns a terminal shows the text in: one per code point of its UTF-8.
+// Returns the number of columns that the text occupies on a terminal: one for each code point of
+// its UTF-8.
 size_t width_of(std::string_view text);
 
-// At most `width` columns, the last one "…" if something was cut off.
+// Returns at most the first `width` columns of the text. If something was cut off, the last column
+// is "…".
 std::string cut(std::string_view text, size_t width);
 
-// The text broken between words into lines of at most `columns` (0: one line), each line but the
-// first `indent` columns in. The first is thought to begin there too.
+// Returns the text, broken between words into lines of at most `columns` columns (0: one line). A
+// word that is longer than a line stays whole. Each line except the first is indented by `indent`
+// columns; the caller has already indented the first line.
 std::string wrapped(std::string_view text, size_t indent, size_t columns);
 
-// Rows under a heading, columns two spaces apart and as wide as their widest text.
+// A table: rows under a heading. Each column is as wide as its widest text, and two spaces separate
+// the columns.
 class Table {
  public:
   struct Column {
     std::string heading;
-    bool right = false;  // numbers
+    bool right = false;  // aligned to the right, for numbers
   };
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
 
   void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
   bool empty() const { return rows_.empty(); }
 
-  // Where a line would be wider than the terminal, the first column gives way down to ten columns;
-  // then lines are cut.
+  // Returns the table as text. If the lines are wider than the terminal, the first column is
+  // narrowed, but not below a width of 10. If that is not enough, the lines are cut off.
   std::string text(const Terminal& terminal) const;
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// hatctl/doctor/check_devices.cc: each RDMA device: whether it can be opened, its ports'
-// states, addresses and packet sizes, and what its counters tell of the network.
+// hatctl/doctor/check_devices.cc: checks each RDMA device: whether it can be opened, the states,
+// addresses and packet sizes of its ports, and what its counters show about the network.
 #include <algorithm>
 #include <array>
 
@@ -13,8 +13,9 @@ namespace {
 
 constexpr const char* kNone = "no RDMA device";
 
-// What is wrong with a device fails where it keeps hatrpcd from RDMA. Where another one is taken,
-// or none is wanted, nothing is to be mended.
+// Reports a defect of a device. The defect is a failure if it keeps hatrpcd from RDMA. It is OK if
+// hatrpcd uses another device, or if the configuration does not want this one, since then nothing
+// needs repair.
 void tell(const Examined& examined, const Judged& judged, const Judged* choice,
           const std::string& subject, const std::string& text, const std::string& mend,
           Findings& findings) {
@@ -30,7 +31,8 @@ std::string version_of(const Gid& gid) {
   return engine::is_ipv4(gid.bytes) ? "RoCE v2 over IPv4" : "RoCE v2 over IPv6";
 }
 
-// linux/include/rdma/ib_addr.h, iboe_get_mtu(): what headers leave of an interface's MTU.
+// The MTU of an interface must hold the headers of a RoCE packet and its payload, which has one of
+// these sizes. Source: linux/include/rdma/ib_addr.h, iboe_get_mtu().
 constexpr uint64_t kRoceHeaderBytes = 96;
 constexpr std::array<uint32_t, 5> kPacketBytes = {4096, 2048, 1024, 512, 256};
 
@@ -40,15 +42,15 @@ uint32_t packet_of(uint64_t mtu) {
   return fits == kPacketBytes.end() ? 0 : *fits;
 }
 
-// That the network lost packets, or gave them out of order: of mlx5, bnxt_re, rdma_rxe and the IB
-// ports themselves.
+// Counters of packets that the network lost or delivered out of order. They are those of mlx5,
+// bnxt_re and rdma_rxe, and of InfiniBand ports themselves.
 constexpr std::array kLossCounters = {
     "out_of_sequence", "packet_seq_err",    "local_ack_timeout_err", "out_of_seq_request",
     "rcvd_seq_err",    "seq_err_naks_rcvd", "to_retransmits",        "retry_exceeded_err",
     "port_rcv_errors", "symbol_error"};
 constexpr std::array kPacketCounters = {"port_rcv_packets", "rcvd_pkts", "rx_pkts"};
-constexpr std::array kNotices = {"np_cnp_sent", "rp_cnp_handled"};  // of congestion, mlx5
-constexpr double kLossMax = 1e-5;                                   // of all packets
+constexpr std::array kNotices = {"np_cnp_sent", "rp_cnp_handled"};  // of congestion; mlx5 only
+constexpr double kLossMax = 1e-5;                                   // as a share of all packets
 
 uint64_t counter(const Port& port, const char* name) {
   const auto found = port.counters.find(name);

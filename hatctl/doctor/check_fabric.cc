@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// hatctl/doctor/check_fabric.cc: which fabric hatrpcd takes for RDMA lanes, or why none, and
-// the kernel modules that devices come by.
+// hatctl/doctor/check_fabric.cc: checks which fabric hatrpcd uses for RDMA lanes, or why it uses
+// none, and whether the kernel modules that provide RDMA devices are loaded.
 #include <algorithm>
 #include <array>
 
@@ -10,7 +10,7 @@
 namespace hat::doctor {
 namespace {
 
-// Drivers of network cards, and the module that makes an RDMA device of them.
+// A driver of network cards, and the kernel module that makes RDMA devices of these cards.
 struct RdmaModule {
   std::string_view driver;
   std::string_view module;
@@ -21,7 +21,7 @@ constexpr std::array kRdmaModules = {
     RdmaModule{"qede", "qedr"},         RdmaModule{"hns3", "hns_roce_hw_v2"},
 };
 
-// The module that one of the host's cards lacks, and whose it is.
+// A module that is not loaded although a card of the host needs it, and the interface of that card.
 struct Missing {
   std::string module;
   std::string interface;
@@ -39,7 +39,8 @@ std::string load(const std::string& module) {
   return "modprobe " + module + " && echo " + module + " >/etc/modules-load.d/hatrpcd.conf";
 }
 
-// Where nothing can be mended: how to try RDMA all the same.
+// Returns the commands to try RDMA with Soft-RoCE, for a host without RDMA devices for which no
+// repair is known.
 std::string soft_roce(const Host& host) {
   const auto up = std::ranges::find_if(host.interfaces, &Interface::up);
   const std::string name = up == host.interfaces.end() ? "INTERFACE" : up->name;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// hatctl/doctor/check_limits.cc: what the host allows hatrpcd: memory to pin and to have,
-// cgroups, capabilities, descriptors.
+// hatctl/doctor/check_limits.cc: checks the limits that the host sets for hatrpcd: pinned memory,
+// other memory, cgroups, capabilities and file descriptors.
 #include <algorithm>
 #include <bit>
 
@@ -13,20 +13,22 @@ namespace {
 
 using hatctl::bytes_text;
 
-constexpr uint64_t kBesidesRdma = 64ull << 20;  // a daemon's own memory, with room
-constexpr uint64_t kObjectsOfAWorker = 64;      // domain, regions, queues; one pair for each lane
+constexpr uint64_t kBesidesRdma = 64ull << 20;  // a daemon's own memory, with a margin
+constexpr uint64_t kObjectsOfAWorker = 64;      // domain, regions, queues; one pair per lane
 
 std::string amount(uint64_t bytes) {
   return bytes == kUnlimited ? "unlimited" : bytes_text(static_cast<double>(bytes));
 }
 
-// "hatrpcd.service" of ".../hatrpcd.service"; empty: no unit of systemd's.
+// Returns the systemd service of the cgroup: "hatrpcd.service" for the path ".../hatrpcd.service".
+// Returns "" if the cgroup is not that of a service.
 std::string unit_of(const Cgroup& cgroup) {
   const std::string name = cgroup.path.substr(cgroup.path.rfind('/') + 1);
   return name.ends_with(".service") ? name : "";
 }
 
-// A setting of whatever runs the daemon. `docker`: the same as an option of docker's.
+// Returns the command that applies `setting`, a systemd property, to the daemon's unit or
+// container. `docker` is the same setting as an option of docker.
 std::string set_limit(const Examined& examined, const std::string& setting,
                       const std::string& docker) {
   const std::string unit =
@@ -43,7 +45,8 @@ std::string set_limit(const Examined& examined, const std::string& setting,
          "/limits.conf && systemctl daemon-reload && systemctl restart " + unit;
 }
 
-// Whether a device will have memory registered: what pins it.
+// Returns true if hatrpcd uses a device. It then registers memory with the device, which pins the
+// memory.
 bool pins(const Examined& examined) {
   return examined.wants_device() && chosen(judge_devices(examined)) != nullptr;
 }
@@ -121,7 +124,7 @@ void judge_rdma_max(const Examined& examined, const Cgroup& cgroup, Findings& fi
   const auto bounds =
       choice == nullptr ? cgroup.rdma_max.end() : cgroup.rdma_max.find(choice->device->name);
   if (bounds == cgroup.rdma_max.end()) return findings.ok(subject, "no bound on RDMA objects");
-  // One handle for each worker, one for a calibration.
+  // Each worker needs one handle, and a calibration needs another.
   const std::map<std::string, uint64_t> needed = {
       {"hca_handle", examined.workers() + 1},
       {"hca_object", examined.workers() * kObjectsOfAWorker}};
@@ -155,7 +158,7 @@ void check_memory(const Examined& examined, Findings& findings) {
   const Host& host = examined.host;
   const uint64_t needed = pins(examined) ? examined.rdma_bytes() : 0;
   const std::string free = amount(host.memory_available) + " of memory are free";
-  // What runs has its memory already.
+  // A running daemon already has its memory.
   if (host.daemon || host.memory_available >= needed + kBesidesRdma) {
     findings.ok("", free);
   } else {
@@ -203,7 +206,7 @@ void check_capabilities(const Examined& examined, Findings& findings) {
 void check_descriptors(const Examined& examined, Findings& findings) {
   const Process& process = examined.process();
   const NodeConfig& node = examined.file.node;
-  // hatrpcd raises its soft limit to the hard one.
+  // Only the hard limit counts, because hatrpcd raises its soft limit to the hard limit.
   const uint64_t places = node.endpoints.size() + node.serves.size();
   const uint64_t needed = 256 + places * node.limits.connections_max * examined.workers();
   const uint64_t limit = process.descriptors.hard;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// hatctl/doctor/check_node.cc: the node's files, the daemon that runs by them, and its
+// hatctl/doctor/check_node.cc: checks the node's files, the daemon that runs with them, and its
 // peers.
 #include <algorithm>
 
@@ -9,7 +9,7 @@
 namespace hat::doctor {
 namespace {
 
-constexpr uint32_t kRoceHeaderMost = 96;  // of a packet, above what it carries
+constexpr uint32_t kRoceHeaderMost = 96;  // most bytes of headers in a packet
 
 std::string joined_by_comma(const std::vector<std::string>& texts) {
   std::string all;
@@ -17,7 +17,8 @@ std::string joined_by_comma(const std::vector<std::string>& texts) {
   return all;
 }
 
-// Returns false where nothing more can be asked of the peer.
+// Reports a failure and returns false if the peer's name cannot be resolved or the peer cannot be
+// reached. No further check of the peer is possible then.
 bool judge_way(const Examined& examined, const PeerProbe& peer, Findings& findings) {
   const std::string address = to_string(peer.address);
   if (!peer.resolve_error.empty()) {
@@ -43,7 +44,7 @@ bool judge_way(const Examined& examined, const PeerProbe& peer, Findings& findin
 
 void judge_path_mtu(const PeerProbe& peer, const Judged* choice, Findings& findings) {
   if (choice == nullptr || choice->gid == nullptr || peer.path_mtu == 0) return;
-  // Only where the link's way is the device's too.
+  // The path MTU of the link applies to RDMA only if the link uses the device's address.
   if (engine::gid_text(choice->gid->bytes) != "::ffff:" + peer.own_ip &&
       engine::gid_text(choice->gid->bytes) != peer.own_ip) {
     return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// hatctl/doctor/check_processors.cc: on which cores hatrpcd runs, how near to its device,
-// how long work waits for one, and by which clock it is timed.
+// hatctl/doctor/check_processors.cc: checks the cores on which hatrpcd runs, whether they are near
+// its RDMA device, how long tasks wait for a core, and which clock source the host uses.
 #include <algorithm>
 #include <array>
 
@@ -14,11 +14,11 @@ namespace {
 constexpr double kCpuPressureMax = 20;    // percent of a minute
 constexpr double kMemoryPressureMax = 5;  // likewise
 
-// Those that a program reads without asking the kernel.
+// Clock sources that a program reads without a system call.
 constexpr std::array<std::string_view, 4> kQuickClocks = {
     "tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter"};
 
-// "0-3,8"
+// Returns the numbers in the form "0-3,8".
 std::string list_text(const std::vector<int>& numbers) {
   std::string text;
   for (size_t i = 0; i < numbers.size();) {

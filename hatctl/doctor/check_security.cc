@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// hatctl/doctor/check_security.cc: whether links prove who is there, and for how long.
+// hatctl/doctor/check_security.cc: checks whether links authenticate their peers, and how long the
+// certificates for this stay valid.
 #include <algorithm>
 
 #include "hatctl/doctor/checks.h"
@@ -9,15 +10,16 @@
 namespace hat::doctor {
 namespace {
 
-// A certificate ends soon: as the alert has it, deploy/monitoring/hatrpc.rules.yaml.
+// A certificate expires soon if less than 30 days and less than a fifth of its lifetime are left.
+// The alert HatrpcCertificateEndsSoon of deploy/monitoring/hatrpc.rules.yaml uses the same bounds.
 constexpr int64_t kSoonSeconds = int64_t{30} * 24 * 3600;
-constexpr int64_t kSoonDivisor = 5;  // of the time that it is good for at all
+constexpr int64_t kSoonDivisor = 5;  // a fifth of the lifetime
 
 std::string owner(const Process& who) {
   return who.user.empty() ? std::to_string(who.uid) : who.user;
 }
 
-// The first step that keeps `who` from reading the file; null: none does.
+// Returns the first step of the path that keeps `who` from reading the file, or null if none does.
 const PathStep* barrier(const TlsFile& file, const Process& who) {
   for (const PathStep& step : file.way) {
     const mode_t wanted = &step == &file.way.back() ? kMayRead : kMayEnter;
@@ -26,7 +28,7 @@ const PathStep* barrier(const TlsFile& file, const Process& who) {
   return nullptr;
 }
 
-// Returns false where hatrpcd cannot have it.
+// Reports a failure and returns false if `who` may not read the file.
 bool judge_rights(const TlsFile& file, const Process& who, Findings& findings) {
   const PathStep* step = barrier(file, who);
   if (step == nullptr) return true;
@@ -43,12 +45,13 @@ bool judge_rights(const TlsFile& file, const Process& who, Findings& findings) {
 
 bool is_open_to_everybody(const TlsFile& file) {
   Process anybody;
-  anybody.uid = static_cast<uid_t>(-1);  // nobody's number
+  anybody.uid = static_cast<uid_t>(-1);  // the number of no user
   anybody.gid = static_cast<gid_t>(-1);
   return barrier(file, anybody) == nullptr;
 }
 
-// Returns false where what hatrpcd says of the files follows from it.
+// Judges one file. Returns false if the file cannot be read. An error in TlsFiles::error then has
+// the same cause.
 bool judge_tls_file(const TlsFile& file, const Examined& examined, Findings& findings) {
   if (file.hidden) {
     findings.warn(file.key, file.path + ": whoever asks may not read it: it is not judged",
@@ -73,7 +76,8 @@ std::string show(const std::string& path) {
   return "openssl x509 -noout -subject -issuer -dates -ext subjectAltName -in " + path;
 }
 
-// Returns false where it is no longer, or not yet, or not for long any more.
+// Returns true if the certificate is valid and does not expire soon. Otherwise reports it, and
+// returns false.
 bool judge_time(const char* key, const CertificateFacts& facts, const std::string& path,
                 int64_t unix_now, Findings& findings) {
   const int64_t left = facts.not_after - unix_now;
@@ -114,7 +118,7 @@ void judge_certificate(const CertificateFacts& facts, const std::string& path, i
                                  hatctl::age_text(static_cast<double>(facts.not_after - unix_now)));
 }
 
-// Of several, the one that ends last counts: the others are on their way out.
+// Judges only the certificate that expires last, since the others are being phased out.
 void judge_authorities(const std::vector<CertificateFacts>& all, const std::string& path,
                        int64_t unix_now, Findings& findings) {
   const auto last = std::ranges::max_element(all, {}, &CertificateFacts::not_after);
@@ -145,7 +149,7 @@ void judge_tls(const Examined& examined, Findings& findings) {
 
 void check_security(const Examined& examined, Findings& findings) {
   const NodeConfig& node = examined.file.node;
-  if (examined.file.mistakes.any_errors()) return;  // nothing is known
+  if (examined.file.mistakes.any_errors()) return;  // the configuration is unknown
   if (node.link.tls) return judge_tls(examined, findings);
   if (!node.link.listen && node.peers.empty()) return findings.ok("", "this node has no links");
   findings.warn("",

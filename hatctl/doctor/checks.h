@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// hatctl/doctor/checks.h: what is checked: one table of pure functions over what was read.
+// hatctl/doctor/checks.h: the checks: a table of pure functions that judge the facts in Examined.
 #pragma once
 
 #include <span>
@@ -16,36 +16,37 @@ struct Check {
 };
 std::span<const Check> checks();
 
-// All of them, in the table's order.
+// Runs all checks, in the order of the table.
 Findings judge(const Examined& examined);
 
-// check_node.cc: what is configured, and what runs.
+// Checks the node's configuration, the running daemon and the peers (check_node.cc).
 void check_configuration(const Examined& examined, Findings& findings);
 void check_daemon(const Examined& examined, Findings& findings);
 void check_peers(const Examined& examined, Findings& findings);
 
-// check_security.cc: what links are made with.
+// Checks the certificate, key and CA of links (check_security.cc).
 void check_security(const Examined& examined, Findings& findings);
 
-// check_fabric.cc: what RDMA lanes will be made of.
+// Checks the fabric that RDMA lanes use, and its kernel modules (check_fabric.cc).
 void check_fabric(const Examined& examined, Findings& findings);
 void check_modules(const Examined& examined, Findings& findings);
 
-// check_devices.cc: each device, its ports and addresses.
+// Checks each RDMA device, its ports and addresses (check_devices.cc).
 void check_devices(const Examined& examined, Findings& findings);
 void check_ports(const Examined& examined, Findings& findings);
 void check_gids(const Examined& examined, Findings& findings);
 void check_mtu(const Examined& examined, Findings& findings);
 void check_congestion(const Examined& examined, Findings& findings);
 
-// check_limits.cc: what the host allows hatrpcd.
+// Checks the limits that the host sets for hatrpcd (check_limits.cc).
 void check_memlock(const Examined& examined, Findings& findings);
 void check_memory(const Examined& examined, Findings& findings);
 void check_cgroup(const Examined& examined, Findings& findings);
 void check_capabilities(const Examined& examined, Findings& findings);
 void check_descriptors(const Examined& examined, Findings& findings);
 
-// check_processors.cc: on which cores, near which memory, by which clock.
+// Checks the cores and the NUMA node on which hatrpcd runs, and the clock that it reads
+// (check_processors.cc).
 void check_numa(const Examined& examined, Findings& findings);
 void check_cores(const Examined& examined, Findings& findings);
 void check_clock(const Examined& examined, Findings& findings);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// hatctl/doctor/daemon_state.h: what the running daemon says of itself (its /status, see
+// hatctl/doctor/daemon_state.h: the state that the running daemon reports in its /status (see
 // daemon/admin/admin_json.h), as plain data.
 #pragma once
 
@@ -17,7 +17,7 @@ struct LaneState {
   std::string last_error;
 };
 
-// To one peer, from all workers.
+// The links of all workers to one peer.
 struct LinkState {
   uint64_t up = 0;
   uint64_t workers = 0;
@@ -26,22 +26,23 @@ struct LinkState {
 };
 
 struct DaemonState {
-  std::string socket;       // where it was asked
-  std::string unreachable;  // why there is no answer; empty: the rest is what it says
+  std::string socket;       // the socket to which the request was sent
+  std::string unreachable;  // why there was no usable answer; empty: the rest is set
 
   std::string node;
   std::string version;
-  int pid = 0;  // in its own process namespace
+  int pid = 0;  // in its own PID namespace
   uint64_t workers = 0;
   std::string fabric;  // "verbs: …", "loop: …", "none, …"
   std::vector<std::string> pending;
-  std::string reload_error;                // of the last reload, if it was refused
+  std::string reload_error;                // of the last reload, if the daemon refused it
   std::map<std::string, LinkState> links;  // by peer
 
   bool answers() const { return unreachable.empty(); }
 };
 
-// Throws nlohmann::json::exception where the answer lacks what is read of it.
+// Reads an answer of /status; `socket` is the socket that sent it. Throws nlohmann::json::exception
+// if the answer lacks a value that this function reads.
 DaemonState read_daemon_state(const nlohmann::json& status, const std::string& socket);
 
 }  // namespace hat::doctor

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// hatctl/doctor/device_checks_test.cc: one host for each kind of device, and what keeps
-// hatrpcd from it.
+// hatctl/doctor/device_checks_test.cc: tests hosts with each kind of device, and with each obstacle
+// that keeps hatrpcd from using the device.
 #include "hatctl/doctor/fake_examined.h"
 
 namespace hat::doctor {
@@ -9,7 +9,7 @@ namespace {
 void plain(FakeTree& tree, Examined&) { tree.plain_host(); }
 void roce(FakeTree& tree, Examined&) { tree.roce_host(); }
 
-// An InfiniBand HCA.
+// Builds a host with an InfiniBand HCA whose port has this state.
 void infiniband(FakeTree& tree, const std::string& state) {
   tree.plain_host();
   tree.file("/sys/module/mlx5_ib/refcnt", "1");

@@ -101,11 +101,12 @@ void judge_gid(const Examined& examined, const FabricConfig& fabric, Judged& jud
   }
 }
 
-// The daemon's own code, where it could be asked, knows better of what the files call usable.
+// Applies the report of the daemon's own code to a device that is usable according to the files.
+// The report takes precedence.
 void judge_by_report(const engine::DeviceReport& report, const Host& host, Judged& judged) {
   const RdmaDevice& device = *judged.device;
   if (!report.usable) {
-    // Whoever runs hatctl may have fewer rights than the daemon: then its failure tells nothing.
+    // The user of hatctl may have fewer rights than the daemon. Then the failure proves nothing.
     if (!may_open(*device.node, host.self)) return;
     judged.obstacle = Obstacle::kProof;
     judged.why_not = report.detail;
@@ -162,7 +163,7 @@ std::vector<Judged> judge_devices(const Examined& examined) {
   for (const RdmaDevice& device : examined.host.devices) {
     all.push_back(judge_device(examined, device));
   }
-  // As libibverbs lists them, if it was asked; by name else.
+  // Sorts the devices in the order of libibverbs if there are reports, and otherwise by name.
   const auto place = [&](const Judged& judged) {
     return std::ranges::find(examined.reports, judged.device->name, &engine::DeviceReport::device) -
            examined.reports.begin();

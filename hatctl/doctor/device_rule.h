@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// hatctl/doctor/device_rule.h: which device, port and GID hatrpcd would take, and what keeps
-// it from the others.
+// hatctl/doctor/device_rule.h: finds the device, port and GID that hatrpcd would use, and the
+// obstacle that keeps it from each device that it cannot use.
 //
-// The rule is that of engine/fabric/verbs/device.cc: devices in turn, a device's first active port,
-// on Ethernet the GID of the highest gid_rank(). Where the daemon's own code could be asked
-// (Examined::reports), what it found counts: only it can prove a GID by an address handle.
+// The rule is that of engine/fabric/verbs/device.cc: try the devices in turn; of a device, use the
+// first active port; on Ethernet, use the GID with the highest gid_rank(). If Examined::reports has
+// a report of the daemon's own code on a device, the report takes precedence, because only that
+// code can prove a GID usable by making an address handle of it.
 #pragma once
 
 #include <cstdint>
@@ -15,39 +16,41 @@
 
 namespace hat::doctor {
 
-// What keeps a device from being used: the first thing that does.
+// The first reason why a device cannot be used.
 enum class Obstacle : uint8_t {
   kNone,
   kNode,   // its node in /dev cannot be opened
-  kPort,   // no port that is meant is active
-  kGid,    // the port has no GID that can be used
-  kProof,  // the daemon's own code could not use it, though the files say nothing against it
+  kPort,   // none of the ports that the configuration permits is active
+  kGid,    // the port has no usable GID
+  kProof,  // the daemon's own code failed to use it, although the files show no obstacle
 };
 
 struct Judged {
   const RdmaDevice* device = nullptr;
-  bool meant = true;  // the configuration names it, or none
+  bool meant = true;  // the configuration names this device, or names none
   Obstacle obstacle = Obstacle::kNone;
-  std::string why_not;         // it cannot be used; empty: it can
-  std::string mend;            // then
-  const Port* port = nullptr;  // null: none is active
+  std::string why_not;         // why it cannot be used; empty: it can
+  std::string mend;            // commands that remove the obstacle; empty: it can be used
+  const Port* port = nullptr;  // null: none is active, or its node in /dev cannot be opened
   const Gid* gid = nullptr;    // null: none can be used, or none is needed (InfiniBand)
-  uint32_t packet_bytes = 0;   // what a packet of the port carries, where the device was asked
+  uint32_t packet_bytes = 0;   // most payload of a packet, from the report; 0: unknown
 
   bool usable() const { return obstacle == Obstacle::kNone; }
 };
 
-// Each device, in the order in which they are tried.
+// Returns each device, in the order in which hatrpcd tries them.
 std::vector<Judged> judge_devices(const Examined& examined);
-// The first that is usable and meant; null: none.
+// Returns the first device that is usable and meant, or null if there is none.
 const Judged* chosen(const std::vector<Judged>& judged);
 
-// Of one port, without the devices' own words; null: none can be used.
+// Returns the GID of the port that has index `wanted`, or the one with the highest gid_rank() if
+// `wanted` is negative. Returns null if none can be used. Does not use Examined::reports.
 const Gid* best_gid(const Port& port, int wanted);
 
+// Returns true if `who` may read and write the device node.
 bool may_open(const DeviceNode& node, const Process& who);
 
-// "mlx5_0 port 1"
+// Returns the name of the port: "mlx5_0 port 1".
 std::string port_name(const RdmaDevice& device, const Port& port);
 
 }  // namespace hat::doctor

@@ -19,13 +19,14 @@
 namespace hat::doctor {
 namespace {
 
-// Those are check_security()'s to tell, with what mends them.
+// Returns true if the diagnostic is about the files of `link.tls`. check_security() reports these
+// diagnostics, with the commands that repair them.
 bool is_of_tls_files(const Mistake& mistake, const NodeConfig& node) {
   return node.link.tls && mistake.place == node.link.tls->place &&
          mistake.message.starts_with(kTlsFilesPrefix);
 }
 
-// The file that the running daemon was started with; the error says why it is not known.
+// Returns the configuration file of the running daemon. The error is the reason why it is unknown.
 Result<std::string> config_of_daemon(const std::string& socket) {
   const auto answer = hatctl::HttpClient(socket).get("/ping");
   if (!answer) return fail("no hatrpcd answers at " + socket);
@@ -37,7 +38,7 @@ Result<std::string> config_of_daemon(const std::string& socket) {
   return pong["config"].get<std::string>();
 }
 
-// Sets its path, and why it is that one.
+// Chooses the configuration file to judge: sets file.path, file.why and file.present.
 void choose_node_file(const hatctl::Options& options, NodeFile& file) {
   file.present = true;
   if (!options.config.empty()) {
@@ -57,7 +58,8 @@ void choose_node_file(const hatctl::Options& options, NodeFile& file) {
   file.present = std::filesystem::exists(file.path, error) || error;
 }
 
-// Into `file` and `tls` of it.
+// Reads the configuration file into `examined.file`, and the files of `link.tls` into
+// `examined.tls`.
 void read_node_file(const hatctl::Options& options, Examined& examined) {
   NodeFile& file = examined.file;
   choose_node_file(options, file);
@@ -104,7 +106,7 @@ DaemonState ask_daemon(const hatctl::Options& options, const NodeConfig& node) {
   }
 }
 
-// All at once: each may take as long as its time-out.
+// Probes all peers at the same time, because each probe may take as long as its timeout.
 std::vector<PeerProbe> probe_peers(const std::vector<PeerConfig>& peers,
                                    const DaemonState& daemon) {
   std::vector<std::future<PeerProbe>> asked;
@@ -142,7 +144,7 @@ int run_doctor(const hatctl::Options& options, const hatctl::Terminal& terminal)
   read_node_file(options, examined);
   const NodeConfig& node = examined.file.node;
   const auto peers = peers_named(node, options.peers);
-  // Of a configuration that is not understood no peer is known: its mistakes say more.
+  // If the configuration has errors, no peer is known, and the errors are more helpful.
   if (!peers && !examined.file.mistakes.any_errors()) {
     std::cerr << "hatctl: " << peers.error().message << "\n";
     return hatctl::kUsage;

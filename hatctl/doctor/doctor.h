@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// hatctl/doctor/doctor.h: the command `hatctl doctor`: reads the host, the configuration,
-// the daemon and the peers, judges, and prints.
+// hatctl/doctor/doctor.h: the command `hatctl doctor`: reads facts about the host, the
+// configuration, the daemon and the peers, judges them, and prints the findings.
 #pragma once
 
 #include <string>
@@ -13,11 +13,12 @@
 
 namespace hat::doctor {
 
-// Returns hatctl's exit status: kDone where nothing fails, kRefused where something does, kUsage
-// for a peer that the configuration does not have.
+// Runs the command and returns hatctl's exit status: kDone if no finding is a failure, kRefused if
+// one is, and kUsage for a peer that the configuration does not have.
 int run_doctor(const hatctl::Options& options, const hatctl::Terminal& terminal);
 
-// The peers of these names; all of them, where there are none.
+// Returns the peers with these names, or all peers if `names` is empty. Returns an error if a name
+// is unknown.
 Result<std::vector<PeerConfig>> peers_named(const NodeConfig& node,
                                             const std::vector<std::string>& names);
 

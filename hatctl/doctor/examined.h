@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// hatctl/doctor/examined.h: everything that is judged, in one place.
+// hatctl/doctor/examined.h: all facts that the checks judge, in one struct.
 #pragma once
 
 #include <string>
@@ -18,28 +18,30 @@ namespace hat::doctor {
 // The node's configuration with its manifests, as `hatrpcd --check` reads them.
 struct NodeFile {
   std::string path;
-  std::string why;  // this one is judged: "the one that the hatrpcd at … runs with", …
+  std::string why;  // why this file is judged: "named by --config", …
   bool present = false;
-  Mistakes mistakes;    // but those of link.tls' files
+  Mistakes mistakes;    // all diagnostics except those about the files of `link.tls`
   std::string summary;  // "node host-a, 1 peer, …"
-  NodeConfig node;      // the defaults, where there is none or it has errors
+  NodeConfig node;      // the defaults, if the file does not exist or has errors
 };
 
 struct Examined {
-  std::string version;  // hatctl's
+  std::string version;  // of hatctl
   Host host;
   NodeFile file;
   TlsFiles tls;
-  int64_t unix_now = 0;  // seconds
+  int64_t unix_now = 0;  // seconds since 1970
   DaemonState daemon;
   std::vector<PeerProbe> peers;
-  // What the daemon's own code makes of each device, run as whoever runs hatctl; empty: not asked,
-  // or there is none.
+  // The reports of the daemon's own device code, which hatctl runs with the rights of its own user.
+  // Empty if the configuration wants no device, or if the host has none.
   std::vector<engine::DeviceReport> reports;
 
-  // Whose limits and processors count: the daemon's; while it does not run, those of hatctl.
+  // Returns the process whose limits and processors the checks judge: the daemon, or hatctl if the
+  // daemon does not run or cannot be seen.
   const Process& process() const { return host.daemon ? *host.daemon : host.self; }
-  // Whose rights count when devices are opened.
+  // Returns the process whose rights to open devices and files the checks judge: the daemon, else
+  // the service user, else hatctl.
   const Process& opener() const {
     if (host.daemon) return *host.daemon;
     return host.service_user ? *host.service_user : host.self;

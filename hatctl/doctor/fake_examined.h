@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// hatctl/doctor/fake_examined.h: a table of hosts, for tests: what each has, and what doctor
-// is to say of it.
+// hatctl/doctor/fake_examined.h: rows for tables of hosts, for tests: how to build each host, and
+// the findings that doctor must report for it.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -23,15 +23,15 @@ inline constexpr Verdict kFail = Verdict::kFail;
 struct Expected {
   Verdict verdict;
   const char* check;
-  const char* text;  // a part of subject, ": " and text
-  const char* mend;  // a part of it
+  const char* text;  // a part of: the finding's subject, ": ", the finding's text
+  const char* mend;  // a part of the finding's `mend`
 };
 
-// One kind of host, all else being well.
+// One kind of host. Everything on it is in order, except for what `make` changes.
 struct Row {
   const char* name;
   std::function<void(FakeTree& tree, Examined& examined)> make;
-  std::vector<Expected> expected;  // all that is not OK, and what else is worth a look
+  std::vector<Expected> expected;  // every finding that is not OK, and some that are
 };
 
 inline Examined well_configured() {
@@ -47,14 +47,15 @@ inline Examined well_configured() {
   return examined;
 }
 
-// Everything that is not OK must be expected, and everything that is expected must be said.
+// Judges the host of the row. Fails the test if a finding that is not OK is not expected, or if an
+// expected finding is missing.
 inline void expect_said_of(const Row& row) {
   FakeTree tree;
   Examined examined = well_configured();
   row.make(tree, examined);
   examined.host = read_host(
       tree.root(), examined.daemon.answers() ? std::optional(examined.daemon.pid) : std::nullopt);
-  if (examined.daemon.fabric.empty()) {  // as a daemon that was started just now has it
+  if (examined.daemon.fabric.empty()) {  // the fabric of a daemon that has just started
     const bool device = examined.wants_device() && chosen(judge_devices(examined)) != nullptr;
     examined.daemon.fabric = device ? "verbs: it" : "loop: this host";
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// hatctl/doctor/fake_tree.h: a made-up root with the files of a host, for tests: plain files
-// stand for those of /proc and /sys, and for device nodes.
+// hatctl/doctor/fake_tree.h: a temporary root folder with the files of an invented host, for tests.
+// Plain files stand for those of /proc and /sys, and for device nodes.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -53,7 +53,8 @@ class FakeTree {
     file(at + "/link_layer", link_layer);
     file(at + "/rate", rate);
   }
-  // `gid` as the kernel writes it; `type` "RoCE v2" or "IB/RoCE v1".
+  // Adds an entry to a port's GID table. `gid` has the form in which the kernel writes it. `type`
+  // is "RoCE v2" or "IB/RoCE v1".
   void gid(const std::string& device, int port, int index, const std::string& gid,
            const std::string& type, const std::string& interface) {
     const std::string at = port_path(device, port);
@@ -85,7 +86,8 @@ class FakeTree {
     file(at + "/cgroup", "0::/system.slice/hatrpcd.service");
   }
 
-  // A host of 8 cores without RDMA, on which nothing is wrong. Its hatrpcd is process 77.
+  // Builds a host with 8 cores and without RDMA, on which everything is in order. Its hatrpcd is
+  // process 77.
   void plain_host() {
     process("self", "hatctl", 1000, "unlimited");
     process("77", "hatrpcd", 998, "unlimited");
@@ -106,7 +108,7 @@ class FakeTree {
     interface("eth0", 1500, true, "virtio_net");
     folder("/dev/shm");
   }
-  // With a RoCE card whose GID table is a usual one: index 3 is RoCE v2 over IPv4.
+  // Builds a plain host with a RoCE card whose GID table is typical: index 3 is RoCE v2 over IPv4.
   void roce_host(int mtu = 9000) {
     plain_host();
     interface("ens1", mtu, true, "mlx5_core");

@@ -26,7 +26,7 @@ std::vector<std::string> pieces(std::string_view text, std::string_view separato
 
 }  // namespace
 
-// By system calls: a stream throws where a file of /sys can be opened and not be read.
+// Uses system calls, because a stream throws if a file of /sys can be opened but not read.
 std::optional<std::string> Files::text(const std::string& file) const {
   const int fd = open(path(file).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return std::nullopt;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// hatctl/doctor/files.h: small files of /proc and /sys, read below a root that tests choose.
+// hatctl/doctor/files.h: reads small files of /proc and /sys, below a root that tests choose.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,11 @@ namespace hat::doctor {
 
 class Files {
  public:
-  explicit Files(std::string root) : root_(std::move(root)) {}  // "": this host's own
+  explicit Files(std::string root) : root_(std::move(root)) {}  // "": the root of this host
 
   std::string path(const std::string& file) const { return root_ + file; }
-  // Without blanks at its end; nothing where it cannot be read. At most 1 MiB.
+  // Returns the text of the file without white space at its end, or nothing if the file cannot be
+  // read. Reads about 1 MiB at most.
   std::optional<std::string> text(const std::string& file) const;
   std::string text_or(const std::string& file, std::string otherwise) const;
   template <class T>
@@ -26,8 +27,8 @@ class Files {
     return found ? parse_number<T>(std::string_view(*found)) : std::nullopt;
   }
   bool exists(const std::string& file) const;
-  std::vector<std::string> names(const std::string& folder) const;  // sorted; none: no folder
-  std::string link_name(const std::string& link) const;  // the last part of where it leads to
+  std::vector<std::string> names(const std::string& folder) const;  // sorted; empty: no such folder
+  std::string link_name(const std::string& link) const;  // last component of the link's target
 
  private:
   const std::string root_;
@@ -35,7 +36,8 @@ class Files {
 
 std::vector<std::string> words(std::string_view text);
 std::vector<std::string> lines(std::string_view text);
-// "0-3,8": as the kernel writes sets of processors.
+// Returns the numbers in a list such as "0-3,8", the form in which the kernel writes sets of
+// processors. Skips parts of the list that are not valid.
 std::vector<int> number_list(std::string_view text);
 
 }  // namespace hat::doctor

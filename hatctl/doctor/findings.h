@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// hatctl/doctor/findings.h: what came of the checks, in the order in which they were made.
+// hatctl/doctor/findings.h: the results of the checks, in the order in which the checks ran.
 #pragma once
 
 #include <algorithm>
@@ -12,21 +12,21 @@ namespace hat::doctor {
 
 enum class Verdict : uint8_t {
   kOk,
-  kWarn,  // works, and slower or for less long than it could
-  kFail,  // what the configuration asks for will not work
+  kWarn,  // works, but slower or for less time than possible
+  kFail,  // something that the configuration asks for will not work
 };
 
 struct Finding {
   Verdict verdict = Verdict::kOk;
   std::string check;    // "ports"
   std::string subject;  // "mlx5_0 port 1"; empty: the host
-  std::string text;     // what is so, and why it matters
-  std::string mend;     // commands, a line each; what words must say stands behind a "#"
+  std::string text;     // the fact, and why it matters
+  std::string mend;     // shell commands that repair it, one per line; explanations follow a "#"
 };
 
 class Findings {
  public:
-  // Of whom the next ones are.
+  // Sets the check to which the findings added from now on belong.
   void begin(std::string_view check) { check_ = check; }
 
   void ok(std::string subject, std::string text) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// hatctl/doctor/node_checks_test.cc: hosts with too low limits, and nodes whose files,
-// daemon or peers are not well.
+// hatctl/doctor/node_checks_test.cc: tests hosts with limits that are too low, and nodes with
+// defects in their files, their daemon or their peers.
 #include "hatctl/doctor/fake_examined.h"
 #include "hatctl/help.h"
 

@@ -32,7 +32,7 @@ class Descriptor {
   const int fd_;
 };
 
-// An errno; 0: it is connected.
+// Returns 0 if the connection was made within kConnectTimeout, and otherwise an errno.
 int connect_within(const sockaddr* to, socklen_t length) {
   const Descriptor fd(socket(to->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (fd.get() < 0) return errno;
@@ -52,7 +52,8 @@ std::string numeric(const sockaddr* address, socklen_t length) {
   return text.data();
 }
 
-// A connected socket of UDP sends nothing, and knows the way.
+// Sets own_ip and path_mtu of the probe. Uses a connected UDP socket, which knows the route but
+// sends nothing.
 void look_at_the_way(const addrinfo& to, PeerProbe& probe) {
   const Descriptor fd(socket(to.ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   if (fd.get() < 0 || connect(fd.get(), to.ai_addr, to.ai_addrlen) != 0) return;
@@ -101,7 +102,7 @@ PeerProbe probe_peer(const std::string& name, const Address& address, bool conne
     return probe;
   }
   const Owned<addrinfo, freeaddrinfo> owned(found);
-  probe.ip = numeric(found->ai_addr, found->ai_addrlen);  // the first, as the daemon takes it
+  probe.ip = numeric(found->ai_addr, found->ai_addrlen);  // the daemon uses the first too
   look_at_the_way(*found, probe);
   if (connect) note(connect_within(found->ai_addr, found->ai_addrlen), probe);
   return probe;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// hatctl/doctor/peer_probe.h: whether a peer's name is known and its link port answers.
+// hatctl/doctor/peer_probe.h: finds out whether a peer's name can be resolved, and whether the
+// peer's link port accepts connections.
 //
-// A connection is made, and closed before a word: the far daemon notes it in its log, as it does
-// whatever comes to its link and says no hello.
+// The probe opens a connection and closes it without sending anything. The peer logs this, as it
+// logs every connection to its link port that sends no hello.
 #pragma once
 
 #include <chrono>
@@ -15,18 +16,19 @@ namespace hat::doctor {
 struct PeerProbe {
   std::string name;
   Address address;
-  std::string resolve_error;  // why its name leads nowhere
-  std::string ip;             // where it leads
-  std::string own_ip;         // from which of this host's addresses; empty: no way there is known
-  uint32_t path_mtu = 0;      // that the kernel knows of; 0: none
+  std::string resolve_error;  // why its name cannot be resolved; empty: it can
+  std::string ip;             // the first address to which the name resolves
+  std::string own_ip;         // this host's address on the route there; empty: no route is known
+  uint32_t path_mtu = 0;      // as the kernel knows it; 0: unknown
   bool connected = false;
-  std::string connect_error;  // why not; empty also where it was not tried
+  std::string connect_error;  // why the connection failed; empty also if none was tried
 };
 
 inline constexpr std::chrono::milliseconds kConnectTimeout{2000};
 
-// Blocks, for a resolver's time and the time-out at most. `connect`: false where the running daemon
-// has a link to it anyway.
+// Probes one peer. Opens a connection only if `connect` is true; the caller passes false if the
+// running daemon has a link to the peer already. Blocks for at most the time of the resolver plus
+// kConnectTimeout.
 PeerProbe probe_peer(const std::string& name, const Address& address, bool connect);
 
 }  // namespace hat::doctor

@@ -9,7 +9,7 @@
 namespace hat::doctor {
 namespace {
 
-// A port of 127.0.0.1 on which somebody listens, or nobody does.
+// A bound port of 127.0.0.1, which accepts connections only if `listens` is true.
 class LocalPort {
  public:
   explicit LocalPort(bool listens) : fd_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
@@ -62,7 +62,7 @@ TEST(PeerProbe, ConnectsOnlyWhereItIsTold) {
 }
 
 TEST(PeerProbe, SaysThatANameLeadsNowhere) {
-  // Longer than a name may be: no resolver asks anybody.
+  // The name is longer than a host name may be, so the resolver sends no request.
   const PeerProbe probe =
       probe_peer("b", {Address::Kind::kTcp, std::string(300, 'x'), 7471, ""}, true);
   EXPECT_NE(probe.resolve_error, "");

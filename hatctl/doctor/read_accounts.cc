@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// hatctl/doctor/read_accounts.cc: users and groups of /etc/passwd and /etc/group.
+// hatctl/doctor/read_accounts.cc: reads users and groups from /etc/passwd and /etc/group.
 #include "hatctl/doctor/read_host.h"
 
 namespace hat::doctor {
 namespace {
 
-// "hatrpcd:x:998:997::/run/hatrpcd:/usr/sbin/nologin", "rdma:x:104:hatrpcd,other"
+// A line of /etc/passwd or /etc/group, such as
+// "hatrpcd:x:998:997::/run/hatrpcd:/usr/sbin/nologin" or "rdma:x:104:hatrpcd,other".
 struct Entry {
   std::string name;
   uint64_t number = 0;
-  std::string fourth;  // a user's group, a group's members
+  std::string fourth;  // the group of a user, or the members of a group
 };
 
 std::vector<Entry> read_entries(const Files& files, const std::string& file) {

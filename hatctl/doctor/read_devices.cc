@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// hatctl/doctor/read_devices.cc: RDMA devices and network interfaces, from /sys and /dev.
+// hatctl/doctor/read_devices.cc: reads RDMA devices and network interfaces from /sys and /dev.
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -14,13 +14,14 @@ const std::string kDevices = "/sys/class/infiniband/";
 const std::string kNodes = "/sys/class/infiniband_verbs/";
 const std::string kInterfaces = "/sys/class/net/";
 
-// "4: ACTIVE", "1: CA": what stands behind the number.
+// Returns the text after the number of a value such as "4: ACTIVE" or "1: CA".
 std::string behind_colon(const std::string& text) {
   const size_t colon = text.find(": ");
   return colon == std::string::npos ? text : text.substr(colon + 2);
 }
 
-// Eight groups of four digits, none left out: as the kernel writes them here.
+// Parses a GID in the form that the kernel uses here: eight groups of four hexadecimal digits, with
+// no group left out.
 std::optional<engine::GidBytes> parse_gid(const std::string& text) {
   engine::GidBytes bytes{};
   std::string digits = text;
@@ -72,7 +73,9 @@ Port read_port(const Files& files, const std::string& device, int number) {
   return port;
 }
 
-// Soft-RoCE names its interface; a GID's entry does; a card's lie beside the device.
+// Returns the network interface of the device, or "" if none is found. Takes it from the first of
+// these that has one: the file `parent` of Soft-RoCE, an entry of the GID tables, and the folder
+// device/net of a network card.
 std::string interface_of(const Files& files, const RdmaDevice& device) {
   const std::string at = kDevices + device.name;
   if (const auto parent = files.text(at + "/parent"); parent && !parent->empty()) return *parent;
@@ -101,7 +104,8 @@ std::optional<DeviceNode> node_of(const Files& files, const std::string& device)
   return std::nullopt;
 }
 
-// mlx5 of NVIDIA's own drivers: ecn/roce_np/enable/PRIORITY, and roce_rp.
+// Reads whether ECN is enabled. Only NVIDIA's own mlx5 driver has the files for this:
+// ecn/roce_np/enable/PRIORITY and ecn/roce_rp/enable/PRIORITY.
 void read_ecn(const Files& files, Interface& interface) {
   const std::string at = kInterfaces + interface.name + "/ecn";
   if (!files.exists(at)) return;
@@ -142,7 +146,7 @@ std::vector<Interface> read_interfaces(const Files& files) {
   std::vector<Interface> interfaces;
   for (const std::string& name : files.names(kInterfaces)) {
     const std::string at = kInterfaces + name;
-    const auto mtu = files.number<uint64_t>(at + "/mtu");  // else it is no interface
+    const auto mtu = files.number<uint64_t>(at + "/mtu");  // only interfaces have one
     if (name == "lo" || !mtu) continue;
     Interface interface {
       .name = name, .mtu = *mtu

@@ -8,9 +8,10 @@
 namespace hat::doctor {
 namespace {
 
-constexpr const char* kServiceUser = "hatrpcd";  // deploy/systemd/hatrpcd.sysusers
+constexpr const char* kServiceUser = "hatrpcd";  // from deploy/systemd/hatrpcd.sysusers
 
-// "MemAvailable:   123 kB", "HugePages_Free:   0"
+// Returns the value of a line such as "MemAvailable:   123 kB" or "HugePages_Free:   0", in bytes
+// if the line has a unit. Returns 0 if the line does not exist.
 uint64_t meminfo(const std::vector<std::string>& info, const std::string& name) {
   for (const std::string& line : info) {
     const auto parts = words(line);
@@ -21,7 +22,8 @@ uint64_t meminfo(const std::vector<std::string>& info, const std::string& name) 
   return 0;
 }
 
-// "some avg10=0.00 avg60=1.50 avg300=0.40 total=1234"
+// Returns avg60 of the first line of /proc/pressure/`what`, which is such as
+// "some avg10=0.00 avg60=1.50 avg300=0.40 total=1234".
 std::optional<double> pressure(const Files& files, const std::string& what) {
   for (const std::string& word : words(files.text_or("/proc/pressure/" + what, ""))) {
     if (word.starts_with("avg60=")) return parse_number<double>(std::string_view(word).substr(6));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// hatctl/doctor/read_host.h: takes a Host from the files of /proc, /sys, /dev and /etc.
+// hatctl/doctor/read_host.h: reads a Host from the files of /proc, /sys, /dev and /etc.
 //
-// Errors   none: what cannot be read stays empty, and who judges says so.
+// Errors   none: a fact that cannot be read stays empty, and the checks report that.
 #pragma once
 
 #include <optional>
@@ -12,18 +12,22 @@
 
 namespace hat::doctor {
 
-// `root` stands before each path; "" is this host. `daemon_pid` is what the daemon says of itself:
-// in another process namespace than ours it names another process, or none.
+// Reads all facts. `root` is put before each path; "" is this host. `daemon_pid` is the process id
+// that the daemon reports. If the daemon runs in another PID namespace, that id refers to another
+// process here, or to none; Host::daemon is set only if the process is called hatrpcd.
 Host read_host(const std::string& root, std::optional<int> daemon_pid);
 
-// Its parts.
+// Reads one part of a Host: the devices, or the interfaces.
 std::vector<RdmaDevice> read_devices(const Files& files);
 std::vector<Interface> read_interfaces(const Files& files);
-// "self", or a number; nothing where there is no such process.
+// Returns the process `pid`, a number or "self", or nothing if that process does not exist.
 std::optional<Process> read_process(const Files& files, const std::string& pid);
+// Returns the user of that name in /etc/passwd, or nothing if there is none. Sets only the fields
+// for user and groups.
 std::optional<Process> read_account(const Files& files, const std::string& user);
 
-// The name of /etc/passwd or /etc/group for a number, else the number.
+// Returns the name that `file`, /etc/passwd or /etc/group, has for the number, or the number itself
+// if the file has none.
 std::string account_name(const Files& files, const std::string& file, uint64_t number);
 
 }  // namespace hat::doctor

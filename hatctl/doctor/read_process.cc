@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// hatctl/doctor/read_process.cc: a process's user, rights, limits and cgroup.
+// hatctl/doctor/read_process.cc: reads a process's user, rights, limits and cgroup.
 #include <algorithm>
 
 #include "hatctl/doctor/read_host.h"
@@ -7,7 +7,7 @@
 namespace hat::doctor {
 namespace {
 
-// "Name:\tvalue" of /proc/PID/status.
+// Returns the value of the field `name` of /proc/PID/status, whose lines are "Name:\tvalue".
 std::string field(const std::vector<std::string>& status, std::string_view name) {
   for (const std::string& line : status) {
     if (!line.starts_with(name) || line.size() <= name.size() || line[name.size()] != ':') continue;
@@ -17,13 +17,14 @@ std::string field(const std::vector<std::string>& status, std::string_view name)
   return "";
 }
 
-// Of "real effective saved filesystem".
+// Returns the effective id of a list "real effective saved filesystem".
 uint64_t effective(const std::string& ids) {
   const auto all = words(ids);
   return all.size() < 2 ? 0 : parse_number<uint64_t>(std::string_view(all[1])).value_or(0);
 }
 
-// "Max locked memory         8388608              unlimited            bytes"
+// Returns the soft and hard limit of a line such as
+// "Max locked memory         8388608              unlimited            bytes".
 Limit read_limit(const std::vector<std::string>& limits, std::string_view name) {
   for (const std::string& line : limits) {
     if (!line.starts_with(name)) continue;
@@ -38,7 +39,8 @@ Limit read_limit(const std::vector<std::string>& limits, std::string_view name) 
   return {};
 }
 
-// "0::/system.slice/hatrpcd.service" is of version 2, "4:memory:/…" of version 1.
+// Reads /proc/PID/cgroup. A line such as "0::/system.slice/hatrpcd.service" is for cgroup v2, and
+// one such as "4:memory:/…" is for cgroup v1.
 void place_in_cgroup(const std::string& text, Cgroup& cgroup) {
   for (const std::string& line : lines(text)) {
     const size_t first = line.find(':');
@@ -51,13 +53,13 @@ void place_in_cgroup(const std::string& text, Cgroup& cgroup) {
 }
 
 void lower_memory_max(const Files& files, const std::string& at, Cgroup& cgroup) {
-  const auto bound = files.number<uint64_t>(at + "/memory.max");  // "max" is no number
+  const auto bound = files.number<uint64_t>(at + "/memory.max");  // fails for "max"
   if (!bound || *bound >= cgroup.memory_max.value_or(kUnlimited)) return;
   cgroup.memory_max = bound;
   cgroup.memory_max_at = at;
 }
 
-// "50000 100000": microseconds of each so many.
+// Reads cpu.max, such as "50000 100000": the quota and the period, both in microseconds.
 void lower_cores_max(const Files& files, const std::string& at, Cgroup& cgroup) {
   const auto parts = words(files.text_or(at + "/cpu.max", ""));
   if (parts.size() != 2) return;
@@ -67,7 +69,7 @@ void lower_cores_max(const Files& files, const std::string& at, Cgroup& cgroup) 
   cgroup.cores_max = std::min(cgroup.cores_max.value_or(1e9), *quota / *period);
 }
 
-// "mlx5_0 hca_handle=2 hca_object=2000"
+// Reads rdma.max, whose lines are such as "mlx5_0 hca_handle=2 hca_object=2000".
 void read_rdma_max(const Files& files, const std::string& at, Cgroup& cgroup) {
   for (const std::string& line : lines(files.text_or(at + "/rdma.max", ""))) {
     const auto parts = words(line);
@@ -75,7 +77,7 @@ void read_rdma_max(const Files& files, const std::string& at, Cgroup& cgroup) {
       const size_t equals = parts[i].find('=');
       if (equals == std::string::npos) continue;
       const auto bound = parse_number<uint64_t>(std::string_view(parts[i]).substr(equals + 1));
-      if (!bound) continue;  // "max"
+      if (!bound) continue;  // it is "max"
       auto& bounds = cgroup.rdma_max[parts[0]];
       const auto least = bounds.emplace(parts[i].substr(0, equals), *bound).first;
       least->second = std::min(least->second, *bound);

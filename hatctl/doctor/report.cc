@@ -13,7 +13,7 @@ using hatctl::Colour;
 
 struct VerdictLook {
   const char* word;  // in JSON
-  const char* mark;  // of one width
+  const char* mark;  // all have the same width
   Colour colour;
 };
 constexpr std::array kLooks = {
@@ -42,7 +42,7 @@ std::string report_text(const Findings& findings, const hatctl::Terminal& termin
     text += hatctl::coloured(verdict.mark, verdict.colour, terminal) + "  " +
             padded_to(finding.check, kCheckColumns) +
             hatctl::wrapped(what, kIndent, terminal.columns) + "\n";
-    // Never broken into lines: it is to be copied.
+    // Commands are never broken into lines, so that they can be copied.
     for (const std::string& command : lines(finding.mend)) {
       text += std::string(kIndent, ' ') + hatctl::coloured(command, Colour::kBold, terminal) + "\n";
     }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// hatctl/doctor/report.h: findings for people, and for scripts.
+// hatctl/doctor/report.h: formats findings as text for people and as JSON for scripts.
 //
-//   {ok, node, hatctl, counts: {ok, warn, fail},
+//   {ok, node, config, hatctl, counts: {ok, warn, fail},
 //    findings: [{verdict: "ok"|"warn"|"fail", check, subject, text, mend}]}
 //
-// An interface: keys are added and never renamed.
+// The JSON is an interface, so keys are added and never renamed.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -16,7 +16,8 @@
 
 namespace hat::doctor {
 
-// Failures and warnings with what mends them; a last line counts.
+// Returns all findings, each with the commands that repair it, and a last line that counts them by
+// verdict.
 std::string report_text(const Findings& findings, const hatctl::Terminal& terminal);
 nlohmann::json report_json(const Examined& examined, const Findings& findings);
 

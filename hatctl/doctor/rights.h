@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// hatctl/doctor/rights.h: whether a process may do something to a file, by the file's mode.
+// hatctl/doctor/rights.h: decides whether the mode of a file permits a process to access the file.
 #pragma once
 
 #include "hatctl/doctor/host.h"
@@ -8,9 +8,11 @@ namespace hat::doctor {
 
 inline constexpr mode_t kMayRead = 4;
 inline constexpr mode_t kMayWrite = 2;
-inline constexpr mode_t kMayEnter = 1;  // a folder
+inline constexpr mode_t kMayEnter = 1;  // enter a folder
 
-// `wanted`: some of these bits. The owner's bits alone count for the owner, and so the group's.
+// Returns true if the process may do everything in `wanted`, a combination of the bits above. Only
+// the owner's bits count for the owner, and only the group's bits for another member of the group.
+// CAP_DAC_OVERRIDE permits everything.
 inline bool permitted(mode_t mode, uid_t uid, gid_t gid, const Process& who, mode_t wanted) {
   if (who.may(kCapDacOverride)) return true;
   const bool of_group = who.gid == gid || who.groups.contains(gid);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// hatctl/doctor/security_checks_test.cc: nodes whose links prove nothing, or not for long.
+// hatctl/doctor/security_checks_test.cc: tests nodes whose links do not authenticate their peers,
+// or not for long.
 #include "hatctl/doctor/fake_examined.h"
 
 namespace hat::doctor {
@@ -24,7 +25,7 @@ CertificateFacts good(const std::string& subject, int64_t since, int64_t until) 
           .not_after = kNow + until};
 }
 
-// A node with TLS and all well; hatrpcd runs as its own user.
+// Builds a node with TLS on which everything is in order. hatrpcd runs as its own user.
 void tls_host(FakeTree& tree, Examined& examined) {
   tree.roce_host();
   LinkConfig& link = examined.file.node.link;
@@ -38,7 +39,7 @@ void tls_host(FakeTree& tree, Examined& examined) {
   examined.unix_now = kNow;
 }
 
-// hatrpcd's complaint, and nothing that it could read.
+// Sets hatrpcd's error about the TLS files, and removes the certificates, as if none could be read.
 void refused(Examined& examined, const std::string& error) {
   examined.tls.error = error;
   examined.tls.certificate.reset();

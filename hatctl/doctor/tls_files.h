@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// hatctl/doctor/tls_files.h: the files that `link.tls` names, as plain data: who may read
-// them, and what hatrpcd makes of them.
+// hatctl/doctor/tls_files.h: facts about the files that `link.tls` names, as plain data: which
+// users may read them, and whether hatrpcd can use them.
 #pragma once
 
 #include <sys/types.h>
@@ -14,7 +14,7 @@
 
 namespace hat::doctor {
 
-// A folder on the way to a file, or the file.
+// One step on the path to a file: a folder, or the file itself.
 struct PathStep {
   std::string path;
   mode_t mode = 0;
@@ -24,20 +24,22 @@ struct PathStep {
 
 struct TlsFile {
   std::string key;            // "certificate", "key", "ca": under link.tls
-  std::string path;           // as it is configured
-  std::string error;          // why it cannot be looked at; empty: it is there
-  bool hidden = false;        // whoever runs hatctl may not read it: nothing is known of it
-  std::vector<PathStep> way;  // from "/" to the file itself, links followed
+  std::string path;           // as configured
+  std::string error;          // why it cannot be found; empty: it exists
+  bool hidden = false;        // the user of hatctl may not read it, so that it cannot be judged
+  std::vector<PathStep> way;  // from "/" to the file itself, with symbolic links resolved
 };
 
 struct TlsFiles {
-  std::vector<TlsFile> files;                   // none: the node has no `link.tls`
-  std::string error;                            // why hatrpcd can't use them; empty: it can, then:
+  std::vector<TlsFile> files;  // empty: the node has no `link.tls`
+  std::string error;           // why hatrpcd cannot use the files; empty: it can
+  // Both are set only if hatrpcd can use the files.
   std::optional<CertificateFacts> certificate;  // the node's own
-  std::vector<CertificateFacts> authorities;    // of `ca`
+  std::vector<CertificateFacts> authorities;    // those of `ca`
 };
 
-// Who may read them; what they say is the configuration's to read.
+// Finds out which users may read the files. Does not read the contents of the files:
+// load_configuration() does.
 std::vector<TlsFile> look_at(const TlsConfig& config);
 
 }  // namespace hat::doctor
