@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/link/ability.h: what bounds a plan, from what runs: the device here, and the peer's hello.
+// engine/link/ability.h: the limits of a plan that follow from this host's fabric and from the
+// peer's hello.
 #pragma once
 
 #include "engine/fabric/fabric.h"
@@ -9,7 +10,7 @@
 
 namespace hat::engine {
 
-// Legs that READ want a device that can: `reads_max`.
+// Legs that READ need a fabric that supports READs (`reads_max` is not 0).
 inline Ability ability_of(const Fabric& fabric) {
   constexpr uint32_t kReads = bit_of(Leg::kReadRndv) | bit_of(Leg::kFetch0) | bit_of(Leg::kFetch1) |
                               bit_of(Leg::kFetch2) | bit_of(Leg::kBitmap);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/link/cost_job.h: what a talk about component costs and the thread that measures or answers
-// leave for each other: neither waits for the other on the reactor's thread.
+// engine/link/cost_job.h: what a calibration session and the thread that measures or answers leave
+// for each other, so that the reactor's thread never waits for that thread.
 //
-//   measuring thread                talk (engine/link/cost_talk.h)     answering thread
+//   measuring thread                CostTalk (engine/link/cost_talk.h) answering thread
 //   await_card() ◀────── offer() ── kCostAccept ◀── card() ◀────────── offer()
 //   finish() ──────── finished() ──▶ kCostClose
 //                        stop() ◀── kCostClose, the link's end, too long ──▶ stop()
 //
-// Thread   any; a lock, on no call's path.
+// Thread   any. It uses a lock, but is not on the path of a call.
 #pragma once
 
 #include <chrono>
@@ -24,20 +24,22 @@ namespace hat::engine {
 
 class CostJob {
  public:
-  // The target's card: from the thread that answers, or, where one measures, from the talk.
+  // Stores the target's card; the first card stays. The answering thread calls it on the answering
+  // side, and CostTalk calls it on the measuring side.
   void offer(const CostCard& card);
   std::optional<CostCard> card() const;
-  // Blocks. Errors: why it was stopped, or that nobody has offered one for so long.
+  // Blocks until there is a card. Returns an error if the job is stopped (with the reason), or if
+  // no card is offered within `patience`.
   Result<CostCard> await_card(std::chrono::nanoseconds patience);
 
-  // The thread is done with the other side; empty: as it should be.
+  // Records that the thread no longer needs the other side. `why` is empty if all went well.
   void finish(std::string why);
   std::optional<std::string> finished() const;
 
-  // The talk is over: the thread is to leave soon. The first reason stays.
+  // Records that the session is over, and requests the thread to end soon. The first reason stays.
   void stop(std::string why);
   std::stop_token stop_token() const { return stop_.get_token(); }
-  std::string stopped_why() const;  // empty: it was not, or as it should be
+  std::string stopped_why() const;  // empty if the job was not stopped, or ended as it should
 
  private:
   mutable std::mutex mutex_;

@@ -18,7 +18,7 @@ std::unexpected<Error> refuse_costs(const char* what) {
 
 }  // namespace
 
-// --- Payloads: a card as it lies; before it, of an open, the reach's length and text ---
+// --- Payloads: the bytes of a card; in a CostOpen, the text of the reach follows the card ---
 
 std::vector<std::byte> encode(const CostCard& card) {
   const auto raw = std::as_bytes(std::span(&card, 1));
@@ -47,7 +47,7 @@ Result<CostOpen> decode_cost_open(Bytes payload) {
   return CostOpen{{reinterpret_cast<const char*>(reach.data()), reach.size()}, card};
 }
 
-// --- The talk ---
+// --- The calibration session ---
 
 CostTalk::CostTalk(Reactor& reactor, Lane& control, CostAnswerer* answerer)
     : reactor_(reactor),
@@ -96,7 +96,7 @@ void CostTalk::look() {
 
 void CostTalk::on_cost_frame(const FrameHeader& header, Bytes payload) {
   if (header.kind == FrameKind::kCostOpen) return take_open(header.stream, payload);
-  if (!job_ || header.stream != number_) return;  // it is over
+  if (!job_ || header.stream != number_) return;  // that session is over
   if (header.kind == FrameKind::kCostAccept) return take_accept(payload);
   end(payload.empty() ? "" : "the peer: " + said_by_peer(payload));
 }

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/link/cost_talk.h: what the two sides of a link say so that one can measure what its fabric
-// costs between them: the payloads of the kCost… frames, and one session's talk. docs/wire.md
-// section 3.4 shows the bytes.
+// engine/link/cost_talk.h: calibration sessions, in which one side of a link measures what its
+// fabric costs between the two: the payloads of the kCost… frames, and the exchange of these
+// frames. docs/wire.md section 3.4 shows the bytes.
 //
-//   initiator: kCostOpen ──▶      it measures: its fabric's reach, its card
+//   initiator: kCostOpen ──▶      wants to measure: its fabric's reach, its card
 //              ◀── kCostAccept    the card of the memory to measure with
-//   both:      kCostClose         it is over; why, or nothing where it ended as it should
+//   both:      kCostClose         the session is over: the reason, empty if it ended as it should
 //
-// Fabrics and time belong to other threads (CostJob); a talk looks every few milliseconds what they
-// have left for it.
+// Other threads do the work on the fabric, which takes long. CostTalk checks every kLook what they
+// have left for it in the CostJob.
 //
-// Bounds   one talk at a time in a session; one that is longer than kLongest is stopped.
+// Bounds   one calibration session at a time on a link; one that lasts longer than kLongest is
+//          stopped.
 // Thread   the reactor's.
-// Errors   to the job, in words; never on the link: calls do not notice.
+// Errors   are passed to the job as sentences; the link and its calls are not affected.
 #pragma once
 
 #include <memory>
@@ -31,15 +32,16 @@ struct CostOpen {
 
 std::vector<std::byte> encode(const CostOpen& open);
 std::vector<std::byte> encode(const CostCard& card);
-// Errors say what is wrong with it.
+// Decodes a payload; an error says what is wrong with it.
 Result<CostOpen> decode_cost_open(Bytes payload);
 Result<CostCard> decode_cost_card(Bytes payload);
 
-// Who answers for a node, on a thread of its own.
+// Answers calibration sessions for a node, on a thread of its own.
 class CostAnswerer {
  public:
   virtual ~CostAnswerer() = default;
-  // Begins; what comes of it is left in the job. Errors: it cannot now, and why. Any thread.
+  // Starts to answer, and leaves the results in the job that it returns. If it cannot answer now,
+  // the error says why. Any thread may call it.
   virtual Result<std::shared_ptr<CostJob>> answer(const CostOpen& open) = 0;
 };
 
@@ -48,13 +50,14 @@ class CostTalk final : public CostFrames {
   static constexpr Duration kLook = std::chrono::milliseconds(5);
   static constexpr Duration kLongest = std::chrono::seconds(60);
 
-  // All outlive it. `control` is the session's TCP lane; no answerer: this side only measures.
+  // Uses `control`, the TCP lane of the link's session. If `answerer` is null, this side only
+  // measures. All arguments must outlive this object.
   CostTalk(Reactor& reactor, Lane& control, CostAnswerer* answerer);
   ~CostTalk() override { end("the link has ended"); }
 
-  // This side measures. Errors: a talk goes on.
+  // Starts a calibration session in which this side measures. Fails while another one is running.
   Result<void> open(const CostOpen& open, std::shared_ptr<CostJob> job);
-  // The link is down.
+  // Ends the running calibration session, if any, because the link is down.
   void end(const std::string& reason);
 
   void on_cost_frame(const FrameHeader& header, Bytes payload) override;
@@ -64,7 +67,7 @@ class CostTalk final : public CostFrames {
   void take_accept(Bytes payload);
   void begin(uint32_t number, std::shared_ptr<CostJob> job, bool measures);
   void look();
-  void close(const std::string& reason);  // and tell the other side
+  void close(const std::string& reason);  // as end(), and sends the reason to the other side
   void send(FrameKind kind, uint32_t number, Bytes payload) {
     control_.send({.kind = kind, .stream = number}, {payload});
   }
@@ -72,8 +75,8 @@ class CostTalk final : public CostFrames {
   Reactor& reactor_;
   Lane& control_;
   CostAnswerer* const answerer_;
-  uint32_t number_ = 0;           // of the talk that goes on, or the last; the initiator counts
-  std::shared_ptr<CostJob> job_;  // null: none goes on
+  uint32_t number_ = 0;           // of the running session or the last one; the initiator counts
+  std::shared_ptr<CostJob> job_;  // null if no session is running
   bool measures_ = false;
   bool told_card_ = false;
   TimePoint began_{};

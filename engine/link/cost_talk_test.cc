@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/link/cost_talk_test.cc: the talk about component costs: its order, its refusals, its ends.
+// engine/link/cost_talk_test.cc: tests calibration sessions: the order of their frames, refusals,
+// and how they end.
 #include "engine/link/cost_talk.h"
 
 #include <gmock/gmock.h>
@@ -49,7 +50,7 @@ TEST(CostJobs, WaitForACardOrForTheEnd) {
   EXPECT_EQ(job.await_card(60s).error().message, "first");
 }
 
-// The TCP lane of one side: what is sent waits until the test hands it over.
+// The TCP lane of one side: sent frames wait until the test passes them to the other side.
 struct CostWire final : Lane {
   uint64_t send(FrameHeader header, std::initializer_list<Bytes> pieces) override {
     std::vector<std::byte> payload;

@@ -39,7 +39,7 @@ std::vector<std::byte> encode(const Hello& hello) {
   return out;
 }
 
-// As configurations have names (config/names.h).
+// Returns true for the characters that configurations allow in names (config/names.h).
 static bool may_be_in_a_name(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
          c == '-' || c == '_';

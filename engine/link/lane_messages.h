@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/link/lane_messages.h: what the two sides of a link say to make an RDMA lane: the payloads
-// of the kLane… frames. docs/wire.md section 3.3 shows the bytes.
+// engine/link/lane_messages.h: the payloads of the kLane… frames, by which the two sides of a link
+// create an RDMA lane. docs/wire.md section 3.3 shows the bytes.
 //
 //   initiator: kLaneOpen ──▶      its shape, the shape it would like back, its fabric's reach
-//              ◀── kLaneAccept    the other shape, and what the acceptor opens
-//   initiator: kLaneReady ──▶     what the initiator opens
-//              ◀── kLaneUp        both may send; a nonce
-//   initiator: kLaneNonce, by the lane itself, before anything else: who speaks there is who was
-//              given it on the link. Without nonces where a side is of a link version before 3.
-//   both:      kLaneClose         no such lane, or no more; the reason
+//              ◀── kLaneAccept    the acceptor's shape and its LaneOffer
+//   initiator: kLaneReady ──▶     the initiator's LaneOffer
+//              ◀── kLaneUp        both sides may send; a nonce
+//   initiator: kLaneNonce         the same nonce, as the first frame on the lane itself: it proves
+//                                 that the sender on the lane is the peer of the link
+//   both:      kLaneClose         the lane is refused or ended; the reason
+//
+// If either side has a link version below 3, the two sides use no nonces.
 #pragma once
 
 #include <array>
@@ -27,7 +29,7 @@ using LaneNonce = std::array<std::byte, 16>;
 struct LaneWish {
   LaneClass lanes = LaneClass::kThroughput;
   LaneShape out;   // how the initiator sends
-  LaneShape back;  // how it would like to be answered: the acceptor decides
+  LaneShape back;  // how it would like the acceptor to send; the acceptor decides
 };
 
 struct LaneOpen {
@@ -43,7 +45,7 @@ struct LaneAccept {
 std::vector<std::byte> encode(const LaneOpen& open);
 std::vector<std::byte> encode(const LaneAccept& accept);
 std::vector<std::byte> encode(const LaneOffer& offer);
-// Errors say what is wrong with it.
+// Decodes a payload; an error says what is wrong with it.
 Result<LaneOpen> decode_lane_open(Bytes payload);
 Result<LaneAccept> decode_lane_accept(Bytes payload);
 Result<LaneOffer> decode_lane_offer(Bytes payload);

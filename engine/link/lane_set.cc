@@ -37,7 +37,7 @@ LaneSet::LaneSet(Reactor& reactor, RdmaHost& host, Session::Role role, Lane& con
 
 LaneSet::~LaneSet() { end_buried(); }
 
-// When no event of theirs can be running.
+// Deletes the members whose deletion was deferred. Must not be called from an event of a member.
 void LaneSet::end_buried() {
   for (const auto& member : std::exchange(buried_, {})) {
     if (member->lane) domain_->poller(member->wish.lanes).retire(std::move(member->lane));
@@ -57,7 +57,7 @@ RdmaLane* LaneSet::lane(uint32_t number) {
 void LaneSet::flush() {
   end_buried();
   for (auto next = members_.begin(); next != members_.end();) {
-    Member& member = *next++->second;  // it may go down, and out
+    Member& member = *next++->second;  // flush() may take it down and out of members_
     if (member.state == State::kUp) member.lane->flush();
   }
 }
@@ -75,7 +75,7 @@ bool LaneSet::all_taken() {
 }
 
 void LaneSet::end(const std::string& reason) {
-  ended_ = true;  // nothing opens any more
+  ended_ = true;  // first, so that no event opens another lane
   while (!members_.empty()) go_down(*members_.begin()->second, reason, false);
   timer_->cancel();
 }
@@ -139,7 +139,7 @@ void LaneSet::on_lane_frame(const FrameHeader& header, Bytes payload) {
   }
   if (header.kind == FrameKind::kLaneUp && initiates) {
     if (member.state == State::kReady) return take_up(member, payload);
-    if (member.state == State::kUp) return;  // a message was quicker
+    if (member.state == State::kUp) return;  // a message on the lane arrived before this frame
   }
   go_down(member, "what came to make an RDMA lane came out of order", true);
 }
@@ -162,7 +162,7 @@ void LaneSet::take_accept(Member& member, Bytes payload) {
   if (const auto made = make(member, member.wish.out, accepted->back); !made) {
     return go_down(member, made.error().message, true);
   }
-  // Its offer first: the other side may knock as soon as this one connects.
+  // The offer is sent first: once this side connects, the two queue pairs may contact each other.
   send(FrameKind::kLaneReady, member.number, encode(member.lane->offer()));
   if (const auto connected = member.lane->connect(accepted->offer); !connected) {
     return go_down(member, connected.error().message, true);
@@ -228,7 +228,7 @@ void LaneSet::take_nonce(Member& member, const FrameHeader& header, Bytes payloa
   go_down(member, "what came first on the RDMA lane is not the nonce that the link gave", true);
 }
 
-// --- Their life ---
+// --- The life of a lane ---
 
 void LaneSet::look_after_all() {
   const TimePoint now = reactor_.now();
@@ -265,7 +265,7 @@ void LaneSet::look_after(Member& member, TimePoint now) {
 }
 
 void LaneSet::Member::on_frame(const FrameHeader& header, Bytes payload) {
-  // An older peer may speak before its word for it has come by TCP.
+  // An older peer's first message on the lane may arrive before its kLaneUp on the link.
   if (state == State::kReady && !set.options_.nonces) set.come_up(*this);
   if (state != State::kUp) return;
   const bool must_show = set.options_.nonces && set.role_ == Session::Role::kAcceptor;

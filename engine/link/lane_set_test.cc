@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/link/lane_set_test.cc: what the two sides say to make lanes, and what is refused. Lanes at
-// work are in daemon/process/rdma_link_conformance.cc.
+// engine/link/lane_set_test.cc: tests the frames that create lanes, and refusals.
+// daemon/process/rdma_link_conformance.cc tests lanes that carry calls.
 #include "engine/link/lane_set.h"
 
 #include <gmock/gmock.h>
@@ -48,7 +48,7 @@ TEST(LaneMessages, RefuseEveryTruncationAndExtension) {
   check(encode(LaneOffer{}), [](Bytes bytes) { return decode_lane_offer(bytes); });
 }
 
-// The TCP lane of a session, as far as a set uses it.
+// The TCP lane of a session, as far as a LaneSet uses it.
 struct Control final : Lane {
   uint64_t send(FrameHeader header, std::initializer_list<Bytes> pieces) override {
     std::string payload;
@@ -137,7 +137,7 @@ TEST_F(LaneSets, WhatComesOutOfOrderEndsTheLaneAlone) {
   say(FrameKind::kLaneUp, 1);
   EXPECT_EQ(last_kind(), FrameKind::kLaneClose);
   EXPECT_EQ(set_->size(), 0u);
-  say(FrameKind::kLaneReady, 7);  // of a lane that is not there
+  say(FrameKind::kLaneReady, 7);  // a lane that does not exist
   EXPECT_EQ(control_.sent.size(), 2u);
 }
 
@@ -173,7 +173,8 @@ TEST_F(LaneSets, TheEndOfTheLinkIsTheEndOfAll) {
   EXPECT_EQ(control_.sent.size(), 2u) << "nothing is said on a link that is down";
 }
 
-// An initiator and an acceptor in one process: the test carries what they say of lanes by TCP.
+// An initiator and an acceptor in one process. The test carries the frames that they would exchange
+// over TCP.
 class TwoLaneSets : public testing::Test {
  protected:
   struct Side final : LaneSetEvents {
@@ -195,12 +196,12 @@ class TwoLaneSets : public testing::Test {
     size_t carried = 0;
     bool is_up = false;
     std::string down;
-    std::vector<std::pair<FrameKind, std::string>> heard;  // by the lane
+    std::vector<std::pair<FrameKind, std::string>> heard;  // frames received on the lane
   };
   static constexpr LaneShape kShape{.slots = 4, .slot_bytes = 1024};
 
   TwoLaneSets() : initiator_(reactor_), acceptor_(reactor_) {}
-  // Each with the hello of the other side before it.
+  // Creates both sets, each of which knows the hello of the other side, and opens a lane.
   void begin(const Hello& initiators = {}, const Hello& acceptors = {}) {
     initiator_.set = std::make_unique<LaneSet>(
         reactor_, *initiator_.host, Session::Role::kInitiator, initiator_.control,
@@ -218,7 +219,8 @@ class TwoLaneSets : public testing::Test {
     initiator_.set->lane(1)->send({.kind = FrameKind::kRaw, .stream = 7},
                                   {std::as_bytes(std::span(call))});
   }
-  // Turns until `holds`; the loop fabric's two sides find each other in a few.
+  // Runs event-loop iterations until `holds()` returns true, for at most 20 s. The two sides of the
+  // loop fabric need a few iterations to connect.
   bool turn_until(const std::function<bool()>& holds) {
     const auto end = std::chrono::steady_clock::now() + 20s;
     while (!holds()) {
@@ -233,7 +235,7 @@ class TwoLaneSets : public testing::Test {
     }
     return true;
   }
-  // A FakeReactor watches no descriptors.
+  // Handles the fabric's events, because a FakeReactor watches no descriptors.
   static void hear_of_the_fabric(Side& side) {
     for (const auto& domain : side.host->domains()) domain->take_fabric_events();
   }
@@ -281,7 +283,7 @@ TEST_F(TwoLaneSets, GiveUpALaneThatShowsAnotherNonce) {
   EXPECT_EQ(acceptor_.heard, Heard());
 }
 
-// As somebody would who has found the queue pair, and not read the link.
+// An attacker would do this if it had found the queue pair but could not read the link.
 TEST_F(TwoLaneSets, GiveUpALaneThatBeginsWithACall) {
   begin({}, {.version_max = kLinkVersionOfNonces - 1});
   ASSERT_TRUE(come_up());
@@ -296,7 +298,7 @@ TEST_F(TwoLaneSets, EachNonceIsOfOneLane) {
   std::vector<std::string> nonces;
   on_the_way_ = [&](std::string& nonce) {
     nonces.push_back(nonce);
-    nonce = nonces.front();  // as a replay would
+    nonce = nonces.front();  // replays the first nonce
   };
   ASSERT_TRUE(come_up());
   initiator_.set->open({.out = kShape, .back = kShape});
@@ -305,7 +307,7 @@ TEST_F(TwoLaneSets, EachNonceIsOfOneLane) {
   EXPECT_NE(initiator_.set->lane(1), nullptr) << "the first stays";
 }
 
-// Version 2, on both sides: neither asks for what the other has never heard of.
+// Both sides see a peer of link version 2, so neither sends nor expects a nonce.
 TEST_F(TwoLaneSets, SayNothingOfNoncesToAnOlderPeer) {
   const Hello older{.version_max = kLinkVersionOfNonces - 1};
   begin(older, older);
@@ -318,7 +320,7 @@ TEST_F(TwoLaneSets, SayNothingOfNoncesToAnOlderPeer) {
   EXPECT_EQ(given, "");
 }
 
-// What runs bounds the plan.
+// The fabric here and the peer's hello limit the plan.
 TEST(Ability, OfTheFabricAndOfThePeersHello) {
   const auto fabric = *open_loop_fabric();
   EXPECT_EQ(ability_of(*fabric).legs, kAllLegs);

@@ -48,7 +48,7 @@ void Link::on_session_up(Session&) {
 }
 
 void Link::on_frame(Session&, const FrameHeader& header, Bytes payload) {
-  // A peer that drains finishes what it has; calls that come now would be refused, so they wait for
+  // A draining peer finishes the calls that it has and would refuse new ones. So new calls wait for
   // its successor or go to another peer.
   if (header.kind == FrameKind::kGoAway) {
     going_away_ = true;
@@ -70,7 +70,8 @@ void Link::on_session_down(Session&, const std::string& reason) {
 }
 
 void Link::try_later() {
-  // Jitter of a half keeps many nodes from knocking at a restarted peer at once.
+  // Jitter of up to half the backoff prevents many nodes from connecting to a restarted peer at the
+  // same moment.
   const auto jitter = std::uniform_int_distribution<int64_t>(0, backoff_.count() / 2)(random_);
   retry_->set(reactor_.now() + backoff_ + Duration(jitter));
   backoff_ = std::min(backoff_ * 2, backoff_max_);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/link/link.h: this worker's way to one peer: a session that is built when the daemon starts
-// and rebuilt whenever it breaks, with backoff.
+// engine/link/link.h: this worker's connection to one peer: a session that is opened when the
+// daemon starts, and opened again, with backoff, whenever it breaks.
 //
 // Thread   the reactor's.
-// Errors   none are returned: on_link_down() says why, and the link goes on trying.
+// Errors   no function returns one: on_link_down() gives the reason, and the link keeps trying.
 #pragma once
 
 #include <cstdint>
@@ -23,12 +23,13 @@ class LinkEvents {
   virtual void on_link_up(Link& link) = 0;
   virtual void on_link_frame(Link& link, const FrameHeader& header, Bytes payload) = 0;
   virtual void on_link_uncongested(Link& link) = 0;
-  // The peer wants to leave: no new call begins here. agree_to_go_away() once all that was sent has
-  // come there, by whatever lane.
+  // Reports that the peer is leaving: new calls must not use this link. The callee calls
+  // agree_to_go_away() once all frames that were sent, on any lane, have arrived at the peer.
   virtual void on_link_going_away(Link& link) = 0;
-  // `was_up`: false where an attempt to connect failed.
+  // Reports the end of a session or, if `was_up` is false, a failed attempt to connect.
   virtual void on_link_down(Link& link, bool was_up, const std::string& reason) = 0;
-  // Keeps a broken session until no event of it can be running (the turn's end).
+  // Defers the deletion of a broken session until no event of it can be running (the end of the
+  // event-loop iteration).
   virtual void bury(std::unique_ptr<Session> session) = 0;
 };
 
@@ -40,15 +41,16 @@ class Link final : public SessionEvents {
   Link(Reactor& reactor, Address address, SessionOptions options, Duration backoff_max,
        uint32_t seed, LinkEvents& events);
 
-  // Takes the place of a link to a peer that leaves: its counts go on.
+  // Makes this link replace `before`, whose peer is leaving: takes over its count of sessions.
   void follow(const Link& before);
-  // The session that there is, is the last.
+  // Makes the link not reconnect after the current session ends.
   void retire() { retired_ = true; }
 
-  // Begins, and begins again at once where the link waits for its backoff: a call needs it.
+  // Connects because a call needs the link, without waiting for the backoff, but at least
+  // kBackoffMin after the last attempt. Does nothing if a session exists.
   void connect_now();
 
-  // Pushes the turn's frames, the hello of a young session included.
+  // Sends the frames of this event-loop iteration, including the hello of a new session.
   void flush() {
     if (session_) session_->lane().flush();
   }
@@ -57,26 +59,29 @@ class Link final : public SessionEvents {
 
   const std::string& peer() const { return options_.peer; }
   const Address& address() const { return address_; }
-  // Frames of streams that exist go through; new calls only where takes_calls() too.
+  // Returns true if the link carries frames of existing streams. New calls need takes_calls().
   bool up() const { return session_ && session_->up(); }
   bool takes_calls() const { return up() && !going_away_ && !session_->lane().broken(); }
   Lane& lane() { return session_->lane(); }  // while up
   Session& session() { return *session_; }   // while up
-  // Since when it takes no calls; meaningless while it does.
+  // Returns the time since which the link takes no calls; meaningless while it takes calls.
   TimePoint down_since() const { return down_since_; }
-  // Connecting or connected; when the last attempt began, so that a call can tell one made for it.
+  // Returns true if the link is connecting or connected.
   bool trying() const { return session_ != nullptr; }
+  // Returns when the last attempt to connect began, so that a caller can find out whether an
+  // attempt was made since its call began.
   TimePoint last_attempt() const { return last_attempt_; }
-  // Sessions so far: a stream belongs to one.
+  // Returns how many sessions have been up so far. A stream belongs to one session.
   uint64_t sessions() const { return sessions_; }
   const std::string& last_error() const { return last_error_; }
-  // A stream id for this session; by the time that they start again, the old ones are long gone.
+  // Returns a number for a new stream of this session. Numbers start again at 1 after 2^32 - 1;
+  // by then the streams that had the first ones are long gone.
   uint32_t next_stream() {
     return next_stream_ == 0 ? next_stream_ = 1, next_stream_++ : next_stream_++;
   }
 
  private:
-  Result<void> on_hello(Session&) override { return {}; }  // it is the initiator
+  Result<void> on_hello(Session&) override { return {}; }  // only an acceptor's session calls it
   void on_session_up(Session& session) override;
   void on_frame(Session& session, const FrameHeader& header, Bytes payload) override;
   void on_uncongested(Session& session) override;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/link/link_fuzz.cc: any bytes from a peer, however split, to either side of a link; each
-// session passes on exactly what a reading of the whole stream finds, and ends with a reason.
+// engine/link/link_fuzz.cc: feeds either side of a link any bytes from a peer, split in any way.
+// Each session must pass on exactly the frames that a parse of the whole stream finds, and end with
+// a reason.
 //
-// Input: the first byte chooses the side; then steps, each a byte of operation and its arguments.
+// Input: the first byte chooses the side. The rest are steps, each one a byte that chooses the
+// operation, and the arguments of that operation.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -21,13 +23,13 @@ void require(bool holds, const char* what) {
   std::abort();
 }
 
-// What a session without RDMA lanes answers or drops by itself.
+// Returns true for frames that a session without RDMA lanes answers or drops by itself.
 bool of_the_session(FrameKind kind) {
   return kind == FrameKind::kHello || kind == FrameKind::kRefuse || kind == FrameKind::kPing ||
          kind == FrameKind::kPong || (is_of_link(kind) && kind >= FrameKind::kLaneOpen);
 }
 
-// What one session must pass on of the bytes that came to it, read in one go.
+// The frames that one session must pass on, found by parsing all received bytes at once.
 struct Expected {
   std::vector<std::string> frames;
   bool broken = false;
@@ -59,10 +61,10 @@ Expected expected_of(std::string_view bytes) {
   return expected;
 }
 
-// Whoever owns the session; keeps what it was told.
+// The owner of the link or session; keeps the frames that it receives.
 class Owner final : public LinkEvents, public SessionEvents {
  public:
-  // A link tries again; its first session is what counts.
+  // A link reconnects; only its first session is checked.
   void on_link_up(Link&) override {
     if (!down) came_up();
   }
@@ -116,7 +118,7 @@ std::string hello_from(const std::string& node, const std::string& peer) {
   return bytes.append(reinterpret_cast<const char*>(hello.data()), hello.size());
 }
 
-// Answers every second one; what it offers is told, and soon it is done.
+// Answers every second calibration session, and finishes every second one of those at once.
 class Answerer final : public CostAnswerer {
  public:
   Result<std::shared_ptr<CostJob>> answer(const CostOpen& open) override {
@@ -194,7 +196,7 @@ class Run {
     }
   }
 
-  // A frame that begins as it should, so that bytes at random get past the header.
+  // Receives a frame with a plausible header, so that random bytes get past the header's check.
   void receive_frame() {
     FrameHeader header{.kind = static_cast<FrameKind>(input_.next() % 27), .stream = input_.next()};
     header.flags = input_.next() & kFlagsKnown;
@@ -213,7 +215,8 @@ class Run {
       if (wire_->incoming.size() >= before || wire_->incoming.empty()) break;
       before = wire_->incoming.size();
     }
-    // As long as nothing has ended it otherwise, what arrived is all that decides.
+    // Unless an error, a time-out or the end of the stream has occurred, the received bytes alone
+    // decide what the session must have done.
     if (!wire_->end && unbroken()) judge();
   }
 
@@ -233,7 +236,7 @@ class Run {
 
   void judge() {
     const Expected expected = expected_of(received_);
-    if (!owner_.up) {  // its hello was refused, or is not here yet
+    if (!owner_.up) {  // the peer's hello was refused or has not arrived yet
       require(owner_.frames.empty(), "a frame before the hello");
       require(owner_.down || !expected.broken, "a session outlives a breach before its hello");
       return;
@@ -243,7 +246,7 @@ class Run {
     require(owner_.down || !expected.broken, "a session outlives a breach of the format");
   }
 
-  // A Link keeps the going away of its peer to itself.
+  // Returns true if the frames agree apart from kGoAway, which a Link does not pass on.
   bool link_leaves(const Expected& expected) const {
     if (!link_) return false;
     std::vector<std::string> others;

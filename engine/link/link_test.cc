@@ -52,7 +52,7 @@ class LinkTest : public testing::Test {
     wire().tell_readable();
     link_.flush();
   }
-  void advance(Duration by) {  // as a worker would: flushes after each turn
+  void advance(Duration by) {  // like a worker, flushes after each event-loop iteration
     for (Duration passed{}; passed < by; passed += 10ms) {
       reactor_.advance(10ms);
       link_.flush();
@@ -164,7 +164,7 @@ TEST_F(LinkTest, GivesUpAPeerThatSaysNoHello) {
   EXPECT_THAT(log_.lines, ElementsAre(HasSubstr("failed: no hello")));
 }
 
-// Whoever connects costs little memory until it has said a word.
+// A connection costs little memory until its peer has sent a valid frame.
 TEST_F(LinkTest, GivesUpAPeerWhoseFirstFrameIsFarTooLongForAHello) {
   const std::string first = frame(FrameKind::kHello, std::string(kFramePayloadBytesMax, 'x'));
   receive(first.substr(0, TcpLane::kFirstBytes));
@@ -231,7 +231,7 @@ TEST_F(LinkTest, IsCongestedWhileThePeerTakesNothingAndSaysWhenThatIsOver) {
   EXPECT_THAT(log_.lines, ElementsAre("up", "uncongested"));
 }
 
-// A node with TLS and one without meet, and this one has none.
+// The peer uses TLS on its links, and this node does not.
 TEST_F(LinkTest, SaysThatThePeerSpeaksTlsWhereItAnswersWithAnAlert) {
   receive(std::string("\x15\x03\x01\x00\x02\x02\x46", 7));
   EXPECT_THAT(log_.lines, IsEmpty());

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/link/said_by_peer.h: a reason that a peer gives, which goes into logs, replies and pages.
+// engine/link/said_by_peer.h: makes a peer's text safe to show: the reasons that peers give go into
+// logs, replies and pages.
 #pragma once
 
 #include <string>
@@ -11,7 +12,7 @@ namespace hat::engine {
 
 inline constexpr size_t kReasonBytesMax = 1024;
 
-// As printable text, cut to kReasonBytesMax.
+// Returns the text made printable and cut to kReasonBytesMax.
 inline std::string said_by_peer(Bytes text) {
   return printable({reinterpret_cast<const char*>(text.data()), text.size()}, kReasonBytesMax);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/link/seal.h: what stands between a link's frames and the network, if anything does: TLS in
-// the daemon (daemon/tls/). The engine knows that there is a seal, and nothing of how it is made.
+// engine/link/seal.h: an optional layer between a link's frames and the network: TLS in the daemon
+// (daemon/tls/). The engine knows only this interface.
 #pragma once
 
 #include <functional>
@@ -11,15 +11,16 @@
 
 namespace hat::engine {
 
-// Makes the plain stream, which tells `events`.
+// Creates the plain stream, which calls `events`.
 using OpenStream = std::function<std::unique_ptr<Stream>(StreamEvents& events)>;
 
-// Both make a stream over what `open` makes. It carries nothing before the two sides have proved
-// who they are; what goes wrong is told by its read() and write(), and by error_text().
+// connect() and accept() create a stream over the plain stream that `open` creates. The stream
+// carries no bytes of the caller until the two sides have proved their identities. Its read() and
+// write() report failures, and error_text() describes them.
 class Seal {
  public:
   virtual ~Seal() = default;
-  // `peer`: the node that the link is for.
+  // Creates an initiator's stream; `peer` is the name of the node that the link is for.
   virtual std::unique_ptr<Stream> connect(const std::string& peer, const OpenStream& open,
                                           StreamEvents& events) = 0;
   virtual std::unique_ptr<Stream> accept(const OpenStream& open, StreamEvents& events) = 0;

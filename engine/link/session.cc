@@ -135,7 +135,7 @@ void Session::check_alive() {
   if (silence >= options_.keepalive_timeout)
     return go_down("nothing heard within keepalive_timeout");
   if (silence >= options_.keepalive_interval) lane_->send({.kind = FrameKind::kPing}, {});
-  // Often enough to see both bounds pass within a quarter of the interval.
+  // Often enough to notice within a quarter of the interval that either bound has passed.
   timer_->set(now + std::max(options_.keepalive_interval / 4, Duration(1)));
 }
 

@@ -3,11 +3,12 @@
 //
 //   initiator: kHello ──▶            ◀── kHello | kRefuse          then frames both ways
 //
-// Each side pings when it has heard nothing for `keepalive_interval` and gives up after
-// `keepalive_timeout`: a peer whose kernel died sends nothing.
+// Each side pings when it has received nothing for `keepalive_interval`, and ends the session when
+// it has received nothing for `keepalive_timeout`: a host whose kernel has died sends not even a
+// reset.
 //
 // Thread   the reactor's.
-// Errors   on_session_down() once, in words; nothing after it.
+// Errors   on_session_down() once, with a sentence; no event follows it.
 #pragma once
 
 #include <memory>
@@ -23,26 +24,27 @@ namespace hat::engine {
 
 class Session;
 
-// No call may destroy the session; bury it instead.
+// Called by a session. A callback must not destroy the session; it defers the deletion.
 class SessionEvents {
  public:
   virtual ~SessionEvents() = default;
-  // The acceptor's: the hello came, and peer() is known. An error is told to the peer, and ends it.
+  // Reports to an acceptor that the initiator's hello has arrived, and peer() is known. An error is
+  // sent to the peer and ends the session.
   virtual Result<void> on_hello(Session& session) = 0;
-  virtual void on_session_up(Session& session) = 0;  // peer() is known, and is told
+  virtual void on_session_up(Session& session) = 0;  // peer() is known; both hellos are exchanged
   virtual void on_frame(Session& session, const FrameHeader& header, Bytes payload) = 0;
   virtual void on_uncongested(Session& session) = 0;
   virtual void on_session_down(Session& session, const std::string& reason) = 0;
 };
 
-// Told of what the two sides say about RDMA lanes (engine/link/lane_set.h).
+// Receives a session's frames about RDMA lanes (engine/link/lane_set.h).
 class LaneFrames {
  public:
   virtual ~LaneFrames() = default;
   virtual void on_lane_frame(const FrameHeader& header, Bytes payload) = 0;
 };
 
-// Told of what the two sides say about component costs (engine/link/cost_talk.h).
+// Receives a session's frames about component costs (engine/link/cost_talk.h).
 class CostFrames {
  public:
   virtual ~CostFrames() = default;
@@ -51,10 +53,10 @@ class CostFrames {
 
 struct SessionOptions {
   std::string node;  // this node's name
-  std::string peer;  // initiator: the node it wants; acceptor: empty
+  std::string peer;  // initiator: the name of the node that it wants to reach; acceptor: empty
   uint64_t generation = 0;
   uint32_t legs = 0;     // Hello::legs
-  Seal* seal = nullptr;  // outlives the session; null: frames travel open
+  Seal* seal = nullptr;  // must outlive the session; null: frames are sent in clear text
   Duration handshake_timeout{};
   Duration keepalive_interval{};
   Duration keepalive_timeout{};
@@ -69,18 +71,19 @@ class Session final : public LaneEvents {
 
   bool up() const { return state_ == State::kUp; }
   const Hello& peer() const { return peer_; }  // once up
-  // Who it has proved to be; what its hello says of its name is only its word.
+  // Returns the names that the peer has proved to have. The name in its hello is not proved.
   std::span<const std::string> peer_names() const { return lane_->peer_names(); }
-  // Frames of RDMA lanes go there; without one, the other side is told that there are none here.
+  // Sets the receiver of frames about RDMA lanes. Without one, this side refuses lanes.
   void set_lanes(LaneFrames* lanes) { lanes_ = lanes; }
-  // So do frames about component costs; without one, the other side is refused.
+  // Sets the receiver of frames about component costs. Without one, this side refuses calibration.
   void set_costs(CostFrames* costs) { costs_ = costs; }
   Lane& lane() { return *lane_; }
   const Lane& lane() const { return *lane_; }
   TimePoint began() const { return began_; }
   void end(const std::string& reason) { go_down(reason); }
-  // The lane is idle, and stays so: the peer hears of the end after all that was sent, and then
-  // ends the session. Its last replies are lost to no reset, as they might be by a close here.
+  // Ends this side's direction; call it if the lane is idle and stays so. The peer reads the end
+  // after everything that was sent, and then ends the session. If this side closed the connection
+  // instead, a reset might destroy the last replies on their way to the peer.
   void finish() { lane_->end_writes(); }
 
  private:

@@ -7,9 +7,9 @@
 namespace hat::engine {
 namespace {
 
-// What one read brought is handled in so many parts, with a look at the other connections and a
-// flush between them. In one, a burst of calls would cross daemon, server and daemon as one lump,
-// and each host would idle while the other works.
+// The lane handles the bytes of one read in this many parts. Between two parts, the event loop
+// handles the other connections and flushes. In one part, a burst of calls would pass through
+// daemon, server and daemon all at once, and each host would be idle while the other one works.
 constexpr size_t kPartsPerRead = 2;
 
 constexpr const char* kPeerSpeaksTls =
@@ -64,7 +64,7 @@ void TcpLane::flush() {
   if (congested_ && queued() <= kCongestedBytes / 2) {
     congested_ = false;
     events_.on_uncongested();
-    flush();  // what the event sent must not wait for another turn
+    flush();  // frames that the event queued must not wait for the next event-loop iteration
   }
 }
 
@@ -72,7 +72,7 @@ void TcpLane::end_writes() {
   if (!down_ && write_error_ == 0) stream_->shutdown_write();
 }
 
-// What the peer sent before it went is still to be read: replies, perhaps.
+// Stops sending, but reads on to the end: the peer may have sent replies before it closed.
 void TcpLane::on_write_error(int error) {
   write_error_ = error;
   congested_ = true;  // until it is down
@@ -110,7 +110,8 @@ void TcpLane::on_readable() {
   if (write_error_ != 0 && !down_) stream_->read_again();
 }
 
-// Nothing was taken yet, and what came are the first bytes of a TLS hello or alert.
+// Returns true if no frame was taken yet, and the bytes received so far begin like a TLS handshake
+// or alert.
 bool TcpLane::begins_with_tls() const {
   constexpr auto kAlert = std::byte{0x15};
   constexpr auto kHandshake = std::byte{0x16};
@@ -143,7 +144,7 @@ void TcpLane::take_part() {
     more = in_begin_ < part_end;
   }
   if (holds_frame()) return stream_->read_again();
-  if (in_begin_ != 0) in_.resize(kReceiveBytes);  // who sends frames is a daemon
+  if (in_begin_ != 0) in_.resize(kReceiveBytes);  // the peer has sent a frame, so it is a daemon
   std::memmove(in_.data(), in_.data() + in_begin_, in_end_ - in_begin_);
   in_end_ -= in_begin_;
   in_begin_ = 0;

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/link/tcp_lane.h: frames over one byte stream, batched: a turn's frames leave in one write.
+// engine/link/tcp_lane.h: a lane over one byte stream, which sends the frames of one event-loop
+// iteration in one write.
 //
-// Bounds   frames of at most kFramePayloadBytesMax; kCongestedBytes queued before congested().
-// Beyond
-//          kQueuedBytesMax the lane goes down: its peer asks (pings, calls) and reads no answers.
-// Memory   a receive buffer, of kFirstBytes until a first frame has come (anybody may connect); a
-//          send buffer that keeps the capacity it once needed.
+// Bounds   payloads of at most kFramePayloadBytesMax; congested() from kCongestedBytes queued. If
+//          more than kQueuedBytesMax are queued, the lane goes down: its peer sends pings and
+//          calls, and does not read the answers.
+// Memory   a receive buffer, of kFirstBytes until the first frame has arrived, because anybody may
+//          connect; a send buffer, which keeps the largest capacity that it has needed.
 // Thread   the reactor's.
-// Errors   on_down() once, with the reason in words: end of stream, an errno, or a frame
-//          that breaks the format.
+// Errors   on_down() once, with the reason as a sentence: end of stream, an errno, or a frame that
+//          breaks the format.
 #pragma once
 
 #include <memory>
@@ -28,7 +29,7 @@ class TcpLane final : public Lane, private StreamEvents {
   static constexpr size_t kReceiveBytes = 256 * 1024;
   static_assert(kReceiveBytes >= 2 * (sizeof(FrameHeader) + kFramePayloadBytesMax));
 
-  // Makes the stream through `open`, which is given the lane as the stream's events.
+  // Creates the stream with `open`; the lane is that stream's events.
   TcpLane(Reactor& reactor, const OpenStream& open, LaneEvents& events);
 
   uint64_t send(FrameHeader header, std::initializer_list<Bytes> pieces) override;
@@ -39,18 +40,19 @@ class TcpLane final : public Lane, private StreamEvents {
   bool broken() const override { return write_error_ != 0; }
   bool idle() const override { return queued() == 0 && stream_->all_sent(); }
   void flush() override;
-  // Nothing is queued, and nothing more will be sent: the peer reads the end, and closes.
+  // Ends this side's direction: the peer reads the end and closes the connection. Call it only if
+  // nothing is queued and nothing more will be sent.
   void end_writes();
 
-  // When bytes last came in, for keep-alive.
+  // Returns when bytes last arrived, for the keep-alive.
   TimePoint last_received() const { return last_received_; }
-  // Who the other side has proved to be (Stream::peer_names()).
+  // Returns the names that the other side has proved to have (Stream::peer_names()).
   std::span<const std::string> peer_names() const { return stream_->peer_names(); }
 
  private:
   void on_readable() override;
   void on_writable() override;
-  bool holds_frame() const;  // whole, or one that breaks the format
+  bool holds_frame() const;  // true for a complete frame, or one that breaks the format
   bool begins_with_tls() const;
   void take_part();
   void on_write_error(int error);
@@ -59,20 +61,21 @@ class TcpLane final : public Lane, private StreamEvents {
 
   Reactor& reactor_;
   LaneEvents& events_;
-  std::vector<std::byte> in_;  // as long as the bytes that it has room for
+  std::vector<std::byte> in_;  // its size is the space for received bytes
   size_t in_begin_ = 0;
   size_t in_end_ = 0;
   size_t part_bytes_ = 0;
   std::vector<std::byte> out_;
   size_t out_sent_ = 0;
-  uint64_t written_ =
-      0;  // bytes that the stream ever took; a frame's number counts those before it
+  // All bytes that the stream has accepted. A frame's number is the count of the bytes before it.
+  uint64_t written_ = 0;
   bool congested_ = false;
   bool write_blocked_ = false;
-  int write_error_ = 0;  // it takes no more, and is read to its end
+  int write_error_ = 0;  // if not 0, the lane sends no more, and reads the stream to its end
   bool down_ = false;
   TimePoint last_received_;
-  std::unique_ptr<Stream> stream_;  // last: gone first, so that no event meets half a lane
+  // The last member, so that it is destroyed first: no event then reaches a half-destroyed lane.
+  std::unique_ptr<Stream> stream_;
 };
 
 }  // namespace hat::engine

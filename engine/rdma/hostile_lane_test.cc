@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/rdma/hostile_lane_test.cc: what the other side of a lane gets at that does not do what it
-// says, or does not let go.
+// engine/rdma/hostile_lane_test.cc: tests a lane whose other side writes less than it announces, or
+// keeps accessing memory after the lane has ended.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -26,7 +26,7 @@ RdmaLaneOptions by_rendezvous(Arena& arena) {
   return options;
 }
 
-// A queue pair and its memory, and no lane.
+// A queue pair with registered memory, but without a lane.
 struct RawPeer {
   static constexpr size_t kMemoryBytes = 64 * 1024;
 
@@ -59,13 +59,13 @@ struct RawPeer {
   size_t received = 0;
 };
 
-// Memory of the one side, for everything that a lane might have.
+// Returns an offer that names all of the peer's memory for each kind of memory that a lane has.
 LaneOffer offer_of(const RawPeer& side, const QueuePairAddress& address) {
   const Place all{side.region->address(), RawPeer::kMemoryBytes, side.region->rkey()};
   return {address, all, all, all, all, kMessageBytesMax};
 }
 
-// It says that all has been written, and has written 16 bytes.
+// The peer announces a message of kMessageBytes, WRITEs 16 bytes of it and reports it as written.
 void announce_and_write_16(LaneSide& lanes, RawPeer& peer) {
   const auto turn = [&](auto what) {
     for (int i = 0; i < 100 && !what(); ++i) {

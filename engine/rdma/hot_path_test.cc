@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/rdma/hot_path_test.cc: in steady state the path of a message allocates nothing and takes
-// no lock, by every protocol; and in busy mode it makes no system call.
+// engine/rdma/hot_path_test.cc: tests with every protocol that in steady state the path of a
+// message allocates nothing and takes no lock, and that in busy mode it makes no system call.
 //
-// This program counts all of its allocations and locks. System calls end the process that makes
-// one: seccomp's strict mode allows read, write and exit alone.
+// This program counts all of its allocations and locks. A system call ends the process that makes
+// it: seccomp's strict mode allows only read, write and exit.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <linux/seccomp.h>
@@ -54,8 +54,8 @@ class HotPath : public testing::TestWithParam<size_t> {
       }
     }
   }
-  // Calls, `at_once` on their way, until so many are answered; no fabric events: they are system
-  // calls, and nothing of a message.
+  // Makes `count` calls, with `at_once` of them in flight, and returns when all are answered. Does
+  // not handle fabric events: that takes system calls and is not part of a message's path.
   void calls(uint64_t count, size_t bytes, uint64_t at_once) {
     uint64_t sent = client_.frame_count;
     const uint64_t end = sent + count;
@@ -92,7 +92,8 @@ TEST_P(HotPath, AllocatesNothingAndTakesNoLock) {
   EXPECT_EQ(std::pair(allocation_count() - allocated, locks - locked), std::pair(0ul, 0ul));
 }
 
-// A process that may read, write and exit only: any other system call ends it.
+// The calls run in a child process that may only read, write and exit: any other system call ends
+// it.
 TEST_P(HotPath, MakesNoSystemCallWhileBusy) {
   all_sizes(300);
   const pid_t child = fork();
@@ -109,13 +110,13 @@ TEST_P(HotPath, MakesNoSystemCallWhileBusy) {
   EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
-// Not known to the compiler, which else leaves the allocation out.
+// Returns a size that the compiler cannot know; otherwise it would omit the allocation.
 size_t payload_bytes() {
   volatile size_t bytes = 100;
   return bytes;
 }
 
-// What shows that the counts count.
+// Checks that the counters count, and that seccomp ends a process that makes a system call.
 TEST(HotPathCounters, SeeAllocationsLocksAndSystemCalls) {
   const uint64_t allocated = allocation_count();
   const uint64_t locked = locks;

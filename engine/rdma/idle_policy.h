@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/rdma/idle_policy.h: what a thread does after it has looked and found nothing, by the
-// plan's polling (HatRPC SC'21 3.2: busy for latency, event for the CPU's sake).
+// engine/rdma/idle_policy.h: what a thread does after a poll that found nothing, according to the
+// plan's polling (HatRPC SC'21 3.2: busy for low latency, event to save CPU time).
 //
-//   busy      look again, always
-//   adaptive  look again for `spin` after the last find, then sleep
-//   event     sleep
+//   busy      polls again, always
+//   adaptive  polls again until `spin` has passed since the last find, then sleeps
+//   event     sleeps
 //
-// Who looks while cores are short yields its core now and then: what it waits for may need it.
+// If cores are short, a polling thread yields its core now and then: the thread whose message it
+// waits for may need that core.
 //
-// To sleep: Poller::prepare_to_sleep(); only where that is true, sleep on its event_fd() and its
-// fabric's; then Poller::take_events(). No wake-up is lost so.
+// To sleep without losing a wake-up, call Poller::prepare_to_sleep(). Only if it returns true,
+// sleep on the event_fd() of the poller and of its fabric, then call Poller::take_events().
 //
-// Cost     busy reads no clock; adaptive reads one every kLooksPerClock looks.
+// Cost     busy never reads the clock; adaptive reads it on every kLooksPerClock-th empty poll.
 #pragma once
 
 #include <chrono>
@@ -33,7 +34,7 @@ class IdlePolicy {
       : polling_(polling), spin_(spin), yields_(yields) {}
 
   void found() { empty_looks_ = 0; }
-  // After a look that found nothing.
+  // Returns what to do after a poll that found nothing.
   Idle idle(Clock::time_point (*now)() = &Clock::now) {
     ++empty_looks_;
     if (polling_ == Polling::kEvent) return Idle::kSleep;
@@ -54,7 +55,7 @@ class IdlePolicy {
   Clock::time_point sleep_at_{};
 };
 
-// Whether so many threads that poll leave no core for those they serve.
+// Returns true if `pollers` polling threads leave no core for the processes that they serve.
 inline bool cores_are_short(uint32_t pollers, uint32_t cores) { return pollers >= cores; }
 
 }  // namespace hat::engine

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/rdma/lane_fuzz.cc: a lane whose other side is hostile: a queue pair that sends it any
-// bytes and writes any bytes where it may. Whatever comes, the lane delivers what is well-formed or
-// goes down with a reason, and gives all of its memory back.
+// engine/rdma/lane_fuzz.cc: fuzzes a lane whose other side is hostile: a queue pair that sends any
+// bytes, and writes any bytes wherever it has access. In every case the lane delivers well-formed
+// messages or goes down with a reason, and gives all of its memory back.
 #include <cstdlib>
 #include <cstring>
 
@@ -23,7 +23,7 @@ T must(Result<T> result) {
   return std::move(*result);
 }
 
-// The lane's owner: answers calls, and counts.
+// The lane's owner: reads every payload and answers calls.
 struct Owner final : LaneEvents {
   void on_frame(const FrameHeader& header, Bytes payload) override {
     if (payload.size() > kMessageBytesMax) std::abort();
@@ -63,7 +63,7 @@ class Hostile {
     const Place all{region_->address(), kHostileBytes, region_->rkey()};
     return {pair_->address(), all, all, all, all};
   }
-  // Places that may be anywhere, of any size.
+  // Returns an offer of remote buffers at any address and of any size.
   LaneOffer false_offer() {
     LaneOffer made = offer();
     for (Place* place : {&made.slots, &made.window, &made.sender_extra, &made.receiver_extra}) {
@@ -79,7 +79,7 @@ class Hostile {
     (void)pair_->connect(lane.queue_pair);
   }
 
-  // One thing that the input says.
+  // Performs one action that the input chooses.
   void act() {
     const uint8_t what = input_.next();
     const size_t offset = input_.next() * 64;
@@ -108,7 +108,8 @@ class Hostile {
   }
 
  private:
-  // An envelope that is right in all but what the input changes, and sums right.
+  // Writes an envelope whose fields the input chooses, with a correct checksum; sometimes makes its
+  // length wrong afterwards, and sometimes adds a remote buffer.
   void fill(size_t offset) {
     Envelope envelope{.sequence = input_.next(),
                       .delivered = input_.next(),

@@ -8,9 +8,10 @@
 namespace hat::engine {
 namespace {
 
-constexpr uint32_t kNoteReceives = 8;  // credits and the like that one side may have on its way
+constexpr uint32_t kNoteReceives = 8;  // other control messages in flight, such as credits
 
-// As a buddy hands it out: so many of these fit a part of a power of two in any order.
+// Returns the size of the block that a buddy allocator hands out for `bytes`. Blocks of such sizes,
+// taken in any order, fit into a part whose size is a power of two and at least their sum.
 size_t block(size_t bytes) {
   return bytes == 0 ? 0 : std::bit_ceil(std::max(bytes, Arena::kGranuleBytes));
 }

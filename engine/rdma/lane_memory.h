@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/rdma/lane_memory.h: what lanes take of an arena, as a sum: what RdmaLane and Poller ask
-// for, and what an operator is told that a configuration needs.
+// engine/rdma/lane_memory.h: how much memory lanes take from an arena: the amounts that RdmaLane
+// and Poller request, and their sum for a configuration, as operators see it.
 #pragma once
 
 #include "engine/memory/arena.h"
@@ -9,16 +9,16 @@
 
 namespace hat::engine {
 
-// One piece of a lane's memory; in the order in which RdmaLane takes them.
+// One piece of a lane's memory. pieces_of() returns them in the order in which RdmaLane takes them.
 struct LanePiece {
   const char* what;
   Purpose purpose;
-  size_t bytes;  // 0: none
+  size_t bytes;  // 0: the lane has no such piece
 };
 inline constexpr size_t kLanePieces = 6;
 std::array<LanePiece, kLanePieces> pieces_of(const RdmaLaneOptions& options);
 
-// Receives that the other side's lane may use before this side looks.
+// Returns how many receives the other side of a lane may use before this side polls.
 uint32_t receives_of(const RdmaLaneOptions& options);
 
 struct LanePlan {
@@ -26,8 +26,9 @@ struct LanePlan {
   uint32_t lanes = 1;
 };
 
-// The arena in which so many lanes find room, each with rendezvous buffers for as many messages of
-// `message_bytes` as it may have in flight; and the same as a sum to read.
+// An arena with space for all planned lanes. Each lane has rendezvous buffers for as many messages
+// of `message_bytes` as it may have in flight. `need` has the same amounts as a sum that operators
+// can read.
 struct ArenaPlan {
   ArenaOptions arena;
   MemoryNeed need;

@@ -9,12 +9,13 @@
 namespace hat::engine {
 namespace {
 
-// What the sum says is enough for the lanes, and for the messages that they may have in flight.
+// An arena of the planned size has space for all lanes and for the messages that they may have in
+// flight.
 TEST(LaneMemory, TheSumIsEnough) {
   std::vector<LanePlan> plans;
   for (const Protocol& protocol : kProtocols) {
     RdmaLaneOptions options = options_for(protocol, protocol);
-    options.out.slot_bytes = 3000;  // no power of two
+    options.out.slot_bytes = 3000;  // not a power of two
     plans.push_back({options, 2});
   }
   const ArenaPlan plan = arena_for(plans, 100'000);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/rdma/lane_process_test.cc: two processes with a lane between them, one of which is killed
-// at some moment, by every protocol: the other one knows of every call what became of it, and has
-// all of its memory and descriptors back.
+// engine/rdma/lane_process_test.cc: tests with every protocol two processes with a lane between
+// them, one of which is killed at a random moment. The other one must know the fate of every call,
+// and get all of its memory and descriptors back.
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/mman.h>
@@ -23,12 +23,12 @@ namespace {
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-constexpr int kMoments = 12;  // of each protocol and side: hundreds of all
+constexpr int kMoments = 12;  // for each protocol and side: hundreds in all
 constexpr size_t kCallsMax = 4096;
 
-// What the process that is killed has seen, kept where its death leaves it.
+// Progress of the process that is killed; in shared memory, so that it survives that process.
 struct Seen {
-  std::atomic<uint64_t> calls;  // it began to serve so many
+  std::atomic<uint64_t> calls;  // how many calls the server had begun to serve
 };
 
 struct SharedSeen {
@@ -47,8 +47,8 @@ void exchange_offers(int socket, LaneSide& side) {
   ASSERT_TRUE(side.lane->connect(other));
 }
 
-// One that died before its lane was there is noticed by time alone: little of it, and more than a
-// process waits for its turn on a host that is busy.
+// If a process dies before it has connected its lane, the other one notices only by a time-out. The
+// time-out is short, but longer than a process waits for a core on a busy host.
 RdmaLaneOptions client_options(const Protocol& protocol) {
   RdmaLaneOptions options = options_for(protocol, protocol);
   options.ack_timeout = 100ms;
@@ -66,7 +66,7 @@ size_t bytes_of_call(uint64_t number) {
   return kBytes[number % 4];
 }
 
-// Serves until it is killed, or the caller is.
+// Serves calls until this process or the caller is killed.
 void serve(int socket, const Protocol& protocol, Seen& seen) {
   LaneSide side(&open_loop_fabric);
   side.make_lane(server_options(protocol));
@@ -81,7 +81,8 @@ void serve(int socket, const Protocol& protocol, Seen& seen) {
   }
 }
 
-// Calls, some at a time, until it is killed, or the server is. `numbers`: of each call, for fate().
+// Makes calls, several at a time, until this process or the server is killed, or kCallsMax calls
+// are sent. `numbers` gets the frame number of each call, for fate().
 void call(LaneSide& side, std::vector<uint64_t>& numbers) {
   while (side.down.empty() && numbers.size() < kCallsMax) {
     while (numbers.size() < side.frame_count + 12 && numbers.size() < kCallsMax) {
@@ -97,7 +98,8 @@ size_t open_descriptors() {
   return static_cast<size_t>(std::distance(begin(all), end(all)));
 }
 
-// Forks `child`, and kills it after a while; the pipe's end says that it has gone.
+// Starts a process that runs `child`, and returns its id. `socket` is set to this side's end of a
+// socket pair; `child` gets the other end.
 pid_t start(const std::function<void(int)>& child, int& socket) {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0) throw std::runtime_error("socketpair");
@@ -201,7 +203,7 @@ TEST_P(LaneProcesses, WhoseClientIsKilledServesTheNextOne) {
     server.down.clear();
     server.make_lane(server_options(protocol()));
     exchange_offers(socket, server);
-    // Some before it has sent anything, some among its calls.
+    // Kills some clients before they have sent anything, and some between their calls.
     const uint64_t served = server.frame_count + random_() % 40;
     while (moment % 2 == 1 && server.frame_count <= served) server.turn();
     const auto kill_at = Clock::now() + std::chrono::microseconds(random_() % 4000);
@@ -209,7 +211,7 @@ TEST_P(LaneProcesses, WhoseClientIsKilledServesTheNextOne) {
     kill_and_wait(client);
     while (server.down.empty()) {
       server.turn();
-      server.lane->probe();  // it may have died before its side was there
+      server.lane->probe();  // the client may have died before it connected its lane
       ASSERT_LT(Clock::now(), kill_at + 20s) << "it never noticed";
     }
     close(socket);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // engine/rdma/lane_side.h: for tests: one host with a fabric, an arena, a poller and a lane, which
-// answers calls and remembers what came.
+// answers calls and remembers the frames that arrived.
 #pragma once
 
 #include <functional>
@@ -14,7 +14,7 @@ namespace hat::engine {
 
 inline constexpr ArenaOptions kTestArena{.bytes = {8 << 20, 8 << 20, 4 << 20}};
 
-// Bytes that tell which message they are of, and where in it.
+// Returns bytes that depend on the message's number, on its size and on their offset in it.
 std::vector<std::byte> pattern(uint64_t number, size_t bytes);
 
 struct Frame {
@@ -27,20 +27,20 @@ class LaneSide final : public LaneEvents {
   explicit LaneSide(OpenFabric open, const ArenaOptions& arena = kTestArena);
 
   void make_lane(const RdmaLaneOptions& options);
-  // Everything that waits: completions, the fabric's events.
+  // Handles the fabric's events, polls and flushes. Returns what Poller::look() returned.
   size_t turn();
 
   uint64_t call(uint64_t number, size_t bytes, uint16_t replies = 1);
   void answer(uint64_t number, const std::vector<std::byte>& payload);
 
-  // What is done with a call: it is echoed unless this is set.
+  // Handles a call. If it is not set, the call's payload is sent back as the reply.
   std::function<void(const FrameHeader&, Bytes)> on_call;
-  bool keeps = true;  // remembers frames
+  bool keeps = true;  // whether `frames` gets each frame
   std::vector<Frame> frames;
   uint64_t frame_count = 0;
   int uncongested = 0;
   std::vector<uint64_t> returned;
-  std::vector<std::string> down;  // reasons
+  std::vector<std::string> down;  // the reasons given to on_down()
 
   std::unique_ptr<Fabric> fabric;
   std::unique_ptr<Arena> arena;
@@ -54,11 +54,11 @@ class LaneSide final : public LaneEvents {
   void on_down(const std::string& reason) override { down.push_back(reason); }
 };
 
-// How a side sends by a protocol: its calls or its answers.
+// Returns the shape by which a side sends calls or, if `answers`, replies with this protocol.
 LaneShape shape_of(const Protocol& protocol, bool answers, uint32_t slot_bytes = 1024,
                    uint16_t slots = 16);
 
-// Two lanes, joined. `client` calls.
+// Creates a lane on each side and connects the two. `client` is the side that calls.
 void join(LaneSide& client, LaneSide& server, RdmaLaneOptions options);
 RdmaLaneOptions options_for(const Protocol& requests, const Protocol& responses);
 

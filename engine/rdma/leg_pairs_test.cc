@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/rdma/leg_pairs_test.cc: any leg there, any leg back: two hosts whose manifests differ.
+// engine/rdma/leg_pairs_test.cc: tests every leg for requests with every leg for replies, as two
+// hosts with different manifests may combine them.
 #include <gtest/gtest.h>
 
 #include "engine/fabric/loop/loop_fabric.h"
@@ -32,7 +33,7 @@ TEST(LegPairs, EveryLegWorksWithEveryOther) {
   }
 }
 
-// A shape from the other side that makes no sense is refused, in words.
+// A lane is not created for an invalid shape from the other side; the error says why.
 TEST(RdmaLane, RefusesShapesThatMakeNoSense) {
   struct Wrong {
     LaneShape shape;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/rdma/leg_table.h: all legs, one row each.
+// engine/rdma/leg_table.h: the table of all legs, one row for each.
 #pragma once
 
 #include <array>
@@ -14,14 +14,15 @@ struct LegRow {
   Leg leg;
   std::string_view name;
   std::unique_ptr<Mover> (*make)(RdmaLane& lane, Leg leg);
-  bool window;     // R keeps a slot in its own memory for each of S's
-  bool sums;       // messages carry a checksum: R finds them by looking at memory
-  bool replies;    // only for what answers a call: R looks while it waits for one
+  bool window;     // R has a slot in its own memory for each slot of S
+  bool sums;       // messages carry a checksum, because R finds them by polling memory
+  bool replies;    // carries only replies: R polls while it waits for one
   bool recycles;   // S finds out by itself which slots are free
-  bool late;       // has something to do before a post
-  bool on_demand;  // the message lies in a buffer of its own, not in a slot
-  bool gathers;    // S WRITEs it from wherever it lies, and no checksum holds its bytes
-  // Bytes per slot, beside the slots: at S, READ by R; at R, READ by S; and what is read.
+  bool late;       // before_post() has work to do
+  bool on_demand;  // the message is in a buffer of its own, not in a slot
+  bool gathers;    // S can WRITE the message from any memory, and no checksum covers its bytes
+  // Bytes per slot, in addition to the slots: in S's memory, READ by R; in R's memory, READ by S;
+  // and at the side that READs them.
   uint32_t sender_extra;
   uint32_t receiver_extra;
   uint32_t scratch;

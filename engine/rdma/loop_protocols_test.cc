@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/rdma/loop_protocols_test.cc: every protocol on the loop fabric, with and without delays.
+// engine/rdma/loop_protocols_test.cc: tests every protocol on the loop fabric, with and without
+// delays.
 #include "engine/fabric/faulty/faulty_fabric.h"
 #include "engine/fabric/loop/loop_fabric.h"
 #include "engine/rdma/protocol_conformance.h"

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/rdma/mover.h: one leg of a protocol on one lane: how a message moves from its sender S to
-// its receiver R. A lane has movers for what it sends by and for what its peer sends by; each
-// does S's part for the one and R's for the other direction.
+// engine/rdma/mover.h: the interface of a leg handler, which performs one leg of a protocol on one
+// lane: it moves messages from their sender S to their receiver R. A lane has a leg handler for
+// each leg by which either side sends. Each handler does S's part for the messages that this side
+// sends, and R's part for those that this side receives.
 //
-// To add a leg: a value of Leg and kLegCount (engine/protocols.h), a file in engine/legs/ with its
-// mover, what makes it (engine/legs/legs.h), its row (engine/legs/table.cc), and a protocol that
-// names it; the conformance suite runs on it by itself. docs/protocols.md says more.
+// To add a leg: add a value of Leg and raise kLegCount (engine/protocols.h); write a file in
+// engine/legs/ with its leg handler; declare the function that creates it (engine/legs/legs.h); add
+// its row (engine/legs/table.cc), and a protocol that names it. The conformance suite then tests
+// the protocol. docs/protocols.md says more.
 //
 // Thread   the lane's. No call may destroy the lane.
-// Errors   what the other side does against the format goes to RdmaLane::breaks().
+// Errors   a leg handler calls RdmaLane::breaks() if the other side breaks the format.
 #pragma once
 
 #include <memory>
@@ -28,25 +30,27 @@ class Mover {
   Mover(const Mover&) = delete;
   Mover& operator=(const Mover&) = delete;
 
-  // S: moves a message; it lies staged, in its slot or in a buffer of its own. In order.
+  // Starts to move a message, at S. The message is in its slot, in a buffer of its own or in a
+  // borrowed range. Messages are started in their order.
   virtual void start(Outgoing& message) = 0;
-  // Both: a note for this leg. `body` is what came behind the envelope.
+  // Handles a control message for this leg, at S or R. `body` is what follows the envelope.
   virtual void on_note(const Envelope& note, std::span<const std::byte> body);
-  // R: an immediate of this leg; `bytes` were written with it.
+  // Handles an immediate of this leg, at R. The other side wrote `bytes` bytes with it.
   virtual void on_imm(uint64_t sequence, uint32_t bytes);
-  // A signaled request of this leg is done.
+  // Handles the completion of a request that RdmaLane::post_signaled() posted with `cookie`.
   virtual void on_completion([[maybe_unused]] uint64_t cookie) {}
-  // R: message `sequence` has been delivered, whatever had brought it; told to the leg of the
-  // shape.
+  // Handles the delivery of message `sequence`, at R, whichever leg moved that message. The lane
+  // calls only the handler of its shape's leg.
   virtual void on_delivered([[maybe_unused]] uint64_t sequence) {}
-  // Both: what nobody announces; and what could not be done before, for want of room. Called at
-  // every look while looks(), which is asked while may_look(). True: something was found.
+  // Polls for messages that arrive without a completion, and retries work that lacked buffers or
+  // send entries, at S or R. Returns true if it found something. The poller calls it in every poll
+  // in which looks() returns true, and calls looks() only while may_look() returns true.
   virtual bool look() { return false; }
   virtual bool looks() const { return false; }
   bool may_look() const { return may_look_; }
-  // R: the first message that is announced and has no buffer yet.
+  // Returns the number of the first message that is announced and has no buffer yet, at R.
   virtual uint64_t first_waiting() const { return UINT64_MAX; }
-  // Before what was queued is posted: legs whose row is late.
+  // Does what must be done before the chain is posted. Legs whose row says `late` implement it.
   virtual void before_post() {}
 
  protected:

@@ -101,7 +101,7 @@ void Poller::post_receives() {
   }
 }
 
-// --- Looking ---
+// --- Polling ---
 
 RdmaLane* Poller::find(uint32_t queue_pair) {
   if (last_ != nullptr && last_->number() == queue_pair) return last_;
@@ -138,7 +138,7 @@ size_t Poller::look() {
     if (lane->look()) ++found;
     touch(lane);
   }
-  // Before anybody is told that he may send more.
+  // Before after_look() sends credits, which permit the other sides to send more.
   if (to_post_.size() >= kPostBatch) post_receives();
   if (touched_.empty()) return found;
   for (RdmaLane* lane : touched_) lane->after_look();
@@ -147,7 +147,7 @@ size_t Poller::look() {
 }
 
 bool Poller::prepare_to_sleep() {
-  if (look() != 0) return false;  // it may post READs, whose completions must wake then
+  if (look() != 0) return false;  // look() may post READs, whose completions must wake the thread
   bool any = false;
   for (const RdmaLane* lane : lanes_) any |= lane->wants_send_completions();
   completions_->arm(!any);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/rdma/posting.cc: a lane's requests and notes, on their way to the queue pair: chained,
-// signaled now and then, counted against the send entries until they are done.
+// engine/rdma/posting.cc: posts a lane's requests and control messages to the queue pair: chains
+// them, signals some of them, and counts them against the send entries until they are done.
 #include <algorithm>
 #include <cstring>
 
@@ -26,13 +26,13 @@ WorkRequest& RdmaLane::post(Opcode opcode, const Segment& segment, const Place& 
   work.remote_address = remote.address;
   work.rkey = remote.rkey;
   ++posted_;
-  // Unsignaled requests hold their entries until a signaled one behind them is done.
+  // Unsignaled requests hold their send entries until a later signaled one completes.
   work.signaled = false;
   if (signs_ || posted_ - last_signaled_ >= options_.send_entries / 4) sign(work);
   return work;
 }
 
-// The last one that was posted.
+// Signals the request that was posted last.
 void RdmaLane::sign(WorkRequest& work) {
   work.signaled = true;
   last_signaled_ = posted_;
@@ -68,7 +68,7 @@ WorkRequest& RdmaLane::post_signaled(Leg leg, uint64_t cookie, Opcode opcode,
 void RdmaLane::post_chain() {
   if (down_) chain_.clear();
   if (chain_.empty()) return;
-  // The last that the other side is told of wakes it.
+  // The last request that completes at the other side wakes it.
   const auto told = std::ranges::find_if(chain_.rbegin(), chain_.rend(), [](const auto& work) {
     return work.opcode == Opcode::kSend || work.opcode == Opcode::kWriteImm;
   });
@@ -105,7 +105,7 @@ void RdmaLane::on_send_completion(const Completion& done) {
   mover(signaled.leg).on_completion(signaled.cookie);
 }
 
-// --- Notes ---
+// --- Control messages ---
 
 void RdmaLane::note(NoteKind kind, Leg leg, uint64_t sequence, const Place* place,
                     const FrameHeader* frame) {
@@ -130,7 +130,7 @@ void RdmaLane::post_notes() {
 }
 
 void RdmaLane::post_note(const PendingNote& note) {
-  // Its bytes lie with its entry, and are not used again before that is.
+  // Its bytes belong to its send entry, and are reused only when that entry is.
   std::byte* at = note_bytes_.bytes().data() + (posted_ % options_.send_entries) * kNoteBytesMax;
   Envelope envelope = note.envelope;
   envelope.delivered = static_cast<uint32_t>(next_);

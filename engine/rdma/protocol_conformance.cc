@@ -173,7 +173,7 @@ TEST_P(ProtocolConformance, LateAnswersCome) {
     if (late) return waiting.push_back(header.call);
     server_->answer(header.call, {payload.begin(), payload.end()});
   };
-  // Slow, quick, slow: it switches to pushing and back.
+  // Slow, quick, slow and quick replies: a fetching client switches to pushing and back.
   uint64_t number = 0;
   for (const bool is_late : {true, false, true, false}) {
     late = is_late;
@@ -198,7 +198,7 @@ TEST_P(ProtocolConformance, LateAnswersCome) {
   if (row(GetParam().protocol->response).replies) {
     EXPECT_GE(server_->lane->fetch_epoch_there(), 3) << "it has stopped to READ, and begun again";
   }
-  // When nobody waits for anything both sides come to rest.
+  // Once no call is unanswered, neither side has anything left to poll for.
   EXPECT_TRUE(until([&] { return !client_->lane->looks() && !server_->lane->looks(); }));
 }
 
@@ -222,7 +222,7 @@ TEST_P(ProtocolConformance, SendsFromMemoryThatIsLent) {
   ASSERT_TRUE(until([&] { return client_->frames.size() == 60; }));
   client_->lane->settle();
   ASSERT_TRUE(until([&] { return client_->returned.size() == 60; }));
-  std::ranges::sort(client_->returned);  // small ones are done with before large ones
+  std::ranges::sort(client_->returned);  // the lane returns small ranges before large ones
   EXPECT_EQ(client_->returned, numbers);
   for (uint64_t i = 0; i < 60; ++i) {
     ASSERT_EQ(server_->frames[i].header.call, i + 1);
@@ -232,7 +232,8 @@ TEST_P(ProtocolConformance, SendsFromMemoryThatIsLent) {
   client_->lane.reset();  // before its memory
 }
 
-// An application's ring: nobody else may address it, and it is wanted back before anything answers.
+// Own memory is like an application's ring: no peer may address it, and the application needs it
+// back before the call is answered.
 TEST_P(ProtocolConformance, GivesOwnMemoryBackOnceItHasLeft) {
   constexpr size_t kPiece = 60'000;
   connect();
@@ -255,7 +256,7 @@ TEST_P(ProtocolConformance, GivesOwnMemoryBackOnceItHasLeft) {
   }
 }
 
-// The same of answers: no request of the answering side tells that a fetching client has READ one.
+// The same for replies: no completion shows the server that a fetching client has READ a reply.
 TEST_P(ProtocolConformance, GivesOwnMemoryOfAnswersBackOnceItHasLeft) {
   constexpr uint32_t kPiece = 60'000;
   connect(
@@ -296,7 +297,7 @@ TEST_P(ProtocolConformance, GivesAllItsMemoryBack) {
   const auto before = free(*client_);
   for (int round = 0; round < 3; ++round) {
     join(*client_, *server_, options);
-    // Some are on their way when the lanes end.
+    // Some messages are in flight when the lanes end.
     for (uint64_t i = 1; i <= 20; ++i) client_->call(i, i % 2 == 0 ? 50 : 70'000);
     for (int turn = 0; turn < round * 8; ++turn) {
       client_->turn();
@@ -324,7 +325,8 @@ TEST_P(ProtocolConformance, TellsWhatBecameOfEachFrame) {
   server_->turn();
   const uint64_t seen = server_->frames.size() - before;
   server_->lane->end("the test ends it");
-  // Nothing tells a device that the queue pair at the other end is gone, but its silence.
+  // A device notices that the queue pair at the other end is gone only because its requests get no
+  // answer.
   ASSERT_TRUE(until([&] {
     client_->lane->probe();
     return !client_->down.empty();

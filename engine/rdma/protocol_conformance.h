@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/rdma/protocol_conformance.h: what every protocol does on every fabric, as one suite:
+// engine/rdma/protocol_conformance.h: the suite of tests that every protocol passes on every
+// fabric:
 //
 //   INSTANTIATE_TEST_SUITE_P(Loop, ProtocolConformance, every_protocol(&open_loop_fabric),
-//   case_name);
+//                            case_name);
 #pragma once
 
 #include <gtest/gtest.h>
@@ -29,7 +30,8 @@ class ProtocolConformance : public testing::TestWithParam<ProtocolCase> {
   static constexpr std::chrono::seconds kPatience{60};  // an emulated machine is slow
 
   void connect(void (*change)(RdmaLaneOptions&) = nullptr, const ArenaOptions& arena = kTestArena);
-  // Both sides turn until it holds; false: it took too long.
+  // Runs both sides until `holds()` returns true. Returns false if that takes longer than
+  // kPatience.
   bool until(const std::function<bool()>& holds);
   void expect_answer(size_t index, uint64_t number, size_t bytes);
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // engine/rdma/rdma_domain.h: a fabric, memory registered with it, and a poller for each class of
-// lanes: what the lanes in it share, and lanes of other domains cannot reach (verbs calls this a
-// protection domain).
+// lanes. The lanes of a domain share them, and lanes of other domains cannot reach them (verbs
+// calls this a protection domain).
 //
-// Latency-class and throughput-class lanes have completion queues of their own, so that neither's
-// messages wait behind the other's (HatRPC 4.1, optimization isolation).
+// Latency-class and throughput-class lanes have completion queues of their own, so that no message
+// of one class waits for messages of the other (HatRPC 4.1, optimization isolation).
 //
 // Thread   the reactor's.
-// Errors   create() in words.
+// Errors   create() returns a sentence.
 #pragma once
 
 #include <array>
@@ -30,22 +30,23 @@ struct RdmaDomainOptions {
 
 class RdmaDomain {
  public:
-  // `reactor` outlives it.
+  // Creates a domain; `reactor` must outlive it.
   static Result<std::unique_ptr<RdmaDomain>> create(Reactor& reactor,
                                                     std::unique_ptr<Fabric> fabric,
                                                     const RdmaDomainOptions& options);
 
-  // Whoever registers memory of his own keeps the fabric; the domain may be gone before.
+  // Returns the fabric. An object that registers memory of its own keeps this pointer, because the
+  // domain may be destroyed before that object.
   const std::shared_ptr<Fabric>& fabric() const { return fabric_; }
   Arena& arena() { return *arena_; }
   Poller& poller(LaneClass lanes) { return *classes_[static_cast<size_t>(lanes)].poller; }
 
-  // All pollers look. Whether something was found: then the reactor stays awake for the class's
-  // spin.
+  // Polls with all pollers. Returns true if something was found; the reactor then stays awake for
+  // the spin of that class.
   bool look();
-  bool prepare_to_sleep();    // false: something was found; do not sleep
-  void take_fabric_events();  // what the fabric tells beside completions
-  // No lane is in it, and none that had failed is still waited for.
+  bool prepare_to_sleep();    // returns false if something was found: do not sleep then
+  void take_fabric_events();  // handles the fabric's events that are not completions
+  // Returns true if the domain has no lane, and no retired lane that is not settled yet.
   bool empty() const;
 
  private:

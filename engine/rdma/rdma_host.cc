@@ -53,7 +53,7 @@ Result<std::shared_ptr<RdmaDomain>> RdmaHost::domain_for_link() {
   return *found;
 }
 
-// Not in the middle of a domain's own work.
+// Destroys the domains that no link uses. Must not be called while a domain polls.
 void RdmaHost::forget_unused() {
   if (!open_) return;
   std::erase_if(domains_, [this](const auto& domain) {
@@ -63,13 +63,14 @@ void RdmaHost::forget_unused() {
 
 void RdmaHost::on_turn_end() {
   found_ = false;
-  // What is found may make a link ask for another domain.
+  // Polling may call a link, which then asks for another domain.
   for (const auto& domain : domains_) found_ |= domain->look();
   forget_unused();
 }
 
 bool RdmaHost::may_sleep() {
-  // What was found may have made work for who had his turn's end before this.
+  // If a poll found something, that may have made work for objects whose on_turn_end() was called
+  // before this host's.
   bool sleeps = !found_;
   for (const auto& domain : domains_) sleeps &= domain->prepare_to_sleep();
   return sleeps;

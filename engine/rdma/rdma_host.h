@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/rdma/rdma_host.h: what a worker has for its RDMA lanes: domains, and their place in the
-// worker's turns.
+// engine/rdma/rdma_host.h: the domains that a worker has for its RDMA lanes, and their part in the
+// worker's event loop.
 //
-// Where a domain costs little (the loop fabric), each link has one of its own as soon as it has
-// lanes: what one peer can reach, no other peer's lanes ever use, also not after the link has
-// ended. Where it is a device's memory, all links share one.
+// If a domain costs little (the loop fabric), each link gets a domain of its own with its first
+// lane. Then no lane of another peer ever uses memory that this peer can reach, not even after the
+// link has ended. If a domain is a device's memory, all links share one domain.
 //
-// At a turn's end all pollers look. For the class's spin after something was found, the worker
-// looks again instead of sleeping; before it sleeps, completions are made to wake it.
+// All pollers poll at the end of each event-loop iteration. For the class's spin after something
+// was found, the worker polls again instead of sleeping. Before it sleeps, it arms the completion
+// queues, so that a completion wakes it.
 //
-// Bounds   kDomainsMax domains; a link beyond them has no lanes.
+// Bounds   kDomainsMax domains; a further link has no lanes.
 // Thread   the reactor's.
-// Errors   create() and domain_for_link() in words.
+// Errors   create() and domain_for_link() return sentences.
 #pragma once
 
 #include <list>
@@ -27,22 +28,24 @@ class RdmaHost final : private TurnEvents {
  public:
   static constexpr size_t kDomainsMax = 64;
 
-  // `reactor` outlives it, and all that holds a domain ends before.
-  // All links share one domain.
+  // Creates a host whose links all share one domain. `reactor` must outlive the host, and every
+  // holder of a domain must release it before the host is destroyed.
   static Result<std::unique_ptr<RdmaHost>> create_shared(Reactor& reactor,
                                                          std::unique_ptr<Fabric> fabric,
                                                          const RdmaDomainOptions& options);
-  // Each link has one of its own. The first one's fabric is opened at once.
+  // Creates a host that gives each link a domain of its own. Opens the fabric of the first domain
+  // at once. The same lifetimes apply.
   static Result<std::unique_ptr<RdmaHost>> create_per_link(Reactor& reactor, OpenFabric open,
                                                            const RdmaDomainOptions& options);
   ~RdmaHost() override;
 
-  // What its fabrics are called and reach, all alike.
+  // Returns Fabric::name(), and reach() returns Fabric::reach(). They are equal for all fabrics of
+  // a host.
   const std::string& fabric_name() const { return name_; }
   const std::string& reach() const { return reach_; }
 
   Result<std::shared_ptr<RdmaDomain>> domain_for_link();
-  // Those that are in use, and the next one's.
+  // Returns the domains in use, and the one for the next link if it is open already.
   const std::list<std::shared_ptr<RdmaDomain>>& domains() const { return domains_; }
 
  private:
@@ -57,13 +60,13 @@ class RdmaHost final : private TurnEvents {
   void forget_unused();
 
   Reactor& reactor_;
-  const OpenFabric open_;  // null: there is one domain
+  const OpenFabric open_;  // null: all links share one domain
   const RdmaDomainOptions options_;
   std::string name_;
   std::string reach_;
-  std::list<std::shared_ptr<RdmaDomain>> domains_;  // may grow while it is walked
-  RdmaDomain* next_ = nullptr;                      // for the next link; null: to be opened
-  bool found_ = false;                              // in this turn
+  std::list<std::shared_ptr<RdmaDomain>> domains_;  // may grow during an iteration over it
+  RdmaDomain* next_ = nullptr;                      // for the next link; null: not open yet
+  bool found_ = false;  // a poll of this event-loop iteration found something
 };
 
 }  // namespace hat::engine

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/rdma/rdma_host_test.cc: which links share memory, and what a hostile peer of one link gets
-// at of another's.
+// engine/rdma/rdma_host_test.cc: tests which links share a domain, and that a hostile peer of one
+// link cannot reach the memory of another link.
 #include "engine/rdma/rdma_host.h"
 
 #include <gtest/gtest.h>
@@ -136,7 +136,7 @@ TEST_F(TwoDomains, APeerWritesWhereItsOwnLinksLanesAreAndNowhereElse) {
   EXPECT_EQ(std::memcmp(far_.bytes().data(), kOfTheVictim.data(), kOfTheVictim.size()), 0);
 }
 
-// Without a library of ours on its side: what it is given, it maps.
+// The peer maps every descriptor that it receives. It uses no library of ours.
 TEST_F(TwoDomains, APeersProcessIsGivenNoMemoryOfOtherLinks) {
   const auto near = queue_pair();
   ASSERT_TRUE(near->connect(loop::FakePeer::own_address()));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/rdma/rdma_lane.cc: a lane's life: what it is made of, how it is joined, how it ends.
+// engine/rdma/rdma_lane.cc: the life of a lane: how it is created, connected and ended.
 #include "engine/rdma/rdma_lane.h"
 
 #include <algorithm>
@@ -58,7 +58,8 @@ Result<void> RdmaLane::make() {
     used_.push_back(mover.get());
     if (row(leg).late) late_.push_back(mover.get());
   }
-  // What is announced, and pushed from where it lies, comes by these.
+  // Includes kSend, to which some shapes leave some messages (leg_for()), and kReadRndv: a fetching
+  // side receives pushed messages by one of these two legs.
   for (const Leg leg : {Leg::kSend, Leg::kReadRndv, options_.in.leg, options_.in.beyond}) {
     receives_by_ |= 1u << static_cast<uint32_t>(leg);
   }
@@ -91,7 +92,7 @@ Result<void> RdmaLane::take_memory() {
                        ": raise fabric.max_pinned, or lower payload_size");
     }
     *buffers[i] = std::move(*taken);
-    std::ranges::fill(buffers[i]->bytes(), std::byte{0});  // of an earlier lane
+    std::ranges::fill(buffers[i]->bytes(), std::byte{0});  // clears an earlier lane's bytes
   }
   return {};
 }
@@ -136,7 +137,7 @@ Result<void> RdmaLane::connect(const LaneOffer& other) {
   return queue_pair_->connect(other.queue_pair);
 }
 
-// --- Its end ---
+// --- The end of a lane ---
 
 void RdmaLane::breaks(const char* what) {
   go_down(std::string("the other side breaks the format: ") + what);

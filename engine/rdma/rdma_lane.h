@@ -1,22 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/rdma/rdma_lane.h: frames over one RC queue pair: a message each, moved by legs.
+// engine/rdma/rdma_lane.h: a lane over one RC queue pair: each frame is one message, which a leg
+// moves to the other side.
 //
 //   auto lane = RdmaLane::create(poller, {.out = my_shape, .in = its_shape}, events);
 //   … exchange (*lane)->offer() …
 //   (*lane)->connect(its_offer);
 //
-// A frame goes by the leg of the lane's shape where it fits a slot, else by the rendezvous leg;
-// legs that only carry answers (fetch) leave other frames to `send`, or to the rendezvous leg.
-// Frames are delivered in the order of send(), whatever moved them.
+// A frame that fits a slot uses the leg of the lane's shape; a larger one uses the rendezvous leg.
+// Legs that carry only replies (fetch) leave other frames to `send`, or to the rendezvous leg.
+// Frames are delivered in the order of send(), whichever legs moved them.
 //
 // Bounds   payloads of at most kMessageBytesMax; as many messages in flight as the shape has slots,
-//          of them kRendezvousMax in buffers of their own. What waits for a slot is copied; beyond
-//          kCongestedBytes of that congested() is true, beyond kQueuedBytesMax the lane goes down.
-// Memory   from the poller's arena: its slots (kSend), a window for its peer's (kReceive); buffers
-//          for messages larger than a slot while they are in flight.
+//          at most kRendezvousMax of them in buffers of their own. The lane copies frames that wait
+//          for a slot. If more than kCongestedBytes wait, congested() returns true; if more than
+//          kQueuedBytesMax wait, the lane goes down.
+// Memory   from the poller's arena: this side's slots (kSend), a window into which the other side
+//          WRITEs (kReceive), and buffers for messages larger than a slot while they are in flight.
 // Thread   the poller's.
-// Errors   on_down() once, with the reason, and never inside send(), settle() or probe(): then with
-//          the next flush(). fate() says of each frame whether the other side may have seen it.
+// Errors   on_down() once, with the reason. A failure inside send(), settle() or probe() is
+//          reported by the next flush(), not by that call. fate() says of each frame whether the
+//          other side may have seen it.
 #pragma once
 
 #include <algorithm>
@@ -39,20 +42,25 @@ class Poller;
 
 struct RendezvousOptions {
   uint32_t chunk_bytes = 256 * 1024;
-  uint32_t depth = 4;  // chunks of a lane and direction on their way at once
+  uint32_t depth = 4;  // outstanding chunks per lane and direction
 };
 
 struct FetchOptions {
-  uint32_t depth = 4;                // READs on their way at once
-  uint32_t first_bytes = 512;        // of the first READ where no metadata says how long it is
-  uint32_t empty_looks_max = 256;    // then the other side is asked to push
-  uint32_t pushes_until_again = 64;  // messages delivered until READs are tried again; doubles when
-                                     // that was in vain, up to 64 times
+  uint32_t depth = 4;              // outstanding READs
+  uint32_t first_bytes = 512;      // length of the first READ if no metadata says how long it is
+  uint32_t empty_looks_max = 256;  // after this many READs in vain, R asks S to push the replies
+  // Messages that are delivered before R tries READs again. Doubles each time the READs were in
+  // vain, up to 64 times this number.
+  uint32_t pushes_until_again = 64;
 };
 
 struct BitmapOptions {
-  uint32_t empty_looks_max = 256;  // then the reader sleeps until it is told
-  uint32_t recycle_percent = 40;   // fewer slots free than this: look at what was taken
+  // After this many READs that found nothing, R stops until S sends kLook. After this many READs
+  // that found no free slot, S asks R for a report (kTell).
+  uint32_t empty_looks_max = 256;
+  // If a smaller share of the slots than this is free, S READs from R which messages R has
+  // delivered.
+  uint32_t recycle_percent = 40;
 };
 
 struct RdmaLaneOptions {
@@ -61,39 +69,43 @@ struct RdmaLaneOptions {
   RendezvousOptions rendezvous;
   FetchOptions fetch;
   BitmapOptions bitmap;
-  uint32_t owner = 0;         // the peer, as Arena::new_owner() numbers it
-  bool confirm_each = false;  // a credit for every message: for comparisons alone
+  uint32_t owner = 0;         // the peer's number from Arena::new_owner()
+  bool confirm_each = false;  // sends a credit for every message; for comparisons only
   uint32_t send_entries = 128;
-  uint32_t inline_bytes_max = 220;  // or what the device can
+  uint32_t inline_bytes_max = 220;  // or the fabric's limit, if that is lower
   std::chrono::nanoseconds ack_timeout = std::chrono::milliseconds(67);
   uint8_t retries = 6;
-  uint8_t rnr_retries = 7;  // credits keep receives there: 7 waits, 0 finds out who overruns
+  // Credits ensure that a receive is always posted. 7 waits for one forever; 0 fails at once, which
+  // reveals a sender that overruns its credits.
+  uint8_t rnr_retries = 7;
 };
 
-// A message that was begun, until the other side has it.
+// A message that this side has begun to send; kept until the other side has delivered it.
 struct Outgoing {
   uint64_t sequence = 0;
   Leg leg = Leg::kSend;
   bool exposed = false;  // the other side may have seen it
   FrameHeader frame;
   Envelope* envelope = nullptr;  // in its slot
-  Segment payload;               // in its slot, or in `buffer`
+  Segment payload;               // in its slot, in `buffer`, or a borrowed range
   uint32_t payload_rkey = 0;
   Buffer buffer;
-  bool lent = false;       // and not yet returned
-  uint64_t posted = 0;     // requests, its own too: lent memory is the device's until they are done
-  bool on_demand = false;  // counts as one in a buffer of its own
+  bool lent = false;  // the payload is a borrowed range that has not been returned yet
+  // Requests that the lane had posted, up to the last one that started this message. The device may
+  // read the borrowed range until they are done.
+  uint64_t posted = 0;
+  bool on_demand = false;  // counts towards kRendezvousMax
   uint32_t bytes() const { return static_cast<uint32_t>(sizeof(Envelope)) + payload.bytes; }
 };
 
-// A message that has come, until all before it have.
+// A message that has arrived; kept until all messages before it have been delivered.
 struct Arrival {
   bool here = false;
   Leg leg = Leg::kSend;
   FrameHeader frame;
-  Bytes payload;
-  std::optional<uint32_t> receive;  // lies in this receive of the poller's
-  Buffer buffer;                    // or here
+  Bytes payload;                    // in `receive`, in `buffer`, or in a slot of the window
+  std::optional<uint32_t> receive;  // a receive of the poller
+  Buffer buffer;
 };
 
 class RdmaLane final : public Lane {
@@ -109,9 +121,11 @@ class RdmaLane final : public Lane {
   Result<void> connect(const LaneOffer& other);
 
   uint64_t send(FrameHeader header, std::initializer_list<Bytes> pieces) override;
-  // A frame whose payload is not copied: it is lent until LaneEvents::on_returned() names this
-  // frame, or the lane is gone. Copied all the same, and returned with the next flush(): by legs
-  // whose messages must lie together (fetch); and own memory by all that do not WRITE it.
+  // Sends a frame from a borrowed range, without a copy. The lane uses the range until
+  // LaneEvents::on_returned() names this frame, or until the lane is destroyed. In two cases the
+  // lane copies the range and returns it with the next flush(): if the leg needs envelope and
+  // payload contiguous in a slot (fetch), and if the range is own memory (Lent::rkey is 0) and the
+  // leg's row does not say `gathers`.
   uint64_t send_lent(FrameHeader header, const Lent& payload);
   bool congested() const override { return congested_; }
   bool broken() const override { return down_; }
@@ -119,21 +133,23 @@ class RdmaLane final : public Lane {
   void flush() override;
   Fate fate(uint64_t number) const override;
 
-  // A slot is free, and nothing waits for one.
+  // Returns true if a slot is free and no frame waits for one.
   bool takes_more() const { return !down_ && waiting_.empty() && sent_ - returned_ < out_.size(); }
 
-  // Asks the other side to say what it has got, so that idle() comes true: it says so by itself
-  // only when it sends something anyway, or half of the slots are free.
+  // Asks the other side to acknowledge the messages that it has delivered, so that idle() becomes
+  // true. Unasked, it acknowledges them only in whatever else it sends, or once it has delivered
+  // half as many as there are slots.
   void settle();
 
-  // Asks whether the other side's queue pair takes requests; behind those that are out. False: one
-  // is out already, or there is no room: then what is out will tell.
+  // Tests whether the other side's queue pair accepts requests, by an empty WRITE after all
+  // outstanding requests. Returns false if it posts none, because the lane is down, or a probe is
+  // outstanding, or no send entry is free; the outstanding requests then serve as the test.
   bool probe();
   bool probe_answered() const { return !probing_; }
   void end(const std::string& reason);
-  // Larger payloads take the lane down: one side has no memory for them, or never will.
+  // Returns the largest payload for which both sides have memory. A larger one takes the lane down.
   size_t message_bytes_max() const { return message_bytes_max_; }
-  // Begun and delivered so far.
+  // Returns how many messages this side has begun to send and has delivered, in all.
   uint64_t messages() const { return sent_ + next_; }
 
   // --- For its poller ---
@@ -153,72 +169,80 @@ class RdmaLane final : public Lane {
   bool wants_send_completions() const;
   void after_look();
   uint32_t receives_needed() const;
-  void leave();  // fails, and is the poller's no more; its memory stays its own
+  void leave();  // fails the queue pair and leaves the poller; the lane keeps its memory
   bool settled() const;
 
-  // --- For its legs: S ---
-  void free_buffer(uint64_t sequence);  // all of it has gone to the other side
+  // --- For its leg handlers: S, the sender ---
+  void free_buffer(uint64_t sequence);  // call once all of the message is at the other side
   Outgoing& outgoing(uint64_t sequence) { return out_[sequence & (out_.size() - 1)]; }
   const LaneShape& out_shape() const { return options_.out; }
   uint64_t sent() const { return sent_; }
   uint64_t acked() const { return acked_; }
   bool waits_for_slots() const { return !waiting_.empty() && sent_ - acked_ == out_.size(); }
-  // Buffers go to announcements in the order of the messages, whichever leg announced them.
+  // Returns the number of the first message that was announced and has no buffer yet. Announced
+  // messages get buffers in their order, whichever leg announced them.
   uint64_t first_waiting() const;
-  // The whole number of a message of this side that is in flight; none: there is none such.
+  // Returns the full number of the message in flight that has these low bits, if there is one.
   std::optional<uint64_t> sent_sequence(uint32_t low_bits) const;
-  void acknowledge(uint64_t delivered);       // all messages before this
+  void acknowledge(uint64_t delivered);       // all messages before this one are delivered
   Place other_slot(uint64_t sequence) const;  // in the other side's window
   const LaneOffer& other() const { return other_; }
-  // Envelope and payload as one request's segments, posted as `opcode`.
+  // Chains one request that carries the envelope and the payload, with opcode `opcode`.
   WorkRequest& post_message(const Outgoing& message, Opcode opcode, const Place& remote = {});
   Mover& mover(Leg leg) { return *movers_[static_cast<size_t>(leg)]; }
   uint8_t fetch_epoch_there() const { return fetch_epoch_there_; }
   const Buffer& sender_extra() const { return sender_extra_; }
 
-  // --- For its legs: R ---
+  // --- For its leg handlers: R, the receiver ---
   const LaneShape& in_shape() const { return options_.in; }
   uint64_t next() const { return next_; }
   Arrival& arrival(uint64_t sequence) { return in_[sequence & (in_.size() - 1)]; }
-  // Whether the other side may send by this leg here.
+  // Returns true if the other side may send by this leg on this lane.
   bool receives_by(Leg leg) const { return (receives_by_ >> static_cast<uint32_t>(leg) & 1) != 0; }
-  // The whole number of a message that is still to come; none: no sender of ours sends it now.
+  // Returns the full number of the message that has these low bits and may arrive now. Returns
+  // nullopt if it has arrived already, or is so far ahead that no sender of ours sends it now.
   std::optional<uint64_t> coming_sequence(uint64_t low_bits, uint32_t bits) const;
   Segment landing(uint64_t sequence, uint32_t bytes) const;  // its slot in this side's window
-  // Message `sequence` is here: in its slot of the window (false: that does not hold it, and the
-  // lane is down), or in a buffer. Delivers what is in order.
+  // Takes message `sequence`, which has arrived in its slot of the window, and delivers all
+  // messages that are now in order. Returns false if the slot does not hold the message; the lane
+  // is then down.
   bool arrive_in_window(uint64_t sequence, Leg leg);
+  // Does the same for a message that has arrived in `buffer`.
   void arrive(uint64_t sequence, const FrameHeader& frame, Buffer buffer, Leg leg);
-  // Of how many calls the end is due that has not come; at least 1 while a later message has.
+  // Returns the number of calls that have not ended yet; at least 1 while a message has arrived
+  // before an earlier one.
   uint32_t due() const;
   const Buffer& receiver_extra() const { return receiver_extra_; }
   void set_fetch_epoch(uint8_t epoch) { fetch_epoch_ = epoch; }
 
-  // --- For its legs: both ---
-  // Where this side's READs of indexes and bitmaps go: of the other side's sending leg, and of
-  // its memory for this side's.
+  // --- For its leg handlers: both ---
+  // Returns the memory that receives this side's READs of the indexes or the bitmap of the other
+  // side's sending leg.
   std::span<std::byte> scratch_in() const;
+  // Returns the memory that receives this side's READs of the bitmap that the other side keeps for
+  // this side's sending leg.
   std::span<std::byte> scratch_out() const;
   uint32_t scratch_lkey() const { return scratch_.lkey(); }
-  // Requests that may be posted now, notes aside.
+  // Returns how many requests may be posted now, apart from control messages.
   uint32_t room() const;
-  // A request at the chain's end, posted with the next flush(); with `cookie`, its completion comes
-  // to that leg.
+  // Appends a request to the chain, which is posted with the next flush() or when it is full.
   WorkRequest& post(Opcode opcode, const Segment& segment, const Place& remote = {});
+  // Does the same; the leg's on_completion() is called with `cookie` once the request is done.
   WorkRequest& post_signaled(Leg leg, uint64_t cookie, Opcode opcode, const Segment& segment,
                              const Place& remote = {});
-  void post_chain();  // now, with nothing behind it
+  void post_chain();  // posts the chain now; a later request starts another chain
+  // Sends a control message.
   void note(NoteKind kind, Leg leg, uint64_t sequence, const Place* place = nullptr,
             const FrameHeader* frame = nullptr);
   Poller& poller() { return poller_; }
   const RdmaLaneOptions& options() const { return options_; }
-  void breaks(const char* what);  // the other side breaks the format
+  void breaks(const char* what);  // takes the lane down: the other side has broken the format
   void count_looking(int more) { looking_ += more; }
   bool is_inline(uint32_t bytes) const { return bytes <= inline_bytes_max_; }
 
  private:
   struct Signaled {
-    uint64_t posted = 0;  // all requests before this are done with it
+    uint64_t posted = 0;  // requests posted up to this one: all are done once it completes
     Leg leg{};
     bool to_leg = false;
     uint64_t cookie = 0;
@@ -228,16 +252,16 @@ class RdmaLane final : public Lane {
     Place place;
     bool has_place = false;
   };
-  // A frame that waits for a slot: its bytes are in waiting_bytes_.
+  // A frame that waits for a slot.
   struct Waiting {
     FrameHeader header;
-    std::optional<Lent> lent;  // or there
+    std::optional<Lent> lent;  // the payload; without it, the payload is in waiting_bytes_
   };
   static constexpr uint32_t kChainMax = 32;
   static constexpr size_t kPendingNotesMax = 4 * kSlotsMax;
-  static constexpr uint64_t kProbe = UINT64_MAX;  // a probe's cookie
-  static constexpr uint32_t kRequestsMax = 2;     // of a message's start
-  static constexpr uint32_t kNoteReserve = 16;    // requests that only notes may use
+  static constexpr uint64_t kProbe = UINT64_MAX;  // the cookie of a probe
+  static constexpr uint32_t kRequestsMax = 2;     // how many requests start one message, at most
+  static constexpr uint32_t kNoteReserve = 16;    // send entries that only control messages may use
 
   RdmaLane(Poller& poller, const RdmaLaneOptions& options, LaneEvents& events);
   Result<void> make();
@@ -271,7 +295,7 @@ class RdmaLane final : public Lane {
   void go_down(const std::string& reason);
   void tell_down();
 
-  // While its owner calls: what fails then is told later.
+  // Exists while the lane's owner calls the lane: on_down() then waits for the next flush().
   class InCall {
    public:
     explicit InCall(RdmaLane& lane) : lane_(lane) { ++lane_.in_calls_; }
@@ -289,7 +313,7 @@ class RdmaLane final : public Lane {
   uint32_t inline_bytes_max_ = 0;
   size_t message_bytes_max_ = 0;
   LaneOffer other_;
-  uint32_t number_ = 0;  // of its queue pair
+  uint32_t number_ = 0;  // of the queue pair
   bool down_ = false;
   bool told_down_ = false;
   std::string why_down_;
@@ -298,16 +322,16 @@ class RdmaLane final : public Lane {
 
   // S
   Buffer slots_;
-  Buffer note_bytes_;  // a note per send entry
+  Buffer note_bytes_;  // one control message per send entry
   Buffer sender_extra_;
   std::vector<Outgoing> out_;
   uint64_t sent_ = 0;   // messages begun
-  uint64_t acked_ = 0;  // of them, delivered
+  uint64_t acked_ = 0;  // of them, those that the other side has delivered
   uint32_t rendezvous_out_ = 0;
-  uint64_t returned_ = 0;  // messages before this are delivered, and hold nothing that is lent
-  uint32_t lent_ = 0;
-  Fifo<uint64_t> copied_;  // were lent, and are to be returned: nothing tells when R has READ them
-  bool starved_ = false;   // what waits found no buffer
+  uint64_t returned_ = 0;  // messages before this are delivered, and their ranges are returned
+  uint32_t lent_ = 0;      // messages whose borrowed range is not returned yet
+  Fifo<uint64_t> copied_;  // messages whose borrowed range was copied: on_returned() is due
+  bool starved_ = false;   // the first waiting frame found no buffer
   uint8_t fetch_epoch_there_ = 1;
   bool congested_ = false;
   Fifo<Waiting> waiting_;
@@ -317,33 +341,34 @@ class RdmaLane final : public Lane {
   // R
   Buffer window_;
   Buffer receiver_extra_;
-  Buffer scratch_;  // what both sides' legs READ, beside messages
+  Buffer scratch_;  // receives what this side's legs READ, apart from messages
   std::vector<Arrival> in_;
-  uint64_t next_ = 0;              // to deliver
-  uint64_t highest_ = 0;           // one more than the last that has come
-  uint64_t tell_at_ = UINT64_MAX;  // the other side asked to be told of this message
-  uint64_t to_tell_ = 0;           // delivered since that which nobody else tells
-  uint64_t due_ = 0;
+  uint64_t next_ = 0;              // the next message to deliver
+  uint64_t highest_ = 0;           // 1 + the highest message number that has arrived
+  uint64_t tell_at_ = UINT64_MAX;  // the other side asked for a credit after this message
+  uint64_t to_tell_ = 0;           // delivered, but not yet acknowledged to the other side
+  uint64_t due_ = 0;               // calls sent that have not ended yet
   uint8_t fetch_epoch_ = 1;
   bool delivering_ = false;
 
   // Posting
-  uint64_t posted_ = 0;     // requests so far, chained ones too
-  uint64_t reclaimed_ = 0;  // of them, done
-  uint64_t last_signaled_ = 0;
-  bool signs_ = false;    // every request
-  uint32_t to_legs_ = 0;  // signaled requests out whose completion a leg waits for
+  uint64_t posted_ = 0;         // requests so far, including those in the chain
+  uint64_t reclaimed_ = 0;      // of them, those that are known to be done
+  uint64_t last_signaled_ = 0;  // posted_ at the last signaled request
+  bool signs_ = false;          // post() signals every request
+  uint32_t to_legs_ = 0;        // outstanding requests whose completion a leg or a probe waits for
   Fifo<Signaled> signaled_;
   Fifo<PendingNote> pending_notes_;
   std::vector<WorkRequest> chain_;
   std::array<std::array<Segment, 2>, kChainMax> chain_segments_;
 
-  std::array<std::unique_ptr<Mover>, kLegCount> movers_;  // by Leg; null where neither side uses it
+  std::array<std::unique_ptr<Mover>, kLegCount> movers_;  // by Leg; null if neither side uses it
   uint32_t receives_by_ = 0;                              // a bit for each leg
-  std::vector<Mover*> used_;
-  int looking_ = 0;                        // of them, those that may look
-  std::vector<Mover*> late_;               // of them, with something to do before a post
-  std::unique_ptr<QueuePair> queue_pair_;  // last: gone first, so that nobody writes behind it
+  std::vector<Mover*> used_;                              // those that are not null
+  int looking_ = 0;                                       // how many of them return may_look()
+  std::vector<Mover*> late_;                              // those whose leg's row is `late`
+  // The last member, so that it is destroyed first: no peer then writes into freed memory.
+  std::unique_ptr<QueuePair> queue_pair_;
 };
 
 }  // namespace hat::engine

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/rdma/receiving.cc: completions and slots become frames, delivered in the order of sending.
+// engine/rdma/receiving.cc: turns completions and slots into frames, and delivers them in the order
+// of sending.
 #include <algorithm>
 #include <cstring>
 
@@ -9,14 +10,15 @@
 namespace hat::engine {
 namespace {
 
-// Of how many calls this is the end. What is no reply says so itself.
+// Returns the number of calls that a frame ends. A frame that is not a piece of a reply states the
+// number in its header.
 uint64_t answers_in(const FrameHeader& frame) {
   const bool answers = frame.kind == FrameKind::kReply || frame.kind == FrameKind::kMore;
   if (!answers) return frame.replies;
   return (frame.flags & (kLastPiece | kEarly)) == kLastPiece ? 1 : 0;
 }
 
-// nullptr, or why no side of ours sends this on an RDMA lane.
+// Returns nullptr, or why our senders never send this frame on an RDMA lane.
 const char* invalid_here(const FrameHeader& frame) {
   if (frame.stream == 0 || is_of_link(frame.kind)) return "a frame of the link";
   return invalid(frame, kMessageBytesMax);
@@ -24,7 +26,7 @@ const char* invalid_here(const FrameHeader& frame) {
 
 }  // namespace
 
-// --- What completions say ---
+// --- Completions ---
 
 void RdmaLane::on_receive(const Completion& done, uint32_t receive, const std::byte* bytes) {
   if (done.status != Status::kSuccess) {
@@ -100,11 +102,12 @@ void RdmaLane::take_message(const Envelope& envelope, uint32_t receive, const st
   deliver_what_waited();
 }
 
-// What every envelope carries, whatever it is around. False: the format is broken.
+// Takes the fields that every envelope carries, of messages and of control messages. Returns false
+// if the other side has broken the format.
 bool RdmaLane::take_envelope(const Envelope& envelope) {
   const auto epoch_ahead = static_cast<int8_t>(envelope.fetch_epoch - fetch_epoch_there_);
   if (epoch_ahead > 0) fetch_epoch_there_ = envelope.fetch_epoch;
-  // Messages may be found later than they were sent: an older number says nothing new.
+  // This side may find a message after later ones, so an older number is not an error.
   const auto ahead = static_cast<int32_t>(envelope.delivered - static_cast<uint32_t>(acked_));
   if (ahead <= 0) return true;
   if (static_cast<uint64_t>(ahead) > sent_ - acked_) {
@@ -131,7 +134,7 @@ Segment RdmaLane::landing(uint64_t sequence, uint32_t bytes) const {
 
 bool RdmaLane::arrive_in_window(uint64_t sequence, Leg leg) {
   const Segment slot = landing(sequence, stride(options_.in));
-  Envelope envelope;  // read once: the other side can write there at any time
+  Envelope envelope;  // copied once: the other side can write to the slot at any time
   std::memcpy(&envelope, slot.data, sizeof envelope);
   const bool good = envelope.frame.payload_bytes <= options_.in.slot_bytes &&
                     envelope.sequence == static_cast<uint32_t>(sequence) && envelope.leg == leg &&
@@ -146,7 +149,7 @@ bool RdmaLane::arrive_in_window(uint64_t sequence, Leg leg) {
     put(sequence, {.leg = leg, .frame = envelope.frame, .payload = payload});
     return true;
   }
-  deliver(envelope.frame, payload, leg);  // the usual case: nothing to keep
+  deliver(envelope.frame, payload, leg);  // the usual case: no need to keep the message
   deliver_what_waited();
   return true;
 }
@@ -206,7 +209,7 @@ uint32_t RdmaLane::due() const {
   return highest_ > next_ ? 1 : 0;
 }
 
-// --- A look ---
+// --- Polling ---
 
 uint64_t RdmaLane::first_waiting() const {
   uint64_t first = UINT64_MAX;
@@ -234,7 +237,7 @@ void RdmaLane::after_look() {
   if (down_) return tell_down();
   if (!pending_notes_.empty()) post_notes();
   if (!waiting_.empty() || congested_) begin_waiting();
-  // Half of the slots are free and nothing has told the other side.
+  // Sends a credit once the unacknowledged messages are half as many as there are slots.
   const uint64_t tell_from = options_.confirm_each ? 1 : in_.size() / 2;
   if (to_tell_ >= tell_from && pending_notes_.empty()) note(NoteKind::kCredit, Leg::kSend, 0);
   flush();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/rdma/sending.cc: frames become messages: in a slot or a buffer, and on their leg.
+// engine/rdma/sending.cc: turns frames into messages: puts each into a slot or a buffer, and starts
+// its leg.
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -40,7 +41,8 @@ bool RdmaLane::may_send(size_t bytes) {
   return false;
 }
 
-// Frames that answer no call may have to come while the other side looks for nothing.
+// Returns the leg that moves a frame. A leg that only carries replies is chosen only for a reply
+// that the other side READs: for other frames the other side may not poll its slots.
 Leg RdmaLane::leg_for(const FrameHeader& frame) const {
   const LaneShape& shape = options_.out;
   const uint32_t bytes = frame.payload_bytes;
@@ -50,13 +52,13 @@ Leg RdmaLane::leg_for(const FrameHeader& frame) const {
   const LegRow& wanted = row(shape.leg);
   if (wanted.on_demand && bytes != 0) return shape.leg;
   const bool answers = (frame.kind == FrameKind::kReply || frame.kind == FrameKind::kMore) &&
-                       (frame.flags & kEarly) == 0;             // else nobody looks for it yet
-  const bool is_read = answers && fetch_epoch_there_ % 2 == 1;  // else it is pushed at once
+                       (frame.flags & kEarly) == 0;             // R does not poll for early pieces
+  const bool is_read = answers && fetch_epoch_there_ % 2 == 1;  // otherwise it is pushed at once
   if (!wanted.on_demand && (!wanted.replies || is_read)) return shape.leg;
   return bytes <= kEagerBytesMax ? Leg::kSend : shape.beyond;
 }
 
-// False: there is no slot, no request or no buffer for it now.
+// Returns false if no slot, send entry or buffer is free for the frame now.
 bool RdmaLane::begin(const FrameHeader& header, std::span<const Bytes> pieces, const Lent* lent) {
   if (sent_ - returned_ == out_.size() || room() < kRequestsMax) return false;
   Outgoing& message = outgoing(sent_);
@@ -70,7 +72,7 @@ bool RdmaLane::begin(const FrameHeader& header, std::span<const Bytes> pieces, c
   message.on_demand = on_demand;
   if (on_demand) ++rendezvous_out_;
   ++sent_;
-  signs_ = message.lent;  // its completion gives the memory back
+  signs_ = message.lent;  // the completion allows the range to be returned
   mover(message.leg).start(message);
   signs_ = false;
   message.posted = posted_;
@@ -116,7 +118,7 @@ bool RdmaLane::stage(Outgoing& message, std::span<const Bytes> pieces, const Len
   return true;
 }
 
-// --- What waits ---
+// --- Waiting frames ---
 
 void RdmaLane::keep_waiting(const FrameHeader& header, std::span<const Bytes> pieces,
                             const Lent* lent) {
@@ -151,7 +153,7 @@ void RdmaLane::begin_waiting() {
   }
 }
 
-// --- What was delivered ---
+// --- Acknowledged messages ---
 
 std::optional<uint64_t> RdmaLane::sent_sequence(uint32_t low_bits) const {
   const uint64_t number = acked_ + (low_bits - static_cast<uint32_t>(acked_));
@@ -164,7 +166,8 @@ void RdmaLane::acknowledge(uint64_t delivered) {
   return_lent();
 }
 
-// What this side's device is done with; how a message that goes on demand does, its leg tells.
+// Returns the borrowed ranges that this side's device has finished reading. An `on_demand` message
+// is different: its leg handler returns the range, or else its acknowledgement does.
 void RdmaLane::return_lent() {
   for (uint64_t each = returned_; lent_ != 0 && each != sent_; ++each) {
     Outgoing& message = outgoing(each);

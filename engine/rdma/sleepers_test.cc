@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/rdma/sleepers_test.cc: two threads that sleep for each other's messages, by every
-// protocol: no wake-up is lost. A sleep is bounded, and the bound is never used.
+// engine/rdma/sleepers_test.cc: tests with every protocol that two threads which sleep until the
+// other one's message arrives lose no wake-up. Each sleep is bounded by kBound; a sleep that lasts
+// that long fails the test.
 #include <gtest/gtest.h>
 
 #include <thread>
@@ -16,7 +17,8 @@ using namespace std::chrono_literals;
 
 constexpr auto kBound = 10s;
 
-// Looks, and sleeps whenever nothing is there, until it holds.
+// Polls, and sleeps whenever a poll finds nothing, until `holds()` returns true. Returns false if
+// no wake-up ends a sleep within kBound.
 template <class Holds>
 bool sleep_until(LaneSide& side, const Holds& holds) {
   while (!holds()) {
@@ -29,8 +31,8 @@ bool sleep_until(LaneSide& side, const Holds& holds) {
   return true;
 }
 
-// The last message, and all that it takes for it to come: the other side may say just then that it
-// goes to sleep, and wants an answer to that.
+// Sends the last message and polls until it has woken the other side. The polling is necessary: the
+// other side may announce just then that it goes to sleep, and needs an answer to that.
 void wake_until(LaneSide& side, RdmaLane& lane, const std::atomic<bool>& woken) {
   lane.send({.kind = FrameKind::kCredit, .stream = 1}, {});
   lane.flush();
@@ -66,7 +68,8 @@ TEST_P(Sleepers, AreAlwaysWoken) {
   for (uint64_t call = 1; call <= kCalls; ++call) {
     client.call(call, call % 10 == 0 ? 9000 : 100);
     client.lane->flush();
-    // Some answers are waited for awake: the server goes to sleep at all kinds of moments.
+    // Polls for some replies instead of sleeping, so that the server goes to sleep at many
+    // different moments.
     if (call % 3 == 0) {
       for (int i = 0; i < 50; ++i) client.turn();
     }
@@ -79,7 +82,8 @@ TEST_P(Sleepers, AreAlwaysWoken) {
   serving.join();
 }
 
-// Two lanes of one poller, and buffers for one message alone: each waits for the other's.
+// Two lanes of one poller have buffers for only one message: each waits for the buffer of the
+// other.
 TEST_P(Sleepers, OfTwoLanesShareOneBuffer) {
   const ArenaOptions arena{.bytes = {384 << 10, 384 << 10, 4 << 20},
                            .messages = {128 << 10, 128 << 10}};

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/rdma/sum.h: the checksum of a message that is found by looking at memory.
+// engine/rdma/sum.h: the checksum of a message whose receiver finds it by polling memory.
 //
-// XXH3 (libxxhash), 64 bits, of the frame and the payload, seeded with the message's number: it
-// agrees only where all of it has come, and is of this round through the slots.
+// XXH3 (libxxhash), 64 bits, of the frame and the payload, seeded with the message's number. The
+// checksum agrees only if the whole message has arrived and belongs to this round through the
+// slots.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +13,7 @@
 
 namespace hat::engine {
 
-// `payload`: envelope.frame.payload_bytes of it.
+// Returns the checksum of a message; `payload` has envelope.frame.payload_bytes bytes.
 uint64_t sum_of(const Envelope& envelope, const std::byte* payload);
 
 }  // namespace hat::engine

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/rdma/verbs_protocols_test.cc: every protocol between two RDMA devices: the lab's Soft-RoCE
-// ones (tests/lab/devices.sh), with packets between them.
+// engine/rdma/verbs_protocols_test.cc: tests every protocol between two RDMA devices: the Soft-RoCE
+// devices of the lab (tests/lab/devices.sh), which exchange packets.
 #include "engine/fabric/verbs/verbs_fabric.h"
 #include "engine/rdma/protocol_conformance.h"
 
 namespace hat::engine {
 namespace {
 
-// Sides are made in pairs.
+// Opens the two devices in turn, because the tests create sides in pairs.
 Result<std::unique_ptr<Fabric>> open_next_device() {
   static int opened = 0;
   HAT_TRY(std::unique_ptr<VerbsFabric> fabric,

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/rdma/wire.h: what the two sides of an RDMA lane write into each other's memory and tell
-// each other. docs/protocols.md draws it, leg by leg.
+// engine/rdma/wire.h: the bytes that the two sides of an RDMA lane send and write to each other.
+// docs/protocols.md draws them, leg by leg.
 //
 // A message is an Envelope and its payload. The messages of a direction are numbered 0, 1, 2 …;
-// message n has slot n modulo `slots` on both sides, whichever leg moves it, so that a slot is free
-// once the message `slots` before has been delivered. `delivered` says so, in whatever is sent.
+// message n uses slot n modulo `slots` on both sides, whichever leg moves it. So its slot is free
+// once message n - `slots` has been delivered. Every envelope says in `delivered` how many messages
+// its sender has delivered.
 //
-// A SEND that is no message is a note: an Envelope, for some with a Place behind it. An immediate
-// is the leg (4 bits) and the message's number (28 bits).
+// A SEND that is not a message is a control message: an Envelope, followed by a Place in some
+// kinds. An immediate is the leg (4 bits) and the message's number (28 bits).
 //
-// Little-endian, as everything that hatrpc writes.
+// Little-endian, like everything that hatrpc writes.
 #pragma once
 
 #include <cstdint>
@@ -21,34 +22,37 @@
 
 namespace hat::engine {
 
+// The kinds of control messages. S is the sender of message `sequence`, R its receiver.
 enum class NoteKind : uint8_t {
-  kMessage = 1,  // no note: the message itself
-  kNotice,       // message `sequence` lies in your window
-  kAnnounce,     // rendezvous: I have message `sequence`; read_rndv: here (Place)
-  kOffer,        // write_rndv: put your message `sequence` here (Place)
-  kDone,         // read_rndv: I have read your message `sequence`
-  kCredit,       // only `delivered`
-  kTell,         // tell me (kCredit) once you have got message `sequence`
-  kPush,         // fetch: I read no more: send me your messages from `sequence` on
-  kLook,         // bitmap: look at my bitmap
-  kAsleep,       // bitmap: I look no more, until kLook
+  kMessage = 1,  // not a control message: the message itself
+  kNotice,       // from S, write_send: message `sequence` is in R's window
+  kAnnounce,     // from S, rendezvous: S has message `sequence`; read_rndv: in this Place
+  kOffer,        // from R, write_rndv: S is to WRITE message `sequence` into this Place
+  kDone,         // from R, read_rndv: R has READ message `sequence`
+  kCredit,       // from R: carries only `delivered`
+  kTell,         // from S: asks for a kCredit once R has delivered message `sequence`
+  kPush,         // from R, fetch: R READs no more; asks S to push its messages from `sequence` on
+  kLook,         // from S, bitmap: asks R to READ S's bitmap
+  kAsleep,       // from R, bitmap: R does not READ S's bitmap until the next kLook
 };
 
 struct Envelope {
   uint32_t sequence = 0;
-  uint32_t delivered = 0;  // messages of the other direction that have been, modulo 2^32
+  uint32_t delivered = 0;  // messages of the other direction delivered so far, modulo 2^32
   NoteKind kind{};
   Leg leg{};
-  uint8_t fetch_epoch = 0;  // how often the sender of this began or stopped to fetch; odd: it does
+  // Counts how often the envelope's sender began or stopped to fetch; odd: it fetches.
+  uint8_t fetch_epoch = 0;
   uint8_t reserved = 0;
   uint32_t reserved_too = 0;
-  uint64_t checksum = 0;  // of frame and payload, seeded with `sequence`: legs whose messages are
-                          // found by looking at memory
-  FrameHeader frame;      // messages and announcements
+  // Of frame and payload, seeded with `sequence`. Only for legs whose receiver finds messages by
+  // polling memory.
+  uint64_t checksum = 0;
+  FrameHeader frame;  // of messages and announcements
 };
 static_assert(sizeof(Envelope) == 48 && std::has_unique_object_representations_v<Envelope>);
 
-// Memory of the side that tells of it.
+// A remote buffer: memory of the side that sends its address.
 struct Place {
   uint64_t address = 0;
   uint32_t bytes = 0;
@@ -67,41 +71,42 @@ constexpr uint32_t imm_of(Leg leg, uint64_t sequence) {
          (static_cast<uint32_t>(sequence) & ((1u << kImmSequenceBits) - 1));
 }
 
-// How a side sends, told to the other before a lane is made.
+// How one side sends. The two sides exchange their shapes before they create a lane.
 struct LaneShape {
-  Leg leg = Leg::kSend;                  // for what fits a slot
-  Leg beyond = Leg::kWriteRndv;          // for what does not
+  Leg leg = Leg::kSend;                  // for messages that fit a slot
+  Leg beyond = Leg::kWriteRndv;          // for larger messages
   uint16_t slots = 64;                   // messages in flight; a power of two
   uint32_t slot_bytes = kEagerBytesMax;  // of payload
 };
 static_assert(sizeof(LaneShape) == 8);
 
-// Messages of a lane and direction in buffers of their own, at once.
+// How many messages per lane and direction may be in buffers of their own at once.
 inline constexpr uint32_t kRendezvousMax = 8;
 
 inline constexpr uint32_t kSlotsMin = 4;
 inline constexpr uint32_t kSlotsMax = 1024;
 inline constexpr uint32_t kSlotBytesMax = 1024 * 1024;
 
-// nullptr, or what no side of ours would ask for: a constant string.
+// Returns nullptr, or a constant string that says why our daemons never ask for this shape.
 const char* invalid(const LaneShape& shape);
 
-// From slot to slot.
+// Returns the distance from one slot to the next.
 constexpr uint32_t stride(const LaneShape& shape) {
   return (sizeof(Envelope) + shape.slot_bytes + 63) / 64 * 64;
 }
 
-// All slots of a side.
+// Returns the size of all slots of one side.
 constexpr size_t bytes_of(const LaneShape& shape) { return size_t{shape.slots} * stride(shape); }
 
-// What a side opens for a lane, told once both know each other's shapes.
+// The queue pair and the memory that one side opens to the other for a lane. The two sides exchange
+// their offers once each knows the other's shape.
 struct LaneOffer {
   QueuePairAddress queue_pair{};
-  Place slots;                     // where its own messages lie, for who fetches
-  Place window;                    // where the other side's messages go
-  Place sender_extra;              // what its sending leg has besides: indexes, a bitmap
-  Place receiver_extra;            // what the other side's leg has here besides: a bitmap
-  uint64_t message_bytes_max = 0;  // that it can receive
+  Place slots;                     // holds its own messages; a fetching side READs them there
+  Place window;                    // receives the other side's messages
+  Place sender_extra;              // other memory of its sending leg: indexes or a bitmap
+  Place receiver_extra;            // other memory here of the other side's sending leg: a bitmap
+  uint64_t message_bytes_max = 0;  // the largest payload that it can receive
 };
 static_assert(sizeof(LaneOffer) == kQueuePairAddressBytes + 4 * sizeof(Place) + sizeof(uint64_t));
 
