@@ -3,7 +3,7 @@
 
 #include "daemon/proxy/fake_node.h"
 
-// Who may call what: rules of the manifest, against what a peer's link has proved.
+// Tests who may call which function: the manifest's rules against what a peer's link has proved.
 namespace hat {
 namespace {
 
@@ -20,7 +20,7 @@ std::string word(uint32_t value) {
           static_cast<char>(value >> 8), static_cast<char>(value)};
 }
 
-// Strict binary with an empty struct, without its frame.
+// Returns a strict binary message with an empty struct, without its frame.
 std::string body_of(const std::string& name) {
   return word(0x80010001u) + word(static_cast<uint32_t>(name.size())) + name + word(0) + '\0';
 }
@@ -29,7 +29,7 @@ std::string framed(const std::string& body) {
   return word(static_cast<uint32_t>(body.size())) + body;
 }
 
-// A peer that has proved to be host-b, and says what it likes.
+// A peer that has proved to be host-b, and may send anything.
 class Access : public testing::Test {
  protected:
   explicit Access(std::vector<std::string> allow = {"spiffe://p/host-c"}, bool dry_run = false,
@@ -45,7 +45,7 @@ class Access : public testing::Test {
     link_->written.clear();
   }
 
-  // Announced as that function; in as many frames as there are pieces.
+  // Sends a call that its kCall announces as that function, with one frame for each piece.
   void call(const std::string& announced, const std::vector<std::string>& pieces) {
     ++calls_;
     for (size_t i = 0; i < pieces.size(); ++i) {
@@ -59,7 +59,8 @@ class Access : public testing::Test {
     }
   }
 
-  // What came to the server's connection; it is there since the first call that went on.
+  // Returns the bytes that the server's connection has received. The first call that is passed on
+  // makes the connection.
   std::string served() {
     if (node_.reactor.wires.size() == upstreams_) return "";
     const auto wire = node_.reactor.wires.back();
@@ -69,7 +70,8 @@ class Access : public testing::Test {
   uint64_t refused(thrift::RequestFault fault) {
     return node_.counters.refused_requests[static_cast<size_t>(fault)].value();
   }
-  // The newest call was answered with that fault alone, and nothing went to the server.
+  // Expects that the newest call failed with that fault alone, and that the server received
+  // nothing.
   void expect_refused(thrift::RequestFault fault) {
     EXPECT_EQ(refused(fault), 1u) << thrift::kRequestFaultNames[static_cast<size_t>(fault)];
     uint64_t all = 0;
@@ -95,7 +97,7 @@ class Access : public testing::Test {
 struct AccessOfAllowed : Access {
   AccessOfAllowed() : Access({"host-x", "spiffe://p/*"}) {}
 
-  // A reload, after which the peer may not call Kv.get.
+  // Reloads the routes with a rule that keeps the peer from Kv.get.
   void keep_out() {
     const FunctionSpec get{.name = "get", .access = AccessRule{{"host-x"}, false}};
     node_.worker->set_routes(std::make_shared<RoutingTable>(
@@ -150,7 +152,7 @@ TEST_F(Access, RefusesAFunctionBehindAnotherService) {
   EXPECT_EQ(served(), "");
 }
 
-// libthrift's processor in C++ leaves empty parts of a name out.
+// libthrift's processor in C++ ignores empty parts of a name.
 TEST_F(Access, RefusesNamesThatServersReadDifferently) {
   uint64_t count = 0;
   for (const char* name : {"Kv::get", "Kv:put:", ":Kv:put", "put:", ":put", "Kv:put:x", "No:put"}) {
@@ -165,7 +167,7 @@ TEST_F(Access, RefusesASecondMessageInAFrame) {
   expect_refused(RequestFault::kNotOneMessage);
 }
 
-// Our reader gives up at such a name, and a stock server does not.
+// Our reader gives up at such a long name, and a stock server does not.
 TEST_F(Access, RefusesASecondMessageThatTheReaderCannotFollow) {
   call("put", {framed(body_of("put") + body_of(std::string(256, 'x')) + body_of("get"))});
   expect_refused(RequestFault::kNotOneMessage);
@@ -177,7 +179,8 @@ TEST_F(Access, RefusesASecondMessageInAnotherEncoding) {
   expect_refused(RequestFault::kNotOneMessage);
 }
 
-// A list of 41 i64 to us: 41 messages and the end of one, to generated code that reads a string.
+// The argument is a list of bytes, and the bytes are a call of `get`. Generated code that reads
+// another type there could take the bytes for a message.
 TEST_F(Access, RefusesACallInAnArgumentOfAnotherType) {
   const std::string hidden = body_of("get");
   const std::string list =
@@ -227,7 +230,8 @@ TEST_F(Access, RefusesAnotherProtocolThanTheServers) {
   expect_refused(RequestFault::kWrongProtocol);
 }
 
-// A peer that reaches the memory that a request came by could change the rest after a look at it.
+// A peer that can write the memory in which a request arrived could change the rest after the
+// check.
 TEST_F(Access, PassesNothingOnBeforeAllOfItIsChecked) {
   const std::string put = framed(body_of("put"));
   call("put", {put.substr(0, 10), put.substr(10, 5), put.substr(15)});
@@ -244,7 +248,8 @@ TEST_F(Access, ServesAgainWhatFollowsARefusedCall) {
   EXPECT_EQ(served(), put);
 }
 
-// What the server says cannot be followed, so what the peer says to it next could not be either.
+// The server's bytes cannot be followed, so the peer's next bytes to it could not be followed
+// either.
 TEST_F(Access, EndsAStreamWhoseServerSaysWhatCannotBeFollowed) {
   call("put", {framed(body_of("put"))});
   ASSERT_NE(served(), "");
@@ -254,7 +259,7 @@ TEST_F(Access, EndsAStreamWhoseServerSaysWhatCannotBeFollowed) {
   EXPECT_EQ(headers_in(link_->written).back().kind, FrameKind::kReset);
 }
 
-// The peer chooses the service of a stream; the server may have both behind one address.
+// The peer chooses the service of a stream, and the server may have both services at one address.
 TEST_F(Access, HoldsANameWithoutAServiceAgainstEveryServiceOfTheServer) {
   node_.receive(link_, frame_bytes({.kind = FrameKind::kOpen, .stream = 2}, "Pool"));
   stream_ = 2;
@@ -263,8 +268,8 @@ TEST_F(Access, HoldsANameWithoutAServiceAgainstEveryServiceOfTheServer) {
   EXPECT_EQ(denied(false), 1u) << "as Kv.get";
 }
 
-// Its first half may be with the server since before there was a rule. That the newest request was
-// not served does not hold for the others.
+// The server may have half of a request from before the rule. The newest request was not served,
+// but others may have been, so they fail for another reason.
 TEST_F(AccessOfAllowed, EndsAConnectionThatBeganBeforeTheRule) {
   const std::string half = framed(body_of("put")).substr(0, 10);
   call("put", {half});
@@ -296,9 +301,9 @@ TEST_F(AccessOfAllowed, EndsARequestThatTheRuleInterrupts) {
                           ToldFailure{FrameKind::kReset, 0, Failure::kUpstreamClosed}));
 }
 
-// It would go to the server as it came.
+// The waiting request would go to the server unchecked.
 TEST_F(AccessOfAllowed, EndsWhatWaitsForAConnectionWhenTheRuleComes) {
-  for (const uint32_t stream : {2u, 3u, 4u}) {  // two have the connections that there are
+  for (const uint32_t stream : {2u, 3u, 4u}) {  // two of them have the two connections of the pool
     node_.receive(link_, frame_bytes({.kind = FrameKind::kOpen, .stream = stream}, "Pool"));
     stream_ = stream;
     call("get", {framed(body_of("get"))});
@@ -360,7 +365,8 @@ struct AccessWithSmallLimits : Access {
   }
 };
 
-// More than a stream's window: the peer may send the rest before any of it has been passed on.
+// The request is larger than a stream's window: the peer may send the rest before any of it has
+// been passed on.
 TEST_F(AccessWithSmallLimits, HoldsAsMuchAsTheLimit) {
   const std::string put = put_of(550'000);
   call("put", pieces_of(put));
@@ -377,7 +383,7 @@ TEST_F(AccessWithSmallLimits, RefuseMoreThanThat) {
   EXPECT_EQ(served(), put_of(10));
 }
 
-// Calls share connections there, so the second waits here for the end of the first.
+// Calls of Pool share connections, so the second call waits for the end of the first.
 TEST_F(Access, KeepsNothingOfAHeldMessageThatItRefuses) {
   stream_ = 2;
   node_.receive(link_, frame_bytes({.kind = FrameKind::kOpen, .stream = stream_}, "Pool"));
@@ -425,7 +431,7 @@ TEST_F(AccessOfNobody, RefusesAndSaysThatNothingWasProved) {
   EXPECT_THAT(link_->written, HasSubstr("peer host-b, which proves nothing (link.tls), may not"));
 }
 
-// An older peer would not know the reason, and its caller would wait for ever.
+// An older peer does not know the reason, and its caller would wait for ever.
 TEST(AccessOfAnOlderPeer, IsRefusedWithAReasonThatItKnows) {
   FakeNode node(default_limits(), AccessRule{{"host-x"}, false});
   const auto link = node.connect_link();

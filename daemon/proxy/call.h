@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // daemon/proxy/call.h: one call of a local client, from its head to its one answer.
 //
-// Owned by the worker's pool; held by its connection, in the order in which answers must leave.
+// The worker's pool owns the call. The call's connection keeps it in a queue, in the order in which
+// the answers must be sent.
 #pragma once
 
 #include <array>
@@ -22,7 +23,8 @@ namespace hat {
 
 class ClientConnection;
 
-// A message's head with its name kept: the reader's own lives only until the next one.
+// A message's head with a copy of its name. The name in the reader's own head is valid only until
+// the next head.
 class KeptHead {
  public:
   void keep(const thrift::Head& head) {
@@ -45,16 +47,18 @@ class KeptHead {
 };
 
 enum class RdmaWish : uint8_t {
-  kNone,     // transport: tcp
-  kMissing,  // its plan wants RDMA, and this host has none
+  kNone,     // the plan uses TCP
+  kMissing,  // the plan wants RDMA, and this host has none
   kWanted,
 };
 
 // Whether the caller waits for a reply.
 enum class Reply : uint8_t {
-  kNone,      // oneway
-  kCertain,   // a manifest lists the function as two-way
-  kPossible,  // an ordinary call of a function that no manifest lists: Go sends oneway calls so
+  kNone,     // oneway
+  kCertain,  // a manifest lists the function as two-way
+  // An ordinary call of a function that no manifest lists. The call may be oneway, because Go's
+  // library sends oneway calls as ordinary ones.
+  kPossible,
 };
 
 struct Call final : Deadline {
@@ -62,19 +66,19 @@ struct Call final : Deadline {
 
   ClientConnection* connection = nullptr;
   FunctionCounters* counters = nullptr;
-  uint64_t ordinal = 0;  // in its stream
+  uint64_t ordinal = 0;  // its number in the stream, from 1
   TimePoint started{};
   uint64_t request_bytes = 0;
   uint64_t response_bytes = 0;
-  uint16_t replies = 0;  // owed to the caller: 0 for oneway, 1, or more for a frame of several
+  uint16_t replies = 0;  // owed to the caller; 0 if oneway, above 1 for a frame of several messages
   Reply reply = Reply::kNone;
   Polling polling = Polling::kEvent;
   RdmaWish rdma = RdmaWish::kNone;
-  LaneKey lane;              // where RDMA is wanted
-  PeerLanes::Choice choice;  // the way that was found
-  bool several = false;      // its frame has more messages than one
+  LaneKey lane;              // if `rdma` is kWanted
+  PeerLanes::Choice choice;  // the lane that the call uses
+  bool several = false;      // its frame has several messages
   bool counted = false;      // towards limits.max_buffered
-  bool sent = false;         // some of it is with the peer daemon
+  bool sent = false;         // a part of it was sent to the peer
   bool reply_started = false;
   std::optional<engine::Failure> failure;
   std::string failure_detail;
@@ -82,13 +86,13 @@ struct Call final : Deadline {
   std::vector<KeptHead> more_heads;  // of the other two-way messages in the same frame; rare
 };
 
-// Calls that have ended keep their memory for the next ones: none is allocated on the path of a
-// call, but where more are out than ever lately.
+// Keeps the memory of calls that have ended for later calls. The path of a call allocates memory
+// for a call only if the pool has no free one.
 class CallPool {
  public:
   static constexpr size_t kFreeMax = 16 * 1024;
 
-  // The caller owns it until give_back().
+  // Returns a call, which the caller owns until give_back().
   Call* take() {
     if (free_.empty()) return new Call;
     Call* call = free_.back().release();

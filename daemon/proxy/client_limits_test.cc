@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/proxy/client_limits_test.cc: what local clients can make grow, each driven to its limit.
-// What peers can: daemon/proxy/peer_limits_test.cc.
+// daemon/proxy/client_limits_test.cc: drives everything that local clients can make grow to its
+// limit.
+//
+// daemon/proxy/peer_limits_test.cc does the same for peers.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -15,7 +17,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-// A node whose peer host-b is there.
+// A node with a link to its peer host-b.
 struct ClientNode {
   explicit ClientNode(const Limits& limits) : node(limits) {
     node.receive(node.peer_wire(), hello_bytes("host-b", ""));
@@ -84,7 +86,7 @@ TEST(ClientLimits, AConnectionHasSoManyUnansweredCalls) {
   EXPECT_EQ(calls(), kMost + 1);
 }
 
-// Many small ones cost more than their bytes.
+// Many small calls need more memory than their bytes.
 TEST(ClientLimits, UnansweredCallsCount) {
   constexpr size_t kCalls = 1000;
   ClientNode one(default_limits());
@@ -120,13 +122,13 @@ TEST(ClientLimits, CallsBeyondThemAreAnsweredAndNotCarried) {
   EXPECT_LE(one.node.counters.buffered_bytes.value(), 300 * sizeof(Call));
 }
 
-// While the peer is away, each client's call waits for it, and so does what the client sends after
-// the call.
+// While the peer is away, each client's call waits for it, and so does the input that the client
+// sends after the call.
 TEST(ClientLimits, InputThatWaitsCounts) {
   constexpr size_t kClients = 40, kBytes = 32 * 1024, kBytesMax = 10 * kBytes;
   Limits limits = default_limits();
   limits.buffered_bytes_max = kBytesMax;
-  FakeNode node(limits);  // there is no hello of the peer
+  FakeNode node(limits);  // the peer has not sent its hello
   const auto buffered = [&] { return node.counters.buffered_bytes.value(); };
   std::vector<std::shared_ptr<FakeStream::Wire>> clients;
   for (size_t i = 0; i < kClients; ++i) {
@@ -142,7 +144,7 @@ TEST(ClientLimits, InputThatWaitsCounts) {
   EXPECT_EQ(buffered(), 0u);
 }
 
-// A frame of THeader may have as long a head as the client likes: here its end does not come.
+// A THeader frame may have as long a header as the client likes; here its end does not arrive.
 TEST(ClientLimits, HeadsThatDoNotEndCount) {
   constexpr size_t kBytes = 20'000;
   Limits limits = default_limits();
@@ -168,9 +170,9 @@ TEST(CallPool, KeepsOnlySoMany) {
   EXPECT_EQ(pool.free(), CallPool::kFreeMax);
 }
 
-// Of a shared service, for what may not share.
+// Connections that streams of a shared service have alone, for what may not share.
 TEST_F(PooledCallTest, OnesOwnConnectionsAreSoMany) {
-  constexpr uint32_t kFirst = 10;  // of the fixture's four streams none is used
+  constexpr uint32_t kFirst = 10;  // none of the fixture's four streams is used
   for (uint32_t i = 0; i <= UpstreamPool::kOwnMax; ++i) {
     node_.receive(link_, frame_bytes({.kind = FrameKind::kOpen, .stream = kFirst + i}, "Pool"));
     link_->written.clear();

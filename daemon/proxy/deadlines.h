@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/proxy/deadlines.h: what must happen within a time, or else: calls, connects, waits for a
-// link.
+// daemon/proxy/deadlines.h: time limits of calls, of connecting and of waiting for a link.
 //
-// Deadlines with the same time-out expire in the order they were set, so each time-out has a list
-// and setting or ending a deadline is O(1), without memory. One reactor timer serves them all.
+// Deadlines with the same time-out expire in the order in which they were set, so there is one list
+// for each time-out. Setting or ending a deadline therefore takes the same time however many are
+// set, and allocates memory only for the first deadline with a new time-out. One reactor timer
+// serves all lists.
 //
 // Thread   the reactor's.
 #pragma once
@@ -17,7 +18,7 @@ namespace hat {
 
 class Deadlines;
 
-// Derive from it; ends with its object.
+// A base class for what has a deadline; the destructor ends the deadline.
 class Deadline {
  public:
   Deadline() = default;
@@ -25,7 +26,7 @@ class Deadline {
   Deadline& operator=(const Deadline&) = delete;
   virtual ~Deadline() { end(); }
 
-  // The time passed. The deadline has ended and may be set again.
+  // Runs when the time has passed. The deadline has ended by then and may be set again.
   virtual void on_deadline() = 0;
 
   bool set() const { return next_ != nullptr; }
@@ -48,11 +49,11 @@ class Deadlines {
   explicit Deadlines(Reactor& reactor);
   ~Deadlines();
 
-  // From now on; replaces an earlier setting.
+  // Sets the deadline to `timeout` from now; replaces an earlier setting.
   void set(Deadline& deadline, Duration timeout);
 
  private:
-  struct List : Deadline {  // a ring through a sentinel
+  struct List : Deadline {  // a circular list with this object as its sentinel
     List();
     void on_deadline() override {}
     bool empty() const;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/proxy/fake_node.h: one worker over a FakeReactor, for tests: they play its clients, its
-// peers and its servers, byte by byte.
+// daemon/proxy/fake_node.h: one worker on a FakeReactor, for tests, which play its clients, its
+// peers and its servers byte by byte.
 #pragma once
 
 #include <cstring>
@@ -25,7 +25,7 @@ inline std::string hello_bytes(const std::string& node, const std::string& peer)
                      {reinterpret_cast<const char*>(hello.data()), hello.size()});
 }
 
-// What stands before a request in the payload of its kCall.
+// Returns what precedes the request in the payload of a kCall.
 inline std::string call_meta(const std::string& name, int32_t id,
                              uint16_t link_version = engine::kLinkVersion) {
   const engine::CallMeta meta{.name_bytes = static_cast<uint16_t>(name.size()), .id = id};
@@ -42,7 +42,7 @@ inline std::vector<engine::FrameHeader> headers_in(std::string_view bytes) {
   return headers;
 }
 
-// What the acceptor says of calls (kFail) and streams (kReset) that fail.
+// A failure that the acceptor reports: of a call (kFail) or of a stream (kReset).
 struct ToldFailure {
   engine::FrameKind kind;
   uint64_t call;
@@ -63,7 +63,7 @@ inline std::vector<ToldFailure> failures_in(std::string_view bytes) {
   return told;
 }
 
-// A THeader frame of so many bytes that holds its own header alone, and no message.
+// Returns a THeader frame of `bytes` bytes that has only its own header, and no message.
 inline std::string theader_without_message(uint32_t bytes) {
   const uint32_t size = bytes - 4;
   const uint32_t words = (size - 10) / 4;
@@ -84,11 +84,12 @@ inline std::string theader_without_message(uint32_t bytes) {
   return frame + std::string(size - 10, '\0');
 }
 
-// What stands for TLS: peers prove the names that the test gives them, by nothing.
+// Stands in for TLS: a peer proves the names that the test gives, without a certificate.
 class FakeSeal final : public engine::Seal {
  public:
   explicit FakeSeal(std::vector<std::string> names) : names_(std::move(names)) {}
-  void prove(std::vector<std::string> names) { names_ = std::move(names); }  // from now on
+  // Sets the names that peers prove on connections made from now on.
+  void prove(std::vector<std::string> names) { names_ = std::move(names); }
 
   std::unique_ptr<Stream> connect(const std::string&, const engine::OpenStream& open,
                                   StreamEvents& events) override {
@@ -118,16 +119,17 @@ class FakeSeal final : public engine::Seal {
   std::vector<std::string> names_;
 };
 
-// Node host-a: one endpoint for service Kv at peer host-b; it serves Kv itself too, mirrored, and
-// Pool over a shared pool of two connections. Manifests list Kv.get; Pool.get, Pool.put, and
-// Pool.note, which is oneway.
+// Node host-a. It has one endpoint, for service Kv at peer host-b. It also serves Kv itself,
+// mirrored, and Pool, with a pool of two shared connections. Its manifests list Kv.get; Pool.get
+// and Pool.put; and Pool.note, which is oneway.
 class FakeNode {
  public:
   using Wire = std::shared_ptr<FakeStream::Wire>;
 
-  // `access`: who may call Kv.get. Then Kv.put is listed too, and Kv.unsigned, without arguments in
-  // the manifest; those of get and put, here and of Pool, are {1: string}; and Pool's server is
-  // known to be framed. `seal`: of its links.
+  // Starts the node. `access` says who may call Kv.get. If it is given, the manifests also list
+  // Kv.put, and Kv.unsigned without arguments; the arguments of get and put, of Kv and of Pool, are
+  // {1: string}; and Pool's server is known to use framed binary. `seal` is that of the node's
+  // links.
   explicit FakeNode(const Limits& limits = default_limits(),
                     const std::optional<AccessRule>& access = std::nullopt,
                     engine::Seal* seal = nullptr)
@@ -135,7 +137,7 @@ class FakeNode {
     reactor.end_turn();
   }
 
-  // The link to host-b, as often as it was tried; each wire is the far end.
+  // Returns the far end of the first connection to host-b.
   Wire peer_wire() { return reactor.wires.front(); }
   Wire connect_client() {
     worker->accept_client(0, accept());
@@ -145,7 +147,7 @@ class FakeNode {
     worker->accept_link(accept());
     return reactor.wires.back();
   }
-  // Bytes arrive; the stream's owner reads while it wants to. Then the turn ends.
+  // Delivers bytes, which the stream's owner reads while it wants to, and then ends the iteration.
   void receive(const Wire& wire, const std::string& bytes) {
     wire->incoming += bytes;
     read(wire);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/proxy/fake_successor.h: a successor for tests, which writes down what it takes.
+// daemon/proxy/fake_successor.h: a successor for tests, which records what it takes.
 #pragma once
 
 #include <optional>

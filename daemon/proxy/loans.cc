@@ -39,7 +39,7 @@ std::span<const std::byte> Lender::bulk(Stream& stream, uint64_t unexamined, siz
 bool Lender::prepare(const std::shared_ptr<engine::Fabric>& fabric, Stream& stream) {
   if (refused_) return false;
   if (memory_ && memory_->fabric == fabric) return true;
-  if (memory_.use_count() > 1) return false;  // lanes of another link have borrowed of it
+  if (memory_.use_count() > 1) return false;  // lanes of another link use borrowed ranges of it
   auto memory = stream.memory();
   auto region = fabric->register_own(*memory);
   if (!region) {

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/proxy/loans.h: bytes of an application's ring that RDMA lanes send from where they lie.
+// daemon/proxy/loans.h: ranges of an application's ring that RDMA lanes send from without a copy.
 //
-// A Lender belongs to one stream, and registers its memory with the lane's fabric when first asked;
-// Loans belong to a link, and hold what its lanes have borrowed until they are done with it. Either
-// may end first: the memory stays mapped and registered as long as anything of it is lent.
+// A Lender belongs to one stream. It registers the stream's memory with the lane's fabric at the
+// first zero-copy send. A Loans object belongs to one link. It has the ranges that the link's lanes
+// have borrowed and still use. Either object may end first: the memory stays mapped and registered
+// while a lane has borrowed any range of it.
 //
-// Nobody else may address that memory, and its owner may change it at any time: lanes copy it where
-// that would matter (engine/rdma/rdma_lane.h, send_lent()).
+// Only this daemon's device can address that memory. Its owner, the application, may change it at
+// any time; a lane copies the bytes if such a change would matter (engine/rdma/rdma_lane.h,
+// send_lent()).
 //
 // Thread   the worker's.
 #pragma once
@@ -21,9 +23,9 @@
 
 namespace hat {
 
-// One stream's memory, while it is registered.
+// The memory of one stream while it is registered with a fabric.
 struct LentMemory {
-  Stream* stream;  // null: it has ended
+  Stream* stream;  // null: the stream has ended
   std::shared_ptr<engine::Fabric> fabric;
   std::shared_ptr<const std::span<std::byte>> memory;
   std::unique_ptr<engine::MemoryRegion> region;
@@ -41,29 +43,30 @@ class Loans {
   struct Loan {
     uint32_t lane;
     uint64_t frame;
-    uint64_t borrowed;  // as the stream calls it
+    uint64_t borrowed;  // the number that Stream::borrow() returned
     std::shared_ptr<LentMemory> memory;
   };
   static void give_back(const Loan& loan);
 
-  std::vector<Loan> loans_;  // a few: at most what fits the rings
+  std::vector<Loan> loans_;  // few: their bytes fit into the rings
 };
 
 class Lender {
  public:
-  // Less costs more to lend than to copy.
+  // Copying fewer bytes than this costs less than a zero-copy send.
   static constexpr size_t kBytesMin = 4096;
 
   ~Lender() { end(); }
-  // Of what `stream` shows, the part that nobody looks at and that may go now, as one piece; empty
-  // where it is not worth it.
+  // Returns the bytes at the front of `stream` that no code examines and that may be sent now, in
+  // one piece. There are at most `unexamined` and at most `budget` of them. Returns an empty span
+  // if they are too few to be worth a zero-copy send.
   static std::span<const std::byte> bulk(Stream& stream, uint64_t unexamined, size_t budget);
-  // `bytes` are at the front of what `stream` shows. Sends the frame with them, and takes them from
-  // the stream. False: nothing was done; copy them.
+  // Sends the frame with `bytes`, which are at the front of Stream::peek(), and borrows them from
+  // the stream. Returns false if it has done nothing; the caller then copies the bytes.
   bool send(const std::shared_ptr<engine::Fabric>& fabric, Stream& stream, engine::RdmaLane& lane,
             uint32_t lane_number, Loans& loans, const engine::FrameHeader& header,
             std::span<const std::byte> bytes);
-  void end();  // the stream ends
+  void end();  // the stream has ended
 
  private:
   bool prepare(const std::shared_ptr<engine::Fabric>& fabric, Stream& stream);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/proxy/moves_test.cc: a mirrored connection to a server moves from one stream to another,
-// on a takeover of either daemon: both sides' streams, each against a peer that the test plays.
+// daemon/proxy/moves_test.cc: tests that a mirrored connection to a server moves from one stream to
+// another in a takeover of either daemon.
+//
+// It tests the client's side and the server's side; each test plays the peer.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 
@@ -19,7 +21,7 @@ using std::chrono::seconds;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// Framed strict binary with an empty struct.
+// Framed strict binary messages with an empty struct.
 const std::string kCallOfGet(
     "\x00\x00\x00\x10\x80\x01\x00\x01\x00\x00\x00\x03get\x00\x00\x00\x01\x00", 20);
 const std::string kReplyOfGet(
@@ -34,7 +36,7 @@ std::vector<FrameKind> kinds_in(std::string_view frames) {
   return kinds;
 }
 
-// The payload of the first frame of that kind.
+// Returns the payload of the first frame of that kind.
 std::string payload_of(FrameKind kind, std::string_view frames) {
   while (frames.size() >= sizeof(FrameHeader)) {
     const FrameHeader header = headers_in(frames).front();
@@ -45,7 +47,7 @@ std::string payload_of(FrameKind kind, std::string_view frames) {
   return "none";
 }
 
-// Peers that answer no ping stay.
+// Returns limits with which a peer stays although it answers no ping.
 Limits without_pings() {
   Limits limits = default_limits();
   limits.keepalive_interval = limits.keepalive_timeout = std::chrono::hours(1);
@@ -65,7 +67,7 @@ std::string text_of(const engine::ConnectionToken& token) {
   return {reinterpret_cast<const char*>(token.data()), token.size()};
 }
 
-// A client with a bound stream, stream 1, on which one call was answered.
+// A client with a bound stream, number 1, on which one call was answered.
 class ClientMovesTest : public testing::Test {
  protected:
   explicit ClientMovesTest(uint16_t version = engine::kLinkVersion) {
@@ -96,7 +98,7 @@ class ClientMovesTest : public testing::Test {
     node_.reactor.end_turn();
     node_.reactor.end_turn();
   }
-  // The link that takes the place of one that leaves.
+  // Returns the link that takes the place of a link that is leaving.
   FakeNode::Wire next_link() {
     auto wire = node_.reactor.wires.back();
     node_.receive(wire, hello_bytes("host-b", ""));
@@ -226,8 +228,8 @@ TEST_F(ClientMovesTest, PassesTheApplicationsEndOnAfterwards) {
   EXPECT_TRUE(client_->closed);
 }
 
-// The application ends while its connection is on the way to a successor: it cannot go there, and
-// the server must hear of the end.
+// The application ends while its connection is moving to a successor: the connection cannot go
+// there, and the server must get the application's end.
 TEST_F(ClientMovesTest, EndsHereWhereTheApplicationEndsBeforeItIsHandedOver) {
   struct Case {
     const char* what;
@@ -270,14 +272,14 @@ TEST_F(ClientMovesTest, EndsHereWhereTheApplicationEndsBeforeItIsHandedOver) {
 TEST_F(ClientMovesTest, ReachesTheServerThoughTheCallThatWaitedIsTooLate) {
   say(peer_, {.kind = FrameKind::kGoAway});
   node_.receive(client_, kCallOfGet);
-  // It has begun before its connection moves, as one behind a oneway call does.
+  // The call has begun before its connection moves, as a call after a oneway call does.
   say(peer_, {.kind = FrameKind::kDetached, .stream = 1}, kToken);
   node_.reactor.advance(milliseconds(990));
   const auto next = next_link();
   EXPECT_EQ(payload_of(FrameKind::kAttach, next->written), kToken + "Kv");
 }
 
-// All answers of a batch come at once: nothing else wakes the worker for the next one.
+// All answers of a batch arrive at once: nothing else wakes the worker for the next batch.
 TEST_F(ClientMovesTest, GoToTheSuccessorAFewAtATime) {
   constexpr uint32_t kClients = 200;
   for (uint32_t stream = 2; stream <= kClients; ++stream) {
@@ -299,7 +301,7 @@ TEST_F(ClientMovesTest, GoToTheSuccessorAFewAtATime) {
     }
     peer_->written.clear();
     if (!answers.empty()) node_.receive(peer_, answers);
-    node_.reactor.advance(milliseconds(1));  // no turn without an event, or a timer
+    node_.reactor.advance(milliseconds(1));  // no iteration without an event or a timer
   }
   EXPECT_TRUE(node_.worker->handed_over());
   EXPECT_EQ(node_.counters.connections_handed_over.value(), kClients);
@@ -356,7 +358,7 @@ TEST_F(ClientMovesTest, GoesOnWithWhatTheProcessBeforeHad) {
 
 // --- The server's side ---
 
-// A peer's stream 1 for service Kv, bound, on which one call was answered.
+// A peer's bound stream, number 1, for service Kv, on which one call was answered.
 class ServerMovesTest : public testing::Test {
  protected:
   ServerMovesTest() {
@@ -540,7 +542,7 @@ TEST_F(ServerMovesTest, ResetsWhoKeepsToNoOrder) {
     FrameHeader header;
     std::string payload;
   };
-  const std::string oneway(4, '\0');  // no names
+  const std::string oneway(4, '\0');  // no function's name and no service's
   const std::vector<Case> cases = {
       {"a call after kDetach",
        {.kind = FrameKind::kCall, .stream = 1, .call = 2},
@@ -559,7 +561,7 @@ TEST_F(ServerMovesTest, ResetsWhoKeepsToNoOrder) {
         frame_bytes({.kind = FrameKind::kCall, .flags = engine::kLastPiece, .stream = 1, .call = 1},
                     oneway + kCallOfGet));
     const auto server = node.reactor.wires.back();
-    server->events->on_writable();  // it has no descriptors: detaching takes time
+    server->events->on_writable();  // it has no descriptors, so detaching takes time
     node.receive(link, frame_bytes({.kind = FrameKind::kDetach, .stream = 1}));
     node.receive(link, frame_bytes(one.header, one.payload));
     EXPECT_EQ(kinds_in(link->written).back(), FrameKind::kReset);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/proxy/opaque_failure.h: what remains of a stream that was carried byte for byte and
-// failed.
+// daemon/proxy/opaque_failure.h: counts and logs the failure of a stream that was opaque.
 //
-// Nobody can be answered on such a stream: its client sees a reset and no reason. So each daemon
-// that ends one counts it and logs why.
+// No exception can be sent on such a stream: its client sees a reset without a reason. Therefore
+// each daemon that ends such a stream counts the failure and logs the reason.
 //
 // Thread   the worker's.
 #pragma once
@@ -16,8 +15,8 @@
 
 namespace hat {
 
-// Counts the failure, and logs it unless another was logged within the last second. `what` names
-// the endpoint or the served stream.
+// Counts the failure, and logs it unless another one was logged within the last second. `what`
+// names the endpoint or the served stream.
 void note_opaque_failure(WorkerCounters& counters, Side side, std::string_view what,
                          engine::Failure failure, std::string_view detail);
 

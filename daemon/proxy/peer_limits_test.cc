@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/proxy/peer_limits_test.cc: what peers can make a node hold; each limit is driven to its
-// end.
+// daemon/proxy/peer_limits_test.cc: drives everything that peers can make a node hold to its limit.
 #include <gmock/gmock.h>
 
 #include "daemon/proxy/fake_node.h"
@@ -14,7 +13,7 @@ using engine::FrameKind;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// Framed binary, of `get`.
+// A framed binary reply of `get`.
 const std::string kReply("\x00\x00\x00\x10\x80\x01\x00\x02\x00\x00\x00\x03get\x00\x00\x00\x01\x00",
                          20);
 
@@ -79,7 +78,7 @@ TEST_F(PeerLimits, AllPeersTogetherHaveSoManyLinks) {
   EXPECT_EQ(node_.counters.links_refused.value(), 1u);
 }
 
-// The names that certificates prove count, and not what a peer says of itself.
+// The names that certificates prove count, and not the names that peers claim.
 TEST(PeerLimitsWithTls, APeerCannotHaveMoreUnderOtherNames) {
   Limits limits = default_limits();
   limits.links_max = 8;
@@ -108,7 +107,7 @@ TEST_F(PeerLimits, OnePeerHasAQuarterOfTheStreamsOverAllItsLinks) {
   EXPECT_EQ(count(two, FrameKind::kReset), 1u) << "one has ended";
 }
 
-// Certificates of two hosts may share a name: of a group, or of an address that both have.
+// The certificates of two hosts may share a name: that of a group, or of an address that both have.
 TEST(PeerLimitsWithTls, PeersAreToldApartByAllTheirNames) {
   Limits limits = default_limits();
   limits.links_max = 4;
@@ -123,7 +122,7 @@ TEST(PeerLimitsWithTls, PeersAreToldApartByAllTheirNames) {
   EXPECT_FALSE(second->closed);
 }
 
-// The server takes requests and never answers: what the calls need here is what counts.
+// The server takes requests and never answers, so only the memory of the calls counts here.
 TEST_F(PeerLimits, UnansweredCallsCount) {
   const auto peer = link("host-b");
   open(peer, 1);
@@ -150,7 +149,7 @@ TEST_F(PeerLimits, UnansweredCallsCount) {
   EXPECT_EQ(node_.counters.buffered_bytes.value(), 0u);
 }
 
-// The server takes nothing, so all of it is kept: up to the limit, and what one frame more has.
+// The server takes nothing, so all bytes are kept: up to the limit, and those of one more frame.
 TEST_F(PeerLimits, RequestsAreKeptUpToTheLimit) {
   const auto peer = link("host-b");
   const std::string request(60'000, 'x');

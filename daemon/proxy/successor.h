@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/proxy/successor.h: who goes on with this daemon's client connections and with their
-// connections to servers: a new hatrpcd of the same node (docs/upgrade.md).
+// daemon/proxy/successor.h: the new hatrpcd of the same node that continues this daemon's client
+// connections and their connections to servers (docs/upgrade.md).
 //
-// Thread   any worker's, several at once.
+// Thread   any worker's; several may call at the same time.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +17,8 @@ namespace hat {
 
 struct DetachedConnection;
 
-// The connection to a server that belongs to a client's connection, while no stream has it: `peer`
-// keeps it for whoever presents the token.
+// A connection to a server that belongs to a client connection, while no stream uses it. `peer`
+// keeps it for a stream that presents the token.
 struct KeptServer {
   std::string peer;
   engine::ConnectionToken token{};
@@ -27,22 +27,23 @@ struct KeptServer {
 class Successor {
  public:
   enum class Answer : uint8_t {
-    kTaken,  // the connection is the successor's: it is closed here, and the other side sees
-             // nothing
-    kLater,  // there is no room now
-    kNever,  // this one stays
+    kTaken,  // the connection is the successor's and is closed here; the other side does not
+             // notice
+    kLater,  // the channel to the successor is full now
+    kNever,  // the connection stays here
   };
   virtual ~Successor() = default;
 
-  // Whether the successor has that endpoint; always the same.
+  // Returns whether the successor has that endpoint. The answer never changes.
   virtual bool wants(size_t endpoint) const = 0;
-  // Offers a client's connection on which no call is out: its descriptors (Stream::descriptors(),
-  // which stay the stream's); in parts what was read of it and is no call yet; and the connection
-  // to its server, or null.
+  // Offers a client connection on which no call is in flight. `descriptors` are those of
+  // Stream::descriptors(), and the stream still owns them. `read` has, in parts, the bytes that
+  // were read from the connection and that no call has used yet. `server` is the client's
+  // connection to its server that a peer keeps, or null.
   virtual Answer take(size_t endpoint, std::span<const int> descriptors,
                       std::initializer_list<std::span<const std::byte>> read,
                       const KeptServer* server) = 0;
-  // Offers a connection to a server that a peer will ask for.
+  // Offers a connection to a server; a peer will present its token to the successor.
   virtual Answer take_server(const DetachedConnection& connection) = 0;
 };
 

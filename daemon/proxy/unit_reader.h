@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/proxy/unit_reader.h: cuts a stream of Thrift bytes into pieces of units that can be sent
-// on.
+// daemon/proxy/unit_reader.h: cuts a stream of Thrift bytes into pieces of units that can be sent.
 //
-// A piece leaves as soon as its unit's head is known: large messages pass through and are not
-// stored. Only the bytes before the head are held back (at most kHeldBytesMax).
+// The reader passes a piece on as soon as it knows the head of the piece's unit, so large messages
+// pass through and are not stored. It holds back only the bytes before the head (at most
+// kHeldBytesMax).
 //
 // Thread   none of its own.
 #pragma once
@@ -18,17 +18,19 @@ namespace hat {
 
 using Bytes = std::span<const std::byte>;
 
-// Each call returns whether to go on; false stops feed() right there.
+// Takes what a UnitReader finds. on_head() and on_piece() return whether feed() may continue; if
+// they return false, feed() returns at once.
 class UnitSink {
  public:
   virtual ~UnitSink() = default;
-  // A message of the unit has said who it is. After false the unit's bytes are held until the next
-  // feed(), which then gives them as pieces without asking again.
+  // Reports that the head of a message of the unit is known. If the sink returns false, the reader
+  // holds the unit's bytes until the next feed(). That call passes them on as pieces, and does not
+  // report the head again.
   virtual bool on_head(const thrift::Head& head) = 0;
-  // The next bytes of the unit; `last` ends it. A unit without any message (an empty frame) gives
-  // its piece without a head before it.
+  // Passes on the next bytes of the unit; `last` marks its end. A unit without a message (an empty
+  // frame) is passed on without a head before it.
   virtual bool on_piece(Bytes piece, bool last) = 0;
-  // No call can be followed any more: `bytes` and all that follows are the stream's own.
+  // Reports that no further call can be recognised: `bytes` and all bytes after them are opaque.
   virtual void on_opaque(Bytes bytes) = 0;
 };
 
@@ -36,19 +38,21 @@ class UnitReader {
  public:
   static constexpr size_t kHeldBytesMax = 64 * 1024;
 
-  // Returns how many of `bytes` were taken: all, unless the sink said stop. Once opaque, takes
-  // none.
+  // Returns how many of `bytes` it took: all of them, unless the sink returned false. Takes none if
+  // the stream was opaque before the call.
   size_t feed(Bytes bytes, UnitSink& sink);
-  // The stream has ended: what is held back (too short to tell what it is) is opaque.
+  // Ends the stream: bytes that are still held back, which are too few to show what they are,
+  // become opaque.
   void end(UnitSink& sink);
 
   const thrift::MessageReader& messages() const { return reader_; }
   bool inside_unit() const { return reader_.inside_unit() || !held_.empty(); }
-  // Part of a unit has come; its rest is still to come.
+  // Returns true if a part of a unit has arrived and its rest has not.
   bool waits_for_rest() const { return !opaque_ && inside_unit(); }
   bool opaque() const { return opaque_; }
   size_t held_bytes() const { return held_.size(); }
-  // Between two calls: what has come of a unit whose head is not known yet.
+  // Returns the bytes that are held back. Between two calls, they are the start of a unit whose
+  // head is not known yet.
   Bytes held() const { return held_.bytes(); }
 
  private:

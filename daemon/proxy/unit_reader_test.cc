@@ -17,7 +17,7 @@ string be32(uint32_t value) {
           static_cast<char>(value >> 8), static_cast<char>(value)};
 }
 
-// A strict binary call `name` with one string argument of `size` bytes.
+// Returns a strict binary call `name` with one string argument of `size` bytes.
 string message(const string& name, size_t size) {
   return string("\x80\x01\x00\x01", 4) + be32(static_cast<uint32_t>(name.size())) + name + be32(7) +
          string("\x0b\x00\x01", 3) + be32(static_cast<uint32_t>(size)) + string(size, 'x') +
@@ -27,7 +27,7 @@ string frame(const string& body) { return be32(static_cast<uint32_t>(body.size()
 
 Bytes bytes_of(const string& text) { return std::as_bytes(std::span(text)); }
 
-// Writes down what it is told: "head echo", "piece 10", "last 5", "opaque 3".
+// Records what the reader reports: "head echo", "piece 10", "last 5", "opaque 3".
 struct Log final : UnitSink {
   bool on_head(const thrift::Head& head) override {
     lines.push_back("head " + string(head.name));
@@ -84,7 +84,7 @@ TEST(UnitReader, ForwardsTheSameBytesWhereverTheInputIsCut) {
   }
 }
 
-// THeader's own part may be longer than this holds.
+// THeader's own header may be longer than what the reader holds.
 TEST(UnitReader, HoldsNoMoreThanItsBoundForAHeadThatDoesNotEnd) {
   constexpr size_t kFrame = 250'000, kPiece = 1000;
   const string input = be32(kFrame) + string("\x0f\xff\0\0", 4) + be32(1) + string("\xf0\x00", 2) +

@@ -11,18 +11,19 @@ namespace hat {
 
 using engine::FrameHeader;
 
-// Anybody may connect to the link's port: who is slow to say who it is must leave room for others,
-// and descriptors for the applications.
+// Limits the links whose peer has not sent its hello. Anyone may connect to the link's port, and
+// slow handshakes must leave space for other peers, and descriptors for the applications.
 constexpr size_t kHandshakesMax = 256;
 
-// Objects end here, at the turn's end, when no event of theirs can be running.
+// Objects whose deletion is deferred to the end of the iteration, when none of their events can be
+// running.
 struct Worker::Grave {
-  std::list<Peers::node_type> peers;  // gone after their sessions and lanes
+  std::list<Peers::node_type> peers;  // destroyed after their sessions and lanes
   std::vector<std::unique_ptr<ClientConnection>> connections;
   std::vector<std::unique_ptr<ServerStream>> streams;
   std::vector<std::unique_ptr<UpstreamConnection>> upstreams;
   std::vector<std::unique_ptr<engine::Session>> sessions;
-  std::vector<std::unique_ptr<PeerLanes>> lanes;  // gone before their sessions
+  std::vector<std::unique_ptr<PeerLanes>> lanes;  // destroyed before their sessions
   std::vector<std::unique_ptr<engine::CostTalk>> talks;
   std::vector<std::unique_ptr<AcceptedLink>> links;
 
@@ -84,7 +85,8 @@ void Worker::accept_client(size_t endpoint, const ListenerEvents::Accept& accept
   add_client(endpoint, accept);
 }
 
-// It was within the limits when it was accepted, and has calls to make.
+// The limits are not checked: they allowed the connection when it was accepted, and its client has
+// calls to make.
 void Worker::take_over_client(size_t endpoint, const ListenerEvents::Accept& accept,
                               engine::Bytes read, const KeptServer* server) {
   counters().connections_taken_over.add();
@@ -149,8 +151,8 @@ void Worker::buffered(int64_t change, PeerShare& peer) {
 }
 
 void Worker::look_for_more(Polling polling) {
-  // A busy lane is looked at for long after its last call; but never for ever, so that a connection
-  // that lies idle costs nothing.
+  // How long the worker polls after a call whose plan says `busy`. That is long, but it ends, so
+  // that an idle connection costs nothing.
   constexpr Duration kBusySpin = std::chrono::milliseconds(10);
   if (polling == Polling::kEvent) return;
   const Duration spin = polling == Polling::kBusy ? kBusySpin : Duration(node().limits.spin);
@@ -176,8 +178,9 @@ PeerLink& Worker::peer_of(const engine::Link& link) {
       ->mapped();
 }
 
-// Who leaves has a successor, or will have: calls that begin from now on go there, and need not
-// wait for the last that is out on the old link.
+// Puts the link to a peer that is leaving aside, and makes a new one. Such a peer has a successor,
+// or will have one. Calls that begin from now on go to the successor, and need not wait for the
+// last call on the old link.
 void Worker::replace(PeerLink& peer) {
   const std::string name = peer.link->peer();
   peer.link->retire();
@@ -209,17 +212,17 @@ void Worker::on_link_frame(engine::Link& link, const FrameHeader& header, engine
 
 void Worker::on_link_going_away(engine::Link& link) {
   PeerLink& peer = peer_of(link);
-  if (&peer != &peers_.at(link.peer())) return;  // it has said so before
+  if (&peer != &peers_.at(link.peer())) return;  // the peer has announced this before
   LOG(INFO) << "peer " << link.peer() << ": it leaves; new calls go by a new link";
   if (peer.lanes) peer.lanes->expect_end();
-  peer.leaves = peer.lanes != nullptr;  // then at a turn's end
+  peer.leaves = peer.lanes != nullptr;  // then PeerLink::flush() agrees later
   if (!peer.leaves) link.agree_to_go_away();
   replace(peer);
 }
 
 void Worker::on_link_uncongested(engine::Link& link) {
   peer_of(link).stirred = true;
-  // A connection that goes on may close, and so change the map.
+  // A connection that continues may close, and then the map changes.
   std::vector<ClientConnection*> connections;
   for (const auto& [id, connection] : peer_of(link).streams) connections.push_back(connection);
   for (ClientConnection* connection : connections) connection->on_link_uncongested();
@@ -290,7 +293,7 @@ Result<void> Worker::calibrate(const std::string& peer, const engine::CostOpen& 
 
 void Worker::set_routes(std::shared_ptr<const RoutingTable> routes) {
   routes_ = std::move(routes);
-  std::vector<ServerStream*> streams;  // one that ends leaves its link's map
+  std::vector<ServerStream*> streams;  // a stream that ends leaves its link's map
   for (const auto& [session, link] : accepted_) {
     for (const auto& [id, stream] : link->streams) streams.push_back(stream.get());
   }
@@ -321,7 +324,7 @@ void Worker::make_room_for_a_link() {
   if (unknown >= kHandshakesMax) oldest->end("others came, and it has not said who it is");
 }
 
-// Where its certificate proves nothing, by its word.
+// Returns the names that the peer's certificate proves, or the name in its hello if it proves none.
 static std::string identity(const engine::Session& session) {
   std::string names;
   for (const std::string& name : session.peer_names()) names += name + '\n';
@@ -429,7 +432,7 @@ void Worker::begin_hand_over(std::shared_ptr<Successor> successor) {
 
 void Worker::end_hand_over() {
   successor_.reset();
-  std::vector<ClientConnection*> waiting;  // one that goes on may close others
+  std::vector<ClientConnection*> waiting;  // a connection that continues may close others
   for (const auto& [key, connection] : connections_) waiting.push_back(connection.get());
   for (ClientConnection* connection : waiting) {
     if (connections_.contains(connection)) connection->on_successor_gone();
@@ -445,7 +448,7 @@ bool Worker::handed_over() const { return connections_.empty() && accepted_.empt
 
 void Worker::hand_over_clients() {
   constexpr Duration kRoomAgain = std::chrono::milliseconds(1);
-  std::vector<ClientConnection*> all;  // whose farewell fails may take others along
+  std::vector<ClientConnection*> all;  // a connection whose last frame fails may close others
   for (const auto& [key, connection] : connections_) all.push_back(connection.get());
   for (ClientConnection* connection : all) {
     if (!connections_.contains(connection) || connection->hand_over(*successor_)) continue;
@@ -454,7 +457,8 @@ void Worker::hand_over_clients() {
   }
 }
 
-// The links that leave have streams that waited for room.
+// Begins moves of connections on links that are leaving, which waited because too many connections
+// were moving.
 void Worker::move_more() {
   for (auto& node : leaving_) {
     for (const auto& [id, connection] : node.mapped().streams) connection->detach_if_due();
@@ -466,7 +470,7 @@ void Worker::on_turn_end() {
   if (std::exchange(move_ended_, false)) move_more();
   if (successor_) hand_over_clients();
   flush();
-  // What a flush tells may make others send, where it has been already.
+  // A callback of flush() may queue frames on a lane that flush() has passed already.
   bool stirred = false;
   for (auto& [name, peer] : peers_) stirred |= std::exchange(peer.stirred, false);
   for (auto& node : leaving_) stirred |= std::exchange(node.mapped().stirred, false);
@@ -479,7 +483,7 @@ void Worker::flush() {
   for (auto& [name, peer] : peers_) peer.flush();
   for (auto next = leaving_.begin(); next != leaving_.end();) (next++)->mapped().flush();
   for (auto next = accepted_.begin(); next != accepted_.end();) {
-    AcceptedLink& link = *(next++)->second;  // one whose write fails leaves the map
+    AcceptedLink& link = *(next++)->second;  // a link whose write fails leaves the map
     link.flush();
   }
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/proxy/worker.h: one event loop and all that lives on it: client connections, links to
-// peers, links from peers, upstream connections. Nothing of it is shared, so nothing is locked.
+// daemon/proxy/worker.h: one event loop and the objects on it: client connections, links to peers,
+// links from peers and upstream connections.
 //
-// A worker knows its reactor and no kernel: the simulation (tests/sim) runs several in one thread.
+// A worker shares none of these objects, so they need no locks. A worker uses its reactor and never
+// the kernel, so the simulation (tests/sim) runs several workers in one thread.
 //
 // Thread   the reactor's, all of it.
 #pragma once
@@ -33,7 +34,7 @@
 
 namespace hat {
 
-// What a worker says of its links, for hatctl and readiness.
+// The state of one link of a worker, for hatctl and for the readiness check.
 struct LinkStatus {
   std::string peer;
   std::string address;
@@ -41,60 +42,64 @@ struct LinkStatus {
   std::string last_error;
   uint64_t sessions = 0;
   std::vector<LaneStatus> lanes;
-  std::vector<std::string> peer_names;  // what the peer's certificate proves; empty: nothing
+  std::vector<std::string> peer_names;  // proved by the peer's certificate; may be empty
 };
 
 class Worker final : public engine::LinkEvents, public engine::SessionEvents, public TurnEvents {
  public:
   struct Setup {
     size_t index = 0;
-    uint64_t generation = 0;  // of the process, told to peers
+    uint64_t generation = 0;  // of this process; sent to peers
     uint32_t seed = 1;        // for jitter
     std::shared_ptr<const NodeConfig> node;
     std::shared_ptr<const RoutingTable> routes;
-    engine::CostAnswerer* answerer = nullptr;  // outlives the worker; null where `rdma` is
+    engine::CostAnswerer* answerer = nullptr;  // outlives the worker; null if `rdma` is null
     WorkerCounters* counters = nullptr;        // outlives the worker
     DetachedConnections* detached = nullptr;   // outlives the worker
-    engine::RdmaHost* rdma = nullptr;          // outlives the worker; null: TCP lanes alone
-    engine::Seal* seal = nullptr;              // outlives the worker; null: links are open
+    engine::RdmaHost* rdma = nullptr;          // outlives the worker; null: only TCP lanes
+    engine::Seal* seal = nullptr;              // outlives the worker; null: links without TLS
   };
 
   Worker(Reactor& reactor, Setup setup);
   ~Worker() override;
 
-  // A local client, or a peer daemon, has connected.
+  // Accepts the connection of a local client, or of a peer daemon that opens a link.
   void accept_client(size_t endpoint, const ListenerEvents::Accept& accept);
   void accept_link(const ListenerEvents::Accept& accept);
-  // One that another process accepted, which has read `read` of it and used none.
-  // `server`: the connection to its server that a peer keeps; null: there is none.
+  // Continues a client connection that another process accepted. That process has read the bytes
+  // `read` and used none of them. `server` is the connection to the client's server that a peer
+  // keeps, or null if there is none.
   void take_over_client(size_t endpoint, const ListenerEvents::Accept& accept, engine::Bytes read,
                         const KeptServer* server);
 
-  // From the next call on.
+  // Replaces the routes, from the next call on.
   void set_routes(std::shared_ptr<const RoutingTable> routes);
 
-  // Tells peers and answers new calls with `draining`; what is in flight goes on.
+  // Sends kGoAway to the peers and answers new calls with `draining`; calls in flight continue.
   void begin_drain();
-  // After begin_drain(): nothing is in flight.
+  // Returns true after begin_drain() when nothing is in flight any more.
   bool drained() const;
 
-  // Gives client connections to `successor`, each as soon as no call is out on it, and has peers
-  // turn to it. What it does not take goes on here.
+  // Hands each client connection over to `successor` as soon as no call is in flight on it, and
+  // makes the peers open their new streams at the successor. A connection that the successor does
+  // not take continues here.
   void begin_hand_over(std::shared_ptr<Successor> successor);
-  // It is gone: nothing more goes there.
+  // Ends the hand-over, because the successor is gone: the remaining connections continue here.
   void end_hand_over();
-  // After begin_hand_over(): no peer opens a stream here any more.
+  // Returns true after begin_hand_over() when no peer opens a stream here any more.
   bool peers_turned() const;
-  // After begin_hand_over(): nobody is here any more.
+  // Returns true after begin_hand_over() when no connection and no link from a peer is left here
+  // and all frames were sent.
   bool handed_over() const;
 
   std::vector<LinkStatus> link_status() const;
 
-  // Has the peer answer who measures. Errors: it cannot, and why; later ones come by the job.
+  // Opens a calibration session in which the peer answers this side's measurements. Returns an
+  // error if the session cannot be opened; `job` gets every later error.
   Result<void> calibrate(const std::string& peer, const engine::CostOpen& open,
                          std::shared_ptr<engine::CostJob> job);
 
-  // For connections, streams and upstreams.
+  // Accessors for connections, streams and upstream connections.
   Reactor& reactor() { return reactor_; }
   const NodeConfig& node() const { return *setup_.node; }
   const RoutingTable& routes() const { return *routes_; }
@@ -111,34 +116,37 @@ class Worker final : public engine::LinkEvents, public engine::SessionEvents, pu
 
   bool has_peer(const std::string& name) const { return peers_.contains(name); }
   using PeerNames = std::span<const std::string>;
-  // One of these peers that takes calls now, in turn; nullptr where none does, and then all of them
-  // are told to connect.
+  // Returns one of `peers` that takes calls now, each in turn. If none does, makes the links to all
+  // of them connect, and returns nullptr.
   PeerLink* choose_peer(PeerNames peers);
-  // True where none of these peers can be had: each failed an attempt made since `since`, after
-  // being down for longer than limits.peer_wait.
+  // Returns true if none of `peers` can be reached: each link has been down for longer than
+  // limits.peer_wait, and an attempt that it began at or after `since` has failed.
   bool peers_hopeless(PeerNames peers, TimePoint since) const;
   std::string peer_errors(PeerNames peers) const;
-  // Who waits longest hears first. The ticket ends the wait.
+  // Registers a connection that waits for a link, and returns a ticket that ends the wait. The
+  // connection that has waited longest is notified first.
   uint64_t start_waiting(ClientConnection& connection) {
     waiting_.emplace(++last_ticket_, &connection);
     return last_ticket_;
   }
   void stop_waiting(uint64_t ticket) { waiting_.erase(ticket); }
 
-  // Client connections whose connection to the server is between two streams now. They are few at a
-  // time, since the peer keeps it for so long only. False: there are too many; detach_if_due() will
-  // be called again.
+  // Counts the client connections whose connection to the server is between two streams. Their
+  // number is bounded, because the peer keeps a detached connection only for a limited time.
+  // Returns false if too many are moving; the worker calls detach_if_due() again when a move has
+  // ended.
   bool begin_move() { return moves_ < kMovesMax && (++moves_, true); }
-  void add_move() { ++moves_; }  // one that another process has begun
+  void add_move() { ++moves_; }  // a move that another process began
   void end_move() {
     --moves_;
     move_ended_ = true;
   }
 
-  // What peers have of the limits.
+  // Returns the shares that the peers have of the limits.
   PeerShares& peer_shares() { return peer_shares_; }
 
-  // Bytes held for slow readers, against limits.max_buffered; with the peer that they are for.
+  // Counts bytes that are held for slow readers towards limits.max_buffered, and towards the share
+  // of the peer that they are held for.
   void buffered(int64_t change);
   void buffered(int64_t change, PeerShare& peer);
   bool over_buffer_limit() const { return buffered_bytes_ > node().limits.buffered_bytes_max; }
@@ -147,10 +155,12 @@ class Worker final : public engine::LinkEvents, public engine::SessionEvents, pu
     return over_buffer_limit() || peer.buffered_bytes > max / PeerShare::kPart;
   }
 
-  // Some of a call came: its plan's polling says how long to look for more before sleeping.
+  // Keeps the worker polling after a part of a call arrived. The polling mode of the call's plan
+  // says for how long.
   void look_for_more(Polling polling);
 
-  // Ends the object at the end of the turn, when no event of it can be running.
+  // Defers the deletion of the object to the end of the iteration, when none of its events can be
+  // running.
   void bury(ClientConnection& connection);
   void bury(std::unique_ptr<UpstreamConnection> upstream);
   void bury(std::unique_ptr<engine::Session> session) override;
@@ -187,7 +197,7 @@ class Worker final : public engine::LinkEvents, public engine::SessionEvents, pu
   PeerLink& peer_of(const engine::Link& link);
   engine::SessionOptions session_options(std::string peer) const;
 
-  struct Grave;  // what ends with the turn
+  struct Grave;  // objects that are deleted at the end of the iteration
 
   Reactor& reactor_;
   Setup setup_;
@@ -198,18 +208,21 @@ class Worker final : public engine::LinkEvents, public engine::SessionEvents, pu
   UpstreamPool upstreams_;
   bool draining_ = false;
   uint64_t buffered_bytes_ = 0;
-  LineBudget link_lines_;  // of links that peers open and close
+  LineBudget link_lines_;  // for log lines about links that peers open and close
   PeerShares peer_shares_;
   size_t next_peer_ = 0;
   size_t moves_ = 0;
-  bool move_ended_ = false;  // in this turn: others may begin
+  bool move_ended_ = false;  // a move ended in this iteration, so another may begin
   std::vector<size_t> connections_per_endpoint_;
 
   std::unique_ptr<Grave> grave_;
-  std::unique_ptr<Timer> next_turn_;  // at whose end what had no room is tried again
+  // Starts another iteration, at whose end the worker retries what could not be done for lack of
+  // space.
+  std::unique_ptr<Timer> next_turn_;
   using Peers = std::unordered_map<std::string, PeerLink>;
-  Peers peers_;  // by name: always one for each
-  // To peers that leave: calls that are out on them go on, new ones go by those above.
+  Peers peers_;  // by name: exactly one for each configured peer
+  // Links to peers that are leaving. Calls in flight on them continue; new calls use the links in
+  // peers_.
   std::list<Peers::node_type> leaving_;
   uint32_t links_made_ = 0;
   std::unordered_map<const engine::Session*, std::unique_ptr<AcceptedLink>> accepted_;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/proxy/worker_fuzz.cc: clients, peers and servers that send anything, in any order, to one
-// worker; once all of them are gone it holds nothing.
+// daemon/proxy/worker_fuzz.cc: fuzzes one worker with clients, peers and servers that send
+// anything, in any order; once all of them are gone, the worker must hold nothing.
 //
-// Input: steps, each a byte of operation and its arguments. A stream is named by when it was made.
+// The input is a sequence of steps: a byte for the operation, then its arguments. An argument
+// chooses a byte stream by its age.
 #include <fcntl.h>
 #include <glog/logging.h>
 
@@ -27,7 +28,7 @@ void require(bool holds, const char* what) {
   std::abort();
 }
 
-// Framed binary, function get, sequence id 1: a call, its reply, and a oneway call.
+// Returns a framed binary message of that type, of function get and with sequence id 1.
 std::string message_bytes(char type) {
   std::string message("\x80\x01\x00\x00\x00\x00\x00\x03get\x00\x00\x00\x01\x00", 16);
   message[3] = type;
@@ -108,7 +109,7 @@ class Run {
     }
   }
 
-  // The process leaves, or streams may move.
+  // Makes the process leave, or lets streams move.
   void change_processes() {
     const uint8_t what = input_.next();
     if (what == 255) return node_.worker->begin_drain();
@@ -183,12 +184,12 @@ class Run {
            node_.counters.upstream_connections_open.value() == 0;
   }
 
-  // Everybody breaks, those that come meanwhile too, until every time-out has passed.
+  // Breaks all byte streams, including new ones, until every time-out has passed.
   void end_everyone() {
-    node_.worker->end_hand_over();  // those without descriptors cannot go, and wait
-    // Links are counted by nobody, and end in the first round.
+    node_.worker->end_hand_over();  // connections without descriptors cannot go, and wait
+    // No counter counts the links; they end in the first round.
     for (int round = 0; round == 0 || (round < 20 && !nobody_left()); ++round) {
-      for (const auto& wire : std::vector(node_.reactor.wires)) {  // more may come meanwhile
+      for (const auto& wire : std::vector(node_.reactor.wires)) {  // more may be made meanwhile
         wire->error = ECONNRESET;
         let_write(wire);
         if (!wire->closed && wire->reading) wire->tell_readable();
@@ -196,7 +197,7 @@ class Run {
       node_.reactor.end_turn();
       node_.reactor.advance(std::chrono::seconds(2));
     }
-    node_.reactor.end_turn();  // who has left is buried with it
+    node_.reactor.end_turn();  // deletes what has ended
   }
 
   FuzzInput input_;
@@ -208,7 +209,7 @@ class Run {
 }  // namespace hat
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  FLAGS_minloglevel = google::GLOG_FATAL;  // it would log every misdeed
+  FLAGS_minloglevel = google::GLOG_FATAL;  // the worker would log every misbehaviour
   hat::Run(data, size).all();
   return 0;
 }

@@ -17,7 +17,7 @@ std::string big_endian(uint32_t value) {
           static_cast<char>(value >> 8), static_cast<char>(value)};
 }
 
-// Framed strict binary with an empty struct.
+// Returns a framed strict binary message with an empty struct.
 std::string message(thrift::MessageType type, const std::string& name) {
   const std::string body = big_endian(0x80010000u | static_cast<uint8_t>(type)) +
                            big_endian(static_cast<uint32_t>(name.size())) + name + big_endian(0) +
@@ -29,7 +29,7 @@ std::string open_frame(uint32_t stream) {
   return frame_bytes({.kind = FrameKind::kOpen, .stream = stream}, "Pool");
 }
 
-// A stream's first call, whole.
+// Returns the frame of a stream's whole first call.
 std::string call_frame(uint32_t stream, const std::string& name, uint16_t replies) {
   const auto type = replies == 0 ? thrift::MessageType::kOneway : thrift::MessageType::kCall;
   return frame_bytes({.kind = FrameKind::kCall,
@@ -54,7 +54,7 @@ TEST(Worker, SurvivesLinksThatEndWhileTheTurnsFramesAreWritten) {
     link->room = link == links[2] ? SIZE_MAX : 0;
     link->incoming = link == links[2] ? ping : pings;
     link->written.clear();
-    FakeNode::read(link);  // owes pongs, written at turn's end
+    FakeNode::read(link);  // the worker owes pongs, which it writes at the iteration's end
   }
   node.reactor.end_turn();
   EXPECT_EQ(links[2]->written, frame_bytes({.kind = FrameKind::kPong}));
@@ -105,7 +105,7 @@ TEST(Worker, TakesTheFramesThatCameBeforeAWriteToTheLinkFailed) {
   const size_t servers = node.reactor.wires.size();
   FakeNode::read(link);
   link->incoming = frame_bytes({.kind = FrameKind::kPing});
-  FakeNode::read(link);  // owes a pong
+  FakeNode::read(link);  // the worker owes a pong
   node.reactor.end_turn();
   link->incoming = call_frame(1, "get", 1);
   link->tell_readable();
@@ -133,7 +133,7 @@ TEST(Worker, DropsWhoHasLongestNotSaidWhoItIsWhenTooManyConnect) {
   EXPECT_LT(open, 1000);
 }
 
-// The name comes back in the answer, which must fit a frame too.
+// The answer contains the name, and must fit into a frame too.
 TEST(Worker, AnswersAStreamForAServiceWithAnEndlessName) {
   FakeNode node;
   const auto link = node.connect_link();
@@ -172,7 +172,7 @@ TEST(Worker, BuildsALinkToTheSuccessorOfAPeerThatStillOwesAnAnswer) {
   const auto old_link = node.peer_wire();
   node.receive(old_link, hello_bytes("host-b", ""));
   const std::string call = message(thrift::MessageType::kCall, "get");
-  const std::string head = call.substr(0, call.size() - 1);  // it leaves before the rest
+  const std::string head = call.substr(0, call.size() - 1);  // without its last byte
   const auto waits = node.connect_client();
   node.receive(waits, call);
   const size_t wires = node.reactor.wires.size();
@@ -218,7 +218,7 @@ TEST(Worker, EndsALinkFromAPeerWhenNothingIsLeftOnIt) {
   node.receive(link, open_frame(1) + call_frame(1, "get", 1));
   const auto server = node.reactor.wires.back();
   server->events->on_writable();
-  const auto late = node.connect_link();  // its hello has not come yet
+  const auto late = node.connect_link();  // its hello has not arrived yet
   link->written.clear();
   late->written.clear();
   node.worker->begin_hand_over(nullptr);

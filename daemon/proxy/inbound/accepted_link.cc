@@ -17,7 +17,7 @@ constexpr size_t kLostStreamsMax = 1024;
 }
 
 AcceptedLink::~AcceptedLink() {
-  streams.clear();  // what one lets go of, another may take and speak
+  streams.clear();  // now: a stream may get what another one frees, and then sends frames
   if (share_) worker_.peer_shares().add(&PeerShare::links, *share_, -1);
 }
 
@@ -42,7 +42,7 @@ void AcceptedLink::offer_lanes(Reactor& reactor, engine::RdmaHost& host,
   session->set_costs(costs_.get());
 }
 
-// It takes seconds of a core: not for a peer that may not even call everything.
+// Calibrating takes seconds of a core, so a restricted peer may not do it.
 Result<std::shared_ptr<engine::CostJob>> AcceptedLink::answer(const engine::CostOpen& open) {
   if (worker_.routes().restricts(session->peer_names())) {
     return fail("a rule (`allow`) of node " + worker_.node().node +
@@ -61,8 +61,9 @@ void AcceptedLink::take(uint32_t lane, const FrameHeader& header, engine::Bytes 
   const auto stream = streams.find(header.stream);
   if (stream != streams.end()) return stream->second->on_frame(lane, header, payload);
   if (lane == 0) return;
-  // Of a stream that has ended here; the lane that was told may be gone. And an RDMA lane counts
-  // the calls whose end is due.
+  // The stream has ended here, and the lane that carried its end may be gone, so a new call is
+  // answered with kReset. An RDMA lane also counts the calls that have not ended yet, so the answer
+  // says that this one has.
   const bool begins = header.kind == FrameKind::kCall;
   const uint16_t due = header.replies != 0 ? 1 : 0;
   if (!begins && due == 0) return;
@@ -73,7 +74,8 @@ void AcceptedLink::take(uint32_t lane, const FrameHeader& header, engine::Bytes 
     this->lane(lane).send(answer, {});
     return;
   }
-  // The stream's own reset went by the session and may come after this one: it says why, too.
+  // The session carried the stream's own kReset, which may arrive after this one; so this one has
+  // the reason, too.
   constexpr std::string_view kDetail = "RDMA lane: the stream ended with the lane that it left";
   const engine::FailMeta meta{engine::Failure::kLinkLost, 1};
   this->lane(lane).send(answer,
@@ -114,7 +116,7 @@ void AcceptedLink::open_stream(uint32_t lane, const FrameHeader& header, engine:
 }
 
 void AcceptedLink::on_uncongested(uint32_t lane) {
-  std::vector<ServerStream*> on_it;  // one may end, and leaves `streams` then
+  std::vector<ServerStream*> on_it;  // a stream may end, and then leaves `streams`
   for (const auto& [id, stream] : streams) {
     if (stream->lane_number() == lane) on_it.push_back(stream.get());
   }
@@ -146,7 +148,7 @@ void AcceptedLink::flush() {
 
 void AcceptedLink::end(const std::string& reason) {
   for (const auto& [id, stream] : streams) stream->stop_waiting();
-  if (lanes_) lanes_->end(reason);  // and with them the streams that they carry
+  if (lanes_) lanes_->end(reason);  // and ends the streams on them
   for (const auto& [id, stream] : streams) stream->on_link_lost(reason);
   if (costs_) costs_->end("the link went down: " + reason);
 }
@@ -155,7 +157,7 @@ void AcceptedLink::end(const std::string& reason) {
 
 Result<engine::LaneShape> AcceptedLink::on_lane_wanted(const engine::LaneWish& wish) {
   if (worker_.draining()) return fail("node " + worker_.node().node + " is shutting down");
-  return wish.back;  // the manifest is the same on both nodes, or will be
+  return wish.back;  // both nodes have the same manifest, or will have
 }
 
 void AcceptedLink::on_lane_message(engine::LaneSet&, uint32_t lane, const FrameHeader& header,
@@ -165,7 +167,7 @@ void AcceptedLink::on_lane_message(engine::LaneSet&, uint32_t lane, const FrameH
 
 void AcceptedLink::on_lane_uncongested(engine::LaneSet&, uint32_t lane) { on_uncongested(lane); }
 
-// The streams on it end on both sides: what was on its way may have come or not.
+// Ends the streams on the lane at both sides: the frames on their way may or may not have arrived.
 void AcceptedLink::on_lane_down(engine::LaneSet&, uint32_t lane, bool was_up,
                                 const std::string& reason) {
   if (was_up) {

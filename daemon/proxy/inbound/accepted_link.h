@@ -21,33 +21,36 @@ class AcceptedLink final : private engine::LaneSetEvents, private engine::CostAn
   explicit AcceptedLink(Worker& worker) : worker_(worker) {}
   ~AcceptedLink() override;
 
-  // The peer is known, and has this share of the limits.
+  // Counts the link in `share`, the peer's share of the limits; the peer has sent its hello.
   void begin(std::shared_ptr<PeerShare> share);
-  const std::shared_ptr<PeerShare>& share() const { return share_; }  // null before that
+  const std::shared_ptr<PeerShare>& share() const { return share_; }  // null before begin()
 
-  // The peer's hello came, and says that it has RDMA lanes, as this node has.
+  // Lets the peer open RDMA lanes and calibrate. Both sides must have RDMA lanes.
   void offer_lanes(Reactor& reactor, engine::RdmaHost& host, engine::CostAnswerer* answerer);
-  // A frame that came by that lane; 0: by the session itself.
+  // Handles a frame that arrived on that lane; 0 is the session itself.
   void take(uint32_t lane, const engine::FrameHeader& header, engine::Bytes payload);
-  // Where a stream answers. What a stream that has ended with its lane says, nobody heeds.
+  // Returns the lane that carries a stream's answers: the RDMA lane, or the session's own lane if
+  // `number` is 0 or the RDMA lane is gone. If a stream has ended with its lane, the peer ignores
+  // its frames.
   engine::Lane& lane(uint32_t number) {
     engine::Lane* rdma = rdma_lane(number);
     return rdma == nullptr ? session->lane() : *rdma;
   }
-  // Null: it is the session itself, or gone.
+  // Returns null if `number` is 0, or if the lane is gone.
   engine::RdmaLane* rdma_lane(uint32_t number) {
     return number == 0 || !lanes_ ? nullptr : lanes_->lane(number);
   }
-  const std::shared_ptr<engine::Fabric>& fabric() const { return lanes_->fabric(); }  // of them
+  // Returns the fabric of the RDMA lanes.
+  const std::shared_ptr<engine::Fabric>& fabric() const { return lanes_->fabric(); }
   void on_uncongested(uint32_t lane);
   void begin_drain();
   bool drained();
-  // The peer opens no more streams here.
+  // Returns true if the peer opens no more streams here.
   bool peer_turned() const { return agreed_to_go_away_ || !session->up(); }
-  // It said that it leaves because of a successor.
+  // Returns true after leave(): this side leaves in favour of its successor.
   bool leaves() const { return leaves_; }
-  // As begin_drain(), once the peer has said who it is; then the link ends when nothing is left on
-  // it, so that the peer need not wait for this process to end.
+  // Acts as begin_drain() once the session is up. Then the link ends when nothing is left on it, so
+  // that the peer need not wait for this process to end.
   void leave();
   void on_up() {
     if (leaves_) begin_drain();
@@ -60,7 +63,7 @@ class AcceptedLink final : private engine::LaneSetEvents, private engine::CostAn
   Loans loans;
 
  private:
-  // `token`: of the connection to the server that the stream begins with; null: of none.
+  // Opens a stream. `token` names the connection to the server with which it begins; null: none.
   void open_stream(uint32_t lane, const engine::FrameHeader& header, engine::Bytes payload,
                    const engine::ConnectionToken* token);
   void attach_stream(uint32_t lane, const engine::FrameHeader& header, engine::Bytes payload);
@@ -84,9 +87,9 @@ class AcceptedLink final : private engine::LaneSetEvents, private engine::CostAn
   bool agreed_to_go_away_ = false;
   bool leaves_ = false;
   bool finished_ = false;
-  std::deque<uint32_t> lost_;  // streams that ended with their lane, the latest of them
-  std::unique_ptr<engine::LaneSet> lanes_;    // gone before its session
-  engine::CostAnswerer* answerer_ = nullptr;  // the node's
+  std::deque<uint32_t> lost_;                 // the newest streams that ended with their lane
+  std::unique_ptr<engine::LaneSet> lanes_;    // destroyed before its session
+  engine::CostAnswerer* answerer_ = nullptr;  // the node's; may be null
   std::unique_ptr<engine::CostTalk> costs_;
 };
 

@@ -12,7 +12,7 @@
 namespace hat {
 namespace {
 
-// Numbers take 8 bytes. A text follows its length, and a list its count.
+// Writes each number as 8 bytes, each text after its length, and each list after its count.
 class Writer {
  public:
   void number(uint64_t value) { append(&value, sizeof value); }
@@ -44,7 +44,7 @@ class Reader {
     rest_ = rest_.subspan(size);
     return value;
   }
-  // Of a list whose items take at least 8 bytes each.
+  // Returns the count of a list whose items take at least 8 bytes each.
   size_t count() {
     const uint64_t value = number();
     if (value > rest_.size() / sizeof(uint64_t)) return fail_here(), 0;
@@ -97,7 +97,7 @@ Result<DetachedConnection> decode_detached(std::span<const std::byte> bytes) {
   connection.peer = reader.text();
   for (size_t i = reader.count(); i != 0; --i) connection.peer_names.push_back(reader.text());
   for (size_t i = reader.count(); i != 0; --i) connection.oneways.push_back(reader.number());
-  if (!reader.empty()) connection.unchecked = reader.number() != 0;  // an older one does not say
+  if (!reader.empty()) connection.unchecked = reader.number() != 0;  // older builds do not send it
   if (!reader.whole()) return fail("a server's connection that does not fit its format");
   return connection;
 }
@@ -151,14 +151,14 @@ void DetachedConnections::give_to(std::shared_ptr<Successor> successor) {
   successor_ = std::move(successor);
 }
 
-// Under the mutex.
+// Called with the mutex held.
 void DetachedConnections::send() {
   while (successor_ && !kept_.empty()) {
     switch (successor_->take_server(kept_.begin()->second.connection)) {
       case Successor::Answer::kLater:
         return;
       case Successor::Answer::kTaken:
-      case Successor::Answer::kNever:  // nobody can claim it here
+      case Successor::Answer::kNever:  // no stream can claim it here
         kept_.erase(kept_.begin());
         break;
     }

@@ -107,12 +107,13 @@ TEST(DetachedConnections, TravelAsBytes) {
   EXPECT_TRUE(read->unchecked);
   one.unchecked = false;
   EXPECT_FALSE(decode_detached(encode(one))->unchecked);
-  const size_t older = bytes.size() - sizeof(uint64_t);  // a build that did not say `unchecked`
+  const size_t older = bytes.size() - sizeof(uint64_t);  // a build that did not send `unchecked`
   for (size_t size = 0; size < bytes.size(); ++size) {
     EXPECT_EQ(decode_detached(std::span(bytes).first(size)).has_value(), size == older) << size;
   }
   EXPECT_TRUE(decode_detached(std::span(bytes).first(older))->unchecked);
-  for (size_t at = sizeof one.token; at < bytes.size(); ++at) {  // lengths and counts among them
+  for (size_t at = sizeof one.token; at < bytes.size(); ++at) {  // also the bytes of lengths and
+                                                                 // counts
     std::vector<std::byte> wrong = bytes;
     wrong[at] = std::byte{0xff};
     (void)decode_detached(wrong);

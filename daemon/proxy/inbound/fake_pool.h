@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/proxy/inbound/fake_pool.h: a peer's streams of a service whose connections clients share;
-// tests play the peer and the server.
+// daemon/proxy/inbound/fake_pool.h: a peer's streams of a service with shared connections; tests
+// play the peer and the server.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -18,7 +18,7 @@ inline std::string length_word(uint32_t value) {
           static_cast<char>(value >> 8), static_cast<char>(value)};
 }
 
-// Framed strict binary; the struct is empty, or `body`.
+// Returns a framed strict binary message; its struct is empty, or `body`.
 inline std::string strict_message(thrift::MessageType type, const std::string& name, int32_t seqid,
                                   const std::string& body = std::string(1, '\0')) {
   const std::string all = length_word(0x80010000u | static_cast<uint8_t>(type)) +
@@ -27,7 +27,7 @@ inline std::string strict_message(thrift::MessageType type, const std::string& n
   return length_word(static_cast<uint32_t>(all.size())) + all;
 }
 
-// A struct with a string of so many bytes.
+// Returns a struct with a string of `bytes` bytes.
 inline std::string with_text(uint32_t bytes) {
   return std::string("\x0b\x00\x01", 3) + length_word(bytes) + std::string(bytes, 'x') + '\0';
 }
@@ -37,7 +37,7 @@ inline uint32_t word_at(std::string_view bytes, size_t at) {
   for (size_t i = 0; i < 4; ++i) value = value << 8 | static_cast<uint8_t>(bytes[at + i]);
   return value;
 }
-// Of the request at the front, which need not be whole.
+// Returns the sequence id of the request at the front, which need not be whole.
 inline int32_t id_in(std::string_view bytes) {
   return static_cast<int32_t>(word_at(bytes, 12 + word_at(bytes, 8)));
 }
@@ -46,7 +46,7 @@ struct SeenRequest {
   std::string name;
   int32_t id;
 };
-// The requests that a server got, whole.
+// Returns the whole requests among the bytes that a server received.
 inline std::vector<SeenRequest> requests_in(std::string_view bytes) {
   std::vector<SeenRequest> all;
   while (bytes.size() >= 4 && bytes.size() - 4 >= word_at(bytes, 0)) {
@@ -56,7 +56,8 @@ inline std::vector<SeenRequest> requests_in(std::string_view bytes) {
   return all;
 }
 
-// Streams of service Pool: two shared connections; get, put, and note, which is oneway, are listed.
+// Streams of service Pool, which has two shared connections. Its listed functions are get, put, and
+// note, which is oneway.
 class PooledCallTest : public testing::Test {
  protected:
   explicit PooledCallTest(const Limits& limits = without_pings()) : node_(limits) {
@@ -83,7 +84,7 @@ class PooledCallTest : public testing::Test {
                                       .call = call},
                                      call_meta(name, 7) + request));
   }
-  void more(uint64_t call, const std::string& piece, bool last) {  // of a call of stream 1
+  void more(uint64_t call, const std::string& piece, bool last) {  // of a call on stream 1
     node_.receive(link_, frame_bytes({.kind = engine::FrameKind::kMore,
                                       .flags = last ? engine::kLastPiece : uint8_t{0},
                                       .replies = 1,
@@ -98,7 +99,7 @@ class PooledCallTest : public testing::Test {
     send(stream, call, name, strict_message(thrift::MessageType::kOneway, name, 7), 0);
   }
   size_t servers() const { return node_.reactor.wires.size() - first_server_; }
-  // The connections to the server, in the order in which they were made.
+  // Returns a connection to the server, by the order in which they were made, and lets it write.
   FakeNode::Wire server(size_t index = 0) {
     auto wire = node_.reactor.wires.at(first_server_ + index);
     if (wire->writing) wire->events->on_writable();
@@ -113,7 +114,8 @@ class PooledCallTest : public testing::Test {
         link_,
         frame_bytes({.kind = engine::FrameKind::kCredit, .stream = stream, .credit = bytes}));
   }
-  // "2.1 ends" for the last frame of a reply to call 1 of stream 2; "fails", "none", "reset".
+  // Returns "2.1 ends" for the last frame of a reply to call 1 of stream 2; and likewise "fails",
+  // "none" and "reset".
   std::vector<std::string> ends() {
     std::vector<std::string> all;
     answers_ = std::exchange(link_->written, "");
@@ -136,7 +138,7 @@ class PooledCallTest : public testing::Test {
   FakeNode node_;
   FakeNode::Wire link_ = node_.connect_link();
   size_t first_server_ = 0;
-  std::string answers_;  // of the last ends()
+  std::string answers_;  // the frames of the last ends()
 };
 
 }  // namespace hat

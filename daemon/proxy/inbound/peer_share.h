@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/proxy/inbound/peer_share.h: what each peer has of a worker's limits, over all its links.
+// daemon/proxy/inbound/peer_share.h: how much of a worker's limits each peer uses, over all its
+// links.
 //
-// No peer gets more than a quarter of a limit, so that one peer alone keeps no other from
-// connecting or calling. Two links are the same peer's if their certificates prove the same names;
-// where they prove nothing, if their hellos say the same name, which is only the peers' word.
+// No peer gets more than a quarter of a limit, so one peer alone cannot keep the others from
+// connecting or calling. Two links belong to the same peer if their certificates prove the same
+// names. If the certificates prove nothing, they belong to the same peer if their hellos have the
+// same name, which nothing proves.
 //
 // Thread   the worker's.
 #pragma once
@@ -28,14 +30,15 @@ class PeerShares {
  public:
   using What = uint64_t PeerShare::*;
 
-  // That of this identity: the same one for as long as somebody holds it.
+  // Returns the share of this identity: the same object as long as a pointer to it exists.
   std::shared_ptr<PeerShare> of(const std::string& identity);
 
   void add(What what, PeerShare& peer, int64_t change) {
     all_.*what += static_cast<uint64_t>(change);
     peer.*what += static_cast<uint64_t>(change);
   }
-  // Of so many, one more is neither too many for all peers nor for this one.
+  // Returns true if one more is within `max` for all peers together, and within this peer's part of
+  // `max`.
   bool has_room(What what, const PeerShare& peer, uint64_t max) const {
     return all_.*what < max && peer.*what < max / PeerShare::kPart;
   }

@@ -163,7 +163,7 @@ void PooledCall::on_upstream_bytes(Bytes bytes) {
   if (parked() && can_give_up()) worker_.upstreams().serve_waiting(served_);
 }
 
-// Of the reply, for a caller that has not taken it.
+// Returns true if too much of the reply waits for a caller that does not take it.
 bool PooledCall::keeps_too_much() const {
   const bool over_all =
       answer_.size() > engine::kStreamWindowBytes && worker_.over_buffer_limit(share_);
@@ -174,7 +174,8 @@ void PooledCall::finish_reply() {
   outcome_ = connection_->replies().messages().outcome();
   unit_ = Unit::kNone;
   state_ = State::kAnswered;
-  // One that answered before it had the whole request will never take the rest.
+  // take_back() closes a connection whose server answered before it had taken the whole request:
+  // such a server will never take the rest.
   let_go(connection_->replies().messages().understood());
 }
 
@@ -225,7 +226,8 @@ void PooledCall::take_piece(Bytes piece) {
     envelope_.insert(envelope_.end(), part.begin(), part.end());
     envelope_left_ -= part.size();
     if (envelope_left_ != 0) return;
-    // Servers differ in what THeader's own id of a reply is; only the one that was sent goes back.
+    // Servers differ in the sequence id that THeader itself has in a reply. It is replaced only if
+    // it is the id that was sent.
     const bool echoed = head_.header_seqid == static_cast<uint32_t>(id_);
     const uint32_t header_seqid = echoed ? request_->ids.header_seqid : head_.header_seqid;
     thrift::write_envelope(envelope_, head_.framing, head_.encoding,

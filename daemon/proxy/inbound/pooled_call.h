@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/proxy/inbound/pooled_call.h: one client's call at a time over a connection to the server
+// daemon/proxy/inbound/pooled_call.h: one client's call at a time on a connection to the server
 // that many clients share (upstream mode `shared`).
 //
-// What keeps the replies apart:
-//   · a connection is lent for one whole request, which is one message and understood to its last
-//     byte;
-//   · the call goes by an id that is unique on the connection, and nobody outside can guess;
-//   · the reply must have that id and the function's name, be one message, and end where the bytes
-//     do. Anything else closes the connection, and the call fails;
-//   · the reply is taken from the server as fast as it comes, up to limits.shared_reply: a caller
-//     that does not read holds up itself.
-// A stock server answers a oneway call with an exception where it does not know the function. The
-// connection remembers the ids of its oneway calls, and such an answer is dropped.
+// The replies are kept apart as follows:
+//   · A call gets a connection for one whole request, which is one message and was understood to
+//     its last byte.
+//   · The call has a sequence id that is unique on the connection and that no client can guess.
+//   · The reply must have that id and the function's name, be one message, and have no bytes after
+//     it. Any other reply closes the connection, and the call fails.
+//   · The daemon reads the reply as fast as the server sends it, up to limits.shared_reply, so a
+//     caller that does not read holds up no other caller.
+// A stock server answers a oneway call with an exception if it does not know the function. The
+// connection remembers the ids of its oneway calls, and drops such an answer.
 //
 //   kNone ──▶ kWaiting ──▶ kAsked ──▶ kAnswered ──▶ kNone
 //                            └─ oneway ─▶ kParked ──▶ kNone, or the next call's kAsked
@@ -39,64 +39,72 @@ namespace hat {
 
 class Worker;
 
-// Whose calls they are.
+// The owner of the calls.
 class PooledCallEvents {
  public:
   virtual ~PooledCallEvents() = default;
-  // The request, whole, as it was when ask() was told of it. Asked for once, when it is written.
+  // Returns the whole request, with the bytes that ask() described. Called once, when the request
+  // is written.
   virtual Bytes pooled_request() = 0;
-  // The server will have all of it; it is nobody else's any more. A oneway call has ended.
+  // Reports that the connection has the whole request; PooledCall does not use it any more. A
+  // oneway call has ended.
   virtual void on_pooled_request_sent() = 0;
-  // After a oneway call: the next one may be asked, or the server has taken all of it.
+  // Reports, after a oneway call, that the next call may begin, or that the server has taken all of
+  // the oneway call.
   virtual void on_pooled_free() = 0;
-  // More of the reply has come; see answer().
+  // Reports that more of the reply has arrived; see answer().
   virtual void on_pooled_answer() = 0;
-  // The call has ended without a whole reply. `delivered`: the server may have seen it.
+  // Reports that the call has ended without a whole reply. `delivered`: the server may have seen
+  // the call.
   virtual void on_pooled_failure(engine::Failure failure, bool delivered,
                                  const std::string& detail) = 0;
 };
 
 class PooledCall final : public UpstreamUser, private UnitSink, private Deadline {
  public:
-  // `share`: of the peer whose calls they are.
+  // Makes calls for the peer that has this share of the limits.
   PooledCall(Worker& worker, const ServedConfig& served, PeerShare& share, PooledCallEvents& events)
       : worker_(worker), served_(served), share_(share), events_(events) {}
   ~PooledCall() override { drop(); }
 
   enum class Reply : uint8_t { kExpected, kNone };
-  // Begins a call; busy() must be false. Events may come before it returns.
+  // Begins a call; busy() must be false. May call PooledCallEvents before it returns.
   void ask(const thrift::WholeMessage& request, Reply reply);
-  // A call is out: ask() waits for its end.
+  // Returns true if a call is in flight; ask() must wait for its end.
   bool busy() const { return state_ != State::kNone && state_ != State::kParked; }
-  // Of the reply, what has come and was not taken; and whether that is all that is left of it.
+  // Returns the bytes of the reply that have arrived and were not taken. If answer_is_whole(), they
+  // are the rest of the reply.
   Bytes answer() const { return answer_.bytes(); }
   bool answer_is_whole() const { return state_ == State::kAnswered; }
   thrift::Outcome outcome() const { return outcome_; }
-  void take_answer(size_t bytes);  // of a whole one, with all that is left, the call has ended
-  // Nobody wants to hear of the call any more. The connection closes where it owes something.
+  // Removes bytes from the front of answer(). The call ends with the last byte of a whole reply.
+  void take_answer(size_t bytes);
+  // Ends the call without an event. Its connection closes if a reply is due on it.
   void drop() { leave(Connection::kGood); }
-  // It gets no connection any more, though one becomes free.
+  // Stops waiting for a connection, even if one becomes free.
   void stop_waiting();
-  // Bytes of its requests are on their way to the server.
+  // Returns true if bytes of requests are on their way to the server.
   bool sending() const { return connection_ != nullptr && connection_->backlog() != 0; }
 
-  // From the pool.
+  // Functions for the pool.
   const ServedConfig& served() const { return served_; }
-  void on_turn(std::unique_ptr<UpstreamConnection> connection);  // kWaiting
-  // After a oneway call; and the server has taken all of that.
+  void on_turn(std::unique_ptr<UpstreamConnection> connection);  // in kWaiting
+  // Returns true after a oneway call. can_give_up() must be called only then, and returns true if
+  // the server has taken all of that call and no reply is in the middle of arriving.
   bool parked() const { return state_ == State::kParked; }
   bool can_give_up() const {
     return connection_->takes_all() && !connection_->replies().inside_unit();
   }
-  std::unique_ptr<UpstreamConnection> give_up();  // the pool's list of who is parked has it no more
+  // Returns the connection; the pool has already removed the call from the parked ones.
+  std::unique_ptr<UpstreamConnection> give_up();
 
  private:
   enum class State : uint8_t {
     kNone,
     kWaiting,   // for a connection
-    kAsked,     // the request is the connection's; its reply has not come whole
-    kAnswered,  // the pool has the connection again, and the caller not yet all of its reply
-    kParked,    // no call; what comes next must not overtake the oneway call on this connection
+    kAsked,     // the connection has the request, and its reply is not complete
+    kAnswered,  // the pool has the connection back; the caller has not taken all of its reply
+    kParked,    // no call; the next one must not overtake the oneway call on this connection
   };
 
   PeerShare& share() const override { return share_; }
@@ -127,21 +135,21 @@ class PooledCall final : public UpstreamUser, private UnitSink, private Deadline
   PooledCallEvents& events_;
   State state_ = State::kNone;
   Reply reply_ = Reply::kNone;
-  std::optional<thrift::WholeMessage> request_;  // without its bytes
-  int32_t id_ = 0;                               // on the connection
+  std::optional<thrift::WholeMessage> request_;  // without the request's bytes
+  int32_t id_ = 0;                               // the call's id on the connection
   std::unique_ptr<UpstreamConnection> connection_;
 
   // The reply that is being read.
   enum class Unit : uint8_t {
-    kNone,    // its head has not come
+    kNone,    // its head has not arrived
     kAnswer,  // to the call
-    kStray,   // to a oneway call: it is dropped
+    kStray,   // to a oneway call, and dropped
     kEnded,
   };
   Unit unit_ = Unit::kNone;
-  std::string_view misunderstood_;  // why the connection must close; empty: it need not
-  size_t envelope_left_ = 0;        // of the reply's bytes up to its struct
-  thrift::Head head_;               // without its name
+  std::string_view misunderstood_;  // why the connection must close; empty if it need not
+  size_t envelope_left_ = 0;        // bytes of the reply before its struct that have not arrived
+  thrift::Head head_;               // its name is not valid
   std::vector<std::byte> envelope_;
   std::vector<std::byte> rewritten_;
   ByteQueue answer_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/proxy/inbound/pooled_call_ends_test.cc: what befalls a shared connection, its callers and
-// those who wait for it when one of them ends.
+// daemon/proxy/inbound/pooled_call_ends_test.cc: tests what happens to a shared connection, to its
+// callers and to waiting calls when one of them ends.
 #include <gmock/gmock.h>
 
 #include "daemon/proxy/inbound/fake_pool.h"
@@ -56,7 +56,7 @@ TEST_F(PooledCallEndsTest, LeaveNobodyAConnectionThatItsServerHasEndedAfterAOnew
   EXPECT_EQ(servers(), 2u);
 }
 
-// A stream that has ended makes room for another with its number.
+// The number of a stream that has ended can be used again.
 TEST_F(PooledCallEndsTest, EndTheStreamOfAClientThatHasGoneWhereItsServerRefusesAOnewayCall) {
   oneway(1, 1, "note");
   const auto wire = node_.reactor.wires.back();
@@ -70,7 +70,7 @@ TEST_F(PooledCallEndsTest, EndTheStreamOfAClientThatHasGoneWhereItsServerRefuses
   EXPECT_THAT(ends(), IsEmpty()) << "the number was free";
 }
 
-// Half of what a server answers to a oneway call that it does not know has come.
+// Half of the server's answer to a oneway call that it does not know has arrived.
 class HalfAStrayTest : public PooledCallEndsTest {
  protected:
   HalfAStrayTest() {
@@ -123,7 +123,7 @@ TEST_F(PooledCallEndsTest, GiveAStreamThatHasEndedNoTurn) {
   server(1);
   link_->incoming = frame_bytes({.kind = FrameKind::kReset, .stream = 3});
   FakeNode::read(link_);
-  // In the same turn.
+  // In the same iteration.
   wire->incoming = strict_message(MessageType::kReply, "get", id_in(wire->written));
   FakeNode::read(wire);
   node_.reactor.end_turn();
@@ -143,7 +143,7 @@ TEST_F(PooledCallEndsTest, GiveNobodyATurnOfALinkThatHasEnded) {
   EXPECT_EQ(node_.counters.buffered_bytes.value(), 0u);
 }
 
-// Two streams end as soon as there is room on the link for what is left of their replies.
+// Two streams end as soon as the link has space for the rest of their replies.
 TEST_F(PooledCallEndsTest, EndStreamsWhileTheLinkTellsThatItHasRoom) {
   link_->room = 0;
   constexpr size_t kStreams =
@@ -168,7 +168,7 @@ TEST_F(PooledCallEndsTest, EndStreamsWhileTheLinkTellsThatItHasRoom) {
   EXPECT_THAT(ends(), IsEmpty()) << "both have ended";
 }
 
-// Each of them gives its connection on as soon as it has written.
+// Each call frees its connection as soon as it has written.
 TEST_F(PooledCallEndsTest, LetAnyNumberOfOnewayCallsWait) {
   constexpr uint32_t kStreams = 10'000;
   for (uint32_t stream = 1; stream <= 2; ++stream) call(stream, 1, "get");

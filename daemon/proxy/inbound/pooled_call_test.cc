@@ -38,7 +38,8 @@ TEST_F(PooledCallTest, HasAnIdOfItsOwnAtTheServerAndTheCallersOnTheWayBack) {
   EXPECT_EQ(servers(), 1u) << "one after the other, they share a connection";
 }
 
-// THeader around a message that is framed: its part of fixed size, and one word that says binary.
+// Returns a framed message in a THeader frame: the fixed part of the header, and one word that says
+// binary.
 std::string in_theader(int32_t seqid, const std::string& framed) {
   const std::string all = std::string("\x0f\xff\0\0", 4) +
                           length_word(static_cast<uint32_t>(seqid)) + std::string("\0\1", 2) +
@@ -83,7 +84,7 @@ TEST_F(PooledCallTest, HasIdsThatNobodyCanGuessFromAnotherConnection) {
   EXPECT_GT(std::abs(first - second), 1000);
 }
 
-// Each is what a server says instead of a reply, or after it.
+// One thing that a server sends instead of a reply, or after it.
 struct Wrong {
   const char* name;
   std::string (*reply)(int32_t id);
@@ -132,8 +133,8 @@ TEST_P(WrongReplyTest, FailsTheCallAndClosesTheConnection) {
   EXPECT_EQ(node_.counters.buffered_bytes.value(), 0u);
 }
 
-// A struct that cannot be followed ends with its frame. It may be a reply, but what the server
-// means to send next is not known.
+// A struct that cannot be followed ends with its frame. It may be a reply, but it is not known what
+// the server will send next.
 TEST_F(PooledCallTest, LeavesNobodyAConnectionWhoseReplyWasNotUnderstood) {
   call(1, 1, "get");
   const auto odd = server();
@@ -142,7 +143,7 @@ TEST_F(PooledCallTest, LeavesNobodyAConnectionWhoseReplyWasNotUnderstood) {
   EXPECT_TRUE(odd->closed);
 }
 
-// The server answers what it takes for a call, whatever its message says of itself.
+// The server answers what it treats as a call, whatever type the message has.
 TEST_F(PooledCallTest, OfATwoWayFunctionHasItsReplyAlsoWhereTheClientCallsItOneway) {
   oneway(1, 1, "get");
   const auto attacked = server();
@@ -157,7 +158,8 @@ TEST_F(PooledCallTest, OfATwoWayFunctionHasItsReplyAlsoWhereTheClientCallsItOnew
   EXPECT_THAT(answers_, HasSubstr(with_text(20)));
 }
 
-// The manifest says that the function is oneway: no reply comes, though the client waits for one.
+// The manifest says that the function is oneway: no reply arrives, although the client waits for
+// one.
 TEST_F(PooledCallTest, OfAOnewayFunctionEndsAtOnceAlsoWhereTheClientCallsItOtherwise) {
   call(1, 1, "note");
   EXPECT_THAT(ends(), ElementsAre("1.1 none"));
@@ -168,7 +170,7 @@ TEST_F(PooledCallTest, OfAOnewayFunctionEndsAtOnceAlsoWhereTheClientCallsItOther
   EXPECT_THAT(ends(), ElementsAre("1.2 ends"));
 }
 
-// Its peer announces a function that it does not call.
+// The peer announces another function than the message names.
 TEST_F(PooledCallTest, IsOfTheFunctionThatItsMessageNames) {
   send(1, 1, "note", strict_message(MessageType::kCall, "get", 7), 0);
   const auto busy = server();
@@ -218,7 +220,7 @@ TEST_F(PooledCallTest, IsRefusedWhereItsRequestIsNotOneWholeMessage) {
     EXPECT_THAT(ends(), ElementsAre("1." + std::to_string(ordinal) + " fails"));
     EXPECT_EQ(servers(), 0u);
   }
-  send(1, ++ordinal, "", std::string(4, '\0'), 0);  // an empty frame is no call
+  send(1, ++ordinal, "", std::string(4, '\0'), 0);  // an empty frame is not a call
   EXPECT_THAT(ends(), IsEmpty());
   call(1, ++ordinal, "get");
   reply(server());
@@ -240,7 +242,7 @@ TEST_F(PooledCallTest, WaitsForAConnectionNoLongerThanForOneThatIsMade) {
   EXPECT_THAT(ends(), ElementsAre("1.1 ends", "3.2 ends"));
 }
 
-// A caller that does not read holds up nobody else.
+// A caller that does not read holds up no other caller.
 TEST_F(PooledCallTest, FreesItsConnectionThoughItsCallerDoesNotRead) {
   call(1, 1, "get");
   const auto wire = server();
@@ -284,7 +286,8 @@ TEST_F(LimitedPooledCallTest, FailsWhereItsCallerLeavesTooMuchOfTheReplyUnread) 
   EXPECT_EQ(node_.counters.buffered_bytes.value(), 0u);
 }
 
-// As large a request as may be shares a connection; a larger one gets its own, which closes.
+// A request of exactly the limit shares a connection. A larger one gets a connection of its own,
+// which closes afterwards.
 TEST_F(LimitedPooledCallTest, SharesAConnectionUpToTheLimitOfItsRequest) {
   const auto request = [](uint32_t bytes) {
     return strict_message(
@@ -318,7 +321,7 @@ TEST_F(LimitedPooledCallTest, SharesAConnectionUpToTheLimitOfItsRequest) {
   EXPECT_THAT(ends(), ElementsAre("1.3 ends"));
 }
 
-// A request is held until all of it has come. Its bytes must not use up the stream's window.
+// A request is held until all of it has arrived. Its bytes must not use up the stream's window.
 TEST_F(PooledCallTest, TakesARequestThatIsLargerThanTheStreamsWindow) {
   const std::string request =
       strict_message(MessageType::kCall, "get", 7, with_text(3 * engine::kStreamWindowBytes));
@@ -354,7 +357,7 @@ TEST_F(PooledCallTest, OfAFunctionThatIsNotListedHasAConnectionOfItsOwn) {
   call(2, 1, "put");
   ASSERT_EQ(servers(), 2u);
   EXPECT_GE(requests_in(server(1)->written).back().id, 1'000'000'000);
-  reply(own);  // to put: say was oneway
+  reply(own);  // the reply to put; say was oneway
   EXPECT_THAT(ends(), ElementsAre("1.1 none", "1.2 ends"));
   EXPECT_TRUE(own->closed);
   reply(server(1));
@@ -435,7 +438,7 @@ TEST_F(PooledCallTest, FailsWithItsConnectionAndTheNextOneGoesByAnother) {
 TEST_F(PooledCallTest, ThatIsOnewayReachesTheServerThoughItsClientEnds) {
   oneway(1, 1, "note");
   node_.receive(link_, frame_bytes({.kind = FrameKind::kEnd, .stream = 1}));
-  const auto wire = server();  // connects only now
+  const auto wire = server();  // it connects only now
   node_.reactor.end_turn();
   EXPECT_THAT(requests_in(wire->written), testing::SizeIs(1));
   EXPECT_FALSE(wire->closed) << "it serves others";
@@ -443,8 +446,8 @@ TEST_F(PooledCallTest, ThatIsOnewayReachesTheServerThoughItsClientEnds) {
   EXPECT_EQ(servers(), 1u);
 }
 
-// Stock servers answer a oneway function that they do not know, perhaps when the connection serves
-// another already.
+// Stock servers answer a oneway call of a function that they do not know, perhaps when the
+// connection serves another call already.
 TEST_F(PooledCallTest, GetsNotTheAnswerToAnothersOnewayCall) {
   oneway(1, 1, "note");
   oneway(2, 1, "note");
@@ -489,7 +492,7 @@ TEST_F(PooledCallTest, TakesNoConnectionWhoseServerHasNotTakenAllOfAnothersOnewa
   EXPECT_THAT(requests_in(slow->written), testing::SizeIs(2));
 }
 
-// Bytes that the server never takes are granted too, or the stream would come to a halt.
+// Bytes that the server never takes are granted too; otherwise the stream would stop for ever.
 TEST_F(PooledCallTest, GrantsAllOfARequestThatItsServerAnsweredBeforeItHadTakenIt) {
   size_t sent = 0;
   size_t granted = 0;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/proxy/inbound/server_guard.cc: who may call what at the server of a stream.
+// daemon/proxy/inbound/server_guard.cc: which peer may call which function at the server of a
+// stream.
 //
-// The peer daemon says which function a request is for, and its word chooses the hints. For a peer
-// that `allow` restricts its word is not enough: each of its requests is held until it is whole, in
-// memory that the peer cannot change, and goes on only if it is exactly one message, of a function
-// that the peer may call, with the types that the manifest has (daemon/thrift/request_check.h).
-// docs/security.md says what that does not keep out.
+// The peer daemon says which function a request is for, and this claim chooses the hints. If
+// `allow` restricts the peer, its claim is not enough. Each of its requests is held until it is
+// whole, in memory that the peer cannot change. The request is passed on only if it is exactly one
+// message, of a function that the peer may call, with the types that the manifest has
+// (daemon/thrift/request_check.h). docs/security.md says what this does not keep out.
 #include <glog/logging.h>
 
 #include <algorithm>
@@ -33,7 +34,8 @@ ThriftProtocol protocol_of(thrift::Encoding encoding) {
   return encoding == thrift::Encoding::kJson ? ThriftProtocol::kJson : ThriftProtocol::kBinary;
 }
 
-// What a reader can do about it. `function`: "Service.method", or empty before a name is known.
+// Describes the fault, so that a reader knows what to change. `function` is "Service.method", or
+// empty if no name is known yet.
 std::string text_of(const thrift::BodyFault& found, const std::string& function) {
   const std::string field =
       " field " + std::to_string(found.field) + " in the arguments of " + function;
@@ -78,7 +80,8 @@ const Route& ServerStream::route_of(std::string_view service, std::string_view m
   return routes->find(method);
 }
 
-// Counts what is refused, and what a trial of a rule lets through.
+// Returns true if the peer may call the function. Counts each denial, and each call that only a dry
+// run lets through.
 bool ServerStream::may_call(const Route& route) {
   if (!route.access) return true;
   if (any_identity_matches(route.access->allow, link_.session->peer_names())) return true;
@@ -91,7 +94,8 @@ bool ServerStream::may_call(const Route& route) {
   return served;
 }
 
-// The rules change with a reload alone, and what the peer's certificate proves never does.
+// Returns true if `allow` restricts the peer. The rules change only with a reload, and the names
+// that the peer's certificate proves never change.
 bool ServerStream::is_restricted() {
   const RoutingTable& routes = worker_.routes();
   if (standing_.generation != routes.generation()) {
@@ -101,7 +105,8 @@ bool ServerStream::is_restricted() {
   return standing_.restricted;
 }
 
-// A call that waits for a connection goes to it as it came, unchecked: not under a rule.
+// Ends the stream if its peer is restricted now and an unchecked call waits for a connection: the
+// call would be passed on unchecked.
 void ServerStream::on_new_routes() {
   if (closed_ || !is_restricted()) return;
   for (size_t i = 0; i < calls_.size(); ++i) {
@@ -109,8 +114,8 @@ void ServerStream::on_new_routes() {
   }
 }
 
-// Half of a request may be with the server from when the peer was not restricted: what follows
-// could be its rest.
+// Returns true if the connection has carried unchecked bytes and the peer is restricted now. The
+// server may have half of an unchecked request, and the bytes that follow could be its rest.
 bool ServerStream::began_unchecked() {
   return upstream_ && upstream_->unchecked && is_restricted();
 }
@@ -122,7 +127,7 @@ void ServerStream::end_unchecked() {
                     "that were not checked; its client may connect again");
 }
 
-// The newest call is checked before any of it goes on. Returns false if it does not go on now.
+// Checks the newest call before any of it is passed on. Returns false if it is not passed on now.
 bool ServerStream::check_newest(Bytes bytes) {
   ServedCall& call = calls_.back();
   if (worker_.over_buffer_limit(*share_)) {
@@ -155,7 +160,8 @@ bool ServerStream::check_newest(Bytes bytes) {
   return false;
 }
 
-// `request` is whole. Sets `function` once the message has said its name.
+// Returns the fault of a whole request, if it has one. Sets `function` once the message's name is
+// known.
 std::optional<thrift::BodyFault> ServerStream::fault_of(Bytes request, std::string& function) {
   thrift::MessageReader reader;
   const auto message = thrift::read_whole(reader, request);
@@ -186,12 +192,13 @@ std::optional<thrift::BodyFault> ServerStream::fault_of_call(const thrift::Head&
     return thrift::BodyFault{RequestFault::kNotListed, 0};
   }
   const ServiceRoutes* routes = worker_.routes().find(service);
-  // Servers differ in what they make of empty parts, or of more than two.
+  // Servers differ in how they treat empty parts, and names with more than two parts.
   const bool ambiguous = method.empty() || service.empty() || method.contains(':');
   if (routes == nullptr || ambiguous) return thrift::BodyFault{RequestFault::kNotListed, 0};
   const auto fault = fault_under(routes->find(method), head, body);
   if (fault || says_service) return fault;
-  // The peer has chosen the service, and the server may have another one for names without any.
+  // The peer has chosen the service, but the server may take a name without a service for another
+  // one.
   for (const ServedConfig& other : serves) {
     if (other.upstream != served_.upstream || other.service == service) continue;
     routes = worker_.routes().find(other.service);
@@ -206,7 +213,7 @@ std::optional<thrift::BodyFault> ServerStream::fault_of_call(const thrift::Head&
 
 std::optional<thrift::BodyFault> ServerStream::fault_under(const Route& route,
                                                            const thrift::Head& head, Bytes body) {
-  // A trial's has been counted where the call was announced.
+  // A denial that only a dry run lets through was counted when the kCall arrived.
   if (route.access && !route.access->dry_run && !may_call(route)) {
     return thrift::BodyFault{RequestFault::kNotAllowed, 0};
   }
@@ -218,7 +225,8 @@ std::optional<thrift::BodyFault> ServerStream::fault_under(const Route& route,
   return thrift::BodyFault{RequestFault::kNotListed, 0};
 }
 
-// Its hello's name is its word; those that its certificate proves are what counts.
+// Describes the peer by a name that its certificate proves. Without one, the name in its hello is
+// only a claim.
 std::string ServerStream::caller() const {
   const auto names = link_.session->peer_names();
   const std::string& node = link_.session->peer().node;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/proxy/inbound/server_moves.cc: a mirrored connection to a server moves from one stream to
-// another, on a takeover of this daemon or of the peer's
+// daemon/proxy/inbound/server_moves.cc: moves a mirrored connection to a server from one stream to
+// another, in a takeover of this daemon or of the peer
 // (daemon/proxy/inbound/detached_connections.h).
 #include "daemon/proxy/worker.h"
 
@@ -12,9 +12,9 @@ using engine::FrameKind;
 namespace {
 
 constexpr Duration kTryAgain = std::chrono::milliseconds(5);
-// How long a stream waits until what is on its way to the server or from it has gone.
+// How long a stream waits until no bytes are on their way to the server or from it.
 constexpr Duration kDetachTime = std::chrono::seconds(1);
-// How long it waits for a connection that the daemon before this one may still send.
+// How long a stream waits for a connection that the predecessor may still send.
 constexpr Duration kAttachTime = std::chrono::seconds(5);
 
 }  // namespace
@@ -28,8 +28,8 @@ bool ServerStream::can_move() const {
 // --- Away ---
 
 void ServerStream::on_detach() {
-  if (server_ == Server::kEnded) return;  // its peer has yet to hear of that
-  // A peer detaches a bound stream, between two calls.
+  if (server_ == Server::kEnded) return;  // the kEnd is still on its way to the peer
+  // A peer detaches only a bound stream, between two calls.
   if (server_ != Server::kBound || opaque_ || !calls_.empty()) return reset();
   server_ = Server::kDetaching;
   moves_until_ = worker_.reactor().now() + kDetachTime;
@@ -44,7 +44,7 @@ void ServerStream::try_detach() {
     return lose_upstream(Failure::kDraining, true,
                          "node " + worker_.node().node + " is shutting down");
   }
-  // The successor is gone, and nobody else could be asked for it.
+  // The successor is gone, and no other process could be asked for the connection.
   if (link_.leaves() && worker_.successor() == nullptr && !leaves_for_good) return pin();
   auto connection = leaves_for_good ? std::nullopt : upstream_->duplicate();
   if (!connection) return late ? pin() : worker_.deadlines().set(*this, kTryAgain);
@@ -79,7 +79,7 @@ void ServerStream::attach(const engine::ConnectionToken& token) {
 }
 
 void ServerStream::try_attach() {
-  // Asked first: one that comes in between is found.
+  // more_may_come() is read before claim(), so that a connection which arrives in between is found.
   const bool may_come =
       worker_.detached().more_may_come() && worker_.reactor().now() < moves_until_;
   auto connection =

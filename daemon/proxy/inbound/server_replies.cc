@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/proxy/inbound/server_replies.cc: the other direction of a served stream: what the local
-// server says goes back to the peer daemon, reply by reply.
+// daemon/proxy/inbound/server_replies.cc: the replies of a served stream: the local server's bytes
+// go back to the peer daemon, reply by reply.
 #include <algorithm>
 
 #include "daemon/proxy/opaque_failure.h"
@@ -14,7 +14,7 @@ using engine::FrameKind;
 
 size_t ServerStream::read_budget() const {
   if (closed_ || send_credit_ <= 0 || lane().congested()) return 0;
-  // The next stream reads what comes now, but for the rest of a reply.
+  // Only the rest of a reply is read here; the next stream reads what arrives after it.
   if (server_ == Server::kDetaching && !upstream_->replies().inside_unit()) return 0;
   return std::min<size_t>(static_cast<size_t>(send_credit_), worker_.scratch().size());
 }
@@ -50,7 +50,7 @@ bool ServerStream::on_head(const thrift::Head& head) {
     case Answers::kNothing:
       break;
   }
-  // Whose reply it is nobody knows, nor whose those after it are.
+  // It is not known which call this reply answers, nor which calls the next replies answer.
   worker_.counters().unsolicited_replies.add();
   lose_upstream(Failure::kUpstreamClosed, true,
                 to_string(served_.upstream) +
@@ -58,9 +58,9 @@ bool ServerStream::on_head(const thrift::Head& head) {
   return false;
 }
 
-// Servers answer in order, so a reply is for the front call, unless the front call is oneway or
-// somebody was answered who did not ask: stock servers answer an unknown oneway function with an
-// exception.
+// Servers answer in order, so a reply is for the front call. There are two exceptions: the front
+// call is oneway, or the server has answered a oneway call. Stock servers answer a oneway call of a
+// function that they do not know with an exception.
 ServerStream::Answers ServerStream::what_is_answered(const thrift::Head& head) {
   if (head.type != thrift::MessageType::kReply && head.type != thrift::MessageType::kException) {
     return Answers::kNothing;
@@ -72,7 +72,8 @@ ServerStream::Answers ServerStream::what_is_answered(const thrift::Head& head) {
   const uint64_t name = thrift::name_hash(thrift::bare_name(head.name));
   if (!calls_.empty() && calls_.front().is_answered_by(name, head.seqid)) return Answers::kFront;
   if (upstream_->passed_oneway(name)) return Answers::kOnewayCall;
-  // Go sends oneway calls as ordinary ones. Where no manifest tells, a reply to a later call does.
+  // Go sends oneway calls as ordinary ones. If no manifest lists the function, the reply to a later
+  // call shows that this call was oneway.
   for (size_t i = 1; i < calls_.size() && calls_[i - 1].may_be_done(); ++i) {
     if (!calls_[i].is_answered_by(name, head.seqid)) continue;
     for (; i != 0; --i) end_without_reply();
@@ -81,7 +82,8 @@ ServerStream::Answers ServerStream::what_is_answered(const thrift::Head& head) {
   return Answers::kNothing;
 }
 
-// The front call was oneway. The caller's side is told, or its connection would wait for the reply.
+// Ends the front call, which was oneway. The client's side gets a kNoReply frame; without it, the
+// client's connection would wait for the reply.
 void ServerStream::end_without_reply() {
   const ServedCall& call = calls_.front();
   if (call.cancelled) {
@@ -109,7 +111,7 @@ bool ServerStream::on_piece(Bytes piece, bool last) {
   const thrift::Outcome outcome = upstream_->replies().messages().outcome();
   send_reply(piece, complete, outcome);
   if (complete) finish_reply(outcome);
-  // Later replies of this connection do not answer calls that went to another one since.
+  // Later replies on this connection do not answer calls that have gone to another one since.
   return !closed_ && upstream_.get() == from;
 }
 
@@ -120,7 +122,7 @@ void ServerStream::on_opaque(Bytes bytes) {
   }
   become_opaque();
   send_raw(bytes);
-  write_held();  // and the client's end, if that is to follow
+  write_held();  // also passes on the client's FIN, if it has arrived
 }
 
 void ServerStream::send_reply(Bytes piece, bool last, thrift::Outcome outcome) {
@@ -128,7 +130,7 @@ void ServerStream::send_reply(Bytes piece, bool last, thrift::Outcome outcome) {
   FrameHeader header{.stream = id_, .call = call.ordinal};
   call.response_bytes += piece.size();
   send_credit_ -= static_cast<int64_t>(piece.size());
-  do {  // more than once only for what was held back, waiting for the unit's head
+  do {  // repeats only if bytes were held until the unit's head was known
     const Bytes part = piece.first(std::min<size_t>(piece.size(), engine::kPieceBytesMax));
     piece = piece.subspan(part.size());
     header.kind = std::exchange(reply_begun_, true) ? FrameKind::kMore : FrameKind::kReply;
@@ -152,11 +154,12 @@ void ServerStream::finish_reply(thrift::Outcome outcome) {
   reply_begun_ = false;
   calls_.pop_front();
   if (call.cancelled || !call.request_complete) {
-    // Half of a request, or a caller that gave up: the connection is in no state to go on with.
+    // After half of a request, or for a caller that gave up, the connection cannot carry another
+    // call.
     request_open_ = request_open_ && call.request_complete;
     return lose_upstream(Failure::kUpstreamClosed, true, "an earlier request was cut short");
   }
-  if (pooled_ && upstream_ && calls_.empty()) {  // what comes next may share again
+  if (pooled_ && upstream_ && calls_.empty()) {  // the next call may share a connection again
     grant(upstream_->backlog());
     close_upstream();
   }
@@ -172,7 +175,7 @@ void ServerStream::send_raw(Bytes bytes) {
   }
 }
 
-// An older peer knows fewer reasons.
+// Returns the failure as the peer knows it: an older peer knows fewer reasons.
 Failure ServerStream::as_told(Failure failure) const {
   const bool known = failure != Failure::kPermissionDenied ||
                      link_.session->peer().version_max >= engine::kLinkVersionOfDenials;
@@ -195,7 +198,8 @@ void ServerStream::send_control(FrameKind kind) { lane().send({.kind = kind, .st
 
 engine::Lane& ServerStream::lane() const { return link_.lane(lane_); }
 
-// A call that came by this lane ends without an answer: an RDMA lane's other side waits for none.
+// Reports that a call on this lane ends without an answer, because the other side of an RDMA lane
+// counts it.
 void ServerStream::end_due(uint32_t lane) {
   if (lane == 0) return;
   link_.lane(lane).send({.kind = FrameKind::kCredit, .replies = 1, .stream = id_}, {});
@@ -207,8 +211,8 @@ void ServerStream::end_all_due() {
   }
 }
 
-// By the session, whatever lane the stream is on: a lane that fails after the stream has left it
-// must not take credit with it.
+// The session carries the credit, whichever lane the stream uses: if it were a lane that fails
+// after the stream has left it, the credit would be lost.
 void ServerStream::grant(size_t bytes) {
   const size_t ahead = std::min(bytes, granted_ahead_);
   granted_ahead_ -= ahead;
@@ -217,8 +221,9 @@ void ServerStream::grant(size_t bytes) {
   link_.lane(0).send({.kind = FrameKind::kCredit, .stream = id_, .credit = window_.grant()}, {});
 }
 
-// A request is held until all of it has come. The peer may send its rest although the bytes that
-// are held have not been passed on: else the two would wait for each other.
+// Grants credit for bytes of a request that is held until all of it has arrived. The peer may send
+// the rest although the held bytes have not been passed on; otherwise the two sides would wait for
+// each other.
 void ServerStream::grant_ahead(size_t bytes) {
   granted_ahead_ += bytes;
   window_.pass_on(bytes);
@@ -244,7 +249,7 @@ void ServerStream::close_if_done() {
   close();
 }
 
-// A shared connection goes back to the pool at once, before the stream is destroyed.
+// Gives a shared connection back to the pool at once, before the stream is destroyed.
 void ServerStream::close() {
   closed_ = true;
   if (pooled_) pooled_->drop();

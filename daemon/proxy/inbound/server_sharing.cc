@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // daemon/proxy/inbound/server_sharing.cc: a stream of a shared service: its calls, one at a time,
-// by connections that others use too.
+// on connections that other streams use too.
 #include <algorithm>
 #include <string_view>
 
@@ -16,7 +16,7 @@ bool ServerStream::may_share(const ServedCall& call) const {
          call.held_bytes <= worker_.node().limits.shared_request_bytes_max;
 }
 
-// Some clients send one; it holds no message.
+// Returns true for an empty frame, which has no message. Some clients send one.
 bool ServerStream::is_empty_frame(const ServedCall& call) const {
   constexpr size_t kLengthBytes = 4;
   return call.request_complete && call.replies == 0 && call.held_bytes == kLengthBytes &&
@@ -24,13 +24,13 @@ bool ServerStream::is_empty_frame(const ServedCall& call) const {
                              [](std::byte one) { return one == std::byte{0}; });
 }
 
-// Moves on as far as the front call allows.
+// Processes calls from the front of the queue until one must wait.
 void ServerStream::advance_pooled() {
   while (!closed_ && !calls_.empty() && !upstream_) {
     ServedCall& call = calls_.front();
     if (pooled_->busy()) {
       if (!call.cancelled) return;
-      pooled_->drop();  // and with it the connection, which owes a reply
+      pooled_->drop();  // and closes its connection, on which a reply is due
       reply_begun_ = false;
     }
     if (call.cancelled) {
@@ -56,7 +56,7 @@ void ServerStream::advance_pooled() {
   if (!closed_) close_if_done();
 }
 
-// The server has nothing of it.
+// Fails the front call, of which the server has received nothing.
 void ServerStream::refuse_front(Failure failure, std::string_view detail) {
   ServedCall& call = calls_.front();
   if (!call.request_complete) request_open_ = false;
@@ -65,7 +65,7 @@ void ServerStream::refuse_front(Failure failure, std::string_view detail) {
   calls_.pop_front();
 }
 
-// The calls that are not answered yet go by a connection that nobody shares.
+// Passes the unanswered calls to a connection that the stream has alone.
 void ServerStream::take_own() {
   if (!ensure_upstream()) {
     return refuse_front(Failure::kOverloaded,
@@ -84,8 +84,8 @@ void ServerStream::ask_pooled(ServedCall& call) {
                             " is served by shared connections, and takes one whole "
                             "message at a time");
   }
-  // The function is the one that the server will read, and the manifest says whether it has a
-  // reply: neither the peer's word nor the message's own type counts.
+  // The server reads the function's name from the message, and the manifest says whether the
+  // function has a reply. Neither the peer's claim nor the message's own type counts.
   const std::string_view name = reader.head().name;
   const size_t colon = name.find(':');
   const Route& route = route_of(colon == std::string_view::npos ? "" : name.substr(0, colon),
@@ -107,7 +107,7 @@ void ServerStream::on_pooled_request_sent() {
 
 void ServerStream::on_pooled_answer() { send_pooled_answer(); }
 
-// As much as the caller takes now.
+// Sends as much of the answer as the peer takes now.
 void ServerStream::send_pooled_answer() {
   while (!closed_ && !calls_.empty() && calls_.front().handed_over) {
     const bool whole = pooled_->answer_is_whole();

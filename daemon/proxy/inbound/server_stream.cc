@@ -74,13 +74,14 @@ void ServerStream::on_frame(uint32_t lane, const FrameHeader& header, Bytes payl
     case FrameKind::kReset:
       end_all_due();
       return close();
-    default:  // kCredit; what an initiator never sends changes nothing
+    default:  // kCredit; kinds that an initiator never sends change nothing
       break;
   }
   if (!closed_ && header.credit != 0) on_room();
 }
 
-// The answer says whether the stream is bound: kBound goes before it.
+// Answers kSync once it is certain whether the stream is bound, because kBound must be sent before
+// kSynced.
 void ServerStream::answer_sync() {
   if (pending_sync_ == 0 || server_ == Server::kAttaching) return;
   if (upstream_ && !upstream_->connected()) return;
@@ -90,12 +91,13 @@ void ServerStream::answer_sync() {
 
 // --- Requests ---
 
-// The client moves a stream only when all that it sent before has been taken.
+// Changes the stream's lane. The client does so only when the peer has taken everything sent
+// before.
 void ServerStream::move_to(uint32_t lane) {
-  if (std::exchange(lane_, lane) != lane) on_room();  // the other one may have been congested
+  if (std::exchange(lane_, lane) != lane) on_room();  // the other lane may have been congested
 }
 
-// The frame breaks the format, or passes a bound.
+// Resets the stream, because a frame breaks the format or exceeds a limit.
 void ServerStream::refuse(uint32_t lane, const FrameHeader& header) {
   if (header.replies != 0) end_due(lane);
   reset();
@@ -142,7 +144,7 @@ void ServerStream::on_request_bytes(uint32_t lane, const FrameHeader& header, By
   if (!window_.take(bytes.size())) return refuse(lane, header);
   const bool last = (header.flags & engine::kLastPiece) != 0;
   if (!request_open_ || calls_.empty() || calls_.back().ordinal != header.call) {
-    if (header.replies != 0) end_due(lane);  // of a call that has failed here, or was answered
+    if (header.replies != 0) end_due(lane);  // the call has failed here, or was answered
     return grant(bytes.size());
   }
   ServedCall& call = calls_.back();
@@ -157,9 +159,9 @@ void ServerStream::on_request_bytes(uint32_t lane, const FrameHeader& header, By
   if (began_unchecked()) return end_unchecked();
   if (call.must_wait()) {
     if (!check_newest(bytes)) return;
-    bytes = {};  // all of it is held
+    bytes = {};  // check_newest() holds all of them
   }
-  if (server_ == Server::kEnded) {  // the call has crossed that
+  if (server_ == Server::kEnded) {  // the call crossed the kEnd
     grant(bytes.size());
     if (worker_.leaves_for_good()) {
       return refuse_newest(Failure::kDraining, "node " + worker_.node().node + " is shutting down");
@@ -168,7 +170,8 @@ void ServerStream::on_request_bytes(uint32_t lane, const FrameHeader& header, By
                          to_string(served_.upstream) + ": the connection has ended");
   }
   const bool passes_at_once = upstream_ && upstream_->connected() && upstream_->backlog() == 0;
-  const bool is_kept = !passes_at_once || !call.handed_over;  // its bytes, or what the call needs
+  // Bytes, or the state of a call, must be kept.
+  const bool is_kept = !passes_at_once || !call.handed_over;
   if (is_kept && worker_.over_buffer_limit(*share_)) return refuse_over_limit(bytes);
   if (pooled_ && !upstream_) {
     hold(call, bytes);
@@ -187,8 +190,8 @@ void ServerStream::on_request_bytes(uint32_t lane, const FrameHeader& header, By
   advance();
 }
 
-// A peer may send calls, each of a few bytes, as fast as its server takes them unanswered: what
-// they need here counts, for as long as the queue keeps its memory.
+// Adds a call. A peer may send calls of a few bytes each as fast as its server takes them, without
+// waiting for answers. The memory of the queue therefore counts for as long as the queue keeps it.
 void ServerStream::add(const ServedCall& call) {
   const size_t before = counted_bytes();
   calls_.push_back(call);
@@ -203,7 +206,7 @@ size_t ServerStream::counted_bytes() const {
   return calls_.capacity() <= kCallsUncounted ? 0 : calls_.capacity() * sizeof(ServedCall);
 }
 
-// One that had grown, and is empty.
+// Frees the memory of a queue that had grown and is empty.
 void ServerStream::give_back_queue() {
   if (!calls_.empty() || counted_bytes() == 0) return;
   buffered(counted_bytes(), 0);
@@ -217,17 +220,18 @@ std::string ServerStream::over_limit_text() const {
   return where + "peer " + peer + " has reached its quarter of limits.max_buffered";
 }
 
-// Something of the newest call would have to be kept, and there is no room for it.
+// Refuses the newest call, because something of it would have to be kept and a limit is reached.
 void ServerStream::refuse_over_limit(Bytes bytes) {
   const std::string detail = over_limit_text();
   grant(bytes.size());
-  // Of a request that is with the server in part, nothing that follows could be understood.
+  // The server has a part of the request, so it could not understand anything that follows.
   if (calls_.back().handed_over) return end_by_newest(Failure::kOverloaded, detail);
   refuse_newest(Failure::kOverloaded, detail);
 }
 
 void ServerStream::refuse_newest(Failure failure, std::string_view detail) {
-  // What is held of it lies behind all else: it must not be taken for the next call's.
+  // The held bytes of the newest call are the last ones. They must not be taken for bytes of
+  // the next call.
   const size_t held = calls_.back().held_bytes;
   held_.drop_last(held);
   buffered(held, 0);
@@ -238,8 +242,8 @@ void ServerStream::refuse_newest(Failure failure, std::string_view detail) {
   give_back_queue();
 }
 
-// The stream ends because of the newest call, of which the server has a part at most. It may have
-// executed the others: the reason of this one is not theirs.
+// Ends the stream because of the newest call, of which the server has at most a part. The server
+// may have executed the other calls, so they fail for another reason.
 void ServerStream::end_by_newest(Failure failure, const std::string& detail) {
   refuse_newest(failure, detail);
   reset(Failure::kUpstreamClosed, "a later request has ended the connection: " + detail);
@@ -252,7 +256,7 @@ void ServerStream::on_cancel(uint64_t ordinal) {
     call.cancelled = true;
     if (!call.request_complete) {
       request_open_ = false;
-      // Half of a request is with the server: nothing that follows could be understood.
+      // The server has half of a request, so it could not understand anything that follows.
       if (call.handed_over) {
         return lose_upstream(Failure::kUpstreamClosed, true, "an earlier request was cut short");
       }
@@ -267,7 +271,7 @@ void ServerStream::on_client_end() {
   if (!closed_) pass_end();
 }
 
-// The client's FIN goes to the server.
+// Passes the client's FIN to the server.
 void ServerStream::pass_end() {
   if (client_ended_ && upstream_ && held_.empty()) upstream_->end_writes();
 }
@@ -283,7 +287,8 @@ bool ServerStream::all_may_be_done() const {
 
 bool ServerStream::ensure_upstream() {
   if (upstream_ || server_ == Server::kAttaching) return true;
-  // Its last oneway call must not be overtaken.
+  // The next call must not overtake the last oneway call, so the stream keeps that call's
+  // connection.
   if (pooled_ && pooled_->parked()) {
     upstream_ = worker_.upstreams().keep(*pooled_);
     if (upstream_) granted_ahead_ += upstream_->backlog();
@@ -299,7 +304,8 @@ bool ServerStream::ensure_upstream() {
   return true;
 }
 
-// Opaque: what came before there was a connection for it, or before all of it was bytes.
+// Writes the held bytes of an opaque stream: those that arrived before the connection existed, or
+// before the stream became opaque.
 void ServerStream::write_held() {
   ByteQueue held;
   std::swap(held, held_);
@@ -321,7 +327,7 @@ void ServerStream::hold(ServedCall& call, Bytes bytes) {
   buffered(0, bytes.size());
 }
 
-// The front of held_ is the call's.
+// Removes the held bytes of a call, which are at the front of held_.
 size_t ServerStream::drop_held(ServedCall& call) {
   const size_t bytes = std::exchange(call.held_bytes, 0);
   if (bytes == 0) return 0;
@@ -330,12 +336,12 @@ size_t ServerStream::drop_held(ServedCall& call) {
   return bytes;
 }
 
-// Passes what calls hold back until there is a connection.
+// Writes the bytes that calls have held until there was a connection.
 void ServerStream::pass_held() {
   for (size_t i = 0; upstream_ && i < calls_.size(); ++i) {
     ServedCall& call = calls_[i];
     if (call.held_bytes == 0) continue;
-    if (call.must_wait() && !call.cancelled) return;  // the newest
+    if (call.must_wait() && !call.cancelled) return;  // it is the newest call
     if (call.cancelled) {
       grant(drop_held(call));
       continue;
@@ -347,7 +353,8 @@ void ServerStream::pass_held() {
   pass_end();
 }
 
-// Moves on as far as the front calls allow: passes what they hold, drops what needs no answer.
+// Processes calls from the front of the queue until one must wait: writes held bytes, and removes
+// calls that need no answer.
 void ServerStream::advance() {
   if (pooled_ && !upstream_) return advance_pooled();
   while (!closed_ && !calls_.empty()) {
@@ -382,16 +389,16 @@ void ServerStream::close_upstream() {
   worker_.upstreams().close(std::move(upstream_));
 }
 
-// The connection is gone, and with it the calls that it has seen.
+// Closes the connection, and fails the calls of which it has carried a part.
 void ServerStream::lose_upstream(Failure failure, bool delivered, std::string_view detail) {
-  if (closed_) return;  // what it held ends with the turn
+  if (closed_) return;  // the end of the iteration deletes the rest
   end();
-  // The server has left after the client did: it has done what it was asked to.
+  // The server has ended after the client did, so it has done what the client asked for.
   if (client_ended_ && delivered && upstream_ && !reply_begun_ && all_may_be_done()) {
     while (!calls_.empty()) end_without_reply();
   }
   if (upstream_) {
-    grant(upstream_->backlog());  // what the server never took ends here
+    grant(upstream_->backlog());  // the server will never take these bytes
     close_upstream();
   }
   if (opaque_ || (reply_begun_ && !calls_.front().cancelled)) return reset(failure, detail);
@@ -409,13 +416,14 @@ void ServerStream::lose_upstream(Failure failure, bool delivered, std::string_vi
     }
     calls_.pop_front();
   }
-  if (!calls_.empty()) return advance();  // of a shared service: their requests are not whole
+  if (!calls_.empty()) return advance();  // of a shared service: their requests are not complete
   if (is_bound()) end_server();
   answer_sync();
   close_if_done();
 }
 
-// All that the server owed was answered: now the client's connection ends, as through a relay.
+// Ends the client's connection, as a TCP relay does, after everything that the server owed was
+// answered.
 void ServerStream::end_server() {
   server_ = Server::kEnded;
   send_control(FrameKind::kEnd);
@@ -475,7 +483,7 @@ void ServerStream::on_raw(Bytes bytes) {
     return reset(Failure::kPermissionDenied,
                  caller() + " may not call all, and what it sends is no call that can be followed");
   }
-  // Its client has said that calls end before it heard that the server has.
+  // The client's side made the stream opaque before it received the kEnd.
   if (server_ == Server::kEnded && !upstream_) {
     return reset(Failure::kUpstreamClosed, to_string(served_.upstream) + ": the server has ended");
   }
@@ -488,7 +496,7 @@ void ServerStream::on_raw(Bytes bytes) {
     return reset(Failure::kOverloaded, over_limit_text());
   }
   if (upstream_) upstream_->unchecked = true;
-  if (bytes.empty()) return;  // they become opaque with what comes next
+  if (bytes.empty()) return;  // an empty kRaw only makes the stream opaque; more bytes follow
   if (upstream_) return upstream_->write(bytes);
   held_.append(bytes);
   buffered(0, bytes.size());

@@ -2,11 +2,12 @@
 // daemon/proxy/inbound/server_stream.h: one stream from a peer daemon: its requests go to the local
 // server, in order, and the replies go back.
 //
-// They go by a connection of the stream's own, or, of a service in mode `shared`, by one that many
-// share (daemon/proxy/inbound/pooled_call.h), each request whole. There, too, the stream takes one
-// of its own for what may not share: calls of functions that no manifest lists, requests that pass
-// limits.shared_request, and bytes that are no calls. While it has one, all goes by that, in order;
-// it closes it once all calls are answered.
+// A stream has an upstream connection of its own, unless the service's mode is `shared`. Then whole
+// requests use connections that many streams share (daemon/proxy/inbound/pooled_call.h). Even then
+// the stream opens a connection of its own for what may not share one: calls of functions that no
+// manifest lists, requests larger than limits.shared_request, and bytes that are not calls. While
+// the stream has this connection, all its requests use it, in order. The stream closes it once all
+// calls are answered.
 //
 // Thread   the worker's.
 #pragma once
@@ -48,58 +49,60 @@ class ServerStream final : private UnitSink,
                const ServedConfig& served);
   ~ServerStream() override;
 
-  // From the link.
+  // Handles events that the link passes on.
   void on_frame(uint32_t lane, const engine::FrameHeader& header, Bytes payload);
   void on_link_uncongested() { on_room(); }
-  // It ends, as others do with it: what one of them frees is not for another.
+  // Stops waiting for a shared connection. The stream is about to end together with others, and a
+  // connection that one of them frees must not go to another one of them.
   void stop_waiting();
   void on_lane_lost(const std::string& reason);
-  void on_link_lost(const std::string& reason);  // it ends with the link
-  // Rules have changed with the routes.
+  void on_link_lost(const std::string& reason);  // the stream ends with the link
+  // Handles new routes, whose `allow` rules may have changed.
   void on_new_routes();
-  // The stream begins with the connection to the server that this daemon, or the one before it,
-  // keeps under the token.
+  // Begins the stream with the connection to the server that this daemon, or its predecessor, keeps
+  // under the token.
   void attach(const engine::ConnectionToken& token);
-  // It has a connection to the server that its peer may still ask for.
+  // Returns true if the stream has a connection to the server that the peer may still ask for.
   bool can_move() const;
-  uint32_t lane_number() const { return lane_; }  // by which its calls came last
+  uint32_t lane_number() const { return lane_; }  // of its newest request
   bool idle() const;
-  // It ends with the link and not before: it carries bytes as they are, or cannot move.
+  // Returns true if the stream ends only together with the link: it is opaque, or its connection to
+  // the server cannot move.
   bool stays() const { return opaque_ || server_ == Server::kPinned; }
 
  private:
   // The connection to the server, and what the client's side knows of it.
-  //   kAny ────────▶ kBound ──▶ kEnded; an opaque stream goes from kAny to kEnded
+  //   kAny ────────▶ kBound ──▶ kEnded; an opaque stream changes from kAny to kEnded
   //   kAttaching ──▶ kBound ──▶ kDetaching ──▶ kEnded, kPinned, or the stream is gone
   enum class Server : uint8_t {
-    kAny,        // there is none, or another would do as well
-    kAttaching,  // another stream had it, and it is on its way here
-    kBound,      // a mirrored one: it is as good as the client's own, as its side was told
-    kDetaching,  // as kBound, and another stream is to have it
+    kAny,        // there is none, or any other would do as well
+    kAttaching,  // another stream had it, and this stream waits for it
+    kBound,      // a mirrored one; kBound was sent, so the client's side relies on it
+    kDetaching,  // as kBound, and another stream will claim it
     kPinned,     // as kBound, but no other stream can have it
-    kEnded,      // the server has said its last, as the client's side was told; there is no other
+    kEnded,      // the server has ended it, and kEnd was sent; the stream gets no other
   };
   bool is_bound() const { return server_ >= Server::kBound && server_ <= Server::kPinned; }
 
-  // What this node's manifest says of a function.
+  // How this node's manifest lists a function.
   enum class Listed : uint8_t { kNot, kTwoWay, kOneway };
 
-  // How a server's reply is known to be the call's.
+  // How the stream knows that a reply of the server answers a call.
   enum class Match : uint8_t {
     kNameAndId,
-    kName,   // the peer's link version does not give the id
-    kOrder,  // the request is a frame of several messages, of which the call names the first
+    kName,   // the peer's link version does not send the id
+    kOrder,  // the request is a frame of several messages; the call names only the first
   };
 
-  // A request of a peer that `allow` restricts.
+  // The check of one request, if `allow` restricts the peer.
   enum class Check : uint8_t {
     kNotNeeded,  // the peer is not restricted
-    kAwaited,    // it is held until it is whole
-    kDenied,     // the peer says itself that it calls what it may not
+    kAwaited,    // the request is held until it is whole
+    kDenied,     // the peer's kCall names a function that the peer may not call
     kPassed,
   };
 
-  // Whether the peer is restricted at this server, by which generation of the routes.
+  // Whether the peer is restricted at this server, by the rules of one generation of the routes.
   struct Standing {
     std::optional<uint64_t> generation;
     bool restricted = false;
@@ -112,37 +115,39 @@ class ServerStream final : private UnitSink,
     uint64_t request_bytes = 0;
     uint64_t response_bytes = 0;
     uint64_t name_hash = 0;
-    int32_t id = 0;  // kNameAndId
+    int32_t id = 0;  // if match is kNameAndId
     Match match = Match::kName;
     Polling polling = Polling::kEvent;
-    uint16_t replies = 1;  // expected; known for sure once the request is complete
+    uint16_t replies = 1;  // the expected number; certain once the request is complete
     uint16_t replies_seen = 0;
-    size_t held_bytes = 0;  // of held_
+    size_t held_bytes = 0;  // its bytes in held_
     Listed listed = Listed::kNot;
     bool request_complete = false;
-    bool handed_over = false;  // some of it went to the server's connection
-    bool cancelled = false;    // nobody waits for its reply
+    bool handed_over = false;  // a part of it was written to the server's connection
+    bool cancelled = false;    // the client no longer waits for its reply
     Reply reply = Reply::kCertain;
     Check check = Check::kNotNeeded;
-    uint32_t lane = 0;  // that it came by, and its answer goes by
+    uint32_t lane = 0;  // on which it arrived, and on which its answer is sent
     bool is_answered_by(uint64_t name, int32_t seqid) const {
       return handed_over && (match == Match::kOrder ||
                              (name == name_hash && (match == Match::kName || seqid == id)));
     }
-    // None of it goes to the server before all of it is checked.
+    // Returns true if the whole request must be checked before the server receives any part of it.
     bool must_wait() const { return check == Check::kAwaited || check == Check::kDenied; }
-    // The lane's other side counts it as due.
+    // Returns true if the peer's end of the lane counts the call's reply as due.
     bool is_due() const { return request_complete && replies != 0; }
-    // The server has nothing of it, and gets nothing.
+    // Returns true if the server has received nothing of the call, and will receive nothing.
     bool is_dropped() const { return cancelled && !handed_over && held_bytes == 0; }
-    // The server has all that it gets. The call need not be answered before the next one is.
+    // Returns true if the server has everything of the call that it will receive, and later calls
+    // may be answered first.
     bool may_be_done() const {
       return is_dropped() ||
              (request_complete && handed_over && held_bytes == 0 && reply != Reply::kCertain);
     }
   };
 
-  static constexpr size_t kCallsUncounted = 64;  // a stream may have those before they count
+  // A queue with space for no more calls than this does not count towards limits.max_buffered.
+  static constexpr size_t kCallsUncounted = 64;
   void add(const ServedCall& call);
   void buffered(size_t before, size_t now);
   size_t counted_bytes() const;
@@ -151,7 +156,7 @@ class ServerStream final : private UnitSink,
   void on_request_bytes(uint32_t lane, const engine::FrameHeader& header, Bytes bytes);
   void move_to(uint32_t lane);
   void refuse(uint32_t lane, const engine::FrameHeader& header);
-  // Who may call what, in server_guard.cc.
+  // Decides which function the peer may call, in server_guard.cc.
   const Route& route_of(std::string_view service, std::string_view method) const;
   bool may_call(const Route& route);
   bool is_restricted();
@@ -176,13 +181,13 @@ class ServerStream final : private UnitSink,
   void on_opaque(Bytes bytes) override;
   void on_deadline() override;  // of connecting, attaching, detaching
 
-  // The connection to the server moves between streams, in server_moves.cc.
+  // Moves the connection to the server between streams, in server_moves.cc.
   void on_detach();
   void try_detach();
   void pin();
   void try_attach();
 
-  // The stream's own connection.
+  // Uses the stream's own connection.
   PeerShare& share() const override { return *share_; }
   size_t read_budget() const override;
   void on_upstream_connected() override;
@@ -203,7 +208,7 @@ class ServerStream final : private UnitSink,
   void end_server();
   void answer_sync();
 
-  // A connection that others share, in server_sharing.cc.
+  // Uses a connection that other streams share, in server_sharing.cc.
   Bytes pooled_request() override;
   void on_pooled_request_sent() override;
   void on_pooled_free() override { advance(); }
@@ -218,7 +223,7 @@ class ServerStream final : private UnitSink,
   void ask_pooled(ServedCall& call);
   void send_pooled_answer();
 
-  // What goes back to the peer daemon.
+  // Answers to the peer daemon.
   enum class Answers : uint8_t { kFront, kOnewayCall, kNothing };
   Answers what_is_answered(const thrift::Head& head);
   void end_without_reply();
@@ -258,20 +263,20 @@ class ServerStream final : private UnitSink,
   bool closed_ = false;
   bool client_ended_ = false;
   Server server_ = Server::kAny;
-  bool request_open_ = false;  // pieces of the newest call are still to come
-  bool reply_begun_ = false;   // the front call's kReply went out
+  bool request_open_ = false;  // more pieces of the newest call will arrive
+  bool reply_begun_ = false;   // the front call's kReply was sent
   uint64_t last_ordinal_ = 0;
-  uint64_t pending_sync_ = 0;        // kSync's number, answered once connecting has come to an end
-  TimePoint moves_until_{};          // kAttaching, kDetaching: then it has come to nothing
-  engine::ConnectionToken token_{};  // kAttaching
+  uint64_t pending_sync_ = 0;        // the kSync to answer when connecting has ended; 0: none
+  TimePoint moves_until_{};          // kAttaching, kDetaching: the deadline of the move
+  engine::ConnectionToken token_{};  // in kAttaching
 
-  Fifo<ServedCall> calls_;    // two-way calls without their whole reply, and the open request
+  Fifo<ServedCall> calls_;    // two-way calls without a whole reply, and the one that is arriving
   ByteQueue held_;            // requests that wait for a connection, or for their rest
-  size_t granted_ahead_ = 0;  // bytes that the peer may send again, though they are held
+  size_t granted_ahead_ = 0;  // held bytes for which the peer has been granted new credit already
   int64_t send_credit_ = engine::kStreamWindowBytes;
   engine::ReceiveWindow window_;
   std::unique_ptr<UpstreamConnection> upstream_;
-  std::unique_ptr<PooledCall> pooled_;  // where the service is shared
+  std::unique_ptr<PooledCall> pooled_;  // if the service is shared
   Standing standing_;
 };
 

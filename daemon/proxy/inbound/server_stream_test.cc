@@ -14,7 +14,7 @@ namespace {
 using engine::FrameHeader;
 using engine::FrameKind;
 
-// A peer's stream 1 for service Kv.
+// A peer's stream, number 1, for service Kv.
 class ServerStreamTest : public testing::Test {
  protected:
   explicit ServerStreamTest(const Limits& limits = default_limits()) : node_(limits) {
@@ -32,7 +32,7 @@ class ServerStreamTest : public testing::Test {
 
   FakeNode node_;
   FakeNode::Wire link_ = node_.connect_link();
-  uint16_t link_version_ = engine::kLinkVersion;  // of the peer
+  uint16_t link_version_ = engine::kLinkVersion;  // the peer's
 };
 
 TEST_F(ServerStreamTest, GrantsTheBytesOfCallsThatTheServerNeverTook) {
@@ -59,7 +59,7 @@ TEST_F(ServerStreamTest, GrantsTheBytesOfCallsThatTheServerNeverTook) {
 
 TEST_F(ServerStreamTest, EndsWhereThePeerSendsFarBeyondItsCredit) {
   constexpr size_t kPiece = 64'000;
-  call(1, std::string(kPiece, 'x'));  // the server takes nothing of it
+  call(1, std::string(kPiece, 'x'));  // the server takes none of it
   link_->written.clear();
   size_t sent = kPiece;
   const auto was_reset = [&] {
@@ -93,7 +93,7 @@ TEST_F(ServerStreamTest, CutsALongReplyWithoutAMessageIntoFrames) {
   EXPECT_EQ(bytes, unit.size());
 }
 
-// A server may answer half of a request, and close.
+// A server may answer half of a request, and then close.
 TEST_F(ServerStreamTest, PassesOnWhatTheServerSaidBeforeAWriteToItFailed) {
   call(1, "request");
   const auto server = node_.reactor.wires.back();
@@ -116,7 +116,7 @@ TEST_F(ServerStreamTest, PassesOnWhatTheServerSaidBeforeAWriteToItFailed) {
   EXPECT_EQ(headers[1].call, 2u);
 }
 
-// Its link lives while time passes and nobody says anything.
+// The link stays up while time passes without any frame.
 class ConnectingServerStream : public ServerStreamTest {
  protected:
   ConnectingServerStream() : ServerStreamTest(without_pings()) {}
@@ -127,8 +127,8 @@ class ConnectingServerStream : public ServerStreamTest {
   }
 };
 
-// A full queue of connections drops the request to connect; the kernel sends it again after 1 s,
-// 3 s and 7 s.
+// If a server's backlog is full, the kernel drops the request to connect, and sends it again after
+// 1 s, 3 s and 7 s.
 TEST_F(ConnectingServerStream, WaitsForAServerThroughTheKernelsRetries) {
   call(1, "request");
   const auto server = node_.reactor.wires.back();
@@ -160,7 +160,7 @@ TEST_F(ServerStreamTest, AcknowledgesAPartOfAReplyAtOnce) {
   EXPECT_EQ(server->acknowledged, 1) << "whole replies cost no system call more";
 }
 
-// A failure of an opaque stream is counted here, and its reason goes to the client's side.
+// This side counts the failure of an opaque stream, and sends its reason to the client's side.
 class OpaqueServerStream : public ServerStreamTest {
  protected:
   OpaqueServerStream() {
@@ -259,7 +259,7 @@ TEST_F(ServerStreamTest, PassesOnAnOpaqueServersLastWordsAfterAWriteToItFailed) 
 
 // --- Calls of functions that no manifest lists: they may be oneway ---
 
-// Streams 1 (mirrored Kv) and 2 (shared Pool); FakeNode's manifest lists Kv.get and Pool.put.
+// Streams 1 (mirrored Kv) and 2 (shared Pool). FakeNode's manifest lists Kv.get and Pool.put.
 class PossibleCallsServedTest : public ServerStreamTest {
  protected:
   PossibleCallsServedTest() {
@@ -294,7 +294,7 @@ class PossibleCallsServedTest : public ServerStreamTest {
   void reply(const FakeNode::Wire& server, const std::string& name, int32_t id = 1) {
     node_.receive(server, message(thrift::MessageType::kReply, name, id));
   }
-  // The peer is of that link version, and has opened stream 1.
+  // Makes the peer one of that link version, with stream 1 open.
   void peer_of(uint16_t link_version) {
     link_version_ = link_version;
     const auto hello = engine::encode(
@@ -313,7 +313,8 @@ class PossibleCallsServedTest : public ServerStreamTest {
     FakeNode::read(server);
     node_.reactor.end_turn();
   }
-  // "3 ends" for a reply's last frame, "3 none" for the word that there is none, "3 fails".
+  // Returns "3 ends" for the last frame of a reply to call 3, "3 none" for kNoReply, "3 fails" for
+  // kFail.
   std::vector<std::string> ends() {
     std::vector<std::string> all;
     for (const FrameHeader& header : headers_in(std::exchange(link_->written, ""))) {
@@ -417,7 +418,7 @@ TEST_F(ServersEndTest, IsToldAfterTheFailuresOfCallsThatItLeavesUnanswered) {
   const size_t connections = node_.reactor.wires.size();
   end_of(server);
   EXPECT_THAT(kinds(), ElementsAre(FrameKind::kFail, FrameKind::kEnd));
-  call(1, 3, "get");  // it crossed that
+  call(1, 3, "get");  // it crossed the server's end
   EXPECT_THAT(ends(), ElementsAre("3 fails"));
   EXPECT_EQ(node_.reactor.wires.size(), connections) << "another connection knows no login";
   end_of_client(1);
@@ -448,7 +449,7 @@ TEST_F(ServersEndTest, IsNoneWhereNoConnectionCameAbout) {
   EXPECT_NE(node_.reactor.wires.back(), server) << "it tries again";
 }
 
-// It would not know the frame, and does not expect the end.
+// An older peer does not know kBound, and does not expect the end.
 TEST_F(ServersEndTest, IsNotToldToAPeerOfBefore) {
   peer_of(engine::kLinkVersionOfBound - 1);
   call(1, 1, "get");
@@ -464,7 +465,7 @@ TEST_F(ServersEndTest, IsNotToldToAPeerOfBefore) {
 
 class MatchedRepliesTest : public PossibleCallsServedTest {
  protected:
-  // Those of a connection that goes on: "1 ends", …; else its calls fail, and it ends.
+  // Ends the iteration, and returns true if the connection to the server is closed.
   bool closed(const FakeNode::Wire& server) {
     node_.reactor.end_turn();
     return server->closed;
@@ -548,7 +549,7 @@ TEST_F(MatchedRepliesTest, ToARequestOfSeveralMessagesAreCounted) {
   EXPECT_FALSE(closed(server));
 }
 
-// A connection goes on after an exception for a oneway call that the server does not know.
+// The connection continues after an exception for a oneway call that the server does not know.
 TEST_F(MatchedRepliesTest, ToOnewayCallsAreDropped) {
   call(1, 1, "say", 5);
   call(1, 2, "get", 6);
@@ -576,7 +577,7 @@ TEST_F(MatchedRepliesTest, ToOnewayCallsAreKnownByTheNewestNames) {
   EXPECT_TRUE(closed(server));
 }
 
-// It does not give the id.
+// An older peer does not send the id.
 TEST_F(MatchedRepliesTest, OfAPeerOfBeforeAreThoseOfTheCallsName) {
   peer_of(engine::kLinkVersionOfIds - 1);
   call(1, 1, "get", 5);

@@ -48,11 +48,11 @@ void UpstreamConnection::set_user(UpstreamUser* user) {
   buffered(-static_cast<int64_t>(out_.size()));
   user_ = user;
   buffered(static_cast<int64_t>(out_.size()));
-  if (user == nullptr) want_read(true);  // an idle one is read to see its end
+  if (user == nullptr) want_read(true);  // an idle connection is read so that its end is noticed
 }
 
 void UpstreamConnection::note_oneway(uint64_t name) {
-  constexpr size_t kNamesMax = 32;  // a service has a few
+  constexpr size_t kNamesMax = 32;  // a service has few oneway functions
   if (passed_oneway(name)) return;
   if (oneways_.size() == kNamesMax) oneways_.erase(oneways_.begin());
   oneways_.push_back(name);
@@ -65,7 +65,7 @@ int32_t UpstreamConnection::next_id() {
 }
 
 void UpstreamConnection::note_oneway_id(int32_t id) {
-  constexpr size_t kIdsMax = 32;  // a server that answers them does so in order
+  constexpr size_t kIdsMax = 32;  // a server that answers oneway calls answers them in order
   if (oneway_ids_.size() == kIdsMax) oneway_ids_.erase(oneway_ids_.begin());
   oneway_ids_.push_back(id);
 }
@@ -97,14 +97,15 @@ void UpstreamConnection::want_read(bool wanted) {
 
 void UpstreamConnection::write(Bytes bytes, Bytes more) {
   if (dead_) return;
-  if (write_error_ != 0) {  // nobody takes them
+  if (write_error_ != 0) {  // the server takes no more
     return user_->on_upstream_wrote(bytes.size() + more.size());
   }
   if (connected_ && out_.empty()) {
     const std::array<iovec, 2> both{{{const_cast<std::byte*>(bytes.data()), bytes.size()},
                                      {const_cast<std::byte*>(more.data()), more.size()}}};
     const IoResult result = stream_->write(std::span(both).first(more.empty() ? 1 : 2));
-    // An error is told by the event that follows it: who writes is not to be called back from here.
+    // After an error an event follows that reports it: the writer must not be called back from
+    // here.
     if (result.kind == IoResult::Kind::kOk) {
       const size_t first = std::min(result.bytes, bytes.size());
       bytes = bytes.subspan(first);
@@ -141,7 +142,8 @@ void UpstreamConnection::on_writable() {
   if (end_wanted_) stream_->shutdown_write();
 }
 
-// What the server said before it went is still to be read: a reply to half of a request, say.
+// The bytes that the server sent before it went are still read: they may be a reply to half of a
+// request.
 void UpstreamConnection::on_write_error(int error) {
   if (!connected_ || ended_) return broke(std::strerror(error));
   write_error_ = error;
@@ -164,7 +166,7 @@ void UpstreamConnection::on_readable() {
       if (write_error_ != 0) broke(std::strerror(write_error_));
       return;
     case IoResult::Kind::kOk:
-      // What an idle connection says answers nobody; it may not serve another call after that.
+      // Bytes on an idle connection answer no call, and no call may use the connection after them.
       if (user_ == nullptr) return broke("unexpected bytes");
       user_->on_upstream_bytes(room.first(result.bytes));
       if (result.bytes < room.size() && replies_.waits_for_rest()) stream_->acknowledge_now();
@@ -179,7 +181,7 @@ void UpstreamConnection::on_readable() {
   }
 }
 
-// As ClientConnection's.
+// Does what ClientConnection::pass_bulk() does.
 bool UpstreamConnection::pass_bulk(size_t budget) {
   const Bytes bulk = Lender::bulk(*stream_, replies_.messages().unexamined(), budget);
   if (bulk.empty()) return false;
@@ -211,7 +213,7 @@ void UpstreamConnection::broke(const std::string& reason) {
   }
 }
 
-// --- Connections that are one stream's own ---
+// --- Connections that one stream has alone ---
 
 std::unique_ptr<UpstreamConnection> UpstreamPool::open(const ServedConfig& served) {
   const bool mirrored = served.mode == UpstreamMode::kMirror;
@@ -235,7 +237,7 @@ std::unique_ptr<UpstreamConnection> UpstreamPool::keep(PooledCall& call) {
   --service.shared;
   ++service.own;
   auto connection = call.give_up();
-  // What has begun to come answers a oneway call.
+  // A reply that has begun to arrive is the answer to a oneway call.
   connection->dropping_reply = connection->replies().inside_unit();
   serve_waiting(call.served());
   return connection;
@@ -248,12 +250,12 @@ void UpstreamPool::close(std::unique_ptr<UpstreamConnection> connection) {
 
 // --- Shared connections ---
 
-// Idle, or new, or one that somebody keeps who needs it no more.
+// Returns an idle connection, a new one, or one whose parked call can give it up; or null.
 std::unique_ptr<UpstreamConnection> UpstreamPool::find_shared(const ServedConfig& served) {
   constexpr size_t kSharedByDefault = 16;
   Service& service = of(served);
   if (!service.idle.empty()) {
-    auto connection = std::move(service.idle.back());  // the warmest
+    auto connection = std::move(service.idle.back());  // the one used last
     service.idle.pop_back();
     return connection;
   }
@@ -292,7 +294,8 @@ void UpstreamPool::take_back(std::unique_ptr<UpstreamConnection> connection, boo
 
 void UpstreamPool::serve_waiting(const ServedConfig& served) {
   Service& service = of(served);
-  // A oneway call gives its connection on from within on_turn(): the loop does it, without depth.
+  // A oneway call frees its connection from within on_turn(). The outer loop then serves the next
+  // call, so that the calls do not nest.
   if (std::exchange(service.serving, true)) return;
   while (!service.waiting.empty()) {
     auto connection = find_shared(served);

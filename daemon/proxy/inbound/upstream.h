@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // daemon/proxy/inbound/upstream.h: connections to the local Thrift servers.
 //
-// A mirrored stream opens its own and closes it with the stream. One of a shared service borrows
-// from the pool for a call at a time (daemon/proxy/inbound/pooled_call.h); after a oneway call it
-// keeps the connection, so that what it sends next cannot overtake, until somebody else needs one.
-// What may not share a connection (see ServerStream) has one of its own there too.
+// A mirrored stream opens its own connection and closes it when the stream ends. A stream of a
+// shared service borrows a connection from the pool for one call at a time
+// (daemon/proxy/inbound/pooled_call.h). After a oneway call it keeps the connection until another
+// stream needs one, so that its next call cannot overtake the oneway call. Such a stream also opens
+// a connection of its own for what may not share one (see ServerStream).
 //
 // Thread   the worker's.
 #pragma once
@@ -32,55 +33,60 @@ class AcceptedLink;
 class PooledCall;
 class Worker;
 
-// Who uses a connection.
+// The user of a connection: a stream, or a pooled call.
 class UpstreamUser {
  public:
   virtual ~UpstreamUser() = default;
-  virtual PeerShare& share() const = 0;  // what is kept for it counts there
+  virtual PeerShare& share() const = 0;  // bytes held for the user count there
   virtual size_t read_budget() const = 0;
   virtual void on_upstream_connected() = 0;
   virtual void on_upstream_bytes(Bytes bytes) = 0;
   virtual void on_upstream_wrote(size_t bytes) = 0;
-  virtual void on_upstream_end() = 0;                             // it will send no more
+  virtual void on_upstream_end() = 0;                             // the server will send no more
   virtual void on_upstream_broke(const std::string& reason) = 0;  // refused, reset, or gone
 };
 
-// One connection, with whoever uses it now.
+// One connection and its present user.
 class UpstreamConnection final : public StreamEvents {
  public:
-  // `first_id`: of the calls on it, where it is shared.
+  // Connects to the server. `first_id` is the sequence id of the first call, if the connection is
+  // shared.
   UpstreamConnection(Worker& worker, const ServedConfig& served, int32_t first_id);
-  // Goes on with one that another stream had.
+  // Continues a connection that another stream had.
   UpstreamConnection(Worker& worker, const ServedConfig& served, DetachedConnection connection);
   ~UpstreamConnection() override;
 
   void set_user(UpstreamUser* user);
-  // Writes or keeps; what is kept is bounded by the stream's window.
+  // Writes the bytes, or keeps those that the server does not take yet. The stream's window bounds
+  // how many are kept.
   void write(Bytes bytes) { write(bytes, {}); }
   void write(Bytes bytes, Bytes more);
-  void end_writes();  // FIN once all is written
+  void end_writes();  // sends FIN once everything is written
   void want_read(bool wanted);
   bool connected() const { return connected_; }
   size_t backlog() const { return out_.size(); }
-  // Has taken all that was written, and would take more.
+  // Returns true if the server has taken everything that was written, and more can be written.
   bool takes_all() const {
     return out_.empty() && write_error_ == 0 && !end_wanted_ && !ended_ && !dead_;
   }
   UnitReader& replies() { return replies_; }
-  // Sends the frame with a part of what its user was given, from where that lies. False: it lies
-  // nowhere that can be sent from.
+  // Sends the frame with `part` by a zero-copy send; `part` belongs to the bytes that the user was
+  // given. Returns false if these bytes are not in memory that a lane can send from.
   bool lend(AcceptedLink& link, engine::RdmaLane& lane, uint32_t number,
             const engine::FrameHeader& header, Bytes part);
   const ServedConfig& served() const { return served_; }
 
-  // What another stream needs to go on with it: duplicates of its descriptors. Nothing: not now,
-  // since bytes are on their way here, or a lane reads from its ring.
+  // Returns what another stream needs to continue the connection, with duplicates of its
+  // descriptors. Returns nothing if this is not possible now, because bytes are on their way or a
+  // lane reads from the connection's ring.
   std::optional<DetachedConnection> duplicate() const;
-  // Another stream has the duplicates: nothing is read here any more, nor is the server told.
+  // Gives the connection up, because another stream has the duplicates: reads nothing more; the
+  // server does not notice.
   void abandon();
 
-  // --- Where it is shared ---
-  // From kFirstId to the largest: always five bytes as a varint, and ten digits.
+  // --- For a shared connection ---
+  // The smallest sequence id. Every id from here to the largest takes five bytes as a varint, and
+  // ten digits.
   static constexpr int32_t kFirstId = 1'000'000'000;
   int32_t next_id();
   void note_oneway_id(int32_t id);
@@ -88,9 +94,10 @@ class UpstreamConnection final : public StreamEvents {
     return std::ranges::find(oneway_ids_, id) != oneway_ids_.end();
   }
 
-  // --- Where it is one stream's own ---
-  bool dropping_reply = false;  // the unit being read answers nobody
-  bool unchecked = false;  // it has carried what daemon/proxy/inbound/server_guard.cc did not check
+  // --- For a connection that one stream has alone ---
+  bool dropping_reply = false;  // the unit being read answers no call
+  // It has carried bytes that daemon/proxy/inbound/server_guard.cc did not check.
+  bool unchecked = false;
   void note_oneway(uint64_t name);
   bool passed_oneway(uint64_t name) const {
     return std::ranges::find(oneways_, name) != oneways_.end();
@@ -108,7 +115,8 @@ class UpstreamConnection final : public StreamEvents {
   const ServedConfig& served_;
   UpstreamUser* user_ = nullptr;
   UnitReader replies_;
-  // Names of oneway calls, by hash: a stock server answers one that it does not know.
+  // Hashes of the names of oneway calls. A stock server answers a oneway call whose function it
+  // does not know.
   std::vector<uint64_t> oneways_;
   std::vector<int32_t> oneway_ids_;
   int32_t next_id_;
@@ -116,11 +124,11 @@ class UpstreamConnection final : public StreamEvents {
   bool connected_ = false;
   bool reading_ = false;
   bool end_wanted_ = false;
-  bool ended_ = false;   // the server said all that it will
-  int write_error_ = 0;  // it takes no more, and is read to its end
+  bool ended_ = false;   // the server sends no more
+  int write_error_ = 0;  // the server takes no more; what it has sent is still read
   bool dead_ = false;
-  bool in_place_ = false;  // what its user is given lies in the stream's memory
-  bool lent_ = false;      // and was lent
+  bool in_place_ = false;  // the bytes that the user is given are in the stream's memory
+  bool lent_ = false;      // a lane has borrowed them
   std::unique_ptr<Stream> stream_;
   Lender lender_;
 };
@@ -129,30 +137,35 @@ class UpstreamPool {
  public:
   UpstreamPool(Worker& worker, uint32_t seed) : worker_(worker), random_(seed) {}
 
-  // Connections of a shared service that are some stream's own.
+  // Limits the connections of a shared service that one stream has alone, and those of a mirrored
+  // service without a limit of its own.
   static constexpr size_t kOwnMax = 1024;
-  // A connection for one stream alone; null: all are taken.
+  // Opens a connection for one stream alone. Returns null if the limit is reached.
   std::unique_ptr<UpstreamConnection> open(const ServedConfig& served);
-  // One that another stream had. It was within the limit when it was opened.
+  // Continues a connection that another stream had. Does not check the limit, which allowed the
+  // connection when it was opened.
   std::unique_ptr<UpstreamConnection> adopt(const ServedConfig& served,
                                             DetachedConnection connection);
-  // That of a parked call, which its stream has for itself from here on; null: all are taken.
+  // Returns the connection of a parked call, for the call's stream alone from now on. Returns null
+  // if the limit is reached.
   std::unique_ptr<UpstreamConnection> keep(PooledCall& call);
-  // Ends one of these.
+  // Closes a connection that open(), adopt() or keep() returned.
   void close(std::unique_ptr<UpstreamConnection> connection);
 
-  // A shared connection for one call. Null: the call is told with on_turn() when its turn comes.
+  // Returns a shared connection for one call. Returns null if none is free; then on_turn() passes
+  // one to the call when its turn comes.
   std::unique_ptr<UpstreamConnection> lend(const ServedConfig& served, PooledCall& call);
-  // `reusable`: it owes nothing, and may serve another call once the server has taken all.
+  // Takes back a call's shared connection. If `reusable`, no reply is due on it, and it may serve
+  // another call if the server has taken everything.
   void take_back(std::unique_ptr<UpstreamConnection> connection, bool reusable);
-  // It keeps its connection only as long as nobody waits.
+  // Lets the call keep its connection until another call waits for one.
   void park(PooledCall& call);
   void unpark(PooledCall& call);
-  // A connection may have become free.
+  // Passes connections that may have become free to waiting calls.
   void serve_waiting(const ServedConfig& served);
-  // The call does not wait any more.
+  // Removes the call from those that wait.
   void forget(PooledCall& call);
-  // An idle connection that its server closed.
+  // Removes an idle connection that the server has closed.
   void on_idle_broke(UpstreamConnection& connection);
 
  private:
@@ -162,7 +175,7 @@ class UpstreamPool {
     std::list<std::unique_ptr<UpstreamConnection>> idle;
     std::list<PooledCall*> parked;
     std::list<PooledCall*> waiting;
-    bool serving = false;  // serve_waiting() runs
+    bool serving = false;  // serve_waiting() is running
   };
   Service& of(const ServedConfig& served) { return services_[&served]; }
   std::unique_ptr<UpstreamConnection> find_shared(const ServedConfig& served);

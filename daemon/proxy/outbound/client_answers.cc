@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/proxy/outbound/client_answers.cc: the other direction of a client connection: what the
-// peer daemon sends becomes the application's bytes, and what it cannot send becomes an exception.
+// daemon/proxy/outbound/client_answers.cc: the answers of a client connection: frames from the peer
+// daemon become bytes for the application, and failures become exceptions.
 #include <glog/logging.h>
 
 #include <algorithm>
@@ -29,7 +29,8 @@ struct Told {
   std::string detail;
 };
 
-// The reason and text of a kFail or kReset. Only a newer peer sends a reason that is unknown here.
+// Returns the reason and the text of a kFail or kReset. A reason that is unknown here comes from a
+// newer peer, and is treated as kUpstreamClosed.
 Told told_in(Bytes payload) {
   engine::FailMeta meta{Failure::kUpstreamClosed, 1};
   if (payload.size() >= sizeof meta) std::memcpy(&meta, payload.data(), sizeof meta);
@@ -67,7 +68,7 @@ void ClientConnection::on_frame(const FrameHeader& header, Bytes payload) {
       break;
     case FrameKind::kReset:
       return on_reset(payload);
-    default:  // kCredit; what an acceptor never sends changes nothing
+    default:  // kCredit; kinds that an acceptor never sends change nothing
       break;
   }
   detach_if_due();
@@ -75,10 +76,11 @@ void ClientConnection::on_frame(const FrameHeader& header, Bytes payload) {
 }
 
 void ClientConnection::on_reply(const FrameHeader& header, Bytes payload) {
-  if (mode_ == Mode::kOpaque) return on_raw(payload);  // it was on its way
+  // The peer may have sent the reply before it knew that the stream is opaque.
+  if (mode_ == Mode::kOpaque) return on_raw(payload);
   if (!window_.take(payload.size())) return close(true);
   if (calls_.empty() || calls_.front()->ordinal != header.call) {
-    return grant(payload.size());  // nobody waits for it any more
+    return grant(payload.size());  // the call has ended here already
   }
   Call& call = *calls_.front();
   const auto outcome = static_cast<uint8_t>(header.flags & engine::kOutcomeMask);
@@ -96,7 +98,7 @@ void ClientConnection::on_reply(const FrameHeader& header, Bytes payload) {
   answer_failed_calls();
 }
 
-// The server answered a later call: this one was oneway.
+// Ends a call that was oneway: the server has answered a later call.
 void ClientConnection::on_no_reply(Call& call) {
   note_end(call);
   if (call.reply != Reply::kPossible) {
@@ -106,19 +108,21 @@ void ClientConnection::on_no_reply(Call& call) {
   answer_failed_calls();
 }
 
-// The peer has answered a call whole: it has taken all that was sent before.
+// Records that the peer has answered a whole call, and so has taken everything that was sent
+// before.
 void ClientConnection::note_end(const Call& call) {
   if (&call != current_) delivery_.answered(call.ordinal);
 }
 
 void ClientConnection::on_fail(const FrameHeader& header, Bytes payload) {
   Told told = told_in(payload);
-  // Its calls are not known any more there.
+  // An opaque connection no longer knows its calls, so it fails as a whole.
   if (mode_ == Mode::kOpaque) return fail_opaque(told.failure, told.detail);
   for (size_t i = 0; i < calls_.size(); ++i) {
-    // One that failed here was never sent, and has no number of its own.
+    // Skips calls that failed here. One that was never sent has no number on this stream.
     if (calls_[i]->ordinal != header.call || calls_[i]->failure) continue;
-    if (header.replies != 0) note_end(*calls_[i]);  // else its last piece may be on its way
+    // Without `replies`, the last piece of the request may still be on its way to the peer.
+    if (header.replies != 0) note_end(*calls_[i]);
     return fail(*calls_[i], told.failure, std::move(told.detail));
   }
 }
@@ -137,7 +141,7 @@ void ClientConnection::on_raw(Bytes payload) {
 void ClientConnection::on_far_end() {
   if (mode_ == Mode::kCalls) {
     if (is_bound()) {
-      end_move(Server::kPinned);  // calls that have crossed it are answered on this stream
+      end_move(Server::kPinned);  // calls that crossed the peer's kEnd are answered on this stream
       end_after_answers();
     }
   } else {
@@ -156,15 +160,16 @@ void ClientConnection::on_session_lost(const std::string& reason) {
   lose_stream(Failure::kLinkLost, reason);
 }
 
-// The stream is gone, and with it the calls that are out on it. One that waits to be sent may go by
-// another stream, unless what the server knows of this application went with the stream.
+// Ends the stream, and fails the calls in flight on it. A call that was not sent yet may use
+// another stream, unless the stream had a server connection of its own: the server's state for this
+// application is then lost.
 void ClientConnection::lose_stream(Failure failure, const std::string& reason) {
   const bool was_bound = is_bound();
   const std::string where = peer_ == nullptr ? "" : "peer " + peer_->link->peer() + ": ";
   forget_stream();
   if (mode_ == Mode::kOpaque) return fail_opaque(failure, where + reason);
   if (was_bound) end_after_answers();
-  // All are marked before any is answered: answering ends calls, and may end the connection.
+  // Marks all calls before it answers any: an answer ends calls, and may end the connection.
   for (size_t i = 0; i < calls_.size(); ++i) {
     Call& call = *calls_[i];
     if (call.failure || (!call.sent && !was_bound)) continue;
@@ -173,7 +178,7 @@ void ClientConnection::lose_stream(Failure failure, const std::string& reason) {
   answer_failed_calls();
   close_if_done();
   if (over()) return;
-  if (current_ != nullptr && !waiting_) {  // none of it was sent: it goes another way
+  if (current_ != nullptr && !waiting_) {  // no part of it was sent, so it may use another stream
     if (!find_way(*current_)) return;
   }
   resume();
@@ -194,7 +199,7 @@ void ClientConnection::mark_failed(Call& call, Failure failure, std::string deta
   discarding_ = failure;
 }
 
-// Nobody can be answered there: the application sees a reset.
+// No exception can be sent on an opaque connection: the application sees a reset.
 void ClientConnection::fail_opaque(Failure failure, const std::string& detail) {
   if (life_ == Life::kClosed) return;
   const EndpointConfig& endpoint = worker_.node().endpoints[endpoint_];
@@ -207,10 +212,10 @@ void ClientConnection::fail_opaque(Failure failure, const std::string& detail) {
 void ClientConnection::answer_failed_calls() {
   while (!over() && !calls_.empty() && calls_.front()->failure) {
     Call& call = *calls_.front();
-    if (call.reply_started) return close(true);  // a cut reply cannot be mended
+    if (call.reply_started) return close(true);  // a reply that was cut cannot be completed
     worker_.counters().local_replies[static_cast<size_t>(*call.failure)].add();
     if (call.replies == 0) worker_.counters().oneway_dropped.add();
-    // Who sent it as oneway must not take the answer for that to its next call.
+    // A client that sent this call as oneway would take the answer for the reply to its next call.
     if (call.reply == Reply::kPossible) end_after_answers();
     write_exceptions(call);
     if (!over()) finish(call, CallOutcome::kLocalError);
@@ -218,7 +223,8 @@ void ClientConnection::answer_failed_calls() {
   if (!over() && !set() && holds_up_failure()) worker_.deadlines().set(*this, kServerEndWait);
 }
 
-// Calls that may be oneway may never end, and a failure behind them could never be told.
+// Returns true if a call has failed and all calls before it may be oneway. Those may never end, and
+// then the failure would never be sent.
 bool ClientConnection::holds_up_failure() const {
   if (failed_calls_ == 0) return false;
   for (size_t i = 0; i < calls_.size(); ++i) {
@@ -250,7 +256,7 @@ void ClientConnection::finish(Call& call, CallOutcome outcome) {
   if (call.replies != 0 && outcome != CallOutcome::kOneway)
     counters.latency.observe(worker_.reactor().now() - call.started);
   calls_.pop_front();
-  if (&call == current_) {  // answered before its request was complete
+  if (&call == current_) {  // it was answered before its request was complete
     leave_current();
     discarding_ = Failure::kUpstreamClosed;
   }
@@ -309,8 +315,8 @@ void ClientConnection::wrote(size_t bytes) {
 void ClientConnection::grant(size_t bytes) {
   window_.pass_on(bytes);
   if (!window_.worth_a_frame() || stream_id_ == 0 || !peer_->link->up()) return;
-  // By the link, whatever lane the stream is on: a lane that fails after the stream has left it
-  // must not take credit with it.
+  // The link itself carries the credit, whichever lane the stream uses: if it were a lane that
+  // fails after the stream has left it, the credit would be lost.
   peer_->link->lane().send(
       {.kind = FrameKind::kCredit, .stream = stream_id_, .credit = window_.grant()}, {});
 }

@@ -15,7 +15,8 @@ using engine::FrameKind;
 
 namespace {
 
-// A connection under load must not keep its worker from everyone else.
+// Limits the reads of one event, so that a busy connection does not hold up the worker's other
+// work.
 constexpr int kReadsPerEvent = 4;
 constexpr size_t kMessagesPerFrameMax = 256;
 
@@ -83,7 +84,8 @@ void ClientConnection::on_readable() {
   }
 }
 
-// What nobody looks at goes on from where it lies, if that is memory to send from.
+// Sends bytes that no code examines directly from the stream's memory, if a lane can send from
+// there. Returns false if it has sent none.
 bool ClientConnection::pass_bulk() {
   const Bytes bulk = Lender::bulk(*stream_, reader_.messages().unexamined(), read_budget());
   if (bulk.empty()) return false;
@@ -131,9 +133,10 @@ void ClientConnection::take_backlog() {
 }
 
 bool ClientConnection::blocked() {
-  // Our own exceptions cost no credit: who does not read them is not read either.
+  // This daemon's own exceptions cost no credit, so a client that does not read them is not read
+  // from.
   const bool unread = mode_ == Mode::kCalls && out_.size() >= engine::kStreamWindowBytes;
-  // A request that has begun is read to its end; the next one may be the successor's.
+  // A request that has begun is read to its end. The next request may be for the successor.
   const bool full =
       current_ == nullptr && calls_.size() >= worker_.node().limits.calls_per_connection_max;
   const bool ends_here = current_ == nullptr && !discarding_ && input_ == Input::kOpen && leaves();
@@ -171,7 +174,7 @@ bool ClientConnection::on_piece(Bytes piece, bool last) {
         fail(*current_, Failure::kTooLarge, "the request passes limits.max_message");
       }
     }
-    // An empty frame carries no call: it is no reason to wait for a link, nor to leave one that is
+    // An empty frame has no call. It does not wait for a link, and it does not leave a link that is
     // going away and still owes replies.
     const bool goes = current_ != nullptr || stream_id_ != 0 || have_stream();
     if (!discarding_ && goes) send_piece(piece, last);
@@ -209,13 +212,14 @@ void ClientConnection::on_opaque(Bytes bytes) {
 void ClientConnection::become_opaque() {
   worker_.counters().opaque_streams.add();
   mode_ = Mode::kOpaque;
-  if (!waiting_) end();  // its ends come when they come, as through a relay
+  if (!waiting_) end();  // without a deadline: each side ends when it does, as through a relay
   leave_current();
   forget_calls();
 }
 
-// No reply may ever make room again where all calls may be oneway. Then bytes are carried as they
-// are, which needs no memory of what is out.
+// Makes the connection opaque if limits.max_pipelined is reached and all calls may be oneway. Then
+// no reply may ever make space for another call, and carrying the bytes unread needs no memory for
+// the calls.
 void ClientConnection::bound_possible_calls() {
   if (calls_.size() < worker_.node().limits.calls_per_connection_max || stream_id_ == 0 ||
       life_ != Life::kOpen || !may_all_be_oneway(calls_.size())) {
@@ -243,7 +247,7 @@ Reply ClientConnection::reply_to(const thrift::Head& head, const Route& route) c
   return head.type == thrift::MessageType::kOneway ? Reply::kNone : Reply::kPossible;
 }
 
-// The `count` oldest calls were sent, and may be oneway, each of them.
+// Returns true if each of the `count` oldest calls was sent and may be oneway.
 bool ClientConnection::may_all_be_oneway(size_t count) const {
   for (size_t i = 0; i < count; ++i) {
     const Call& call = *calls_[i];
@@ -252,13 +256,14 @@ bool ClientConnection::may_all_be_oneway(size_t count) const {
   return true;
 }
 
-// Of the `count` oldest calls; nullptr: none was sent.
+// Returns the newest of the `count` oldest calls that was sent, or nullptr if none was.
 const Call* ClientConnection::newest_sent(size_t count) const {
   while (count != 0 && !calls_[count - 1]->sent) --count;
   return count == 0 ? nullptr : calls_[count - 1];
 }
 
-// Adds a call. Those beyond the first few of a connection count towards limits.max_buffered.
+// Adds a call. A connection's calls after the first kCallsUncounted count towards
+// limits.max_buffered.
 Call& ClientConnection::add_call(const thrift::Head& head, const Route& route) {
   Call& call = *worker_.calls().take();
   call.connection = this;
@@ -310,7 +315,7 @@ void ClientConnection::add_message(const thrift::Head& head) {
   const Reply reply = reply_to(head, route);
   if (!discarding_) current_->several = true;
   if (reply == Reply::kNone) return;
-  // No client does that, and each message costs memory.
+  // No client sends such a frame, and each message costs memory.
   if (discarding_
           ? calls_.size() >= worker_.node().limits.calls_per_connection_max + kMessagesPerFrameMax
           : current_->replies >= kMessagesPerFrameMax) {
@@ -326,7 +331,7 @@ void ClientConnection::add_message(const thrift::Head& head) {
     }
     return;
   }
-  // The frame's first call has failed, and so has this one: it is owed its own answer.
+  // The frame's first call has failed, and so does this one; it is owed its own answer.
   fail(add_call(head, route), *discarding_, "an earlier call of the same frame failed");
 }
 
@@ -378,7 +383,7 @@ void ClientConnection::on_no_link() {
   stop_waiting();
   const std::string why = worker_.peer_errors(peers());
   if (mode_ == Mode::kOpaque) return fail_opaque(Failure::kPeerUnreachable, why);
-  if (is_bound()) {  // what the peer keeps for this application is out of reach
+  if (is_bound()) {  // the connection that the peer keeps cannot be reached
     end_move(Server::kAny);
     end_after_answers();
   }
@@ -396,7 +401,7 @@ void ClientConnection::on_call_deadline(Call& call) {
     return end_without_answers();
   }
   if (call.sent) send_control(FrameKind::kCancel, call.ordinal);
-  // Without the call, the connection to the server is still to be reached.
+  // A kept connection to the server must still be reached, even without the call.
   if (&call == current_ && waiting_ && server_ != Server::kDetached) stop_waiting();
   fail(call, Failure::kDeadlineExceeded,
        "no reply within the function's timeout_ms, or limits.call_timeout");
@@ -419,7 +424,7 @@ bool ClientConnection::have_stream() {
   return true;
 }
 
-// The peer hears of it with its first frame, on the lane that this takes.
+// The peer learns of the stream with its first frame, on the lane that this frame uses.
 void ClientConnection::open_stream(PeerLink& peer) {
   peer_ = &peer;
   stream_id_ = peer.link->next_stream();
@@ -429,12 +434,13 @@ void ClientConnection::open_stream(PeerLink& peer) {
 
 engine::Lane& ClientConnection::lane() { return peer_->lane(lane_); }
 
-// False: the call waits, for a link, or for those before it.
+// Finds the stream and the lane for the call. Returns false if the call must wait for a link, or
+// for the calls before it.
 bool ClientConnection::find_way(Call& call) {
   if (link_leaves()) {
     switches_ = true;
     detach_if_due();
-    const bool owed = calls_.size() > 1;  // this stream owes answers
+    const bool owed = calls_.size() > 1;  // this stream still owes answers
     const bool taken = !opened_ || delivery_.all_taken();
     const bool goes_along = is_bound() && may_detach();
     if (server_ != Server::kPinned && (owed || !taken || goes_along)) return false;
@@ -453,10 +459,11 @@ bool ClientConnection::find_way(Call& call) {
   return true;
 }
 
-// A stream moves to another lane only when all that was sent on it has been taken, so that its
-// calls keep their order. False: not yet; resume() comes back here. Where the answers to the calls
-// before do not come within kLaneWait, or may never come, the call stays on the stream's lane: a
-// relay would pass it at once, and the server may wait for it.
+// Chooses the lane for the call. A stream moves to another lane only when everything sent on it has
+// been taken, so that its calls keep their order. Returns false if the call must wait for that;
+// resume() then tries again. If the answers to the calls before do not arrive within kLaneWait, or
+// may never arrive, the call stays on the stream's lane: a TCP relay would pass the call at once,
+// and the server may wait for it.
 bool ClientConnection::take_lane(Call& call) {
   PeerLanes::Choice choice{0, Fallback::kNoFabric};
   if (call.rdma == RdmaWish::kWanted) choice = peer_->choose(call.lane, endpoint_);
@@ -508,7 +515,7 @@ void ClientConnection::forget_stream() {
   opened_ = switches_ = false;
   delivery_ = {};
   window_ = {};
-  send_credit_ = engine::kStreamWindowBytes;  // to read on: what comes next opens a new stream
+  send_credit_ = engine::kStreamWindowBytes;  // so that reading continues, for the next stream
   ungranted_ = out_.size();
 }
 
@@ -526,7 +533,7 @@ void ClientConnection::tell_of_stream() {
 }
 
 void ClientConnection::send_piece(Bytes piece, bool last) {
-  // An empty frame has no call, but its bytes belong to the stream all the same.
+  // An empty frame has no call, but its bytes are sent on the stream too.
   const bool begins = current_ == nullptr || !current_->sent;
   FrameHeader header{.kind = begins ? FrameKind::kCall : FrameKind::kMore,
                      .stream = stream_id_,
@@ -536,7 +543,7 @@ void ClientConnection::send_piece(Bytes piece, bool last) {
   engine::Lane& lane = this->lane();
   const engine::Hello& peer = peer_->link->session().peer();
   delivery_.send(header.call);
-  do {  // more than once only for what was held back, waiting for the unit's head
+  do {  // repeats only if bytes were held until the unit's head was known
     const Bytes part = piece.first(std::min<size_t>(piece.size(), engine::kPieceBytesMax));
     piece = piece.subspan(part.size());
     if (last && piece.empty()) {

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/proxy/outbound/client_connection.h: one application's connection to a local endpoint: its
-// bytes become calls on a stream to a peer daemon, and the answers become bytes again, in the order
-// of the calls.
+// daemon/proxy/outbound/client_connection.h: one application's connection to a local endpoint.
 //
-//   kCalls    messages are followed; every two-way call gets exactly one answer
-//   kOpaque   bytes are carried as they are, in both directions, half-close included
+// The connection's bytes become calls on a stream to a peer daemon. The answers become bytes again,
+// in the order of the calls.
 //
-// Bounds   in each direction at most a stream's window of bytes is on its way; reading stops
-//          where a limit is reached, and goes on when there is room. A connection with as many
-//          calls out as limits.max_pipelined allows, none of which need ever be
-//          answered, becomes opaque.
+//   kCalls    the daemon follows the messages; every two-way call gets exactly one answer
+//   kOpaque   the daemon carries the bytes unread, in both directions, half-close included
+//
+// Bounds   In each direction at most a stream's window of bytes is on its way. The connection stops
+//          reading when a limit is reached and continues when there is space. If as many calls are
+//          unanswered as limits.max_pipelined allows, and none of them need ever be answered, the
+//          connection becomes opaque.
 // Thread   the worker's.
 #pragma once
 
@@ -41,61 +42,64 @@ class ClientConnection final : public StreamEvents, private UnitSink, private De
   ClientConnection(Worker& worker, size_t endpoint, const ListenerEvents::Accept& accept);
   ~ClientConnection() override;
 
-  // From the worker.
+  // Handles events that the worker passes on.
   void on_frame(const engine::FrameHeader& header, Bytes payload);
   void on_session_lost(const std::string& reason);  // the stream's link broke
   void on_link_uncongested() { resume(); }
-  void on_link_leaves();  // what begins from now on goes by another
-  void detach_if_due();   // as many as may move at once, do
+  void on_link_leaves();  // calls that begin from now on use another link
+  void detach_if_due();   // begins a move if one is due and not too many are running
   void on_link_news();    // while waiting: a link came up, or an attempt failed
   void on_call_deadline(Call& call);
-  // How long an application that has said its last waits for calls that may be oneway.
+  // How long the connection waits for calls that may be oneway after the application's FIN.
   static constexpr Duration kServerEndWait = std::chrono::minutes(1);
-  // How long a call waits for the answers to those before it, to go by another lane than they did.
+  // How long a call that wants another lane waits for the answers to the calls before it.
   static constexpr Duration kLaneWait = std::chrono::milliseconds(100);
-  // How long what a connection still sends is read and dropped after its end.
+  // How long the daemon reads and drops input after the connection's end.
   static constexpr Duration kLingerTime = std::chrono::seconds(2);
   bool idle() const { return calls_.empty() && out_.empty() && !(moves() && leaves()); }
-  // Goes on where another process has been: with what it read and did not use, and with the
-  // connection to the server that a peer keeps (null: there is none).
+  // Continues a connection that another process had. That process has read the bytes `read` and
+  // used none of them. `server` is the connection to the server that a peer keeps, or null if there
+  // is none.
   void go_on(Bytes read, const KeptServer* server);
-  // Gives the connection to the successor once no call is out on it. False: there is no room now.
+  // Gives the connection to the successor if no call is in flight on it. Returns false if the
+  // channel to the successor is full; the worker then tries again.
   bool hand_over(Successor& successor);
   void on_successor_gone();
   size_t endpoint() const { return endpoint_; }
-  uint32_t lane_number() const { return lane_; }  // by which its stream goes; 0: the link itself
+  uint32_t lane_number() const { return lane_; }  // that the stream uses; 0: the link itself
 
  private:
   enum class Mode : uint8_t { kCalls, kOpaque };
 
-  // From kOpen onwards, never back; each may be followed by any later one.
+  // The stages of a connection's life. They only go forward; each may be followed by any later one.
   enum class Life : uint8_t {
     kOpen,
-    kEnding,     // no call begins any more; those that are out are answered first
-    kLingering,  // FIN was sent after the last answer. What still comes is read and dropped: to
-                 // close with bytes unread is a RST, which would destroy answers on their way
+    kEnding,     // no call begins any more; those in flight are answered first
+    kLingering,  // FIN was sent after the last answer. Input is read and dropped, because closing
+                 // with unread bytes sends RST, which would destroy answers on their way
     kClosed,
   };
-  // The connection to the server at the stream's far end. In every state but kAny it belongs to
-  // this application alone, and the application's connection ends with it.
+  // The connection to the server at the stream's far end. In every state but kAny that connection
+  // belongs to this application alone, and the application's connection ends with it.
   //   kAny ──▶ kBound ──▶ kDetaching ──▶ kDetached ──▶ kBound (on the next stream)
   //               └────────────┴──▶ kPinned
-  // Any may become kAny: with the stream, and kDetached when the peer cannot be reached.
+  // A state with a stream becomes kAny when the stream is lost, and kDetached becomes kAny when the
+  // peer cannot be reached.
   enum class Server : uint8_t {
-    kAny,        // there is no stream, or another would do as well
+    kAny,        // no stream exists, or any other server connection would do as well
     kBound,      // it may move to another stream
-    kDetaching,  // kDetach is out; no call begins before its answer
-    kDetached,   // there is no stream: the peer keeps it, under kept_
-    kPinned,     // it cannot move, and the stream stays even on a link that leaves
+    kDetaching,  // kDetach was sent; no call begins before its answer
+    kDetached,   // no stream exists; the peer keeps the connection under the token in kept_
+    kPinned,     // it cannot move, so the stream stays even on a link that leaves
   };
-  // What the application sends: kOpen ──▶ kEnded ──▶ kPassedOn.
+  // The application's input: kOpen ──▶ kEnded ──▶ kPassedOn.
   enum class Input : uint8_t {
     kOpen,
-    kEnded,     // its FIN has come
-    kPassedOn,  // and all before is on its way to the peer, which was told
+    kEnded,     // its FIN has arrived
+    kPassedOn,  // kEnd was sent to the peer after all input
   };
 
-  // Bytes from the application.
+  // Handles bytes from the application.
   void on_readable() override;
   void take(Bytes bytes);
   bool pass_bulk();
@@ -110,7 +114,7 @@ class ClientConnection final : public StreamEvents, private UnitSink, private De
   size_t input_bytes() const { return backlog_.size() + reader_.held_bytes(); }
   void count_input();
 
-  // To the successor, and to the peer's successor, in client_moves.cc.
+  // Moves to the successor, and to the peer's successor, in client_moves.cc.
   bool leaves() const;
   bool may_be_handed_over() const;
   bool between_calls() const;
@@ -139,7 +143,7 @@ class ClientConnection final : public StreamEvents, private UnitSink, private De
   Reply reply_to(const thrift::Head& head, const Route& route) const;
   void start_waiting();
   void stop_waiting();
-  void on_deadline() override;  // of the wait for a link, of the server's end, of lingering
+  void on_deadline() override;  // of the wait for a link or for the server's end, of lingering
   void on_no_link();
   struct LaneWait final : Deadline {
     explicit LaneWait(ClientConnection& its) : connection(its) {}
@@ -147,11 +151,11 @@ class ClientConnection final : public StreamEvents, private UnitSink, private De
     ClientConnection& connection;
   };
 
-  // The stream to the peer daemon.
+  // Uses the stream to the peer daemon.
   bool have_stream();
   bool find_way(Call& call);
   bool take_lane(Call& call);
-  void leave_current() {  // its unit goes on to arrive
+  void leave_current() {  // the rest of the call's unit may still arrive
     current_ = nullptr;
     switches_ = false;
   }
@@ -211,40 +215,40 @@ class ClientConnection final : public StreamEvents, private UnitSink, private De
   Life life_ = Life::kOpen;
   Input input_ = Input::kOpen;
   bool reading_ = false;
-  bool output_ended_ = false;  // opaque: the far side's end was passed on
+  bool output_ended_ = false;  // opaque: the far side's end was passed to the application
   bool far_ended_ = false;     // opaque: the far side sends no more
   bool waiting_ = false;       // for a link
   LaneWait lane_wait_{*this};  // while switches_
-  bool switches_ = false;      // the current call waits for those before it, to take another lane
-  bool stays_ = false;         // the successor cannot have it
-  bool taking_ = false;        // inside take(): what it causes must not begin another
-  bool in_place_ = false;      // what is taken lies in the stream's memory
-  bool lent_ = false;          // and was lent
-  std::optional<engine::Failure> discarding_;  // the current unit's call has failed: why
-  uint64_t ticket_ = 0;                        // of the wait
+  bool switches_ = false;      // the current call waits for earlier calls, to use another lane
+  bool stays_ = false;         // the connection cannot go to the successor
+  bool taking_ = false;        // take() is running and must not be entered again
+  bool in_place_ = false;      // the bytes that take() handles are in the stream's memory
+  bool lent_ = false;          // a lane has borrowed them
+  std::optional<engine::Failure> discarding_;  // why the current unit's call has failed
+  uint64_t ticket_ = 0;                        // for stop_waiting()
   TimePoint waiting_since_{};
 
-  // What one read takes, and what may wait for the rest of a message's head, while
-  // limits.max_buffered is reached.
+  // While limits.max_buffered is reached: how much one read takes, and how much may be held back
+  // until a message's head is complete.
   static constexpr size_t kInputBytesOverLimit = 4096;
-  size_t counted_input_ = 0;  // of input_bytes(), towards limits.max_buffered
+  size_t counted_input_ = 0;  // of input_bytes(), the part counted towards limits.max_buffered
   UnitReader reader_;
-  ByteQueue backlog_;        // read, but not yet looked at
-  Call* current_ = nullptr;  // whose unit is arriving
+  ByteQueue backlog_;        // read, but not yet examined
+  Call* current_ = nullptr;  // the call whose unit is arriving
   Fifo<Call*> calls_;        // unanswered, in the order of their answers
-  size_t failed_calls_ = 0;  // of these; they wait for those before them
+  size_t failed_calls_ = 0;  // how many of calls_ have failed; their answers wait for earlier calls
   uint64_t next_ordinal_ = 1;
 
   PeerLink* peer_ = nullptr;
   uint32_t stream_id_ = 0;  // 0: no stream
   Server server_ = Server::kAny;
-  KeptServer kept_;  // kDetached
+  KeptServer kept_;  // in kDetached
   uint32_t lane_ = 0;
-  bool opened_ = false;  // the peer was told of the stream
+  bool opened_ = false;  // kOpen or kAttach was sent for the stream
   StreamDelivery delivery_;
   int64_t send_credit_ = engine::kStreamWindowBytes;
   engine::ReceiveWindow window_;
-  size_t ungranted_ = 0;  // bytes in out_ that no credit of this stream was spent on
+  size_t ungranted_ = 0;  // bytes in out_ for which no credit of this stream was spent
 
   ByteQueue out_;  // for a slow reader
   std::unique_ptr<Stream> stream_;

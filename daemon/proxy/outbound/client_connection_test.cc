@@ -13,7 +13,7 @@ using engine::FrameKind;
 using testing::HasSubstr;
 using namespace std::string_literals;
 
-// Framed binary: a call of `get`, with sequence id 1.
+// A framed binary call of `get` with sequence id 1.
 const std::string kGet("\x00\x00\x00\x10\x80\x01\x00\x01\x00\x00\x00\x03get\x00\x00\x00\x01\x00",
                        20);
 
@@ -47,7 +47,7 @@ TEST_F(ClientConnectionTest, CarriesACallAndItsReply) {
   EXPECT_EQ(client_->written, "the reply");
 }
 
-// Only the manifest decides which function is oneway: Kv.get is not, whatever the message says.
+// Only the manifest decides which function is oneway: Kv.get is two-way, whatever the message says.
 TEST_F(ClientConnectionTest, CarriesTheReplyOfATwoWayFunctionThatTheClientCallsAsOneway) {
   std::string oneway = kGet;
   oneway[7] = '\4';
@@ -61,7 +61,7 @@ TEST_F(ClientConnectionTest, CarriesTheReplyOfATwoWayFunctionThatTheClientCallsA
   EXPECT_EQ(client_->written, "the reply and the next");
 }
 
-// Such a client sends the rest after the acknowledgement of the first part (Nagle's algorithm).
+// A client with Nagle's algorithm sends the rest only after the first part was acknowledged.
 TEST_F(ClientConnectionTest, AcknowledgesAPartOfACallAtOnce) {
   node_.receive(client_, kGet.substr(0, 4));
   EXPECT_EQ(client_->acknowledged, 1);
@@ -116,7 +116,7 @@ TEST_F(ClientConnectionTest, AnswersACallThatFailedForAReasonOfANewerPeer) {
   EXPECT_THAT(client_->written, HasSubstr("upstream_closed: why"));
 }
 
-// It goes into logs and, by the client, to terminals.
+// The text is logged, and clients write it to terminals.
 TEST_F(ClientConnectionTest, AnswersWithTheReasonOfAPeerAsPrintableText) {
   node_.receive(client_, kGet);
   const engine::FailMeta meta{engine::Failure::kOverloaded, 0};
@@ -163,7 +163,7 @@ TEST_F(ClientConnectionTest, EndsWhereThePeerSendsFarBeyondItsCredit) {
   EXPECT_EQ(node_.counters.buffered_bytes.value(), 0u);
 }
 
-// Such bytes are held back until all have come: then they are more than a frame takes.
+// Such bytes are held back until all have arrived; then they are more than fits into a frame.
 TEST_F(ClientConnectionTest, CutsALongUnitWithoutAMessageIntoFrames) {
   const std::string unit = theader_without_message(100'000 + 14);
   peer_->written.clear();
@@ -229,7 +229,7 @@ TEST_F(ClientConnectionTest, AnswersEveryCallBeforeAHalfCloseThoughNoneIsCarried
   node_.receive(peer_, frame_bytes({.kind = FrameKind::kGoAway}));
   answer(FrameKind::kReply, "", engine::kLastPiece);
   client_->end = true;
-  node_.receive(client_, kGet + kGet + kGet);  // there is no link to take them
+  node_.receive(client_, kGet + kGet + kGet);  // no link takes them
   node_.worker->begin_drain();
   node_.reactor.advance(std::chrono::minutes(1));
   EXPECT_EQ(count_of("hatrpcd: ", client_->written), 3u);
@@ -238,7 +238,7 @@ TEST_F(ClientConnectionTest, AnswersEveryCallBeforeAHalfCloseThoughNoneIsCarried
   EXPECT_TRUE(client_->closed);
 }
 
-// Framed strict binary messages of `get` in one frame.
+// Returns one frame with `count` strict binary messages of `get`.
 std::string gets_in_one_frame(uint32_t count) {
   const std::string body = kGet.substr(4);
   const auto size = static_cast<uint32_t>(body.size()) * count;
@@ -263,15 +263,15 @@ TEST_F(ClientConnectionTest, ClosesWhereAFrameHoldsMoreMessagesThanAnyClientSend
   EXPECT_EQ(node_.counters.buffered_bytes.value(), 0u);
 }
 
-// Its number was given to another call before.
+// The call's number was that of another call before.
 TEST_F(ClientConnectionTest, GivesNoAnswerToACallThatWasNeverSent) {
   node_.receive(client_, kGet);
   answer(FrameKind::kReply, "first", engine::kLastPiece);
-  node_.receive(client_, kGet);  // number 2, unanswered
+  node_.receive(client_, kGet);  // call 2, unanswered
   const std::string too_large =
       "\x3f\xff\xff\xff\x80\x01\x00\x01\x00\x00\x00\x03get\x00\x00\x00\x01"s;
   node_.receive(client_, too_large);
-  answer(FrameKind::kReply, "stale", engine::kLastPiece);  // number 1 again
+  answer(FrameKind::kReply, "stale", engine::kLastPiece);  // call 1 again
   EXPECT_EQ(client_->written, "first");
   node_.receive(
       peer_,
@@ -281,7 +281,7 @@ TEST_F(ClientConnectionTest, GivesNoAnswerToACallThatWasNeverSent) {
   EXPECT_THAT(client_->written, HasSubstr("limits.max_message"));
 }
 
-// It waited for a link, found one that was full, and that one broke.
+// The call waited for a link, got one that was congested, and that link broke.
 TEST_F(ClientConnectionTest, SendsACallByTheNextLinkWhereItsFirstBrokeBeforeItWasSent) {
   peer_->end = true;
   FakeNode::read(peer_);
@@ -338,7 +338,7 @@ class HandOverTest : public ClientConnectionTest {
   void begin() {
     node_.worker->begin_hand_over(successor_);
     node_.reactor.end_turn();
-    node_.reactor.end_turn();  // what went is gone
+    node_.reactor.end_turn();  // deletes the connection that went to the successor
   }
   void answer_call(uint64_t call, const std::string& payload) {
     node_.receive(
@@ -467,7 +467,8 @@ TEST_F(HandOverTest, ServesWhatTheSuccessorCannotHave) {
     node.reactor.end_turn();
     EXPECT_FALSE(client->closed);
     EXPECT_EQ(client->written, "first");
-    if (client->descriptors.empty()) continue;  // it waits: a lane reads from its ring
+    // Without descriptors the connection waits, as it does while a lane reads from its ring.
+    if (client->descriptors.empty()) continue;
     node.receive(client, kGet);
     EXPECT_EQ(count_of("get", node.peer_wire()->written), 4u);
   }

@@ -16,9 +16,9 @@ void ClientConnection::advance_to(Life next) {
   life_ = next;
 }
 
-// --- The application has said its last ---
+// --- The application's end ---
 
-// Called again whenever what held it up may be gone.
+// Called again whenever the reason for a delay may have gone.
 void ClientConnection::on_end_of_input() {
   if (input_ == Input::kOpen) input_ = Input::kEnded;
   want_read(false);
@@ -26,7 +26,7 @@ void ClientConnection::on_end_of_input() {
   if (mode_ == Mode::kCalls) reader_.end(*this);
   if (over() || waiting_) return;
   if (mode_ == Mode::kCalls && current_ != nullptr) {
-    // The application left in the middle of a request: nobody can be answered for it.
+    // The application left in the middle of a request, so the request gets no answer.
     Call& call = *current_;
     leave_current();
     if (call.sent) send_control(FrameKind::kCancel, call.ordinal);
@@ -38,7 +38,8 @@ void ClientConnection::on_end_of_input() {
   if (!over()) pass_end();
 }
 
-// The server gets the FIN at once, as through a relay: it may stop what it does for nobody.
+// Passes the FIN to the server at once, as a TCP relay does: the server may stop work whose result
+// no client waits for.
 void ClientConnection::pass_end() {
   if (input_ == Input::kPassedOn) return;
   input_ = Input::kPassedOn;
@@ -46,10 +47,12 @@ void ClientConnection::pass_end() {
   if (mode_ == Mode::kCalls) worker_.deadlines().set(*this, kServerEndWait);
 }
 
-// Calls that may be oneway do not hold a connection for ever. Others have a reply or a failure.
+// Ends the connection if only calls that may be oneway keep it open, since those may never end.
+// Every other call gets a reply or a failure.
 void ClientConnection::on_server_end_wait() {
   const bool nothing_is_sure = may_all_be_oneway(calls_.size()) || holds_up_failure();
-  // A request that is still coming has begun nothing yet where it waits for what has no reply.
+  // While a request waits (switches_) for earlier calls, which may have no reply, no part of it was
+  // sent.
   const bool between_calls = current_ == nullptr || switches_;
   if (between_calls && nothing_is_sure) return end_without_answers();
   worker_.deadlines().set(*this, kServerEndWait);
@@ -63,7 +66,8 @@ void ClientConnection::end_after_answers() {
   if (!waiting_) worker_.deadlines().set(*this, kServerEndWait);
 }
 
-// The calls that are out get no answer, here or at the peer; answers already written still go out.
+// Ends the calls in flight without an answer, here and at the peer. Answers that were already
+// written are still sent.
 void ClientConnection::end_without_answers() {
   if (over()) return;
   const bool cut = !calls_.empty() && calls_.front()->reply_started;
@@ -109,7 +113,8 @@ void ClientConnection::drop_input() {
   }
 }
 
-// Of the peer, of the calls, and of whoever waits for this connection.
+// Releases the deadline, the stream, the calls and the place among the connections that wait for a
+// link.
 void ClientConnection::let_go() {
   if (waiting_) stop_waiting();
   end();

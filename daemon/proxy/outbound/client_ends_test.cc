@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/proxy/outbound/client_ends_test.cc: calls of functions that no manifest lists, which may
-// be oneway, and how a client connection ends.
+// daemon/proxy/outbound/client_ends_test.cc: tests calls that may be oneway, because no manifest
+// lists their functions, and how a client connection ends.
 #include <gmock/gmock.h>
 
 #include "daemon/proxy/fake_node.h"
@@ -16,7 +16,7 @@ using testing::IsEmpty;
 using testing::Not;
 using thrift::MessageType;
 
-// Framed strict binary with an empty struct; names have three letters.
+// Returns a framed strict binary message with an empty struct; `name` has three letters.
 std::string message(const std::string& name, MessageType type = MessageType::kCall) {
   std::string bytes("\x00\x00\x00\x10\x80\x01\x00\x01\x00\x00\x00\x03get\x00\x00\x00\x01\x00", 20);
   bytes[7] = static_cast<char>(type);
@@ -35,7 +35,8 @@ bool holds(const std::string& frames, FrameKind kind) {
                              [&](const FrameHeader& header) { return header.kind == kind; });
 }
 
-// FakeNode's manifest lists get (two-way, a time-out of 1 s); "say" and "ask" it does not.
+// FakeNode's manifest lists get (two-way, with a time-out of 1 s). It does not list "say" and
+// "ask".
 class PossibleCallTest : public testing::Test {
  protected:
   PossibleCallTest() {
@@ -71,7 +72,7 @@ class PossibleCallTest : public testing::Test {
     return other().started.value() - ended;
   }
 
-  // A peer that answers no ping stays.
+  // Returns limits with which the peer stays although it answers no ping.
   static Limits limits() {
     Limits limits = default_limits();
     limits.keepalive_timeout = std::chrono::hours(1);
@@ -183,7 +184,7 @@ TEST_F(PossibleCallTest, ClosesTheConnectionAfterTheAnswerWhereItFailed) {
 TEST_F(PossibleCallTest, HoldsUpAFailureBehindItOnlySoLong) {
   call("say");
   call("get");
-  node_.reactor.advance(std::chrono::milliseconds(1500));  // the time-out of get
+  node_.reactor.advance(std::chrono::milliseconds(1500));  // the time-out of `get`
   EXPECT_FALSE(client_->shut) << "the server may yet reply to say";
   node_.reactor.advance(ClientConnection::kServerEndWait);
   EXPECT_EQ(client_->written, "") << "a reply to say may be the next that the caller reads";
@@ -220,7 +221,7 @@ TEST_F(PossibleCallTest, LetsAFailureBehindItWaitForItsReplyThatHasBegun) {
   EXPECT_THAT(client_->written, HasSubstr("upstream_closed"));
 }
 
-// Nobody reads the application's FIN then.
+// The connection does not read the application's FIN then.
 TEST_F(PossibleCallTest, IsWaitedForOnlySoLongAfterTheFailureOfOneBefore) {
   call("say");
   call("say");
@@ -238,7 +239,7 @@ TEST_F(PossibleCallTest, WritesNothingWhereTheEndWithoutAReplyComesAfterItBecame
   const auto limit = node_.worker->node().limits.calls_per_connection_max;
   for (uint32_t i = 0; i < limit; ++i) call("say");
   ASSERT_EQ(node_.counters.opaque_streams.value(), 1u);
-  client_->write_error = EPIPE;  // an empty write would tell of it
+  client_->write_error = EPIPE;  // even an empty write would fail and end the connection
   node_.receive(peer_, frame_bytes(no_reply(1)));
   EXPECT_FALSE(client_->closed);
 }
@@ -267,7 +268,7 @@ TEST_F(PossibleCallTest, LingersOnlySoLong) {
   EXPECT_EQ(node_.counters.connections_open.value(), 0u);
 }
 
-// All functions of the service have a time-out, those that no manifest lists too.
+// All functions of the service have a time-out, also those that no manifest lists.
 class TimedPossibleCallTest : public PossibleCallTest {
  protected:
   TimedPossibleCallTest() {
@@ -310,7 +311,8 @@ TEST_F(TimedPossibleCallTest, EndsTheConnectionAlsoWhereAnswersAreStillToBeWritt
   EXPECT_TRUE(client_->shut);
 }
 
-// The third waits for the new link, until what was sent by the old one is answered: never.
+// The third call waits for the new link until the calls on the old link are answered, which never
+// happens.
 TEST(PossibleCalls, AreWaitedForOnlySoLongAlsoWhereACallBehindThemHasNotBeenSent) {
   Limits limits = default_limits();
   limits.keepalive_interval = limits.keepalive_timeout = std::chrono::hours(1);
@@ -323,7 +325,7 @@ TEST(PossibleCalls, AreWaitedForOnlySoLongAlsoWhereACallBehindThemHasNotBeenSent
   node.receive(node.reactor.wires.back(), hello_bytes("host-b", ""));
   node.receive(client, message("ask"));
   EXPECT_THAT(peer->written, Not(HasSubstr(message("ask"))));
-  node.reactor.advance(std::chrono::seconds(2));  // the time-out of get
+  node.reactor.advance(std::chrono::seconds(2));  // the time-out of `get`
   EXPECT_FALSE(client->shut);
   node.reactor.advance(ClientConnection::kServerEndWait);
   EXPECT_TRUE(client->shut);
@@ -394,7 +396,7 @@ TEST_F(BoundTest, EndWithTheirLinkAlsoWhereTheyAreIdle) {
 
 TEST_F(BoundTest, AreNotAllThatThereAre) {
   call("get");
-  answer(1, "its reply");  // of a shared connection, or of an older peer
+  answer(1, "its reply");  // the server's connection is shared, or the peer is older
   link_breaks();
   EXPECT_FALSE(client_->shut) << "another stream does as well";
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/proxy/outbound/client_moves.cc: a client connection in a takeover: it goes to this
-// daemon's successor, or its stream moves to the peer's. Between two calls, its connection to the
-// server moves along.
+// daemon/proxy/outbound/client_moves.cc: a client connection in a takeover.
+//
+// The connection moves to this daemon's successor, or its stream moves to the peer's successor. Its
+// connection to the server moves too, between two calls.
 #include <algorithm>
 
 #include "daemon/proxy/worker.h"
@@ -10,7 +11,7 @@ namespace hat {
 
 using engine::FrameKind;
 
-// Where a new stream may lead.
+// Returns the peers to which a new stream may lead.
 std::span<const std::string> ClientConnection::peers() const {
   if (server_ == Server::kDetached) return {&kept_.peer, 1};
   return worker_.node().endpoints[endpoint_].peers;
@@ -22,18 +23,21 @@ bool ClientConnection::link_leaves() const {
   return stream_id_ != 0 && !peer_->link->takes_calls();
 }
 
-// Whether the application goes on, so that its stream need not end where it is.
+// Returns true if the application continues, so that its connection to the server should move and
+// not end.
 bool ClientConnection::may_detach() const {
   return life_ == Life::kOpen && mode_ == Mode::kCalls && input_ == Input::kOpen;
 }
 
-// Called whenever it may have become due: the last call has ended, or the link or this daemon
-// begins to leave, or there is room for another connection that moves.
+// Called whenever a move may have become due: the last call has ended, the link or this daemon
+// begins to leave, or another move has ended.
 void ClientConnection::detach_if_due() {
   if (!may_detach() || stream_id_ == 0 || !opened_) return;
-  // A slow reader stays until it has read all: the token would not last so long.
+  // A slow reader stays until it has read everything, because the peer does not keep the token long
+  // enough.
   if (!link_leaves() && (!leaves() || !out_.empty())) return;
-  const bool begins = switches_ && link_leaves();  // a call that waits for this, and not for a lane
+  // A call waits for this move, and not for a lane.
+  const bool begins = switches_ && link_leaves();
   if (calls_.size() > (begins ? 1 : 0)) return;
   if (!delivery_.all_taken()) return ask_whether_taken();
   if (server_ != Server::kBound || !peer_->link->up()) return;
@@ -53,7 +57,7 @@ void ClientConnection::on_detached(Bytes payload) {
   if (payload.size() != kept.token.size() || mode_ != Mode::kCalls) return close(true);
   std::ranges::copy(payload, kept.token.begin());
   peer_->streams.erase(stream_id_);
-  server_ = Server::kAny;  // and the move goes on
+  server_ = Server::kAny;  // so that forget_stream() does not end the move
   forget_stream();
   kept_ = std::move(kept);
   server_ = Server::kDetached;
@@ -73,7 +77,7 @@ void ClientConnection::reach_server() {
   if (server_ == Server::kDetached && !waiting_ && !have_stream()) start_waiting();
 }
 
-// By the stream that was just opened.
+// Attaches the kept connection to the stream that was just opened.
 void ClientConnection::attach() {
   const std::string& service = worker_.node().endpoints[endpoint_].service;
   lane().send({.kind = FrameKind::kAttach, .stream = stream_id_},
@@ -84,8 +88,8 @@ void ClientConnection::attach() {
   ask_whether_taken();
 }
 
-// The link ends in good order, and its streams are left between two calls. A call that was to go by
-// it, and of which nothing has, since the link was full, goes by the next link.
+// The link ends in good order, and its streams leave it between two calls. A call that was to use
+// the link, and of which no part was sent because the link was congested, uses the next link.
 void ClientConnection::on_link_leaves() {
   detach_if_due();
   if (current_ == nullptr || current_->sent || waiting_) return;
@@ -100,7 +104,7 @@ bool ClientConnection::leaves() const {
   return successor != nullptr && mode_ == Mode::kCalls && !stays_ && successor->wants(endpoint_);
 }
 
-// Once no call is out, and all has been read that was written for it.
+// Returns true if the application's input is open and no request is arriving.
 bool ClientConnection::may_be_handed_over() const {
   return input_ == Input::kOpen && !discarding_ && current_ == nullptr;
 }
@@ -120,9 +124,11 @@ bool ClientConnection::hand_over(Successor& successor) {
     return true;
   }
   const auto descriptors = stream_->descriptors();
-  if (descriptors.empty()) return true;  // not now: it greets, or a lane reads from its ring
+  // Not now: the ring's handshake is not complete, or a lane reads from the ring.
+  if (descriptors.empty()) return true;
   detach_if_due();
-  // A oneway call may not have come there yet, or the answer to kDetach not here.
+  // The peer may not have received a oneway call yet, or its answer to kDetach may not have
+  // arrived.
   if (opened_ &&
       (server_ == Server::kDetaching || server_ == Server::kBound || !delivery_.all_taken())) {
     return true;
@@ -154,7 +160,7 @@ void ClientConnection::on_successor_gone() {
 
 void ClientConnection::go_on(Bytes read, const KeptServer* server) {
   if (server != nullptr) {
-    if (!worker_.has_peer(server->peer)) {  // the new configuration lacks it
+    if (!worker_.has_peer(server->peer)) {  // the new configuration does not have that peer
       end_after_answers();
       return close_if_done();
     }

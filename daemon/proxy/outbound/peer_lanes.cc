@@ -126,7 +126,7 @@ void PeerLanes::on_lane_down(LaneSet&, uint32_t lane, bool was_up, const std::st
     if (was_up) events_.on_lane_lost(lane, reason);
     return;
   }
-  // Once for each time that it begins, not for each attempt.
+  // Logs a failure when it begins, and not again for each attempt.
   if (was_up || entry->last_error != reason) {
     LOG(WARNING) << "RDMA lane " << protocol_words(*entry->within)
                  << (was_up ? ": down, its calls go over TCP: " : ": cannot be made: ") << reason;

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/proxy/outbound/peer_lanes.h: the RDMA lanes of one link to a peer, on the side that calls:
-// which of them carries a call now, and if none does, why.
+// daemon/proxy/outbound/peer_lanes.h: the RDMA lanes of one link to a peer, on the side that calls;
+// chooses the lane that carries a call, and gives the reason if none does.
 //
-// A lane is asked for by the first call that wants it; until it is up, and whenever it is not,
-// calls go over TCP. One that was refused or has failed is asked for again by a call after a pause,
-// which doubles from kRetryMin to kRetryMax; one that has failed is trusted again, and carries
-// calls, once it has been up for limits.lane_settle.
+// The first call that wants a lane requests it. While the lane is not up, calls use TCP. After a
+// lane was refused or has failed, a call requests it again after a pause, which doubles from
+// kRetryMin to kRetryMax. A lane that has failed carries calls again once it has been up for
+// limits.lane_settle; until then it is not trusted.
 //
-// A lane stays while a client of an endpoint that has asked for it is connected, so that a call
-// after a long pause finds it; and until it is trusted. Else an idle one is given back.
+// A lane stays until it is trusted, and while a client connection of an endpoint that has requested
+// it has a stream to the peer, so that a call after a long pause finds the lane. Otherwise an idle
+// lane is given back.
 //
 // Thread   the worker's.
-// Errors   on_lane_lost(), in words.
+// Errors   on_lane_lost(), with the reason as text.
 #pragma once
 
 #include <optional>
@@ -25,10 +26,10 @@
 
 namespace hat {
 
-// How a lane does, for hatctl.
+// The state of a lane, for hatctl.
 struct LaneStatus {
   std::string protocol;  // "direct_write_imm", "direct_write_imm / rfp": requests / answers
-  bool latency = false;  // its class
+  bool latency = false;  // the lane's class: latency or throughput
   std::string state;     // "up", or a Fallback's name
   std::string last_error;
   uint64_t failures = 0;
@@ -39,11 +40,12 @@ class PeerLanesEvents {
   virtual ~PeerLanesEvents() = default;
   virtual void on_stream_frame(const engine::FrameHeader& header, engine::Bytes payload) = 0;
   virtual void on_lane_uncongested(uint32_t lane) = 0;
-  // Some client connection of one of these endpoints has a stream to the peer.
+  // Returns true if a client connection of one of these endpoints has a stream to the peer.
   virtual bool has_clients(const std::vector<size_t>& endpoints) const = 0;
-  // What was on its way there is lost, or may have come.
+  // Reports that the lane failed: the frames on their way may or may not have arrived.
   virtual void on_lane_lost(uint32_t lane, const std::string& reason) = 0;
-  // What was lent for the frame is its owner's again; all that was lent to the lane is.
+  // Reports that a range which the lane had borrowed is its owner's again: the range of one frame,
+  // or every range.
   virtual void on_lane_returned(uint32_t lane, uint64_t frame) = 0;
   virtual void on_lane_gone(uint32_t lane) = 0;
 };
@@ -53,23 +55,28 @@ class PeerLanes final : private engine::LaneSetEvents {
   static constexpr Duration kRetryMin = std::chrono::milliseconds(100);
   static constexpr Duration kRetryMax = std::chrono::seconds(10);
 
-  // All outlive it. `session` is up, and its peer has RDMA lanes.
+  // Manages the lanes beside `session`, which is up and whose peer has RDMA lanes. All referenced
+  // objects must outlive this one.
   PeerLanes(Reactor& reactor, engine::RdmaHost& host, engine::Session& session, Duration settle,
             PeerLanesEvents& events);
 
   struct Choice {
     uint32_t lane = 0;              // 0: TCP
-    Fallback why{};                 // then
-    engine::ProtocolId protocol{};  // else: what carries calls there
+    Fallback why{};                 // if TCP: the reason
+    engine::ProtocolId protocol{};  // if RDMA: the protocol that carries the call
   };
   Choice choose(const LaneKey& key, size_t endpoint);
-  engine::Lane& lane(uint32_t number) { return rdma(number); }  // chosen, and not lost since
+  // Returns a lane that choose() has returned and that has not been lost since.
+  engine::Lane& lane(uint32_t number) { return rdma(number); }
   engine::RdmaLane& rdma(uint32_t number) { return *set_.lane(number); }
-  const std::shared_ptr<engine::Fabric>& fabric() const { return set_.fabric(); }  // of the lanes
-  const engine::Lane* find(uint32_t number) { return set_.lane(number); }  // null: it is gone
+  // Returns the lanes' fabric.
+  const std::shared_ptr<engine::Fabric>& fabric() const { return set_.fabric(); }
+  // Returns null if the lane is gone.
+  const engine::Lane* find(uint32_t number) { return set_.lane(number); }
 
-  // The peer has said that it leaves: it ends its lanes once no answer is due, by taking its end of
-  // them away. A device may report that before the link's TCP connection ends.
+  // Announces that the peer is leaving. Once no answer is due, such a peer ends its lanes by
+  // destroying its queue pairs. A device may report this before the link's TCP connection ends; it
+  // is then not counted as a failure.
   void expect_end() { end_expected_ = true; }
   void flush() { set_.flush(); }
   void end(const std::string& reason) { set_.end(reason); }
@@ -79,17 +86,17 @@ class PeerLanes final : private engine::LaneSetEvents {
  private:
   enum class State : uint8_t { kAbsent, kOpening, kUp };
   struct Entry {
-    LaneKey key;                    // as calls name it
-    std::vector<size_t> endpoints;  // whose calls have asked for it
-    std::optional<LaneKey> within;  // as the peer can do it; none: it cannot
+    LaneKey key;                    // as calls want it
+    std::vector<size_t> endpoints;  // endpoints whose calls have requested it
+    std::optional<LaneKey> within;  // the lane that the peer's legs allow; none: no lane
     uint32_t number = 0;
     State state = State::kAbsent;
-    Fallback why = Fallback::kOpening;  // while it is absent
-    TimePoint since{};                  // that it is up
+    Fallback why = Fallback::kOpening;  // if it is not up: the reason
+    TimePoint since{};                  // when it came up
     TimePoint retry_at{};
     Duration pause = kRetryMin;
-    bool distrusted = false;  // it has failed, and was not up for long enough since
-    uint64_t failures = 0;    // after it had been up
+    bool distrusted = false;  // it has failed, and has not been up for limits.lane_settle since
+    uint64_t failures = 0;    // how often it failed after it had been up
     std::string last_error;
   };
 
@@ -112,7 +119,7 @@ class PeerLanes final : private engine::LaneSetEvents {
                     const std::string& reason) override;
 
   Reactor& reactor_;
-  const uint32_t legs_;  // the peer's
+  const uint32_t legs_;  // the legs that the peer can perform
   const Duration settle_;
   bool end_expected_ = false;
   PeerLanesEvents& events_;

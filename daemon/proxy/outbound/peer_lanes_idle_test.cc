@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/proxy/outbound/peer_lanes_idle_test.cc: which lanes stay while no call is out.
+// daemon/proxy/outbound/peer_lanes_idle_test.cc: tests which lanes stay while no call is in flight.
 #include "daemon/proxy/outbound/peer_lanes.h"
 
 #include <gmock/gmock.h>
@@ -13,13 +13,14 @@ namespace {
 using namespace std::chrono_literals;
 using WirePointer = std::shared_ptr<FakeStream::Wire>;
 
-// Framed binary: a call of `get`, and its reply.
+// A framed binary call of `get`, and its reply.
 const std::string kGetCall(
     "\x00\x00\x00\x10\x80\x01\x00\x01\x00\x00\x00\x03get\x00\x00\x00\x01\x00", 20);
 const std::string kGetReply(
     "\x00\x00\x00\x10\x80\x01\x00\x02\x00\x00\x00\x03get\x00\x00\x00\x01\x00", 20);
 
-// Host-a, whose clients call Kv at host-b. Their lanes are on the loop fabric, their clock is one.
+// Host-a, whose clients call Kv at host-b. The lanes use the loop fabric, and both workers have one
+// clock.
 class TwoWorkers : public testing::Test {
  protected:
   struct Node {
@@ -40,7 +41,7 @@ class TwoWorkers : public testing::Test {
                                  .detached = &detached,
                                  .rdma = rdma.get()});
     }
-    void hear_of_the_fabric() {  // a FakeReactor watches no descriptors
+    void hear_of_the_fabric() {  // a FakeReactor does not watch descriptors
       for (const auto& domain : rdma->domains()) domain->take_fabric_events();
     }
 
@@ -74,7 +75,7 @@ class TwoWorkers : public testing::Test {
     a_.worker->accept_client(0, accept());
     return reactor_.wires.back();
   }
-  // Lets time pass while the two exchange what they say, by the link and by lanes.
+  // Lets time pass, and exchanges what the two workers send on the link and on lanes.
   void pass(Duration time) {
     constexpr Duration kStep = 5ms;
     for (; time > Duration(); time -= kStep) {
@@ -120,7 +121,7 @@ class TwoWorkers : public testing::Test {
   WirePointer server_;
 };
 
-// The first call finds no lane, and goes over TCP: that lane carries nothing before the pause.
+// The first call finds no lane and uses TCP, so the lane carries nothing before the pause.
 TEST_F(TwoWorkers, KeepALaneWhileAClientOfItsServiceIsConnected) {
   const WirePointer client = connect_client();
   call(client);

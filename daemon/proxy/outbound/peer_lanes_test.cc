@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/proxy/outbound/peer_lanes_test.cc: which ends of a lane are failures. The peer is here
-// too, with a fabric of its own, so that its lanes can vanish as they do when its process ends.
+// daemon/proxy/outbound/peer_lanes_test.cc: tests which ends of a lane are failures.
+//
+// The test also has the peer, with a fabric of its own, so that its lanes can vanish as they do
+// when its process ends.
 #include "daemon/proxy/outbound/peer_lanes.h"
 
 #include <gmock/gmock.h>
@@ -35,7 +37,7 @@ struct QuietSession final : engine::SessionEvents {
   void on_session_down(engine::Session&, const std::string&) override {}
 };
 
-// The far side: it takes whatever lane it is asked for, and answers nothing.
+// The far side, which accepts every lane and answers nothing.
 struct FarLanes final : engine::LaneSetEvents {
   Result<engine::LaneShape> on_lane_wanted(const engine::LaneWish& wish) override {
     return wish.back;
@@ -95,7 +97,7 @@ class PeerLanesTest : public testing::Test, public PeerLanesEvents {
     for (int turns = 0; turns < 10'000 && !holds(); ++turns) turn();
     EXPECT_TRUE(holds());
   }
-  // As its process does when it ends: without a word on the link.
+  // Destroys the peer's lanes without a frame on the link, as the end of its process does.
   void far_process_ends() {
     far_lanes_.reset();
     far_host_.reset();

@@ -36,7 +36,7 @@ void PeerLink::flush() {
 
 void PeerLink::on_lane_uncongested(uint32_t lane) {
   stirred = true;
-  // A connection that goes on may close, and so change the map.
+  // A connection that continues may close, and then the map changes.
   std::vector<ClientConnection*> connections;
   for (const auto& [id, connection] : streams) {
     if (connection->lane_number() == lane) connections.push_back(connection);
@@ -50,7 +50,7 @@ bool PeerLink::has_clients(const std::vector<size_t>& endpoints) const {
   });
 }
 
-// The streams on it end on both sides: what was on its way may have come or not.
+// Ends the streams on the lane at both sides: the frames on their way may or may not have arrived.
 void PeerLink::on_lane_lost(uint32_t lane, const std::string& reason) {
   stirred = true;
   std::vector<std::pair<uint32_t, ClientConnection*>> lost;
