@@ -16,18 +16,19 @@
 #include <string_view>
 #include <vector>
 
-// glibc's other name of clone(2)'s function. ThreadSanitizer takes each clone() for a fork(2), and
-// marks the memory that both processes have here as a child's.
+// glibc's other name for the function clone(2). ThreadSanitizer treats each call of clone() as a
+// fork(2), and would mark memory as the child's, although both processes share it here.
 extern "C" int __clone(int (*run)(void*), void* stack, int flags, void* of, ...) noexcept;
 
 namespace hat {
 namespace {
 
-// sd_watchdog_enabled(3) and sd_listen_fds(3) heed these only in the process that they name.
+// The variables that systemd sets for one process. sd_watchdog_enabled(3) and sd_listen_fds(3)
+// ignore them in a process whose id is not the one in them.
 constexpr std::array<std::string_view, 4> kOnlyOurs = {
     "WATCHDOG_PID=", "LISTEN_PID=", "LISTEN_FDS=", "LISTEN_FDNAMES="};
 
-// The path that was executed, where another file may lie by now.
+// Returns the path from which this process was started. Another file may be at that path by now.
 Result<std::string> program() {
   std::error_code error;
   std::string path = std::filesystem::read_symlink("/proc/self/exe", error);
@@ -45,7 +46,7 @@ std::vector<std::string> arguments() {
   return words;
 }
 
-// What execve(2) wants, and what it said.
+// The arguments of execve(2), and its errno if it fails.
 struct Start {
   const char* path = nullptr;
   char** arguments = nullptr;
@@ -53,7 +54,7 @@ struct Start {
   int error = 0;
 };
 
-// In the new process, on this one's memory, while this one's thread stands still.
+// Runs in the new process, on this process's memory, while the calling thread is suspended.
 int execute(void* start) {
   auto& one = *static_cast<Start*>(start);
   execve(one.path, one.arguments, one.variables);
@@ -61,13 +62,14 @@ int execute(void* start) {
   _exit(127);
 }
 
-// posix_spawn(3) does it so too, but for CLONE_PARENT and CLONE_PIDFD. Memory is not copied: a
-// fork(2) would have the next write to memory that a device knows go to another page.
+// Starts the new process as posix_spawn(3) does, but also with CLONE_PARENT and CLONE_PIDFD. This
+// copies no memory. After a fork(2), in contrast, this process's next write to memory that is
+// registered with a device would go to another page than the one that the device uses.
 Result<SuccessorProcess> spawn(Start start) {
   constexpr size_t kStackBytes = 64 << 10;
   constexpr int kFlags = CLONE_VM | CLONE_VFORK | CLONE_PARENT | CLONE_PIDFD | SIGCHLD;
   alignas(16) static std::array<char, kStackBytes> stack;
-  // A handler of this process's must not run in the new one.
+  // Blocks all signals, so that no signal handler of this process runs in the new one.
   sigset_t all;
   sigset_t before;
   sigfillset(&all);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/takeover/successor_process.h: starts the program that this process was started from, as it
-// is on disk now, with the same arguments and --takeover: an upgrade that stays in the service's
-// control group, with its user, its limits and its environment.
+// daemon/takeover/successor_process.h: starts the successor: the program at the path from which
+// this process was started, as it is on disk now, with the same arguments and --takeover.
+//
+// The new process therefore stays in the service's control group, with its user, its limits and its
+// environment.
 #pragma once
 
 #include "base/descriptor.h"
@@ -11,13 +13,14 @@ namespace hat {
 
 struct SuccessorProcess {
   int pid = 0;
-  Descriptor end{};  // pidfd_open(2): readable when it has ended
+  Descriptor end{};  // as from pidfd_open(2): readable when the process has ended
 };
 
-// The new process. It is no child of this one but of this one's parent, so that a service manager
-// hears of its end as it would of this one's. It has none of this one's descriptors but 0, 1 and 2,
-// no variables that systemd meant for this process alone, and all signals blocked, as long as it
-// does not unblock them. Not from process 1, whose end would end the new one too.
+// Starts the new process. It is a child of this process's parent, so that a service manager is
+// notified of its end as of this one's. The new process inherits only the descriptors 0, 1 and 2,
+// and none of the environment variables that systemd meant only for this process. All signals are
+// blocked in it until it unblocks them. Fails in process 1, whose end would end the new process
+// too.
 Result<SuccessorProcess> spawn_successor();
 
 }  // namespace hat

@@ -18,7 +18,8 @@ namespace {
 constexpr int kMessagesPerLook = 64;
 static_assert(Takeover::kLinksTime < TakeoverOffer::kReadyTime);
 
-// All zero where the text is no token: nobody keeps anything under that.
+// Returns the token that `text` has in hexadecimal. Returns an all-zero token if `text` is not a
+// token; no connection is kept under that one.
 engine::ConnectionToken token_of(std::string_view text) {
   engine::ConnectionToken token{};
   if (text.size() != 2 * token.size()) return token;
@@ -48,16 +49,18 @@ Result<std::unique_ptr<Takeover>> Takeover::begin(const NodeConfig& node) {
   }
   std::unique_ptr<Takeover> takeover(new Takeover(std::move(socket)));
   HAT_TRY(const bool there, takeover->ask(node));
-  if (!there) return nullptr;  // where it still runs, its addresses are not to be had
+  // If the old daemon still runs all the same, binding its addresses fails later.
+  if (!there) return nullptr;
   return takeover;
 }
 
-// False: it died under the question.
+// Asks for the listening sockets. Returns false if the old daemon ends before it has answered.
 Result<bool> Takeover::ask(const NodeConfig& node) {
   if (!channel_->same_user()) return fail("--takeover: another user's process listens there");
   const timeval patience{kAnswerTime.count(), 0};
   setsockopt(channel_->fd(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-  channel_->send(TakeoverKind::kHello, node.node);  // refused already, it is told why all the same
+  // If the old daemon has refused already, the send fails, and the reason is received below.
+  channel_->send(TakeoverKind::kHello, node.node);
   std::vector<daemon::InheritedSocket> sockets;
   std::vector<Descriptor> owned;
   for (bool last = false; !last;) {
@@ -97,15 +100,16 @@ void Takeover::say_ready(event_base* base, const std::vector<std::string>& liste
   evtimer_add(late_.get(), &patience);
   std::string text;
   for (const std::string& address : listening_) text += address + "\n";
-  // Where it is gone, its last words or its end are read next.
+  // If the old daemon is gone, on_message() next receives its last message or its end.
   channel_->send(TakeoverKind::kReady, text);
 }
 
 void Takeover::say_serving() {
-  if (channel_) channel_->send(TakeoverKind::kServing, "");  // else the old one has died
+  if (channel_) channel_->send(TakeoverKind::kServing, "");  // if null, the old daemon has died
 }
 
-// The old one must not go on giving to who does not listen.
+// Closes the channel, so that the old daemon hands over nothing more that this process would not
+// receive.
 void Takeover::stop() {
   message_.reset();
   late_.reset();
@@ -151,7 +155,8 @@ void Takeover::go(const std::vector<std::string>& owned_paths) {
 void Takeover::on_end(const std::string& why) {
   stop();
   if (went_) return events_->on_predecessor_left();
-  // Whoever goes on says so first: it has died, and its sockets are here.
+  // An old daemon that continues sends kRefuse first. So this one has died, and this process has
+  // its sockets.
   LOG(WARNING) << "takeover: the hatrpcd before this one died under it: " << why;
   went_ = true;
   events_->on_go(listening_);

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // daemon/takeover/takeover.h: the new daemon's side of a takeover: it takes the listening sockets
-// of the hatrpcd that runs, and then its connections.
+// of the running hatrpcd (the old daemon), and then its connections.
 //
-//   begin()    before anything is opened: the sockets, or nobody is there
-//   say_ready  everything is open, nothing accepts; on_go() follows, also where the old one died
-//   say_serving  this one accepts; on_connection() follows for each that the old one gives up
+//   begin()        called before anything is opened: returns the sockets, or null if no daemon runs
+//   say_ready()    called when everything is open and nothing accepts; on_go() follows, also if the
+//                  old daemon has died
+//   say_serving()  called when this daemon accepts; on_connection() follows for each connection
+//                  that the old daemon hands over
 //
-// Until on_go() the node is the old one's: whatever ends this process changes nothing there.
+// Until on_go() the old daemon serves the node. If this process ends before, the old daemon
+// continues unchanged.
 //
 // Thread   the main thread's.
 #pragma once
@@ -29,45 +32,50 @@
 
 namespace hat {
 
-// What the old one had accepted, and served until now.
+// A client connection that the old daemon accepted and has served until now.
 struct TakenConnection {
-  size_t endpoint = 0;
+  size_t endpoint = 0;  // the index in NodeConfig::endpoints
   Descriptor socket;
-  hatrpc::ring::Memory memory;       // none: a socket's
-  std::vector<std::byte> read;       // of it, and not used
-  std::optional<KeptServer> server;  // none: the client has no connection to a server
+  hatrpc::ring::Memory memory;       // the memory of rings; empty for a socket
+  std::vector<std::byte> read;       // bytes that were read from the connection but not used
+  std::optional<KeptServer> server;  // nullopt if the client has no connection to a server
 };
 
 class TakeoverEvents {
  public:
   virtual ~TakeoverEvents() = default;
-  // `owned_paths`: the addresses of the unix sockets that are this process's to remove.
+  // Reports that the old daemon has stopped accepting, or has died. `owned_paths` has the addresses
+  // of the unix sockets whose paths this process must remove when it closes the sockets.
   virtual void on_go(const std::vector<std::string>& owned_paths) = 0;
-  // The old one goes on with the node. Also after on_go(), where that took too long.
+  // Reports that the old daemon continues to serve the node, and why. This may follow on_go(), if
+  // this daemon took too long to send kServing.
   virtual void on_refused(const std::string& why) = 0;
   virtual void on_connection(TakenConnection connection) = 0;
   virtual void on_server_connection(DetachedConnection connection) = 0;
-  // After on_go(), once: the old one has ended.
+  // Reports, once and after on_go(), that the old daemon hands over nothing more.
   virtual void on_predecessor_left() = 0;
 };
 
 class Takeover {
  public:
-  static constexpr std::chrono::seconds kAnswerTime{10};  // for each of the old one's answers
-  // So long say_ready() may wait for links, and be in time for TakeoverOffer::kReadyTime.
+  static constexpr std::chrono::seconds kAnswerTime{10};  // for each answer of the old daemon
+  // How long the daemon may wait for its links before say_ready(). It is then still in time for
+  // TakeoverOffer::kReadyTime.
   static constexpr std::chrono::seconds kLinksTime{30};
 
-  // Null: nobody serves the node, so there is nothing to take over. Errors: somebody does, and says
-  // no, or this process may not ask.
+  // Asks the old daemon for its listening sockets. Returns null if no daemon serves the node, so
+  // that there is nothing to take over. Fails if the old daemon refuses, or this process may not
+  // ask.
   static Result<std::unique_ptr<Takeover>> begin(const NodeConfig& node);
 
-  // Where the old one listens; once.
+  // Returns the listening sockets of the old daemon. May be called once.
   daemon::InheritedSockets take_sockets() { return std::move(sockets_); }
 
-  // `listening`: the addresses where this one listens. `node` and `events` outlive this.
+  // Sends kReady. `listening` has the addresses at which this daemon listens. `node` and `events`
+  // must outlive this object.
   void say_ready(event_base* base, const std::vector<std::string>& listening,
                  const NodeConfig& node, TakeoverEvents& events);
-  // In on_go().
+  // Sends kServing. Called in on_go().
   void say_serving();
 
  private:
@@ -84,12 +92,12 @@ class Takeover {
   void stop();
   void on_end(const std::string& why);
 
-  std::unique_ptr<TakeoverChannel> channel_;  // none: no more is heard, and the old one knows
+  std::unique_ptr<TakeoverChannel> channel_;  // null after stop(); the old daemon sees its end
   daemon::InheritedSockets sockets_;
   const NodeConfig* node_ = nullptr;
   TakeoverEvents* events_ = nullptr;
   std::vector<std::string> listening_;
-  bool went_ = false;  // go was said
+  bool went_ = false;  // on_go() was called
   Owned<event, event_free> message_;
   Owned<event, event_free> late_;
 };

@@ -36,7 +36,7 @@ void attach(msghdr& message, Rights& control, std::span<const int> descriptors) 
   std::memcpy(CMSG_DATA(header), descriptors.data(), descriptors.size_bytes());
 }
 
-// Whatever came along has an owner from here on.
+// Returns the descriptors that arrived with the message. The caller owns them.
 std::vector<Descriptor> detach(msghdr& message) {
   std::vector<Descriptor> descriptors;
   for (cmsghdr* each = CMSG_FIRSTHDR(&message); each != nullptr;
@@ -87,7 +87,7 @@ ucred credentials(int fd) {
 }  // namespace
 
 TakeoverChannel::TakeoverChannel(Descriptor socket) : socket_(std::move(socket)) {
-  const int bytes = 4 * kMessageBytesMax;  // the kernel gives what it allows
+  const int bytes = 4 * kMessageBytesMax;  // the kernel reduces this to its own limit
   setsockopt(fd(), SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
 }
 
@@ -124,7 +124,7 @@ TakeoverChannel::Sent TakeoverChannel::send(TakeoverKind kind, std::string_view 
     case EINTR:
     case ENOBUFS:
     case ENOMEM:
-    case ETOOMANYREFS:  // so many descriptors are on their way already
+    case ETOOMANYREFS:  // too many sent descriptors have not been received yet
       return Sent::kNoRoom;
     case EMSGSIZE:
       return Sent::kTooLarge;
@@ -143,7 +143,8 @@ Result<std::optional<TakeoverMessage>> TakeoverChannel::receive(bool wait) {
                  .msg_controllen = control.size()};
   const int flags = MSG_CMSG_CLOEXEC | (wait ? 0 : MSG_DONTWAIT);
   ssize_t count = recvmsg(fd(), &message, flags);
-  // It closed before it had read all, which is told once; what it had said comes after that.
+  // The other side closed its socket with unread messages in it. The kernel reports this once; the
+  // messages that the other side had sent follow.
   if (count < 0 && errno == ECONNRESET) count = recvmsg(fd(), &message, flags);
   if (count < 0) {
     if (errno == EAGAIN || errno == EINTR) return std::nullopt;

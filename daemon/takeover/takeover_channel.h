@@ -1,27 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/takeover/takeover_channel.h: what two hatrpcds of one node say to each other when the
-// newer one takes over (docs/upgrade.md): whole messages with descriptors, over a unix
-// SOCK_SEQPACKET socket.
+// daemon/takeover/takeover_channel.h: the messages between two hatrpcds of one node when the new
+// daemon takes over from the old one (docs/upgrade.md): whole messages with descriptors, over a
+// unix SOCK_SEQPACKET socket.
 //
-//   new                                    old
+//   new daemon                             old daemon
 //   kHello {node}                 ──▶
 //                                 ◀──      kListeners {addresses, sockets} … kLastListeners
 //   kReady {addresses taken}      ──▶
-//                                 ◀──      kGo {paths owned} the old one accepts no more
-//   kServing                      ──▶                        the new one accepts
+//                                 ◀──      kGo {paths owned}   the old daemon has stopped accepting
+//   kServing                      ──▶                          the new daemon accepts
 //                                 ◀──      kConnection {endpoint, sockets, bytes} …
 //                                 ◀──      kServerConnection {token …, sockets} …
 //
-// The old one may say kRefuse {why} at any time before it gives connections, and goes on without
-// the new one. The end of the socket means that the other side listens no more: it died, or has
-// nothing more to give.
+// The old daemon may send kRefuse {why} at any time before it hands over connections; it then
+// continues without the new one. The end of the socket means that the other side receives nothing
+// more: it has died, or the old daemon has nothing more to hand over.
 //
 // Format   a header of 16 bytes: "hatT", version, kind, length of the text, length of the bytes;
-//          then both. Native numbers: both processes are on one host. The header and kRefuse are
-//          the same in every version, so that a refusal is always understood.
-// Trust    the other side is the same user or root (same_user()); all the same nothing that it
-//          sends makes this one crash, grow without bound, or leave a descriptor open.
-// Thread   send(): any, several at once; receive(): one.
+//          then text and bytes. Numbers are in native byte order, since both processes are on one
+//          host. The header and kRefuse are the same in every version, so that both sides always
+//          understand a refusal.
+// Trust    the other side is the same user or root (same_user()). All the same, nothing that it
+//          sends makes this side crash, grow without bound, or leave a descriptor open.
+// Thread   send(): any, also several at once; receive(): one thread.
 #pragma once
 
 #include <cstdint>
@@ -40,15 +41,16 @@ namespace hat {
 enum class TakeoverKind : uint16_t {
   kHello = 1,
   kRefuse,
-  kListeners,      // more of them follow
-  kLastListeners,  // text: an address a line, each with its descriptor
-  kReady,          // text: an address a line: where the new one listens
-  kGo,             // text: an address a line: the unix sockets that are now the new one's to remove
+  kListeners,      // like kLastListeners, but more messages with listening sockets follow
+  kLastListeners,  // text: one address per line, with one descriptor for each
+  kReady,          // text: the addresses at which the new daemon listens, one per line
+  kGo,             // text: the addresses of the unix sockets whose paths the new daemon, and no
+                   // longer the old one, must remove, one per line
   kServing,
-  kConnection,  // text: the endpoint's address, and where a peer keeps a connection to the server
-                // for it, the peer and the token in hexadecimal, a line each; bytes: read of it,
-                // and not used
-  kServerConnection,  // bytes: a DetachedConnection
+  kConnection,  // text: the endpoint's address; if a peer keeps a connection to the server for this
+                // client, also the peer's name and the token in hexadecimal; one per line.
+                // bytes: read from the connection, but not used
+  kServerConnection,  // bytes: an encoded DetachedConnection
 };
 
 struct TakeoverMessage {
@@ -62,13 +64,13 @@ class TakeoverChannel {
  public:
   static constexpr uint16_t kVersion = 2;
   static constexpr size_t kMessageBytesMax = 192 * 1024;  // less than a socket's default buffer
-  static constexpr size_t kDescriptorsMax = 128;          // Linux takes 253
+  static constexpr size_t kDescriptorsMax = 128;          // Linux accepts 253 in a message
 
   enum class Sent : uint8_t {
     kSent,
-    kNoRoom,    // now
-    kTooLarge,  // ever
-    kGone,
+    kNoRoom,    // the socket is full; a later send may succeed
+    kTooLarge,  // the channel never accepts this message
+    kGone,      // the other side has ended
   };
 
   static constexpr const char* kEnded = "it has ended";
@@ -76,24 +78,26 @@ class TakeoverChannel {
   explicit TakeoverChannel(Descriptor socket);
 
   int fd() const { return socket_.get(); }
-  // Whether the other side is this process's user, or root. Its process; 0: in another namespace.
+  // Returns true if the other side's user is this process's user, or root.
   bool same_user() const;
+  // Returns the other side's process id, or 0 if the other side is in another pid namespace.
   int pid() const;
 
   Sent send(TakeoverKind kind, std::string_view text,
             std::initializer_list<std::span<const std::byte>> bytes = {},
             std::span<const int> descriptors = {});
-  // Nothing: none has come; with a time-out on the socket and `wait`, none within it. Errors: the
-  // other side has ended (kEnded), or sent what is no message of this version; it is not heard any
-  // more.
+  // Returns the next message, or nullopt if none has arrived. With `wait`, waits for a message as
+  // long as the socket's receive time-out, if it has one. Fails if the other side has ended
+  // (kEnded), or has sent bytes that are not a message of this version. After a failure the caller
+  // must not receive any more.
   Result<std::optional<TakeoverMessage>> receive(bool wait = false);
 
  private:
   const Descriptor socket_;
-  std::vector<std::byte> buffer_;  // made with the first receive()
+  std::vector<std::byte> buffer_;  // allocated by the first receive()
 };
 
-// The addresses of a message's text.
+// Returns the lines of a message's text, without empty ones.
 std::vector<std::string> lines_of(std::string_view text);
 
 }  // namespace hat

@@ -32,7 +32,7 @@ struct Pair {
     raw = Descriptor(fds[0]);
     channel = std::make_unique<TakeoverChannel>(Descriptor(fds[1]));
   }
-  // What a process that need not keep to anything sends, with a descriptor.
+  // Sends any bytes with one descriptor, as a process may that does not follow the protocol.
   void send_raw(const std::string& message) const {
     const Descriptor along(open("/dev/null", O_RDONLY | O_CLOEXEC));
     iovec part{const_cast<char*>(message.data()), message.size()};

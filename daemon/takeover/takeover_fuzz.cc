@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/takeover/takeover_fuzz.cc: any bytes and descriptors on the channel between an old hatrpcd
-// and a new one: what is taken is what would be sent again, and no descriptor is left open.
+// daemon/takeover/takeover_fuzz.cc: sends any bytes and descriptors through the channel between an
+// old hatrpcd and a new one; verifies that an accepted message arrives unchanged when it is sent
+// again, and that no descriptor is left open.
 //
-// Input: u8 how many descriptors come along, then the message; the same bytes are read as what one
-// worker hands on of a connection to a server.
+// Input: u8 number of descriptors, then the message. The target also decodes the message's bytes as
+// a DetachedConnection.
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -26,11 +27,11 @@ bool same(std::span<const std::byte> a, std::span<const std::byte> b) {
   return std::ranges::equal(a, b);
 }
 
-// The number that the next descriptor would have: the same as before where none was left open.
+// Returns the number that the next descriptor gets. It does not change if none was left open.
 int next_descriptor() { return Descriptor(dup(STDIN_FILENO)).get(); }
 
 void send_raw(int to, std::span<const std::byte> message, size_t descriptors) {
-  constexpr size_t kMax = 200;  // more than a channel takes
+  constexpr size_t kMax = 200;  // more than a channel accepts
   std::array<int, kMax> all;
   all.fill(STDIN_FILENO);
   alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof all)> control{};

@@ -14,9 +14,9 @@
 namespace hat {
 namespace {
 
-constexpr size_t kPathBytesMax = 107;       // sun_path
+constexpr size_t kPathBytesMax = 107;       // the size of sun_path without its final zero
 constexpr size_t kSocketsPerMessage = 100;  // below TakeoverChannel::kDescriptorsMax
-constexpr int kMessagesPerEvent = 4;        // who sends without end must not hold up the rest
+constexpr int kMessagesPerEvent = 4;        // so that an endless sender does not block the rest
 
 std::string to_hex(const engine::ConnectionToken& token) {
   constexpr std::string_view kDigits = "0123456789abcdef";
@@ -28,7 +28,8 @@ std::string to_hex(const engine::ConnectionToken& token) {
   return text;
 }
 
-// Gives connections by the channel; what is left of it belongs to the workers that still have it.
+// Hands over connections through the channel. After the offer has dropped the channel, it lives as
+// long as a worker still holds this object.
 class ChannelSuccessor final : public Successor {
  public:
   ChannelSuccessor(std::shared_ptr<TakeoverChannel> channel, const NodeConfig& node,
@@ -111,7 +112,7 @@ void TakeoverOffer::enter(State state, std::chrono::seconds patience) {
   if (patience.count() != 0) evtimer_add(late_.get(), &time);
 }
 
-// --- Who asks ---
+// --- The new daemon's connection ---
 
 void TakeoverOffer::on_asked(evutil_socket_t, short, void* self) {
   auto& offer = *static_cast<TakeoverOffer*>(self);
@@ -133,7 +134,7 @@ void TakeoverOffer::meet(std::unique_ptr<TakeoverChannel> who) {
     who->send(TakeoverKind::kRefuse, "only root and hatrpcd's own user may take over");
     return;
   }
-  if (channel_) on_message(-1, 0, this);  // an earlier one may have given up
+  if (channel_) on_message(-1, 0, this);  // notices if an earlier new daemon has given up
   if (channel_) {
     who->send(TakeoverKind::kRefuse, "another hatrpcd takes over already");
     return;
@@ -171,7 +172,7 @@ void TakeoverOffer::refuse(const std::string& why) {
   lose(why);
 }
 
-// The new one is gone, or has nothing to say here any more.
+// Drops the channel: the new daemon is gone, or its messages do not count any more.
 void TakeoverOffer::lose(const std::string& why) {
   const State before = state_;
   message_.reset();
@@ -214,7 +215,7 @@ void TakeoverOffer::give_sockets(const TakeoverMessage& hello) {
 
 void TakeoverOffer::say_go(const TakeoverMessage& ready) {
   taken_ = lines_of(ready.text);
-  event_del(asked_.get());  // who asks from here on, asks the new one
+  event_del(asked_.get());  // from here on the new daemon answers other processes that ask
   event_del(accept_again_.get());
   enter(State::kTold, std::chrono::seconds(0));
   std::string owned_paths;

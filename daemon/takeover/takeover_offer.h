@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // daemon/takeover/takeover_offer.h: the running daemon's side of a takeover: a unix socket at which
-// a new hatrpcd of the same node asks for the listening sockets, and then for the connections.
+// a new hatrpcd of the same node (the new daemon) asks for the listening sockets, and then gets the
+// connections.
 //
-//   offered   anybody of this user may ask, one at a time; until it says that it is ready, nothing
-//             changes here, whatever becomes of it
-//   ready     this daemon stops accepting, and says go
-//   serving   the new one accepts: it has the listening sockets for good, and gets the connections
+//   offered   processes of the same user or of root may ask, one at a time; until the new daemon
+//             says that it is ready, nothing changes here, even if it fails
+//   ready     this daemon stops accepting, and sends kGo
+//   serving   the new daemon accepts: it keeps the listening sockets, and gets the connections
 //
-// Who is too slow is refused: kHelloTime, kReadyTime (it opens its fabric and its links meanwhile)
-// and kServingTime after each step.
+// This daemon refuses a new daemon that does not take the next step in time. The limits are
+// kHelloTime, kReadyTime (the new daemon opens its fabric and its links meanwhile) and
+// kServingTime.
 //
-// Thread   the main thread's, on its event base; the successor() is the workers'.
+// Thread   the main thread's, on its event base. The workers use the Successor that
+//          on_successor_serving() gets.
 #pragma once
 
 #include <event2/event.h>
@@ -31,15 +34,17 @@ namespace hat {
 class TakeoverOfferEvents {
  public:
   virtual ~TakeoverOfferEvents() = default;
-  // Stops accepting. `taken`: the addresses that the new one goes on with. Returns those of them
-  // whose paths are the new one's to remove from now on.
+  // Stops accepting. `taken` has the addresses at which the new daemon listens. Returns those of
+  // them whose paths the new daemon, and no longer this one, must remove.
   virtual std::vector<std::string> on_successor_ready(int pid,
                                                       const std::vector<std::string>& taken) = 0;
-  // After on_successor_ready(): it is gone and has accepted nothing. Accept again.
+  // Starts to accept again. Called after on_successor_ready(), if the new daemon is gone and has
+  // accepted nothing.
   virtual void on_successor_failed(const std::string& why) = 0;
-  // It accepts. Close the listening sockets, hand the connections over.
+  // Closes the listening sockets and hands over the connections. Called when the new daemon
+  // accepts.
   virtual void on_successor_serving(int pid, std::shared_ptr<Successor> successor) = 0;
-  // After on_successor_serving().
+  // Reports, after on_successor_serving(), that the new daemon takes no more connections.
   virtual void on_successor_gone(const std::string& why) = 0;
 };
 
@@ -49,13 +54,15 @@ class TakeoverOffer {
   static constexpr std::chrono::seconds kReadyTime{60};
   static constexpr std::chrono::seconds kServingTime{10};
 
-  // Where a node's offer is: beside its admin socket. Empty: it has none, or its path is too long.
+  // Returns the path of a node's offer: that of its admin socket with ".takeover" at the end.
+  // Returns "" if the node has no admin socket, or the path would be too long.
   static std::string path(const NodeConfig& node);
 
-  // `offer` listens at path(); it and what is in `sockets` stay until on_successor_serving().
+  // Requires that `offer` listens at path(). `offer` and all elements of `sockets` must live until
+  // on_successor_serving().
   TakeoverOffer(event_base* base, const NodeConfig& node, const ListenSocket& offer,
                 std::vector<const ListenSocket*> sockets, TakeoverOfferEvents& events);
-  ~TakeoverOffer();  // refuses who has asked and is not serving yet
+  ~TakeoverOffer();  // refuses a new daemon that has asked and has not been sent kGo yet
 
  private:
   enum class State : uint8_t { kOffered, kHello, kPreparing, kTold, kServing, kOver };

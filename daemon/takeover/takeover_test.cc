@@ -25,7 +25,7 @@ using testing::HasSubstr;
 
 constexpr auto kPatience = 20s;
 
-// The daemon that runs, as its offer sees it.
+// The old daemon: records the calls of its offer.
 struct Old final : TakeoverOfferEvents {
   std::vector<std::string> on_successor_ready(int, const std::vector<std::string>& taken) override {
     told.push_back("ready");
@@ -105,7 +105,7 @@ class TakeoverTest : public testing::Test {
     EXPECT_TRUE(held);
   }
 
-  // begin() waits for answers, which this thread's offer gives.
+  // Calls Takeover::begin() on another thread: it waits for answers of the offer on this thread.
   Result<std::unique_ptr<Takeover>> begin(const NodeConfig& node) {
     auto begun = std::async(std::launch::async, [&] { return Takeover::begin(node); });
     turn_until([&] { return begun.wait_for(0s) == std::future_status::ready; });
@@ -116,7 +116,7 @@ class TakeoverTest : public testing::Test {
     EXPECT_TRUE(begun) << begun.error().message;
     return begun ? std::move(*begun) : nullptr;
   }
-  // To where the new one accepts.
+  // Runs a takeover until the new daemon accepts.
   std::unique_ptr<Takeover> take_over() {
     auto takeover = must_begin();
     takeover->say_ready(base_.get(), addresses(), node_, new_);
@@ -138,7 +138,7 @@ class TakeoverTest : public testing::Test {
         0);
     return std::make_unique<TakeoverChannel>(std::move(socket));
   }
-  // The next message, or the end, in words.
+  // Returns the text of the next message, or the error if the channel ends.
   std::string next(TakeoverChannel& channel) {
     std::string text;
     turn_until([&] {
@@ -239,9 +239,9 @@ TEST_F(TakeoverTest, DropsWhatIsNoConnectionOfItsEndpoint) {
   const Descriptor none(open("/dev/null", O_RDONLY | O_CLOEXEC));
   const std::array one = {none.get()};
   const std::array two = {none.get(), none.get()};
-  old_.successor->take(0, two, {}, nullptr);  // a socket has one
-  old_.successor->take(1, one, {}, nullptr);  // rings have two
-  old_.successor->take(1, two, {}, nullptr);  // the second their memory
+  old_.successor->take(0, two, {}, nullptr);  // a socket needs one descriptor
+  old_.successor->take(1, one, {}, nullptr);  // rings need two descriptors
+  old_.successor->take(1, two, {}, nullptr);  // the second one is not the rings' memory
   old_.successor->take(0, one, {}, nullptr);
   turn_until([&] { return !new_.connections.empty(); });
   ASSERT_EQ(new_.connections.size(), 1u);
@@ -257,7 +257,7 @@ TEST_F(TakeoverTest, TellsTheOldOneWhenItListensNoMore) {
   ASSERT_EQ(old_.successor->take(0, one, {}, nullptr), Successor::Answer::kTaken);
   const rlimit full{.rlim_cur = 0, .rlim_max = before.rlim_max};
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &full), 0);
-  turn_until([&] { return new_.told.size() == 2; });  // it may have no more descriptors
+  turn_until([&] { return new_.told.size() == 2; });  // the process may open no more descriptors
   setrlimit(RLIMIT_NOFILE, &before);
   EXPECT_THAT(new_.told, ElementsAre("go", "left"));
   EXPECT_EQ(old_.successor->take(0, one, {}, nullptr), Successor::Answer::kNever);
@@ -312,12 +312,12 @@ TEST_F(TakeoverTest, HearsWhenTheNewOneDiesLater) {
 
 TEST_F(TakeoverTest, TheNewOneGoesOnAloneWhenTheOldOneDies) {
   auto takeover = must_begin();
-  offer_.reset();  // refuses, as a daemon does that is told to leave
+  offer_.reset();  // refuses, as a daemon does that is shutting down
   takeover->say_ready(base_.get(), addresses(), node_, new_);
   turn_until([&] { return !new_.told.empty(); });
   EXPECT_THAT(new_.told, ElementsAre("refused: node host-a is shutting down"));
 
-  // One that was killed says nothing.
+  // An old daemon that was killed sends no refusal.
   new_.told.clear();
   auto asked = std::async(std::launch::async, [&] { return Takeover::begin(node_); });
   Descriptor accepted;
@@ -331,7 +331,7 @@ TEST_F(TakeoverTest, TheNewOneGoesOnAloneWhenTheOldOneDies) {
     killed.send(TakeoverKind::kLastListeners, addresses()[0], {}, fds);
     turn_until([&] { return asked.wait_for(0s) == std::future_status::ready; });
     takeover = asked.get().value();
-    ASSERT_TRUE(killed.receive());  // the hello; unread, it would make the end a reset
+    ASSERT_TRUE(killed.receive());  // the hello; if unread, the end would be a reset
   }
   takeover->say_ready(base_.get(), addresses(), node_, new_);
   turn_until([&] { return new_.told.size() == 2; });

@@ -109,7 +109,8 @@ class Chooser {
     node.__set_far(far_number());
     return node;
   }
-  // Not Node(): other languages take no union without a value.
+  // Returns a node without children. Its union has a value, unlike in Node(), because other
+  // languages do not accept a union without a value.
   Node leaf() {
     Node node;
     node.either.__set_text(text());
@@ -147,7 +148,7 @@ void write_call(TProtocol& out, const char* name, const Arguments& arguments, in
   out.writeMessageEnd();
 }
 
-// Notes who was called.
+// Records which functions were called.
 class Notes : public CheckedIf {
  public:
   explicit Notes(std::vector<std::string>& calls) : calls_(calls) {}
@@ -171,7 +172,7 @@ class Notes : public CheckedIf {
   std::vector<std::string>& calls_;
 };
 
-// checked.thrift, as hintgen writes it into a manifest.
+// The types and functions of checked.thrift, as hintgen writes them into a manifest.
 struct Signatures {
   NamedTypes types = {{.name = "Node"},
                       {.name = "Either", .kind = NamedType::Kind::kUnion},
@@ -284,7 +285,8 @@ StockServed serve_checked(Framing framing, Encoding encoding, std::string_view b
   const auto protocol = protocol_of(encoding, transport);
   CheckedProcessor processor(std::make_shared<Notes>(served.calls));
   try {
-    while (in->available_read() > 0 || transport->peek()) {  // a frame's rest is the transport's
+    // The framed transport holds the unread rest of a frame, which `in` does not count any more.
+    while (in->available_read() > 0 || transport->peek()) {
       const auto out = protocol_of(encoding, std::make_shared<TMemoryBuffer>());
       if (!processor.process(protocol, out, nullptr)) break;
     }
@@ -320,7 +322,7 @@ std::optional<std::string> disagreement(std::string_view bytes, bool allow_unkno
   MessageReader reader;
   const auto message = read_whole(reader, std::as_bytes(std::span(bytes)));
   if (message->framing != Framing::kUnframed && message->framing != Framing::kFramed) {
-    return std::nullopt;  // generated code has no THeader of its own
+    return std::nullopt;  // serve_checked() does not read THeader
   }
   const StockServed served = serve_checked(message->framing, message->encoding, bytes);
   if (served.error.empty() && served.calls == std::vector{verdict.function}) return std::nullopt;
@@ -331,7 +333,7 @@ std::optional<std::string> disagreement(std::string_view bytes, bool allow_unkno
 
 void mutate(std::string& request, const std::string& other, std::mt19937& random) {
   const auto below = [&random](size_t bound) { return bound == 0 ? 0 : random() % bound; };
-  // Types in binary and compact, counts, and what stands between JSON's tokens.
+  // Types in binary and compact, counts, and the characters that delimit JSON's tokens.
   constexpr std::string_view kTelling =
       "\0\1\2\3\4\5\6\7\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f\x10\x15\x18"
       "\x19\x1a\x1b\x1c\x2c\x7f\x80\x82\xff[]{}:,\"0123\\"sv;
@@ -351,7 +353,7 @@ void mutate(std::string& request, const std::string& other, std::mt19937& random
       case 4:
         request.erase(at, 1 + below(3));
         break;
-      case 5: {  // a part of this request again, or elsewhere
+      case 5: {  // repeats a part of this request at another offset
         const std::string part = request.substr(at, 1 + below(16));
         request.insert(below(request.size() + 1), part);
         break;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/thrift/classify.cc: holds the table of first bytes.
+// daemon/thrift/classify.cc: compares a unit's first bytes with those of each format.
 #include "daemon/thrift/classify.h"
 
 #include <algorithm>
@@ -16,12 +16,12 @@ using First = std::span<const uint8_t>;
 constexpr std::array<std::string_view, 10> kHttpStarts = {"POST", "OPTI", "GET ", "HTTP", "HEAD",
                                                           "PUT ", "DELE", "PATC", "CONN", "PRI "};
 
-// The shortest bodies that hold a message's head.
+// The size in bytes of the shortest body with a message's head, for each encoding.
 constexpr uint32_t kStrictBytesMin = 4 + 4 + 4;
 constexpr uint32_t kOldBytesMin = 4 + 1 + 4;
 constexpr uint32_t kCompactBytesMin = 2 + 1 + 1;
 constexpr uint32_t kJsonBytesMin = 10;        // [1,"",1,0,
-constexpr uint32_t kHeaderBytesMin = 10 + 4;  // fixed fields and a word that names the protocol
+constexpr uint32_t kHeaderBytesMin = 10 + 4;  // fixed fields and a word with the protocol id
 
 constexpr uint8_t kSaslNameBytesMax = 20;
 
@@ -47,8 +47,8 @@ Match match(First bytes, std::string_view text) {
 bool is_printable(uint8_t byte) { return byte > 0x20 && byte < 0x7f; }
 bool is_message_type(uint8_t type) { return type >= 1 && type <= 4; }
 
-// The starts that say by themselves which encoding follows: all but old binary's.
-// kOpaque: none of them. `body_bytes`: how many bytes the message may have.
+// Recognises the encodings whose first bytes identify them, which are all but old binary. Returns
+// kOpaque if the bytes are none of these. `body_bytes` is how many bytes the message may have.
 Classification classify_marked(First body, uint32_t body_bytes, Framing framing) {
   if (body.empty()) return undecided();
   const auto fits = [&](uint32_t least) { return body_bytes >= least; };
@@ -82,7 +82,7 @@ Classification classify_marked(First body, uint32_t body_bytes, Framing framing)
   return opaque("unknown");
 }
 
-// First bytes that can't be a frame's length.
+// Classifies a unit whose first bytes cannot be a frame's length.
 Classification classify_lengthless(First first) {
   if (const auto marked = classify_marked(first, UINT32_MAX, Framing::kUnframed);
       marked.kind != Kind::kOpaque) {
@@ -107,16 +107,17 @@ Classification classify_lengthless(First first) {
   return opaque("unknown");
 }
 
-// What is left when nothing from byte 4 on looks like Thrift.
+// Returns the opaque reason for a unit whose bytes from the fifth on do not look like Thrift.
 Classification not_a_frame(uint32_t word, uint8_t byte4) {
   const uint8_t type = static_cast<uint8_t>(word >> 24);
-  // START, then the length of the mechanism's name.
+  // SASL's START, then the length of the mechanism's name.
   if (word == 0x01000000 && byte4 >= 1 && byte4 <= kSaslNameBytesMax) return opaque("sasl");
   if (is_message_type(type) && (word & 0x00ffffff) == 0x000180) return opaque("binary_le");
   return opaque("unknown");
 }
 
-// Whether a frame's body is one THeader frame: the length of what is left, and the magic.
+// Matches a frame's body with the start of one THeader frame that fills it: the length of the rest,
+// and the magic.
 Match match_inner_header(uint32_t frame_bytes, First body) {
   if (frame_bytes < 4 + kHeaderBytesMin) return Match::kNo;
   const uint32_t inner = frame_bytes - 4;
@@ -129,7 +130,8 @@ Match match_inner_header(uint32_t frame_bytes, First body) {
   return match(body, {start, sizeof start});
 }
 
-// `word` is a frame's length or, in old binary without frames, a name's.
+// Classifies a unit by its first word and the bytes after it. `word` is the length of a frame or,
+// in old binary without frames, of a name.
 Classification classify_length(uint32_t word, First body) {
   if (word == 0) return {.kind = Kind::kEmptyFrame, .framing = Framing::kFramed};
   if (body.empty()) return undecided();
@@ -164,7 +166,7 @@ Classification classify_length(uint32_t word, First body) {
 Classification classify(First first) {
   if (first.empty()) return undecided();
   if (first[0] > kFrameBytesMax >> 24) return classify_lengthless(first);
-  // A TLS record is told apart before its length ends: as a frame it would have 369 MB.
+  // The first three bytes identify a TLS record; as a frame it would have 369 MB.
   if (first.size() >= 3 && first[0] == 0x16 && first[1] == 0x03 && first[2] <= 0x04) {
     return opaque("tls");
   }

@@ -16,7 +16,7 @@ using Kind = Classification::Kind;
 struct Row {
   std::string_view name;
   std::string_view bytes;
-  size_t decisive;  // so many of them decide, and no fewer
+  size_t decisive;  // the smallest number of these bytes that classify() decides with
   Kind kind;
   Framing framing = Framing::kUnframed;
   Encoding encoding = Encoding::kBinary;
@@ -168,7 +168,7 @@ TEST(ClassifyBounds, TenBytesAlwaysDecide) {
   for (int round = 0; round < 200'000; ++round) {
     for (auto& byte : bytes) {
       state = state * 1664525 + 1013904223;
-      // Mostly the bytes that the table speaks of.
+      // Three of four bytes are bytes that the table contains.
       constexpr uint8_t kTable[] = {0x00, 0x01, 0x03, 0x0f, 0x16, 0x80,
                                     0x82, 0xff, '[',  '1',  ',',  '"'};
       byte = (state >> 30) == 0 ? static_cast<uint8_t>(state >> 16)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/thrift/cursor.h: reads a piece of input whose tokens may be cut by the piece's end.
+// daemon/thrift/cursor.h: reads a piece of input whose last token may continue in the next piece.
 //
-// Every reader here works the same way: it takes what the cursor has, keeps what is cut in a Token
-// or a Varint, and says kNeedMore only when the cursor is empty.
+// Every reader in this folder works the same way: it consumes bytes of the cursor, keeps an
+// incomplete token in a Token or a Varint, and returns kNeedMore only when the cursor is empty.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace hat::thrift {
 enum class Progress : uint8_t {
   kNeedMore,  // the cursor is empty
   kDone,
-  kBroken,    // these bytes are not what they should be
+  kBroken,    // the bytes do not follow the format
   kLongName,  // a name over kNameBytesMax
 };
 
@@ -37,13 +37,14 @@ Word big_endian(const uint8_t* p) {
 inline uint16_t big_endian16(const uint8_t* p) { return big_endian<uint16_t>(p); }
 inline uint32_t big_endian32(const uint8_t* p) { return big_endian<uint32_t>(p); }
 
-// A token of known size, put together when its bytes come in pieces.
+// Reads a token of known size, and assembles it if its bytes arrive in pieces.
 class Token {
  public:
   static constexpr size_t kBytesMax = 16;
 
-  // The whole token, or nullptr when the cursor ran empty before its end. Ask again with the same
-  // size then. What it returns lives until the next call or as long as the input.
+  // Returns the whole token, or nullptr if the cursor ran empty before the token's end. The caller
+  // then calls again with the same size and more input. The result points into the input or into
+  // this object, so it is valid until the next call and not longer than the input.
   const uint8_t* take(Cursor& in, size_t size) {
     if (filled_ == 0 && in.left() >= size) [[likely]] {
       const uint8_t* token = in.at;
@@ -70,8 +71,8 @@ class Token {
   uint8_t filled_ = 0;
 };
 
-// A variable-length integer, 7 bits a byte, least first. As in libthrift: at most 10 bytes, and
-// readers of 32 bits take the low ones.
+// Reads a variable-length integer: 7 bits per byte, the least significant first. As in libthrift,
+// it has at most 10 bytes, and a reader that wants 32 bits takes the low ones.
 class Varint {
  public:
   static constexpr uint8_t kBytesMax = 10;
@@ -105,7 +106,7 @@ class Varint {
   uint8_t bytes_ = 0;
 };
 
-// Bytes that nobody looks at, however many pieces they come in.
+// Skips a number of bytes without reading them. They may arrive in any number of pieces.
 class Skip {
  public:
   void begin(Cursor& in, uint64_t bytes) {
@@ -113,7 +114,7 @@ class Skip {
     in.at += now;
     left_ = bytes - now;
   }
-  // False: the cursor is empty and more is to be skipped.
+  // Returns false if the cursor is empty and bytes remain to be skipped.
   bool finish(Cursor& in) {
     if (left_ > 0) begin(in, left_);
     return left_ == 0;

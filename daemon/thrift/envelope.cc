@@ -13,8 +13,8 @@ namespace hat::thrift {
 namespace {
 
 constexpr size_t kLengthWordBytes = 4;
-constexpr size_t kHeaderSeqidAt = 4;  // in THeader's own part: magic, flags, id, size of its words
-constexpr size_t kCompactIdAt = 2;    // protocol, version and type go before it
+constexpr size_t kHeaderSeqidAt = 4;  // after THeader's magic and flags
+constexpr size_t kCompactIdAt = 2;    // after compact's protocol, version and type
 
 const uint8_t* octets(std::span<const std::byte> bytes) {
   return reinterpret_cast<const uint8_t*>(bytes.data());
@@ -49,7 +49,7 @@ void append_compact_head(std::span<const std::byte> head, int32_t seqid,
   append(out, head.subspan(after));
 }
 
-// [1,"name",type,seqid,
+// Appends a head of the form [1,"name",type,seqid,
 void append_json_head(std::span<const std::byte> head, int32_t seqid, std::vector<std::byte>& out) {
   const std::string_view text(reinterpret_cast<const char*>(head.data()), head.size() - 1);
   std::array<char, 12> digits;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/thrift/envelope.h: what lies around a message's struct (frame lengths, THeader's own part,
-// the head), written anew with another sequence id.
+// daemon/thrift/envelope.h: rewrites the bytes around a message's struct (frame lengths, THeader's
+// own part, the head) with another sequence id.
 //
-// Clients that share a connection to a server choose the same ids. So each request goes to the
-// server with an id that is unique on the connection, and its reply goes back with the caller's id.
-// In compact and JSON a new id may take more or fewer bytes, so the frame lengths change too.
+// Clients that share a connection to a server may choose the same ids. The daemon therefore sends
+// each request to the server with an id that is unique on the connection, and returns the reply
+// with the caller's id. In compact and JSON a new id may take more or fewer bytes, so the frame
+// lengths change too.
 //
 // Thread   none of its own.
 #pragma once
@@ -30,14 +31,15 @@ struct WholeMessage {
   Framing framing;
   Encoding encoding;
   MessageIds ids;
-  uint64_t name_hash;       // of the bare name
-  uint32_t envelope_bytes;  // of the unit, up to the message's struct
+  uint64_t name_hash;       // thrift::name_hash() of the bare name
+  uint32_t envelope_bytes;  // size of the unit's bytes before the message's struct
 };
-// Nothing: `unit` is more than one message or less, or is not understood to its last byte. `reader`
-// is a new one, and keeps the message's head.
+// Reads a unit. Returns nullopt if `unit` is not exactly one message, or if `reader` does not
+// understand it to its last byte. `reader` must be new; afterwards it has the message's head.
 std::optional<WholeMessage> read_whole(MessageReader& reader, std::span<const std::byte> unit);
 
-// Writes `envelope`, a unit's bytes up to its first message's struct, to `out` with these ids.
+// Replaces the contents of `out` with `envelope`, which is a unit's bytes before its first
+// message's struct, with `ids` in it.
 void write_envelope(std::span<const std::byte> envelope, Framing framing, Encoding encoding,
                     MessageIds ids, std::vector<std::byte>& out);
 

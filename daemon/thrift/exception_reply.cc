@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/thrift/exception_reply.cc: writes the exception in each encoding, and its frame.
+// daemon/thrift/exception_reply.cc: writes the exception in each encoding and its frame.
 #include "daemon/thrift/exception_reply.h"
 
 #include <algorithm>
@@ -11,10 +11,10 @@ namespace {
 
 constexpr auto kException = static_cast<uint8_t>(MessageType::kException);
 constexpr uint16_t kHeaderMagic = 0x0fff;
-// THeader's words: protocol id, no transforms, two bytes of padding.
+// The reply's one THeader word has the protocol id, no transforms and two bytes of padding.
 constexpr uint16_t kHeaderWords = 1;
 
-// Appends to the reply's bytes, whose size suffices for the longest name and text.
+// Appends to the reply's bytes, which have space for the longest name and text.
 class Writer {
  public:
   Writer(std::byte* begin) : begin_(begin), at_(begin) {}
@@ -63,7 +63,8 @@ class Writer {
   std::byte* at_;
 };
 
-// Not in the middle of a UTF-8 character: some clients refuse such texts.
+// Cuts `text` to kExceptionTextBytesMax. It never cuts inside a UTF-8 character, because some
+// clients refuse such a text.
 std::string_view cut(std::string_view text) {
   if (text.size() <= kExceptionTextBytesMax) return text;
   size_t size = kExceptionTextBytesMax;
@@ -86,7 +87,7 @@ void write_binary(Writer& out, std::string_view name, int32_t seqid, int32_t cod
 
 void write_compact(Writer& out, std::string_view name, int32_t seqid, int32_t code,
                    std::string_view text) {
-  constexpr uint8_t kNextField = 1 << 4;  // an id one above the last
+  constexpr uint8_t kNextField = 1 << 4;  // the field's id is one above the last
   constexpr uint8_t kBinary = 8, kI32 = 5, kStop = 0;
   out.u8(0x82), out.u8(kException << 5 | 1);
   out.varint(static_cast<uint32_t>(seqid));
@@ -116,7 +117,8 @@ ExceptionReply::ExceptionReply(const Head& request, ExceptionCode code, std::str
   const auto shown = cut(text);
 
   Writer out(bytes_.data());
-  for (uint32_t i = 0; i < length_bytes(request.framing); ++i) out.u8(0);  // set below
+  // Reserves the length words, which are set below.
+  for (uint32_t i = 0; i < length_bytes(request.framing); ++i) out.u8(0);
   if (has_header(request.framing)) {
     out.u16(kHeaderMagic), out.u16(request.header_flags), out.u32(request.header_seqid);
     out.u16(kHeaderWords);

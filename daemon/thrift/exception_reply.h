@@ -2,10 +2,10 @@
 // daemon/thrift/exception_reply.h: a TApplicationException in the caller's own framing and
 // encoding.
 //
-// Some clients insist on the exact sequence id and the *bare* function name (Go, Rust, Node), so
-// both come from the request's head. Old binary is answered in strict binary, as stock servers do.
-// A THeader answer repeats the caller's protocol id, flags and header sequence id, without
-// transforms.
+// Some clients (Go, Rust, Node) insist on the exact sequence id and the *bare* function name, so
+// the reply takes both from the request's head. The reply to old binary is in strict binary, as
+// stock servers write it. The reply to THeader repeats the caller's protocol id, flags and header
+// sequence id, without transforms.
 //
 // Source: docs/wire.md section 2.
 #pragma once
@@ -19,7 +19,7 @@
 
 namespace hat::thrift {
 
-// TApplicationException's own codes; never others, since clients know only these.
+// TApplicationException's own codes. The daemon sends no others, since clients know only these.
 enum class ExceptionCode : int32_t {
   kUnknown = 0,
   kUnknownMethod = 1,
@@ -34,16 +34,16 @@ enum class ExceptionCode : int32_t {
   kUnsupportedClientType = 10,
 };
 
-inline constexpr size_t kExceptionTextBytesMax = 512;  // longer texts are cut
+inline constexpr size_t kExceptionTextBytesMax = 512;  // a longer text is cut
 
-// The reply's bytes. Fixed size, so that answering needs no memory.
+// Holds the reply's bytes in a buffer of fixed size, so that an answer needs no allocation.
 class ExceptionReply {
  public:
   ExceptionReply(const Head& request, ExceptionCode code, std::string_view text);
   std::span<const std::byte> bytes() const { return {bytes_.data(), size_}; }
 
  private:
-  // JSON may spell each byte of name and text as \u00xx.
+  // JSON may need six bytes, \u00xx, for each byte of the name and the text.
   std::array<std::byte, 256 + 6 * (kNameBytesMax + kExceptionTextBytesMax)> bytes_;
   size_t size_ = 0;
 };

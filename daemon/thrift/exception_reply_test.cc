@@ -28,7 +28,8 @@ class ExceptionReplyTest : public testing::TestWithParam<Dialect> {
             .header_flags = 0x0108,
             .header_seqid = 0xfedcba98};
   }
-  // Old binary is answered in strict binary, which old readers take.
+  // Returns the reply's encoding. The reply to old binary is in strict binary, which old readers
+  // accept.
   Encoding answered() const {
     return GetParam().encoding == Encoding::kBinaryOld ? Encoding::kBinary : GetParam().encoding;
   }
@@ -99,7 +100,7 @@ TEST(ExceptionReplyJson, HasNoControlBytes) {
 
 TEST_P(ExceptionReplyTest, TextsAreNotCutWithinACharacter) {
   std::string text(kExceptionTextBytesMax - 1, 'a');
-  text += "\xe2\x82\xac";  // of which one byte would fit
+  text += "\xe2\x82\xac";  // one character of three bytes; only one byte would fit
   const ExceptionReply reply(request("get", 1), ExceptionCode::kUnknown, text);
   const auto read = stock_exception(GetParam(), text_of(reply.bytes()));
   ASSERT_TRUE(read);

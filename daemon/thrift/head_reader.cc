@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/thrift/head_reader.cc: reads heads, one function for each encoding.
+// daemon/thrift/head_reader.cc: reads heads, with one function for each encoding.
 #include "daemon/thrift/head_reader.h"
 
 #include <charconv>
@@ -144,7 +144,7 @@ Progress HeadReader::compact_step(Cursor& in) {
   }
 }
 
-// [1,"name",type,seqid,  without white space, as stock readers want it.
+// Reads [1,"name",type,seqid,  without white space, as stock readers require.
 Progress HeadReader::json_step(Cursor& in) {
   if (awaited_ == Awaited::kEscapeDigits) return json_escape_digits(in);
   if (awaited_ == Awaited::kStart) {
@@ -217,7 +217,8 @@ Progress HeadReader::json_escape_byte(uint8_t byte) {
   }
 }
 
-// \u0000 to \u00ff, in UTF-8. Names beyond have no use for escapes: writers leave UTF-8 as it is.
+// Reads the digits of \u0000 to \u00ff, and appends the character in UTF-8. Refuses higher
+// characters: writers do not escape them but write them as UTF-8.
 Progress HeadReader::json_escape_digits(Cursor& in) {
   const uint8_t* token = token_.take(in, 4);
   if (token == nullptr) return Progress::kNeedMore;

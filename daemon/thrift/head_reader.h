@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/thrift/head_reader.h: reads the head of one message, in pieces: type, name, sequence id.
+// daemon/thrift/head_reader.h: reads the head of one message from pieces of input: type, name,
+// sequence id.
 #pragma once
 
 #include <array>
@@ -13,14 +14,15 @@ namespace hat::thrift {
 
 class HeadReader {
  public:
-  // The message's first byte comes next.
+  // Prepares for a message in this encoding, whose first byte is the next of the input.
   void begin(Encoding encoding);
-  // kDone: the cursor is at the message's struct.
+  // Continues with the bytes of `in`. After kDone the cursor is at the message's struct.
   Progress read(Cursor& in);
 
   MessageType type() const { return type_; }
   int32_t seqid() const { return seqid_; }
-  uint32_t name_bytes() const { return name_bytes_; }  // also after kLongName, but for JSON
+  // Returns the name's length in bytes. Valid after kLongName too, except in JSON.
+  uint32_t name_bytes() const { return name_bytes_; }
   std::string_view name() const { return {name_.data(), name_filled_}; }
 
  private:
@@ -66,7 +68,7 @@ class HeadReader {
   int32_t seqid_ = 0;
   uint32_t name_bytes_ = 0;
   uint32_t name_filled_ = 0;
-  // JSON's sequence id so far.
+  // The digits and sign of a JSON sequence id that have been read so far.
   int64_t digits_ = 0;
   uint8_t digit_count_ = 0;
   bool negative_ = false;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/thrift/message.h: what the daemon knows of one Thrift message: how it is wrapped, and who
-// it says it is. Everything after that is the application's.
+// daemon/thrift/message.h: what the daemon knows of one Thrift message: its framing, its encoding
+// and its head. The daemon does not interpret the rest, which belongs to the application.
 //
-// Words: Thrift calls Encoding a protocol and Framing a transport; both words are taken here.
+// Words: Thrift calls an Encoding a protocol and a Framing a transport. This project uses the words
+// protocol and transport for other things.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +22,7 @@ constexpr bool has_header(Framing framing) {
   return framing == Framing::kHeader || framing == Framing::kFramedHeader;
 }
 
-// The bytes of a unit's length words.
+// Returns how many bytes the length words at the start of a unit take.
 constexpr uint32_t length_bytes(Framing framing) {
   if (framing == Framing::kUnframed) return 0;
   return framing == Framing::kFramedHeader ? 8 : 4;
@@ -34,20 +35,20 @@ enum class Encoding : uint8_t {
   kJson,
 };
 
-// TMessageType on the wire.
+// Thrift's TMessageType, with its values on the wire.
 enum class MessageType : uint8_t { kCall = 1, kReply = 2, kException = 3, kOneway = 4 };
 
-// How a call ended, told from the reply's type and the first field of its struct.
+// How a call ended, as the reply's type and the first field of its struct show.
 enum class Outcome : uint8_t {
   kSuccess,               // field 0, or no field at all (void)
   kDeclaredException,     // a field of the function's `throws`
   kApplicationException,  // TApplicationException
 };
 
-// Longer names make a stream opaque.
+// A longer name makes a stream opaque.
 inline constexpr uint32_t kNameBytesMax = 255;
 
-// How a message in the JSON protocol begins: its list, version 1, and the name's quote.
+// The start of a message in the JSON protocol: the list's bracket, version 1, the name's quote.
 inline constexpr std::string_view kJsonStart = "[1,\"";
 
 struct Head {
@@ -57,21 +58,22 @@ struct Head {
   int32_t seqid = 0;
   std::string_view name;  // as on the wire ("Service:method" when multiplexed); owned by the reader
 
-  // The bytes of the whole frame, length words included. kUnframed: 0.
+  // The size of the whole frame in bytes, including the length words; 0 if kUnframed.
   uint32_t frame_bytes = 0;
 
-  // Where has_header(framing), for an answer in kind.
+  // Set only if has_header(framing). An answer repeats both.
   uint16_t header_flags = 0;
   uint32_t header_seqid = 0;
 };
 
-// "Service:method" → "method"; a bare name stays. Stock servers reply with the bare name.
+// Returns "method" for "Service:method", and a bare name as it is. Stock servers reply with the
+// bare name.
 constexpr std::string_view bare_name(std::string_view name) {
   const auto colon = name.find(':');
   return colon == std::string_view::npos ? name : name.substr(colon + 1);
 }
 
-// Of a function's bare name: FNV-1a, the same in every process.
+// Returns the FNV-1a hash of a function's bare name. It is the same in every process.
 constexpr uint64_t name_hash(std::string_view name) {
   uint64_t hash = 0xcbf29ce484222325;
   for (const char one : name) hash = (hash ^ static_cast<uint8_t>(one)) * 0x100000001b3;

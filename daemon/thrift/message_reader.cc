@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/thrift/message_reader.cc: leads through a unit: first bytes, header, heads, bodies, end.
+// daemon/thrift/message_reader.cc: goes through the parts of a unit in order: first bytes, header,
+// heads, bodies, end.
 #include "daemon/thrift/message_reader.h"
 
 #include <algorithm>
@@ -7,7 +8,7 @@
 namespace hat::thrift {
 namespace {
 
-constexpr size_t kLengthBytes = 4;  // of a frame's length word
+constexpr size_t kLengthBytes = 4;  // size of a frame's length word
 
 }  // namespace
 
@@ -18,7 +19,8 @@ MessageReader::Step MessageReader::next(std::span<const std::byte> bytes) {
   return {static_cast<size_t>(in.at - begin), event};
 }
 
-// kNeedMore with bytes left means: go on.
+// Reads the parts of a unit until an event, or until the cursor is empty. If a function that this
+// one calls returns kNeedMore with bytes left, the loop continues.
 MessageReader::Event MessageReader::advance(Cursor& in) {
   for (;;) {
     if (place_ == Place::kOpaque) return Event::kOpaque;
@@ -49,8 +51,9 @@ MessageReader::Event MessageReader::advance(Cursor& in) {
   }
 }
 
-// What nearly every unit is: strict binary whose head has come whole. Anything else is left to the
-// general way, which gives the same answer for these too. False: nothing was taken.
+// The fast path for nearly every unit: strict binary whose head has arrived completely. Returns
+// false, and consumes nothing, for any other unit. advance() handles those, and would give the same
+// result for the units of the fast path.
 bool MessageReader::start_whole(Cursor& in) {
   constexpr uint32_t kStrict = 0x8001;
   constexpr size_t kHeadBytesMin = 12;  // with an empty name
@@ -61,7 +64,7 @@ bool MessageReader::start_whole(Cursor& in) {
     frame_bytes = big_endian32(message);
     message += kLengthBytes;
     if (frame_bytes > kFrameBytesMax || big_endian16(message) != kStrict) return false;
-    if (in.at[0] == 0x16) return false;  // perhaps TLS
+    if (in.at[0] == 0x16) return false;  // may be TLS
   }
   const uint8_t type = message[3];
   const uint32_t name_bytes = big_endian32(message + 4);
@@ -76,7 +79,8 @@ bool MessageReader::start_whole(Cursor& in) {
   frame_left_ = (framed ? frame_bytes : kNoFrame) - head_bytes;
   understood_ = true;
   frame_bytes_ = framed ? static_cast<uint32_t>(kLengthBytes + frame_bytes) : 0;
-  constexpr size_t kUsualNameBytes = 32;  // copied in one go, with what lies behind the name
+  // A copy of fixed size is faster. It includes bytes after the name, which have no effect.
+  constexpr size_t kUsualNameBytes = 32;
   if (name_bytes <= kUsualNameBytes && come >= 8 + kUsualNameBytes) {
     std::memcpy(name_.data(), message + 8, kUsualNameBytes);
   } else {
@@ -107,7 +111,7 @@ MessageReader::Event MessageReader::start(Cursor& in) {
     Cursor again{first_.data() + length_bytes(found.framing), first_.data() + first_size_};
     first_size_ = 0;
     const Event event = begin_unit(found, first_.data());
-    // The first bytes of what begins here, which never are all of it.
+    // Reads the stored first bytes again. They are never the whole unit.
     return event == Event::kNeedMore ? advance(again) : event;
   }
   return Event::kNeedMore;
@@ -160,7 +164,7 @@ Progress MessageReader::read_place(Cursor& in) {
 }
 
 MessageReader::Event MessageReader::at_frame_end() {
-  // A header without payload is an empty frame; a head that is cut off is none.
+  // A header without payload is an empty frame. A head that the frame's end cuts off is not a head.
   const bool inside_head = place_ == Place::kHead && head_begun_;
   const bool cut_off = inside_head && !unit_has_head_;
   if (inside_head || place_ == Place::kBody) understood_ = false;
@@ -201,7 +205,7 @@ MessageReader::Event MessageReader::after_broken(Progress progress) {
     return Event::kNeedMore;
   }
   if (place_ == Place::kHeader && header_.transformed()) return become_opaque("theader_transform");
-  // In a frame, a name that is longer than the frame is no name.
+  // In a frame, a name length that exceeds the frame's rest does not belong to a name.
   const bool long_name = progress == Progress::kLongName && head_reader_.name_bytes() < frame_left_;
   return become_opaque(long_name ? "long_name" : "unknown");
 }

@@ -3,33 +3,34 @@
 //
 //   MessageReader reader;
 //   for (;;) {
-//     const auto step = reader.next(bytes);     // looks at bytes from the front
-//     bytes = bytes.subspan(step.consumed);     // what it took belongs to the current unit
+//     const auto step = reader.next(bytes);     // consumes bytes from the front
+//     bytes = bytes.subspan(step.consumed);     // the consumed bytes belong to the current unit
 //     switch (step.event) {
-//       kNeedMore: bytes is empty now; come back with more
-//       kHead:     head() is set: a message of this unit has said who it is
-//       kEnd:      the unit is complete; outcome() is set; the next byte begins another
-//       kOpaque:   no Thrift that we can follow; see below
+//       kNeedMore: bytes is empty now; call next() again with more
+//       kHead:     head() is set: the head of a message of this unit is complete
+//       kEnd:      the unit is complete; outcome() is set; the next byte begins another unit
+//       kOpaque:   the bytes are not Thrift that the reader can follow; see below
 //     }
 //   }
 //
 // A *unit* is what a transport hands over at once: one frame, or one unframed message. A frame may
-// carry several messages (stock blocking servers answer each): each gives one kHead, and one kEnd
-// closes them all. Detection repeats at each unit, because stock servers allow a connection to mix
-// framings; an answer never depends on how the bytes were split.
+// carry several messages (stock blocking servers answer each): each message gives one kHead, and
+// one kEnd closes the whole frame. The reader detects framing and encoding anew for each unit,
+// because stock servers allow a connection to mix framings. The result never depends on how the
+// bytes were split.
 //
-// Opaque: TLS, SASL, HTTP, a zlib stream, little-endian binary, a THeader payload under transforms,
-// names over kNameBytesMax, and anything unknown. Before the unit's first kHead, all its bytes so
-// far are opaque. After it (an unframed message whose struct cannot be walked), the rest is. The
-// reader then stays opaque: it takes no more bytes. Inside a frame nothing is ever opaque: a
-// body that cannot be walked is one message up to the frame's end.
+// The following is opaque: TLS, SASL, HTTP, a zlib stream, little-endian binary, a THeader payload
+// under transforms, names over kNameBytesMax, and anything unknown. If the unit has had no kHead,
+// all its bytes so far are opaque. If it has had one (an unframed message whose struct cannot be
+// walked), only the rest is opaque. The reader then stays opaque and consumes no more bytes. After
+// the first kHead in a frame, the frame is never opaque: the reader takes a body that it cannot
+// walk as one message up to the frame's end.
 //
-// Bounds   nesting 64, names kNameBytesMax, frames 0x3fffffff bytes. A frame's size against the
-//          configured limit is the caller's business (Head::frame_bytes).
-// Cost     no allocation, lock or exception; but for a unit's first ten, each byte is looked at
-// once
-//          at most, and string bodies and arrays of fixed-size elements are skipped in O(1). About
-//          25 ns for a framed strict message of 64 bytes; message_reader_bench measures it.
+// Bounds   nesting 64, names kNameBytesMax, frames 0x3fffffff bytes. The caller compares a frame's
+//          size (Head::frame_bytes) with the configured limit.
+// Cost     no allocation, lock or exception. The reader looks at each byte at most once, except the
+//          first ten of a unit, and skips string bodies and arrays of fixed-size elements in O(1).
+//          A framed strict message of 64 bytes takes about 25 ns; message_reader_bench measures it.
 // Thread   none of its own; one reader per stream and direction.
 // Source   docs/wire.md section 1; Thrift's doc/specs.
 #pragma once
@@ -61,39 +62,42 @@ class MessageReader {
   };
 
   MessageReader() = default;
-  MessageReader(const MessageReader&) = delete;  // head().name lies within
+  MessageReader(const MessageReader&) = delete;  // head().name points into this object
   MessageReader& operator=(const MessageReader&) = delete;
 
+  // Consumes bytes up to the next event. `consumed` may be all of them, or none.
   Step next(std::span<const std::byte> bytes);
 
-  // The newest message's head; its name lives until the next kHead.
+  // Returns the newest message's head. The head's name stays valid until the next kHead.
   const Head& head() const { return head_; }
-  // How the newest message ended. For requests it has no meaning.
+  // Returns how the newest message ended. The value has no meaning for a request.
   Outcome outcome() const;
-  // Why the stream is opaque, as a stable lower-case token for metrics: "tls", "http", "sasl",
-  // "zlib", "binary_le", "theader_transform", "long_name", "unknown". Set with kOpaque.
+  // Returns why the stream is opaque, as a stable lower-case token for metrics: "tls", "http",
+  // "sasl", "zlib", "binary_le", "theader_transform", "long_name", "unknown". Set with kOpaque.
   std::string_view opaque_reason() const { return opaque_reason_; }
-  // So many of the next bytes are passed over, whatever they are: the rest of a string, say.
+  // Returns how many of the next bytes the reader will skip, whatever their values: for example
+  // the rest of a string.
   uint64_t unexamined() const;
-  // The unit's messages, as many as have come, were followed to their last byte. False in a frame
-  // with bytes that are no message: what a server makes of them is not known.
+  // Returns true if the reader has followed all messages of the unit so far to their last byte.
+  // Returns false for a frame with bytes that are not a message: a server may read them in any way.
   bool understood() const { return understood_; }
-  // How many of the unit's bytes have been taken. At a kHead: where the message's struct begins.
+  // Returns how many bytes of the unit have been consumed. At a kHead this is the offset of the
+  // message's struct.
   uint64_t unit_bytes() const {
     return (framing_ == Framing::kUnframed ? kNoFrame : frame_bytes_) - frame_left_;
   }
-  // True between the first byte of a unit and its kEnd.
+  // Returns true between the first byte of a unit and its kEnd.
   bool inside_unit() const { return place_ != Place::kStart || first_size_ > 0; }
 
  private:
   static constexpr uint64_t kNoFrame = std::numeric_limits<uint64_t>::max();
 
   enum class Place : uint8_t {
-    kStart,      // of a unit; first_ holds what has come
+    kStart,      // start of a unit; first_ holds the bytes that have arrived
     kHeader,     // THeader's own part
-    kHead,       // of a message
-    kBody,       // its struct
-    kFrameRest,  // a frame's bytes that belong to the newest message, whatever they are
+    kHead,       // head of a message
+    kBody,       // struct of a message
+    kFrameRest,  // the frame's remaining bytes; they count as part of the newest message
     kOpaque,
   };
 
@@ -111,12 +115,12 @@ class MessageReader {
   Event become_opaque(std::string_view reason);
 
   Place place_ = Place::kStart;
-  bool head_begun_ = false;  // kHead: some of its bytes have come
+  bool head_begun_ = false;  // in kHead: some bytes of the head have arrived
   bool unit_has_head_ = false;
   bool understood_ = true;
   uint8_t first_size_ = 0;
   std::array<uint8_t, kDecisiveBytesMax> first_;
-  uint64_t frame_left_ = 0;  // kNoFrame where the unit is not a frame
+  uint64_t frame_left_ = 0;  // bytes; counts down from kNoFrame if the unit is not a frame
   Framing framing_ = Framing::kUnframed;
   Encoding encoding_ = Encoding::kBinary;
   uint32_t frame_bytes_ = 0;  // as in Head
@@ -127,7 +131,7 @@ class MessageReader {
   BinaryWalker binary_;
   CompactWalker compact_;
   JsonWalker json_;
-  std::array<char, kNameBytesMax> name_;  // head_.name
+  std::array<char, kNameBytesMax> name_;  // the bytes of head_.name
 };
 
 }  // namespace hat::thrift

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/thrift/message_reader_bench.cc: measures what reading a message costs, in ns and as a
-// table.
+// daemon/thrift/message_reader_bench.cc: measures how long it takes to read a message, and prints a
+// table in ns.
 //
-//   message_reader_bench [ROUNDS]    default 20000; ctest runs 10, to see that it still runs
+//   message_reader_bench [ROUNDS]    default 20000; ctest runs 10, to check that it still works
 //
-// Each row is a message that libthrift wrote, read whole from memory, over and over; the best of
-// five batches counts, since others' work on the machine only ever adds.
+// For each row the reader repeatedly reads one message that libthrift wrote, whole and from memory.
+// The best of five batches counts, since other work on the machine can only add time.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -24,10 +24,10 @@ namespace {
 struct Row {
   std::string name;
   std::string bytes;
-  double rounds_share;  // of ROUNDS, as long messages take longer
+  double rounds_share;  // factor for ROUNDS; smaller for messages that take longer
 };
 
-// Reads one unit; false where that is not what the bytes are.
+// Reads one unit. Returns false if the bytes are not exactly one unit with one message.
 bool read_unit(MessageReader& reader, std::span<const std::byte> bytes) {
   using Event = MessageReader::Event;
   const auto head = reader.next(bytes);

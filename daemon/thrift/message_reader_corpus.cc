@@ -3,7 +3,8 @@
 //
 //   message_reader_corpus tests/fuzz/corpus/message_reader_fuzz
 //
-// Small messages of each dialect, as libthrift writes them, and first bytes of other protocols.
+// The seeds are small messages of each dialect, as libthrift writes them, and the first bytes of
+// other protocols.
 #include <cstdio>
 #include <filesystem>
 #include <fstream>

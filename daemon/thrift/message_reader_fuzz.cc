@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/thrift/message_reader_fuzz.cc: fuzzes the reader; splits change nothing, libthrift agrees.
+// daemon/thrift/message_reader_fuzz.cc: fuzzes the reader; verifies that splits change nothing and
+// that libthrift agrees.
 //
-// Input: u8 count of cuts, u16 (big-endian) for each, then the stream. Besides these cuts, each
-// stream is read whole and byte by byte. Where libthrift reads an unframed message to its end, so
-// do we; and whatever head is found can be answered in a way that we read back.
+// Input: u8 count of cuts, u16 (big-endian) offset of each cut, then the stream. The target reads
+// each stream with these cuts, whole, and byte by byte. If libthrift reads the first message to its
+// end and it is unframed and not JSON, our reader must find the same end. For each head, our reader
+// must read back our exception reply.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -23,7 +25,7 @@ namespace {
 using Event = MessageReader::Event;
 
 constexpr size_t kCutsMax = 16;
-constexpr size_t kBytewiseMax = 4096;  // longer streams are not read byte by byte: it takes long
+constexpr size_t kBytewiseMax = 4096;  // reading a longer stream byte by byte takes too long
 
 [[noreturn]] void fail(const char* what, const Trace& expected, const Trace& got) {
   std::cerr << what << "\n  expected" << expected << "\n  got" << got << "\n";

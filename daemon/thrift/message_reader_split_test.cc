@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/thrift/message_reader_split_test.cc: checks that no split of the input changes anything,
-// and that messages end where libthrift says.
+// daemon/thrift/message_reader_split_test.cc: checks that no split of the input changes the result,
+// and that messages end where libthrift ends them.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -36,8 +36,8 @@ void flip_a_bit(char& byte, std::mt19937& random) {
   byte = static_cast<char>(byte ^ 1 << random() % 8);
 }
 
-// Cuts bytes, changes bytes, puts bytes behind: what is not Thrift must not depend on splits
-// either.
+// Flips bits, cuts off the end and inserts zero bytes, each at random. The result for bytes that
+// are not Thrift must not depend on splits either.
 void damage(std::string& bytes, std::mt19937& random) {
   for (auto left = random() % 3; left > 0; --left)
     flip_a_bit(bytes[random() % bytes.size()], random);
@@ -67,7 +67,8 @@ TEST(MessageReaderSplit, NeverChangesTheMeaning) {
     SCOPED_TRACE(seed);
     std::mt19937 random(seed);
     auto bytes = some_units(random);
-    if (bytes.size() > 1500) bytes.resize(1500);  // single cuts cost its square
+    // The time for all single cuts grows with the square of the size.
+    if (bytes.size() > 1500) bytes.resize(1500);
     if (seed % 2 == 1) damage(bytes, random);
     expect_same_for_splits(bytes, random);
     if (HasFatalFailure()) return;
@@ -105,7 +106,8 @@ TEST(MessageReaderSplit, EndsWhereLibthriftEnds) {
     auto bytes = stock_message({"", Framing::kUnframed, encoding}, {"get", MessageType::kReply, 5},
                                {}, random);
     const auto head = trace(bytes).seen.at(0).at;
-    // Damage to the body alone: what libthrift still reads, we read to the same end.
+    // Damages only the body. If libthrift still reads the message, our reader must end at the same
+    // byte.
     if (seed % 2 == 1) flip_a_bit(bytes[head + random() % (bytes.size() - head)], random);
     const auto expected = stock_message_bytes(encoding, bytes);
     if (!expected) continue;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/thrift/message_reader_test.cc: checks heads, ends and what is opaque, case by case.
+// daemon/thrift/message_reader_test.cc: checks heads, ends and opaque streams, case by case.
 #include "daemon/thrift/message_reader.h"
 
 #include <gtest/gtest.h>
@@ -157,7 +157,7 @@ TEST_P(DialectTest, UnitsOfAllDialectsFollowEachOther) {
 struct Expected {
   Event event;
   size_t at;
-  std::string_view detail = "";  // kHead: name; kOpaque: reason
+  std::string_view detail = "";  // the name for kHead, the reason for kOpaque
 };
 struct StreamRow {
   std::string_view name;
@@ -320,7 +320,7 @@ struct BodyRow {
   std::string_view name;
   Encoding encoding;
   std::string body;
-  bool whole;  // else it cannot be walked
+  bool whole;  // false if the body cannot be walked
 };
 
 const BodyRow kBodies[] = {
@@ -398,7 +398,7 @@ TEST_P(BodyTest, EndsWhereItShould) {
 }
 
 TEST(MessageReader, HugeCountsAreSkippedNotCounted) {
-  // A list of 2^31-1 times 16 bytes: 32 GiB but for one element.
+  // A list of 2^31 - 1 elements of 16 bytes each: 32 GiB less one element.
   const auto bytes = strict_head(MessageType::kCall, "f", 1) + "\x0f\0\1\x10"s + be32(0x7fffffff);
   const std::string much(1 << 20, '\0');
   Tracer tracer;

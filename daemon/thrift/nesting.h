@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/thrift/nesting.h: the structs and containers that a walk is inside of.
+// daemon/thrift/nesting.h: the stack of structs and containers that a walk is inside of.
 #pragma once
 
 #include <array>
@@ -8,15 +8,17 @@
 
 namespace hat::thrift {
 
-// The outermost struct is the first. Stock readers stop at 64 as well.
+// How many structs and containers may be open at once, including the outermost struct. Stock
+// readers have the same limit.
 inline constexpr size_t kNestingMax = 64;
-// Containers' counts and strings' lengths are i32 on the wire.
+// The limit of a container's count and a string's length, which are i32 on the wire.
 inline constexpr uint32_t kCountMax = 0x7fffffff;
 
 struct Level {
-  // Values still to come. A map counts keys and values, so the count's parity tells them apart.
+  // The number of values that remain. A map counts keys and values, so the number is even before a
+  // key and odd before a value.
   uint32_t left;
-  std::array<uint8_t, 2> types;  // [left % 2]: the next value's; a struct has kStructLevel
+  std::array<uint8_t, 2> types;  // [left % 2] is the next value's type; kStructLevel for a struct
 
   uint8_t next_type() const { return types[left % 2]; }
 };

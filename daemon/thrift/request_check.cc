@@ -25,7 +25,7 @@ bool is_usual_name(std::string_view name) {
   });
 }
 
-// [1,"name",type,seqid,
+// Returns true if `text` is exactly [1,"name",type,seqid,  with the values of `head`.
 bool is_usual_json_head(std::string_view text, const Head& head) {
   const auto take = [&text](std::string_view part) {
     if (!text.starts_with(part)) return false;
@@ -39,7 +39,8 @@ bool is_usual_json_head(std::string_view text, const Head& head) {
          take({digits.data(), static_cast<size_t>(end - digits.data())}) && text == ",";
 }
 
-// Walks a struct by its types. A template, so that each encoding's tokens are read inline.
+// Walks a struct and compares it with its types. This is a template, so that the compiler inlines
+// the reading of each encoding's tokens.
 template <class Wire>
 class BodyChecker {
  public:
@@ -94,7 +95,8 @@ class BodyChecker {
     return true;
   }
 
-  // Its type comes from the request alone, so it must be one whose end all readers find.
+  // Checks a field that the manifest does not have. Only the request gives the field's type, so
+  // this must be a type whose end all readers find.
   bool unknown(const TypedField& field, Kind kind) {
     const bool passes = types_.allow_unknown_fields && kind == Kind::kStruct && field.id > 0 &&
                         !is_container(field.type) && field.type != WireType::kUuid;
@@ -133,7 +135,8 @@ class BodyChecker {
   bool list(const TypeSpec& element) {
     TypedContainer list;
     if (!enter() || !wire_.begin_list(list)) return false;
-    // Also where it is empty: a stock server that refuses the type may read on behind it.
+    // Checked for an empty list too: a stock server that refuses the type may continue with the
+    // bytes after the list.
     if (list.element != element.wire) return wrong(RequestFault::kWrongType);
     --depth_;
     const size_t fixed = element.named ? 0 : Wire::fixed_bytes(element.wire);
@@ -169,7 +172,9 @@ class BodyChecker {
   Wire wire_;
   const ArgumentTypes& types_;
   size_t depth_ = 0;
-  std::vector<bool> seen_;  // which fields the open structs have had, the innermost one's last
+  // For each field of each open struct, whether the field has occurred. The innermost struct's bits
+  // are last.
+  std::vector<bool> seen_;
   RequestFault fault_ = RequestFault::kMalformed;
   int field_ = 0;
 };
@@ -182,7 +187,7 @@ bool is_usual_head(std::span<const std::byte> envelope, const Head& head) {
   const auto* at = reinterpret_cast<const uint8_t*>(envelope.data()) + length_bytes(head.framing);
   const auto* const end = reinterpret_cast<const uint8_t*>(envelope.data()) + envelope.size();
   if (has_header(head.framing)) {
-    // The protocol in a byte, then zeroes: no transforms, no further headers, padding.
+    // The protocol id in one byte, then zeroes: no transforms, no further headers, padding.
     const auto* const words = at + kHeaderFixedBytes;
     const size_t bytes = 4 * size_t{big_endian16(at + kHeaderWordsAt)};
     if (words[0] >= 0x80) return false;
@@ -193,9 +198,9 @@ bool is_usual_head(std::span<const std::byte> envelope, const Head& head) {
   const auto name_bytes = static_cast<uint32_t>(head.name.size());
   switch (head.encoding) {
     case Encoding::kBinary:
-      return at[2] == 0;  // the version's third byte; the others were read
+      return at[2] == 0;  // the version's third byte; HeadReader has checked the others
     case Encoding::kBinaryOld:
-      return true;  // no part of it can be spelt in two ways
+      return true;  // every part of it has only one spelling
     case Encoding::kCompact:
       return size == 2 + varint_bytes(static_cast<uint32_t>(head.seqid)) +
                          varint_bytes(name_bytes) + name_bytes;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/thrift/request_check_differential.cc: holds what passes the check against stock generated
-// code, for as many random requests as are asked for; half of them are changed as an attacker
-// would.
+// daemon/thrift/request_check_differential.cc: compares the check with stock generated code, for
+// COUNT random requests, of which half are changed as an attacker would.
 //
-//   request_check_differential COUNT [SEED]     compares with C++, and prints how many
+//   request_check_differential COUNT [SEED]     compares with C++, and prints how many pass
 //   request_check_differential --write COUNT [SEED] > FILE
-//                          writes requests that pass, for the readers of other languages:
-//                          u8 encoding, u8 and name of the function, u32 and request (big-endian)
+//                          writes COUNT requests that pass, for the readers of other languages:
+//                          u8 encoding, u8 length and name of the function, u32 length
+//                          (big-endian) and bytes of the request
 //   request_check_differential --seeds FOLDER   writes the corpus of request_check_fuzz
 #include <array>
 #include <cstdint>
@@ -44,7 +44,8 @@ struct Random {
     if (bits() % 4 == 0) last = made;
     return made;
   }
-  // In a frame, which may hold a second message, or be changed as an attacker would.
+  // Returns a request in a frame. One frame in eight gets a second message, and one in eight is
+  // changed as an attacker would.
   std::string framed(Encoding encoding) {
     std::string made = request(encoding);
     if (bits() % 8 == 0) made += last;
@@ -54,7 +55,8 @@ struct Random {
   }
 };
 
-// As a C string, of which the bytes that are no ASCII characters are in hexadecimal.
+// Returns `bytes` for a C string: backslashes and bytes that are not printable ASCII characters are
+// in hexadecimal.
 std::string shown(std::string_view bytes) {
   constexpr std::string_view kDigits = "0123456789abcdef";
   std::string text;

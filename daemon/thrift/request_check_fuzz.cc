@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/thrift/request_check_fuzz.cc: a request that passes the check is exactly one call of its
-// function in the stock generated code too.
+// daemon/thrift/request_check_fuzz.cc: verifies that stock generated code reads each request that
+// passes the check as exactly one call of its function.
 //
-// Input: u8 whether unknown fields may pass, then a request without a frame.
+// Input: one byte, which is odd if unknown fields may pass; then a request. The seeds have requests
+// without a frame.
 #include <cstdint>
 #include <cstdlib>
 #include <iostream>

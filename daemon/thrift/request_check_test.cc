@@ -205,7 +205,8 @@ INSTANTIATE_TEST_SUITE_P(
         CheckRow{"json_more_after_the_end", kJson, "none", "{}]]", {RequestFault::kMalformed, 0}}),
     [](const auto& row) { return row.param.name; });
 
-// Where generated code of some language stops in the middle, and its server goes on behind that.
+// For these requests, the generated code of some language stops in the middle, and its server then
+// continues with the bytes after that.
 INSTANTIATE_TEST_SUITE_P(
     WhereServersStop, BodyCheck,
     testing::Values(
@@ -361,7 +362,7 @@ TEST(BodyCheckTest, TakesEveryEscapeThatStandsForText) {
 
 TEST(BodyCheckTest, BoundsTheNesting) {
   const auto nested = [](int depth) {
-    std::string body = "\x0c\0\2"s;  // put's node, and its children
+    std::string body = "\x0c\0\2"s;  // put's node; each round adds a list of one child
     for (int i = 1; i < depth; ++i) body += "\x0f\0\2\x0c\0\0\0\1"s;
     return body + std::string(static_cast<size_t>(depth) + 1, '\0');
   };

@@ -21,8 +21,9 @@ using apache::thrift::TConfiguration;
 
 constexpr uint32_t kDepthMax = 6;
 
-// `string_bytes_max`: for input; 0 is none. Without one libthrift makes room for a string before it
-// looks whether that is there.
+// Returns libthrift's protocol over `memory`. `string_bytes_max` limits strings in input; 0 sets no
+// limit. Without a limit libthrift allocates space for a string before it checks that the input
+// contains the string.
 std::shared_ptr<tp::TProtocol> protocol(const Dialect& dialect,
                                         const std::shared_ptr<tt::TTransport>& memory,
                                         int32_t string_bytes_max = 0) {
@@ -51,7 +52,7 @@ std::shared_ptr<tp::TProtocol> protocol(const Dialect& dialect,
 
 std::shared_ptr<tt::TMemoryBuffer> memory_over(std::string_view bytes) {
   auto* data = reinterpret_cast<uint8_t*>(const_cast<char*>(bytes.data()));
-  // Its own configuration: the shared one counts bytes over all buffers.
+  // The buffer gets a configuration of its own: the shared one counts the bytes of all buffers.
   return std::make_shared<tt::TMemoryBuffer>(data, static_cast<uint32_t>(bytes.size()),
                                              tt::TMemoryBuffer::OBSERVE,
                                              std::make_shared<TConfiguration>());
@@ -131,7 +132,7 @@ class BodyWriter {
   uint32_t below(uint32_t bound) {
     return std::uniform_int_distribution<uint32_t>(0, bound - 1)(random_);
   }
-  int64_t number() {  // of all lengths
+  int64_t number() {  // with a random number of significant bits
     const auto bits = static_cast<int>(below(64));
     const auto value = static_cast<int64_t>(uint64_t{random_()} << 32 ^ random_());
     return value >> bits;
@@ -142,7 +143,7 @@ class BodyWriter {
                                     tp::T_MAP,  tp::T_SET,  tp::T_LIST};
     return kTypes[below(depth < kDepthMax ? 11 : 7)];
   }
-  // JSON's keys are strings, so its maps have simple keys.
+  // Returns a simple type, since JSON writes a map's keys as strings.
   tp::TType key_type() {
     constexpr tp::TType kTypes[] = {tp::T_BOOL, tp::T_BYTE, tp::T_I16,
                                     tp::T_I32,  tp::T_I64,  tp::T_STRING};

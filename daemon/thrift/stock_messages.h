@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/thrift/stock_messages.h: lets libthrift write and read messages; for tests alone.
+// daemon/thrift/stock_messages.h: writes and reads messages with libthrift; for tests only.
 #pragma once
 
 #include <cstdint>
@@ -39,17 +39,18 @@ struct StockHead {
   int32_t seqid;
 };
 
-// What a message's struct holds.
+// Describes the contents of a message's struct.
 struct Body {
   enum class Kind : uint8_t { kEmpty, kRandom, kNested, kString, kStructs, kNumbers };
   Kind kind = Kind::kRandom;
-  // kNested: structs in structs. kString: bytes. kStructs: in a list, each an i32 and a string
-  // of 10. kNumbers: i64 in a list.
+  // For kNested, the depth of structs in structs. For kString, the string's bytes. For kStructs,
+  // the number of structs in a list; each has an i32 and a string of 10 bytes. For kNumbers, the
+  // number of i64 in a list.
   uint32_t size = 0;
-  int16_t first_field = 1;  // kRandom, kString: ids ascend from here
+  int16_t first_field = 1;  // kRandom, kString: the lowest field id; further ids ascend
 };
 
-// One unit, as libthrift writes it.
+// Returns one unit as libthrift writes it.
 std::string stock_message(const Dialect& dialect, const StockHead& head, const Body& body,
                           std::mt19937& random);
 
@@ -58,14 +59,14 @@ struct StockException {
   int32_t seqid;
   int32_t code;
   std::string text;
-  size_t bytes_left;  // unread, behind it
+  size_t bytes_left;  // unread bytes after the unit
 };
 
-// Reads one unit with libthrift; none where it is no exception reply.
+// Reads one unit with libthrift. Returns nullopt if the unit is not an exception reply.
 std::optional<StockException> stock_exception(const Dialect& dialect, std::string_view bytes);
 
-// The bytes of the unframed message at the front, as libthrift counts them; none where it throws.
-// Binary (strict or old) and compact alone.
+// Returns the size in bytes of the unframed message at the front, as libthrift reads it, or nullopt
+// if libthrift throws. Only for binary (strict or old) and compact.
 std::optional<size_t> stock_message_bytes(Encoding encoding, std::string_view bytes);
 
 }  // namespace hat::thrift

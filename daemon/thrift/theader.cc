@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/thrift/theader.cc: reads the fixed fields and the two words that matter.
+// daemon/thrift/theader.cc: reads the fixed fields, the protocol and the number of transforms.
 #include "daemon/thrift/theader.h"
 
 namespace hat::thrift {
@@ -54,7 +54,7 @@ Progress HeaderReader::step(Cursor& in) {
   return transformed_ ? Progress::kBroken : Progress::kDone;
 }
 
-// One varint that has to end within the header words.
+// Reads one varint. Returns kBroken if it does not end within the header words.
 Progress HeaderReader::take_word_varint(Cursor& in, uint64_t& value) {
   Cursor words{in.at, in.at + std::min<size_t>(in.left(), words_left_)};
   const Progress progress = varint_.take(words, value);

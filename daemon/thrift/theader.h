@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/thrift/theader.h: reads what THeaderTransport puts before a message, in pieces.
+// daemon/thrift/theader.h: reads the header that THeaderTransport puts before a message, from
+// pieces of input.
 //
 //   u16 0x0fff | u16 flags | u32 seqid | u16 header words | varint protocol | varint transforms | …
 //
-// The words end where the payload begins; what they say besides is passed over. The stock reader is
-// not used: that of 0.17 writes out of bounds on hostile input.
+// The payload begins after the last header word. HeaderReader skips all header words except the
+// protocol and the number of transforms. The daemon does not use the stock reader, because that of
+// Thrift 0.17 writes out of bounds on hostile input.
 // Source: Thrift's doc/specs/HeaderFormat.md.
 #pragma once
 
@@ -16,22 +18,24 @@
 
 namespace hat::thrift {
 
-// The part of fixed size, and where it counts the header words, each of 4 bytes.
+// The size of the fixed part, and the offset in it of the number of header words (4 bytes each).
 inline constexpr size_t kHeaderFixedBytes = 10;
 inline constexpr size_t kHeaderWordsAt = 8;
 
 class HeaderReader {
  public:
-  // The magic's first byte comes next; `frame_bytes` is the frame's length on the wire.
+  // Prepares for a header; the magic's first byte is the next of the input. `frame_bytes` is the
+  // frame's length on the wire.
   void begin(uint32_t frame_bytes);
-  // kDone: the cursor is at the payload. kBroken also where a transform hides the payload.
+  // Continues with the bytes of `in`. After kDone the cursor is at the payload. Also returns
+  // kBroken if the payload is transformed.
   Progress read(Cursor& in);
 
-  // After kDone.
+  // Returns the payload's encoding. Valid after kDone, like flags() and seqid().
   Encoding encoding() const { return encoding_; }
   uint16_t flags() const { return flags_; }
   uint32_t seqid() const { return seqid_; }
-  // After kBroken: whether the reason is a transform.
+  // Returns true if a transform is the reason for kBroken.
   bool transformed() const { return transformed_; }
 
  private:
@@ -49,7 +53,7 @@ class HeaderReader {
   uint16_t flags_ = 0;
   uint32_t seqid_ = 0;
   uint32_t frame_bytes_ = 0;
-  uint32_t words_left_ = 0;  // of the header words, in bytes
+  uint32_t words_left_ = 0;  // unread header words, in bytes
 };
 
 }  // namespace hat::thrift

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/thrift/trace.h: writes down what a MessageReader says about given bytes; for tests alone.
+// daemon/thrift/trace.h: records the events of a MessageReader for given bytes; for tests only.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace hat::thrift {
 
 struct Seen {
   MessageReader::Event event = MessageReader::Event::kNeedMore;
-  size_t at = 0;  // bytes from the stream's start to behind the event
+  size_t at = 0;  // offset in the stream of the first byte after the event
   Framing framing = Framing::kUnframed;
   Encoding encoding = Encoding::kBinary;
   MessageType type = MessageType::kCall;
@@ -27,8 +27,8 @@ struct Seen {
   uint32_t frame_bytes = 0;
   uint16_t header_flags = 0;
   uint32_t header_seqid = 0;
-  Outcome outcome = Outcome::kSuccess;  // kEnd
-  std::string reason;                   // kOpaque
+  Outcome outcome = Outcome::kSuccess;  // only for kEnd
+  std::string reason;                   // only for kOpaque
 
   bool operator==(const Seen&) const = default;
 };
@@ -45,7 +45,7 @@ inline std::ostream& operator<<(std::ostream& out, const Seen& seen) {
 
 struct Trace {
   std::vector<Seen> seen;
-  bool inside_unit = false;  // at the end
+  bool inside_unit = false;  // MessageReader::inside_unit() after the last byte
 
   bool operator==(const Trace&) const = default;
   size_t count(MessageReader::Event event) const {
@@ -60,7 +60,8 @@ inline std::ostream& operator<<(std::ostream& out, const Trace& trace) {
 
 class Tracer {
  public:
-  // Aborts where the reader breaks its own promises; a fuzz target has no other way to fail.
+  // Gives `bytes` to the reader. Aborts if the reader breaks its contract, because a fuzz target
+  // can fail in no other way.
   void feed(std::span<const std::byte> bytes) {
     using Event = MessageReader::Event;
     for (;;) {
@@ -108,7 +109,7 @@ class Tracer {
     const bool again =
         !trace_.seen.empty() && trace_.seen.back().event == MessageReader::Event::kOpaque;
     if (again) return;
-    // Before a unit's first head, all its bytes are opaque, however many were looked at.
+    // Before a unit's first head, all bytes of the unit are opaque, even if some were consumed.
     trace_.seen.push_back({.event = MessageReader::Event::kOpaque,
                            .at = unit_has_head_ ? at_ : unit_,
                            .reason = std::string(reader_.opaque_reason())});
@@ -121,7 +122,7 @@ class Tracer {
   bool unit_has_head_ = false;
 };
 
-// `cuts`: offsets in ascending order where the bytes are split.
+// Returns the trace of `bytes`, split into pieces at the offsets `cuts`, which ascend.
 inline Trace trace(std::span<const std::byte> bytes, std::span<const size_t> cuts = {}) {
   Tracer tracer;
   size_t from = 0;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/thrift/typed_wire.h: reads the tokens of a struct that lies whole in memory, one class for
-// each encoding, all with the same functions. request_check.cc puts them together.
+// daemon/thrift/typed_wire.h: reads the tokens of a struct that is complete in memory, with one
+// class for each encoding. All classes have the same functions; request_check.cc combines the
+// tokens.
 //
-// Each function returns false where the bytes cannot be that token, or are not spelt as stock
-// writers spell it (numbers in their shortest form, JSON without white space).
+// Each function returns false if the bytes cannot be that token, or are not spelt as stock writers
+// spell it (numbers in their shortest form, JSON without white space).
 //
 //   begin_struct()  [next_field() value]…  until a field is_stop
 //   begin_list()    [next_element() value]…  end_list()
@@ -26,33 +27,33 @@
 namespace hat::thrift {
 
 struct TypedField {
-  bool is_stop = false;  // the struct ends; nothing else is set
+  bool is_stop = false;  // the struct ends here; the other members are not set
   WireType type = WireType::kBool;
   int id = 0;
-  bool has_value = true;  // false: the value is in the field's header (compact's bool)
+  bool has_value = true;  // false if the field's header holds the value (compact's bool)
 };
 
 struct TypedContainer {
   uint32_t count = 0;
-  bool has_types = true;           // false: an empty map in compact, which says no types
-  WireType key = WireType::kBool;  // kMap
+  bool has_types = true;           // false for an empty map in compact, which gives no types
+  WireType key = WireType::kBool;  // only for a kMap
   WireType element = WireType::kBool;
 };
 
-// What the check wants to know of a value.
+// The part of a value that the check uses.
 struct Scalar {
-  int32_t number = 0;     // kI32
-  std::string_view text;  // kString, which is binary or text; in JSON, between its quotes
+  int32_t number = 0;     // the value of a kI32
+  std::string_view text;  // the bytes of a kString (binary or text); in JSON, between its quotes
 };
 
 constexpr bool is_container(WireType type) { return type >= WireType::kStruct; }
 
-// The next bytes, as far as they are there.
+// Returns the next `bytes` bytes, or fewer if the input ends before.
 inline std::string_view text_at(const Cursor& in, uint64_t bytes) {
   return {reinterpret_cast<const char*>(in.at), std::min<size_t>(bytes, in.left())};
 }
 
-// TBinaryProtocol.
+// Reads TBinaryProtocol.
 class BinaryWire {
  public:
   explicit BinaryWire(std::span<const std::byte> body)
@@ -113,7 +114,8 @@ class BinaryWire {
     return bytes <= kCountMax && skip(bytes);
   }
   static bool is_binary(std::string_view) { return true; }
-  // The bytes of each such value, where all have as many and any will do; else 0.
+  // Returns the size in bytes of a value of this type, if all values have that size and any bytes
+  // are a valid value; otherwise 0.
   static constexpr size_t fixed_bytes(WireType type) {
     constexpr std::array<uint8_t, 8> kBytes = {0, 1, 2, 4, 8, 8, 0, 16};
     return is_container(type) ? 0 : kBytes[static_cast<size_t>(type)];
@@ -159,7 +161,7 @@ class BinaryWire {
   Cursor in_;
 };
 
-// TCompactProtocol.
+// Reads TCompactProtocol.
 class CompactWire {
  public:
   explicit CompactWire(std::span<const std::byte> body)
@@ -167,7 +169,8 @@ class CompactWire {
             reinterpret_cast<const uint8_t*>(body.data()) + body.size()} {}
 
   bool at_end() const { return in_.left() == 0; }
-  // Field ids are differences to the field before; `outer` keeps the enclosing struct's.
+  // Starts a struct. A field id is encoded as the difference to the id before it; `outer` saves the
+  // enclosing struct's last id for end_struct().
   bool begin_struct(int& outer) {
     outer = last_id_;
     last_id_ = 0;
@@ -230,7 +233,7 @@ class CompactWire {
   bool scalar(WireType type, bool /*is_key*/, Scalar& value) {
     uint64_t bits = 0;
     switch (type) {
-      case WireType::kBool:  // of a container: a field's is in its header
+      case WireType::kBool:  // in a container; the value of a bool field is in its header
         return in_.left() > 0 && (*in_.at == kTrue || *in_.at == kFalse) && skip(1);
       case WireType::kI16:
         return varint(bits, UINT16_MAX);
@@ -261,7 +264,7 @@ class CompactWire {
 
  private:
   static constexpr uint8_t kTrue = 1;
-  static constexpr uint8_t kFalse = 2;  // types up to this one are bools, and say which
+  static constexpr uint8_t kFalse = 2;  // the types up to this one are bools with their value
 
   static std::optional<WireType> type_of(uint8_t type) {
     constexpr std::array<WireType, 13> kTypes = {
@@ -271,19 +274,19 @@ class CompactWire {
     if (type == 0 || type > kTypes.size()) return std::nullopt;
     return kTypes[type - 1];
   }
-  // Stock writers say kTrue for bools in a container. Rust's reader refuses kFalse there, and goes
-  // on with the bytes behind it.
+  // Returns the type of a container's elements. Stock writers write kTrue for bools there. Rust's
+  // reader rejects kFalse and continues with the bytes after it, so this function refuses kFalse.
   static std::optional<WireType> element_type_of(uint8_t type) {
     return type == kFalse ? std::nullopt : type_of(type);
   }
 
-  // In its shortest form, and at most `max`.
+  // Reads a varint. Returns false unless it has its shortest form and is at most `max`.
   bool varint(uint64_t& value, uint64_t max) {
     value = 0;
     for (unsigned shift = 0; in_.left() > 0 && shift < 64; shift += 7) {
       const uint8_t byte = *in_.at++;
       const uint64_t bits = byte & 0x7f;
-      if (bits << shift >> shift != bits) return false;  // more than 64
+      if (bits << shift >> shift != bits) return false;  // more than 64 bits
       value |= bits << shift;
       if (byte < 0x80) return value <= max && (byte != 0 || shift == 0);
     }
@@ -294,13 +297,13 @@ class CompactWire {
   int last_id_ = 0;
 };
 
-// TJSONProtocol.
+// Reads TJSONProtocol.
 class JsonWire {
  public:
   explicit JsonWire(std::span<const std::byte> body)
       : rest_(reinterpret_cast<const char*>(body.data()), body.size()) {}
 
-  bool at_end() const { return rest_ == "]"; }  // the message's own bracket
+  bool at_end() const { return rest_ == "]"; }  // the bracket that ends the message
   bool begin_struct(int&) {
     is_first_ = true;
     return take("{");
@@ -345,7 +348,7 @@ class JsonWire {
     map.key = *key;
     map.element = *element;
     is_first_ = true;
-    return !is_container(*key) || count == 0;  // writers differ in how they spell such keys
+    return !is_container(*key) || count == 0;  // writers spell keys that are containers differently
   }
   bool end_map() {
     is_first_ = false;
@@ -365,7 +368,7 @@ class JsonWire {
     if (!is_key) return number(type, value);
     return take("\"") && number(type, value) && take("\"");
   }
-  // Base64, whose padding some writers leave out.
+  // Returns true if `text` is Base64. Some writers omit the padding.
   static bool is_binary(std::string_view text) {
     const size_t digits = std::min(text.find('='), text.size());
     const bool is_padded = digits < text.size();
@@ -387,7 +390,7 @@ class JsonWire {
   }
 
   std::optional<WireType> type_word() {
-    // By WireType.
+    // Indexed by WireType.
     constexpr std::array<std::string_view, 12> kWords = {
         "\"tf\"",  "\"i8\"",  "\"i16\"", "\"i32\"", "\"i64\"", "\"dbl\"",
         "\"str\"", "\"uid\"", "\"rec\"", "\"lst\"", "\"set\"", "\"map\""};
@@ -397,7 +400,7 @@ class JsonWire {
     return std::nullopt;
   }
 
-  // Without a plus, leading zeros, or -0.
+  // Reads an integer from `min` to `max`. Refuses a plus sign, leading zeros and -0.
   bool integer(int64_t& value, int64_t min, int64_t max) {
     const bool negative = take("-");
     size_t digits = 0;
@@ -436,9 +439,9 @@ class JsonWire {
     }
   }
 
-  // In quotes, whether it is a map's key or not.
+  // Reads NaN or an infinity. It has quotes, whether it is a map's key or not.
   bool special_number() { return take("\"NaN\"") || take("\"Infinity\"") || take("\"-Infinity\""); }
-  // One that a double holds.
+  // Reads a number. Returns false if a double cannot hold it.
   bool floating() {
     const std::string_view begin = rest_;
     return spelt_as_json() &&
@@ -460,7 +463,7 @@ class JsonWire {
     return digits;
   }
 
-  // `text`: what stands between the quotes.
+  // Reads a string. `text` becomes the bytes between the quotes.
   bool string(std::string_view& text) {
     if (!take("\"")) return false;
     const std::string_view begin = rest_;
@@ -473,7 +476,8 @@ class JsonWire {
     text = begin.substr(0, begin.size() - rest_.size());
     return take("\"");
   }
-  // What follows a backslash. Stock C++ does not read an escaped slash, which JSON has.
+  // Reads the part of an escape after its backslash. Refuses an escaped slash: JSON allows it, but
+  // stock C++ does not read it.
   bool escaped() {
     if (rest_.empty()) return false;
     const char letter = rest_[0];
@@ -481,11 +485,12 @@ class JsonWire {
     if (letter != 'u') return std::string_view("\"\\bfnrt").contains(letter);
     uint32_t unit = 0, low = 0;
     if (!code_unit(unit)) return false;
-    const bool is_high = unit >= 0xd800 && unit < 0xdc00;  // the first half of a character
+    const bool is_high = unit >= 0xd800 && unit < 0xdc00;  // the first half of a surrogate pair
     if (!is_high) return unit < 0xdc00 || unit > 0xdfff;
     return take("\\u") && code_unit(low) && low >= 0xdc00 && low <= 0xdfff;
   }
-  // In small letters, as all write it: stock C++ reads no others.
+  // Reads four hexadecimal digits. Refuses capital letters: no stock writer uses them, and stock
+  // C++ does not read them.
   bool code_unit(uint32_t& unit) {
     const std::string_view digits = rest_.substr(0, 4);
     if (digits.size() < 4 || digits.find_first_not_of("0123456789abcdef") != digits.npos) {
@@ -507,7 +512,7 @@ class JsonWire {
   }
 
   std::string_view rest_;
-  bool is_first_ = false;  // no comma comes before the next field or map's entry
+  bool is_first_ = false;  // no comma precedes the next field or map entry
 };
 
 }  // namespace hat::thrift

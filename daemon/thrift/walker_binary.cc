@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/thrift/walker_binary.cc: walks tokens of fixed size; skips what needs no look.
+// daemon/thrift/walker_binary.cc: walks tokens of fixed size; skips values that need not be read.
 #include "daemon/thrift/walker_binary.h"
 
 namespace hat::thrift {
 namespace {
 
-// TType.
+// Thrift's TType, with its values on the wire.
 enum : uint8_t {
   kStop = 0,
   kBool = 2,
@@ -23,7 +23,7 @@ enum : uint8_t {
   kTypes = 17,
 };
 
-// By TType; 0: not of a fixed size, or no type at all.
+// The size of a value, indexed by TType; 0 if the size is not fixed, or for an invalid type.
 constexpr std::array<uint8_t, kTypes> kFixedBytes = [] {
   std::array<uint8_t, kTypes> bytes{};
   bytes[kBool] = bytes[kByte] = 1;
@@ -51,7 +51,7 @@ void BinaryWalker::reset() {
 }
 
 Progress BinaryWalker::walk(Cursor& cursor) {
-  Cursor in{cursor.at, cursor.end};  // a copy whose address nobody keeps stays in registers
+  Cursor in{cursor.at, cursor.end};  // the compiler can keep a local copy in registers
   Progress progress = Progress::kDone;
   while (progress == Progress::kDone) {
     if (!skip_.finish(in)) {
@@ -90,7 +90,7 @@ inline Progress BinaryWalker::next_value(Cursor& in, uint8_t& type) {
       return Progress::kDone;
     }
   }
-  const uint8_t* field = token_.take(in, 3);  // type, i16 id
+  const uint8_t* field = token_.take(in, 3);  // u8 type, i16 id
   if (field == nullptr) return Progress::kNeedMore;
   type = field[0];
   if (!is_type(type)) return Progress::kBroken;
@@ -122,17 +122,17 @@ inline Progress BinaryWalker::begin_value(Cursor& in, uint8_t type) {
     case kMap:
       return begin_map(in);
     default:
-      return begin_list(in);  // kSet, kList: is_type() let nothing else pass
+      return begin_list(in);  // kSet or kList: is_type() accepts no other type
   }
 }
 
 Progress BinaryWalker::begin_list(Cursor& in) {
-  const uint8_t* header = token_.take(in, 5);  // type, i32 count
+  const uint8_t* header = token_.take(in, 5);  // u8 type, i32 count
   if (header == nullptr) return Progress::kNeedMore;
   const uint8_t type = header[0];
   const uint32_t count = big_endian32(header + 1);
   if (count > kCountMax) return Progress::kBroken;
-  if (count == 0) return Progress::kDone;  // of whatever type: some writers leave it out
+  if (count == 0) return Progress::kDone;  // of any type: some writers omit the type
   if (!is_type(type)) return Progress::kBroken;
   if (kFixedBytes[type] > 0) {
     skip_.begin(in, uint64_t{count} * kFixedBytes[type]);
@@ -144,7 +144,7 @@ Progress BinaryWalker::begin_list(Cursor& in) {
 }
 
 Progress BinaryWalker::begin_map(Cursor& in) {
-  const uint8_t* header = token_.take(in, 6);  // key type, value type, i32 count
+  const uint8_t* header = token_.take(in, 6);  // u8 key type, u8 value type, i32 count
   if (header == nullptr) return Progress::kNeedMore;
   const uint8_t key = header[0], value = header[1];
   const uint32_t count = big_endian32(header + 2);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/thrift/walker_binary.h: finds the end of a struct in TBinaryProtocol, in pieces.
+// daemon/thrift/walker_binary.h: finds the end of a struct in TBinaryProtocol, from pieces of
+// input.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +14,18 @@ namespace hat::thrift {
 class BinaryWalker {
  public:
   void reset();
-  // kDone: the cursor is behind the struct's end. kBroken: behind the token that can't be.
+  // Continues with the bytes of `in`. After kDone the cursor is after the struct's end; after
+  // kBroken it is after the invalid token.
   Progress walk(Cursor& in);
-  // So many of the next bytes are passed over, whatever they are.
+  // Returns how many of the next bytes the walker will skip, whatever their values.
   uint64_t unexamined() const { return skip_.left(); }
-  // The outermost struct's first field; none where it has no field or is not read so far.
+  // Returns the id of the outermost struct's first field, or nullopt if the struct has no field or
+  // its first field has not been read yet.
   std::optional<int16_t> first_field() const { return first_field_; }
 
  private:
-  // kDone: `type` of the value that begins here; 0 where a struct or container ended instead.
+  // Finds the next value. After kDone, `type` is its type, or 0 if a struct or container has ended
+  // instead.
   Progress next_value(Cursor& in, uint8_t& type);
   Progress begin_value(Cursor& in, uint8_t type);
   Progress begin_list(Cursor& in);
@@ -30,7 +34,7 @@ class BinaryWalker {
   Skip skip_;
   Nesting nesting_;
   Token token_;
-  uint8_t value_type_ = 0;  // the value whose first bytes are awaited; 0: none
+  uint8_t value_type_ = 0;  // the type of the value whose first bytes are awaited; 0 for none
   bool fields_seen_ = false;
   std::optional<int16_t> first_field_;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/thrift/walker_compact.cc: walks headers and varints; skips what needs no look.
+// daemon/thrift/walker_compact.cc: walks headers and varints; skips values that need not be read.
 #include "daemon/thrift/walker_compact.h"
 
 namespace hat::thrift {
@@ -27,7 +27,7 @@ enum : uint8_t {
 constexpr bool is_type(uint8_t type) { return type > kStop && type < kTypes; }
 constexpr bool is_varint(uint8_t type) { return type >= kI16 && type <= kI64; }
 
-// An element's bytes; 0: not of a fixed size.
+// Returns the size of a container's element in bytes, or 0 if the size is not fixed.
 constexpr uint8_t fixed_bytes(uint8_t type) {
   switch (type) {
     case kTrue:
@@ -76,8 +76,9 @@ Progress CompactWalker::walk(Cursor& cursor) {
   return progress;
 }
 
-// Goes on with what the last bytes were cut from. Each part sets awaited_ to itself before it asks
-// for bytes, and hands over to the next part directly.
+// Continues with the part that the end of the last bytes interrupted. The function for each part
+// sets awaited_ to its own part before it needs bytes, and calls the function for the next part
+// directly.
 inline Progress CompactWalker::step(Cursor& in) {
   switch (awaited_) {
     case Awaited::kNextValue:
@@ -142,7 +143,7 @@ inline Progress CompactWalker::begin_field(Cursor& in, uint8_t type, int16_t id)
   return begin_value(in, type);
 }
 
-// `type` is no bool that is a field.
+// Begins a value of `type`. begin_field() has handled bools that are fields.
 inline Progress CompactWalker::begin_value(Cursor& in, uint8_t type) {
   switch (type) {
     case kI16:
@@ -194,7 +195,7 @@ Progress CompactWalker::read_list_count(Cursor& in) {
 
 Progress CompactWalker::begin_list(Cursor& in, uint32_t count) {
   awaited_ = Awaited::kNextValue;
-  if (count == 0) return Progress::kDone;  // of whatever type
+  if (count == 0) return Progress::kDone;  // of any type
   if (!is_type(type_)) return Progress::kBroken;
   if (const uint8_t bytes = fixed_bytes(type_); bytes > 0) {
     skip_.begin(in, uint64_t{count} * bytes);

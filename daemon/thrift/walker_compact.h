@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/thrift/walker_compact.h: finds the end of a struct in TCompactProtocol, in pieces.
+// daemon/thrift/walker_compact.h: finds the end of a struct in TCompactProtocol, from pieces of
+// input.
 #pragma once
 
 #include <cstdint>
@@ -13,18 +14,17 @@ namespace hat::thrift {
 class CompactWalker {
  public:
   void reset();
-  // As BinaryWalker's.
+  // Does the same as BinaryWalker::walk(); so do the next two functions for theirs.
   Progress walk(Cursor& in);
-  // So many of the next bytes are passed over, whatever they are.
   uint64_t unexamined() const { return skip_.left(); }
   std::optional<int16_t> first_field() const { return first_field_; }
 
  private:
-  // The part whose bytes come next.
+  // The part whose bytes are next in the input.
   enum class Awaited : uint8_t {
     kNextValue,
     kFieldId,
-    kVarints,  // varints_left_ of them, of no interest
+    kVarints,  // varints_left_ varints, which the walker skips
     kStringBytes,
     kListHeader,
     kListCount,
@@ -50,10 +50,10 @@ class CompactWalker {
   Nesting nesting_;
   Varint varint_;
   Awaited awaited_ = Awaited::kNextValue;
-  uint8_t type_ = 0;        // of the field or list whose id or count is awaited
-  uint32_t map_count_ = 0;  // kMapTypes
+  uint8_t type_ = 0;        // type of the field whose id, or the elements whose count, is awaited
+  uint32_t map_count_ = 0;  // only in kMapTypes
   uint64_t varints_left_ = 0;
-  uint8_t varint_bytes_ = 0;  // of the varint that is being skipped
+  uint8_t varint_bytes_ = 0;  // bytes so far of the varint that is being skipped
   bool fields_seen_ = false;
   std::optional<int16_t> first_field_;
 };

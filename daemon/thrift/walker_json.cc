@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/thrift/walker_json.cc: counts brackets and passes over strings.
+// daemon/thrift/walker_json.cc: counts brackets and skips strings.
 #include "daemon/thrift/walker_json.h"
 
 #include <bit>
@@ -9,7 +9,7 @@ namespace {
 
 enum Class : uint8_t { kPlain, kOpen, kClose, kQuote, kForeign };
 
-// Bytes outside of strings.
+// The class of each byte outside strings. kForeign bytes may not occur there.
 constexpr std::array<uint8_t, 256> kClasses = [] {
   std::array<uint8_t, 256> classes{};
   for (size_t byte = 0; byte < 256; ++byte) {
@@ -22,7 +22,8 @@ constexpr std::array<uint8_t, 256> kClasses = [] {
   return classes;
 }();
 
-// The high bit of each byte of `word` that equals `byte`; bits above the lowest one may be wrong.
+// Returns a word with the high bit set in each byte of `word` that equals `byte`. Only the lowest
+// set bit is reliable: the bits above it may be wrong.
 constexpr uint64_t equal_bytes(uint64_t word, uint8_t byte) {
   constexpr uint64_t kOnes = 0x0101010101010101;
   const uint64_t zero_where_equal = word ^ (kOnes * byte);
@@ -46,7 +47,8 @@ Progress JsonWalker::walk(Cursor& cursor) {
   return progress;
 }
 
-// kNeedMore: go on, as long as there are bytes.
+// Makes one step. Returns kNeedMore if the walk continues; walk() then calls again while bytes are
+// left.
 Progress JsonWalker::step(Cursor& in) {
   switch (place_) {
     case Place::kStruct:
@@ -88,7 +90,7 @@ Progress JsonWalker::first_key_byte(uint8_t byte) {
     key_ = 10 * key_ + (byte - '0');
   } else {
     key_ = -1;
-    if (byte == '\\') return Progress::kBroken;  // no field id is spelt so
+    if (byte == '\\') return Progress::kBroken;  // no writer spells a field id with an escape
   }
   return Progress::kNeedMore;
 }
@@ -117,7 +119,8 @@ Progress JsonWalker::walk_values(Cursor& in) {
   return progress;
 }
 
-// Up to the string's end or an escape: eight bytes at a time, as values of type binary can be long.
+// Walks to the string's end or to an escape. Reads eight bytes at a time, because values of type
+// binary can be long.
 void JsonWalker::walk_string(Cursor& in) {
   while (in.left() >= 8) {
     uint64_t word;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/thrift/walker_json.h: finds the end of a message in TJSONProtocol, in pieces.
+// daemon/thrift/walker_json.h: finds the end of a message in TJSONProtocol, from pieces of input.
 //
-// Brackets are counted and strings are passed over; nothing else is understood, as nothing else
-// says where a message ends.
+// The walker counts brackets and skips strings. It interprets nothing else, because only these show
+// the end of a message.
 #pragma once
 
 #include <cstddef>
@@ -14,17 +14,20 @@
 
 namespace hat::thrift {
 
-// A struct in a struct takes two brackets, {"1":{"rec":{…}}}, other nestings less; around them all
-// are the message's own bracket and the innermost value's.
+// A struct in a struct takes two brackets, {"1":{"rec":{…}}}, and other nestings take fewer. The
+// message, the outermost struct and the innermost value add one bracket each.
 inline constexpr size_t kJsonBracketsMax = 2 * kNestingMax + 1;
 
 class JsonWalker {
  public:
-  // Expects what follows the sequence id's comma: the struct, then the message's last bracket.
+  // Prepares for the bytes after the sequence id's comma: the struct, then the message's last
+  // bracket.
   void reset();
-  // As BinaryWalker's, but kDone is behind the message's last bracket.
+  // Does the same as BinaryWalker's, but after kDone the cursor is after the message's last
+  // bracket.
   Progress walk(Cursor& in);
-  // The outermost struct's first key, or -1 where the key is no number; none as in BinaryWalker.
+  // Returns the outermost struct's first key, or -1 if the key is not a number. Returns nullopt as
+  // BinaryWalker does.
   std::optional<int32_t> first_field() const { return first_field_; }
 
  private:

@@ -22,7 +22,7 @@ struct Example {
   std::string bytes;
 };
 
-// Blocks that begin with "```hex call FRAMING ENCODING" or "```hex exception …".
+// Returns the blocks that begin with "```hex call FRAMING ENCODING" or "```hex exception …".
 std::vector<Example> examples() {
   std::ifstream page(HAT_WIRE_PAGE);
   std::vector<Example> found;

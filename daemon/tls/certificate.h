@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/tls/certificate.h: what an X.509 certificate says, as plain values.
+// daemon/tls/certificate.h: the contents of an X.509 certificate, or of a list of revoked
+// certificates, as plain values.
 #pragma once
 
 #include <openssl/x509.h>
@@ -11,21 +12,21 @@
 namespace hat {
 
 struct CertificateFacts {
-  std::string subject;             // "CN=host-a"; RFC 2253
-  std::string issuer;              // the same form
-  std::vector<std::string> names;  // names_of()
+  std::string subject;             // such as "CN=host-a"; RFC 2253
+  std::string issuer;              // in the same form
+  std::vector<std::string> names;  // from names_of()
   int64_t not_before = 0;          // in seconds since 1970
-  int64_t not_after = 0;
-  std::string serial;       // hexadecimal
-  std::string fingerprint;  // SHA-256 of the whole, hexadecimal
+  int64_t not_after = 0;           // in seconds since 1970
+  std::string serial;              // hexadecimal
+  std::string fingerprint;         // SHA-256 of the whole certificate, hexadecimal
 };
 
 // A list of revoked certificates.
 struct CrlFacts {
   std::string issuer;
-  int64_t last_update = 0;  // in seconds since 1970, as the next:
-  int64_t next_update = 0;  // then it is no longer good; kNever: it does not say
-  std::string fingerprint;  // SHA-256, hexadecimal
+  int64_t last_update = 0;  // in seconds since 1970
+  int64_t next_update = 0;  // when the list expires, in seconds since 1970; kNever if it has none
+  std::string fingerprint;  // SHA-256 of the whole list, hexadecimal
 
   static constexpr int64_t kNever = 253'402'300'799;  // the end of 9999, as in RFC 5280, 4.1.2.5
 };
@@ -33,8 +34,8 @@ struct CrlFacts {
 CertificateFacts facts_of(X509& certificate);
 CrlFacts facts_of(X509_CRL& crl);
 
-// Its subject's alternative names that count (config/identity.h): whole DNS names and URIs. What
-// the common name says does not.
+// Returns the subject's alternative names that count as identities (config/identity.h): well-formed
+// DNS names and URIs. The common name does not count.
 std::vector<std::string> names_of(X509& certificate);
 
 }  // namespace hat

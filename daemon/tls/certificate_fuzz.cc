@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/tls/certificate_fuzz.cc: what is read from any certificate or list of revoked ones: names
-// that stand in it as they are, and text that steers no terminal.
+// daemon/tls/certificate_fuzz.cc: reads any certificate or list of revoked certificates; verifies
+// that each name occurs literally in it, and that all text is printable and so cannot control a
+// terminal.
 //
-// Input: u8 which of the two, then DER.
+// Input: one byte, which is even for a certificate and odd for a list, then DER.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // daemon/tls/fake_certificates.h: certificates for tests, made once in a temporary folder.
 //
-//   one/   ca, host-a, host-b; host-e, which has expired
-//   two/   another ca, with a host-a and a host-b
-//   crl.pem, expired_crl.pem   lists of one/ca, of which each has revoked host-a; one has expired
-//   three/                     ca, and an intermediate CA of it, whose host-a.pem has both
-//   root_crl.pem, chain_crl.pem   lists of three/ca, and of both of its CAs; they revoke nobody
-//   there
+//   one/              ca, host-a, host-b; host-e, which has expired
+//   two/              another ca, with a host-a and a host-b
+//   three/            ca; between, an intermediate CA below it; host-a, issued by between, whose
+//                     file also contains the certificate of between
+//   crl.pem           a list of one/ca that revokes one/host-a
+//   expired_crl.pem   the same, but the list has expired
+//   root_crl.pem      a list of three/ca that revokes no certificate of three/
+//   between_crl.pem   a list of three/between that revokes no certificate of three/
+//   chain_crl.pem     the lists in root_crl.pem and between_crl.pem
 #pragma once
 
 #include <openssl/pem.h>
@@ -45,13 +48,13 @@ class FakeCertificates {
   }
 
   const std::string& folder() const { return folder_; }
-  // `node` such as "one/host-a", `authority` such as "one".
+  // Returns the files of `node`, such as "one/host-a", with the CA of `authority`, such as "one".
   TlsConfig files(const std::string& node, const std::string& authority = "one") const {
     return {.certificate = folder_ + "/" + node + ".pem",
             .key = folder_ + "/" + node + ".key",
             .ca = folder_ + "/" + authority + "/ca.pem"};
   }
-  // With a list of revoked certificates.
+  // Returns the same, with the list of revoked certificates in the file `crl`.
   TlsConfig files_with(const std::string& crl, const std::string& node,
                        const std::string& authority = "one") const {
     TlsConfig config = files(node, authority);
@@ -73,7 +76,8 @@ class FakeCertificates {
     if (!made) throw std::runtime_error(made.error().message);
   }
 
-  // Below a CA that may have others below it.
+  // Makes the folder three/ and its lists. Its root CA may have CAs below it; the CAs of
+  // make_certificates() may not.
   void make_chain() const {
     std::filesystem::create_directories(folder_ + "/three");
     const Issued root = issue("CN=root", "CA:TRUE", nullptr);
@@ -164,7 +168,7 @@ class FakeCertificates {
   std::string folder_;
 };
 
-// One for all tests of a program.
+// Returns the certificates that all tests of a program share.
 inline const FakeCertificates& fake_certificates() {
   static const FakeCertificates all;
   return all;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/tls/fake_tls_pair.h: two TLS streams over wires that the test moves bytes along.
+// daemon/tls/fake_tls_pair.h: two TLS streams over fake wires; the test moves the bytes between
+// them.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,7 +15,7 @@
 
 namespace hat {
 
-// What stands on a TLS stream: says what it is told to, notes what it hears.
+// The user of a TLS stream: writes the texts that the test gives it, and records what it reads.
 struct TlsEnd final : StreamEvents {
   void on_readable() override {
     std::array<std::byte, 4096> buffer;
@@ -54,7 +55,7 @@ struct TlsEnd final : StreamEvents {
   std::string unsaid;
   std::string error;
   bool ended = false;
-  bool reads_seldom = false;  // at every third event
+  bool reads_seldom = false;  // if true, reads only at every third event
   int told = 0;
   TlsCounters counters;
   std::shared_ptr<FakeStream::Wire> wire = std::make_shared<FakeStream::Wire>();
@@ -63,7 +64,7 @@ struct TlsEnd final : StreamEvents {
 
 class TlsPair {
  public:
-  // Either connection may be null: then the test itself is that end.
+  // Begins both streams. Either connection may be null: then the test itself acts as that end.
   TlsPair(OwnedSsl initiates, OwnedSsl accepts, std::span<const std::string> initiator_allows = {},
           std::span<const std::string> acceptor_allows = {},
           uint64_t records_per_key = TlsStream::kRecordsPerKey, HandshakeTurns* turns = nullptr) {
@@ -73,7 +74,8 @@ class TlsPair {
           records_per_key, turns);
   }
 
-  // Moves bytes, and tells of them, until nothing moves; at most so many at once.
+  // Moves bytes in both directions and calls the streams' events, until nothing moves. Moves at
+  // most `bytes_at_once` bytes of a direction before each event.
   void pump(size_t bytes_at_once = SIZE_MAX) {
     constexpr int kStepsMax = 1'000'000;
     int steps = 0;
@@ -84,7 +86,7 @@ class TlsPair {
     }
   }
 
-  // The end is gone, and what it had sent arrives.
+  // Destroys the stream of `end`. The other end receives the bytes that it had sent, and the end.
   void hang_up(TlsEnd& end) {
     TlsEnd& other = &end == &initiator ? acceptor : initiator;
     end.stream.reset();

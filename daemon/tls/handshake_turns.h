@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/tls/handshake_turns.h: handshakes that others begin, one after another and with pauses, so
-// that a flood of them takes a quarter of a worker's time at most, and never more than one step of
-// one handshake between two looks at calls.
+// daemon/tls/handshake_turns.h: lets the handshakes that peers begin run one after another, with
+// pauses.
 //
-// A step is what a handshake does with what has come: about half a millisecond of signing and
-// verifying. After one, all wait three times as long as it took; who asked first is told first.
+// A flood of handshakes therefore takes at most a quarter of a worker's time, and at most one step
+// of one handshake runs in an event-loop iteration. In a step, a handshake processes the bytes that
+// have arrived: about half a millisecond of signing and verifying. After a step, all handshakes
+// wait three times as long as the step took. They get their turns in the order in which they asked.
 //
-// Bounds   one entry for each stream that waits: 256, as the worker bounds links in a handshake.
+// Bounds   one entry for each stream that waits: 256, because the worker limits the links that are
+//          in a handshake.
 // Thread   the reactor's.
 #pragma once
 
@@ -19,13 +21,15 @@ namespace hat {
 
 class HandshakeTurns {
  public:
-  // Steps that take less are free: they found nothing to do.
+  // No pause follows a step that takes less than this: it found nothing to do.
   static constexpr Duration kFree = std::chrono::microseconds(20);
   static constexpr int kPauses = 3;
 
   class Waiter {
    public:
-    virtual void on_turn() = 0;  // take() says yes now; this may destroy the waiter
+    // Gives the waiter its turn: take() returns true until this call returns. The call may destroy
+    // the waiter.
+    virtual void on_turn() = 0;
 
    protected:
     ~Waiter() = default;
@@ -33,10 +37,12 @@ class HandshakeTurns {
 
   explicit HandshakeTurns(Reactor& reactor);
 
-  // True: it may do a step now, and says then what that took. False: it is told when it may.
+  // Returns true if the waiter may do a step now; it then calls took() with the step's duration.
+  // Returns false if the waiter must wait; on_turn() is called later.
   bool take(Waiter& waiter);
   void took(Duration time);
-  void leave(const Waiter& waiter);  // it is told nothing more
+  // Removes a waiter, which gets no further on_turn().
+  void leave(const Waiter& waiter);
 
  private:
   void tell_next();
@@ -45,7 +51,7 @@ class HandshakeTurns {
   Reactor& reactor_;
   const std::unique_ptr<Timer> timer_;
   std::deque<Waiter*> waiting_;
-  const Waiter* told_ = nullptr;  // whose turn it is
+  const Waiter* told_ = nullptr;  // the waiter whose turn it is
   TimePoint free_at_{};
 };
 

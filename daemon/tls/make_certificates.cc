@@ -20,7 +20,7 @@ namespace hat {
 namespace {
 
 constexpr auto kAuthorityValid = std::chrono::hours(24 * 3650);
-constexpr auto kClocksDiffer = std::chrono::hours(1);  // valid since then
+constexpr auto kClocksDiffer = std::chrono::hours(1);  // validity starts this long before now
 constexpr size_t kNodeBytesMax = 255;
 constexpr size_t kCommonNameBytesMax = 64;  // X.520's bound
 constexpr size_t kSerialBytes = 16;
@@ -53,7 +53,8 @@ struct Text {
   std::chrono::seconds valid;
 };
 
-// Signed by `by`, or by itself where that has no certificate.
+// Makes a certificate that `by` signs. If `by` has no certificate, the new one is self-signed with
+// by.key.
 Result<OwnedX509> make_certificate(const Text& text, EVP_PKEY* key, Signer by) {
   OwnedX509 made(X509_new());
   X509* certificate = made.get();
@@ -62,7 +63,7 @@ Result<OwnedX509> make_certificate(const Text& text, EVP_PKEY* key, Signer by) {
   X509_set_version(certificate, X509_VERSION_3);
   unsigned char serial[kSerialBytes];
   RAND_bytes(serial, sizeof serial);
-  serial[0] = static_cast<unsigned char>((serial[0] & 0x7f) | 0x40);  // positive, of full length
+  serial[0] = static_cast<unsigned char>((serial[0] & 0x7f) | 0x40);  // positive, 16 bytes long
   const Owned<BIGNUM, BN_free> number(BN_bin2bn(serial, sizeof serial, nullptr));
   BN_to_ASN1_INTEGER(number.get(), X509_get_serialNumber(certificate));
   const auto since = -std::chrono::seconds(kClocksDiffer).count();
@@ -80,7 +81,7 @@ Result<OwnedX509> make_certificate(const Text& text, EVP_PKEY* key, Signer by) {
   return made;
 }
 
-// In the place of what was there: whole, or not at all.
+// Writes `text` to `path`, in place of an older file. The file appears completely or not at all.
 Result<void> write_file(const std::string& path, mode_t mode, const OwnedBio& text) {
   char* bytes = nullptr;
   const long size = BIO_get_mem_data(text.get(), &bytes);
@@ -151,7 +152,7 @@ Result<Pair> the_authority(const std::string& stem, std::vector<std::string>& wr
   return made;
 }
 
-// What names a file, a DNS name and the end of a URI.
+// Returns true if `name` can be a file's name, a DNS name and the end of a URI.
 bool is_node_name(const std::string& name) {
   return !name.empty() && name.size() <= kNodeBytesMax && name != "." && name != ".." &&
          std::ranges::all_of(name, [](char c) {

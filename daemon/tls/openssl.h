@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/tls/openssl.h: OpenSSL's handles with owners, and its errors as text.
+// daemon/tls/openssl.h: owning types for OpenSSL's handles, and OpenSSL's errors as text.
 #pragma once
 
 #include <openssl/bio.h>
@@ -22,7 +22,8 @@ using OwnedKey = Owned<EVP_PKEY, EVP_PKEY_free>;
 using OwnedSsl = Owned<SSL, SSL_free>;
 using OwnedX509 = Owned<X509, X509_free>;
 
-// The reason of the first error in this thread's queue, and an empty queue; never empty itself.
+// Returns the reason of the first error in this thread's queue, and empties the queue. The text is
+// never empty.
 inline std::string take_openssl_error() {
   const unsigned long error = ERR_get_error();
   ERR_clear_error();

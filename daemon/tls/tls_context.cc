@@ -11,7 +11,8 @@
 namespace hat {
 namespace {
 
-// Of a peer's chain, in bytes and in links: what a stranger can make a handshake hold and check.
+// The limits of a peer's certificate chain, in bytes and in certificates. They bound the memory and
+// the work that a stranger's handshake can cost.
 constexpr long kChainBytesMax = 32 * 1024;
 constexpr int kChainDepthMax = 8;
 
@@ -19,7 +20,7 @@ std::unexpected<Error> wrong(const std::string& what, const std::string& file) {
   return fail(what + " " + file + ": " + take_openssl_error());
 }
 
-// All of them at once, where several are not there.
+// Checks that the files can be read. The error names all files that cannot be.
 Result<void> readable(const TlsConfig& config) {
   std::string missing;
   const auto look_at = [&missing](const std::string& what, const std::string& file) {
@@ -34,7 +35,7 @@ Result<void> readable(const TlsConfig& config) {
   return {};
 }
 
-// Nobody is there to type it.
+// Refuses a key with a passphrase: a daemon has no user who could type it.
 int no_passphrase(char*, int, int, void*) { return -1; }
 
 bool is_of_another_certificate(unsigned long error) {
@@ -91,7 +92,8 @@ std::vector<CrlFacts> crls_in(X509_STORE* store) {
   return all;
 }
 
-// From here on no certificate is good whose issuer has no list here that is good.
+// Loads the lists of revoked certificates in `file`. From then on, a certificate is valid only if
+// `store` has a valid list of the certificate's issuer.
 bool load_crls(X509_STORE* store, const std::string& file) {
   X509_LOOKUP* lookup = X509_STORE_add_lookup(store, X509_LOOKUP_file());
   return lookup != nullptr && X509_load_crl_file(lookup, file.c_str(), X509_FILETYPE_PEM) > 0 &&
@@ -146,7 +148,8 @@ bool TlsContext::revokes(const SSL& connection) const {
   return false;
 }
 
-// A chain is good only if every CA in it has a list that is good.
+// Returns warnings about the lists in `file`. A chain is valid only if every CA in it has a valid
+// list.
 static std::vector<std::string> crl_warnings(const TlsContext& context, const std::string& file,
                                              int64_t unix_now) {
   std::vector<std::string> warnings;

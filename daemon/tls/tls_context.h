@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/tls/tls_context.h: what handshakes are made with: a certificate, its key and the CA, read
-// from their files once and never changed. A change of the files makes another context; links that
-// exist keep what they were made with, unless it revokes the other side's certificate.
+// daemon/tls/tls_context.h: the files that a handshake needs (a certificate, its key, the CA and
+// lists of revoked certificates), read once and never changed. If the files change, the daemon
+// loads another context. Existing links stay up, unless the new context revokes the other side's
+// certificate.
 //
-// TLS 1.3 alone, both sides with a certificate. No session is resumed: every handshake proves the
-// certificates anew, so that nobody comes back on what an earlier context allowed.
+// Only TLS 1.3, and both sides must have a certificate. Sessions are never resumed: every handshake
+// verifies the certificates again, so that a peer cannot return with the rights that an earlier
+// context gave.
 //
-// Thread   any, at once: nothing in it changes.
+// Thread   any, also several at once: a context never changes.
 #pragma once
 
 #include <cstdint>
@@ -23,17 +25,17 @@ namespace hat {
 
 class TlsContext {
  public:
-  // Errors name the file, and say what is wrong with it.
+  // Loads the files of `config`. An error names the file and says what is wrong with it.
   static Result<std::shared_ptr<const TlsContext>> load(const TlsConfig& config);
 
-  // A connection's state; null where memory is short.
+  // Returns the state of a new connection, or null if memory is exhausted.
   OwnedSsl new_connection() const { return OwnedSsl(SSL_new(context_.get())); }
 
   const CertificateFacts& certificate() const { return certificate_; }  // this node's own
-  // Who has issued it, and the intermediate CAs that its file has beside it.
+  // Returns the issuers of this node's certificate and of the intermediate CAs in the same file.
   const std::vector<std::string>& issuers() const { return issuers_; }
-  const std::vector<CertificateFacts>& authorities() const { return authorities_; }  // of `ca`
-  const std::vector<CrlFacts>& crls() const { return crls_; }                        // of `crl`
+  const std::vector<CertificateFacts>& authorities() const { return authorities_; }  // in `ca`
+  const std::vector<CrlFacts>& crls() const { return crls_; }                        // in `crl`
   // Returns true if a list in `crl` contains a certificate of the chain that the handshake of
   // `connection` verified. `connection` may belong to another context.
   bool revokes(const SSL& connection) const;
@@ -48,10 +50,10 @@ class TlsContext {
   std::vector<CrlFacts> crls_;
 };
 
-// What deserves a warning: a certificate, a CA or a list of revoked ones that has expired
-// (`unix_now` in seconds), a list that was not renewed though a fifth of its time is left, a CA
-// without a list where others have one, names that nobody can ask for, a key that others on this
-// host can read.
+// Returns a warning for each of these: this node's certificate has expired, is not valid yet, or
+// has no name that a peer can check; a CA has expired; a list of revoked certificates has expired,
+// or less than a fifth of its time is left; `crl` is set but lacks the list of a CA; every user of
+// this host can read the key. `unix_now` is in seconds.
 std::vector<std::string> tls_warnings(const TlsContext& context, const TlsConfig& config,
                                       int64_t unix_now);
 

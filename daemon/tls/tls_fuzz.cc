@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/tls/tls_fuzz.cc: any bytes from a stranger, however split, to either side of a handshake:
-// none is let in, nothing of it is passed on, and what it is answered with is bounded.
+// daemon/tls/tls_fuzz.cc: sends a stranger's bytes, split in any way, to either side of a
+// handshake; verifies that the stream never opens, passes on none of the bytes, and answers with a
+// bounded number of bytes.
 //
 // Input: the first byte chooses the side; then steps, each a length and its bytes.
 #include <array>
@@ -23,7 +24,7 @@ void require(bool holds, const char* what) {
   std::abort();
 }
 
-// Whoever would be told what came.
+// The user of the TLS stream, which must not receive any of the stranger's bytes.
 struct Owner final : StreamEvents {
   void on_readable() override {
     std::array<std::byte, 512> buffer;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/tls/tls_seal.h: a worker's links under TLS: whom each handshake expects, and with which
-// certificate it is made.
+// daemon/tls/tls_seal.h: creates the TLS streams of a worker's links, with the names that each
+// handshake must find in the peer's certificate, and with this node's certificate.
 //
 // Thread   the worker's.
 #pragma once
@@ -23,8 +23,8 @@ class TlsStream;
 
 class TlsSeal final : public engine::Seal {
  public:
-  // `node.link.tls` is there. Reactor, node and counters outlive the seal, and the seal its
-  // streams.
+  // Requires that `node.link.tls` is set. `reactor`, `node` and `counters` must outlive the seal,
+  // and the seal must outlive its streams.
   TlsSeal(Reactor& reactor, std::shared_ptr<const TlsContext> context, const NodeConfig& node,
           TlsCounters& counters);
 
@@ -38,10 +38,10 @@ class TlsSeal final : public engine::Seal {
 
  private:
   std::shared_ptr<const TlsContext> context_;
-  std::map<std::string, std::vector<std::string>> identities_;  // of peers, by name
+  std::map<std::string, std::vector<std::string>> identities_;  // by the peer's name
   const std::vector<std::string>& allow_;
   TlsCounters& counters_;
-  HandshakeTurns turns_;  // of those that peers begin
+  HandshakeTurns turns_;  // for the handshakes that peers begin
   std::unordered_set<TlsStream*> streams_;
 };
 

@@ -18,10 +18,10 @@ std::string joined(std::span<const std::string> words, const char* none) {
   return all.empty() ? none : all;
 }
 
-// A TLS record of a handshake, or an alert.
+// Returns true if `first` begins a TLS handshake record or an alert.
 bool begins_tls(char first) { return first == 0x16 || first == 0x15; }
 
-// "unknown ca" of OpenSSL's "tlsv1 alert unknown ca".
+// Returns "unknown ca" for OpenSSL's "tlsv1 alert unknown ca".
 std::string alert_text(unsigned long error) {
   const char* reason = ERR_reason_error_string(error);
   const std::string text = reason == nullptr ? "no reason given" : reason;
@@ -31,7 +31,7 @@ std::string alert_text(unsigned long error) {
 
 bool is_alert(int reason) { return reason >= SSL_AD_REASON_OFFSET; }
 
-// What this thread has worked: others' turns on its core do not count.
+// Returns this thread's CPU time, which does not include other threads' time on the same core.
 Duration time_worked() {
   timespec time{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
@@ -46,7 +46,7 @@ bool is_of_version(int reason) {
 
 }  // namespace
 
-// --- What OpenSSL reads and writes ---
+// --- The BIO through which OpenSSL reads and writes ---
 
 struct TlsStreamBio {
   static TlsStream& of(BIO* bio) { return *static_cast<TlsStream*>(BIO_get_data(bio)); }
@@ -124,7 +124,7 @@ TlsStream::TlsStream(OwnedSsl connection, const Options& options, const engine::
   if (options_.role == Role::kInitiator) {
     SSL_set_connect_state(ssl_.get());
     ERR_clear_error();
-    SSL_do_handshake(ssl_.get());  // seals its hello; where it cannot, that is met again
+    SSL_do_handshake(ssl_.get());  // seals the ClientHello; a failure recurs at the next step
     update_wants();
   } else {
     SSL_set_accept_state(ssl_.get());
@@ -135,7 +135,7 @@ TlsStream::~TlsStream() {
   if (options_.all != nullptr) options_.all->erase(this);
   if (options_.turns != nullptr) options_.turns->leave(*this);
   ERR_clear_error();
-  if (state_ == State::kOpen) SSL_shutdown(ssl_.get());  // says that this is the end
+  if (state_ == State::kOpen) SSL_shutdown(ssl_.get());  // seals close_notify
   send_sealed();
   const bool begun = in_touch_ || options_.role == Role::kAcceptor;
   if (!is_in_handshake() || !begun) return;
@@ -189,11 +189,11 @@ void TlsStream::come_open() {
   state_ = State::kOpen;
   options_.counters->handshakes.add();
   update_wants();
-  if (reads_) stream_->read_again();  // what came with the handshake's last bytes
+  if (reads_) stream_->read_again();  // data may have arrived with the handshake's last bytes
 }
 
-// Called for each certificate of the chain, this side's idea of the CA first and the other side's
-// own last.
+// OpenSSL calls this for each certificate of the chain. The first is the CA that this side trusts,
+// and the last is the other side's own certificate (depth 0).
 int TlsStream::on_certificate(int good, X509_STORE_CTX* chain) {
   if (good != 1 || X509_STORE_CTX_get_error_depth(chain) != 0) return good;
   auto* ssl =
@@ -213,7 +213,7 @@ IoResult TlsStream::fail_handshake() {
   const unsigned long error = ERR_peek_error();
   const int reason = ERR_GET_LIB(error) == ERR_LIB_SSL ? ERR_GET_REASON(error) : 0;
   const int no_stream = inner_error_ != 0 ? inner_error_ : write_error_;
-  if (no_stream != 0 && !in_touch_) {  // there was no connection: that is no matter of TLS
+  if (no_stream != 0 && !in_touch_) {  // there was never a connection: not a failure of TLS
     state_ = State::kFailed;
     error_ = stream_->error_text(no_stream);
     update_wants();
@@ -243,7 +243,8 @@ IoResult TlsStream::fail_handshake() {
   return fail_with(TlsFailure::kOther, "TLS: the handshake failed: " + take_openssl_error());
 }
 
-// OpenSSL answers what is no TLS with silence. An insecure hatrpcd knows this alert, and says so.
+// Sends an alert to a peer that does not speak TLS. OpenSSL itself sends no answer to such bytes. A
+// hatrpcd without TLS recognises this alert, and reports it.
 void TlsStream::say_that_this_is_tls() {
   constexpr std::array<uint8_t, 7> kFatalProtocolVersion = {0x15, 3, 1, 0, 2, 2, 0x46};
   auto alert = kFatalProtocolVersion;
@@ -286,7 +287,7 @@ IoResult TlsStream::fail_with(TlsFailure failure, const std::string& text) {
   ERR_clear_error();
   state_ = State::kFailed;
   error_ = text;
-  send_sealed();  // an alert
+  send_sealed();  // sends OpenSSL's alert
   options_.counters->failures[static_cast<size_t>(failure)].add();
   update_wants();
   return {IoResult::Kind::kError, 0, EPROTO};
@@ -303,9 +304,11 @@ IoResult TlsStream::stopped() {
   const unsigned long error = ERR_peek_error();
   if (error == 0) {
     if (inner_error_ != 0) return {IoResult::Kind::kError, 0, inner_error_};
-    if (inner_ended_) return {IoResult::Kind::kEnd};  // frames say themselves where they end
+    // The end without a close_notify. A frame has its own length, so the reader notices a cut one.
+    if (inner_ended_) return {IoResult::Kind::kEnd};
   }
-  // In TLS 1.3 the initiator's handshake is over before the acceptor has seen its certificate.
+  // In TLS 1.3 the initiator's handshake is over before the acceptor has seen its certificate, so
+  // the acceptor's refusal arrives only now.
   const int reason = ERR_GET_LIB(error) == ERR_LIB_SSL ? ERR_GET_REASON(error) : 0;
   if (!heard_data_ && is_alert(reason)) {
     const bool not_allowed = reason == SSL_AD_REASON_OFFSET + SSL_AD_HANDSHAKE_FAILURE;
@@ -348,13 +351,13 @@ IoResult TlsStream::read(std::span<std::byte> into) {
       total += got;
       continue;
     }
-    if (SSL_want_write(ssl_.get()) && send_sealed()) continue;  // answers to changes of keys
+    if (SSL_want_write(ssl_.get()) && send_sealed()) continue;  // answers to key updates
     read_waits_ = SSL_want_write(ssl_.get());
     const IoResult why = stopped();
     send_sealed();
     update_wants();
     if (total == 0) return why;
-    if (why.kind != IoResult::Kind::kWouldBlock) stream_->read_again();  // it is told then
+    if (why.kind != IoResult::Kind::kWouldBlock) stream_->read_again();  // returned by that read()
     return {IoResult::Kind::kOk, total};
   }
   keeps_ = SSL_has_pending(ssl_.get()) == 1;
@@ -388,7 +391,8 @@ IoResult TlsStream::write(std::span<const iovec> from) {
   return why.kind == IoResult::Kind::kEnd ? IoResult{IoResult::Kind::kError, 0, EPIPE} : why;
 }
 
-// One-sided: the other side sees to its own direction.
+// Changes the key of this direction if it is time. The other side changes the key of its own
+// direction.
 void TlsStream::change_key_in_time() {
   if (++records_ < options_.records_per_key) return;
   if (SSL_key_update(ssl_.get(), SSL_KEY_UPDATE_NOT_REQUESTED) == 1) records_ = 0;
@@ -431,9 +435,10 @@ void TlsStream::update_wants() {
 void TlsStream::on_readable() {
   drained_ = false;
   if (still_shaking_hands()) return;
-  if (keeps_) stream_->read_again();  // as a socket would: whoever is told may not read it all
+  // Repeats the event in the next iteration, as a socket does: the callee may not read all bytes.
+  if (keeps_) stream_->read_again();
   if (reads_) return events_.on_readable();
-  if (writes_) events_.on_writable();  // a write that waited for the handshake
+  if (writes_) events_.on_writable();  // a write() waited for the handshake
 }
 
 void TlsStream::on_writable() {

@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/tls/tls_stream.h: a stream of the reactor's under TLS 1.3.
+// daemon/tls/tls_stream.h: TLS 1.3 over another byte stream of the reactor, the inner stream.
 //
-// OpenSSL reads the stream beneath, and writes what it has sealed, through a BIO of ours, so the
-// reactor, its sockets and its turns stay as they are. (libevent's bufferevents would bring their
-// own buffers, reads and callbacks beside the reactor's.) Sealed records gather before they are
-// sent: a send for each 16 KiB would wake the other side as often.
+// OpenSSL reads from the inner stream, and writes sealed (encrypted) records to it, through a BIO
+// of ours. The reactor, its sockets and its iterations therefore stay as they are. (libevent's
+// bufferevents would add their own buffers, reads and callbacks to the reactor's.) The stream
+// collects sealed records before it sends them, since a send for each record of 16 KiB would wake
+// the other side each time.
 //
-//   kHandshake ──▶ kOpen        both sides have proved who they are, and are allowed
+//   kHandshake ──▶ kOpen        both sides have proved their identities, and are allowed
 //    ▲  │└───────▶ kFailed ◀─┘  read() and write() fail, and error_text() says why
 //    │  ▼
-//   kWaits                      for its turn (handshake_turns.h): nothing is read meanwhile
+//   kWaits                      waits for its turn (handshake_turns.h), and reads nothing meanwhile
 //
-// Whoever uses it offers what write() did not take again, with more behind it perhaps, as OpenSSL
-// asks for; engine/link/tcp_lane.h does.
+// If write() does not accept all bytes, the caller must offer the rest again first, and may append
+// further bytes. OpenSSL requires this; engine/link/tcp_lane.h does it.
 //
-// What write() took is on its way by itself: the stream beneath is waited for here.
+// The stream sends the bytes that write() has accepted without further calls: it waits itself until
+// the inner stream has space.
 //
 // Bounds   64 KiB and a record each way, and 32 KiB of the other side's certificates.
 // Thread   the reactor's.
@@ -40,24 +42,26 @@ class TlsStream final : public Stream, private StreamEvents, private HandshakeTu
  public:
   enum class Role : uint8_t { kInitiator, kAcceptor };
 
-  // AES-GCM is safe for 2^24.5 full records under one key (RFC 8446 5.5): a new one long before.
+  // The number of records after which the stream changes its key. AES-GCM is safe for 2^24.5 full
+  // records under one key (RFC 8446 5.5), so the change is early.
   static constexpr uint64_t kRecordsPerKey = 1 << 22;
-  // So much is gathered, or read, at once.
+  // How many bytes the stream collects before it sends them, and reads at once.
   static constexpr size_t kBytesAtOnce = 64 * 1024;
 
   struct Options {
     Role role = Role::kInitiator;
-    // Rules of which one must mean the other side (config/identity.h); none: whoever the CA vouches
-    // for. They outlive the stream.
+    // The rules of which one must match the other side's names (config/identity.h). If there are
+    // none, every certificate of the CA is allowed. They must outlive the stream.
     std::span<const std::string> allowed;
-    TlsCounters* counters = nullptr;  // outlive the stream
+    TlsCounters* counters = nullptr;  // must outlive the stream
     uint64_t records_per_key = kRecordsPerKey;
-    HandshakeTurns* turns = nullptr;  // null: it waits for none
-    // Contains the stream while the stream lives; null: there is no such set.
+    HandshakeTurns* turns = nullptr;  // if null, the handshake does not wait for turns
+    // A set that contains the stream while the stream lives; may be null.
     std::unordered_set<TlsStream*>* all = nullptr;
   };
 
-  // `connection` is fresh, of a TlsContext; null: memory was short, and the stream fails at once.
+  // Creates the inner stream with `open`. `connection` is new, from TlsContext::new_connection().
+  // If it is null (out of memory), the stream fails at once.
   TlsStream(OwnedSsl connection, const Options& options, const engine::OpenStream& open,
             StreamEvents& events);
   ~TlsStream() override;
@@ -88,15 +92,17 @@ class TlsStream final : public Stream, private StreamEvents, private HandshakeTu
   void on_writable() override;
   void on_turn() override { on_readable(); }
 
-  // What read() and write() say while the handshake is not over, or has failed; else nothing.
+  // Continues the handshake. Returns the result for read() and write() if the handshake is not
+  // complete or has failed; returns nullopt if the stream is open.
   std::optional<IoResult> shake_hands();
   int step();
   bool is_in_handshake() const { return state_ == State::kHandshake || state_ == State::kWaits; }
   bool still_shaking_hands();
   void come_open();
-  // True: nothing is left. False: it waits for the stream beneath, or that has failed.
+  // Writes the sealed records to the inner stream. Returns true if none are left. Returns false if
+  // the inner stream has no space, or has failed.
   bool send_sealed();
-  // What an operation of OpenSSL that did not go through came to, once the handshake is over.
+  // Returns the result for an OpenSSL operation that did not succeed after the handshake.
   IoResult stopped();
   IoResult fail_handshake();
   IoResult fail_verification();
@@ -112,30 +118,31 @@ class TlsStream final : public Stream, private StreamEvents, private HandshakeTu
   const Options options_;
   StreamEvents& events_;
   State state_ = State::kHandshake;
-  bool reads_ = false;  // wanted of this stream
+  bool reads_ = false;  // want_read() and want_write() of this stream
   bool writes_ = false;
-  bool inner_reads_ = false;  // asked of the one beneath
+  bool inner_reads_ = false;  // want_read() and want_write() of the inner stream
   bool inner_writes_ = false;
-  bool read_waits_ = false;    // for room to answer in: it goes on when the sealed are sent
-  bool ends_ = false;          // the one beneath is to be shut down then
+  bool read_waits_ = false;    // read() needs space for an answer: continues after send_sealed()
+  bool ends_ = false;          // shut the inner stream down when all sealed records are sent
   bool shut_ = false;          // shutdown_write() was called
-  bool keeps_ = false;         // the last read() left bytes in OpenSSL, of which no event tells
-  bool drained_ = false;       // that one gave less than was asked for: no more until it tells
-  bool inner_ended_ = false;   // it has ended
-  int inner_error_ = 0;        // reading it has failed
-  int write_error_ = 0;        // writing it has
-  bool in_touch_ = false;      // it has carried something
-  bool heard_ = false;         // to here
-  bool heard_no_tls_ = false;  // and that was no TLS
-  bool heard_data_ = false;    // of the application, so the other side has let this one in
-  uint64_t records_ = 0;       // written under the key that holds
-  std::shared_ptr<const TlsContext> newer_;  // set during the handshake: checked when it ends
-  std::string error_;                        // kFailed: why
-  std::vector<std::string> names_;           // in the other side's certificate
-  std::vector<std::byte> sealed_;            // records to be sent
-  size_t sealed_sent_ = 0;                   // of them
+  bool keeps_ = false;         // the last read() left bytes in OpenSSL, which cause no event
+  bool drained_ = false;       // the inner stream gave less than asked: not read until its event
+  bool inner_ended_ = false;   // the inner stream has ended
+  int inner_error_ = 0;        // the errno of a failed read from the inner stream
+  int write_error_ = 0;        // the errno of a failed write to the inner stream
+  bool in_touch_ = false;      // the inner stream has carried bytes in some direction
+  bool heard_ = false;         // the other side has sent bytes
+  bool heard_no_tls_ = false;  // the first of these bytes was not TLS
+  bool heard_data_ = false;    // the other side has sent data, so it has accepted this side
+  uint64_t records_ = 0;       // records written under the current key
+  std::shared_ptr<const TlsContext> newer_;  // checks the certificate when the handshake ends
+  std::string error_;                        // the reason for kFailed
+  std::vector<std::string> names_;           // the names in the other side's certificate
+  std::vector<std::byte> sealed_;            // sealed records that wait to be sent
+  size_t sealed_sent_ = 0;                   // bytes at the front of sealed_ that have been sent
   OwnedSsl ssl_;
-  std::unique_ptr<Stream> stream_;  // last: gone first, so that no event meets half of this
+  std::unique_ptr<Stream> stream_;  // the inner stream; last, so that it is destroyed first and
+                                    // calls no event of a half-destroyed object
 };
 
 }  // namespace hat

@@ -13,7 +13,8 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-// "" : it shows no certificate; "1.2": it speaks that at most.
+// Returns a connection for `node`. If `node` is "", it shows no certificate; if "1.2", it also
+// speaks at most TLS 1.2.
 OwnedSsl connection_of(const std::string& node, const std::string& authority) {
   const FakeCertificates& made = fake_certificates();
   if (!node.empty() && node != "1.2") return made.context(node, authority)->new_connection();
@@ -32,7 +33,7 @@ struct Side {
   std::string node;
   std::string authority = "one";
   std::vector<std::string> allows = {};
-  std::string error = "";  // what it says; empty: all is well
+  std::string error = "";  // a part of the expected error; empty if the handshake succeeds
   TlsFailure failure = TlsFailure::kOther;
 };
 
@@ -72,7 +73,7 @@ TEST_P(Handshake, EndsAsItShould) {
   }
 }
 
-// Who has the list refuses; who is revoked learns it by the alert.
+// The side that has the list refuses the revoked side, which learns the reason from the alert.
 TEST(HandshakeWithCrl, RefusesWhomTheListNames) {
   const FakeCertificates& made = fake_certificates();
   const auto with = [&made](const std::string& crl, const std::string& node) {
@@ -99,7 +100,7 @@ TEST(HandshakeWithCrl, RefusesWhomTheListNames) {
   EXPECT_EQ(stale.acceptor.failures(TlsFailure::kUntrusted), 1u);
 }
 
-// The certificate was good when the handshake was made.
+// The certificate was not yet revoked when the handshake took place.
 TEST(HandshakeWithCrl, AListThatComesLaterEndsTheStreamsOfThoseWhomItNames) {
   const FakeCertificates& made = fake_certificates();
   const auto names_host_a = *TlsContext::load(made.files_with("crl.pem", "one/host-b"));
@@ -111,7 +112,7 @@ TEST(HandshakeWithCrl, AListThatComesLaterEndsTheStreamsOfThoseWhomItNames) {
     TlsEnd& trusts = host_a_initiates ? pair.acceptor : pair.initiator;
     TlsEnd& revoked = host_a_initiates ? pair.initiator : pair.acceptor;
     trusts.stream->fail_if_revoked(names_nobody);
-    revoked.stream->fail_if_revoked(names_host_a);  // whose other side is host-b
+    revoked.stream->fail_if_revoked(names_host_a);  // its other side is host-b: no effect
     pair.pump();
     EXPECT_EQ(trusts.error + revoked.error, "");
     trusts.stream->fail_if_revoked(names_host_a);
@@ -228,7 +229,7 @@ INSTANTIATE_TEST_SUITE_P(
                       TlsFailure::kNotAllowed}}),
     [](const auto& row) { return row.param.name; });
 
-// A connection each, both good.
+// Gives each side a connection with a valid certificate.
 class TlsStreams : public testing::Test {
  protected:
   static OwnedSsl host_a() { return connection_of("one/host-a", "one"); }
@@ -267,7 +268,8 @@ std::string many_bytes(size_t count) {
   return bytes;
 }
 
-// The wire takes little at a time, so records are cut anywhere; and keys change now and then.
+// The wire accepts few bytes at a time, so records are cut at any byte. Keys change after every
+// three records.
 TEST_F(TlsStreams, CarryMuchBothWaysOverAWireThatTakesLittleAndChangeTheirKeys) {
   TlsPair pair(host_a(), host_b(), {}, {}, 3);
   const std::string bytes = many_bytes(500'000);
@@ -305,7 +307,7 @@ TEST_F(TlsStreams, SendWhatTheyTookByThemselvesAndEndAfterIt) {
   EXPECT_FALSE(pair.initiator.wire->writing);
 }
 
-// As a socket does: who has been told and has not read is told again.
+// Like a socket, the stream repeats the event if its user has not read the bytes.
 TEST_F(TlsStreams, TellAgainOfWhatWasNotRead) {
   TlsPair pair(host_a(), host_b());
   pair.pump();
@@ -316,7 +318,7 @@ TEST_F(TlsStreams, TellAgainOfWhatWasNotRead) {
   EXPECT_TRUE(pair.acceptor.heard == bytes) << pair.acceptor.heard.size();
 }
 
-// Whoever does not read cannot have all memory filled.
+// A peer that does not read cannot make this side fill its memory.
 TEST_F(TlsStreams, TakeNoMoreThanTheyMayHold) {
   TlsPair pair(host_a(), host_b());
   pair.pump();
@@ -353,7 +355,8 @@ TEST_F(TlsStreams, SayThatTheOtherSideSpeaksNoTls) {
   insecure.pump();
   EXPECT_THAT(insecure.acceptor.error, HasSubstr("the peer does not speak TLS"));
   EXPECT_EQ(insecure.acceptor.failures(TlsFailure::kNotTls), 1u);
-  const std::string alert("\x15\x03\x01\x00\x02\x02\x46", 7);  // engine/link/tcp_lane.cc knows it
+  // engine/link/tcp_lane.cc recognises this alert.
+  const std::string alert("\x15\x03\x01\x00\x02\x02\x46", 7);
   EXPECT_EQ(insecure.initiator.wire->incoming, alert);
 
   TlsPair web(host_a(), nullptr);
