@@ -34,7 +34,7 @@ class MemoryNeed {
   std::vector<Line> lines_;
 };
 
-// What a host allows. UINT64_MAX means that no limit is known.
+// The limits of a host. UINT64_MAX means that no limit is known.
 struct MemoryLimits {
   uint64_t memlock = UINT64_MAX;  // RLIMIT_MEMLOCK; no limit with CAP_IPC_LOCK
   uint64_t available = UINT64_MAX;
