@@ -99,8 +99,19 @@ def output_of(command, log, **more):
     return status == 0, log.read_text(errors="replace")
 
 
-def show_end(text, lines=60):
-    say("\n".join(text.splitlines()[-lines:]))
+failures = []  # the name of each check that failed, and what it printed last
+
+
+def show_end(name, text, lines=60):
+    end = "\n".join(text.splitlines()[-lines:])
+    failures.append((name, end))
+    say(end)
+
+
+def show_failures_again():
+    """Just before the table, so that nobody has to search a log of hours."""
+    for name, end in failures:
+        say(f"\n--- FAILED: {name}\n{end}")
 
 
 def check(name, *command):
@@ -108,7 +119,7 @@ def check(name, *command):
     succeeded, text = output_of(command, BUILD / f"{name}.log")
     say(f"{'passed' if succeeded else 'FAILED'}: {name}")
     if not succeeded:
-        show_end(text)
+        show_end(name, text)
     return Counts(passed=int(succeeded), failed=int(not succeeded))
 
 
@@ -162,7 +173,10 @@ def ctest(preset, *selection, jobs=CORES + 1):  # one more than cores: many test
         summary = re.compile(r"tests? passed, \d+ tests? failed|^Total Test time")
         lines = [line for line in text.splitlines() if not uninteresting.match(line)]
         failing = any(re.search(r"\*\*\*(?!Skipped)", line) for line in lines)
-        say("\n".join(line for line in lines if failing or summary.search(line) or "Skipped" in line))
+        if failing:
+            show_end(preset, "\n".join(lines), len(lines))
+        else:
+            say("\n".join(line for line in lines if summary.search(line) or "Skipped" in line))
         if not junit.is_file():
             say(f"suite: ctest ran no test of preset {preset}: {folder}/ctest.log says why")
             return Counts(failed=1)
@@ -178,9 +192,9 @@ def lab(*command):
         counts = Counts(passed=len(re.findall(r"(?m)^\[ +OK \]", text)),
                         failed=len(re.findall(r"(?m)^\[  FAILED  \].*ms\)$", text)),
                         retried=len(re.findall(r"(?m)^\[ ONCE MORE \].*ms\)$", text)))
-        say("\n".join(re.findall(r"(?m)^(?:fabric: |\[=+\] .* ran|\[ ONCE MORE \].*ms\)).*$", text)))
+        say("\n".join(re.findall(r"(?m)^(?:fabric: |\[=+\] .* ran|\[ ONCE MORE \].*ms\)|  \| ).*$", text)))
         if not succeeded or counts.passed == 0:
-            show_end(text)
+            show_end("lab", text)
             counts.failed = max(counts.failed, 1)
         return counts
     return run
@@ -200,7 +214,7 @@ def fuzz_one(target, *options):
         say(f"passed: {target}: {runs[1]} runs")
         return Counts(passed=1)
     say(f"FAILED: {target}: {log} has the name of the input that it found")
-    show_end(text, 30)
+    show_end(target, text, 30)
     return Counts(failed=1)
 
 
@@ -359,6 +373,7 @@ def run_stages(stages):
     finally:
         if thread:
             thread.join()
+    show_failures_again()
     total = print_table(stages)
     return 1 if total.failed or not total.passed else 0
 

@@ -6,6 +6,7 @@ import io
 import pathlib
 import tempfile
 import unittest
+import unittest.mock
 
 import suite
 from suite import Counts, Stage
@@ -64,6 +65,13 @@ class Running(unittest.TestCase):
         status, text = run(Stage("one", lambda: Counts(failed=1)), Stage("two", lambda: Counts(passed=4)))
         self.assertEqual(status, 1)
         self.assertIn("4 passed, 1 failed", text)
+
+    def test_what_a_failed_check_printed_is_said_again_before_the_table(self):
+        with tempfile.TemporaryDirectory() as name, \
+             unittest.mock.patch.multiple(suite, failures=[], BUILD=pathlib.Path(name)):
+            fails = Stage("one", lambda: suite.check("a check", "sh", "-c", "echo the cause; exit 1"))
+            _, text = run(fails, Stage("two", lambda: Counts(passed=4)))
+        self.assertRegex(text, r"(?s)the cause\n.*--- FAILED: a check\nthe cause\n\nstage ")
 
     def test_nothing_run_is_a_failure(self):
         self.assertEqual(run(Stage("one", Counts))[0], 1)
