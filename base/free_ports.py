@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""base/free_ports.py [COUNT]: prints TCP ports of 127.0.0.1 that are free, for a program that starts later.
+"""base/free_ports.py [COUNT]: prints free TCP ports of 127.0.0.1, for programs that start later.
 
-A port that the kernel chose and that was closed again may be anybody's before that program binds it: the
-kernel gives it to the next connection. These lie outside the kernel's range, and each is claimed for as
-long as this process runs, by an abstract unix socket of its number. The command's own ports cannot stay
-claimed: they come from a part of the range that no claim touches.
+If a test took a port that the kernel chose, and closed it, another process could get the port before the
+program binds it: the kernel may give the port to the next connection. The ports here are therefore outside
+the kernel's range. The module claims each port for as long as its process runs, by an abstract unix socket
+with the port's number. The command cannot keep its claims after it ends, so its ports come from a part of
+the range from which the module never claims ports.
 """
 
 import pathlib
@@ -18,13 +19,13 @@ COMMANDS = range(30_000, 32_768)
 
 
 def _kernels_own():
-    """The ports that the kernel gives out by itself."""
+    """Returns the range of ports that the kernel gives to connections."""
     first, last = pathlib.Path("/proc/sys/net/ipv4/ip_local_port_range").read_text(encoding="ascii").split()
     return range(int(first), int(last) + 1)
 
 
 def _claim(port):
-    """Whether it is this process's now. Nobody looks at a port that another has claimed."""
+    """Claims a port for this process; returns False if another process has claimed or bound it."""
     with socket.socket(socket.AF_UNIX) as claim, socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -32,12 +33,12 @@ def _claim(port):
             probe.bind(("127.0.0.1", port))
         except OSError:
             return False
-        claim.detach()  # open for as long as the process
+        claim.detach()  # keeps the socket open until the process ends
         return True
 
 
 def free_ports(count, among=CLAIMED):
-    """No two calls give the same port, in this process or in another that runs at the same time."""
+    """Returns `count` free ports; two calls never return the same port, in this process or in two that run together."""
     kernels_own = _kernels_own()
     ports = []
     for port in random.sample(among, len(among)):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""base/free_ports_test.py: what processes that run at the same time are given."""
+"""base/free_ports_test.py: tests that processes that run at the same time get different ports."""
 
 import pathlib
 import socket

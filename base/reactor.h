@@ -7,9 +7,9 @@
 // this header may ask the kernel about a socket or about the time.
 //
 // An event-loop iteration: the reactor waits, reads the clock once, calls every object that has an
-// event, and then calls every TurnEvents once, so that work that is cheaper in batches is done in
-// batches. The reactor also calls every TurnEvents before the first wait: work that was queued
-// during set-up must not wait for an event.
+// event, and then calls every IterationEvents once, so that work that is cheaper in batches is done
+// in batches. The reactor also calls every IterationEvents before the first wait: work that was
+// queued during set-up must not wait for an event.
 #pragma once
 
 #include <sys/uio.h>
@@ -47,7 +47,7 @@ struct IoResult {
   int error = 0;  // an errno value, for kError
 };
 
-// Called by a Stream. Either call may destroy the stream that made it.
+// Called by a ByteStream. Either call may destroy the stream that made it.
 class StreamEvents {
  public:
   virtual ~StreamEvents() = default;
@@ -61,11 +61,11 @@ class StreamEvents {
 
 // A connected (or connecting) byte stream. The destructor closes the connection as close(2) does:
 // with FIN if everything was read and written.
-class Stream {
+class ByteStream {
  public:
-  virtual ~Stream() = default;
-  Stream(const Stream&) = delete;
-  Stream& operator=(const Stream&) = delete;
+  virtual ~ByteStream() = default;
+  ByteStream(const ByteStream&) = delete;
+  ByteStream& operator=(const ByteStream&) = delete;
 
   virtual IoResult read(std::span<std::byte> into) = 0;
   // Writes the buffers in order; may accept fewer bytes than offered. Returns kWouldBlock while the
@@ -119,7 +119,7 @@ class Stream {
   virtual std::vector<int> descriptors() const { return {}; }
 
  protected:
-  Stream() = default;
+  ByteStream() = default;
 };
 
 // Called by a Listener for each new connection.
@@ -128,7 +128,7 @@ class ListenerEvents {
   virtual ~ListenerEvents() = default;
   // `accept(events)` creates the stream, which belongs to the caller and reports to `events`. If
   // the callee does not call `accept`, the connection is refused.
-  using Accept = std::function<std::unique_ptr<Stream>(StreamEvents&)>;
+  using Accept = std::function<std::unique_ptr<ByteStream>(StreamEvents&)>;
   virtual void on_connection(const Accept& accept) = 0;
 };
 
@@ -153,12 +153,12 @@ class Watch {
   virtual ~Watch() = default;
 };
 
-class TurnEvents {
+class IterationEvents {
  public:
-  virtual ~TurnEvents() = default;
-  virtual void on_turn_end() = 0;
-  // Called before the reactor sleeps, after on_turn_end(). Returns false if the reactor must start
-  // another iteration instead of sleeping.
+  virtual ~IterationEvents() = default;
+  virtual void on_iteration_end() = 0;
+  // Called before the reactor sleeps, after on_iteration_end(). Returns false if the reactor must
+  // start another iteration instead of sleeping.
   virtual bool may_sleep() { return true; }
 };
 
@@ -170,12 +170,12 @@ class Reactor {
   // together get the same value.
   virtual TimePoint now() const = 0;
   // Never fails immediately: the first read() or write() returns any error.
-  virtual std::unique_ptr<Stream> connect(const Address& to, StreamEvents& events) = 0;
+  virtual std::unique_ptr<ByteStream> connect(const Address& to, StreamEvents& events) = 0;
   // Resumes a connection that another stream had opened, possibly in another process. Takes
-  // ownership of `descriptors`, duplicates of the ones that Stream::descriptors() returned there.
-  // Reports errors as connect() does.
-  virtual std::unique_ptr<Stream> resume(std::vector<Descriptor> descriptors,
-                                         StreamEvents& events) = 0;
+  // ownership of `descriptors`, duplicates of the ones that ByteStream::descriptors() returned
+  // there. Reports errors as connect() does.
+  virtual std::unique_ptr<ByteStream> resume(std::vector<Descriptor> descriptors,
+                                             StreamEvents& events) = 0;
   virtual std::unique_ptr<Timer> timer(std::function<void()> on_time) = 0;
   // Calls `on_readable` in each iteration in which the descriptor is readable. For descriptors that
   // are not streams, such as the event descriptor of an RDMA device. The FakeReactor of the tests
@@ -185,8 +185,8 @@ class Reactor {
   // polling for an event that is expected soon costs less than a wake-up. A time before one that
   // was set earlier changes nothing.
   virtual void stay_awake_until(TimePoint when) = 0;
-  virtual void add_turn_events(TurnEvents& events) = 0;
-  virtual void remove_turn_events(TurnEvents& events) = 0;
+  virtual void add_iteration_events(IterationEvents& events) = 0;
+  virtual void remove_iteration_events(IterationEvents& events) = 0;
 
   // Asserts that the calling thread may use the reactor and what belongs to it.
   void assert_in_loop() const { loop_thread_.assert_in_loop(); }

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-# hat_test(NAME [THREADS] SOURCES... LIBRARIES...): one GoogleTest program; every TEST in it is a ctest case.
-#     In sanitized builds the whole program is one case: to start and to end a sanitized process takes
-#     longer than most cases. gtest/NAME.xml lists what it ran, and tests/suite.py counts that.
-#     THREADS: the program has several threads. ThreadSanitizer finds nothing in the others, so its build
-#     has only these.
-# hat_test_library(NAME SOURCES... LIBRARIES...): code that several tests share; none in HAT_FUZZ builds.
-# hat_lab_test(NAME SOURCES... LIBRARIES...): a GoogleTest program that tests/lab runs on devices; ctest does not.
-# hat_fuzz(NAME SOURCE LIBRARIES...): one libFuzzer target, in HAT_FUZZ builds; in all others the same
-#     code replays tests/fuzz/corpus/NAME as one ctest case.
+# cmake/hat.cmake: functions that define tests and fuzz targets.
+#
+# hat_test(NAME [THREADS] SOURCES... LIBRARIES...): defines a GoogleTest program; every TEST in it is a ctest
+#     case. In sanitized builds the whole program is one case, because starting and ending a sanitized
+#     process takes longer than most cases; gtest/NAME.xml lists the tests that it ran, and tests/suite.py
+#     counts them. THREADS: the program has several threads. ThreadSanitizer finds nothing in programs with
+#     one thread, so its build leaves them out.
+# hat_test_library(NAME SOURCES... LIBRARIES...): defines code that several tests share; not in HAT_FUZZ builds.
+# hat_lab_test(NAME SOURCES... LIBRARIES...): defines a GoogleTest program that tests/lab runs on devices;
+#     ctest does not run it.
+# hat_fuzz(NAME SOURCE LIBRARIES...): defines a libFuzzer target in HAT_FUZZ builds. In all other builds the
+#     same code replays tests/fuzz/corpus/NAME as one ctest case.
 include(GoogleTest)
 
 if(HAT_FUZZ)
@@ -28,7 +31,7 @@ function(hat_test name)
     set_tests_properties(${name} PROPERTIES TIMEOUT 300)
     return()
   endif()
-  # Printed values of parameters may hold addresses: names of tests must not change from run to run.
+  # The printed values of parameters may contain addresses, and names of tests must not change between runs.
   gtest_discover_tests(${name} TEST_PREFIX "${name}." NO_PRETTY_VALUES DISCOVERY_TIMEOUT 60
                        PROPERTIES TIMEOUT 120)
 endfunction()

@@ -1,21 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-# cmake/precompiled.cmake: reading the standard library's headers and GoogleTest's takes a compiler one to two
-# seconds in each of a hundred compilations. Each preset precompiles them twice, and every target uses one:
+# cmake/precompiled.cmake: precompiles headers of the standard library and of GoogleTest. Without this, a
+# compiler needs one to two seconds to read them, in each of a hundred compilations. Each preset has two
+# precompiled headers, and every target uses one of them:
 #
-#   hat_precompiled         libraries and programs   what most files include, and nobody here changes
-#   hat_precompiled_test    code of tests            the same, and GoogleTest
+#   hat_precompiled         for libraries and programs: headers that most files include and that never change
+#   hat_precompiled_test    for code of tests: the same headers, and GoogleTest
 #
-# hat_test_code(TARGET...): the targets are compiled as tests are: without optimization, which would be half of
-#     the work. What they test is optimized, in its libraries.
-# hat_use_precompiled(FOLDER): gives the targets of FOLDER and of the folders in it, except tests,
-#     hat_precompiled; called at the end.
+# hat_test_code(TARGET...): compiles the targets as tests: without optimization, which would be half of the
+#     work. The libraries that they test are optimized.
+# hat_use_precompiled(FOLDER): makes the targets of FOLDER and of the folders in it, except tests, use
+#     hat_precompiled; call it at the end.
 #
-# A compiler takes a precompiled header only with the options that it was made with. Position-independent code
-# goes without. A target that has an option of its own, such as -O1, sets DISABLE_PRECOMPILE_HEADERS; one that
-# forgets is an error by clang, and by g++ a warning (-Winvalid-pch).
+# A compiler accepts a precompiled header only with the options with which the header was made.
+# Position-independent code therefore uses none. A target with an option of its own, such as -O1, must set
+# DISABLE_PRECOMPILE_HEADERS; otherwise clang gives an error, and g++ a warning (-Winvalid-pch).
 #
-# The presets debug and optimized set CMAKE_DISABLE_PRECOMPILE_HEADERS: in debug each file must include all that
-# it uses.
+# The presets debug and optimized set CMAKE_DISABLE_PRECOMPILE_HEADERS: so debug shows that each file includes
+# all headers that it uses.
 set(hat_precompiled_headers
   <algorithm> <array> <atomic> <chrono> <cstdint> <cstring> <deque> <expected> <filesystem>
   <fstream> <functional> <map> <memory> <mutex> <optional> <random> <set> <span> <sstream>
@@ -28,7 +29,7 @@ target_precompile_headers(hat_precompiled_test PRIVATE <gmock/gmock.h> <gtest/gt
 target_compile_options(hat_precompiled_test PRIVATE -O0)
 target_link_libraries(hat_precompiled_test PRIVATE GTest::gmock)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
-  # ccache may bring one that was made from an older copy of the same files.
+  # ccache may return a precompiled header that was made from an older copy of the same files.
   target_compile_options(hat_precompiled PRIVATE "SHELL:-Xclang -fno-pch-timestamp")
   target_compile_options(hat_precompiled_test PRIVATE "SHELL:-Xclang -fno-pch-timestamp")
 endif()

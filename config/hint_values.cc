@@ -7,9 +7,9 @@
 #include <span>
 
 #include "base/number.h"
+#include "config/diagnostics.h"
 #include "config/hint_keys.h"
 #include "config/lower_case.h"
-#include "config/mistakes.h"
 
 namespace hat {
 namespace {

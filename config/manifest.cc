@@ -195,10 +195,10 @@ ServiceSpec read_service(const std::string& name, const YamlValue& value) {
 }
 
 // Reads a manifest. Appends the source location of each service to `places`, for load_manifests().
-Manifest read(const std::string& text, const std::string& file, Mistakes& mistakes,
-              std::vector<Place>& places) {
+Manifest read(const std::string& text, const std::string& file, Diagnostics& diagnostics,
+              std::vector<SourceLocation>& locations) {
   Manifest manifest;
-  const auto document = parse_yaml(text, file, mistakes);
+  const auto document = parse_yaml(text, file, diagnostics);
   if (!document) return manifest;
   read_keys(*document, "manifest",
             {{"hatrpc_manifest", true,
@@ -209,20 +209,21 @@ Manifest read(const std::string& text, const std::string& file, Mistakes& mistak
                 read_names(services, "services",
                            [&](const std::string& name, const YamlValue& key, const YamlValue& v) {
                              read_identifier(key, "a service's name");
-                             places.push_back(key.place());
+                             locations.push_back(key.location());
                              manifest.services.push_back(read_service(name, v));
                            });
               }}});
   return manifest;
 }
 
-std::vector<std::string> files_at(const ManifestPath& named, Mistakes& mistakes) {
+std::vector<std::string> files_at(const ManifestPath& named, Diagnostics& diagnostics) {
   namespace fs = std::filesystem;
-  const auto& [path, place] = named;
+  const auto& [path, location] = named;
   std::error_code error;
   if (!fs::exists(path, error)) {
-    mistakes.error(place, "manifests: " + path + ": " +
-                              (error ? error.message() : "there is no such file or directory"));
+    diagnostics.error(location,
+                      "manifests: " + path + ": " +
+                          (error ? error.message() : "there is no such file or directory"));
     return {};
   }
   if (!fs::is_directory(path, error)) return {path};  // reading the file finds the problem, if any
@@ -232,7 +233,8 @@ std::vector<std::string> files_at(const ManifestPath& named, Mistakes& mistakes)
     const bool hidden = entry.path().filename().string().starts_with(".");
     if (!hidden && (extension == ".yaml" || extension == ".yml")) files.push_back(entry.path());
   }
-  if (error) mistakes.error(place, "manifests: " + path + " cannot be read: " + error.message());
+  if (error)
+    diagnostics.error(location, "manifests: " + path + " cannot be read: " + error.message());
   std::ranges::sort(files);
   return files;
 }
@@ -330,25 +332,26 @@ void emit_service(YAML::Emitter& out, const ServiceSpec& service) {
 
 }  // namespace
 
-Manifest read_manifest(const std::string& text, const std::string& file, Mistakes& mistakes) {
-  std::vector<Place> places;
-  return read(text, file, mistakes, places);
+Manifest read_manifest(const std::string& text, const std::string& file, Diagnostics& diagnostics) {
+  std::vector<SourceLocation> locations;
+  return read(text, file, diagnostics, locations);
 }
 
-Manifest load_manifests(const std::vector<ManifestPath>& paths, Mistakes& mistakes) {
+Manifest load_manifests(const std::vector<ManifestPath>& paths, Diagnostics& diagnostics) {
   Manifest all;
-  std::map<std::string, Place> known;
+  std::map<std::string, SourceLocation> known;
   for (const ManifestPath& path : paths) {
-    for (const std::string& file : files_at(path, mistakes)) {
-      const auto text = read_file(file, mistakes);
+    for (const std::string& file : files_at(path, diagnostics)) {
+      const auto text = read_file(file, diagnostics);
       if (!text) continue;
-      std::vector<Place> places;
-      Manifest manifest = read(*text, file, mistakes, places);
+      std::vector<SourceLocation> locations;
+      Manifest manifest = read(*text, file, diagnostics, locations);
       for (size_t i = 0; i < manifest.services.size(); ++i) {
-        const auto [before, is_new] = known.emplace(manifest.services[i].name, places[i]);
+        const auto [before, is_new] = known.emplace(manifest.services[i].name, locations[i]);
         if (!is_new) {
-          mistakes.error(places[i], "service '" + manifest.services[i].name +
-                                        "' stands twice; first at " + to_string(before->second));
+          diagnostics.error(locations[i], "service '" + manifest.services[i].name +
+                                              "' stands twice; first at " +
+                                              to_string(before->second));
           continue;
         }
         all.services.push_back(std::move(manifest.services[i]));

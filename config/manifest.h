@@ -29,8 +29,8 @@
 #include <vector>
 
 #include "base/result.h"
+#include "config/diagnostics.h"
 #include "config/hints.h"
-#include "config/mistakes.h"
 #include "config/signature.h"
 
 namespace hat {
@@ -75,17 +75,17 @@ struct Manifest {
 
 // Reads the text of one file. Adds every error found to `mistakes`; the result is meaningful if
 // none was added.
-Manifest read_manifest(const std::string& text, const std::string& file, Mistakes& mistakes);
+Manifest read_manifest(const std::string& text, const std::string& file, Diagnostics& diagnostics);
 
 struct ManifestPath {
-  std::string path;  // a file or a directory
-  Place place;       // where this path is written
+  std::string path;         // a file or a directory
+  SourceLocation location;  // where this path is written
 };
 
 // Reads files and directories as one manifest. Of a directory, reads every *.yaml and *.yml file in
 // the order of their names, and follows links. It is an error if a service is defined twice; the
 // diagnostic names both locations.
-Manifest load_manifests(const std::vector<ManifestPath>& paths, Mistakes& mistakes);
+Manifest load_manifests(const std::vector<ManifestPath>& paths, Diagnostics& diagnostics);
 
 // Returns the text that read_manifest() reads back as the same value. The order is stable, and
 // sizes have units.

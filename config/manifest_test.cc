@@ -11,20 +11,20 @@ namespace {
 struct ManifestRow {
   const char* name;
   const char* text;
-  const char* mistakes;  // all diagnostics, one per line
+  const char* diagnostics;  // all diagnostics, one per line
 };
 std::ostream& operator<<(std::ostream& out, const ManifestRow& row) { return out << row.name; }
 
-class ManifestMistake : public testing::TestWithParam<ManifestRow> {};
+class ManifestDiagnostic : public testing::TestWithParam<ManifestRow> {};
 
-TEST_P(ManifestMistake, IsNamedWithItsPlace) {
-  Mistakes mistakes;
-  read_manifest(GetParam().text, "m.yaml", mistakes);
-  EXPECT_EQ(mistakes.text(), GetParam().mistakes);
+TEST_P(ManifestDiagnostic, IsNamedWithItsPlace) {
+  Diagnostics diagnostics;
+  read_manifest(GetParam().text, "m.yaml", diagnostics);
+  EXPECT_EQ(diagnostics.text(), GetParam().diagnostics);
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Rows, ManifestMistake,
+    Rows, ManifestDiagnostic,
     testing::Values(
         ManifestRow{
             "unknown_key", "hatrpc_manifest: 1\nservice: {}\nservices: {}\n",
@@ -85,14 +85,14 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& row) { return row.param.name; });
 
 Manifest read_well(const std::string& text) {
-  Mistakes mistakes;
-  Manifest manifest = read_manifest(text, "m.yaml", mistakes);
-  EXPECT_EQ(mistakes.text(), "");
+  Diagnostics diagnostics;
+  Manifest manifest = read_manifest(text, "m.yaml", diagnostics);
+  EXPECT_EQ(diagnostics.text(), "");
   return manifest;
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Types, ManifestMistake,
+    Types, ManifestDiagnostic,
     testing::Values(
         ManifestRow{"unknown_argument_type",
                     "hatrpc_manifest: 1\nservices: {A: {functions: {f: {arguments: {1: Pear}}}, "
@@ -218,24 +218,24 @@ TEST(Manifest, SurvivesWhatIsNoManifest) {
        {std::string(), std::string("\xff\xfe\x00", 3), std::string(100'000, '['),
         std::string(100'000, '{'), std::string("a: &a [*a, *a]"), std::string("[1, 2]"),
         std::string("services: 7"), std::string("hatrpc_manifest: 2\nservices: {}")}) {
-    Mistakes mistakes;
-    read_manifest(text, "m.yaml", mistakes);
-    EXPECT_TRUE(mistakes.any_errors()) << text.substr(0, 40);
+    Diagnostics diagnostics;
+    read_manifest(text, "m.yaml", diagnostics);
+    EXPECT_TRUE(diagnostics.any_errors()) << text.substr(0, 40);
   }
 }
 
 TEST(Manifest, OfTheExamplesIsGood) {
-  Mistakes mistakes;
+  Diagnostics diagnostics;
   const Manifest manifest =
-      load_manifests({{HAT_SOURCE_DIR "/config/examples/calculator.yaml", {}}}, mistakes);
-  EXPECT_EQ(mistakes.text(), "");
+      load_manifests({{HAT_SOURCE_DIR "/config/examples/calculator.yaml", {}}}, diagnostics);
+  EXPECT_EQ(diagnostics.text(), "");
   EXPECT_EQ(manifest.services.size(), 1u);
 }
 
 TEST(Manifest, TellsOfAFileThatIsNotThere) {
-  Mistakes mistakes;
-  load_manifests({{"/nonexistent/m.yaml", {"node.yaml", 2, 13}}}, mistakes);
-  EXPECT_EQ(mistakes.text(),
+  Diagnostics diagnostics;
+  load_manifests({{"/nonexistent/m.yaml", {"node.yaml", 2, 13}}}, diagnostics);
+  EXPECT_EQ(diagnostics.text(),
             "node.yaml:2:13: error: manifests: /nonexistent/m.yaml: there is no such file or "
             "directory\n");
 }

@@ -129,7 +129,7 @@ std::optional<std::string> read_file_name(const YamlValue& value, std::string_vi
 }
 
 TlsConfig read_tls(const YamlValue& value) {
-  TlsConfig tls{.place = value.place()};
+  TlsConfig tls{.location = value.location()};
   read_keys(
       value, "link.tls",
       {into("certificate", true, tls.certificate, read_file_name),
@@ -141,7 +141,7 @@ TlsConfig read_tls(const YamlValue& value) {
 }
 
 LinkConfig read_link(const YamlValue& value) {
-  LinkConfig link{.place = value.place()};
+  LinkConfig link{.location = value.location()};
   read_keys(value, "link",
             {into("listen", false, link.listen, read_link_address),
              into("insecure", false, link.insecure, read_bool),
@@ -150,7 +150,7 @@ LinkConfig read_link(const YamlValue& value) {
 }
 
 EndpointConfig read_endpoint(const YamlValue& value) {
-  EndpointConfig endpoint{.place = value.place()};
+  EndpointConfig endpoint{.location = value.location()};
   read_keys(value, "endpoint",
             {into("listen", true, endpoint.listen, read_address),
              into("service", true, endpoint.service, read_identifier),
@@ -166,8 +166,9 @@ EndpointConfig read_endpoint(const YamlValue& value) {
   return endpoint;
 }
 
-ServedConfig read_served(const std::string& service, const YamlValue& value, const Place& place) {
-  ServedConfig served{.service = service, .place = place};
+ServedConfig read_served(const std::string& service, const YamlValue& value,
+                         const SourceLocation& location) {
+  ServedConfig served{.service = service, .location = location};
   read_keys(value, "serves." + service,
             {into("upstream", true, served.upstream, read_address),
              into("mode", false, served.mode, word_of<UpstreamMode>({"mirror", "shared"})),
@@ -180,7 +181,7 @@ ServedConfig read_served(const std::string& service, const YamlValue& value, con
 }
 
 AdminConfig read_admin(const YamlValue& value) {
-  AdminConfig admin{.place = value.place()};
+  AdminConfig admin{.location = value.location()};
   read_keys(value, "admin",
             {{"listen", false,
               [&](const YamlValue& v) {
@@ -229,13 +230,13 @@ Limits read_limits(const YamlValue& value) {
   // Linux drops a connection request while the server's queue of connections is full.
   constexpr auto kFirstRetry = 1s;
   if (limits.upstream_connect_timeout <= kFirstRetry) {
-    value.mistakes->warning(
-        value.place(), "limits.upstream_connect_timeout (" +
-                           duration_text(limits.upstream_connect_timeout) +
-                           ") ends before the kernel has repeated a request to connect, after " +
-                           duration_text(kFirstRetry) +
-                           ": where a server's queue of connections is full for a moment, calls "
-                           "are answered with upstream_unreachable");
+    value.diagnostics->warning(
+        value.location(), "limits.upstream_connect_timeout (" +
+                              duration_text(limits.upstream_connect_timeout) +
+                              ") ends before the kernel has repeated a request to connect, after " +
+                              duration_text(kFirstRetry) +
+                              ": where a server's queue of connections is full for a moment, calls "
+                              "are answered with upstream_unreachable");
   }
   return limits;
 }
@@ -243,13 +244,14 @@ Limits read_limits(const YamlValue& value) {
 // Checks relations between several keys.
 class Relations {
  public:
-  Relations(const NodeConfig& node, Mistakes& mistakes) : node_(node), mistakes_(mistakes) {}
+  Relations(const NodeConfig& node, Diagnostics& diagnostics)
+      : node_(node), diagnostics_(diagnostics) {}
 
   void check() {
     check_endpoints();
     check_security();
-    if (node_.link.listen) claim(*node_.link.listen, node_.link.place);
-    if (node_.admin.listen) claim(*node_.admin.listen, node_.admin.place);
+    if (node_.link.listen) claim(*node_.link.listen, node_.link.location);
+    if (node_.admin.listen) claim(*node_.admin.listen, node_.admin.location);
   }
 
  private:
@@ -257,52 +259,54 @@ class Relations {
     std::vector<std::string_view> names;
     for (const PeerConfig& peer : node_.peers) names.push_back(peer.name);
     for (const EndpointConfig& endpoint : node_.endpoints) {
-      claim(endpoint.listen, endpoint.place);
+      claim(endpoint.listen, endpoint.location);
       for (const std::string& peer : endpoint.peers) {
         if (std::ranges::find(names, peer) != names.end()) continue;
-        mistakes_.error(endpoint.place, "no peer is called '" + peer + "'" +
-                                            did_you_mean(peer, names) + "; `peers` lists them");
+        diagnostics_.error(endpoint.location, "no peer is called '" + peer + "'" +
+                                                  did_you_mean(peer, names) +
+                                                  "; `peers` lists them");
       }
     }
   }
 
   void check_security() {
     if (node_.link.insecure && node_.link.tls) {
-      mistakes_.error(node_.link.place,
-                      "link has `tls` and `insecure: true`; keep the one that is meant");
+      diagnostics_.error(node_.link.location,
+                         "link has `tls` and `insecure: true`; keep the one that is meant");
     }
     for (const PeerConfig& peer : node_.peers) {
       if (peer.identity.empty() || node_.link.tls) continue;
-      mistakes_.error(peer.place, "peers." + peer.name +
-                                      ".identity is proved by certificates, and `link` has no "
-                                      "`tls`");
+      diagnostics_.error(peer.location,
+                         "peers." + peer.name +
+                             ".identity is proved by certificates, and `link` has no "
+                             "`tls`");
     }
     if (node_.link.insecure || node_.link.tls) return;
     const std::string advice =
         "links want `tls: {certificate: FILE, key: FILE, ca: FILE}` under `link`; or write "
         "`insecure: true` there to say that the network between the nodes is trusted";
     if (node_.link.listen) {
-      mistakes_.error(node_.link.place, advice);
+      diagnostics_.error(node_.link.location, advice);
     } else if (!node_.peers.empty()) {
-      mistakes_.error(node_.peers.front().place, advice);
+      diagnostics_.error(node_.peers.front().location, advice);
     }
   }
 
   // Reports a second listener on an address. Ignores port 0, because the kernel chooses a different
   // port each time.
-  void claim(const Address& address, const Place& place) {
+  void claim(const Address& address, const SourceLocation& location) {
     if (address.kind == Address::Kind::kTcp && address.port == 0) return;
     // Two addresses with one path name the same socket, whichever kind they are.
     const auto [before, is_new] =
-        claimed_.emplace(address.path.empty() ? to_string(address) : address.path, place);
+        claimed_.emplace(address.path.empty() ? to_string(address) : address.path, location);
     if (is_new) return;
-    mistakes_.error(
-        place, to_string(address) + " is listened on twice; first at " + to_string(before->second));
+    diagnostics_.error(location, to_string(address) + " is listened on twice; first at " +
+                                     to_string(before->second));
   }
 
   const NodeConfig& node_;
-  Mistakes& mistakes_;
-  std::map<std::string, Place> claimed_;
+  Diagnostics& diagnostics_;
+  std::map<std::string, SourceLocation> claimed_;
 };
 
 bool is_known_how_it_reads(const ServedConfig& served) {
@@ -313,7 +317,7 @@ bool is_known_how_it_reads(const ServedConfig& served) {
 // Requires signatures if the rules differ at one server: a request can hide another call from a
 // reader that does not know the types of the arguments, or where the server expects a message to
 // begin.
-void check_signatures(const NodeConfig& node, const Manifest& manifest, Mistakes& mistakes) {
+void check_signatures(const NodeConfig& node, const Manifest& manifest, Diagnostics& diagnostics) {
   for (const ServedConfig& served : node.serves) {
     if (!rules_at(served.upstream, node.serves, manifest).rules_differ) continue;
     const std::string where = "serves." + served.service +
@@ -321,22 +325,23 @@ void check_signatures(const NodeConfig& node, const Manifest& manifest, Mistakes
                               to_string(served.upstream) + ", ";
     const auto found = std::ranges::find(manifest.services, served.service, &ServiceSpec::name);
     if (found == manifest.services.end() || found->functions.empty()) {
-      mistakes.error(served.place, where + "so a manifest must list the functions of " +
-                                       served.service +
-                                       " with their `arguments` (hintgen writes it)");
+      diagnostics.error(served.location, where + "so a manifest must list the functions of " +
+                                             served.service +
+                                             " with their `arguments` (hintgen writes it)");
       continue;
     }
     const auto unsigned_one = std::ranges::find_if(
         found->functions, [](const FunctionSpec& function) { return !function.arguments; });
     if (unsigned_one != found->functions.end()) {
-      mistakes.error(served.place, where + "and " + served.service + "." + unsigned_one->name +
-                                       " has no `arguments` in its manifest; write the manifest " +
-                                       "anew with this version's hintgen");
+      diagnostics.error(served.location,
+                        where + "and " + served.service + "." + unsigned_one->name +
+                            " has no `arguments` in its manifest; write the manifest " +
+                            "anew with this version's hintgen");
     } else if (!is_known_how_it_reads(served)) {
-      mistakes.error(served.place, where +
-                                       "so it must be known how that server reads requests; add " +
-                                       "`thrift_transport` (framed, buffered or header) and " +
-                                       "`thrift_protocol` (binary, compact or json)");
+      diagnostics.error(served.location,
+                        where + "so it must be known how that server reads requests; add " +
+                            "`thrift_transport` (framed, buffered or header) and " +
+                            "`thrift_protocol` (binary, compact or json)");
     }
   }
 }
@@ -353,14 +358,15 @@ Limits default_limits() {
   return limits;
 }
 
-NodeConfig read_node_config(const std::string& text, const std::string& file, Mistakes& mistakes) {
+NodeConfig read_node_config(const std::string& text, const std::string& file,
+                            Diagnostics& diagnostics) {
   NodeConfig node;
-  const auto document = parse_yaml(text, file, mistakes);
+  const auto document = parse_yaml(text, file, diagnostics);
   if (!document) return node;
   const auto read_peers = [&](const YamlValue& value) {
     read_names(value, "peers",
                [&](const std::string& name, const YamlValue& key, const YamlValue& v) {
-                 PeerConfig peer{.name = name, .place = key.place()};
+                 PeerConfig peer{.name = name, .location = key.location()};
                  read_node_name(key, "a peer's name");
                  read_keys(v, "peers." + name,
                            {into("link", true, peer.link, read_link_address),
@@ -372,7 +378,7 @@ NodeConfig read_node_config(const std::string& text, const std::string& file, Mi
     read_names(value, "serves",
                [&](const std::string& service, const YamlValue& key, const YamlValue& v) {
                  read_identifier(key, "a service's name");
-                 node.serves.push_back(read_served(service, v, key.place()));
+                 node.serves.push_back(read_served(service, v, key.location()));
                });
   };
   read_keys(*document, "node configuration",
@@ -384,13 +390,13 @@ NodeConfig read_node_config(const std::string& text, const std::string& file, Mi
               [&](const YamlValue& v) {
                 read_items(v, "manifests", [&](const YamlValue& item) {
                   auto path = read_text(item, "manifests");
-                  if (path) node.manifests.push_back({std::move(*path), item.place()});
+                  if (path) node.manifests.push_back({std::move(*path), item.location()});
                 });
               }},
              {"profile", false,
               [&](const YamlValue& v) {
                 node.profile = read_text(v, "profile").value_or("");
-                node.profile_place = v.place();
+                node.profile_location = v.location();
                 if (node.profile.empty()) v.error("profile is empty; expected a file");
               }},
              {"link", false, [&](const YamlValue& v) { node.link = read_link(v); }},
@@ -404,12 +410,12 @@ NodeConfig read_node_config(const std::string& text, const std::string& file, Mi
              {"serves", false, read_serves},
              {"admin", false, [&](const YamlValue& v) { node.admin = read_admin(v); }},
              {"limits", false, [&](const YamlValue& v) { node.limits = read_limits(v); }}});
-  Relations(node, mistakes).check();
+  Relations(node, diagnostics).check();
   const auto folder = std::filesystem::path(file).parent_path();
   const auto place_in_folder = [&folder](std::string& path) {
     if (!path.empty()) path = (folder / path).lexically_normal();
   };
-  for (auto& [path, place] : node.manifests) place_in_folder(path);
+  for (auto& [path, location] : node.manifests) place_in_folder(path);
   place_in_folder(node.profile);
   if (node.link.tls) {
     TlsConfig& tls = *node.link.tls;
@@ -428,41 +434,43 @@ uint64_t registered_bytes(const FabricConfig& fabric) {
   return 9 * std::bit_floor(fabric.pinned_bytes_max / 9);
 }
 
-NodeConfig load_node_config(const std::string& file, Mistakes& mistakes) {
-  const auto text = read_file(file, mistakes);
-  return text ? read_node_config(*text, file, mistakes) : NodeConfig{};
+NodeConfig load_node_config(const std::string& file, Diagnostics& diagnostics) {
+  const auto text = read_file(file, diagnostics);
+  return text ? read_node_config(*text, file, diagnostics) : NodeConfig{};
 }
 
-void check_against(const NodeConfig& node, const Manifest& manifest, Mistakes& mistakes) {
+void check_against(const NodeConfig& node, const Manifest& manifest, Diagnostics& diagnostics) {
   std::vector<std::string_view> names;
   for (const ServiceSpec& service : manifest.services) names.push_back(service.name);
-  const auto check = [&](const std::string& service, const Place& place) {
+  const auto check = [&](const std::string& service, const SourceLocation& location) {
     if (service.empty() || std::ranges::find(names, service) != names.end()) return;
-    mistakes.warning(place, "no manifest names service '" + service + "'" +
-                                did_you_mean(service, names) + "; its calls go by default plans");
+    diagnostics.warning(location, "no manifest names service '" + service + "'" +
+                                      did_you_mean(service, names) +
+                                      "; its calls go by default plans");
   };
   const auto has_rule = [](const auto& spec) { return spec.access && !spec.access->dry_run; };
   const auto guarded = std::ranges::find_if(manifest.services, [&](const ServiceSpec& service) {
     return has_rule(service) || std::ranges::any_of(service.functions, has_rule);
   });
   if (guarded != manifest.services.end() && !node.serves.empty() && !node.link.tls) {
-    mistakes.warning(node.link.place, "the manifests say who may call " + guarded->name +
-                                          " (`allow`), and without link.tls no caller proves who "
-                                          "it is: such calls are refused");
+    diagnostics.warning(node.link.location,
+                        "the manifests say who may call " + guarded->name +
+                            " (`allow`), and without link.tls no caller proves who "
+                            "it is: such calls are refused");
   }
-  for (const EndpointConfig& endpoint : node.endpoints) check(endpoint.service, endpoint.place);
+  for (const EndpointConfig& endpoint : node.endpoints) check(endpoint.service, endpoint.location);
   for (const ServedConfig& served : node.serves) {
-    check(served.service, served.place);
+    check(served.service, served.location);
     const auto found = std::ranges::find(manifest.services, served.service, &ServiceSpec::name);
     const bool lists = found != manifest.services.end() && !found->functions.empty();
     if (served.mode != UpstreamMode::kShared || lists) continue;
-    mistakes.error(served.place,
-                   "serves." + served.service +
-                       ": mode: shared needs a manifest that lists the service's functions "
-                       "(hintgen writes one): only calls of listed functions can share a "
-                       "connection to the server");
+    diagnostics.error(served.location,
+                      "serves." + served.service +
+                          ": mode: shared needs a manifest that lists the service's functions "
+                          "(hintgen writes one): only calls of listed functions can share a "
+                          "connection to the server");
   }
-  check_signatures(node, manifest, mistakes);
+  check_signatures(node, manifest, diagnostics);
 }
 
 }  // namespace hat

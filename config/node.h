@@ -24,8 +24,8 @@
 #include <vector>
 
 #include "base/address.h"
+#include "config/diagnostics.h"
 #include "config/manifest.h"
-#include "config/mistakes.h"
 
 namespace hat {
 
@@ -69,20 +69,20 @@ struct TlsConfig {
   std::string crl;                 // lists of those that are revoked; empty: none
   std::vector<std::string> allow;  // peers that may open links here (config/identity.h);
                                    // empty: all peers whose certificates `ca` signed
-  Place place;
+  SourceLocation location;
 };
 
 struct LinkConfig {
   std::optional<Address> listen;  // absent: this node calls peers, but no peer calls this node
   bool insecure = false;          // must be set if there is no `tls`
   std::optional<TlsConfig> tls;
-  Place place;
+  SourceLocation location;
 };
 
 struct PeerConfig {
   std::string name;
   Address link;
-  Place place;
+  SourceLocation location;
   std::string identity;  // with tls: the rule for its certificate; empty: `name` as a DNS name
 };
 
@@ -92,7 +92,7 @@ struct EndpointConfig {
   std::vector<std::string> peers;  // a connection stays with one peer; new ones take them in turn
   uint32_t mode = 0660;            // unix: permission bits
   std::string group;               // unix: name of the owning group; empty: the daemon's group
-  Place place;
+  SourceLocation location;
 };
 
 enum class UpstreamMode : uint8_t {
@@ -114,13 +114,13 @@ struct ServedConfig {
   // Peers that `allow` restricts must use these. Absent: how the server reads is not known.
   std::optional<ThriftTransport> thrift_transport{};
   std::optional<ThriftProtocol> thrift_protocol{};
-  Place place;
+  SourceLocation location;
 };
 
 struct AdminConfig {
   std::optional<Address> listen;  // HTTP: /metrics, /healthz, /readyz, /routes; only tcp:
   std::string socket;             // unix socket for hatctl; empty: none
-  Place place;
+  SourceLocation location;
 };
 
 // All limits of the daemon. Keys, units, defaults and ranges: config/limit_keys.h.
@@ -158,7 +158,7 @@ struct NodeConfig {
   std::vector<ManifestPath> manifests;  // in the file, relative to its directory
   // The file of measured costs (config/profile.h), relative like `manifests`; empty: none.
   std::string profile;
-  Place profile_place;
+  SourceLocation profile_location;
   LinkConfig link;
   std::vector<PeerConfig> peers;  // may include this node: its clients then reach its own servers
   std::vector<EndpointConfig> endpoints;
@@ -176,14 +176,15 @@ uint64_t registered_bytes(const FabricConfig& fabric);
 // Reads the text of one file. `file` is used in source locations and as the base of relative paths.
 // Adds every error found to `mistakes`, including names that refer to nothing; the result is
 // meaningful if none was added.
-NodeConfig read_node_config(const std::string& text, const std::string& file, Mistakes& mistakes);
+NodeConfig read_node_config(const std::string& text, const std::string& file,
+                            Diagnostics& diagnostics);
 
 // Reads a file and calls read_node_config(). It is an error if the file cannot be read.
-NodeConfig load_node_config(const std::string& file, Mistakes& mistakes);
+NodeConfig load_node_config(const std::string& file, Diagnostics& diagnostics);
 
 // Checks the node configuration against the manifests. Warns if no manifest defines a service that
 // the node names, and if `allow` is used without link.tls. Reports an error if mode: shared or
 // `allow` needs function lists, signatures or transports that are absent.
-void check_against(const NodeConfig& node, const Manifest& manifest, Mistakes& mistakes);
+void check_against(const NodeConfig& node, const Manifest& manifest, Diagnostics& diagnostics);
 
 }  // namespace hat

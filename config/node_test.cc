@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "config/node.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -18,20 +19,20 @@ using namespace std::chrono_literals;
 struct NodeRow {
   const char* name;
   const char* text;
-  const char* mistakes;  // all diagnostics, one per line
+  const char* diagnostics;  // all diagnostics, one per line
 };
 std::ostream& operator<<(std::ostream& out, const NodeRow& row) { return out << row.name; }
 
-class NodeMistake : public testing::TestWithParam<NodeRow> {};
+class NodeDiagnostic : public testing::TestWithParam<NodeRow> {};
 
-TEST_P(NodeMistake, IsNamedWithItsPlace) {
-  Mistakes mistakes;
-  read_node_config(GetParam().text, "n.yaml", mistakes);
-  EXPECT_EQ(mistakes.text(), GetParam().mistakes);
+TEST_P(NodeDiagnostic, IsNamedWithItsPlace) {
+  Diagnostics diagnostics;
+  read_node_config(GetParam().text, "n.yaml", diagnostics);
+  EXPECT_EQ(diagnostics.text(), GetParam().diagnostics);
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Rows, NodeMistake,
+    Rows, NodeDiagnostic,
     testing::Values(
         NodeRow{"unknown_key", "node: a\nworker: 2\n",
                 "n.yaml:2:1: error: unknown key 'worker' in node configuration (did you mean "
@@ -96,9 +97,9 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& row) { return row.param.name; });
 
 TEST(NodeConfig, SaysThatAnOpenLinkMustBeMeant) {
-  Mistakes mistakes;
-  read_node_config("node: a\nlink: {listen: \"tcp:0.0.0.0:1\"}\n", "n.yaml", mistakes);
-  EXPECT_NE(mistakes.text().find("write `insecure: true`"), std::string::npos) << mistakes.text();
+  Diagnostics diagnostics;
+  read_node_config("node: a\nlink: {listen: \"tcp:0.0.0.0:1\"}\n", "n.yaml", diagnostics);
+  EXPECT_THAT(diagnostics.text(), testing::HasSubstr("write `insecure: true`"));
 }
 
 // Every input produces a result: an error, never a crash.
@@ -107,9 +108,9 @@ TEST(NodeConfig, SurvivesWhatIsNoConfiguration) {
        {std::string(), std::string("\xff\xfe\x00", 3), std::string(100'000, '['),
         std::string(100'000, '-'), std::string("a: &a {b: *a}"), std::string("node: [a]"),
         std::string("node: a\nlimits: 3\n")}) {
-    Mistakes mistakes;
-    read_node_config(text, "n.yaml", mistakes);
-    EXPECT_TRUE(mistakes.any_errors()) << text.substr(0, 40);
+    Diagnostics diagnostics;
+    read_node_config(text, "n.yaml", diagnostics);
+    EXPECT_TRUE(diagnostics.any_errors()) << text.substr(0, 40);
   }
 }
 
@@ -123,9 +124,9 @@ class ExampleFile : public testing::Test {
 };
 
 TEST_F(ExampleFile, IsGoodAndHoldsTheDefaults) {
-  Mistakes mistakes;
-  const NodeConfig node = load_node_config(path_, mistakes);
-  EXPECT_EQ(mistakes.text(), "");
+  Diagnostics diagnostics;
+  const NodeConfig node = load_node_config(path_, diagnostics);
+  EXPECT_EQ(diagnostics.text(), "");
   EXPECT_EQ(node.limits, default_limits());
   EXPECT_EQ(node.workers, NodeConfig{}.workers);
   EXPECT_EQ(node.endpoints.size(), 3u);
@@ -138,7 +139,7 @@ TEST_F(ExampleFile, IsGoodAndHoldsTheDefaults) {
 }
 
 TEST(NodeConfig, PathsBeginAtTheFoldersOfTheFileThatNamesThem) {
-  Mistakes mistakes;
+  Diagnostics diagnostics;
   const NodeConfig node = read_node_config(
       "node: host-a\n"
       "profile: costs.yaml\n"
@@ -146,8 +147,8 @@ TEST(NodeConfig, PathsBeginAtTheFoldersOfTheFileThatNamesThem) {
       "link:\n"
       "  listen: tcp:127.0.0.1:0\n"
       "  tls: {certificate: tls/a.pem, key: tls/a.key, ca: tls/ca.pem, crl: tls/crl.pem}\n",
-      "/etc/hatrpc/hatrpcd.yaml", mistakes);
-  ASSERT_FALSE(mistakes.any_errors()) << mistakes.text();
+      "/etc/hatrpc/hatrpcd.yaml", diagnostics);
+  ASSERT_FALSE(diagnostics.any_errors()) << diagnostics.text();
   EXPECT_EQ(node.profile, "/etc/hatrpc/costs.yaml");
   EXPECT_EQ(node.manifests[0].path, "/etc/hatrpc/manifests");
   EXPECT_EQ(node.manifests[1].path, "/etc/more");
@@ -174,7 +175,7 @@ TEST(NodeConfig, TakesItsNameFromTheEnvironment) {
       "peers: {worker-1: {link: \"tcp:h:1\"}, worker-2: {link: \"tcp:i:1\"}}\n";
   struct Row {
     const char* value;
-    const char* mistakes;
+    const char* diagnostics;
   };
   for (const Row& row :
        {Row{"worker-1", ""},
@@ -188,10 +189,10 @@ TEST(NodeConfig, TakesItsNameFromTheEnvironment) {
             "n.yaml:1:7: error: node ($HAT_NODE_NAME): ''; expected 1 to 255 letters, digits, "
             "'.', '-' and '_'\n"}}) {
     row.value == nullptr ? unsetenv("HAT_NODE_NAME") : setenv("HAT_NODE_NAME", row.value, 1);
-    Mistakes mistakes;
-    const NodeConfig node = read_node_config(text, "n.yaml", mistakes);
-    EXPECT_EQ(mistakes.text(), row.mistakes);
-    if (!mistakes.any_errors()) {
+    Diagnostics diagnostics;
+    const NodeConfig node = read_node_config(text, "n.yaml", diagnostics);
+    EXPECT_EQ(diagnostics.text(), row.diagnostics);
+    if (!diagnostics.any_errors()) {
       EXPECT_EQ(node.node, row.value);
     }
   }
@@ -205,7 +206,7 @@ TEST(NodeConfig, TakesHostsOfAddressesFromTheEnvironment) {
   struct Row {
     const char* value;
     std::string link;
-    std::string mistake;
+    std::string diagnostic;
   };
   for (const Row& row :
        {Row{"10.0.0.11", "tcp:10.0.0.11:7471", ""}, Row{"fd00::11", "tcp:[fd00::11]:7471", ""},
@@ -215,11 +216,11 @@ TEST(NodeConfig, TakesHostsOfAddressesFromTheEnvironment) {
         Row{"", "",
             "n.yaml:2:16: error: listen (tcp:$HAT_HOST:7471): 'tcp::7471' has no host; "}}) {
     row.value == nullptr ? unsetenv("HAT_HOST") : setenv("HAT_HOST", row.value, 1);
-    Mistakes mistakes;
-    const NodeConfig node = read_node_config(text, "n.yaml", mistakes);
-    EXPECT_EQ(mistakes.text().substr(0, row.mistake.size()), row.mistake);
-    if (!row.mistake.empty()) continue;
-    EXPECT_EQ(mistakes.text(), "");
+    Diagnostics diagnostics;
+    const NodeConfig node = read_node_config(text, "n.yaml", diagnostics);
+    EXPECT_EQ(diagnostics.text().substr(0, row.diagnostic.size()), row.diagnostic);
+    if (!row.diagnostic.empty()) continue;
+    EXPECT_EQ(diagnostics.text(), "");
     EXPECT_EQ(to_string(*node.link.listen), row.link);
     EXPECT_EQ(node.admin.listen->port, 9464);
   }
@@ -238,9 +239,9 @@ TEST(NodeConfig, TellsWhatRdmaWillHoldOfTheHost) {
 }
 
 TEST(NodeConfig, WarnsOfATimeForConnectingThatLeavesOutTheKernelsRetries) {
-  Mistakes mistakes;
-  read_node_config("node: a\nlimits: {upstream_connect_timeout: 1s}\n", "n.yaml", mistakes);
-  EXPECT_EQ(mistakes.text(),
+  Diagnostics diagnostics;
+  read_node_config("node: a\nlimits: {upstream_connect_timeout: 1s}\n", "n.yaml", diagnostics);
+  EXPECT_EQ(diagnostics.text(),
             "n.yaml:2:9: warning: limits.upstream_connect_timeout (1s) ends before the kernel has "
             "repeated a request to connect, after 1s: where a server's queue of connections is "
             "full for a moment, calls are answered with upstream_unreachable\n");
@@ -249,10 +250,10 @@ TEST(NodeConfig, WarnsOfATimeForConnectingThatLeavesOutTheKernelsRetries) {
 TEST(NodeConfig, RefusesToShareConnectionsForAServiceWhoseFunctionsNobodyLists) {
   const std::string text = "node: a\nserves: {S: {upstream: 'tcp:127.0.0.1:1', mode: shared}}\n";
   const auto said = [&](const Manifest& manifest) {
-    Mistakes mistakes;
-    const NodeConfig node = read_node_config(text, "n.yaml", mistakes);
-    check_against(node, manifest, mistakes);
-    return mistakes.any_errors() ? mistakes.text() : "";
+    Diagnostics diagnostics;
+    const NodeConfig node = read_node_config(text, "n.yaml", diagnostics);
+    check_against(node, manifest, diagnostics);
+    return diagnostics.any_errors() ? diagnostics.text() : "";
   };
   EXPECT_EQ(said({"", {{"S", {}, {{.name = "f"}}, ""}}}), "");
   for (const Manifest& manifest : {Manifest{}, Manifest{"", {{"S", {}, {}, ""}}},
@@ -271,10 +272,10 @@ std::string said_of_rules(const Manifest& manifest, const std::string& more = ""
       "  S: {upstream: 'tcp:127.0.0.1:1'" +
       more + "}\n  T: {upstream: 'tcp:127.0.0.1:1'" + more +
       "}\n  U: {upstream: 'tcp:127.0.0.1:2'}\n";
-  Mistakes mistakes;
-  const NodeConfig node = read_node_config(text, "n.yaml", mistakes);
-  check_against(node, manifest, mistakes);
-  return mistakes.text();
+  Diagnostics diagnostics;
+  const NodeConfig node = read_node_config(text, "n.yaml", diagnostics);
+  check_against(node, manifest, diagnostics);
+  return diagnostics.text();
 }
 
 ServiceSpec listed(const std::string& name, std::optional<AccessRule> access = {},
@@ -318,9 +319,9 @@ TEST(NodeConfig, WantsSignaturesWhereAPeerMayCallAPartOfWhatAServerHas) {
 }
 
 TEST(NodeConfig, IsReadFromARegularFileAlone) {
-  Mistakes mistakes;
-  load_node_config("/", mistakes);
-  EXPECT_EQ(mistakes.text(), "/: error: this is no regular file\n");
+  Diagnostics diagnostics;
+  load_node_config("/", diagnostics);
+  EXPECT_EQ(diagnostics.text(), "/: error: this is no regular file\n");
 }
 
 }  // namespace

@@ -80,9 +80,9 @@ void emit_costs(YAML::Emitter& out, const char* key, const std::vector<SizedCost
 
 }  // namespace
 
-Profile read_profile(const std::string& text, const std::string& file, Mistakes& mistakes) {
+Profile read_profile(const std::string& text, const std::string& file, Diagnostics& diagnostics) {
   Profile profile;
-  const auto document = parse_yaml(text, file, mistakes);
+  const auto document = parse_yaml(text, file, diagnostics);
   if (!document) return profile;
   ComponentCosts& costs = profile.costs;
   const auto read_all_costs = [&](const YamlValue& value) {
@@ -108,9 +108,9 @@ Profile read_profile(const std::string& text, const std::string& file, Mistakes&
   return profile;
 }
 
-Profile load_profile(const std::string& file, Mistakes& mistakes) {
-  const auto text = read_file(file, mistakes);
-  return text ? read_profile(*text, file, mistakes) : Profile{};
+Profile load_profile(const std::string& file, Diagnostics& diagnostics) {
+  const auto text = read_file(file, diagnostics);
+  return text ? read_profile(*text, file, diagnostics) : Profile{};
 }
 
 std::string write_profile(const Profile& profile) {

@@ -25,7 +25,7 @@
 #include <string>
 
 #include "config/component_costs.h"
-#include "config/mistakes.h"
+#include "config/diagnostics.h"
 
 namespace hat {
 
@@ -39,10 +39,10 @@ struct Profile {
 
 // Reads the text of one file. Adds every error found to `mistakes`; the result is meaningful if
 // none was added.
-Profile read_profile(const std::string& text, const std::string& file, Mistakes& mistakes);
+Profile read_profile(const std::string& text, const std::string& file, Diagnostics& diagnostics);
 
 // Reads a file and calls read_profile(). It is an error if the file cannot be read.
-Profile load_profile(const std::string& file, Mistakes& mistakes);
+Profile load_profile(const std::string& file, Diagnostics& diagnostics);
 
 // Returns the text that read_profile() reads back, with costs rounded to a tenth of a nanosecond.
 std::string write_profile(const Profile& profile);

@@ -21,9 +21,9 @@ costs_ns:
 )";
 
 TEST(Profile, IsReadAsItStandsAndWrittenAsItIsRead) {
-  Mistakes mistakes;
-  const Profile profile = read_profile(kText, "p.yaml", mistakes);
-  EXPECT_EQ(mistakes.text(), "");
+  Diagnostics diagnostics;
+  const Profile profile = read_profile(kText, "p.yaml", diagnostics);
+  EXPECT_EQ(diagnostics.text(), "");
   EXPECT_EQ(profile.peer, "host-b");
   EXPECT_EQ(profile.device, "loop: memory: shared");
   EXPECT_EQ(profile.measured, "2026-11-22T12:00:00Z");
@@ -36,8 +36,8 @@ TEST(Profile, IsReadAsItStandsAndWrittenAsItIsRead) {
   EXPECT_TRUE(profile.costs.registration.empty());
 
   const std::string written = write_profile(profile);
-  const Profile again = read_profile(written, "again.yaml", mistakes);
-  EXPECT_EQ(mistakes.text(), "");
+  const Profile again = read_profile(written, "again.yaml", diagnostics);
+  EXPECT_EQ(diagnostics.text(), "");
   EXPECT_EQ(write_profile(again), written);
   EXPECT_EQ(again.costs.copy[1].ns, 190);
   EXPECT_EQ(again.device, profile.device);
@@ -48,7 +48,7 @@ TEST(Profile, MistakesAreNamedWithTheirPlace) {
   const std::string rest = "  get: {8: 1}\n  message: {8: 1}\n  copy: {8: 1}\n  wake_up: 1\n";
   struct Row {
     std::string text;
-    const char* mistakes;
+    const char* diagnostics;
   };
   for (const Row& row : {
            Row{front + "  put: {8: fast}\n" + rest,
@@ -72,13 +72,13 @@ TEST(Profile, MistakesAreNamedWithTheirPlace) {
            Row{"hatrpc_profile: 2\nfabric: loop\ncosts_ns:\n  put: {8: 1}\n" + rest,
                "p.yaml:1:17: error: hatrpc_profile: '2'; expected a number from 1 to 1\n"},
        }) {
-    Mistakes mistakes;
-    read_profile(row.text, "p.yaml", mistakes);
-    EXPECT_EQ(mistakes.text(), row.mistakes) << row.text;
+    Diagnostics diagnostics;
+    read_profile(row.text, "p.yaml", diagnostics);
+    EXPECT_EQ(diagnostics.text(), row.diagnostics) << row.text;
   }
-  Mistakes mistakes;
-  load_profile("/nowhere/profile.yaml", mistakes);
-  EXPECT_TRUE(mistakes.any_errors());
+  Diagnostics diagnostics;
+  load_profile("/nowhere/profile.yaml", diagnostics);
+  EXPECT_TRUE(diagnostics.any_errors());
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-# config/schema_test.py: the JSON Schemas and hatrpcd's own readers agree on good and bad files.
+# config/schema_test.py: checks that the JSON Schemas and hatrpcd accept and reject the same files.
 """usage: schema_test.py HATRPCD HATCTL"""
 import atexit
 import functools
@@ -60,7 +60,7 @@ BAD_NODES = [
     "node: a\nlimits: 3", "node: a\nprofile: [p.yaml]", "node: two words", "node: ''", "node: a\nserves: {9S: {upstream: 'tcp:h:1'}}",
     "node: a\nlink: {insecure: true}\npeers: {'b/c': {link: 'tcp:h:1'}}", "node: a\nadmin: {port: 3}",
 ]
-# What only the loader can know: it compares keys with each other, or knows ranges of units.
+# Mistakes that only hatrpcd can find: it compares keys with each other, and knows the ranges of values with units.
 LOADER_ALONE = {
     "a peer that is not there": "node: a\nlink: {insecure: true}\npeers: {b: {link: 'tcp:h:1'}}\n"
                                 "endpoints: [{listen: 'tcp:h:1', service: S, peers: [c]}]",
@@ -73,7 +73,7 @@ LOADER_ALONE = {
                                        "peers: {b: {link: 'tcp:h:1', identity: b}}",
     "a certificate that is not there": "node: a\nlink: {tls: {certificate: x.pem, key: x.key, ca: x.pem}}",
     "a device for a fabric without one": "node: a\nfabric: {kind: loop, device: mlx5_0}",
-    "less memory than lanes can do with": "node: a\nfabric: {max_pinned: 64}",
+    "less memory than lanes need": "node: a\nfabric: {max_pinned: 64}",
     "a variable that the environment has not": "node: $HAT_NO_SUCH_VARIABLE",
     "a time out of range": "node: a\nlimits: {spin: 10s}",
 }
@@ -117,7 +117,7 @@ BAD_MANIFESTS = [
 ]
 
 
-# What stands for it above, in a folder beside the node's file.
+# Replaces TLS in the texts above; certificates() makes the files, in a folder beside the node's file.
 TLS = "{certificate: tls/a.pem, key: tls/a.key, ca: tls/ca.pem}"
 for texts in (GOOD_NODES, BAD_NODES):
     texts[:] = [text.replace("TLS", TLS) for text in texts]
@@ -132,7 +132,7 @@ def schema_takes(name, text):
 
 @functools.cache
 def certificates():
-    """A folder of a CA's and node a's."""
+    """Makes certificates of a CA and of node a; returns their folder."""
     folder = tempfile.mkdtemp()
     atexit.register(shutil.rmtree, folder)
     subprocess.run([HATCTL, "certs", "make", folder, "a"], stdout=subprocess.DEVNULL, check=True)
@@ -151,7 +151,7 @@ def hatrpcd_takes(node, manifest="hatrpc_manifest: 1\nservices: {S: {functions: 
 
 
 def keys_of(schema):
-    """Every key that the schema names, at any depth."""
+    """Returns every key that the schema names, at any depth."""
     found = set()
     if isinstance(schema, dict):
         found |= set(schema.get("properties", {}))

@@ -29,8 +29,9 @@ constexpr std::array kTimeUnits = {TimeUnit{"ns", 1}, TimeUnit{"us", 1'000},
                                    TimeUnit{"ms", 1'000'000}, TimeUnit{"min", 60'000'000'000},
                                    TimeUnit{"s", 1'000'000'000}};
 
-Place at(const std::string& file, const YAML::Mark& mark) {
-  return mark.is_null() ? Place{file, 0, 0} : Place{file, mark.line + 1, mark.column + 1};
+SourceLocation at(const std::string& file, const YAML::Mark& mark) {
+  return mark.is_null() ? SourceLocation{file, 0, 0}
+                        : SourceLocation{file, mark.line + 1, mark.column + 1};
 }
 
 std::string list(const std::vector<std::string_view>& words) {
@@ -77,17 +78,18 @@ bool is_control(unsigned char c) {
 // The first reason why the input is not text. yaml-cpp would read some such input, and would write
 // different bytes.
 struct NoText {
-  Place place;
+  SourceLocation location;
   const char* what;
 };
 std::optional<NoText> no_text(std::string_view text, const std::string& file) {
-  Place place{file, 1, 1};
+  SourceLocation location{file, 1, 1};
   while (!text.empty()) {
     const char c = text.front();
-    if (is_control(static_cast<unsigned char>(c))) return NoText{place, "a control character"};
+    if (is_control(static_cast<unsigned char>(c))) return NoText{location, "a control character"};
     const size_t bytes = utf8_character_bytes(text);
-    if (bytes == 0) return NoText{place, "this is no UTF-8"};
-    place = c == '\n' ? Place{file, place.line + 1, 1} : Place{file, place.line, place.column + 1};
+    if (bytes == 0) return NoText{location, "this is no UTF-8"};
+    location = c == '\n' ? SourceLocation{file, location.line + 1, 1}
+                         : SourceLocation{file, location.line, location.column + 1};
     text.remove_prefix(bytes);
   }
   return std::nullopt;
@@ -131,49 +133,49 @@ std::string in_quotes(std::string_view text) {
   return "'" + std::string(text.substr(0, kShown)) + (text.size() > kShown ? "…'" : "'");
 }
 
-Place YamlValue::place() const { return at(*file, node.Mark()); }
+SourceLocation YamlValue::location() const { return at(*file, node.Mark()); }
 
 std::optional<YamlValue> parse_yaml(const std::string& text, const std::string& file,
-                                    Mistakes& mistakes) {
+                                    Diagnostics& diagnostics) {
   if (text.size() > kYamlBytesMax) {
-    mistakes.error({file}, "the file has " + std::to_string(text.size()) + " bytes; at most " +
-                               bytes_text(kYamlBytesMax) + " are read");
+    diagnostics.error({file}, "the file has " + std::to_string(text.size()) + " bytes; at most " +
+                                  bytes_text(kYamlBytesMax) + " are read");
     return std::nullopt;
   }
   if (const auto wrong = no_text(text, file)) {
-    mistakes.error(wrong->place, std::string(wrong->what) + "; a YAML file is text");
+    diagnostics.error(wrong->location, std::string(wrong->what) + "; a YAML file is text");
     return std::nullopt;
   }
   try {
     if (const auto second = second_document(text)) {
-      mistakes.error(
+      diagnostics.error(
           at(file, *second),
           "this belongs to no mapping, or begins another YAML document; expected one mapping");
       return std::nullopt;
     }
     const YAML::Node document = YAML::Load(text);
     if (document.IsNull()) {
-      mistakes.error({file}, "the file is empty; expected a mapping");
+      diagnostics.error({file}, "the file is empty; expected a mapping");
       return std::nullopt;
     }
-    return YamlValue{document, &file, &mistakes};
+    return YamlValue{document, &file, &diagnostics};
   } catch (const YAML::Exception& error) {
-    mistakes.error(at(file, error.mark), "this is not YAML: " + error.msg);
+    diagnostics.error(at(file, error.mark), "this is not YAML: " + error.msg);
     return std::nullopt;
   }
 }
 
-std::optional<std::string> read_file(const std::string& file, Mistakes& mistakes) {
+std::optional<std::string> read_file(const std::string& file, Diagnostics& diagnostics) {
   std::error_code none;
   if (std::filesystem::exists(file, none) && !std::filesystem::is_regular_file(file, none)) {
-    mistakes.error({file}, "this is no regular file");  // reading a pipe would block
+    diagnostics.error({file}, "this is no regular file");  // reading a pipe would block
     return std::nullopt;
   }
   errno = 0;
   std::ifstream stream(file, std::ios::binary);
   std::string text{std::istreambuf_iterator<char>(stream), {}};
   if (!stream.is_open() || stream.bad()) {
-    mistakes.error(
+    diagnostics.error(
         {file}, std::string("the file cannot be read: ") + std::strerror(errno == 0 ? EIO : errno));
     return std::nullopt;
   }
@@ -184,9 +186,9 @@ void read_names(
     const YamlValue& value, std::string_view what,
     const std::function<void(const std::string&, const YamlValue&, const YamlValue&)>& read) {
   if (!expect(value, YAML::NodeType::Map, what, "a mapping")) return;
-  std::vector<std::pair<std::string, Place>> seen;
+  std::vector<std::pair<std::string, SourceLocation>> seen;
   for (const auto& entry : value.node) {
-    const YamlValue key{entry.first, value.file, value.mistakes};
+    const YamlValue key{entry.first, value.file, value.diagnostics};
     if (!entry.first.IsScalar()) {
       key.error("a key of " + std::string(what) + " is " + kind_of(entry.first) +
                 "; expected a name");
@@ -200,8 +202,8 @@ void read_names(
                 std::to_string(before->second.line));
       continue;
     }
-    seen.emplace_back(name, key.place());
-    read(name, key, {entry.second, value.file, value.mistakes});
+    seen.emplace_back(name, key.location());
+    read(name, key, {entry.second, value.file, value.diagnostics});
   }
 }
 
@@ -231,7 +233,7 @@ void read_keys(const YamlValue& value, std::string_view what, const std::vector<
 void read_items(const YamlValue& value, std::string_view what,
                 const std::function<void(const YamlValue&)>& read) {
   if (!expect(value, YAML::NodeType::Sequence, what, "a list")) return;
-  for (const auto& item : value.node) read({item, value.file, value.mistakes});
+  for (const auto& item : value.node) read({item, value.file, value.diagnostics});
 }
 
 std::optional<std::string> read_text(const YamlValue& value, std::string_view what) {

@@ -2,7 +2,7 @@
 // config/yaml.h: reads YAML (yaml-cpp) by tables of keys, and keeps the source location of every
 // value.
 //
-// Each function below adds the errors that it finds to the Mistakes and continues. An optional
+// Each function below adds the errors that it finds to the Diagnostics and continues. An optional
 // result is empty if the function added an error. Files over kYamlBytesMax are rejected without
 // parsing.
 #pragma once
@@ -18,28 +18,28 @@
 #include <vector>
 
 #include "base/address.h"
-#include "config/mistakes.h"
+#include "config/diagnostics.h"
 
 namespace hat {
 
 inline constexpr size_t kYamlBytesMax = 4 * 1024 * 1024;
 
-// A node of a document, with the file and the Mistakes for reporting errors.
+// A node of a document, with the file and the Diagnostics for reporting errors.
 struct YamlValue {
   YAML::Node node;
   const std::string* file = nullptr;
-  Mistakes* mistakes = nullptr;
+  Diagnostics* diagnostics = nullptr;
 
-  Place place() const;
-  void error(std::string message) const { mistakes->error(place(), std::move(message)); }
+  SourceLocation location() const;
+  void error(std::string message) const { diagnostics->error(location(), std::move(message)); }
 };
 
 // Parses a whole text. `file` and `mistakes` must outlive the result.
 std::optional<YamlValue> parse_yaml(const std::string& text, const std::string& file,
-                                    Mistakes& mistakes);
+                                    Diagnostics& diagnostics);
 
 // Returns the text of a file; adds an error if the file cannot be read.
-std::optional<std::string> read_file(const std::string& file, Mistakes& mistakes);
+std::optional<std::string> read_file(const std::string& file, Diagnostics& diagnostics);
 
 struct YamlKey {
   std::string_view name;

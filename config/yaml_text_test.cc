@@ -91,8 +91,8 @@ TEST(YamlText, NamesOfAManifestAreTexts) {
             "        oneway: false\n"
             "      f:\n"
             "        oneway: false\n");
-  Mistakes mistakes;
-  EXPECT_EQ(read_manifest(text, "m.yaml", mistakes), manifest) << mistakes.text();
+  Diagnostics diagnostics;
+  EXPECT_EQ(read_manifest(text, "m.yaml", diagnostics), manifest) << diagnostics.text();
 }
 
 }  // namespace

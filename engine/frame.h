@@ -40,8 +40,8 @@ enum class FrameKind : uint8_t {
   // A stream moves to another lane once everything sent before the move has been taken.
   kSync,    // initiator: send kSynced when all earlier frames of the stream have been taken
   kSynced,  // acceptor: they have been taken
-  // Component costs (engine/link/cost_talk.h), since link version 2. `stream` is the number of the
-  // calibration session.
+  // Component costs (engine/link/calibration_session.h), since link version 2. `stream` is the
+  // number of the calibration session.
   kCostOpen,    // initiator: payload is a CostOpen
   kCostAccept,  // acceptor: payload is a CostCard
   // both: the session is over; payload is the reason as text, empty if it ended as it should.

@@ -32,7 +32,7 @@ class LaneEvents {
   // Called when congested() has become false again.
   virtual void on_uncongested() = 0;
   // Called when the lane no longer uses the range that frame `number` borrowed
-  // (RdmaLane::send_lent()); in any order.
+  // (RdmaLane::send_zero_copy()); in any order.
   virtual void on_returned([[maybe_unused]] uint64_t number) {}
   // Called once; the lane carries nothing more. Lane::fate() says which frames may have arrived.
   virtual void on_down(const std::string& reason) = 0;

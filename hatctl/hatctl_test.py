@@ -3,8 +3,8 @@
 # hatctl/hatctl_test.py: runs every hatctl command against two daemons that carry calls.
 """usage: hatctl_test.py HATRPCD HATCTL
 
-Node b serves Kv by a small server in this process; node a offers it. Both live in a temporary
-folder and on free ports, and are ended with the test.
+Node b serves Kv, with a small server in this process; node a has an endpoint for Kv. Both nodes use a
+temporary folder and free ports, and end with the test.
 """
 import json
 import os
@@ -40,7 +40,7 @@ services:
 
 
 def message(kind, name, sequence_id, body=b"\x00"):
-    """One framed message of the strict binary protocol."""
+    """Returns a framed message in strict binary protocol."""
     text = struct.pack(">HBBI", 0x8001, 0, kind, len(name)) + name + struct.pack(">i", sequence_id)
     return struct.pack(">I", len(text) + len(body)) + text + body
 
@@ -60,7 +60,7 @@ def read_frame(stream):
 
 
 class Server(socketserver.BaseRequestHandler):
-    """Answers `get` with success and everything else with an application exception."""
+    """A server that answers `get` with success, and every other function with an application exception."""
 
     def handle(self):
         try:
@@ -85,7 +85,7 @@ def eventually(ask, what):
         if answer:
             return answer
         time.sleep(0.02)
-    raise AssertionError(f"not within {WAIT_S} s: {what}")
+    raise AssertionError(f"after {WAIT_S} s still not: {what}")
 
 
 class Node:
@@ -161,7 +161,7 @@ endpoints:
         self.assertRegex(status.stdout, r"b +tcp:127\.0\.0\.1:\d+ +1/1")
         self.assertRegex(status.stdout, rf"tcp:127\.0\.0\.1:{self.endpoint} +Kv +b")
         self.assertRegex(self.b.hatctl("status").stdout, r"Kv +tcp:127\.0\.0\.1:\d+ +mirror")
-        self.assertNotIn("\x1b", status.stdout, "no colours where no terminal is")
+        self.assertNotIn("\x1b", status.stdout, "output that does not go to a terminal must have no colours")
         self.assertEqual(self.a.answer("status")["pid"], self.a.process.pid)
 
     def test_certs(self):
@@ -249,7 +249,7 @@ endpoints:
         self.assertEqual((report.returncode, json.loads(report.stdout)["ok"]), (1, False))
         status = self.a.hatctl("status").stdout
         self.assertIn("the last reload was refused:", status)
-        self.assertEqual(self.a.answer("status")["generation"], changed, "the old routes hold")
+        self.assertEqual(self.a.answer("status")["generation"], changed, "the old routes must stay in use")
         self.assertEqual(self.call(b"get"), 2)
         self.assertRegex((self.a.folder / "log").read_text(encoding="utf-8"),
                          r"reload refused, the old routes stay:\n.*perf_gaol")
@@ -280,7 +280,7 @@ endpoints:
         self.assertRegex(metrics, re.compile(r"^hatrpc_routes_generation \d+$", re.MULTILINE))
 
     def doctor(self, *words):
-        """(exit status, findings by check) of the doctor's report on a node that wants no device."""
+        """Runs the doctor with `fabric: tcp`, which needs no device; returns (exit status, findings by check)."""
         config = self.a.folder / "doctor.yaml"
         config.write_text(self.a.config.read_text() + "fabric: tcp\n")
         done = self.a.hatctl("doctor", "--config", str(config), *words, "--json")
@@ -308,7 +308,7 @@ endpoints:
                          ["hatctl", f"hatrpcd, pid {self.a.process.pid}"])
         self.assertIn("1 of 1 links up", checks["peers"][0]["text"])
         after = (self.b.folder / "log").read_text(encoding="utf-8").count(refused)
-        self.assertEqual(after, before, "a peer with a link is left alone")
+        self.assertEqual(after, before, "the doctor must not connect to a peer that has a link")
         text = self.a.hatctl("doctor", "--config", str(self.a.folder / "doctor.yaml")).stdout
         self.assertRegex(text, r"(?m)^OK    peers +b: tcp:127\.0\.0\.1:\d+: 1 of 1 links up$")
         self.assertRegex(text, r"\n\d+ ok, \d+ warnings?, 0 failures\n$")
@@ -401,7 +401,7 @@ endpoints:
             self.assertEqual(done.returncode, 2, words)
             self.assertIn("see `hatctl --help`", done.stderr)
 
-    def test_zz_drain(self):  # the last: node c leaves by it
+    def test_zz_drain(self):  # its name makes it run last; it drains a node of its own, c
         c = Node(pathlib.Path(self.temporary.name) / "c", "")
         self.addCleanup(c.end)
         eventually(lambda: c.hatctl("ping").returncode == 0, "c answers")

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "base/number.h"
-#include "config/mistakes.h"
+#include "config/diagnostics.h"
 
 namespace hat::hintgen {
 namespace {

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""hintgen/command_test.py: the command's exit status, and the files that it writes and does not.
+"""hintgen/command_test.py: tests hintgen's exit status, and which files it writes and which it does not.
 
   command_test.py HINTGEN
 """
@@ -121,9 +121,9 @@ class CommandTest(unittest.TestCase):
         self.assertEqual((service["allow"], service["allow_unknown_fields"]), (["host-a", "spiffe://p/*"], True))
         self.assertEqual(service["functions"]["g"]["allow"], ["host-b"])
         self.assertEqual(service["functions"]["g"]["allow_mode"], "dry_run")
-        self.assertEqual(service["functions"]["g"]["hint"], {"polling": "busy"}, "the IDL's are new")
+        self.assertEqual(service["functions"]["g"]["hint"], {"polling": "busy"}, "hints must come from the new IDL")
         self.assertNotIn("allow", service["functions"]["h"])
-        self.assertNotIn("allow", self.run_hintgen("s.thrift").stdout, "a file that is not named is not read")
+        self.assertNotIn("allow", self.run_hintgen("s.thrift").stdout, "without -o, no manifest may be read")
 
         before = manifest.read_text()
         for idl, words in (("service S { void f() }", "may call S.g, which the IDL does not have"),

@@ -14,10 +14,10 @@
 namespace hat::hintgen {
 
 struct Compiled {
-  Mistakes mistakes;
+  Diagnostics diagnostics;
   Idl idl;
 
-  std::string messages() const { return render(mistakes, idl.files); }
+  std::string messages() const { return render(diagnostics, idl.files); }
 };
 
 inline Compiled compile_files(const std::map<std::string, std::string>& files,
@@ -29,9 +29,9 @@ inline Compiled compile_files(const std::map<std::string, std::string>& files,
     return found->second;
   };
   Compiled compiled;
-  compiled.idl = load(main_file, include_dirs, read, compiled.mistakes);
-  resolve(compiled.idl, compiled.mistakes);
-  read_hints(compiled.idl, compiled.mistakes);
+  compiled.idl = load(main_file, include_dirs, read, compiled.diagnostics);
+  resolve(compiled.idl, compiled.diagnostics);
+  read_hints(compiled.idl, compiled.diagnostics);
   return compiled;
 }
 

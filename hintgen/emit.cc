@@ -30,7 +30,7 @@ Origins origins_of(const Idl& idl) {
 
 ServiceSpec make_service(const Service& service, const Origins& origins, Signatures& signatures) {
   ServiceSpec spec{.name = service.name.text,
-                   .origin = to_string(origins.at(&service)->place(service.name.at))};
+                   .origin = to_string(origins.at(&service)->location(service.name.at))};
   std::vector<const Service*> bases_first;
   for (const Service* base = &service; base != nullptr; base = base->parent) {
     bases_first.push_back(base);
@@ -42,7 +42,7 @@ ServiceSpec make_service(const Service& service, const Origins& origins, Signatu
       spec.functions.push_back({.name = function.name.text,
                                 .oneway = function.oneway,
                                 .hints = function.hints,
-                                .origin = to_string(origins.at(base)->place(function.name.at)),
+                                .origin = to_string(origins.at(base)->location(function.name.at)),
                                 .arguments = signatures.arguments_of(function)});
     }
   }

@@ -135,9 +135,10 @@ TEST(Emit, NamesStructsOfIncludedFilesApart) {
   EXPECT_EQ(text_of(service.functions[0].arguments.value(), service.types), "{1: base.P}");
   EXPECT_EQ(text_of(service.functions[1].arguments.value(), service.types),
             "{1: P, 2: x.P, 3: uuid_}");
-  Mistakes mistakes;
-  const Manifest again = read_manifest(write_manifest(make_manifest(compiled.idl)), "m", mistakes);
-  EXPECT_EQ(mistakes.text(), "");
+  Diagnostics diagnostics;
+  const Manifest again =
+      read_manifest(write_manifest(make_manifest(compiled.idl)), "m", diagnostics);
+  EXPECT_EQ(diagnostics.text(), "");
   EXPECT_EQ(again, make_manifest(compiled.idl));
   EXPECT_EQ(service.types.back().name, "x.P_");
 }
@@ -165,9 +166,9 @@ service S { void f(1: required Any any, 2: Colour colour, 3: Bad bad) }
             "{1: required Colour, 2: required list<i32>, 3: i32}");
   EXPECT_EQ(service.types[3].kind, NamedType::Kind::kEnum);
   EXPECT_EQ(service.types[3].values, (std::vector{-1, 0, 4}));
-  Mistakes mistakes;
-  EXPECT_EQ(read_manifest(write_manifest(manifest), "m", mistakes), manifest);
-  EXPECT_EQ(mistakes.text(), "");
+  Diagnostics diagnostics;
+  EXPECT_EQ(read_manifest(write_manifest(manifest), "m", diagnostics), manifest);
+  EXPECT_EQ(diagnostics.text(), "");
 }
 
 // A field of unknown type is left out, so a request with that field is rejected if callers are

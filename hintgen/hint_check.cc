@@ -144,9 +144,9 @@ class MisplacedHints {
 
 }  // namespace
 
-void read_hints(Idl& idl, Mistakes& mistakes) {
+void read_hints(Idl& idl, Diagnostics& diagnostics) {
   for (const auto& program : idl.programs) {
-    Report report(*program, mistakes);
+    Report report(*program, diagnostics);
     for (const auto& definition : program->definitions) {
       std::visit(MisplacedHints(report), definition->value);
       auto* service = std::get_if<Service>(&definition->value);

@@ -9,12 +9,12 @@
 // hint twice to different values.
 #pragma once
 
-#include "config/mistakes.h"
+#include "config/diagnostics.h"
 #include "hintgen/load.h"
 
 namespace hat::hintgen {
 
 // Sets `hints` of every service and function of every file.
-void read_hints(Idl& idl, Mistakes& mistakes);
+void read_hints(Idl& idl, Diagnostics& diagnostics);
 
 }  // namespace hat::hintgen

@@ -11,32 +11,32 @@ namespace {
 
 struct Row {
   const char* name;
-  const char* line;      // the second line of a service
-  const char* mistakes;  // without file, line, excerpt, and text from the first ';' on
+  const char* line;         // the second line of a service
+  const char* diagnostics;  // without file, line, excerpt, and text from the first ';' on
 };
 std::ostream& operator<<(std::ostream& out, const Row& row) { return out << row.name; }
 
-class HintMistake : public testing::TestWithParam<Row> {};
+class HintDiagnostic : public testing::TestWithParam<Row> {};
 
 // Returns "COLUMN: MESSAGE", one line for each diagnostic. A message ends before its first ';'.
-std::string short_form(const Mistakes& mistakes) {
+std::string short_form(const Diagnostics& diagnostics) {
   std::string text;
-  for (const Mistake& mistake : mistakes.all()) {
-    EXPECT_EQ(mistake.place.line, 2);
-    const bool error = mistake.severity == Mistake::Severity::kError;
-    text += std::to_string(mistake.place.column) + (error ? ": " : ": warning: ") +
-            mistake.message.substr(0, mistake.message.find(';')) + "\n";
+  for (const Diagnostic& diagnostic : diagnostics.all()) {
+    EXPECT_EQ(diagnostic.location.line, 2);
+    const bool error = diagnostic.severity == Diagnostic::Severity::kError;
+    text += std::to_string(diagnostic.location.column) + (error ? ": " : ": warning: ") +
+            diagnostic.message.substr(0, diagnostic.message.find(';')) + "\n";
   }
   return text;
 }
 
-TEST_P(HintMistake, IsNamedAtItsPlace) {
+TEST_P(HintDiagnostic, IsNamedAtItsPlace) {
   const Compiled compiled = compile_text("service S {\n" + std::string(GetParam().line) + "\n}\n");
-  EXPECT_EQ(short_form(compiled.mistakes), GetParam().mistakes);
+  EXPECT_EQ(short_form(compiled.diagnostics), GetParam().diagnostics);
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Rows, HintMistake,
+    Rows, HintDiagnostic,
     testing::Values(
         Row{"group", "hnit: perf_goal=latency;",
             "1: unknown kind of hints 'hnit' (did you mean 'hint'?)\n"},

@@ -52,11 +52,11 @@ Result<void> keep(const std::string& path, const ServiceSpec& before,
 Result<void> keep_rules(const std::string& path, Manifest& manifest) {
   const std::string text = text_at(path);
   if (!text.contains("allow")) return {};
-  Mistakes mistakes;
-  const Manifest before = read_manifest(text, path, mistakes);
-  if (mistakes.any_errors()) {
+  Diagnostics diagnostics;
+  const Manifest before = read_manifest(text, path, diagnostics);
+  if (diagnostics.any_errors()) {
     return fail(path + " is there, may have rules of who may call (`allow`), and cannot be read: " +
-                "mend it, or take it away\n" + mistakes.text());
+                "mend it, or take it away\n" + diagnostics.text());
   }
   for (const ServiceSpec& service : before.services) {
     HAT_TRY_VOID(keep(path, service, manifest.services));

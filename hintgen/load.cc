@@ -21,15 +21,16 @@ std::string normal(const fs::path& path) { return path.lexically_normal().generi
 
 class Loader {
  public:
-  Loader(const std::vector<std::string>& include_dirs, const ReadFile& read, Mistakes& mistakes)
-      : include_dirs_(include_dirs), read_(read), mistakes_(mistakes) {}
+  Loader(const std::vector<std::string>& include_dirs, const ReadFile& read,
+         Diagnostics& diagnostics)
+      : include_dirs_(include_dirs), read_(read), diagnostics_(diagnostics) {}
 
   Idl run(const std::string& path) {
     auto text = read_(path);
     if (!text) {
-      mistakes_.error(Place{path}, text.error().message);
+      diagnostics_.error(SourceLocation{path}, text.error().message);
     } else if (!*text) {
-      mistakes_.error(Place{path}, "there is no such file");
+      diagnostics_.error(SourceLocation{path}, "there is no such file");
     } else {
       idl_.main = parse_file(path, normal(path), **std::move(text));
     }
@@ -41,9 +42,9 @@ class Loader {
                             std::string text) {
     auto source = std::make_shared<const SourceFile>(shown_path, std::move(text));
     idl_.files.push_back(source.get());
-    auto program = parse(std::move(source), mistakes_);
+    auto program = parse(std::move(source), diagnostics_);
     open_.push_back(key);
-    Report report(*program, mistakes_);
+    Report report(*program, diagnostics_);
     for (Include& include : program->includes) follow(*program, include, report);
     open_.pop_back();
     const Program* parsed = program.get();
@@ -111,7 +112,7 @@ class Loader {
 
   const std::vector<std::string>& include_dirs_;
   const ReadFile& read_;
-  Mistakes& mistakes_;
+  Diagnostics& diagnostics_;
   Idl idl_;
   std::vector<std::string> open_;  // files whose includes are being followed, outermost first
   std::map<std::string, const Program*> parsed_;
@@ -137,8 +138,8 @@ Result<std::optional<std::string>> read_file(const std::string& path) {
 }
 
 Idl load(const std::string& path, const std::vector<std::string>& include_dirs,
-         const ReadFile& read, Mistakes& mistakes) {
-  return Loader(include_dirs, read, mistakes).run(path);
+         const ReadFile& read, Diagnostics& diagnostics) {
+  return Loader(include_dirs, read, diagnostics).run(path);
 }
 
 }  // namespace hat::hintgen

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "config/mistakes.h"
+#include "config/diagnostics.h"
 #include "hintgen/idl.h"
 
 namespace hat::hintgen {
@@ -37,6 +37,6 @@ Result<std::optional<std::string>> read_file(const std::string& path);
 // in `include_dirs` in order. A missing include is a warning, as in the stock compiler; a circular
 // include is an error that lists the circle.
 Idl load(const std::string& path, const std::vector<std::string>& include_dirs,
-         const ReadFile& read, Mistakes& mistakes);
+         const ReadFile& read, Diagnostics& diagnostics);
 
 }  // namespace hat::hintgen

@@ -15,14 +15,14 @@ struct LoadRow {
 };
 std::ostream& operator<<(std::ostream& out, const LoadRow& row) { return out << row.name; }
 
-class Mistaken : public testing::TestWithParam<LoadRow> {};
+class LoadDiagnostic : public testing::TestWithParam<LoadRow> {};
 
-TEST_P(Mistaken, IsShownWithACaret) {
+TEST_P(LoadDiagnostic, IsShownWithACaret) {
   EXPECT_EQ(compile_text(GetParam().text).messages(), GetParam().messages);
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Rows, Mistaken,
+    Rows, LoadDiagnostic,
     testing::Values(
         LoadRow{
             "unknown_hint", "service S {\n  hint: perf_gaol=latency;\n}\n",
@@ -92,7 +92,7 @@ TEST(Load, NamesTheCircleOfIncludes) {
                                            {"b.thrift", "include \"c.thrift\"\n"},
                                            {"c.thrift", "include \"a.thrift\"\n"}},
                                           "a.thrift");
-  EXPECT_TRUE(compiled.mistakes.any_errors());
+  EXPECT_TRUE(compiled.diagnostics.any_errors());
   EXPECT_NE(compiled.messages().find("circular"), std::string::npos) << compiled.messages();
 }
 
@@ -116,15 +116,15 @@ TEST(Load, ShowsTheFirstFiftyMistakesOfEachKind) {
     warnings += "struct Name" + std::to_string(i) + " { i32 x }\n";
   }
   const Compiled compiled = compile_text(errors + "struct Other { 1: i32 x, 1: i32 y }\n");
-  ASSERT_EQ(compiled.mistakes.all().size(), 51u);
-  EXPECT_EQ(compiled.mistakes.all().front().message,
+  ASSERT_EQ(compiled.diagnostics.all().size(), 51u);
+  EXPECT_EQ(compiled.diagnostics.all().front().message,
             "unknown type 'Mame1' (did you mean 'Name1'?)");
-  EXPECT_EQ(compiled.mistakes.all().back().message,
+  EXPECT_EQ(compiled.diagnostics.all().back().message,
             "too many errors; the rest of this file's are not shown");
 
   const Compiled warned = compile_text(warnings + "struct Other { 1: i32 x, 1: i32 y }\n");
-  ASSERT_EQ(warned.mistakes.all().size(), 52u) << "warnings hide no error";
-  EXPECT_EQ(count_mistakes(warned.mistakes), "1 error, 51 warnings");
+  ASSERT_EQ(warned.diagnostics.all().size(), 52u) << "warnings hide no error";
+  EXPECT_EQ(count_mistakes(warned.diagnostics), "1 error, 51 warnings");
 }
 
 TEST(Load, LetsHintBeAName) {

@@ -25,7 +25,7 @@
 namespace hat::hintgen {
 namespace {
 
-constexpr int kExitMistakes = 1;
+constexpr int kExitErrors = 1;
 constexpr int kExitUsage = 2;
 
 std::string describe_check(const Manifest& manifest) {
@@ -51,10 +51,10 @@ std::string describe_host(const engine::HostFacts& host, bool rdma_assumed) {
 }
 
 // Returns the host for which plans are explained. Adds an error if the profile cannot be read.
-engine::HostFacts host_of(const CommandLine& line, Mistakes& mistakes) {
+engine::HostFacts host_of(const CommandLine& line, Diagnostics& diagnostics) {
   engine::HostFacts host = line.host;
   if (line.profile.empty()) return host;
-  Profile profile = load_profile(line.profile, mistakes);
+  Profile profile = load_profile(line.profile, diagnostics);
   host.measured = std::make_shared<const ComponentCosts>(std::move(profile.costs));
   return host;
 }
@@ -95,16 +95,16 @@ bool replaces_input(const CommandLine& line, const Idl& idl) {
 }
 
 int run(const CommandLine& line) {
-  Mistakes mistakes;
-  Idl idl = load(line.input, line.include_dirs, read_file, mistakes);
-  resolve(idl, mistakes);
-  read_hints(idl, mistakes);
-  const engine::HostFacts host = host_of(line, mistakes);
-  std::fputs(render(mistakes, idl.files).c_str(), stderr);
-  if (const std::string count = count_mistakes(mistakes); !count.empty()) {
+  Diagnostics diagnostics;
+  Idl idl = load(line.input, line.include_dirs, read_file, diagnostics);
+  resolve(idl, diagnostics);
+  read_hints(idl, diagnostics);
+  const engine::HostFacts host = host_of(line, diagnostics);
+  std::fputs(render(diagnostics, idl.files).c_str(), stderr);
+  if (const std::string count = count_mistakes(diagnostics); !count.empty()) {
     std::fprintf(stderr, "hintgen: %s\n", count.c_str());
   }
-  if (mistakes.any_errors()) return kExitMistakes;
+  if (diagnostics.any_errors()) return kExitErrors;
 
   if (replaces_input(line, idl)) {
     std::fprintf(stderr, "hintgen: '%s' is an IDL file that was read; -o must name another file\n",
@@ -115,7 +115,7 @@ int run(const CommandLine& line) {
   const auto written = output ? write_output(line.output, *output) : fail(output.error().message);
   if (written) return 0;
   std::fprintf(stderr, "hintgen: %s\n", written.error().message.c_str());
-  return kExitMistakes;
+  return kExitErrors;
 }
 
 int run_arguments(const std::vector<std::string>& arguments) {

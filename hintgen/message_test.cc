@@ -22,10 +22,11 @@ class Message : public testing::TestWithParam<MessageRow> {};
 TEST_P(Message, SaysWhereWhatAndWhatToWrite) {
   const Compiled compiled = compile_text(GetParam().text);
   std::string messages;
-  for (const Mistake& mistake : compiled.mistakes.all()) {
-    const bool is_error = mistake.severity == Mistake::Severity::kError;
-    messages += std::to_string(mistake.place.line) + ":" + std::to_string(mistake.place.column) +
-                (is_error ? ": error: " : ": warning: ") + mistake.message + "\n";
+  for (const Diagnostic& diagnostic : compiled.diagnostics.all()) {
+    const bool is_error = diagnostic.severity == Diagnostic::Severity::kError;
+    messages += std::to_string(diagnostic.location.line) + ":" +
+                std::to_string(diagnostic.location.column) +
+                (is_error ? ": error: " : ": warning: ") + diagnostic.message + "\n";
   }
   EXPECT_EQ(messages, GetParam().messages);
 }

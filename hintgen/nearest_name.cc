@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "config/mistakes.h"
+#include "config/diagnostics.h"
 
 namespace hat::hintgen {
 namespace {

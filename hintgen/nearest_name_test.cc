@@ -20,7 +20,7 @@ service Base {}
 struct NameRow {
   const char* name;
   const char* line;
-  const char* mistake;
+  const char* diagnostic;
 };
 std::ostream& operator<<(std::ostream& out, const NameRow& row) { return out << row.name; }
 
@@ -30,8 +30,8 @@ TEST_P(Misspelt, NameDrawsTheNearestOfItsKind) {
   const Compiled compiled = compile_files(
       {{"t.thrift", std::string(kOwn) + GetParam().line + "\n"}, {"shared.thrift", kShared}},
       "t.thrift");
-  ASSERT_EQ(compiled.mistakes.all().size(), 1u) << compiled.messages();
-  EXPECT_EQ(compiled.mistakes.all()[0].message, GetParam().mistake);
+  ASSERT_EQ(compiled.diagnostics.all().size(), 1u) << compiled.messages();
+  EXPECT_EQ(compiled.diagnostics.all()[0].message, GetParam().diagnostic);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -70,8 +70,8 @@ TEST(NearestName, LooksAtTheFirstNamesOnly) {
   std::string text;
   for (int i = 0; i < 20000; ++i) text += "struct Name" + std::to_string(i) + " {}\n";
   const Compiled compiled = compile_text(text + "typedef Mame5 T\n");
-  ASSERT_EQ(compiled.mistakes.all().size(), 1u);
-  EXPECT_EQ(compiled.mistakes.all()[0].message, "unknown type 'Mame5' (did you mean 'Name5'?)");
+  ASSERT_EQ(compiled.diagnostics.all().size(), 1u);
+  EXPECT_EQ(compiled.diagnostics.all()[0].message, "unknown type 'Mame5' (did you mean 'Name5'?)");
 }
 
 }  // namespace

@@ -68,7 +68,7 @@ void ParseState::unexpected_token(Span at, std::vector<std::string_view> expecte
   if (at.empty() && !open_brackets_.empty()) {  // the end of the file
     const Span open = open_brackets_.back();
     message = "unexpected end of the file; the '" + std::string(text(open)) + "' in line " +
-              std::to_string(program.source->place(open).line) + " is not closed";
+              std::to_string(program.source->location(open).line) + " is not closed";
   }
   syntax_error(at, std::move(message));
 }
@@ -77,9 +77,9 @@ void ParseState::syntax_error(Span at, std::string message) {
   program.complete = false;
   last_error_ = at;
   if (gave_up_) return;
-  mistakes_.error(program.source->place(at), std::move(message));
+  diagnostics_.error(program.source->location(at), std::move(message));
   if (++syntax_errors_ < kSyntaxErrorsMax) return;
-  mistakes_.error(program.source->place(at), "too many mistakes; the rest is not read");
+  diagnostics_.error(program.source->location(at), "too many mistakes; the rest is not read");
   gave_up_ = true;
 }
 
@@ -196,11 +196,11 @@ void add_enum_member(std::vector<EnumMember>& members, EnumMember member) {
   members.push_back(std::move(member));
 }
 
-std::unique_ptr<Program> parse(std::shared_ptr<const SourceFile> source, Mistakes& mistakes) {
+std::unique_ptr<Program> parse(std::shared_ptr<const SourceFile> source, Diagnostics& diagnostics) {
   auto program = std::make_unique<Program>();
   program->name = program_name(source->path());
   program->source = std::move(source);
-  ParseState state(*program, mistakes);
+  ParseState state(*program, diagnostics);
   run_parser(state);
   return program;
 }

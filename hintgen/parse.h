@@ -12,13 +12,13 @@
 #include <memory>
 #include <string>
 
-#include "config/mistakes.h"
+#include "config/diagnostics.h"
 #include "hintgen/idl.h"
 
 namespace hat::hintgen {
 
 inline constexpr int kSyntaxErrorsMax = 50;  // per file
 
-std::unique_ptr<Program> parse(std::shared_ptr<const SourceFile> source, Mistakes& mistakes);
+std::unique_ptr<Program> parse(std::shared_ptr<const SourceFile> source, Diagnostics& diagnostics);
 
 }  // namespace hat::hintgen

@@ -57,7 +57,7 @@ long lines_of(const std::string& text) { return std::count(text.begin(), text.en
 Compiled compile_again(Files files, const std::string& text, const char* what) {
   files[kMain] = text;
   Compiled compiled = compile_files(files, kMain);
-  require(!compiled.mistakes.any_errors(), what, text + "\n" + compiled.messages());
+  require(!compiled.diagnostics.any_errors(), what, text + "\n" + compiled.messages());
   return compiled;
 }
 
@@ -69,14 +69,14 @@ std::vector<std::string> comments_of(const Program& program) {
 
 void check(const Files& files) {
   const Compiled read = compile_files(files, kMain);
-  require(read.messages().empty() == read.mistakes.all().empty(), "messages", files.at(kMain));
-  if (read.mistakes.any_errors()) return;
+  require(read.messages().empty() == read.diagnostics.all().empty(), "messages", files.at(kMain));
+  if (read.diagnostics.any_errors()) return;
 
   const Manifest manifest = make_manifest(read.idl);
   const std::string yaml = write_manifest(manifest);
-  Mistakes yaml_mistakes;
-  const bool same = read_manifest(yaml, "m.yaml", yaml_mistakes) == manifest;
-  require(same && !yaml_mistakes.any_errors(), "the manifest reads back", yaml);
+  Diagnostics yaml_diagnostics;
+  const bool same = read_manifest(yaml, "m.yaml", yaml_diagnostics) == manifest;
+  require(same && !yaml_diagnostics.any_errors(), "the manifest reads back", yaml);
 
   const std::string plain = strip(*read.idl.main);
   const Compiled stripped = compile_again(files, plain, "what was stripped has mistakes");

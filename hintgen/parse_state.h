@@ -17,8 +17,8 @@ namespace hat::hintgen {
 
 class ParseState {
  public:
-  ParseState(Program& to, Mistakes& mistakes)
-      : program(to), mistakes_(mistakes), warnings_(to, mistakes) {}
+  ParseState(Program& to, Diagnostics& diagnostics)
+      : program(to), diagnostics_(diagnostics), warnings_(to, diagnostics) {}
 
   Program& program;
   void* scanner = nullptr;  // flex's own state
@@ -59,7 +59,7 @@ class ParseState {
   Name joined_value(Span number, Span unit);  // the lexer returns 128KiB as a number and a word
 
  private:
-  Mistakes& mistakes_;
+  Diagnostics& diagnostics_;
   Report warnings_;
   std::array<Span, 3> recent_;  // the last tokens that the parser received
   std::vector<Span> open_brackets_;

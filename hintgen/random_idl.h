@@ -20,14 +20,14 @@ class RandomIdl {
   explicit RandomIdl(uint32_t seed) : random_(seed) {
     const uint32_t definition_count = 1 + below(3);
     for (uint32_t i = 0; i < definition_count; ++i) {
-      gap(Place::kOutside);
+      gap(Context::kOutside);
       if (one_in(4)) {
         add_struct();
       } else {
         add_service();
       }
     }
-    gap(Place::kOutside);
+    gap(Context::kOutside);
   }
 
   const std::string& with_hints() const { return with_; }
@@ -38,7 +38,7 @@ class RandomIdl {
   const std::set<size_t>& hint_lines() const { return hint_lines_; }
 
  private:
-  enum class Place : uint8_t { kOutside, kInHint };
+  enum class Context : uint8_t { kOutside, kInHint };
 
   uint32_t below(uint32_t end) { return static_cast<uint32_t>(random_()) % end; }
   bool one_in(uint32_t count) { return below(count) == 0; }
@@ -48,18 +48,18 @@ class RandomIdl {
     return words[below(static_cast<uint32_t>(words.size()))];
   }
 
-  void put(std::string_view text, Place place) {
+  void put(std::string_view text, Context context) {
     for (const char c : text) {
-      if (place == Place::kInHint) hint_lines_.insert(line_);
+      if (context == Context::kInHint) hint_lines_.insert(line_);
       with_ += c;
       if (c == '\n') ++line_;
     }
-    if (place == Place::kOutside) without_ += text;
+    if (context == Context::kOutside) without_ += text;
   }
-  void put(std::string_view text) { put(text, Place::kOutside); }
+  void put(std::string_view text) { put(text, Context::kOutside); }
 
   // Adds nothing, or some white space and comments.
-  void gap(Place place) {
+  void gap(Context context) {
     constexpr std::array<std::string_view, 5> kBlanks = {" ", "  ", "\t", " \t ", "      "};
     constexpr std::array<std::string_view, 3> kLineEnds = {"\n", "\n\n", "\r\n"};
     constexpr std::array<std::string_view, 10> kComments = {"/* c */",
@@ -75,49 +75,49 @@ class RandomIdl {
     for (uint32_t count = below(4); count > 0; --count) {
       switch (below(6)) {
         case 0:
-          put_kept(one_of(kLineEnds), place);
+          put_kept(one_of(kLineEnds), context);
           break;
         case 1:
-          put_kept(one_of(kComments), place);
+          put_kept(one_of(kComments), context);
           break;
         default:
-          put(one_of(kBlanks), place);
+          put(one_of(kBlanks), context);
       }
     }
   }
 
   // Adds a text that remains in the file when the surrounding hint is removed.
-  void put_kept(std::string_view text, Place place) {
-    put(text, place);
-    if (place == Place::kInHint) without_ += text;
+  void put_kept(std::string_view text, Context context) {
+    put(text, context);
+    if (context == Context::kInHint) without_ += text;
   }
 
-  void put_separator(Place place) { put(one_in(2) ? "," : ";", place); }
+  void put_separator(Context context) { put(one_in(2) ? "," : ";", context); }
 
   void add_struct() {
     put("struct N" + std::to_string(names_++) + " {");
-    gap(Place::kOutside);
+    gap(Context::kOutside);
     put("1: i32 hint ");
-    if (one_in(2)) put_separator(Place::kOutside);
-    gap(Place::kOutside);
+    if (one_in(2)) put_separator(Context::kOutside);
+    gap(Context::kOutside);
     put("2: string c_hint");
-    gap(Place::kOutside);
+    gap(Context::kOutside);
     put("}");
   }
 
   void add_service() {
     put("service N" + std::to_string(names_++));
-    gap(Place::kOutside);
+    gap(Context::kOutside);
     put("{");
     for (uint32_t count = below(5); count > 0; --count) {
-      gap(Place::kOutside);
+      gap(Context::kOutside);
       if (one_in(3)) {
         add_group();
       } else {
         add_function();
       }
     }
-    gap(Place::kOutside);
+    gap(Context::kOutside);
     put("}");
     if (one_in(4)) add_annotations();
   }
@@ -129,40 +129,40 @@ class RandomIdl {
                                                             "(1: i32 a, 2: list<string> b;)"};
     put(one_of(kHeads));
     put(" f" + std::to_string(names_++));
-    gap(Place::kOutside);
+    gap(Context::kOutside);
     put(one_of(kArguments));
     if (one_in(4)) add_annotations();
-    gap(Place::kOutside);
+    gap(Context::kOutside);
     const bool separated = one_in(2);
-    if (separated) put_separator(Place::kOutside);
+    if (separated) put_separator(Context::kOutside);
     if (one_in(3)) return;
-    if (separated) gap(Place::kOutside);
+    if (separated) gap(Context::kOutside);
     add_block();
     if (one_in(2)) return;
-    gap(Place::kOutside);
+    gap(Context::kOutside);
     // Plain Thrift accepts one separator after a function, so a second one belongs to the hints.
-    put_separator(separated ? Place::kInHint : Place::kOutside);
+    put_separator(separated ? Context::kInHint : Context::kOutside);
   }
 
   void add_annotations() {
     constexpr std::array<std::string_view, 4> kItems = {"a = \"1\"", "a", "a = \"x\",", "a;"};
-    gap(Place::kOutside);
+    gap(Context::kOutside);
     put("(");
-    gap(Place::kOutside);
+    gap(Context::kOutside);
     put(one_of(kItems));
-    gap(Place::kOutside);
+    gap(Context::kOutside);
     if (one_in(2)) put(" b = '2' ");
     put(")");
   }
 
   void add_block() {
-    put("[", Place::kInHint);
+    put("[", Context::kInHint);
     for (uint32_t count = below(3); count > 0; --count) {
-      gap(Place::kInHint);
+      gap(Context::kInHint);
       add_group();
     }
-    gap(Place::kInHint);
-    put("]", Place::kInHint);
+    gap(Context::kInHint);
+    put("]", Context::kInHint);
   }
 
   // A key has the same value everywhere, so no two hints of a service contradict each other.
@@ -170,14 +170,14 @@ class RandomIdl {
     constexpr std::array<std::string_view, 3> kWords = {"hint", "c_hint", "s_hint"};
     constexpr std::array<std::string_view, 4> kHints = {"perf_goal=latency", "payload_size=64KiB",
                                                         "numa =\tnic", "polling= \"busy\""};
-    put(one_of(kWords), Place::kInHint);
-    gap(Place::kInHint);
-    put(":", Place::kInHint);
+    put(one_of(kWords), Context::kInHint);
+    gap(Context::kInHint);
+    put(":", Context::kInHint);
     for (uint32_t count = 1 + below(3); count > 0; --count) {
-      gap(Place::kInHint);
-      put(one_of(kHints), Place::kInHint);
-      gap(Place::kInHint);
-      put(count > 1 ? "," : ";", Place::kInHint);
+      gap(Context::kInHint);
+      put(one_of(kHints), Context::kInHint);
+      gap(Context::kInHint);
+      put(count > 1 ? "," : ";", Context::kInHint);
     }
   }
 

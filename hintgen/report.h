@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "config/mistakes.h"
+#include "config/diagnostics.h"
 #include "hintgen/idl.h"
 
 namespace hat::hintgen {
@@ -20,8 +20,8 @@ class Report {
  public:
   static constexpr size_t kShownMax = 50;
 
-  Report(const Program& program, Mistakes& mistakes)
-      : source_(*program.source), mistakes_(mistakes) {}
+  Report(const Program& program, Diagnostics& diagnostics)
+      : source_(*program.source), diagnostics_(diagnostics) {}
   Report(const Report&) = delete;
   Report& operator=(const Report&) = delete;
 
@@ -30,20 +30,20 @@ class Report {
   }
   // Calls `make_message` only if the error is shown; for messages that require a search.
   void error(Span at, const std::invocable auto& make_message) {
-    add(Mistake::Severity::kError, at, make_message);
+    add(Diagnostic::Severity::kError, at, make_message);
   }
   void warning(Span at, std::string message) {
     warning(at, [&] { return std::move(message); });
   }
   void warning(Span at, const std::invocable auto& make_message) {
-    add(Mistake::Severity::kWarning, at, make_message);
+    add(Diagnostic::Severity::kWarning, at, make_message);
   }
 
-  std::string line_of(Span at) const { return "line " + std::to_string(source_.place(at).line); }
+  std::string line_of(Span at) const { return "line " + std::to_string(source_.location(at).line); }
 
  private:
-  void add(Mistake::Severity severity, Span at, const auto& make_message) {
-    const bool is_error = severity == Mistake::Severity::kError;
+  void add(Diagnostic::Severity severity, Span at, const auto& make_message) {
+    const bool is_error = severity == Diagnostic::Severity::kError;
     size_t& count = is_error ? errors_ : warnings_;
     if (count > kShownMax) return;
     std::string message = ++count <= kShownMax
@@ -51,14 +51,14 @@ class Report {
                               : std::string("too many ") + (is_error ? "errors" : "warnings") +
                                     "; the rest of this file's are not shown";
     if (is_error) {
-      mistakes_.error(source_.place(at), std::move(message));
+      diagnostics_.error(source_.location(at), std::move(message));
     } else {
-      mistakes_.warning(source_.place(at), std::move(message));
+      diagnostics_.warning(source_.location(at), std::move(message));
     }
   }
 
   const SourceFile& source_;
-  Mistakes& mistakes_;
+  Diagnostics& diagnostics_;
   size_t errors_ = 0;
   size_t warnings_ = 0;
 };

@@ -204,10 +204,10 @@ class Linker {
 
 }  // namespace
 
-void resolve(Idl& idl, Mistakes& mistakes) {
+void resolve(Idl& idl, Diagnostics& diagnostics) {
   const Scopes scopes(idl);
   for (const auto& program : idl.programs) {
-    Report report(*program, mistakes);
+    Report report(*program, diagnostics);
     const bool is_included = program.get() != idl.main;
     Linker(*program, is_included, scopes, report).run();
     check_rules(*program, scopes, report);

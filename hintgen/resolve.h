@@ -7,13 +7,13 @@
 // since the stock compiler looks it up only with -r.
 #pragma once
 
-#include "config/mistakes.h"
+#include "config/diagnostics.h"
 #include "hintgen/load.h"
 
 namespace hat::hintgen {
 
 inline constexpr size_t kExtendsDepthMax = 64;
 
-void resolve(Idl& idl, Mistakes& mistakes);
+void resolve(Idl& idl, Diagnostics& diagnostics);
 
 }  // namespace hat::hintgen

@@ -20,7 +20,7 @@ constexpr uint32_t kRandomFiles = 1000;
 
 Compiled compile_good(const std::string& text) {
   Compiled compiled = compile_text(text);
-  EXPECT_FALSE(compiled.mistakes.any_errors()) << compiled.messages() << "\n---\n" << text;
+  EXPECT_FALSE(compiled.diagnostics.any_errors()) << compiled.messages() << "\n---\n" << text;
   return compiled;
 }
 

@@ -25,9 +25,9 @@ std::string blank_like(std::string_view before) {
   return blank;
 }
 
-std::string source_excerpt(const SourceFile& file, const Place& place) {
-  const std::string_view line = file.line(place.line);
-  const auto column = static_cast<size_t>(place.column);
+std::string source_excerpt(const SourceFile& file, const SourceLocation& location) {
+  const std::string_view line = file.line(location.line);
+  const auto column = static_cast<size_t>(location.column);
   if (column > kShownLineBytesMax || column > line.size() + 1) return "";
   // The content of a file must not control the terminal that shows it.
   return printable(line.substr(0, kShownLineBytesMax)) + "\n" +
@@ -52,11 +52,11 @@ std::string_view SourceFile::text(Span span) const {
   return std::string_view(text_).substr(span.begin, span.end - span.begin);
 }
 
-Place SourceFile::place(uint32_t offset) const {
+SourceLocation SourceFile::location(uint32_t offset) const {
   const auto after = std::upper_bound(line_begins_.begin(), line_begins_.end(), offset);
   const auto line = after - line_begins_.begin();  // at least 1: the first line begins at 0
   const uint32_t column = offset - line_begins_[static_cast<size_t>(line - 1)] + 1;
-  return Place{path_, static_cast<int>(line), static_cast<int>(column)};
+  return SourceLocation{path_, static_cast<int>(line), static_cast<int>(column)};
 }
 
 std::string_view SourceFile::line(int number) const {
@@ -74,39 +74,39 @@ std::string_view program_name(std::string_view path) {
   return path.substr(0, path.rfind('.'));
 }
 
-std::string render(const Mistakes& mistakes, const std::vector<const SourceFile*>& files) {
+std::string render(const Diagnostics& diagnostics, const std::vector<const SourceFile*>& files) {
   std::map<std::string, std::pair<size_t, const SourceFile*>> by_path;
   for (size_t i = 0; i < files.size(); ++i) by_path.try_emplace(files[i]->path(), i, files[i]);
 
-  std::vector<const Mistake*> ordered;
-  for (const Mistake& mistake : mistakes.all()) ordered.push_back(&mistake);
-  const auto key = [&](const Mistake* mistake) {
-    const auto file = by_path.find(mistake->place.file);
+  std::vector<const Diagnostic*> ordered;
+  for (const Diagnostic& diagnostic : diagnostics.all()) ordered.push_back(&diagnostic);
+  const auto key = [&](const Diagnostic* diagnostic) {
+    const auto file = by_path.find(diagnostic->location.file);
     const size_t rank = file == by_path.end() ? files.size() : file->second.first;
-    return std::tuple(rank, mistake->place.line, mistake->place.column);
+    return std::tuple(rank, diagnostic->location.line, diagnostic->location.column);
   };
   std::stable_sort(ordered.begin(), ordered.end(),
-                   [&](const Mistake* a, const Mistake* b) { return key(a) < key(b); });
+                   [&](const Diagnostic* a, const Diagnostic* b) { return key(a) < key(b); });
 
   std::string text;
-  for (const Mistake* mistake : ordered) {
-    const bool is_error = mistake->severity == Mistake::Severity::kError;
-    text += to_string(mistake->place) + (is_error ? ": error: " : ": warning: ");
-    text += mistake->message + "\n";
-    const auto file = by_path.find(mistake->place.file);
-    if (file != by_path.end() && mistake->place.line > 0) {
-      text += source_excerpt(*file->second.second, mistake->place);
+  for (const Diagnostic* diagnostic : ordered) {
+    const bool is_error = diagnostic->severity == Diagnostic::Severity::kError;
+    text += to_string(diagnostic->location) + (is_error ? ": error: " : ": warning: ");
+    text += diagnostic->message + "\n";
+    const auto file = by_path.find(diagnostic->location.file);
+    if (file != by_path.end() && diagnostic->location.line > 0) {
+      text += source_excerpt(*file->second.second, diagnostic->location);
     }
   }
   return text;
 }
 
-std::string count_mistakes(const Mistakes& mistakes) {
+std::string count_mistakes(const Diagnostics& diagnostics) {
   size_t errors = 0;
-  for (const Mistake& mistake : mistakes.all()) {
-    errors += mistake.severity == Mistake::Severity::kError;
+  for (const Diagnostic& diagnostic : diagnostics.all()) {
+    errors += diagnostic.severity == Diagnostic::Severity::kError;
   }
-  const size_t warnings = mistakes.all().size() - errors;
+  const size_t warnings = diagnostics.all().size() - errors;
   std::string text;
   if (errors != 0) text = counted(errors, "error");
   if (warnings != 0) text += (text.empty() ? "" : ", ") + counted(warnings, "warning");

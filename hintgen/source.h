@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "config/mistakes.h"
+#include "config/diagnostics.h"
 
 namespace hat::hintgen {
 
@@ -33,8 +33,8 @@ class SourceFile {
   const std::string& text() const { return text_; }
   std::string_view text(Span span) const;
 
-  Place place(uint32_t offset) const;
-  Place place(Span span) const { return place(span.begin); }
+  SourceLocation location(uint32_t offset) const;
+  SourceLocation location(Span span) const { return location(span.begin); }
   // Returns a line without its line end; empty if there is no such line. Lines are numbered from 1.
   std::string_view line(int number) const;
 
@@ -55,9 +55,9 @@ std::string_view program_name(std::string_view path);
 //   kv.thrift:3:9: error: unknown hint 'perf_gaol' (did you mean 'perf_goal'?)
 //     hint: perf_gaol=latency;
 //           ^
-std::string render(const Mistakes& mistakes, const std::vector<const SourceFile*>& files);
+std::string render(const Diagnostics& diagnostics, const std::vector<const SourceFile*>& files);
 
 // Returns "3 errors, 1 warning", or "" if there are no errors and no warnings.
-std::string count_mistakes(const Mistakes& mistakes);
+std::string count_mistakes(const Diagnostics& diagnostics);
 
 }  // namespace hat::hintgen

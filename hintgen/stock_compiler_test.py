@@ -4,10 +4,11 @@
 
   stock_compiler_test.py HINTGEN THRIFT
 
-testdata/good   stripped and annotated, the stock compiler reads the same as hintgen does
-testdata/newer  what compilers after 0.17 read: compared with FILE.json, which was checked by hand
-testdata/bad    both refuse; the second line of each file has hintgen's first message
-testdata/lenient  both take it, hintgen with a warning, which the second line of each file has
+testdata/good     the stock compiler reads the stripped and the annotated file as hintgen reads the original
+testdata/newer    syntax that only compilers after 0.17 accept: compared with FILE.json, which a person has checked
+testdata/bad      hintgen rejects these files, and the stock compiler too where the first line says so; the second
+                  line of each file is hintgen's first message
+testdata/lenient  both accept these files; hintgen gives a warning, which the second line of each file has
 """
 
 import json
@@ -43,10 +44,10 @@ def files(folder):
     return found
 
 
-# ---- what hintgen read, in the words of the stock compiler's JSON ----
+# ---- hintgen's dump, converted to the form of the stock compiler's JSON ----
 
 class Values:
-    """Values as the stock compiler shows them: a number where a name stands for one."""
+    """Converts values to the form of the stock compiler, which replaces names by the numbers that they mean."""
 
     def __init__(self, dump, dumps):
         self.program = dump["name"]
@@ -112,7 +113,7 @@ def from_dump(dump, values):
     }
 
 
-# ---- the stock compiler's JSON, without what hintgen does not keep ----
+# ---- the stock compiler's JSON, without the parts that hintgen does not keep ----
 
 def json_field(field):
     return {"key": field["key"], "name": field["name"], "required": field["required"],
@@ -151,7 +152,7 @@ def from_json(document):
     }
 
 
-# ---- types, which the stock compiler spells out in XML ----
+# ---- types, which the stock compiler writes in full only in XML ----
 
 def xml_type(element, program):
     kind = element.get("type")
@@ -186,7 +187,7 @@ def xml_types(path):
 
 def dump_types(dump):
     def spelled(text):
-        return re.sub(r"\bbyte\b", "i8", text)  # the stock compiler keeps no difference
+        return re.sub(r"\bbyte\b", "i8", text)  # the stock compiler treats both names alike
 
     types = {}
     for struct in dump["structs"]:
@@ -194,7 +195,7 @@ def dump_types(dump):
             types[struct["name"], field["name"]] = spelled(field["type"])
     aliases = {it["name"]: it["type"] for it in dump["typedefs"]}
     for name, target in aliases.items():
-        while target in aliases:  # the stock compiler looks through typedefs of typedefs
+        while target in aliases:  # the stock compiler resolves typedefs of typedefs
             target = aliases[target]
         types[name] = spelled(target)
     for service in dump["services"]:
@@ -220,7 +221,7 @@ class StockCompilerTest(unittest.TestCase):
         self.at = pathlib.Path(self.folder.name)
 
     def rewrite(self, option):
-        """All good files by hintgen --strip or --annotate, in folders as they were."""
+        """Writes all good files with hintgen --strip or --annotate, in the same folders below `self.at`."""
         for file in files("good"):
             written = self.at / file
             written.parent.mkdir(parents=True, exist_ok=True)
@@ -282,7 +283,7 @@ class StockCompilerTest(unittest.TestCase):
                 self.assertEqual(json.loads(hintgen("--dump", file)), expected)
                 (self.at / "out").mkdir(exist_ok=True)
                 done = run(THRIFT, "-nowarn", "-out", self.at / "out", "-gen", "json", file)
-                self.assertNotEqual(done.returncode, 0, "0.17 reads this: move it to good/")
+                self.assertNotEqual(done.returncode, 0, "Thrift 0.17 accepts this file: move it to good/")
 
     def test_bad_files_are_refused(self):
         for file in files("bad"):
@@ -296,12 +297,12 @@ class StockCompilerTest(unittest.TestCase):
                 self.assertEqual(errors[0], f"{file.name}:{expected}" if in_own_file else expected)
                 if stock_does == "# The stock compiler refuses this too.":
                     done = run(THRIFT, "-nowarn", "-out", self.at, "-gen", "json", file)
-                    self.assertNotEqual(done.returncode, 0, "the stock compiler takes this")
+                    self.assertNotEqual(done.returncode, 0, "the stock compiler accepts this file")
 
     def test_lenient_files_draw_a_warning(self):
         for file in files("lenient"):
             if file.parent.name == "shared":
-                continue  # only included
+                continue  # other files include it
             with self.subTest(file=str(file)):
                 message = (TESTDATA / file).read_text().splitlines()[1]
                 done = run(HINTGEN, "--check", file.name, cwd=TESTDATA / "lenient")
@@ -313,12 +314,12 @@ class StockCompilerTest(unittest.TestCase):
                 self.assertEqual(warnings[0],
                                  f"{file.name}:{expected}" if in_own_file else expected)
                 done = run(THRIFT, "-nowarn", "-out", self.at, "-gen", "json", file)
-                self.assertEqual(done.returncode, 0, "the stock compiler refuses this")
+                self.assertEqual(done.returncode, 0, "the stock compiler rejects this file")
 
 
 if __name__ == "__main__":
     HINTGEN, THRIFT = sys.argv[1:3]
     version = subprocess.run([THRIFT, "-version"], capture_output=True, check=True).stdout.decode()
     if "0.17." not in version:
-        sys.exit(f"the comparison is with Thrift 0.17, this is {version.strip()}")
+        sys.exit(f"stock_compiler_test: this test needs Thrift 0.17, and this is {version.strip()}")
     unittest.main(argv=sys.argv[:1])

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""kv/hatkv_test.py: hatkv as its users run it: server, commands, backup, metrics, the end.
+"""kv/hatkv_test.py: runs hatkv as users do: server, commands, backup, metrics, shutdown.
 
 usage: hatkv_test.py HATKV STUBS
 """
@@ -31,7 +31,7 @@ KINDS = ("threaded", "threadpool", "nonblocking")
 
 
 def multiput_of_too_many(protocol):
-    """A frame of some thirty bytes whose list says that it has two thousand million pairs."""
+    """Returns a frame of about thirty bytes with a list that claims to have two thousand million pairs."""
     body = TTransport.TMemoryBuffer()
     out = protocol(body)
     out.writeMessageBegin("multiput", TMessageType.CALL, 1)
@@ -42,7 +42,7 @@ def multiput_of_too_many(protocol):
 
 
 class Running(unittest.TestCase):
-    """One server for all tests of a class, at tcp, unix and shm addresses, with metrics."""
+    """Starts one server for all tests of a class, at tcp, unix and shm addresses, with metrics."""
 
     OPTIONS = []
 
@@ -150,7 +150,7 @@ class Commands(Running):
                 calls.multiput([Pair(b"k", b"v")] * 10_001)
             with self.assertRaises(NotFound):
                 calls.get(b"not there")
-            calls.put(b"k", b"v")  # it goes on
+            calls.put(b"k", b"v")  # the connection still works
             self.assertEqual(len(calls.scan(Range(b"", b"", b""), 1).pairs), 1)
 
     def test_exit_statuses(self):
@@ -251,7 +251,7 @@ class Life(unittest.TestCase):
                     while True:
                         calls.put(b"k", b"v")
                         started.set()
-                except Exception:  # the server is gone
+                except Exception:  # the server has ended
                     pass
 
         threads = [threading.Thread(target=call_on) for _ in range(4)]
@@ -261,7 +261,7 @@ class Life(unittest.TestCase):
         self.assertEqual(server.stop(), 0, server.log())
         for thread in threads:
             thread.join(WAIT_S)
-        self.assertFalse(pathlib.Path(server.socket).exists(), "its socket is left behind")
+        self.assertFalse(pathlib.Path(server.socket).exists(), "the server has not removed its socket")
 
     def test_a_list_that_says_it_is_endless_ends_its_connection_alone(self):
         protocols = {"binary": TBinaryProtocol.TBinaryProtocol, "compact": TCompactProtocol.TCompactProtocol}
@@ -273,8 +273,8 @@ class Life(unittest.TestCase):
                         raw.settimeout(WAIT_S)
                         raw.connect(server.socket)
                         raw.sendall(multiput_of_too_many(protocol))
-                        raw.shutdown(socket.SHUT_WR)  # else nonblocking waits for the next call
-                        while raw.recv(4096):  # perhaps an answer, then the end
+                        raw.shutdown(socket.SHUT_WR)  # without it, the nonblocking server waits for the next call
+                        while raw.recv(4096):  # reads an answer, if there is one, and then the end
                             pass
                     hatkv("put", "k", "v", "--protocol", name, address=server.addresses[0])
                     self.assertEqual(hatkv("get", "k", "--protocol", name, address=server.addresses[0]),
@@ -318,7 +318,10 @@ class Life(unittest.TestCase):
             self.assertEqual(stats["readers"], 77)
 
     def test_writes_of_many_clients_share_commits(self):
-        """More and more clients, until two have met in the queue: then all wait for each other."""
+        """Loads with more and more clients until writes share commits.
+
+        Once two writes have met in the queue, the server waits for further writes before each commit.
+        """
         with Server(self.folder, "--commit-wait-us", "200000") as server:
             address = server.addresses[0]
             written = committed = 0

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""kv/kill_test.py: kills hatkv (-9) at random moments under writers, and looks for lost writes.
+"""kv/kill_test.py: kills hatkv (SIGKILL) at random moments while clients write, and looks for lost writes.
 
 usage: kill_test.py HATKV STUBS [--kills N] [--seed N]
 
-Four clients put, put several at once, and remove. After each kill the server is started again on
-the same store, and every key that was ever touched is compared: an acknowledged write must be there,
-and the one that was in flight must be there as a whole or not at all. By default 12 kills with
-`--durability sync` and 3 with each weaker level; `--kills 200` is what docs/hatkv.md reports.
+Four clients call put, multiput and remove. After each kill the test starts the server again on the same
+store and compares every key: each acknowledged write must be there, and the write that was in flight must
+be there as a whole or not at all. By default there are 12 kills with `--durability sync` and 3 with each
+weaker level; docs/hatkv.md reports a run with `--kills 200`.
 """
 
 import argparse
@@ -23,13 +23,13 @@ from hatkv.ttypes import Pair
 from thrift.transport.TTransport import TTransportException
 
 WRITERS = 4
-KEYS = 60  # of each writer
+KEYS = 60  # keys of each writer
 LEVELS = ["sync", "nometasync", "everysec", "nosync"]
 OPTIONS = argparse.Namespace(kills=12, seed=1)
 
 
 class Writer:
-    """One client: what it was told is in the store, and what it does not know."""
+    """One client, with the changes that the server has acknowledged and those of the call in flight."""
 
     def __init__(self, number, seed):
         self.prefix = f"w{number}/".encode()
@@ -40,7 +40,7 @@ class Writer:
         self.counter = 0
 
     def choose(self):
-        """The changes of the next call."""
+        """Returns the changes of the next call."""
         self.counter += 1
         keys = [self.prefix + b"%d" % self.random.randrange(KEYS)
                 for _ in range(self.random.choice([1, 1, 1, 8]))]
@@ -63,7 +63,7 @@ class Writer:
         self.acknowledged += 1
 
     def run(self, socket_path):
-        """Until the server is gone."""
+        """Makes calls until the server is gone."""
         try:
             with client(socket_path) as calls:
                 while True:
@@ -72,7 +72,7 @@ class Writer:
             pass
 
     def compare(self, calls):
-        """What was lost, as sentences. What is found is what holds from now on."""
+        """Returns the lost writes as sentences; takes the found values as the expected ones from now on."""
         keys = [self.prefix + b"%d" % number for number in range(KEYS)]
         found = {key: one.value if one.found else None
                  for key, one in zip(keys, calls.multiget(keys))}
@@ -89,14 +89,14 @@ class Writer:
 
 class KilledServer(unittest.TestCase):
     def kill_once(self, server, writers, moments):
-        """One life of the server; what it lost."""
+        """Lets the clients write, kills the server and starts it again; returns the lost writes."""
         before = sum(writer.acknowledged for writer in writers)
         threads = [threading.Thread(target=writer.run, args=[server.socket]) for writer in writers]
         for thread in threads:
             thread.start()
         end = time.monotonic() + WAIT_S
         while sum(writer.acknowledged for writer in writers) == before:
-            self.assertLess(time.monotonic(), end, "nothing was acknowledged")
+            self.assertLess(time.monotonic(), end, "the server acknowledged no write")
             time.sleep(0.001)
         time.sleep(moments.random() * 0.15)
         server.kill()
@@ -136,7 +136,7 @@ class KilledServer(unittest.TestCase):
                 writer.call(calls)
             self.assertEqual(writer.compare(calls), [])
             there = [key for key, value in writer.sure.items() if value is not None]
-            calls.remove(there[0])  # behind its back
+            calls.remove(there[0])  # the writer does not know of this change
             self.assertEqual(len(writer.compare(calls)), 1)
             writer.in_flight = {there[1]: b"new", there[2]: b"new"}
             calls.put(there[1], b"new")

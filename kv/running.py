@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""kv/running.py: what hatkv's tests need: a server in a temporary folder, and stock Python clients."""
+"""kv/running.py: helps hatkv's tests: runs a server in a temporary folder, commands, and stock Python clients."""
 
 import contextlib
 import os
@@ -16,11 +16,11 @@ sys.path.insert(0, STUBS)
 
 from hatkv import HatKV  # noqa: E402
 
-WAIT_S = 60  # for whatever ends by itself
+WAIT_S = 60  # how long the tests wait for anything to end
 
 
 class Server:
-    """`hatkv serve` with its store in `folder`; it may be killed and started again."""
+    """A process of `hatkv serve` with its store in `folder`; a test may kill it and start it again."""
 
     def __init__(self, folder, *options, listen=None):
         self.folder = pathlib.Path(folder)
@@ -50,7 +50,7 @@ class Server:
         return self.stop(signal.SIGKILL)
 
     def stop(self, how=signal.SIGTERM):
-        """Its exit status; negative for a signal."""
+        """Sends the signal `how`, waits for the process's end, and returns its exit status (negative: a signal)."""
         if self.process is None:
             return 0
         self.process.send_signal(how)
@@ -68,7 +68,7 @@ class Server:
 
 @contextlib.contextmanager
 def client(socket_path):
-    """A stock client, framed binary, over a unix socket."""
+    """Connects a stock client, with framed transport and binary protocol, to a unix socket."""
     socket = TSocket.TSocket(unix_socket=socket_path)
     socket.setTimeout(WAIT_S * 1000)
     transport = TTransport.TFramedTransport(socket)
@@ -80,7 +80,7 @@ def client(socket_path):
 
 
 def hatkv(*words, address=None, stdin=None, expect=0):
-    """Runs one command; what it printed. Bytes in, bytes out."""
+    """Runs one command; returns its stdout as bytes, or its stderr as text if a failure is expected."""
     environment = {**os.environ, "HATKV_ADDRESS": address} if address else os.environ
     done = subprocess.run([HATKV, *words], env=environment, input=stdin, capture_output=True,
                           timeout=WAIT_S, check=False)

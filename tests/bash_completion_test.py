@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""tests/bash_completion_test.py: what bash proposes for each program, with deploy/bash-completion.
+"""tests/bash_completion_test.py: tests what bash proposes for each program with deploy/bash-completion.
 
 usage: bash_completion_test.py PROGRAMS, the folder of hatrpcd, hatctl, hintgen and hatkv
 """
@@ -15,7 +15,7 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PROGRAMS = pathlib.Path(sys.argv[1]).resolve()
 
-# As bash calls it for the words of a command line, of which the last is being written.
+# Calls a completion function as bash does, with the words of a command line; the user is typing the last word.
 ASK = """
 source "$1"
 shift
@@ -50,7 +50,7 @@ class BashCompletion(unittest.TestCase):
                 (("hatctl", "certs", ""), ["make"]),
                 (("hatctl", "certs", "make", "tls", "--da"), ["--days"]),
                 (("hatctl", "certs", "make", "tls", "--days", ""), []),
-                (("hatctl", "certs", "make", "tls", ""), []),  # names of nodes are the user's
+                (("hatctl", "certs", "make", "tls", ""), []),  # no proposals for the names of nodes
                 (("hintgen", "--exp"), ["--explain"]),
                 (("hintgen", "--side", ""), ["client", "server"]),
                 (("hatkv", "sc"), ["scan"]),

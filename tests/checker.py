@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/checker.py: the command line of rooms.py and tidy.py."""
+"""tests/checker.py: the command line of the checkers, such as rooms.py and tidy.py."""
 
 import sys
 
 
 def run(name, self_test, check_tree, praise):
-    """Prints each breach; exit status 1 where there is one. `--self-test` runs self_test alone."""
+    """Prints each breach of a rule, and exits with status 1 if there is one. `--self-test` runs only self_test."""
     if sys.argv[1:] == ["--self-test"]:
         breaches = self_test()
     elif len(sys.argv) == 1:

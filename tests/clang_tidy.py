@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""tests/clang_tidy.py: runs clang-tidy 16 over every .cc of ours, or over the files named.
+"""tests/clang_tidy.py: runs clang-tidy 16 on every .cc file of ours, or on the files named.
 
 usage: clang_tidy.py [-j N] [FILE...]
 
-Configures build/tidy with clang for all components, since g++'s flags hide std::expected from clang-tidy, and
-builds only the sources that other programs write there. A file that passed is not checked again until it, a
-header of ours that it includes, .clang-tidy or the command that compiles it changes; build/tidy/passed
-remembers. Exit status 1 if clang-tidy finds something.
+Configures build/tidy with clang for all components, because g++'s flags hide std::expected from clang-tidy, and
+builds there only the sources that other programs generate. A file that has passed is not checked again until the
+file, a header of ours that it includes, .clang-tidy, or the command that compiles it changes; build/tidy/passed
+records the files that passed. The exit status is 1 if clang-tidy finds something.
 """
 
 import argparse
@@ -33,7 +33,7 @@ def run(*words):
 
 
 def configure():
-    # clang-tidy wants one command for each file, and no header that g++ has precompiled.
+    # clang-tidy needs one compile command for each file, and cannot use headers that g++ has precompiled.
     run("cmake", "-S", ".", "-B", BUILD, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Debug",
         "-DCMAKE_C_COMPILER=clang-16", "-DCMAKE_CXX_COMPILER=clang++-16", "-DCMAKE_UNITY_BUILD=OFF",
         "-DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON")
@@ -43,14 +43,14 @@ def configure():
 
 @functools.lru_cache(maxsize=None)
 def headers_and_digest(path):
-    """The headers of ours that a file names, and a digest of its bytes."""
+    """Returns the headers of ours that a file includes, and a digest of its bytes."""
     content = path.read_bytes()
     named = [ROOT / name for name in INCLUDE.findall(content.decode())]
     return [header for header in named if header.is_file()], hashlib.sha256(content).digest()
 
 
 def state_of(path, command, version):
-    """A digest of everything that decides what clang-tidy says of a file."""
+    """Returns a digest of everything that clang-tidy's result for a file depends on."""
     seen, ahead = {}, [path]
     while ahead:
         one = ahead.pop()
@@ -64,7 +64,7 @@ def state_of(path, command, version):
 
 
 def check(path, command, version):
-    """What clang-tidy finds, or None."""
+    """Runs clang-tidy on a file; returns its findings, or None."""
     passed = PASSED / state_of(path, command, version)
     if passed.exists():
         return None
@@ -89,10 +89,10 @@ def wanted_files(names, commands):
 
 def main():
     parser = argparse.ArgumentParser(usage="%(prog)s [-j N] [FILE...]")
-    parser.add_argument("-j", type=int, default=len(os.sched_getaffinity(0)), help="files at once")
+    parser.add_argument("-j", type=int, default=len(os.sched_getaffinity(0)), help="files to check in parallel")
     parser.add_argument("files", nargs="*")
     asked = parser.parse_args()
-    run("clang-tidy-16", "--verify-config")  # with a mistake in .clang-tidy it would check less, and say nothing
+    run("clang-tidy-16", "--verify-config")  # with a mistake in .clang-tidy, clang-tidy would silently check less
     configure()
     PASSED.mkdir(exist_ok=True)
     commands = {pathlib.Path(entry["file"]): entry["command"]

@@ -17,7 +17,7 @@ namespace hat {
 
 // A stream whose far end is the test, which sets the bytes that read() returns and sees those
 // written.
-class FakeStream final : public Stream {
+class FakeStream final : public ByteStream {
  public:
   struct Wire {
     std::string incoming;
@@ -88,13 +88,13 @@ class FakeStream final : public Stream {
 class FakeReactor final : public Reactor {
  public:
   TimePoint now() const override { return now_; }
-  std::unique_ptr<Stream> connect(const Address& to, StreamEvents& events) override {
+  std::unique_ptr<ByteStream> connect(const Address& to, StreamEvents& events) override {
     connected_to.push_back(to);
     wires.push_back(std::make_shared<FakeStream::Wire>());
     return std::make_unique<FakeStream>(wires.back(), events);
   }
-  std::unique_ptr<Stream> resume(std::vector<Descriptor> descriptors,
-                                 StreamEvents& events) override {
+  std::unique_ptr<ByteStream> resume(std::vector<Descriptor> descriptors,
+                                     StreamEvents& events) override {
     wires.push_back(std::make_shared<FakeStream::Wire>());
     for (const Descriptor& one : descriptors) wires.back()->descriptors.push_back(one.get());
     resumed.push_back(std::move(descriptors));
@@ -105,8 +105,12 @@ class FakeReactor final : public Reactor {
   }
   std::unique_ptr<Watch> watch(int, std::function<void()>) override { return nullptr; }
   void stay_awake_until(TimePoint) override {}
-  void add_turn_events(TurnEvents& events) override { turn_events_.push_back(&events); }
-  void remove_turn_events(TurnEvents& events) override { std::erase(turn_events_, &events); }
+  void add_iteration_events(IterationEvents& events) override {
+    iteration_events_.push_back(&events);
+  }
+  void remove_iteration_events(IterationEvents& events) override {
+    std::erase(iteration_events_, &events);
+  }
 
   // Advances the clock: runs the timers in their order, and ends the iteration after each.
   void advance(Duration by) {
@@ -120,12 +124,12 @@ class FakeReactor final : public Reactor {
       now_ = std::max(now_, next->when);
       next->when = TimePoint::max();
       next->on_time();
-      end_turn();
+      end_iteration();
     }
     now_ = until;
   }
-  void end_turn() {
-    for (TurnEvents* events : turn_events_) events->on_turn_end();
+  void end_iteration() {
+    for (IterationEvents* events : iteration_events_) events->on_iteration_end();
   }
 
   std::vector<Address> connected_to;
@@ -149,7 +153,7 @@ class FakeReactor final : public Reactor {
 
   TimePoint now_ = TimePoint(std::chrono::hours(1));
   std::vector<FakeTimer*> timers_;
-  std::vector<TurnEvents*> turn_events_;
+  std::vector<IterationEvents*> iteration_events_;
 };
 
 }  // namespace hat

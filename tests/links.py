@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""tests/links.py: every link of every .md leads to a file that is there, and to a heading that it has.
+"""tests/links.py: checks that every link in a Markdown file leads to an existing file and heading.
 
-Prints `file:line: what leads nowhere` for each that does not; exit status 1 where there is one. Pages that
-other files name in words ("docs/x.md", in code, YAML and the manual) are looked for too, and so is a heading
-that follows such a name in quotes or brackets: docs/x.md ("A heading"). So are the tests that a table names in
-its last column, where that is headed "test". Links out (https:) are not followed.
-`--self-test` feeds it wrong ones.
+Prints `file:line: message` for each broken link; the exit status is 1 if there is one. It also checks pages that
+other files name ("docs/x.md", in code, YAML and the manual), and a heading that follows such a name in quotes or
+brackets: docs/x.md ("A heading"). If the last column of a table is headed "test", it checks that the tests named
+there exist. It does not follow external links (https:).
+`--self-test` feeds it broken links.
 """
 
 import functools
@@ -20,17 +20,17 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 FENCE = re.compile(r"^\s*```")
 HEADING = re.compile(r"^#{1,6} +(.*?)#*$")
-# In any text: a page of the repository, and perhaps one of its headings.
+# Matches the name of a page of this repository in any text, and a heading of the page if one follows.
 NAMED = re.compile(r"(?<![\w./-])((?:docs|deploy/\w+)/[\w-]+\.md)(?:,? ?(?:\(\\?\"?|\\?\")([^\"()\\]+)\\?[\")])?")
 SELF_TESTS = ("tests/links.py",)
-# Folders of pieces, and the page that `./dev bench report` makes of them.
+# Folders of parts of pages, and the page that `./dev bench report` makes of the parts.
 WHOLE = {"docs/results": "docs/results.md"}
 TEXT = (".cc", ".h", ".py", ".md", ".yaml", ".json", ".txt", ".cmake", ".service", ".thrift", ".html", ".1", ".3",
         ".5", ".7", ".8")
 
 
 def slug(heading):
-    """The anchor that GitHub gives a heading: of a link its text, in small letters, with dashes."""
+    """Returns the anchor that GitHub gives a heading: in lower case, with dashes; a link counts as its text."""
     text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).strip().lower()
     return re.sub(r"[^\w\- ]", "", text).replace(" ", "-")
 
@@ -49,7 +49,7 @@ def headings(text):
 
 
 def anchors(text):
-    """A heading that stands there a second time gets -1 at its end, a third time -2."""
+    """Returns the anchors of a page; the second heading with the same text gets -1 at the end, the third -2."""
     seen, found = {}, set()
     for heading in headings(text):
         name = slug(heading)
@@ -64,7 +64,7 @@ def page(path):
 
 
 def check_page(path, text, root=ROOT):
-    """Links of one page; `path` is below `root`."""
+    """Checks the links of one page; `path` is relative to `root`."""
     path = pathlib.PurePosixPath(path)
     whole = root / WHOLE.get(str(path.parent), path)
     for number, line in outside_fences(text):
@@ -80,7 +80,7 @@ def check_page(path, text, root=ROOT):
 
 
 def check_names(path, text, root=ROOT):
-    """Pages that a file names in words; a heading may be broken over lines."""
+    """Checks the pages that a file names; a heading may be broken over lines."""
     for found in NAMED.finditer(re.sub(r"\s*\n[\s#/]*", " ", text)):
         name, heading = found.groups()
         if not (root / name).exists():
@@ -91,7 +91,7 @@ def check_names(path, text, root=ROOT):
 
 @functools.lru_cache(maxsize=None)
 def tests_of_the_tree():
-    """Names of suites, of tests, of both with a dot between, and of fuzz targets."""
+    """Returns the names of test suites, of tests, of both joined by a dot, and of fuzz targets."""
     files = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard", "*.cc", "*.py"], cwd=ROOT,
                            text=True, capture_output=True, check=True).stdout.split()
     found = set()
@@ -107,7 +107,8 @@ def tests_of_the_tree():
 
 
 def check_tests(path, text, root=ROOT):
-    """`Suite.Test`, `Suite.*`, `Suite.Begins…`, a test or suite alone, a fuzz target, or a file."""
+    """Checks the tests that tables name: `Suite.Test`, `Suite.*`, `Suite.Begins…`, a test, a suite, a fuzz target or
+    a file."""
     in_table = False
     for number, line in outside_fences(text):
         cells = [cell.strip() for cell in line.strip().strip("|").split("|")] if line.startswith("|") else [""]
@@ -170,4 +171,4 @@ def self_test():
 
 
 if __name__ == "__main__":
-    checker.run("links", self_test, check_tree, "every link leads somewhere")
+    checker.run("links", self_test, check_tree, "every link leads to an existing file and heading")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tests/man_pages.py: holds docs/man against groff, each program's --help, and --check.
+# tests/man_pages.py: checks docs/man with groff, and against each program's --help and hatrpcd --check.
 """usage: man_pages.py HATRPCD HATCTL HINTGEN HATKV HATKV_YCSB"""
 import pathlib
 import re
@@ -26,7 +26,7 @@ def options_in(text):
 
 
 def page_text(name):
-    """The page as source, with what groff needs escaped set free."""
+    """Returns the source of a page, with groff's escapes replaced by the characters."""
     text = (MAN / name).read_text(encoding="utf-8")
     return text.replace(r"\-", "-").replace(r"\(dq", '"')
 
@@ -36,7 +36,7 @@ def examples(name):
 
 
 def mistakes(files):
-    """What `hatrpcd --check` complains of, of files in a folder of their own."""
+    """Writes files into a folder of their own; returns what `hatrpcd --check` prints about them."""
     with tempfile.TemporaryDirectory() as folder:
         for name, text in files.items():
             file = pathlib.Path(folder) / name
@@ -48,7 +48,7 @@ def mistakes(files):
 
 
 def describes(page, key):
-    """The page has a heading or a tagged paragraph of that key, alone or with others."""
+    """Returns whether the page has a heading or a tagged paragraph for that key, alone or with other keys."""
     tags = re.findall(r"(?m)^\.(?:B|BR|SS) (.*)$", page)
     return any(key in re.split(r'[\s",|]+', tag.strip()) for tag in tags)
 
@@ -71,7 +71,7 @@ class ManPages(unittest.TestCase):
     def test_hatrpcd_has_the_options_of_its_help(self):
         shown = options_in(output(HATRPCD, "--help"))
         self.assertIn("--check", shown)
-        # --dry-run is hatctl's, in an example.
+        # --dry-run is an option of hatctl in an example.
         self.assertEqual(options_in(page_text("hatrpcd.8")) - {"--dry-run"}, shown - {"--dry-run"})
 
     def test_hatctl_has_the_options_and_commands_of_its_help(self):
@@ -84,7 +84,7 @@ class ManPages(unittest.TestCase):
             self.assertRegex(page, rf"(?m)^\.TP\n\.B {command}$")
 
     def test_hintgen_has_the_options_of_its_help(self):
-        # --gen is the stock compiler's, in an example.
+        # --gen is an option of the stock compiler in an example.
         self.assertEqual(options_in(page_text("hintgen.1")) | {"--gen"},
                          options_in(output(HINTGEN, "--help")) | {"--gen"})
 

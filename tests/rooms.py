@@ -48,7 +48,7 @@ MAY_INCLUDE = {
     "kv": ["kv/", "base/"],
     "kv/store": ["kv/store/", "kv/limits.h", "base/"],
     "kv/server": ["kv/server/", "kv/store/", "kv/limits.h", "kv/words.h", "client/thrift/", "client/ring/path_claim.h",
-                  "config/hint*.h", "config/manifest.h", "config/mistakes.h", "base/"],
+                  "config/hint*.h", "config/manifest.h", "config/diagnostics.h", "base/"],
     "kv/cli": ["kv/cli/", "kv/server/", "kv/limits.h", "kv/words.h", "client/thrift/", "base/"],
     "kv/ycsb": ["kv/ycsb/", "kv/words.h", "bench/account.h", "client/thrift/", "base/"],
     "bench": ["bench/", "client/thrift/", "base/", "config/"],

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""tests/shown_files.py: every whole hatrpcd.yaml and manifest that a page shows is right, and the IDL of docs/install.md.
+"""tests/shown_files.py: checks every complete hatrpcd.yaml and manifest in a page, and the IDL of docs/install.md.
 
 usage: shown_files.py HATRPCD HINTGEN
 
-A fenced block is whole where it begins with `node:`, `hatrpc_manifest:` or `services:`. Pages: README.md, docs/, deploy/.
+A fenced block is a complete file if it begins with `node:`, `hatrpc_manifest:` or `services:`. The pages are README.md,
+docs/*.md and deploy/*/README.md.
 """
 import pathlib
 import re
@@ -20,7 +21,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROO
 
 
 def blocks(page, begins):
-    """The fenced blocks of a page that begin so, without their indentation."""
+    """Yields the fenced blocks of a page that match the regular expression `begins`, without their indentation."""
     for indent, block in re.findall(r"(?ms)^( *)```\w*\n(.*?)^ *```$", page.read_text(encoding="utf-8")):
         block = re.sub(rf"(?m)^{indent}", "", block)
         if re.match(begins, block):
@@ -38,7 +39,7 @@ class ShownFiles(unittest.TestCase):
         (self.folder / "manifests").mkdir()
 
     def check(self, node, manifest):
-        """hatrpcd's exit status and complaints."""
+        """Runs `hatrpcd --check` on these files; returns its exit status and stderr."""
         (self.folder / "hatrpcd.yaml").write_text(node, encoding="utf-8")
         (self.folder / "manifests" / "shown.yaml").write_text(manifest, encoding="utf-8")
         return run(HATRPCD, "--check", "--config", self.folder / "hatrpcd.yaml")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/spdx.py: which files begin with an SPDX line, and what it looks like there."""
+"""tests/spdx.py: defines which files must begin with an SPDX line, and the form of this line."""
 
 import fnmatch
 import re
@@ -12,10 +12,11 @@ HASHES = ["*.py", "*.thrift", "*.sh", "*.cmake", "*CMakeLists.txt", "*.yaml", "*
           "debian/rules", "deploy/bash-completion/*"]
 STARS = ["*.y", "*.l", "*.css"]
 MARKUP = ["*.html", "*/pom.xml"]
-# Inputs of tests are what they must be, programs write results and manifests, templates print what they hold.
+# Files without an SPDX line: inputs of tests, results and manifests that programs write, and templates, which would
+# print the line.
 EXEMPT = ["*/testdata/*", "tests/fuzz/corpus/*", "docs/*", "deploy/k8s/chart/templates/*",
           "deploy/k8s/chart/files/*", "deploy/k8s/base/manifests/*", "deploy/k8s/components/*/prometheusrule.yaml"]
-# What has to come first where it is.
+# First lines that must stay first: the SPDX line then comes second.
 FIRST = re.compile(r"#!|# syntax=|<\?xml|<!doctype", re.IGNORECASE)
 
 
@@ -24,7 +25,7 @@ def like(path, patterns):
 
 
 def line_of(path, first_bytes=b""):
-    """The line that a file needs, or None."""
+    """Returns the SPDX line that a file needs, or None."""
     if like(path, EXEMPT):
         return None
     if like(path, SLASHES):
@@ -43,7 +44,7 @@ def goes_second(first_line):
 
 
 def wrong(path, text):
-    """The number of the line that lacks the identifier and what belongs there, or None."""
+    """Returns (line number, what belongs there) if the SPDX line is missing, else None."""
     lines = text.split("\n", 2)
     line = line_of(path, lines[0].encode())
     at = 1 if goes_second(lines[0]) else 0
@@ -53,5 +54,5 @@ def wrong(path, text):
 
 
 def without(path, lines):
-    """The lines of a file, without its SPDX line."""
+    """Returns the lines of a file without its SPDX line."""
     return [line for number, line in enumerate(lines) if number > 1 or line != line_of(path)]

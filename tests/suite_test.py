@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/suite_test.py: the suite counts what ran, and fails if anything failed or nothing ran."""
+"""tests/suite_test.py: tests that the suite counts what ran, and fails if anything failed or nothing ran."""
 
 import contextlib
 import io

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""tests/tidy.py: checks the house rules on files: sizes, first lines, leftovers, registration.
+"""tests/tidy.py: checks the house rules on files: sizes, first lines, leftovers, registration of tests.
 
-Prints `file:line: what the rule is` for each breach; exit status 1 where there is one.
-`--self-test` feeds it breaches and fails where one gets past.
+Prints `file:line: message` for each breach; the exit status is 1 if there is one.
+`--self-test` feeds it breaches, and fails if it does not find one of them.
 """
 
 import fnmatch
@@ -24,12 +24,12 @@ COLUMNS_MAX = 100
 CODE = ["*.cc", "*.h"]
 TEXT = CODE + ["*.py", "*.sh", "*.y", "*.l", "*.go", "*.java", "*.js", "*.html", "*.css", "*.thrift",
                "*.md", "*.txt", "*.cmake", "*.yaml", "dev", ".ci/run"]
-# Inputs of tests are what they must be.
+# Inputs of tests, and files that tools write, do not follow the rules.
 NOT_OURS_TO_TIDY = ["*/testdata/*", "tests/fuzz/corpus/*", "*.sum", "*.json"]
 TABS_BELONG = ["*.go"]
-WRITTEN_BY_A_PROGRAM = ["docs/results.md"]  # may be as long as it has to be
+WRITTEN_BY_A_PROGRAM = ["docs/results.md"]  # has no limit of lines
 
-LEFTOVER = re.compile(r"\b(TO[D]O|FIX[M]E|XX[X])\b")  # spelled so that this line is none
+LEFTOVER = re.compile(r"\b(TO[D]O|FIX[M]E|XX[X])\b")  # the brackets keep this line from matching itself
 USING_NAMESPACE = re.compile(r"^\s*using namespace\b")
 
 
@@ -38,7 +38,7 @@ def like(path, patterns):
 
 
 def first_line(path, line):
-    """Headers say what they hold after the SPDX line; so does a .cc, unless it includes its header there."""
+    """Checks the line after the SPDX line: it must describe the file; a .cc file may include its header instead."""
     if line.startswith(f"// {path}: ") and len(line) > len(path) + 10:
         return None
     if path.endswith(".cc") and line.startswith("#include "):
@@ -48,9 +48,10 @@ def first_line(path, line):
 
 
 def long_functions(lines):
-    """Bodies by the formatter's layout: from a line that ends in "{" to the "}" of its indent.
+    """Yields (line, number of lines) for each function that is too long.
 
-    Classes, namespaces, enums, initialisers and the like are no functions.
+    Relies on the formatter's layout: a body reaches from a line that ends in "{" to the "}" with the same indent.
+    Classes, namespaces, enums, initialisers and the like are not functions.
     """
     holder = re.compile(r"^\s*(template\b.*|inline |static )*(class|struct|union|enum|namespace|extern)\b")
     for index, line in enumerate(lines):
@@ -77,7 +78,7 @@ def check_text(path, text):
     lines = text.split("\n")
     code = like(path, CODE)
     if text and not text.endswith("\n"):
-        yield len(lines), "ends without a line break"
+        yield len(lines), "the file does not end with a line break"
     if code:
         wrong = first_line(path, spdx.without(path, lines)[0])
         if wrong:
@@ -90,17 +91,17 @@ def check_text(path, text):
         if code and len(line) > COLUMNS_MAX:
             yield number, f"{len(line)} columns; at most {COLUMNS_MAX}"
         if LEFTOVER.search(line):
-            yield number, "a leftover: finish it, or write an issue"
+            yield number, "a leftover mark: finish the work, or write an issue"
         if "\t" in line and not like(path, TABS_BELONG):
             yield number, "a tab"
         if line != line.rstrip(" \t\r"):
             yield number, "blanks at the end of the line"
         if path.endswith(".h") and USING_NAMESPACE.match(line):
-            yield number, "`using namespace` in a header reaches everyone who includes it"
+            yield number, "`using namespace` in a header affects every file that includes it"
 
 
 def check_registered(tests, cmake_texts):
-    """Every *_test.cc and *_fuzz.cc is built by the CMakeLists.txt of its folder or one above."""
+    """Yields each *_test.cc and *_fuzz.cc that no CMakeLists.txt of its folder or of a folder above builds."""
     for test in tests:
         folder = pathlib.PurePosixPath(test).parent
         for above in [folder, *folder.parents]:
@@ -109,7 +110,7 @@ def check_registered(tests, cmake_texts):
             if re.search(r"(^|[\s(/])" + re.escape(name) + r"\b", text):
                 break
         else:
-            yield test, "is in no CMakeLists.txt: it never runs"
+            yield test, "no CMakeLists.txt builds this test, so it never runs"
 
 
 def first_bytes(path):

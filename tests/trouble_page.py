@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""tests/trouble_page.py: every message that docs/trouble.md quotes stands in the code.
+"""tests/trouble_page.py: checks that every message that docs/trouble.md quotes is in the code.
 
-Prints each that does not; exit status 1 where there is one. A message is what stands in back-quotes
-in the first column of a table; "…" stands for what differs. `--self-test` feeds it wrong ones.
+Prints each message that is not; the exit status is 1 if there is one. A message is the text between
+backquotes in the first column of a table; "…" stands for a part that varies. `--self-test` feeds it wrong
+messages.
 """
 
 import pathlib
@@ -14,7 +15,7 @@ import checker
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGE = "docs/trouble.md"
 FOLDERS = ("base", "client", "config", "daemon", "engine", "hatctl")
-# The system's words, tokens that stand elsewhere, and what a column shows besides messages.
+# Texts of the operating system, tokens that are defined elsewhere, and other texts in the column.
 NOT_OURS = ("Connection refused", "No route to host", "Network is unreachable",
             "Connection timed out", "Permission denied", "Operation not permitted",
             "Cannot allocate memory", "Cannot assign requested address", "FILE:LINE:COLUMN: error:", "fabric: faults")
@@ -24,7 +25,7 @@ LITERAL = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
 
 
 def literals(code):
-    """What stands in quotes, a line each; literals that the formatter broke are one."""
+    """Returns the string literals of a file, a line for each; a literal that is broken over lines counts as one."""
     joined = re.sub(r'"\s*\n\s*"', "", code)
     return "\n".join(found.replace('\\"', '"') for found in LITERAL.findall(joined))
 
@@ -39,7 +40,7 @@ def source_text():
 
 
 def messages(page):
-    """(line number, message) of the first column of each table."""
+    """Yields (line number, message) for each message in the first column of a table."""
     for number, line in enumerate(page.splitlines(), 1):
         if not line.startswith("| ") or line.startswith("|---"):
             continue
@@ -49,7 +50,7 @@ def messages(page):
 
 
 def fragments(message):
-    """What the code must have of it: the parts between what differs, the system's words taken out."""
+    """Yields the parts of a message that the code must contain: without the varying parts and NOT_OURS."""
     for words in NOT_OURS:
         message = message.replace(words, "…")
     for part in message.split("…"):
@@ -59,7 +60,7 @@ def fragments(message):
 
 
 def said(part, source):
-    """The code says it in one literal, or in two that it puts together."""
+    """Returns whether the code has the text in one literal, or in two literals that it puts together."""
     halves = ((part[:at], part[at + 1:]) for at, c in enumerate(part) if c == " ")
     return part in source or any(len(one) >= 4 and len(other) >= 4 and one in source and other in source
                                  for one, other in halves)
@@ -69,7 +70,7 @@ def check_page(page, source):
     for number, message in messages(page):
         for part in fragments(message):
             if not said(part, source):
-                yield f"{PAGE}:{number}: no code says “{part}”"
+                yield f"{PAGE}:{number}: no string in the code contains “{part}”"
 
 
 def check_tree():
@@ -91,4 +92,4 @@ def self_test():
 
 
 if __name__ == "__main__":
-    checker.run("trouble_page", self_test, check_tree, "docs/trouble.md quotes what the code says")
+    checker.run("trouble_page", self_test, check_tree, "docs/trouble.md quotes only messages of the code")

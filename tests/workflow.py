@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""tests/workflow.py: checks the workflows of hosted CI by actionlint, and by house rules that actionlint has not.
+"""tests/workflow.py: checks the workflows of hosted CI with actionlint, and with house rules that actionlint lacks.
 
-House rules: each action is pinned to a commit and its comment names the release, each job has a timeout, a
-workflow may only read unless a job says otherwise, and each `./dev COMMAND` that a workflow runs exists.
-Prints `file:line: what the rule is` for each breach; exit status 1 if there is one. `--self-test` feeds it
-breaches and fails if one gets past. Needs Go; tests/workflow/go.sum pins actionlint, which Go downloads once.
+House rules: each action is pinned to a commit and its comment names the release; each job has a timeout; a
+workflow has only the permission to read unless a job asks for more; and each `./dev COMMAND` in a workflow
+exists. Prints `file:line: message` for each breach; the exit status is 1 if there is one. `--self-test` feeds it
+breaches, and fails if it does not find one of them. Needs Go; tests/workflow/go.sum pins actionlint, which Go
+downloads once.
 """
 
 import pathlib
@@ -34,7 +35,7 @@ def dev_commands():
 
 
 def house_rules(text, commands):
-    """Yields (line, what is wrong)."""
+    """Yields (line, message) for each breach of the house rules."""
     workflow = yaml.safe_load(text)
     if workflow.get("permissions") != {"contents": "read"}:
         yield 1, "`permissions: {contents: read}` is missing at the top; a job that needs more asks for itself"
@@ -54,7 +55,7 @@ def house_rules(text, commands):
 
 
 def actionlint(paths):
-    """What actionlint prints, one `file:line:column: message` per breach."""
+    """Runs actionlint; returns the lines that it prints, one `file:line:column: message` for each breach."""
     if shutil.which("go") is None:
         sys.exit("workflow: actionlint needs `go`, which is not installed; run ./dev setup")
     done = subprocess.run(
@@ -116,4 +117,4 @@ def self_test():
 
 
 if __name__ == "__main__":
-    checker.run("workflow", self_test, check_tree, "every workflow keeps the rules")
+    checker.run("workflow", self_test, check_tree, "every workflow follows the rules")

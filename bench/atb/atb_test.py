@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bench/atb/atb_test.py: ATB as users run it: direct, through hatrpcds, with a wrong answer.
+"""bench/atb/atb_test.py: runs ATB as users do: directly, through hatrpcds, and with corrupted messages.
 
-Run as `atb_test.py PROGRAMS MANIFEST`: the folder of atb and hatrpcd, and what hintgen wrote of
-atb.thrift.
+usage: atb_test.py PROGRAMS MANIFEST    the folder of atb and hatrpcd, and hintgen's manifest of atb.thrift
 """
 
 import json
@@ -47,7 +46,7 @@ def receive(source, bytes_wanted):
 
 
 class Corruptor:
-    """Stands between a client and its server, and changes one byte of one message on its way."""
+    """A relay between a client and its server that changes one byte of one message."""
 
     def __init__(self, server_port, direction, message):
         self.server_port, self.direction, self.message = server_port, direction, message
@@ -74,7 +73,7 @@ class Corruptor:
                 head = receive(source, 4)
                 frame = bytearray(receive(source, int.from_bytes(head, "big")))
                 if direction == self.direction and number == self.message:
-                    frame[-10] ^= 0x20  # of the payload, which is the last field
+                    frame[-10] ^= 0x20  # a byte of the payload, which is the last field
                 number += 1
                 to.sendall(head + frame)
         except OSError:
@@ -84,7 +83,7 @@ class Corruptor:
         return self.port
 
     def __exit__(self, *_):
-        self.listener.shutdown(socket.SHUT_RDWR)  # else accept() goes on, under a reused number
+        self.listener.shutdown(socket.SHUT_RDWR)  # wakes accept(); close() would not, and its number may be reused
         self.acceptor.join()
         self.listener.close()
 
@@ -143,14 +142,14 @@ class Measures(Atb):
         self.assertEqual((latency["request_bytes"], latency["answer_bytes"]), (1, 2))
         self.assertEqual((throughput["request_bytes"], throughput["answer_bytes"]), (3000, 0))
         self.assertEqual(latency["calls"] + throughput["calls"], 400)
-        self.assertTrue(40 < latency["calls"] < 160, latency["calls"])  # 100, by chance
+        self.assertTrue(40 < latency["calls"] < 160, latency["calls"])  # 100 are expected; the choice is random
         [line] = self.measured("mix", address, "--latency-percent", 100, "--iterations", 5,
                                "--warm-up", 0)["results"]
         self.assertEqual((line["function"], line["calls"]), ("latency", 5))
 
     def test_time_bounds_a_measurement_too(self):
         address = self.server().address
-        for seconds in (0.2, 2, 20):  # none may end in a short one, on a busy host
+        for seconds in (0.2, 2, 20):  # on a busy host no call may end in a short measurement
             done = run("throughput", address, "--seconds", seconds, "--warm-up", 0.1, "--json")
             if done.returncode == DONE:
                 break
@@ -192,13 +191,13 @@ class ThroughHatrpcds(Atb):
                     found = self.measured(words[0], way.address, *words[1:], "--iterations", 30,
                                           "--seconds", 0, "--warm-up", 0)
                     made = sum(line["calls"] for line in found["results"])
-                    # Each client is answered once before it begins.
+                    # Each client makes one call before it begins to measure.
                     calls += made + (len(found["results"]) if words[0] == "latency" else clients)
                     self.assertEqual(made, 30 * (2 if words[0] == "latency" else clients))
                 counts = +way.calls_by_protocol()
                 self.assertEqual(counts.total(), calls)
                 self.assertGreater(counts["direct_write_imm"], 0, counts)
-                # Large throughput calls of 16 clients go by rfp, where there are fewer cores.
+                # With 16 clients on fewer cores, the plan for large throughput calls is rfp.
                 self.assertLessEqual(set(counts), {"direct_write_imm", "rfp", "tcp"})
 
     def test_hints_can_change_between_measurements(self):
@@ -207,7 +206,7 @@ class ThroughHatrpcds(Atb):
                                 fabric="loop")
         for protocol in ("eager", "rfp"):
             way.change_manifest(peers.manifest_of(peers.forcing(protocol), "latency", 512, 1))
-            for _ in range(WAIT_SECONDS):  # until its lane is there
+            for _ in range(WAIT_SECONDS):  # until the protocol's lane is up
                 before = way.calls_by_protocol()
                 self.measured("throughput", way.address, "--iterations", 50, "--seconds", 0,
                               "--warm-up", 0)
@@ -262,7 +261,7 @@ class Fails(Atb):
                                   stderr=subprocess.PIPE, text=True)
         try:
             end = time.monotonic() + WAIT_SECONDS
-            while ways.processes.cpu_seconds(server.process) < 0.1:  # it answers
+            while ways.processes.cpu_seconds(server.process) < 0.1:  # until the server has begun to answer
                 self.assertIsNone(client.poll())
                 self.assertLess(time.monotonic(), end)
                 time.sleep(0.02)
@@ -284,5 +283,5 @@ class Fails(Atb):
 
 
 if __name__ == "__main__":
-    os.environ.setdefault("HATRPC_SPIN_US", "50")  # other tests want the cores too
+    os.environ.setdefault("HATRPC_SPIN_US", "50")  # spins little: other tests need the cores too
     unittest.main(argv=sys.argv[:1])

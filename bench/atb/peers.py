@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bench/atb/peers.py: what ATB's experiments share: peers, the hints of each, a measurement."""
+"""bench/atb/peers.py: what the experiments with ATB share: the peers, the hints of each, and one measurement."""
 
 import contextlib
 import json
@@ -12,40 +12,43 @@ DIRECT, RINGS, HAPROXY = "direct", "direct, rings", "HAProxy pair"
 SERVICE, FUNCTION = "hatrpcd, service hints", "hatrpcd, function hints"
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PAPERS = "hybrid_eager_rndv,direct_write_send,direct_write_imm,rfp"  # those of its figures
+PAPERS = "hybrid_eager_rndv,direct_write_send,direct_write_imm,rfp"  # the protocols in the paper's figures
 
-# What Thrift adds to a payload, at most: payload_size is of the whole message.
+# The most that Thrift adds to a payload: the hint payload_size is the size of the whole message.
 OVERHEAD_BYTES = 128
 
-WARM_UP = 0.3  # seconds, of each measurement: atb has its own
-LONG_BYTES = 32 << 20  # of all clients' payloads: each is answered about once a second
+WARM_UP = 0.3  # seconds before each measurement; atb itself makes the warm-up
+# If all clients' payloads together have this size or more, each client gets an answer about once a second: such a
+# measurement takes twice as long.
+LONG_BYTES = 32 << 20
 
-# 512 clients come at once, and the server's one thread that accepts has few cores.
+# 512 clients connect at the same time to a server that accepts with one thread, on few cores.
 LIMITS = {"limits": {"connect_timeout": "20s"}}
 
 LOCAL = experiment.Option(
-    "--local", "between the applications and the sidecars of their hosts: sockets, or rings of "
+    "--local", "connection between each application and the sidecar of its host: sockets, or rings of "
     "shared memory", "tcp", ways.LOCALS)
 PROTOCOLS = experiment.Option(
-    "--protocols", "RDMA protocols to force, a peer each, with commas between; all, or none",
+    "--protocols", "RDMA protocols to force, separated by commas, each as a set-up of its own; or all, or none",
     PAPERS)
-PROCESSES = experiment.Option("--processes", "client processes that the clients are spread over", 1)
+PROCESSES = experiment.Option("--processes", "number of client processes among which the clients are divided", 1)
 
 COSTS = {
     "sidecar_cpu_us": experiment.Unit("µs", "lower", "CPU per call: both sidecars"),
     "server_cpu_us": experiment.Unit("µs", "lower", "CPU per call: server"),
     "by_wanted": experiment.Unit("%", "higher", "Calls by RDMA, by the protocol that is forced")}
-NOTES = ("All processes share one machine; what the daemons have between them is memory, where "
-         "there is no RDMA device. Each client has one connection and one call at a time, and "
-         "checks each answer against a checksum, which the server computes too. The file of all "
-         "values has by_wanted, the share of the calls that went by the protocol that they should.")
+NOTES = ("All processes share one machine. Without an RDMA device the daemons exchange messages "
+         "through shared memory. Each client has one connection and one call at a time, and checks "
+         "the checksum of each answer, which the server computes too. The file of all values has "
+         "by_wanted: the share of the calls that used the forced protocol, or any RDMA protocol if "
+         "none was forced.")
 
 
 MEASURES = (*ways.CODE, "bench/account.h", "bench/atb")
 
 
 def account(found, prefix=""):
-    """What atb says of all its clients: of one load."""
+    """Picks what atb printed about all clients of its one load."""
     [load] = found["loads"]
     return {f"{prefix}calls_per_s": load["calls_per_s"], **clock.values(load, prefix)}
 
@@ -62,7 +65,7 @@ def protocols(settings):
     names = settings.protocols.split(",")
     for name in names:
         if name not in every:
-            raise SystemExit(f"--protocols: there is no {name!r}, but: all, none, "
+            raise SystemExit(f"--protocols: there is no protocol {name!r}; expected all, none, or some of: "
                              f"{', '.join(every)}")
     return names
 
@@ -73,19 +76,19 @@ def names(settings):
 
 
 def forcing(protocol):
-    """The peer of a protocol that is forced."""
+    """Returns the name of the peer that forces a protocol."""
     return f"hatrpcd, {protocol}"
 
 
 def hints(payload_bytes, clients):
-    """What ATB's service says of a point, whoever carries it."""
+    """Returns the hints of ATB's service at a point, which are the same for all hatrpcd peers."""
     return {"payload_size": payload_bytes + OVERHEAD_BYTES, "concurrency": clients}
 
 
 def manifest_of(peer, goal, size, clients):
-    """The manifest of a hatrpcd peer; `goal` is the whole service's.
+    """Returns the manifest of a hatrpcd peer; `goal` is the perf_goal of the whole service.
 
-    With function hints each function has its own goal, as bench/atb/atb.thrift says it.
+    The peer with function hints has a goal for each function instead, as in bench/atb/atb.thrift.
     """
     functions = {"latency": {}, "throughput": {}}
     if peer == FUNCTION:
@@ -100,12 +103,12 @@ def protocol_of(peer):
 
 
 class Atb:
-    """The setup of an experiment: measure() runs an atb command, and says what it cost besides."""
+    """The setup of an experiment: measure() runs an atb command, and adds the processor time that its calls took."""
 
     def __init__(self, site, peers, goal, command, values):
         self.site, self.peers, self.goal = site, peers, goal
-        self.command = command  # (point) -> words of atb, but for the address and the time
-        self.values = values  # (atb's JSON) -> what the experiment takes from it
+        self.command = command  # (point) -> atb's command line, without address and time
+        self.values = values  # (atb's JSON) -> the experiment's values
         self.versions = {"HAProxy": ways.haproxy_version()}
 
     def measure(self, peer, point, seconds):
@@ -133,7 +136,7 @@ class Atb:
         return values
 
     def open_lanes(self, way, words):
-        """The first calls of hatrpcds with other hints go over TCP, until their lanes are there."""
+        """Makes calls until the lanes are up: after a change of hints the first calls use TCP."""
         alone = ["--processes", 1, "--threads", 1] if words[0] != "latency" else []
         self.run(way, [*words, *alone], ["--iterations", 50, "--seconds", 0, "--warm-up", 0], 1)
 
@@ -160,7 +163,7 @@ def start_server(site, local):
 @contextlib.contextmanager
 def open_atb(settings, goal, command, values):
     with ways.Site(settings) as site:
-        sockets = "tcp" if settings.local == "shm" else settings.local  # HAProxy knows no rings
+        sockets = "tcp" if settings.local == "shm" else settings.local  # HAProxy has no rings
 
         def hatrpcd(peer):
             return ways.hatrpcd_pair(site, own, "Atb", manifest_of(peer, goal, 512, 1),

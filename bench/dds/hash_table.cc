@@ -33,7 +33,7 @@ void write_word(std::byte* to, uint64_t value) { std::memcpy(to, &value, sizeof 
 
 }  // namespace
 
-RemoteTable::Place RemoteTable::place(uint64_t index) const {
+RemoteTable::BucketAddress RemoteTable::address(uint64_t index) const {
   return {*owners_[index / shape_.buckets],
           shape_.offset + index % shape_.buckets * shape_.bucket_bytes()};
 }
@@ -41,7 +41,7 @@ RemoteTable::Place RemoteTable::place(uint64_t index) const {
 Outcome RemoteTable::insert(uint64_t key, std::span<const std::byte> value, Level level) {
   const uint64_t first = first_bucket(key, count());
   for (uint64_t probe = 0; probe < count(); ++probe) {
-    const Place here = place((first + probe) % count());
+    const BucketAddress here = address((first + probe) % count());
     const Bucket bucket =
         level == Level::kWrite ? insert_alone(here, key, value) : insert_shared(here, key, value);
     if (bucket == Bucket::kMine) return Outcome::kDone;
@@ -53,7 +53,7 @@ Outcome RemoteTable::insert(uint64_t key, std::span<const std::byte> value, Leve
 Outcome RemoteTable::find(uint64_t key, std::span<std::byte> value, Level level) {
   const uint64_t first = first_bucket(key, count());
   for (uint64_t probe = 0; probe < count(); ++probe) {
-    const Place here = place((first + probe) % count());
+    const BucketAddress here = address((first + probe) % count());
     const Bucket bucket =
         level == Level::kRead ? find_alone(here, key, value) : find_shared(here, key, value);
     if (bucket == Bucket::kMine) return Outcome::kDone;
@@ -63,12 +63,13 @@ Outcome RemoteTable::find(uint64_t key, std::span<std::byte> value, Level level)
   return Outcome::kMissing;
 }
 
-bool RemoteTable::put_entry(const Place& place, uint64_t key, std::span<const std::byte> value) {
-  std::byte* entry = place.owner.local().data();
+bool RemoteTable::put_entry(const BucketAddress& address, uint64_t key,
+                            std::span<const std::byte> value) {
+  std::byte* entry = address.owner.local().data();
   write_word(entry, key);
   std::ranges::copy(value.first(shape_.value_bytes), entry + sizeof key);
-  return place.owner
-      .put(place.offset + TableShape::kKeyAt, shape_.bucket_bytes() - TableShape::kKeyAt)
+  return address.owner
+      .put(address.offset + TableShape::kKeyAt, shape_.bucket_bytes() - TableShape::kKeyAt)
       .has_value();
 }
 
@@ -79,61 +80,61 @@ RemoteTable::Bucket RemoteTable::take_entry(const std::byte* entry, uint64_t key
   return Bucket::kMine;
 }
 
-RemoteTable::Bucket RemoteTable::insert_alone(const Place& place, uint64_t key,
+RemoteTable::Bucket RemoteTable::insert_alone(const BucketAddress& address, uint64_t key,
                                               std::span<const std::byte> value) {
-  const auto before = place.owner.compare_swap(place.offset, kFree, kReady);
+  const auto before = address.owner.compare_swap(address.offset, kFree, kReady);
   if (!before) return Bucket::kLost;
   if (*before != kFree) return Bucket::kOfAnother;
-  return put_entry(place, key, value) ? Bucket::kMine : Bucket::kLost;
+  return put_entry(address, key, value) ? Bucket::kMine : Bucket::kLost;
 }
 
-RemoteTable::Bucket RemoteTable::insert_shared(const Place& place, uint64_t key,
+RemoteTable::Bucket RemoteTable::insert_shared(const BucketAddress& address, uint64_t key,
                                                std::span<const std::byte> value) {
   uint64_t expected = kFree;
   for (Patience patience; patience.again();) {
-    const auto before = place.owner.compare_swap(place.offset, expected, kWriting);
+    const auto before = address.owner.compare_swap(address.offset, expected, kWriting);
     if (!before) return Bucket::kLost;
     if (*before == expected) {
-      const bool put = put_entry(place, key, value);
-      const bool told = put && place.owner.fetch_add(place.offset, kReady - kWriting);
+      const bool put = put_entry(address, key, value);
+      const bool told = put && address.owner.fetch_add(address.offset, kReady - kWriting);
       return told ? Bucket::kMine : Bucket::kLost;
     }
     // A writer or readers hold the bucket: try again. The key of a ready bucket never changes, so
     // the function reads and compares it only once.
     if (state_of(*before) != kReady || expected == kReady) continue;
-    if (!place.owner.get(place.offset + TableShape::kKeyAt, sizeof key)) return Bucket::kLost;
-    if (word_at(place.owner.local().data()) != key) return Bucket::kOfAnother;
+    if (!address.owner.get(address.offset + TableShape::kKeyAt, sizeof key)) return Bucket::kLost;
+    if (word_at(address.owner.local().data()) != key) return Bucket::kOfAnother;
     expected = kReady;
   }
   return Bucket::kLost;
 }
 
-RemoteTable::Bucket RemoteTable::find_alone(const Place& place, uint64_t key,
+RemoteTable::Bucket RemoteTable::find_alone(const BucketAddress& address, uint64_t key,
                                             std::span<std::byte> value) {
-  if (!place.owner.get(place.offset, shape_.bucket_bytes())) return Bucket::kLost;
-  const std::byte* bucket = place.owner.local().data();
+  if (!address.owner.get(address.offset, shape_.bucket_bytes())) return Bucket::kLost;
+  const std::byte* bucket = address.owner.local().data();
   if (state_of(word_at(bucket)) == kFree) return Bucket::kFree;
   return take_entry(bucket + TableShape::kKeyAt, key, value);
 }
 
 // The reader count goes up before this function waits for a writer to finish, so the next writer
 // sees the count and waits.
-RemoteTable::Bucket RemoteTable::find_shared(const Place& place, uint64_t key,
+RemoteTable::Bucket RemoteTable::find_shared(const BucketAddress& address, uint64_t key,
                                              std::span<std::byte> value) {
-  const auto before = place.owner.fetch_add(place.offset, kReader);
+  const auto before = address.owner.fetch_add(address.offset, kReader);
   if (!before) return Bucket::kLost;
   uint64_t flag = *before;
   for (Patience patience; state_of(flag) == kWriting;) {
-    if (!patience.again() || !place.owner.get(place.offset, sizeof flag)) return Bucket::kLost;
-    flag = word_at(place.owner.local().data());
+    if (!patience.again() || !address.owner.get(address.offset, sizeof flag)) return Bucket::kLost;
+    flag = word_at(address.owner.local().data());
   }
   Bucket found = Bucket::kFree;
   if (state_of(flag) == kReady) {
     const size_t bytes = shape_.bucket_bytes() - TableShape::kKeyAt;
-    if (!place.owner.get(place.offset + TableShape::kKeyAt, bytes)) return Bucket::kLost;
-    found = take_entry(place.owner.local().data(), key, value);
+    if (!address.owner.get(address.offset + TableShape::kKeyAt, bytes)) return Bucket::kLost;
+    found = take_entry(address.owner.local().data(), key, value);
   }
-  return place.owner.fetch_add(place.offset, 0 - kReader) ? found : Bucket::kLost;
+  return address.owner.fetch_add(address.offset, 0 - kReader) ? found : Bucket::kLost;
 }
 
 // --- The owner's local access ---

@@ -56,7 +56,7 @@ class RemoteTable {
 
  private:
   // The owner and the offset of a bucket.
-  struct Place {
+  struct BucketAddress {
     engine::Initiator& owner;
     uint64_t offset;
   };
@@ -64,12 +64,13 @@ class RemoteTable {
   enum class Bucket : uint8_t { kMine, kFree, kOfAnother, kLost };
 
   uint64_t count() const { return owners_.size() * shape_.buckets; }
-  Place place(uint64_t index) const;
-  Bucket insert_shared(const Place& place, uint64_t key, std::span<const std::byte> value);
-  Bucket insert_alone(const Place& place, uint64_t key, std::span<const std::byte> value);
-  Bucket find_shared(const Place& place, uint64_t key, std::span<std::byte> value);
-  Bucket find_alone(const Place& place, uint64_t key, std::span<std::byte> value);
-  bool put_entry(const Place& place, uint64_t key, std::span<const std::byte> value);
+  BucketAddress address(uint64_t index) const;
+  Bucket insert_shared(const BucketAddress& address, uint64_t key,
+                       std::span<const std::byte> value);
+  Bucket insert_alone(const BucketAddress& address, uint64_t key, std::span<const std::byte> value);
+  Bucket find_shared(const BucketAddress& address, uint64_t key, std::span<std::byte> value);
+  Bucket find_alone(const BucketAddress& address, uint64_t key, std::span<std::byte> value);
+  bool put_entry(const BucketAddress& address, uint64_t key, std::span<const std::byte> value);
   // Compares the key of `entry`, which a get has copied to local(), and copies its value.
   Bucket take_entry(const std::byte* entry, uint64_t key, std::span<std::byte> value) const;
 

@@ -1,31 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bench/dds/program.py: one run of the program dds, for experiments."""
+"""bench/dds/program.py: runs the program dds as one measurement of an experiment."""
 
 import contextlib
 
 from tool import experiment, processes
 
-FABRIC = experiment.Option("--fabric", "loop is memory that the processes share; verbs wants the devices "
+FABRIC = experiment.Option("--fabric", "loop is memory that the processes share; verbs needs the devices "
                            "rxe1 and rxe2, as in ./dev lab", "loop", ("loop", "verbs"))
-OPERATIONS = experiment.Option("--operations", "of each client, in each measurement", 20000, quick=1000)
+OPERATIONS = experiment.Option("--operations", "operations of each client in each measurement", 20000, quick=1000)
 VALUE_BYTES = experiment.Option("--value-bytes", "size of a value", 8)
-CLIENTS = experiment.Option("--clients", "how many processes operate at once", [1, 2, 4], quick=[1, 2])
+CLIENTS = experiment.Option("--clients", "number of processes that operate at the same time", [1, 2, 4], quick=[1, 2])
 MEASURES = ("base", "bench/dds", "engine/costs", "engine/fabric", "engine/memory")
-NO_CLOCK = "each client makes a number of operations, and no window cuts any off"
-NOTES = ("Owner and clients are processes of one machine, each on a core of its own where there are enough: with "
-         "more processes than cores a call waits for the owner to be scheduled. On `loop` a one-sided "
-         "operation is done by the client's own processor, at the speed of memory: no NIC is in it. How long "
-         "it runs does not depend on --seconds, but on --operations. ")
+NO_CLOCK = "each client performs a fixed number of operations, so the end of the measurement cuts none off"
+NOTES = ("Owner and clients are processes of one machine. Each has a core of its own if there are enough. With more "
+         "processes than cores, a call waits until the owner is scheduled. On the fabric `loop` the client's own "
+         "processor performs a one-sided operation, at the speed of memory; there is no NIC. The option "
+         "--operations, not --seconds, sets the length of a measurement. ")
 UNITS = {"us": experiment.Unit("µs", "lower", "median"),
          "mean_us": experiment.Unit("µs", "lower", "mean"),
          "predicted_us": experiment.Unit("µs", "neither", "predicted"),
-         "ratio": experiment.Unit("×", "neither", "measured, of predicted")}
+         "ratio": experiment.Unit("×", "neither", "measured ÷ predicted")}
 
 
 class Program:
-    """The setup of an experiment whose measurements are single runs of dds.
+    """The setup of an experiment in which each measurement is one run of dds.
 
-    `words_of(peer, point)` are its arguments; `values_of(result, peer)` picks from what it printed.
+    `words_of(peer, point)` returns the arguments of dds; `values_of(result, peer)` picks values from its output.
     """
 
     def __init__(self, settings, words_of, values_of):
@@ -39,17 +39,20 @@ class Program:
 
 
 def opener(words_of, values_of):
-    """An experiment's `open`, of a Program."""
+    """Returns a function for an experiment's `open` that yields a Program."""
     @contextlib.contextmanager
     def open_program(settings):
         if not (settings.programs / "dds").is_file():
-            raise experiment.Failed(f"there is no {settings.programs}/dds: ./dev build makes it")
+            raise experiment.Failed(f"{settings.programs}/dds does not exist; run ./dev build")
         yield Program(settings, words_of, values_of)
     return open_program
 
 
 def method_opener(command, methods):
-    """Of `dds COMMAND`, each peer a method: measured, and predicted from components of the same run."""
+    """Returns the `open` of an experiment in which each peer is a method of `dds COMMAND`.
+
+    dds measures the method, and predicts its cost from the components that it measures in the same run.
+    """
     def words_of(peer, point):
         return [command, "--method", methods[peer], "--clients", point["clients"]]
 
@@ -63,7 +66,8 @@ def points(settings):
     return [{"clients": clients} for clients in settings.clients]
 
 
-# How many component operations each took: retries and further buckets are what no formula has.
+# The number of component operations for each operation. It includes retries and further buckets, which the cost model's
+# formulas leave out.
 COUNTS = {key: experiment.Unit("", "neither", words) for key, words in (
     ("puts", "W each"), ("gets", "R each"), ("compare_swaps", "CAS each"), ("fetch_adds", "FAO each"),
     ("calls", "AM each"))}

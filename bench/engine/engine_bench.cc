@@ -88,7 +88,7 @@ int parse(int count, char** words, Settings& settings) {
         settings.confirm_each = true;
         break;
       case 'l':
-        settings.lends = true;
+        settings.zero_copy = true;
         break;
       case 'h':
         std::fputs(kHelp, stdout);

@@ -1,30 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bench/engine/engine_bench.py: one measurement by engine_bench, and whether it is one."""
+"""bench/engine/engine_bench.py: runs engine_bench as one measurement, and checks that the measurement is valid."""
 
 import contextlib
 import time
 
 from tool import clock, experiment, processes
 
-# As in engine/protocols.h, in its order.
+# The protocols of engine/protocols.h, in the same order.
 PROTOCOLS = ("eager", "direct_write_send", "chained_write_send", "direct_write_imm", "write_rndv",
              "read_rndv", "hybrid_eager_rndv", "ar_grpc", "rfp", "farm", "pilaf", "herd", "hipower")
 POLLINGS = ("busy", "event")
 
-FABRIC = experiment.Option("--fabric", "loop is memory that two processes share; verbs wants the "
+FABRIC = experiment.Option("--fabric", "loop is memory that two processes share; verbs needs the "
                            "devices rxe1 and rxe2, as in ./dev lab", "loop", ("loop", "verbs"))
-NOTES = ("Two processes of one machine, each on a core of its own where there are two: ratios to "
-         "look at, no absolute speeds. ")
-CPU_NOTES = ("Who polls busily uses a core whether anything comes or not: there, CPU is little "
-             "more than the time that a call takes. The server's CPU is that of its whole life, "
-             "its start too: short measurements make it look large.")
+NOTES = ("The two processes share one machine, each with a core of its own if there are two. Use the "
+         "ratios, not the absolute speeds. ")
+CPU_NOTES = ("With busy polling a process uses a core whether messages arrive or not, so its CPU per "
+             "call is little more than the time of a call. The server's CPU covers its whole life, "
+             "also its start, so short measurements make it look large.")
 
 
 class EngineBench:
-    """The setup of an experiment whose measurements are single runs of engine_bench.
+    """The setup of an experiment in which each measurement is one run of engine_bench.
 
-    `words_of(peer, point)` are its arguments, None where there is nothing to measure; `names` says
-    which of what it prints is which value.
+    `words_of(peer, point)` returns the arguments of engine_bench, or None if there is nothing to measure;
+    `names` maps keys of its output to names of values.
     """
 
     def __init__(self, settings, words_of, names):
@@ -47,35 +47,35 @@ class EngineBench:
 
 
 def judge(kind, result, took, seconds):
-    """engine_bench ends with 0 when its lanes went down: too early, or with nothing counted."""
+    """Raises Failed if the lanes of engine_bench went down: it ends early or counts nothing, but with exit status 0."""
     if kind not in ("calls", "oneway"):
         return
     if took < 1.2 * seconds:  # warm-up and measurement
         raise experiment.Failed(f"engine_bench ended early, after {took:.3f} s")
     if not result.get("calls_per_second" if kind == "calls" else "messages_per_second"):
-        raise experiment.Failed("engine_bench: nothing came through")
+        raise experiment.Failed("engine_bench: no call or message ended")
 
 
 def opener(words_of, names):
-    """An experiment's `open`, of an EngineBench."""
+    """Returns a function for an experiment's `open` that yields an EngineBench."""
     @contextlib.contextmanager
     def open_engine(settings):
         program = settings.programs / "engine_bench"
         if not program.is_file():
-            raise experiment.Failed(f"there is no {program}: ./dev build makes it")
+            raise experiment.Failed(f"{program} does not exist; run ./dev build")
         yield EngineBench(settings, words_of, names)
     return open_engine
 
 
 def calls(protocol, point):
-    """Round trips: of `bytes` by `clients`, with `polling`."""
+    """Returns the arguments for round trips of `bytes` by `clients` with `polling`."""
     return ["calls", "--protocol", protocol, "--size", point["bytes"], "--clients",
             point.get("clients", 1), "--polling", point["polling"]]
 
 
 MEASURES = ("base", "bench/account.h", "bench/engine", "engine")
-NO_CALLS = "these are single operations and one-way messages, which no client waits for"
-SAME_CODE = (("hybrid_eager_rndv", "eager"),)  # engine/protocols.h has the same legs for both
+NO_CALLS = "the run measures single operations and one-way messages, not calls of several clients"
+SAME_CODE = (("hybrid_eager_rndv", "eager"),)  # in engine/protocols.h both have the same legs
 CALL_CLOCKS = (clock.Clock(("p50_us", "p99_us")),)
 CALL_NAMES = {"calls_per_second": "calls_per_s", "p50_us": "p50_us", "p99_us": "p99_us",
               **{key: key for key in clock.UNITS}, "client_cpu_us_per_call": "client_cpu_us", "server_cpu_us_per_call": "server_cpu_us"}

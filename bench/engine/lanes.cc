@@ -39,7 +39,7 @@ RdmaLaneOptions lane_options(const Settings& settings, bool server) {
   options.out = shape(settings.protocol->request);
   options.in = shape(settings.protocol->response);
   if (settings.confirm_each) options.confirm_each = true;
-  if (settings.polling == Polling::kEvent) options.bitmap.empty_looks_max = 2;
+  if (settings.polling == Polling::kEvent) options.bitmap.empty_polls_max = 2;
   if (server) std::swap(options.out, options.in);
   return options;
 }
@@ -84,7 +84,7 @@ class Side {
     // A lane that connects late is reported by an event, which is handled even if other lanes stay
     // busy.
     if (++steps_ % 1024 == 0) events();
-    const size_t found = poller_->look();
+    const size_t found = poller_->poll();
     for (const auto& end : ends_) end->lane->flush();
     if (found != 0) {
       idle_.found();
@@ -92,7 +92,7 @@ class Side {
       return true;
     }
     switch (idle_.idle()) {
-      case Idle::kLook:
+      case Idle::kPoll:
         break;
       case Idle::kYield:
         sched_yield();
@@ -151,16 +151,16 @@ class Payloads {
  public:
   Payloads(const Settings& settings, Fabric& fabric)
       : bytes_(settings.bytes),
-        lends_(settings.lends),
+        zero_copy_(settings.zero_copy),
         memory_(must(SharedMemory::create("hatrpc-payloads", kBuffers * settings.bytes + 1))),
         cache_(fabric) {
     std::ranges::fill(memory_.bytes(), std::byte{7});
-    if (lends_) must(cache_.add(memory_, {.read = true}));
+    if (zero_copy_) must(cache_.add(memory_, {.read = true}));
   }
   void send(RdmaLane& lane, const FrameHeader& header) const {
     const auto payload = memory_.bytes().subspan(next_++ % kBuffers * bytes_, bytes_);
-    if (lends_) {
-      lane.send_lent(header, *cache_.find(payload));
+    if (zero_copy_) {
+      lane.send_zero_copy(header, *cache_.find(payload));
     } else {
       lane.send(header, {payload});
     }
@@ -171,7 +171,7 @@ class Payloads {
   // again.
   static constexpr size_t kBuffers = 64;
   const size_t bytes_;
-  const bool lends_;
+  const bool zero_copy_;
   SharedMemory memory_;
   RegistrationCache cache_;
   mutable size_t next_ = 0;
@@ -379,7 +379,7 @@ void measure_oneway(const Settings& settings) {
       ", \"lends\": %s, \"confirm_each\": %s, \"messages_per_second\": %.0f, "
       "\"gigabytes_per_second\": %.3f, "
       "\"client_cpu_us_per_message\": %.4f, \"server_cpu_us_per_message\": %.4f}\n",
-      settings.lends ? "true" : "false", settings.confirm_each ? "true" : "false",
+      settings.zero_copy ? "true" : "false", settings.confirm_each ? "true" : "false",
       double(messages) / seconds, double(messages) * double(settings.bytes) / seconds * 1e-9,
       client_cpu * 1e6 / n, server_cpu * 1e6 / (n * 1.2));
 }

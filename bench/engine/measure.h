@@ -17,7 +17,7 @@ struct Settings {
   Polling polling = Polling::kBusy;
   double seconds = 1;
   bool confirm_each = false;
-  bool lends = false;
+  bool zero_copy = false;
 };
 
 void measure_calls(const Settings& settings);

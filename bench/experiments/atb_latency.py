@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bench/experiments/atb_latency.py: ATB's latency benchmark, HatRPC (SC'21) Figure 11."""
+"""bench/experiments/atb_latency.py: runs ATB's latency benchmark, as in HatRPC (SC'21), Figure 11."""
 
 from atb import peers
 from tool import chart, clock, experiment
@@ -21,8 +21,8 @@ def open_peers(settings):
 
 EXPERIMENT = experiment.Experiment(
     name="atb-latency", title="ATB latency: one client, by payload",
-    question="What does a call of one client take, by the size of request and answer, and do hints "
-             "find the protocol that is quickest?",
+    question="How long does a call of one client take, by the size of request and answer, and do hints "
+             "lead to the fastest protocol?",
     source="HatRPC (SC'21), Figure 11",
     peers=peers.names, points=lambda settings: [{"bytes": size} for size in settings.bytes],
     open=open_peers, seconds=0.8, rounds=3, warm_up=0,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bench/experiments/atb_mix.py: ATB's mix benchmark, HatRPC (SC'21) Figures 13 and 14."""
+"""bench/experiments/atb_mix.py: runs ATB's mix benchmark, as in HatRPC (SC'21), Figures 13 and 14."""
 
 from atb import peers
 from tool import chart, clock, experiment
@@ -18,8 +18,10 @@ def values(found):
 
 
 def old(values, peer):
-    """Of both functions, in results from before atb printed it: half of the calls were of each, and a
-    peer without hints of each function carries both alike.
+    """Returns the rate and mean of both functions together, for results from before atb printed them.
+
+    Half of the calls were calls of each function. A peer without function hints carries both functions
+    alike, so the rate of both is twice the rate of one. With function hints the values are not known.
     """
     if peer == peers.FUNCTION:
         return None, None
@@ -38,8 +40,8 @@ def open_peers(settings):
 
 EXPERIMENT = experiment.Experiment(
     name="atb-mix", title="ATB mix: two functions, one for latency and one for throughput",
-    question="Where clients call both of two functions, what do hints of each function give to the "
-             "latency of one and the throughput of the other?",
+    question="If clients call two functions, how do hints for each function change the latency of one "
+             "and the throughput of the other?",
     source="HatRPC (SC'21), Figures 13 (512 B) and 14 (128 KiB)",
     peers=peers.names, points=points, open=open_peers, seconds=0.8, rounds=3, warm_up=0,
     options=[

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bench/experiments/atb_throughput.py: ATB's throughput benchmark, HatRPC (SC'21) Figure 12."""
+"""bench/experiments/atb_throughput.py: runs ATB's throughput benchmark, as in HatRPC (SC'21), Figure 12."""
 
 from atb import peers
 from tool import chart, clock, experiment
@@ -24,8 +24,8 @@ def open_peers(settings):
 
 EXPERIMENT = experiment.Experiment(
     name="atb-throughput", title="ATB throughput: many clients",
-    question="How many calls per second do 1 to 512 clients make, and do hints find the protocol "
-             "that carries most?",
+    question="How many calls per second do 1 to 512 clients make, and do hints lead to the protocol "
+             "that carries most calls?",
     source="HatRPC (SC'21), Figure 12",
     peers=peers.names, points=points, open=open_peers, seconds=0.8, rounds=3, warm_up=0,
     options=[

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bench/experiments/calibration.py: plans by the planner's constants, and by what was measured here."""
+"""bench/experiments/calibration.py: compares plans by the planner's constants with plans by measured costs."""
 
 import contextlib
 import subprocess
@@ -38,7 +38,7 @@ class Plans:
 
 
 def calibrated(site, server, fabric):
-    """The profile of a pair that has nothing else to do."""
+    """Measures a profile with a pair of hatrpcds that has no other work; returns the profile's file."""
     pair = ways.hatrpcd_pair(site, server, "Echo", ways.manifest("Echo", {"echo": {}}),
                              fabric=fabric)
     profile = site.file("measured.yaml")
@@ -69,7 +69,7 @@ def open_peers(settings):
 
 EXPERIMENT = experiment.Experiment(
     name="calibration", title="Plans by constants, and by measured costs",
-    question="Does a profile that hatctl calibrate has written lead to better plans?",
+    question="Does a profile that hatctl calibrate wrote lead to better plans than the constants?",
     source="RDMA vs. RPC (Brock et al.), section III: cost as a sum of component operations",
     peers=[CONSTANTS, MEASURED], points=points, open=open_peers, seconds=1.0, rounds=5,
     options=[
@@ -84,6 +84,6 @@ EXPERIMENT = experiment.Experiment(
            "sidecar_cpu_us": experiment.Unit("µs", "lower", "CPU per call: both sidecars"),
            "in_slots": experiment.Unit("of calls", "neither", "by direct_write_imm")},
     charts=[chart.Lines("p50_us", "bytes", "p50 of a call", log_x=True, log_y=True)],
-    notes="Both pairs serve the same echo server; the profile is measured first, by a pair that is idle "
-          "but for that. The constants send what is larger than 4 KiB by rendezvous: three messages "
-          "a payload, and a wake-up for each with res_util.")
+    notes="Both pairs of daemons serve the same echo server. A third pair, which has no other work, "
+          "measures the profile first. By the constants, payloads larger than 4 KiB are sent by "
+          "rendezvous: three messages for a payload, and with res_util a wake-up for each.")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bench/experiments/dds_attentiveness.py: pushes to an owner that computes between two looks at its calls."""
+"""bench/experiments/dds_attentiveness.py: measures pushes to an owner that computes between two polls for calls."""
 
 from dds import program
 from tool import chart, experiment
@@ -9,7 +9,7 @@ WAYS = {"by call": "push.call", "by call, progress thread": "push.call.progress_
 
 
 def words_of(peer, point):
-    # Beside it, an owner that does nothing else: what the prediction begins from.
+    # The first run also measures an owner that does not compute (0 µs): the prediction starts from that value.
     us = point["µs_of_computing"]
     begins = "0," if peer == "by call" and us != 0 else ""
     return ["attentiveness", "--method", WAYS[peer], "--compute-us", f"{begins}{us}"]
@@ -22,7 +22,7 @@ def values_of(result, peer):
 
 EXPERIMENT = experiment.Experiment(
     name="dds-attentiveness", title="Attentiveness",
-    question="What does a push cost while the queue's owner computes between two looks at its calls?",
+    question="How long does a push take if the queue's owner computes between two polls for calls?",
     source="RDMA vs. RPC, Figure 6", peers=list(WAYS),
     points=lambda settings: [{"µs_of_computing": us} for us in settings.compute_us],
     open=program.opener(words_of, values_of), rounds=5, warm_up=0,
@@ -34,6 +34,7 @@ EXPERIMENT = experiment.Experiment(
     clocks=program.NO_CLOCK, measures=program.MEASURES,
     units={key: program.UNITS[key] for key in ("us", "mean_us", "predicted_us")},
     charts=[chart.Lines("us", "µs_of_computing", "One push", log_y=True)],
-    notes=program.NOTES + "One client; it pauses before each push for as long as the owner computes, give or take "
-                          "half. The prediction is a call to an idle owner, and half of the computing. The progress "
-                          "thread wants a third core: with two, mean and median lie far apart.")
+    notes=program.NOTES + "There is one client. Before each push it pauses for as long as the owner computes, plus or "
+                          "minus half. The prediction is the time of a call to an idle owner, plus half of the "
+                          "computing time. The progress thread needs a third core: with two cores, mean and median "
+                          "differ greatly.")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bench/experiments/dds_hash.py: a distributed hash table, one-sided and by calls, beside its cost model."""
+"""bench/experiments/dds_hash.py: compares a hash table (with one-sided operations, with calls) with its cost model."""
 
 from dds import program
 from tool import chart, experiment
@@ -12,7 +12,7 @@ METHODS = INSERTS | FINDS
 
 EXPERIMENT = experiment.Experiment(
     name="dds-hash", title="Distributed hash table",
-    question="What do insert and find cost at each concurrency level, and does the cost model predict it?",
+    question="How long do insert and find take at each concurrency level, and does the cost model predict it?",
     source="RDMA vs. RPC, Table II and Figure 5", peers=list(METHODS), points=program.points,
     open=program.method_opener("hash", METHODS), rounds=5, warm_up=0,
     options=[program.FABRIC, program.OPERATIONS, program.VALUE_BYTES, program.CLIENTS],
@@ -23,5 +23,5 @@ EXPERIMENT = experiment.Experiment(
                         log_y=True),
             chart.Lines("ratio", "clients", "Measured, of what the model predicts",
                         peers=tuple(one for one in METHODS if "owner" not in one), log_x=True)],
-    notes=program.NOTES + "The table is between a quarter and half full at the end, so an operation looks into 1.2 to "
-                          "1.5 buckets on average; the formulas know of one.")
+    notes=program.NOTES + "At the end the table is between a quarter and half full, so an operation reads 1.2 to 1.5 "
+                          "buckets on average. The formulas assume one bucket.")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bench/experiments/dds_queue.py: a distributed queue, one-sided and by calls, beside its cost model."""
+"""bench/experiments/dds_queue.py: compares a queue (with one-sided operations, with calls) with its cost model."""
 
 from dds import program
 from tool import chart, experiment
@@ -14,7 +14,7 @@ METHODS = PUSHES | POPS
 
 EXPERIMENT = experiment.Experiment(
     name="dds-queue", title="Distributed queue",
-    question="What do push and pop cost at each concurrency level, and does the cost model predict it?",
+    question="How long do push and pop take at each concurrency level, and does the cost model predict it?",
     source="RDMA vs. RPC, Table III and Figure 4", peers=list(METHODS), points=program.points,
     open=program.method_opener("queue", METHODS), rounds=5, warm_up=0,
     options=[program.FABRIC, program.OPERATIONS, program.VALUE_BYTES, program.CLIENTS],
@@ -25,5 +25,5 @@ EXPERIMENT = experiment.Experiment(
                         log_y=True),
             chart.Lines("ratio", "clients", "Measured, of what the model predicts",
                         peers=tuple(one for one in METHODS if "owner" not in one), log_x=True)],
-    notes=program.NOTES + "All clients use one queue. The prediction is the formula's sum of components, "
-                          "measured in the same run by as many clients.")
+    notes=program.NOTES + "All clients use one queue. The prediction is the formula's sum of components, which as many "
+                          "clients measured in the same run.")

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bench/experiments/echo.py: C++ echo: direct, through two HAProxies, and through two hatrpcds."""
+"""bench/experiments/echo.py: calls a C++ echo server directly, through two HAProxies, and through two hatrpcds."""
 
 import contextlib
 
 from tool import chart, clock, experiment, ways
 
-# What a pair of hatrpcds has between its hosts: its fabric, and the service's hint. Without an RDMA
-# device `auto` is memory that the two daemons share.
+# The fabric between the two hatrpcds, and the service's hint. Without an RDMA device, `auto` is memory that
+# the two daemons share.
 LANES = {"hatrpcd, TCP lanes": ("tcp", {}),
          "hatrpcd, latency": ("auto", {"perf_goal": "latency"}),
          "hatrpcd, throughput": ("auto", {"perf_goal": "throughput"})}
@@ -44,7 +44,7 @@ class Echo:
 def open_peers(settings):
     cores = ways.half_each() if settings.split else ways.all_cores()
     with ways.Site(settings, cores, settings.nice) as site:
-        sockets = "tcp" if settings.local == "shm" else settings.local  # HAProxy knows no rings
+        sockets = "tcp" if settings.local == "shm" else settings.local  # HAProxy has no rings
 
         def server_on(local):
             address = "0" if local == "tcp" else site.address(local, "server")
@@ -70,36 +70,36 @@ DIRECT, HAPROXY = "direct", "HAProxy pair"
 
 
 def goals(options):
-    """What was wanted of sockets and of rings."""
+    """Returns the goals of a run with sockets, or of one with rings."""
     def p50(at_most, to, words):
-        return experiment.Goal(f"64 B, 1 client, {LATENCY}: p50, of {words}", "p50_us", LATENCY,
-                               ONE, to, at_most=at_most)
+        return experiment.Goal(f"64 B, 1 client: p50 of “{LATENCY}” ÷ p50 of {words}", "p50_us",
+                               LATENCY, ONE, to, at_most=at_most)
 
     def rate(at_least, to, words, point, point_words):
-        return experiment.Goal(f"{point_words}, {THROUGHPUT}: calls/s, of {words}", "calls_per_s",
-                               THROUGHPUT, point, to, at_least=at_least)
+        return experiment.Goal(f"{point_words}: calls/s of “{THROUGHPUT}” ÷ calls/s of {words}",
+                               "calls_per_s", THROUGHPUT, point, to, at_least=at_least)
 
     if options.get("--local") == "shm":
-        return [p50(0.2, DIRECT, "direct TCP's"), p50(0.12, HAPROXY, "the HAProxy pair's"),
-                rate(1.5, DIRECT, "direct TCP's", MANY, "64 B, 16 clients"),
-                rate(6, HAPROXY, "the HAProxy pair's", MANY, "64 B, 16 clients"),
-                rate(1, DIRECT, "direct TCP's", LARGE, "128 KiB, 16 clients"),
-                rate(4, HAPROXY, "the HAProxy pair's", LARGE, "128 KiB, 16 clients")]
-    return [p50(0.9, DIRECT, "direct's"), p50(0.6, HAPROXY, "the HAProxy pair's"),
-            rate(2, HAPROXY, "the HAProxy pair's", MANY, "64 B, 16 clients")]
+        return [p50(0.2, DIRECT, "direct TCP"), p50(0.12, HAPROXY, "the HAProxy pair"),
+                rate(1.5, DIRECT, "direct TCP", MANY, "64 B, 16 clients"),
+                rate(6, HAPROXY, "the HAProxy pair", MANY, "64 B, 16 clients"),
+                rate(1, DIRECT, "direct TCP", LARGE, "128 KiB, 16 clients"),
+                rate(4, HAPROXY, "the HAProxy pair", LARGE, "128 KiB, 16 clients")]
+    return [p50(0.9, DIRECT, "direct TCP"), p50(0.6, HAPROXY, "the HAProxy pair"),
+            rate(2, HAPROXY, "the HAProxy pair", MANY, "64 B, 16 clients")]
 
 
 EXPERIMENT = experiment.Experiment(
     name="echo", title="Echo through the sidecars",
-    question="What does a pair of sidecars cost a C++ echo: hatrpcd, beside HAProxy?",
+    question="What does a pair of sidecars cost a C++ echo server: hatrpcd compared with HAProxy?",
     peers=peers, points=points, open=open_peers, seconds=1.5, rounds=5,
     options=[
-        experiment.Option("--local", "between the applications and the sidecars of their hosts: "
+        experiment.Option("--local", "connection between each application and the sidecar of its host: "
                           "sockets, or rings of shared memory", "tcp", ways.LOCALS),
-        experiment.Option("--split", "the client's host on one half of the cores, the server's on "
+        experiment.Option("--split", "run the client's host on one half of the cores, and the server's on "
                           "the other", False),
-        experiment.Option("--nice", "priority of the sidecars; below 0 wants root", 0),
-        experiment.Option("--clients", "how many call at once", [1, 4, 16, 64, 256],
+        experiment.Option("--nice", "niceness of the sidecars; below 0 needs root", 0),
+        experiment.Option("--clients", "number of clients that call at the same time", [1, 4, 16, 64, 256],
                           quick=[1, 16]),
         experiment.Option("--bytes", "sizes of request and reply", [64, 131072], quick=[64])],
     units={"calls_per_s": experiment.Unit("calls/s", "higher", "calls per second"),
@@ -112,6 +112,6 @@ EXPERIMENT = experiment.Experiment(
             chart.Lines("sidecar_cpu_us", "clients", "CPU of both sidecars, per call", to=HAPROXY,
                         peers=(HAPROXY, *LANES), log_x=True)],
     goals=goals, clocks=(clock.Clock(("p50_us", "p99_us")),), measures=(*ways.CODE, *ways.ECHO),
-    notes="All processes share one machine, over loopback: this shows what the daemons cost, and "
-          "nothing of RDMA. Each client has one connection and one call at a time; its first fifth "
-          "is warm-up.")
+    notes="All processes share one machine and use loopback: the numbers show the cost of the daemons, "
+          "and nothing about RDMA devices. Each client has one connection and one call at a time. The "
+          "first fifth of a measurement is warm-up and does not count.")

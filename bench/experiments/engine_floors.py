@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bench/experiments/engine_floors.py: the engine beside what the machine can do at best."""
+"""bench/experiments/engine_floors.py: compares the engine with the best that the machine can do."""
 
 from engine import engine_bench
 from tool import chart, experiment
@@ -23,7 +23,7 @@ def words_of(peer, point):
 
 EXPERIMENT = experiment.Experiment(
     name="engine-floors", title="The engine and the machine's floor",
-    question="How near does the engine come to what two cores and their memory can do at best?",
+    question="How near does the engine come to the best that two cores and their memory can do?",
     peers=["machine", "engine"], points=[{"what": what} for what in (CALL, ONEWAY, LARGE)],
     open=engine_bench.opener(words_of, NAMES), options=[engine_bench.FABRIC],
     seconds=0.3, rounds=5, warm_up=0,
@@ -34,11 +34,11 @@ EXPERIMENT = experiment.Experiment(
     charts=[chart.Bars("p50_us", "what", "There and back, p50", where={"what": CALL}),
             chart.Bars("gigabytes_per_s", "what", "Bandwidth", where={"what": LARGE})],
     goals=[
-        experiment.Goal("p50 of a 64 B call, to that of a flag that two cores toggle", "p50_us",
+        experiment.Goal("p50 of a call of 64 B ÷ p50 of a flag that two cores toggle", "p50_us",
                         "engine", {"what": CALL}, to="machine", at_most=2),
-        experiment.Goal("messages of 64 B one way, per second", "messages_per_s", "engine",
+        experiment.Goal("one-way messages of 64 B per second", "messages_per_s", "engine",
                         {"what": ONEWAY}, at_least=2_000_000),
-        experiment.Goal("bandwidth of lent 128 KiB one way, to memcpy's", "gigabytes_per_s",
+        experiment.Goal("bandwidth of one-way 128 KiB from borrowed memory ÷ that of memcpy", "gigabytes_per_s",
                         "engine", {"what": LARGE}, to="machine", at_least=0.5)],
-    notes=engine_bench.NOTES + "The machine's part is a flag in shared memory that two processes "
-                               "toggle, and memcpy from buffer to buffer.")
+    notes=engine_bench.NOTES + "The row “machine” is a flag in shared memory that two processes "
+                               "toggle, and memcpy from one buffer to another.")

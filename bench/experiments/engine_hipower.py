@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bench/experiments/engine_hipower.py: HiPower's messages, beside a confirmation for each."""
+"""bench/experiments/engine_hipower.py: compares HiPower's messages with messages that are confirmed one by one."""
 
 from engine import engine_bench
 from tool import chart, experiment
@@ -21,7 +21,7 @@ def words_of(peer, point):
 
 EXPERIMENT = experiment.Experiment(
     name="engine-hipower", title="HiPower against a confirmation for each message",
-    question="What do one-way messages gain where the receiver finds them without a completion?",
+    question="Do one-way messages gain if the receiver finds them without a completion?",
     source="HiPower (NPC'19), section 4", peers=list(WORDS), points=points, seconds=0.3, rounds=3,
     warm_up=0, open=engine_bench.opener(words_of, NAMES),
     options=[engine_bench.FABRIC,
@@ -31,5 +31,5 @@ EXPERIMENT = experiment.Experiment(
            "sender_cpu_us": experiment.Unit("µs", "lower", "CPU per message: sender"),
            "receiver_cpu_us": experiment.Unit("µs", "lower", "CPU per message: receiver")},
     charts=[chart.Lines("messages_per_s", "bytes", "Messages per second", log_x=True)],
-    notes=engine_bench.NOTES + "Four lanes into one receiver stand in for gather and broadcast. "
-                               "Busy polling. " + engine_bench.CPU_NOTES)
+    notes=engine_bench.NOTES + "Four lanes to one receiver take the place of gather and "
+                               "broadcast. Polling is busy. " + engine_bench.CPU_NOTES)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bench/experiments/engine_throughput.py: every RDMA protocol by number of clients."""
+"""bench/experiments/engine_throughput.py: measures every RDMA protocol by number of clients."""
 
 from engine import engine_bench
 from experiments.engine_latency import PEERS
@@ -14,13 +14,12 @@ def points(settings):
 
 EXPERIMENT = experiment.Experiment(
     name="engine-throughput", title="Throughput of every RDMA protocol",
-    question="Which protocol carries most calls, by number of clients, and what does it take of "
-             "the CPUs?",
+    question="Which protocol carries most calls, by number of clients, and how much CPU does it use?",
     source="HatRPC (SC'21), Figure 5", peers=PEERS, points=points, seconds=0.3, rounds=3, warm_up=0,
     open=engine_bench.opener(engine_bench.calls, engine_bench.CALL_NAMES),
     options=[engine_bench.FABRIC,
              experiment.Option("--bytes", "sizes of request and reply", [512, 131072], quick=[512]),
-             experiment.Option("--clients", "lanes, with one call at a time each", [1, 4, 16, 64],
+             experiment.Option("--clients", "number of lanes, each with one call at a time", [1, 4, 16, 64],
                                quick=[1, 16])],
     units=engine_bench.CALL_UNITS, clocks=engine_bench.CALL_CLOCKS, measures=engine_bench.MEASURES,
     same_code=engine_bench.SAME_CODE,

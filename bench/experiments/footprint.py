@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bench/experiments/footprint.py: what a pair of hatrpcds needs for idle connections."""
+"""bench/experiments/footprint.py: measures what a pair of hatrpcds needs for idle connections."""
 
 import contextlib
 import pathlib
@@ -10,16 +10,16 @@ import time
 
 from tool import chart, experiment, processes, ways
 
-# What is between the two daemons.
+# The fabric between the two daemons.
 FABRICS = {"fabric tcp": "tcp", "fabric loop": "loop"}
 PAYLOAD = bytes(64)
-# echo(1: binary), strict binary protocol, framed.
+# A call of echo(1: binary), in strict binary protocol, without the frame's size.
 CALL = (b"\x80\x01\x00\x01" + struct.pack(">i4si", 4, b"echo", 1)
         + b"\x0b" + struct.pack(">hi", 1, len(PAYLOAD)) + PAYLOAD + b"\x00")
 
 
 def called(address):
-    """A connection over which one call was made."""
+    """Opens a connection and makes one call over it; returns the connection."""
     connection = socket.create_connection(("127.0.0.1", int(address)), timeout=processes.START_SECONDS)
     connection.sendall(struct.pack(">i", len(CALL)) + CALL)
     with connection.makefile("rb") as answer:
@@ -44,7 +44,7 @@ class Footprint:
         self.settings = settings
 
     def measure(self, peer, point, seconds):
-        """A pair of its own each time, so that nothing that was freed is in the numbers."""
+        """Measures with a new pair of hatrpcds each time, so that memory that was freed before does not count."""
         with ways.Site(self.settings) as site, contextlib.ExitStack() as connections:
             server = site.server([site.programs / "echo_server", "0"])
             pair = ways.hatrpcd_pair(site, server, "Echo", ways.manifest("Echo", {"echo": {}}),
@@ -72,14 +72,14 @@ def open_peers(settings):
 
 EXPERIMENT = experiment.Experiment(
     name="footprint", title="What idle connections need",
-    question="How much memory, how many descriptors and how much processor do idle connections take?",
+    question="How much memory, how many descriptors and how much processor time do idle connections need?",
     peers=list(FABRICS), points=[{"connections": count} for count in (1, 100, 1000)],
     open=open_peers, seconds=2.0, rounds=3, warm_up=0.0,
     clocks="no calls are timed", measures=(*ways.CODE, *ways.ECHO),
-    units={"client_mib": experiment.Unit("MiB", "lower", "resident, the client's hatrpcd"),
-           "server_mib": experiment.Unit("MiB", "lower", "resident, the server's hatrpcd"),
-           "client_kib_each": experiment.Unit("KiB", "lower", "more for each connection, the client's"),
-           "server_kib_each": experiment.Unit("KiB", "lower", "more for each connection, the server's"),
+    units={"client_mib": experiment.Unit("MiB", "lower", "resident memory, the client's hatrpcd"),
+           "server_mib": experiment.Unit("MiB", "lower", "resident memory, the server's hatrpcd"),
+           "client_kib_each": experiment.Unit("KiB", "lower", "memory added by each connection, the client's hatrpcd"),
+           "server_kib_each": experiment.Unit("KiB", "lower", "memory added by each connection, the server's hatrpcd"),
            "client_fds_each": experiment.Unit("", "lower", "descriptors of each, the client's"),
            "server_fds_each": experiment.Unit("", "lower", "descriptors of each, the server's"),
            "cpu_ms_per_s": experiment.Unit("ms/s", "lower", "CPU of both hatrpcds, while all are idle")},
@@ -87,5 +87,5 @@ EXPERIMENT = experiment.Experiment(
             chart.Lines("server_mib", "connections", "Resident memory of the server's hatrpcd"),
             chart.Bars("client_kib_each", "connections", "For each connection, the client's hatrpcd"),
             chart.Bars("server_kib_each", "connections", "For each connection, the server's hatrpcd")],
-    notes="One worker each. Over each connection one call of 64 B was made before it fell idle. Memory that the "
-          "loop fabric shares is resident in both daemons, as far as it was touched.")
+    notes="Each daemon has one worker. Each connection carried one call of 64 B before it became idle. Memory that the "
+          "fabric `loop` shares counts as resident in both daemons, as far as it was touched.")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bench/experiments/isolation.py: a latency function beside a loaded throughput function."""
+"""bench/experiments/isolation.py: measures a latency function alone, and beside load on a throughput function."""
 
 import contextlib
 
@@ -7,18 +7,18 @@ from tool import chart, clock, experiment, processes, ways
 
 LATENCY, THROUGHPUT = {"perf_goal": "latency"}, {"perf_goal": "throughput"}
 HINTS = {"both latency": (LATENCY, LATENCY), "both throughput": (THROUGHPUT, THROUGHPUT),
-         "echo latency, bulk throughput": (LATENCY, THROUGHPUT)}  # echo's, bulk's
+         "echo latency, bulk throughput": (LATENCY, THROUGHPUT)}  # hints of echo and of bulk
 LOADS = [{"load": "4 clients of 64 B"}, {"load": "1 client of 128 KiB"}]
 LOAD_WORDS = {"4 clients of 64 B": (4, 64), "1 client of 128 KiB": (1, 131072)}
 
 
 def one(_point):
-    """How many clients call echo()."""
+    """Returns the number of clients that call echo()."""
     return 1
 
 
 def no_rate(_values, _peer):
-    """Results from before the rate of each load was kept have nothing to compare."""
+    """Returns no rate and no mean: old results do not have the rate of each load, so there is nothing to compare."""
     return None, None
 
 
@@ -31,7 +31,7 @@ class Isolation:
                                  seconds, function], seconds, self.site.cores.client_host)
 
     def measure(self, peer, point, seconds):
-        """echo() alone, and with the load beside it."""
+        """Measures echo() alone, and then with the load beside it."""
         way = self.peers[peer]
         clients, size = LOAD_WORDS[point["load"]]
         with self.client(way, 1, 64, seconds, "echo") as echo:
@@ -67,7 +67,7 @@ EXPERIMENT = experiment.Experiment(
     question="Does load on a throughput function slow a latency function of the same service?",
     source="HatRPC (SC'21), section 5.3", peers=list(HINTS), points=LOADS, open=open_peers,
     seconds=2.0, rounds=5,
-    units={"slower": experiment.Unit("× alone", "lower", "echo's p99 beside the load, to alone"),
+    units={"slower": experiment.Unit("× alone", "lower", "p99 of echo beside the load ÷ p99 of echo alone"),
            "alone_p50_us": experiment.Unit("µs", "lower", "echo alone: p50"),
            "alone_p99_us": experiment.Unit("µs", "lower", "echo alone: p99"),
            "beside_p50_us": experiment.Unit("µs", "lower", "echo beside the load: p50"),
@@ -84,6 +84,6 @@ EXPERIMENT = experiment.Experiment(
                         old=no_rate)),
     measures=(*ways.CODE, *ways.ECHO),
     charts=[chart.Bars("slower", "load", "echo's p99 beside the load, of its p99 alone")],
-    notes="Client and server on rings of shared memory. The paper has a machine for each side; "
-          "here all processes share this machine's cores, so what the load takes of them is part "
-          "of the result.")
+    notes="Client and server use rings of shared memory. The paper has a machine for each side. Here all "
+          "processes share the cores of one machine, so the processor time of the load is part of the "
+          "result.")

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bench/experiments/link_security.py: what TLS on links costs, and rules of who may call."""
+"""bench/experiments/link_security.py: measures what TLS on links costs, and what `allow` rules cost."""
 
 import contextlib
 import ssl
 
 from tool import chart, clock, experiment, ways
 
-# Between the two hatrpcds: fabric, whether the link has TLS, and whether a rule is held against each call.
+# The fabric between the two hatrpcds, whether the link has TLS, and whether the daemon checks a rule for each call.
 LINKS = {"insecure, TCP lanes": ("tcp", False, False),
          "TLS, TCP lanes": ("tcp", True, False),
          "TLS and allow, TCP lanes": ("tcp", True, True),
@@ -49,7 +49,7 @@ def open_peers(settings):
 
 EXPERIMENT = experiment.Experiment(
     name="link-security", title="TLS on links, and rules of who may call",
-    question="What do mutual TLS and `allow` cost a call?",
+    question="How much do mutual TLS and `allow` rules add to the cost of a call?",
     peers=list(LINKS), points=POINTS, open=open_peers, seconds=1.5, rounds=5,
     clocks=(clock.Clock(("p50_us", "p99_us")),), measures=(*ways.CODE, *ways.ECHO),
     units={"calls_per_s": experiment.Unit("calls/s", "higher", "calls per second"),
@@ -58,5 +58,5 @@ EXPERIMENT = experiment.Experiment(
     charts=[chart.Lines("calls_per_s", "clients", "Calls per second", to=INSECURE, log_x=True),
             chart.Lines("sidecar_cpu_us", "clients", "CPU of both sidecars, per call", to=INSECURE,
                         log_x=True)],
-    notes="C++ echo on TCP sockets through two daemons on one machine, over loopback. What RDMA lanes carry is "
-          "not encrypted; `allow` is held against every call on every lane.")
+    notes="A C++ echo server is called over TCP sockets through two daemons on one machine, over loopback. RDMA lanes "
+          "are not encrypted. The daemon checks `allow` for every call on every lane.")

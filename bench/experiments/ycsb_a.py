@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bench/experiments/ycsb_a.py: YCSB's workload A on HatKV, by the paper's protocols and by hints."""
+"""bench/experiments/ycsb_a.py: runs YCSB's workload A on HatKV, with the paper's protocols and with hints."""
 
 import pathlib
 import sys

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bench/experiments/ycsb_b.py: YCSB's workload B on HatKV, by the paper's protocols and by hints."""
+"""bench/experiments/ycsb_b.py: runs YCSB's workload B on HatKV, with the paper's protocols and with hints."""
 
 import pathlib
 import sys

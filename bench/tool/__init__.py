@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bench/tool: ./dev bench. Experiments (bench/experiments) use experiment, chart and ways."""
+"""bench/tool: the code of `./dev bench`. Experiments (bench/experiments) import experiment, chart and ways."""

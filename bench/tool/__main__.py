@@ -11,24 +11,25 @@ from tool import age, clock, experiment, options, quiet, results, runner, tables
 HELP = """\
 usage: ./dev bench COMMAND
 
-  list                          the experiments, what each answers, and which published results
-                                are older than the code that they measure
-  run NAME... [OPTION...]       measures (all: every one); results in build/bench/NAME/
-  run NAME --help               what the experiment compares, and its options
-  report [NAME...]              build/bench/report.html, of the results that are there
-  report [NAME...] --docs       docs/results.md and its plots as well, of the complete ones
-  report --published            build/bench/published.html, of the results in docs/results
+  list                          lists the experiments, the question that each answers, and the
+                                published results that are older than the code that they measure
+  run NAME... [OPTION...]       runs experiments (all: every one); results are in build/bench/NAME/
+  run NAME --help               shows what the experiment compares, and its options
+  report [NAME...]              writes build/bench/report.html from the results in build/bench
+  report [NAME...] --docs       also writes docs/results.md and its plots, from complete results
+  report --published            writes build/bench/published.html from the results in docs/results
 
 Options of every run:
-  --quick                       few points, one round of 0.2 s: whether all of it works
-  --seconds S, --rounds N       how long
-  --peer NAME                   these alone (may be given again)
-  --busy-anyway                 measure though other processes use this machine
-  --plan                        say what would be measured and for how long, and measure nothing
+  --quick                       measure few points, in one round of 0.2 s, to see that all works
+  --seconds S, --rounds N       length of a measurement, and number of rounds
+  --peer NAME                   measure only this set-up (may be given again)
+  --busy-anyway                 measure although other processes use this machine
+  --plan                        print what would be measured and for how long; measure nothing
 
-Every peer has its turn in every round, and the first has two: how far these differ is the run's
-noise floor. A run refuses to start while other processes take more than a fifth of a core, unless it
-is a --quick one or has --busy-anyway. Ctrl-C ends a run early and keeps what was measured.
+Each set-up (peer) has a turn in every round. The first has two turns: the difference between these
+two is the run's noise floor. A run refuses to start while other processes take more than a fifth of
+a core, except with --quick or --busy-anyway. Ctrl-C ends a run early; the run keeps what it has
+measured.
 
 Examples:
   ./dev bench run echo --quick && ./dev bench report
@@ -39,7 +40,7 @@ Examples:
 
 def list_command(words):
     if words:
-        return usage(f"list takes nothing, and got {words[0]!r}")
+        return usage(f"list takes no arguments, but got {words[0]!r}")
     found = [experiment.load(name) for name in experiment.names()]
     width = max(len(one.name) for one in found)
     for one in found:
@@ -54,7 +55,7 @@ def published_files(folder=None):
 
 
 def ages(found):
-    """[(name, words)] of the results that are older than the code that they measure."""
+    """Returns [(name, words)] for the results that are older than the code that they measure."""
     return [(one.name, words) for one in found
             if (words := age.words(one, experiment.load(one.facts["experiment"])))]
 
@@ -62,7 +63,7 @@ def ages(found):
 def run_command(words):
     names, words = options.split_names(words)
     if not names and words != ["--help"]:
-        return usage("run: say which experiment first, as in `./dev bench run echo --quick`")
+        return usage("run: name an experiment first, as in `./dev bench run echo --quick`")
     try:
         found = options.chosen(names)
     except KeyError as unknown:
@@ -107,7 +108,7 @@ def run_command(words):
 
 
 def may_measure(settings, progress):
-    """Whether the machine is quiet, or the user does not mind; sets settings.busy for the results."""
+    """Returns whether to measure: the machine is quiet, or an option allows a busy one. Sets settings.busy."""
     settings.busy = None
     if settings.quick:
         return True
@@ -126,18 +127,18 @@ def may_measure(settings, progress):
 
 def report_command(words):
     parser = argparse.ArgumentParser(prog="./dev bench report", description=(
-        "Writes one HTML page of all results in build/bench, to send to others."))
-    parser.add_argument("name", nargs="*", help="results, as their folders are called; default: all")
+        "Writes one self-contained HTML page with all results in build/bench."))
+    parser.add_argument("name", nargs="*", help="names of results (of their folders); default: all")
     parser.add_argument("--docs", action="store_true",
-                        help="docs/results.md and its plots as well, of the complete results")
+                        help="also write docs/results.md and its plots, from the complete results")
     parser.add_argument("--published", action="store_true",
-                        help="of the results in docs/results instead: published.html")
+                        help="write published.html, from the results in docs/results, instead")
     parser.add_argument("--out", type=pathlib.Path, default=options.OUT,
                         help="folder of the results (default: %(default)s)")
     parser.add_argument("--docs-folder", type=pathlib.Path, default=pathlib.Path("docs"),
                         help="default: %(default)s")
     wanted = parser.parse_args(words)
-    from tool import report  # with matplotlib, which measuring does without
+    from tool import report  # imports matplotlib, which a measurement does not need
 
     if wanted.published:
         files, file = published_files(wanted.docs_folder / "results"), report.PUBLISHED_FILE
@@ -154,7 +155,7 @@ def report_command(words):
         print(f"written: {report.write(wanted.out / file, found, experiment.load)}")
     elif not wanted.docs:
         return usage(f"there are no results in {wanted.out}; `./dev bench run echo --quick` makes "
-                     "some")
+                     "a first one")
     return update_docs([] if wanted.published else found, wanted.docs_folder) if wanted.docs else 0
 
 
@@ -175,7 +176,7 @@ def update_docs(found, folder):
 
 
 def usage(what):
-    print(f"bench: {what}\n`./dev bench --help` tells more", file=sys.stderr)
+    print(f"bench: {what}\n`./dev bench --help` lists commands and options", file=sys.stderr)
     return 2
 
 
@@ -187,12 +188,12 @@ def main(words):
         print(HELP, end="")
         return 0
     if words[0] not in COMMANDS:
-        return usage(f"{words[0]!r} is no command")
+        return usage(f"{words[0]!r} is not a command")
     return COMMANDS[words[0]](words[1:])
 
 
 if __name__ == "__main__":
-    # Whatever ends it, what was measured is kept, and no process stays.
+    # Each of these signals raises KeyboardInterrupt: the run keeps its results and ends its processes.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler)
     sys.exit(main(sys.argv[1:]))

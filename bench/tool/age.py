@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bench/tool/age.py: whether a result is older than the code that it measures."""
+"""bench/tool/age.py: finds out whether a result is older than the code that it measures."""
 
 from tool import machine
 
 
 def words(one, experiment):
-    """What a reader must know of a result that is older than its code, as a clause; else ""."""
+    """Returns a clause that says how much older a result is than its code; "" if it is not older."""
     commit = one.facts["commit"]
     changes = machine.changes_since(commit, experiment.measures)
     if changes is None:

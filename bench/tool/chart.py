@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bench/tool/chart.py: what a chart shows; tool/plots.py draws it, tool/tables.py tells it.
+"""bench/tool/chart.py: describes a chart; tool/plots.py draws it, and tool/tables.py makes tables of it.
 
-What `where` and the axis leave open of the points becomes panels of one chart, side by side.
+`where` and the x axis fix some keys of the points. The chart has a panel for each combination of values of the
+other keys.
 """
 
 import dataclasses
@@ -9,21 +10,21 @@ import dataclasses
 
 @dataclasses.dataclass(frozen=True)
 class Chart:
-    y: str  # the value on the upright axis, a key of the experiment's units
-    x: str | None  # the key of the points on the other; None where they have none
+    y: str  # the value on the y axis, a key of the experiment's units
+    x: str | None  # the key of the points on the x axis; None if the points have no keys
     title: str
-    where: dict = dataclasses.field(default_factory=dict)  # only points like this
-    peers: tuple = ()  # these alone; () for all
-    to: str | None = None  # the peer that ratios in its table are to; None for the first of all
+    where: dict = dataclasses.field(default_factory=dict)  # shows only the points with these values
+    peers: tuple = ()  # shows only these peers; () for all
+    to: str | None = None  # the peer to which ratios in the table are; None for the first of all
     log_x: bool = False
     log_y: bool = False
-    in_docs: bool = True  # whether docs/results.md has its table, or report.html alone
+    in_docs: bool = True  # whether docs/results.md has the chart's table; report.html always has it
 
     def peers_in(self, results):
         return [peer for peer in results.peers if not self.peers or peer in self.peers]
 
     def panels(self, results):
-        """[(what its points have in common beside `where`, its points)], in their order."""
+        """Returns the panels as [(the values that its points share, without those in `where`, its points)]."""
         found = {}
         for point in results.points:
             if (self.x is None or self.x in point) and self.where.items() <= point.items():
@@ -34,7 +35,7 @@ class Chart:
 
 
 class Lines(Chart):
-    """A line for each peer; upright bars reach from the lowest round to the highest."""
+    """A line for each peer; error bars reach from the lowest round to the highest."""
 
 
 class Bars(Chart):

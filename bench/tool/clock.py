@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bench/tool/clock.py: whether latencies and rates of one load can both be true: Little's law.
+"""bench/tool/clock.py: checks by Little's law whether the latencies and the rate of one load can both be true.
 
 Clients in a closed loop do one of two things: they wait for a call, or they prepare the next one. So
-clients ÷ calls per second is the mean time of a call plus the mean time between two calls of a
-client. Latencies that leave calls out, as those that never ended, break this.
+clients ÷ calls per second is the mean time of a call plus the mean time between two calls of a client.
+If the latencies leave calls out, such as calls that never ended, the two sides differ.
 """
 
 import dataclasses
@@ -14,10 +14,11 @@ from tool.words import number
 
 TOLERANCE = 0.10
 MARK = "†"
-# The longest call of a result that has quantiles and no mean: so many times its measurement.
+# In a result with quantiles and without a mean, the longest call is taken to last at most LONGEST times as long as the
+# measurement.
 LONGEST = 2
 
-# What our load programs say of their clients (bench/account.h), and how it is shown.
+# The values that our load programs print about their clients (bench/account.h), and their units.
 UNITS = {"mean_us": Unit("µs", "lower", "mean of all calls"),
          "think_us": Unit("µs", "neither", "of a client between two calls, mean"),
          "fewest": Unit("calls", "higher", "of the client with the fewest"),
@@ -26,7 +27,7 @@ UNITS = {"mean_us": Unit("µs", "lower", "mean of all calls"),
 
 
 def values(found, prefix=""):
-    """These values of what a load program printed."""
+    """Picks the values of UNITS from the output of a load program."""
     return {prefix + key: found[key] for key in UNITS}
 
 
@@ -37,16 +38,16 @@ def units(prefix="", words=""):
 
 @dataclasses.dataclass(frozen=True)
 class Clock:
-    """One load of an experiment, and which of its values are of it."""
-    latencies: tuple  # keys of the values that the load's calls took
-    clients: Callable = lambda point: point.get("clients", 1)  # of a point: how many there are
-    prefix: str = ""  # of its keys: bulk_calls_per_s, bulk_mean_us …
-    # (values, peer) -> (calls per second, mean) of all calls, of results from before load programs
-    # printed them; None for each that is not known.
+    """One load of an experiment, and the keys of the experiment's values that belong to the load."""
+    latencies: tuple  # keys of the values that are latencies of the load's calls
+    clients: Callable = lambda point: point.get("clients", 1)  # returns the number of clients at a point
+    prefix: str = ""  # of the load's keys: bulk_calls_per_s, bulk_mean_us …
+    # (values, peer) -> (calls per second, mean) of all calls, for results that are older than the
+    # load programs' mean; None for each value that is not known.
     old: Callable = lambda values, peer: (values.get("calls_per_s"), None)
 
     def judge(self, row, seconds):
-        """Verdict of one measurement that has values."""
+        """Returns the Verdict on one measurement; its row must have values."""
         values = row["values"]
         mean = values.get(f"{self.prefix}mean_us")
         if mean is None:
@@ -61,24 +62,24 @@ class Clock:
         values = row["values"]
         rate, mean = self.old(values, row["peer"])
         if not rate:
-            return Verdict(None, "no rate")
+            return Verdict(None, "the run kept no rate")
         wanted = self.wanted_us(row, rate)
         if mean is not None:
             return compared(wanted, mean)
         if values.get("fewest") == 0:
             return Verdict(False, "a client got no call at all, and its wait is in no latency")
         if "p50_us" not in values or "p99_us" not in values:
-            return Verdict(None, "no mean")
+            return Verdict(None, "the run kept no mean")
         least = 0.5 * values["p50_us"]
         most = least + 0.49 * values["p99_us"] + 0.01 * LONGEST * seconds * 1e6
         if wanted * (1 + TOLERANCE) < least or wanted > most * (1 + TOLERANCE):
             return Verdict(False, f"clients ÷ calls/s is {number(wanted)} µs; with such quantiles the "
                                   f"mean is {number(least)} to {number(most)} µs")
-        return Verdict(None, "no mean; the quantiles allow it")
+        return Verdict(None, "the run kept no mean, and the quantiles do not contradict the law")
 
 
 def compared(wanted, said):
-    """Whether what the rate wants is what the latencies say."""
+    """Compares the time that the rate implies with the time that the latencies give."""
     if said > 0 and abs(wanted / said - 1) <= TOLERANCE:
         return Verdict(True)
     return Verdict(False, f"clients ÷ calls/s is {number(wanted)} µs, and calls and the time between "
@@ -87,12 +88,12 @@ def compared(wanted, said):
 
 @dataclasses.dataclass(frozen=True)
 class Verdict:
-    holds: bool | None  # None: what would be compared was not measured
+    holds: bool | None  # None: the values that the law needs were not measured
     why: str = ""
 
 
 def judged(results, experiment):
-    """[(row, Clock, Verdict)] of all that was measured."""
+    """Returns [(row, Clock, Verdict)] for each load of each measurement that has values."""
     if isinstance(experiment.clocks, str):
         return []
     return [(row, clock, clock.judge(row, results.facts["seconds"]))
@@ -100,14 +101,14 @@ def judged(results, experiment):
 
 
 def broken(results, experiment):
-    """{(peer, its point as text, key)} of all latencies that the law contradicts in some round."""
+    """Returns {(peer, point as text, key)}: the latencies that the law contradicts in at least one round."""
     return {(row["peer"], str(row["point"]), key)
             for row, clock, verdict in judged(results, experiment) if verdict.holds is False
             for key in clock.latencies}
 
 
 def summary(results, experiment):
-    """One sentence: of how many measurements the law was checked, and where it does not hold."""
+    """Returns a sentence: for how many loads the law was checked, and for how many it does not hold."""
     if isinstance(experiment.clocks, str):
         return f"Little's law is not checked: {experiment.clocks}."
     found = [verdict for _, _, verdict in judged(results, experiment)]
@@ -116,10 +117,10 @@ def summary(results, experiment):
     if count[True]:
         parts.append(f"holds in {count[True]:,}")
     if count[False]:
-        parts.append(f"does not hold in {count[False]:,}, whose latencies are marked {MARK}: they leave "
-                     "out calls, or the clients did more than call, or the measurement was too short")
+        parts.append(f"does not hold in {count[False]:,}, whose latencies are marked {MARK} (the latencies "
+                     "leave out calls, or the clients did other work too, or the measurement was too short)")
     if count[None]:
         whys = sorted({one.why for one in found if one.holds is None})
         parts.append(f"cannot be checked in {count[None]:,} ({'; '.join(whys)})")
-    return (f"Little's law (clients ÷ calls/s = mean latency, within {TOLERANCE:.0%}), of {len(found):,} "
-            f"loads: {'; '.join(parts)}.").replace("10%", "10 %")
+    return (f"Little's law (clients ÷ calls/s = mean latency, within {TOLERANCE:.0%}), checked for each of "
+            f"{len(found):,} loads: {'; '.join(parts)}.").replace("10%", "10 %")

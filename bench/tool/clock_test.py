@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""bench/tool/clock_test.py: what the tool says of results that cannot be believed, and that it does.
+"""bench/tool/clock_test.py: tests that the tool finds and marks results that cannot be true.
 
 usage: clock_test.py PROGRAMS    the folder of echo_client, echo_server and engine_bench
 """
@@ -37,7 +37,7 @@ def row(values, point=None, peer="a", number=0):
 
 
 def result(rows, **facts):
-    """Of the peers a, b and a's control, as far as there are rows."""
+    """Returns Results with the peers a and b and a's control, those that have rows."""
     peers = [peer for peer in ("a", "b") if any(one["peer"] == peer for one in rows)]
     points = list({str(one["point"]): one["point"] for one in rows}.values())
     control = {"peer": "a again", "of": "a"} if any(one["peer"] == "a again" for one in rows) else None
@@ -63,7 +63,7 @@ class LittlesLaw(unittest.TestCase):
                 self.assertIs(self.judge(values).holds, holds)
 
     def test_latencies_of_survivors_break_it(self):
-        # 12 of 16 clients are answered each 20 ms; the others wait, and are in no latency.
+        # 12 of 16 clients get an answer every 20 ms; the others wait, and do not appear in any latency.
         verdict = self.judge({**honest(12, 20_000), "fewest": 0})
         self.assertIs(verdict.holds, False)
         self.assertIn("clients ÷ calls/s is 26,667 µs, and calls and the time between them take 20,000 µs",
@@ -77,8 +77,8 @@ class LittlesLaw(unittest.TestCase):
                 ({"p50_us": 2000, "p99_us": 9000}, None),
                 ({"p50_us": 2000, "p99_us": 9000, "fewest": 3}, None),
                 ({"p50_us": 2000, "p99_us": 9000, "fewest": 0}, False),
-                ({"p50_us": 90_000, "p99_us": 95_000}, False),  # the mean is at least 45 ms: not 16
-                ({"p50_us": 100, "p99_us": 200}, True),  # at most 20 ms, if 1 % took two seconds
+                ({"p50_us": 90_000, "p99_us": 95_000}, False),  # the mean is at least 45 ms; the rate implies 16 ms
+                ({"p50_us": 100, "p99_us": 200}, True),  # the mean is at most 20 ms, if 1 % took two seconds
                 ({"p50_us": 100}, None)):
             with self.subTest(values):
                 found = self.judge({"calls_per_s": 1000, **values}).holds
@@ -139,7 +139,7 @@ class LittlesLaw(unittest.TestCase):
 
 
 def with_facts(found):
-    """What a page wants to know besides."""
+    """Adds the facts that a page needs."""
     found.facts.update(experiment="toy", command="./dev bench run toy", commit="unknown", changed=False,
                        date="2026-01-01T00:00", quick=False, by_default={"rounds": 1, "seconds": 1},
                        all_peers=found.peers, versions={}, machine={**machine.facts()})
@@ -148,7 +148,7 @@ def with_facts(found):
 
 class Noise(Tool):
     def compared(self, other, again=(1000, 1200), **more):
-        """A table of a's 1000 calls, its control's, and those of b, in two points."""
+        """Returns results and a table: a makes 1000 calls/s at both points, b `other`, and a's control `again`."""
         rows = [row({"calls_per_s": value}, {"clients": clients}, peer)
                 for peer, values in (("a", (1000, 1000)), ("a again", again), ("b", (other, other)))
                 for clients, value in zip((1, 2), values)]
@@ -252,7 +252,7 @@ class Quiet(Tool):
         tick = os.sysconf("SC_CLK_TCK")
         self.proc("1000 0 100 9000 50 0 0 0 0 0", {7: ("a) b", 10, 5), os.getpid(): ("me", 0, 0)})
 
-        def later(_seconds):  # of two seconds and two cores: 1 s by 7, 0.5 s by us, 0.2 s stolen
+        def later(_seconds):  # in 2 s on two cores: process 7 used 1 s, we used 0.5 s, the host stole 0.2 s
             self.proc(f"{1000 + tick} 0 {100 + tick // 2} 9100 60 0 0 {tick // 5} 0 0",
                       {7: ("a) b", 10 + tick, 5), os.getpid(): ("me", tick // 2, 0)})
 
@@ -328,10 +328,10 @@ class Age(Tool):
 
 
 class LoadPrograms(unittest.TestCase):
-    """What they say of their clients; bench/account_test.cc has which calls count."""
+    """Tests what the load programs print about their clients; bench/account_test.cc tests which calls count."""
 
     def test_no_lane_of_engine_bench_is_left_out(self):
-        for _ in range(8):  # each time the lanes are connected anew
+        for _ in range(8):  # each run connects new lanes
             found = processes.run_client([PROGRAMS / "engine_bench", "calls", "--clients", 8,
                                           "--seconds", 0.3], 0.3)
             self.assertGreater(found["fewest"], 0)
@@ -339,22 +339,23 @@ class LoadPrograms(unittest.TestCase):
             self.assertLessEqual(found["cut_off"], 8)
 
     def test_echo_clients_that_get_no_answer_are_in_the_account(self):
-        # A server with a worker for one of two connections: the other waits for all of the time.
+        # The relay carries the second connection only after a while, so its client gets no answer in the window.
         with tempfile.TemporaryDirectory() as folder, ways.Site(types.SimpleNamespace(
                 folder=pathlib.Path(folder), programs=PROGRAMS)) as site, Half(site) as port:
             found = site.client([PROGRAMS / "echo_client", port, 2, 64, 1], 1)
         self.assertEqual(found["fewest"], 0)
         self.assertGreater(found["most"], 0)
         self.assertGreaterEqual(found["cut_off"], 1)
-        # The client without an answer counts with the whole window, 800 ms, as the other does.
+        # The client without an answer counts with the whole window of 800 ms, and so does the other client.
         self.assertGreater(found["mean_us"] * (found["most"] + 2), 1_200_000)
-        # Without that client it is 2. On a busy machine, one call may be a good part of the window.
+        # If that client did not count, `law` would be 2. The tolerance is large because, on a busy machine, one call
+        # may take a good part of the window.
         law = 2 / found["calls_per_s"] * 1e6 / (found["mean_us"] + found["think_us"])
         self.assertAlmostEqual(law, 1, delta=0.4)
 
 
 class Half(contextlib.AbstractContextManager):
-    """Between clients and an echo_server: the second connection is only carried after a while."""
+    """A relay between clients and an echo_server that carries the second connection only after SILENT_SECONDS."""
 
     SILENT_SECONDS = 1.5
 

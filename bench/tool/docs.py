@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bench/tool/docs.py: docs/results.md, made from the complete results, which are kept beside it.
+"""bench/tool/docs.py: makes docs/results.md from the complete results in docs/results.
 
-docs/results/NAME.json is a results.json that was complete; docs/results/NAME.md, where there is
-one, is written by hand and says what is seen and why. A plot that it shows, as
-![Title](results/NAME-plot-TITLE.svg), is drawn beside it; `./dev bench report --published` has all.
+docs/results/NAME.json is a complete results.json. docs/results/NAME.md is optional; it is written by
+hand and explains the result. The tool draws only the plots that it shows, as
+![Title](results/NAME-plot-TITLE.svg); `./dev bench report --published` shows all plots.
 """
 
 import re
@@ -14,27 +14,37 @@ from tool.experiment import Failed
 HEAD = """\
 # Results
 
-Made by `./dev bench report --docs` from the files in [results/](results); what is said before the
-tables is written by hand. Each part begins with the command that measured it. Every peer had its
-turn in every round of that one run, so that ratios mean something on a machine that is not quiet.
-`./dev bench report --published` makes a page of the same results with every plot and every value,
-and `./dev bench list` says which of them are older than the code that they measure.
+This page has all published measurements. `./dev bench report --docs` makes it from the files in
+[results/](results): the tables from the JSON files, and the texts from the Markdown files, which
+people write. Each section has the command that measured it. Every set-up (*peer* in the code and in
+the files) had its turn in each round of a run, so the ratios between the set-ups of one run are
+meaningful although the machine is not quiet. Do not compare absolute numbers of different runs.
+[The glossary](glossary.md) explains the terms, and [hints.md](hints.md) explains hints and plans.
 
-* n× is the median of the rounds' own ratios. **≈** marks a ratio that is within the run's noise
-  floor: one peer measured as two differs by as much. A run without such a control says so; no ratio
-  in it tells more than the spread of its rounds.
-* ± is half of what lies between the lowest and the highest round, of the median, in the column where
-  that is most. In plots, thin bars reach from the lowest round to the highest.
-* **†** marks a latency that Little's law contradicts: clients ÷ calls per second is not what a call
-  and the time between two calls take, to within 10 %. Such latencies mostly leave out calls that had
-  not ended when the measurement did: they are those of the calls that were quick enough, and say
-  nothing of how long a client waited.
-* A load average before a run is mostly that of the run before it.
+`./dev bench report --published` makes a page of the same results with every plot and every value.
+`./dev bench list` names the results that are older than the code that they measure.
+
+How to read the tables:
+
+* n× is a ratio to the row that the table's title names. The ratio is computed in each round, and
+  the table shows the median of the rounds. **≈** marks a ratio within the noise floor of the run:
+  one set-up, measured twice as if it were two, differs by as much. If a run has no such A/A
+  control, its section says so. In such a run, only a ratio that is larger than the spread of the
+  rounds is a difference.
+* The column "spread" (±) has half of the distance between the lowest and the highest round,
+  relative to the median, in the column of the table in which this is largest. In plots, thin bars
+  reach from the lowest round to the highest.
+* **†** marks a latency that Little's law contradicts: clients ÷ calls per second differs by more
+  than 10 % from the time of a call plus the time between two calls. Such latencies mostly leave out
+  calls that had not ended when the measurement ended. They describe only the calls that were quick
+  enough, and do not show how long a client waited.
+* A table of goals compares a value, or the ratio of two set-ups, with what was wanted.
+* The load average before a run is mostly that of the run before it.
 """
 
 
 def take(found, folder):
-    """Copies complete results into docs/results; returns [(name, why not)] of the others."""
+    """Copies complete results into docs/results; returns [(name, why it is not complete)] of the others."""
     refused = []
     for one in found:
         short = one.shortcomings()
@@ -49,7 +59,7 @@ def take(found, folder):
 
 
 def write(docs, experiment_of):
-    """docs/results.md and the plots that it shows, of all results in docs/results; returns how many."""
+    """Writes docs/results.md and its plots from all results in docs/results; returns the number of results."""
     kept = published(docs, experiment_of)
     if kept:
         write_plots(kept, docs / "results", experiment_of)
@@ -62,11 +72,11 @@ def published(docs, experiment_of):
 
 
 def text(docs, experiment_of):
-    """docs/results.md."""
+    """Returns the text of docs/results.md."""
     kept = published(docs, experiment_of)
     kinds = report.by_machine(kept)
     lines = [HEAD]
-    lines += ["| result | what it answers |", "|---|---|"]
+    lines += ["| result | question |", "|---|---|"]
     lines += [f"| [{one.name}](#{anchor(title(one, experiment))}) | {experiment.question} |"
               for one in kept for experiment in [experiment_of(one.facts["experiment"])]]
     for kind, of_kind in kinds.items():
@@ -83,12 +93,12 @@ def narrative(name, folder):
 
 
 def shown_plots(name, folder):
-    """Files that the result's narrative shows."""
+    """Returns the names of the plots that the result's narrative shows."""
     return set(re.findall(r"\]\(results/([^)]+\.svg)\)", narrative(name, folder)))
 
 
 def write_plots(kept, folder, experiment_of):
-    """Draws the plots that narratives show, and deletes those that none does."""
+    """Draws the plots that narratives show, and deletes the others."""
     wanted = set()
     for one in kept:
         experiment = experiment_of(one.facts["experiment"])
@@ -107,11 +117,11 @@ def write_plots(kept, folder, experiment_of):
 def part(one, experiment, folder):
     facts = one.facts
     versions = "".join(f"; {name} {version}" for name, version in facts["versions"].items())
-    source = f" After {experiment.source}." if experiment.source else ""
+    source = f" The experiment follows {experiment.source}." if experiment.source else ""
     lines = ["", f"## {title(one, experiment)}", "", f"{experiment.question}{source}", "",
              f"`{facts['command']}`", "",
-             f"{facts['date'][:10]}, commit {words.commit_words(facts)}; "
-             f"{words.machine_words(facts['machine'])}, load average before "
+             f"Measured on {facts['date'][:10]} at commit {words.commit_words(facts)}; "
+             f"{words.machine_words(facts['machine'])}; load average before the run "
              f"{facts['machine']['load_before']}; {words.how_words(facts)}{versions}; "
              f"[all values](results/{one.name}.json).", ""]
     if said := narrative(one.name, folder):
@@ -140,5 +150,5 @@ def slug(words_of):
 
 
 def anchor(words_of):
-    """As GitHub makes it of a heading."""
+    """Returns the anchor that GitHub gives a heading with these words."""
     return re.sub(r"[^\w\- ]", "", words_of.lower()).replace(" ", "-")

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bench/tool/experiment.py: what an experiment is, and where they are found.
+"""bench/tool/experiment.py: defines an experiment, and loads the experiments of bench/experiments.
 
-A module of bench/experiments holds one, called EXPERIMENT. It says what is compared (peers), where
-(points), and how one measurement is made (open). Everything else, the turns, the progress, the
-files and the reports, is the tool's. bench/experiments/echo.py is one to read first.
+Each module of bench/experiments defines one, called EXPERIMENT. It names the set-ups that compete
+(peers), the parameters of the measurements (points), and the code that makes one measurement (open).
+The tool does the rest: it takes turns, shows progress, and writes files and reports. Read
+bench/experiments/echo.py first.
+
+A peer here is a set-up in a benchmark; elsewhere in this repository a peer is a remote hatrpcd.
 """
 
 import dataclasses
@@ -15,20 +18,20 @@ FOLDER = pathlib.Path(__file__).resolve().parent.parent / "experiments"
 
 
 class Failed(Exception):
-    """A measurement did not come about; the message is for the reader of the report.
+    """A measurement failed; the message is for the reader of the report.
 
-    Any other exception of measure() is recorded as well, with its type.
+    The tool records any other exception of measure() too, with its type.
     """
 
 
 @dataclasses.dataclass(frozen=True)
 class Option:
-    """An option of this experiment alone: settings.local for --local.
+    """An option of one experiment; --local becomes settings.local.
 
-    What it takes follows from the default: False makes it a switch, a list one or more numbers with
-    commas between, anything else one value of its type. Where it is not the default, the results
-    are kept beside those of the default, under a name with the option in it. `quick` is the default
-    of --quick runs, where it is another.
+    The default decides what the option takes: with False it is a switch; with a list it takes numbers
+    separated by commas; otherwise it takes one value of the default's type. If the option is not at
+    its default, the tool keeps the results under a name that contains the option, beside those of the
+    default. `quick` is the default of --quick runs, if it differs.
     """
     flag: str
     help: str
@@ -46,20 +49,20 @@ class Option:
 
 @dataclasses.dataclass(frozen=True)
 class Unit:
-    """Of one value that measure() returns."""
-    label: str  # as calls/s or µs
+    """The unit of one value that measure() returns."""
+    label: str  # for example calls/s or µs
     better: str = "lower"  # or "higher", or "neither"
-    words: str = ""  # what it is, where the key does not say it: "CPU of both sidecars"
+    words: str = ""  # describes the value if its key does not: "CPU of both sidecars"
 
 
 @dataclasses.dataclass(frozen=True)
 class Goal:
-    """What was wanted of a value: itself, or its ratio to another peer's."""
+    """A bound that a value of one peer, or its ratio to another peer's value, should keep."""
     words: str
     value: str
     peer: str
-    point: dict  # the point, or the part of it that finds exactly one
-    to: str | None = None  # the peer that it is divided by, round by round
+    point: dict  # the point, or enough of its keys to find exactly one
+    to: str | None = None  # the peer by whose value this one is divided, round by round
     at_most: float | None = None
     at_least: float | None = None
 
@@ -68,28 +71,28 @@ class Goal:
 class Experiment:
     name: str  # as on the command line
     title: str
-    question: str  # one sentence: what it answers
-    peers: list | Callable  # names, or a function of the settings; the first is what ratios are to
+    question: str  # one sentence: the question that the experiment answers
+    peers: list | Callable  # names, or a function of the settings; ratios are to the first one
     points: list | Callable  # dicts, all with the same keys, or a function of the settings
     open: Callable  # @contextmanager (settings) -> setup; see below
-    units: dict  # of the values to show, in their order: a Unit, or its label alone
-    clocks: tuple | str  # clock.Clock of each load that is measured; or why Little's law says nothing here
-    measures: tuple  # files and folders of the code that it measures, from the repository's root
-    same_code: tuple = ()  # (a peer, another) that differ in nothing but their names
-    source: str | None = None  # what it follows: a paper's figure
-    seconds: float = 1.0  # of one measurement
+    units: dict  # a Unit, or only its label, for each value to show, in this order
+    clocks: tuple | str  # a clock.Clock for each load that is measured; or why Little's law does not apply
+    measures: tuple  # files and folders of the code that it measures, relative to the repository's root
+    same_code: tuple = ()  # pairs of peers that differ only in their names
+    source: str | None = None  # the figure of a paper that the experiment repeats
+    seconds: float = 1.0  # length of one measurement
     rounds: int = 3
     warm_up: float = 0.2  # seconds, before each peer's first measurement at a point; not counted
     options: list = dataclasses.field(default_factory=list)
     charts: list = dataclasses.field(default_factory=list)
     goals: list | Callable = ()  # Goals, or a function of the run's options: {"--local": "shm"}
-    notes: str = ""  # for who reads the numbers: what they are, and what they are not
+    notes: str = ""  # tells readers what the numbers mean, and what they do not mean
 
-    # setup.measure(peer, point, seconds) -> dict: one measurement, a number for each value that it
-    # has. An empty one says that this peer has nothing to measure there. It raises Failed where it
-    # did not come about; the row then holds the error, and the run goes on.
+    # setup.measure(peer, point, seconds) -> dict: makes one measurement and returns a number for each
+    # of its values; {} if there is nothing to measure for this peer at this point. It raises Failed if
+    # the measurement fails; the tool then records the error in the row and continues the run.
     #
-    # setup.versions, where there is one: a dict of what is kept beside the results, as
+    # setup.versions (optional): a dict of versions to keep with the results, such as
     # {"HAProxy": "2.6.12"}.
 
     def __post_init__(self):
@@ -106,7 +109,7 @@ class Experiment:
 
 
 def unit_of(unit):
-    """A label alone says it: of rates more is better, of all else less."""
+    """Makes a Unit from a label: for rates (…/s) higher is better, for all other values lower."""
     if isinstance(unit, Unit):
         return unit
     return Unit(unit, "higher" if unit.endswith("/s") else "lower")
@@ -117,7 +120,7 @@ def names():
 
 
 def load(name):
-    """The experiment of that name; KeyError where there is none."""
+    """Returns the experiment of that name; raises KeyError if there is none."""
     if name not in names():
         raise KeyError(name)
     return importlib.import_module(f"experiments.{name.replace('-', '_')}").EXPERIMENT

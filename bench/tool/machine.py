@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bench/tool/machine.py: on what, and from which commit, something was measured."""
+"""bench/tool/machine.py: describes the machine and the commit of a measurement."""
 
 import os
 import pathlib
@@ -7,7 +7,7 @@ import platform
 import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-NO_CODE = (":(exclude)*_test.cc", ":(exclude)*_fuzz.cc", ":(exclude)*_test.py")  # that is measured
+NO_CODE = (":(exclude)*_test.cc", ":(exclude)*_fuzz.cc", ":(exclude)*_test.py")  # files that are never measured
 
 
 def facts():
@@ -16,7 +16,7 @@ def facts():
 
 
 def kind(machine):
-    """What must be the same for numbers of two runs to be looked at side by side."""
+    """Returns the kind of machine; numbers of two runs can be compared only if it is the same."""
     return f"{machine['processor']}, {machine['cores']} cores"
 
 
@@ -31,7 +31,7 @@ def memory_gib():
 
 
 def changes_since(commit, paths, root=ROOT):
-    """How many commits after this one changed those paths, and the day of the last; None: not known."""
+    """Returns how many commits after this one changed those paths, and the day of the last; None if not known."""
     done = subprocess.run(["git", "log", "--format=%cs", f"{commit}..HEAD", "--", *paths, *NO_CODE],
                           cwd=root, capture_output=True, text=True, check=False)
     if done.returncode != 0:
@@ -41,7 +41,7 @@ def changes_since(commit, paths, root=ROOT):
 
 
 def commit():
-    """(commit, whether the sources differ from it); results and their texts are no sources."""
+    """Returns (commit, whether the sources differ from it); docs/ does not count as sources."""
     def git(*words):
         return subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True,
                               check=True).stdout.strip()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bench/tool/options.py: the command line of `./dev bench run`, and its settings."""
+"""bench/tool/options.py: parses the command line of `./dev bench run` into settings."""
 
 import argparse
 import pathlib
@@ -16,7 +16,7 @@ PUBLISHED = pathlib.Path("docs/results")
 
 
 def split_names(words):
-    """(the names that a command line begins with, its options)"""
+    """Splits a command line; returns (the names at its beginning, the options)."""
     count = next((i for i, word in enumerate(words) if word.startswith("-")), len(words))
     return words[:count], words[count:]
 
@@ -25,7 +25,7 @@ def numbers(text):
     try:
         return [int(word) for word in text.split(",")]
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r}: numbers, with commas between") from None
+        raise argparse.ArgumentTypeError(f"{text!r}: expected numbers, separated by commas") from None
 
 
 def parser_of(one):
@@ -33,11 +33,11 @@ def parser_of(one):
         prog=f"./dev bench run {one.name}", formatter_class=argparse.RawDescriptionHelpFormatter,
         description=textwrap.fill(f"{one.title}. {one.question}", 98),
         epilog=f"Example:\n  ./dev bench run {one.name} --quick\n\n"
-               "Without --quick and options it is the run that docs/results.md shows.",
+               "A run without options is the run that docs/results.md shows.",
         allow_abbrev=False)
-    add_common(parser.add_argument_group("how long"), one)
+    add_common(parser.add_argument_group("options of every run"), one)
     if one.options:
-        own = parser.add_argument_group("of this experiment")
+        own = parser.add_argument_group("options of this experiment")
         for option in one.options:
             add_own(own, option)
     return parser
@@ -45,21 +45,21 @@ def parser_of(one):
 
 def add_common(group, one):
     group.add_argument("--quick", action="store_true",
-                       help="few points, one round of 0.2 s: whether all of it works")
+                       help="measure few points, in one round of 0.2 s, to see that all works")
     group.add_argument("--seconds", type=float,
-                       help=f"of one measurement (default: {one.seconds:g})")
-    group.add_argument("--rounds", type=int, help=f"default: {one.rounds}")
+                       help=f"length of one measurement (default: {one.seconds:g})")
+    group.add_argument("--rounds", type=int, help=f"number of rounds (default: {one.rounds})")
     group.add_argument("--plan", action="store_true",
-                       help="say what would be measured and for how long, and measure nothing")
+                       help="print what would be measured and for how long; measure nothing")
     group.add_argument("--busy-anyway", action="store_true",
-                       help="measure though other processes use this machine; docs/results.md does not "
-                       "take such a result")
+                       help="measure although other processes use this machine; docs/results.md does not "
+                       "accept such a result")
     group.add_argument("--peer", action="append", metavar="NAME", default=[],
-                       help="measure these peers alone (may be given again)")
+                       help="measure only this set-up (may be given again)")
     group.add_argument("--bin", type=pathlib.Path, default=PROGRAMS,
                        help="folder of the built programs (default: %(default)s)")
     group.add_argument("--out", type=pathlib.Path, default=OUT,
-                       help="folder of the results, a folder in it for each (default: %(default)s)")
+                       help="folder that gets a folder for each result (default: %(default)s)")
 
 
 def add_own(group, option):
@@ -80,10 +80,10 @@ def text_of(value):
 
 
 def settings_of(one, words):
-    """The settings that experiments see, from the options of the command line.
+    """Makes the settings of a run from the options of the command line.
 
-    programs, seconds, rounds, quick, peers, and each option of the experiment by its key; the
-    runner adds folder, a temporary one. name, options, command and out are the tool's.
+    Experiments use programs, seconds, rounds, quick, peers, and each option of the experiment by its
+    key; the runner adds folder, a temporary one. The tool itself uses name, options, command and out.
     """
     parser = parser_of(one)
     settings = parser.parse_args(words)
@@ -94,7 +94,7 @@ def settings_of(one, words):
     if settings.rounds is None:
         settings.rounds = QUICK_ROUNDS if settings.quick else one.rounds
     if settings.seconds <= 0 or settings.rounds < 1:
-        parser.error("--seconds: above 0; --rounds: at least 1")
+        parser.error("--seconds must be above 0, and --rounds at least 1")
     settings.options = {}
     for option in one.options:
         default = option.default_of(settings.quick)
@@ -108,7 +108,7 @@ def settings_of(one, words):
     settings.out = settings.out / settings.name
     known = one.peers_of(settings)
     if unknown := [name for name in settings.peer if name not in known]:
-        parser.error(f"--peer: there is no {unknown[0]!r} here, but: {'; '.join(known)}")
+        parser.error(f"--peer: this experiment has no {unknown[0]!r}; it has: {'; '.join(known)}")
     settings.peers = [name for name in known if not settings.peer or name in settings.peer]
     settings.command = shlex.join([
         "./dev", "bench", "run", one.name,
@@ -121,7 +121,7 @@ def settings_of(one, words):
 
 
 def name_of(one, settings):
-    """As echo, echo-local-shm, echo-quick: runs of other options are other results."""
+    """Returns the result's name, such as echo, echo-local-shm or echo-quick: other options give another result."""
     parts = [one.name]
     for flag, value in settings.options.items():
         parts += [flag.lstrip("-"), re.sub(r"[^A-Za-z0-9.]+", "_", value)]
@@ -129,7 +129,7 @@ def name_of(one, settings):
 
 
 def chosen(names):
-    """The experiments of those names; `all` is every one. KeyError names an unknown one."""
+    """Loads the experiments of those names (`all`: every one); raises KeyError with the name of an unknown one."""
     if names == ["all"]:
         names = experiments.names()
     return [experiments.load(name) for name in names]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bench/tool/plots.py: draws a chart as SVG, with the command that measured it at its foot."""
+"""bench/tool/plots.py: draws a chart as SVG, with the command of the measurement at the bottom."""
 
 import html
 import io
@@ -17,10 +17,10 @@ from matplotlib import pyplot, ticker  # noqa: E402
 
 COLUMNS_MAX = 2
 PANEL = (4.7, 3.1)  # inches
-# The first peer is grey; the others are told apart by those who see no red, too (Okabe, Ito).
+# The first peer is grey. The colours of the others differ for colour-blind readers too (Okabe, Ito).
 BASELINE = "#777777"
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
-MANY = (0, 2, 4, 6, 8, 10, 12, 16, 18, 1, 3, 5, 7, 9, 11, 13, 17, 19)  # of tab20, but its greys
+MANY = (0, 2, 4, 6, 8, 10, 12, 16, 18, 1, 3, 5, 7, 9, 11, 13, 17, 19)  # the colours of tab20, without its greys
 MARKERS = "osD^v<>pPXh*d"
 STYLE = {
     "svg.fonttype": "none", "font.family": "sans-serif", "font.size": 9,
@@ -34,7 +34,7 @@ STYLE = {
 
 
 def draw(chart, results, units):
-    """The chart as an SVG element; None where nothing of it was measured."""
+    """Returns the chart as an SVG element; None if none of its values was measured."""
     panels, peers = chart.panels(results), chart.peers_in(results)
     if not any(results.cell(point, peer).values(chart.y)
                for _, points in panels for point in points for peer in peers):
@@ -58,12 +58,12 @@ def draw(chart, results, units):
 
 
 def legend_width(peers):
-    """Inches."""
+    """Returns the width of the legend, in inches."""
     return 0.7 + 0.07 * max(map(len, peers))
 
 
 def colours(peers):
-    """By peer, the same in all charts of one experiment."""
+    """Returns a colour for each peer; it is the same in all charts of one experiment."""
     many = [pyplot.get_cmap("tab20").colors[i] for i in MANY]
     others = COLOURS if len(peers) - 1 <= len(COLOURS) else many
     return dict(zip(peers, itertools.chain([BASELINE], itertools.cycle(others))))
@@ -152,7 +152,7 @@ NO_METADATA = dict.fromkeys(("Creator", "Date", "Format", "Type"))
 
 
 def svg(figure, title):
-    """The element alone, without the heading of a file of its own, and with such ids as it uses."""
+    """Returns the figure's <svg> element, without the XML header and without ids that nothing refers to."""
     text = io.StringIO()
     figure.savefig(text, format="svg", metadata=NO_METADATA)
     pyplot.close(figure)

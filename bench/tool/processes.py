@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bench/tool/processes.py: processes of a measurement, which end with it whatever happens.
+"""bench/tool/processes.py: runs the processes of a measurement, which always end with the measurement.
 
-Each is in a process group of its own, so that Ctrl-C reaches the tool alone, which then ends them.
-Should the tool itself be killed, the kernel kills them.
+Each is in a process group of its own, so that Ctrl-C reaches only the tool, which then ends the processes.
+If the tool itself is killed, the kernel kills them.
 """
 
 import contextlib
@@ -19,7 +19,7 @@ START_SECONDS = 20
 
 
 def placed(command, cores=None, nice=0):
-    """The command as it is run: on those cores, as taskset(1) writes them; ending with the tool."""
+    """Returns the command line that runs a command on those cores (in taskset(1)'s syntax) and ends with the tool."""
     words = ["setpriv", "--pdeathsig", "KILL"]
     if cores:
         words += ["taskset", "-c", cores]
@@ -29,7 +29,7 @@ def placed(command, cores=None, nice=0):
 
 
 class Group(contextlib.AbstractContextManager):
-    """Running processes; on leaving they are ended, the last started first."""
+    """A context manager of running processes; on exit it ends them, the last started first."""
 
     def __init__(self):
         self.running = []
@@ -60,18 +60,18 @@ class Group(contextlib.AbstractContextManager):
 
 def last_line(text):
     lines = text.strip().splitlines()
-    return lines[-1] if lines else "it said nothing"
+    return lines[-1] if lines else "it printed nothing"
 
 
 def must_run(process):
-    """Raises Failed where a process has ended that should not have."""
+    """Raises Failed if a process has ended; called for processes that should run."""
     if process.poll() is not None:
         said = last_line(process.log.read_text(encoding="utf-8", errors="replace"))
         raise Failed(f"{process.name} ended, status {process.returncode}: {said}")
 
 
 def first_line(process):
-    """The first line of what a process prints; it is waited for."""
+    """Waits for the first line that a process prints, and returns it."""
     ready, _, _ = select.select([process.stdout], [], [], START_SECONDS)
     line = process.stdout.readline().strip() if ready else ""
     if not line:
@@ -82,7 +82,7 @@ def first_line(process):
 
 
 def cpu_seconds(process):
-    """User and system time of a running process so far."""
+    """Returns the user and system time that a running process has used so far."""
     must_run(process)
     text = pathlib.Path(f"/proc/{process.pid}/stat").read_text(encoding="utf-8")
     fields = text.rsplit(")", 1)[1].split()
@@ -90,7 +90,7 @@ def cpu_seconds(process):
 
 
 class Client(contextlib.AbstractContextManager):
-    """A program that measures for `seconds` and prints one JSON object; on leaving it is ended."""
+    """A program that measures for `seconds` and prints one JSON object; a context manager that ends it on exit."""
 
     def __init__(self, command, seconds, cores=None):
         self.name = pathlib.Path(command[0]).name
@@ -100,7 +100,7 @@ class Client(contextlib.AbstractContextManager):
                                         process_group=0)
 
     def result(self):
-        """Its JSON, once it ends."""
+        """Waits for the program's end; returns its JSON."""
         try:
             out, errors = self.process.communicate(timeout=self.limit)
         except subprocess.TimeoutExpired:
@@ -121,6 +121,6 @@ class Client(contextlib.AbstractContextManager):
 
 
 def run_client(command, seconds, cores=None):
-    """Runs such a program to its end: its JSON."""
+    """Runs a program as Client does, to its end; returns its JSON."""
     with Client(command, seconds, cores) as client:
         return client.result()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bench/tool/quiet.py: whether this machine has the time to measure: what its processes take of it."""
+"""bench/tool/quiet.py: finds out whether other processes leave this machine enough time for a measurement."""
 
 import dataclasses
 import os
@@ -7,17 +7,17 @@ import pathlib
 import time
 
 SAMPLE_SECONDS = 1.5
-BUSY_CORES_MAX = 0.2  # of all other processes together; an idle machine has 0.01 to 0.05
+BUSY_CORES_MAX = 0.2  # cores that all other processes together may use; on an idle machine they use 0.01 to 0.05
 NAMED_MAX = 5
 PROC = pathlib.Path("/proc")
 
 
 @dataclasses.dataclass(frozen=True)
 class Sample:
-    """What others took of the cores in a while: 1.0 is one core."""
-    cores: int  # that there are
-    busy: float  # all processes but this one, and what the machine's host gave to others
-    by_name: dict  # command -> cores, the most first
+    """How many cores other processes used during a sample; 1.0 is one core."""
+    cores: int  # number of cores of this machine
+    busy: float  # used by all processes except this one, and stolen by the host of a virtual machine
+    by_name: dict  # command -> cores, largest first
 
     def is_busy(self):
         return self.busy > BUSY_CORES_MAX
@@ -30,27 +30,27 @@ class Sample:
 
 
 def total_ticks(proc):
-    """Of all cores since the start: busy, and stolen by the machine's host."""
+    """Returns the ticks of all cores since boot: (busy, stolen by the host of a virtual machine)."""
     fields = (proc / "stat").read_text(encoding="utf-8").splitlines()[0].split()[1:]
     user, nice, system, _idle, _iowait, irq, softirq, steal = map(int, fields[:8])
     return user + nice + system + irq + softirq, steal
 
 
 def process_ticks(proc):
-    """{pid: (command, ticks)} of those that live."""
+    """Returns {pid: (command, ticks)} of all running processes."""
     found = {}
     for entry in proc.glob("[0-9]*"):
         try:
             head, _, tail = (entry / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")
         except OSError:
-            continue  # it has just ended
+            continue  # the process has just ended
         fields = tail.split()
         found[int(entry.name)] = head.partition("(")[2], int(fields[11]) + int(fields[12])
     return found
 
 
 def sample(seconds=SAMPLE_SECONDS, proc=PROC, sleep=time.sleep):
-    """Looks for so long. Short-lived processes are in `busy`, though no name is known of them."""
+    """Samples for `seconds`. Processes that start and end meanwhile count in `busy`, but not in `by_name`."""
     tick = os.sysconf("SC_CLK_TCK") * seconds
     (busy, steal), before = total_ticks(proc), process_ticks(proc)
     sleep(seconds)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bench/tool/report.py: one HTML page of all results, with plots in it: nothing is fetched."""
+"""bench/tool/report.py: makes one HTML page of all results; the page contains its plots, and fetches nothing."""
 
 import datetime
 import html
@@ -8,12 +8,12 @@ import pathlib
 from tool import age, clock, machine, noise, plots, tables, words
 
 FILE, PUBLISHED_FILE = "report.html", "published.html"
-ROWS_OPEN_MAX = 20  # tables under a chart that are longer are folded
+ROWS_OPEN_MAX = 20  # longer tables under a chart are folded
 STYLE = pathlib.Path(__file__).with_suffix(".css").read_text(encoding="utf-8")
 
 
 def write(file, found, experiment_of):
-    """The page, as that file. `experiment_of` finds an Experiment by its name."""
+    """Writes the page to `file` and returns `file`; `experiment_of` finds an Experiment by its name."""
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(page(found, experiment_of), encoding="utf-8")
     return file

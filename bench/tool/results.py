@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bench/tool/results.py: what was measured, as it lies in results.json, and what follows from it.
+"""bench/tool/results.py: reads and writes results.json, and computes medians and ratios from it.
 
-The file holds facts alone: every value of every measurement, and on what, when and by which command
-they came about. Medians, ratios and plots are made from it anew each time.
+The file has only facts: every value of every measurement, and the machine, time and command of the
+measurements. The tool computes medians, ratios and plots from them each time.
 """
 
 import csv
@@ -20,8 +20,8 @@ FILE = "results.json"
 
 @dataclasses.dataclass
 class Results:
-    facts: dict  # results.json, but for its rows
-    rows: list  # {"round", "point", "peer", and "values" or "error"}, in the order of measuring
+    facts: dict  # results.json without its rows
+    rows: list  # {"round", "point", "peer", and "values" or "error"}, in the order of the measurements
 
     @property
     def name(self):
@@ -37,11 +37,11 @@ class Results:
 
     @property
     def control(self):
-        """The name under which the first peer was measured once more; None in results of before."""
+        """The name of the A/A control (the first peer, measured once more); None in old results, which have none."""
         return self.facts["control"]["peer"] if self.facts.get("control") else None
 
     def rows_of_tables(self):
-        """Peers, with the control beside the one that it is."""
+        """Returns the peers, with the control after the peer that it repeats."""
         if not self.control:
             return self.peers
         return [name for peer in self.peers
@@ -57,7 +57,7 @@ class Results:
         return Cell([row for row in self.rows if row["peer"] == peer and row["point"] == point])
 
     def shortcomings(self):
-        """Why these are not to be shown as a result: sentences; none for a run to its end."""
+        """Returns the reasons why these results are not complete; an empty list if they are."""
         found = []
         if self.facts["quick"]:
             found.append("it was a --quick run")
@@ -90,16 +90,19 @@ class Cell:
         self.good = [row for row in rows if "error" not in row]
 
     def values(self, key):
-        """Of the rounds that have it, in their order."""
+        """Returns the value in each round that has it, in the order of the rounds."""
         return [row["values"][key] for row in self.good if key in row["values"]]
 
     def summary(self, key):
-        """Summary of a value; None where no round has it."""
+        """Returns the Summary of a value; None if no round has it."""
         values = self.values(key)
         return Summary(values) if values else None
 
     def ratio(self, other, key):
-        """To another cell's, round by round: what the machine did meanwhile hit both."""
+        """Returns the Summary of the ratios to another cell's value, round by round.
+
+        Disturbances of the machine affect both cells of a round alike, so they cancel.
+        """
         mine = {row["round"]: row["values"].get(key) for row in self.good}
         pairs = [(mine.get(row["round"]), row["values"].get(key)) for row in other.good]
         ratios = [a / b for a, b in pairs if a is not None and b]
@@ -107,7 +110,7 @@ class Cell:
 
 
 class Summary:
-    """The median of some rounds, and how far they lie apart."""
+    """The median of some rounds, and their spread."""
 
     def __init__(self, values):
         self.median = statistics.median(values)
@@ -116,7 +119,7 @@ class Summary:
 
     @property
     def spread(self):
-        """Half of what lies between the lowest and the highest, of the median: ±0.05 is 5 %."""
+        """Half of the difference between highest and lowest, divided by the median: 0.05 is ±5 %."""
         return (self.highest - self.lowest) / 2 / abs(self.median) if self.median else 0.0
 
 
@@ -128,7 +131,7 @@ def read(file):
 
 
 def read_all(files, experiment_of):
-    """The results in those files, in their order; what cannot be read or shown is named.
+    """Reads the results in those files, in their order; prints the name of each file that it cannot use.
 
     `experiment_of` finds an Experiment by its name.
     """
@@ -147,7 +150,7 @@ def read_all(files, experiment_of):
 
 
 def write(results, file):
-    """Whole or not at all: who is interrupted leaves the file as it was."""
+    """Writes the file atomically: if the write is interrupted, the old file stays."""
     text = json.dumps({**results.facts, "rows": []}, indent=1)[:-len("[]\n}")]
     rows = ",\n".join("  " + json.dumps(row, ensure_ascii=False) for row in results.rows)
     new = file.with_suffix(".new")
@@ -156,7 +159,7 @@ def write(results, file):
 
 
 def write_csv(results, file):
-    """A line for each measurement, for other tools."""
+    """Writes a line for each measurement, for other tools."""
     keys = list(dict.fromkeys(key for point in results.points for key in point))
     values = list(dict.fromkeys(key for row in results.rows for key in row.get("values", {})))
     with open(file, "w", newline="", encoding="utf-8") as out:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bench/tool/runner.py: makes an experiment's measurements, in turn, and keeps each as it comes.
+"""bench/tool/runner.py: makes an experiment's measurements in turn, and writes each to the results at once.
 
-In each round every peer has its turn at every point, so that what else the machine does hits all
-alike; who begins changes from round to round. The first peer has two turns, as if it were two: how
-far these differ says what differences of other peers mean (tool/noise.py).
+In each round every peer has a turn at every point, so that disturbances of the machine affect all peers
+alike; each round begins with another peer. The first peer has two turns, as if it were two peers: their
+difference shows which differences between other peers mean anything (tool/noise.py).
 """
 
 import datetime
@@ -22,13 +22,13 @@ CONTROL = ", once more"  # after the first peer's name
 
 
 def with_control(peers):
-    """The peers, and half a turn after the first the first again: the A/A control."""
+    """Returns the peers with the A/A control (the first peer again) in the middle of the list."""
     half = (len(peers) + 1) // 2
     return [*peers[:half], peers[0] + CONTROL, *peers[half:]]
 
 
 def turns(rounds, points, peers):
-    """(round, point, peer), in the order of measuring."""
+    """Yields (round, point, peer), in the order of the measurements."""
     for number in range(rounds):
         first = number % len(peers)
         for point in points:
@@ -37,7 +37,7 @@ def turns(rounds, points, peers):
 
 
 def run(experiment, settings, progress):
-    """Measures; returns the results, which are in settings.out as well. Ctrl-C ends it early."""
+    """Makes all measurements; returns the results, which are also in settings.out. Ctrl-C ends it early."""
     peers, points = settings.peers, experiment.points_of(settings)
     commit, changed = machine.commit()
     found = results.Results({
@@ -58,14 +58,14 @@ def run(experiment, settings, progress):
                 found.facts["versions"] = getattr(setup, "versions", {})
                 measure_all(experiment, settings, setup, found, progress)
         except KeyboardInterrupt:
-            progress.say("interrupted; what was measured is kept")
+            progress.say("interrupted; the measurements made so far are kept")
     if found.rows:
         results.write_csv(found, settings.out / "results.csv")
     return found
 
 
 def keep_earlier(folder):
-    """The last complete run stays beside this one, should it have been the better one."""
+    """Keeps the results of the last complete run as results.before.json."""
     folder.mkdir(parents=True, exist_ok=True)
     file, before = folder / results.FILE, folder / "results.before.json"
     if file.exists() and (not before.exists() or not results.read(file).shortcomings()):
@@ -83,7 +83,7 @@ def measure_all(experiment, settings, setup, found, progress):
                 setup.measure(peer, point, min(experiment.warm_up, settings.seconds))
                 warm.add(key)
             row["values"] = checked(setup.measure(peer, point, settings.seconds))
-        except Exception as error:  # whatever it is: the others' turns are not lost for it
+        except Exception as error:  # after any error, the run continues with the other measurements
             row["error"] = words_of(error)
             progress.say(f"failed: {error_words(row)}")
         if not found.rows:
@@ -116,7 +116,7 @@ def time_words(seconds):
 
 
 class Progress:
-    """How far it is, on stderr: one line that changes on a terminal, else a line now and then."""
+    """Shows progress on stderr: on a terminal a line that changes, otherwise a line now and then."""
 
     def __init__(self):
         self.stream = sys.stderr

@@ -1,32 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bench/tool/tables.py: what was measured as tables: for page, documents and terminal."""
+"""bench/tool/tables.py: makes tables of results, for the HTML page, the documents and the terminal."""
 
 import dataclasses
 
 from tool import clock, noise, words
 
-NEAR = 1.05  # where the noise floor is not known, a ratio this close to 1 is neither better nor worse
+NEAR = 1.05  # if the noise floor is not known, a ratio this close to 1 counts as neither better nor worse
 
 
 @dataclasses.dataclass(frozen=True)
 class Entry:
     text: str
-    ratio: float | None = None  # to another peer's
-    good: bool | None = None  # whether that is better; None: neither
+    ratio: float | None = None  # to another peer's value
+    good: bool | None = None  # whether the value is better than the other peer's; None: neither
     near: bool = False  # the ratio is within the noise floor
-    hint: str = ""  # shown by a page when pointed at
+    hint: str = ""  # the HTML page shows it when the mouse points at the entry
 
 
 @dataclasses.dataclass
 class Table:
     title: str
     header: list
-    rows: list  # of lists: a name, then Entries
-    to: str | None = None  # the name of the row that ratios are to
+    rows: list  # a list for each row: a name, then Entries
+    to: str | None = None  # the name of the row to which ratios are
 
 
 class Cells:
-    """What tables show of one result: its cells, by peer and point."""
+    """Makes the entries of tables from one result, by peer and point."""
 
     def __init__(self, results, experiment):
         self.results, self.experiment = results, experiment
@@ -39,11 +39,11 @@ class Cells:
         return self.floors[key]
 
     def text(self, point, peer, key, words_of):
-        """A value's words, marked where Little's law contradicts it."""
+        """Returns a value's words, with a mark if Little's law contradicts the value."""
         return words_of + (f" {clock.MARK}" if (peer, str(point), key) in self.broken else "")
 
     def entry(self, point, peer, key, to):
-        """A cell's median, and its ratio to that of the peer `to`."""
+        """Returns an Entry with the cell's median and its ratio to the peer `to`."""
         cell = self.results.cell(point, peer)
         summary = cell.summary(key)
         if summary is None:
@@ -63,21 +63,21 @@ class Cells:
 
 
 def is_good(ratio, better):
-    """Only where the rounds agree."""
+    """Returns whether the ratio is better (True) or worse (False); None unless all rounds agree."""
     if better == "neither" or ratio.lowest <= 1 <= ratio.highest or noise.within(ratio.median, NEAR):
         return None
     return (ratio.median > 1) == (better == "higher")
 
 
 def rows_of_chart(chart, results):
-    """The chart's peers, and the control beside the one that it is."""
+    """Returns the chart's peers, with the control after the peer that it repeats."""
     shown = chart.peers_in(results)
     return [name for name in results.rows_of_tables()
             if name in shown or name == results.control and results.facts["control"]["of"] in shown]
 
 
 def of_chart(chart, results, experiment):
-    """A table for each of its panels: peers by x, and how far rounds lay apart at most."""
+    """Returns a table for each panel of the chart: a row for each peer, a column for each x, and the largest spread."""
     tables, to = [], chart.to or results.peers[0]
     cells, unit = Cells(results, experiment), experiment.units[chart.y]
     for rest, points in chart.panels(results):
@@ -89,7 +89,7 @@ def of_chart(chart, results, experiment):
             rows.append([peer, *row, Entry(f"±{max(spreads) * 100:.0f} %" if spreads else "–")])
         title = words.unit_words(chart.y, unit) + panel_words(chart, rest)
         if any(one.ratio is not None for row in rows for one in row[1:]):
-            title += f" (n×: to {to}; {noise.words(results, experiment, chart.y)})"
+            title += f" (n×: ratio to {to}; {noise.words(results, experiment, chart.y)})"
         tables.append(Table(title, ["", *heads(chart, points), "spread"], rows, to))
     return tables
 
@@ -105,7 +105,7 @@ def panel_words(chart, rest):
 
 
 def of_clients(results, experiment):
-    """How evenly the clients of each load were served: tables like those of the first chart."""
+    """Returns tables, in the layout of the first chart's, that show how evenly each load's clients were served."""
     if isinstance(experiment.clocks, str) or not experiment.charts:
         return []
     found, chart = [], experiment.charts[0]
@@ -124,7 +124,7 @@ def of_clients(results, experiment):
 
 
 def clients_words(cell, prefix):
-    """As `3–17, 4 cut off`: the fewest of any round, the most, and cut off in the median round."""
+    """Returns words such as `3–17, 4 cut off`: fewest and most calls in any round, and the median of calls cut off."""
     fewest, most = cell.values(f"{prefix}fewest"), cell.values(f"{prefix}most")
     if not fewest or not most:
         return "–"
@@ -134,7 +134,7 @@ def clients_words(cell, prefix):
 
 
 def of_all(results, experiment):
-    """Every value of every peer at every point, with the lowest and highest round."""
+    """Returns a table of every value of every peer at every point, with the lowest and highest round."""
     units, cells_of = experiment.units, Cells(results, experiment)
     shown = [key for key in units
              if any(key in row.get("values", {}) for row in results.rows)]
@@ -163,10 +163,10 @@ def with_reach(cells, point, peer, key):
 
 
 def of_goals(experiment, results):
-    """What was wanted, beside what is; None where nothing was."""
+    """Returns a table of the goals and the measured values; None if the experiment has no goals."""
     rows = [goal_row(goal, results, experiment)
             for goal in experiment.goals_of(results.facts["options"])]
-    return Table("Wanted", ["", "wanted", "measured", "rounds", "kept"], rows) if rows else None
+    return Table("Goals", ["", "wanted", "measured", "rounds", "reached"], rows) if rows else None
 
 
 def goal_row(goal, results, experiment):
@@ -209,7 +209,7 @@ def markdown(table):
 
 
 def text(table):
-    """For a terminal."""
+    """Returns the table as text for a terminal."""
     rows = [table.header] + [[name, *map(entry_words, entries)] for name, *entries in table.rows]
     widths = [max(len(row[i]) for row in rows) for i in range(len(table.header))]
     lines = [f"{table.title}"] if table.title else []

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""bench/tool/tool_test.py: the tool's turns, failures, results, reports; and one tiny run of echo.
+"""bench/tool/tool_test.py: tests the tool's turns, failures, results and reports, and makes short runs of echo.
 
 usage: tool_test.py PROGRAMS    the folder of hatrpcd, echo_client and echo_server
 """
@@ -68,7 +68,7 @@ class Statistics(unittest.TestCase):
         self.assertIsNone(self.cell(None, None).summary("us"))
 
     def test_ratios_are_of_the_same_round(self):
-        # Each round one is twice the other, whatever the machine did meanwhile.
+        # In each round the first is twice the second, although the values change from round to round.
         found = self.cell(20.0, 2.0, 12.0).ratio(self.cell(10.0, 1.0, 6.0), "us")
         self.assertEqual((found.median, found.lowest, found.highest), (2.0, 2.0, 2.0))
 
@@ -199,7 +199,7 @@ class Runs(Tool):
 
 
 class Links(html.parser.HTMLParser):
-    """What a page would fetch."""
+    """Finds what a browser would fetch for a page, and the page's own anchors."""
 
     def __init__(self, page):
         super().__init__()
@@ -356,7 +356,7 @@ class Documents(Tool):
         text = (self.folder / "docs" / "results.md").read_text(encoding="utf-8")
         self.assertEqual(text.count("](results/toy-plot-calls.svg)"), 1)
         self.assertIn("**calls per s, calls/s", text)
-        self.assertNotIn("**p50, µs", text)  # its table is in report.html alone
+        self.assertNotIn("**p50, µs", text)  # in_docs=False: only report.html has its table
 
     def test_a_narrative_that_shows_what_is_no_chart_is_refused(self):
         one = toy()
@@ -381,7 +381,7 @@ class Documents(Tool):
 
 
 class Published(unittest.TestCase):
-    """What docs/results has."""
+    """Checks the files in docs/results."""
 
     DOCS = BENCH.parent / "docs"
 
@@ -398,7 +398,7 @@ class Published(unittest.TestCase):
     def test_the_page_is_what_the_tool_makes_of_the_results(self):
         made = docs.text(self.DOCS, experiment.load)
         self.assertEqual(made, (self.DOCS / "results.md").read_text(encoding="utf-8"),
-                         "./dev bench report --docs writes it anew")
+                         "docs/results.md is out of date; run ./dev bench report --docs")
 
 
 class Processes(Tool):
@@ -476,9 +476,9 @@ class Ways(unittest.TestCase):
                 way = ways.hatrpcd_pair(site, server, "Echo", manifest, local, fabric="loop")
                 end = time.monotonic() + WAIT_SECONDS
                 counts = way.calls_by_protocol("echo")
-                while not counts[protocol]:  # a connection's first calls go by TCP
+                while not counts[protocol]:  # a connection's first calls use TCP
                     self.assertLess(time.monotonic(), end)
-                    with contextlib.suppress(experiment.Failed):  # a busy machine: no call in time
+                    with contextlib.suppress(experiment.Failed):  # on a busy machine no call may end in time
                         site.client([PROGRAMS / "echo_client", way.address, 1, 64, 0.1], 0.1)
                     counts = way.calls_by_protocol("echo")
                 self.assertLessEqual(set(counts), {protocol, "tcp"})
@@ -497,7 +497,7 @@ class Ways(unittest.TestCase):
 
 
 class Echo(unittest.TestCase):
-    """The real thing, tiny."""
+    """Runs the echo experiment itself, with few points and short measurements."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory(prefix="hatrpc-tool-test-")
@@ -517,7 +517,7 @@ class Echo(unittest.TestCase):
         return run
 
     def left(self):
-        """Processes that the run has started and that still live."""
+        """Returns the command lines of processes that the run has started and that still run."""
         found = []
         for entry in pathlib.Path("/proc").glob("[0-9]*"):
             with contextlib.suppress(OSError):
@@ -526,7 +526,7 @@ class Echo(unittest.TestCase):
         return found
 
     def test_a_tiny_run(self):
-        for seconds in (0.1, 1, 10):  # on a busy machine it may be that no call ends in time
+        for seconds in (0.1, 1, 10):  # on a busy machine no call may end in a short measurement
             run = self.start("--quick", "--seconds", str(seconds), "--rounds", "1", "--peer",
                              "direct", "--peer", "hatrpcd, TCP lanes")
             said = run.communicate(timeout=WAIT_SECONDS + 10 * seconds)[0]
@@ -559,7 +559,7 @@ class Echo(unittest.TestCase):
                 self.assertEqual(run.returncode, status, said)
                 self.assertGreater(len(results.read(file).rows), 2)
                 end = time.monotonic() + WAIT_SECONDS
-                while how == signal.SIGKILL and self.left():  # nobody waited for them
+                while how == signal.SIGKILL and self.left():  # the killed tool could not wait for its processes
                     self.assertLess(time.monotonic(), end)
                     time.sleep(0.02)
                 self.assertEqual(self.left(), [])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bench/tool/toys.py: for tests of the tool: an experiment that takes no time, and the command line."""
+"""bench/tool/toys.py: helps tests of the tool: an experiment that takes no time, and a run of the command line."""
 
 import contextlib
 import io
@@ -17,12 +17,12 @@ QUIET = quiet.Sample(2, 0.01, {})
 
 
 def speed(peer, point, seconds):
-    """A measurement that takes no time: b is twice as quick as a."""
+    """Returns a measurement without making one; b is twice as fast as a."""
     return {"calls_per_s": point["clients"] * (2000 if peer == "b" else 1000), "p50_us": 12.5}
 
 
 def honest(clients, mean_us, think_us=0.0, **more):
-    """Values of a load for which Little's law holds."""
+    """Returns values of a load for which Little's law holds."""
     return {"calls_per_s": clients / (mean_us + think_us) * 1e6, "p50_us": mean_us, "mean_us": mean_us,
             "think_us": think_us, "fewest": 90, "most": 110, "cut_off": clients, **more}
 
@@ -41,7 +41,7 @@ def toy(measure=speed, **more):
 
 
 class Tool(unittest.TestCase):
-    """Runs the tool's command line in a temporary folder, on one experiment."""
+    """A test case that runs the tool's command line in a temporary folder, with one experiment."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory(prefix="hatrpc-tool-test-")
@@ -49,7 +49,7 @@ class Tool(unittest.TestCase):
         self.folder = pathlib.Path(folder.name)
 
     def tool(self, one, *words, sample=QUIET, changes=(0, ""), out=True):
-        """(exit status, stdout, stderr); `changes` of the code since the results' commit."""
+        """Runs the tool; returns (exit status, stdout, stderr). `changes`: changes of the code since the results."""
         said, errors = io.StringIO(), io.StringIO()
         words = [*words, "--out", str(self.folder)] if out else words
         with mock.patch.object(experiment, "load", lambda name: one), \

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bench/tool/ways.py: ways from a client to a running Thrift server: direct, HAProxy, hatrpcd.
+"""bench/tool/ways.py: sets up ways from a client to a running Thrift server: direct, HAProxy, hatrpcd.
 
-All of an experiment's ways run side by side on one Site, and those whose turn it is not lie idle:
+All ways of an experiment run side by side on one Site; only the one whose turn it is carries calls:
 
     with ways.Site(settings) as site:
         server = site.server([settings.programs / "echo_server", "0"])
@@ -13,7 +13,7 @@ All of an experiment's ways run side by side on one Site, and those whose turn i
         })
         peers["hatrpcd pair"].address    # what a client connects to
 
-An address is what our clients take: a port of this host, the path of a unix socket, or shm:PATH.
+An address is a string that our clients accept: a port of this host, the path of a unix socket, or shm:PATH.
 """
 
 import collections
@@ -37,7 +37,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "base"))
 
 from free_ports import free_ports  # noqa: E402
 
-# What a call through two hatrpcds runs, but for its client and server.
+# The code that a call through two hatrpcds runs, without its client and server.
 CODE = ("base", "client", "config", "daemon", "engine")
 ECHO = ("bench/account.h", "bench/echo.thrift", "bench/echo_client.cc", "bench/echo_server.cc")
 LOCALS = ("tcp", "unix", "shm")  # between an application and the sidecar of its host
@@ -45,7 +45,7 @@ LOCALS = ("tcp", "unix", "shm")  # between an application and the sidecar of its
 
 @dataclasses.dataclass(frozen=True)
 class Cores:
-    """Where the client's host and the server's may run, as taskset(1) writes it."""
+    """The cores for the processes of the client's host and of the server's host, in taskset(1)'s syntax."""
     client_host: str
     server_host: str
 
@@ -65,38 +65,38 @@ def all_cores():
 def half_each():
     cores = cores_to_use()
     if len(cores) < 2:
-        raise Failed("to split the cores, two or more are wanted, and here is one")
+        raise Failed("cannot split the cores: this machine has one, and two or more are needed")
     half = len(cores) // 2
     return Cores(in_taskset(cores[:half]), in_taskset(cores[half:]))
 
 
 class Site(processes.Group):
-    """The folder, cores and processes of one experiment's ways; on leaving all are ended."""
+    """The folder, cores and processes of one experiment's ways; on exit it ends all processes."""
 
     def __init__(self, settings, cores=None, nice=0):
         super().__init__()
         self.folder, self.programs = settings.folder, settings.programs
         self.cores = cores or all_cores()
-        self.nice = nice  # of the sidecars
+        self.nice = nice  # the sidecars' niceness
         self.files = 0
 
     def file(self, name):
-        """A path of the temporary folder that nobody has yet."""
+        """Returns a new path in the temporary folder."""
         self.files += 1
         return self.folder / f"{self.files}-{name}"
 
     def port(self):
-        """A free one that was not given out before."""
+        """Returns a free port that no earlier call has returned."""
         return free_ports(1)[0]
 
     def address(self, local, name="socket"):
-        """A free address of that kind."""
+        """Returns a free address of that kind."""
         if local == "tcp":
             return str(self.port())
         return f"{'shm:' if local == 'shm' else ''}{self.file(name)}.{local}"
 
     def server(self, command):
-        """Starts a Thrift server on the server's host, which prints its address once it listens."""
+        """Starts a Thrift server on the server's host; the server must print its address when it listens."""
         process = self.start(command, self.file("server.log"), self.cores.server_host,
                              stdout=subprocess.PIPE)
         address = processes.first_line(process)
@@ -105,7 +105,7 @@ class Site(processes.Group):
         return Server(address, process)
 
     def client(self, command, seconds):
-        """Runs a client on its host to its end: the JSON object that it prints."""
+        """Runs a client on the client's host to its end; returns the JSON object that it prints."""
         return processes.run_client(command, seconds, self.cores.client_host)
 
     def sidecar(self, command, name, host):
@@ -122,19 +122,19 @@ class Server:
 @dataclasses.dataclass
 class Way:
     address: str  # what a client connects to
-    server: Server  # at its end; others may share it
-    sidecars: list = dataclasses.field(default_factory=list)  # the client's host's first
-    admins: list = dataclasses.field(default_factory=list)  # of hatrpcds: ports, in that order
-    sockets: list = dataclasses.field(default_factory=list)  # and what hatctl asks them at
-    manifest_file: pathlib.Path | None = None  # theirs
+    server: Server  # the server that it leads to; other ways may lead there too
+    sidecars: list = dataclasses.field(default_factory=list)  # processes; the one on the client's host first
+    admins: list = dataclasses.field(default_factory=list)  # admin ports of hatrpcds, in the same order
+    sockets: list = dataclasses.field(default_factory=list)  # admin sockets of hatrpcds, for hatctl
+    manifest_file: pathlib.Path | None = None  # the hatrpcds' manifest
 
     def cpu_seconds(self):
-        """User and system time so far: of the sidecars, of the server."""
+        """Returns the user and system time so far of (the sidecars, the server)."""
         return (sum(map(processes.cpu_seconds, self.sidecars)),
                 processes.cpu_seconds(self.server.process))
 
     def metrics(self, family, host=0):
-        """What a hatrpcd shows of one metric: (labels, value) of each line."""
+        """Reads one metric of a hatrpcd; returns (labels, value) for each of its lines."""
         with urllib.request.urlopen(f"http://127.0.0.1:{self.admins[host]}/metrics",
                                     timeout=10) as page:
             text = page.read().decode()
@@ -143,9 +143,9 @@ class Way:
                 for labels, value in found]
 
     def calls_by_protocol(self, method=None):
-        """Calls begun so far, by what carried them: an RDMA protocol or tcp.
+        """Returns the calls begun so far, by what carried them: an RDMA protocol or tcp.
 
-        A Counter, so that what a measurement made is the later one less the earlier.
+        The result is a Counter, so that the difference of two results gives the calls of a measurement.
         """
         counts = collections.Counter()
         for labels, value in self.metrics("hatrpc_calls_total"):
@@ -154,7 +154,7 @@ class Way:
         return counts
 
     def change_manifest(self, manifest):
-        """Has both hatrpcds read another one; connections made from now on go by it."""
+        """Makes both hatrpcds load another manifest; connections that are made after that use it."""
         text = manifest_text(manifest)
         if text == self.manifest_file.read_text(encoding="utf-8"):
             return
@@ -166,7 +166,7 @@ class Way:
             while self.generation(host) == before[host]:
                 processes.must_run(sidecar)
                 if time.monotonic() > end:
-                    raise Failed(f"hatrpcd does not take another manifest: "
+                    raise Failed(f"hatrpcd does not load the changed manifest: "
                                  f"{processes.last_line(sidecar.log.read_text(encoding='utf-8'))}")
                 time.sleep(0.005)
 
@@ -179,21 +179,21 @@ def manifest_text(manifest):
 
 
 def write_whole(file, text):
-    """hatrpcd looks at the file by itself as well, and must not find half of it."""
+    """Replaces the file atomically: hatrpcd watches the file, and must not read half of it."""
     new = file.with_suffix(".new")
     new.write_text(text, encoding="utf-8")
     os.replace(new, file)
 
 
 def share(counts, protocol):
-    """The part of those calls that went by this protocol, 0 to 1."""
+    """Returns the share of those calls that this protocol carried, from 0 to 1."""
     return counts[protocol] / counts.total() if counts.total() else 0.0
 
 
 class Peers:
-    """Ways by the name of their peer, each started when it is first asked for.
+    """The ways, by the name of their peer; each is started at its first use.
 
-    One that does not start is not tried again: its every measurement fails, and says why.
+    A way that fails to start is not tried again: each of its measurements fails with the same message.
     """
 
     def __init__(self, start):
@@ -236,7 +236,7 @@ backend out
 
 
 def haproxy_pair(site, server, local="tcp"):
-    """Client -> HAProxy -> HAProxy -> server; HAProxy's own defaults, a thread per core."""
+    """Sets up client -> HAProxy -> HAProxy -> server, with HAProxy's default of a thread per core."""
     if shutil.which("haproxy") is None:
         raise Failed("haproxy is not installed: `apt-get install haproxy`, or ./dev bench as root")
     entry, link = site.address(local, "haproxy"), site.address("tcp")
@@ -257,17 +257,17 @@ def haproxy_version():
 
 
 def manifest(service, functions, hint=None):
-    """A manifest of one service: hints by function ({} for none), and of the service as a whole."""
+    """Returns a manifest of one service; `functions`: hints by function ({}: none), `hint`: the service's hints."""
     listed = {name: {"hint": hints} if hints else {} for name, hints in functions.items()}
     return {"services": {service: {"functions": listed, **({"hint": hint} if hint else {})}}}
 
 
 def hatrpcd_pair(site, server, service, manifest, local="tcp", fabric="auto", node=None, tls=False):
-    """Client -> hatrpcd -> hatrpcd -> server; one worker each, as on any small host.
+    """Sets up client -> hatrpcd -> hatrpcd -> server, with one worker in each daemon, as on any small host.
 
-    `local`: what clients connect to. `fabric`: without an RDMA device `auto` and `loop` are memory
-    that the two daemons share, `tcp` has none. `node`: more of both daemons' configuration. `tls`:
-    the link has it, else it is insecure.
+    `local`: the kind of address that clients connect to. `fabric`: without an RDMA device, `auto` and
+    `loop` are memory that the two daemons share; `tcp` is no fabric. `node`: more configuration for both
+    daemons. `tls`: whether the link has TLS; otherwise it is insecure.
     """
     entry, link = site.address(local, "hatrpcd"), site.address("tcp")
     admins = [site.port(), site.port()]
@@ -298,7 +298,7 @@ def hatrpcd_pair(site, server, service, manifest, local="tcp", fabric="auto", no
 
 
 def link_security(site, tls):
-    """By node: what `link` in its configuration says of it."""
+    """Returns, by node, the security part of `link` in the node's configuration."""
     nodes = ("host-a", "host-b")
     if not tls:
         return {node: {"insecure": True} for node in nodes}
@@ -314,7 +314,7 @@ def link_security(site, tls):
 
 def in_haproxy(address):
     if address.startswith("shm:"):
-        raise Failed("HAProxy knows no rings: give it a server on a TCP or unix socket")
+        raise Failed("HAProxy has no rings: give it a server on a TCP or unix socket")
     return f"unix@{address}" if address.startswith("/") else f"127.0.0.1:{address}"
 
 
@@ -325,7 +325,7 @@ def in_hatrpcd(address):
 
 
 def wait_for(address, process):
-    """Until somebody listens there: the process, or it has failed."""
+    """Waits until the process listens at the address; raises Failed if the process ends or takes too long."""
     address = address.removeprefix("shm:")
     is_path = address.startswith("/")
     end = time.monotonic() + processes.START_SECONDS

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bench/tool/words.py: points, numbers and runs as a reader would say them."""
+"""bench/tool/words.py: writes points, numbers and facts of a run in words."""
 
 
 def size(count):
@@ -10,7 +10,7 @@ def size(count):
 
 
 def point_words(point):
-    """As `64 B, 16 clients, polling busy`."""
+    """Returns a point in words, such as `64 B, 16 clients, polling busy`."""
     return ", ".join(part_words(key, value) for key, value in point.items())
 
 
@@ -24,7 +24,7 @@ def part_words(key, value):
 
 
 def head_words(key, value):
-    """At the head of a column."""
+    """Returns the heading of a column."""
     return value if isinstance(value, str) else part_words(key, value)
 
 
@@ -42,13 +42,13 @@ def tick_words(key, value):
 
 
 def short_words(key, value):
-    """Beside an axis, which says that these are bytes."""
+    """Returns the label of a tick at an axis whose title says that the unit is bytes."""
     return size(value).replace(" B", "").replace(" Ki", "K").replace(" Mi", "M").rstrip("B") \
         if is_size(key) else tick_words(key, value)
 
 
 def number(value):
-    """Three digits that count; all of those before the point."""
+    """Writes a number with three significant digits (two below 0.1), and always with all digits before the point."""
     if value == 0:
         return "0"
     if abs(value) >= 100:
@@ -59,13 +59,13 @@ def number(value):
 
 
 def unit_words(key, unit):
-    """As `p50, µs`; the unit alone where it says enough."""
+    """Returns words such as `p50, µs`; only the unit if the words are the same."""
     words = unit.words or key.removesuffix("_us").replace("_", " ")
     return words if words == unit.label else f"{words}, {unit.label}"
 
 
 def option_words(options):
-    """As on the command line."""
+    """Writes options as on the command line."""
     return " ".join(word for option in options.items() for word in option if word)
 
 
@@ -83,6 +83,6 @@ def commit_words(facts):
 
 
 def how_words(facts):
-    """How often and how long."""
+    """Returns the number and the length of the rounds, in words."""
     rounds = "1 round" if facts["rounds"] == 1 else f"medians of {facts['rounds']} rounds"
     return f"{rounds} of {facts['seconds']:g} s"

@@ -160,7 +160,7 @@ bool Connection::has_data() { return has_data(Lock(reader_)); }
 // doorbell that this side did not ask for. A call must do this before it returns EAGAIN, because
 // one edge of an edge-triggered epoll may report both a doorbell and the end.
 bool Connection::settle(bool asks_kernel, const Lock& reader) {
-  const bool doorbell_seen = asks_kernel && (look_at_socket() & POLLIN) != 0;
+  const bool doorbell_seen = asks_kernel && (poll_socket() & POLLIN) != 0;
   doorbells_.ask(channel_, ring::kForData);
   if (has_data(reader)) {
     doorbells_.take_all_but_one(channel_);
@@ -170,7 +170,7 @@ bool Connection::settle(bool asks_kernel, const Lock& reader) {
   return has_data(reader);  // take_all() may have found the socket's end
 }
 
-short Connection::look_at_socket() {
+short Connection::poll_socket() {
   pollfd socket{channel_.fd(), POLLIN | POLLRDHUP, 0};
   if (real::poll(&socket, 1, 0) <= 0) return 0;
   note(socket.revents);
@@ -237,7 +237,7 @@ ssize_t Connection::send(int fd, const Parts& from, int flags) {
 ssize_t Connection::put(const Parts& from, size_t skipped) {
   if (unanswered_writes_.fetch_add(1, std::memory_order_relaxed) % kWritesUnheardMax ==
       kWritesUnheardMax - 1) {
-    look_at_socket();
+    poll_socket();
   }
   const Lock writer(writer_);
   if (is_shared_) channel_.resync_writes();
@@ -271,7 +271,7 @@ int Connection::wait_for_room(int fd) {
     // A signal does not end the wait: poll(2) does not report whether its handler was set with
     // SA_RESTART.
     if (real::poll(nullptr, 0, kNapMs) < 0 && errno != EINTR) return errno;
-    look_at_socket();
+    poll_socket();
     if (!descriptors::holds(fd, this)) return kReplacedError;
   }
   return 0;
@@ -281,7 +281,7 @@ int Connection::wait_for_room(int fd) {
 // socket as writable, so without the nap a program that polls for space would never sleep.
 bool Connection::room_comes_soon() {
   if (has_room()) return true;
-  look_at_socket();
+  poll_socket();
   if (!has_data()) {  // otherwise the program can read first
     Spinner spinner(usual_wait_ns_[1]);
     while (spinner.again()) {

@@ -90,7 +90,7 @@ class Connection {
   bool has_data(const Lock& reader);
   bool has_room();
   // Polls the socket without waiting, notes its end, and returns its events.
-  short look_at_socket();
+  short poll_socket();
 
   ForkShared<State> state_;  // first: only its constructor may fail
   ring::Channel channel_;

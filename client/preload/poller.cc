@@ -40,8 +40,8 @@ class Poller {
   int run();
 
  private:
-  int look();
-  bool look_for_a_while();
+  int poll_once();
+  bool spin();
   bool may_sleep();
   std::optional<Duration> left() const;
   int ask_kernel(std::optional<Duration> timeout);
@@ -59,7 +59,7 @@ class Poller {
 };
 
 // Polls the rings, stores their events in `fds_`, and returns how many rings are ready.
-int Poller::look() {
+int Poller::poll_once() {
   int ready = 0;
   for (nfds_t i = 0; i < count_; ++i) {
     if (!rings_[i]) continue;
@@ -70,11 +70,11 @@ int Poller::look() {
 }
 
 // Spins only if all descriptors are rings: the events of other descriptors must not wait for it.
-bool Poller::look_for_a_while() {
+bool Poller::spin() {
   if (!all_rings_ || timeout_ == Duration::zero()) return false;
   Spinner spinner(rings_[0]->usual_wait_ns());
   while (spinner.again()) {
-    if (look() != 0) return true;
+    if (poll_once() != 0) return true;
   }
   return false;
 }
@@ -124,13 +124,13 @@ int Poller::merge() {
 }
 
 int Poller::run() {
-  bool looked = false;
+  bool spun = false;
   while (true) {
-    const bool ready = look() != 0 || (!looked && look_for_a_while()) || !may_sleep();
-    looked = true;
+    const bool ready = poll_once() != 0 || (!spun && spin()) || !may_sleep();
+    spun = true;
     const auto timeout = ready ? Duration::zero() : left();
     const int said = ask_kernel(timeout);
-    if (said < 0) return ready && errno == EINTR ? look() : -1;
+    if (said < 0) return ready && errno == EINTR ? poll_once() : -1;
     if (const int all = merge(); all != 0 || ready) {
       if (all != 0) return all;
       continue;  // another thread has taken what was ready

@@ -8,7 +8,7 @@
 
 namespace hatrpc::preload {
 
-std::vector<Rule> parse_rules(std::string_view text, std::string& mistake) {
+std::vector<Rule> parse_rules(std::string_view text, std::string& diagnostic) {
   constexpr size_t kPathMax = sizeof(sockaddr_un::sun_path) - 1;
   std::vector<Rule> rules;
   while (!text.empty()) {
@@ -22,8 +22,8 @@ std::vector<Rule> parse_rules(std::string_view text, std::string& mistake) {
     if (address && path.starts_with('/') && path.size() <= kPathMax) {
       rules.push_back({*address, std::string(path)});
     } else {
-      mistake = "HATRPC_RINGS: '" + std::string(word) +
-                "' is not ADDRESS:PORT=/PATH; an address is 127.0.0.1 or [::1]";
+      diagnostic = "HATRPC_RINGS: '" + std::string(word) +
+                   "' is not ADDRESS:PORT=/PATH; an address is 127.0.0.1 or [::1]";
     }
   }
   return rules;
@@ -32,10 +32,10 @@ std::vector<Rule> parse_rules(std::string_view text, std::string& mistake) {
 const std::vector<Rule>& rules() {
   // The vector is never destroyed, because threads may connect while the process ends.
   static const std::vector<Rule>& all = *[] {
-    std::string mistake;
+    std::string diagnostic;
     const char* text = std::getenv("HATRPC_RINGS");
-    auto* read = new std::vector<Rule>(parse_rules(text == nullptr ? "" : text, mistake));
-    if (!mistake.empty()) std::fprintf(stderr, "libhatrpc-preload: %s\n", mistake.c_str());
+    auto* read = new std::vector<Rule>(parse_rules(text == nullptr ? "" : text, diagnostic));
+    if (!diagnostic.empty()) std::fprintf(stderr, "libhatrpc-preload: %s\n", diagnostic.c_str());
     return read;
   }();
   return all;

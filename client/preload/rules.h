@@ -17,7 +17,7 @@ struct Rule {
 
 // Parses `127.0.0.1:9090=/run/hatrpcd/kv.ring,[::1]:9091=/run/x.ring`. If a rule is invalid,
 // describes the error in `mistake`, and returns the valid rules all the same.
-std::vector<Rule> parse_rules(std::string_view text, std::string& mistake);
+std::vector<Rule> parse_rules(std::string_view text, std::string& diagnostic);
 
 // Returns this process's rules. Prints an error in them once, on standard error.
 const std::vector<Rule>& rules();

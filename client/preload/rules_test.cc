@@ -14,9 +14,10 @@ std::string printed(const Address& address) {
 }
 
 TEST(Rules, ListsAddressesAndPaths) {
-  std::string mistake;
-  const auto rules = parse_rules("127.0.0.1:9090=/run/a.ring,,[::1]:9091=/run/b=c.ring,", mistake);
-  EXPECT_EQ(mistake, "");
+  std::string diagnostic;
+  const auto rules =
+      parse_rules("127.0.0.1:9090=/run/a.ring,,[::1]:9091=/run/b=c.ring,", diagnostic);
+  EXPECT_EQ(diagnostic, "");
   ASSERT_EQ(rules.size(), 2u);
   EXPECT_EQ(printed(rules[0].address) + rules[0].path, "127.0.0.1:9090/run/a.ring");
   EXPECT_EQ(printed(rules[1].address) + rules[1].path, "[::1]:9091/run/b=c.ring");
@@ -30,9 +31,9 @@ TEST(Rules, TellsMistakesAndKeepsTheRest) {
         std::string("127.0.0.1:80x=/a"), std::string("::1:80=/a"), std::string("[::1:80=/a"),
         std::string("127.0.0.1:80=relative"), "127.0.0.1:80=" + kLong,
         "[" + std::string(60, ':') + "]:80=/a"}) {
-    std::string mistake;
-    const auto rules = parse_rules(wrong + ",127.0.0.1:9090=/run/a.ring", mistake);
-    EXPECT_NE(mistake.find("'" + wrong + "'"), mistake.npos) << mistake;
+    std::string diagnostic;
+    const auto rules = parse_rules(wrong + ",127.0.0.1:9090=/run/a.ring", diagnostic);
+    EXPECT_NE(diagnostic.find("'" + wrong + "'"), diagnostic.npos) << diagnostic;
     EXPECT_EQ(rules.size(), 1u) << wrong;
   }
 }

@@ -6,13 +6,13 @@
 #include <algorithm>
 #include <utility>
 
-#include "client/ring/look_policy.h"
+#include "client/ring/spin_policy.h"
 
 namespace hatrpc::preload {
 namespace {
 
 // One per thread: what the thread has learnt about its core applies to all its sockets.
-thread_local ring::LookPolicy policy;
+thread_local ring::SpinPolicy policy;
 
 }  // namespace
 
@@ -22,7 +22,7 @@ bool Spinner::again() {
     policy.stay_awake_until(from_ + ring::spin_for(std::chrono::nanoseconds(
                                         usual_ns_.load(std::memory_order_relaxed))));
   }
-  if (!policy.looks_again(now_)) return false;
+  if (!policy.polls_again(now_)) return false;
   sched_yield();
   const auto then = std::exchange(now_, Clock::now());
   policy.yielded(then, now_);

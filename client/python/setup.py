@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""client/python/setup.py: builds the extension from the ring's own sources, which lie beside it in the checkout."""
+"""client/python/setup.py: builds the extension module from the sources in client/ring of this checkout."""
 
 import pathlib
 

@@ -12,7 +12,7 @@
 #include <cstring>
 
 #include "client/ring/handshake.h"
-#include "client/ring/look_policy.h"
+#include "client/ring/spin_policy.h"
 
 namespace hatrpc::ring {
 namespace {
@@ -88,14 +88,14 @@ int Socket::wait(uint32_t what, int timeout_ms, int interrupter) {
     return ready(what) ? 0 : EAGAIN;
   }
   // One per thread: what the thread has learnt about its core applies to all its sockets.
-  thread_local LookPolicy policy;
+  thread_local SpinPolicy policy;
   const auto from = Clock::now();
   std::chrono::nanoseconds& usual = usual_wait_[what == kForData ? 0 : 1];
   policy.stay_awake_until(from + spin_for(usual));
   auto now = from;
   int error = 0;
   while (!ready(what) && error == 0) {
-    if (policy.looks_again(now)) {
+    if (policy.polls_again(now)) {
       sched_yield();
       const auto then = std::exchange(now, Clock::now());
       policy.yielded(then, now);

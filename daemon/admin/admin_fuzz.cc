@@ -80,12 +80,12 @@ class Server {
     require(connect(own.get(), reinterpret_cast<const sockaddr*>(&to.storage), to.length) == 0);
     const size_t cut = request.size() / 4;
     say(own.get(), request.substr(0, cut));
-    turn();
+    iterate();
     say(own.get(), request.substr(cut));
     shutdown(own.get(), SHUT_WR);
     return answer(own.get());
   }
-  void turn() { event_base_loop(base_.get(), EVLOOP_NONBLOCK); }
+  void iterate() { event_base_loop(base_.get(), EVLOOP_NONBLOCK); }
 
   FakeControl control;
 
@@ -106,7 +106,7 @@ class Server {
   std::string answer(int from) {
     std::string text;
     for (int idle = 0; idle < 50;) {
-      turn();
+      iterate();
       std::array<char, 65536> buffer;
       const ssize_t got = recv(from, buffer.data(), buffer.size(), MSG_DONTWAIT);
       if (got == 0 || (got < 0 && errno == ECONNRESET)) break;
@@ -135,7 +135,7 @@ void run(std::string_view input) {
   const bool local = (input[0] & 1) != 0;
   const std::string_view request = input.substr(1);
   check_answers(server.ask(local, request));
-  for (int i = 0; i < 100 && next_descriptor() != before; ++i) server.turn();
+  for (int i = 0; i < 100 && next_descriptor() != before; ++i) server.iterate();
   require(next_descriptor() == before);
 
   const auto drains = static_cast<size_t>(control.drains);

@@ -44,15 +44,15 @@ class Admin : public testing::Test {
   ~Admin() override { std::filesystem::remove_all(folder_); }
 
   // Returns how many iterations the server's event loop makes within `time`.
-  int turns_within(std::chrono::milliseconds time) {
-    int turns = 0;
+  int iterations_within(std::chrono::milliseconds time) {
+    int iterations = 0;
     const auto end = std::chrono::steady_clock::now() + time;
-    for (; std::chrono::steady_clock::now() < end; ++turns) {
+    for (; std::chrono::steady_clock::now() < end; ++iterations) {
       const timeval left{0, 20'000};
       event_base_loopexit(base_.get(), &left);
       event_base_loop(base_.get(), EVLOOP_ONCE);
     }
-    return turns;
+    return iterations;
   }
   int connected() {
     const auto where = resolve(http_.address(), false);
@@ -349,9 +349,9 @@ TEST_F(Admin, DoesNotSpinWhereNoDescriptorIsLeft) {
   ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
   const rlimit none_left{static_cast<rlim_t>(lowest_free), before.rlim_max};
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none_left), 0);
-  const int turns = turns_within(std::chrono::milliseconds(200));
+  const int iterations = iterations_within(std::chrono::milliseconds(200));
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
-  EXPECT_LT(turns, 50);  // thousands if it tries again at once
+  EXPECT_LT(iterations, 50);  // thousands if it tries again at once
   EXPECT_EQ(over_http("GET", "/healthz").status, 200) << "takes connections again";
 }
 

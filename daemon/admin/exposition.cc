@@ -270,9 +270,9 @@ void add_traffic(Page& page, Control& control) {
                 static_cast<double>(count));
     }
   }
-  page.counter("hatrpc_lent_bytes_total",
+  page.counter("hatrpc_zero_copy_bytes_total",
                "Bytes that RDMA lanes sent from where an application's ring had them.",
-               sum(&WorkerCounters::lent_bytes));
+               sum(&WorkerCounters::zero_copy_bytes));
   page.gauge("hatrpc_upstream_connections_open", "Connections to local servers.",
              sum(&WorkerCounters::upstream_connections_open));
   page.counter("hatrpc_upstream_connects_total", "Attempts to connect to local servers.",

@@ -27,45 +27,46 @@ void mix_file(uint64_t& hash, const std::string& path) {
 }
 
 // A daemon must run before a profile can be measured: until then the file does not exist.
-std::optional<Profile> load_profile_of(const NodeConfig& node, Mistakes& mistakes) {
+std::optional<Profile> load_profile_of(const NodeConfig& node, Diagnostics& diagnostics) {
   if (node.profile.empty()) return std::nullopt;
   std::error_code error;
   if (!std::filesystem::exists(node.profile, error) && !error) {
-    mistakes.warning(node.profile_place,
-                     "profile: there is no " + node.profile +
-                         " yet; plans go by the planner's constants until `hatctl calibrate PEER "
-                         "--write` has written it");
+    diagnostics.warning(
+        node.profile_location,
+        "profile: there is no " + node.profile +
+            " yet; plans go by the planner's constants until `hatctl calibrate PEER "
+            "--write` has written it");
     return std::nullopt;
   }
-  return load_profile(node.profile, mistakes);
+  return load_profile(node.profile, diagnostics);
 }
 
-std::shared_ptr<const TlsContext> load_tls(const NodeConfig& node, Mistakes& mistakes) {
+std::shared_ptr<const TlsContext> load_tls(const NodeConfig& node, Diagnostics& diagnostics) {
   if (!node.link.tls) return nullptr;
   const TlsConfig& config = *node.link.tls;
   if (config.certificate.empty() || config.key.empty() || config.ca.empty()) return nullptr;
   auto context = TlsContext::load(config);
   if (!context) {
-    mistakes.error(config.place, std::string(kTlsFilesPrefix) + context.error().message);
+    diagnostics.error(config.location, std::string(kTlsFilesPrefix) + context.error().message);
     return nullptr;
   }
   for (const std::string& warning : tls_warnings(**context, config, std::time(nullptr))) {
-    mistakes.warning(config.place, std::string(kTlsFilesPrefix) + warning);
+    diagnostics.warning(config.location, std::string(kTlsFilesPrefix) + warning);
   }
   return *context;
 }
 
 }  // namespace
 
-Configuration load_configuration(const std::string& file, Mistakes& mistakes) {
+Configuration load_configuration(const std::string& file, Diagnostics& diagnostics) {
   Configuration configuration;
-  configuration.node = load_node_config(file, mistakes);
+  configuration.node = load_node_config(file, diagnostics);
   configuration.fingerprint = fingerprint(file, configuration.node);
-  configuration.manifest = load_manifests(configuration.node.manifests, mistakes);
-  configuration.profile = load_profile_of(configuration.node, mistakes);
-  configuration.tls = load_tls(configuration.node, mistakes);
-  check_against(configuration.node, configuration.manifest, mistakes);
-  if (mistakes.any_errors()) return configuration;
+  configuration.manifest = load_manifests(configuration.node.manifests, diagnostics);
+  configuration.profile = load_profile_of(configuration.node, diagnostics);
+  configuration.tls = load_tls(configuration.node, diagnostics);
+  check_against(configuration.node, configuration.manifest, diagnostics);
+  if (diagnostics.any_errors()) return configuration;
   std::ifstream text(file, std::ios::binary);
   configuration.node_text.assign(std::istreambuf_iterator<char>(text), {});
   return configuration;
@@ -86,7 +87,7 @@ uint64_t fingerprint(const std::string& file, const NodeConfig& node) {
     for (const std::string& path : {tls->certificate, tls->key, tls->ca, tls->crl})
       mix_file(hash, path);
   }
-  for (const auto& [path, place] : node.manifests) {
+  for (const auto& [path, location] : node.manifests) {
     mix_file(hash, path);
     std::error_code error;
     std::vector<std::string> inside;

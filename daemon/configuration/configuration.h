@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "config/diagnostics.h"
 #include "config/manifest.h"
-#include "config/mistakes.h"
 #include "config/node.h"
 #include "config/profile.h"
 #include "daemon/tls/tls_context.h"
@@ -30,7 +30,7 @@ struct Configuration {
 
 // Reads all files and adds every diagnostic to `mistakes`. The result is meaningful only if none is
 // an error.
-Configuration load_configuration(const std::string& file, Mistakes& mistakes);
+Configuration load_configuration(const std::string& file, Diagnostics& diagnostics);
 
 // Returns the services that the node's endpoints and `serves` name.
 std::vector<std::string> services_of(const NodeConfig& node);

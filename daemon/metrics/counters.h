@@ -108,7 +108,7 @@ struct WorkerCounters {
   std::array<std::array<Counter, engine::kFailureCount>, 2> opaque_failures;
   Counter upstreams_detached;  // kept for another stream
   Counter upstreams_attached;  // taken by another stream
-  Counter lent_bytes;          // sent from an application's ring without a copy here
+  Counter zero_copy_bytes;     // sent from an application's ring without a copy here
   Counter upstream_connections_open;
   Counter upstream_connects;
   Counter checked_requests;  // of peers that `allow` restricts: passed on
@@ -118,7 +118,7 @@ struct WorkerCounters {
   Counter unsolicited_replies;  // upstream replies that no call asked for
   TlsCounters tls;
   Counter buffered_bytes;  // held now for slow readers
-  Counter turns;           // event-loop iterations: they show that the worker is alive
+  Counter iterations;      // event-loop iterations: they show that the worker is alive
   // Links that came up, by peer, reconnects included. The Worker's constructor adds the peers; no
   // later code does.
   std::map<std::string, Counter> peer_sessions;

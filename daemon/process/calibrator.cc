@@ -17,7 +17,7 @@
 namespace hat {
 namespace {
 
-using engine::CostJob;
+using engine::CalibrationJob;
 
 std::string utc_now() {
   const std::time_t now = std::time(nullptr);
@@ -30,28 +30,28 @@ std::string utc_now() {
 
 // Returns the reason for which the job was stopped, if it was, and otherwise the error: an error
 // that follows from the stop explains nothing.
-std::string why_failed(const CostJob& job, const Error& error) {
+std::string why_failed(const CalibrationJob& job, const Error& error) {
   const std::string why = job.stopped_why();
   return why.empty() ? error.message : why;
 }
 
 // Waits until the session ends. On `loop`, the last answer stays in this side's memory until the
 // other side has taken it, and the session's end shows that it has.
-void stay_until_stopped(const CostJob& job, std::chrono::nanoseconds at_most) {
+void stay_until_stopped(const CalibrationJob& job, std::chrono::nanoseconds at_most) {
   const auto end = std::chrono::steady_clock::now() + at_most;
   while (!job.stop_token().stop_requested() && std::chrono::steady_clock::now() < end) {
-    std::this_thread::sleep_for(engine::CostTalk::kLook);
+    std::this_thread::sleep_for(engine::CalibrationSession::kPollInterval);
   }
 }
 
 }  // namespace
 
-Result<std::shared_ptr<CostJob>> Calibrator::begin(
-    std::function<void(const std::shared_ptr<CostJob>&)> work) {
+Result<std::shared_ptr<CalibrationJob>> Calibrator::begin(
+    std::function<void(const std::shared_ptr<CalibrationJob>&)> work) {
   if (stopped_) return fail("node " + node_ + " is shutting down");
   if (busy_) return fail("another calibration goes on at node " + node_ + "; it takes seconds");
   if (thread_.joinable()) thread_.join();  // its work is done
-  const auto job = std::make_shared<CostJob>();
+  const auto job = std::make_shared<CalibrationJob>();
   const auto run = [this, job, work = std::move(work)] {
     sigset_t all;
     sigfillset(&all);
@@ -89,10 +89,10 @@ CalibrationReport Calibrator::last() const {
 
 // --- The side that measures ---
 
-Result<uint64_t> Calibrator::measure(const std::string& peer, OpenTalk open_talk) {
+Result<uint64_t> Calibrator::measure(const std::string& peer, OpenSession open_session) {
   const std::lock_guard lock(mutex_);
-  const auto work = [this, peer, open_talk = std::move(open_talk)](const auto& job) {
-    auto costs = measure_now(open_talk, job);
+  const auto work = [this, peer, open_session = std::move(open_session)](const auto& job) {
+    auto costs = measure_now(open_session, job);
     const std::string error = costs ? "" : why_failed(*job, costs.error());
     job->finish(error);
     LOG(INFO) << "calibration with peer " << peer << (costs ? ": done" : ": failed: ") << error;
@@ -106,12 +106,12 @@ Result<uint64_t> Calibrator::measure(const std::string& peer, OpenTalk open_talk
   return last_.number;
 }
 
-Result<ComponentCosts> Calibrator::measure_now(const OpenTalk& open_talk,
-                                               const std::shared_ptr<CostJob>& job) {
+Result<ComponentCosts> Calibrator::measure_now(const OpenSession& open_session,
+                                               const std::shared_ptr<CalibrationJob>& job) {
   HAT_TRY(const auto fabric, open_fabric_());
   HAT_TRY(const auto initiator,
           engine::Initiator::create(*fabric, {.patience = kPatience, .stop = job->stop_token()}));
-  HAT_TRY_VOID(open_talk({fabric->reach(), initiator->card()}, job));
+  HAT_TRY_VOID(open_session({fabric->reach(), initiator->card()}, job));
   HAT_TRY(const engine::CostCard card, job->await_card(kPatience));
   HAT_TRY_VOID(initiator->connect(card));
   return engine::measure_costs(*initiator, {.stop = job->stop_token()});
@@ -119,7 +119,7 @@ Result<ComponentCosts> Calibrator::measure_now(const OpenTalk& open_talk,
 
 // --- The side that answers ---
 
-Result<std::shared_ptr<CostJob>> Calibrator::answer(const engine::CostOpen& open) {
+Result<std::shared_ptr<CalibrationJob>> Calibrator::answer(const engine::CostOpen& open) {
   const std::lock_guard lock(mutex_);
   return begin([this, open](const auto& job) {
     const auto answered = answer_now(open, *job);
@@ -129,7 +129,7 @@ Result<std::shared_ptr<CostJob>> Calibrator::answer(const engine::CostOpen& open
   });
 }
 
-Result<void> Calibrator::answer_now(const engine::CostOpen& open, CostJob& job) {
+Result<void> Calibrator::answer_now(const engine::CostOpen& open, CalibrationJob& job) {
   HAT_TRY(const auto fabric, open_fabric_());
   if (const std::string reach = fabric->reach(); open.reach != reach) {
     return fail("the fabrics do not reach each other: '" + open.reach + "' there, '" + reach +

@@ -19,7 +19,7 @@
 
 #include "daemon/admin/control.h"
 #include "engine/fabric/fabric.h"
-#include "engine/link/cost_talk.h"
+#include "engine/link/calibration_session.h"
 
 namespace hat {
 
@@ -28,28 +28,28 @@ class Calibrator final : public engine::CostAnswerer {
   static constexpr auto kPatience = std::chrono::seconds(10);
 
   // Opens a calibration session with the peer, on the link of any worker.
-  using OpenTalk =
-      std::function<Result<void>(const engine::CostOpen&, std::shared_ptr<engine::CostJob>)>;
+  using OpenSession =
+      std::function<Result<void>(const engine::CostOpen&, std::shared_ptr<engine::CalibrationJob>)>;
 
   Calibrator(std::string node, std::string device, engine::OpenFabric open_fabric)
       : node_(std::move(node)), device_(std::move(device)), open_fabric_(std::move(open_fabric)) {}
   ~Calibrator() override { stop(); }
 
   // Begins a calibration and returns its number. Fails if none can begin now.
-  Result<uint64_t> measure(const std::string& peer, OpenTalk open_talk);
+  Result<uint64_t> measure(const std::string& peer, OpenSession open_session);
   CalibrationReport last() const;
   // Ends the current calibration, waits for its thread, and allows no other.
   void stop();
 
-  Result<std::shared_ptr<engine::CostJob>> answer(const engine::CostOpen& open) override;
+  Result<std::shared_ptr<engine::CalibrationJob>> answer(const engine::CostOpen& open) override;
 
  private:
   // Runs `work` on the thread. Requires mutex_.
-  Result<std::shared_ptr<engine::CostJob>> begin(
-      std::function<void(const std::shared_ptr<engine::CostJob>&)> work);
-  Result<ComponentCosts> measure_now(const OpenTalk& open_talk,
-                                     const std::shared_ptr<engine::CostJob>& job);
-  Result<void> answer_now(const engine::CostOpen& open, engine::CostJob& job);
+  Result<std::shared_ptr<engine::CalibrationJob>> begin(
+      std::function<void(const std::shared_ptr<engine::CalibrationJob>&)> work);
+  Result<ComponentCosts> measure_now(const OpenSession& open_session,
+                                     const std::shared_ptr<engine::CalibrationJob>& job);
+  Result<void> answer_now(const engine::CostOpen& open, engine::CalibrationJob& job);
 
   const std::string node_;
   const std::string device_;
@@ -58,7 +58,7 @@ class Calibrator final : public engine::CostAnswerer {
   mutable std::mutex mutex_;
   bool stopped_ = false;
   bool busy_ = false;
-  std::shared_ptr<engine::CostJob> job_;  // the current job; the last one if busy_ is false
+  std::shared_ptr<engine::CalibrationJob> job_;  // the current job; the last one if busy_ is false
   CalibrationReport last_;
   std::thread thread_;
 };

@@ -301,7 +301,7 @@ void Daemon::on_signal(evutil_socket_t signal, short, void* self) {
 void Daemon::on_tick(evutil_socket_t, short, void* self) {
   auto& daemon = *static_cast<Daemon*>(self);
   daemon.tell_when_ready();
-  daemon.detached_.look(std::chrono::steady_clock::now());
+  daemon.detached_.sweep(std::chrono::steady_clock::now());
   // drain() runs here and not at the phase's end, which is in a callback of offer_: drain()
   // destroys offer_.
   if (daemon.drains_next_ && daemon.phase_ != Phase::kGivingWay) {
@@ -315,7 +315,7 @@ void Daemon::on_tick(evutil_socket_t, short, void* self) {
     case Phase::kGivingWay:
       return;
     case Phase::kServing:
-      return daemon.look_for_changes();
+      return daemon.check_for_changes();
     case Phase::kHandingOver:
       return daemon.leave_if_handed_over();
     case Phase::kDraining:
@@ -343,32 +343,32 @@ std::string Daemon::state() const {
 }
 
 void Daemon::start_watchdog() {
-  constexpr int kLooksPerTime = 4;
+  constexpr int kChecksPerTime = 4;
   const auto time = service_manager::watchdog_time();
   if (!time) return;
   std::vector<Watchdog::Loop> loops;
   for (size_t i = 0; i < threads_.size(); ++i) {
-    loops.push_back({[counters = counters_[i].get()] { return counters->turns.value(); },
+    loops.push_back({[counters = counters_[i].get()] { return counters->iterations.value(); },
                      [thread = threads_[i].get()] { thread->wake(); }});
   }
   watchdog_ = std::make_unique<Watchdog>(std::move(loops), service_manager::tell_alive);
   watchdog_tick_.reset(event_new(base_.get(), -1, EV_PERSIST, on_watchdog, this));
-  const auto us = std::chrono::duration_cast<std::chrono::microseconds>(*time / kLooksPerTime);
+  const auto us = std::chrono::duration_cast<std::chrono::microseconds>(*time / kChecksPerTime);
   constexpr int64_t kSecond = 1'000'000;
   const timeval interval{us.count() / kSecond, us.count() % kSecond};
   event_add(watchdog_tick_.get(), &interval);
 }
 
 void Daemon::on_watchdog(evutil_socket_t, short, void* self) {
-  static_cast<Daemon*>(self)->watchdog_->look();
+  static_cast<Daemon*>(self)->watchdog_->check();
 }
 
 // --- Reload ---
 
 Result<ReloadReport> Daemon::try_reload(bool dry_run) {
-  Mistakes mistakes;
-  const Configuration fresh = load_configuration(config_file_, mistakes);
-  if (mistakes.any_errors()) return fail(mistakes.text());
+  Diagnostics diagnostics;
+  const Configuration fresh = load_configuration(config_file_, diagnostics);
+  if (diagnostics.any_errors()) return fail(diagnostics.text());
   if (fresh.node_text != node_text_) {
     return fail(config_file_ +
                 ": error: it has changed since the start, and is not reloaded; nor is anything "
@@ -376,8 +376,8 @@ Result<ReloadReport> Daemon::try_reload(bool dry_run) {
   }
   const auto routes = make_routes(routes_->generation() + 1, fresh);
   ReloadReport report{routes->generation(), route_changes(*routes_, *routes), {}};
-  for (const Mistake& warning : mistakes.all()) {
-    report.warnings.push_back(to_string(warning.place) + ": warning: " + warning.message);
+  for (const Diagnostic& warning : diagnostics.all()) {
+    report.warnings.push_back(to_string(warning.location) + ": warning: " + warning.message);
   }
   if (std::string why = profile_unused(fresh); !why.empty()) {
     report.warnings.push_back(std::move(why));
@@ -427,7 +427,7 @@ Result<ReloadReport> Daemon::reload(bool dry_run) {
   return report;
 }
 
-void Daemon::look_for_changes() {
+void Daemon::check_for_changes() {
   const uint64_t now = fingerprint(config_file_, *node_);
   // A file is complete only if it was the same in two checks: an editor may still be writing.
   const bool settled = std::exchange(seen_fingerprint_, now) == now;
@@ -454,7 +454,7 @@ Result<uint64_t> Daemon::calibrate(const std::string& peer) {
       peer,
       [worker = threads_.front().get(), peer](
           const engine::CostOpen& open,
-          const std::shared_ptr<engine::CostJob>& job) -> Result<void> {
+          const std::shared_ptr<engine::CalibrationJob>& job) -> Result<void> {
         const auto begun = worker->ask([=](Worker& own) { return own.calibrate(peer, open, job); });
         return begun ? *begun : fail("the worker with the link to it does not turn");
       });

@@ -109,7 +109,7 @@ class Daemon final : public Control, private TakeoverEvents, private TakeoverOff
   void tell_when_ready();
   void start_watchdog();
   std::string state() const;
-  void look_for_changes();
+  void check_for_changes();
   void leave_if_drained();
 
   // --- Taking over, in daemon_takeover.cc ---

@@ -161,7 +161,7 @@ void Daemon::give_server_connections() {
   });
   if (!turned && std::chrono::steady_clock::now() < next_until_) return;
   detached_.give_to(std::move(next_));
-  detached_.look(std::chrono::steady_clock::now());
+  detached_.sweep(std::chrono::steady_clock::now());
 }
 
 void Daemon::leave_if_handed_over() {

@@ -40,9 +40,9 @@ std::string counted(size_t count, const std::string& word) {
 }
 
 // Returns the line that a person needs after a list of diagnostics.
-std::string verdict(const hat::Mistakes& mistakes) {
-  const auto errors = static_cast<size_t>(
-      std::ranges::count(mistakes.all(), hat::Mistake::Severity::kError, &hat::Mistake::severity));
+std::string verdict(const hat::Diagnostics& diagnostics) {
+  const auto errors = static_cast<size_t>(std::ranges::count(
+      diagnostics.all(), hat::Diagnostic::Severity::kError, &hat::Diagnostic::severity));
   if (errors == 0) return "";
   return "hatrpcd: " + counted(errors, "error") + "; hatrpcd.yaml(5) describes what is expected\n";
 }
@@ -77,15 +77,15 @@ std::string notes(const hat::Configuration& configuration) {
 }
 
 int check(const hat::Options& options, const hat::Configuration& configuration,
-          const hat::Mistakes& mistakes) {
+          const hat::Diagnostics& diagnostics) {
   if (!options.quiet) {
-    std::cerr << mistakes.text() << verdict(mistakes);
-    if (!mistakes.any_errors()) {
+    std::cerr << diagnostics.text() << verdict(diagnostics);
+    if (!diagnostics.any_errors()) {
       std::cout << options.config << ": ok: " << summary(configuration) << "\n"
                 << notes(configuration);
     }
   }
-  return mistakes.any_errors() ? kBadConfiguration : 0;
+  return diagnostics.any_errors() ? kBadConfiguration : 0;
 }
 
 int unavailable(const hat::Error& error) {
@@ -122,11 +122,11 @@ int main(int argc, char** argv) {
   if (options->version) return std::puts("hatrpcd " HAT_VERSION) < 0;
 
   hat::ServingFile serving(options->check ? "" : options->serving_file);
-  hat::Mistakes mistakes;
-  auto configuration = hat::load_configuration(options->config, mistakes);
-  if (options->check) return check(*options, configuration, mistakes);
-  std::cerr << mistakes.text() << verdict(mistakes);
-  if (mistakes.any_errors()) return kBadConfiguration;
+  hat::Diagnostics diagnostics;
+  auto configuration = hat::load_configuration(options->config, diagnostics);
+  if (options->check) return check(*options, configuration, diagnostics);
+  std::cerr << diagnostics.text() << verdict(diagnostics);
+  if (diagnostics.any_errors()) return kBadConfiguration;
 
   start_log(argv[0], options->log_level);
   std::signal(SIGPIPE, SIG_IGN);

@@ -38,11 +38,11 @@ LinkNode::LinkNode(OpenFabricOf open, bool server, const ArenaOptions& arena) : 
   auto made = RdmaHost::create_shared(reactor, std::move(*fabric), {.arena = arena});
   if (!made) throw std::runtime_error(made.error().message);
   host = std::move(*made);
-  reactor.add_turn_events(*this);
+  reactor.add_iteration_events(*this);
 }
 
 LinkNode::~LinkNode() {
-  reactor.remove_turn_events(*this);
+  reactor.remove_iteration_events(*this);
   lanes.reset();
 }
 
@@ -64,12 +64,12 @@ bool LinkNode::until(const std::function<bool()>& holds, Duration at_most) {
   while (!holds()) {
     if (std::chrono::steady_clock::now() > end) return false;
     tick->set(reactor.now() + 20ms);
-    reactor.turn();
+    reactor.iterate();
   }
   return true;
 }
 
-void LinkNode::on_turn_end() {
+void LinkNode::on_iteration_end() {
   if (lanes) lanes->flush();
   if (session && link_down.empty()) session->lane().flush();
 }

@@ -25,7 +25,9 @@ inline constexpr engine::LaneShape kTestShape{
     .leg = engine::Leg::kWriteImm, .slots = 16, .slot_bytes = 1024};
 
 // One process: the parts that both sides have.
-class LinkNode : public engine::SessionEvents, public engine::LaneSetEvents, private TurnEvents {
+class LinkNode : public engine::SessionEvents,
+                 public engine::LaneSetEvents,
+                 private IterationEvents {
  public:
   LinkNode(OpenFabricOf open, bool server, const engine::ArenaOptions& arena);
   ~LinkNode() override;
@@ -65,7 +67,7 @@ class LinkNode : public engine::SessionEvents, public engine::LaneSetEvents, pri
                     const std::string& reason) override;
 
  private:
-  void on_turn_end() override;
+  void on_iteration_end() override;
   bool server_;
 };
 

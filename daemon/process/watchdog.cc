@@ -14,16 +14,16 @@ Watchdog::Watchdog(std::vector<Loop> loops, std::function<void()> say_alive)
 
 void Watchdog::begin() {
   for (Watched& watched : loops_) {
-    watched.turns_before = watched.loop.turns();
+    watched.iterations_before = watched.loop.iterations();
     watched.loop.wake();
   }
 }
 
-void Watchdog::look() {
-  const auto has_turned = [](const Watched& watched) {
-    return watched.loop.turns() != watched.turns_before;
+void Watchdog::check() {
+  const auto has_iterated = [](const Watched& watched) {
+    return watched.loop.iterations() != watched.iterations_before;
   };
-  if (!std::ranges::all_of(loops_, has_turned)) return;
+  if (!std::ranges::all_of(loops_, has_iterated)) return;
   say_alive_();
   begin();
 }

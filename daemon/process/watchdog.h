@@ -3,7 +3,7 @@
 // run an iteration since the last report. So the slowest loop sets the pace, and a loop that hangs
 // ends the reports.
 //
-// Thread   The thread that calls look(), which also calls `turns` and `wake`.
+// Thread   The thread that calls look(), which also calls `iterations` and `wake`.
 #pragma once
 
 #include <cstdint>
@@ -15,20 +15,20 @@ namespace hat {
 class Watchdog {
  public:
   struct Loop {
-    std::function<uint64_t()> turns;  // iterations so far
-    std::function<void()> wake;       // makes the loop iterate soon, even if it is idle
+    std::function<uint64_t()> iterations;  // iterations so far
+    std::function<void()> wake;            // makes the loop iterate soon, even if it is idle
   };
 
   Watchdog(std::vector<Loop> loops, std::function<void()> say_alive);
 
   // Reports that the daemon is alive if every loop has run an iteration. Must be called several
   // times within the time after which the service manager takes silence for death.
-  void look();
+  void check();
 
  private:
   struct Watched {
     Loop loop;
-    uint64_t turns_before = 0;
+    uint64_t iterations_before = 0;
   };
   void begin();
 

@@ -310,7 +310,7 @@ TEST_F(AccessOfAllowed, EndsWhatWaitsForAConnectionWhenTheRuleComes) {
   }
   link_->written.clear();
   keep_out();
-  node_.reactor.end_turn();
+  node_.reactor.end_iteration();
   EXPECT_THAT(failures_in(link_->written),
               ElementsAre(ToldFailure{FrameKind::kFail, 3, Failure::kPermissionDenied},
                           ToldFailure{FrameKind::kReset, 0, Failure::kUpstreamClosed}));

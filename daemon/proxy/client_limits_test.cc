@@ -38,7 +38,7 @@ TEST(ClientLimits, AnEndpointHasSoManyConnections) {
   EXPECT_EQ(one.node.counters.connections_refused.value(), 1u);
   first->end = true;
   FakeNode::read(first);
-  one.node.reactor.end_turn();
+  one.node.reactor.end_iteration();
   one.node.connect_client();
   EXPECT_EQ(one.node.reactor.wires.size(), wires + 1) << "there is room again";
   EXPECT_EQ(one.node.counters.connections_refused.value(), 1u);
@@ -101,7 +101,7 @@ TEST(ClientLimits, UnansweredCallsCount) {
   client->end = true;
   client->error = ECONNRESET;
   FakeNode::read(client);
-  one.node.reactor.end_turn();
+  one.node.reactor.end_iteration();
   EXPECT_EQ(buffered(), 0u);
 }
 
@@ -155,7 +155,7 @@ TEST(ClientLimits, HeadsThatDoNotEndCount) {
   for (size_t i = 0; i < 20; ++i) {
     const auto client = one.node.connect_client();
     one.node.receive(client, head);
-    one.node.reactor.end_turn();
+    one.node.reactor.end_iteration();
     if (client->closed) ++closed;
   }
   EXPECT_LE(one.node.counters.buffered_bytes.value(), limits.buffered_bytes_max + 64 * 1024);

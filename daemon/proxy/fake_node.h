@@ -91,17 +91,18 @@ class FakeSeal final : public engine::Seal {
   // Sets the names that peers prove on connections made from now on.
   void prove(std::vector<std::string> names) { names_ = std::move(names); }
 
-  std::unique_ptr<Stream> connect(const std::string&, const engine::OpenStream& open,
-                                  StreamEvents& events) override {
+  std::unique_ptr<ByteStream> connect(const std::string&, const engine::OpenStream& open,
+                                      StreamEvents& events) override {
     return std::make_unique<Named>(open(events), names_);
   }
-  std::unique_ptr<Stream> accept(const engine::OpenStream& open, StreamEvents& events) override {
+  std::unique_ptr<ByteStream> accept(const engine::OpenStream& open,
+                                     StreamEvents& events) override {
     return std::make_unique<Named>(open(events), names_);
   }
 
  private:
-  struct Named final : Stream {
-    Named(std::unique_ptr<Stream> under, const std::vector<std::string>& peer)
+  struct Named final : ByteStream {
+    Named(std::unique_ptr<ByteStream> under, const std::vector<std::string>& peer)
         : stream(std::move(under)), names(peer) {}
     IoResult read(std::span<std::byte> into) override { return stream->read(into); }
     IoResult write(std::span<const iovec> from) override { return stream->write(from); }
@@ -112,7 +113,7 @@ class FakeSeal final : public engine::Seal {
     void abort_on_close() override { stream->abort_on_close(); }
     std::span<const std::string> peer_names() const override { return names; }
 
-    std::unique_ptr<Stream> stream;
+    std::unique_ptr<ByteStream> stream;
     const std::vector<std::string> names;
   };
 
@@ -134,7 +135,7 @@ class FakeNode {
                     const std::optional<AccessRule>& access = std::nullopt,
                     engine::Seal* seal = nullptr)
       : worker(std::make_unique<Worker>(reactor, setup(limits, access, seal))) {
-    reactor.end_turn();
+    reactor.end_iteration();
   }
 
   // Returns the far end of the first connection to host-b.
@@ -151,7 +152,7 @@ class FakeNode {
   void receive(const Wire& wire, const std::string& bytes) {
     wire->incoming += bytes;
     read(wire);
-    reactor.end_turn();
+    reactor.end_iteration();
   }
   static void read(const Wire& wire) {
     size_t before = 0;

@@ -79,7 +79,7 @@ class ClientMovesTest : public testing::Test {
   }
   void say(const FakeNode::Wire& peer, FrameHeader header, const std::string& payload = "") {
     node_.receive(peer, frame_bytes(header, payload));
-    node_.reactor.end_turn();
+    node_.reactor.end_iteration();
   }
   void call_and_answer(const FakeNode::Wire& peer, uint32_t stream, uint64_t call) {
     node_.receive(client_, kCallOfGet);
@@ -95,14 +95,14 @@ class ClientMovesTest : public testing::Test {
   }
   void begin_hand_over() {
     node_.worker->begin_hand_over(successor_);
-    node_.reactor.end_turn();
-    node_.reactor.end_turn();
+    node_.reactor.end_iteration();
+    node_.reactor.end_iteration();
   }
   // Returns the link that takes the place of a link that is leaving.
   FakeNode::Wire next_link() {
     auto wire = node_.reactor.wires.back();
     node_.receive(wire, hello_bytes("host-b", ""));
-    node_.reactor.end_turn();
+    node_.reactor.end_iteration();
     return wire;
   }
 
@@ -153,7 +153,7 @@ TEST_F(ClientMovesTest, AttachesAgainWhereTheSuccessorIsGone) {
   begin_hand_over();
   say(peer_, {.kind = FrameKind::kDetached, .stream = 1}, kToken);
   node_.worker->end_hand_over();
-  node_.reactor.end_turn();
+  node_.reactor.end_iteration();
   EXPECT_EQ(payload_of(FrameKind::kAttach, peer_->written), kToken + "Kv");
 }
 
@@ -203,7 +203,7 @@ TEST_F(ClientMovesTest, EndsWithALinkThatIsLostMeanwhile) {
   say(peer_, {.kind = FrameKind::kGoAway});
   peer_->end = true;
   FakeNode::read(peer_);
-  node_.reactor.end_turn();
+  node_.reactor.end_iteration();
   EXPECT_TRUE(client_->shut);
   EXPECT_FALSE(client_->aborted);
 }
@@ -213,7 +213,7 @@ TEST_F(ClientMovesTest, EndsWhereThePeerIsNotReachedInTime) {
   say(peer_, {.kind = FrameKind::kDetached, .stream = 1}, kToken);
   EXPECT_FALSE(client_->shut);
   node_.reactor.advance(default_limits().peer_wait);
-  node_.reactor.end_turn();
+  node_.reactor.end_iteration();
   EXPECT_TRUE(client_->shut);
 }
 
@@ -241,7 +241,7 @@ TEST_F(ClientMovesTest, EndsHereWhereTheApplicationEndsBeforeItIsHandedOver) {
     const auto peer = node.peer_wire();
     const auto say = [&](FrameHeader header, const std::string& payload = "") {
       node.receive(peer, frame_bytes(header, payload));
-      node.reactor.end_turn();
+      node.reactor.end_iteration();
     };
     node.receive(peer, hello_bytes("host-b", ""));
     const auto client = node.connect_client();
@@ -252,16 +252,16 @@ TEST_F(ClientMovesTest, EndsHereWhereTheApplicationEndsBeforeItIsHandedOver) {
     const auto successor = std::make_shared<FakeSuccessor>();
     successor->answer = Successor::Answer::kLater;
     node.worker->begin_hand_over(successor);
-    node.reactor.end_turn();
+    node.reactor.end_iteration();
     const auto client_ends = [&] {
       client->end = true;
       FakeNode::read(client);
-      node.reactor.end_turn();
+      node.reactor.end_iteration();
     };
     if (one.before_the_token) client_ends();
     say({.kind = FrameKind::kDetached, .stream = 1}, kToken);
     if (!one.before_the_token) client_ends();
-    node.reactor.end_turn();
+    node.reactor.end_iteration();
     EXPECT_EQ(payload_of(FrameKind::kAttach, peer->written), kToken + "Kv");
     EXPECT_EQ(kinds_in(peer->written).back(), FrameKind::kEnd);
     EXPECT_TRUE(client->closed);
@@ -292,7 +292,7 @@ TEST_F(ClientMovesTest, GoToTheSuccessorAFewAtATime) {
   }
   peer_->written.clear();
   node_.worker->begin_hand_over(successor_);
-  node_.reactor.end_turn();
+  node_.reactor.end_iteration();
   for (int batch = 0; batch < 20 && !node_.worker->handed_over(); ++batch) {
     std::string answers;
     for (const FrameHeader& header : headers_in(peer_->written)) {
@@ -346,7 +346,7 @@ TEST_F(ClientMovesTest, GoesOnWithWhatTheProcessBeforeHad) {
     return node_.reactor.connect(*parse_address("tcp:127.0.0.1:1"), events);
   };
   node_.worker->take_over_client(0, accept, std::as_bytes(std::span(kCallOfGet)), &kept);
-  node_.reactor.end_turn();
+  node_.reactor.end_iteration();
   EXPECT_THAT(kinds_in(peer_->written),
               ElementsAre(FrameKind::kAttach, FrameKind::kSync, FrameKind::kCall));
   EXPECT_EQ(payload_of(FrameKind::kAttach, peer_->written), kToken + "Kv");
@@ -374,7 +374,7 @@ class ServerMovesTest : public testing::Test {
   }
   void say(const FakeNode::Wire& link, FrameHeader header, const std::string& payload = "") {
     node_.receive(link, frame_bytes(header, payload));
-    node_.reactor.end_turn();
+    node_.reactor.end_iteration();
   }
   void call(const FakeNode::Wire& link, uint32_t stream, uint64_t ordinal) {
     say(link,
@@ -464,7 +464,7 @@ TEST_F(ServerMovesTest, EndsTheClientWhereTheNodeLeavesForGood) {
   detach();
   EXPECT_EQ(kinds_in(link_->written).back(), FrameKind::kEnd);
   EXPECT_TRUE(server_->closed);
-  node_.reactor.end_turn();
+  node_.reactor.end_iteration();
   EXPECT_TRUE(node_.worker->drained());
 }
 

@@ -68,7 +68,7 @@ TEST_F(PeerLimits, OnePeerHasAQuarterOfTheLinks) {
   EXPECT_FALSE(link("host-c")->closed) << "another peer has its own part";
   first->end = true;
   FakeNode::read(first);
-  node_.reactor.end_turn();
+  node_.reactor.end_iteration();
   EXPECT_FALSE(link("host-b")->closed) << "one has ended";
 }
 
@@ -145,7 +145,7 @@ TEST_F(PeerLimits, UnansweredCallsCount) {
   EXPECT_EQ(node_.counters.buffered_bytes.value(), 0u) << "all are answered";
   peer->end = true;
   FakeNode::read(peer);
-  node_.reactor.end_turn();
+  node_.reactor.end_iteration();
   EXPECT_EQ(node_.counters.buffered_bytes.value(), 0u);
 }
 

@@ -37,7 +37,7 @@ class Successor {
   // Returns whether the successor has that endpoint. The answer never changes.
   virtual bool wants(size_t endpoint) const = 0;
   // Offers a client connection on which no call is in flight. `descriptors` are those of
-  // Stream::descriptors(), and the stream still owns them. `read` has, in parts, the bytes that
+  // ByteStream::descriptors(), and the stream still owns them. `read` has, in parts, the bytes that
   // were read from the connection and that no call has used yet. `server` is the client's
   // connection to its server that a peer keeps, or null.
   virtual Answer take(size_t endpoint, std::span<const int> descriptors,

@@ -17,19 +17,19 @@ constexpr size_t kHandshakesMax = 256;
 
 // Objects whose deletion is deferred to the end of the iteration, when none of their events can be
 // running.
-struct Worker::Grave {
+struct Worker::Deferred {
   std::list<Peers::node_type> peers;  // destroyed after their sessions and lanes
   std::vector<std::unique_ptr<ClientConnection>> connections;
   std::vector<std::unique_ptr<ServerStream>> streams;
   std::vector<std::unique_ptr<UpstreamConnection>> upstreams;
   std::vector<std::unique_ptr<engine::Session>> sessions;
   std::vector<std::unique_ptr<PeerLanes>> lanes;  // destroyed before their sessions
-  std::vector<std::unique_ptr<engine::CostTalk>> talks;
+  std::vector<std::unique_ptr<engine::CalibrationSession>> calibrations;
   std::vector<std::unique_ptr<AcceptedLink>> links;
 
   bool empty() const {
     return connections.empty() && streams.empty() && upstreams.empty() && sessions.empty() &&
-           lanes.empty() && talks.empty() && links.empty() && peers.empty();
+           lanes.empty() && calibrations.empty() && links.empty() && peers.empty();
   }
 };
 
@@ -40,9 +40,9 @@ Worker::Worker(Reactor& reactor, Setup setup)
       deadlines_(reactor),
       upstreams_(*this, setup_.seed),
       connections_per_endpoint_(node().endpoints.size()),
-      grave_(std::make_unique<Grave>()),
-      next_turn_(reactor.timer([] {})) {
-  reactor_.add_turn_events(*this);
+      deferred_(std::make_unique<Deferred>()),
+      next_iteration_(reactor.timer([] {})) {
+  reactor_.add_iteration_events(*this);
   for (const PeerConfig& peer : node().peers) {
     counters().peer_sessions.try_emplace(peer.name);
     make_link(peer).link->connect_now();
@@ -50,7 +50,7 @@ Worker::Worker(Reactor& reactor, Setup setup)
 }
 
 Worker::~Worker() {
-  reactor_.remove_turn_events(*this);
+  reactor_.remove_iteration_events(*this);
   connections_.clear();
   accepted_.clear();
   const auto let_go = [](PeerLink& peer) {
@@ -59,7 +59,7 @@ Worker::~Worker() {
   };
   for (auto& [name, peer] : peers_) let_go(peer);
   for (auto& node : leaving_) let_go(node.mapped());
-  while (!grave_->empty()) std::exchange(grave_, std::make_unique<Grave>()).reset();
+  while (!deferred_->empty()) std::exchange(deferred_, std::make_unique<Deferred>()).reset();
 }
 
 engine::SessionOptions Worker::session_options(std::string peer) const {
@@ -102,12 +102,12 @@ ClientConnection& Worker::add_client(size_t endpoint, const ListenerEvents::Acce
   return added;
 }
 
-void Worker::bury(ClientConnection& connection) {
+void Worker::defer_delete(ClientConnection& connection) {
   const auto found = connections_.find(&connection);
   if (found == connections_.end()) return;
   --connections_per_endpoint_[connection.endpoint()];
   counters().connections_open.sub();
-  grave_->connections.push_back(std::move(found->second));
+  deferred_->connections.push_back(std::move(found->second));
   connections_.erase(found);
 }
 
@@ -150,7 +150,7 @@ void Worker::buffered(int64_t change, PeerShare& peer) {
   peer_shares_.add(&PeerShare::buffered_bytes, peer, change);
 }
 
-void Worker::look_for_more(Polling polling) {
+void Worker::keep_polling(Polling polling) {
   // How long the worker polls after a call whose plan says `busy`. That is long, but it ends, so
   // that an idle connection costs nothing.
   constexpr Duration kBusySpin = std::chrono::milliseconds(10);
@@ -200,7 +200,8 @@ void Worker::on_link_up(engine::Link& link) {
   if (setup_.rdma != nullptr && link.session().peer().legs != 0) {
     peer.lanes = std::make_unique<PeerLanes>(reactor_, *setup_.rdma, link.session(),
                                              node().limits.lane_settle, peer);
-    peer.costs = std::make_unique<engine::CostTalk>(reactor_, link.session().lane(), nullptr);
+    peer.costs =
+        std::make_unique<engine::CalibrationSession>(reactor_, link.session().lane(), nullptr);
     link.session().set_costs(peer.costs.get());
   }
   tell_waiting();
@@ -241,12 +242,12 @@ void Worker::on_link_down(engine::Link& link, bool was_up, const std::string& re
   const auto streams = std::exchange(peer.streams, {});
   if (peer.lanes) {
     peer.lanes->end(reason);
-    grave_->lanes.push_back(std::move(peer.lanes));
+    deferred_->lanes.push_back(std::move(peer.lanes));
     peer.costs->end("the link went down: " + reason);
-    grave_->talks.push_back(std::move(peer.costs));
+    deferred_->calibrations.push_back(std::move(peer.costs));
   }
   for (const auto& [id, connection] : streams) connection->on_session_lost(reason);
-  if (left != leaving_.end()) grave_->peers.splice(grave_->peers.end(), leaving_, left);
+  if (left != leaving_.end()) deferred_->peers.splice(deferred_->peers.end(), leaving_, left);
   tell_waiting();
 }
 
@@ -277,7 +278,7 @@ std::vector<LinkStatus> Worker::link_status() const {
 }
 
 Result<void> Worker::calibrate(const std::string& peer, const engine::CostOpen& open,
-                               std::shared_ptr<engine::CostJob> job) {
+                               std::shared_ptr<engine::CalibrationJob> job) {
   PeerLink& to = peers_.at(peer);
   if (!to.link->takes_calls()) {
     const std::string& why = to.link->last_error();
@@ -381,25 +382,25 @@ void Worker::on_session_down(engine::Session& session, const std::string& reason
   } else {
     LOG_EVERY_T(WARNING, 1) << "link: a connection was refused: " << reason;
   }
-  grave_->links.push_back(std::move(found->second));
+  deferred_->links.push_back(std::move(found->second));
   accepted_.erase(found);
-  grave_->links.back()->end(reason);
+  deferred_->links.back()->end(reason);
 }
 
 // --- Ends ---
 
-void Worker::bury(std::unique_ptr<UpstreamConnection> upstream) {
-  grave_->upstreams.push_back(std::move(upstream));
+void Worker::defer_delete(std::unique_ptr<UpstreamConnection> upstream) {
+  deferred_->upstreams.push_back(std::move(upstream));
 }
 
-void Worker::bury(std::unique_ptr<engine::Session> session) {
-  if (session) grave_->sessions.push_back(std::move(session));
+void Worker::defer_delete(std::unique_ptr<engine::Session> session) {
+  if (session) deferred_->sessions.push_back(std::move(session));
 }
 
-void Worker::bury(AcceptedLink& link, uint32_t stream) {
+void Worker::defer_delete(AcceptedLink& link, uint32_t stream) {
   const auto found = link.streams.find(stream);
   if (found == link.streams.end()) return;
-  grave_->streams.push_back(std::move(found->second));
+  deferred_->streams.push_back(std::move(found->second));
   link.streams.erase(found);
 }
 
@@ -452,7 +453,7 @@ void Worker::hand_over_clients() {
   for (const auto& [key, connection] : connections_) all.push_back(connection.get());
   for (ClientConnection* connection : all) {
     if (!connections_.contains(connection) || connection->hand_over(*successor_)) continue;
-    next_turn_->set(reactor_.now() + kRoomAgain);
+    next_iteration_->set(reactor_.now() + kRoomAgain);
     return;
   }
 }
@@ -465,8 +466,8 @@ void Worker::move_more() {
   }
 }
 
-void Worker::on_turn_end() {
-  counters().turns.add();
+void Worker::on_iteration_end() {
+  counters().iterations.add();
   if (std::exchange(move_ended_, false)) move_more();
   if (successor_) hand_over_clients();
   flush();
@@ -474,12 +475,12 @@ void Worker::on_turn_end() {
   bool stirred = false;
   for (auto& [name, peer] : peers_) stirred |= std::exchange(peer.stirred, false);
   for (auto& node : leaving_) stirred |= std::exchange(node.mapped().stirred, false);
-  if (stirred || !grave_->empty()) flush();
-  if (move_ended_) next_turn_->set(reactor_.now());
+  if (stirred || !deferred_->empty()) flush();
+  if (move_ended_) next_iteration_->set(reactor_.now());
 }
 
 void Worker::flush() {
-  while (!grave_->empty()) std::exchange(grave_, std::make_unique<Grave>()).reset();
+  while (!deferred_->empty()) std::exchange(deferred_, std::make_unique<Deferred>()).reset();
   for (auto& [name, peer] : peers_) peer.flush();
   for (auto next = leaving_.begin(); next != leaving_.end();) (next++)->mapped().flush();
   for (auto next = accepted_.begin(); next != accepted_.end();) {

@@ -45,7 +45,9 @@ struct LinkStatus {
   std::vector<std::string> peer_names;  // proved by the peer's certificate; may be empty
 };
 
-class Worker final : public engine::LinkEvents, public engine::SessionEvents, public TurnEvents {
+class Worker final : public engine::LinkEvents,
+                     public engine::SessionEvents,
+                     public IterationEvents {
  public:
   struct Setup {
     size_t index = 0;
@@ -97,7 +99,7 @@ class Worker final : public engine::LinkEvents, public engine::SessionEvents, pu
   // Opens a calibration session in which the peer answers this side's measurements. Returns an
   // error if the session cannot be opened; `job` gets every later error.
   Result<void> calibrate(const std::string& peer, const engine::CostOpen& open,
-                         std::shared_ptr<engine::CostJob> job);
+                         std::shared_ptr<engine::CalibrationJob> job);
 
   // Accessors for connections, streams and upstream connections.
   Reactor& reactor() { return reactor_; }
@@ -157,14 +159,14 @@ class Worker final : public engine::LinkEvents, public engine::SessionEvents, pu
 
   // Keeps the worker polling after a part of a call arrived. The polling mode of the call's plan
   // says for how long.
-  void look_for_more(Polling polling);
+  void keep_polling(Polling polling);
 
   // Defers the deletion of the object to the end of the iteration, when none of its events can be
   // running.
-  void bury(ClientConnection& connection);
-  void bury(std::unique_ptr<UpstreamConnection> upstream);
-  void bury(std::unique_ptr<engine::Session> session) override;
-  void bury(AcceptedLink& link, uint32_t stream);
+  void defer_delete(ClientConnection& connection);
+  void defer_delete(std::unique_ptr<UpstreamConnection> upstream);
+  void defer_delete(std::unique_ptr<engine::Session> session) override;
+  void defer_delete(AcceptedLink& link, uint32_t stream);
 
  private:
   static constexpr size_t kMovesMax = 64;
@@ -191,13 +193,13 @@ class Worker final : public engine::LinkEvents, public engine::SessionEvents, pu
   bool all_sent() const;
   PeerLink& make_link(const PeerConfig& peer);
   void replace(PeerLink& peer);
-  void on_turn_end() override;
+  void on_iteration_end() override;
   void flush();
   void tell_waiting();
   PeerLink& peer_of(const engine::Link& link);
   engine::SessionOptions session_options(std::string peer) const;
 
-  struct Grave;  // objects that are deleted at the end of the iteration
+  struct Deferred;  // objects that are deleted at the end of the iteration
 
   Reactor& reactor_;
   Setup setup_;
@@ -215,10 +217,10 @@ class Worker final : public engine::LinkEvents, public engine::SessionEvents, pu
   bool move_ended_ = false;  // a move ended in this iteration, so another may begin
   std::vector<size_t> connections_per_endpoint_;
 
-  std::unique_ptr<Grave> grave_;
+  std::unique_ptr<Deferred> deferred_;
   // Starts another iteration, at whose end the worker retries what could not be done for lack of
   // space.
-  std::unique_ptr<Timer> next_turn_;
+  std::unique_ptr<Timer> next_iteration_;
   using Peers = std::unordered_map<std::string, PeerLink>;
   Peers peers_;  // by name: exactly one for each configured peer
   // Links to peers that are leaving. Calls in flight on them continue; new calls use the links in

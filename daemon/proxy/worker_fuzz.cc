@@ -71,7 +71,7 @@ class Run {
       case 6:
         return receive(any_wire(), open_frame());
       case 7:
-        node_.reactor.end_turn();
+        node_.reactor.end_iteration();
         return;
       case 8:
         node_.reactor.advance(std::chrono::milliseconds(input_.next() * 10));
@@ -172,7 +172,7 @@ class Run {
   void receive(const FakeNode::Wire& wire, const std::string& bytes) {
     wire->incoming += bytes;
     FakeNode::read(wire);
-    if (input_.next() % 2 == 0) node_.reactor.end_turn();
+    if (input_.next() % 2 == 0) node_.reactor.end_iteration();
   }
 
   static void let_write(const FakeNode::Wire& wire) {
@@ -194,10 +194,10 @@ class Run {
         let_write(wire);
         if (!wire->closed && wire->reading) wire->tell_readable();
       }
-      node_.reactor.end_turn();
+      node_.reactor.end_iteration();
       node_.reactor.advance(std::chrono::seconds(2));
     }
-    node_.reactor.end_turn();  // deletes what has ended
+    node_.reactor.end_iteration();  // deletes what has ended
   }
 
   FuzzInput input_;

@@ -56,9 +56,9 @@ TEST(Worker, SurvivesLinksThatEndWhileTheTurnsFramesAreWritten) {
     link->written.clear();
     FakeNode::read(link);  // the worker owes pongs, which it writes at the iteration's end
   }
-  node.reactor.end_turn();
+  node.reactor.end_iteration();
   EXPECT_EQ(links[2]->written, frame_bytes({.kind = FrameKind::kPong}));
-  node.reactor.end_turn();
+  node.reactor.end_iteration();
   EXPECT_TRUE(links[0]->closed);
   EXPECT_TRUE(links[1]->closed);
   EXPECT_FALSE(links[2]->closed);
@@ -77,7 +77,7 @@ TEST(Worker, RefusesAPeerThatTakesItForAnotherNode) {
   const auto link = node.connect_link();
   node.receive(link, hello_bytes("host-b", "host-x"));
   EXPECT_THAT(link->written, HasSubstr("this is node 'host-a', not 'host-x'"));
-  node.reactor.end_turn();
+  node.reactor.end_iteration();
   EXPECT_TRUE(link->closed);
 }
 
@@ -92,7 +92,7 @@ TEST(Worker, CountsNoBytesOfAStreamThatEndedWhileItWaitedForAPooledConnection) {
   for (uint32_t stream = 3; stream >= 1; --stream) {
     node.receive(link, frame_bytes({.kind = FrameKind::kReset, .stream = stream}));
   }
-  node.reactor.end_turn();
+  node.reactor.end_iteration();
   EXPECT_EQ(node.counters.buffered_bytes.value(), 0u);
 }
 
@@ -106,11 +106,11 @@ TEST(Worker, TakesTheFramesThatCameBeforeAWriteToTheLinkFailed) {
   FakeNode::read(link);
   link->incoming = frame_bytes({.kind = FrameKind::kPing});
   FakeNode::read(link);  // the worker owes a pong
-  node.reactor.end_turn();
+  node.reactor.end_iteration();
   link->incoming = call_frame(1, "get", 1);
   link->tell_readable();
   EXPECT_EQ(node.reactor.wires.size(), servers + 1) << "the call went to the server";
-  node.reactor.end_turn();
+  node.reactor.end_iteration();
   EXPECT_TRUE(link->closed);
 }
 
@@ -123,7 +123,7 @@ TEST(Worker, DropsWhoHasLongestNotSaidWhoItIsWhenTooManyConnect) {
     silent.push_back(node.connect_link());
     node.reactor.advance(std::chrono::microseconds(1));
   }
-  node.reactor.end_turn();
+  node.reactor.end_iteration();
   EXPECT_FALSE(known->closed);
   EXPECT_TRUE(silent.front()->closed);
   EXPECT_FALSE(silent.back()->closed);
@@ -200,7 +200,7 @@ TEST(Worker, BuildsALinkToTheSuccessorOfAPeerThatStillOwesAnAnswer) {
   const size_t before_its_end = node.reactor.wires.size();
   old_link->end = true;
   FakeNode::read(old_link);
-  node.reactor.end_turn();
+  node.reactor.end_iteration();
   node.reactor.advance(std::chrono::seconds(1));
   EXPECT_TRUE(old_link->closed);
   EXPECT_EQ(node.reactor.wires.size(), before_its_end) << "and nothing takes its place";
@@ -222,7 +222,7 @@ TEST(Worker, EndsALinkFromAPeerWhenNothingIsLeftOnIt) {
   link->written.clear();
   late->written.clear();
   node.worker->begin_hand_over(nullptr);
-  node.reactor.end_turn();
+  node.reactor.end_iteration();
   EXPECT_EQ(headers_in(link->written).back().kind, FrameKind::kGoAway);
   EXPECT_EQ(late->written, "") << "nothing comes before the hello";
   node.receive(late, hello_bytes("host-b", "host-a"));
@@ -231,14 +231,14 @@ TEST(Worker, EndsALinkFromAPeerWhenNothingIsLeftOnIt) {
   node.receive(link, frame_bytes({.kind = FrameKind::kGoAway}));
   EXPECT_FALSE(link->shut) << "a call is out";
   node.receive(server, message(thrift::MessageType::kReply, "get"));
-  node.reactor.end_turn();
+  node.reactor.end_iteration();
   EXPECT_TRUE(link->shut);
   EXPECT_FALSE(link->closed) << "the peer closes, and loses nothing";
   EXPECT_FALSE(node.worker->handed_over());
   for (const auto& wire : {link, late}) {
     wire->end = true;
     FakeNode::read(wire);
-    node.reactor.end_turn();
+    node.reactor.end_iteration();
   }
   EXPECT_TRUE(node.worker->handed_over());
 }
@@ -251,10 +251,10 @@ TEST(Worker, LeavesALinkThatCarriesBytesAsTheyAre) {
                          frame_bytes({.kind = FrameKind::kRaw, .stream = 1}, "SSH"));
   node.worker->begin_hand_over(nullptr);
   node.receive(link, frame_bytes({.kind = FrameKind::kGoAway}));
-  node.reactor.end_turn();
+  node.reactor.end_iteration();
   EXPECT_FALSE(link->shut);
   node.receive(link, frame_bytes({.kind = FrameKind::kReset, .stream = 1}));
-  node.reactor.end_turn();
+  node.reactor.end_iteration();
   EXPECT_TRUE(link->shut);
 }
 

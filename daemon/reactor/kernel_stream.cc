@@ -173,9 +173,9 @@ std::vector<int> KernelStream::descriptors() const {
   return {fd_};
 }
 
-std::unique_ptr<Stream> LibeventReactor::resume_accepted(Descriptor socket,
-                                                         hatrpc::ring::Memory memory,
-                                                         StreamEvents& events) {
+std::unique_ptr<ByteStream> LibeventReactor::resume_accepted(Descriptor socket,
+                                                             hatrpc::ring::Memory memory,
+                                                             StreamEvents& events) {
   assert_in_loop();
   if (memory) {
     return std::make_unique<RingStream>(*this, socket.release(), std::move(memory),
@@ -184,8 +184,8 @@ std::unique_ptr<Stream> LibeventReactor::resume_accepted(Descriptor socket,
   return std::make_unique<KernelStream>(*this, socket.release(), 0, false, events);
 }
 
-std::unique_ptr<Stream> LibeventReactor::resume(std::vector<Descriptor> descriptors,
-                                                StreamEvents& events) {
+std::unique_ptr<ByteStream> LibeventReactor::resume(std::vector<Descriptor> descriptors,
+                                                    StreamEvents& events) {
   assert_in_loop();
   if (descriptors.size() == 1) {
     return std::make_unique<KernelStream>(*this, descriptors[0].release(), 0, false, events);
@@ -198,7 +198,7 @@ std::unique_ptr<Stream> LibeventReactor::resume(std::vector<Descriptor> descript
                                       hatrpc::ring::Side::kConnector, events);
 }
 
-std::unique_ptr<Stream> LibeventReactor::connect(const Address& to, StreamEvents& events) {
+std::unique_ptr<ByteStream> LibeventReactor::connect(const Address& to, StreamEvents& events) {
   assert_in_loop();
   const auto where = resolve(to, false);
   if (!where) return std::make_unique<KernelStream>(*this, -1, EHOSTUNREACH, false, events);
@@ -268,7 +268,7 @@ class KernelListener final : public Listener {
     set_tcp_options(fd, reactor_.probe_tcp_after_);
     if (local_) refuse_descriptors(fd);
     bool taken = false;
-    events_.on_connection([&](StreamEvents& events) -> std::unique_ptr<Stream> {
+    events_.on_connection([&](StreamEvents& events) -> std::unique_ptr<ByteStream> {
       taken = true;
       if (rings_) {
         return std::make_unique<RingStream>(reactor_, fd, 0, hatrpc::ring::Side::kAcceptor, events);

@@ -10,7 +10,7 @@
 
 namespace hat {
 
-class KernelStream final : public Stream {
+class KernelStream final : public ByteStream {
  public:
   // Owns `fd`, which must be non-blocking. For a stream that failed before it began, `fd` is -1 and
   // `error` an errno value.

@@ -14,7 +14,7 @@ namespace {
 
 // Without EVLOOP_ONCE, EVLOOP_NONBLOCK would continue until nothing is ready, which under load
 // never happens.
-constexpr int kLook = EVLOOP_ONCE | EVLOOP_NONBLOCK;
+constexpr int kPoll = EVLOOP_ONCE | EVLOOP_NONBLOCK;
 constexpr int kSleep = EVLOOP_ONCE;
 
 // A ring without traffic for this time is not polled in each iteration any more.
@@ -46,43 +46,43 @@ LibeventReactor::~LibeventReactor() {
 
 void LibeventReactor::run() {
   loop_thread_.enter();
-  while (!stopped_) turn();
-  end_turn();
+  while (!stopped_) iterate();
+  end_iteration();
   loop_thread_.leave();
 }
 
-void LibeventReactor::turn() {
+void LibeventReactor::iterate() {
   assert_in_loop();
-  end_turn();
+  end_iteration();
   // Asks every handler, even after one has refused: a handler that agrees also arms its wake-up.
-  bool look = look_policy_.looks_again(now());
-  if (!look) {
-    for (TurnEvents* events : turn_events_) look |= !events->may_sleep();
+  bool spin = spin_policy_.polls_again(now());
+  if (!spin) {
+    for (IterationEvents* events : iteration_events_) spin |= !events->may_sleep();
     cool_rings(now());
-    look |= !hot_rings_.empty();
+    spin |= !hot_rings_.empty();
   }
   had_events_ = false;
-  if (!look || asks_kernel()) {
-    wait(look ? kLook : kSleep);
+  if (!spin || asks_kernel()) {
+    wait(spin ? kPoll : kSleep);
   }
-  look_into_rings();
-  if (look && !had_events_) yield();
+  poll_rings();
+  if (spin && !had_events_) yield();
 }
 
 // Returns true if this iteration polls the sockets. Polling sockets is a system call, and polling
 // rings is not. So when recent data has arrived only over rings and lanes, sockets are polled less
 // often.
 bool LibeventReactor::asks_kernel() {
-  constexpr uint32_t kQuietLooks = 64;
-  constexpr uint32_t kLooksPerAsk = 8;
-  return hot_rings_.empty() || ++quiet_looks_ < kQuietLooks || quiet_looks_ % kLooksPerAsk == 0;
+  constexpr uint32_t kQuietPolls = 64;
+  constexpr uint32_t kPollsPerAsk = 8;
+  return hot_rings_.empty() || ++quiet_polls_ < kQuietPolls || quiet_polls_ % kPollsPerAsk == 0;
 }
 
 void LibeventReactor::yield() {
   const TimePoint from = now();
   sched_yield();
   now_is_fresh_ = false;
-  look_policy_.yielded(from, now());
+  spin_policy_.yielded(from, now());
 }
 
 void LibeventReactor::wait(int flags) {
@@ -94,10 +94,10 @@ void LibeventReactor::wait(int flags) {
   for (KernelStream* stream : read_again_) stream->activate_again();
   read_again_.clear();
   if (event_base_loop(base_.get(), flags) < 0) LOG(FATAL) << "libevent's loop failed";
-  if (had_events_) quiet_looks_ = 0;
+  if (had_events_) quiet_polls_ = 0;
 }
 
-void LibeventReactor::look_into_rings() {
+void LibeventReactor::poll_rings() {
   // A callback may destroy any of these streams, or make other rings hot; the loop polls those too.
   for (size_t i = 0; i < hot_rings_.size(); ++i) {
     RingStream* stream = hot_rings_[i];
@@ -107,8 +107,8 @@ void LibeventReactor::look_into_rings() {
     // If an entry is gone, the later ones have moved up.
     if (i < hot_rings_.size() && hot_rings_[i] != stream) --i;
   }
-  constexpr uint32_t kLooksPerAgeing = 256;
-  if (++ring_looks_ % kLooksPerAgeing == 0) cool_rings(now() - kHotTime);
+  constexpr uint32_t kPollsPerAgeing = 256;
+  if (++ring_polls_ % kPollsPerAgeing == 0) cool_rings(now() - kHotTime);
 }
 
 void LibeventReactor::cool_rings(TimePoint idle_since) {
@@ -152,21 +152,21 @@ TimePoint LibeventReactor::now() const {
 
 void LibeventReactor::stay_awake_until(TimePoint when) {
   assert_in_loop();
-  look_policy_.stay_awake_until(when);
+  spin_policy_.stay_awake_until(when);
 }
 
-void LibeventReactor::end_turn() {
-  for (TurnEvents* events : turn_events_) events->on_turn_end();
+void LibeventReactor::end_iteration() {
+  for (IterationEvents* events : iteration_events_) events->on_iteration_end();
 }
 
-void LibeventReactor::add_turn_events(TurnEvents& events) {
+void LibeventReactor::add_iteration_events(IterationEvents& events) {
   assert_in_loop();
-  turn_events_.push_back(&events);
+  iteration_events_.push_back(&events);
 }
 
-void LibeventReactor::remove_turn_events(TurnEvents& events) {
+void LibeventReactor::remove_iteration_events(IterationEvents& events) {
   assert_in_loop();
-  std::erase(turn_events_, &events);
+  std::erase(iteration_events_, &events);
 }
 
 }  // namespace hat

@@ -15,8 +15,8 @@
 #include "base/descriptor.h"
 #include "base/owned.h"
 #include "base/reactor.h"
-#include "client/ring/look_policy.h"
 #include "client/ring/memory.h"
+#include "client/ring/spin_policy.h"
 #include "daemon/reactor/listen_socket.h"
 
 namespace hat {
@@ -31,7 +31,7 @@ class LibeventReactor final : public Reactor {
 
   // Runs event-loop iterations until stop(); runs all work that was posted before stop().
   void run();
-  void turn();  // one iteration, which may sleep
+  void iterate();  // one iteration, which may sleep
   void stop();
   // Runs `work` on the reactor's thread, in a later iteration.
   void post(std::function<void()> work);
@@ -46,20 +46,20 @@ class LibeventReactor final : public Reactor {
   std::unique_ptr<Listener> listen(const ListenSocket& socket, ListenerEvents& events);
 
   // Continues a connection that another process had accepted, with the descriptors that
-  // Stream::descriptors() returned there. Makes a stream over a socket if `memory` is empty, else
-  // over rings.
-  std::unique_ptr<Stream> resume_accepted(Descriptor socket, hatrpc::ring::Memory memory,
-                                          StreamEvents& events);
+  // ByteStream::descriptors() returned there. Makes a stream over a socket if `memory` is empty,
+  // else over rings.
+  std::unique_ptr<ByteStream> resume_accepted(Descriptor socket, hatrpc::ring::Memory memory,
+                                              StreamEvents& events);
 
   TimePoint now() const override;
-  std::unique_ptr<Stream> connect(const Address& to, StreamEvents& events) override;
-  std::unique_ptr<Stream> resume(std::vector<Descriptor> descriptors,
-                                 StreamEvents& events) override;
+  std::unique_ptr<ByteStream> connect(const Address& to, StreamEvents& events) override;
+  std::unique_ptr<ByteStream> resume(std::vector<Descriptor> descriptors,
+                                     StreamEvents& events) override;
   std::unique_ptr<Timer> timer(std::function<void()> on_time) override;
   std::unique_ptr<Watch> watch(int descriptor, std::function<void()> on_readable) override;
   void stay_awake_until(TimePoint when) override;
-  void add_turn_events(TurnEvents& events) override;
-  void remove_turn_events(TurnEvents& events) override;
+  void add_iteration_events(IterationEvents& events) override;
+  void remove_iteration_events(IterationEvents& events) override;
 
  private:
   friend class KernelStream;
@@ -69,24 +69,24 @@ class LibeventReactor final : public Reactor {
   friend class RingStream;
 
   void note_event() { had_events_ = true; }
-  void end_turn();
+  void end_iteration();
   void run_posted();
   void yield();
   bool asks_kernel();
   void wait(int flags);
-  void look_into_rings();
+  void poll_rings();
   void cool_rings(TimePoint idle_since);
 
   Owned<event_base, event_base_free> base_;
   mutable TimePoint now_{};
   mutable bool now_is_fresh_ = false;
   bool had_events_ = false;   // in this iteration
-  uint32_t quiet_looks_ = 0;  // spinning iterations since a socket had an event
-  hatrpc::ring::LookPolicy look_policy_;
-  std::vector<TurnEvents*> turn_events_;
+  uint32_t quiet_polls_ = 0;  // spinning iterations since a socket had an event
+  hatrpc::ring::SpinPolicy spin_policy_;
+  std::vector<IterationEvents*> iteration_events_;
   std::vector<KernelStream*> read_again_;
   std::vector<RingStream*> hot_rings_;
-  uint32_t ring_looks_ = 0;
+  uint32_t ring_polls_ = 0;
   bool stopped_ = false;
   std::chrono::seconds probe_tcp_after_{0};
   std::mutex posted_mutex_;

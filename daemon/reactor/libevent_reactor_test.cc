@@ -31,7 +31,7 @@ struct Echo final : StreamEvents {
     }
   }
   void on_writable() override {}
-  std::unique_ptr<Stream> stream;
+  std::unique_ptr<ByteStream> stream;
 };
 
 struct EchoListener final : ListenerEvents {
@@ -64,7 +64,7 @@ struct Caller final : StreamEvents {
     }
   }
   LibeventReactor& reactor;
-  std::unique_ptr<Stream> stream;
+  std::unique_ptr<ByteStream> stream;
   std::string answer;
   int error = 0;
 };
@@ -114,7 +114,7 @@ struct Hesitant final : StreamEvents {
     reactor.post([this] { ++turns; });
   }
   LibeventReactor& reactor;
-  std::unique_ptr<Stream> stream;
+  std::unique_ptr<ByteStream> stream;
   int told = 0;
   int turns = 0;
 };
@@ -130,9 +130,9 @@ TEST(LibeventReactor, HasTheKernelProbeSilentTcpConnections) {
     const auto listener = reactor.listen(*socket, echo);
     Echo caller;  // sends nothing either
     caller.stream = reactor.connect(socket->address(), caller);
-    while (!echo.echo.stream) reactor.turn();
+    while (!echo.echo.stream) reactor.iterate();
     caller.stream->read({});  // notices that it is connected
-    for (Stream* stream : {caller.stream.get(), echo.echo.stream.get()}) {
+    for (ByteStream* stream : {caller.stream.get(), echo.echo.stream.get()}) {
       const auto descriptors = stream->descriptors();
       ASSERT_EQ(descriptors.size(), 1u);
       int on = -1, idle = -1;

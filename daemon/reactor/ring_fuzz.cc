@@ -24,7 +24,7 @@ namespace hat {
 namespace {
 
 constexpr size_t kStepsMax = 400;
-constexpr int kTurnsMax = 20'000;
+constexpr int kIterationsMax = 20'000;
 constexpr uint8_t kOnlyReads = 1;     // an argument of Connection::behave()
 constexpr size_t kPieceMax = 70'000;  // more than the smallest ring holds
 
@@ -140,26 +140,26 @@ class Connection final : public StreamEvents {
   }
 
   // Checks that there is nothing to read if two iterations have not called on_readable().
-  template <class Turn>
-  void check_told(Turn turn) {
+  template <class Iterate>
+  void check_told(Iterate iterate) {
     if (!stream_) return;
     want_write(false);
     want_read(true);
     const size_t told = told_data_;
-    turn();  // may find that the rules are broken, which the next one reports
-    turn();
+    iterate();  // may find that the rules are broken, which the next one reports
+    iterate();
     if (!stream_ || !reading_ || told_data_ != told) return;
     require(read(1) == IoResult::Kind::kWouldBlock, "something came, and nobody was told");
   }
 
   // Checks that bytes of a side that keeps the rules are reported, whether or not the ring was hot.
-  template <class Turn>
-  void check_heard(Turn turn) {
+  template <class Iterate>
+  void check_heard(Iterate iterate) {
     if (!stream_ || !reading_ || writing_ || !rogue_->kept_rules() || rogue_->ended()) return;
     if (!rogue_->has_sent_more_than(read_)) return;
     const size_t told = told_data_;
     // While rings are hot, the reactor polls the sockets only on every eighth iteration.
-    for (int i = 0; i < 9; ++i) turn();
+    for (int i = 0; i < 9; ++i) iterate();
     require(told_data_ != told, "a bell was rung, and not heard");
   }
 
@@ -246,9 +246,9 @@ class Run {
 
  private:
   // Runs one iteration. Without posted work, the reactor would sleep for ever if no event is due.
-  void turn() {
+  void iterate() {
     reactor_.post([] {});
-    reactor_.turn();
+    reactor_.iterate();
   }
 
   void greet_honestly(Connection& connection) {
@@ -256,7 +256,7 @@ class Run {
     FuzzInput honest(kNoLies, sizeof kNoLies);
     std::swap(input_, honest);
     connection.rogue().greet();
-    turn();
+    iterate();
     connection.rogue().take_memory();
     std::swap(input_, honest);
     require(connection.rogue().mapped(), "who greets rightly gets no memory");
@@ -299,7 +299,7 @@ class Run {
     switch (input_.next() % 16) {
       case 0:
       case 1:
-        return turn();
+        return iterate();
       case 2:
         connection.read(size_t{input_.next()} * (1 + input_.next()));
         return;
@@ -317,9 +317,9 @@ class Run {
       case 8:
         return connection.read_again();
       case 9:
-        return connection.check_told([this] { turn(); });
+        return connection.check_told([this] { iterate(); });
       case 10:
-        return connection.check_heard([this] { turn(); });
+        return connection.check_heard([this] { iterate(); });
       case 11:
         return connection.behave(input_.next());
       case 12:
@@ -343,7 +343,7 @@ class Run {
       connection->want_read(true);
       // The stream first reads the doorbells, a few at a time, then the bytes in the ring, then the
       // end.
-      for (int i = 0; i < kTurnsMax && connection->lives(); ++i) turn();
+      for (int i = 0; i < kIterationsMax && connection->lives(); ++i) iterate();
       require(!connection->lives(), "the other side has gone, and the stream has no end");
     }
   }

@@ -123,7 +123,7 @@ bool RingStream::cool() {
   return true;
 }
 
-// --- Stream ---
+// --- ByteStream ---
 
 void RingStream::want_read(bool wanted) {
   reading_ = wanted;

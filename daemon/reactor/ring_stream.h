@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/reactor/ring_stream.h: a Stream over shared memory to an application: the handshake, then
-// the rings.
+// daemon/reactor/ring_stream.h: a ByteStream over shared memory to an application: the handshake,
+// then the rings.
 //
 // While the reactor spins instead of sleeping, it polls each *hot* ring, which is one with recent
 // traffic. The stream of a cold ring has announced in shared memory that it waits, and the other
@@ -20,7 +20,7 @@
 
 namespace hat {
 
-class RingStream final : public Stream {
+class RingStream final : public ByteStream {
  public:
   // Owns `fd`, a connected unix socket. For a stream that failed before it began, `fd` is -1 and
   // `error` an errno value.

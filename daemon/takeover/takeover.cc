@@ -15,7 +15,7 @@
 namespace hat {
 namespace {
 
-constexpr int kMessagesPerLook = 64;
+constexpr int kMessagesPerPoll = 64;
 static_assert(Takeover::kLinksTime < TakeoverOffer::kReadyTime);
 
 // Returns the token that `text` has in hexadecimal. Returns an all-zero token if `text` is not a
@@ -118,7 +118,7 @@ void Takeover::stop() {
 
 void Takeover::on_message(evutil_socket_t, short, void* self) {
   auto& takeover = *static_cast<Takeover*>(self);
-  for (int i = 0; i < kMessagesPerLook && takeover.message_; ++i) {
+  for (int i = 0; i < kMessagesPerPoll && takeover.message_; ++i) {
     auto message = takeover.channel_->receive();
     if (!message) return takeover.on_end(message.error().message);
     if (!*message) return;

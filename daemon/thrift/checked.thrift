@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-// daemon/thrift/checked.thrift: every kind of argument, for tests of request_check.h. The functions
-// are not called: tests see which of them the stock generated code would call.
+// daemon/thrift/checked.thrift: functions with every kind of argument, for tests of request_check.h. No
+// function does any work: the tests check which function the stock generated code would call.
 
 namespace go checked
 namespace java checked

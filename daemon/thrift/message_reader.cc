@@ -15,7 +15,7 @@ constexpr size_t kLengthBytes = 4;  // size of a frame's length word
 MessageReader::Step MessageReader::next(std::span<const std::byte> bytes) {
   const auto* begin = reinterpret_cast<const uint8_t*>(bytes.data());
   Cursor in{begin, begin + bytes.size()};
-  const Event event = place_ == Place::kStart && start_whole(in) ? Event::kHead : advance(in);
+  const Event event = state_ == State::kStart && start_whole(in) ? Event::kHead : advance(in);
   return {static_cast<size_t>(in.at - begin), event};
 }
 
@@ -23,17 +23,17 @@ MessageReader::Step MessageReader::next(std::span<const std::byte> bytes) {
 // one calls returns kNeedMore with bytes left, the loop continues.
 MessageReader::Event MessageReader::advance(Cursor& in) {
   for (;;) {
-    if (place_ == Place::kOpaque) return Event::kOpaque;
+    if (state_ == State::kOpaque) return Event::kOpaque;
     Event event = Event::kNeedMore;
-    if (place_ == Place::kStart) {
+    if (state_ == State::kStart) {
       if (in.left() == 0) return Event::kNeedMore;
       event = start(in);
     } else {
       Cursor part{in.at, in.at + std::min<uint64_t>(in.left(), frame_left_)};
-      const Progress progress = read_place(part);
+      const Progress progress = read_part(part);
       const auto taken = static_cast<size_t>(part.at - in.at);
       frame_left_ -= taken;
-      head_begun_ |= place_ == Place::kHead && taken > 0;
+      head_begun_ |= state_ == State::kHead && taken > 0;
       in.at = part.at;
       switch (progress) {
         case Progress::kNeedMore:
@@ -41,7 +41,7 @@ MessageReader::Event MessageReader::advance(Cursor& in) {
           event = at_frame_end();
           break;
         case Progress::kDone:
-          event = after_place();
+          event = after_part();
           break;
         default:
           event = after_broken(progress);
@@ -131,7 +131,7 @@ MessageReader::Event MessageReader::begin_unit(const Classification& found, cons
     frame_left_ = frame_bytes_ - length_bytes(framing_);
   }
   if (has_header(framing_)) {
-    place_ = Place::kHeader;
+    state_ = State::kHeader;
     header_.begin(static_cast<uint32_t>(frame_left_));
   } else {
     begin_head(found.encoding);
@@ -139,13 +139,13 @@ MessageReader::Event MessageReader::begin_unit(const Classification& found, cons
   return Event::kNeedMore;
 }
 
-Progress MessageReader::read_place(Cursor& in) {
-  switch (place_) {
-    case Place::kHeader:
+Progress MessageReader::read_part(Cursor& in) {
+  switch (state_) {
+    case State::kHeader:
       return header_.read(in);
-    case Place::kHead:
+    case State::kHead:
       return head_reader_.read(in);
-    case Place::kBody:
+    case State::kBody:
       switch (encoding_) {
         case Encoding::kBinary:
         case Encoding::kBinaryOld:
@@ -165,18 +165,18 @@ Progress MessageReader::read_place(Cursor& in) {
 
 MessageReader::Event MessageReader::at_frame_end() {
   // A header without payload is an empty frame. A head that the frame's end cuts off is not a head.
-  const bool inside_head = place_ == Place::kHead && head_begun_;
+  const bool inside_head = state_ == State::kHead && head_begun_;
   const bool cut_off = inside_head && !unit_has_head_;
-  if (inside_head || place_ == Place::kBody) understood_ = false;
+  if (inside_head || state_ == State::kBody) understood_ = false;
   return cut_off ? become_opaque("unknown") : end_unit();
 }
 
-MessageReader::Event MessageReader::after_place() {
-  switch (place_) {
-    case Place::kHeader:
+MessageReader::Event MessageReader::after_part() {
+  switch (state_) {
+    case State::kHeader:
       begin_head(header_.encoding());
       return Event::kNeedMore;
-    case Place::kHead: {
+    case State::kHead: {
       const auto name = head_reader_.name();
       std::copy(name.begin(), name.end(), name_.begin());
       const bool header = has_header(framing_);
@@ -200,25 +200,25 @@ MessageReader::Event MessageReader::after_place() {
 
 MessageReader::Event MessageReader::after_broken(Progress progress) {
   if (unit_has_head_ && framing_ != Framing::kUnframed) {
-    place_ = Place::kFrameRest;
+    state_ = State::kFrameRest;
     understood_ = false;
     return Event::kNeedMore;
   }
-  if (place_ == Place::kHeader && header_.transformed()) return become_opaque("theader_transform");
+  if (state_ == State::kHeader && header_.transformed()) return become_opaque("theader_transform");
   // In a frame, a name length that exceeds the frame's rest does not belong to a name.
   const bool long_name = progress == Progress::kLongName && head_reader_.name_bytes() < frame_left_;
   return become_opaque(long_name ? "long_name" : "unknown");
 }
 
 void MessageReader::begin_head(Encoding encoding) {
-  place_ = Place::kHead;
+  state_ = State::kHead;
   encoding_ = encoding;
   head_begun_ = false;
   head_reader_.begin(encoding);
 }
 
 void MessageReader::begin_body() {
-  place_ = Place::kBody;
+  state_ = State::kBody;
   unit_has_head_ = true;
   switch (encoding_) {
     case Encoding::kBinary:
@@ -235,19 +235,19 @@ void MessageReader::begin_body() {
 }
 
 MessageReader::Event MessageReader::end_unit() {
-  place_ = Place::kStart;
+  state_ = State::kStart;
   return Event::kEnd;
 }
 
 MessageReader::Event MessageReader::become_opaque(std::string_view reason) {
-  place_ = Place::kOpaque;
+  state_ = State::kOpaque;
   opaque_reason_ = reason;
   return Event::kOpaque;
 }
 
 uint64_t MessageReader::unexamined() const {
-  if (place_ == Place::kFrameRest) return frame_left_;
-  if (place_ != Place::kBody || encoding_ == Encoding::kJson) return 0;
+  if (state_ == State::kFrameRest) return frame_left_;
+  if (state_ != State::kBody || encoding_ == Encoding::kJson) return 0;
   const uint64_t of_body =
       encoding_ == Encoding::kCompact ? compact_.unexamined() : binary_.unexamined();
   return std::min(of_body, frame_left_);

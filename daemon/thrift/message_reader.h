@@ -87,12 +87,12 @@ class MessageReader {
     return (framing_ == Framing::kUnframed ? kNoFrame : frame_bytes_) - frame_left_;
   }
   // Returns true between the first byte of a unit and its kEnd.
-  bool inside_unit() const { return place_ != Place::kStart || first_size_ > 0; }
+  bool inside_unit() const { return state_ != State::kStart || first_size_ > 0; }
 
  private:
   static constexpr uint64_t kNoFrame = std::numeric_limits<uint64_t>::max();
 
-  enum class Place : uint8_t {
+  enum class State : uint8_t {
     kStart,      // start of a unit; first_ holds the bytes that have arrived
     kHeader,     // THeader's own part
     kHead,       // head of a message
@@ -105,16 +105,16 @@ class MessageReader {
   bool start_whole(Cursor& in);
   Event start(Cursor& in);
   Event begin_unit(const Classification& found, const uint8_t* first);
-  Progress read_place(Cursor& in);
+  Progress read_part(Cursor& in);
   Event at_frame_end();
-  Event after_place();
+  Event after_part();
   Event after_broken(Progress progress);
   void begin_head(Encoding encoding);
   void begin_body();
   Event end_unit();
   Event become_opaque(std::string_view reason);
 
-  Place place_ = Place::kStart;
+  State state_ = State::kStart;
   bool head_begun_ = false;  // in kHead: some bytes of the head have arrived
   bool unit_has_head_ = false;
   bool understood_ = true;

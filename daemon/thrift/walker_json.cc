@@ -33,7 +33,7 @@ constexpr uint64_t equal_bytes(uint64_t word, uint8_t byte) {
 }  // namespace
 
 void JsonWalker::reset() {
-  place_ = Place::kStruct;
+  state_ = State::kStruct;
   brackets_ = 1;
   key_ = 0;
   first_field_.reset();
@@ -50,42 +50,42 @@ Progress JsonWalker::walk(Cursor& cursor) {
 // Makes one step. Returns kNeedMore if the walk continues; walk() then calls again while bytes are
 // left.
 Progress JsonWalker::step(Cursor& in) {
-  switch (place_) {
-    case Place::kStruct:
+  switch (state_) {
+    case State::kStruct:
       if (*in.at++ != '{') return Progress::kBroken;
       ++brackets_;
-      place_ = Place::kFirstKey;
+      state_ = State::kFirstKey;
       return Progress::kNeedMore;
-    case Place::kFirstKey:
-    case Place::kInFirstKey:
+    case State::kFirstKey:
+    case State::kInFirstKey:
       return first_key_byte(*in.at++);
-    case Place::kValues:
+    case State::kValues:
       return walk_values(in);
-    case Place::kString:
+    case State::kString:
       walk_string(in);
       return Progress::kNeedMore;
-    case Place::kEscape:
+    case State::kEscape:
       ++in.at;
-      place_ = Place::kString;
+      state_ = State::kString;
       return Progress::kNeedMore;
-    case Place::kEnd:
+    case State::kEnd:
       return *in.at++ == ']' ? Progress::kDone : Progress::kBroken;
   }
   return Progress::kBroken;
 }
 
 Progress JsonWalker::first_key_byte(uint8_t byte) {
-  if (place_ == Place::kFirstKey) {
+  if (state_ == State::kFirstKey) {
     if (byte == '}') {
-      place_ = Place::kEnd;
+      state_ = State::kEnd;
     } else if (byte == '"') {
-      place_ = Place::kInFirstKey;
+      state_ = State::kInFirstKey;
     } else {
       return Progress::kBroken;
     }
   } else if (byte == '"') {
     first_field_ = key_;
-    place_ = Place::kValues;
+    state_ = State::kValues;
   } else if (byte >= '0' && byte <= '9' && key_ >= 0 && key_ <= INT16_MAX) {
     key_ = 10 * key_ + (byte - '0');
   } else {
@@ -98,18 +98,18 @@ Progress JsonWalker::first_key_byte(uint8_t byte) {
 Progress JsonWalker::walk_values(Cursor& in) {
   const uint8_t* at = in.at;
   Progress progress = Progress::kNeedMore;
-  while (at != in.end && progress == Progress::kNeedMore && place_ == Place::kValues) {
+  while (at != in.end && progress == Progress::kNeedMore && state_ == State::kValues) {
     switch (kClasses[*at++]) {
       case kPlain:
         break;
       case kQuote:
-        place_ = Place::kString;
+        state_ = State::kString;
         break;
       case kOpen:
         if (++brackets_ > kJsonBracketsMax) progress = Progress::kBroken;
         break;
       case kClose:
-        if (--brackets_ == 1) place_ = Place::kEnd;
+        if (--brackets_ == 1) state_ = State::kEnd;
         break;
       default:
         progress = Progress::kBroken;
@@ -137,7 +137,7 @@ void JsonWalker::walk_string(Cursor& in) {
   while (in.left() > 0) {
     const uint8_t byte = *in.at++;
     if (byte == '"' || byte == '\\') {
-      place_ = byte == '"' ? Place::kValues : Place::kEscape;
+      state_ = byte == '"' ? State::kValues : State::kEscape;
       return;
     }
   }

@@ -31,14 +31,14 @@ class JsonWalker {
   std::optional<int32_t> first_field() const { return first_field_; }
 
  private:
-  enum class Place : uint8_t { kStruct, kFirstKey, kInFirstKey, kValues, kString, kEscape, kEnd };
+  enum class State : uint8_t { kStruct, kFirstKey, kInFirstKey, kValues, kString, kEscape, kEnd };
 
   Progress step(Cursor& in);
   Progress first_key_byte(uint8_t byte);
   Progress walk_values(Cursor& in);
   void walk_string(Cursor& in);
 
-  Place place_ = Place::kStruct;
+  State state_ = State::kStruct;
   size_t brackets_ = 1;
   int32_t key_ = 0;
   std::optional<int32_t> first_field_;

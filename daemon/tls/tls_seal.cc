@@ -16,8 +16,8 @@ TlsSeal::TlsSeal(Reactor& reactor, std::shared_ptr<const TlsContext> context,
   }
 }
 
-std::unique_ptr<Stream> TlsSeal::connect(const std::string& peer, const engine::OpenStream& open,
-                                         StreamEvents& events) {
+std::unique_ptr<ByteStream> TlsSeal::connect(const std::string& peer,
+                                             const engine::OpenStream& open, StreamEvents& events) {
   const TlsStream::Options options{.role = TlsStream::Role::kInitiator,
                                    .allowed = identities_.at(peer),
                                    .counters = &counters_,
@@ -25,7 +25,7 @@ std::unique_ptr<Stream> TlsSeal::connect(const std::string& peer, const engine::
   return std::make_unique<TlsStream>(context_->new_connection(), options, open, events);
 }
 
-std::unique_ptr<Stream> TlsSeal::accept(const engine::OpenStream& open, StreamEvents& events) {
+std::unique_ptr<ByteStream> TlsSeal::accept(const engine::OpenStream& open, StreamEvents& events) {
   const TlsStream::Options options{.role = TlsStream::Role::kAcceptor,
                                    .allowed = allow_,
                                    .counters = &counters_,

@@ -32,9 +32,9 @@ class TlsSeal final : public engine::Seal {
   // Other links stay up.
   void set_context(std::shared_ptr<const TlsContext> context);
 
-  std::unique_ptr<Stream> connect(const std::string& peer, const engine::OpenStream& open,
-                                  StreamEvents& events) override;
-  std::unique_ptr<Stream> accept(const engine::OpenStream& open, StreamEvents& events) override;
+  std::unique_ptr<ByteStream> connect(const std::string& peer, const engine::OpenStream& open,
+                                      StreamEvents& events) override;
+  std::unique_ptr<ByteStream> accept(const engine::OpenStream& open, StreamEvents& events) override;
 
  private:
   std::shared_ptr<const TlsContext> context_;

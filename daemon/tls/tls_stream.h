@@ -38,7 +38,7 @@
 
 namespace hat {
 
-class TlsStream final : public Stream, private StreamEvents, private HandshakeTurns::Waiter {
+class TlsStream final : public ByteStream, private StreamEvents, private HandshakeTurns::Waiter {
  public:
   enum class Role : uint8_t { kInitiator, kAcceptor };
 
@@ -141,8 +141,8 @@ class TlsStream final : public Stream, private StreamEvents, private HandshakeTu
   std::vector<std::byte> sealed_;            // sealed records that wait to be sent
   size_t sealed_sent_ = 0;                   // bytes at the front of sealed_ that have been sent
   OwnedSsl ssl_;
-  std::unique_ptr<Stream> stream_;  // the inner stream; last, so that it is destroyed first and
-                                    // calls no event of a half-destroyed object
+  std::unique_ptr<ByteStream> stream_;  // the inner stream; last, so that it is destroyed first and
+                                        // calls no event of a half-destroyed object
 };
 
 }  // namespace hat

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""deploy/k8s/rules.py: makes the PrometheusRule of kustomize and of the chart from the one file of rules.
+"""deploy/k8s/rules.py: makes the PrometheusRule of kustomize and of the chart from deploy/monitoring/hatrpc.rules.yaml.
 
-usage: rules.py           writes both
-       rules.py --check   exit status 1 where one is not as it would be written
+usage: rules.py           writes both files
+       rules.py --check   exits with status 1 if a file differs from what rules.py would write
 """
 
 import pathlib
@@ -23,7 +23,7 @@ spec:
 
 
 def made():
-    """The text of each file, by path."""
+    """Returns the text of each file, by path."""
     head = MADE.format(RULES.relative_to(HERE.parents[1]))
     text = RULES.read_text(encoding="utf-8")
     indented = "".join("  " + line if line.strip() else line for line in text.splitlines(True))
@@ -36,7 +36,7 @@ def main():
              if not path.exists() or path.read_text(encoding="utf-8") != text]
     if sys.argv[1:] == ["--check"]:
         for path in stale:
-            print(f"{path} is not as {RULES} wants it: run deploy/k8s/rules.py")
+            print(f"{path} is out of date with {RULES}: run deploy/k8s/rules.py")
         return 1 if stale else 0
     if sys.argv[1:]:
         sys.exit(__doc__)

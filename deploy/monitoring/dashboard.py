@@ -4,7 +4,8 @@
 
   deploy/monitoring/dashboard.py > deploy/monitoring/hatrpc-dashboard.json
 
-Change the table, not the JSON: a test compares them, and asks a Prometheus that scrapes two daemons for each expression.
+Change the table, not the JSON. A test compares the two, and evaluates each expression with a Prometheus that scrapes
+two daemons.
 """
 
 import json
@@ -19,7 +20,7 @@ def selector(*matchers):
 OF_FUNCTION = ('thrift_service=~"$service"', 'thrift_method=~"$function"')
 NODE = selector()
 PEER = selector('peer=~"$peer"')
-ONE_SIDED = selector(*OF_FUNCTION)  # counted on one side alone
+ONE_SIDED = selector(*OF_FUNCTION)  # for metrics that only one side counts
 SIDED = selector(*OF_FUNCTION, 'side=~"$side"')
 ERRORS = selector(*OF_FUNCTION, 'side=~"$side"', 'outcome=~"app_exception|local_error|unknown"')
 CLIENT = selector('side="client"')
@@ -45,14 +46,14 @@ def quantile(part):
 
 
 def stat(title, text, unit, expr, steps=None, width=4):
-    """One number; `steps`: [(from, colour)]."""
+    """Makes a panel with one number; `steps`: [(from, colour)]."""
     return {"type": "stat", "title": title, "description": text, "unit": unit, "width": width, "height": 4,
             "steps": steps, "targets": [(expr, title)],
             "options": {"graphMode": "area", "colorMode": "value", "reduceOptions": {"calcs": ["lastNotNull"]}}}
 
 
 def graph(title, text, unit, *targets, width=8, stacked=False, height=8):
-    """Lines over time; targets: (expression, legend)."""
+    """Makes a panel with lines over time; targets: (expression, legend)."""
     return {"type": "timeseries", "title": title, "description": text, "unit": unit, "width": width,
             "height": height, "targets": targets, "stacked": stacked,
             "options": {"tooltip": {"mode": "multi", "sort": "desc"},
@@ -60,7 +61,7 @@ def graph(title, text, unit, *targets, width=8, stacked=False, height=8):
 
 
 def states(title, text, *targets, width=12):
-    """1 is good, 0 is bad, over time."""
+    """Makes a panel that shows states over time: 1 is good, 0 is bad."""
     return {"type": "state-timeline", "title": title, "description": text, "unit": "none", "width": width,
             "height": 7, "targets": targets, "steps": [(None, RED), (1, GREEN)],
             "mappings": [{"type": "value", "options": {"0": {"text": "down", "color": RED},
@@ -69,7 +70,7 @@ def states(title, text, *targets, width=12):
 
 
 def table(title, text, expr, columns, width=24):
-    """The latest labels of a metric; columns: {label: heading}, in their order."""
+    """Makes a table of the latest labels of a metric; columns: {label: heading}, in this order."""
     return {"type": "table", "title": title, "description": text, "unit": "none", "width": width, "height": 9,
             "targets": [(expr, "")], "instant": True, "columns": columns, "options": {"showHeader": True}}
 
@@ -86,28 +87,28 @@ MISSED_PART = f'sum({rate("hatrpc_fallbacks_total", MISSED)}) / sum({rate("hatrp
 
 ROWS = {
     "Overview": [
-        stat("Daemons", "Nodes whose hatrpcd is scraped.", "none", f"count(hatrpc_build_info{NODE})"),
+        stat("Daemons", "Nodes whose hatrpcd Prometheus scrapes.", "none", f"count(hatrpc_build_info{NODE})"),
         stat("Calls", "Calls that ended, as the callers' hosts count them.", "reqps",
              f'sum({rate("hatrpc_requests_total", CLIENT)})'),
         stat("Calls that failed on the way",
-             "The part of all calls that hatrpcd had to answer itself: no peer, no server, a deadline, a limit.",
+             "The share of all calls that hatrpcd had to answer itself: no peer, no server, a deadline, a limit.",
              "percentunit", FAILED_PART, [(None, GREEN), (0.001, YELLOW), (0.05, RED)]),
         stat("Calls that miss RDMA",
-             "The part of all calls that went over TCP although their plan wants RDMA; but not the first ones, "
-             "while a lane is being made.",
+             "The share of all calls that used TCP although their plan wants RDMA. Calls that use TCP while a lane is "
+             "opened do not count.",
              "percentunit", MISSED_PART, [(None, GREEN), (0.01, YELLOW), (0.5, RED)]),
         stat("Peers without a link", "Pairs of a node and a peer between which no link is up.", "none",
              f"sum(1 - hatrpc_peer_up{NODE})", [(None, GREEN), (1, RED)]),
-        stat("Refused manifests", "Nodes whose last reload was refused: the old routes hold there.", "none",
+        stat("Refused manifests", "Nodes whose last reload was refused; they keep the old routes.", "none",
              f"sum(1 - hatrpc_config_last_reload_successful{NODE})", [(None, GREEN), (1, RED)]),
         graph("Calls by node", "Calls that ended, on the chosen side.", "reqps",
               (f'sum by (instance) ({rate("hatrpc_requests_total", SIDED)})', "{{instance}}")),
         graph("Calls by outcome",
-              "success; declared_exception: in the IDL's throws; app_exception: Thrift's own, from the server; "
-              "local_error: hatrpcd answered; unknown: the caller left.", "reqps",
+              "success; declared_exception: an exception in the IDL's throws; app_exception: Thrift's own exception, "
+              "from the server; local_error: hatrpcd itself answered; unknown: the caller disconnected.", "reqps",
               (f'sum by (outcome) ({rate("hatrpc_requests_total", SIDED)})', "{{outcome}}"), stacked=True),
         graph("Answered by hatrpcd itself",
-              "docs/reference.md (When hatrpcd answers itself) says of each reason what to do.", "reqps",
+              "docs/reference.md (When hatrpcd answers itself) says what to do for each reason.", "reqps",
               (f'sum by (reason) ({rate("hatrpc_local_replies_total", NODE)})', "{{reason}}"), stacked=True),
     ],
     "Functions": [
@@ -116,29 +117,31 @@ ROWS = {
         graph("Median latency",
               "From a call's first byte in to its reply's last byte out. Estimated from buckets in powers of two: "
               "within a factor of two.", "s", (quantile(0.5), FUNCTION_NAME)),
-        graph("99th percentile of latency", "As the median. The client's side holds the link and the far daemon too.",
+        graph("99th percentile of latency",
+              "As for the median. On the client's side it includes the link and the peer daemon.",
               "s", (quantile(0.99), FUNCTION_NAME)),
-        graph("Errors", "Calls that ended with an exception of Thrift's own, or that hatrpcd answered, or unknown.",
+        graph("Errors",
+              "Calls that ended with Thrift's own exception, that hatrpcd itself answered, or whose caller left.",
               "reqps", (f'{BY_FUNCTION} ({rate("hatrpc_requests_total", ERRORS)})', FUNCTION_NAME)),
-        graph("In flight", "Calls without an end yet.", "none",
+        graph("In flight", "Calls that have not ended yet.", "none",
               (f"{BY_FUNCTION} (hatrpc_requests_in_flight{SIDED})", FUNCTION_NAME)),
-        graph("Bytes", "Requests carried, and replies.", "Bps",
+        graph("Bytes", "Bytes of requests and of replies.", "Bps",
               (f'{BY_FUNCTION} ({rate("hatrpc_request_bytes_total", SIDED)})', f"{FUNCTION_NAME} requests"),
               (f'{BY_FUNCTION} ({rate("hatrpc_response_bytes_total", SIDED)})', f"{FUNCTION_NAME} replies")),
-        heatmap("Latencies", "Of the chosen functions together: how many calls took how long.",
+        heatmap("Latencies", "How many calls of the chosen functions took how long.",
                 f'sum by (le) ({rate("hatrpc_request_duration_seconds_bucket", SIDED)})'),
         graph("What carries calls", "Calls begun on the caller's host, by RDMA protocol, or tcp.", "reqps",
               (f'sum by (protocol) ({rate("hatrpc_calls_total", ONE_SIDED)})', "{{protocol}}"), width=12, stacked=True,
               height=9),
-        table("Plans", "What the functions' hints lead to on each node; `hatctl routes` says why.",
+        table("Plans", "The plan of each function on each node; `hatctl routes` gives the reasons.",
               f"hatrpc_route_info{SIDED}",
               {"thrift_service": "Service", "thrift_method": "Function", "side": "Side", "plan": "Plan",
                "instance": "Node"}),
     ],
     "Fallbacks to TCP": [
         graph("By reason",
-              "Calls over TCP although their plan wants RDMA. docs/reference.md (When a call misses RDMA) says of each "
-              "reason what to do; opening is normal after a start or a pause.", "reqps",
+              "Calls that used TCP although their plan wants RDMA. docs/reference.md (When a call misses RDMA) says "
+              "what to do for each reason; `opening` is normal after a start or a pause.", "reqps",
               (f'sum by (reason) ({rate("hatrpc_fallbacks_total", ONE_SIDED)})', "{{reason}}"), stacked=True),
         graph("By function", "The same calls.", "reqps",
               (f'{BY_FUNCTION} ({rate("hatrpc_fallbacks_total", ONE_SIDED)})', FUNCTION_NAME)),
@@ -146,76 +149,83 @@ ROWS = {
               (f'sum by (instance) ({rate("hatrpc_fallbacks_total", ONE_SIDED)})', "{{instance}}")),
     ],
     "Peers": [
-        states("Links", "Whether at least one worker's link to the peer is up.",
+        states("Links", "Up: at least one worker's link to the peer is up.",
                (f"hatrpc_peer_up{PEER}", "{{instance}} → {{peer}}")),
-        graph("RDMA lanes", "By peer, protocol and state: up, or why calls go over TCP.", "none",
+        graph("RDMA lanes", "By peer, protocol and state: up, or the reason why calls use TCP.", "none",
               (f"sum by (peer, protocol, state) (hatrpc_lanes{PEER})", "{{peer}} {{protocol}}: {{state}}"),
               width=12, height=7),
-        graph("Links built", "Within five minutes; in quiet times none. Each broken link fails the calls that are on it.",
+        graph("Links built", "Links built within five minutes; normally none. If a link breaks, the calls on it fail.",
               "none", (f"sum by (instance, peer) (increase(hatrpc_peer_sessions_total{PEER}[5m]))",
                        "{{instance}} → {{peer}}"), width=12, height=7),
-        graph("Bytes sent from rings without a copy", "Which RDMA lanes took from where an application had them.",
-              "Bps", (f'sum by (instance) ({rate("hatrpc_lent_bytes_total", NODE)})', "{{instance}}"),
+        graph("Bytes sent from rings without a copy",
+              "Bytes that RDMA lanes sent directly from the rings of applications.", "Bps",
+              (f'sum by (instance) ({rate("hatrpc_zero_copy_bytes_total", NODE)})', "{{instance}}"),
               width=12, height=7),
     ],
     "Connections": [
-        graph("Of clients", "Open now.", "none",
+        graph("Of clients", "Connections of clients that are open.", "none",
               (f"sum by (instance) (hatrpc_connections_open{NODE})", "{{instance}}")),
         graph("Accepted, refused, taken over",
-              "Refused: limits.max_connections, or draining. Taken over: from the hatrpcd before this one (docs/upgrade.md).", "cps",
+              "Refused: limits.max_connections is reached, or hatrpcd drains. Taken over: from the previous hatrpcd "
+              "(docs/upgrade.md).", "cps",
               (f'sum by (instance) ({rate("hatrpc_connections_accepted_total", NODE)})', "{{instance}} accepted"),
               (f'sum by (instance) ({rate("hatrpc_connections_refused_total", NODE)})', "{{instance}} refused"),
               (f'sum by (instance) ({rate("hatrpc_connections_taken_over_total", NODE)})', "{{instance}} taken over")),
-        graph("To local servers", "Open now, and attempts a second.", "none",
+        graph("To local servers", "Open connections, and attempts to connect per second.", "none",
               (f"sum by (instance) (hatrpc_upstream_connections_open{NODE})", "{{instance}} open"),
               (f'sum by (instance) ({rate("hatrpc_upstream_connects_total", NODE)})', "{{instance}} attempts")),
-        graph("Held for slow readers", "Against limits.max_buffered of each worker.", "bytes",
+        graph("Held for slow readers", "Bytes that hatrpcd holds; each worker at most limits.max_buffered.", "bytes",
               (f"sum by (instance) (hatrpc_buffered_bytes{NODE})", "{{instance}}")),
-        graph("Oneway calls lost", "That could not be delivered. Nobody else is told.", "reqps",
+        graph("Oneway calls lost", "Oneway calls that hatrpcd could not deliver. Their callers get no error.", "reqps",
               (f'sum by (instance) ({rate("hatrpc_oneway_dropped_total", NODE)})', "{{instance}}")),
         graph("Not followed",
-              "Connections carried byte for byte (TLS, SASL, HTTP, no Thrift), and replies that no call had asked for.",
+              "Connections that hatrpcd carries byte for byte (TLS, SASL, HTTP, not Thrift), and replies for which no "
+              "call waits.",
               "cps", (f'sum by (instance) ({rate("hatrpc_opaque_streams_total", NODE)})', "{{instance}} opaque"),
               (f'sum by (instance) ({rate("hatrpc_unsolicited_replies_total", NODE)})', "{{instance}} unsolicited")),
     ],
     "Security": [
         graph("Certificates are good for",
-              "Each node's own. Who renews them lets the line jump; one that falls to 0 makes no new links.", "s",
+              "Remaining validity of each node's certificate. It jumps up when the certificate is renewed; at 0 the "
+              "node cannot make new links.", "s",
               (f"{ENDS}{OWN} - time()", "{{instance}} {{subject}}")),
-        graph("CAs are good for", "On each node, the one that ends last. Without it no peer is believed.", "s",
+        graph("CAs are good for",
+              "Remaining validity of each node's CA that ends last. Without a valid CA a node accepts no peer.", "s",
               (f"max by (instance) ({ENDS}{AUTHORITY}) - time()", "{{instance}}")),
-        graph("Nodes with insecure links", "Neither encrypted nor authenticated: `insecure: true`.", "none",
+        graph("Nodes with insecure links",
+              "Nodes with `insecure: true`: their links are neither encrypted nor authenticated.", "none",
               (f"sum by (instance) (hatrpc_insecure_links{NODE})", "{{instance}}"), stacked=True),
-        graph("TLS handshakes", "Of links that came up, on either side.", "cps",
+        graph("TLS handshakes", "Successful handshakes of links, on either side.", "cps",
               (f'sum by (instance) ({rate("hatrpc_tls_handshakes_total", NODE)})', "{{instance}}")),
         graph("TLS handshakes that failed",
-              "docs/security.md (When a handshake fails) says of each reason what to do; closed and unfinished are often "
-              "health checks and scans.", "cps",
+              "docs/security.md (When a handshake fails) says what to do for each reason; health checks and scans "
+              "often cause `closed` and `unfinished`.", "cps",
               (f'sum by (instance, reason) ({rate("hatrpc_tls_handshake_failures_total", NODE)})',
                "{{instance}} {{reason}}")),
         graph("Calls that `allow` does not have",
-              "On the server's host. enforce: refused, with permission_denied; dry_run: served all the same.", "reqps",
+              "Calls on the server's host that no `allow` rule permits. enforce: refused with permission_denied; "
+              "dry_run: served anyway.", "reqps",
               (f'sum by (thrift_service, thrift_method, mode) ({rate("hatrpc_authz_denied_total", ONE_SIDED)})',
                f"{FUNCTION_NAME} {{{{mode}}}}")),
     ],
     "Nodes": [
-        graph("Processor", "Cores that hatrpcd uses. Busy polling takes up to one for each worker.", "none",
+        graph("Processor", "Cores that hatrpcd uses. Busy polling uses up to one core for each worker.", "none",
               (rate("process_cpu_seconds_total", NODE), "{{instance}}"),
               (f"hatrpc_workers{NODE}", "{{instance}} workers")),
-        graph("Resident memory", "The memory that RDMA lanes pin is part of it.", "bytes",
+        graph("Resident memory", "Resident memory, including the memory that is pinned for RDMA lanes.", "bytes",
               (f"process_resident_memory_bytes{NODE}", "{{instance}}")),
-        graph("File descriptors", "The part of those that may be open.", "percentunit",
+        graph("File descriptors", "Open descriptors, as a share of the limit.", "percentunit",
               (f"process_open_fds{NODE} / process_max_fds{NODE}", "{{instance}}")),
-        graph("Generation of the routes", "One more with each reload that was applied.", "none",
+        graph("Generation of the routes", "Grows by one with each reload that is applied.", "none",
               (f"hatrpc_routes_generation{NODE}", "{{instance}}")),
-        graph("Reloads", "Within five minutes, by result.", "none",
+        graph("Reloads", "Reloads within five minutes, by result.", "none",
               (f"sum by (instance, result) (increase(hatrpc_config_reloads_total{NODE}[5m]))",
                "{{instance}} {{result}}")),
-        graph("Running for", "Since the process began.", "s",
+        graph("Running for", "Time since the process started.", "s",
               (f"time() - process_start_time_seconds{NODE}", "{{instance}}")),
-        table("Daemons", "Versions, one row a node.", f"hatrpc_build_info{NODE}",
+        table("Daemons", "The version of each node, one row for each.", f"hatrpc_build_info{NODE}",
               {"instance": "Node", "version": "Version", "job": "Job"}, width=12),
-        states("Taking calls", "Down while a node is draining.", (f"1 - hatrpc_draining{NODE}", "{{instance}}")),
+        states("Taking calls", "Down while a node drains.", (f"1 - hatrpc_draining{NODE}", "{{instance}}")),
     ],
 }
 
@@ -300,7 +310,7 @@ def make_panels():
 
 DASHBOARD = {
     "uid": "hatrpc", "title": "hatrpc", "tags": ["hatrpc", "rdma", "thrift"], "schemaVersion": 38, "version": 1,
-    "description": "Thrift calls carried by hatrpcd: by node, function and peer, and what misses RDMA. "
+    "description": "Thrift calls that hatrpcd carries: by node, function and peer, and the calls that miss RDMA. "
                    "Written by deploy/monitoring/dashboard.py.",
     "editable": True, "graphTooltip": 1, "refresh": "30s", "time": {"from": "now-1h", "to": "now"},
     "timezone": "browser", "annotations": {"list": ANNOTATIONS}, "templating": {"list": VARIABLES},

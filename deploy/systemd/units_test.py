@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""deploy/systemd/units_test.py: holds the units and the default configuration against systemd and hatrpcd.
+"""deploy/systemd/units_test.py: checks the units and the default configuration with systemd and hatrpcd.
 
 usage: units_test.py HATRPCD HATCTL
 """
@@ -16,9 +16,9 @@ HATRPCD, HATCTL = sys.argv[1:3]
 SYSTEMD = pathlib.Path(__file__).resolve().parent
 EXAMPLES = SYSTEMD / "examples"
 CALCULATOR = SYSTEMD.parent.parent / "config" / "examples" / "calculator.yaml"
-EXPOSURE_MAX = 20  # tenths: 2.0
+EXPOSURE_MAX = 20  # in tenths: 2.0
 
-# What this machine does not have is no mistake of the unit's.
+# Complaints about programs and units that are missing on this machine are not mistakes of the unit.
 NOT_INSTALLED = re.compile(r"is not executable: No such file|Command 'man .*' failed with code|"
                            r"Failed to locate executable|Unit .* not found")
 KEYS_OF_254 = re.compile(r"Unknown key (?:name )?'(?:RestartSteps|RestartMaxDelaySec|RestartMode)' in section")
@@ -31,7 +31,7 @@ def analyze(*words):
 
 
 def complaints(*units):
-    """What `systemd-analyze verify` says of a unit and of what lies beside it."""
+    """Returns the complaints of `systemd-analyze verify` about units and the files beside them."""
     _, said = analyze("verify", *units)
     return [line for line in said.splitlines() if line and not NOT_INSTALLED.search(line)]
 

@@ -14,7 +14,7 @@ constexpr uint32_t kInitiatorEntries = 16;
 constexpr uint32_t kInitiatorReceives = 2;
 // The thread yields after this many polls: it may be keeping the other side from its processor.
 constexpr uint32_t kPollsPerYield = 256;
-constexpr uint32_t kPollsPerLook = 4096;
+constexpr uint32_t kPollsPerEventCheck = 4096;
 
 }  // namespace
 
@@ -159,14 +159,14 @@ Initiator::Outcome<std::span<const std::byte>> Initiator::call(size_t bytes) {
 
 Initiator::Outcome<Completion> Initiator::await() {
   Clock::time_point end = Clock::time_point::max();
-  for (uint32_t looks = 1;; ++looks) {
+  for (uint32_t polls = 1;; ++polls) {
     std::array<Completion, 1> done;
     if (cq_->poll(done) == 1) {
       if (done[0].status != Status::kSuccess) return std::unexpected(done[0].status);
       return done[0];
     }
-    if (looks % kPollsPerYield == 0) std::this_thread::yield();
-    if (looks % kPollsPerLook != 0) continue;
+    if (polls % kPollsPerYield == 0) std::this_thread::yield();
+    if (polls % kPollsPerEventCheck != 0) continue;
     if (options_.stop.stop_requested() || is_lost()) return std::unexpected(Status::kRetryExceeded);
     if (end == Clock::time_point::max()) end = Clock::now() + options_.patience;
     if (Clock::now() > end) return std::unexpected(Status::kRetryExceeded);

@@ -13,9 +13,9 @@ using Clock = std::chrono::steady_clock;
 // The first byte of a message: what the answering side does besides sending the message back.
 enum class Ask : uint8_t {
   kEcho,
-  kPoll,   // poll from now on
-  kSleep,  // sleep from now on, while there is nothing to do
-  kLook,   // read the fabric's events
+  kPoll,        // poll from now on
+  kSleep,       // sleep from now on, while there is nothing to do
+  kTakeEvents,  // read the fabric's events
   kEnd,
 };
 
@@ -162,7 +162,7 @@ class Measurement {
         samples.push_back(ns(Clock::now() - begin));
         // On `loop` the other side gets an event for each registration, and must read it before
         // more arrive.
-        HAT_TRY_VOID(told(ask(Ask::kLook), "registration"));
+        HAT_TRY_VOID(told(ask(Ask::kTakeEvents), "registration"));
       }
       costs_.registration.push_back({bytes, median(std::move(samples))});
     }
@@ -205,7 +205,7 @@ Result<void> answer_costs(Target& target, std::chrono::nanoseconds patience,
   const CallHandler handler = [&](std::span<const std::byte> request, std::span<std::byte> reply) {
     last = request.empty() ? Ask::kEcho : static_cast<Ask>(request[0]);
     if (last == Ask::kPoll || last == Ask::kSleep) sleeps = last == Ask::kSleep;
-    if (last == Ask::kLook) target.take_events();
+    if (last == Ask::kTakeEvents) target.take_events();
     std::ranges::copy(request, reply.begin());
     return request.size();
   };

@@ -10,7 +10,7 @@ namespace {
 
 constexpr uint32_t kReplyEntries = 16;
 constexpr uint32_t kReceivesPerPeer = 2;  // a call may arrive before the last one's is posted again
-constexpr uint32_t kPollsPerLookAtEvents = 1000;
+constexpr uint32_t kPollsPerTakeEvents = 1000;
 
 }  // namespace
 
@@ -90,7 +90,7 @@ size_t Target::poll(const CallHandler& handler) {
       ++answered;
     }
   }
-  if (count == 0 && ++empty_polls_ % kPollsPerLookAtEvents == 0) take_events();
+  if (count == 0 && ++empty_polls_ % kPollsPerTakeEvents == 0) take_events();
   return answered;
 }
 

@@ -54,7 +54,7 @@ uint64_t FabricSide::word(size_t offset) const {
   return value;
 }
 
-void FabricSide::turn() {
+void FabricSide::iterate() {
   while (fabric->next_event()) {
   }
   std::array<Completion, 16> some;
@@ -76,16 +76,16 @@ void FabricConformance::connect(RemoteAccess access, void (*change)(QueuePairOpt
   }
 }
 
-void FabricConformance::turn() {
+void FabricConformance::iterate() {
   for (FabricSide* side : {a_.get(), b_.get()}) {
-    if (side != nullptr) side->turn();
+    if (side != nullptr) side->iterate();
   }
 }
 
 void FabricConformance::wait_for(FabricSide& side, size_t count) {
   const auto end = std::chrono::steady_clock::now() + kPatience;
   while (side.completions.size() < count) {
-    turn();
+    iterate();
     ASSERT_LT(std::chrono::steady_clock::now(), end)
         << side.completions.size() << " of " << count << " completions came";
   }

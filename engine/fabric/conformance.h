@@ -27,7 +27,7 @@ struct FabricSide {
   void fill(size_t offset, const std::string& text);
   std::string read(size_t offset, size_t bytes) const;
   uint64_t word(size_t offset) const;
-  void turn();
+  void iterate();
 
   std::unique_ptr<Fabric> fabric;
   std::unique_ptr<SharedMemory> memory;
@@ -46,7 +46,7 @@ class FabricConformance : public testing::TestWithParam<OpenFabric> {
   void connect(RemoteAccess access = {.write = true, .read = true, .atomic = true},
                void (*change)(QueuePairOptions&) = nullptr);
   // Turns both sides once: each handles its events and polls its completions.
-  void turn();
+  void iterate();
   static constexpr std::chrono::seconds kPatience{20};  // an emulated machine is slow
   // Turns both sides until `side` has `count` completions. Fails the test after kPatience.
   void wait_for(FabricSide& side, size_t count);

@@ -199,7 +199,7 @@ TEST_P(FabricConformance, FailFlushesWhatIsOut) {
 
 TEST_P(FabricConformance, AFlushedSendDeliversNothingThatWasWrittenLater) {
   connect();
-  turn();
+  iterate();
   b_->receive(1, 0, 16);
   a_->fill(0, "first");
   const Segment from = a_->at(0, 5);
@@ -209,7 +209,7 @@ TEST_P(FabricConformance, AFlushedSendDeliversNothingThatWasWrittenLater) {
   wait_for(*a_, 1);
   a_->fill(0, "later");
   const auto until = std::chrono::steady_clock::now() + 10ms;
-  while (std::chrono::steady_clock::now() < until) turn();
+  while (std::chrono::steady_clock::now() < until) iterate();
   for (const Completion& arrived : b_->completions) {
     if (arrived.status == Status::kSuccess) {
       EXPECT_EQ(b_->read(0, 5), "first");
@@ -226,7 +226,7 @@ TEST_P(FabricConformance, ASendWaitsForAReceive) {
   const WorkRequest send{.id = 1, .segments = {&from, 1}};
   ASSERT_EQ(a_->qp->post({&send, 1}), 1u);
   const auto until = std::chrono::steady_clock::now() + 30ms;
-  while (std::chrono::steady_clock::now() < until) turn();
+  while (std::chrono::steady_clock::now() < until) iterate();
   EXPECT_TRUE(a_->completions.empty());
   b_->receive(2, 0, 16);
   wait_for(*a_, 1);
@@ -243,8 +243,8 @@ TEST_P(FabricConformance, ASendThatFoundItsReceiveInTimeSucceedsThoughNobodyLook
   const Segment from = a_->at(0, 7);
   const WorkRequest send{.segments = {&from, 1}};
   ASSERT_EQ(a_->qp->post({&send, 1}), 1u);
-  turn();
-  turn();
+  iterate();
+  iterate();
   b_->receive(2, 0, 16);
   std::array<Completion, 1> arrived;
   const auto end = std::chrono::steady_clock::now() + kPatience;
@@ -269,7 +269,7 @@ TEST_P(FabricConformance, ASendThatMayNotWaitForEverFails) {
 
 TEST_P(FabricConformance, RequestsToAQueuePairThatIsGoneFail) {
   connect();
-  turn();
+  iterate();
   b_->qp.reset();
   const Segment from = a_->at(0, 8);
   EXPECT_NE(status_of_one({.segments = {&from, 1}}), Status::kSuccess);
@@ -279,7 +279,7 @@ TEST_P(FabricConformance, RequestsToAQueuePairThatIsGoneFail) {
 // Receives belong to the receive queue and to the code that posted them, not to a queue pair.
 TEST_P(FabricConformance, NoReceiveIsLostWithAQueuePair) {
   connect();
-  turn();
+  iterate();
   for (uint64_t i = 0; i < FabricSide::kReceives; ++i) b_->receive(i, 0, 8);
   const Segment from = a_->at(0, 8);
   const std::vector<WorkRequest> chain(FabricSide::kReceives, WorkRequest{.segments = {&from, 1}});

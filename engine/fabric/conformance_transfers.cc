@@ -243,8 +243,8 @@ TEST_P(FabricConformance, AtomicsOfSeveralQueuePairsAreOneStepEach) {
   }
   const auto end = std::chrono::steady_clock::now() + kPatience;
   while (a_->completions.size() + third.completions.size() < 2 * (kEach + 1)) {
-    turn();
-    third.turn();
+    iterate();
+    third.iterate();
     ASSERT_LT(std::chrono::steady_clock::now(), end);
   }
   std::set<uint64_t> counts;
@@ -355,7 +355,7 @@ TEST_P(FabricConformance, BothSidesTalkForLong) {
   say(*a_, *b_, 0);
   const auto end = std::chrono::steady_clock::now() + kPatience;
   while (next_a < kRounds && std::chrono::steady_clock::now() < end) {
-    turn();
+    iterate();
     for (auto [side, other, next] :
          {std::tuple(b_.get(), a_.get(), &next_b), std::tuple(a_.get(), b_.get(), &next_a)}) {
       for (const Completion& done : std::exchange(side->completions, {})) {
@@ -378,7 +378,7 @@ TEST_P(FabricConformance, BothSidesTalkForLong) {
 
 TEST_P(FabricConformance, AnArmedQueueWakesItsSleeperOnce) {
   connect();
-  turn();
+  iterate();
   b_->receive(1, 0, 8);
   b_->receive(2, 0, 8);
   const Segment from = a_->at(0, 8);
@@ -398,7 +398,7 @@ TEST_P(FabricConformance, AnArmedQueueWakesItsSleeperOnce) {
 
 TEST_P(FabricConformance, AQueueArmedForSolicitedCompletionsSleepsThroughOthers) {
   connect();
-  turn();
+  iterate();
   b_->receive(1, 0, 8);
   b_->receive(2, 0, 8);
   const Segment from = a_->at(0, 8);
@@ -413,13 +413,13 @@ TEST_P(FabricConformance, AQueueArmedForSolicitedCompletionsSleepsThroughOthers)
 
 TEST_P(FabricConformance, AReceiveThatIsPostedLateWakesItsSleeper) {
   connect();
-  turn();
+  iterate();
   const Segment from = a_->at(0, 8);
   const WorkRequest send{.segments = {&from, 1}};
   ASSERT_EQ(a_->qp->post({&send, 1}), 1u);
-  for (int i = 0; i < 10; ++i) turn();  // b_ has no receive yet
+  for (int i = 0; i < 10; ++i) iterate();  // b_ has no receive yet
   b_->cq->arm(false);
-  turn();
+  iterate();
   b_->receive(1, 0, 8);
   EXPECT_TRUE(readable(b_->cq->event_fd(), 10'000));
   wait_for(*b_, 1);
@@ -427,7 +427,7 @@ TEST_P(FabricConformance, AReceiveThatIsPostedLateWakesItsSleeper) {
 
 TEST_P(FabricConformance, WhoWaitsForItsOwnRequestIsWokenToo) {
   connect();
-  turn();
+  iterate();
   const Segment from = a_->at(0, 8);
   const WorkRequest write{.opcode = Opcode::kWrite,
                           .segments = {&from, 1},

@@ -8,7 +8,7 @@
 //   S ◀══ READ (S's bitmap) ══ R          R takes the message of every slot whose bit has flipped
 //   S ══ READ (R's bitmap) ══▶ R          when fewer than recycle_percent of the slots are free; R
 //                                         flips a slot's bit when it has delivered its message
-//   S ◀── SEND (asleep) ── R              after empty_looks_max READs that found nothing
+//   S ◀── SEND (asleep) ── R              after empty_polls_max READs that found nothing
 //
 // A bit is 1 for messages of the even rounds through the slots, and 0 for those of the odd rounds.
 // The bitmap only says which slots to check: R takes a message only if its number and its checksum
@@ -34,17 +34,17 @@ namespace {
 constexpr uint64_t kReadNew = 0;    // cookie: R's READ of S's bitmap
 constexpr uint64_t kReadTaken = 1;  // cookie: S's READ of R's bitmap
 
-class Bitmap final : public Mover {
+class Bitmap final : public LegHandler {
  public:
-  Bitmap(RdmaLane& lane, Leg leg) : Mover(lane, leg) { set_may_look(true); }
+  Bitmap(RdmaLane& lane, Leg leg) : LegHandler(lane, leg) { set_may_poll(true); }
 
   void start(Outgoing& message) override;
   void before_post() override;
-  void on_note(const Envelope& note, std::span<const std::byte> body) override;
+  void on_control(const Envelope& control, std::span<const std::byte> body) override;
   void on_completion(uint64_t cookie) override;
   void on_delivered(uint64_t sequence) override;
-  bool looks() const override;
-  bool look() override;
+  bool wants_poll() const override;
+  bool poll() override;
 
  private:
   using Word = uint64_t;
@@ -54,7 +54,7 @@ class Bitmap final : public Mover {
   }
   static void set(const Buffer& bitmap, const LaneShape& shape, uint64_t sequence);
   static bool get(std::span<const std::byte> bitmap, const LaneShape& shape, uint64_t sequence);
-  void read(const Place& bitmap, const LaneShape& shape, std::span<std::byte> here,
+  void read(const RemoteBuffer& bitmap, const LaneShape& shape, std::span<std::byte> here,
             uint64_t cookie);
   bool few_free() const;
   bool wants_taken() const;
@@ -92,7 +92,7 @@ bool Bitmap::get(std::span<const std::byte> bitmap, const LaneShape& shape, uint
   return ((read[slot / 64] >> (slot % 64)) & 1) == (in_round(shape, sequence) ? 1 : 0);
 }
 
-void Bitmap::read(const Place& bitmap, const LaneShape& shape, std::span<std::byte> here,
+void Bitmap::read(const RemoteBuffer& bitmap, const LaneShape& shape, std::span<std::byte> here,
                   uint64_t cookie) {
   const auto bytes = static_cast<uint32_t>(words(shape) * sizeof(Word));
   lane_.post_signaled(leg_, cookie, Opcode::kRead, {here.data(), bytes, lane_.scratch_lkey()},
@@ -112,7 +112,7 @@ void Bitmap::before_post() {
   has_new_ = false;
   if (!reader_sleeps_) return;
   reader_sleeps_ = false;
-  lane_.note(NoteKind::kLook, leg_, 0);
+  lane_.send_control(ControlKind::kReadBitmap, leg_, 0);
 }
 
 bool Bitmap::few_free() const {
@@ -130,10 +130,10 @@ void Bitmap::recycle() {
     found_none_free_ = 0;
     return lane_.acknowledge(delivered);
   }
-  if (++found_none_free_ < lane_.options().bitmap.empty_looks_max) return;
+  if (++found_none_free_ < lane_.options().bitmap.empty_polls_max) return;
   found_none_free_ = 0;
   asked_at_ = lane_.acked();
-  lane_.note(NoteKind::kTell, Leg::kSend, lane_.acked());
+  lane_.send_control(ControlKind::kTell, Leg::kSend, lane_.acked());
 }
 
 // --- R ---
@@ -159,9 +159,9 @@ void Bitmap::take_new() {
   }
   if (found) {
     found_nothing_ = 0;
-  } else if (++found_nothing_ >= lane_.options().bitmap.empty_looks_max) {
+  } else if (++found_nothing_ >= lane_.options().bitmap.empty_polls_max) {
     awake_ = false;
-    lane_.note(NoteKind::kAsleep, leg_, 0);
+    lane_.send_control(ControlKind::kAsleep, leg_, 0);
   }
 }
 
@@ -171,7 +171,7 @@ bool Bitmap::take(uint64_t sequence) {
   const std::byte* slot = lane_.landing(sequence, stride(lane_.in_shape())).data;
   Envelope envelope;
   std::memcpy(&envelope, slot, sizeof envelope);
-  const bool ours = envelope.kind == NoteKind::kMessage && envelope.leg == leg_ &&
+  const bool ours = envelope.kind == ControlKind::kMessage && envelope.leg == leg_ &&
                     envelope.sequence == static_cast<uint32_t>(sequence) &&
                     envelope.frame.payload_bytes <= lane_.in_shape().slot_bytes;
   return ours && sum_of(envelope, slot + sizeof envelope) == envelope.checksum &&
@@ -184,19 +184,19 @@ void Bitmap::on_delivered(uint64_t sequence) {
 
 // --- Both ---
 
-void Bitmap::on_note(const Envelope& note, std::span<const std::byte> body) {
-  switch (note.kind) {
-    case NoteKind::kLook:
-      if (lane_.in_shape().leg != leg_) return Mover::on_note(note, body);
+void Bitmap::on_control(const Envelope& control, std::span<const std::byte> body) {
+  switch (control.kind) {
+    case ControlKind::kReadBitmap:
+      if (lane_.in_shape().leg != leg_) return LegHandler::on_control(control, body);
       awake_ = true;
       found_nothing_ = 0;
       return;
-    case NoteKind::kAsleep:
+    case ControlKind::kAsleep:
       reader_sleeps_ = true;
       has_new_ = lane_.acked() != lane_.sent();  // R may have READ the bitmap too early
       return;
     default:
-      return Mover::on_note(note, body);
+      return LegHandler::on_control(control, body);
   }
 }
 
@@ -206,9 +206,9 @@ bool Bitmap::wants_taken() const {
   return lane_.out_shape().leg == leg_ && !reads_taken_ && !is_told && few_free() && may_help;
 }
 
-bool Bitmap::looks() const { return (awake_ && !reads_new_) || wants_taken(); }
+bool Bitmap::wants_poll() const { return (awake_ && !reads_new_) || wants_taken(); }
 
-bool Bitmap::look() {
+bool Bitmap::poll() {
   if (awake_ && !reads_new_ && lane_.room() != 0) {
     reads_new_ = true;
     read(lane_.other().sender_extra, lane_.in_shape(), lane_.scratch_in(), kReadNew);
@@ -233,7 +233,7 @@ void Bitmap::on_completion(uint64_t cookie) {
 
 }  // namespace
 
-std::unique_ptr<Mover> make_bitmap(RdmaLane& lane, Leg leg) {
+std::unique_ptr<LegHandler> make_bitmap(RdmaLane& lane, Leg leg) {
   return std::make_unique<Bitmap>(lane, leg);
 }
 

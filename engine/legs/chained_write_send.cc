@@ -20,7 +20,7 @@ class ChainedWriteSend final : public WriteNotice {
 
 }  // namespace
 
-std::unique_ptr<Mover> make_chained_write_send(RdmaLane& lane, Leg leg) {
+std::unique_ptr<LegHandler> make_chained_write_send(RdmaLane& lane, Leg leg) {
   return std::make_unique<ChainedWriteSend>(lane, leg);
 }
 

@@ -8,7 +8,7 @@
 //                  than 4 KiB); READ the rest if the reply is longer
 //        fetch 1   READ index entry n: the reply's length; READ the slot
 //        fetch 2   READ bucket n: the entry's index; READ the entry: the length; READ the slot
-//   R ── SEND (push) ──▶ S      after empty_looks_max READs in vain: S pushes the replies: by
+//   R ── SEND (push) ──▶ S      after empty_polls_max READs in vain: S pushes the replies: by
 //                               `send` if the payload fits, else by `read_rndv` from the slot
 //
 // No completion shows R that a reply is there, so R takes a reply only if its number and its
@@ -45,21 +45,21 @@ static_assert(sizeof(Index) == 8);
 constexpr uint32_t kGuessBytesMax = 4096;
 constexpr uint32_t kInVainMax = 64;  // largest factor of the wait before READs are tried again
 
-class Fetch final : public Mover {
+class Fetch final : public LegHandler {
  public:
   Fetch(RdmaLane& lane, Leg leg)
-      : Mover(lane, leg),
+      : LegHandler(lane, leg),
         levels_(static_cast<uint32_t>(leg) - static_cast<uint32_t>(Leg::kFetch0)) {
     reads_.reserve(lane.options().fetch.depth);
     last_bytes_ = lane.options().fetch.first_bytes;
-    set_may_look(true);
+    set_may_poll(true);
   }
 
   void start(Outgoing& message) override;
-  void on_note(const Envelope& note, std::span<const std::byte> body) override;
+  void on_control(const Envelope& control, std::span<const std::byte> body) override;
   void on_completion(uint64_t cookie) override;
-  bool looks() const override;
-  bool look() override;
+  bool wants_poll() const override;
+  bool poll() override;
 
  private:
   // The READs of one message, of which one at a time is outstanding.
@@ -118,7 +118,7 @@ void Fetch::start(Outgoing& message) {
 void Fetch::push(Outgoing& message) {
   message.leg = message.payload.bytes <= kEagerBytesMax ? Leg::kSend : Leg::kReadRndv;
   message.envelope->leg = message.leg;  // if R still READs the slot, it now waits for the push
-  lane_.mover(message.leg).start(message);
+  lane_.handler(message.leg).start(message);
 }
 
 void Fetch::push_some() {
@@ -132,10 +132,10 @@ void Fetch::push_some() {
   }
 }
 
-void Fetch::on_note(const Envelope& note, std::span<const std::byte> body) {
-  if (note.kind != NoteKind::kPush) return Mover::on_note(note, body);
+void Fetch::on_control(const Envelope& control, std::span<const std::byte> body) {
+  if (control.kind != ControlKind::kPush) return LegHandler::on_control(control, body);
   // R names the first message that it lacks. If that one is not in flight, R lacks none.
-  const auto from = lane_.sent_sequence(note.sequence);
+  const auto from = lane_.sent_sequence(control.sequence);
   to_push_.clear();
   if (!from) return;
   for (uint64_t sequence = *from; sequence != lane_.sent(); ++sequence) {
@@ -146,13 +146,13 @@ void Fetch::on_note(const Envelope& note, std::span<const std::byte> body) {
 
 // --- R ---
 
-bool Fetch::looks() const {
+bool Fetch::wants_poll() const {
   if (!to_push_.empty()) return true;
   if (!is_fetched()) return false;
   return fetching_ ? lane_.due() != 0 : lane_.next() >= again_at_;
 }
 
-bool Fetch::look() {
+bool Fetch::poll() {
   push_some();
   if (!is_fetched()) return false;
   if (!fetching_ && lane_.next() >= again_at_) {
@@ -166,7 +166,7 @@ bool Fetch::look() {
 
 void Fetch::begin_reads() {
   const FetchOptions& options = lane_.options().fetch;
-  if (reads_in_vain_ >= options.empty_looks_max) {
+  if (reads_in_vain_ >= options.empty_polls_max) {
     if (reads_.empty()) ask_for_pushes();
     return;
   }
@@ -191,7 +191,7 @@ std::byte* Fetch::scratch(uint64_t sequence) const {
 }
 
 void Fetch::read_index(Read& read, uint64_t index) {
-  const Place& table = lane_.other().sender_extra;
+  const RemoteBuffer& table = lane_.other().sender_extra;
   lane_.post_signaled(leg_, read.sequence, Opcode::kRead,
                       {scratch(read.sequence), sizeof(Index), lane_.scratch_lkey()},
                       {table.address + index * sizeof(Index), sizeof(Index), table.rkey});
@@ -199,7 +199,7 @@ void Fetch::read_index(Read& read, uint64_t index) {
 
 void Fetch::read_slot(Read& read, uint32_t from, uint32_t to) {
   const uint64_t slot = read.sequence & (lane_.in_shape().slots - 1);
-  const Place& slots = lane_.other().slots;
+  const RemoteBuffer& slots = lane_.other().slots;
   Segment here = lane_.landing(read.sequence, to - from);
   here.data += from;
   read.bytes = to;
@@ -235,7 +235,7 @@ void Fetch::take_slot(Read& read) {
   if (read.bytes < sizeof envelope) return in_vain(read);
   std::memcpy(&envelope, slot, sizeof envelope);
   const uint32_t payload = envelope.frame.payload_bytes;
-  const bool ours = envelope.kind == NoteKind::kMessage && envelope.leg == leg_ &&
+  const bool ours = envelope.kind == ControlKind::kMessage && envelope.leg == leg_ &&
                     envelope.sequence == static_cast<uint32_t>(read.sequence) &&
                     payload <= lane_.in_shape().slot_bytes;
   if (!ours) return in_vain(read);
@@ -273,12 +273,12 @@ void Fetch::ask_for_pushes() {
     if (arrival.here && arrival.leg == leg_) arrival.here = false;
   }
   lane_.set_fetch_epoch(++epoch_);
-  lane_.note(NoteKind::kPush, leg_, from);
+  lane_.send_control(ControlKind::kPush, leg_, from);
 }
 
 }  // namespace
 
-std::unique_ptr<Mover> make_fetch(RdmaLane& lane, Leg leg) {
+std::unique_ptr<LegHandler> make_fetch(RdmaLane& lane, Leg leg) {
   return std::make_unique<Fetch>(lane, leg);
 }
 

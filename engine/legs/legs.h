@@ -3,17 +3,17 @@
 // for each leg.
 #pragma once
 
-#include "engine/rdma/mover.h"
+#include "engine/rdma/leg_handler.h"
 
 namespace hat::engine {
 
-std::unique_ptr<Mover> make_send(RdmaLane& lane, Leg leg);
-std::unique_ptr<Mover> make_write_send(RdmaLane& lane, Leg leg);
-std::unique_ptr<Mover> make_chained_write_send(RdmaLane& lane, Leg leg);
-std::unique_ptr<Mover> make_write_imm(RdmaLane& lane, Leg leg);
-std::unique_ptr<Mover> make_write_rndv(RdmaLane& lane, Leg leg);
-std::unique_ptr<Mover> make_read_rndv(RdmaLane& lane, Leg leg);
-std::unique_ptr<Mover> make_fetch(RdmaLane& lane, Leg leg);
-std::unique_ptr<Mover> make_bitmap(RdmaLane& lane, Leg leg);
+std::unique_ptr<LegHandler> make_send(RdmaLane& lane, Leg leg);
+std::unique_ptr<LegHandler> make_write_send(RdmaLane& lane, Leg leg);
+std::unique_ptr<LegHandler> make_chained_write_send(RdmaLane& lane, Leg leg);
+std::unique_ptr<LegHandler> make_write_imm(RdmaLane& lane, Leg leg);
+std::unique_ptr<LegHandler> make_write_rndv(RdmaLane& lane, Leg leg);
+std::unique_ptr<LegHandler> make_read_rndv(RdmaLane& lane, Leg leg);
+std::unique_ptr<LegHandler> make_fetch(RdmaLane& lane, Leg leg);
+std::unique_ptr<LegHandler> make_bitmap(RdmaLane& lane, Leg leg);
 
 }  // namespace hat::engine

@@ -17,19 +17,20 @@ class ReadRndv final : public Rendezvous {
   using Rendezvous::Rendezvous;
 
   void start(Outgoing& message) override {
-    const Place place{reinterpret_cast<uint64_t>(message.payload.data), message.payload.bytes,
-                      message.payload_rkey};
-    lane_.note(NoteKind::kAnnounce, leg_, message.sequence, &place, &message.frame);
+    const RemoteBuffer remote{reinterpret_cast<uint64_t>(message.payload.data),
+                              message.payload.bytes, message.payload_rkey};
+    lane_.send_control(ControlKind::kAnnounce, leg_, message.sequence, &remote, &message.frame);
   }
 
-  void on_note(const Envelope& note, std::span<const std::byte> body) override {
-    const auto place = place_in(body);
-    if (note.kind == NoteKind::kAnnounce && place && place->bytes == note.frame.payload_bytes) {
-      return announced(note, *place);
+  void on_control(const Envelope& control, std::span<const std::byte> body) override {
+    const auto remote = remote_buffer_in(body);
+    if (control.kind == ControlKind::kAnnounce && remote &&
+        remote->bytes == control.frame.payload_bytes) {
+      return announced(control, *remote);
     }
-    if (note.kind != NoteKind::kDone) return Mover::on_note(note, body);
+    if (control.kind != ControlKind::kDone) return LegHandler::on_control(control, body);
     // If R has already delivered the message, its buffer is free by now.
-    const auto sequence = lane_.sent_sequence(note.sequence);
+    const auto sequence = lane_.sent_sequence(control.sequence);
     if (!sequence) return;
     if (lane_.outgoing(*sequence).leg != leg_) return lane_.breaks("it has read what is not read");
     lane_.free_buffer(*sequence);
@@ -43,20 +44,20 @@ class ReadRndv final : public Rendezvous {
                    incoming.buffer.lkey()}});
   }
 
-  void post_chunk(const Transfer& transfer, const Segment& here, const Place& there,
+  void post_chunk(const Transfer& transfer, const Segment& here, const RemoteBuffer& there,
                   bool) override {
     lane_.post_signaled(leg_, transfer.sequence, Opcode::kRead, here, there);
   }
 
   void on_moved(const Transfer& transfer) override {
     arrived(transfer.sequence);
-    lane_.note(NoteKind::kDone, leg_, transfer.sequence);
+    lane_.send_control(ControlKind::kDone, leg_, transfer.sequence);
   }
 };
 
 }  // namespace
 
-std::unique_ptr<Mover> make_read_rndv(RdmaLane& lane, Leg leg) {
+std::unique_ptr<LegHandler> make_read_rndv(RdmaLane& lane, Leg leg) {
   return std::make_unique<ReadRndv>(lane, leg);
 }
 

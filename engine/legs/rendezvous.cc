@@ -8,16 +8,16 @@
 
 namespace hat::engine {
 
-Rendezvous::Rendezvous(RdmaLane& lane, Leg leg) : Mover(lane, leg) {
+Rendezvous::Rendezvous(RdmaLane& lane, Leg leg) : LegHandler(lane, leg) {
   incoming_.reserve(kRendezvousMax);
   moving_.reserve(kRendezvousMax);
 }
 
 // --- R: buffers ---
 
-void Rendezvous::announced(const Envelope& note, const Place& there) {
-  const auto sequence = lane_.coming_sequence(note.sequence, 32);
-  const uint32_t bytes = note.frame.payload_bytes;
+void Rendezvous::announced(const Envelope& control, const RemoteBuffer& there) {
+  const auto sequence = lane_.coming_sequence(control.sequence, 32);
+  const uint32_t bytes = control.frame.payload_bytes;
   // If S pushes messages that it had left in its slots for this side to fetch, it may announce as
   // many as there are slots.
   const uint32_t at_once =
@@ -26,7 +26,7 @@ void Rendezvous::announced(const Envelope& note, const Place& there) {
                     bytes <= kMessageBytesMax && buffer_of(*sequence) == nullptr &&
                     incoming_.size() + announced_.size() < at_once;
   if (!good) return lane_.breaks("an announcement that cannot come now");
-  announced_.push_back({.sequence = *sequence, .frame = note.frame, .there = there});
+  announced_.push_back({.sequence = *sequence, .frame = control.frame, .there = there});
   find_buffers();
 }
 
@@ -43,7 +43,7 @@ bool Rendezvous::find_buffers() {
     announced_.pop_front();
     on_buffer(incoming_.back());
   }
-  note_what_waits();
+  update_may_poll();
   return found;
 }
 
@@ -64,7 +64,7 @@ void Rendezvous::arrived(uint64_t sequence) {
 void Rendezvous::move(const Transfer& transfer) {
   moving_.push_back(transfer);
   post_chunks();
-  note_what_waits();
+  update_may_poll();
 }
 
 void Rendezvous::post_chunks() {
@@ -75,7 +75,8 @@ void Rendezvous::post_chunks() {
       const uint32_t left = transfer.here.bytes - transfer.posted;
       const uint32_t bytes = std::min(left, options.chunk_bytes);
       const Segment here{transfer.here.data + transfer.posted, bytes, transfer.here.lkey};
-      const Place there{transfer.there.address + transfer.posted, bytes, transfer.there.rkey};
+      const RemoteBuffer there{transfer.there.address + transfer.posted, bytes,
+                               transfer.there.rkey};
       transfer.posted += bytes;
       ++out_;
       post_chunk(transfer, here, there, bytes == left);
@@ -95,19 +96,19 @@ void Rendezvous::on_completion(uint64_t) {
     on_moved(moved);
   }
   post_chunks();
-  note_what_waits();
+  update_may_poll();
 }
 
-bool Rendezvous::look() {
+bool Rendezvous::poll() {
   post_chunks();
   return find_buffers();
 }
 
-std::optional<Place> place_in(std::span<const std::byte> body) {
-  if (body.size() != sizeof(Place)) return std::nullopt;
-  Place place;
-  std::memcpy(&place, body.data(), sizeof place);
-  return place;
+std::optional<RemoteBuffer> remote_buffer_in(std::span<const std::byte> body) {
+  if (body.size() != sizeof(RemoteBuffer)) return std::nullopt;
+  RemoteBuffer remote;
+  std::memcpy(&remote, body.data(), sizeof remote);
+  return remote;
 }
 
 }  // namespace hat::engine

@@ -14,12 +14,14 @@
 
 namespace hat::engine {
 
-class Rendezvous : public Mover {
+class Rendezvous : public LegHandler {
  public:
   Rendezvous(RdmaLane& lane, Leg leg);
   void on_completion(uint64_t cookie) override;
-  bool look() override;
-  bool looks() const override { return !announced_.empty() || (out_ == 0 && !moving_.empty()); }
+  bool poll() override;
+  bool wants_poll() const override {
+    return !announced_.empty() || (out_ == 0 && !moving_.empty());
+  }
   uint64_t first_waiting() const override {
     return announced_.empty() ? UINT64_MAX : announced_.front().sequence;
   }
@@ -28,7 +30,7 @@ class Rendezvous : public Mover {
   // A message whose bytes this side moves.
   struct Transfer {
     uint64_t sequence = 0;
-    Place there;
+    RemoteBuffer there;
     Segment here;
     uint32_t posted = 0;
     uint32_t moved = 0;
@@ -37,12 +39,12 @@ class Rendezvous : public Mover {
   struct Incoming {
     uint64_t sequence = 0;
     FrameHeader frame;
-    Place there;
+    RemoteBuffer there;
     Buffer buffer;
   };
 
   // Takes an announcement of S, at R. `there` is empty if S is the side that moves the bytes.
-  void announced(const Envelope& note, const Place& there);
+  void announced(const Envelope& control, const RemoteBuffer& there);
   // Starts or requests the transfer, at R, once a buffer was found.
   virtual void on_buffer(const Incoming& incoming) = 0;
   // Passes a message to the lane, at R, once all of its bytes are in its buffer.
@@ -50,14 +52,14 @@ class Rendezvous : public Mover {
   Buffer* buffer_of(uint64_t sequence);
 
   void move(const Transfer& transfer);
-  virtual void post_chunk(const Transfer& transfer, const Segment& here, const Place& there,
+  virtual void post_chunk(const Transfer& transfer, const Segment& here, const RemoteBuffer& there,
                           bool last) = 0;
   virtual void on_moved([[maybe_unused]] const Transfer& transfer) {}
 
  private:
   void post_chunks();
   bool find_buffers();
-  void note_what_waits() { set_may_look(!announced_.empty() || !moving_.empty()); }
+  void update_may_poll() { set_may_poll(!announced_.empty() || !moving_.empty()); }
 
   Fifo<Incoming> announced_;
   std::vector<Incoming> incoming_;
@@ -66,6 +68,6 @@ class Rendezvous : public Mover {
 };
 
 // Returns the remote buffer in the body of an announcement or an offer, if the body is one.
-std::optional<Place> place_in(std::span<const std::byte> body);
+std::optional<RemoteBuffer> remote_buffer_in(std::span<const std::byte> body);
 
 }  // namespace hat::engine

@@ -12,15 +12,15 @@
 namespace hat::engine {
 namespace {
 
-class Send final : public Mover {
+class Send final : public LegHandler {
  public:
-  using Mover::Mover;
+  using LegHandler::LegHandler;
   void start(Outgoing& message) override { lane_.post_message(message, Opcode::kSend); }
 };
 
 }  // namespace
 
-std::unique_ptr<Mover> make_send(RdmaLane& lane, Leg leg) {
+std::unique_ptr<LegHandler> make_send(RdmaLane& lane, Leg leg) {
   return std::make_unique<Send>(lane, leg);
 }
 

@@ -11,9 +11,9 @@
 namespace hat::engine {
 namespace {
 
-class WriteImm final : public Mover {
+class WriteImm final : public LegHandler {
  public:
-  using Mover::Mover;
+  using LegHandler::LegHandler;
   void start(Outgoing& message) override {
     lane_.post_message(message, Opcode::kWriteImm, lane_.other_slot(message.sequence)).imm =
         imm_of(leg_, message.sequence);
@@ -23,7 +23,7 @@ class WriteImm final : public Mover {
 
 }  // namespace
 
-std::unique_ptr<Mover> make_write_imm(RdmaLane& lane, Leg leg) {
+std::unique_ptr<LegHandler> make_write_imm(RdmaLane& lane, Leg leg) {
   return std::make_unique<WriteImm>(lane, leg);
 }
 

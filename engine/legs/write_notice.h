@@ -8,13 +8,13 @@
 
 namespace hat::engine {
 
-class WriteNotice : public Mover {
+class WriteNotice : public LegHandler {
  public:
-  using Mover::Mover;
+  using LegHandler::LegHandler;
 
-  void on_note(const Envelope& note, std::span<const std::byte> body) override {
-    if (note.kind != NoteKind::kNotice) return Mover::on_note(note, body);
-    const auto sequence = lane_.coming_sequence(note.sequence, 32);
+  void on_control(const Envelope& control, std::span<const std::byte> body) override {
+    if (control.kind != ControlKind::kNotice) return LegHandler::on_control(control, body);
+    const auto sequence = lane_.coming_sequence(control.sequence, 32);
     if (!sequence || !lane_.receives_by(leg_))
       return lane_.breaks("a notice of a message that cannot come now");
     lane_.arrive_in_window(*sequence, leg_);
@@ -24,7 +24,9 @@ class WriteNotice : public Mover {
   void write(const Outgoing& message) {
     lane_.post_message(message, Opcode::kWrite, lane_.other_slot(message.sequence));
   }
-  void notice(const Outgoing& message) { lane_.note(NoteKind::kNotice, leg_, message.sequence); }
+  void notice(const Outgoing& message) {
+    lane_.send_control(ControlKind::kNotice, leg_, message.sequence);
+  }
 };
 
 }  // namespace hat::engine

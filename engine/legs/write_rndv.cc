@@ -18,21 +18,22 @@ class WriteRndv final : public Rendezvous {
 
   void start(Outgoing& message) override {
     message.exposed = false;  // until R offers a buffer
-    lane_.note(NoteKind::kAnnounce, leg_, message.sequence, nullptr, &message.frame);
+    lane_.send_control(ControlKind::kAnnounce, leg_, message.sequence, nullptr, &message.frame);
   }
 
-  void on_note(const Envelope& note, std::span<const std::byte> body) override {
-    if (note.kind == NoteKind::kAnnounce && body.empty()) return announced(note, {});
-    const auto place = place_in(body);
-    if (note.kind != NoteKind::kOffer || !place) return Mover::on_note(note, body);
-    const auto sequence = lane_.sent_sequence(note.sequence);
+  void on_control(const Envelope& control, std::span<const std::byte> body) override {
+    if (control.kind == ControlKind::kAnnounce && body.empty()) return announced(control, {});
+    const auto remote = remote_buffer_in(body);
+    if (control.kind != ControlKind::kOffer || !remote)
+      return LegHandler::on_control(control, body);
+    const auto sequence = lane_.sent_sequence(control.sequence);
     if (!sequence) return lane_.breaks("an offer for a message that is not on its way");
     Outgoing& message = lane_.outgoing(*sequence);
-    if (message.leg != leg_ || message.exposed || place->bytes != message.payload.bytes) {
+    if (message.leg != leg_ || message.exposed || remote->bytes != message.payload.bytes) {
       return lane_.breaks("an offer that nobody asked for");
     }
     message.exposed = true;
-    move({.sequence = *sequence, .there = *place, .here = message.payload});
+    move({.sequence = *sequence, .there = *remote, .here = message.payload});
   }
 
   void on_imm(uint64_t sequence, uint32_t bytes) override {
@@ -45,12 +46,12 @@ class WriteRndv final : public Rendezvous {
 
  private:
   void on_buffer(const Incoming& incoming) override {
-    const Place place{incoming.buffer.address(), incoming.frame.payload_bytes,
-                      incoming.buffer.rkey()};
-    lane_.note(NoteKind::kOffer, leg_, incoming.sequence, &place);
+    const RemoteBuffer remote{incoming.buffer.address(), incoming.frame.payload_bytes,
+                              incoming.buffer.rkey()};
+    lane_.send_control(ControlKind::kOffer, leg_, incoming.sequence, &remote);
   }
 
-  void post_chunk(const Transfer& transfer, const Segment& here, const Place& there,
+  void post_chunk(const Transfer& transfer, const Segment& here, const RemoteBuffer& there,
                   bool last) override {
     const Opcode opcode = last ? Opcode::kWriteImm : Opcode::kWrite;
     WorkRequest& work = lane_.post_signaled(leg_, transfer.sequence, opcode, here, there);
@@ -62,7 +63,7 @@ class WriteRndv final : public Rendezvous {
 
 }  // namespace
 
-std::unique_ptr<Mover> make_write_rndv(RdmaLane& lane, Leg leg) {
+std::unique_ptr<LegHandler> make_write_rndv(RdmaLane& lane, Leg leg) {
   return std::make_unique<WriteRndv>(lane, leg);
 }
 

@@ -25,7 +25,7 @@ class WriteSend final : public WriteNotice {
 
 }  // namespace
 
-std::unique_ptr<Mover> make_write_send(RdmaLane& lane, Leg leg) {
+std::unique_ptr<LegHandler> make_write_send(RdmaLane& lane, Leg leg) {
   return std::make_unique<WriteSend>(lane, leg);
 }
 

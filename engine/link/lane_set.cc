@@ -35,11 +35,11 @@ LaneSet::LaneSet(Reactor& reactor, RdmaHost& host, Session::Role role, Lane& con
   timer_->set(reactor.now() + options_.probe_interval / 4);
 }
 
-LaneSet::~LaneSet() { end_buried(); }
+LaneSet::~LaneSet() { end_deferred(); }
 
 // Deletes the members whose deletion was deferred. Must not be called from an event of a member.
-void LaneSet::end_buried() {
-  for (const auto& member : std::exchange(buried_, {})) {
+void LaneSet::end_deferred() {
+  for (const auto& member : std::exchange(deferred_, {})) {
     if (member->lane) domain_->poller(member->wish.lanes).retire(std::move(member->lane));
     if (member->told) events_.on_lane_gone(*this, member->number);
   }
@@ -55,7 +55,7 @@ RdmaLane* LaneSet::lane(uint32_t number) {
 }
 
 void LaneSet::flush() {
-  end_buried();
+  end_deferred();
   for (auto next = members_.begin(); next != members_.end();) {
     Member& member = *next++->second;  // flush() may take it down and out of members_
     if (member.state == State::kUp) member.lane->flush();
@@ -98,7 +98,7 @@ void LaneSet::go_down(Member& member, const std::string& reason, bool tell) {
   if (tell) tell_closed(member.number, reason);
   if (member.told) events_.on_lane_down(*this, member.number, was_up, reason);
   const auto found = members_.find(member.number);
-  buried_.push_back(std::move(found->second));
+  deferred_.push_back(std::move(found->second));
   members_.erase(found);
 }
 

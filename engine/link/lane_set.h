@@ -42,8 +42,8 @@ class LaneSetEvents {
   virtual void on_lane_message(LaneSet& lanes, uint32_t lane, const FrameHeader& header,
                                Bytes payload) = 0;
   virtual void on_lane_uncongested(LaneSet& lanes, uint32_t lane) = 0;
-  // Returns the range that frame `frame` borrowed (RdmaLane::send_lent()): the lane no longer uses
-  // it.
+  // Returns the range that frame `frame` borrowed (RdmaLane::send_zero_copy()): the lane no longer
+  // uses it.
   virtual void on_lane_returned(LaneSet&, [[maybe_unused]] uint32_t lane,
                                 [[maybe_unused]] uint64_t frame) {}
   // Returns false to keep an idle lane open. The initiator calls it for a lane that has carried no
@@ -131,7 +131,7 @@ class LaneSet final : public LaneFrames {
   void take_nonce(Member& member, const FrameHeader& header, Bytes payload);
   void come_up(Member& member);
   void go_down(Member& member, const std::string& reason, bool tell);
-  void end_buried();
+  void end_deferred();
   void tell_closed(uint32_t number, const std::string& reason);
   void look_after_all();
   void look_after(Member& member, TimePoint now);
@@ -151,7 +151,7 @@ class LaneSet final : public LaneFrames {
   bool ended_ = false;
   std::map<uint32_t, std::unique_ptr<Member>> members_;
   // Members whose deletion is deferred until no event of theirs can be running.
-  std::vector<std::unique_ptr<Member>> buried_;
+  std::vector<std::unique_ptr<Member>> deferred_;
   std::unique_ptr<Timer> timer_;
 };
 

@@ -231,7 +231,7 @@ class TwoLaneSets : public testing::Test {
       acceptor_.set->flush();
       hear_of_the_fabric(initiator_);
       hear_of_the_fabric(acceptor_);
-      reactor_.end_turn();
+      reactor_.end_iteration();
     }
     return true;
   }

@@ -64,7 +64,7 @@ void Link::on_session_down(Session&, const std::string& reason) {
   const bool was_up = last_error_.empty();
   if (was_up && !going_away_) down_since_ = reactor_.now();
   last_error_ = reason;
-  events_.bury(std::move(session_));
+  events_.defer_delete(std::move(session_));
   if (!retired_) try_later();
   events_.on_link_down(*this, was_up, reason);
 }

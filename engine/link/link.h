@@ -30,7 +30,7 @@ class LinkEvents {
   virtual void on_link_down(Link& link, bool was_up, const std::string& reason) = 0;
   // Defers the deletion of a broken session until no event of it can be running (the end of the
   // event-loop iteration).
-  virtual void bury(std::unique_ptr<Session> session) = 0;
+  virtual void defer_delete(std::unique_ptr<Session> session) = 0;
 };
 
 class Link final : public SessionEvents {

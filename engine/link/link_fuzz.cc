@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "engine/link/cost_talk.h"
+#include "engine/link/calibration_session.h"
 #include "engine/link/link.h"
 #include "tests/fake_reactor.h"
 #include "tests/fuzz/input.h"
@@ -76,7 +76,9 @@ class Owner final : public LinkEvents, public SessionEvents {
   void on_link_down(Link&, bool, const std::string& reason) override {
     if (!down) went_down(reason);
   }
-  void bury(std::unique_ptr<Session> session) override { graves_.push_back(std::move(session)); }
+  void defer_delete(std::unique_ptr<Session> session) override {
+    deferred_.push_back(std::move(session));
+  }
 
   Result<void> on_hello(Session&) override { return {}; }
   void on_session_up(Session&) override { came_up(); }
@@ -107,7 +109,7 @@ class Owner final : public LinkEvents, public SessionEvents {
     down = true;
   }
 
-  std::vector<std::unique_ptr<Session>> graves_;
+  std::vector<std::unique_ptr<Session>> deferred_;
 };
 
 std::string hello_from(const std::string& node, const std::string& peer) {
@@ -121,9 +123,9 @@ std::string hello_from(const std::string& node, const std::string& peer) {
 // Answers every second calibration session, and finishes every second one of those at once.
 class Answerer final : public CostAnswerer {
  public:
-  Result<std::shared_ptr<CostJob>> answer(const CostOpen& open) override {
+  Result<std::shared_ptr<CalibrationJob>> answer(const CostOpen& open) override {
     if (++asked_ % 2 == 0) return fail("busy");
-    auto job = std::make_shared<CostJob>();
+    auto job = std::make_shared<CalibrationJob>();
     job->offer(open.card);
     if (asked_ % 4 == 1) job->finish("done");
     return job;
@@ -152,7 +154,7 @@ class Run {
       session_ = std::make_unique<Session>(
           reactor_, Session::Role::kAcceptor, options,
           [&](StreamEvents& events) { return reactor_.connect(address, events); }, owner_);
-      costs_ = std::make_unique<CostTalk>(reactor_, session_->lane(), &answerer_);
+      costs_ = std::make_unique<CalibrationSession>(reactor_, session_->lane(), &answerer_);
       session_->set_costs(costs_.get());
     }
     wire_ = reactor_.wires.front();
@@ -267,7 +269,7 @@ class Run {
   std::unique_ptr<Link> link_;
   std::unique_ptr<Session> session_;
   Answerer answerer_;
-  std::unique_ptr<CostTalk> costs_;
+  std::unique_ptr<CalibrationSession> costs_;
   std::shared_ptr<FakeStream::Wire> wire_;
 };
 

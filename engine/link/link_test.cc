@@ -35,9 +35,11 @@ struct Log final : LinkEvents {
   void on_link_down(Link&, bool was_up, const std::string& reason) override {
     lines.push_back((was_up ? "down: " : "failed: ") + reason);
   }
-  void bury(std::unique_ptr<Session> session) override { graves.push_back(std::move(session)); }
+  void defer_delete(std::unique_ptr<Session> session) override {
+    deferred.push_back(std::move(session));
+  }
   std::vector<std::string> lines;
-  std::vector<std::unique_ptr<Session>> graves;
+  std::vector<std::unique_ptr<Session>> deferred;
 };
 
 class LinkTest : public testing::Test {

@@ -12,7 +12,7 @@
 namespace hat::engine {
 
 // Creates the plain stream, which calls `events`.
-using OpenStream = std::function<std::unique_ptr<Stream>(StreamEvents& events)>;
+using OpenStream = std::function<std::unique_ptr<ByteStream>(StreamEvents& events)>;
 
 // connect() and accept() create a stream over the plain stream that `open` creates. The stream
 // carries no bytes of the caller until the two sides have proved their identities. Its read() and
@@ -21,9 +21,9 @@ class Seal {
  public:
   virtual ~Seal() = default;
   // Creates an initiator's stream; `peer` is the name of the node that the link is for.
-  virtual std::unique_ptr<Stream> connect(const std::string& peer, const OpenStream& open,
-                                          StreamEvents& events) = 0;
-  virtual std::unique_ptr<Stream> accept(const OpenStream& open, StreamEvents& events) = 0;
+  virtual std::unique_ptr<ByteStream> connect(const std::string& peer, const OpenStream& open,
+                                              StreamEvents& events) = 0;
+  virtual std::unique_ptr<ByteStream> accept(const OpenStream& open, StreamEvents& events) = 0;
 };
 
 }  // namespace hat::engine

@@ -44,7 +44,7 @@ class LaneFrames {
   virtual void on_lane_frame(const FrameHeader& header, Bytes payload) = 0;
 };
 
-// Receives a session's frames about component costs (engine/link/cost_talk.h).
+// Receives a session's frames about component costs (engine/link/calibration_session.h).
 class CostFrames {
  public:
   virtual ~CostFrames() = default;

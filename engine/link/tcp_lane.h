@@ -46,7 +46,7 @@ class TcpLane final : public Lane, private StreamEvents {
 
   // Returns when bytes last arrived, for the keep-alive.
   TimePoint last_received() const { return last_received_; }
-  // Returns the names that the other side has proved to have (Stream::peer_names()).
+  // Returns the names that the other side has proved to have (ByteStream::peer_names()).
   std::span<const std::string> peer_names() const { return stream_->peer_names(); }
 
  private:
@@ -75,7 +75,7 @@ class TcpLane final : public Lane, private StreamEvents {
   bool down_ = false;
   TimePoint last_received_;
   // The last member, so that it is destroyed first: no event then reaches a half-destroyed lane.
-  std::unique_ptr<Stream> stream_;
+  std::unique_ptr<ByteStream> stream_;
 };
 
 }  // namespace hat::engine

@@ -30,14 +30,15 @@ void RegistrationCache::remove(const SharedMemory& memory) {
   if (--found->uses == 0) entries_.erase(found);
 }
 
-std::optional<Lent> RegistrationCache::find(std::span<const std::byte> bytes) const {
+std::optional<BorrowedRange> RegistrationCache::find(std::span<const std::byte> bytes) const {
   const auto entry = at_or_before(bytes.data());
   if (entry == entries_.end()) return std::nullopt;
   const std::span<std::byte> all = entry->region->bytes();
   const auto offset = static_cast<size_t>(bytes.data() - all.data());
   if (offset > all.size() || bytes.size() > all.size() - offset) return std::nullopt;
-  return Lent{{all.data() + offset, static_cast<uint32_t>(bytes.size()), entry->region->lkey()},
-              entry->region->rkey()};
+  return BorrowedRange{
+      {all.data() + offset, static_cast<uint32_t>(bytes.size()), entry->region->lkey()},
+      entry->region->rkey()};
 }
 
 }  // namespace hat::engine

@@ -19,7 +19,7 @@
 namespace hat::engine {
 
 // A borrowed range: bytes that a lane may send from the memory in which they are.
-struct Lent {
+struct BorrowedRange {
   Segment segment;
   // 0: own memory (Fabric::register_own()), which its owner may change at any time.
   uint32_t rkey = 0;
@@ -34,7 +34,7 @@ class RegistrationCache {
   Result<void> add(const SharedMemory& memory, RemoteAccess access);
   void remove(const SharedMemory& memory);
   // Returns nullopt if `bytes` are not inside one memory that was added. Allocates nothing.
-  std::optional<Lent> find(std::span<const std::byte> bytes) const;
+  std::optional<BorrowedRange> find(std::span<const std::byte> bytes) const;
   size_t size() const { return entries_.size(); }
 
  private:

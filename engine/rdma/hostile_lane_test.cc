@@ -43,7 +43,7 @@ struct RawPeer {
   Segment at(size_t offset, uint32_t bytes) const {
     return {region->bytes().data() + offset, bytes, region->lkey()};
   }
-  void turn() {
+  void iterate() {
     while (fabric->next_event()) {
     }
     std::array<Completion, 16> done;
@@ -61,40 +61,40 @@ struct RawPeer {
 
 // Returns an offer that names all of the peer's memory for each kind of memory that a lane has.
 LaneOffer offer_of(const RawPeer& side, const QueuePairAddress& address) {
-  const Place all{side.region->address(), RawPeer::kMemoryBytes, side.region->rkey()};
+  const RemoteBuffer all{side.region->address(), RawPeer::kMemoryBytes, side.region->rkey()};
   return {address, all, all, all, all, kMessageBytesMax};
 }
 
 // The peer announces a message of kMessageBytes, WRITEs 16 bytes of it and reports it as written.
 void announce_and_write_16(LaneSide& lanes, RawPeer& peer) {
-  const auto turn = [&](auto what) {
+  const auto iterate = [&](auto what) {
     for (int i = 0; i < 100 && !what(); ++i) {
-      lanes.turn();
-      peer.turn();
+      lanes.iterate();
+      peer.iterate();
     }
     ASSERT_TRUE(what());
   };
-  const Segment answer = peer.at(8192, kNoteBytesMax);
+  const Segment answer = peer.at(8192, kControlBytesMax);
   const ReceiveRequest receive{.segments = {&answer, 1}};
   ASSERT_EQ(peer.srq->post({&receive, 1}), 1u);
   const Envelope announcement{
-      .kind = NoteKind::kAnnounce, .leg = Leg::kWriteRndv, .frame = kCallHeader};
+      .kind = ControlKind::kAnnounce, .leg = Leg::kWriteRndv, .frame = kCallHeader};
   std::memcpy(peer.region->bytes().data(), &announcement, sizeof announcement);
-  const Segment note = peer.at(0, sizeof announcement);
-  const WorkRequest send{.opcode = Opcode::kSend, .segments = {&note, 1}};
+  const Segment announcement_segment = peer.at(0, sizeof announcement);
+  const WorkRequest send{.opcode = Opcode::kSend, .segments = {&announcement_segment, 1}};
   ASSERT_EQ(peer.qp->post({&send, 1}), 1u);
-  turn([&] { return peer.received != 0; });
-  Place place;
-  std::memcpy(&place, peer.region->bytes().data() + 8192 + sizeof(Envelope), sizeof place);
-  ASSERT_EQ(place.bytes, kMessageBytes);
+  iterate([&] { return peer.received != 0; });
+  RemoteBuffer remote;
+  std::memcpy(&remote, peer.region->bytes().data() + 8192 + sizeof(Envelope), sizeof remote);
+  ASSERT_EQ(remote.bytes, kMessageBytes);
   const Segment first = peer.at(4096, 16);
   const WorkRequest write{.opcode = Opcode::kWriteImm,
                           .imm = imm_of(Leg::kWriteRndv, 0),
                           .segments = {&first, 1},
-                          .remote_address = place.address,
-                          .rkey = place.rkey};
+                          .remote_address = remote.address,
+                          .rkey = remote.rkey};
   ASSERT_EQ(peer.qp->post({&write, 1}), 1u);
-  turn([&] { return !lanes.frames.empty(); });
+  iterate([&] { return !lanes.frames.empty(); });
 }
 
 TEST(HostileLane, WhoWritesLessThanItSaysIsDeliveredNothingOfOthers) {
@@ -105,8 +105,8 @@ TEST(HostileLane, WhoWritesLessThanItSaysIsDeliveredNothingOfOthers) {
     join(honest, victim, options);
     honest.call(1, kMessageBytes, 0);
     for (int i = 0; i < 1000 && victim.frames.empty(); ++i) {
-      honest.turn();
-      victim.turn();
+      honest.iterate();
+      victim.iterate();
     }
     ASSERT_EQ(victim.frames.size(), 1u);
     ASSERT_EQ(victim.frames[0].payload, pattern(1, kMessageBytes));
@@ -136,7 +136,7 @@ TEST(HostileLane, WhoDoesNotLetGoKeepsTheLanesMemoryFromOthers) {
     victim.make_lane(options_for(protocol, protocol));
     ASSERT_TRUE(victim.lane->connect(offer_of(memory, loop::FakePeer::own_address())));
     loop::FakePeer peer(victim.lane->offer().queue_pair);
-    victim.turn();
+    victim.iterate();
     if (!lets_go) peer.to().touching.store(1);
     victim.poller->retire(std::move(victim.lane));
     victim.poller->forget_settled();

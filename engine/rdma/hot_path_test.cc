@@ -69,8 +69,8 @@ class HotPath : public testing::TestWithParam<size_t> {
                            {Bytes(payload_).first(bytes)});
       }
       client_.lane->flush();
-      client_.poller->look();
-      server_.poller->look();
+      client_.poller->poll();
+      server_.poller->poll();
     }
   }
   void all_sizes(uint64_t rounds) {

@@ -22,7 +22,7 @@
 
 namespace hat::engine {
 
-enum class Idle : uint8_t { kLook, kYield, kSleep };
+enum class Idle : uint8_t { kPoll, kYield, kSleep };
 
 class IdlePolicy {
  public:
@@ -33,25 +33,25 @@ class IdlePolicy {
   IdlePolicy(Polling polling, std::chrono::nanoseconds spin, bool yields)
       : polling_(polling), spin_(spin), yields_(yields) {}
 
-  void found() { empty_looks_ = 0; }
+  void found() { empty_polls_ = 0; }
   // Returns what to do after a poll that found nothing.
   Idle idle(Clock::time_point (*now)() = &Clock::now) {
-    ++empty_looks_;
+    ++empty_polls_;
     if (polling_ == Polling::kEvent) return Idle::kSleep;
-    if (polling_ == Polling::kAdaptive && empty_looks_ % kLooksPerClock == 1) {
-      if (empty_looks_ == 1)
+    if (polling_ == Polling::kAdaptive && empty_polls_ % kLooksPerClock == 1) {
+      if (empty_polls_ == 1)
         sleep_at_ = now() + spin_;
       else if (now() >= sleep_at_)
         return Idle::kSleep;
     }
-    return yields_ && empty_looks_ % kLooksPerYield == 0 ? Idle::kYield : Idle::kLook;
+    return yields_ && empty_polls_ % kLooksPerYield == 0 ? Idle::kYield : Idle::kPoll;
   }
 
  private:
   const Polling polling_;
   const std::chrono::nanoseconds spin_;
   const bool yields_;
-  uint64_t empty_looks_ = 0;
+  uint64_t empty_polls_ = 0;
   Clock::time_point sleep_at_{};
 };
 

@@ -18,7 +18,7 @@ IdlePolicy::Clock::time_point now() {
 TEST(IdlePolicy, BusyNeverSleepsAndReadsNoClock) {
   clock_reads = 0;
   IdlePolicy policy(Polling::kBusy, 0ns, false);
-  for (int i = 0; i < 1000; ++i) EXPECT_EQ(policy.idle(&now), Idle::kLook);
+  for (int i = 0; i < 1000; ++i) EXPECT_EQ(policy.idle(&now), Idle::kPoll);
   EXPECT_EQ(clock_reads, 0u);
 }
 
@@ -38,16 +38,16 @@ TEST(IdlePolicy, EventSleepsAtOnce) {
 TEST(IdlePolicy, AdaptiveSleepsAfterItsSpinFromTheLastFind) {
   IdlePolicy policy(Polling::kAdaptive, 50us, false);
   const auto looks_until_sleep = [&](std::chrono::nanoseconds each) {
-    int looks = 1;
-    while (policy.idle(&now) != Idle::kSleep && looks < 10'000) {
+    int wants_poll = 1;
+    while (policy.idle(&now) != Idle::kSleep && wants_poll < 10'000) {
       clock_now += each;
-      ++looks;
+      ++wants_poll;
     }
-    return looks;
+    return wants_poll;
   };
-  const int looks = looks_until_sleep(1us);
-  EXPECT_GE(looks, 50);
-  EXPECT_LE(looks, 50 + int{IdlePolicy::kLooksPerClock} + 1);
+  const int wants_poll = looks_until_sleep(1us);
+  EXPECT_GE(wants_poll, 50);
+  EXPECT_LE(wants_poll, 50 + int{IdlePolicy::kLooksPerClock} + 1);
   policy.found();
   EXPECT_GE(looks_until_sleep(1us), 50) << "a find begins the spin again";
 }

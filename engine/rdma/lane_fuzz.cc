@@ -60,16 +60,17 @@ class Hostile {
   }
 
   LaneOffer offer() const {
-    const Place all{region_->address(), kHostileBytes, region_->rkey()};
+    const RemoteBuffer all{region_->address(), kHostileBytes, region_->rkey()};
     return {pair_->address(), all, all, all, all};
   }
   // Returns an offer of remote buffers at any address and of any size.
   LaneOffer false_offer() {
     LaneOffer made = offer();
-    for (Place* place : {&made.slots, &made.window, &made.sender_extra, &made.receiver_extra}) {
-      place->address += uint64_t{input_.next()} << (input_.next() % 64);
-      place->bytes >>= input_.next() % 32;
-      place->rkey ^= input_.next() % 4u;
+    for (RemoteBuffer* remote :
+         {&made.slots, &made.window, &made.sender_extra, &made.receiver_extra}) {
+      remote->address += uint64_t{input_.next()} << (input_.next() % 64);
+      remote->bytes >>= input_.next() % 32;
+      remote->rkey ^= input_.next() % 4u;
     }
     made.message_bytes_max = uint64_t{input_.next()} << (input_.next() % 64);
     return made;
@@ -87,17 +88,17 @@ class Hostile {
     WorkRequest work{.opcode = Opcode::kSend};
     uint32_t bytes = what % 4 == 1 ? 48 + input_.next() % 32 : input_.next() * 16u;
     if (what % 4 != 1) {
-      const Place& place = input_.next() % 2 == 0 ? lane_.window : lane_.receiver_extra;
+      const RemoteBuffer& remote = input_.next() % 2 == 0 ? lane_.window : lane_.receiver_extra;
       work.opcode = what % 4 == 2 ? Opcode::kWriteImm : Opcode::kWrite;
       work.imm = imm_of(Leg(input_.next() % 16), input_.next());
-      work.remote_address = place.address + input_.next() * 16;
-      work.rkey = place.rkey;
+      work.remote_address = remote.address + input_.next() * 16;
+      work.rkey = remote.rkey;
     }
     const Segment segment{region_->bytes().data() + offset, bytes, region_->lkey()};
     work.segments = {&segment, 1};
     pair_->post({&work, 1});
   }
-  void turn() {
+  void iterate() {
     while (fabric_->next_event()) {
     }
     std::array<Completion, 16> done;
@@ -113,7 +114,7 @@ class Hostile {
   void fill(size_t offset) {
     Envelope envelope{.sequence = input_.next(),
                       .delivered = input_.next(),
-                      .kind = NoteKind(input_.next() % 12),
+                      .kind = ControlKind(input_.next() % 12),
                       .leg = Leg(input_.next() % 12),
                       .fetch_epoch = input_.next(),
                       .frame = {.payload_bytes = input_.next(),
@@ -126,8 +127,8 @@ class Hostile {
     envelope.checksum = sum_of(envelope, at + sizeof envelope);
     if (input_.next() % 8 == 0) envelope.frame.payload_bytes *= 0x1000001;
     std::memcpy(at, &envelope, sizeof envelope);
-    const Place place{region_->address(), uint32_t{input_.next()} << 8, region_->rkey()};
-    if (input_.next() % 2 == 0) std::memcpy(at + sizeof envelope, &place, sizeof place);
+    const RemoteBuffer remote{region_->address(), uint32_t{input_.next()} << 8, region_->rkey()};
+    if (input_.next() % 2 == 0) std::memcpy(at + sizeof envelope, &remote, sizeof remote);
   }
   void receive() {
     const Segment segment{region_->bytes().data() + 32 * 1024, kReceiveBytes, region_->lkey()};
@@ -153,7 +154,7 @@ void run(FuzzInput& input) {
   const uint8_t first = input.next();
   options.out = {Leg(first % kLegCount), Leg::kWriteRndv, 8, 256};
   options.in = {Leg(input.next() % kLegCount), Leg::kReadRndv, 8, 256};
-  options.fetch.empty_looks_max = options.bitmap.empty_looks_max = 4;
+  options.fetch.empty_polls_max = options.bitmap.empty_polls_max = 4;
   {
     Hostile hostile(input);
     Owner owner;
@@ -164,7 +165,7 @@ void run(FuzzInput& input) {
     const std::vector<std::byte> payload(1000, std::byte{1});
     for (int turns = 0; turns < 400 && (!input.empty() || turns < 20); ++turns) {
       if (!input.empty()) hostile.act();
-      hostile.turn();
+      hostile.iterate();
       if (turns % 8 == 0) {
         lane->send(
             {.kind = FrameKind::kCall, .flags = kLastPiece, .replies = 1, .stream = 1, .call = 1},
@@ -172,7 +173,7 @@ void run(FuzzInput& input) {
       }
       lane->flush();
       while (const auto event = fabric->next_event()) poller->on_event(*event);
-      poller->look();
+      poller->poll();
     }
   }
   for (const Purpose part : {Purpose::kReceive, Purpose::kSend}) {

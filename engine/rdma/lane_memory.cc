@@ -8,7 +8,7 @@
 namespace hat::engine {
 namespace {
 
-constexpr uint32_t kNoteReceives = 8;  // other control messages in flight, such as credits
+constexpr uint32_t kControlReceives = 8;  // other control messages in flight, such as credits
 
 // Returns the size of the block that a buddy allocator hands out for `bytes`. Blocks of such sizes,
 // taken in any order, fit into a part whose size is a power of two and at least their sum.
@@ -25,7 +25,7 @@ std::array<LanePiece, kLanePieces> pieces_of(const RdmaLaneOptions& options) {
       size_t{out.slots} * row(out.leg).scratch + size_t{in.slots} * row(in.leg).scratch;
   return {{
       {"slots", Purpose::kSend, bytes_of(out)},
-      {"notes", Purpose::kSend, size_t{options.send_entries} * kNoteBytesMax},
+      {"control messages", Purpose::kSend, size_t{options.send_entries} * kControlBytesMax},
       {"windows", Purpose::kReceive, row(in.leg).window ? bytes_of(in) : 0},
       {"indexes", Purpose::kSend, size_t{out.slots} * row(out.leg).sender_extra},
       {"bitmaps", Purpose::kSend, size_t{in.slots} * row(in.leg).receiver_extra},
@@ -35,7 +35,7 @@ std::array<LanePiece, kLanePieces> pieces_of(const RdmaLaneOptions& options) {
 
 uint32_t receives_of(const RdmaLaneOptions& options) {
   const uint32_t credits = options.confirm_each ? options.out.slots : 0;
-  return options.in.slots + 2 * kRendezvousMax + kNoteReceives + credits;
+  return options.in.slots + 2 * kRendezvousMax + kControlReceives + credits;
 }
 
 ArenaPlan arena_for(std::span<const LanePlan> plans, size_t message_bytes) {

@@ -77,7 +77,7 @@ void serve(int socket, const Protocol& protocol, Seen& seen) {
     side.answer(header.call, {payload.begin(), payload.end()});
   };
   while (side.down.empty()) {
-    if (side.turn() == 0) sched_yield();
+    if (side.iterate() == 0) sched_yield();
   }
 }
 
@@ -89,7 +89,7 @@ void call(LaneSide& side, std::vector<uint64_t>& numbers) {
       const uint64_t number = numbers.size() + 1;
       numbers.push_back(side.call(number, bytes_of_call(number)));
     }
-    if (side.turn() == 0) sched_yield();
+    if (side.iterate() == 0) sched_yield();
   }
 }
 
@@ -153,7 +153,7 @@ TEST_P(LaneProcesses, WhoseServerIsKilledKnowsWhatBecameOfEachCall) {
         const uint64_t number = numbers.size() + 1;
         numbers.push_back(client.call(number, bytes_of_call(number)));
       }
-      client.turn();
+      client.iterate();
       ASSERT_LT(Clock::now(), kill_at + 20s) << "it never noticed";
     }
     close(socket);
@@ -205,12 +205,12 @@ TEST_P(LaneProcesses, WhoseClientIsKilledServesTheNextOne) {
     exchange_offers(socket, server);
     // Kills some clients before they have sent anything, and some between their calls.
     const uint64_t served = server.frame_count + random_() % 40;
-    while (moment % 2 == 1 && server.frame_count <= served) server.turn();
+    while (moment % 2 == 1 && server.frame_count <= served) server.iterate();
     const auto kill_at = Clock::now() + std::chrono::microseconds(random_() % 4000);
-    while (Clock::now() < kill_at) server.turn();
+    while (Clock::now() < kill_at) server.iterate();
     kill_and_wait(client);
     while (server.down.empty()) {
-      server.turn();
+      server.iterate();
       server.lane->probe();  // the client may have died before it connected its lane
       ASSERT_LT(Clock::now(), kill_at + 20s) << "it never noticed";
     }

@@ -34,9 +34,9 @@ void LaneSide::make_lane(const RdmaLaneOptions& options) {
   lane = must(RdmaLane::create(*poller, options, *this));
 }
 
-size_t LaneSide::turn() {
+size_t LaneSide::iterate() {
   while (const auto event = fabric->next_event()) poller->on_event(*event);
-  const size_t found = poller->look();
+  const size_t found = poller->poll();
   if (lane) lane->flush();
   return found;
 }

@@ -28,7 +28,7 @@ class LaneSide final : public LaneEvents {
 
   void make_lane(const RdmaLaneOptions& options);
   // Handles the fabric's events, polls and flushes. Returns what Poller::look() returned.
-  size_t turn();
+  size_t iterate();
 
   uint64_t call(uint64_t number, size_t bytes, uint16_t replies = 1);
   void answer(uint64_t number, const std::vector<std::byte>& payload);

@@ -21,8 +21,8 @@ TEST(LegPairs, EveryLegWorksWithEveryOther) {
       SCOPED_TRACE(std::string(row(Leg(there)).name) + ", " + std::string(row(Leg(back)).name));
       for (uint64_t i = 1; i <= 60; ++i) client.call(i, i * i);
       for (int turns = 0; client.frames.size() < 60 && turns < 100'000; ++turns) {
-        client.turn();
-        server.turn();
+        client.iterate();
+        server.iterate();
       }
       ASSERT_EQ(client.frames.size(), 60u);
       for (uint64_t i = 1; i <= 60; ++i) {

@@ -6,14 +6,14 @@
 #include <memory>
 #include <string_view>
 
-#include "engine/rdma/mover.h"
+#include "engine/rdma/leg_handler.h"
 
 namespace hat::engine {
 
 struct LegRow {
   Leg leg;
   std::string_view name;
-  std::unique_ptr<Mover> (*make)(RdmaLane& lane, Leg leg);
+  std::unique_ptr<LegHandler> (*make)(RdmaLane& lane, Leg leg);
   bool window;     // R has a slot in its own memory for each slot of S
   bool sums;       // messages carry a checksum, because R finds them by polling memory
   bool replies;    // carries only replies: R polls while it waits for one

@@ -127,15 +127,15 @@ void Poller::touch(RdmaLane* lane) {
   if (std::ranges::find(touched_, lane) == touched_.end()) touched_.push_back(lane);
 }
 
-size_t Poller::look() {
+size_t Poller::poll() {
   size_t found = 0;
   const size_t count = completions_->poll(done_);
   if (count == 0 && last_ != nullptr) last_->expect();
   for (size_t i = 0; i < count; ++i) dispatch(done_[i]);
   found += count;
   for (RdmaLane* lane : lanes_) {
-    if (!lane->may_look() || !lane->looks()) continue;
-    if (lane->look()) ++found;
+    if (!lane->may_poll() || !lane->wants_poll()) continue;
+    if (lane->poll()) ++found;
     touch(lane);
   }
   // Before after_look() sends credits, which permit the other sides to send more.
@@ -147,11 +147,11 @@ size_t Poller::look() {
 }
 
 bool Poller::prepare_to_sleep() {
-  if (look() != 0) return false;  // look() may post READs, whose completions must wake the thread
+  if (poll() != 0) return false;  // look() may post READs, whose completions must wake the thread
   bool any = false;
   for (const RdmaLane* lane : lanes_) any |= lane->wants_send_completions();
   completions_->arm(!any);
-  return look() == 0;
+  return poll() == 0;
 }
 
 void Poller::on_event(const FabricEvent& event) {

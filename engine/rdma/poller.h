@@ -46,7 +46,7 @@ class Poller {
   // Takes completions, polls the legs whose messages arrive without a completion, and posts the
   // requests that result. Returns how many events it found; 0 means that nothing has happened.
   // Makes no system call.
-  size_t look();
+  size_t poll();
 
   // Arms the completion queue, so that the next completion makes event_fd() readable, and polls
   // once more. Call it before sleeping on event_fd(), and do not sleep if it returns false: then it

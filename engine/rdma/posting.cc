@@ -11,11 +11,11 @@ namespace hat::engine {
 
 uint32_t RdmaLane::room() const {
   const uint64_t out = posted_ - reclaimed_;
-  const uint64_t usable = options_.send_entries - kNoteReserve;
+  const uint64_t usable = options_.send_entries - kControlReserve;
   return out >= usable || down_ ? 0 : static_cast<uint32_t>(usable - out);
 }
 
-WorkRequest& RdmaLane::post(Opcode opcode, const Segment& segment, const Place& remote) {
+WorkRequest& RdmaLane::post(Opcode opcode, const Segment& segment, const RemoteBuffer& remote) {
   if (chain_.size() == kChainMax) post_chain();
   auto& kept = chain_segments_[chain_.size()];
   kept[0] = segment;
@@ -39,7 +39,8 @@ void RdmaLane::sign(WorkRequest& work) {
   signaled_.push_back({.posted = posted_});
 }
 
-WorkRequest& RdmaLane::post_message(const Outgoing& message, Opcode opcode, const Place& remote) {
+WorkRequest& RdmaLane::post_message(const Outgoing& message, Opcode opcode,
+                                    const RemoteBuffer& remote) {
   auto* slot = reinterpret_cast<std::byte*>(message.envelope);
   const bool together = message.payload.data == slot + sizeof(Envelope);
   const auto head = static_cast<uint32_t>(sizeof(Envelope));
@@ -54,7 +55,7 @@ WorkRequest& RdmaLane::post_message(const Outgoing& message, Opcode opcode, cons
 }
 
 WorkRequest& RdmaLane::post_signaled(Leg leg, uint64_t cookie, Opcode opcode,
-                                     const Segment& segment, const Place& remote) {
+                                     const Segment& segment, const RemoteBuffer& remote) {
   WorkRequest& work = post(opcode, segment, remote);
   if (!work.signaled) sign(work);
   Signaled& signaled = signaled_.back();
@@ -81,7 +82,7 @@ void RdmaLane::post_chain() {
 
 void RdmaLane::flush() {
   if (down_) return tell_down();
-  for (Mover* mover : late_) mover->before_post();
+  for (LegHandler* handler : late_) handler->before_post();
   post_chain();
   for (; !copied_.empty(); copied_.pop_front()) events_.on_returned(copied_.front());
 }
@@ -95,54 +96,56 @@ void RdmaLane::on_send_completion(const Completion& done) {
   const Signaled signaled = signaled_.front();
   signaled_.pop_front();
   reclaimed_ = signaled.posted;
-  return_lent();
+  return_borrowed();
   if (!signaled.to_leg) return;
   --to_legs_;
   if (signaled.cookie == kProbe) {
     probing_ = false;
     return;
   }
-  mover(signaled.leg).on_completion(signaled.cookie);
+  handler(signaled.leg).on_completion(signaled.cookie);
 }
 
 // --- Control messages ---
 
-void RdmaLane::note(NoteKind kind, Leg leg, uint64_t sequence, const Place* place,
-                    const FrameHeader* frame) {
+void RdmaLane::send_control(ControlKind kind, Leg leg, uint64_t sequence,
+                            const RemoteBuffer* remote, const FrameHeader* frame) {
   if (down_) return;
-  PendingNote one;
+  PendingControl one;
   one.envelope.kind = kind;
   one.envelope.leg = leg;
   one.envelope.sequence = static_cast<uint32_t>(sequence);
   if (frame != nullptr) one.envelope.frame = *frame;
-  one.has_place = place != nullptr;
-  if (place != nullptr) one.place = *place;
-  if (pending_notes_.size() == kPendingNotesMax) return breaks("it asks for more than it takes");
-  pending_notes_.push_back(one);
-  post_notes();
+  one.has_remote = remote != nullptr;
+  if (remote != nullptr) one.remote = *remote;
+  if (pending_controls_.size() == kPendingControlsMax)
+    return breaks("it asks for more than it takes");
+  pending_controls_.push_back(one);
+  post_controls();
 }
 
-void RdmaLane::post_notes() {
-  while (!down_ && !pending_notes_.empty() && posted_ - reclaimed_ < options_.send_entries) {
-    post_note(pending_notes_.front());
-    pending_notes_.pop_front();
+void RdmaLane::post_controls() {
+  while (!down_ && !pending_controls_.empty() && posted_ - reclaimed_ < options_.send_entries) {
+    post_control(pending_controls_.front());
+    pending_controls_.pop_front();
   }
 }
 
-void RdmaLane::post_note(const PendingNote& note) {
+void RdmaLane::post_control(const PendingControl& control) {
   // Its bytes belong to its send entry, and are reused only when that entry is.
-  std::byte* at = note_bytes_.bytes().data() + (posted_ % options_.send_entries) * kNoteBytesMax;
-  Envelope envelope = note.envelope;
+  std::byte* at =
+      control_bytes_.bytes().data() + (posted_ % options_.send_entries) * kControlBytesMax;
+  Envelope envelope = control.envelope;
   envelope.delivered = static_cast<uint32_t>(next_);
   envelope.fetch_epoch = fetch_epoch_;
   std::memcpy(at, &envelope, sizeof envelope);
   uint32_t bytes = sizeof envelope;
-  if (note.has_place) {
-    std::memcpy(at + bytes, &note.place, sizeof note.place);
-    bytes += sizeof note.place;
+  if (control.has_remote) {
+    std::memcpy(at + bytes, &control.remote, sizeof control.remote);
+    bytes += sizeof control.remote;
   }
   to_tell_ = 0;
-  post(Opcode::kSend, {at, bytes, note_bytes_.lkey()});
+  post(Opcode::kSend, {at, bytes, control_bytes_.lkey()});
 }
 
 }  // namespace hat::engine

@@ -23,8 +23,8 @@ bool ProtocolConformance::until(const std::function<bool()>& holds) {
   const auto end = std::chrono::steady_clock::now() + kPatience;
   while (!holds()) {
     if (testing::Test::HasFatalFailure()) return false;
-    client_->turn();
-    server_->turn();
+    client_->iterate();
+    server_->iterate();
     if (std::chrono::steady_clock::now() < end) continue;
     for (const std::string& why : client_->down) ADD_FAILURE() << "the client's lane: " << why;
     for (const std::string& why : server_->down) ADD_FAILURE() << "the server's lane: " << why;
@@ -111,8 +111,8 @@ TEST_P(ProtocolConformance, KeepsTheOrderOfManyOfAllSizes) {
   }
   for (uint64_t i = 0; i < kCalls; ++i) {
     client_->call(i + 1, bytes[i]);
-    if (random() % 8 == 0) client_->turn();
-    if (random() % 8 == 0) server_->turn();
+    if (random() % 8 == 0) client_->iterate();
+    if (random() % 8 == 0) server_->iterate();
   }
   ASSERT_TRUE(until([&] { return client_->frames.size() == kCalls; }));
   for (uint64_t i = 0; i < kCalls; ++i) expect_answer(i, i + 1, bytes[i]);
@@ -126,8 +126,8 @@ TEST_P(ProtocolConformance, OneWayMessagesNeverOverrunTheReceiver) {
   connect();
   for (uint64_t i = 0; i < kMessages; ++i) {
     client_->call(i + 1, 64, 0);
-    if (i % 64 == 63) client_->turn();
-    if (i % 256 == 255) server_->turn();
+    if (i % 64 == 63) client_->iterate();
+    if (i % 256 == 255) server_->iterate();
   }
   ASSERT_TRUE(until([&] { return server_->frames.size() == kMessages; }));
   for (uint64_t i = 0; i < kMessages; ++i) {
@@ -164,8 +164,8 @@ TEST_P(ProtocolConformance, FramesThatAnswerNothingComeToo) {
 
 TEST_P(ProtocolConformance, LateAnswersCome) {
   connect([](RdmaLaneOptions& options) {
-    options.fetch = {.empty_looks_max = 20, .pushes_until_again = 4};
-    options.bitmap.empty_looks_max = 20;
+    options.fetch = {.empty_polls_max = 20, .pushes_until_again = 4};
+    options.bitmap.empty_polls_max = 20;
   });
   std::vector<uint64_t> waiting;
   bool late = true;
@@ -183,8 +183,8 @@ TEST_P(ProtocolConformance, LateAnswersCome) {
       if (late) {
         ASSERT_TRUE(until([&] { return waiting.size() == 5; }));
         for (int i = 0; i < 200; ++i) {
-          client_->turn();
-          server_->turn();
+          client_->iterate();
+          server_->iterate();
         }
         for (const uint64_t call : waiting) server_->answer(call, pattern(call, 40));
         waiting.clear();
@@ -199,7 +199,7 @@ TEST_P(ProtocolConformance, LateAnswersCome) {
     EXPECT_GE(server_->lane->fetch_epoch_there(), 3) << "it has stopped to READ, and begun again";
   }
   // Once no call is unanswered, neither side has anything left to poll for.
-  EXPECT_TRUE(until([&] { return !client_->lane->looks() && !server_->lane->looks(); }));
+  EXPECT_TRUE(until([&] { return !client_->lane->wants_poll() && !server_->lane->wants_poll(); }));
 }
 
 TEST_P(ProtocolConformance, SendsFromMemoryThatIsLent) {
@@ -213,11 +213,11 @@ TEST_P(ProtocolConformance, SendsFromMemoryThatIsLent) {
   for (uint64_t i = 0; i < 60; ++i) {
     const std::span<std::byte> piece = memory.bytes().subspan(i * kPiece, bytes_of(i));
     std::ranges::copy(pattern(i, piece.size()), piece.begin());
-    const auto lent = cache.find(piece);
-    ASSERT_TRUE(lent);
-    numbers.push_back(client_->lane->send_lent(
+    const auto borrowed = cache.find(piece);
+    ASSERT_TRUE(borrowed);
+    numbers.push_back(client_->lane->send_zero_copy(
         {.kind = FrameKind::kCall, .flags = kLastPiece, .replies = 1, .stream = 1, .call = i + 1},
-        *lent));
+        *borrowed));
   }
   ASSERT_TRUE(until([&] { return client_->frames.size() == 60; }));
   client_->lane->settle();
@@ -241,12 +241,12 @@ TEST_P(ProtocolConformance, GivesOwnMemoryBackOnceItHasLeft) {
   const SharedMemory memory = *SharedMemory::create("own", kPiece);
   {
     const auto own = *client_->fabric->register_own(memory.bytes());
-    const Lent lent{{memory.bytes().data(), kPiece, own->lkey()}};
+    const BorrowedRange borrowed{{memory.bytes().data(), kPiece, own->lkey()}};
     for (uint64_t i = 1; i <= 100; ++i) {
       std::ranges::copy(pattern(i, kPiece), memory.bytes().begin());
-      client_->lane->send_lent(
+      client_->lane->send_zero_copy(
           {.kind = FrameKind::kCall, .flags = kLastPiece, .replies = 1, .stream = 1, .call = i},
-          lent);
+          borrowed);
       ASSERT_TRUE(until([&] { return client_->returned.size() == i; }));
       std::ranges::fill(memory.bytes(), std::byte{0});
       ASSERT_TRUE(until([&] { return client_->frame_count == i; }));
@@ -264,7 +264,7 @@ TEST_P(ProtocolConformance, GivesOwnMemoryOfAnswersBackOnceItHasLeft) {
   const SharedMemory memory = *SharedMemory::create("own", kPiece);
   const auto own = *server_->fabric->register_own(memory.bytes());
   server_->on_call = [&](const FrameHeader& call, Bytes) {
-    server_->lane->send_lent(
+    server_->lane->send_zero_copy(
         {.kind = FrameKind::kReply, .flags = kLastPiece, .stream = 1, .call = call.call},
         {{memory.bytes().data(), kPiece, own->lkey()}});
   };
@@ -300,8 +300,8 @@ TEST_P(ProtocolConformance, GivesAllItsMemoryBack) {
     // Some messages are in flight when the lanes end.
     for (uint64_t i = 1; i <= 20; ++i) client_->call(i, i % 2 == 0 ? 50 : 70'000);
     for (int turn = 0; turn < round * 8; ++turn) {
-      client_->turn();
-      server_->turn();
+      client_->iterate();
+      server_->iterate();
     }
     client_->lane.reset();
     server_->lane.reset();
@@ -322,7 +322,7 @@ TEST_P(ProtocolConformance, TellsWhatBecameOfEachFrame) {
   const size_t before = server_->frames.size();
   for (uint64_t i = 6; i <= 60; ++i) numbers.push_back(client_->call(i, i % 5 == 0 ? 3000 : 100));
   client_->lane->flush();
-  server_->turn();
+  server_->iterate();
   const uint64_t seen = server_->frames.size() - before;
   server_->lane->end("the test ends it");
   // A device notices that the queue pair at the other end is gone only because its requests get no

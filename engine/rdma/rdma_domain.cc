@@ -45,10 +45,10 @@ void RdmaDomain::take_fabric_events() {
   for (Class& lanes : classes_) lanes.poller->forget_settled();
 }
 
-bool RdmaDomain::look() {
+bool RdmaDomain::poll() {
   bool found = false;
   for (Class& lanes : classes_) {
-    if (lanes.poller->look() == 0) continue;
+    if (lanes.poller->poll() == 0) continue;
     found = true;
     reactor_.stay_awake_until(reactor_.now() + lanes.spin);
   }

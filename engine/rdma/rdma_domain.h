@@ -43,7 +43,7 @@ class RdmaDomain {
 
   // Polls with all pollers. Returns true if something was found; the reactor then stays awake for
   // the spin of that class.
-  bool look();
+  bool poll();
   bool prepare_to_sleep();    // returns false if something was found: do not sleep then
   void take_fabric_events();  // handles the fabric's events that are not completions
   // Returns true if the domain has no lane, and no retired lane that is not settled yet.

@@ -12,7 +12,7 @@ Result<std::unique_ptr<RdmaHost>> RdmaHost::create(Reactor& reactor, OpenFabric 
   host->name_ = first->name();
   host->reach_ = first->reach();
   HAT_TRY_VOID(host->add_domain(std::move(first)));
-  reactor.add_turn_events(*host);
+  reactor.add_iteration_events(*host);
   return host;
 }
 
@@ -28,7 +28,7 @@ Result<std::unique_ptr<RdmaHost>> RdmaHost::create_per_link(Reactor& reactor, Op
   return create(reactor, std::move(open), std::move(first), options);
 }
 
-RdmaHost::~RdmaHost() { reactor_.remove_turn_events(*this); }
+RdmaHost::~RdmaHost() { reactor_.remove_iteration_events(*this); }
 
 Result<void> RdmaHost::add_domain(std::unique_ptr<Fabric> fabric) {
   HAT_TRY(std::shared_ptr<RdmaDomain> domain,
@@ -61,16 +61,16 @@ void RdmaHost::forget_unused() {
   });
 }
 
-void RdmaHost::on_turn_end() {
+void RdmaHost::on_iteration_end() {
   found_ = false;
   // Polling may call a link, which then asks for another domain.
-  for (const auto& domain : domains_) found_ |= domain->look();
+  for (const auto& domain : domains_) found_ |= domain->poll();
   forget_unused();
 }
 
 bool RdmaHost::may_sleep() {
-  // If a poll found something, that may have made work for objects whose on_turn_end() was called
-  // before this host's.
+  // If a poll found something, that may have made work for objects whose on_iteration_end() was
+  // called before this host's.
   bool sleeps = !found_;
   for (const auto& domain : domains_) sleeps &= domain->prepare_to_sleep();
   return sleeps;

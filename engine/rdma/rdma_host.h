@@ -24,7 +24,7 @@
 
 namespace hat::engine {
 
-class RdmaHost final : private TurnEvents {
+class RdmaHost final : private IterationEvents {
  public:
   static constexpr size_t kDomainsMax = 64;
 
@@ -55,7 +55,7 @@ class RdmaHost final : private TurnEvents {
                                                   std::unique_ptr<Fabric> first,
                                                   const RdmaDomainOptions& options);
   Result<void> add_domain(std::unique_ptr<Fabric> fabric);
-  void on_turn_end() override;
+  void on_iteration_end() override;
   bool may_sleep() override;
   void forget_unused();
 

@@ -45,10 +45,10 @@ TEST_F(RdmaHosts, AnEndedLinksDomainIsGone) {
   const auto host = make();
   auto link = *host->domain_for_link();
   const std::weak_ptr<RdmaDomain> domain = link;
-  reactor_.end_turn();
+  reactor_.end_iteration();
   EXPECT_FALSE(domain.expired());
   link.reset();
-  reactor_.end_turn();
+  reactor_.end_iteration();
   EXPECT_TRUE(domain.expired());
   EXPECT_TRUE(host->domain_for_link());
 }
@@ -62,14 +62,14 @@ TEST_F(RdmaHosts, LinksHaveSoManyDomains) {
   EXPECT_EQ(one_more.error().message,
             "RDMA: 64 links of this worker have memory for lanes already, as many as may");
   links.pop_back();
-  reactor_.end_turn();
+  reactor_.end_iteration();
   EXPECT_TRUE(host->domain_for_link());
 }
 
 TEST_F(RdmaHosts, LinksShareWhatIsAHosts) {
   const auto host = std::move(*RdmaHost::create_shared(reactor_, *open_loop_fabric(), kSmall));
   const auto one = *host->domain_for_link();
-  reactor_.end_turn();
+  reactor_.end_iteration();
   EXPECT_EQ(one, *host->domain_for_link());
 }
 
@@ -124,7 +124,7 @@ TEST_F(TwoDomains, APeerWritesWhereItsOwnLinksLanesAreAndNowhereElse) {
     std::array<Completion, 1> done;
     ASSERT_EQ(attacker.qp->post({&work, 1}), 1u);
     size_t found = 0;
-    for (int looks = 0; looks < 100 && found == 0; ++looks) {
+    for (int wants_poll = 0; wants_poll < 100 && found == 0; ++wants_poll) {
       while (attacker.fabric->next_event()) {
       }
       for (const auto& domain : host_->domains()) domain->take_fabric_events();
@@ -144,8 +144,8 @@ TEST_F(TwoDomains, APeersProcessIsGivenNoMemoryOfOtherLinks) {
   for (const auto& domain : host_->domains()) domain->take_fabric_events();
   bool sees_own = false, sees_victims = false;
   size_t descriptors = 0;
-  loop::NoteWithDescriptors got;
-  while (peer.channel().receive(got) == loop::Channel::Got::kNote) {
+  loop::ReceivedMessage got;
+  while (peer.channel().receive(got) == loop::Channel::Got::kMessage) {
     for (Descriptor& fd : got.descriptors) {
       const auto memory = SharedMemory::map(fd.release());
       ++descriptors;

@@ -13,7 +13,7 @@ namespace {
 
 constexpr uint32_t kSendEntriesMin = 64;
 
-Place place_of(const Buffer& buffer) {
+RemoteBuffer remote_buffer_of(const Buffer& buffer) {
   if (!buffer) return {};
   return {buffer.address(), static_cast<uint32_t>(buffer.bytes().size()), buffer.rkey()};
 }
@@ -52,11 +52,11 @@ Result<void> RdmaLane::make() {
                                                            .rnr_retries = options_.rnr_retries}));
   for (const Leg leg :
        {Leg::kSend, Leg::kWriteRndv, Leg::kReadRndv, options_.out.leg, options_.in.leg}) {
-    auto& mover = movers_[static_cast<size_t>(leg)];
-    if (mover) continue;
-    mover = row(leg).make(*this, leg);
-    used_.push_back(mover.get());
-    if (row(leg).late) late_.push_back(mover.get());
+    auto& handler = handlers_[static_cast<size_t>(leg)];
+    if (handler) continue;
+    handler = row(leg).make(*this, leg);
+    used_.push_back(handler.get());
+    if (row(leg).late) late_.push_back(handler.get());
   }
   // Includes kSend, to which some shapes leave some messages (leg_for()), and kReadRndv: a fetching
   // side receives pushed messages by one of these two legs.
@@ -80,7 +80,7 @@ std::span<std::byte> RdmaLane::scratch_out() const {
 }
 
 Result<void> RdmaLane::take_memory() {
-  const std::array<Buffer*, kLanePieces> buffers = {&slots_,        &note_bytes_,     &window_,
+  const std::array<Buffer*, kLanePieces> buffers = {&slots_,        &control_bytes_,  &window_,
                                                     &sender_extra_, &receiver_extra_, &scratch_};
   const auto pieces = pieces_of(options_);
   for (size_t i = 0; i < kLanePieces; ++i) {
@@ -115,10 +115,10 @@ uint32_t RdmaLane::receives_needed() const { return receives_of(options_); }
 
 LaneOffer RdmaLane::offer() const {
   return {.queue_pair = queue_pair_->address(),
-          .slots = place_of(slots_),
-          .window = place_of(window_),
-          .sender_extra = place_of(sender_extra_),
-          .receiver_extra = place_of(receiver_extra_),
+          .slots = remote_buffer_of(slots_),
+          .window = remote_buffer_of(window_),
+          .sender_extra = remote_buffer_of(sender_extra_),
+          .receiver_extra = remote_buffer_of(receiver_extra_),
           .message_bytes_max = largest(Purpose::kReceive)};
 }
 
@@ -166,7 +166,7 @@ void RdmaLane::end(const std::string& reason) {
 
 void RdmaLane::settle() {
   const InCall guard(*this);
-  if (acked_ != sent_) note(NoteKind::kTell, Leg::kSend, sent_ - 1);
+  if (acked_ != sent_) send_control(ControlKind::kTell, Leg::kSend, sent_ - 1);
 }
 
 bool RdmaLane::probe() {

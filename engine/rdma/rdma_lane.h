@@ -48,16 +48,16 @@ struct RendezvousOptions {
 struct FetchOptions {
   uint32_t depth = 4;              // outstanding READs
   uint32_t first_bytes = 512;      // length of the first READ if no metadata says how long it is
-  uint32_t empty_looks_max = 256;  // after this many READs in vain, R asks S to push the replies
+  uint32_t empty_polls_max = 256;  // after this many READs in vain, R asks S to push the replies
   // Messages that are delivered before R tries READs again. Doubles each time the READs were in
   // vain, up to 64 times this number.
   uint32_t pushes_until_again = 64;
 };
 
 struct BitmapOptions {
-  // After this many READs that found nothing, R stops until S sends kLook. After this many READs
-  // that found no free slot, S asks R for a report (kTell).
-  uint32_t empty_looks_max = 256;
+  // After this many READs that found nothing, R stops until S sends kReadBitmap. After this many
+  // READs that found no free slot, S asks R for a report (kTell).
+  uint32_t empty_polls_max = 256;
   // If a smaller share of the slots than this is free, S READs from R which messages R has
   // delivered.
   uint32_t recycle_percent = 40;
@@ -90,7 +90,7 @@ struct Outgoing {
   Segment payload;               // in its slot, in `buffer`, or a borrowed range
   uint32_t payload_rkey = 0;
   Buffer buffer;
-  bool lent = false;  // the payload is a borrowed range that has not been returned yet
+  bool borrowed = false;  // the payload is a borrowed range that has not been returned yet
   // Requests that the lane had posted, up to the last one that started this message. The device may
   // read the borrowed range until they are done.
   uint64_t posted = 0;
@@ -124,9 +124,9 @@ class RdmaLane final : public Lane {
   // Sends a frame from a borrowed range, without a copy. The lane uses the range until
   // LaneEvents::on_returned() names this frame, or until the lane is destroyed. In two cases the
   // lane copies the range and returns it with the next flush(): if the leg needs envelope and
-  // payload contiguous in a slot (fetch), and if the range is own memory (Lent::rkey is 0) and the
-  // leg's row does not say `gathers`.
-  uint64_t send_lent(FrameHeader header, const Lent& payload);
+  // payload contiguous in a slot (fetch), and if the range is own memory (BorrowedRange::rkey is 0)
+  // and the leg's row does not say `gathers`.
+  uint64_t send_zero_copy(FrameHeader header, const BorrowedRange& payload);
   bool congested() const override { return congested_; }
   bool broken() const override { return down_; }
   bool idle() const override { return waiting_.empty() && acked_ == sent_; }
@@ -163,9 +163,9 @@ class RdmaLane final : public Lane {
     __builtin_prefetch(slot);
     __builtin_prefetch(slot + 64);
   }
-  bool may_look() const { return looking_ != 0 || starved_; }
-  bool look();
-  bool looks() const;
+  bool may_poll() const { return looking_ != 0 || starved_; }
+  bool poll();
+  bool wants_poll() const;
   bool wants_send_completions() const;
   void after_look();
   uint32_t receives_needed() const;
@@ -184,12 +184,13 @@ class RdmaLane final : public Lane {
   uint64_t first_waiting() const;
   // Returns the full number of the message in flight that has these low bits, if there is one.
   std::optional<uint64_t> sent_sequence(uint32_t low_bits) const;
-  void acknowledge(uint64_t delivered);       // all messages before this one are delivered
-  Place other_slot(uint64_t sequence) const;  // in the other side's window
+  void acknowledge(uint64_t delivered);              // all messages before this one are delivered
+  RemoteBuffer other_slot(uint64_t sequence) const;  // in the other side's window
   const LaneOffer& other() const { return other_; }
   // Chains one request that carries the envelope and the payload, with opcode `opcode`.
-  WorkRequest& post_message(const Outgoing& message, Opcode opcode, const Place& remote = {});
-  Mover& mover(Leg leg) { return *movers_[static_cast<size_t>(leg)]; }
+  WorkRequest& post_message(const Outgoing& message, Opcode opcode,
+                            const RemoteBuffer& remote = {});
+  LegHandler& handler(Leg leg) { return *handlers_[static_cast<size_t>(leg)]; }
   uint8_t fetch_epoch_there() const { return fetch_epoch_there_; }
   const Buffer& sender_extra() const { return sender_extra_; }
 
@@ -226,14 +227,14 @@ class RdmaLane final : public Lane {
   // Returns how many requests may be posted now, apart from control messages.
   uint32_t room() const;
   // Appends a request to the chain, which is posted with the next flush() or when it is full.
-  WorkRequest& post(Opcode opcode, const Segment& segment, const Place& remote = {});
+  WorkRequest& post(Opcode opcode, const Segment& segment, const RemoteBuffer& remote = {});
   // Does the same; the leg's on_completion() is called with `cookie` once the request is done.
   WorkRequest& post_signaled(Leg leg, uint64_t cookie, Opcode opcode, const Segment& segment,
-                             const Place& remote = {});
+                             const RemoteBuffer& remote = {});
   void post_chain();  // posts the chain now; a later request starts another chain
   // Sends a control message.
-  void note(NoteKind kind, Leg leg, uint64_t sequence, const Place* place = nullptr,
-            const FrameHeader* frame = nullptr);
+  void send_control(ControlKind kind, Leg leg, uint64_t sequence,
+                    const RemoteBuffer* remote = nullptr, const FrameHeader* frame = nullptr);
   Poller& poller() { return poller_; }
   const RdmaLaneOptions& options() const { return options_; }
   void breaks(const char* what);  // takes the lane down: the other side has broken the format
@@ -247,40 +248,45 @@ class RdmaLane final : public Lane {
     bool to_leg = false;
     uint64_t cookie = 0;
   };
-  struct PendingNote {
+  struct PendingControl {
     Envelope envelope;
-    Place place;
-    bool has_place = false;
+    RemoteBuffer remote;
+    bool has_remote = false;
   };
   // A frame that waits for a slot.
   struct Waiting {
     FrameHeader header;
-    std::optional<Lent> lent;  // the payload; without it, the payload is in waiting_bytes_
+    std::optional<BorrowedRange>
+        borrowed;  // the payload; without it, the payload is in waiting_bytes_
   };
   static constexpr uint32_t kChainMax = 32;
-  static constexpr size_t kPendingNotesMax = 4 * kSlotsMax;
+  static constexpr size_t kPendingControlsMax = 4 * kSlotsMax;
   static constexpr uint64_t kProbe = UINT64_MAX;  // the cookie of a probe
   static constexpr uint32_t kRequestsMax = 2;     // how many requests start one message, at most
-  static constexpr uint32_t kNoteReserve = 16;    // send entries that only control messages may use
+  static constexpr uint32_t kControlReserve =
+      16;  // send entries that only control messages may use
 
   RdmaLane(Poller& poller, const RdmaLaneOptions& options, LaneEvents& events);
   Result<void> make();
   Result<void> take_memory();
   Leg leg_for(const FrameHeader& frame) const;
-  uint64_t send(FrameHeader header, size_t bytes, std::span<const Bytes> pieces, const Lent* lent);
-  bool begin(const FrameHeader& header, std::span<const Bytes> pieces, const Lent* lent);
-  bool stage(Outgoing& message, std::span<const Bytes> pieces, const Lent* lent);
+  uint64_t send(FrameHeader header, size_t bytes, std::span<const Bytes> pieces,
+                const BorrowedRange* borrowed);
+  bool begin(const FrameHeader& header, std::span<const Bytes> pieces,
+             const BorrowedRange* borrowed);
+  bool stage(Outgoing& message, std::span<const Bytes> pieces, const BorrowedRange* borrowed);
   bool may_send(size_t bytes);
   void begin_waiting();
-  void return_lent();
+  void return_borrowed();
   void give_back(Outgoing& message);
   void free_buffer(Outgoing& message);
-  void keep_waiting(const FrameHeader& header, std::span<const Bytes> pieces, const Lent* lent);
+  void keep_waiting(const FrameHeader& header, std::span<const Bytes> pieces,
+                    const BorrowedRange* borrowed);
   void take_message(const Envelope& envelope, uint32_t receive, const std::byte* bytes,
                     uint32_t count);
-  void take_note(const Envelope& note, std::span<const std::byte> body);
+  void take_control(const Envelope& control, std::span<const std::byte> body);
   void take_imm(uint32_t imm, uint32_t bytes);
-  Mover* mover_for(Leg leg);
+  LegHandler* handler_for(Leg leg);
   bool take_envelope(const Envelope& envelope);
   void put(uint64_t sequence, Arrival arrival);
   void deliver(const FrameHeader& frame, Bytes payload, Leg leg);
@@ -290,8 +296,8 @@ class RdmaLane final : public Lane {
   void give_back_receive(Arrival& arrival);
   size_t largest(Purpose purpose) const;
   void sign(WorkRequest& work);
-  void post_note(const PendingNote& note);
-  void post_notes();
+  void post_control(const PendingControl& control);
+  void post_controls();
   void go_down(const std::string& reason);
   void tell_down();
 
@@ -322,14 +328,14 @@ class RdmaLane final : public Lane {
 
   // S
   Buffer slots_;
-  Buffer note_bytes_;  // one control message per send entry
+  Buffer control_bytes_;  // one control message per send entry
   Buffer sender_extra_;
   std::vector<Outgoing> out_;
   uint64_t sent_ = 0;   // messages begun
   uint64_t acked_ = 0;  // of them, those that the other side has delivered
   uint32_t rendezvous_out_ = 0;
   uint64_t returned_ = 0;  // messages before this are delivered, and their ranges are returned
-  uint32_t lent_ = 0;      // messages whose borrowed range is not returned yet
+  uint32_t borrowed_ = 0;  // messages whose borrowed range is not returned yet
   Fifo<uint64_t> copied_;  // messages whose borrowed range was copied: on_returned() is due
   bool starved_ = false;   // the first waiting frame found no buffer
   uint8_t fetch_epoch_there_ = 1;
@@ -358,15 +364,16 @@ class RdmaLane final : public Lane {
   bool signs_ = false;          // post() signals every request
   uint32_t to_legs_ = 0;        // outstanding requests whose completion a leg or a probe waits for
   Fifo<Signaled> signaled_;
-  Fifo<PendingNote> pending_notes_;
+  Fifo<PendingControl> pending_controls_;
   std::vector<WorkRequest> chain_;
   std::array<std::array<Segment, 2>, kChainMax> chain_segments_;
 
-  std::array<std::unique_ptr<Mover>, kLegCount> movers_;  // by Leg; null if neither side uses it
-  uint32_t receives_by_ = 0;                              // a bit for each leg
-  std::vector<Mover*> used_;                              // those that are not null
-  int looking_ = 0;                                       // how many of them return may_look()
-  std::vector<Mover*> late_;                              // those whose leg's row is `late`
+  std::array<std::unique_ptr<LegHandler>, kLegCount>
+      handlers_;                   // by Leg; null if neither side uses it
+  uint32_t receives_by_ = 0;       // a bit for each leg
+  std::vector<LegHandler*> used_;  // those that are not null
+  int looking_ = 0;                // how many of them return may_poll()
+  std::vector<LegHandler*> late_;  // those whose leg's row is `late`
   // The last member, so that it is destroyed first: no peer then writes into freed memory.
   std::unique_ptr<QueuePair> queue_pair_;
 };

@@ -43,44 +43,44 @@ void RdmaLane::on_receive(const Completion& done, uint32_t receive, const std::b
   }
   Envelope envelope;
   std::memcpy(&envelope, bytes, sizeof envelope);
-  if (envelope.kind == NoteKind::kMessage)
+  if (envelope.kind == ControlKind::kMessage)
     return take_message(envelope, receive, bytes, done.bytes);
   if (take_envelope(envelope)) {
-    take_note(envelope, {bytes + sizeof envelope, done.bytes - sizeof envelope});
+    take_control(envelope, {bytes + sizeof envelope, done.bytes - sizeof envelope});
   }
   poller_.give_back(receive);
 }
 
-void RdmaLane::take_note(const Envelope& note, std::span<const std::byte> body) {
-  if (note.kind == NoteKind::kCredit) return;
-  if (note.kind != NoteKind::kTell) {
-    if (Mover* mover = mover_for(note.leg)) mover->on_note(note, body);
+void RdmaLane::take_control(const Envelope& control, std::span<const std::byte> body) {
+  if (control.kind == ControlKind::kCredit) return;
+  if (control.kind != ControlKind::kTell) {
+    if (LegHandler* handler = handler_for(control.leg)) handler->on_control(control, body);
     return;
   }
-  tell_at_ =
-      next_ - 1 +
-      static_cast<uint64_t>(static_cast<int32_t>(note.sequence - static_cast<uint32_t>(next_ - 1)));
+  tell_at_ = next_ - 1 +
+             static_cast<uint64_t>(
+                 static_cast<int32_t>(control.sequence - static_cast<uint32_t>(next_ - 1)));
   tell_if_asked();
 }
 
 void RdmaLane::tell_if_asked() {
   if (tell_at_ == UINT64_MAX || next_ <= tell_at_) return;
   tell_at_ = UINT64_MAX;
-  note(NoteKind::kCredit, Leg::kSend, 0);
+  send_control(ControlKind::kCredit, Leg::kSend, 0);
 }
 
 void RdmaLane::take_imm(uint32_t imm, uint32_t bytes) {
   const auto leg = static_cast<Leg>(imm >> kImmSequenceBits);
   const auto sequence = coming_sequence(imm, kImmSequenceBits);
   if (!sequence || !receives_by(leg)) return breaks("a message that cannot come now");
-  if (Mover* mover = mover_for(leg)) mover->on_imm(*sequence, bytes);
+  if (LegHandler* handler = handler_for(leg)) handler->on_imm(*sequence, bytes);
 }
 
-Mover* RdmaLane::mover_for(Leg leg) {
+LegHandler* RdmaLane::handler_for(Leg leg) {
   const auto index = static_cast<size_t>(leg);
-  Mover* mover = index < movers_.size() ? movers_[index].get() : nullptr;
-  if (mover == nullptr) breaks("a leg that this lane does not have");
-  return mover;
+  LegHandler* handler = index < handlers_.size() ? handlers_[index].get() : nullptr;
+  if (handler == nullptr) breaks("a leg that this lane does not have");
+  return handler;
 }
 
 void RdmaLane::take_message(const Envelope& envelope, uint32_t receive, const std::byte* bytes,
@@ -138,7 +138,7 @@ bool RdmaLane::arrive_in_window(uint64_t sequence, Leg leg) {
   std::memcpy(&envelope, slot.data, sizeof envelope);
   const bool good = envelope.frame.payload_bytes <= options_.in.slot_bytes &&
                     envelope.sequence == static_cast<uint32_t>(sequence) && envelope.leg == leg &&
-                    envelope.kind == NoteKind::kMessage;
+                    envelope.kind == ControlKind::kMessage;
   if (!good) {
     breaks("a slot does not hold what was told");
     return false;
@@ -188,7 +188,7 @@ void RdmaLane::deliver(const FrameHeader& frame, Bytes payload, Leg leg) {
   const uint64_t delivered = next_++;
   highest_ = std::max(highest_, next_);
   if (!row(leg).recycles) ++to_tell_;
-  mover(options_.in.leg).on_delivered(delivered);
+  handler(options_.in.leg).on_delivered(delivered);
   tell_if_asked();
 }
 
@@ -213,38 +213,39 @@ uint32_t RdmaLane::due() const {
 
 uint64_t RdmaLane::first_waiting() const {
   uint64_t first = UINT64_MAX;
-  for (const Mover* mover : used_) first = std::min(first, mover->first_waiting());
+  for (const LegHandler* handler : used_) first = std::min(first, handler->first_waiting());
   return first;
 }
 
-bool RdmaLane::looks() const {
-  return starved_ || std::ranges::any_of(used_, [](const Mover* mover) {
-           return mover->may_look() && mover->looks();
+bool RdmaLane::wants_poll() const {
+  return starved_ || std::ranges::any_of(used_, [](const LegHandler* handler) {
+           return handler->may_poll() && handler->wants_poll();
          });
 }
 
-bool RdmaLane::look() {
+bool RdmaLane::poll() {
   const uint64_t sent = sent_;
   if (starved_) begin_waiting();
   bool found = sent_ != sent;
-  for (Mover* mover : used_) {
-    if (!down_ && mover->may_look() && mover->looks()) found |= mover->look();
+  for (LegHandler* handler : used_) {
+    if (!down_ && handler->may_poll() && handler->wants_poll()) found |= handler->poll();
   }
   return found;
 }
 
 void RdmaLane::after_look() {
   if (down_) return tell_down();
-  if (!pending_notes_.empty()) post_notes();
+  if (!pending_controls_.empty()) post_controls();
   if (!waiting_.empty() || congested_) begin_waiting();
   // Sends a credit once the unacknowledged messages are half as many as there are slots.
   const uint64_t tell_from = options_.confirm_each ? 1 : in_.size() / 2;
-  if (to_tell_ >= tell_from && pending_notes_.empty()) note(NoteKind::kCredit, Leg::kSend, 0);
+  if (to_tell_ >= tell_from && pending_controls_.empty())
+    send_control(ControlKind::kCredit, Leg::kSend, 0);
   flush();
 }
 
 bool RdmaLane::wants_send_completions() const {
-  return to_legs_ != 0 || lent_ != 0 || !pending_notes_.empty() || room() < kRequestsMax;
+  return to_legs_ != 0 || borrowed_ != 0 || !pending_controls_.empty() || room() < kRequestsMax;
 }
 
 }  // namespace hat::engine

@@ -17,19 +17,19 @@ uint64_t RdmaLane::send(FrameHeader header, std::initializer_list<Bytes> pieces)
   return send(header, bytes, {pieces.begin(), pieces.size()}, nullptr);
 }
 
-uint64_t RdmaLane::send_lent(FrameHeader header, const Lent& payload) {
+uint64_t RdmaLane::send_zero_copy(FrameHeader header, const BorrowedRange& payload) {
   return send(header, payload.segment.bytes, {}, &payload);
 }
 
 uint64_t RdmaLane::send(FrameHeader header, size_t bytes, std::span<const Bytes> pieces,
-                        const Lent* lent) {
+                        const BorrowedRange* borrowed) {
   const uint64_t number = sent_ + waiting_.size();
   const InCall guard(*this);
   if (down_ || !may_send(bytes)) return number;
   header.payload_bytes = static_cast<uint32_t>(bytes);
   const bool asks = header.kind == FrameKind::kCall || header.kind == FrameKind::kMore;
   if (asks && header.replies != 0) ++due_;
-  if (!waiting_.empty() || !begin(header, pieces, lent)) keep_waiting(header, pieces, lent);
+  if (!waiting_.empty() || !begin(header, pieces, borrowed)) keep_waiting(header, pieces, borrowed);
   return number;
 }
 
@@ -59,7 +59,8 @@ Leg RdmaLane::leg_for(const FrameHeader& frame) const {
 }
 
 // Returns false if no slot, send entry or buffer is free for the frame now.
-bool RdmaLane::begin(const FrameHeader& header, std::span<const Bytes> pieces, const Lent* lent) {
+bool RdmaLane::begin(const FrameHeader& header, std::span<const Bytes> pieces,
+                     const BorrowedRange* borrowed) {
   if (sent_ - returned_ == out_.size() || room() < kRequestsMax) return false;
   Outgoing& message = outgoing(sent_);
   message.leg = leg_for(header);
@@ -68,33 +69,36 @@ bool RdmaLane::begin(const FrameHeader& header, std::span<const Bytes> pieces, c
   message.sequence = sent_;
   message.frame = header;
   message.exposed = true;
-  if (!stage(message, pieces, lent)) return false;
+  if (!stage(message, pieces, borrowed)) return false;
   message.on_demand = on_demand;
   if (on_demand) ++rendezvous_out_;
   ++sent_;
-  signs_ = message.lent;  // the completion allows the range to be returned
-  mover(message.leg).start(message);
+  signs_ = message.borrowed;  // the completion allows the range to be returned
+  handler(message.leg).start(message);
   signs_ = false;
   message.posted = posted_;
-  if (message.lent) ++lent_;
-  if (lent != nullptr && !message.lent) copied_.push_back(message.sequence);
+  if (message.borrowed) ++borrowed_;
+  if (borrowed != nullptr && !message.borrowed) copied_.push_back(message.sequence);
   return true;
 }
 
-bool RdmaLane::stage(Outgoing& message, std::span<const Bytes> pieces, const Lent* lent) {
+bool RdmaLane::stage(Outgoing& message, std::span<const Bytes> pieces,
+                     const BorrowedRange* borrowed) {
   std::byte* slot =
       slots_.bytes().data() + (message.sequence & (out_.size() - 1)) * stride(options_.out);
   message.envelope = reinterpret_cast<Envelope*>(slot);
   message.payload = {slot + sizeof(Envelope), message.frame.payload_bytes, slots_.lkey()};
   message.payload_rkey = slots_.rkey();
-  const Bytes whole = lent == nullptr ? Bytes{} : Bytes{lent->segment.data, lent->segment.bytes};
+  const Bytes whole =
+      borrowed == nullptr ? Bytes{} : Bytes{borrowed->segment.data, borrowed->segment.bytes};
   const LegRow& leg = row(message.leg);
-  const bool must_copy = leg.replies || (lent != nullptr && lent->rkey == 0 && !leg.gathers);
-  message.lent = lent != nullptr && !must_copy;
-  if (lent != nullptr && must_copy) pieces = {&whole, 1};
-  if (message.lent) {
-    message.payload = lent->segment;
-    message.payload_rkey = lent->rkey;
+  const bool must_copy =
+      leg.replies || (borrowed != nullptr && borrowed->rkey == 0 && !leg.gathers);
+  message.borrowed = borrowed != nullptr && !must_copy;
+  if (borrowed != nullptr && must_copy) pieces = {&whole, 1};
+  if (message.borrowed) {
+    message.payload = borrowed->segment;
+    message.payload_rkey = borrowed->rkey;
   } else if (leg.on_demand) {
     auto buffer = poller_.arena().take_message(Purpose::kSend, message.frame.payload_bytes);
     starved_ = !buffer;
@@ -109,7 +113,7 @@ bool RdmaLane::stage(Outgoing& message, std::span<const Bytes> pieces, const Len
   Envelope& envelope = *message.envelope;
   envelope = {.sequence = static_cast<uint32_t>(message.sequence),
               .delivered = static_cast<uint32_t>(next_),
-              .kind = NoteKind::kMessage,
+              .kind = ControlKind::kMessage,
               .leg = message.leg,
               .fetch_epoch = fetch_epoch_,
               .frame = message.frame};
@@ -121,7 +125,7 @@ bool RdmaLane::stage(Outgoing& message, std::span<const Bytes> pieces, const Len
 // --- Waiting frames ---
 
 void RdmaLane::keep_waiting(const FrameHeader& header, std::span<const Bytes> pieces,
-                            const Lent* lent) {
+                            const BorrowedRange* borrowed) {
   if (waiting_begin_ > waiting_bytes_.size() / 2) {
     const auto begin = waiting_bytes_.begin();
     waiting_bytes_.erase(begin, begin + static_cast<ptrdiff_t>(waiting_begin_));
@@ -130,7 +134,7 @@ void RdmaLane::keep_waiting(const FrameHeader& header, std::span<const Bytes> pi
   for (const Bytes piece : pieces) {
     waiting_bytes_.insert(waiting_bytes_.end(), piece.begin(), piece.end());
   }
-  waiting_.push_back({header, lent == nullptr ? std::nullopt : std::optional(*lent)});
+  waiting_.push_back({header, borrowed == nullptr ? std::nullopt : std::optional(*borrowed)});
   const size_t queued = waiting_bytes_.size() - waiting_begin_ + waiting_.size() * sizeof(Envelope);
   congested_ = congested_ || queued > kCongestedBytes;
   if (queued > kQueuedBytesMax) go_down("more is queued than the other side takes");
@@ -139,11 +143,11 @@ void RdmaLane::keep_waiting(const FrameHeader& header, std::span<const Bytes> pi
 void RdmaLane::begin_waiting() {
   while (!waiting_.empty() && !down_) {
     const Waiting& first = waiting_.front();
-    const Lent* lent = first.lent ? &*first.lent : nullptr;
-    const size_t copied = lent == nullptr ? first.header.payload_bytes : 0;
+    const BorrowedRange* borrowed = first.borrowed ? &*first.borrowed : nullptr;
+    const size_t copied = borrowed == nullptr ? first.header.payload_bytes : 0;
     const Bytes bytes(waiting_bytes_.data() + waiting_begin_, copied);
     starved_ = false;
-    if (!begin(first.header, {&bytes, copied == 0 ? 0u : 1u}, lent)) return;
+    if (!begin(first.header, {&bytes, copied == 0 ? 0u : 1u}, borrowed)) return;
     waiting_begin_ += copied;
     waiting_.pop_front();
   }
@@ -163,25 +167,25 @@ std::optional<uint64_t> RdmaLane::sent_sequence(uint32_t low_bits) const {
 void RdmaLane::acknowledge(uint64_t delivered) {
   while (rendezvous_out_ != 0 && acked_ != delivered) free_buffer(outgoing(acked_++));
   acked_ = delivered;
-  return_lent();
+  return_borrowed();
 }
 
 // Returns the borrowed ranges that this side's device has finished reading. An `on_demand` message
 // is different: its leg handler returns the range, or else its acknowledgement does.
-void RdmaLane::return_lent() {
-  for (uint64_t each = returned_; lent_ != 0 && each != sent_; ++each) {
+void RdmaLane::return_borrowed() {
+  for (uint64_t each = returned_; borrowed_ != 0 && each != sent_; ++each) {
     Outgoing& message = outgoing(each);
-    if (!message.lent) continue;
+    if (!message.borrowed) continue;
     if (message.posted > reclaimed_) break;
     if (each < acked_ || !message.on_demand) give_back(message);
   }
-  if (lent_ == 0) returned_ = acked_;
-  while (returned_ != acked_ && !outgoing(returned_).lent) ++returned_;
+  if (borrowed_ == 0) returned_ = acked_;
+  while (returned_ != acked_ && !outgoing(returned_).borrowed) ++returned_;
 }
 
 void RdmaLane::give_back(Outgoing& message) {
-  message.lent = false;
-  --lent_;
+  message.borrowed = false;
+  --borrowed_;
   events_.on_returned(message.sequence);
 }
 
@@ -189,7 +193,7 @@ void RdmaLane::free_buffer(uint64_t sequence) {
   if (sequence < acked_) return;
   Outgoing& message = outgoing(sequence);
   free_buffer(message);
-  if (message.lent) give_back(message);
+  if (message.borrowed) give_back(message);
 }
 
 void RdmaLane::free_buffer(Outgoing& message) {
@@ -197,7 +201,7 @@ void RdmaLane::free_buffer(Outgoing& message) {
   if (std::exchange(message.on_demand, false)) --rendezvous_out_;
 }
 
-Place RdmaLane::other_slot(uint64_t sequence) const {
+RemoteBuffer RdmaLane::other_slot(uint64_t sequence) const {
   const uint64_t offset = (sequence & (out_.size() - 1)) * stride(options_.out);
   return {other_.window.address + offset, stride(options_.out), other_.window.rkey};
 }

@@ -22,7 +22,7 @@ constexpr auto kBound = 10s;
 template <class Holds>
 bool sleep_until(LaneSide& side, const Holds& holds) {
   while (!holds()) {
-    if (side.turn() != 0 || !side.poller->prepare_to_sleep()) continue;
+    if (side.iterate() != 0 || !side.poller->prepare_to_sleep()) continue;
     if (holds()) return true;
     const bool woken = sleep_on({side.poller->event_fd(), side.fabric->event_fd()}, kBound);
     side.poller->take_events();
@@ -37,7 +37,7 @@ void wake_until(LaneSide& side, RdmaLane& lane, const std::atomic<bool>& woken) 
   lane.send({.kind = FrameKind::kCredit, .stream = 1}, {});
   lane.flush();
   while (!woken) {
-    side.turn();
+    side.iterate();
     std::this_thread::yield();
   }
 }
@@ -47,8 +47,8 @@ class Sleepers : public testing::TestWithParam<size_t> {
   static RdmaLaneOptions options() {
     const Protocol& protocol = kProtocols[GetParam()];
     RdmaLaneOptions options = options_for(protocol, protocol);
-    options.fetch = {.empty_looks_max = 4, .pushes_until_again = 8};
-    options.bitmap.empty_looks_max = 4;
+    options.fetch = {.empty_polls_max = 4, .pushes_until_again = 8};
+    options.bitmap.empty_polls_max = 4;
     return options;
   }
 };
@@ -71,7 +71,7 @@ TEST_P(Sleepers, AreAlwaysWoken) {
     // Polls for some replies instead of sleeping, so that the server goes to sleep at many
     // different moments.
     if (call % 3 == 0) {
-      for (int i = 0; i < 50; ++i) client.turn();
+      for (int i = 0; i < 50; ++i) client.iterate();
     }
     const bool came = sleep_until(client, [&] { return client.frame_count == call; });
     EXPECT_TRUE(came) << "nobody woke the client for answer " << call;

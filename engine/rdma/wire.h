@@ -7,8 +7,8 @@
 // once message n - `slots` has been delivered. Every envelope says in `delivered` how many messages
 // its sender has delivered.
 //
-// A SEND that is not a message is a control message: an Envelope, followed by a Place in some
-// kinds. An immediate is the leg (4 bits) and the message's number (28 bits).
+// A SEND that is not a message is a control message: an Envelope, followed by a RemoteBuffer in
+// some kinds. An immediate is the leg (4 bits) and the message's number (28 bits).
 //
 // Little-endian, like everything that hatrpc writes.
 #pragma once
@@ -23,23 +23,23 @@
 namespace hat::engine {
 
 // The kinds of control messages. S is the sender of message `sequence`, R its receiver.
-enum class NoteKind : uint8_t {
+enum class ControlKind : uint8_t {
   kMessage = 1,  // not a control message: the message itself
   kNotice,       // from S, write_send: message `sequence` is in R's window
-  kAnnounce,     // from S, rendezvous: S has message `sequence`; read_rndv: in this Place
-  kOffer,        // from R, write_rndv: S is to WRITE message `sequence` into this Place
+  kAnnounce,     // from S, rendezvous: S has message `sequence`; read_rndv: in this RemoteBuffer
+  kOffer,        // from R, write_rndv: S is to WRITE message `sequence` into this RemoteBuffer
   kDone,         // from R, read_rndv: R has READ message `sequence`
   kCredit,       // from R: carries only `delivered`
   kTell,         // from S: asks for a kCredit once R has delivered message `sequence`
   kPush,         // from R, fetch: R READs no more; asks S to push its messages from `sequence` on
-  kLook,         // from S, bitmap: asks R to READ S's bitmap
-  kAsleep,       // from R, bitmap: R does not READ S's bitmap until the next kLook
+  kReadBitmap,   // from S, bitmap: asks R to READ S's bitmap
+  kAsleep,       // from R, bitmap: R does not READ S's bitmap until the next kReadBitmap
 };
 
 struct Envelope {
   uint32_t sequence = 0;
   uint32_t delivered = 0;  // messages of the other direction delivered so far, modulo 2^32
-  NoteKind kind{};
+  ControlKind kind{};
   Leg leg{};
   // Counts how often the envelope's sender began or stopped to fetch; odd: it fetches.
   uint8_t fetch_epoch = 0;
@@ -53,17 +53,17 @@ struct Envelope {
 static_assert(sizeof(Envelope) == 48 && std::has_unique_object_representations_v<Envelope>);
 
 // A remote buffer: memory of the side that sends its address.
-struct Place {
+struct RemoteBuffer {
   uint64_t address = 0;
   uint32_t bytes = 0;
   uint32_t rkey = 0;
 };
-static_assert(sizeof(Place) == 16);
+static_assert(sizeof(RemoteBuffer) == 16);
 
 inline constexpr uint32_t kEagerBytesMax = 4096;  // payload of a SEND (HatRPC 4.3)
 inline constexpr uint32_t kReceiveBytes = sizeof(Envelope) + kEagerBytesMax;
 inline constexpr uint32_t kMessageBytesMax = 64 * 1024 * 1024;
-inline constexpr uint32_t kNoteBytesMax = sizeof(Envelope) + sizeof(Place);
+inline constexpr uint32_t kControlBytesMax = sizeof(Envelope) + sizeof(RemoteBuffer);
 
 inline constexpr uint32_t kImmSequenceBits = 28;
 constexpr uint32_t imm_of(Leg leg, uint64_t sequence) {
@@ -102,12 +102,13 @@ constexpr size_t bytes_of(const LaneShape& shape) { return size_t{shape.slots} *
 // their offers once each knows the other's shape.
 struct LaneOffer {
   QueuePairAddress queue_pair{};
-  Place slots;                     // holds its own messages; a fetching side READs them there
-  Place window;                    // receives the other side's messages
-  Place sender_extra;              // other memory of its sending leg: indexes or a bitmap
-  Place receiver_extra;            // other memory here of the other side's sending leg: a bitmap
+  RemoteBuffer slots;              // holds its own messages; a fetching side READs them there
+  RemoteBuffer window;             // receives the other side's messages
+  RemoteBuffer sender_extra;       // other memory of its sending leg: indexes or a bitmap
+  RemoteBuffer receiver_extra;     // other memory here of the other side's sending leg: a bitmap
   uint64_t message_bytes_max = 0;  // the largest payload that it can receive
 };
-static_assert(sizeof(LaneOffer) == kQueuePairAddressBytes + 4 * sizeof(Place) + sizeof(uint64_t));
+static_assert(sizeof(LaneOffer) ==
+              kQueuePairAddressBytes + 4 * sizeof(RemoteBuffer) + sizeof(uint64_t));
 
 }  // namespace hat::engine

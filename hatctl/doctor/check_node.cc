@@ -116,12 +116,13 @@ void check_configuration(const Examined& examined, Findings& findings) {
         "", "there is no " + file.path + " (" + file.why + "): judged as if all were default",
         "hatctl doctor --config FILE");
   }
-  for (const Mistake& mistake : file.mistakes.all()) {
-    const bool error = mistake.severity == Mistake::Severity::kError;
-    findings.add(error ? Verdict::kFail : Verdict::kWarn, to_string(mistake.place), mistake.message,
+  for (const Diagnostic& diagnostic : file.diagnostics.all()) {
+    const bool error = diagnostic.severity == Diagnostic::Severity::kError;
+    findings.add(error ? Verdict::kFail : Verdict::kWarn, to_string(diagnostic.location),
+                 diagnostic.message,
                  "hatrpcd --check --config " + file.path + "   # once it is corrected");
   }
-  if (!file.mistakes.any_errors()) findings.ok(file.path, file.summary + " (" + file.why + ")");
+  if (!file.diagnostics.any_errors()) findings.ok(file.path, file.summary + " (" + file.why + ")");
 }
 
 void check_daemon(const Examined& examined, Findings& findings) {

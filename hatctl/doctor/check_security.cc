@@ -149,7 +149,7 @@ void judge_tls(const Examined& examined, Findings& findings) {
 
 void check_security(const Examined& examined, Findings& findings) {
   const NodeConfig& node = examined.file.node;
-  if (examined.file.mistakes.any_errors()) return;  // the configuration is unknown
+  if (examined.file.diagnostics.any_errors()) return;  // the configuration is unknown
   if (node.link.tls) return judge_tls(examined, findings);
   if (!node.link.listen && node.peers.empty()) return findings.ok("", "this node has no links");
   findings.warn("",

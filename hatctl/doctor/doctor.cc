@@ -21,9 +21,9 @@ namespace {
 
 // Returns true if the diagnostic is about the files of `link.tls`. check_security() reports these
 // diagnostics, with the commands that repair them.
-bool is_of_tls_files(const Mistake& mistake, const NodeConfig& node) {
-  return node.link.tls && mistake.place == node.link.tls->place &&
-         mistake.message.starts_with(kTlsFilesPrefix);
+bool is_of_tls_files(const Diagnostic& diagnostic, const NodeConfig& node) {
+  return node.link.tls && diagnostic.location == node.link.tls->location &&
+         diagnostic.message.starts_with(kTlsFilesPrefix);
 }
 
 // Returns the configuration file of the running daemon. The error is the reason why it is unknown.
@@ -64,18 +64,18 @@ void read_node_file(const hatctl::Options& options, Examined& examined) {
   NodeFile& file = examined.file;
   choose_node_file(options, file);
   if (!file.present) return;
-  Mistakes mistakes;
-  Configuration read = load_configuration(file.path, mistakes);
-  for (const Mistake& mistake : mistakes.all()) {
-    const bool fatal = mistake.severity == Mistake::Severity::kError;
-    if (!is_of_tls_files(mistake, read.node)) {
-      fatal ? file.mistakes.error(mistake.place, mistake.message)
-            : file.mistakes.warning(mistake.place, mistake.message);
+  Diagnostics diagnostics;
+  Configuration read = load_configuration(file.path, diagnostics);
+  for (const Diagnostic& diagnostic : diagnostics.all()) {
+    const bool fatal = diagnostic.severity == Diagnostic::Severity::kError;
+    if (!is_of_tls_files(diagnostic, read.node)) {
+      fatal ? file.diagnostics.error(diagnostic.location, diagnostic.message)
+            : file.diagnostics.warning(diagnostic.location, diagnostic.message);
     } else if (fatal) {
-      examined.tls.error = mistake.message.substr(kTlsFilesPrefix.size());
+      examined.tls.error = diagnostic.message.substr(kTlsFilesPrefix.size());
     }
   }
-  if (file.mistakes.any_errors()) return;
+  if (file.diagnostics.any_errors()) return;
   file.node = std::move(read.node);
   file.summary = "node " + file.node.node + ", " + hatctl::plural(file.node.peers.size(), "peer") +
                  ", " + hatctl::plural(file.node.endpoints.size(), "endpoint") + ", " +
@@ -145,7 +145,7 @@ int run_doctor(const hatctl::Options& options, const hatctl::Terminal& terminal)
   const NodeConfig& node = examined.file.node;
   const auto peers = peers_named(node, options.peers);
   // If the configuration has errors, no peer is known, and the errors are more helpful.
-  if (!peers && !examined.file.mistakes.any_errors()) {
+  if (!peers && !examined.file.diagnostics.any_errors()) {
     std::cerr << "hatctl: " << peers.error().message << "\n";
     return hatctl::kUsage;
   }

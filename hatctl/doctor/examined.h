@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "config/mistakes.h"
+#include "config/diagnostics.h"
 #include "config/node.h"
 #include "engine/fabric/verbs/verbs_fabric.h"
 #include "hatctl/doctor/daemon_state.h"
@@ -20,9 +20,9 @@ struct NodeFile {
   std::string path;
   std::string why;  // why this file is judged: "named by --config", …
   bool present = false;
-  Mistakes mistakes;    // all diagnostics except those about the files of `link.tls`
-  std::string summary;  // "node host-a, 1 peer, …"
-  NodeConfig node;      // the defaults, if the file does not exist or has errors
+  Diagnostics diagnostics;  // all diagnostics except those about the files of `link.tls`
+  std::string summary;      // "node host-a, 1 peer, …"
+  NodeConfig node;          // the defaults, if the file does not exist or has errors
 };
 
 struct Examined {

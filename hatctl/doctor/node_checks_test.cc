@@ -150,8 +150,8 @@ const std::vector<Row> kRowsOfTheNode = {
     {"mistakes_in_the_configuration",
      [](FakeTree& tree, Examined& examined) {
        tree.roce_host();
-       examined.file.mistakes.error({"/n.yaml", 3, 1}, "unknown key 'fabrik'");
-       examined.file.mistakes.warning({"/n.yaml", 5, 1}, "no manifest names service 'Kv'");
+       examined.file.diagnostics.error({"/n.yaml", 3, 1}, "unknown key 'fabrik'");
+       examined.file.diagnostics.warning({"/n.yaml", 5, 1}, "no manifest names service 'Kv'");
      },
      {{kFail, "configuration", "/n.yaml:3:1: unknown key 'fabrik'", "hatrpcd --check --config"},
       {kWarn, "configuration", "/n.yaml:5:1: no manifest names service", "hatrpcd --check"}}},

@@ -65,7 +65,7 @@ const std::vector<Row> kRowsOfLinks = {
     {"a_configuration_with_mistakes_says_so_itself",
      [](FakeTree& tree, Examined& examined) {
        tree.roce_host();
-       examined.file.mistakes.error({"/n.yaml", 3, 1}, "links want `tls`");
+       examined.file.diagnostics.error({"/n.yaml", 3, 1}, "links want `tls`");
      },
      {{kFail, "configuration", "links want", "hatrpcd --check"}}},
 };

@@ -65,9 +65,9 @@ Tuning tune(const ServiceSpec& service, uint32_t cores) {
 }
 
 Result<Tuning> read_tuning(const std::string& manifest_path, uint32_t cores) {
-  Mistakes mistakes;
-  const Manifest manifest = load_manifests({{manifest_path, {}}}, mistakes);
-  if (mistakes.any_errors()) return fail("the manifest has mistakes:\n" + mistakes.text());
+  Diagnostics diagnostics;
+  const Manifest manifest = load_manifests({{manifest_path, {}}}, diagnostics);
+  if (diagnostics.any_errors()) return fail("the manifest has mistakes:\n" + diagnostics.text());
   const auto found = std::ranges::find(manifest.services, "HatKV", &ServiceSpec::name);
   if (found == manifest.services.end()) {
     return fail(manifest_path + ": names no service HatKV; `hintgen kv/hatkv.thrift` writes one");

@@ -1,11 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""kv/ycsb/build.py: builds HatKV's binding for YCSB, unless that is done already.
+"""kv/ycsb/build.py: builds HatKV's binding for YCSB, unless it is up to date.
 
 usage: build.py PROGRAMS FOLDER
 
-PROGRAMS has hintgen; FOLDER then has classes/, test-classes/ and lib/, for Java's class path. What
-Maven fetches the first time serves without a network later.
+PROGRAMS is the folder of hintgen. FOLDER gets classes/, test-classes/ and lib/, for Java's class path.
+Maven downloads packages at the first build; later builds need no network.
 """
 
 import os
@@ -18,7 +18,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 JAVA = HERE / "java"
 IDL = HERE.parent / "hatkv.thrift"
 MAVEN_SECONDS = 240
-SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # half of its time
+SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # halves Maven's run time
 
 
 def class_path(folder):
@@ -26,7 +26,7 @@ def class_path(folder):
 
 
 def is_built(folder):
-    """Whether nothing that it is made of is newer."""
+    """Returns whether the last build is newer than all sources."""
     stamp = folder / "built"
     sources = [pathlib.Path(__file__), IDL, JAVA / "pom.xml", *JAVA.rglob("*.java")]
     return stamp.exists() and all(stamp.stat().st_mtime > file.stat().st_mtime for file in sources)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""kv/ycsb/compare.py: YCSB on HatKV over every way between client and server, as an experiment.
+"""kv/ycsb/compare.py: makes experiments that run YCSB on HatKV over every way between client and server.
 
-As in HatRPC (SC'21) 5.4: all ways lead to one store. AR-gRPC, HERD, Pilaf and RFP are emulated: the
-service's hints, and their protocol forced for every function. HatRPC-Service has the service's hints
-alone, HatRPC-Function those of the functions too: kv/hatkv.thrift as it is.
+All ways lead to one store, as in HatRPC (SC'21) 5.4. AR-gRPC, HERD, Pilaf and RFP are emulated: their
+manifest has the service's hints, and forces their protocol for every function. HatRPC-Service has only the
+service's hints. HatRPC-Function has the functions' hints too: the manifest of kv/hatkv.thrift as it is.
 """
 
 import contextlib
@@ -17,12 +17,12 @@ OPERATIONS = {"read": "GET", "update": "PUT", "multiread": "MULTIGET", "multiupd
 MEASURES = (*ways.CODE, "bench/account.h", "kv")
 TIMES = {"avg_us": "average", "p50_us": "p50", "p95_us": "p95", "p99_us": "p99"}
 GOAL_THREADS = [1, 4, 16, 64]
-WARM_UP = 0.2  # seconds of each measurement, which begins with new connections
+WARM_UP = 0.2  # seconds before each measurement, because each begins with new connections
 LOAD_SECONDS = 60
 
 
 def service_manifest(whole, **hint):
-    """The manifest with its service's hints and these, and no function's."""
+    """Returns the manifest with its service's hints and the hints given, and without function hints."""
     services = {name: {**service, "hint": {**service.get("hint", {}), **hint},
                        "functions": {function: {} for function in service["functions"]}}
                 for name, service in whole["services"].items()}
@@ -30,7 +30,7 @@ def service_manifest(whole, **hint):
 
 
 def manifests(whole):
-    """By peer, of those that two hatrpcds carry."""
+    """Returns the manifest of each peer that uses hatrpcds, by the peer's name."""
     return {**{peer: service_manifest(whole, protocol=name) for peer, name in PROTOCOLS.items()},
             "HatRPC-Service": service_manifest(whole), "HatRPC-Function": whole}
 
@@ -69,7 +69,7 @@ class Comparison:
 
 @contextlib.contextmanager
 def open_peers(settings, workload):
-    # Rings are hatrpcd's own: direct calls and HAProxy go by TCP then, to the same store.
+    # HAProxy has no rings. If hatrpcd uses rings, HAProxy and the direct calls use TCP, to the same store.
     sockets = "tcp" if settings.local == "shm" else settings.local
     with ways.Site(settings) as site, setting.folder_in_memory() as data:
         servers = setting.start_hatkv(site, data, *{sockets, settings.local})
@@ -104,17 +104,17 @@ def units():
 
 
 def goals(options):
-    """What hints of functions should give: no less than any single protocol, to within 5 %."""
+    """Returns the goals: with function hints the rate is at least 95 % of that with any single protocol."""
     wanted = {**dict.fromkeys(PROTOCOLS, 0.95),
               **({"direct": 1.5} if options.get("--local") == "shm" else {})}
-    return [experiment.Goal(f"{threads} at once: HatRPC-Function's operations per second, of "
-                            f"{peer}'s", "calls_per_s", "HatRPC-Function", {"threads": threads},
-                            peer, at_least=at_least)
+    return [experiment.Goal(f"{threads} client{'s' if threads > 1 else ''}: operations per second of "
+                            f"HatRPC-Function ÷ {peer}", "calls_per_s", "HatRPC-Function",
+                            {"threads": threads}, peer, at_least=at_least)
             for peer, at_least in wanted.items() for threads in GOAL_THREADS]
 
 
 def old_mean(values, shares):
-    """Of all operations, in results from before the driver printed it."""
+    """Computes the mean of all operations, for results from before the driver printed it."""
     found = {operation: values[f"{operation}_avg_us"] for operation in shares
              if f"{operation}_avg_us" in values}
     weight = sum(shares[operation] for operation in found)
@@ -122,22 +122,22 @@ def old_mean(values, shares):
 
 
 def make(name, letter, figure, shares):
-    """The experiment of one workload; `shares` of its operations, in all 1."""
+    """Makes the experiment of one workload; `shares`: the share of each operation; they add up to 1."""
     proportions = ", ".join(f"{share * 100:g}% {OPERATIONS[operation]}"
                             for operation, share in shares.items())
     return experiment.Experiment(
         name=name, title=f"YCSB {letter.upper()} on HatKV",
-        question=f"How do RDMA protocols and hints do on YCSB's workload {letter.upper()} "
-                 f"({proportions})?",
+        question=f"How many operations do RDMA protocols and hints carry on YCSB's workload "
+                 f"{letter.upper()} ({proportions})?",
         source=f"HatRPC (SC'21), Figure {figure}", peers=peers,
         points=lambda settings: [{"threads": threads} for threads in settings.threads],
         open=lambda settings: open_peers(settings, setting.workload(letter)),
         options=[
-            experiment.Option("--local", "between the applications and the sidecars of their "
-                              "hosts: sockets, or rings of shared memory", "tcp", ways.LOCALS),
-            experiment.Option("--threads", "clients at once", [1, 2, 4, 8, 16, 32, 64],
+            experiment.Option("--local", "connection between each application and the sidecar of its "
+                              "host: sockets, or rings of shared memory", "tcp", ways.LOCALS),
+            experiment.Option("--threads", "number of clients at the same time", [1, 2, 4, 8, 16, 32, 64],
                               quick=[1, 16]),
-            experiment.Option("--records", "in the store", 100_000, quick=2000)],
+            experiment.Option("--records", "number of records in the store", 100_000, quick=2000)],
         units=units(), goals=goals, measures=MEASURES,
         clocks=(clock.Clock(tuple(f"{operation}_{time}" for operation in OPERATIONS for time in TIMES),
                             clients=lambda point: point["threads"],
@@ -149,8 +149,8 @@ def make(name, letter, figure, shares):
                   for operation, words in OPERATIONS.items()),
                 *(chart.Lines(f"{operation}_p99_us", "threads", f"{words}, p99", log_x=True,
                               log_y=True, in_docs=False) for operation, words in OPERATIONS.items())],
-        notes="Client, both daemons and the store share one machine and its cores; between the "
-              "daemons there is no NIC. The paper's peers are emulated as it does it: their "
-              "protocol, forced, on the same store. An operation of ten records counts once. "
-              "The file of all values has as_planned, the share of the calls that went by the peer's own "
-              "protocol, or by any of RDMA where hints choose; the rest went by TCP.")
+        notes="The clients, both daemons and the store share one machine and its cores; between the "
+              "daemons there is no NIC. As in the paper, AR-gRPC, HERD, Pilaf and RFP are emulated: their "
+              "protocol is forced, on the same store. An operation of ten records counts once. "
+              "The file of all values has as_planned: the share of the calls that used the forced "
+              "protocol, or any RDMA protocol if hints choose. The other calls used TCP.")

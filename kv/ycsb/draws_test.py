@@ -1,12 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""kv/ycsb/draws_test.py: hatkv-ycsb draws keys, values and operations as YCSB itself does.
+"""kv/ycsb/draws_test.py: checks that hatkv-ycsb draws keys, values and operations as YCSB itself does.
 
 usage: draws_test.py PROGRAMS BINDING
 
-Both print what their generators give (draws.cc, java/…/Draws.java). What follows from numbers must be
-equal; what is drawn must have the same distribution, by a chi-square test of two samples. Its bound is
-far out: one run in some ten million would fail by chance.
+Both programs print the output of their generators (draws.cc, java/…/Draws.java). Values that are computed
+from numbers must be equal. Random values must have the same distribution, by a chi-square test of two
+samples. The bound is so wide that about one run in ten million fails by chance.
 """
 
 import collections
@@ -28,7 +28,7 @@ SECONDS = 100
 
 
 class Drawn:
-    """What one of the two printed."""
+    """The parsed output of one of the two programs."""
 
     def __init__(self, command):
         done = subprocess.run([str(word) for word in command], capture_output=True, text=True,
@@ -60,7 +60,7 @@ def java(workload, *assignments):
 
 
 def in_bins(one, other):
-    """Each frequent value is a bin of its own; the rare ones share 50, by their number."""
+    """Sorts values into bins: each frequent value has a bin of its own, and rare values share 50 bins."""
     bins = collections.defaultdict(lambda: [0, 0])
     for value in one.keys() | other.keys():
         frequent = one[value] + other[value] >= 40 or not value.isdigit()
@@ -71,7 +71,7 @@ def in_bins(one, other):
 
 
 def excess(one, other):
-    """How far two samples are from one distribution: chi-square over its bound; above 1 is too far."""
+    """Returns chi-square divided by its bound: above 1, the samples are not of one distribution."""
     ratio = math.sqrt(one.total() / other.total())
     pairs = [(a, b) for a, b in in_bins(one, other) if a + b]
     chi_square = sum((a / ratio - b * ratio) ** 2 / (a + b) for a, b in pairs)

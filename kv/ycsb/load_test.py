@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""kv/ycsb/load_test.py: YCSB itself and hatkv-ycsb on HatKV behind two daemons, which count the calls.
+"""kv/ycsb/load_test.py: runs YCSB itself and hatkv-ycsb on HatKV through two daemons, which count the calls.
 
 usage: load_test.py PROGRAMS BINDING
 """
@@ -38,7 +38,7 @@ def by_function(calls):
 
 class Load(unittest.TestCase):
     def drive(self, place, driver, workload, *more):
-        """A run; the daemons carried what the driver says, in the workload's proportions."""
+        """Runs a driver and checks the workload's proportions; returns its counts, and the daemon's."""
         before = place.calls()
         driven = place.drive(driver, "run", properties(workload, *more))
         carried = by_function(place.calls() - before)
@@ -59,7 +59,7 @@ class Load(unittest.TestCase):
                 loaded = place.drive(loader, "load", properties("a"))
                 self.assertEqual(loaded.count("INSERT"), RECORDS)
                 self.assertEqual(by_function(place.calls()), {"put": RECORDS})
-                counts, carried = self.drive(place, runner, "a")  # dataintegrity: it checks values
+                counts, carried = self.drive(place, runner, "a")  # dataintegrity=true makes the driver check values
                 self.assert_made(counts, carried)
 
     def test_workload_b_over_rings(self):
@@ -91,11 +91,11 @@ class Load(unittest.TestCase):
             self.assertEqual(by_function(place.calls() - before), {"scan": 200})
 
     def test_failures_are_told(self):
-        with setting.start(PROGRAMS, BINDING) as place:  # nothing is loaded
+        with setting.start(PROGRAMS, BINDING) as place:  # the store is empty
             for driver in ("native", "java"):
                 with self.subTest(driver), self.assertRaisesRegex(Failed, "was it loaded"):
                     place.drive(driver, "run", properties("b", "operationcount=40"))
-            place.way.address = str(place.site.port())  # nobody listens there
+            place.way.address = str(place.site.port())  # no process listens there
             for driver in ("native", "java"):
                 with self.subTest(driver), self.assertRaisesRegex(Failed, "cannot connect to tcp"):
                     place.drive(driver, "run", properties("b", "operationcount=40"))

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""kv/ycsb/run.py: `./dev ycsb`: a YCSB workload on HatKV, through two daemons, in one command."""
+"""kv/ycsb/run.py: runs a YCSB workload on HatKV, through two daemons; the command `./dev ycsb`."""
 
 import argparse
 import pathlib
@@ -14,7 +14,7 @@ from ycsb import build, setting  # noqa: E402
 
 EXAMPLES = """\
 Examples:
-  ./dev ycsb                                          workload A, 100,000 records, by YCSB itself
+  ./dev ycsb                                          workload A, 100,000 records, with YCSB itself
   ./dev ycsb b --driver native --threads 16 --local shm
   ./dev ycsb a --records 1000 --operations 5000 -p dataintegrity=true
 """
@@ -30,30 +30,30 @@ def number(text):
 def arguments():
     parser = argparse.ArgumentParser(
         prog="./dev ycsb", description="Starts HatKV and two daemons, loads the records, runs the "
-        "workload, says what the daemons carried, and ends everything. Exit status 1 where any "
+        "workload, prints what carried the calls, and ends everything. The exit status is 1 if any "
         "operation failed.", formatter_class=argparse.RawDescriptionHelpFormatter, epilog=EXAMPLES)
     parser.add_argument("workload", nargs="?", default="a",
-                        help="a, b, or a workload file of YCSB's (default: %(default)s)")
+                        help="a, b, or a workload file of YCSB (default: %(default)s)")
     parser.add_argument("--records", type=number, default=100_000, metavar="N",
-                        help="how many there are (default: %(default)s)")
+                        help="number of records in the store (default: %(default)s)")
     parser.add_argument("--operations", type=number, default=100_000, metavar="N",
-                        help="of the run, a batch being one (default: %(default)s)")
+                        help="number of operations of the run; a batch is one (default: %(default)s)")
     parser.add_argument("--threads", type=number, default=4, metavar="N",
-                        help="clients at once (default: %(default)s)")
+                        help="number of clients at the same time (default: %(default)s)")
     parser.add_argument("--driver", choices=("java", "native"), default="java",
-                        help="YCSB itself, or hatkv-ycsb (default: %(default)s)")
+                        help="java: YCSB itself, native: hatkv-ycsb (default: %(default)s)")
     parser.add_argument("--local", choices=setting.ways.LOCALS, default="tcp",
-                        help="between the applications and the daemons of their hosts: sockets, or "
+                        help="connection between each application and the daemon of its host: sockets, or "
                         "rings of shared memory (default: %(default)s)")
     parser.add_argument("-p", dest="properties", action="append", default=[], metavar="KEY=VALUE",
-                        help="one more property of the workload; may be given again")
+                        help="a further property of the workload (may be given again)")
     parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build/optimized/bin",
                         help="folder of the built programs")
     return parser.parse_args()
 
 
 def show_calls(calls):
-    """What carried each function's calls, as host-a's daemon counted them."""
+    """Prints what carried each function's calls, as host-a's daemon counted them."""
     print(f"\n{'function':10} {'calls':>9}  carried by")
     for function in sorted({function for function, _ in calls}):
         carried = {protocol: count for (one, protocol), count in calls.items()

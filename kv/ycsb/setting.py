@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""kv/ycsb/setting.py: HatKV behind two daemons, and the drivers that load it: YCSB itself and hatkv-ycsb.
+"""kv/ycsb/setting.py: starts HatKV and two daemons, and runs the drivers: YCSB itself and hatkv-ycsb.
 
     with setting.start(programs, binding, local="unix") as place:      # from ycsb import setting
         place.drive("native", "load", properties)
@@ -28,24 +28,24 @@ from ycsb import build  # noqa: E402
 
 IDL = HERE.parent / "hatkv.thrift"
 SHARED_MEMORY = pathlib.Path("/dev/shm")
-ROOM_WANTED = 2 << 30  # for the store; it is made on disk where there is less
+ROOM_WANTED = 2 << 30  # free bytes that a store in memory needs; with less, the store is on disk
 
-# By the names that YCSB reports operations under.
+# The function that each operation calls, by YCSB's name of the operation.
 FUNCTIONS = {"READ": "get", "UPDATE": "put", "MULTIREAD": "multiget", "MULTIUPDATE": "multiput",
              "INSERT": "put"}
 
 
 def workload(name):
-    """The file of a workload: one of ours by its name, or any by its path."""
+    """Returns the file of a workload, given the name of one of ours or the path of any."""
     file = HERE / "workloads" / name if re.fullmatch(r"\w+", name) else pathlib.Path(name)
     if not file.is_file():
         ours = ", ".join(sorted(one.name for one in (HERE / "workloads").iterdir()))
-        raise Failed(f"there is no workload {name}; there are {ours}, and any file of YCSB's")
+        raise Failed(f"there is no workload {name}; expected {ours}, or the path of a YCSB workload file")
     return file
 
 
 def manifest(programs):
-    """What hintgen makes of HatKV's hints."""
+    """Returns the manifest that hintgen makes from HatKV's hints."""
     done = subprocess.run([programs / "hintgen", IDL], capture_output=True, text=True, check=True)
     found = yaml.safe_load(done.stdout)
     return {"services": found["services"]}
@@ -53,7 +53,7 @@ def manifest(programs):
 
 @contextlib.contextmanager
 def folder_in_memory():
-    """For the store, as in HatRPC (SC'21) 5.4: what a disk takes to sync is not what is measured."""
+    """Makes a folder for the store, in memory if there is space: as in HatRPC (SC'21) 5.4, no disk is measured."""
     parent = None
     if SHARED_MEMORY.is_dir() and shutil.disk_usage(SHARED_MEMORY).free > ROOM_WANTED:
         parent = SHARED_MEMORY
@@ -62,7 +62,7 @@ def folder_in_memory():
 
 
 def start_hatkv(site, data, *locals_, options=()):
-    """HatKV on the server's host, on a socket of each of these kinds: a ways.Server of each, by kind."""
+    """Starts HatKV on the server's host, with an address of each kind; returns a ways.Server for each, by kind."""
     words = []
     for local in locals_:
         words += ["--listen", "tcp:127.0.0.1:0" if local == "tcp" else
@@ -77,12 +77,12 @@ def start_hatkv(site, data, *locals_, options=()):
         servers[kind] = ways.Server({"tcp": rest.rpartition(":")[2], "unix": rest}.get(kind, address),
                                     process)
     if servers.keys() != set(locals_):
-        raise Failed(f"hatkv said {lines}")
+        raise Failed(f"hatkv did not print one address of each kind, but {lines}")
     return servers
 
 
 class Driven:
-    """What a driver's phase printed, and what is in it."""
+    """The output of one phase of a driver, as text and parsed."""
 
     def __init__(self, text):
         self.text = text
@@ -92,35 +92,38 @@ class Driven:
             self.values[operation][name] = float(value)
 
     def count(self, operation):
-        """Operations of that name that did what they should."""
+        """Returns how many operations of that name succeeded."""
         return int(self.values[operation].get("Return=OK", 0))
 
     def failures(self):
-        """(operation, how it ended, how often), for all that did not."""
+        """Returns (operation, how it ended, how often) for the operations that did not succeed."""
         return [(operation, name.removeprefix("Return="), int(value))
                 for operation, values in self.values.items() for name, value in values.items()
                 if name.startswith("Return=") and name != "Return=OK"]
 
 
 def wanted_operations(phase, properties):
-    """How many there are to be, by the assignments among the properties. YCSB's client says nothing of
-    those that its threads never made, as when they cannot connect."""
+    """Returns how many operations the properties ask for.
+
+    YCSB's client does not report operations that its threads never made, for instance because they could not
+    connect.
+    """
     said = dict(one.split("=", 1) for one in properties[1:])
     keys = ("insertcount", "recordcount") if phase == "load" else ("operationcount",)
     return int(next((said[key] for key in keys if key in said), 1))
 
 
 class Place:
-    """HatKV behind two daemons. Addresses as in ways.py."""
+    """HatKV and two daemons before it. Addresses are as in ways.py."""
 
     def __init__(self, site, binding, way):
         self.site, self.binding, self.way = site, binding, way
 
     def drive(self, driver, phase, properties, show=False):
-        """One phase (load or run) of a driver (java or native): what it printed.
+        """Runs one phase (load or run) of a driver (java or native); returns its output as Driven.
 
-        `properties`: a list whose first is a workload file, the others KEY=VALUE. Raises Failed where
-        the driver did, or any of its operations.
+        `properties`: a list of a workload file and then KEY=VALUE words. Raises Failed if the driver or any of
+        its operations failed.
         """
         command = {"java": self.java, "native": self.native}[driver](phase, properties)
         process = self.site.start(command, self.site.file(f"{driver}.log"),
@@ -150,7 +153,7 @@ class Place:
     def java(self, phase, properties):
         file, *assignments = properties
         address, environment = ways.in_hatrpcd(self.way.address), []
-        if address.startswith("shm:"):  # rings know no Java: the preloaded library stands between
+        if address.startswith("shm:"):  # there is no ring transport for Java, so Java uses the preload library
             port = self.site.port()
             library = self.site.programs.parent / "lib" / "libhatrpc-preload.so"
             ring = address.removeprefix("shm:")
@@ -164,7 +167,7 @@ class Place:
         return words
 
     def calls(self):
-        """What the clients' hatrpcd carried so far: Counter of calls by (function, protocol)."""
+        """Returns a Counter of the calls that the clients' hatrpcd has carried so far, by (function, protocol)."""
         counts = collections.Counter()
         for labels, value in self.way.metrics("hatrpc_calls_total"):
             counts[labels["thrift_method"], labels["protocol"]] += int(value)
@@ -173,7 +176,7 @@ class Place:
 
 @contextlib.contextmanager
 def start(programs, binding, local="tcp", fabric="auto"):
-    """HatKV and two daemons, `local` being what joins both applications to the daemons: a Place."""
+    """Starts HatKV and two daemons; yields a Place. `local`: the kind of connection from applications to daemons."""
     with tempfile.TemporaryDirectory(prefix="hatkv-ycsb-") as folder, folder_in_memory() as data:
         settings = types.SimpleNamespace(folder=pathlib.Path(folder), programs=programs)
         with ways.Site(settings) as site:

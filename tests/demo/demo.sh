@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# tests/demo/demo.sh: hatrpc's main job in a minute: unmodified clients through two daemons, hints that
-# change while calls run, metrics. Leaves nothing running; fails if any step does.
+# tests/demo/demo.sh: shows hatrpc's main job in a minute: unmodified clients call through two daemons,
+# hints change while calls run, and metrics count the calls. Leaves no process running; fails if a step
+# fails.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 source tests/demo/nodes.sh
@@ -41,23 +42,23 @@ source "$demo/ports"
 say "Two nodes on this machine: clients -> host-a:$a_port => host-b -> HatKV:$kv_port"
 cat "$demo/host-a/hatrpcd.yaml" "$demo/host-b/hatrpcd.yaml"
 
-say "Unmodified clients, straight to the server"
+say "Unmodified clients connect directly to the server"
 cpp 127.0.0.1 "$kv_port" put color green
 py 127.0.0.1 "$kv_port" get color
 
-say "The same clients through the daemons: only the port differs"
+say "The same clients call through the daemons: only the port differs"
 py 127.0.0.1 "$a_port" put color blue
 py 127.0.0.1 "$a_port" get color
 cpp 127.0.0.1 "$a_port" put shape round
 cpp 127.0.0.1 "$a_port" get shape
 
-say "hatkv's own commands are Thrift clients too, and go through the daemons like any other"
+say "hatkv's own commands are Thrift clients too, and call through the daemons like any other client"
 hatkv load --records 2000 --quiet
 hatkv scan user --limit 2 --keys
 hatkv stats | grep -E '^\$|records|durability|commits|writes'
 hatkv backup demo
 
-say "The plan of each function, and why: from the hints in kv/hatkv.thrift"
+say "The plan of each function, and the reason: plans follow from the hints in kv/hatkv.thrift"
 hatctl routes
 
 say "Both clients call for six seconds; meanwhile a hint changes"
@@ -73,19 +74,19 @@ hatctl routes HatKV.get
 sleep 1
 hatctl top --once
 
-say "No call failed meanwhile"
+say "No call failed during the change"
 for pid in "${load_pids[@]}"; do wait "$pid"; done
 load_pids=()
 cat "$demo/cpp.out" "$demo/python.out"
 
-say "What a Prometheus server would read at http://127.0.0.1:$a_admin/metrics, of get"
+say "The metrics of get, as a Prometheus server reads them at http://127.0.0.1:$a_admin/metrics"
 hatctl metrics | grep -E '^\$|side="client",thrift_method="get"' |
   grep -E '^\$|_total|_count|_sum|le="(0.000512|0.001024|\+Inf)"'
 
-say "Everything ends"
+say "The demo ends HatKV and both daemons"
 stop_nodes "$demo"
 if pgrep -f "$demo" >/dev/null; then
-  echo "demo: something of $demo still runs" >&2
+  echo "demo: a process that uses $demo still runs" >&2
   exit 1
 fi
 echo "HatKV and both daemons have ended; nothing is left running."

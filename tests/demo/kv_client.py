@@ -1,10 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""tests/demo/kv_client.py: HatKV from Python, with nothing but Thrift's own library.
+"""tests/demo/kv_client.py: calls HatKV from Python, with only Thrift's own library.
 
   kv_client.py STUBS HOST PORT put KEY VALUE
   kv_client.py STUBS HOST PORT get KEY
-  kv_client.py STUBS HOST PORT load SECONDS     puts and gets in turn; exit status 1 if any failed
+  kv_client.py STUBS HOST PORT load SECONDS     calls put and get in turn; exit status 1 if a call failed
 """
 
 import sys
@@ -22,7 +22,7 @@ def load(client, seconds):
         try:
             client.put(key, value)
             failed += client.get(key) != value
-        except Exception as error:  # whatever went wrong, it is one failed call
+        except Exception as error:  # any exception counts as one failed call
             print(f"Python: {error}", file=sys.stderr)
             failed += 1
         calls += 2

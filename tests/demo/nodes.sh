@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-# tests/demo/nodes.sh: two nodes on this machine, to be sourced: HatKV beside hatrpcd of host-b, and
-# hatrpcd of host-a, which clients connect to. All that they write lies in one folder.
+# tests/demo/nodes.sh: functions, to be sourced, that run two nodes on this machine: HatKV beside the
+# hatrpcd of host-b, and the hatrpcd of host-a, to which clients connect. They write only into one
+# folder.
 #
-#   start_nodes FOLDER    leaves the ports in FOLDER/ports, to be sourced: kv_port, a_port, a_admin …
-#   stop_nodes FOLDER     ends what start_nodes started, and waits until it has ended
+#   start_nodes FOLDER    starts the nodes; writes FOLDER/ports, to be sourced: kv_port, a_port, a_admin …
+#   stop_nodes FOLDER     ends the processes that start_nodes started, and waits for their end
 
 bin=${HAT_BIN:-$PWD/build/release/bin}
 python=/usr/bin/python3  # Debian's, which has Debian's thrift module
 free_ports=$(realpath "${BASH_SOURCE[0]%/*}/../../base/free_ports.py")
 
-# start NAME COMMAND...: in the background, its output in NAME.log, its process id in NAME.pid.
+# start NAME COMMAND...: runs COMMAND in the background; its output goes to NAME.log, its process id
+# to NAME.pid.
 start() {
   local name=$1
   shift
@@ -17,7 +19,7 @@ start() {
   echo $! >"$folder/$name.pid"
 }
 
-# wait_for NAME COMMAND...: until COMMAND succeeds, as long as NAME runs.
+# wait_for NAME COMMAND...: waits until COMMAND succeeds; fails after 10 s, or if NAME ends.
 wait_for() {
   local name=$1
   shift
@@ -26,7 +28,7 @@ wait_for() {
     if ! kill -0 "$(cat "$folder/$name.pid")" 2>/dev/null; then break; fi
     sleep 0.05
   done
-  echo "$name did not start. $folder/$name.log says:" >&2
+  echo "$name did not start. The end of $folder/$name.log:" >&2
   tail -n 20 "$folder/$name.log" >&2
   return 1
 }
@@ -38,7 +40,7 @@ write_configuration() {
     b_link "$b_link" b_admin "$b_admin" >"$folder/ports"
   mkdir -p "$folder/host-a" "$folder/host-b" "$folder/manifests"
   cat >"$folder/host-b/hatrpcd.yaml" <<EOF
-# The server's host: takes calls from its peers, and hands them to HatKV.
+# The server's host: receives calls from its peers, and passes them to HatKV.
 node: host-b
 manifests: [../manifests]
 link: {listen: "tcp:127.0.0.1:$b_link", insecure: true}
@@ -47,7 +49,7 @@ serves:
 admin: {listen: "tcp:127.0.0.1:$b_admin", socket: $folder/host-b/admin.sock}
 EOF
   cat >"$folder/host-a/hatrpcd.yaml" <<EOF
-# The clients' host: offers HatKV at a local address.
+# The clients' host: has an endpoint for HatKV at a local address.
 node: host-a
 manifests: [../manifests]
 link: {insecure: true}
@@ -59,7 +61,7 @@ admin: {listen: "tcp:127.0.0.1:$a_admin", socket: $folder/host-a/admin.sock}
 EOF
 }
 
-# The stock compiler's stubs for the Python client, from the IDL without its hints.
+# Makes stubs for the Python client, with the stock compiler, from the IDL without its hints.
 write_python_stubs() {
   mkdir -p "$folder/gen"
   "$bin/hintgen" --strip kv/hatkv.thrift -o "$folder/gen/hatkv.thrift"
@@ -72,7 +74,7 @@ start_nodes() {
   mkdir -p "$folder"
   write_configuration
   write_python_stubs
-  cp "$bin/../share/hatrpc/hatkv.yaml" "$folder/manifests/"  # hintgen made it with the build
+  cp "$bin/../share/hatrpc/hatkv.yaml" "$folder/manifests/"  # the build makes it with hintgen
   # shellcheck disable=SC1091
   source "$folder/ports"
   start hatkv "$bin/hatkv" serve --listen "tcp:127.0.0.1:$kv_port" --data "$folder/data" \
@@ -85,7 +87,7 @@ start_nodes() {
   done
 }
 
-# runs PID: and is one of ours; the id may be another process's by now.
+# runs PID: succeeds if the process runs and is one of our programs (another may have the id by now).
 runs() {
   grep -qsE "(hatrpcd|hatkv)" "/proc/$1/comm" && [ "$(ps -o stat= -p "$1" | cut -c1)" != Z ]
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# tests/demo/playground.sh up|down: two nodes and HatKV, kept running for a person to play with.
+# tests/demo/playground.sh up|down: starts or ends two nodes and HatKV, for a person to play with.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 source tests/demo/nodes.sh
@@ -15,9 +15,9 @@ all_run() {
 
 up() {
   if all_run; then
-    echo "It is up already; ./dev down ends it."
+    echo "The two nodes and HatKV run already; ./dev down ends them."
   else
-    stop_nodes "$playground"  # what is left of it
+    stop_nodes "$playground"  # ends processes that an earlier run has left
     rm -rf "$playground"
     if ! start_nodes "$playground"; then
       stop_nodes "$playground"
@@ -44,19 +44,19 @@ Two nodes are up. HatKV listens on port $kv_port; its clients on host-a use port
   build/release/bin/hatctl top                      # and in another terminal:
   build/release/bin/kv_client 127.0.0.1 $a_port load 30
 
-  \${EDITOR:-vi} build/playground/manifests/hatkv.yaml   # change a hint: the nodes see it, or:
+  \${EDITOR:-vi} build/playground/manifests/hatkv.yaml   # change a hint: the nodes reload it; to preview:
   build/release/bin/hatctl reload --dry-run
   curl -s http://127.0.0.1:$a_admin/metrics | grep HatKV
   http://127.0.0.1:$a_admin/                       # in a browser
 
-Configurations and logs lie in build/playground. ./dev down ends it all.
+Configurations and logs are in build/playground. ./dev down ends the nodes and HatKV.
 EOF
 }
 
 case ${1:-} in
   up) up ;;
   down)
-    if all_run; then ended="The two nodes and HatKV have ended."; else ended="Nothing of the playground is running."; fi
+    if all_run; then ended="The two nodes and HatKV have ended."; else ended="The playground is not running."; fi
     stop_nodes "$playground"
     echo "$ended"
     ;;

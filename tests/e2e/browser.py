@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/e2e/browser.py: a headless Chromium that starts with nothing and leaves nothing."""
+"""tests/e2e/browser.py: runs a headless Chromium with an empty profile, and removes the profile afterwards."""
 
 import os
 import tempfile
@@ -7,14 +7,14 @@ import tempfile
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 
-# It shall not call home, and finds no room in a container's /dev/shm.
+# Chromium must not use the network in the background, and a container's /dev/shm is too small for it.
 SWITCHES = ["--headless=new", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
             "--disable-background-networking", "--disable-component-update", "--disable-sync",
             "--no-proxy-server", "--window-size=1280,1400"]
 
 
 class Browser:
-    """`driver` is Selenium's. A context manager."""
+    """A running Chromium; `driver` is the Selenium driver. A context manager."""
 
     def __enter__(self):
         self.folder = tempfile.TemporaryDirectory(prefix="hatrpc-browser-", ignore_cleanup_errors=True)
@@ -25,7 +25,7 @@ class Browser:
         for switch in [*SWITCHES, f"--user-data-dir={self.folder.name}/profile"]:
             options.add_argument(switch)
         if os.geteuid() == 0:
-            options.add_argument("--no-sandbox")  # which refuses to run as root
+            options.add_argument("--no-sandbox")  # the sandbox refuses to run as root
         service = Service("/usr/bin/chromedriver", env={**os.environ, "TMPDIR": self.folder.name})
         self.driver = webdriver.Chrome(service=service, options=options)
         self.driver.set_page_load_timeout(60)
@@ -43,7 +43,7 @@ class Browser:
         return self.driver.execute_script(f"return {expression}")
 
     def table(self, section):
-        """[{heading: text}] of a section's table that is not hidden."""
+        """Returns the rows of a section's table as [{heading: text}]; [] if the section is hidden."""
         return self.js("""(() => {
           const section = document.getElementById(%r);
           if (section.hidden) return [];
@@ -53,6 +53,9 @@ class Browser:
         })()""" % section)
 
     def complaints(self):
-        """What the console was told since it was last asked, but that nobody answers."""
+        """Returns the severe messages in the browser's console since the last call.
+
+        Leaves out resources that failed to load: their server did not answer.
+        """
         return [entry["message"] for entry in self.driver.get_log("browser")
                 if entry["level"] == "SEVERE" and "Failed to load resource" not in entry["message"]]

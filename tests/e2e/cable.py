@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/e2e/cable.py: a network cable between two daemons, which a test cuts or jams.
+"""tests/e2e/cable.py: a TCP relay that stands for the network cable between two daemons; a test can cut or jam it.
 
-    cable = Cable(port_of_the_link)   # connections to 127.0.0.1:cable.port go on to that port
-    cable.cut()                       # all of them end by RST, on both sides; new ones come through
-    cable.jam(); … cable.flow()       # bytes wait on the way meanwhile, and nothing is said to either side
+    cable = Cable(port_of_the_link)   # relays connections to 127.0.0.1:cable.port to that port
+    cable.cut()                       # ends all connections by RST, on both sides; accepts new ones as before
+    cable.jam(); … cable.flow()       # holds all bytes between the two calls; neither side gets an error
 """
 
 import selectors
@@ -12,7 +12,7 @@ import struct
 import threading
 
 CHUNK = 256 << 10
-RESET = struct.pack("ii", 1, 0)  # SO_LINGER: closing sends RST
+RESET = struct.pack("ii", 1, 0)  # a value of SO_LINGER with which close() sends RST
 
 
 class Cable:
@@ -22,7 +22,7 @@ class Cable:
         self.port = self.listener.getsockname()[1]
         self.wake_reader, self.wake_writer = socket.socketpair()
         self.jammed = False
-        self.pairs = {}  # either socket: the other
+        self.pairs = {}  # maps each socket of a connection to the socket of its other end
         self.selector = selectors.DefaultSelector()
         for one in (self.listener, self.wake_reader):
             self.selector.register(one, selectors.EVENT_READ)
@@ -53,7 +53,7 @@ class Cable:
                 if key.fileobj is self.wake_reader:
                     if not self.heed(self.wake_reader.recv(4, socket.MSG_WAITALL).decode().strip()):
                         return
-                    break  # what was ready may be gone
+                    break  # the command may have closed sockets that this select() reported
                 if key.fileobj is self.listener:
                     self.connect()
                 elif key.fileobj in self.pairs:
@@ -95,14 +95,14 @@ class Cable:
         try:
             got = one.recv(CHUNK)
             if got:
-                other.sendall(got)  # daemons read their links always
+                other.sendall(got)  # does not block for long: daemons always read their links
                 return
         except OSError:
             pass
         self.close(one)
 
     def close(self, one):
-        """A connection, by either of its ends."""
+        """Closes both sockets of a connection, given either of them."""
         other = self.pairs.pop(one, None)
         if other is None:
             return

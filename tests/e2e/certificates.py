@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/e2e/certificates.py: certificates of nodes in a temporary folder: good ones, and such as are near their end."""
+"""tests/e2e/certificates.py: makes certificates of nodes in a temporary folder, also ones that expire soon."""
 
 import datetime
 import os
@@ -7,7 +7,7 @@ import pathlib
 import subprocess
 import tempfile
 
-# What `openssl ca` wants to be told, to sign for a time that lies around now.
+# The configuration with which `openssl ca` signs a certificate whose validity began in the past.
 AUTHORITY = """[ca]
 default_ca = it
 [it]
@@ -28,7 +28,7 @@ def run(*words):
 
 
 def revoke(folder, *nodes):
-    """Writes folder/crl.pem: a list of the CA there that has these nodes' certificates."""
+    """Writes folder/crl.pem: a revocation list of the CA in that folder, with the certificates of these nodes."""
     rows = []
     for node in nodes:
         serial = run("openssl", "x509", "-in", folder / f"{node}.pem", "-noout", "-serial")
@@ -43,7 +43,7 @@ def revoke(folder, *nodes):
 
 
 class Certificates:
-    """A CA and a certificate for each node, by `hatctl certs make`. A context manager."""
+    """A CA and a certificate for each node, made by `hatctl certs make`. A context manager."""
 
     def __init__(self, programs, *nodes):
         self.hatctl = programs / "hatctl"
@@ -59,16 +59,16 @@ class Certificates:
         self.temporary.cleanup()
 
     def make(self, *nodes, days=1):
-        """In the place of those that are there; days=0: expired already."""
+        """Makes new certificates, which replace the nodes' old ones; with days=0 they have expired already."""
         run(self.hatctl, "certs", "make", self.folder, *nodes, "--days", days)
 
     def tls(self, node):
-        """What its hatrpcd.yaml says under `link`."""
+        """Returns the security part of `link` in the node's hatrpcd.yaml."""
         return {"tls": {"certificate": str(self.folder / f"{node}.pem"),
                         "key": str(self.folder / f"{node}.key"), "ca": str(self.folder / "ca.pem")}}
 
     def make_for(self, node, seconds_before, seconds_left):
-        """Good since so long ago, for so long from now; of the key that the node has."""
+        """Makes a certificate for the node's key, valid from `seconds_before` ago until `seconds_left` from now."""
         draft = self.folder / "draft"
         draft.mkdir()
         (draft / "index").touch()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/e2e/nodes.py: two hatrpcds and what runs beside them, in a temporary folder, on free ports."""
+"""tests/e2e/nodes.py: starts two hatrpcds and the servers beside them, in a temporary folder and on free ports."""
 
 import http.client
 import json
@@ -30,7 +30,7 @@ class UnixConnection(http.client.HTTPConnection):
 
 
 def ask(admin, method, path):
-    """(status, body) of the admin API at a unix socket."""
+    """Sends a request to the admin API at a unix socket; returns (status, body)."""
     connection = UnixConnection(admin)
     try:
         connection.request(method, path)
@@ -53,21 +53,21 @@ def wait_until(what, holds, seconds=10.0):
 
 
 def threads_of(process):
-    """What each thread of a process is doing, as far as the kernel says: for a process that does not end."""
+    """Returns what /proc says about each thread of a process, for the report on a process that does not end."""
     lines = []
     for task in sorted(pathlib.Path(f"/proc/{process.pid}/task").iterdir()):
         facts = []
         for fact in ("comm", "wchan", "syscall", "stack"):
             try:
                 facts.append(f"{fact}: {(task / fact).read_text(encoding='utf-8').strip()}")
-            except OSError as error:  # it has ended, or only root may know
+            except OSError as error:  # the thread has ended, or only root may read the file
                 facts.append(f"{fact}: {error.strerror}")
         lines.append(f"thread {task.name}: " + ", ".join(facts))
     return "\n".join(lines)
 
 
 class Here:
-    """A host: its address, and the words of a command that runs another there."""
+    """This host as a node's host: its address, and the prefix of a command that runs another command there."""
     address = "127.0.0.1"
     enter = ()
 
@@ -76,7 +76,7 @@ HERE = Here()
 
 
 class Node:
-    """One hatrpcd; its configuration and log lie in a folder of its own."""
+    """One hatrpcd, with its configuration and its log in a folder of its own."""
 
     def __init__(self, programs, folder, config, http_port=None, host=HERE):
         self.programs = programs
@@ -95,20 +95,20 @@ class Node:
         self.process = None
 
     def start(self, before=(), **popen):
-        """`before`: words of a command that runs the daemon's."""
+        """Starts the daemon and waits until it is ready; `before`: words to put before the daemon's command line."""
         with open(self.folder / "log", "a", encoding="utf-8") as log:
             self.process = subprocess.Popen(
                 [*self.host.enter, *before, self.programs / "hatrpcd", "--config", self.config], stdout=log,
                 stderr=log, **popen)
-        wait_until(f"{self.name} ready (its log: {self.log()[-2000:]})", self.is_ready)
+        wait_until(f"{self.name} is ready (its log: {self.log()[-2000:]})", self.is_ready)
 
     def take_over(self):
-        """Another hatrpcd takes over from the one that runs: the old process, which has yet to end."""
+        """Starts a hatrpcd that takes over from the running one; returns the old process, which may still run."""
         old = self.process
         with open(self.folder / "log", "a", encoding="utf-8") as log:
             self.process = subprocess.Popen(
                 [self.programs / "hatrpcd", "--config", self.config, "--takeover"], stdout=log, stderr=log)
-        wait_until(f"{self.name} taken over", self.is_taken_over, 30)
+        wait_until(f"{self.name} has been taken over", self.is_taken_over, 30)
         return old
 
     def is_taken_over(self):
@@ -122,7 +122,7 @@ class Node:
         return ask(self.admin, "GET", "/readyz")[0] == 200
 
     def stop(self, how=signal.SIGTERM, seconds=15):
-        """Its exit status; negative for a signal."""
+        """Sends the signal `how`, waits for the process's end, and returns its exit status (negative: a signal)."""
         if self.process is None:
             return 0
         self.process.send_signal(how)
@@ -141,17 +141,17 @@ class Node:
 
 
 class TwoNodes:
-    """host-a with one endpoint per service, host-b that serves them. A context manager."""
+    """host-a, which has an endpoint for each service, and host-b, which serves them. A context manager."""
 
     def __init__(self, programs, manifest, upstreams, endpoints=None, limits=None, modes=None,
                  fabric="auto", fabric_b=None, http=False, links=None, identity=None, cable=False,
                  hosts=(HERE, HERE)):
         """`upstreams`: address by service; `endpoints`: address by service (default: free ports).
 
-        `fabric_b`: where host-b's is another. `http`: both have an address for Prometheus and browsers too.
-        `links`: by node, what `link` says of security (default: insecure). `identity`: of host-b,
-        where its name is not enough. `cable`: the link goes through `self.cable`.
-        `hosts`: those of host-a and host-b.
+        `fabric_b`: host-b's fabric, if it differs from host-a's. `http`: both nodes also listen at a TCP address
+        for Prometheus and browsers. `links`: by node, the security part of its `link` (default: insecure).
+        `identity`: the name that host-b's certificate must have, if it is not the node's name. `cable`: the link
+        passes through `self.cable`. `hosts`: the hosts of host-a and host-b.
         """
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="hatrpc-e2e-"))
         self.manifest = self.folder / "manifests" / "probe.yaml"
@@ -195,14 +195,14 @@ class TwoNodes:
             try:
                 statuses[node.name] = node.stop()
             except subprocess.TimeoutExpired:
-                print(f"--- {node.name} does not end on SIGTERM:\n{threads_of(node.process)}")
+                print(f"--- {node.name} did not end on SIGTERM; its threads:\n{threads_of(node.process)}")
                 node.process.kill()
                 node.process.wait()
-                statuses[node.name] = "does not end on SIGTERM"
+                statuses[node.name] = "did not end on SIGTERM"
         drained = set(statuses.values()) == {0}
         if kind is not None or not drained:
             for node in (self.a, self.b):
-                print(f"--- {node.name}:\n{node.log()[-4000:]}")
+                print(f"--- the end of {node.name}'s log:\n{node.log()[-4000:]}")
         if self.cable:
             self.cable.end()
         shutil.rmtree(self.folder)
@@ -210,13 +210,13 @@ class TwoNodes:
 
 
 class Server:
-    """A probe server: one or more listening combinations; `addresses` in their order."""
+    """A probe server that listens with one or more combinations; `addresses` has their addresses, in the same order."""
 
     def __init__(self, command, environment, combinations):
         words = list(command)
         for address, options in combinations:
             words += ["--listen", address, *options]
-        self.errors = tempfile.TemporaryFile("w+")  # not a pipe: servers complain a lot
+        self.errors = tempfile.TemporaryFile("w+")  # not a pipe, which servers that log much would fill
         self.process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=self.errors, text=True,
                                         env={**os.environ, **environment})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/e2e/peers.py: how the probe peers of each language are built, started, and what they speak."""
+"""tests/e2e/peers.py: builds the probe clients and servers of each language, and lists the pairs to test."""
 
 import dataclasses
 import os
@@ -12,24 +12,24 @@ IDL = HERE / "probe.thrift"
 CHECKED_IDL = HERE.parent.parent / "daemon" / "thrift" / "checked.thrift"
 PYTHON = "/usr/bin/python3"  # Debian's, which has Debian's thrift module
 PROTOCOLS = ("binary", "compact", "json")
-LARGE_BYTES = 16 << 20  # the acceptance's largest value; carried over framed binary
+LARGE_BYTES = 16 << 20  # the largest value that hatrpc must carry; used with framed binary
 SMALLER_BYTES = 1 << 20
-# Whose messages hatrpcd finds; over the others (HTTP, zlib, SASL …) it carries bytes.
+# The transports whose messages hatrpcd can follow. The streams of the others (HTTP, zlib, SASL …) are opaque to it.
 FOLLOWED = ("buffered", "framed", "fastframed", "header", "framed_header")
 
 
 @dataclasses.dataclass(frozen=True)
 class Pair:
-    """A client and a server that understand each other."""
+    """A client and a server that speak the same transport and protocol."""
 
     client: str
     server: str
     transport: str
     protocol: str
     server_kind: str = ""
-    server_transport: str = ""  # where the server has another name for it
+    server_transport: str = ""  # the server's name for the transport, if it differs from the client's
     multiplexed: bool = False
-    local: str = "tcp"  # between client and hatrpcd and between hatrpcd and server; or unix, shm
+    local: str = "tcp"  # the connection from client to hatrpcd and from hatrpcd to server: tcp, unix or shm
 
     def name(self):
         words = [self.client, "to", self.server, self.transport, self.protocol, self.server_kind,
@@ -41,7 +41,7 @@ class Pair:
         return words + (["--multiplexed", "Probe"] if self.multiplexed else [])
 
     def client_options(self):
-        # Java's nonblocking servers take frames up to 16,384,000 bytes.
+        # Java's nonblocking servers accept frames of at most 16,384,000 bytes.
         whole = (self.transport == "framed" and self.protocol == "binary" and
                  (self.server == "cpp" or not self.server_kind))
         words = ["--transport", self.transport, *self.options(),
@@ -56,14 +56,14 @@ class Pair:
 
 
 def quirks(pair):
-    """Cases that the two libraries do not hold even when they talk to each other directly."""
+    """Returns the cases that the two libraries fail even on a direct connection to each other."""
     found = set()
     if pair.server == "node":
-        found.add("unknown_method")  # it answers with type 0 (UNKNOWN)
+        found.add("unknown_method")  # Node's server answers with exception type 0 (UNKNOWN)
     if "node" in (pair.client, pair.server) and pair.protocol == "compact":
-        found.add("everything")  # it writes booleans in lists as false
+        found.add("everything")  # Node's library writes all booleans in lists as false
     if pair.client in ("go", "python") and (pair.server, pair.transport) == ("cpp", "http"):
-        found.add("oneway")  # the server answers with no HTTP response, and the client waits for it
+        found.add("oneway")  # the client waits for an HTTP response, and the C++ server sends none
     return sorted(found)
 
 
@@ -73,7 +73,7 @@ def grid(client, server, transports, protocols=PROTOCOLS, **more):
 
 
 def with_cpp(language, transports):
-    """A language's clients to C++ servers, and C++ clients to its servers."""
+    """Pairs the language's clients with C++ servers, and C++ clients with the language's servers."""
     both = grid(language, "cpp", transports) + grid("cpp", language, transports)
     mux = [Pair(client, server, "framed", "compact", multiplexed=True)
            for client, server in ((language, "cpp"), ("cpp", language))]
@@ -137,7 +137,7 @@ class Peers:
         if language == "go":
             return [str(at / f"probe_{role}")], {}
         if language == "java":
-            # Short-lived and many: quick to start matters more than fast once warm.
+            # The tests start many short-lived Java processes, so a quick start matters more than peak speed.
             return ["java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC",
                     "-Dsun.net.httpserver.nodelay=true", "-cp",
                     f"{at}/classes:{at}/lib/*", f"Probe{role.capitalize()}"], {}
@@ -146,7 +146,7 @@ class Peers:
         return ["node", str(at / f"{role}.js")], {}
 
     def have(self, language):
-        """Builds what is not built."""
+        """Builds the language's clients and servers unless they are built already."""
         made = {"python": "gen", "java": "classes", "node": "gen", "rust": "target"}.get(language, "probe_server")
         if not (self.folder / language / made).exists():
             self.build(language)
@@ -159,7 +159,7 @@ class Peers:
 
     @staticmethod
     def _nothing(at):
-        """CMake builds the C++ peers."""
+        """Builds nothing, because CMake builds the C++ peers; ends the program if one is missing."""
         for role in ("client", "server"):
             if not (at / f"probe_{role}").exists():
                 raise SystemExit(f"e2e: {at}/probe_{role} is not built; ./dev build does it")
@@ -168,7 +168,7 @@ class Peers:
     def _python(at):
         run(["thrift", "--gen", "py", "-out", fresh(at / "gen"), IDL])
         run(["thrift", "--gen", "py", "-out", at / "gen", CHECKED_IDL])
-        # As a user installs it, though from Debian's own tools: without a network.
+        # Installs the package with pip, as a user does, but with the build tools of Debian: no network is needed.
         run([PYTHON, "-m", "pip", "install", "--quiet", "--no-build-isolation", "--no-deps",
              "--root-user-action=ignore", "--target", fresh(at / "site"),
              HERE.parent.parent / "client" / "python"])
@@ -179,7 +179,7 @@ class Peers:
         shutil.copytree(HERE / "go", fresh(source), dirs_exist_ok=True)
         for package, idl in (("probe", IDL), ("checked", CHECKED_IDL)):
             run(["thrift", "--gen", "go:package_prefix=hatrpc.test/", "-out", source, idl])
-            # The stubs stand alone as a module, as an application's often do.
+            # The stubs are a Go module of their own, as they often are in an application.
             (source / package / "go.mod").write_text(
                 f"module hatrpc.test/{package}\n\ngo 1.18\n\n"
                 "require github.com/apache/thrift v0.17.0\n")

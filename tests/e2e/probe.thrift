@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-// tests/e2e/probe.thrift: a service that exercises whatever Thrift can carry.
+// tests/e2e/probe.thrift: a service that uses every type and kind of function that Thrift has.
 //
-// Hints are standard annotations here, which the stock compiler reads and ignores; kv/hatkv.thrift
-// has the other spelling.
+// The hints here are standard annotations, which the stock compiler accepts and ignores;
+// kv/hatkv.thrift has hints in the other syntax.
 
 namespace cpp probe
 namespace py probe
@@ -57,7 +57,7 @@ struct Everything {
   22: optional i32 absent
   23: optional string present
   24: list<double> reals
-  200: i32 far_away  // a field id that compact cannot write as a short step
+  200: i32 far_away  // its id is too far from the previous one for compact's short form
 }
 
 exception DivisionByZero {
@@ -72,7 +72,7 @@ exception TooMuch {
 service Base {
   void ping()
 
-  /** The sum, so that an answer is never mistaken for that of another call. */
+  /** Returns the sum, so that a client notices the answer to another call. */
   i32 add(1: i32 left, 2: i32 right) ( hat.perf_goal = "latency", hat.payload_size = "64" )
 }
 
@@ -85,27 +85,27 @@ service Probe extends Base {
   i32 divide(1: i32 numerator, 2: i32 denominator)
       throws (1: DivisionByZero zero, 2: TooMuch much)
 
-  /** The handler throws what is not declared. */
+  /** The handler throws an exception that is not declared. */
   void fail(1: string why)
 
-  /** Counts under `who`; count() tells how often, and forgets. */
+  /** Counts a call for `who`; count() returns the number of these calls and resets it. */
   oneway void note(1: string who)
   i32 count(1: string who)
 
-  /** Takes that many milliseconds. */
+  /** Answers after `ms` milliseconds. */
   i32 slow(1: i32 ms)
 
-  /** slow() that nobody waits for longer than 300 ms. */
+  /** As slow(), but with a deadline of 300 ms. */
   i32 hurried(1: i32 ms) ( hat.timeout_ms = "300" )
 
-  /** That many bytes; byte i is i modulo 251. */
+  /** Returns `size` bytes; byte i is i modulo 251. */
   binary produce(1: i32 size) ( hat.server.payload_size = "1MiB" )
 
-  /** How many bytes came. */
+  /** Returns the number of bytes in `data`. */
   i32 consume(1: binary data)
 }
 
-/** What a newer client knows and the servers of these tests do not. */
+/** Functions that a newer client knows, and the servers of these tests do not. */
 service ProbeOfTomorrow extends Probe {
   i32 not_yet(1: i32 value)
   oneway void not_yet_oneway(1: i32 value)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/e2e/prometheus.py: a Prometheus in a temporary folder, by deploy/monitoring's own files, in a hurry."""
+"""tests/e2e/prometheus.py: runs Prometheus with the files of deploy/monitoring, but with shorter times."""
 
 import json
 import pathlib
@@ -17,18 +17,18 @@ MONITORING = pathlib.Path(__file__).resolve().parents[2] / "deploy" / "monitorin
 RULES = MONITORING / "hatrpc.rules.yaml"
 SCRAPE = "500ms"
 EVALUATE = "250ms"
-HURRY = "1s"  # instead of every `for`
-OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # it is on this host
+HURRY = "1s"  # replaces the time in every `for` of the rules
+OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # uses no proxy: Prometheus is on this host
 
 
 def rules(kind):
-    """All rules of the file that are of this kind: `alert` or `record`."""
+    """Returns all rules of this kind (`alert` or `record`) in the file of rules."""
     groups = yaml.safe_load(RULES.read_text(encoding="utf-8"))["groups"]
     return [rule for group in groups for rule in group["rules"] if kind in rule]
 
 
 class Prometheus:
-    """Scrapes `targets`, each HOST:PORT, and judges by the rules. A context manager."""
+    """A Prometheus that scrapes `targets` (each HOST:PORT) and evaluates the rules. A context manager."""
 
     def __init__(self, targets):
         self.targets = targets
@@ -89,10 +89,10 @@ class Prometheus:
             raise AssertionError(f"{parameters}: {error.read().decode()}") from error
 
     def query(self, expression):
-        """[(labels, value)]"""
+        """Evaluates an expression; returns [(labels, value)]."""
         return [(row["metric"], float(row["value"][1]))
                 for row in self.ask("query", query=expression)["result"]]
 
     def firing(self):
-        """The alerts that fire now: [{labels, annotations, …}]"""
+        """Returns the alerts that fire now, as [{labels, annotations, …}]."""
         return [alert for alert in self.ask("alerts")["alerts"] if alert["state"] == "firing"]

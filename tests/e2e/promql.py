@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/e2e/promql.py: which metrics and labels an expression of PromQL names, and whether they are there."""
+"""tests/e2e/promql.py: finds the metrics and labels that a PromQL expression names, and checks that they exist."""
 
 import collections
 import re
@@ -11,12 +11,15 @@ TOKEN = re.compile(r"""
 BEFORE_LABELS = {"by", "without", "on", "ignoring", "group_left", "group_right"}
 WORDS = BEFORE_LABELS | {"and", "or", "unless", "bool", "offset", "sum", "count", "min", "max", "avg", "topk"}
 
-# One metric as it stands in an expression: matchers are (label, operator, value).
+# One metric in an expression; `matchers` is a list of (label, operator, value).
 Selector = collections.namedtuple("Selector", "metric matchers")
 
 
 def read(expression):
-    """(selectors, the labels that groupings and matchings name). Grafana's variables are no names."""
+    """Returns the selectors of an expression, and the labels that its groupings and matchings name.
+
+    A variable of Grafana ($name) counts as the number 1, not as a name.
+    """
     text = re.sub(r"\$\{?\w+\}?", "1", expression)
     tokens = [(match.lastgroup, match.group()) for match in TOKEN.finditer(text)] + [("end", "")]
     selectors, labels, at = [], set(), 0
@@ -40,19 +43,22 @@ def read(expression):
 
 
 class Exported:
-    """What a Prometheus has: the values of each label of each metric, by their names."""
+    """What a Prometheus has: for each metric and each of its labels, the label's values."""
 
     def __init__(self):
         self.metrics = collections.defaultdict(lambda: collections.defaultdict(set))
 
     def add(self, series):
-        """`series`: the labels of one, its name under __name__."""
+        """Adds one time series, given its labels; the label __name__ is the metric's name."""
         has = self.metrics[series["__name__"]]
         for label, value in series.items():
             has[label].add(value)
 
     def complaints(self, expression, complete=()):
-        """What the expression names that is not there. `complete`: labels of which all values are there."""
+        """Yields a complaint for each metric, label or value that the expression names and Prometheus does not have.
+
+        `complete`: labels that have all their values; only the values of these labels are checked.
+        """
         selectors, labels = read(expression)
         there = set()
         for metric, matchers in selectors:
@@ -64,7 +70,7 @@ class Exported:
             for label, operator, value in matchers:
                 if label not in has:
                     yield f"{metric} has no label {label}"
-                elif label in complete and value != "1":  # "1": a variable of Grafana's
+                elif label in complete and value != "1":  # read() put "1" in the place of a variable of Grafana
                     wanted = value.split("|") if operator in ("=~", "!~") else [value]
                     yield from (f"{metric}: no {label} is {one}" for one in wanted if one not in has[label])
         yield from (f"no metric here has label {label}" for label in labels - there)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/e2e/raw_ring.py: rings and calls by hand, from docs/shm.md and Thrift's specification alone."""
+"""tests/e2e/raw_ring.py: implements rings and calls from docs/shm.md and Thrift's specification alone."""
 
 import contextlib
 import fcntl
@@ -15,10 +15,10 @@ from nodes import wait_until
 
 MAGIC = b"hatring\n"
 CONTROL = 65536
-CONNECTOR, ACCEPTOR = 128, 512  # a side's lines
+CONNECTOR, ACCEPTOR = 128, 512  # offset of each side's cache lines in the shared memory
 WRITTEN, ENDED, CONSUMED, WAITS = 0, 8, 128, 256
 DATA, ROOM = 1, 2
-HANG_S = 5.0  # what a call through a hostile server may take
+HANG_S = 5.0  # how long a call through a hostile server may take
 
 
 def greeting(magic=MAGIC, version=1, refusal=0, ring_bytes=0):
@@ -26,7 +26,7 @@ def greeting(magic=MAGIC, version=1, refusal=0, ring_bytes=0):
 
 
 def request(method, fields=b"", seqid=1):
-    """A framed binary call."""
+    """Returns a call in framed transport and binary protocol."""
     name = method.encode()
     body = struct.pack(f">Ii{len(name)}si", 0x80010001, len(name), name, seqid) + fields + b"\0"
     return struct.pack(">I", len(body)) + body
@@ -46,11 +46,11 @@ def add_reply(value, seqid=1):
 
 
 class RawRing:
-    """One side of a ring by hand. Its memory is mapped once; a context manager."""
+    """One side of a ring, whose memory the test reads and writes directly. A context manager."""
 
     def __init__(self, sock, mine, memory):
         self.sock = sock
-        self.sock.settimeout(None)  # with one, Python waits before it looks at MSG_DONTWAIT
+        self.sock.settimeout(None)  # with a timeout, Python would wait before the call, in spite of MSG_DONTWAIT
         self.mine, self.theirs = mine, ACCEPTOR + CONNECTOR - mine
         size = os.fstat(memory).st_size
         self.ring_bytes = (size - CONTROL) // 2
@@ -88,7 +88,7 @@ class RawRing:
 
     def store(self, what, value):
         self.put(what, value)
-        self.bell()  # whether or not anybody waits
+        self.bell()  # even if the other side does not wait
 
     def ring(self, side):
         return CONTROL + (0 if side == CONNECTOR else self.ring_bytes)
@@ -108,7 +108,7 @@ class RawRing:
         return not data
 
     def receive(self, count, seconds=HANG_S):
-        """`count` bytes, or fewer where they end."""
+        """Returns `count` bytes; fewer if the stream ends or `seconds` have passed."""
         data = b""
         end = time.monotonic() + seconds
         while len(data) < count and time.monotonic() < end:
@@ -126,7 +126,7 @@ class RawRing:
         return data
 
     def gone(self):
-        """The other side has closed the socket. Takes the bells."""
+        """Returns whether the other side has closed the socket; reads and drops doorbell bytes."""
         try:
             return self.sock.recv(4096, socket.MSG_DONTWAIT) == b""
         except BlockingIOError:
@@ -146,7 +146,7 @@ def sealed_memory(ring_bytes=65536, size=None, seals=fcntl.F_SEAL_GROW | fcntl.F
 
 
 class HostileServer:
-    """Accepts as a TShmServerSocket would, and hands each connection to a trick. A context manager."""
+    """Accepts connections as a TShmServerSocket would, and passes each to the function `trick`. A context manager."""
 
     def __init__(self, path, trick):
         self.trick = trick
@@ -173,7 +173,7 @@ class HostileServer:
                 assert connection.recv(32, socket.MSG_WAITALL)[:16] == greeting()[:16]
                 self.trick(connection, self.over)
         except OSError:
-            pass  # it has left: rightly
+            pass  # the daemon has closed the connection, as it should
         except Exception as error:
             self.errors.append(error)
 

@@ -1,9 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""tests/e2e/readers.py: requests that hatrpcd's check passes, read by a language's stock generated code.
+"""tests/e2e/readers.py: has a language's stock generated code read the requests that hatrpcd's check accepts.
 
-To the stock code, each request must be one call of the function that the check said, which ends with the request's
-last byte. A refusal is a failure too: servers of some languages go on behind the place where they refuse.
+The stock code must read each request as one call of the function that the check found, and the call must end with the
+request's last byte. If the stock code rejects the request, the test fails too: the servers of some languages continue
+to read after the place where they reject a request.
 """
 
 import argparse
@@ -18,9 +19,9 @@ from peers import Peers
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--bin", type=pathlib.Path, required=True, help="folder of request_check_differential")
-    parser.add_argument("--peers", type=pathlib.Path, required=True, help="folder of the built peers")
-    parser.add_argument("--count", type=int, default=20_000, help="requests (default: %(default)s)")
-    parser.add_argument("--seed", type=int, default=1, help="of the requests (default: %(default)s)")
+    parser.add_argument("--peers", type=pathlib.Path, required=True, help="folder of the built readers")
+    parser.add_argument("--count", type=int, default=20_000, help="number of requests (default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the random requests (default: %(default)s)")
     parser.add_argument("language", choices=("python", "go", "java", "node", "rust"))
     options = parser.parse_args()
     command, environment = Peers(options.peers).command(options.language, "reader")

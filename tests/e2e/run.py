@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""tests/e2e/run.py: the probe's clients and servers of one language, direct and through two daemons.
+"""tests/e2e/run.py: runs one language's probe clients against probe servers, directly and through two daemons.
 
-Every pair of client and server runs the same cases twice: straight to the server, and through two
-hatrpcds. Nothing but the address differs. All cases must hold both times.
+Every pair of client and server runs the same cases twice: the client connects first to the server itself, then
+to a hatrpcd. Only the address differs. All cases must pass both times.
 """
 
 import argparse
@@ -28,40 +28,40 @@ def arguments():
         description=__doc__.splitlines()[0], formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog="Examples:\n  tests/e2e/run.py --bin build/release/bin --peers build/release/e2e go\n"
                "  tests/e2e/run.py … --build java       only builds the peers\n"
-               "  tests/e2e/run.py … --only zlib cpp    pairs whose name has 'zlib'")
+               "  tests/e2e/run.py … --only zlib cpp    runs the pairs whose name contains 'zlib'")
     parser.add_argument("--bin", type=pathlib.Path, required=True, help="folder of hatrpcd and hintgen")
-    parser.add_argument("--peers", type=pathlib.Path, required=True, help="folder of the built peers")
-    parser.add_argument("--build", action="store_true", help="build the language's peers, and end")
-    parser.add_argument("--fabric", default="auto", help="of the daemons (default: %(default)s)")
+    parser.add_argument("--peers", type=pathlib.Path, required=True, help="folder of the built clients and servers")
+    parser.add_argument("--build", action="store_true", help="only build the language's clients and servers")
+    parser.add_argument("--fabric", default="auto", help="fabric of the daemons (default: %(default)s)")
     parser.add_argument("--restricted", action="store_true",
-                        help="through daemons alone, which hold all requests against the manifest's signatures")
-    parser.add_argument("--only", default="", help="only pairs whose name has this in it")
+                        help="run only through daemons, which check all requests against the manifest's signatures")
+    parser.add_argument("--only", default="", help="run only the pairs whose name contains this text")
     parser.add_argument("language", choices=sorted({*PAIRS, "rust"}), metavar="what",
-                        help="%(choices)s: a language, or what it is that all pairs go by")
+                        help="%(choices)s: a language; or rings: client and server use shared-memory rings")
     options = parser.parse_args()
     if options.language not in PAIRS and not options.build:
-        parser.error(f"{options.language} has a reader (readers.py), and no pairs; expected --build")
+        parser.error(f"{options.language} has a reader (readers.py), and no clients or servers; expected --build")
     return options
 
 
 def service_of(pair, number):
-    """Each pair has a service of its own, so that each has its own endpoint and upstream."""
+    """Returns the pair's service: one for each pair, so that each pair has its own endpoint and upstream."""
     return "Probe" if pair.multiplexed else f"Probe{number}"
 
 
 def manifest_for(programs, count, restricted):
-    """The manifest that hintgen writes for Probe, once under each name."""
+    """Returns hintgen's manifest of Probe, which lists the service once under each pair's name."""
     text = subprocess.run([programs / "hintgen", IDL], capture_output=True, text=True, check=True)
     manifest = yaml.safe_load(text.stdout)
     probe = manifest["services"]["Probe"]
     manifest["services"] |= {f"Probe{i}": copy.deepcopy(probe) for i in range(count)}
-    if restricted:  # a service that may be behind any server, and that no peer may call
+    if restricted:  # no peer may call this service, and any server may serve it: so the daemon checks every request
         manifest["services"]["Forbidden"] = {"allow": ["host-x"]}
     return yaml.safe_dump(manifest)
 
 
 def start_servers(peers, pairs, folder):
-    """One server process per language; the address of each pair's server."""
+    """Starts one server process for each language; returns the servers, and the address of each pair's server."""
     servers, addresses = [], {}
     for language in sorted({pair.server for pair in pairs}):
         of_language = [pair for pair in pairs if pair.server == language]
@@ -75,7 +75,7 @@ def start_servers(peers, pairs, folder):
 
 
 def run_clients(peers, pairs, addresses, where):
-    """What failed, a line each. One process per language of client."""
+    """Runs one client process for each language; returns a line for each failure."""
     failed = []
     for language in sorted({pair.client for pair in pairs}):
         of_language = [pair for pair in pairs if pair.client == language]
@@ -95,13 +95,16 @@ def run_clients(peers, pairs, addresses, where):
             bad = [line for line in lines if line.startswith("FAIL ")]
             failed += [f"{where}: {pair.name()}: {line}" for line in bad]
             if passed < 10:
-                failed.append(f"{where}: {pair.name()}: only {passed} cases held")
-            print(f"{where}: {pair.name()}: {passed} cases held, {len(bad)} failed", flush=True)
+                failed.append(f"{where}: {pair.name()}: only {passed} cases passed")
+            print(f"{where}: {pair.name()}: {passed} cases passed, {len(bad)} failed", flush=True)
     return failed
 
 
 def check_counters(nodes):
-    """Both daemons have answered every call, and hold nothing any more; the last client has just left."""
+    """Checks that both daemons have answered every call and hold no bytes; waits up to 30 s for that.
+
+    The last client has only just disconnected when this runs.
+    """
     end = time.monotonic() + 30
     while (failed := what_is_left(nodes)) and time.monotonic() < end:
         time.sleep(0.05)
@@ -116,19 +119,19 @@ def what_is_left(nodes):
             if function["in_flight"] != 0:
                 failed.append(f"{name}: {function['in_flight']} calls never ended")
             if function["outcomes"]["local_error"] != 0:
-                failed.append(f"{name}: {function['outcomes']['local_error']} answered locally")
+                failed.append(f"{name}: hatrpcd itself answered {function['outcomes']['local_error']} calls")
         held = node.get("/status")["buffered_bytes"]
         if held != 0:
-            failed.append(f"{node.name}: {held} bytes are still held")
+            failed.append(f"{node.name}: the daemon still holds {held} bytes")
     return failed
 
 
 def check_followed(nodes, names):
-    """Calls were counted by function wherever hatrpcd knows the transport."""
+    """Checks that hatrpcd counted the calls by function for every transport that it can follow."""
     counted = collections.Counter()
     for function in nodes.a.get("/functions"):
         counted[function["service"]] += function["outcomes"]["success"]
-    return [f"daemons: {pair.name()}: carried byte for byte" for pair, name in names.items()
+    return [f"daemons: {pair.name()}: hatrpcd carried the calls byte for byte" for pair, name in names.items()
             if pair.transport in FOLLOWED and counted[name] == 0]
 
 
@@ -143,7 +146,7 @@ def run_language(options, peers, pairs):
         try:
             failed = [] if options.restricted else run_clients(peers, pairs, addresses, "direct")
             names = {pair: service_of(pair, i) for i, pair in enumerate(pairs)}
-            # Multiplexed pairs share one service's name, and so take turns.
+            # Multiplexed pairs share one service name, so each of them has a round of its own.
             rounds = [[pair for pair in pairs if not pair.multiplexed]]
             rounds += [[pair] for pair in pairs if pair.multiplexed]
             for some in filter(None, rounds):
@@ -159,7 +162,7 @@ def run_language(options, peers, pairs):
                     failed += check_counters(nodes)
                     failed += check_followed(nodes, {pair: names[pair] for pair in some})
                     if options.restricted and not checked_requests(nodes.b):
-                        failed.append("daemons: no request was held against its signature")
+                        failed.append("daemons: no request was checked against its signature")
         finally:
             for server in servers:
                 server.stop()
@@ -174,11 +177,13 @@ def main():
         peers.build(options.language)
         return 0
     pairs = [pair for pair in PAIRS[options.language] if options.only in pair.name()]
-    if options.restricted:  # what the server is makes no difference; what cannot be followed is refused
+    # The server makes no difference to the check, so the C++ server is enough. The daemon refuses requests over
+    # transports that it cannot follow.
+    if options.restricted:
         pairs = [pair for pair in pairs if pair.client == options.language and pair.server == "cpp"
                  and pair.transport in FOLLOWED and not pair.server_kind]
     if not pairs:
-        raise SystemExit(f"e2e: no pair of {options.language} has '{options.only}' in its name")
+        raise SystemExit(f"e2e: no pair of {options.language} has a name that contains '{options.only}'")
     failed = run_language(options, peers, pairs)
     print("\n".join(failed))
     print(f"{len(pairs)} pairs, {len(failed)} failures")

@@ -1,17 +1,18 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""tests/e2e/soak.py: mixed load for as long as you like, while lanes break, links are cut and jammed,
-daemons restart and manifests change.
+"""tests/e2e/soak.py: runs a mixed load for a given time, while lanes break, links are cut and jammed, daemons restart
+and manifests change.
 
-Each call must be answered once, or with hatrpcd's own exception; no oneway call may be executed twice
-(the server counts them by id); memory and descriptors of the daemon that stays must be flat.
+Each call must get exactly one answer: the server's, or an exception of hatrpcd's own. The server must not execute a
+oneway call twice (the server counts them by id). Memory and descriptors of the daemon that is not restarted (host-a)
+must not grow.
 
-  tests/e2e/soak.py build/release/bin build/release/e2e 600              ten minutes
-  tests/e2e/soak.py build/release/bin build/release/e2e rings 600        with client and server on rings
+  tests/e2e/soak.py build/release/bin build/release/e2e 600              runs for ten minutes
+  tests/e2e/soak.py build/release/bin build/release/e2e rings 600        client and server use rings
   tests/e2e/soak.py build/release/bin build/release/e2e shared 600       clients share connections to the server
   tests/e2e/soak.py build/release/bin build/release/e2e hostile 1000000calls
-                                        until so many are answered, beside clients that send what no client
-                                        does, and clients and servers that are slow
+                                        runs until 1,000,000 calls are answered, beside clients that send
+                                        malformed bytes, and beside slow clients of a slow server
 """
 
 import collections
@@ -39,20 +40,21 @@ from setting import Client, probe_nodes, start_server  # noqa: E402
 
 RESTART_SECONDS = 20
 CUT_SECONDS = 7
-JAM_SECONDS, JAM = 45, 4  # every so often; longer than limits.keepalive_timeout
-FAULTS = {"kind": "loop", "faults": {"cut_within": 4000}}  # about one lane a second
+JAM_SECONDS, JAM = 45, 4  # the link is jammed every 45 s, for 4 s: longer than limits.keepalive_timeout
+FAULTS = {"kind": "loop", "faults": {"cut_within": 4000}}  # breaks about one lane a second
 EXPECTED = {"link_lost", "peer_unreachable", "draining", "upstream_closed"}
-# A server that waits for the rest of a hostile request must not hold up a restart for long.
+# The drain timeout is short, because a server that waits for the rest of a hostile request holds up a restart.
 LIMITS = {"lane_settle": "10ms", "peer_wait": "10s", "drain_timeout": "3s"}
-PROCESSES = 2  # of clients
+PROCESSES = 2  # processes that run clients
 HOSTILE_CLIENTS = 4
 SLOW_CLIENTS = 6
 SLOW_REPLY, SLOW_CALLS, SLOW_MS = 400_000, 3, 300
-GROWTH_MIB, PEAK_MIB = 4, 16  # at the end; in between, while much waits for slow readers
+# How much host-a's resident memory may grow: by the end, and at any time, when much data waits for slow readers.
+GROWTH_MIB, PEAK_MIB = 4, 16
 
 
 class Totals:
-    """What clients in processes of their own have seen."""
+    """Clients in processes of their own, and the sum of their results."""
 
     def __init__(self, address):
         self.answered, self.refused, self.wrong, self.notes, self.ended = 0, collections.Counter(), [], [], 0
@@ -97,7 +99,7 @@ def frame(*messages):
 
 
 def attack(chance):
-    """Bytes that no client sends, or not so."""
+    """Returns random bytes, malformed messages, or valid messages in an order or number that no client sends."""
     call, oneway = 1, 4
     add = message(b"add", call, chance.choice([0, 7, -1]), b"\x08\0\x01\0\0\0\x01\x08\0\x02\0\0\0\x02\0")
     return chance.choice([
@@ -115,7 +117,7 @@ def attack(chance):
 
 
 class Hostile:
-    """Clients that send such bytes and leave in the middle, or stay and do not read."""
+    """Clients that send the bytes of attack() and disconnect in the middle, or stay connected and do not read."""
 
     def __init__(self, address):
         host, _, port = address.removeprefix("tcp:").rpartition(":")
@@ -145,7 +147,7 @@ class Hostile:
 
 
 class Slow:
-    """Clients that send their calls at once and read the replies little by little; their server is slow, too."""
+    """Clients that send all their calls at once and read the replies slowly; the server answers the first call late."""
 
     def __init__(self, address):
         host, _, port = address.removeprefix("tcp:").rpartition(":")
@@ -172,7 +174,7 @@ class Slow:
                                                     blob + b"\0"))
 
     def read(self, one, part, reply):
-        """OSError: the connection has ended."""
+        """Reads one reply in parts and counts it; raises an OSError if the connection has ended."""
         got, end = bytearray(), 4
         while len(got) < end:
             more = one.recv(min(part, end - len(got)))
@@ -184,7 +186,7 @@ class Slow:
             time.sleep(0.02 if part > 1 else 0)
         if got[4:] == reply:
             self.answered += 1
-        elif got[7] != 3:  # hatrpcd's own exception
+        elif got[7] != 3:  # 3: an exception, which hatrpcd may send
             self.wrong.append(bytes(got[:80]))
             raise ConnectionError
 
@@ -195,7 +197,11 @@ class Slow:
 
 
 def resident_mib(node):
-    """Without the memory for lanes, whose pages are touched little by little, up to what is registered at the start."""
+    """Returns the daemon's anonymous resident memory.
+
+    The registered memory of lanes is not part of it: its size is fixed at the start, and its pages become resident
+    one by one as lanes use them.
+    """
     status = pathlib.Path(f"/proc/{node.process.pid}/status").read_text()
     return int(re.search(r"RssAnon:\s+(\d+)", status)[1]) / 1024
 
@@ -253,23 +259,24 @@ def soak(server, endpoints):
         if hostile:
             hostile.end()
             slow.end()
-            print(f"hostile clients made {hostile.connections} connections; slow ones got {slow.answered} replies")
+            print(f"hostile clients made {hostile.connections} connections; slow clients got {slow.answered} replies")
             assert slow.answered > rounds / 2 and not slow.wrong, slow.wrong[:5]
         load.end()
     with Client(None, address=server.addresses[0]) as calls:
         seen = collections.Counter(calls.count(note) for note in load.notes)
     server.stop()
-    print(f"{load.answered} calls answered, refused: {dict(load.refused)}, "
-          f"connections ended: {load.ended}; add() by RDMA: {carried[0]}, "
+    print(f"{load.answered} calls answered; hatrpcd's exceptions: {dict(load.refused)}; "
+          f"connections ended: {load.ended}; calls of add() over RDMA: {carried[0]}, "
           f"over TCP instead: {dict(carried[1])}; lanes lost since the last restart: {lanes_lost}; "
           f"oneway calls executed once: {seen[1]}, never: {seen[0]}; "
-          f"resident {early[0]:.1f} to {late[0]:.1f} MiB, at most {peak:.1f}; descriptors {early[1]} to {late[1]}")
+          f"resident memory {early[0]:.1f} to {late[0]:.1f} MiB, at most {peak:.1f}; "
+          f"descriptors {early[1]} to {late[1]}")
     assert not load.wrong, load.wrong[:5]
     assert set(load.refused) <= EXPECTED, load.refused
     assert set(seen) <= {0, 1}, "a call was executed twice"
-    assert carried[0] > load.answered / 4, "hardly a call went by RDMA"
+    assert carried[0] > load.answered / 4, "RDMA lanes carried fewer than a quarter of the calls"
     assert late[0] < early[0] + GROWTH_MIB and late[1] < early[1] + 20, "memory or descriptors grow"
-    assert peak < early[0] + PEAK_MIB, "too much is held for clients that do not read"
+    assert peak < early[0] + PEAK_MIB, "the daemon holds too many bytes for clients that do not read"
 
 
 if __name__ == "__main__":

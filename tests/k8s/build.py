@@ -1,10 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""tests/k8s/build.py: gets what the Kubernetes tests need: `build.py FOLDER`; a second run does nothing.
+"""tests/k8s/build.py: downloads and builds what the Kubernetes tests need, into a folder: `build.py FOLDER`.
 
-FOLDER/render    kustomize and Helm (tests/k8s/render), from the Go proxy; go.sum says what is expected
+A second run does nothing.
+
+FOLDER/render    a program with kustomize and Helm (tests/k8s/render), from the Go proxy; go.sum has the checksums
 FOLDER/schemas   Kubernetes' JSON schemas, from the package kubernetes-validate of PyPI
-FOLDER/crds      the Prometheus operator's and cert-manager's resource definitions, from their Go modules
+FOLDER/crds      the resource definitions of the Prometheus operator and of cert-manager, from their Go modules
 """
 
 import hashlib
@@ -18,7 +20,7 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 PYTHON = "/usr/bin/python3"
 SCHEMAS = "kubernetes-validate==1.29.1"
-# Module, and the files in it.
+# The modules, and for each the files to take from it, by name of the resource.
 CRDS = {"github.com/prometheus-operator/prometheus-operator": {
             name: f"example/prometheus-operator-crd/monitoring.coreos.com_{name}.yaml"
             for name in ("podmonitors", "prometheusrules")},
@@ -38,7 +40,7 @@ def run(words, where=None):
 
 
 def render(folder):
-    # Unoptimized: it runs for a second, and takes a minute less to build.
+    # Builds without optimization: the program runs for a second, and this saves a minute of build time.
     run(["go", "build", "-gcflags=all=-N -l", "-ldflags=-s -w", "-o", folder / "render", "."],
         HERE / "render")
 
@@ -58,7 +60,7 @@ def crds(folder):
 
 
 def wanted():
-    """Changes with whatever the folder is made from."""
+    """Returns a digest of all files from which the folder is made."""
     files = [HERE / "build.py", *sorted(HERE.glob("render/*")), *sorted(HERE.glob("crds/*"))]
     return hashlib.sha256(b"\0".join(file.read_bytes() for file in files)).hexdigest()
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/k8s/deployment.py: where deploy/k8s lies, and its files as one node would read them."""
+"""tests/k8s/deployment.py: finds deploy/k8s, and writes its files as a node reads them."""
 
 import os
 import pathlib
@@ -10,13 +10,13 @@ import yaml
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 K8S = ROOT / "deploy" / "k8s"
-# Overlay, and the chart's rdma.mode that is to say the same.
+# Each overlay, and the chart's rdma.mode that must give the same objects.
 OVERLAYS = {"no-rdma": "none", "shared-rdma": "shared", "sriov": "sriov"}
 ENVIRONMENT = {**os.environ, "NODE_NAME": "worker-1", "POD_IP": "10.0.0.11"}
 
 
 def replaced(text, replacements):
-    """Each of `replacements` must be there: else the files have changed, and the test must too."""
+    """Replaces texts; raises AssertionError if one is missing, because the files have changed and the test must too."""
     for old, new in replacements.items():
         if old not in text:
             raise AssertionError(f"there is no {old} in\n{text}")
@@ -25,7 +25,7 @@ def replaced(text, replacements):
 
 
 def write_node(folder, node_text, manifests, replacements=None):
-    """hatrpcd.yaml and its manifests as they lie below /etc/hatrpc; returns the file's path."""
+    """Writes hatrpcd.yaml and its manifests with the layout of /etc/hatrpc; returns the path of hatrpcd.yaml."""
     (folder / "node").mkdir()
     (folder / "manifests").mkdir()
     for name, text in manifests.items():
@@ -36,14 +36,14 @@ def write_node(folder, node_text, manifests, replacements=None):
 
 
 def without_tls(node_text):
-    """An overlay's hatrpcd.yaml with what it shows, in its comments, for trying without a certificate."""
+    """Returns an overlay's hatrpcd.yaml without TLS: with the `link` that its comment shows, and without identities."""
     shown = re.search(r"(?m)^# (link: .*insecure.*\n)", node_text)
     text = re.sub(r"(?m)^link: .*\n .*\n", lambda _: shown[1], node_text)
     return re.sub(r', identity: "[^"]*"', "", text)
 
 
 def write_certificates(programs, folder):
-    """The three files of the Secret, made as the README says, as one mounted with defaultMode 0440."""
+    """Makes the three files of the Secret as the README says, with the mode of a Secret with defaultMode 0440."""
     subprocess.run([programs / "hatctl", "certs", "make", folder, "hatrpcd", "--trust-domain", "cluster.local"],
                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
     for made, name in {"hatrpcd.pem": "tls.crt", "hatrpcd.key": "tls.key", "ca.pem": "ca.crt"}.items():
@@ -52,7 +52,7 @@ def write_certificates(programs, folder):
 
 
 def check(hatrpcd, file, environment=None):
-    """What `hatrpcd --check` says: its exit status, and mistakes and warnings."""
+    """Runs `hatrpcd --check`; returns its exit status, and its errors and warnings."""
     done = subprocess.run([hatrpcd, "--check", "--config", file], capture_output=True, text=True,
                           check=False, env=environment or ENVIRONMENT, timeout=60)
     return done.returncode, done.stderr
@@ -64,7 +64,7 @@ def base_manifests():
 
 
 def bytes_of(quantity):
-    """Kubernetes' "1536Mi" as a number."""
+    """Converts a Kubernetes quantity such as "1536Mi" to a number of bytes."""
     number, unit = re.fullmatch(r"(\d+)(Mi|Gi)", quantity).groups()
     return int(number) << {"Mi": 20, "Gi": 30}[unit]
 

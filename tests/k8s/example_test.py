@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""tests/k8s/example_test.py: the example of deploy/k8s as two nodes carry it: example_test.py PROGRAMS.
+"""tests/k8s/example_test.py: runs the example of deploy/k8s with two nodes: example_test.py PROGRAMS.
 
-The overlay's own hatrpcd.yaml runs on both, with this machine's ports and folders in place of the
-cluster's; the example's own server and client call through it.
+Both nodes use the overlay's own hatrpcd.yaml, with ports and folders of this machine instead of the
+cluster's. The example's own client calls its own server through them.
 """
 
 import http.client
@@ -26,7 +26,7 @@ NODES = ("worker-1", "worker-2")
 
 
 class Process:
-    """A program with a log of its own, in a folder; a context manager that ends it by SIGTERM."""
+    """A program with a log file of its own; a context manager that ends the program with SIGTERM."""
 
     def __init__(self, folder, name, words, **environment):
         self.log_file = folder / f"{name}.log"
@@ -90,7 +90,7 @@ class Cluster(unittest.TestCase):
         return node
 
     def http_get(self, node, path):
-        """(status, body)"""
+        """Sends GET to the node's admin port; returns (status, body)."""
         connection = http.client.HTTPConnection("127.0.0.1", self.ports[node]["admin"], timeout=20)
         try:
             connection.request("GET", path)
@@ -100,13 +100,13 @@ class Cluster(unittest.TestCase):
             connection.close()
 
     def served(self, node):
-        """Calls that the node's own server has answered."""
+        """Returns the number of calls that the node's own server has answered."""
         labels = ('side="server"', 'thrift_method="add"', 'outcome="success"')
         return sum(float(line.rpartition(" ")[2]) for line in self.http_get(node, "/metrics")[1].split("\n")
                    if line.startswith("hatrpc_requests_total{") and all(one in line for one in labels))
 
     def calls(self, address):
-        """What the client prints that calls once, and its exit status."""
+        """Runs the client for one call; returns its exit status and output."""
         done = subprocess.run(
             [PYTHON, K8S / "example" / "client.py", address, "1"], capture_output=True, text=True,
             check=False, timeout=60, env={"PYTHONPATH": str(self.folder)})
@@ -127,7 +127,7 @@ class Cluster(unittest.TestCase):
                 with self.subTest(name, address=address):
                     self.assertEqual(self.calls(address), (0, "0 + 1 = 1\n"))
             self.assertIn(f"node {name} runs", nodes[name].log())
-        # Clients of one node alone, by turns: its own server, and the other's.
+        # Calls from one node must reach both servers in turn: the node's own, and the other node's.
         address = f"127.0.0.1:{self.ports['worker-1']['endpoint']}"
         for name in NODES:
             before = self.served(name)
@@ -141,7 +141,7 @@ class Cluster(unittest.TestCase):
         self.assertRegex(told, "hatrpcd: (upstream_unreachable|peer_unreachable): ")
 
     def probes(self):
-        """The paths that the DaemonSet's probes ask for."""
+        """Returns the paths of the DaemonSet's HTTP probes, and /metrics."""
         daemon_set, = all_yaml((K8S / "base" / "daemonset.yaml").read_text(encoding="utf-8"))
         container, = daemon_set["spec"]["template"]["spec"]["containers"]
         found = {probe["httpGet"]["path"] for key, probe in container.items() if "Probe" in key}

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""tests/k8s/files_test.py: deploy/k8s against hatrpcd, hintgen and `dev`: files_test.py PROGRAMS."""
+"""tests/k8s/files_test.py: checks files of deploy/k8s against hatrpcd, hintgen and `dev`: files_test.py PROGRAMS."""
 
 import os
 import pathlib
@@ -14,11 +14,11 @@ from deployment import (ENVIRONMENT, K8S, OVERLAYS, ROOT, base_manifests, check,
                         write_certificates, write_node)
 
 PROGRAMS = pathlib.Path(sys.argv[1]).resolve()
-IN_EVERY_IMAGE = {"libc6", "libgcc-s1", "libstdc++6"}  # Debian's apt wants them
+IN_EVERY_IMAGE = {"libc6", "libgcc-s1", "libstdc++6"}  # Debian's apt depends on them
 
 
 def packages(dockerfile):
-    """What each stage installs."""
+    """Returns the set of packages that each stage installs."""
     return [set(stage.replace("\\\n", " ").split()) for stage in
             re.findall(r"--no-install-recommends((?:\\\n|[^&\n])*)", dockerfile)]
 
@@ -28,16 +28,17 @@ def output(*words):
 
 
 def libraries(program):
-    """The files that a program names itself, by the names that it has for them."""
+    """Returns the libraries that a program itself needs: file by the name that the program has for it."""
     wanted = re.findall(r"\(NEEDED\).*\[(.*)\]", output("readelf", "-d", program))
     told = output("ldd", program)
     found = dict(re.findall(r"(\S+) => (\S+)", told))
-    found |= {os.path.basename(path): path for path in re.findall(r"^\s*(/\S+) \(", told, re.M)}  # the loader
+    # The dynamic loader, which ldd lists without a name.
+    found |= {os.path.basename(path): path for path in re.findall(r"^\s*(/\S+) \(", told, re.M)}
     return {name: os.path.realpath(found[name]) for name in wanted}
 
 
 def packages_of(files):
-    """The package of each file. Debian's database has some below /lib, which is /usr/lib."""
+    """Returns the Debian package of each file. Debian's database lists some files in /lib, a link to /usr/lib."""
     names = [name for file in files for name in (file, file.removeprefix("/usr"))]
     told = subprocess.run(["dpkg", "-S", *names], capture_output=True, text=True, check=False).stdout
     owners = {os.path.realpath(path): package for package, path in
@@ -101,7 +102,7 @@ class Files(unittest.TestCase):
             wanted |= set(libraries(PROGRAMS / program).values())
         self.assertEqual(set(packages_of(wanted).values()) - IN_EVERY_IMAGE,
                          final - {"ibverbs-providers"})
-        self.assertIn("ibverbs-providers", final)  # libibverbs finds them when it runs
+        self.assertIn("ibverbs-providers", final)  # libibverbs loads these at run time
         declared = re.search(r'(?s)\[build\]="(.*?)"', (ROOT / "dev").read_text(encoding="utf-8"))[1]
         for package in declared.split():
             if package.endswith("-dev") or package in ("g++", "cmake", "flex", "bison",

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""tests/k8s/objects_test.py: what kustomize and Helm make of deploy/k8s: objects_test.py PROGRAMS K8S_FOLDER.
+"""tests/k8s/objects_test.py: checks the objects that kustomize and Helm make: objects_test.py PROGRAMS K8S_FOLDER.
 
-Every object keeps to its schema, what one names the others have, hatrpcd takes the configuration
-in them, and chart and overlays say the same. K8S_FOLDER is build.py's.
+Every object must be valid by its schema; what one object names must exist in the others; hatrpcd must accept the
+configuration in them; and chart and overlays must give the same objects. build.py makes K8S_FOLDER.
 """
 
 import copy
@@ -28,12 +28,12 @@ DRAIN_SECONDS = 30          # limits.drain_timeout
 HELD_BYTES = 256 << 20      # limits.max_buffered, per worker
 PINNED_BYTES = 144 << 20    # fabric.max_pinned, per worker
 REST_BYTES = 100 << 20      # the program, its routes and metrics
-HASH = r"-[a-z0-9]{10}$"    # behind the name of the ConfigMap that wants a restart
+HASH = r"-[a-z0-9]{10}$"    # at the end of the name of the ConfigMap whose change restarts pods
 
 
 @functools.lru_cache(maxsize=None)
 def render(*words):
-    """The objects; whoever changes one takes a copy."""
+    """Runs kustomize or Helm; returns the objects. They are cached: a caller that changes one must copy it first."""
     done = subprocess.run([TOOLS / "render", *words], capture_output=True, text=True, check=False,
                           timeout=60)
     if done.returncode != 0:
@@ -42,11 +42,11 @@ def render(*words):
 
 
 def from_(folder):
-    """deploy/k8s as kustomize wants it: relative."""
+    """Returns the path of deploy/k8s relative to a folder, because kustomize accepts only relative paths."""
     return os.path.relpath(K8S, os.path.realpath(folder))
 
 
-# What an operator may add: components of kustomize, and the values that say the same to the chart.
+# What an operator may add: components of kustomize, and the chart's values that have the same effect.
 VARIANTS = {
     "plain": ((), {}),
     "cert-manager": (("tls-cert-manager",),
@@ -62,7 +62,7 @@ KINDS = [(name, variant) for name in OVERLAYS for variant in VARIANTS
 
 @functools.lru_cache(maxsize=None)
 def overlay(name, variant="plain"):
-    """With monitoring, as an operator would add it."""
+    """Returns the objects of an overlay, with the monitoring component, which an operator would add."""
     components, _ = VARIANTS[variant]
     with tempfile.TemporaryDirectory() as folder:
         (pathlib.Path(folder) / "kustomization.yaml").write_text(json.dumps({
@@ -83,7 +83,7 @@ def chart(mode, variant="plain"):
 
 
 def template(**values):
-    """What the chart makes of these values alone."""
+    """Returns the objects that the chart makes with only these values."""
     with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
         json.dump(values, file)
         file.flush()
@@ -116,7 +116,7 @@ def pod(objects):
 
 
 def config_map(objects, volume):
-    """The ConfigMap that a volume of hatrpcd's pods is made of."""
+    """Returns the ConfigMap of a volume of hatrpcd's pods."""
     name = next(one["configMap"]["name"] for one in pod(objects)["volumes"]
                 if one["name"] == volume)
     return next(one for one in of_kind(objects, "ConfigMap") if one["metadata"]["name"] == name)
@@ -178,7 +178,7 @@ class Objects(unittest.TestCase):
                     self.assertEqual(os.path.dirname(os.path.normpath(f"/etc/hatrpc/node/{link['tls'][key]}")),
                                      mounts["tls"]["mountPath"])
                 self.assertEqual({os.path.basename(link["tls"][key]) for key in ("certificate", "key", "ca")},
-                                 {"tls.crt", "tls.key", "ca.crt"}, "as cert-manager calls them")
+                                 {"tls.crt", "tls.key", "ca.crt"}, "the names must be those of cert-manager")
                 for certificate in of_kind(objects, "Certificate"):
                     self.assertEqual(volumes["tls"]["secret"]["secretName"], certificate["spec"]["secretName"])
                     self.assertEqual(certificate["spec"]["uris"], link["tls"]["allow"])
@@ -187,7 +187,7 @@ class Objects(unittest.TestCase):
                 self.assertEqual(volumes["tls"]["secret"]["secretName"], "hatrpcd-tls")
                 for peer in node(objects)["peers"].values():
                     self.assertEqual([peer["identity"]], link["tls"]["allow"])
-                # hatrpcd reads the key as its group, and nobody else reads it.
+                # hatrpcd may read the key through its group, and no other user may read it.
                 self.assertEqual(volumes["tls"]["secret"]["defaultMode"], 0o440)
                 self.assertEqual(pod(objects)["securityContext"]["fsGroup"],
                                  pod(objects)["containers"][0]["securityContext"]["runAsGroup"])
@@ -203,7 +203,7 @@ class Objects(unittest.TestCase):
                     continue
                 self.assertEqual(strategy, {"maxUnavailable": 0, "maxSurge": 1})
                 self.assertTrue(pod(objects)["hostNetwork"])
-                self.assertNotIn("ports", container, "each would be a hostPort")
+                self.assertNotIn("ports", container, "on the host's network each port would be a hostPort")
                 self.assertIn("--takeover", container["args"])
                 file = container["args"][container["args"].index("--serving-file") + 1]
                 for probe in ("startupProbe", "readinessProbe"):
@@ -211,7 +211,7 @@ class Objects(unittest.TestCase):
                     self.assertNotIn("httpGet", container[probe])
                 volumes = {one["name"]: one for one in pod(objects)["volumes"]}
                 places = {one["mountPath"]: volumes[one["name"]] for one in container["volumeMounts"]}
-                self.assertIn("emptyDir", places[os.path.dirname(file)], "each pod has its own")
+                self.assertIn("emptyDir", places[os.path.dirname(file)], "each pod must have a serving file of its own")
                 self.assertIn("hostPath", places[os.path.dirname(node(objects)["admin"]["socket"])])
                 self.assertNotIn("emptyDir", places[os.path.dirname(node(objects)["admin"]["socket"])])
                 for service in of_kind(objects, "Service"):
@@ -222,7 +222,7 @@ class Objects(unittest.TestCase):
             places = [one["hostPath"]["path"] for one in pod(objects)["volumes"] if "hostPath" in one]
             self.assertEqual(len(set(places)), len(places), name)
             if "/run/hatrpcd-admin" in places:
-                self.assertIn("/run/hatrpcd", places, "applications mount this one, and not hatctl's")
+                self.assertIn("/run/hatrpcd", places, "applications must mount this folder, and not hatctl's")
 
     def test_what_pods_mount_is_there_and_changes_with_its_source(self):
         for name, objects in everything():
@@ -270,7 +270,7 @@ class Objects(unittest.TestCase):
                 for endpoint in monitor["spec"]["podMetricsEndpoints"]:
                     if "port" in endpoint:
                         self.assertIn(endpoint["port"], ports(template), name)
-                    else:  # it has no name on the host's network
+                    else:  # on the host's network the port has no name
                         address, = [one["replacement"] for one in endpoint["relabelings"]
                                     if one.get("targetLabel") == "__address__"]
                         self.assertEqual(address.partition(":")[2],
@@ -318,7 +318,7 @@ class Objects(unittest.TestCase):
                 for policy in policies:
                     let_in = {port["port"] for rule in policy["spec"]["ingress"]
                               for port in rule["ports"]}
-                    if "as it is" in name:  # whence links come has not been said
+                    if "as it is" in name:  # networkPolicy.nodes is empty, so no link is let in
                         listening.discard(7471)
                     self.assertEqual(let_in, listening)
 
@@ -358,10 +358,10 @@ class Objects(unittest.TestCase):
 
 
 class Agreement(unittest.TestCase):
-    """The chart says what the overlays say."""
+    """Checks that the chart makes the same objects as the overlays."""
 
     def plain(self, objects):
-        """By kind and name, without what belongs to one of the two alone."""
+        """Returns the objects by kind and name, without the parts that only overlays or only the chart have."""
         found = {}
         for one in copy.deepcopy(objects):
             meta = one["metadata"]
@@ -394,7 +394,7 @@ class Agreement(unittest.TestCase):
 
 
 class Changes(unittest.TestCase):
-    """A manifest is reloaded by the pods that are there; the node's configuration restarts them."""
+    """Checks that running pods see a changed manifest, and that a changed node configuration restarts the pods."""
 
     def test_by_the_names_of_their_config_maps(self):
         for name, objects in daemons():

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""tests/package/calculator.py: the Calculator of docs/install.md, by nothing but Thrift's own library.
+"""tests/package/calculator.py: a server and a client of docs/install.md's Calculator, with only Thrift's own library.
 
 usage: calculator.py STUBS serve
        calculator.py STUBS add A B
 
-Both at 127.0.0.1:9090, where docs/install.md has them: the server on its host, the endpoint on the client's.
+Both use 127.0.0.1:9090, as in docs/install.md: on the server's host the server listens there, and on the client's host
+the endpoint.
 """
 
 import sys

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""tests/package/caller.py: calls HatKV again and again over one connection, which it opens once.
+"""tests/package/caller.py: calls HatKV in a loop over one connection.
 
 usage: caller.py STUBS PORT FOLDER
 
-FOLDER/calls-PID has how many calls it has made; FOLDER/error-PID appears with the first that fails, and ends it.
-So does the file FOLDER/stop.
+Writes the number of its calls to FOLDER/calls-PID. After the first failure it writes the error to FOLDER/error-PID and
+ends. It also ends when the file FOLDER/stop exists.
 """
 
 import os
@@ -19,13 +19,13 @@ from thrift.transport import TSocket, TTransport
 def call_on(client, folder):
     calls = 0
     key = b"caller %d" % os.getpid()
-    # One write in place, so that who reads sees a whole number.
+    # Overwrites the number with one write, so that a reader never sees a part of it.
     with open(folder / f"calls-{os.getpid()}", "wb", buffering=0) as count:
         while not (folder / "stop").exists():
             value = b"%d" % calls
             client.put(key, value)
             if client.get(key) != value:
-                raise RuntimeError("another value")
+                raise RuntimeError("get returned another value than put has written")
             calls += 2
             os.pwrite(count.fileno(), b"%020d" % calls, 0)
 
@@ -41,7 +41,7 @@ def main():
     transport.open()
     try:
         call_on(HatKV.Client(TBinaryProtocol.TBinaryProtocol(transport)), folder)
-    except Exception as error:  # whatever it is: the test shows it
+    except Exception as error:  # the test prints it
         (folder / f"error-{os.getpid()}").write_text(f"{type(error).__name__}: {error}\n")
         raise
 

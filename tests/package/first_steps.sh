@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-# tests/package/first_steps.sh: from packages to a call through two nodes, by the commands of docs/install.md:
-# /test/guide has its blocks. Sourced by inside.sh.
+# tests/package/first_steps.sh: goes from packages to a call through two nodes, with the commands of
+# docs/install.md; /test/guide has the code blocks of that page. inside.sh sources this file.
 #
-# host-a is the machine; host-b the same unit in a network, an /etc/hatrpc and a /run/hatrpcd of its own.
+# host-a is the machine itself. host-b runs the same unit, with a network, an /etc/hatrpc and a /run/hatrpcd
+# of its own.
 
-# Stands for `editor` in the commands of docs/install.md: writes the node's file of that page.
+# Replaces `editor` in the commands of docs/install.md: writes the node's configuration from that page.
 editor() { cat "/test/guide/$node.yaml" >"$1"; }
 
 makes_host_b() {

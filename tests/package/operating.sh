@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-# tests/package/operating.sh: hatrpcd as an operator has it: client libraries, reload, watchdog, sockets of
-# systemd, TLS. Sourced by inside.sh. host-a is the package's unit; host-b and HatKV run beside it.
+# tests/package/operating.sh: operates hatrpcd as an operator does: client libraries, reload, watchdog, sockets
+# of systemd, TLS. inside.sh sources this file. host-a is the package's unit; host-b and HatKV run beside it.
 packages=(hatrpcd libhatrpc-client libhatrpc-client-dev python3-hatrpc hatkv)
 export HATKV_ADDRESS=tcp:127.0.0.1:9090  # host-a's endpoint
 configuration=/etc/hatrpc/hatrpcd.yaml
 drop_ins=/run/systemd/system/hatrpcd.service.d
 
-# Also an earlier version than the one that is there.
+# Installs the packages in a folder, even if an installed version is newer.
 install_from() {
   apt-get install -y -qq --no-install-recommends --allow-downgrades "$1"/*.deb >$scratch/apt.log 2>&1 </dev/null ||
     fail "$(cat $scratch/apt.log)"
 }
 calls_work() { [ "$(hatkv get color)" = green ]; }
-# The kernel's number of the socket that listens at port 9090.
+# Prints the kernel's inode number of the socket that listens at port 9090.
 listener() { awk '$2 ~ /:2382$/ && $4 == "0A" {print $10}' /proc/net/tcp; }
 
 drop_in() {
@@ -36,13 +36,13 @@ installs() {
   [ "$(hatrpcd --version)" = "hatrpcd $(dpkg-query -W -f '${Version}' hatrpcd)" ]
   [ "$(stat -c %U "/proc/$(main_pid)")" = hatrpcd ]
   [ "$(stat -c '%a %U:%G' /etc/hatrpc/tls)" = "750 root:hatrpcd" ]
-  # A container may not be allowed to give as much as the unit asks for.
+  # The unit must ask for this; a container may not be allowed to give as much.
   [ "$(property LimitMEMLOCK)" = infinity ]
   systemd-analyze verify --man=no hatrpcd.service
   systemd-analyze security --no-pager --threshold=20 hatrpcd.service >/dev/null
 }
 
-# Their `link`.
+# $1: the security part of `link`.
 write_host_b() {
   cat >$scratch/host-b.yaml <<END
 node: host-b
@@ -87,7 +87,7 @@ configures() {
 client_libraries_work() {
   step "client libraries"
   [ "$(hatkv get --connect shm:/run/hatrpcd/kv.ring color)" = green ]
-  # Nobody listens at port 9: the ring alone leads somewhere.
+  # No process listens at port 9, so the call can only use the ring.
   local preload
   preload=$(dpkg -L libhatrpc-client | grep -- -preload.so)
   [ "$(LD_PRELOAD=$preload HATRPC_RINGS=127.0.0.1:9=/run/hatrpcd/kv.ring \
@@ -125,8 +125,9 @@ is_watched() {
   no_drop_in
 }
 
-# Each call has a connection of its own. Nobody is refused a connection (exit status 3). $1: the words of
-# errors that are right, such as the one of a connection that was taken before a drain and called in it.
+# Runs a command while a client calls in a loop, with a new connection for each call. $1: the pattern of errors
+# that are allowed, such as that of a connection that was accepted before a drain and used during it. A refused
+# connection (exit status 3) is not allowed.
 calls_go_on_while() {
   local right=$1
   shift
@@ -146,7 +147,7 @@ calls_go_on_while() {
 
 keeps_its_sockets() {
   step "sockets of systemd"
-  # host-a has no link.listen.
+  # Leaves out the link's socket, because host-a has no link.listen.
   sed '/^ListenStream=0.0.0.0:7471/d' /usr/share/doc/hatrpcd/examples/hatrpcd.socket \
     >/etc/systemd/system/hatrpcd.socket
   systemctl daemon-reload
@@ -164,7 +165,7 @@ keeps_its_sockets() {
 
 # --- TLS ---
 
-# host-a's certificate, as docs/install.md puts it there.
+# Installs host-a's certificate and key as docs/install.md does.
 install_certificate() {
   install -m 0644 $scratch/tls/host-a.pem $scratch/tls/ca.pem /etc/hatrpc/tls/
   install -m 0400 -o hatrpcd -g hatrpcd $scratch/tls/host-a.key /etc/hatrpc/tls/
@@ -178,7 +179,7 @@ fingerprint() {
 has_tls() {
   step "TLS"
   (cd $scratch && source /test/guide/secure.sh >/dev/null)
-  chown -R hatrpcd $scratch/tls  # host-b's, in place
+  chown -R hatrpcd $scratch/tls  # host-b uses its files in this folder
   write_host_b "tls: {certificate: tls/host-b.pem, key: tls/host-b.key, ca: tls/ca.pem}"
   write_host_a "tls: {certificate: tls/host-a.pem, key: tls/host-a.key, ca: tls/ca.pem}"
   systemctl restart host-b hatrpcd
@@ -202,7 +203,7 @@ has_tls() {
 
 purges() {
   step "purge"
-  # What an administrator has made is the administrator's; but what lies in /etc/hatrpc goes.
+  # A purge does not remove files that an administrator has made elsewhere; it removes everything in /etc/hatrpc.
   systemctl stop host-b kv
   rm /etc/systemd/system/hatrpcd.socket
   local pid

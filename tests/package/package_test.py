@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""tests/package/package_test.py: the packages in a clean Debian 12 that systemd has booted: installed by the
-words of docs/install.md, run, upgraded under load, purged.
+"""tests/package/package_test.py: tests the packages in a clean Debian 12 that its own systemd has booted.
 
 usage: package_test.py DEBS WORK
 
-DEBS: the folder of the packages. WORK: where the clean Debian is kept (made by debootstrap, once for each
-set of dependencies) and the machine's log lies. Needs root that may make control groups, mounts and networks
-(not that of an ordinary container), debootstrap, systemd-nspawn and lintian. What happens in the machine is
-inside.sh's.
+DEBS is the folder of the packages. WORK is a folder for the clean Debian, which debootstrap makes once for each set
+of dependencies, and for the machine's logs. The test installs the packages with the commands of docs/install.md, runs
+them, upgrades them under load, and purges them; inside.sh has the steps in the machine. It needs debootstrap,
+systemd-nspawn, lintian, and root with permission to make control groups, mounts and networks, which root in an
+ordinary container does not have.
 """
 
 import contextlib
@@ -25,10 +25,10 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 GUIDE = HERE.parent.parent / "docs" / "install.md"
 SUITE = "bookworm"
-LATER = "+later"  # what an upgrade's version ends in
+LATER = "+later"  # the end of the version to which the test upgrades
 MACHINE_SECONDS = 600
-# What the tests in the machine want, beyond the packages: networks for two nodes, and a Thrift that is whole
-# (python3-thrift forgets to depend on python3-six).
+# Packages that the tests in the machine need besides ours: networks for two nodes, and a complete Thrift
+# (python3-thrift needs python3-six, but does not depend on it).
 TOOLS = ["iproute2", "python3-six", "python3-thrift", "thrift-compiler"]
 
 UNIT = """[Unit]
@@ -62,7 +62,7 @@ def field(deb, name):
 
 
 def dependencies(debs):
-    """What the packages want or recommend beyond each other, as apt-get satisfy reads it."""
+    """Returns what the packages depend on or recommend, without each other, in the syntax of apt-get satisfy."""
     own = {field(deb, "Package") for deb in debs}
     wanted = {part.strip() for deb in debs for name in ("Depends", "Recommends")
               for part in field(deb, name).split(",")}
@@ -70,7 +70,7 @@ def dependencies(debs):
 
 
 def mirror():
-    """Where this machine has Debian from."""
+    """Returns the address of the Debian mirror that this machine uses."""
     lines = output("apt-get", "indextargets", "--format", "$(CODENAME) $(REPO_URI)",
                    "Created-By: Packages").splitlines()
     found = [line.split()[1] for line in lines if line.split()[0] == SUITE]
@@ -78,12 +78,12 @@ def mirror():
 
 
 def nspawn(root, *words):
-    # Without this machine's systemd, which may not be there: not registered, in no scope of its own.
+    # This machine may have no systemd: the container is not registered with it, and gets no scope of its own.
     return ["systemd-nspawn", "--quiet", f"--directory={root}", "--register=no", "--keep-unit", *words]
 
 
 def make_root(work, wanted):
-    """A clean Debian that has all that the packages depend on, but none of them."""
+    """Makes a clean Debian with all dependencies of the packages, but without the packages; returns its folder."""
     root, stamp = work / "root", work / "root.depends"
     text = "\n".join(wanted)
     if root.is_dir() and stamp.is_file() and stamp.read_text() == text:
@@ -97,7 +97,7 @@ def make_root(work, wanted):
         both = {"stdout": log, "stderr": log}
         run("debootstrap", "--variant=minbase", "--include=systemd,systemd-sysv", SUITE, root, mirror(), **both)
         shutil.rmtree(root / "etc/apt")
-        shutil.copytree("/etc/apt", root / "etc/apt", symlinks=True)  # security updates, a proxy
+        shutil.copytree("/etc/apt", root / "etc/apt", symlinks=True)  # for security updates, and for a proxy
         for words in (["update"], ["satisfy", "-y", "--no-install-recommends", ", ".join(wanted)], ["clean"]):
             run(*nspawn(root, "--pipe", "--resolv-conf=copy-host", "--setenv=DEBIAN_FRONTEND=noninteractive",
                         "apt-get", "-q", *words), **both)
@@ -106,7 +106,7 @@ def make_root(work, wanted):
 
 
 def add_unit(root):
-    """Has the machine run inside.sh when it has booted."""
+    """Adds a unit that runs inside.sh when the machine has booted."""
     units = root / "etc/systemd/system"
     (units / "package-test.service").write_text(UNIT)
     wants = units / "multi-user.target.wants" / "package-test.service"
@@ -116,7 +116,7 @@ def add_unit(root):
 
 
 def make_later(debs, folder):
-    """The same packages under a later version, for an upgrade."""
+    """Makes copies of the packages with a later version, for an upgrade."""
     folder.mkdir()
     for deb in debs:
         with tempfile.TemporaryDirectory(prefix="hatrpc-package-") as name:
@@ -131,7 +131,7 @@ def make_later(debs, folder):
 
 
 def guide_parts(folder):
-    """The code blocks of docs/install.md, each in a file: IDL, both nodes' configurations, commands."""
+    """Writes the code blocks of docs/install.md to files: the IDL, both nodes' configurations, and commands."""
     text = GUIDE.read_text(encoding="utf-8")
     blocks = [re.sub(rf"(?m)^{indent}", "", block)
               for indent, block in re.findall(r"(?ms)^( *)```\w*\n(.*?)^ *```$", text)]
@@ -139,7 +139,7 @@ def guide_parts(folder):
     def the_one(what):
         found = [block for block in blocks if re.search(what, block)]
         if len(found) != 1:
-            sys.exit(f"package_test: {GUIDE} has {len(found)} blocks with '{what}', where one is expected")
+            sys.exit(f"package_test: {GUIDE} has {len(found)} blocks with '{what}'; expected one")
         return found[0]
 
     folder.mkdir()
@@ -154,8 +154,10 @@ def guide_parts(folder):
 
 
 def cgroups(name):
-    """Folders of that name in the hierarchies that a systemd works in, of those mounted here: that of cgroup
-    v1 for systemd, that of v2 beside it, or v2 alone."""
+    """Returns folders of that name in the mounted control group hierarchies that a systemd uses.
+
+    These are cgroup v1's hierarchy for systemd and that of v2 beside it, or v2 alone.
+    """
     places = [pathlib.Path("/sys/fs/cgroup", place) for place in ("systemd", "unified", "")]
     found = [place / name for place in places if (place / "cgroup.procs").exists()]
     if not found:
@@ -165,29 +167,30 @@ def cgroups(name):
 
 
 def check_host():
-    """Says what is missing, and ends, where a machine cannot be booted."""
+    """Ends the program with a message if this host cannot boot a machine."""
     missing = [tool for tool in ("debootstrap", "systemd-nspawn", "lintian", "unshare", "ip")
                if shutil.which(tool) is None]
     if missing:
         sys.exit(f"package_test: {', '.join(missing)} not found; `./dev package --test` installs what it needs")
     if os.geteuid() != 0:
-        sys.exit("package_test: only root can make a clean Debian, and boot it")
+        sys.exit("package_test: only root can make and boot a clean Debian; run this test as root")
     for what, words in (("mounts", ["unshare", "--mount", "mount", "-t", "tmpfs", "none", "/mnt"]),
                         ("networks", ["unshare", "--net", "ip", "link", "add", "there", "type", "veth"])):
         done = subprocess.run(words, capture_output=True, text=True, check=False)
         if done.returncode != 0:
-            sys.exit(f"package_test: root may not make {what} here, as in an ordinary container: "
+            sys.exit(f"package_test: root has no permission to make {what} here, as in an ordinary container: "
                      f"{' '.join(words)}: {done.stderr.strip()}")
     for group in cgroups(f"hatrpc-package-{os.getpid()}"):
         try:
             group.mkdir()
             group.rmdir()
         except OSError as error:
-            sys.exit(f"package_test: root may make no control group here, as in an ordinary container: {error}")
+            sys.exit("package_test: root has no permission to make control groups here, as in an ordinary "
+                     f"container: {error}")
 
 
 def run_machine(root, share):
-    """(whether inside.sh went well; what it said)"""
+    """Boots the machine and waits for its end; returns (whether inside.sh succeeded, its output)."""
     name = f"hatrpc-package-{os.getpid()}"
     groups = cgroups(name)
     for group in groups:
@@ -205,7 +208,7 @@ def run_machine(root, share):
         try:
             machine.wait(MACHINE_SECONDS)
         except subprocess.TimeoutExpired:
-            print(f"package_test: the machine was ended after {MACHINE_SECONDS} s", file=sys.stderr)
+            print(f"package_test: the machine did not end within {MACHINE_SECONDS} s and is killed", file=sys.stderr)
         finally:
             if machine.poll() is None:
                 os.killpg(machine.pid, signal.SIGKILL)
@@ -218,13 +221,13 @@ def run_machine(root, share):
     text = log.read_text(errors="replace") if log.exists() else ""
     status = share / "status"
     if not status.exists():
-        return False, text + "\npackage_test: the machine's console said last:\n" + \
+        return False, text + "\npackage_test: the end of the machine's console:\n" + \
             (share / "console").read_text(errors="replace")[-4000:]
     return status.read_text() == "0\n", text
 
 
 def fill_share(share, debs):
-    """What the machine sees in /test."""
+    """Fills the folder that the machine has as /test."""
     shutil.rmtree(share, ignore_errors=True)
     (share / "first").mkdir(parents=True)
     for deb in debs:
@@ -239,7 +242,7 @@ def main():
     debs_folder, work = (pathlib.Path(word).resolve() for word in sys.argv[1:3])
     debs = sorted(deb for deb in debs_folder.glob("*.deb") if "-dbgsym_" not in deb.name)
     if not debs:
-        sys.exit(f"package_test: no packages in {debs_folder}; `./dev package` makes them")
+        sys.exit(f"package_test: there are no packages in {debs_folder}; `./dev package` makes them")
     check_host()
     work.mkdir(parents=True, exist_ok=True)
     share = work / "share"
@@ -254,7 +257,7 @@ def main():
     went_well, text = run_machine(root, share)
     print(text, end="")
     if not went_well:
-        sys.exit(f"package_test: failed in the machine; {share} has its logs")
+        sys.exit(f"package_test: the tests in the machine failed; their logs are in {share}")
     step(f"{len(debs)} packages installed, run, upgraded and purged")
 
 

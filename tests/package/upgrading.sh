@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# tests/package/upgrading.sh: a later version takes over while callers call, under the socket units of systemd
-# and without them; what comes after a takeover is as ever; and what happens where there can be none. Sourced by
-# inside.sh; the nodes are operating.sh's.
+# tests/package/upgrading.sh: upgrades to a later version, which takes over while callers call, with socket units of
+# systemd and without. Tests that the unit works as before after a takeover, and what happens if no takeover is
+# possible. inside.sh sources this file; operating.sh has set up the nodes.
 callers=4
 
-# Runs a command while callers call, each over the one connection that it has had since before the command.
+# Runs a command while callers call; each caller uses one connection, which it opened before the command.
 connections_stay_while() {
   rm -rf $scratch/callers
   mkdir -p $scratch/callers
@@ -28,7 +28,7 @@ no_error() {
   if [ -n "$errors" ]; then fail "calls failed: $errors"; fi
 }
 
-# Since the numbers in folder $1 were copied; ever, where it is empty.
+# Succeeds if each caller has made calls since the numbers in folder $1 were copied; if $1 is empty, at any time.
 all_have_called() {
   local file calls before
   for file in $scratch/callers/calls-*; do
@@ -45,7 +45,7 @@ takes_over() {
   local pid before since
   pid=$(main_pid)
   since=$(date +%s)
-  # Not one call fails, be it on an old connection or on a new one.
+  # No call may fail, on old connections or on new ones.
   connections_stay_while calls_go_on_while 'no error is right' install_from "$1"
   if grep -q 'is restarted' $scratch/apt.log; then fail "$(cat $scratch/apt.log)"; fi
   has_other_pid "$pid"
@@ -53,7 +53,7 @@ takes_over() {
   [ "$(property NRestarts)" = 0 ]
   [ "$(stat -c %U "/proc/$(main_pid)")" = hatrpcd ]
   until_true 60 has_ended "$pid"
-  # systemd has taken every word of both, and shows those of the new one.
+  # systemd has accepted the notifications of both processes, and shows the status of the new one.
   journalctl --quiet --no-pager --output=cat --since "@$since" -u hatrpcd >$scratch/journal
   grep -q 'takeover: over' $scratch/journal
   must_fail grep 'Got notification' $scratch/journal
@@ -96,7 +96,7 @@ pgrep_hatrpcd() {
   done
 }
 
-# The bytes of something else than Thrift stay with the old one, for as long as it may take.
+# An opaque connection stays with the old process, so that it keeps draining until the connection ends.
 crashes_while_the_old_one_drains() {
   step "a new one that crashes while the old one drains"
   exec {other}<>/dev/tcp/127.0.0.1/9090
@@ -107,16 +107,16 @@ crashes_while_the_old_one_drains() {
   systemctl kill --signal=USR2 --kill-whom=main hatrpcd
   until_true 60 has_other_pid "$old"
   new=$(main_pid)
-  has_ended "$old" && fail "the old one has not stayed for its connection"
+  has_ended "$old" && fail "the old process has ended before its connection"
   kill -KILL "$new"
-  until_true 15 has_other_pid "$new" || fail "systemd has not noticed it"
+  until_true 15 has_other_pid "$new" || fail "systemd has not restarted hatrpcd after the new process was killed"
   until_true 15 calls_work
   exec {other}>&-
 }
 
 carries_bytes() { [ "$(hatctl metrics | awk '/^hatrpc_connections_open/ {print $2; exit}')" -ge 1 ]; }
 
-# --- Where nothing can take over ---
+# --- If no takeover is possible ---
 
 goes_on_with_the_old_one() {
   step "upgrade with a mistake in the configuration"
@@ -142,7 +142,7 @@ is_restarted() {
   until_true 30 calls_work
 }
 
-# Without admin.socket nobody finds the running one.
+# Without admin.socket the new process cannot find the running one.
 cannot_be_found() {
   step "upgrade of one that cannot be taken over"
   sed -i 's/^admin: .*/admin: {listen: "tcp:127.0.0.1:9464"}/' $configuration
@@ -152,7 +152,7 @@ cannot_be_found() {
 
 is_not_killed_by_the_signal() {
   step "upgrade of one that another program runs"
-  systemctl disable --quiet --now hatrpcd.socket  # it would hand its sockets to the shell
+  systemctl disable --quiet --now hatrpcd.socket  # the socket unit would pass its sockets to the shell
   drop_in '[Service]' NotifyAccess=all ExecStart= \
     "ExecStart=/bin/sh -c '/usr/bin/hatrpcd --config $configuration; :'"
   systemctl restart hatrpcd

@@ -42,8 +42,8 @@ class Hostile final : public StreamEvents {
   bool reads_ = false;  // it reads the answers
   std::string out_;
   std::unique_ptr<Timer> next_;
-  std::unique_ptr<Stream> stream_;
-  std::unique_ptr<Stream> ended_;  // one of its events may be running
+  std::unique_ptr<ByteStream> stream_;
+  std::unique_ptr<ByteStream> ended_;  // one of its events may be running
 };
 
 // A server's answer to a message that is not in the book, and to those after it in its frame. The

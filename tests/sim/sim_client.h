@@ -88,8 +88,8 @@ class SimClient final : public StreamEvents {
   bool done_ = false;
   std::unique_ptr<Timer> next_;
   std::unique_ptr<Timer> read_on_;
-  std::unique_ptr<Stream> stream_;
-  std::unique_ptr<Stream> ended_;  // one of its events may be running
+  std::unique_ptr<ByteStream> stream_;
+  std::unique_ptr<ByteStream> ended_;  // one of its events may be running
 };
 
 }  // namespace hat::sim

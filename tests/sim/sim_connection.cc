@@ -57,7 +57,7 @@ void SimConnection::establish(SimHost& server) {
 
 void SimConnection::accept(const SimNetwork::OnConnection& on_connection) {
   bool taken = false;
-  on_connection([&](StreamEvents& events) -> std::unique_ptr<Stream> {
+  on_connection([&](StreamEvents& events) -> std::unique_ptr<ByteStream> {
     taken = true;
     return std::make_unique<SimStream>(*ends_[kServer].host, shared_from_this(), kServer, events);
   });

@@ -85,8 +85,8 @@ size_t SimNetwork::connections_open(const Address& address) {
   return count;
 }
 
-std::unique_ptr<Stream> SimNetwork::connect(SimHost& host, const Address& to,
-                                            StreamEvents& events) {
+std::unique_ptr<ByteStream> SimNetwork::connect(SimHost& host, const Address& to,
+                                                StreamEvents& events) {
   ListenerState& listener = at_address(to);
   const uint64_t entity = new_entity();
   const Random random(seed_ ^ (entity * 0x9e3779b97f4a7c15));

@@ -65,7 +65,7 @@ class SimNetwork {
   // a canary.
   void lose_one_segment(const Address& address);
 
-  std::unique_ptr<Stream> connect(SimHost& host, const Address& to, StreamEvents& events);
+  std::unique_ptr<ByteStream> connect(SimHost& host, const Address& to, StreamEvents& events);
 
   uint64_t new_entity() { return ++entities_; }
   void add_host(SimHost& host) { hosts_.push_back(&host); }

@@ -82,15 +82,15 @@ std::vector<uint64_t> SimHost::descriptors_ready() const {
 }
 
 void SimHost::look_at_descriptors() {
-  if (!in_turn_ && turn_at_ == TimePoint::max() && !descriptors_ready().empty()) wake();
+  if (!in_iteration_ && turn_at_ == TimePoint::max() && !descriptors_ready().empty()) wake();
 }
 
 std::unique_ptr<Timer> SimHost::timer(std::function<void()> on_time) {
   return std::make_unique<SimTimer>(*this, std::move(on_time));
 }
 
-void SimHost::add_turn_events(TurnEvents& events) {
-  turn_events_.push_back(&events);
+void SimHost::add_iteration_events(IterationEvents& events) {
+  iteration_events_.push_back(&events);
   turn_owed_ = true;  // data that set-up has queued must not wait for an event
   wake();
 }
@@ -102,17 +102,17 @@ void SimHost::post(std::function<void()> work) {
 
 void SimHost::wake() {
   constexpr Duration kWakeUpMax = std::chrono::microseconds(15);
-  if (in_turn_ || turn_at_ != TimePoint::max()) return;
+  if (in_iteration_ || turn_at_ != TimePoint::max()) return;
   turn_at_ = std::max(now() + random_.between(Duration(0), kWakeUpMax), frozen_until_);
   network_.at(turn_at_, entity_, [this] {
     turn_at_ = TimePoint::max();
     if (now() < frozen_until_) return wake();
-    turn();
+    iterate();
   });
 }
 
-void SimHost::turn() {
-  in_turn_ = true;
+void SimHost::iterate() {
+  in_iteration_ = true;
   std::vector<std::pair<What, uint64_t>> ready;
   for (const auto& [id, stream] : streams_) {
     if (stream->read_ready()) ready.emplace_back(What::kRead, id);
@@ -125,15 +125,15 @@ void SimHost::turn() {
   // An iteration without any event would flush data that the daemon's real reactor leaves
   // unflushed.
   if (ready.empty() && posted_.empty() && !std::exchange(turn_owed_, false)) {
-    in_turn_ = false;
+    in_iteration_ = false;
     return;
   }
   random_.shuffle(ready);
   for (const auto& work : std::exchange(posted_, {})) work();
   for (const auto& [what, id] : ready) dispatch(what, id);
-  for (TurnEvents* events : std::vector(turn_events_)) events->on_turn_end();
-  for (TurnEvents* events : std::vector(turn_events_)) turn_owed_ |= !events->may_sleep();
-  in_turn_ = false;
+  for (IterationEvents* events : std::vector(iteration_events_)) events->on_iteration_end();
+  for (IterationEvents* events : std::vector(iteration_events_)) turn_owed_ |= !events->may_sleep();
+  in_iteration_ = false;
   if (anything_ready()) wake();
   network_.look_at_descriptors();
 }

@@ -29,10 +29,10 @@ class SimHost final : public Reactor {
 
   TimePoint now() const override { return network_.now(); }
   // Fails, because simulated streams have no descriptors.
-  std::unique_ptr<Stream> resume(std::vector<Descriptor>, StreamEvents&) override {
+  std::unique_ptr<ByteStream> resume(std::vector<Descriptor>, StreamEvents&) override {
     LOG(FATAL) << "a simulated stream has no descriptors that another process could have kept";
   }
-  std::unique_ptr<Stream> connect(const Address& to, StreamEvents& events) override {
+  std::unique_ptr<ByteStream> connect(const Address& to, StreamEvents& events) override {
     return network_.connect(*this, to, events);
   }
   std::unique_ptr<Timer> timer(std::function<void()> on_time) override;
@@ -40,8 +40,10 @@ class SimHost final : public Reactor {
   // a descriptor becomes readable only in an iteration of a host.
   std::unique_ptr<Watch> watch(int descriptor, std::function<void()> on_readable) override;
   void stay_awake_until(TimePoint) override {}
-  void add_turn_events(TurnEvents& events) override;
-  void remove_turn_events(TurnEvents& events) override { std::erase(turn_events_, &events); }
+  void add_iteration_events(IterationEvents& events) override;
+  void remove_iteration_events(IterationEvents& events) override {
+    std::erase(iteration_events_, &events);
+  }
 
   // Schedules an iteration, because something may be ready.
   void wake();
@@ -62,7 +64,7 @@ class SimHost final : public Reactor {
   friend class SimWatch;
   enum class What : uint8_t { kRead, kWrite, kTime, kDescriptor };
 
-  void turn();
+  void iterate();
   void dispatch(What what, uint64_t id);
   bool anything_ready() const;
   std::vector<uint64_t> descriptors_ready() const;
@@ -72,7 +74,7 @@ class SimHost final : public Reactor {
   const uint64_t entity_;
   Random random_;
   uint64_t ids_ = 0;
-  bool in_turn_ = false;
+  bool in_iteration_ = false;
   bool turn_owed_ = false;
   TimePoint turn_at_ = TimePoint::max();
   TimePoint frozen_until_{};
@@ -80,10 +82,10 @@ class SimHost final : public Reactor {
   std::map<uint64_t, SimTimer*> timers_;
   std::map<uint64_t, SimWatch*> watches_;
   std::vector<std::function<void()>> posted_;
-  std::vector<TurnEvents*> turn_events_;
+  std::vector<IterationEvents*> iteration_events_;
 };
 
-class SimStream final : public Stream {
+class SimStream final : public ByteStream {
  public:
   SimStream(SimHost& host, std::shared_ptr<SimConnection> connection, SimConnection::Side side,
             StreamEvents& events);

@@ -58,7 +58,7 @@ class SimServer::Connection final : public StreamEvents {
   std::string out_;
   std::string late_;  // sent before the next answer
   std::unique_ptr<Timer> worked_;
-  std::unique_ptr<Stream> stream_;
+  std::unique_ptr<ByteStream> stream_;
 };
 
 void SimServer::Connection::on_readable() {

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""hatrpc: Apache Thrift's socket transports over shared memory, to the hatrpcd of this host.
+"""hatrpc: socket transports of Apache Thrift over shared memory, to the hatrpcd on the same host.
 
     from hatrpc import TShmSocket
     transport = TTransport.TFramedTransport(TShmSocket('/run/hatrpcd/kv.ring'))
     client = Kv.Client(TBinaryProtocol.TBinaryProtocolAccelerated(transport))
     transport.open()
 
-TShmSocket stands where thrift.transport.TSocket.TSocket stood, and TShmServerSocket where TServerSocket
-stood: under every wrapper transport and protocol, in TSimpleServer, TThreadedServer,
-TThreadPoolServer and TForkingServer. docs/shm.md says what goes on below.
+TShmSocket replaces thrift.transport.TSocket.TSocket, and TShmServerSocket replaces TServerSocket. They work
+with every wrapper transport and protocol, and in TSimpleServer, TThreadedServer, TThreadPoolServer and
+TForkingServer. docs/shm.md describes the format of the shared memory.
 """
 
 from hatrpc.transport import TShmServerSocket, TShmSocket

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""hatrpc/transport.py: Thrift's transport interface over rings."""
+"""hatrpc/transport.py: implements Thrift's transport interface over rings."""
 
 import contextlib
 import errno
@@ -14,13 +14,13 @@ from thrift.transport.TTransport import (TServerTransportBase, TTransportBase,
 
 from hatrpc import _ring
 
-# Thrift's time-outs are in milliseconds, None being none.
+# Thrift's timeouts are in milliseconds; None means no timeout.
 _FOREVER = -1
 _LOCK_WAIT_S = 1.0
 
 
 def _path(address):
-    """The path in an address as hatrpcd's configuration writes it."""
+    """Returns the path in an address, which may begin with 'shm:' as in hatrpcd's configuration."""
     return address[4:] if address.startswith('shm:') else address
 
 
@@ -33,13 +33,13 @@ def _failed(what, error):
 
 
 def _is_stale(path):
-    """Whether the path is a socket that refuses connections. A file that is not a socket refuses
-    them too."""
+    """Returns whether the path is a socket that refuses connections. A connection to a file that is not
+    a socket is refused too, so this checks the file's type first."""
     try:
         if not stat.S_ISSOCK(os.lstat(path).st_mode):
             return False
         with socket.socket(socket.AF_UNIX) as probe:
-            probe.setblocking(False)  # a server whose queue of connections is full is no reason to wait
+            probe.setblocking(False)  # do not wait if the server's queue of connections is full
             probe.connect(path)
     except ConnectionRefusedError:
         return True
@@ -50,15 +50,15 @@ def _is_stale(path):
 
 @contextlib.contextmanager
 def _claimed(path):
-    """Frees the path of a socket that a killed server left behind, and keeps other servers from
-    doing so until this one listens. The lock is that of client/ring/path_claim.h."""
+    """Removes the socket that a killed server has left at the path, and keeps other servers from
+    removing it until this one listens. Uses the same lock as client/ring/path_claim.h."""
     folder = None
     try:
         folder = os.open(os.path.dirname(path) or '.', os.O_RDONLY | os.O_DIRECTORY)
         if _locked(folder) and _is_stale(path):
             os.unlink(path)
     except OSError:
-        pass  # bind() says what is wrong
+        pass  # bind() will report the error
     try:
         yield
     finally:
@@ -79,8 +79,8 @@ def _locked(folder):
 
 
 class TShmSocket(TTransportBase):
-    """A connection over rings. `path`: of the unix socket that hands the memory over; 'shm:' may
-    stand before it."""
+    """A connection over rings. `path` is the path of the unix socket over which the memory is passed;
+    it may begin with 'shm:'."""
 
     def __init__(self, path):
         self.path = _path(path)
@@ -90,14 +90,15 @@ class TShmSocket(TTransportBase):
 
     @classmethod
     def from_accepted(cls, connection, path=''):
-        """Of a connected socket that was accepted. Greets with its first read or write: who is slow
-        to answer holds up nobody else, and a process that only forks has no part in it."""
+        """Makes a transport of an accepted socket. The greeting happens at the first read or write, so
+        that a client that greets slowly holds up no other client, and a process that only accepts and
+        forks does not take part in it."""
         made = cls(path)
         made._accepted = connection
         return made
 
     def setTimeout(self, ms):
-        """For connecting, and for each wait in a read or a write; None: for ever."""
+        """Sets the timeout of open() and of each wait in read() and write(); None: wait for ever."""
         self._timeout = _FOREVER if not ms else int(ms)
 
     def isOpen(self):
@@ -150,8 +151,8 @@ class TShmSocket(TTransportBase):
 
 
 class TShmServerSocket(TServerTransportBase):
-    """Listens on a unix socket at `path`, whose owner and mode say who may connect. A socket at
-    the path that nobody listens at any more is replaced; a file of another kind is not."""
+    """Listens on a unix socket at `path`; the file's owner and mode decide who may connect. Replaces a
+    socket at the path on which no process listens any more, but no file of another kind."""
 
     def __init__(self, path, backlog=128):
         self.path = _path(path)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# daemon/admin/status_page/embed.cmake: writes the page, with its style and scripts in it, as a C++ string.
+# daemon/admin/status_page/embed.cmake: writes the status page, with its style and scripts, as a C++
+# string.
 #
 #   cmake -D FOLDER=… -D OUT=page_text.cc -P embed.cmake
 cmake_minimum_required(VERSION 3.25)

@@ -38,12 +38,12 @@ void AcceptedLink::offer_lanes(Reactor& reactor, engine::RdmaHost& host,
   answerer_ = answerer;
   if (answerer == nullptr) return;
   engine::CostAnswerer& guarded = *this;
-  costs_ = std::make_unique<engine::CostTalk>(reactor, session->lane(), &guarded);
+  costs_ = std::make_unique<engine::CalibrationSession>(reactor, session->lane(), &guarded);
   session->set_costs(costs_.get());
 }
 
 // Calibrating takes seconds of a core, so a restricted peer may not do it.
-Result<std::shared_ptr<engine::CostJob>> AcceptedLink::answer(const engine::CostOpen& open) {
+Result<std::shared_ptr<engine::CalibrationJob>> AcceptedLink::answer(const engine::CostOpen& open) {
   if (worker_.routes().restricts(session->peer_names())) {
     return fail("a rule (`allow`) of node " + worker_.node().node +
                 " keeps this node from something there, so it may not calibrate");

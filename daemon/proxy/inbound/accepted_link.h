@@ -11,7 +11,7 @@
 
 #include "daemon/proxy/inbound/peer_share.h"
 #include "daemon/proxy/inbound/server_stream.h"
-#include "engine/link/cost_talk.h"
+#include "engine/link/calibration_session.h"
 #include "engine/link/lane_set.h"
 
 namespace hat {
@@ -60,7 +60,7 @@ class AcceptedLink final : private engine::LaneSetEvents, private engine::CostAn
 
   std::unique_ptr<engine::Session> session;
   std::unordered_map<uint32_t, std::unique_ptr<ServerStream>> streams;
-  Loans loans;
+  BorrowedRanges borrowed_ranges;
 
  private:
   // Opens a stream. `token` names the connection to the server with which it begins; null: none.
@@ -68,7 +68,7 @@ class AcceptedLink final : private engine::LaneSetEvents, private engine::CostAn
                    const engine::ConnectionToken* token);
   void attach_stream(uint32_t lane, const engine::FrameHeader& header, engine::Bytes payload);
 
-  Result<std::shared_ptr<engine::CostJob>> answer(const engine::CostOpen& open) override;
+  Result<std::shared_ptr<engine::CalibrationJob>> answer(const engine::CostOpen& open) override;
 
   Result<engine::LaneShape> on_lane_wanted(const engine::LaneWish& wish) override;
   void on_lane_up(engine::LaneSet&, uint32_t) override {}
@@ -76,9 +76,9 @@ class AcceptedLink final : private engine::LaneSetEvents, private engine::CostAn
                        engine::Bytes payload) override;
   void on_lane_uncongested(engine::LaneSet& lanes, uint32_t lane) override;
   void on_lane_returned(engine::LaneSet&, uint32_t lane, uint64_t frame) override {
-    loans.returned(lane, frame);
+    borrowed_ranges.returned(lane, frame);
   }
-  void on_lane_gone(engine::LaneSet&, uint32_t lane) override { loans.lane_gone(lane); }
+  void on_lane_gone(engine::LaneSet&, uint32_t lane) override { borrowed_ranges.lane_gone(lane); }
   void on_lane_down(engine::LaneSet& lanes, uint32_t lane, bool was_up,
                     const std::string& reason) override;
 
@@ -90,7 +90,7 @@ class AcceptedLink final : private engine::LaneSetEvents, private engine::CostAn
   std::deque<uint32_t> lost_;                 // the newest streams that ended with their lane
   std::unique_ptr<engine::LaneSet> lanes_;    // destroyed before its session
   engine::CostAnswerer* answerer_ = nullptr;  // the node's; may be null
-  std::unique_ptr<engine::CostTalk> costs_;
+  std::unique_ptr<engine::CalibrationSession> costs_;
 };
 
 }  // namespace hat

@@ -165,7 +165,7 @@ void DetachedConnections::send() {
   }
 }
 
-void DetachedConnections::look(TimePoint now) {
+void DetachedConnections::sweep(TimePoint now) {
   const std::lock_guard lock(mutex_);
   send();
   std::erase_if(kept_, [&](const auto& entry) { return now >= entry.second.until; });

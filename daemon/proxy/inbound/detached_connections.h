@@ -44,7 +44,7 @@ struct DetachedConnection {
   std::vector<std::string> peer_names;  // proved by the peer's certificate; may be empty
   std::vector<uint64_t> oneways;        // UpstreamConnection::oneways_
   bool unchecked = true;                // UpstreamConnection's
-  std::vector<Descriptor> descriptors;  // as Stream::descriptors()
+  std::vector<Descriptor> descriptors;  // as ByteStream::descriptors()
 };
 
 // Encodes and decodes everything but the descriptors, for a hatrpcd of the same build or a later
@@ -79,7 +79,7 @@ class DetachedConnections {
   void give_to(std::shared_ptr<Successor> successor);
   // Sends to the successor what its channel has space for, and closes what has been kept for too
   // long. Must be called about once a second, and more often while there is a successor.
-  void look(TimePoint now);
+  void sweep(TimePoint now);
   // Returns true if there is a successor and a connection is left that must go to it.
   bool has_more_to_give() const;
   size_t size() const;

@@ -73,9 +73,9 @@ TEST(DetachedConnections, ClosesWhatNobodyAskedForInTime) {
   const int descriptor = early.descriptors[0].get();
   (void)kept.keep(std::move(early), kNow);
   (void)kept.keep(connection(), kNow + seconds(1));
-  kept.look(kNow + DetachedConnections::kKeepTime - seconds(1));
+  kept.sweep(kNow + DetachedConnections::kKeepTime - seconds(1));
   EXPECT_TRUE(is_open(descriptor));
-  kept.look(kNow + DetachedConnections::kKeepTime);
+  kept.sweep(kNow + DetachedConnections::kKeepTime);
   EXPECT_FALSE(is_open(descriptor));
   EXPECT_EQ(kept.size(), 1u);
 }
@@ -88,7 +88,7 @@ TEST(DetachedConnections, KeepsOnlySoMany) {
   while (kept.keep({.peer = "host-" + std::to_string(count)}, kNow)) ++count;
   EXPECT_EQ(count, DetachedConnections::kConnectionsMax);
   EXPECT_FALSE(kept.adopt({.token = {std::byte{1}}}, kNow));
-  kept.look(kNow + DetachedConnections::kKeepTime);
+  kept.sweep(kNow + DetachedConnections::kKeepTime);
   EXPECT_TRUE(kept.keep({.peer = "host-b"}, kNow));
 }
 
@@ -131,7 +131,7 @@ TEST(DetachedConnections, GoToTheSuccessorAtTheNextLook) {
   const auto claimed = kept.keep(connection(), kNow);
   EXPECT_TRUE(kept.claim(*claimed, "host-b", {})) << "by a stream of this process";
   EXPECT_TRUE(kept.has_more_to_give());
-  kept.look(kNow);
+  kept.sweep(kNow);
   EXPECT_THAT(successor->tokens, testing::UnorderedElementsAre(*before, *after));
   EXPECT_FALSE(kept.claim(*after, "host-b", {}));
   EXPECT_FALSE(kept.has_more_to_give());
@@ -143,10 +143,10 @@ TEST(DetachedConnections, WaitUntilTheSuccessorHasRoom) {
   successor->answer = Successor::Answer::kLater;
   kept.give_to(successor);
   const auto token = kept.keep(connection(), kNow);
-  kept.look(kNow);
+  kept.sweep(kNow);
   EXPECT_EQ(kept.size(), 1u);
   successor->answer = Successor::Answer::kTaken;
-  kept.look(kNow);
+  kept.sweep(kNow);
   EXPECT_THAT(successor->tokens, ElementsAre(*token));
 }
 
@@ -158,7 +158,7 @@ TEST(DetachedConnections, EndWhereTheSuccessorTakesNone) {
   DetachedConnection one = connection();
   const int descriptor = one.descriptors[0].get();
   (void)kept.keep(std::move(one), kNow);
-  kept.look(kNow);
+  kept.sweep(kNow);
   EXPECT_FALSE(is_open(descriptor)) << "its server hears of it at once";
 }
 

@@ -21,7 +21,7 @@ void PooledCall::ask(const thrift::WholeMessage& request, Reply reply) {
   }
   state_ = State::kWaiting;
   worker_.deadlines().set(*this, worker_.node().limits.upstream_connect_timeout);
-  if (auto connection = worker_.upstreams().lend(served_, *this)) begin(std::move(connection));
+  if (auto connection = worker_.upstreams().acquire(served_, *this)) begin(std::move(connection));
 }
 
 void PooledCall::on_turn(std::unique_ptr<UpstreamConnection> connection) {

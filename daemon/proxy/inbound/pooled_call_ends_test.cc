@@ -30,7 +30,7 @@ class PooledCallEndsTest : public PooledCallTest {
     wire->error = ECONNRESET;
     FakeNode::read(wire);
     if (!wire->closed && wire->reading) wire->tell_readable();
-    node_.reactor.end_turn();
+    node_.reactor.end_iteration();
   }
 };
 
@@ -50,7 +50,7 @@ TEST_F(PooledCallEndsTest, LeaveNobodyAConnectionThatItsServerHasEndedAfterAOnew
   const auto wire = server();
   wire->end = true;
   FakeNode::read(wire);
-  node_.reactor.end_turn();
+  node_.reactor.end_iteration();
   EXPECT_TRUE(wire->closed);
   call(2, 1, "get");
   EXPECT_EQ(servers(), 2u);
@@ -63,7 +63,7 @@ TEST_F(PooledCallEndsTest, EndTheStreamOfAClientThatHasGoneWhereItsServerRefuses
   end_of_client(1);
   wire->error = ECONNREFUSED;
   wire->events->on_writable();
-  node_.reactor.end_turn();
+  node_.reactor.end_iteration();
   EXPECT_TRUE(wire->closed);
   link_->written.clear();
   open(1);
@@ -77,7 +77,7 @@ class HalfAStrayTest : public PooledCallEndsTest {
     for (uint32_t stream = 1; stream <= 2; ++stream) oneway(stream, 1, "note");
     wire_ = server(0);
     server(1);
-    node_.reactor.end_turn();
+    node_.reactor.end_iteration();
     stray_ = strict_message(MessageType::kException, "note", id_in(wire_->written), with_text(50));
     node_.receive(wire_, stray_.substr(0, 30));
   }
@@ -126,7 +126,7 @@ TEST_F(PooledCallEndsTest, GiveAStreamThatHasEndedNoTurn) {
   // In the same iteration.
   wire->incoming = strict_message(MessageType::kReply, "get", id_in(wire->written));
   FakeNode::read(wire);
-  node_.reactor.end_turn();
+  node_.reactor.end_iteration();
   EXPECT_THAT(requests_in(wire->written), testing::SizeIs(1));
   EXPECT_EQ(node_.counters.buffered_bytes.value(), 0u);
 }
@@ -137,7 +137,7 @@ TEST_F(PooledCallEndsTest, GiveNobodyATurnOfALinkThatHasEnded) {
   server(1);
   link_->end = true;
   FakeNode::read(link_);
-  node_.reactor.end_turn();
+  node_.reactor.end_iteration();
   EXPECT_EQ(servers(), 2u) << "no connection is made for who waited";
   EXPECT_EQ(node_.counters.upstream_connections_open.value(), 0u);
   EXPECT_EQ(node_.counters.buffered_bytes.value(), 0u);
@@ -161,7 +161,7 @@ TEST_F(PooledCallEndsTest, EndStreamsWhileTheLinkTellsThatItHasRoom) {
   ASSERT_GT(node_.counters.buffered_bytes.value(), 2000u) << "the link is congested";
   link_->room = SIZE_MAX;
   link_->events->on_writable();
-  node_.reactor.end_turn();
+  node_.reactor.end_iteration();
   EXPECT_THAT(ends(), testing::IsSupersetOf({"2.1 ends", "3.1 ends"}));
   open(2);
   open(3);

@@ -403,7 +403,7 @@ TEST_F(PooledCallTest, TakesItsConnectionAlongWhereItsCallerGivesUp) {
   call(1, 1, "get");
   const auto wire = server();
   node_.receive(link_, frame_bytes({.kind = FrameKind::kCancel, .stream = 1, .call = 1}));
-  node_.reactor.end_turn();
+  node_.reactor.end_iteration();
   EXPECT_TRUE(wire->closed) << "it owes a reply";
   EXPECT_THAT(ends(), IsEmpty());
   call(1, 2, "get");
@@ -429,7 +429,7 @@ TEST_F(PooledCallTest, FailsWithItsConnectionAndTheNextOneGoesByAnother) {
   const auto wire = server();
   wire->end = true;
   FakeNode::read(wire);
-  node_.reactor.end_turn();
+  node_.reactor.end_iteration();
   EXPECT_THAT(ends(), ElementsAre("1.1 fails"));
   reply(server(1));
   EXPECT_THAT(ends(), ElementsAre("1.2 ends"));
@@ -439,7 +439,7 @@ TEST_F(PooledCallTest, ThatIsOnewayReachesTheServerThoughItsClientEnds) {
   oneway(1, 1, "note");
   node_.receive(link_, frame_bytes({.kind = FrameKind::kEnd, .stream = 1}));
   const auto wire = server();  // it connects only now
-  node_.reactor.end_turn();
+  node_.reactor.end_iteration();
   EXPECT_THAT(requests_in(wire->written), testing::SizeIs(1));
   EXPECT_FALSE(wire->closed) << "it serves others";
   call(2, 1, "get");
@@ -453,7 +453,7 @@ TEST_F(PooledCallTest, GetsNotTheAnswerToAnothersOnewayCall) {
   oneway(2, 1, "note");
   const auto wire = server(0);
   server(1);
-  node_.reactor.end_turn();
+  node_.reactor.end_iteration();
   const int32_t first = requests_in(wire->written).back().id;
   call(3, 1, "get");
   ASSERT_THAT(requests_in(wire->written), testing::SizeIs(2));
@@ -473,7 +473,7 @@ TEST_F(PooledCallTest, HasNoPartInTheEndOfAnIdleConnection) {
   ends();
   wire->end = true;
   FakeNode::read(wire);
-  node_.reactor.end_turn();
+  node_.reactor.end_iteration();
   EXPECT_TRUE(wire->closed);
   EXPECT_EQ(link_->written, "");
   call(1, 2, "get");

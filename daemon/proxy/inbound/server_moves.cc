@@ -59,7 +59,7 @@ void ServerStream::try_detach() {
   upstream_->abandon();
   lane().send({.kind = FrameKind::kDetached, .stream = id_}, {*token});
   closed_ = true;
-  worker_.bury(link_, id_);
+  worker_.defer_delete(link_, id_);
 }
 
 void ServerStream::pin() {

@@ -141,7 +141,8 @@ void ServerStream::send_reply(Bytes piece, bool last, thrift::Outcome outcome) {
       header.flags |= static_cast<uint8_t>(engine::kLastPiece | how << engine::kOutcomeShift);
     }
     engine::RdmaLane* rdma = link_.rdma_lane(call.lane);
-    if (rdma == nullptr || !upstream_ || !upstream_->lend(link_, *rdma, call.lane, header, part)) {
+    if (rdma == nullptr || !upstream_ ||
+        !upstream_->send_zero_copy(link_, *rdma, call.lane, header, part)) {
       link_.lane(call.lane).send(header, {part});
     }
   } while (!piece.empty());
@@ -149,7 +150,7 @@ void ServerStream::send_reply(Bytes piece, bool last, thrift::Outcome outcome) {
 
 void ServerStream::finish_reply(thrift::Outcome outcome) {
   const ServedCall call = calls_.front();
-  worker_.look_for_more(call.polling);
+  worker_.keep_polling(call.polling);
   count(call, static_cast<CallOutcome>(outcome));
   reply_begun_ = false;
   calls_.pop_front();
@@ -253,7 +254,7 @@ void ServerStream::close_if_done() {
 void ServerStream::close() {
   closed_ = true;
   if (pooled_) pooled_->drop();
-  worker_.bury(link_, id_);
+  worker_.defer_delete(link_, id_);
 }
 
 void ServerStream::reset() { reset(Failure::kUpstreamClosed, ""); }

@@ -134,7 +134,7 @@ void ServerStream::on_call(uint32_t lane, const FrameHeader& header, Bytes paylo
   if (!may_call(route)) call.check = Check::kDenied;
   call.counters->started.add();
   call.polling = route.server.polling;
-  worker_.look_for_more(call.polling);
+  worker_.keep_polling(call.polling);
   add(call);
   request_open_ = true;
   on_request_bytes(lane, header, payload.subspan(names));

@@ -44,7 +44,7 @@ TEST_F(ServerStreamTest, GrantsTheBytesOfCallsThatTheServerNeverTook) {
     const auto server = node_.reactor.wires.back();
     server->error = ECONNREFUSED;
     server->events->on_writable();
-    node_.reactor.end_turn();
+    node_.reactor.end_iteration();
   }
   uint64_t granted = 0;
   size_t failed = 0;
@@ -106,7 +106,7 @@ TEST_F(ServerStreamTest, PassesOnWhatTheServerSaidBeforeAWriteToItFailed) {
   link_->written.clear();
   server->events->on_writable();
   FakeNode::read(server);
-  node_.reactor.end_turn();
+  node_.reactor.end_iteration();
   const auto headers = headers_in(link_->written);
   ASSERT_EQ(headers.size(), 3u);
   EXPECT_EQ(headers[2].kind, FrameKind::kEnd);
@@ -184,7 +184,7 @@ class OpaqueServerStream : public ServerStreamTest {
 TEST_F(OpaqueServerStream, SaysThatItsServerRefusedIt) {
   server_->error = ECONNREFUSED;
   server_->events->on_writable();
-  node_.reactor.end_turn();
+  node_.reactor.end_iteration();
   EXPECT_EQ(failures(engine::Failure::kUpstreamUnreachable), 1u);
   EXPECT_EQ(link_->written, reset_with(engine::Failure::kUpstreamUnreachable,
                                        "tcp:127.0.0.1:9091: Connection refused"));
@@ -195,7 +195,7 @@ TEST_F(OpaqueServerStream, SaysThatItsServerResetIt) {
   server_->error = ECONNRESET;
   FakeNode::read(server_);
   server_->events->on_readable();
-  node_.reactor.end_turn();
+  node_.reactor.end_iteration();
   EXPECT_EQ(failures(engine::Failure::kUpstreamClosed), 1u);
   EXPECT_THAT(link_->written, testing::HasSubstr("Connection reset by peer"));
 }
@@ -203,7 +203,7 @@ TEST_F(OpaqueServerStream, SaysThatItsServerResetIt) {
 TEST_F(OpaqueServerStream, CountsThatItsLinkWasLost) {
   link_->end = true;
   FakeNode::read(link_);
-  node_.reactor.end_turn();
+  node_.reactor.end_iteration();
   EXPECT_EQ(failures(engine::Failure::kLinkLost), 1u);
 }
 
@@ -212,11 +212,11 @@ TEST_F(OpaqueServerStream, CountsNothingWhereBothSidesEnd) {
   node_.receive(link_, frame_bytes({.kind = FrameKind::kEnd, .stream = 1}));
   server_->end = true;
   FakeNode::read(server_);
-  node_.reactor.end_turn();
+  node_.reactor.end_iteration();
   EXPECT_TRUE(server_->closed);
   link_->end = true;
   FakeNode::read(link_);
-  node_.reactor.end_turn();
+  node_.reactor.end_iteration();
   for (size_t i = 0; i < engine::kFailureCount; ++i) {
     EXPECT_EQ(failures(static_cast<engine::Failure>(i)), 0u);
   }
@@ -232,7 +232,7 @@ TEST_F(ServerStreamTest, EndsAnOpaqueStreamWhoseServerHasGoneWhenTheClientWrites
   link_->written.clear();
   node_.receive(link_, frame_bytes({.kind = FrameKind::kRaw, .stream = 1}, "more"));
   server->events->on_writable();
-  node_.reactor.end_turn();
+  node_.reactor.end_iteration();
   EXPECT_EQ(headers_in(link_->written).back().kind, FrameKind::kReset);
   EXPECT_TRUE(server->closed);
 }
@@ -250,7 +250,7 @@ TEST_F(ServerStreamTest, PassesOnAnOpaqueServersLastWordsAfterAWriteToItFailed) 
   server->events->on_writable();
   FakeNode::read(server);
   FakeNode::read(server);
-  node_.reactor.end_turn();
+  node_.reactor.end_iteration();
   EXPECT_EQ(link_->written,
             frame_bytes({.kind = FrameKind::kRaw, .stream = 1, .credit = 8}, "last words") +
                 frame_bytes({.kind = FrameKind::kEnd, .stream = 1}));
@@ -311,7 +311,7 @@ class PossibleCallsServedTest : public ServerStreamTest {
   void end_of(const FakeNode::Wire& server) {
     server->end = true;
     FakeNode::read(server);
-    node_.reactor.end_turn();
+    node_.reactor.end_iteration();
   }
   // Returns "3 ends" for the last frame of a reply to call 3, "3 none" for kNoReply, "3 fails" for
   // kFail.
@@ -434,7 +434,7 @@ TEST_F(ServersEndTest, IsToldAtOnceWhereItIsIdle) {
   server->error = ECONNRESET;
   FakeNode::read(server);
   server->tell_readable();
-  node_.reactor.end_turn();
+  node_.reactor.end_iteration();
   EXPECT_THAT(kinds(), ElementsAre(FrameKind::kEnd));
 }
 
@@ -443,7 +443,7 @@ TEST_F(ServersEndTest, IsNoneWhereNoConnectionCameAbout) {
   const auto server = node_.reactor.wires.back();
   server->error = ECONNREFUSED;
   server->events->on_writable();
-  node_.reactor.end_turn();
+  node_.reactor.end_iteration();
   EXPECT_THAT(kinds(), ElementsAre(FrameKind::kFail));
   call(1, 2, "get");
   EXPECT_NE(node_.reactor.wires.back(), server) << "it tries again";
@@ -467,7 +467,7 @@ class MatchedRepliesTest : public PossibleCallsServedTest {
  protected:
   // Ends the iteration, and returns true if the connection to the server is closed.
   bool closed(const FakeNode::Wire& server) {
-    node_.reactor.end_turn();
+    node_.reactor.end_iteration();
     return server->closed;
   }
 };

@@ -183,22 +183,23 @@ void UpstreamConnection::on_readable() {
 
 // Does what ClientConnection::pass_bulk() does.
 bool UpstreamConnection::pass_bulk(size_t budget) {
-  const Bytes bulk = Lender::bulk(*stream_, replies_.messages().unexamined(), budget);
+  const Bytes bulk = ZeroCopySender::bulk(*stream_, replies_.messages().unexamined(), budget);
   if (bulk.empty()) return false;
-  lent_ = false;
+  borrowed_ = false;
   in_place_ = true;
   user_->on_upstream_bytes(bulk);
   in_place_ = false;
-  if (!lent_) stream_->take(bulk.size());
+  if (!borrowed_) stream_->take(bulk.size());
   return true;
 }
 
-bool UpstreamConnection::lend(AcceptedLink& link, engine::RdmaLane& lane, uint32_t number,
-                              const engine::FrameHeader& header, Bytes part) {
+bool UpstreamConnection::send_zero_copy(AcceptedLink& link, engine::RdmaLane& lane, uint32_t number,
+                                        const engine::FrameHeader& header, Bytes part) {
   if (!in_place_) return false;
-  lent_ = lender_.send(link.fabric(), *stream_, lane, number, link.loans, header, part);
-  if (lent_) worker_.counters().lent_bytes.add(part.size());
-  return lent_;
+  borrowed_ =
+      zero_copy_.send(link.fabric(), *stream_, lane, number, link.borrowed_ranges, header, part);
+  if (borrowed_) worker_.counters().zero_copy_bytes.add(part.size());
+  return borrowed_;
 }
 
 void UpstreamConnection::broke(const std::string& reason) {
@@ -245,7 +246,7 @@ std::unique_ptr<UpstreamConnection> UpstreamPool::keep(PooledCall& call) {
 
 void UpstreamPool::close(std::unique_ptr<UpstreamConnection> connection) {
   --of(connection->served()).own;
-  worker_.bury(std::move(connection));
+  worker_.defer_delete(std::move(connection));
 }
 
 // --- Shared connections ---
@@ -272,8 +273,8 @@ std::unique_ptr<UpstreamConnection> UpstreamPool::find_shared(const ServedConfig
   return holder->give_up();
 }
 
-std::unique_ptr<UpstreamConnection> UpstreamPool::lend(const ServedConfig& served,
-                                                       PooledCall& call) {
+std::unique_ptr<UpstreamConnection> UpstreamPool::acquire(const ServedConfig& served,
+                                                          PooledCall& call) {
   auto connection = find_shared(served);
   if (!connection) of(served).waiting.push_back(&call);
   return connection;
@@ -287,7 +288,7 @@ void UpstreamPool::take_back(std::unique_ptr<UpstreamConnection> connection, boo
     service.idle.push_back(std::move(connection));
   } else {
     --service.shared;
-    worker_.bury(std::move(connection));
+    worker_.defer_delete(std::move(connection));
   }
   serve_waiting(served);
 }
@@ -320,7 +321,7 @@ void UpstreamPool::on_idle_broke(UpstreamConnection& connection) {
   Service& service = of(connection.served());
   for (auto it = service.idle.begin(); it != service.idle.end(); ++it) {
     if (it->get() != &connection) continue;
-    worker_.bury(std::move(*it));
+    worker_.defer_delete(std::move(*it));
     service.idle.erase(it);
     --service.shared;
     return;

@@ -24,8 +24,8 @@
 #include "config/node.h"
 #include "daemon/proxy/inbound/detached_connections.h"
 #include "daemon/proxy/inbound/peer_share.h"
-#include "daemon/proxy/loans.h"
 #include "daemon/proxy/unit_reader.h"
+#include "daemon/proxy/zero_copy.h"
 
 namespace hat {
 
@@ -72,8 +72,8 @@ class UpstreamConnection final : public StreamEvents {
   UnitReader& replies() { return replies_; }
   // Sends the frame with `part` by a zero-copy send; `part` belongs to the bytes that the user was
   // given. Returns false if these bytes are not in memory that a lane can send from.
-  bool lend(AcceptedLink& link, engine::RdmaLane& lane, uint32_t number,
-            const engine::FrameHeader& header, Bytes part);
+  bool send_zero_copy(AcceptedLink& link, engine::RdmaLane& lane, uint32_t number,
+                      const engine::FrameHeader& header, Bytes part);
   const ServedConfig& served() const { return served_; }
 
   // Returns what another stream needs to continue the connection, with duplicates of its
@@ -128,9 +128,9 @@ class UpstreamConnection final : public StreamEvents {
   int write_error_ = 0;  // the server takes no more; what it has sent is still read
   bool dead_ = false;
   bool in_place_ = false;  // the bytes that the user is given are in the stream's memory
-  bool lent_ = false;      // a lane has borrowed them
-  std::unique_ptr<Stream> stream_;
-  Lender lender_;
+  bool borrowed_ = false;  // a lane has borrowed them
+  std::unique_ptr<ByteStream> stream_;
+  ZeroCopySender zero_copy_;
 };
 
 class UpstreamPool {
@@ -154,7 +154,7 @@ class UpstreamPool {
 
   // Returns a shared connection for one call. Returns null if none is free; then on_turn() passes
   // one to the call when its turn comes.
-  std::unique_ptr<UpstreamConnection> lend(const ServedConfig& served, PooledCall& call);
+  std::unique_ptr<UpstreamConnection> acquire(const ServedConfig& served, PooledCall& call);
   // Takes back a call's shared connection. If `reusable`, no reply is due on it, and it may serve
   // another call if the server has taken everything.
   void take_back(std::unique_ptr<UpstreamConnection> connection, bool reusable);

@@ -92,7 +92,7 @@ void ClientConnection::on_reply(const FrameHeader& header, Bytes payload) {
   call.response_bytes += payload.size();
   write(payload, From::kStream);
   if (over() || (header.flags & engine::kLastPiece) == 0) return;
-  worker_.look_for_more(call.polling);
+  worker_.keep_polling(call.polling);
   note_end(call);
   finish(call, static_cast<CallOutcome>(outcome >> engine::kOutcomeShift));
   answer_failed_calls();

@@ -87,13 +87,13 @@ void ClientConnection::on_readable() {
 // Sends bytes that no code examines directly from the stream's memory, if a lane can send from
 // there. Returns false if it has sent none.
 bool ClientConnection::pass_bulk() {
-  const Bytes bulk = Lender::bulk(*stream_, reader_.messages().unexamined(), read_budget());
+  const Bytes bulk = ZeroCopySender::bulk(*stream_, reader_.messages().unexamined(), read_budget());
   if (bulk.empty()) return false;
-  lent_ = false;
+  borrowed_ = false;
   in_place_ = true;
   take(bulk);
   in_place_ = false;
-  if (!lent_) stream_->take(bulk.size());
+  if (!borrowed_) stream_->take(bulk.size());
   return true;
 }
 
@@ -285,7 +285,7 @@ bool ClientConnection::begin_call(const thrift::Head& head) {
   const Route& route = this->route(head.name);
   Call& call = add_call(head, route);
   call.polling = route.client.polling;
-  worker_.look_for_more(call.polling);
+  worker_.keep_polling(call.polling);
   current_ = &call;
   const Limits& limits = worker_.node().limits;
   if (head.frame_bytes > limits.message_bytes_max) {
@@ -565,7 +565,7 @@ void ClientConnection::send_piece(Bytes piece, bool last) {
                                   .id = current_ == nullptr ? 0 : current_->head.get().seqid};
       lane.send(header, {std::as_bytes(std::span(&meta, 1)).first(call_meta_bytes(peer)),
                          bytes_of(method), bytes_of(service), part});
-    } else if (!lend(header, part)) {
+    } else if (!send_zero_copy(header, part)) {
       lane.send(header, {part});
     }
     header.kind = FrameKind::kMore;
@@ -573,12 +573,12 @@ void ClientConnection::send_piece(Bytes piece, bool last) {
   if (current_ != nullptr) current_->sent = true;
 }
 
-bool ClientConnection::lend(const FrameHeader& header, Bytes part) {
+bool ClientConnection::send_zero_copy(const FrameHeader& header, Bytes part) {
   if (!in_place_ || lane_ == 0) return false;
-  lent_ = lender_.send(peer_->lanes->fabric(), *stream_, peer_->lanes->rdma(lane_), lane_,
-                       peer_->loans, header, part);
-  if (lent_) worker_.counters().lent_bytes.add(part.size());
-  return lent_;
+  borrowed_ = zero_copy_.send(peer_->lanes->fabric(), *stream_, peer_->lanes->rdma(lane_), lane_,
+                              peer_->borrowed_ranges, header, part);
+  if (borrowed_) worker_.counters().zero_copy_bytes.add(part.size());
+  return borrowed_;
 }
 
 void ClientConnection::send_raw(Bytes bytes) {

@@ -24,10 +24,10 @@
 #include "base/reactor.h"
 #include "config/node.h"
 #include "daemon/proxy/call.h"
-#include "daemon/proxy/loans.h"
 #include "daemon/proxy/stream_delivery.h"
 #include "daemon/proxy/successor.h"
 #include "daemon/proxy/unit_reader.h"
+#include "daemon/proxy/zero_copy.h"
 #include "daemon/routing/routing_table.h"
 #include "engine/frame.h"
 #include "engine/receive_window.h"
@@ -166,7 +166,7 @@ class ClientConnection final : public StreamEvents, private UnitSink, private De
   void forget_stream();
   void leave_stream(engine::FrameKind farewell);
   void send_piece(Bytes piece, bool last);
-  bool lend(const engine::FrameHeader& header, Bytes part);
+  bool send_zero_copy(const engine::FrameHeader& header, Bytes part);
   void send_raw(Bytes bytes);
   void send_control(engine::FrameKind kind, uint64_t call = 0);
   void tell_of_stream();
@@ -223,7 +223,7 @@ class ClientConnection final : public StreamEvents, private UnitSink, private De
   bool stays_ = false;         // the connection cannot go to the successor
   bool taking_ = false;        // take() is running and must not be entered again
   bool in_place_ = false;      // the bytes that take() handles are in the stream's memory
-  bool lent_ = false;          // a lane has borrowed them
+  bool borrowed_ = false;      // a lane has borrowed them
   std::optional<engine::Failure> discarding_;  // why the current unit's call has failed
   uint64_t ticket_ = 0;                        // for stop_waiting()
   TimePoint waiting_since_{};
@@ -251,8 +251,8 @@ class ClientConnection final : public StreamEvents, private UnitSink, private De
   size_t ungranted_ = 0;  // bytes in out_ for which no credit of this stream was spent
 
   ByteQueue out_;  // for a slow reader
-  std::unique_ptr<Stream> stream_;
-  Lender lender_;
+  std::unique_ptr<ByteStream> stream_;
+  ZeroCopySender zero_copy_;
 };
 
 }  // namespace hat

@@ -130,7 +130,7 @@ TEST_F(ClientConnectionTest, CountsAnOpaqueStreamThatEndsWithItsLink) {
   node_.receive(client_, "\x16\x03\x01 TLS");
   peer_->end = true;
   FakeNode::read(peer_);
-  node_.reactor.end_turn();
+  node_.reactor.end_iteration();
   EXPECT_TRUE(client_->aborted);
   EXPECT_EQ(opaque_failures(node_, Side::kClient, engine::Failure::kLinkLost), 1u);
 }
@@ -138,7 +138,7 @@ TEST_F(ClientConnectionTest, CountsAnOpaqueStreamThatEndsWithItsLink) {
 TEST_F(ClientConnectionTest, CountsAnOpaqueStreamForWhichThereIsNoLink) {
   peer_->end = true;
   FakeNode::read(peer_);
-  node_.reactor.end_turn();
+  node_.reactor.end_iteration();
   node_.receive(client_, "\x16\x03\x01 TLS");
   node_.reactor.advance(std::chrono::seconds(2));
   EXPECT_TRUE(client_->aborted);
@@ -154,7 +154,7 @@ TEST_F(ClientConnectionTest, EndsWhereThePeerSendsFarBeyondItsCredit) {
   for (int i = 0; !client_->closed && i < 100; ++i) {
     answer(FrameKind::kMore, piece);
     sent += piece.size();
-    node_.reactor.end_turn();
+    node_.reactor.end_iteration();
   }
   EXPECT_TRUE(client_->closed);
   EXPECT_TRUE(client_->aborted) << "a cut reply must not look like its end";
@@ -196,7 +196,7 @@ TEST_F(ClientConnectionTest, GoesOnAfterALinkWasLostWithAllOfItsCredit) {
   EXPECT_FALSE(client_->reading) << "the credit is used up";
   peer_->end = true;
   FakeNode::read(peer_);
-  node_.reactor.end_turn();
+  node_.reactor.end_iteration();
   EXPECT_THAT(client_->written, HasSubstr("link_lost"));
   node_.receive(client_, std::string(0x100000 - (head.size() - 4) - half.size(), 'x'));
   node_.reactor.advance(std::chrono::seconds(1));
@@ -234,7 +234,7 @@ TEST_F(ClientConnectionTest, AnswersEveryCallBeforeAHalfCloseThoughNoneIsCarried
   node_.reactor.advance(std::chrono::minutes(1));
   EXPECT_EQ(count_of("hatrpcd: ", client_->written), 3u);
   FakeNode::read(client_);
-  node_.reactor.end_turn();
+  node_.reactor.end_iteration();
   EXPECT_TRUE(client_->closed);
 }
 
@@ -258,7 +258,7 @@ TEST_F(ClientConnectionTest, CountsWhatItKeepsOfAFramesManyMessages) {
 
 TEST_F(ClientConnectionTest, ClosesWhereAFrameHoldsMoreMessagesThanAnyClientSends) {
   node_.receive(client_, gets_in_one_frame(1000));
-  node_.reactor.end_turn();
+  node_.reactor.end_iteration();
   EXPECT_TRUE(client_->closed);
   EXPECT_EQ(node_.counters.buffered_bytes.value(), 0u);
 }
@@ -285,7 +285,7 @@ TEST_F(ClientConnectionTest, GivesNoAnswerToACallThatWasNeverSent) {
 TEST_F(ClientConnectionTest, SendsACallByTheNextLinkWhereItsFirstBrokeBeforeItWasSent) {
   peer_->end = true;
   FakeNode::read(peer_);
-  node_.reactor.end_turn();
+  node_.reactor.end_iteration();
   std::vector<FakeNode::Wire> others;
   const std::string large = std::string("\x00\x03\x00\x00", 4) + kGet.substr(4) +
                             std::string(0x30000 - (kGet.size() - 4), 'x');
@@ -300,7 +300,7 @@ TEST_F(ClientConnectionTest, SendsACallByTheNextLinkWhereItsFirstBrokeBeforeItWa
   node_.receive(full, hello_bytes("host-b", ""));
   full->end = true;
   FakeNode::read(full);
-  node_.reactor.end_turn();
+  node_.reactor.end_iteration();
   node_.reactor.advance(std::chrono::milliseconds(200));
   const auto next = node_.reactor.wires.back();
   ASSERT_NE(next, full);
@@ -337,8 +337,8 @@ class HandOverTest : public ClientConnectionTest {
   HandOverTest() { client_->descriptors = {7}; }
   void begin() {
     node_.worker->begin_hand_over(successor_);
-    node_.reactor.end_turn();
-    node_.reactor.end_turn();  // deletes the connection that went to the successor
+    node_.reactor.end_iteration();
+    node_.reactor.end_iteration();  // deletes the connection that went to the successor
   }
   void answer_call(uint64_t call, const std::string& payload) {
     node_.receive(
@@ -346,7 +346,7 @@ class HandOverTest : public ClientConnectionTest {
         frame_bytes(
             {.kind = FrameKind::kReply, .flags = engine::kLastPiece, .stream = 1, .call = call},
             payload));
-    node_.reactor.end_turn();
+    node_.reactor.end_iteration();
   }
 
   std::shared_ptr<FakeSuccessor> successor_ = std::make_shared<FakeSuccessor>();
@@ -405,8 +405,8 @@ TEST_F(HandOverTest, WaitsForASlowReader) {
   EXPECT_FALSE(client_->closed);
   client_->room = SIZE_MAX;
   client_->events->on_writable();
-  node_.reactor.end_turn();
-  node_.reactor.end_turn();
+  node_.reactor.end_iteration();
+  node_.reactor.end_iteration();
   EXPECT_EQ(client_->written, "the reply");
   EXPECT_TRUE(client_->closed);
   EXPECT_EQ(successor_->taken.size(), 1u);
@@ -419,11 +419,11 @@ TEST_F(HandOverTest, AsksWhetherAOnewayCallHasComeFirst) {
   node_.receive(client_, note);
   begin();
   EXPECT_FALSE(client_->closed);
-  node_.reactor.end_turn();
+  node_.reactor.end_iteration();
   const auto last = headers_in(peer_->written).back();
   ASSERT_EQ(last.kind, FrameKind::kSync);
   node_.receive(peer_, frame_bytes({.kind = FrameKind::kSynced, .stream = 1, .call = last.call}));
-  node_.reactor.end_turn();
+  node_.reactor.end_iteration();
   EXPECT_TRUE(client_->closed);
   EXPECT_EQ(successor_->taken.size(), 1u);
 }
@@ -434,7 +434,7 @@ TEST_F(HandOverTest, TriesAgainWhenThereIsRoom) {
   EXPECT_FALSE(client_->closed);
   successor_->answer = Successor::Answer::kTaken;
   node_.reactor.advance(std::chrono::milliseconds(10));
-  node_.reactor.end_turn();
+  node_.reactor.end_iteration();
   EXPECT_TRUE(client_->closed);
 }
 
@@ -458,13 +458,13 @@ TEST_F(HandOverTest, ServesWhatTheSuccessorCannotHave) {
     one.make(*successor, *client);
     node.receive(client, kGet);
     node.worker->begin_hand_over(successor);
-    node.reactor.end_turn();
+    node.reactor.end_iteration();
     node.receive(
         node.peer_wire(),
         frame_bytes(
             {.kind = FrameKind::kReply, .flags = engine::kLastPiece, .stream = 1, .call = 1},
             "first"));
-    node.reactor.end_turn();
+    node.reactor.end_iteration();
     EXPECT_FALSE(client->closed);
     EXPECT_EQ(client->written, "first");
     // Without descriptors the connection waits, as it does while a lane reads from its ring.

@@ -128,11 +128,11 @@ void ClientConnection::close(bool abort) {
   advance_to(Life::kClosed);
   if (abort) leave_stream(FrameKind::kReset);
   let_go();
-  lender_.end();
+  zero_copy_.end();
   if (abort) stream_->abort_on_close();
   stream_->want_read(false);
   stream_->want_write(false);
-  worker_.bury(*this);
+  worker_.defer_delete(*this);
 }
 
 }  // namespace hat

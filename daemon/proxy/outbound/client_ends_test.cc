@@ -61,7 +61,7 @@ class PossibleCallTest : public testing::Test {
   void client_says_end() {
     client_->end = true;
     FakeNode::read(client_);
-    node_.reactor.end_turn();
+    node_.reactor.end_iteration();
   }
   const FunctionCounters& other() {
     return node_.metrics.find("Kv", "_other").at(Side::kClient, 0);
@@ -170,7 +170,7 @@ TEST_F(PossibleCallTest, ClosesTheConnectionAfterTheAnswerWhereItFailed) {
   call("ask");
   peer_->end = true;  // the link breaks
   FakeNode::read(peer_);
-  node_.reactor.end_turn();
+  node_.reactor.end_iteration();
   EXPECT_THAT(client_->written, HasSubstr("hatrpcd: link_lost"));
   EXPECT_TRUE(client_->shut) << "a caller that sent it as oneway must read nothing after that";
   EXPECT_FALSE(client_->closed) << "a close with bytes unread would destroy the answers";
@@ -261,7 +261,7 @@ TEST_F(PossibleCallTest, LingersOnlySoLong) {
   call("say");
   peer_->end = true;
   FakeNode::read(peer_);
-  node_.reactor.end_turn();
+  node_.reactor.end_iteration();
   ASSERT_TRUE(client_->shut);
   node_.reactor.advance(ClientConnection::kLingerTime + std::chrono::milliseconds(100));
   EXPECT_TRUE(client_->closed);
@@ -341,7 +341,7 @@ class BoundTest : public PossibleCallTest {
   void link_breaks() {
     peer_->end = true;
     FakeNode::read(peer_);
-    node_.reactor.end_turn();
+    node_.reactor.end_iteration();
   }
 };
 

@@ -83,7 +83,7 @@ class TwoWorkers : public testing::Test {
       carry(*there_, here_);
       a_.hear_of_the_fabric();
       b_.hear_of_the_fabric();
-      reactor_.end_turn();
+      reactor_.end_iteration();
       reactor_.advance(kStep);
     }
   }

@@ -91,7 +91,7 @@ class PeerLanesTest : public testing::Test, public PeerLanesEvents {
       if (host == nullptr) continue;
       for (const auto& domain : host->domains()) domain->take_fabric_events();
     }
-    reactor_.end_turn();
+    reactor_.end_iteration();
   }
   void until(const std::function<bool()>& holds) {
     for (int turns = 0; turns < 10'000 && !holds(); ++turns) turn();

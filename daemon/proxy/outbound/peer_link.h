@@ -9,9 +9,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "daemon/proxy/loans.h"
 #include "daemon/proxy/outbound/peer_lanes.h"
-#include "engine/link/cost_talk.h"
+#include "daemon/proxy/zero_copy.h"
+#include "engine/link/calibration_session.h"
 #include "engine/link/link.h"
 
 namespace hat {
@@ -33,10 +33,10 @@ class PeerLink final : public PeerLanesEvents {
   void flush();
 
   std::unique_ptr<engine::Link> link;
-  std::unique_ptr<PeerLanes> lanes;         // null if one side has none; of the link's session
-  std::unique_ptr<engine::CostTalk> costs;  // exists while `lanes` does
+  std::unique_ptr<PeerLanes> lanes;  // null if one side has none; of the link's session
+  std::unique_ptr<engine::CalibrationSession> costs;  // exists while `lanes` does
   std::unordered_map<uint32_t, ClientConnection*> streams;
-  Loans loans;
+  BorrowedRanges borrowed_ranges;
   Fallback without_lanes = Fallback::kPeerHasNone;  // the reason if `lanes` is null
   // A lane's events have made connections send, so lanes that were flushed already may have frames.
   bool stirred = false;
@@ -51,8 +51,10 @@ class PeerLink final : public PeerLanesEvents {
   void on_lane_uncongested(uint32_t lane) override;
   bool has_clients(const std::vector<size_t>& endpoints) const override;
   void on_lane_lost(uint32_t lane, const std::string& reason) override;
-  void on_lane_returned(uint32_t lane, uint64_t frame) override { loans.returned(lane, frame); }
-  void on_lane_gone(uint32_t lane) override { loans.lane_gone(lane); }
+  void on_lane_returned(uint32_t lane, uint64_t frame) override {
+    borrowed_ranges.returned(lane, frame);
+  }
+  void on_lane_gone(uint32_t lane) override { borrowed_ranges.lane_gone(lane); }
   void reset(uint32_t stream);
 
   std::vector<Farewell> farewells_;  // sent on RDMA lanes, and not known to be delivered

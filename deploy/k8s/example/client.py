@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """deploy/k8s/example/client.py: a stock Thrift client: client.py [ADDRESS [CALLS]].
 
-Calls Calculator.add at ADDRESS (HOST:PORT, or the /PATH of a unix socket; default: $CALCULATOR) once
-a second, CALLS times or for ever, and prints what came of it. Whatever fails is tried anew, as any
-client does whose server is restarted; exit status 1 where one of CALLS failed.
+Calls Calculator.add at ADDRESS (HOST:PORT, or the /PATH of a unix socket; default: $CALCULATOR) once a
+second, CALLS times or for ever, and prints the results. After a failure it connects again for the next
+call, as clients do whose server is restarted. The exit status is 1 if one of CALLS failed.
 """
 
 import itertools

@@ -25,7 +25,7 @@ class Handler:
 
 def main():
     host, _, port = (sys.argv[1] if len(sys.argv) > 1 else "0.0.0.0:9090").rpartition(":")
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # process 1 would ignore it
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # without a handler, process 1 of a container ignores it
     server = TServer.TThreadedServer(
         Calculator.Processor(Handler()), TSocket.TServerSocket(host, int(port)),
         TTransport.TFramedTransportFactory(), TBinaryProtocol.TBinaryProtocolFactory(), daemon=True)

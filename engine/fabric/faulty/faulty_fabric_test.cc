@@ -39,10 +39,10 @@ struct Talk {
     for (uint64_t i = 0; i < kMessages; ++i) {
       const WorkRequest send{.id = i, .segments = {&from, 1}};
       EXPECT_EQ(a.qp->post({&send, 1}), 1u);
-      turn();
+      iterate();
     }
   }
-  void turn() {
+  void iterate() {
     for (FabricSide* side : {&a, &b}) {
       while (side->fabric->next_event()) {
       }
@@ -53,7 +53,7 @@ struct Talk {
   }
   void turn_for(std::chrono::milliseconds time) {
     const auto end = std::chrono::steady_clock::now() + time;
-    while (std::chrono::steady_clock::now() < end) turn();
+    while (std::chrono::steady_clock::now() < end) iterate();
   }
 
   static constexpr uint64_t kMessages = 64;

@@ -57,8 +57,8 @@ Result<Channel> Channel::connect(const std::string& name) {
   return Channel(std::move(fd));
 }
 
-bool Channel::send(const Note& note, std::initializer_list<int> descriptors) {
-  iovec body{const_cast<Note*>(&note), sizeof note};
+bool Channel::send(const ChannelMessage& sent, std::initializer_list<int> descriptors) {
+  iovec body{const_cast<ChannelMessage*>(&sent), sizeof sent};
   alignas(cmsghdr) std::byte control[CMSG_SPACE(sizeof(int) * kDescriptorsMax)] = {};
   msghdr message{.msg_iov = &body, .msg_iovlen = 1};
   if (descriptors.size() != 0) {
@@ -70,11 +70,11 @@ bool Channel::send(const Note& note, std::initializer_list<int> descriptors) {
     header->cmsg_len = CMSG_LEN(sizeof(int) * descriptors.size());
     std::memcpy(CMSG_DATA(header), descriptors.begin(), sizeof(int) * descriptors.size());
   }
-  return sendmsg(fd_.get(), &message, MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof note);
+  return sendmsg(fd_.get(), &message, MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof sent);
 }
 
-Channel::Got Channel::receive(NoteWithDescriptors& into) {
-  iovec body{&into.note, sizeof into.note};
+Channel::Got Channel::receive(ReceivedMessage& into) {
+  iovec body{&into.message, sizeof into.message};
   alignas(cmsghdr) std::byte control[CMSG_SPACE(sizeof(int) * kDescriptorsMax)];
   msghdr message{.msg_iov = &body, .msg_iovlen = 1};
   message.msg_control = control;
@@ -91,10 +91,10 @@ Channel::Got Channel::receive(NoteWithDescriptors& into) {
       into.descriptors.emplace_back(fd);
     }
   }
-  const bool whole = count == static_cast<ssize_t>(sizeof into.note) &&
+  const bool whole = count == static_cast<ssize_t>(sizeof into.message) &&
                      (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) == 0 &&
-                     into.note.version == Note::kVersion;
-  return whole ? Got::kNote : Got::kEnd;  // a peer that breaks the format counts as gone
+                     into.message.version == ChannelMessage::kVersion;
+  return whole ? Got::kMessage : Got::kEnd;  // a peer that breaks the format counts as gone
 }
 
 bool Channel::ended() const {

@@ -15,7 +15,7 @@
 
 namespace hat::engine::loop {
 
-struct Note {
+struct ChannelMessage {
   // Each side sends kHello or kWelcome, then a kRegion for each of its regions, then kReady. A
   // kRegion follows for each region that it registers later.
   enum class Kind : uint32_t { kHello = 1, kWelcome, kRegion, kReady };
@@ -29,8 +29,8 @@ struct Note {
   std::array<std::byte, 64> sender{};  // kHello: the sender's address
 };
 
-struct NoteWithDescriptors {
-  Note note;
+struct ReceivedMessage {
+  ChannelMessage message;
   std::vector<Descriptor> descriptors;
 };
 
@@ -45,9 +45,9 @@ class Channel {
 
   int fd() const { return fd_.get(); }
   bool open() const { return fd_.get() >= 0; }
-  bool send(const Note& note, std::initializer_list<int> descriptors);
-  enum class Got : uint8_t { kNote, kNothing, kEnd };
-  Got receive(NoteWithDescriptors& into);
+  bool send(const ChannelMessage& message, std::initializer_list<int> descriptors);
+  enum class Got : uint8_t { kMessage, kNothing, kEnd };
+  Got receive(ReceivedMessage& into);
   bool ended() const;  // the peer's process has closed it, or has died
   void close() { fd_ = Descriptor(); }
 

@@ -42,7 +42,8 @@ class FakePeer {
         doorbell_(must(Doorbell::create())) {
     const Known known(other);
     channel_ = must(Channel::connect(known.name));
-    Note hello{.kind = Note::Kind::kHello, .nonce = known.nonce, .target = known.number};
+    ChannelMessage hello{
+        .kind = ChannelMessage::Kind::kHello, .nonce = known.nonce, .target = known.number};
     hello.sender = own_address();
     RegionRow& row = table().rows[kKey % kRegionsMax];
     row.rights = kMayWrite | kMayRead | kMayAtomic;
@@ -51,8 +52,8 @@ class FakePeer {
     row.key.store(kKey);
     const int rung = doorbell < 0 ? doorbell_.handle() : doorbell;
     check(channel_.send(hello, {pair_.fd(), table_.fd(), rung, rung}));
-    check(channel_.send({.kind = Note::Kind::kRegion, .key = kKey}, {memory_.fd()}));
-    check(channel_.send({.kind = Note::Kind::kReady}, {}));
+    check(channel_.send({.kind = ChannelMessage::Kind::kRegion, .key = kKey}, {memory_.fd()}));
+    check(channel_.send({.kind = ChannelMessage::Kind::kReady}, {}));
   }
 
   // Returns the name of the listener in an address.

@@ -29,9 +29,9 @@ class HostilePeer : public testing::Test {
     side_.qp = side_.make_queue_pair(side_.options());
     ASSERT_TRUE(side_.qp->connect(FakePeer::own_address()));
     peer_.emplace(side_.qp->address(), doorbell);
-    turn();
+    iterate();
   }
-  void turn() {
+  void iterate() {
     while (side_.fabric->next_event()) {
     }
   }
@@ -44,7 +44,7 @@ class HostilePeer : public testing::Test {
   std::optional<Completion> completion() {
     std::array<Completion, 1> done;
     for (int looks = 0; looks < 100; ++looks) {
-      turn();
+      iterate();
       if (side_.cq->poll(done) == 1) return done[0];
     }
     return std::nullopt;
@@ -107,16 +107,16 @@ TEST_P(HandTest, IsDownOnceItsProcessIsGone) {
 TEST_P(HandTest, OfAProcessThatBreaksTheFormatIsHeededUntilThatIsGone) {
   meet();
   hand().store(1);
-  ASSERT_TRUE(peer_->channel().send({.kind = Note::Kind::kReady}, {})) << "a second one";
-  turn();
+  ASSERT_TRUE(peer_->channel().send({.kind = ChannelMessage::Kind::kReady}, {})) << "a second one";
+  iterate();
   EXPECT_EQ(side_.qp->state(), QueuePairState::kError);
   EXPECT_FALSE(side_.qp->settled());
-  peer_->channel().send({.kind = Note::Kind::kReady}, {});
-  turn();
+  peer_->channel().send({.kind = ChannelMessage::Kind::kReady}, {});
+  iterate();
   EXPECT_FALSE(readable(side_.fabric->event_fd())) << "it would spin";
   peer_->channel().close();
   EXPECT_TRUE(readable(side_.fabric->event_fd())) << "its memory is free now: somebody may want it";
-  turn();
+  iterate();
   EXPECT_TRUE(side_.qp->settled());
   EXPECT_FALSE(readable(side_.fabric->event_fd()));
 }
@@ -242,11 +242,11 @@ TEST_F(HostilePeer, WhoClaimsToHaveTakenWhatNobodySentCompletesNothing) {
 
 TEST_F(HostilePeer, WhoRegistersWithoutEndIsGivenUp) {
   meet();
-  const Note again{.kind = Note::Kind::kRegion, .key = kKey};
+  const ChannelMessage again{.kind = ChannelMessage::Kind::kRegion, .key = kKey};
   uint32_t sent = 0;
   while (sent < 10 * kRegionsMax && peer_->channel().send(again, {peer_->memory_fd()})) ++sent;
   ASSERT_GT(sent, kRegionsMax);
-  turn();
+  iterate();
   EXPECT_EQ(side_.qp->state(), QueuePairState::kError);
 }
 
@@ -258,13 +258,13 @@ TEST_F(HostilePeer, WhoKnocksWithoutEndKeepsOutNobodyElse) {
     auto channel = Channel::connect(name);
     ASSERT_TRUE(channel);
     silent.push_back(std::move(*channel));
-    if (i % 100 == 99) turn();
+    if (i % 100 == 99) iterate();
   }
   EXPECT_TRUE(silent.front().ended()) << "the oldest made room";
   EXPECT_FALSE(silent.back().ended());
   ASSERT_TRUE(side_.qp->connect(FakePeer::own_address()));
   peer_.emplace(side_.qp->address());
-  turn();
+  iterate();
   side_.receive(5, 8192, 256);
   const RingSegment segment{peer_->address(), 64, kKey};
   peer_->push({Opcode::kSend, 0, 1, 0, 64}, {&segment, 1});

@@ -128,7 +128,7 @@ Result<std::unique_ptr<QueuePair>> LoopFabric::create_queue_pair(const QueuePair
 void LoopFabric::forget(LoopQueuePair& pair) {
   queue_pairs_.erase(pair.number());
   std::erase_if(waiting_, [&](const Waiting& one) {
-    return one.hello && one.hello->note.target == pair.number();
+    return one.hello && one.hello->message.target == pair.number();
   });
 }
 
@@ -270,9 +270,9 @@ void LoopFabric::read_waiting() {
   for (auto next = waiting_.begin(); next != waiting_.end();) {
     bool done = false;
     if (!next->hello) {
-      NoteWithDescriptors got;
+      ReceivedMessage got;
       const Channel::Got what = next->channel.receive(got);
-      if (what == Channel::Got::kNote && got.note.kind == Note::Kind::kHello) {
+      if (what == Channel::Got::kMessage && got.message.kind == ChannelMessage::Kind::kHello) {
         next->hello = std::move(got);
         // Unwatched until a queue pair accepts it: unread control messages would wake the thread.
         epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, next->channel.fd(), nullptr);
@@ -281,9 +281,9 @@ void LoopFabric::read_waiting() {
       }
     }
     if (next->hello) {
-      const auto pair = queue_pairs_.find(next->hello->note.target);
+      const auto pair = queue_pairs_.find(next->hello->message.target);
       const auto wants = pair == queue_pairs_.end() ? LoopQueuePair::Wants::kNever
-                                                    : pair->second->wants(next->hello->note);
+                                                    : pair->second->wants(next->hello->message);
       if (wants == LoopQueuePair::Wants::kNow) {
         watch(next->channel.fd());
         if (!pair->second->accept(std::move(next->channel), std::move(*next->hello))) {

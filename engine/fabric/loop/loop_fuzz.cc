@@ -71,7 +71,7 @@ class Victim {
                            .rkey = FakePeer::kKey};
     posted_ += pair_->post({&work, 1});
   }
-  void turn() {
+  void iterate() {
     while (fabric_->next_event()) {
     }
     cq_->arm(false);
@@ -165,12 +165,12 @@ void push(FuzzInput& input, FakePeer& peer) {
   peer.push(head, std::span(segments).first(head.inlined != 0 ? 0 : input.next() % 3));
 }
 
-void send_note(FuzzInput& input, FakePeer& peer) {
-  const Note note{.kind = Note::Kind(input.next() % 6), .key = input.next()};
+void send_message(FuzzInput& input, FakePeer& peer) {
+  const ChannelMessage message{.kind = ChannelMessage::Kind(input.next() % 6), .key = input.next()};
   if (input.next() % 2 == 0) {
-    peer.channel().send(note, {});
+    peer.channel().send(message, {});
   } else {
-    peer.channel().send(note, {peer.memory_fd()});
+    peer.channel().send(message, {peer.memory_fd()});
   }
 }
 
@@ -178,7 +178,7 @@ void run(FuzzInput& input) {
   Victim victim;
   if (!victim.pair().connect(FakePeer::own_address())) std::abort();
   FakePeer peer(victim.pair().address());
-  victim.turn();
+  victim.iterate();
   while (!input.empty()) {
     switch (input.next() % 8) {
       case 0:
@@ -192,7 +192,7 @@ void run(FuzzInput& input) {
         victim.post(input, peer);
         break;
       case 4:
-        send_note(input, peer);
+        send_message(input, peer);
         break;
       case 5:
         victim.pair().fail();
@@ -201,10 +201,10 @@ void run(FuzzInput& input) {
         peer.channel().close();
         break;
       default:
-        victim.turn();
+        victim.iterate();
     }
   }
-  victim.turn();
+  victim.iterate();
 }
 
 }  // namespace

@@ -54,7 +54,7 @@ struct Peer {
                            .rkey = other.rkey};
     return side.qp->post({&work, 1}) == 1;
   }
-  void turn(std::vector<Completion>& done) {
+  void iterate(std::vector<Completion>& done) {
     while (side.fabric->next_event()) {
     }
     std::array<Completion, 16> some;
@@ -72,7 +72,7 @@ void echo(int socket, uint32_t rounds, bool sleeps) {
   Peer peer(socket);
   std::vector<Completion> done;
   for (uint32_t taken = 0; taken < rounds;) {  // answers that the peer has taken
-    peer.turn(done);
+    peer.iterate(done);
     for (const Completion& completion : std::exchange(done, {})) {
       if (completion.status != Status::kSuccess) return;
       if (completion.opcode != Opcode::kReceiveWriteImm) {
@@ -87,7 +87,7 @@ void echo(int socket, uint32_t rounds, bool sleeps) {
       continue;
     }
     peer.side.cq->arm(false);
-    peer.turn(done);
+    peer.iterate(done);
     if (!done.empty() || taken == rounds) continue;
     std::array<pollfd, 2> wait{pollfd{peer.side.cq->event_fd(), POLLIN, 0},
                                pollfd{peer.side.fabric->event_fd(), POLLIN, 0}};
@@ -116,7 +116,7 @@ TEST(LoopThreads, WhoSleepsIsAlwaysWoken) {
       ASSERT_TRUE(peer.say(round));
       for (bool answered = false; !answered;) {
         peer.side.cq->arm(false);
-        peer.turn(done);
+        peer.iterate(done);
         if (done.empty()) {
           std::array<pollfd, 2> wait{pollfd{peer.side.cq->event_fd(), POLLIN, 0},
                                      pollfd{peer.side.fabric->event_fd(), POLLIN, 0}};
@@ -225,7 +225,7 @@ TEST(LoopProcesses, ADeathAtAnyMomentIsNoticedAndLeavesNothing) {
             << completed << " of " << posted << " requests completed";
         const bool talks = peer.side.qp->state() == QueuePairState::kConnected;
         if (talks && posted - completed < 32 && peer.say(posted)) ++posted;
-        peer.turn(done);
+        peer.iterate(done);
         for (const Completion& completion : std::exchange(done, {})) {
           if (completion.opcode == Opcode::kReceiveWriteImm) {
             peer.side.receive(completion.id, 4096, 8);

@@ -161,8 +161,8 @@ class LoopQueuePair final : public QueuePair {
 
   // --- For the fabric ---
   enum class Wants : uint8_t { kNow, kLater, kNever };
-  Wants wants(const Note& hello) const;
-  Result<void> accept(Channel channel, NoteWithDescriptors hello);
+  Wants wants(const ChannelMessage& hello) const;
+  Result<void> accept(Channel channel, ReceivedMessage hello);
   // Reads the control messages that wait on the channel, and acts on them. Returns false if the
   // peer is gone or breaks the format.
   bool read_channel();
@@ -209,7 +209,7 @@ class LoopQueuePair final : public QueuePair {
   bool is_done(uint64_t index, uint64_t taken);
   size_t complete_failing(std::span<Completion> into, uint64_t taken);
   Completion completion_of(const Request& request, Status status) const;
-  void look_at_refusal(uint64_t taken);
+  void check_refusal(uint64_t taken);
   size_t take_entries(std::span<Completion> into);
   void set_failing(Status why);
   Status take_entry(const EntryHead& head, const RingEntry& entry,
@@ -219,8 +219,8 @@ class LoopQueuePair final : public QueuePair {
   void ring_own_sender();
   void say_failed();
   void set_deadline(std::chrono::nanoseconds wait);
-  bool introduce(const Note& note, std::initializer_list<int> descriptors);
-  bool heed(NoteWithDescriptors& got);
+  bool introduce(const ChannelMessage& message, std::initializer_list<int> descriptors);
+  bool heed(ReceivedMessage& got);
   void attach();
 
   LoopFabric& fabric_;
@@ -296,7 +296,7 @@ class LoopFabric final : public Fabric {
  private:
   struct Waiting {
     Channel channel;
-    std::optional<NoteWithDescriptors> hello;
+    std::optional<ReceivedMessage> hello;
   };
 
   LoopFabric(ChannelListener listener, SharedMemory table, Descriptor epoll, Descriptor alarm);

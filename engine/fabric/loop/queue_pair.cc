@@ -16,7 +16,7 @@ constexpr size_t kNameBytesMax = 40;
 // them is given up.
 constexpr size_t kReplacedMax = kRegionsMax;
 // The most control messages that this side reads from one peer before it turns to others.
-constexpr size_t kNotesPerRead = 2 * kRegionsMax;
+constexpr size_t kMessagesPerRead = 2 * kRegionsMax;
 
 // The contents of a QueuePairAddress.
 struct Address {
@@ -99,10 +99,10 @@ Result<void> LoopQueuePair::connect(const QueuePairAddress& other) {
   other_->out = &pair.directions[0];
   other_->in = &pair.directions[1];
   other_->in->rights.store(rights_of(options_.access));
-  const Note hello{.kind = Note::Kind::kHello,
-                   .nonce = address.nonce,
-                   .target = address.queue_pair,
-                   .sender = this->address()};
+  const ChannelMessage hello{.kind = ChannelMessage::Kind::kHello,
+                             .nonce = address.nonce,
+                             .target = address.queue_pair,
+                             .sender = this->address()};
   if (!introduce(hello, {other_->pair->fd(), fabric_.table_fd(), recv_cq_.doorbell(),
                          send_cq_.doorbell()})) {
     other_.reset();
@@ -113,24 +113,25 @@ Result<void> LoopQueuePair::connect(const QueuePairAddress& other) {
   return {};
 }
 
-bool LoopQueuePair::introduce(const Note& note, std::initializer_list<int> descriptors) {
-  bool sent = other_->channel.send(note, descriptors);
+bool LoopQueuePair::introduce(const ChannelMessage& message,
+                              std::initializer_list<int> descriptors) {
+  bool sent = other_->channel.send(message, descriptors);
   for (const LoopRegion* region : fabric_.regions()) {
     if (region == nullptr) continue;
-    sent &=
-        other_->channel.send({.kind = Note::Kind::kRegion, .key = region->rkey()}, {region->fd()});
+    sent &= other_->channel.send({.kind = ChannelMessage::Kind::kRegion, .key = region->rkey()},
+                                 {region->fd()});
   }
-  return sent && other_->channel.send({.kind = Note::Kind::kReady}, {});
+  return sent && other_->channel.send({.kind = ChannelMessage::Kind::kReady}, {});
 }
 
-LoopQueuePair::Wants LoopQueuePair::wants(const Note& hello) const {
+LoopQueuePair::Wants LoopQueuePair::wants(const ChannelMessage& hello) const {
   if (hello.nonce != nonce_ || other_ || gone_) return Wants::kNever;
   if (state_ == QueuePairState::kUnconnected) return Wants::kLater;
   const bool now = state_ == QueuePairState::kConnected && hello.sender == other_address_;
   return now ? Wants::kNow : Wants::kNever;
 }
 
-Result<void> LoopQueuePair::accept(Channel channel, NoteWithDescriptors hello) {
+Result<void> LoopQueuePair::accept(Channel channel, ReceivedMessage hello) {
   if (hello.descriptors.size() != 4) return hat::fail("loop fabric: a hello without its memory");
   auto other = std::make_unique<Other>();
   HAT_TRY(other->pair, map_as(hello.descriptors[0], sizeof(Pair)));
@@ -143,7 +144,7 @@ Result<void> LoopQueuePair::accept(Channel channel, NoteWithDescriptors hello) {
   other->in->rights.store(rights_of(options_.access));
   other->channel = std::move(channel);
   other_ = std::move(other);
-  const Note welcome{.kind = Note::Kind::kWelcome};
+  const ChannelMessage welcome{.kind = ChannelMessage::Kind::kWelcome};
   const bool sent =
       introduce(welcome, {fabric_.table_fd(), recv_cq_.doorbell(), send_cq_.doorbell()});
   if (!sent || !read_channel()) return hat::fail("loop fabric: the other side went away");
@@ -164,8 +165,8 @@ void LoopQueuePair::attach() {
 
 void LoopQueuePair::send_region(const LoopRegion& region) {
   if (!other_) return;
-  const Note note{.kind = Note::Kind::kRegion, .key = region.rkey()};
-  if (!other_->channel.send(note, {region.fd()})) other_is_gone();
+  const ChannelMessage message{.kind = ChannelMessage::Kind::kRegion, .key = region.rkey()};
+  if (!other_->channel.send(message, {region.fd()})) other_is_gone();
 }
 
 bool LoopQueuePair::read_channel() {
@@ -173,19 +174,19 @@ bool LoopQueuePair::read_channel() {
     if (lingering_->channel.ended()) lingering_.reset();
     return true;
   }
-  for (size_t i = 0; i < kNotesPerRead; ++i) {
-    NoteWithDescriptors got;
+  for (size_t i = 0; i < kMessagesPerRead; ++i) {
+    ReceivedMessage got;
     const Channel::Got what = other_->channel.receive(got);
-    if (what != Channel::Got::kNote) return what == Channel::Got::kNothing;
+    if (what != Channel::Got::kMessage) return what == Channel::Got::kNothing;
     if (!heed(got)) return false;
   }
   return true;  // the next call reads the rest
 }
 
 // Acts on a control message. Returns false if the message breaks the format.
-bool LoopQueuePair::heed(NoteWithDescriptors& got) {
-  switch (got.note.kind) {
-    case Note::Kind::kWelcome: {
+bool LoopQueuePair::heed(ReceivedMessage& got) {
+  switch (got.message.kind) {
+    case ChannelMessage::Kind::kWelcome: {
       if (other_->table || got.descriptors.size() != 3) return false;
       auto table = map_as(got.descriptors[0], sizeof(RegionTable));
       if (!table) return false;
@@ -194,22 +195,22 @@ bool LoopQueuePair::heed(NoteWithDescriptors& got) {
       other_->sends_doorbell = std::move(got.descriptors[2]);
       return true;
     }
-    case Note::Kind::kRegion: {
+    case ChannelMessage::Kind::kRegion: {
       if (got.descriptors.size() != 1 || other_->replaced.size() == kReplacedMax) return false;
       auto memory = map_as(got.descriptors[0], 1);
       if (!memory) return false;
       (*memory)->close_descriptor();  // the mapping stays
-      Other::Memory& row = other_->memories[got.note.key % kRegionsMax];
+      Other::Memory& row = other_->memories[got.message.key % kRegionsMax];
       if (row.memory) other_->replaced.push_back(std::move(row.memory));
       row.memory = std::move(*memory);
-      row.key = got.note.key;
+      row.key = got.message.key;
       return true;
     }
-    case Note::Kind::kReady:
+    case ChannelMessage::Kind::kReady:
       if (!other_->table || other_->ready) return false;
       attach();
       return true;
-    case Note::Kind::kHello:
+    case ChannelMessage::Kind::kHello:
       break;
   }
   return false;

@@ -350,7 +350,7 @@ size_t LoopQueuePair::complete_sends(std::span<Completion> into) {
     signaled_.pop_front();
     freed_ = head_ = index + 1;
   }
-  if (state_ == QueuePairState::kConnected && !broken_) look_at_refusal(taken);
+  if (state_ == QueuePairState::kConnected && !broken_) check_refusal(taken);
   if (state_ == QueuePairState::kConnected && !broken_) return found;
   return found + complete_failing(into.subspan(found), taken);
 }
@@ -363,7 +363,7 @@ size_t LoopQueuePair::complete_failing(std::span<Completion> into, uint64_t take
     const Request& front = request(head_);
     Status status = front.status;
     if (!is_done(head_, taken)) {
-      if (state_ == QueuePairState::kConnected) look_at_refusal(taken);
+      if (state_ == QueuePairState::kConnected) check_refusal(taken);
       if (state_ != QueuePairState::kError) break;
       status = std::exchange(why_failed_, Status::kFlushed);
     }
@@ -392,7 +392,7 @@ Completion LoopQueuePair::completion_of(const Request& request, Status status) c
 
 // Checks whether the peer refuses the next entry: for lack of a receive, or because taking it
 // failed.
-void LoopQueuePair::look_at_refusal(uint64_t taken) {
+void LoopQueuePair::check_refusal(uint64_t taken) {
   if (!attached()) return;
   const uint64_t refused = other_->out->refused.load(std::memory_order_acquire);
   if (refused == refused_at(taken, Refusal::kFailed)) return set_failing(Status::kRemoteOperation);
@@ -409,7 +409,7 @@ size_t LoopQueuePair::complete_receives(std::span<Completion> into) {
   Direction& in = *other_->in;
   if (!there()) {
     if (in.sender_failed.load(std::memory_order_acquire) != 0) {
-      look_at_refusal(taken_there());  // perhaps an entry of this side made the peer fail
+      check_refusal(taken_there());  // perhaps an entry of this side made the peer fail
       set_failing(Status::kFlushed);
     }
     return 0;

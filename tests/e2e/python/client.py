@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# tests/e2e/python/client.py: runs the cases over each combination, and says which hold.
+# tests/e2e/python/client.py: runs the cases over each combination, and prints which pass.
 import os
 import sys
 import time
@@ -65,7 +65,7 @@ def add(session):
 
 
 def check_echo(session, size):
-    expect(session.client.echo(pattern(size)) == pattern(size), '%d bytes came changed' % size)
+    expect(session.client.echo(pattern(size)) == pattern(size), '%d bytes were changed on the way' % size)
 
 
 def echo_sizes(session):
@@ -80,7 +80,7 @@ def echo_large(session):
 def produce_consume(session):
     size = min(1_000_000, session.combination.large)
     came = session.client.produce(size)
-    expect(came == pattern(size), '%d bytes came changed' % size)
+    expect(came == pattern(size), '%d bytes were changed on the way' % size)
     expect(session.client.consume(came) == size, 'not all of %d bytes arrived' % size)
 
 
@@ -95,7 +95,7 @@ def everything(session):
         came = session.client.echo_everything(sent)
         expect(came == sent, 'a struct came back changed: %r' % came)
     came = session.client.repeat(full_everything(), 20)
-    expect(came == [full_everything()] * 20, 'a list came changed')
+    expect(came == [full_everything()] * 20, 'a list was changed on the way')
 
 
 def declared(session):
@@ -106,7 +106,7 @@ def declared(session):
         expect((error.numerator, error.message) == (7, 'cannot divide by zero'), repr(error))
         session.client.ping()
     else:
-        raise AssertionError('no declared exception came')
+        raise AssertionError('the call raised no declared exception')
 
 
 def undeclared(session):
@@ -115,17 +115,17 @@ def undeclared(session):
     except TApplicationException:
         session.client.ping()
     else:
-        raise AssertionError('no TApplicationException came')
+        raise AssertionError('the call raised no TApplicationException')
 
 
 def unknown_method(session):
     try:
         session.client.not_yet(1)
     except TApplicationException as error:
-        expect(error.type == TApplicationException.UNKNOWN_METHOD, 'type %d came' % error.type)
+        expect(error.type == TApplicationException.UNKNOWN_METHOD, 'the exception has type %d' % error.type)
         session.client.ping()
     else:
-        raise AssertionError('no TApplicationException came')
+        raise AssertionError('the call raised no TApplicationException')
 
 
 def oneway(session):
@@ -138,8 +138,8 @@ def oneway(session):
 
 def slow(session):
     began = time.monotonic()
-    expect(session.client.slow(50) == 50, 'slow')
-    expect(time.monotonic() - began >= 0.05, 'too early')
+    expect(session.client.slow(50) == 50, 'slow() returned another value')
+    expect(time.monotonic() - began >= 0.05, 'the answer came before 50 ms had passed')
 
 
 def many(session):
@@ -155,7 +155,7 @@ def reconnect(session):
 
 
 def pipelined(session):
-    """Sends 50 calls, all with sequence id 0, before it reads the first answer."""
+    """Sends 50 calls, all with sequence id 0, and then reads the 50 answers."""
     for i in range(CALLS):
         session.client.send_add(i, 1000)
     for i in range(CALLS):
@@ -164,7 +164,7 @@ def pipelined(session):
 
 
 def own_seqids(session):
-    """The same with sequence ids of our own: each comes back with its answer."""
+    """Sends 50 calls with sequence ids that the test chooses; each answer must have its call's id."""
     seqids = [-2**31, -1, 0, 1, 127, 128, 1 << 14, 1 << 21, 1 << 28, 2**31 - 1, 7, 7]
     seqids += [-i * 1_000_003 for i in range(len(seqids), CALLS)]
     for i, seqid in enumerate(seqids):
@@ -176,11 +176,11 @@ def own_seqids(session):
         result.read(session.protocol)
         session.protocol.readMessageEnd()
         expect(came == ('add', TMessageType.REPLY, seqid) and result.success == i + 5,
-               'for seqid %d came %r, %r' % (seqid, came, result.success))
+               'the answer to sequence id %d is %r, %r' % (seqid, came, result.success))
 
 
 def cases_for(combination):
-    """The cases that this combination can run: HTTP has one request at a time."""
+    """Returns the cases that this combination can run: HTTP allows only one request at a time."""
     cases = [ping, add, echo_sizes, echo_large, produce_consume, text, everything, declared,
              undeclared, unknown_method, oneway, slow, many, reconnect]
     if combination.transport != 'http':
@@ -195,7 +195,7 @@ def run_case(combination, case):
         case(session)
         print('ok', case.__name__, flush=True)
         return True
-    except Exception as error:  # whatever went wrong is the answer
+    except Exception as error:  # any exception is a failure of the case
         why = ('%s: %s' % (type(error).__name__, error)).replace('\n', ' ')
         print('FAIL', case.__name__, why[:300], flush=True)
         return False

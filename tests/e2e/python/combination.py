@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# tests/e2e/python/combination.py: reads the combinations that a probe client or server shall run.
+# tests/e2e/python/combination.py: parses the combinations that a probe client or server must run.
 import argparse
 
 
 class Combination(argparse.Namespace):
-    """One --connect or --listen and the options after it; tests/e2e/README.md lists them."""
+    """One --connect or --listen, and the options after it; tests/e2e/README.md lists the options."""
 
     @property
     def unix_path(self):
@@ -27,7 +27,7 @@ class Combination(argparse.Namespace):
 
 
 def read_combinations(words, first):
-    """`first` is the option that opens a combination."""
+    """Parses a command line of several combinations; `first` is the option with which each of them begins."""
     parser = argparse.ArgumentParser()
     parser.add_argument(first, dest='address', required=True)
     parser.add_argument('--transport', default='framed')

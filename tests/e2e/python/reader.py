@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/e2e/python/reader.py: whom the generated code calls for requests that hatrpcd's check passed.
+"""tests/e2e/python/reader.py: has the generated Python code read the requests that hatrpcd's check accepts.
 
-Reads records of request_check_differential --write. Exit status 1 where the stock code makes anything else of a request
-than one call of the function that the check said, to the last byte. Prints how many requests there were.
+Reads records of request_check_differential --write. The stock code must read each request, to its last byte, as one
+call of the function that the check found; otherwise the exit status is 1. Prints the number of requests.
 """
 
 import struct
@@ -12,15 +12,16 @@ from checked import Checked
 from thrift.protocol import TBinaryProtocol, TCompactProtocol, TJSONProtocol
 from thrift.transport import TTransport
 
-# A request without a version: this reader gets its name as bytes, finds no function of that name, skips its arguments,
-# and ends the connection where one of them is a string that is not UTF-8.
+# The encoding of requests without a version. For these, Python's library reads the function's name as bytes and finds
+# no function of that name. It skips the arguments, and ends the connection if one of them is a string that is not
+# UTF-8.
 OLD_BINARY = 1
 PROTOCOLS = (TBinaryProtocol.TBinaryProtocol, TBinaryProtocol.TBinaryProtocol, TCompactProtocol.TCompactProtocol,
              TJSONProtocol.TJSONProtocol)
 
 
 class Handler:
-    """Notes who was called."""
+    """Records the names of the functions that were called."""
 
     def __init__(self):
         self.calls = []
@@ -54,7 +55,8 @@ def main():
         left = len(request) - memory.cstringio_buf.tell()
         is_unknown = encoding == OLD_BINARY and handler.calls == []
         if not is_unknown and (said or left != 0 or handler.calls != [function]):
-            print(f"request {count}, of {function}: {handler.calls}, {left} bytes left {said}: {request!r}")
+            print(f"request {count}, a call of {function}: the stock code called {handler.calls} and left {left} bytes "
+                  f"{said}: {request!r}")
             return 1
     print(f"{count} requests")
     return 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# tests/e2e/python/server.py: serves probe.thrift with Thrift's Python servers until its input ends.
+# tests/e2e/python/server.py: serves probe.thrift with Thrift's Python servers until standard input ends.
 import collections
 import os
 import sys
@@ -80,7 +80,7 @@ def make_socket(combination):
 
 
 class Announcing:
-    """A server socket, and where it listens once it does."""
+    """A server socket; after listen(), `address` is where it listens, and `listening` is set."""
 
     def __init__(self, combination):
         self.socket = make_socket(combination)
@@ -142,7 +142,7 @@ def main():
     for combination in read_combinations(sys.argv[1:], '--listen'):
         print('listening on', start(combination, handler), flush=True)
     sys.stdin.buffer.read()
-    os._exit(0)  # the serving threads have no other end
+    os._exit(0)  # the serving threads never return
 
 
 if __name__ == '__main__':

@@ -18,7 +18,7 @@ TRANSPORT_FACTORIES = {
     'buffered': TTransport.TBufferedTransportFactory,
     'framed': TTransport.TFramedTransportFactory,
     'zlib': TZlibTransport.TZlibTransportFactory,
-    'header': TTransport.TTransportFactoryBase,  # the protocol brings it
+    'header': TTransport.TTransportFactoryBase,  # THeaderProtocol makes its own transport
     'framed_header': TTransport.TFramedTransportFactory,
 }
 
@@ -58,7 +58,7 @@ def transport_factory(combination):
 
 
 def client_stack(combination):
-    """A transport to open, and the protocol on it."""
+    """Returns a transport, which is not open yet, and the protocol on it."""
     if combination.transport == 'http':
         transport = THttpClient.THttpClient('http://%s/probe' % combination.address)
         transport.setTimeout(combination.timeout_ms)

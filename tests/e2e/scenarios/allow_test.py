@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/e2e/scenarios/allow_test.py: a peer that may call a part of a service hides calls of the rest in its requests.
-Each attack is first shown to work on the stock server itself, where it does."""
+"""tests/e2e/scenarios/allow_test.py: a peer that may call some functions hides calls of others in its requests.
+
+The test first sends each attack to the stock server itself, to show on which servers it works, and then through the
+daemons, where it must not work.
+"""
 
 import contextlib
 import socket
@@ -27,7 +30,7 @@ def text(value):
 
 
 def message(function, arguments, old=False, kind=CALL):
-    """Binary, without a frame; `arguments` with the struct's end."""
+    """Returns a message in binary protocol, without a frame; `arguments` includes the byte that ends the struct."""
     if old:
         return text(function) + bytes([kind]) + word(1) + arguments
     return word(0x80010000 | kind) + text(function) + word(1) + arguments
@@ -42,7 +45,7 @@ def ping():
 
 
 def hidden(who, **how):
-    """The call that the peer may not make."""
+    """Returns the call that the peer is not allowed to make."""
     return message("note", string_argument(who), **how)
 
 
@@ -51,7 +54,7 @@ def second_message(who):
 
 
 def behind_a_long_name(who):
-    """hatrpcd reads no names of 256 bytes; servers do, answer that there is no such function, and read on."""
+    """hatrpcd does not accept a name of 256 bytes. Servers accept it, answer "unknown method", and read on."""
     return ping() + message("x" * 256, b"\0") + hidden(who)
 
 
@@ -60,8 +63,11 @@ def in_another_encoding(who):
 
 
 def in_a_list(who):
-    """Everything.numbers is a list<i32>. As i64 it is twice as long to a reader of the wire; the rest of it is
-    the ends of two structs and another call, to generated code."""
+    """Sends Everything.numbers, a list<i32>, as a list of i64.
+
+    A reader that follows the type on the wire reads i64s. The generated code reads as many i32s, which is half of the
+    bytes; it takes the other half for the ends of two structs and another call.
+    """
     rest = b"\0\0" + hidden(who)
     count = -(-len(rest) // 4)
     numbers = b"\x0f\0\x0f\x0a" + word(count) + bytes(4 * count) + rest.ljust(4 * count, b"\0")
@@ -73,9 +79,12 @@ def announced_as_oneway(who):
 
 
 def in_a_union(who):
-    """A Shape with a radius and a polygon. Java reads one field of a union, and takes the next one's head for the
-    union's end; the points of the polygon are then fields of Everything, its end, and the end of the arguments. The
-    length of the label, 0x8001, and what it begins with are the beginning of another call."""
+    """Sends a Shape (a union) with two fields, a radius and a polygon.
+
+    Java reads one field of a union, and takes the head of the second field for the union's end. To Java, the points of
+    the polygon are then fields of Everything, the end of Everything, and the end of the arguments. The length of the
+    label, 0x8001, and the label's first bytes are to Java the beginning of another call.
+    """
     label = (b"\0\1" + hidden(who)[4:]).ljust(0x8001, b"a")
     first = b"\x08\0\1" + word(0x0a) + b"\x08\0\2" + word(0) + b"\x0b\0\3" + word(len(label)) + label + b"\0"
     point = b"\x08\0\1" + word(0) + b"\x08\0\2" + word(0) + b"\0"
@@ -85,8 +94,12 @@ def in_a_union(who):
 
 
 def behind_a_missing_field(who):
-    """Java stops at a Point without its required `y`, answers, and reads on: three empty Points and the head of a
-    label are a call of no function, in the older encoding; what follows in the label is another call."""
+    """Sends a Point without its required field `y`.
+
+    Java stops reading the request there, answers, and takes the next bytes for a new message. To Java, three empty
+    Points and the head of a label are a call of a function without a name, in the older encoding, and the rest of the
+    label is another call.
+    """
     label = b"12345" + b"\1" + word(1) + b"\0" + hidden(who)
     points = b"\x08\0\1" + word(1) + b"\0" + 3 * b"\0" + b"\x0b\0\3" + word(len(label)) + label + b"\0"
     return message("repeat", b"\x0c\0\1" + b"\x0f\0\x10\x0c" + word(5) + points + b"\0\0")
@@ -105,11 +118,14 @@ def rule_for_note(text_of_manifest):
 
 
 def send(address, transport, request):
-    """Sends it, ends, and reads until the other side has ended: then all of it was served that ever will be."""
+    """Sends the request and a FIN, and reads until the other side ends the connection.
+
+    After that, the server calls no further function for this request.
+    """
     host, _, port = address.removeprefix("tcp:").rpartition(":")
     with socket.create_connection((host, int(port)), timeout=WAIT_S) as connection:
         connection.sendall(word(len(request)) + request if transport == "framed" else request)
-        with contextlib.suppress(OSError):  # it may be reset already
+        with contextlib.suppress(OSError):  # the other side may have reset the connection already
             connection.shutdown(socket.SHUT_WR)
         with contextlib.suppress(ConnectionError):
             while connection.recv(65536):
@@ -131,7 +147,7 @@ def calls(address, transport):
 
 
 def count_of(address, transport, who):
-    """How often note(who) was called; from the server itself."""
+    """Asks the server itself how often note(who) was called."""
     with calls(address, transport) as server:
         return server.count(who)
 
@@ -157,7 +173,7 @@ class Allow(TlsNodes):
                         worked.add(attack)
                     send(nodes.endpoints["Probe"], transport, attack(name))
                     self.assertEqual(count_of(address, transport, name), 0, name)
-                # What it may call is served as ever.
+                # The daemon still passes on calls that the peer is allowed to make.
                 with calls(nodes.endpoints["Probe"], transport) as client:
                     self.assertEqual(client.add(1, 2), 3)
                     self.assertEqual(client.count("nobody"), 0)
@@ -170,7 +186,7 @@ class Allow(TlsNodes):
         self.assertEqual(self.check_language("cpp"), set(ATTACKS) - ON_JAVA_ALONE)
 
     def test_python(self):
-        # Its reader leaves such a message's name as bytes, which are no function's name.
+        # Python's library reads the name in such a message as bytes, and finds no function of that name.
         self.assertEqual(self.check_language("python"), set(ATTACKS) - ON_JAVA_ALONE - {in_another_encoding})
 
     def test_go(self):
@@ -183,7 +199,7 @@ class Allow(TlsNodes):
         self.assertEqual(self.check_language("node"), set(ATTACKS) - ON_JAVA_ALONE)
 
     def test_rust(self):
-        # The server ends the connection at a function that it does not have, and refuses the older encoding.
+        # Rust's server closes the connection after a call of an unknown function, and rejects the older encoding.
         self.assertEqual(self.check_language("rust"),
                          set(ATTACKS) - ON_JAVA_ALONE - {behind_a_long_name, in_another_encoding})
 

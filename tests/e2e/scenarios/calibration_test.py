@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/e2e/scenarios/calibration_test.py: hatctl calibrate: a profile is measured and written, plans follow it."""
+"""tests/e2e/scenarios/calibration_test.py: `hatctl calibrate` measures and writes a profile, and plans follow it."""
 
 import json
 import signal
@@ -23,7 +23,7 @@ def plan(node, method="add"):
 
 
 class ProfiledNodes(TwoNodes):
-    """host-a's configuration names a profile that is not there yet."""
+    """Two nodes; host-a's configuration names a profile file that does not exist yet."""
 
     def __init__(self, upstream, hints, **more):
         text = ("hatrpc_manifest: 1\nservices:\n  Probe:\n    functions:\n"
@@ -84,7 +84,7 @@ class Calibration(Scenario):
             self.assertEqual((changed.returncode, changed.stderr), (0, ""))
             after = "≤32KiB direct_write_imm, larger write_rndv; adaptive"
             self.assertEqual(plan(nodes.a)["plan"], after)
-            # By this reload, or by the daemon's own look at the file, if that was first.
+            # Either this reload or the daemon's file watcher, if it was quicker, has applied the profile.
             self.assertIn(f"Probe.add: client: {before} → {after}", changed.stdout + nodes.a.log())
             with Client(nodes) as calls:
                 self.assertEqual(calls.add(3, 4), 7)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/e2e/scenarios/configmap_test.py: manifests and certificates change as kubelet changes a mounted volume."""
+"""tests/e2e/scenarios/configmap_test.py: changes manifests and certificates as kubelet changes a mounted volume."""
 
 import itertools
 import os
@@ -16,8 +16,9 @@ from tls_test import WAIT_S, TlsNodes, fingerprint, make_certificates
 class Volume:
     """A folder in which files change as kubelet changes them (pkg/volume/util/atomic_writer.go).
 
-    Each revision is a folder of its own; `..data` is a link to the one that holds, and what
-    programs open are links through it. A new revision comes by renaming a link over `..data`.
+    Each revision is a folder of its own. `..data` is a symbolic link to the current revision, and the files
+    that programs open are symbolic links through `..data`. A rename of a new link over `..data` makes
+    another revision the current one.
     """
 
     def __init__(self, folder, mode=0o644):
@@ -34,7 +35,7 @@ class Volume:
             file = self.folder / new / name
             file.write_text(text)
             file.chmod(self.mode)
-            os.utime(file, (1_700_000_000, 1_700_000_000))  # times need not tell revisions apart
+            os.utime(file, (1_700_000_000, 1_700_000_000))  # the daemon must notice a change without a new time
         os.symlink(new, self.folder / "..data_tmp")
         os.rename(self.folder / "..data_tmp", data)
         for name in files:
@@ -79,7 +80,7 @@ class ConfigMap(Scenario):
                 before = self.plan()
                 self.revise(goal)
                 self.wait_until(f"{goal} was taken", lambda: self.plan() != before)
-                self.assertEqual(calls.add(20, 3), 23)  # by the connection that was there before
+                self.assertEqual(calls.add(20, 3), 23)  # on a connection from before the change
             self.assertEqual(self.plan(), first)
 
     def test_a_bad_revision_is_told_and_the_one_before_goes_on(self):
@@ -107,11 +108,11 @@ class ConfigMap(Scenario):
             self.revise("latency", **{"other.yaml": other})
             self.wait_until("the new file was taken", lambda: "Other" in names())
             self.revise("latency")
-            self.wait_until("its end was seen", lambda: "Other" not in names())
+            self.wait_until("the file's removal was seen", lambda: "Other" not in names())
 
 
 class Secret(TlsNodes):
-    """deploy/k8s: one Secret for all nodes, with cert-manager's names of files."""
+    """One Secret for all nodes, with cert-manager's file names, as in deploy/k8s."""
 
     KEYS = {"tls.crt": "hatrpcd.pem", "tls.key": "hatrpcd.key", "ca.crt": "ca.pem"}
     NAME = "spiffe://hatrpc.test/hatrpcd"
@@ -123,7 +124,7 @@ class Secret(TlsNodes):
         self.renew()
 
     def renew(self):
-        """Another certificate, of another key, by the same CA."""
+        """Replaces certificate and key by new ones of the same CA."""
         made = self.folder / "one"
         make_certificates(made, "hatrpcd")
         self.volume.write({key: (made / file).read_text(encoding="ascii") for key, file in self.KEYS.items()})
@@ -149,7 +150,7 @@ class Secret(TlsNodes):
                     self.assertEqual(self.stranger(nodes, "one/hatrpcd"),
                                      fingerprint(self.volume.folder / "tls.crt"))
                     calls = load.calls
-                    wait_until("calls go on", lambda: load.failed or load.calls > calls + 10, WAIT_S)
+                    wait_until("further calls succeed", lambda: load.failed or load.calls > calls + 10, WAIT_S)
             finally:
                 load.end()
             self.assertEqual(load.failed, [])
@@ -164,7 +165,7 @@ class Secret(TlsNodes):
             one = self.folder / "one"
             good = {key: (one / file).read_text(encoding="ascii") for key, file in self.KEYS.items()}
             self.volume.write(good | {"tls.key": (one / "host-a.key").read_text(encoding="ascii")})
-            wait_until("both have said so", lambda: all(
+            wait_until("both nodes have refused it", lambda: all(
                 self.metric(node, "hatrpc_config_last_reload_successful") == 0
                 for node in (nodes.a, nodes.b)), WAIT_S)
             self.assertIn("is not that of certificate", nodes.b.log())
@@ -172,7 +173,7 @@ class Secret(TlsNodes):
             with Client(nodes) as calls:
                 self.assertEqual(calls.add(20, 3), 23)
             self.renew()
-            wait_until("the next good one is taken", lambda: all(
+            wait_until("both nodes have the next good certificate", lambda: all(
                 new != old for new, old in zip(self.serials(nodes), before)), WAIT_S)
 
 

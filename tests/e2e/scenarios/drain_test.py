@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/e2e/scenarios/drain_test.py: on SIGTERM what is in flight is finished, on either side."""
+"""tests/e2e/scenarios/drain_test.py: on SIGTERM the daemon of either side finishes the calls in flight."""
 
 import signal
 import threading
@@ -22,7 +22,7 @@ class Drain(Scenario):
                     began.wait()
                     try:
                         answers.append(calls.slow(1000))
-                    except Exception as error:  # the call was lost
+                    except Exception as error:  # the call was lost; the comparison below shows why
                         answers.append(repr(error))
 
             threads = [threading.Thread(target=call) for _ in range(self.CLIENTS)]
@@ -58,11 +58,11 @@ class Drain(Scenario):
             began.wait()
             threading.Event().wait(0.2)  # the slow call is on its way
             nodes.a.process.send_signal(signal.SIGTERM)
-            wait_until("draining", lambda: ask(nodes.a.admin, "GET", "/readyz")[0] == 503)
+            wait_until("host-a drains", lambda: ask(nodes.a.admin, "GET", "/readyz")[0] == 503)
             for service in nodes.endpoints:
                 with self.assertRaises(TTransport.TTransportException):
                     Client(nodes, service).__enter__()
-            self.assertIsNone(nodes.a.process.poll(), "the slow call is not over")
+            self.assertIsNone(nodes.a.process.poll(), "the daemon must not end before the slow call")
             thread.join()
             self.assertEqual(nodes.a.process.wait(timeout=10), 0)
             nodes.a.process = None

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/e2e/scenarios/exhaustion_test.py: each listener of a daemon that has no descriptors left, or no more memory to lend.
+"""tests/e2e/scenarios/exhaustion_test.py: runs a daemon out of descriptors and out of buffer memory, at each listener.
 
-Whoever was connected before is served, nothing spins or floods the log, and all is well once the crowd has left.
+Meanwhile the daemon must serve the clients that were connected before, and must not spin or flood the log. Once the
+crowd of other clients has left, everything must work again.
 """
 
 import contextlib
@@ -18,13 +19,13 @@ from nodes import ask, wait_until
 from thrift.Thrift import TApplicationException
 
 CROWD = 100
-SPARE = 30  # descriptors: some work goes on
+SPARE = 30  # free descriptors that remain at first, so that some of the crowd get in
 WATCHED_S = 1.0
-CPU_S = 0.3  # of WATCHED_S, at most
+CPU_S = 0.3  # processor time that the daemon may use during WATCHED_S
 LINES = 20
-REPLY = 1 << 20  # that a client asks for several times, and does not read
+REPLY = 1 << 20  # bytes of a reply that clients ask for several times and do not read
 BUFFERED_MIB = 8
-RESIDENT_MIB = 64  # what is carried already when the limit is reached: at most 256 KiB for each client, and some
+RESIDENT_MIB = 64  # growth allowed: when the limit is reached, up to 256 KiB for each client are on their way already
 
 
 def tcp(address):
@@ -37,7 +38,7 @@ def unix(address):
 
 
 def replies():
-    """More than the kernel keeps for one connection, which can be all of 4 MiB: the rest is left to the daemon."""
+    """Returns how many replies exceed the kernel's send buffer (up to 4 MiB), so that the daemon must hold the rest."""
     most = int(pathlib.Path("/proc/sys/net/ipv4/tcp_wmem").read_text(encoding="ascii").split()[2])
     return most // REPLY + 4
 
@@ -54,7 +55,7 @@ def resident_mib(node):
 
 @contextlib.contextmanager
 def few_descriptors(node):
-    """No more than are open, and some."""
+    """Limits the daemon to SPARE descriptors more than it has open; yields the limit."""
     before = resource.prlimit(node.process.pid, resource.RLIMIT_NOFILE)
     open_now = len(list(pathlib.Path(f"/proc/{node.process.pid}/fd").iterdir()))
     resource.prlimit(node.process.pid, resource.RLIMIT_NOFILE, (open_now + SPARE, before[1]))
@@ -86,17 +87,17 @@ class Exhaustion(Scenario):
         while time.monotonic() < end:
             meanwhile()
             time.sleep(0.1)
-        self.assertLess(cpu_seconds(node) - cpu, CPU_S, "seconds of processor time, for nothing")
+        self.assertLess(cpu_seconds(node) - cpu, CPU_S, "seconds of processor time that the idle daemon used")
         self.assertLess(node.log().count("\n") - lines, LINES, node.log()[-2000:])
 
     def check_descriptors(self, nodes, node, family, address, again):
-        """`again`: what must work once the crowd has left."""
+        """Checks the daemon while a crowd takes all its descriptors; `again`: must hold once the crowd has left."""
         with Client(nodes) as calls, few_descriptors(node) as limit:
             self.assertEqual(calls.add(1, 2), 3)
             with crowd(family, address):
                 wait_until_full(node, limit)
                 self.watch(node, lambda: self.assertEqual(calls.add(3, 4), 7))
-            wait_until("the crowd is gone", again)
+            wait_until("a new client is served", again)
             self.assertEqual(calls.add(5, 6), 11)
 
     def check_endpoint(self, kind, path=None):
@@ -133,7 +134,7 @@ class Exhaustion(Scenario):
             self.assertTrue(another_peer_comes())
 
     def test_no_descriptors_for_successors(self):
-        """hatrpcd --takeover comes when no descriptor is left."""
+        """Starts a takeover while the daemon has no descriptor left."""
         with probe_nodes() as nodes:
             with few_descriptors(nodes.a) as limit, Client(nodes) as calls:
                 self.assertEqual(calls.add(1, 2), 3)
@@ -156,13 +157,13 @@ class Exhaustion(Scenario):
             clients = [stack.enter_context(Client(nodes)) for _ in range(2 * SPARE)]
             self.assertEqual(clients[0].add(1, 2), 3)
             with few_descriptors(nodes.b):
-                for calls in clients[1:-1]:  # some have room
+                for calls in clients[1:-1]:  # the first of these still get a descriptor
                     with contextlib.suppress(TApplicationException):
                         calls.add(1, 2)
                 error = self.assert_fails(lambda: clients[-1].add(1, 2), "upstream_unreachable")
                 self.assertIn("Too many open files", error.message)
                 self.watch(nodes.b, lambda: self.assertEqual(clients[0].add(3, 4), 7))
-            self.assertEqual(clients[-1].add(5, 6), 11, "the same connection works again")
+            self.assertEqual(clients[-1].add(5, 6), 11, "the same connection must work again")
 
     def check_memory(self, path=None):
         limits = {"max_buffered": f"{BUFFERED_MIB}MiB"}
@@ -186,7 +187,7 @@ class Exhaustion(Scenario):
                 self.assertEqual(calls.add(5, 6), 11)
 
     def is_told(self, calls):
-        """Otherwise it is served."""
+        """Makes a call; returns True if the daemon answers with `overloaded`, False if the call succeeds."""
         try:
             self.assertEqual(calls.add(3, 4), 7)
         except TApplicationException as error:

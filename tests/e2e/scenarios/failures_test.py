@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/e2e/scenarios/failures_test.py: what a stock client sees when something is not there."""
+"""tests/e2e/scenarios/failures_test.py: the errors that a stock client gets if a server or peer is missing or slow."""
 
 import contextlib
 import signal
@@ -14,9 +14,9 @@ from thrift.transport.TTransport import TTransportException
 
 class Failures(Scenario):
     def assert_ended(self, calls):
-        """The connection to the server was the client's own; without it, the client's ends too."""
+        """Checks that the client's connection ends: its own connection to the server (mode mirror) has ended."""
         with self.assertRaises((TTransportException, OSError)):
-            with contextlib.suppress(TApplicationException):  # a call that crosses the end is answered
+            with contextlib.suppress(TApplicationException):  # the daemon answers a call that it reads before the end
                 self.fail(f"answered: {calls.add(1, 2)}")
             calls.add(1, 2)
 
@@ -28,7 +28,7 @@ class Failures(Scenario):
                 self.assertIn(str(port), error.message)
                 server = start_server(f"127.0.0.1:{port}")
                 try:
-                    self.assertEqual(calls.add(1, 2), 3, "the same connection works again")
+                    self.assertEqual(calls.add(1, 2), 3, "the same connection must work again")
                 finally:
                     server.stop()
 
@@ -41,7 +41,7 @@ class Failures(Scenario):
                 nodes.b.start()
                 wait_until("the link is up again",
                            lambda: nodes.a.get("/status")["links"][0]["up"])
-                self.assertEqual(calls.add(1, 2), 3, "the same connection works again")
+                self.assertEqual(calls.add(1, 2), 3, "the same connection must work again")
 
     def test_server_dies_during_a_call(self):
         server = start_server()
@@ -81,12 +81,12 @@ class Failures(Scenario):
     def test_timeout_of_a_hint_with_a_pool_of_connections_to_the_server(self):
         with probe_nodes(modes={"Probe": {"mode": "shared"}}) as nodes, Client(nodes) as calls:
             self.assert_fails(lambda: calls.hurried(3000), "deadline_exceeded")
-            self.assertEqual(calls.hurried(10), 10, "the connection goes on")
+            self.assertEqual(calls.hurried(10), 10, "the connection must still work")
 
     def test_too_large(self):
         with probe_nodes(limits={"max_message": "1MiB"}) as nodes, Client(nodes) as calls:
             self.assert_fails(lambda: calls.consume(bytes(2 << 20)), "too_large")
-            self.assertEqual(calls.consume(bytes(1000)), 1000, "the connection goes on")
+            self.assertEqual(calls.consume(bytes(1000)), 1000, "the connection must still work")
 
     def test_peer_serves_no_such_service(self):
         server = start_server()

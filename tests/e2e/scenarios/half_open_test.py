@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/e2e/scenarios/half_open_test.py: hosts that vanish without a word, each in a network namespace of its own.
+"""tests/e2e/scenarios/half_open_test.py: hosts vanish without FIN or RST; each is a network namespace of its own.
 
-A router joins them. It stops forwarding to one, silently: no packet comes or goes, and nobody is told.
+A router connects the hosts. To make a host vanish, the router drops all packets to and from it; no side gets an error.
 
     client's host ── router ── host-a ── (router) ── host-b ── (router) ── server's host
 """
@@ -24,7 +24,7 @@ from thrift.transport.TTransport import TTransportException
 
 HOSTS = ("client", "a", "b", "server")
 KEEPALIVE_S = 1  # limits.keepalive_timeout of links
-PROBE_S = 1  # limits.tcp_keepalive; three probes follow, 10 s apart
+PROBE_S = 1  # limits.tcp_keepalive; after that, TCP sends three probes, 10 s apart
 TCP_GIVES_UP_S = PROBE_S + 3 * 10 + 10
 CLONE_NEWNET = 0x40000000
 LIBC = ctypes.CDLL(None, use_errno=True)
@@ -35,13 +35,13 @@ def run(*words):
 
 
 class Host:
-    """A network namespace that a sleeping process holds, joined to the router, which is this process's own."""
+    """A network namespace that a sleeping process keeps alive, connected to this process's namespace, the router."""
 
     def __init__(self, name, number):
         self.name, self.address = name, f"10.77.{number}.2"
         self.sleeper = subprocess.Popen(["unshare", "--net", "setpriv", "--pdeathsig", "KILL", "sleep", "infinity"])
         own = os.readlink("/proc/self/ns/net")
-        wait_until("a namespace", lambda: os.readlink(f"/proc/{self.sleeper.pid}/ns/net") != own)
+        wait_until("the process has its namespace", lambda: os.readlink(f"/proc/{self.sleeper.pid}/ns/net") != own)
         self.enter = ["nsenter", f"--net=/proc/{self.sleeper.pid}/ns/net"]
         run("ip", "link", "add", f"to-{name}", "type", "veth", "peer", "name", "eth0", "netns", self.sleeper.pid)
         run("ip", "address", "add", f"10.77.{number}.1/24", "dev", f"to-{name}")
@@ -52,7 +52,7 @@ class Host:
 
     @contextlib.contextmanager
     def inside(self):
-        """Sockets that this thread makes are of that host."""
+        """Moves this thread to the host's namespace, so that the sockets that it creates belong to the host."""
         with open("/proc/thread-self/ns/net", encoding="ascii") as own, \
                 open(f"/proc/{self.sleeper.pid}/ns/net", encoding="ascii") as there:
             assert LIBC.setns(there.fileno(), CLONE_NEWNET) == 0, os.strerror(ctypes.get_errno())
@@ -68,13 +68,13 @@ class Host:
 
 
 def forward(name, on):
-    """What comes from that host goes on; `all`: from every one."""
+    """Turns the router's forwarding on or off for packets from that interface; `all`: from every interface."""
     pathlib.Path(f"/proc/sys/net/ipv4/conf/{name}/forwarding").write_text(str(int(on)), encoding="ascii")
 
 
 @contextlib.contextmanager
 def vanished(*hosts):
-    """Neither what they send nor what is sent to them arrives."""
+    """Drops all packets from these hosts and to them."""
     for host in hosts:
         forward(f"to-{host.name}", False)
         run("ip", "route", "add", "blackhole", host.address)
@@ -134,13 +134,13 @@ class HalfOpen(Scenario):
             waits = threading.Thread(target=lambda: failed.append(self.assert_fails(lambda: calls.slow(20_000),
                                                                                     "link_lost")))
             waits.start()
-            time.sleep(0.3)  # until the call is with the server
+            time.sleep(0.3)  # until the call has reached the server
             with vanished(self.hosts["b"]):
                 began = time.monotonic()
                 waits.join()
                 self.assertEqual(len(failed), 1)
                 self.assertLess(time.monotonic() - began, KEEPALIVE_S + 2)
-                wait_until("host-b has given up the call, too", lambda: upstreams(nodes) == 0)
+                wait_until("host-b has ended the call and its connection too", lambda: upstreams(nodes) == 0)
                 with self.client(nodes) as another:
                     self.assert_fails(lambda: another.add(1, 2), "peer_unreachable")
             wait_until("the link is up again", lambda: nodes.a.get("/status")["links"][0]["up"])
@@ -152,7 +152,7 @@ class HalfOpen(Scenario):
             for calls in (away, stays):
                 self.assertEqual(calls.add(1, 2), 3)
             with vanished(self.hosts["client"], self.hosts["server"]):
-                wait_until("both are given up, and their connections end",
+                wait_until("the daemons have ended the connections of both",
                            lambda: clients(nodes) == upstreams(nodes) == 0, TCP_GIVES_UP_S)
             for calls in (away, stays):
                 self.assertRaises((TTransportException, ConnectionError), calls.add, 1, 2)
@@ -167,6 +167,6 @@ if __name__ == "__main__":
     sys.argv.remove("--inside")
     for tool in ("ip", "nsenter", "setpriv"):
         if shutil.which(tool) is None:
-            raise SystemExit(f"half_open: there is no {tool}; it is in Debian's iproute2 or util-linux")
+            raise SystemExit(f"half_open: {tool} is not installed; it is in Debian's iproute2 or util-linux")
     run("ip", "link", "set", "lo", "up")
     main()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/e2e/scenarios/hatkv_test.py: HatKV through the daemons, over sockets and over rings at both ends.
+"""tests/e2e/scenarios/hatkv_test.py: uses HatKV through two daemons, with sockets or with rings at both ends.
 
 usage: hatkv_test.py PROGRAMS PEERS
 """
@@ -16,12 +16,12 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from nodes import TwoNodes, wait_until  # noqa: E402
 
 PROGRAMS = pathlib.Path(sys.argv[1]).resolve()
-MANIFEST = PROGRAMS.parent / "share" / "hatrpc" / "hatkv.yaml"  # hintgen made it with the build
+MANIFEST = PROGRAMS.parent / "share" / "hatrpc" / "hatkv.yaml"  # the build makes it with hintgen
 
 
 @contextlib.contextmanager
 def hatkv_server(folder, listen):
-    """`hatkv serve` at `listen`; where it really listens."""
+    """Runs `hatkv serve` at `listen`; yields the address at which it listens (with the port, if that was 0)."""
     server = subprocess.Popen([PROGRAMS / "hatkv", "serve", "--data", folder / "data", "--listen", listen],
                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     try:
@@ -59,12 +59,12 @@ class HatKV(unittest.TestCase):
         self.assertIn(b"records          500\n", self.run_hatkv(through, "stats"))
 
     def check_counts(self, nodes):
-        """Each function was counted under its own name: the manifest knows it."""
+        """Checks that host-a counted the functions under their own names: HatKV's manifest lists them."""
         def counted():
             functions = {one["method"] for one in nodes.a.get("/functions")
                          if one["side"] == "client" and one["outcomes"]["success"] > 0}
             return {"put", "multiput", "scan", "remove", "stats"} <= functions
-        wait_until("all calls counted", counted)
+        wait_until("host-a has counted all calls", counted)
 
     def test_sockets_and_tcp_lanes(self):
         self.check("tcp:127.0.0.1:0", None, "tcp")

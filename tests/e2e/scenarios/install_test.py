@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/e2e/scenarios/install_test.py: the client libraries as a user gets them: installed, found, compiled and run.
+"""tests/e2e/scenarios/install_test.py: installs the client libraries as a user does, and compiles and runs programs.
 
-C++ by pkg-config and by find_package, as C++14; Python by pip, in a fresh environment.
+C++ programs find the library by pkg-config and by find_package, and are compiled as C++14; pip installs the Python
+package in a fresh environment.
 """
 
 import os
@@ -215,7 +216,7 @@ for _ in range(3):
         try:
             transport.open()
             break
-        except TTransport.TTransportException:  # bound, and not listening yet
+        except TTransport.TTransportException:  # the server has bound its socket, and does not listen yet
             time.sleep(0.02)
     calls = Echo.Client(TBinaryProtocol.TBinaryProtocol(transport))
     assert calls.echo(b'hello') == b'hello!'
@@ -253,7 +254,7 @@ class Install(Scenario):
     def test_nothing_but_the_client_is_installed(self):
         names = sorted(path.name for path in self.prefix.rglob("*") if path.is_file() or path.is_symlink())
         for name in names:
-            self.assertRegex(name, r"^((lib)?hatrpc-|TShm)", "it belongs to something else")
+            self.assertRegex(name, r"^((lib)?hatrpc-|TShm)", "the file does not belong to the client library")
         self.assertLess({"TShmServerSocket.h", "TShmSocket.h", "hatrpc-client.pc", "hatrpc-config.cmake",
                          "hatrpc-config-version.cmake", "libhatrpc-client.so"}, set(names))
 
@@ -266,7 +267,7 @@ class Install(Scenario):
         found = run(["pkg-config", "--cflags", "--libs", "hatrpc-client"],
                     env={**os.environ, "PKG_CONFIG_PATH": str(self.library_folder() / "pkgconfig")})
         includes = [os.path.realpath(word[2:]) for word in found.split() if word.startswith("-I")]
-        self.assertIn(os.path.realpath(f"{self.prefix}/include"), includes, "it tells of another prefix")
+        self.assertIn(os.path.realpath(f"{self.prefix}/include"), includes, "pkg-config gives another prefix")
         program = self.folder / "by_pkg_config"
         run(["g++", "-std=c++14", "-Wall", "-Wextra", "-Werror=deprecated", "-I", self.folder / "gen",
              self.folder / "main.cc", self.folder / "gen" / "Echo.cpp", "-o", program, *found.split(),

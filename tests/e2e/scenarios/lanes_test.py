@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/e2e/scenarios/lanes_test.py: calls by RDMA lanes: chosen by hints, lost, and had again."""
+"""tests/e2e/scenarios/lanes_test.py: calls over RDMA lanes: hints choose the lanes; lanes break and are made again."""
 
 import collections
 import signal
@@ -12,7 +12,7 @@ from nodes import ask, wait_until
 
 
 def counted(node, what):
-    """`calls_by` or `fallbacks` of each function, on the client's side."""
+    """Returns `calls_by` or `fallbacks` of each function of Probe, on the client's side."""
     return {row["method"]: collections.Counter(row[what] or {})
             for row in node.get("/functions")
             if row["side"] == "client" and row["service"] == "Probe"}
@@ -29,14 +29,14 @@ def lanes_up(node):
 
 
 class ConnectionEnded(Exception):
-    """After the answers to what was out on it: no stock client hides that."""
+    """The daemon has ended the client's connection after it answered the calls on it; stock clients report the end."""
 
 
 class Load:
-    """Clients that call until they are told to stop; no call may be answered wrongly or twice."""
+    """Clients that call until end(); no call may get a wrong answer or two answers."""
 
     def __init__(self, nodes, clients=4, address=None, first=0):
-        """`address`: of the endpoint, without `nodes`. `first`: other than that of another load."""
+        """`address`: the endpoint's, if `nodes` is None. `first`: must differ between loads that run together."""
         self.lock = threading.Lock()
         self.answered, self.refused, self.wrong, self.notes = 0, collections.Counter(), [], []
         self.ended = 0
@@ -54,10 +54,10 @@ class Load:
                     while self.going:
                         done += 1
                         self.call(calls, number * 100_000_000 + done)
-            except ConnectionEnded:  # what the server knew of it went with its lane
+            except ConnectionEnded:  # its lane has failed, and the mirrored connection to the server with it
                 with self.lock:
                     self.ended += 1
-            except Exception as error:  # only an answer of hatrpcd's own may end a call
+            except Exception as error:  # a call may only fail with an exception of hatrpcd's own
                 self.wrong.append(repr(error))
                 return
 
@@ -89,11 +89,11 @@ class Load:
 
 class Lanes(Scenario):
     def warm(self, nodes, calls):
-        """Until the lane of add() is there."""
+        """Calls add() until an RDMA lane carries it."""
         def comes():
             calls.add(1, 1)
             return by_rdma(nodes.a, "add") > 0
-        wait_until("a call by RDMA", comes)
+        wait_until("an RDMA lane has carried a call", comes)
 
     def test_hints_choose_the_lane(self):
         with probe_nodes() as nodes, Client(nodes) as calls:
@@ -102,7 +102,7 @@ class Lanes(Scenario):
                 self.assertEqual(calls.add(i, 1), i + 1)
                 self.assertEqual(calls.echo(b"x" * i), b"x" * i)
                 calls.note("me")
-            self.assertEqual(calls.count("me"), 100, "oneway calls keep their place among others")
+            self.assertEqual(calls.count("me"), 100, "a oneway call must not be overtaken by the next call")
             by = counted(nodes.a, "calls_by")
             self.assertGreaterEqual(by["add"]["direct_write_imm"], 100)
             self.assertGreaterEqual(by["note"]["hybrid_eager_rndv"], 90)
@@ -119,8 +119,8 @@ class Lanes(Scenario):
                 self.assertEqual(calls.add(i, 1), i + 1)
                 calls.note("other lane")
             self.assertEqual(counted(nodes.a, "calls_by")["add"], {"tcp": 300})
-            self.assertEqual(counted(nodes.a, "fallbacks")["add"], {}, "nothing was missed")
-            self.assertGreater(by_rdma(nodes.a, "note"), 200, "both in one service is normal")
+            self.assertEqual(counted(nodes.a, "fallbacks")["add"], {}, "TCP by choice must not count as a fallback")
+            self.assertGreater(by_rdma(nodes.a, "note"), 200, "other functions of the service must use RDMA")
             self.assertEqual(calls.count("other lane"), 300)
 
     def test_a_peer_without_rdma_is_served_over_tcp_and_says_why(self):
@@ -142,7 +142,7 @@ class Lanes(Scenario):
             load.end()
             self.assertEqual(load.wrong, [])
             self.assertEqual(set(load.refused) - {"link_lost"}, set(), load.refused)
-            self.assertGreater(load.refused["link_lost"], 0, "no lane broke under a call")
+            self.assertGreater(load.refused["link_lost"], 0, "no lane broke during a call")
             self.assertGreater(by_rdma(nodes.a, "add"), 500)
             self.assertGreater(load.answered, 20 * sum(load.refused.values()))
             self.assertGreater(load.answered, 10 * load.ended)
@@ -150,8 +150,8 @@ class Lanes(Scenario):
             self.assertGreater(missed["down"], 0)
             failures = sum(lane["failures"] for link in nodes.a.get("/status")["links"]
                            for lane in link["lanes"])
-            self.assertGreater(failures, 10, "lanes were made again")
-            with Client(None, address=server.addresses[0]) as calls:  # past the lanes
+            self.assertGreater(failures, 10, "lanes must be made again, and fail again")
+            with Client(None, address=server.addresses[0]) as calls:  # asks the server directly
                 seen = collections.Counter(calls.count(note) for note in load.notes)
                 self.assertEqual(set(seen) - {0, 1}, set(), "a call was executed twice")
                 self.assertGreater(seen[1], 20 * seen[0])
@@ -159,7 +159,7 @@ class Lanes(Scenario):
         server.stop()
 
     def assert_flat(self, nodes):
-        """Nothing of the broken lanes is left."""
+        """Checks that the connections whose lanes broke are gone on both sides."""
         def left():
             return [nodes.a.get("/status")["connections_open"],
                     nodes.b.get("/status")["upstream_connections_open"]]
@@ -174,7 +174,7 @@ class Lanes(Scenario):
             nodes.b.stop(signal.SIGKILL)
             nodes.b.start()
             before = by_rdma(nodes.a, "add")
-            wait_until("calls by RDMA again", lambda: by_rdma(nodes.a, "add") > before + 100)
+            wait_until("RDMA lanes carry calls again", lambda: by_rdma(nodes.a, "add") > before + 100)
             load.end()
             self.assertEqual(load.wrong, [])
             self.assertEqual(set(load.refused) - {"link_lost", "peer_unreachable"}, set())
@@ -183,11 +183,11 @@ class Lanes(Scenario):
         with probe_nodes() as nodes, Client(nodes) as calls:
             self.warm(nodes, calls)
             self.assertEqual(nodes.b.stop(), 0)
-            wait_until("its old link has ended", lambda: "its old link has ended" in nodes.a.log())
+            wait_until("host-a has logged the end of the old link", lambda: "its old link has ended" in nodes.a.log())
             self.assertNotIn("RDMA lane", nodes.a.log())
 
     def test_a_drained_peer_loses_nothing(self):
-        """A mirrored connection would end with its server's node (login_test.py)."""
+        """Uses mode shared: a mirrored connection ends when the server's node drains (login_test.py)."""
         with probe_nodes(limits={"peer_wait": "10s"}, modes={"Probe": {"mode": "shared"}}) as nodes:
             with Client(nodes) as calls:
                 self.warm(nodes, calls)

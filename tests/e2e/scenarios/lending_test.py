@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/e2e/scenarios/lending_test.py: large messages leave from the rings that they lie in."""
+"""tests/e2e/scenarios/lending_test.py: the daemon sends large messages straight from rings, without a copy."""
 
 import contextlib
 import signal
@@ -18,7 +18,7 @@ def lent_bytes(node):
     status, page = ask(node.admin, "GET", "/metrics")
     assert status == 200, page
     return int(next(line.split()[-1] for line in page.splitlines()
-                    if line.startswith("hatrpc_lent_bytes_total")))
+                    if line.startswith("hatrpc_zero_copy_bytes_total")))
 
 
 def hinted(**hints):
@@ -65,11 +65,11 @@ class Lending(Scenario):
                     before = lent_bytes(nodes.a), lent_bytes(nodes.b)
                     self.assertEqual(calls.consume(bytes(LARGE)), LARGE)
                     between = lent_bytes(nodes.a), lent_bytes(nodes.b)
-                    self.assertGreater(between[0] - before[0], 0.9 * LARGE, "requests, from the client's")
+                    self.assertGreater(between[0] - before[0], 0.9 * LARGE, "requests must leave from their ring")
                     self.assertEqual(between[1], before[1])
                     self.assertEqual(len(calls.produce(LARGE)), LARGE)
                     self.assertGreater(lent_bytes(nodes.b) - between[1], 0.9 * LARGE,
-                                       "replies, from the server's")
+                                       "replies must leave from their ring")
 
     def test_what_others_would_have_to_address_is_copied(self):
         with ring_nodes(protocol="read_rndv") as nodes, Client(nodes) as calls:
@@ -78,7 +78,7 @@ class Lending(Scenario):
             self.assertEqual(calls.echo(sent), sent)
 
     def test_a_link_that_ends_gives_back_what_it_had_borrowed(self):
-        # A client's connection outlives the link only where it shares those to the server.
+        # A client's connection outlives the link only in mode shared.
         with ring_nodes("shared", protocol="write_rndv") as nodes:
             sent = bytes(range(256)) * (LARGE // 256)
             with Client(nodes) as calls:
@@ -92,7 +92,7 @@ class Lending(Scenario):
                     killer.join()
                     nodes.b.start()
                     wait_until("the link is up", lambda: nodes.a.get("/status")["links"][0]["up"])
-                    # More than the ring holds, on the same connection.
+                    # Sends more than the ring holds, so the daemon must have released the borrowed range.
                     self.assertEqual(calls.consume(sent), LARGE)
 
     def test_clients_that_leave_in_the_middle_take_nothing_with_them(self):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/e2e/scenarios/load_test.py: many connections, stalled clients, large values: all bounded."""
+"""tests/e2e/scenarios/load_test.py: many connections, stalled clients and large values; memory must stay bounded."""
 
 import pathlib
 import re
@@ -17,7 +17,7 @@ def resident_mib(node):
 
 
 def produce_request(size, seqid):
-    """A framed binary call of produce(size)."""
+    """Returns a call of produce(size), in framed binary."""
     body = struct.pack(">iI7sibhib", -0x7FFEFFFF, 7, b"produce", seqid, 8, 1, size, 0)
     return struct.pack(">I", len(body)) + body
 
@@ -43,7 +43,7 @@ class Load(Scenario):
         with probe_nodes() as nodes:
             host, _, port = nodes.endpoints["Probe"].removeprefix("tcp:").rpartition(":")
             with socket.create_connection((host, int(port))) as stalled:
-                for seqid in range(20):  # 320 MiB of replies that it never reads
+                for seqid in range(20):  # asks for 320 MiB of replies, and never reads them
                     stalled.sendall(produce_request(16 << 20, seqid))
                 with Client(nodes) as calls:
                     self.assertEqual(len(calls.produce(16 << 20)), 16 << 20)
@@ -52,7 +52,7 @@ class Load(Scenario):
                         self.assertEqual(calls.add(i, 1), i + 1)
                     self.assertLess(time.monotonic() - began, 5.0)
                 for node in (nodes.a, nodes.b):
-                    self.assertLess(resident_mib(node), 64, f"{node.name} stores what it carries")
+                    self.assertLess(resident_mib(node), 64, f"{node.name} stores the messages that it carries")
 
     def test_a_client_that_leaves_in_the_middle_of_a_request_leaves_nothing(self):
         with probe_nodes() as nodes:

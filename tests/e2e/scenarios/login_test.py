@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/e2e/scenarios/login_test.py: what a connection to the server holds, a login say, survives a takeover of either daemon."""
+"""tests/e2e/scenarios/login_test.py: a connection's state at the server (a login) survives takeovers of daemons."""
 
 import contextlib
 import pathlib
@@ -18,7 +18,7 @@ PATIENCE_S = 30
 
 
 class SessionServer:
-    """A stock server that counts the calls of each connection, and answers `add` with the count: a new connection begins at 1."""
+    """A stock server that counts the calls on each connection, and answers `add` with the count (first: 1)."""
 
     def __init__(self, address=("127.0.0.1", 0)):
         family = socket.AF_UNIX if isinstance(address, str) else socket.AF_INET
@@ -30,7 +30,7 @@ class SessionServer:
         self.acceptor.start()
 
     def accept(self):
-        with contextlib.suppress(OSError):  # closed
+        with contextlib.suppress(OSError):  # stop() has closed the listener
             while True:
                 stream = self.listener.accept()[0]
                 self.accepted.append(stream)
@@ -57,7 +57,7 @@ class SessionServer:
         self.ended.append(stream)
 
     def stop(self):
-        self.listener.shutdown(socket.SHUT_RDWR)  # else accept() goes on, under a number that is reused
+        self.listener.shutdown(socket.SHUT_RDWR)  # wakes accept(); close() would not, and its number may be reused
         self.acceptor.join()
         self.listener.close()
         for stream in self.accepted:
@@ -65,7 +65,7 @@ class SessionServer:
 
 
 class Session:
-    """A client's connection; each call must be the next one of the same session."""
+    """A client's connection; the server must count each call as the next one of the same connection."""
 
     def __init__(self, nodes):
         self.client = Client(nodes, timeout_ms=PATIENCE_S * 1000)
@@ -74,7 +74,7 @@ class Session:
 
     def call(self):
         self.count += 1
-        assert self.calls.add(1, 1) == self.count, "the server does not know this client any more"
+        assert self.calls.add(1, 1) == self.count, "the client has another connection to the server than before"
 
     def note(self):
         self.count += 1
@@ -101,7 +101,7 @@ class BusySession(threading.Thread):
                 self.session.call()
                 if self.session.count % 5 == 0:
                     self.session.note()
-        except Exception as error:  # it is the result
+        except Exception as error:  # sessions() checks that there is none
             self.error = getattr(error, "message", None) or repr(error)
 
 
@@ -145,7 +145,7 @@ class Login(Scenario):
         server = SessionServer(address)
         try:
             self.survives(server, idle=idle, **more)
-            self.assertEqual(len(server.accepted), idle + 3, "a connection for each client")
+            self.assertEqual(len(server.accepted), idle + 3, "the server must see one connection for each client")
             wait_until("the server has seen all ends", lambda: len(server.ended) == idle + 3, PATIENCE_S)
         finally:
             server.stop()
@@ -172,7 +172,7 @@ class Login(Scenario):
                 for one in idle:
                     one.call()
             self.assertEqual(metric(nodes.b, "hatrpc_upstream_connects_total"), 0)
-        self.assertEqual(len(server.accepted), 6, "a connection for each client")
+        self.assertEqual(len(server.accepted), 6, "the server must see one connection for each client")
 
     def test_takeovers_of_a_node_that_is_its_own_peer(self):
         server = SessionServer()
@@ -200,7 +200,7 @@ class Login(Scenario):
                     one.close()
             finally:
                 self.assertEqual(node.stop(), 0, node.log()[-2000:])
-        self.assertEqual(len(server.accepted), 20, "a connection for each client")
+        self.assertEqual(len(server.accepted), 20, "the server must see one connection for each client")
 
     def test_takeovers_before_a_server_on_a_unix_socket(self):
         with tempfile.TemporaryDirectory(prefix="hatrpc-login-") as folder:
@@ -237,7 +237,7 @@ class Login(Scenario):
             second.close()
 
     def test_a_drain_ends_it_and_says_so(self):
-        """The server's daemon leaves for good: the client sees the end."""
+        """Drains the server's daemon, which has no successor: the client's connection must end."""
         server = SessionServer()
         self.addCleanup(server.stop)
         with probe_nodes(server) as nodes:

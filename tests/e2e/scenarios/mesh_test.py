@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/e2e/scenarios/mesh_test.py: four nodes, each with a server and with clients of the three others' servers."""
+"""tests/e2e/scenarios/mesh_test.py: four nodes; each has a server, and clients of the servers of the other three."""
 
 import contextlib
 import itertools
@@ -17,13 +17,13 @@ from nodes import Node, ask, free_ports, hatrpc_address, wait_until
 
 NAMES = ("host-a", "host-b", "host-c", "host-d")
 PAIRS = tuple(itertools.permutations(NAMES, 2))
-LEAST = 50  # calls of each caller, in each phase
+LEAST = 50  # calls that each caller must make in each phase
 PATIENCE_S = 30
 CARRIED_BY_RDMA = re.compile(r'^hatrpc_calls_total\{protocol="(?!tcp)[^}]*"add"[^}]*\} [1-9]', re.MULTILINE)
 
 
 class Caller(threading.Thread):
-    """Calls from one node to another's server; `reopen`: over a new connection after each failure."""
+    """Calls in a loop from one node to another node's server; `reopen`: opens a new connection after each failure."""
 
     def __init__(self, pair, endpoint, reopen=False):
         super().__init__(name=" to ".join(pair))
@@ -40,17 +40,17 @@ class Caller(threading.Thread):
                 with Client(self.nodes) as calls:
                     while self.going.is_set():
                         self.call(calls)
-                    calls.add(1, 2)  # its answer comes after the last note() was counted
-            except Exception as error:  # it is the result
+                    calls.add(1, 2)  # when it is answered, the server has counted the last note()
+            except Exception as error:  # check() judges the failures
                 self.failures.append(getattr(error, "message", None) or repr(error))
                 if not self.reopen:
                     return
                 time.sleep(0.05)
 
     def call(self, calls):
-        assert calls.add(self.calls, 1) == self.calls + 1, "another call's answer"
+        assert calls.add(self.calls, 1) == self.calls + 1, "the answer is not this call's"
         data = f"{self.name} {self.calls} ".encode() * 100
-        assert calls.echo(data) == data, "another call's answer"
+        assert calls.echo(data) == data, "the answer is not this call's"
         calls.note(self.name)
         self.calls += 1
 
@@ -61,7 +61,7 @@ class Caller(threading.Thread):
 
 class Mesh(Scenario):
     def setUp(self):
-        logging.getLogger("thrift").setLevel(logging.CRITICAL)  # who reopens is told often that host-d is away
+        logging.getLogger("thrift").setLevel(logging.CRITICAL)  # callers that reopen would log many failures of host-d
         folder = tempfile.TemporaryDirectory(prefix="hatrpc-mesh-")
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
@@ -92,7 +92,7 @@ class Mesh(Scenario):
 
     def go_on(self, callers):
         before = {caller: caller.calls for caller in callers}
-        wait_until(f"all go on: {[(one.name, one.calls, one.failures[-1:]) for one in callers]}",
+        wait_until(f"every caller makes calls: {[(one.name, one.calls, one.failures[-1:]) for one in callers]}",
                    lambda: all(one.calls >= before[one] + LEAST for one in callers), PATIENCE_S)
 
     def count(self, server, who):
@@ -126,7 +126,7 @@ class Mesh(Scenario):
                     self.assertEqual(self.count(pair[1], caller.name), caller.calls)
                 for server in NAMES:
                     if server != pair[1]:
-                        self.assertEqual(self.count(server, caller.name), 0, f"{caller.name} came to {server}")
+                        self.assertEqual(self.count(server, caller.name), 0, f"calls of {caller.name} reached {server}")
 
     def test_over_tcp(self):
         self.check("tcp")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/e2e/scenarios/monitoring_test.py: deploy/monitoring before a real Prometheus and two daemons.
+"""tests/e2e/scenarios/monitoring_test.py: tests deploy/monitoring with a real Prometheus and two daemons.
 
-Every alert fires when its cause is made, and not before; rules and dashboard name only what the daemons export.
+Every alert must fire when the test causes it, and not before. Rules and dashboard may name only exported metrics.
 """
 
 import contextlib
@@ -25,20 +25,20 @@ from nodes import TwoNodes, ask, free_ports, hatrpc_address, wait_until
 from prometheus import MONITORING, Prometheus, rules
 from promql import Exported, read
 
-WAIT = 60  # seconds, for what takes one or two on a machine that is not busy
-COMPLETE = ("outcome", "reason", "side", "result", "mode", "use")  # labels that have all their values from the start
+WAIT = 60  # seconds, for what takes one or two seconds on a machine that is not busy
+COMPLETE = ("outcome", "reason", "side", "result", "mode", "use")  # labels whose values are all exported from the start
 VARIABLES = {"$__rate_interval": "1m", "$job": ".*", "$instance": ".*", "$service": ".*",
              "$function": ".*", "$side": "client", "$peer": ".*"}
 
 
 def promtool(*words):
-    """Its complaints; empty: none."""
+    """Runs promtool; returns its output if it failed, else ""."""
     done = subprocess.run(["promtool", *map(str, words)], capture_output=True, text=True, check=False)
     return "" if done.returncode == 0 else done.stdout + done.stderr
 
 
 class Files(unittest.TestCase):
-    """What needs no daemon."""
+    """Tests that need no daemon."""
 
     def test_promtool_agrees(self):
         self.assertIsNotNone(shutil.which("promtool"), "Debian's package prometheus is not installed")
@@ -63,7 +63,7 @@ class Files(unittest.TestCase):
         written = subprocess.run(["/usr/bin/python3", MONITORING / "dashboard.py"], check=True,
                                  capture_output=True, text=True).stdout
         self.assertEqual((MONITORING / "hatrpc-dashboard.json").read_text(encoding="utf-8"), written,
-                         "deploy/monitoring/dashboard.py > deploy/monitoring/hatrpc-dashboard.json")
+                         "run deploy/monitoring/dashboard.py > deploy/monitoring/hatrpc-dashboard.json")
 
     def test_names_are_found_in_expressions(self):
         selectors, labels = read('sum by (a, b) (rate(x:y_total{c="1", d=~"e|f"}[5m])) / on (g) group_left () (z > 0)')
@@ -78,7 +78,7 @@ class Files(unittest.TestCase):
 
 
 class Load:
-    """A client that calls until it is told to stop, whatever it is answered."""
+    """A client that calls until end(), and ignores failures."""
 
     def __init__(self, nodes):
         self.going = True
@@ -87,7 +87,7 @@ class Load:
 
     def run(self, nodes):
         while self.going:
-            with contextlib.suppress(Exception), Client(nodes) as calls:  # what fails is Prometheus' to see
+            with contextlib.suppress(Exception), Client(nodes) as calls:  # the metrics count the failures
                 while self.going:
                     calls.add(1, 2)
                     time.sleep(0.01)
@@ -99,26 +99,26 @@ class Load:
 
 
 def guarded_manifest():
-    """Nobody may call Probe.ping, on trial, nor Probe.divide, in earnest."""
+    """Returns a manifest that allows nobody to call Probe.ping (in mode dry_run) and Probe.divide (in mode enforce)."""
     guarded = yaml.safe_load(manifest())
     probe = guarded["services"]["Probe"]
-    guarded["services"]["Narrow"] = copy.deepcopy(probe)  # the same server has it, too
+    guarded["services"]["Narrow"] = copy.deepcopy(probe)  # the same server serves this service too
     for function, mode in {"ping": "dry_run", "divide": "enforce"}.items():
         probe["functions"][function] |= {"allow": ["host-x"], "allow_mode": mode}
     return yaml.safe_dump(guarded)
 
 
 class Watched(Scenario):
-    """Two nodes with TLS, a server, a load and a Prometheus."""
+    """Two nodes with TLS, a server, a client that calls in a loop, and a Prometheus."""
 
     def setUp(self):
         self.port = free_ports(1)[0]
         self.server = self.start_server()
-        self.addCleanup(lambda: self.server.stop())  # whichever it is then
+        self.addCleanup(lambda: self.server.stop())  # the server of that moment: no_server() replaces it
         address = hatrpc_address(self.server.addresses[0])
         elsewhere = f"tcp:127.0.0.1:{free_ports(1)[0]}"
         self.certificates = self.enterContext(Certificates(PROGRAMS, "host-a", "host-b"))
-        revoke(self.certificates.folder)  # nobody: there is a list all the same
+        revoke(self.certificates.folder)  # writes an empty revocation list
         links = {node: self.certificates.tls(node) for node in ("host-a", "host-b")}
         links["host-b"]["tls"]["crl"] = str(self.certificates.folder / "crl.pem")
         reads = {"thrift_transport": "framed", "thrift_protocol": "binary"}
@@ -135,11 +135,11 @@ class Watched(Scenario):
         return start_server(f"127.0.0.1:{self.port}")
 
     def seen(self, expression):
-        """Prometheus has an answer that is no empty one."""
+        """Returns whether Prometheus has a result for the expression that is not empty."""
         return bool(self.prometheus.query(expression))
 
     def firing(self):
-        """{alert: [alert as the API has it]}; each that ever fired is kept in `fired`."""
+        """Returns the alerts that fire now, by name, as the API has them; adds them to `fired`."""
         now = {}
         for alert in self.prometheus.firing():
             now.setdefault(alert["labels"]["alertname"], []).append(alert)
@@ -147,10 +147,10 @@ class Watched(Scenario):
         return now
 
     def expect(self, *alerts, of):
-        """Until all of them fire; `of`: what makes them, as a context manager. None fires before."""
-        wait_until(f"none of {alerts}", lambda: not set(alerts) & set(self.firing()), WAIT)
+        """Checks that none of the alerts fires, enters `of` (a context manager that causes them), and waits for all."""
+        wait_until(f"none of {alerts} fires", lambda: not set(alerts) & set(self.firing()), WAIT)
         with of:
-            wait_until(f"all of {alerts}", lambda: set(alerts) <= set(self.firing()), WAIT)
+            wait_until(f"all of {alerts} fire", lambda: set(alerts) <= set(self.firing()), WAIT)
         print(f"{', '.join(alerts)}: fired", flush=True)
 
     def test_names_are_there_and_every_alert_fires_when_its_cause_is_made(self):
@@ -170,37 +170,37 @@ class Watched(Scenario):
         self.expect("HatrpcDrainStuck", of=self.a_call_that_holds_up_a_drain())
         self.expect("HatrpcDown", "HatrpcPeerDown", "HatrpcOnewayDropped", of=self.no_peer())
         self.assertEqual({rule["alert"] for rule in rules("alert")} - set(self.fired), set(),
-                         "alerts that nothing here causes")
+                         "alerts that this test does not cause")
         for alert in (alert for alerts in self.fired.values() for alert in alerts):
             for text in alert["annotations"].values():
                 self.assertNotRegex(text, "<error|<no value>|{{|%!")
 
     def settle(self):
-        """A while with load and lanes, in which nothing fires."""
+        """Waits until Prometheus has seen calls over lanes for a while, and checks that no alert fires."""
         self.assertEqual(self.nodes.b.get("/status")["pending"], [])
-        wait_until("calls by RDMA are seen", lambda: self.seen(
+        wait_until("Prometheus has seen calls over RDMA", lambda: self.seen(
             'sum(rate(hatrpc_calls_total{protocol!="tcp"}[1m])) > 0 and sum(hatrpc_lanes{state="up"}) > 0'), WAIT)
-        # Each alert that looks back has looked at this.
-        wait_until("rules were applied to it",
+        # Alerts use rates of the last minutes. Once they are computed from this load, they must not fire.
+        wait_until("Prometheus has applied the rules for a minute",
                    lambda: self.seen("count_over_time(instance_function:hatrpc_requests:rate5m[1m]) > 8"), WAIT)
-        wait_until("nothing fires", lambda: not self.prometheus.ask("alerts")["alerts"], WAIT)
+        wait_until("no alert fires", lambda: not self.prometheus.ask("alerts")["alerts"], WAIT)
 
     # --- Causes ---
 
     @contextlib.contextmanager
     def calls_that_fail(self):
         with Client(self.nodes) as calls, Client(self.nodes, "Elsewhere") as elsewhere:
-            calls.hurried(0)  # rates begin with the first sample of the function's series
+            calls.hurried(0)  # creates the series: a rate needs a sample from before the failures
             wait_until("Prometheus has the series of hurried",
                        lambda: self.seen('hatrpc_calls_total{thrift_method="hurried"}'), WAIT)
             self.assert_fails(lambda: elsewhere.add(1, 2), "unknown_service")
             self.assert_fails(lambda: calls.divide(4, 2), "permission_denied")
             calls.ping()
-            self.assert_fails(lambda: calls.hurried(3000), "deadline_exceeded")  # the connection's last
+            self.assert_fails(lambda: calls.hurried(3000), "deadline_exceeded")  # this ends the connection
         with Client(self.nodes) as calls:
             self.assert_fails(lambda: calls.consume(bytes(2 << 20)), "too_large")
         with contextlib.ExitStack() as clients:
-            def is_overloaded():  # each of host-b's workers has one connection for Narrow
+            def is_overloaded():  # each of host-b's workers may open one connection for Narrow
                 try:
                     clients.enter_context(Client(self.nodes, "Narrow")).add(1, 2)
                 except TApplicationException as error:
@@ -228,7 +228,7 @@ class Watched(Scenario):
 
     @contextlib.contextmanager
     def many_connections(self):
-        """As many as there may be and one more, and then a limit of descriptors not far above what is open."""
+        """Opens one connection more than the limit, and then sets the limit of descriptors just above what is open."""
         host, _, port = self.nodes.endpoints["Probe"].removeprefix("tcp:").rpartition(":")
         pid = self.nodes.a.process.pid
         before = resource.prlimit(pid, resource.RLIMIT_NOFILE)
@@ -253,7 +253,7 @@ class Watched(Scenario):
 
     @contextlib.contextmanager
     def restarts_without_rdma(self):
-        """host-b is started again four times, now without a fabric."""
+        """Restarts host-b four times, with `fabric: tcp`."""
         b = self.nodes.b
         config = json.loads(b.config.read_text(encoding="utf-8"))
         b.config.write_text(json.dumps({**config, "fabric": "tcp"}), encoding="utf-8")
@@ -276,7 +276,7 @@ class Watched(Scenario):
 
     @contextlib.contextmanager
     def a_certificate_that_nobody_renews(self):
-        """host-b's, which a watched file gives it, is good for 10 of its 60 minutes."""
+        """Replaces host-b's certificate file, which host-b watches, by a certificate with 10 of its 60 minutes left."""
         self.certificates.make_for("host-b", seconds_before=50 * 60, seconds_left=10 * 60)
         yield
         found = [alert["labels"] for alert in self.fired["HatrpcCertificateEndsSoon"]]
@@ -285,7 +285,7 @@ class Watched(Scenario):
 
     @contextlib.contextmanager
     def an_expired_certificate(self):
-        """host-b's; links that are up stay up, so it is started again."""
+        """Gives host-b an expired certificate, and restarts host-b, because links that are up stay up."""
         self.certificates.make("host-b", days=0)
         self.start_again(self.nodes.b)
         yield
@@ -323,7 +323,7 @@ class Watched(Scenario):
         wait_until("the call is at the server", is_in_flight, WAIT)
         self.nodes.b.process.send_signal(signal.SIGTERM)
         yield
-        self.assertEqual(self.nodes.b.stop(), 0, "a second signal cuts what is in flight")
+        self.assertEqual(self.nodes.b.stop(), 0, "a second SIGTERM must end the daemon in spite of calls in flight")
         thread.join()
         self.nodes.b.start()
 
@@ -339,7 +339,7 @@ class Watched(Scenario):
     # --- Names ---
 
     def check_names(self):
-        """Rules and dashboard name only what is there."""
+        """Checks that rules and dashboard name only metrics, labels and values that Prometheus has."""
         exported = Exported()
         for series in self.prometheus.ask("series", **{"match[]": '{job=~".+"}'}):
             exported.add(series)
@@ -359,15 +359,15 @@ class Watched(Scenario):
         self.check_answers(dashboard)
 
     def check_answers(self, dashboard):
-        """Each panel has something to show of two healthy daemons, with every label that its legend names."""
+        """Checks that each panel has data from two healthy daemons, with every label that its legend names."""
         for panel in dashboard["panels"]:
             for target in panel.get("targets", []):
                 with self.subTest(f"{panel['title']}: {target['expr']}"):
                     expression = target["expr"]
                     for variable, value in VARIABLES.items():
                         expression = expression.replace(variable, value)
-                    # A scrape that a busy machine is late with leaves a gap.
-                    wait_until("an answer that is not empty", lambda: self.seen(expression), WAIT)
+                    # On a busy machine a late scrape leaves a gap, so the query looks at the last minute.
+                    wait_until("Prometheus gives an answer that is not empty", lambda: self.seen(expression), WAIT)
                     answer = self.prometheus.query(f"last_over_time(({expression})[1m:250ms])")
                     named = set(re.findall(r"{{(\w+)}}", target.get("legendFormat", "")))
                     self.assertEqual(named - set(answer[0][0]), set())

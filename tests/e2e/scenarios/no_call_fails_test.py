@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/e2e/scenarios/no_call_fails_test.py: upgrades, rotation and drains under load: calls are counted, and none may fail."""
+"""tests/e2e/scenarios/no_call_fails_test.py: upgrades, rotates certificates and drains under load; no call may fail."""
 
 import contextlib
 import json
@@ -18,7 +18,7 @@ LARGE = bytes(i % 251 for i in range(100_000))
 
 
 class Caller(threading.Thread):
-    """Calls over one connection, which it opens once; any failure is counted."""
+    """Calls in a loop over one connection; stops at the first failure and keeps it."""
 
     def __init__(self, nodes, service, address):
         super().__init__(name=address.partition(":")[0])
@@ -34,11 +34,11 @@ class Caller(threading.Thread):
             with self.client as calls:
                 while self.going.is_set():
                     number = self.calls
-                    assert calls.add(number, 1) == number + 1, "another call's answer"
+                    assert calls.add(number, 1) == number + 1, "the answer is not this call's"
                     if number % 8 == 0:
-                        assert calls.echo(LARGE) == LARGE, "other bytes"
+                        assert calls.echo(LARGE) == LARGE, "the bytes were changed on the way"
                     self.calls += 1
-        except Exception as error:  # it is the result
+        except Exception as error:  # load() checks that there is none
             self.failures.append(repr(error))
 
 
@@ -56,7 +56,7 @@ class NoCallFails(Scenario):
         self.trust("one")
 
     def give(self, node, authority):
-        """Puts that CA's certificate where the node reads it."""
+        """Puts a certificate and key by that CA where the node reads them."""
         for kind in ("key", "pem"):
             shutil.copy(self.folder / authority / f"{node}.{kind}", self.folder / f"{node}.{kind}")
 
@@ -93,17 +93,17 @@ class NoCallFails(Scenario):
 
     @contextlib.contextmanager
     def load(self, what, nodes, places):
-        """Two callers at each place; prints what came of it."""
+        """Runs two callers at each address, and checks that no call fails; prints the numbers of calls and failures."""
         callers = [Caller(nodes, "Probe", place) for place in places for _ in range(2)]
 
         def go_on(least):
-            wait_until(f"each caller calls: {[(one.name, one.calls, one.failures) for one in callers]}",
+            wait_until(f"each caller has made calls: {[(one.name, one.calls, one.failures) for one in callers]}",
                        lambda: all(one.failures or one.calls >= least for one in callers), PATIENCE_S)
         try:
             go_on(5)
             yield
             go_on(max(one.calls for one in callers) // 100 + 5)
-            wait_until("there were calls enough", lambda: any(one.failures for one in callers) or
+            wait_until("the callers have made enough calls", lambda: any(one.failures for one in callers) or
                        sum(one.calls for one in callers) > CALLS_MIN, PATIENCE_S)
         finally:
             for one in callers:
@@ -112,7 +112,7 @@ class NoCallFails(Scenario):
                 one.join()
         calls = sum(one.calls for one in callers)
         failures = [f"{one.name}: {failure}" for one in callers for failure in one.failures]
-        print(f"{what}: {calls} calls done, {len(failures)} failed")
+        print(f"{what}: {calls} calls succeeded, {len(failures)} failed")
         self.assertEqual(failures, [])
 
     def take_over(self, node):
@@ -130,7 +130,7 @@ class NoCallFails(Scenario):
                 self.take_over(node)
 
     def test_rotation_of_certificates_and_of_the_ca(self):
-        """With an overlap, as docs/security.md says; each step is taken by links that are made anew."""
+        """Rotates with an overlap, as docs/security.md says; links that are made after a step use its certificates."""
         with self.three_nodes() as (nodes, places), self.load("rotation", nodes, places):
             first = nodes.b.get("/certificates")[0]["serial"]
             self.trust("one", "two")
@@ -138,17 +138,17 @@ class NoCallFails(Scenario):
             for node in (nodes.a, nodes.b, nodes.c):
                 self.give(node.name, "two")
             self.reload(nodes)
-            self.take_over(nodes.b)  # links of old and new certificates, for a while
+            self.take_over(nodes.b)  # for a while, links with old and with new certificates exist
             self.trust("two")
             self.reload(nodes)
             self.take_over(nodes.a)
             self.assertNotEqual(nodes.b.get("/certificates")[0]["serial"], first)
             self.assertEqual([one["file"] for one in nodes.b.get("/certificates")].count(
-                str(self.folder / "ca.pem")), 1, "the old CA is gone")
+                str(self.folder / "ca.pem")), 1, "the old CA must be gone")
             self.assertTrue(all(link["up"] for link in nodes.a.get("/status")["links"]))
 
     def test_drain_of_one_of_two_servers(self):
-        """A mirrored connection would end with its server's node (login_test.py)."""
+        """Uses mode shared: a mirrored connection ends when the server's node drains (login_test.py)."""
         with self.three_nodes("shared") as (nodes, places), self.load("drain", nodes, places):
             for node in (nodes.b, nodes.c):
                 self.assertEqual(node.stop(), 0)

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/e2e/scenarios/own_node_test.py: one file for all nodes: `node` from the environment, itself a peer."""
+"""tests/e2e/scenarios/own_node_test.py: a node that takes its name from the environment and is a peer of itself.
+
+This is how one configuration file serves all nodes.
+"""
 
 import os
 import pathlib
@@ -47,7 +50,7 @@ class OwnNode(Scenario):
                     with Client(types.SimpleNamespace(endpoints={"Probe": self.endpoint})) as calls:
                         self.assertEqual(calls.add(20, 3), 23)
                         if fabric == "loop":
-                            wait_until("a call went by a lane", lambda: calls.add(1, 2) == 3 and
+                            wait_until("an RDMA lane has carried a call", lambda: calls.add(1, 2) == 3 and
                                        self.carried_by_rdma(node), seconds=30)
                         self.assertEqual(len(calls.echo(b"x" * 1_000_000)), 1_000_000)
                     self.assertIn("node worker-1 runs", node.log())

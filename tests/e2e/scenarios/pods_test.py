@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/e2e/scenarios/pods_test.py: a DaemonSet's new pod takes over from the old one, as deploy/k8s has it.
+"""tests/e2e/scenarios/pods_test.py: a DaemonSet's new pod takes over from the old one, as with the files of deploy/k8s.
 
-A pod is a hatrpcd in a PID namespace of its own, with the arguments and the probe of components/hitless;
-folders of the node are shared, those of the pod are not. The steps are those of the DaemonSet controller.
+A pod is a hatrpcd in a PID namespace of its own, with the arguments and the readiness probe of components/hitless. Pods
+share the folders of the node, and each has its own copy of the pod's folders. The test takes the same steps as the
+DaemonSet controller.
 """
 
 import json
@@ -27,14 +28,14 @@ if os.geteuid() != 0:
 
 
 def container():
-    """hatrpcd's, in the pods of the component."""
+    """Returns the specification of hatrpcd's container in the pods of the component."""
     spec = yaml.safe_load((HITLESS / "daemonset.yaml").read_text(encoding="utf-8"))["spec"]["template"]["spec"]
     one, = spec["containers"]
     return one
 
 
 class Pod:
-    """One hatrpcd, process 1 of its own namespace. Whoever holds a process may hold this: it has the same words."""
+    """One hatrpcd as process 1 of its own PID namespace; has the methods of subprocess.Popen that a Node uses."""
 
     def __init__(self, node, stay=None):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="pod-", dir=node.folder))
@@ -57,7 +58,7 @@ class Pod:
 
     @property
     def pid(self):
-        """Of hatrpcd: `unshare` hears no SIGTERM."""
+        """The process id of hatrpcd; signals go there, because `unshare` ignores SIGTERM."""
         tasks = f"/proc/{self.process.pid}/task/{self.process.pid}/children"
         child, = pathlib.Path(tasks).read_text(encoding="ascii").split()
         return int(child)
@@ -69,13 +70,13 @@ class Pod:
         self.process.kill()
 
     def end(self):
-        """Whatever came of the test: `unshare` takes hatrpcd along."""
+        """Kills the pod if it still runs: when `unshare` is killed, the kernel kills hatrpcd too."""
         if self.poll() is None:
             self.kill()
             self.wait()
 
     def ready(self):
-        """What kubelet's probe finds."""
+        """Runs the readiness probe as kubelet does; returns whether it succeeds."""
         probe = [self.here(word) for word in container()["readinessProbe"]["exec"]["command"]]
         return subprocess.run(probe, check=False).returncode == 0
 
@@ -87,15 +88,18 @@ class Pods(Scenario):
         return pod
 
     def roll(self, node, new):
-        """As the DaemonSet controller does: the old pod is told to end once it is not ready any more."""
+        """Waits until the new pod is ready and makes it the node's; returns the old pod, which must not be ready.
+
+        The DaemonSet controller then ends the old pod.
+        """
         old = node.process
         wait_until(f"the new pod is ready; {node.log()[-2000:]}", new.ready, PATIENCE_S)
         node.process = new
-        self.assertFalse(old.ready(), "never are both")
+        self.assertFalse(old.ready(), "both pods are ready at the same time")
         return old
 
     def first(self, nodes):
-        """host-a's daemon as a pod, in place of the one that was started."""
+        """Stops host-a's daemon and starts a pod in its place."""
         nodes.a.stop()
         nodes.a.process = pod = self.pod(nodes.a)
         wait_until("the first pod is ready", pod.ready, PATIENCE_S)
@@ -112,7 +116,7 @@ class Pods(Scenario):
                 for _ in range(3):
                     old = self.roll(nodes.a, self.pod(nodes.a))
                     self.terminate(old)
-                wait_until("each connection has come along", lambda: metric(
+                wait_until("the new pod has all connections", lambda: metric(
                     nodes.a, "hatrpc_connections_taken_over_total") == len(callers), PATIENCE_S)
 
     def test_one_that_has_given_way_waits_for_its_end(self):
@@ -120,7 +124,7 @@ class Pods(Scenario):
             self.first(nodes)
             with load(self, nodes, (add, seldom)):
                 old = self.roll(nodes.a, self.pod(nodes.a))
-                wait_until("the old one has nothing left", lambda: "this one stays for 300 s" in nodes.a.log(),
+                wait_until("the old pod has nothing left", lambda: "this one stays for 300 s" in nodes.a.log(),
                            PATIENCE_S)
                 self.assertIsNone(old.poll())
                 self.assertTrue(nodes.a.process.ready())
@@ -135,7 +139,7 @@ class Pods(Scenario):
             with load(self, nodes, (add, seldom)):
                 old = self.roll(nodes.a, self.pod(nodes.a))
                 self.assertEqual(ended(old), 0)
-                self.terminate(self.roll(nodes.a, self.pod(nodes.a)))  # as kubelet starts it again
+                self.terminate(self.roll(nodes.a, self.pod(nodes.a)))  # kubelet restarts the container that ended
 
     def test_the_old_pod_finishes_its_calls_when_it_is_ended_at_once(self):
         with probe_nodes() as nodes:
@@ -171,14 +175,14 @@ class Pods(Scenario):
             pod = self.first(nodes)
             os.kill(pod.pid, signal.SIGKILL)
             pod.wait()
-            self.assertTrue(pod.ready(), "kubelet knows that the container has ended")
+            self.assertTrue(pod.ready(), "the serving file remains; kubelet itself knows that the container has ended")
             words = [pod.here(word) for word in container()["args"]]
-            words[words.index("--config") + 1] += ".none"  # it ends before it serves
+            words[words.index("--config") + 1] += ".none"  # a missing file: the daemon ends before it serves
             again = subprocess.run([PROGRAMS / "hatrpcd", *words], capture_output=True, check=False,
                                    timeout=PATIENCE_S)
             self.assertEqual((again.returncode, pod.ready()), (78, False))
             nodes.a.process = self.pod(nodes.a)
-            wait_until("another is ready", nodes.a.process.ready, PATIENCE_S)
+            wait_until("another pod is ready", nodes.a.process.ready, PATIENCE_S)
             with Client(nodes) as calls:
                 add(calls, 1)
 
@@ -186,7 +190,7 @@ class Pods(Scenario):
         with probe_nodes() as nodes:
             pod = self.first(nodes)
             pod.send_signal(signal.SIGUSR2)
-            wait_until("it says so", lambda: "first process of its container" in nodes.a.log(), PATIENCE_S)
+            wait_until("the daemon logs why not", lambda: "first process of its container" in nodes.a.log(), PATIENCE_S)
             self.assertTrue(pod.ready())
             with Client(nodes) as calls:
                 add(calls, 1)
@@ -194,5 +198,5 @@ class Pods(Scenario):
 
 if __name__ == "__main__":
     if shutil.which("unshare") is None:
-        raise SystemExit("pods: there is no unshare; it is in Debian's util-linux")
+        raise SystemExit("pods: unshare is not installed; it is in Debian's util-linux")
     main()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/e2e/scenarios/preload_test.py: unchanged programs over rings, by LD_PRELOAD (docs/preload.md).
+"""tests/e2e/scenarios/preload_test.py: runs unchanged programs over rings by LD_PRELOAD (docs/preload.md).
 
-Where a ring must have answered, nobody listens at the TCP address that the programs connect to.
+In tests that must use a ring, no process listens at the TCP address that the programs connect to.
 """
 
 import contextlib
@@ -24,14 +24,14 @@ BEGIN = "import os, select, socket, sys, time; stream = socket.create_connection
 
 
 def preloaded(rings):
-    """The environment in which the addresses are those rings."""
+    """Returns an environment in which the preload library connects to rings; `rings`: path by TCP address."""
     return {**os.environ, "LD_PRELOAD": str(LIBRARY),
             "HATRPC_RINGS": ",".join(f"{address}={path}" for address, path in rings.items())}
 
 
 @contextlib.contextmanager
 def both_ways(server):
-    """Two nodes; host-a has a TCP endpoint and a ring for the same service: (nodes, the ring's path)."""
+    """Starts two nodes; host-a has a TCP endpoint and a ring for the same service. Yields (nodes, the ring's path)."""
     nodes = TwoNodes(PROGRAMS, manifest(), {"Probe": hatrpc_address(server.addresses[0])})
     config = json.loads(nodes.a.config.read_text())
     path = nodes.folder / "probe.ring"
@@ -43,7 +43,7 @@ def both_ways(server):
 
 @contextlib.contextmanager
 def ring_echo(words=""):
-    """A server that sends back what it gets: (its process, its path)."""
+    """Starts a ring server that sends back all bytes, after `words`. Yields (its process, its path)."""
     with tempfile.TemporaryDirectory(prefix="hatrpc-e2e-") as folder:
         path = pathlib.Path(folder) / "echo.ring"
         with subprocess.Popen([PROGRAMS / "ring_echo", path, words], stdout=subprocess.PIPE) as echo:
@@ -66,7 +66,7 @@ class StockClients(Scenario):
         self.assertGreaterEqual(held, 10, f"{language} {transport}: {done.stdout}{done.stderr}")
 
     def run_clients(self, languages, ways):
-        """`ways`: (address, rings) of the transport, given the nodes and the ring."""
+        """Runs the clients over each transport; `ways(endpoint, ring)` returns the address to use and the rings."""
         for transport in ("framed", "buffered"):
             server = start_server(options=["--transport", transport])
             self.addCleanup(server.stop)
@@ -101,7 +101,7 @@ class StockClients(Scenario):
 
 
 class Programs(Scenario):
-    """Python's standard library on the echo server."""
+    """Programs of Python's standard library, connected to the echo server."""
 
     def run_program(self, rings, words, timeout=100):
         return subprocess.run([PYTHON, *map(str, words)], env=preloaded(rings), text=True,
@@ -162,7 +162,7 @@ assert epoll.poll(0.1) == []
                     self.assertEqual(program.wait(10), 0)
 
     def tcp_instead(self, rings):
-        """The program's stderr; it reached a TCP server."""
+        """Runs a program whose ring does not work; checks that it reaches a TCP server, and returns its stderr."""
         with socket.create_server(("127.0.0.1", 0)) as listener:
             port = listener.getsockname()[1]
             code = (BEGIN + "assert stream.recv(9) == b'tcp'; stream.close();"

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/e2e/scenarios/preloaded_program.py: a program that talks TCP to an echo server, in every way.
+"""tests/e2e/scenarios/preloaded_program.py: talks TCP to an echo server with every socket function that programs use.
 
-`preloaded_program.py HOST PORT`: it knows of no rings. preload_test.py runs it with and without them.
+usage: preloaded_program.py HOST PORT [TEST...]
+
+The program knows nothing of rings. preload_test.py runs it with the preload library, which replaces its sockets by
+rings.
 """
 
 import array
@@ -242,7 +245,7 @@ class Descriptors(unittest.TestCase):
         self.assertLess(len(os.listdir("/proc/self/fd")), 20)
 
     def test_a_reader_wakes_when_its_number_is_replaced(self):
-        """As the JVM closes sockets: dup2() of a socket at its end, and a signal to the reader."""
+        """Closes a socket as the JVM does: dup2() of a socket that has ended, and a signal to the reader."""
         with connect(None) as stream:
             a, b = socket.socketpair()
             b.close()
@@ -336,7 +339,7 @@ class Waiting(unittest.TestCase):
             if not before_connect:
                 epoll.register(stream, select.EPOLLIN | flags)
             select.select([], [stream], [], 5)
-            while epoll.poll(0.05):  # what connecting itself may have told
+            while epoll.poll(0.05):  # drop events that connecting may have caused
                 with self.assertRaises(BlockingIOError):
                     stream.recv(1)
             for i in range(200):
@@ -375,7 +378,7 @@ class Waiting(unittest.TestCase):
 
     def test_put_into_an_epoll_with_data_there(self):
         with connect() as stream:
-            for _ in range(3):  # busy for a while, as a socket that is handed to an event loop late
+            for _ in range(3):  # use the socket first, as a program does that adds it to an event loop late
                 stream.sendall(b"abc")
                 receive(stream, 3)
             stream.sendall(b"abc")
@@ -388,7 +391,7 @@ class Waiting(unittest.TestCase):
                 self.assertEqual(epoll.poll(0.1), [])
 
     def flood(self, flags, total=6 << 20):
-        """More than fits, both ways, in one thread."""
+        """Sends and receives more than the buffers hold, in both directions, in one thread."""
         with connect(0) as stream, select.epoll() as epoll:
             events = select.EPOLLIN | select.EPOLLOUT | flags
             epoll.register(stream, events)
@@ -397,7 +400,7 @@ class Waiting(unittest.TestCase):
             left = total
             while left:
                 ready = epoll.poll(10)
-                self.assertTrue(ready, f"{sent} sent, {left} left to come")
+                self.assertTrue(ready, f"no event: {sent} bytes sent, {left} not received yet")
                 with contextlib.suppress(BlockingIOError):
                     while sent < total:
                         sent += stream.send(data[sent:sent + 300_000])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/e2e/scenarios/relay_test.py: a connection begins, ends and breaks as through a TCP relay (mode: mirror)."""
+"""tests/e2e/scenarios/relay_test.py: a connection in mode mirror begins, ends and breaks as through a TCP relay."""
 
 import contextlib
 import queue
@@ -17,13 +17,13 @@ STOP = b"\0"
 
 
 def message(kind, name, seqid=1):
-    """Framed strict binary, with an empty struct."""
+    """Returns a message in framed, strict binary protocol, with an empty struct."""
     body = struct.pack(">II", 0x80010000 | kind, len(name)) + name + struct.pack(">I", seqid) + STOP
     return struct.pack(">I", len(body)) + body
 
 
 def read_frame(stream):
-    """None at the stream's end."""
+    """Returns the next frame's contents, or None at the stream's end."""
     size = stream.recv(4, socket.MSG_WAITALL)
     return stream.recv(struct.unpack(">I", size)[0], socket.MSG_WAITALL) if len(size) == 4 else None
 
@@ -31,7 +31,7 @@ def read_frame(stream):
 class Relay(Scenario):
     @contextlib.contextmanager
     def nodes(self, **more):
-        """Two nodes before a server that hands each of its connections to the test."""
+        """Starts a server that puts each accepted connection into `self.accepted`, and two nodes; yields the nodes."""
         self.accepted = queue.Queue()
         with socket.create_server(("127.0.0.1", 0)) as listener:
             def accept():
@@ -47,7 +47,7 @@ class Relay(Scenario):
             upstream = "tcp:127.0.0.1:%d" % listener.getsockname()[1]
             with TwoNodes(PROGRAMS, manifest(), {"Probe": upstream}, **more) as nodes:
                 yield nodes
-            listener.shutdown(socket.SHUT_RDWR)  # else accept() goes on, under a number that is reused
+            listener.shutdown(socket.SHUT_RDWR)  # wakes accept(); close() would not, and its number may be reused
             acceptor.join()
 
     @staticmethod
@@ -56,7 +56,7 @@ class Relay(Scenario):
         return socket.create_connection((host, int(port)), timeout=10)
 
     def log_in(self, client):
-        """One call and its reply; the server's end of the connection, which knows the client now."""
+        """Makes one call, which opens the connection to the server; returns the server's end of that connection."""
         client.sendall(message(CALL, b"ping"))
         server = self.accepted.get(timeout=10)
         self.assertIn(b"ping", read_frame(server))
@@ -102,10 +102,10 @@ class Relay(Scenario):
             read_frame(server)
             client.close()
             began = time.monotonic()
-            self.assertEqual(server.recv(1), b"", "it works for nobody, and shall know")
+            self.assertEqual(server.recv(1), b"", "the server must see that its client has gone")
             self.assertLess(time.monotonic() - began, 2)
             server.close()
-            wait_until("no connection", lambda: nodes.a.get("/status")["connections_open"] == 0, 5)
+            wait_until("host-a has no open connection", lambda: nodes.a.get("/status")["connections_open"] == 0, 5)
 
     def test_a_client_that_says_its_end_and_reads_on(self):
         with self.nodes() as nodes, self.connect(nodes) as client:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/e2e/scenarios/reload_test.py: manifests change while calls run; no call is lost."""
+"""tests/e2e/scenarios/reload_test.py: changes manifests while calls run; no call may be lost."""
 
 import signal
 import threading
@@ -10,7 +10,7 @@ from nodes import ask, wait_until
 
 
 class Load:
-    """Clients that add until they are told to stop, and what went wrong."""
+    """Clients that call add() until end(); `failed` has their errors."""
 
     def __init__(self, nodes, clients=4):
         self.calls, self.failed, self.slowest = 0, [], 0.0
@@ -26,7 +26,7 @@ class Load:
                 try:
                     if calls.add(self.calls % 1000, 1) is None:
                         self.failed.append("no answer")
-                except Exception as error:  # whatever it is, the call was lost
+                except Exception as error:  # any exception means that the call was lost
                     self.failed.append(repr(error))
                     return
                 self.slowest = max(self.slowest, time.monotonic() - began)
@@ -62,7 +62,7 @@ class Reload(Scenario):
     def test_a_bad_manifest_is_refused_with_its_place_and_changes_nothing(self):
         with probe_nodes() as nodes:
             good = nodes.manifest.read_text()
-            def plans():  # without what they have carried, which the load below changes
+            def plans():  # only the plans: the numbers of calls beside them change under the load below
                 return [{side: f[side]["plan"] for side in ("client", "server") if side in f}
                         for s in nodes.a.get("/routes")["services"] for f in s["functions"]]
 

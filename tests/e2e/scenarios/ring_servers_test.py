@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/e2e/scenarios/ring_servers_test.py: who gets the path of a server on rings."""
+"""tests/e2e/scenarios/ring_servers_test.py: a server on rings replaces a dead server's socket, and nothing else."""
 
 import errno
 import pathlib
@@ -28,7 +28,7 @@ class RingServers(Scenario):
         with self.assertRaisesRegex(AssertionError, "probe_server"):
             start_server(self.address)
         with Client(None, address=self.address) as calls:
-            self.assertEqual(calls.add(1, 2), 3, "the one that failed has left the path alone")
+            self.assertEqual(calls.add(1, 2), 3, "the server that failed must leave the path alone")
 
     def test_a_python_server_starts_where_one_was_killed(self):
         with socket.socket(socket.AF_UNIX) as killed:
@@ -41,7 +41,7 @@ class RingServers(Scenario):
         self.assertEqual(raised.exception.errno, errno.EADDRINUSE)
         with socket.socket(socket.AF_UNIX) as client:
             client.connect(str(self.path))
-            server.accept().close()  # the one that failed has left the path alone
+            server.accept().close()  # the server that failed has left the path alone
 
     def test_a_server_deletes_no_file_that_is_not_a_socket(self):
         self.path.write_text("somebody's", encoding="utf-8")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/e2e/scenarios/rings_test.py: hostile clients and servers on rings; those beside them notice nothing.
+"""tests/e2e/scenarios/rings_test.py: hostile clients and servers on rings must not disturb the good ones beside them.
 
-The hostile ones know docs/shm.md and nothing else of ours; the good ones use the package of client/python.
+The hostile ones are written from docs/shm.md alone; the good ones use the package of client/python.
 """
 
 import array
@@ -35,7 +35,7 @@ from thrift.protocol import TBinaryProtocol  # noqa: E402
 from thrift.Thrift import TException  # noqa: E402
 from thrift.transport import TTransport  # noqa: E402
 
-QUICK_S = 1.0  # what a good client's call may take while others misbehave
+QUICK_S = 1.0  # how long a good client's call may take while others misbehave
 
 
 def ring_client(path, timeout_ms=20_000):
@@ -55,7 +55,7 @@ def calls_to(path, timeout_ms=20_000):
 
 
 class GoodClient:
-    """Calls without a pause while others misbehave; every answer must be right, and quick."""
+    """Calls in a loop while others misbehave; every answer must be right, and must come within QUICK_S."""
 
     def __init__(self, path):
         self.path = path
@@ -77,7 +77,7 @@ class GoodClient:
                     self.slowest = max(self.slowest, time.monotonic() - began)
                     self.calls += 1
                     time.sleep(0.001)
-        except Exception as error:  # what went wrong is the result
+        except Exception as error:  # __exit__() reports it
             self.error = error
 
     def __enter__(self):
@@ -103,7 +103,7 @@ def resident_mib(node):
 
 
 class Nodes:
-    """Two nodes with a good server (service Probe) and room for a bad one (service Bad), all on rings."""
+    """Two nodes with a good server (service Probe) and an address for a bad one (service Bad), all on rings."""
 
     def __init__(self, test, mode=None):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="hatrpc-rings-"))
@@ -118,7 +118,7 @@ class Nodes:
         self.two = TwoNodes(PROGRAMS, yaml.safe_dump(own),
                             {"Probe": f"shm:{self.folder}/server.ring", "Bad": f"shm:{self.bad_server}"},
                             {"Probe": f"shm:{self.good}", "Bad": f"shm:{self.bad}"},
-                            fabric="tcp")  # RDMA lanes come and go, and have descriptors
+                            fabric="tcp")  # RDMA lanes would open and close descriptors, which this test counts
         self.a, self.b = self.two.a, self.two.b
         if mode is not None:
             config = json.loads(self.a.config.read_text())
@@ -132,22 +132,22 @@ class Nodes:
         return [descriptors_of(node) for node in (self.a, self.b)]
 
     def warm(self):
-        """Each worker has its links, and what is allocated once. The descriptors held then."""
+        """Makes each worker open its links and allocate what it allocates once; returns the descriptors held then."""
         for _ in range(4):
             never_reads(self.good)
-        wait_until("all have left", lambda: self.a.get("/status")["connections_open"] == 0 and
+        wait_until("all connections have ended", lambda: self.a.get("/status")["connections_open"] == 0 and
                    self.b.get("/status")["upstream_connections_open"] == 0)
         return self.held()
 
     def check_nothing_left(self, held, resident):
-        """Descriptors, memory and counters are what they were."""
-        wait_until(f"{held} descriptors as before, and no more: {self.held()}",
+        """Checks that descriptors, memory and counters are what they were before the hostile clients."""
+        wait_until(f"the daemons hold at most {held} descriptors, as before: {self.held()}",
                    lambda: all(now <= then for now, then in zip(self.held(), held)))
         for node, before in zip((self.a, self.b), resident):
             wait_until(f"{node.name} holds nothing", lambda: node.get("/status")["buffered_bytes"] == 0)
             now = resident_mib(node)
-            # A sanitizer keeps what is freed for a while, and a shadow of what is touched.
-            assert now < before + max(16, before), f"{node.name}: {before:.1f} MiB resident have become {now:.1f} MiB"
+            # A sanitizer keeps freed memory for a while, and has shadow memory for each page that was touched.
+            assert now < before + max(16, before), f"{node.name}: resident memory: {before:.1f} MiB, then {now:.1f} MiB"
             assert node.process.poll() is None, f"{node.name} has died"
 
 
@@ -160,7 +160,7 @@ def says_nothing(path):
 
 
 def greets(path, words, then=b""):
-    """What the daemon answers to a greeting of these words, until it closes."""
+    """Sends a greeting, in two parts if `then` is given; returns the daemon's answer."""
     with socket.socket(socket.AF_UNIX) as sock:
         sock.settimeout(HANG_S)
         sock.connect(path)
@@ -181,7 +181,7 @@ def half_a_greeting(path):
 
 
 def pass_descriptors(sock, words, descriptors):
-    """Which Linux refuses for hatrpcd, from 6.16 on; without them then."""
+    """Sends bytes and descriptors; if the kernel refuses (from Linux 6.16 on, for hatrpcd), only the bytes."""
     try:
         socket.send_fds(sock, [words], descriptors)
     except PermissionError:
@@ -189,7 +189,7 @@ def pass_descriptors(sock, words, descriptors):
 
 
 def half_a_greeting_with_its_own_end(path):
-    """Whoever keeps that end waits for himself."""
+    """Passes the daemon the client's own end of the socket; if the daemon kept it, the socket would never end."""
     for _ in range(20):
         with socket.socket(socket.AF_UNIX) as sock:
             sock.connect(path)
@@ -205,11 +205,11 @@ def wrong_magic(path):
 
 
 def version_0(path):
-    assert greets(path, greeting(version=0))[12:16] == struct.pack("I", 1), "it is refused"
+    assert greets(path, greeting(version=0))[12:16] == struct.pack("I", 1), "the daemon must refuse version 0"
 
 
 def version_2(path):
-    assert greets(path, greeting(version=2)) == greeting(ring_bytes=256 * 1024), "it may fall back"
+    assert greets(path, greeting(version=2)) == greeting(ring_bytes=256 * 1024), "the daemon must offer version 1"
 
 
 def unwanted_descriptors(path):
@@ -249,7 +249,7 @@ def huge_frames(path):
     for size in 0x10000001, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF:
         with RawRing.connect(path) as ring:
             ring.send(struct.pack(">I", size) + request("echo")[4:])
-            ring.receive(4, 0.1)  # an answer that says so, or nothing
+            ring.receive(4, 0.1)  # the daemon may answer with an exception or not at all
 
 
 def truncated_messages(path):
@@ -258,7 +258,7 @@ def truncated_messages(path):
         with RawRing.connect(path) as ring:
             ring.send(whole[:size])
             ring.store(ENDED, 1)
-            assert ring.receive(1, 0.02) == b"", "half a call was answered"
+            assert ring.receive(1, 0.02) == b"", "the daemon answered half a call"
 
 
 def leaves_at_any_moment(path):
@@ -278,7 +278,7 @@ def floods_bells(path):
                 ring.sock.send(bytes(65536), socket.MSG_DONTWAIT)
             ring.put(WAITS, 3)
         ring.send(request("add", i32s(20, 22)))
-        assert ring.receive(len(add_reply(42))) == add_reply(42), "it is answered all the same"
+        assert ring.receive(len(add_reply(42))) == add_reply(42), "the daemon must still answer the call"
 
 
 def never_reads(path):
@@ -324,7 +324,7 @@ def scribbles_over_everything(path):
 
 
 def keeps_its_own_end_open(path):
-    """Beyond its death, in the bells that it sent along."""
+    """Passes the daemon the client's own end of the socket along with doorbell bytes, and disconnects."""
     with RawRing.connect(path) as ring:
         pass_descriptors(ring.sock, b"bell", [ring.sock.fileno()])
 
@@ -386,7 +386,7 @@ class HostileClients(Scenario):
 # --- Hostile servers ---
 
 def says(words, **memory):
-    """Greets so, with such memory or with none, and waits."""
+    """Returns a trick that answers with `words`, passes memory if `memory` describes any, and waits."""
     def trick(connection, over):
         descriptors = [sealed_memory(**memory)] if memory else []
         rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", descriptors))]
@@ -398,7 +398,7 @@ def says(words, **memory):
 
 
 def opened(play):
-    """Greets rightly, and plays once a request has begun."""
+    """Returns a trick that answers the greeting correctly and calls `play` when a request has begun."""
     def trick(connection, over):
         memory = sealed_memory()
         socket.send_fds(connection, [greeting(ring_bytes=65536)], [memory])
@@ -478,7 +478,7 @@ class HostileServers(Scenario):
             began = time.monotonic()
             with self.assertRaises(TException) as caught:
                 call(calls)
-            self.assertLess(time.monotonic() - began, HANG_S - 1, "it hung")
+            self.assertLess(time.monotonic() - began, HANG_S - 1, "the call hung")
             self.assertIn(token, str(caught.exception))
 
     def test_each_call_is_answered_and_good_servers_go_on(self):
@@ -494,7 +494,7 @@ class HostileServers(Scenario):
                   ("no answer", opened(never_answers),
                    lambda calls: calls.hurried(1), "hatrpcd: deadline_exceeded: "),
                   ("nonsense", opened(answers_nonsense),
-                   lambda calls: calls.hurried(1), "Bad version")]  # it is passed on as it is
+                   lambda calls: calls.hurried(1), "Bad version")]  # the daemon passes it on; the client rejects it
         resident = [resident_mib(node) for node in (nodes.a, nodes.b)]
         with GoodClient(nodes.good):
             for name, trick, call, token in cases:
@@ -504,7 +504,7 @@ class HostileServers(Scenario):
         nodes.check_nothing_left(held, resident)
 
 
-# --- Good ones ---
+# --- Good clients and servers ---
 
 class GoodOnes(Scenario):
     def test_the_mode_of_an_endpoint(self):
@@ -523,7 +523,7 @@ class GoodOnes(Scenario):
                 began.wait()
                 try:
                     answers.append(calls.slow(600))
-                except Exception as error:  # the call was lost
+                except Exception as error:  # the call was lost; the comparison below shows why
                     answers.append(repr(error))
 
         threads = [threading.Thread(target=call) for _ in range(4)]
@@ -551,7 +551,7 @@ class GoodOnes(Scenario):
             replies = b"".join(add_reply(2 * i) for i in range(50))
             came = ring.receive(1 << 20)
             self.assertEqual(came[-len(replies):], replies)
-            self.assertNotEqual(ring.get(ring.theirs, ENDED), 2, "it has not given up")
+            self.assertNotEqual(ring.get(ring.theirs, ENDED), 2, "the daemon must not abort the stream")
             ring.assert_dropped()
 
     def test_a_killed_server(self):
@@ -566,7 +566,7 @@ class GoodOnes(Scenario):
     def test_a_killed_daemon_wakes_its_clients(self):
         nodes = Nodes(self)
         program = ("import time\n"
-                   "for ms in [100] * 8 + [5000]:\n"  # it learns to wait so long
+                   "for ms in [100] * 8 + [5000]:\n"  # the first eight waits set how long the client spins
                    "  if ms == 5000: print('waits', flush=True)\n"
                    "  try: calls.slow(ms)\n"
                    "  except TTransport.TTransportException: print('told', flush=True); break\n")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/e2e/scenarios/service_manager_test.py: hatrpcd under something that does what systemd does.
+"""tests/e2e/scenarios/service_manager_test.py: runs hatrpcd under a stand-in for systemd.
 
-tests/package runs it under systemd itself.
+tests/package runs hatrpcd under systemd itself.
 """
 
 import contextlib
@@ -18,12 +18,12 @@ import time
 from setting import PROGRAMS, Client, Scenario, main, probe_nodes
 from nodes import ask
 
-# Descriptors from 3 on, told of by the process id that the daemon will have.
+# Passes a socket as descriptor 3, and sets LISTEN_PID to the process id that the daemon will have.
 PASSES_SOCKET = ["/bin/bash", "-c", 'export LISTEN_PID=$$; exec "$@" 3<&"$PASSED_FD"', "bash"]
 
 
 class FakeSystemd:
-    """What NOTIFY_SOCKET names; a context manager."""
+    """Binds the socket that NOTIFY_SOCKET names, and receives the daemon's messages. A context manager."""
 
     def __enter__(self):
         self.folder = tempfile.TemporaryDirectory(prefix="hatrpc-notify-")
@@ -38,12 +38,12 @@ class FakeSystemd:
         self.folder.cleanup()
 
     def next(self, seconds=30):
-        """The next message, as a dictionary."""
+        """Returns the next message, as a dictionary."""
         self.socket.settimeout(seconds)
         return dict(line.split("=", 1) for line in self.socket.recv(4096).decode().splitlines())
 
     def heard(self):
-        """All that has been told and not been read."""
+        """Returns all messages that have arrived and were not read yet."""
         messages = []
         with contextlib.suppress(BlockingIOError):
             while True:
@@ -59,7 +59,7 @@ def connects(address):
 
 @contextlib.contextmanager
 def thread_stopped(pid, name):
-    """One thread of a process stands still, as by a debugger; the others go on."""
+    """Stops one thread of a process, as a debugger does; the others run on."""
     seize, interrupt, detach = 0x4206, 0x4207, 17  # PTRACE_…
     ptrace = ctypes.CDLL(None, use_errno=True).ptrace
     ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
@@ -68,7 +68,7 @@ def thread_stopped(pid, name):
     for request in seize, interrupt:
         if ptrace(request, thread, None, None) != 0:
             raise OSError(ctypes.get_errno(), "ptrace")
-    os.waitpid(thread, 0x40000000)  # __WALL: until it stands
+    os.waitpid(thread, 0x40000000)  # __WALL: waits until the thread has stopped
     try:
         yield
     finally:
@@ -83,7 +83,7 @@ def reload(node):
 class ServiceManager(Scenario):
     @contextlib.contextmanager
     def nodes_under_systemd(self, **environment):
-        """Two nodes, of which host-a was started again, by systemd."""
+        """Starts two nodes, and restarts host-a under the stand-in for systemd; yields both."""
         with probe_nodes() as nodes, FakeSystemd() as systemd:
             self.assertEqual(nodes.a.stop(), 0)
             nodes.a.start(env=systemd.environment | environment)
@@ -96,7 +96,7 @@ class ServiceManager(Scenario):
             starting.start()
             try:
                 first = systemd.next()
-                self.assertTrue(connects(nodes.endpoints["Probe"]), "told before it listened")
+                self.assertTrue(connects(nodes.endpoints["Probe"]), "READY was sent before the daemon listened")
                 self.assertEqual(ask(nodes.a.admin, "GET", "/healthz")[0], 200)
             finally:
                 starting.join()
@@ -124,9 +124,9 @@ class ServiceManager(Scenario):
             done = reload(nodes.a)
             self.assertEqual(done.returncode, 1)
             self.assertRegex(done.stderr, r"probe\.yaml:\d+:\d+: error: perf_goal: 'lightning'")
-            # The watch over the files may have been quicker: then there is a second pair.
+            # If the file watcher was quicker than this reload, there is a second pair of messages.
             statuses = [message["STATUS"] for message in systemd.heard() if "READY" in message]
-            self.assertTrue(statuses, "systemctl reload would wait for ever")
+            self.assertTrue(statuses, "without READY, `systemctl reload` waits until its timeout")
             for status in statuses:
                 self.assertRegex(status, r"generation 2 go on.*refused.*probe\.yaml:\d+:\d+: error")
 
@@ -149,8 +149,8 @@ class ServiceManager(Scenario):
             with thread_stopped(nodes.a.process.pid, "worker-1"):
                 time.sleep(0.5)
                 systemd.heard()
-                time.sleep(1.5)  # of which it has 0.4 s to say something
-                # What was due when the thread was stopped may be late.
+                time.sleep(1.5)  # the watchdog's time is 0.4 s
+                # One message that was due when the thread was stopped may arrive late.
                 self.assertLessEqual(len(systemd.heard()), 1)
             self.assertEqual(systemd.next(), {"WATCHDOG": "1"})
 
@@ -170,7 +170,7 @@ class ServiceManager(Scenario):
                     self.assertEqual(calls.add(1, 2), 3)
                 self.assertEqual(nodes.a.stop(), 0)
 
-                # Between two daemons: who connects waits, and is served by the next.
+                # Between two daemons a client that connects waits, and the next daemon serves it.
                 answers = []
 
                 def call():
@@ -179,7 +179,7 @@ class ServiceManager(Scenario):
 
                 waiting = threading.Thread(target=call)
                 waiting.start()
-                time.sleep(0.2)  # it may connect before the next daemon starts, or after
+                time.sleep(0.2)  # the client usually connects before the next daemon starts; either order must work
                 nodes.a.start(**passed)
                 waiting.join()
                 self.assertEqual(answers, [7])

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/e2e/scenarios/setting.py: what every scenario needs: a stock server, two nodes, stock clients.
+"""tests/e2e/scenarios/setting.py: starts what every scenario needs: a stock server, two nodes and stock clients.
 
-A scenario is run as `scenario_test.py PROGRAMS PEERS`, the folders of hatrpcd and of the probe peers.
+The command line of a scenario is `scenario_test.py PROGRAMS PEERS`: the folder of hatrpcd, and the folder of the built
+probe clients and servers.
 """
 
 import contextlib
@@ -24,7 +25,7 @@ from thrift.transport import TSocket, TTransport  # noqa: E402
 
 
 def manifest():
-    """What hintgen writes for Probe."""
+    """Returns the manifest that hintgen writes for Probe."""
     return subprocess.run([PROGRAMS / "hintgen", IDL], capture_output=True, text=True,
                           check=True).stdout
 
@@ -34,7 +35,10 @@ def start_server(address="127.0.0.1:0", language="cpp", options=()):
 
 
 class Client:
-    """A stock client, framed binary; a context manager. `address`: straight to a server."""
+    """A stock client with framed transport and binary protocol; a context manager.
+
+    Connects to host-a's endpoint of `service`, or to `address`, which may be a server's own.
+    """
 
     def __init__(self, nodes, service="Probe", timeout_ms=20_000, address=None):
         address = address or nodes.endpoints[service].removeprefix("tcp:")
@@ -56,7 +60,7 @@ class Client:
 
 @contextlib.contextmanager
 def probe_nodes(server=None, manifest_text=None, **more):
-    """Two nodes before a probe server (a C++ one unless given)."""
+    """Two nodes and the probe server that host-b serves (by default a C++ one that this function starts)."""
     own = server or start_server()
     try:
         with TwoNodes(PROGRAMS, manifest_text or manifest(), {"Probe": hatrpc_address(own.addresses[0])},
@@ -69,7 +73,7 @@ def probe_nodes(server=None, manifest_text=None, **more):
 
 class Scenario(unittest.TestCase):
     def assert_fails(self, call, token):
-        """The call is answered with a TApplicationException that names hatrpcd and the reason."""
+        """Checks that the call raises hatrpcd's TApplicationException with this reason; returns the exception."""
         with self.assertRaises(TApplicationException) as caught:
             call()
         self.assertIn(f"hatrpcd: {token}: ", caught.exception.message)

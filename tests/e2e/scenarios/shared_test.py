@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/e2e/scenarios/shared_test.py: clients that share connections to a stock server get their own replies, whatever ids
-they use, beside others that send what no honest client does."""
+"""tests/e2e/scenarios/shared_test.py: clients that share connections to a stock server get their own replies.
+
+The clients use many patterns of sequence ids. Beside them, hostile clients send parts of requests, several messages in
+one frame, and calls that falsely claim to be oneway.
+"""
 
 import json
 import socket
@@ -17,7 +20,7 @@ from thrift.transport import TTransport
 PROTOCOLS = {"binary": TBinaryProtocol.TBinaryProtocol, "compact": TCompactProtocol.TCompactProtocol,
              "json": TJSONProtocol.TJSONProtocol}
 COMBINATIONS = [(transport, protocol) for transport in ("framed", "buffered") for protocol in PROTOCOLS]
-HALVES = 16  # clients that each send a part of a request and no more
+HALVES = 16  # clients that each send half of a request and no more
 IDS = {"always 0": lambda i: 0, "all equal": lambda i: 12345, "negative": lambda i: -1 - i,
        "ascending": lambda i: i, "at the edge": lambda i: 0x7fffffff - i % 2}
 CLIENTS, CALLS = 6, 20
@@ -26,15 +29,15 @@ ADD_RESULT = ProbeOfTomorrow.Client.add.__globals__["add_result"]
 
 
 def json_end(data):
-    """Where the message at the front ends: the library's reader takes what follows for a part of it."""
+    """Returns where the first message ends; Thrift's JSON reader would take the bytes after it for a part of it."""
     try:
         return json.JSONDecoder().raw_decode(data.decode())[1]
     except json.JSONDecodeError as error:
-        raise EOFError("its rest is to come") from error
+        raise EOFError("the message is not complete yet") from error
 
 
 class RawClient:
-    """Writes messages of `add` with any id and type, and reads replies one by one."""
+    """Writes calls of `add` with any sequence id and message type, and reads replies one by one."""
 
     def __init__(self, address, transport, protocol):
         host, _, port = address.removeprefix("tcp:").rpartition(":")
@@ -50,7 +53,7 @@ class RawClient:
         self.socket.close()
 
     def seqid(self, seqid):
-        # Python's compact protocol never ends with a negative number.
+        # Python's compact protocol loops for ever when it writes a negative number here.
         return seqid & 0xffffffff if self.protocol == "compact" else seqid
 
     def message(self, seqid, left, right, kind=TMessageType.CALL):
@@ -72,7 +75,7 @@ class RawClient:
         self.held += piece
 
     def reply(self):
-        """The next one's id, and its value or exception."""
+        """Reads the next reply; returns its sequence id, and its value or exception."""
         if self.framed:
             while len(self.held) < 4 or len(self.held) < 4 + struct.unpack(">I", self.held[:4])[0]:
                 self._more()
@@ -142,9 +145,9 @@ class Shared(Scenario):
             whole = half.message(number, number, number)
             half.socket.sendall((struct.pack(">I", len(whole)) if half.framed else b"") + whole[:len(whole) // 2])
         for i in range(CALLS):
-            for number, each in enumerate(clients):  # all are out at once
+            for number, each in enumerate(clients):  # sends all calls before it reads a reply
                 each.send(each.message(seqid(i), 1000 * number, i))
-            # A call with a reply, sent as oneway.
+            # A call of a function that has a reply, with the message type of a oneway call.
             early.send(early.message(seqid(i), 5_000_000, i, TMessageType.ONEWAY))
         if twice.framed:
             twice.send(twice.message(1, 1, 1), twice.message(2, 2, 2))
@@ -172,7 +175,7 @@ class Shared(Scenario):
         self.check_language("node")
 
     def test_rust(self):
-        without_json = [pair for pair in COMBINATIONS if pair[1] != "json"]  # its library has none
+        without_json = [pair for pair in COMBINATIONS if pair[1] != "json"]  # Rust's library has no JSON protocol
         self.check_language("rust", without_json)
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/e2e/scenarios/sockets_test.py: what TCP does between an application and its hatrpcd.
+"""tests/e2e/scenarios/sockets_test.py: effects of TCP between an application and its hatrpcd.
 
-Servers whose queue of connections is full, and peers that send a message in two segments.
+Tests a server whose queue of connections is full, and clients and servers that send a message in two segments.
 """
 
 import socket
@@ -17,11 +17,11 @@ from thrift.transport import TTransport
 
 CLIENTS = 40
 BACKLOG = 5
-DELAYED_ACKNOWLEDGEMENT_S = 0.04  # Linux sends it no later than that, and no earlier without a reason
+DELAYED_ACKNOWLEDGEMENT_S = 0.04  # after this time Linux sends an acknowledgement that it has delayed
 
 
 class LateServer:
-    """Answers `add` over framed binary; accepts only after a while, with a short queue of connections."""
+    """Answers `add` in framed binary. Accepts no connection for the first `late_s`, and has a short listen queue."""
 
     def __init__(self, late_s):
         self.listener = socket.socket()
@@ -45,7 +45,7 @@ class LateServer:
             answer_adds(stream, stream.sendall)
 
     def close(self):
-        self.listener.shutdown(socket.SHUT_RDWR)  # else accept() goes on, under a number that is reused
+        self.listener.shutdown(socket.SHUT_RDWR)  # wakes accept(); close() would not, and its number may be reused
         self.acceptor.join()
         self.listener.close()
 
@@ -67,7 +67,7 @@ def answer_adds(stream, send):
 
 
 class InTwoSegments:
-    """Sends each frame as Rust's framed transport does: its length, and then the rest."""
+    """Sends each frame as Rust's framed transport does: the length in one segment, the rest in another."""
 
     def __init__(self, stream):
         stream.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 0)
@@ -89,7 +89,7 @@ class Sockets(Scenario):
                 together.wait(20)
                 try:
                     answers.append(calls.add(1, 2))
-                except Exception as error:  # whatever it is, the test shows it
+                except Exception as error:  # the comparison below shows it
                     answers.append(error)
 
         with TwoNodes(PROGRAMS, manifest(), {"Probe": server.address}) as nodes:
@@ -106,7 +106,7 @@ class Sockets(Scenario):
             began = time.monotonic()
             call()
             took.append(time.monotonic() - began)
-        print(f"median of a call: {statistics.median(took) * 1e3:.2f} ms", flush=True)
+        print(f"median time of a call: {statistics.median(took) * 1e3:.2f} ms", flush=True)
         return statistics.median(took)
 
     def test_a_request_in_two_segments_waits_for_no_acknowledgement(self):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/e2e/scenarios/status_page_test.py: the status page in a browser: live, hostile, and without its daemon."""
+"""tests/e2e/scenarios/status_page_test.py: opens the status page in a browser: live, hostile data, no daemon."""
 
 import contextlib
 import http.server
@@ -15,13 +15,13 @@ from certificates import Certificates
 from nodes import wait_until
 from selenium.webdriver.common.keys import Keys
 
-WAIT = 60  # seconds, for what takes two or three on a machine that is not busy
+WAIT = 60  # seconds, for what takes two or three seconds on a machine that is not busy
 EVIL = "<img src=x onerror=\"window.broken='img'\"><script>window.broken='script'</script>\"'&lt;"
 MARKUP = {"img", "script", "iframe", "object", "a", "form"}
 
 
 class Load:
-    """A client that calls as quickly as it is answered. A context manager."""
+    """A client that makes each call as soon as the last one is answered. A context manager."""
 
     def __init__(self, nodes):
         self.nodes = nodes
@@ -45,9 +45,9 @@ class Load:
 
 
 def evil(value, key=""):
-    """The same JSON, with markup in every text, and in keys that come from the daemon's tables."""
+    """Returns the same JSON with markup in every text, and in the keys that come from tables of the daemon."""
     if key == "successful":
-        return False  # so that the error is shown
+        return False  # so that the page shows the error
     if isinstance(value, str):
         return value if key in ("side", "use", "link_security") else EVIL + value
     if isinstance(value, list):
@@ -59,7 +59,10 @@ def evil(value, key=""):
 
 
 class EvilDaemon:
-    """Passes the page of a daemon on without its policy, and what it answers made evil. A context manager."""
+    """A proxy before a daemon's HTTP server. A context manager.
+
+    It removes the page's Content-Security-Policy, and puts markup into all JSON.
+    """
 
     def __init__(self, address):
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
@@ -99,7 +102,7 @@ class StatusPage(Scenario):
         cls.browser = cls.enterClassContext(Browser())
 
     def row(self, section, **wanted):
-        """The first row whose cells are so, or {}."""
+        """Returns the first row that has these cells, or {}."""
         return next((row for row in self.browser.table(section)
                      if all(row[key] == value for key, value in wanted.items())), {})
 
@@ -114,13 +117,13 @@ class StatusPage(Scenario):
         with probe_nodes(http=True) as nodes:
             self.browser.open(nodes.a.http)
             with Load(nodes):
-                self.wait_until("calls are seen", lambda: self.calls_per_second() > 1)
+                self.wait_until("the page shows calls", lambda: self.calls_per_second() > 1)
                 first = self.calls_per_second()
                 self.wait_until("their rate changes", lambda: self.calls_per_second() != first)
-                self.wait_until("they go by RDMA", lambda: "by direct_write_imm" in
+                self.wait_until("the page shows that calls use RDMA", lambda: "by direct_write_imm" in
                                 self.row("plans", Function="Probe.add")["Carried"])
                 self.assertIn("/s", self.browser.js("document.querySelector('.tile .value').textContent"))
-            self.wait_until("calls have ended", lambda: self.calls_per_second() == 0)
+            self.wait_until("the page shows that calls have ended", lambda: self.calls_per_second() == 0)
             self.assertEqual(self.browser.js("document.getElementById('node').textContent"), "host-a")
             self.assertEqual(self.browser.js("document.getElementById('state').textContent"), "ready")
             self.assertEqual(self.row("links", Peer="host-b")["State"], "up")
@@ -138,39 +141,41 @@ class StatusPage(Scenario):
 
     @contextlib.contextmanager
     def nodes_with_tls(self):
-        """The nodes, and their certificates."""
+        """Starts two nodes with TLS; yields the nodes and their certificates."""
         with Certificates(PROGRAMS, "host-a", "host-b") as certificates:
             with probe_nodes(http=True, links={node: certificates.tls(node) for node in certificates.nodes}) as nodes:
                 yield nodes, certificates
 
     def fact(self, name):
-        """What the head of the page says of it."""
+        """Returns the value of a fact in the head of the page."""
         return self.browser.js("[...document.querySelectorAll('#about div')].find("
                                f"(fact) => fact.firstChild.textContent === '{name}')?.lastChild.textContent")
 
     def test_says_aloud_that_links_are_insecure(self):
         with probe_nodes(http=True) as nodes:
             self.browser.open(nodes.a.http)
-            self.wait_until("it is said", lambda: "Links are insecure" in self.notices())
+            self.wait_until("the page warns of it", lambda: "Links are insecure" in self.notices())
             self.assertIn("neither authenticated nor encrypted", self.fact("links"))
-            self.wait_until("the peer proves nothing",
+            self.wait_until("the page says that the peer proves nothing",
                             lambda: self.row("links", Peer="host-b", State="up").get("Identity") == "proves nothing")
             self.assertEqual(self.browser.complaints(), [])
 
     def test_shows_who_peers_are_and_that_a_certificate_ends(self):
         with self.nodes_with_tls() as (nodes, certificates):
             self.browser.open(nodes.a.http)
-            self.wait_until("the peer has its names", lambda: self.row("links", Peer="host-b").get("Identity") ==
+            self.wait_until("the page names the peer", lambda: self.row("links", Peer="host-b").get("Identity") ==
                             "host-b\nspiffe://hatrpc.test/host-b")
             self.assertRegex(self.fact("links"), r"^TLS 1\.3, certificate good until \d{4}-\d\d-\d\d \d\d:\d\d UTC$")
-            self.assertEqual(self.notices(), "", "a CA of ten years and a certificate of a day are well")
+            self.assertEqual(self.notices(), "", "a CA of ten years and a certificate of a day need no warning")
             certificates.make_for("host-a", seconds_before=50 * 60, seconds_left=10 * 60)
-            self.wait_until("it ends soon", lambda: "certificate (CN=host-a) ends soon, at " in self.notices())
+            self.wait_until("the page warns before the end", lambda:
+                            "certificate (CN=host-a) ends soon, at " in self.notices())
             certificates.make("host-a", days=0)
-            self.wait_until("it has ended", lambda: "certificate (CN=host-a) has expired, at " in self.notices())
-            self.assertEqual(self.row("links", Peer="host-b")["State"], "up", "links that are up stay up")
+            self.wait_until("the page warns of the end", lambda:
+                            "certificate (CN=host-a) has expired, at " in self.notices())
+            self.assertEqual(self.row("links", Peer="host-b")["State"], "up", "a link that is up must stay up")
             certificates.make("host-a")
-            self.wait_until("it is renewed", lambda: self.notices() == "")
+            self.wait_until("the page warns no longer", lambda: self.notices() == "")
             self.assertEqual(self.browser.complaints(), [])
 
     def test_shows_what_is_broken_and_that_it_is_mended(self):
@@ -191,12 +196,13 @@ class StatusPage(Scenario):
             self.wait_until("the reload is applied", lambda: self.notices() == "")
 
             self.assertEqual(nodes.a.stop(), 0)
-            self.wait_until("it has left", lambda: "does not answer" in self.notices())
+            self.wait_until("the page says that the daemon is gone", lambda: "does not answer" in self.notices())
             self.assertIn("host-a does not answer", self.browser.js("document.title"))
-            self.assertTrue(self.row("links", Peer="host-b"), "what was shown stays")
+            self.assertTrue(self.row("links", Peer="host-b"), "the page must keep what it has shown")
             nodes.b.start()
             nodes.a.start()
-            self.wait_until("it is back", lambda: self.notices() == "" and self.row("links", State="up"))
+            self.wait_until("the page shows both daemons again", lambda:
+                            self.notices() == "" and self.row("links", State="up"))
             self.assertEqual(self.browser.complaints(), [])
 
     def notices(self):
@@ -207,7 +213,7 @@ class StatusPage(Scenario):
             certificates.make("host-a", days=0)
             for number in range(20):
                 self.assertEqual(calls.add(number, 1), number + 1)
-            self.wait_until("there is a lane", lambda: nodes.a.get("/status")["links"][0]["lanes"])
+            self.wait_until("host-a has an RDMA lane", lambda: nodes.a.get("/status")["links"][0]["lanes"])
             with EvilDaemon(nodes.a.http) as between:
                 self.browser.open(between.address)
                 self.wait_until("a notice is shown", lambda: "CN=host-a" in self.notices())
@@ -223,12 +229,12 @@ class StatusPage(Scenario):
                     "[...document.querySelectorAll('header *, main *, #notices *')].map((e) => e.localName)"))
                 self.assertEqual(found & MARKUP, set())
                 self.assertEqual(self.browser.complaints(), [])
-                self.browser.driver.get("about:blank")  # it asks no more
+                self.browser.driver.get("about:blank")  # the page must stop its requests before the proxy ends
 
     def test_its_policy_stops_what_is_not_its_own(self):
         with probe_nodes(http=True) as nodes:
             self.browser.open(nodes.a.http)
-            self.addCleanup(self.browser.complaints)  # which are of just these
+            self.addCleanup(self.browser.complaints)  # drops the console's messages about the blocked scripts
             for way in ("document.body.innerHTML += \"<img src=x onerror='window.broken=1'>\"",
                         "document.body.append(Object.assign(document.createElement('script'), {text: 'broken=1'}))"):
                 with self.subTest(way):
@@ -246,7 +252,7 @@ class StatusPage(Scenario):
             self.assertEqual(self.browser.js("document.documentElement.lang"), "en")
             self.assertEqual(self.browser.js(
                 "[...document.querySelectorAll('table')].filter((t) => !document.getElementById("
-                "t.getAttribute('aria-labelledby'))).length"), 0, "tables have names")
+                "t.getAttribute('aria-labelledby'))).length"), 0, "each table must have a label")
             self.assertEqual(self.browser.js(
                 "[...document.querySelectorAll('th')].filter((th) => !th.scope).length"), 0)
             heading = "document.querySelector('#rates thead button')"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/e2e/scenarios/takeover_test.py: a new hatrpcd takes over from the running one, and no caller notices."""
+"""tests/e2e/scenarios/takeover_test.py: a new hatrpcd takes over from the running one, and no call fails."""
 
 import contextlib
 import json
@@ -21,7 +21,7 @@ PATIENCE_S = 30
 
 
 class Caller(threading.Thread):
-    """Calls over one connection, which it opens once, until it is told to stop; the first error is kept."""
+    """Calls in a loop over one connection until `stopped` is set; stops at the first error and keeps it."""
 
     def __init__(self, nodes, call):
         super().__init__()
@@ -38,38 +38,38 @@ class Caller(threading.Thread):
                 while not self.stopped.is_set():
                     self.call(calls, self.calls)
                     self.calls += 1
-        except Exception as error:  # it is the result
+        except Exception as error:  # load() checks that there is none
             self.error = error
 
 
 def add(calls, number):
-    assert calls.add(number, 1) == number + 1, "another call's answer"
+    assert calls.add(number, 1) == number + 1, "the answer is not this call's"
 
 
 def mixed(calls, number):
-    """Small and large both ways, slow, oneway, and an exception."""
+    """Makes small calls, calls that are large in both directions, slow calls and oneway calls."""
     add(calls, number)
-    assert calls.echo(LARGE) == LARGE, "other bytes"
+    assert calls.echo(LARGE) == LARGE, "the bytes were changed on the way"
     assert calls.slow(30) == 30
     calls.note(f"caller {number}")
     assert calls.divide(7, 2) == 3
 
 
 def seldom(calls, number):
-    """Mostly idle: between two calls there may have been a takeover."""
+    """Makes one call and pauses, so that a takeover can happen between two calls."""
     add(calls, number)
     time.sleep(0.2)
 
 
 @contextlib.contextmanager
 def load(test, nodes, calls=(add, add, add, mixed, mixed, seldom, seldom)):
-    """Callers that must all go on calling to the end, each over its one connection."""
+    """Runs one caller for each element of `calls`; every caller must still make calls, without error, at the end."""
     callers = [Caller(nodes, call) for call in calls]
     try:
-        wait_until("all call", lambda: all(one.calls or one.error for one in callers), PATIENCE_S)
+        wait_until("every caller has made a call", lambda: all(one.calls or one.error for one in callers), PATIENCE_S)
         yield callers
         before = [one.calls for one in callers]
-        wait_until("all call still", lambda: all(
+        wait_until("every caller has made another call", lambda: all(
             one.error or one.calls > count for one, count in zip(callers, before)), PATIENCE_S)
     finally:
         for one in callers:
@@ -94,7 +94,7 @@ def ended(process):
 
 
 class Successor:
-    """A new hatrpcd as far as the running one can tell, which does only what a test wants."""
+    """Speaks the takeover protocol to the running hatrpcd as a new hatrpcd does, step by step as the test asks."""
 
     HELLO, REFUSE, LISTENERS, LAST_LISTENERS, READY, GO, SERVING, CONNECTION, SERVER_CONNECTION = range(1, 10)
 
@@ -124,12 +124,12 @@ class Successor:
 
 class Takeover(Scenario):
     def take_over_again_and_again(self, nodes, rounds=2):
-        """Both nodes, in turn, under load."""
+        """Replaces both daemons, in turn, under load."""
         with load(self, nodes) as callers:
             for _ in range(rounds):
                 for node in (nodes.a, nodes.b):
                     self.assertEqual(ended(node.take_over()), 0, f"{node.name}: {node.log()[-3000:]}")
-            wait_until("each connection has come along", lambda: metric(
+            wait_until("the new daemon has all connections", lambda: metric(
                 nodes.a, "hatrpc_connections_taken_over_total") == len(callers), PATIENCE_S)
             self.assertEqual(nodes.a.get("/status")["connections_open"], len(callers))
 
@@ -148,10 +148,10 @@ class Takeover(Scenario):
                 self.take_over_again_and_again(nodes)
                 with Client(nodes) as calls:
                     add(calls, 1)
-            self.assertFalse(os.path.exists(ring), "the last one removes the path")
+            self.assertFalse(os.path.exists(ring), "the last daemon must remove the path of the ring")
 
     def test_unmodified_cpp_clients_on_a_unix_socket(self):
-        """All that probe_client tries, pipelining and shared connections too, while daemons change."""
+        """Runs all cases of probe_client, pipelining included, while daemons take over."""
         with tempfile.TemporaryDirectory(prefix="hatrpc-takeover-") as folder:
             path = f"{folder}/probe.sock"
             with probe_nodes(endpoints={"Probe": f"unix:{path}"}) as nodes:
@@ -186,7 +186,7 @@ class Takeover(Scenario):
                 thread.start()
                 self.wait_for_call(nodes, "slow")
                 old = node.take_over()
-                with Client(nodes) as calls:  # past limits.peer_wait, while the old one still has a call
+                with Client(nodes) as calls:  # calls go on while the old daemon still has a call
                     while old.poll() is None and not answers:
                         add(calls, 2)
                 thread.join()
@@ -203,10 +203,10 @@ class Takeover(Scenario):
     def test_whoever_gives_up_leaves_the_old_one_as_it_was(self):
         with probe_nodes() as nodes, load(self, nodes):
             pid = nodes.a.process.pid
-            Successor(nodes.a).close()  # with the sockets in hand
+            Successor(nodes.a).close()  # gives up after it has received the listening sockets
             late = Successor(nodes.a)
             late.say(Successor.READY, late.addresses)
-            late.hear(Successor.GO)  # nobody accepts now
+            late.hear(Successor.GO)  # from here on the old daemon accepts no connections
             late.close()
             with Client(nodes) as calls:
                 add(calls, 1)
@@ -229,7 +229,7 @@ class Takeover(Scenario):
                 new.say(Successor.READY, new.addresses)
                 new.hear(Successor.GO)
                 nodes.a.process.terminate()
-                wait_until("it is told", lambda: "told to leave" in nodes.a.log(), PATIENCE_S)
+                wait_until("the daemon has logged the signal", lambda: "told to leave" in nodes.a.log(), PATIENCE_S)
                 if says_serving:
                     new.say(Successor.SERVING)
                 else:
@@ -254,7 +254,7 @@ class Takeover(Scenario):
             thread.join()
             self.assertEqual(answers, [2000])
             self.assertEqual(ended(old), 0)
-            nodes.a.start()  # the addresses are free, whatever was left there
+            nodes.a.start()  # the daemon can bind its addresses, whatever the killed one left there
             with Client(nodes) as calls:
                 add(calls, 1)
 
@@ -266,7 +266,7 @@ class Takeover(Scenario):
                 try:
                     with Client(nodes) as calls:
                         calls.slow(60_000)
-                except Exception as error:  # as it must
+                except Exception as error:  # the call must fail, because its daemon is killed
                     failed.append(error)
 
             thread = threading.Thread(target=call)
@@ -293,7 +293,7 @@ class Takeover(Scenario):
         with probe_nodes() as nodes, load(self, nodes, [add, mixed]):
             old = nodes.a.process
             old.send_signal(signal.SIGUSR2)
-            wait_until("another one serves", lambda: nodes.a.get("/status")["pid"] != old.pid, PATIENCE_S)
+            wait_until("another process serves", lambda: nodes.a.get("/status")["pid"] != old.pid, PATIENCE_S)
             pid = nodes.a.get("/status")["pid"]
             self.addCleanup(self.end, pid)
             self.assertEqual(ended(old), 0)
@@ -303,9 +303,9 @@ class Takeover(Scenario):
 
     @staticmethod
     def end(pid):
-        """It is a child of whoever started the old one, who hears of its end."""
+        """Ends the successor and reaps it: it is a child of the process that started the old daemon, this test."""
         os.kill(pid, signal.SIGTERM)
-        wait_until("it has ended", lambda: os.waitpid(pid, os.WNOHANG) == (pid, 0), PATIENCE_S)
+        wait_until("the successor has ended", lambda: os.waitpid(pid, os.WNOHANG) == (pid, 0), PATIENCE_S)
 
 
 if __name__ == "__main__":

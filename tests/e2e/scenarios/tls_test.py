@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/e2e/scenarios/tls_test.py: links under TLS: who is let in, what the others are told, rotation."""
+"""tests/e2e/scenarios/tls_test.py: links under TLS: which peers are accepted, why others are refused, and rotation."""
 
 import contextlib
 import json
@@ -28,7 +28,7 @@ def make_certificates(folder, *nodes, days=1):
 
 
 def make_certificate_of_tomorrow(folder, node):
-    """In the place of `node`'s: one that is not valid before 2099."""
+    """Replaces the certificate of `node` by one that is not valid before 2099."""
     (folder / "database").touch()
     (folder / "openssl.cnf").write_text(f"""
 [ca]
@@ -69,7 +69,7 @@ def fingerprint(file):
 
 
 class TlsNodes(Scenario):
-    """Certificates of a CA of their own, and nodes that use them."""
+    """Base of tests whose nodes use certificates of a CA that the test makes."""
 
     def setUp(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="hatrpc-tls-"))
@@ -77,7 +77,7 @@ class TlsNodes(Scenario):
         make_certificates(self.folder / "one", "host-a", "host-b")
 
     def files(self, node, authority="one"):
-        """`node` such as one/host-a."""
+        """Returns the files of `node`, given as folder and name (one/host-a), and of the CA to trust."""
         return {"certificate": str(self.folder / f"{node}.pem"),
                 "key": str(self.folder / f"{node}.key"),
                 "ca": str(self.folder / authority / "ca.pem")}
@@ -92,7 +92,7 @@ class TlsNodes(Scenario):
             yield nodes
 
     def stranger(self, nodes, node=None, version=None):
-        """What a TLS client meets at host-b's link: the certificate shown, or an error."""
+        """Connects to host-b's link as a TLS client; returns host-b's certificate, or raises an error."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.check_hostname = False
         context.load_verify_locations(self.folder / "one" / "ca.pem")
@@ -102,7 +102,7 @@ class TlsNodes(Scenario):
             context.maximum_version = version
         with socket.create_connection(("127.0.0.1", nodes.link), timeout=WAIT_S) as plain:
             with context.wrap_socket(plain) as connection:
-                if node is None:  # in TLS 1.3 the answer to its absence comes after the handshake
+                if node is None:  # in TLS 1.3 the alert about the missing certificate comes after the handshake
                     connection.recv(1)
                 return connection.getpeercert(binary_form=True)
 
@@ -159,8 +159,8 @@ class Tls(TlsNodes):
         make_certificates(self.folder / "one", "host-y")
         make_certificate_of_tomorrow(self.folder / "one", "host-y")
         insecure = {"insecure": True}
-        # Name: host-a's link, host-b's; what host-a says in its status, host-b in its log; the
-        # reasons that each counts.
+        # Name: host-a's link, host-b's link; the text in host-a's status and in host-b's log; the reasons under
+        # which host-a and host-b count the failure.
         rows = {
             "another CA's caller": (
                 self.tls("two/host-a"), None, "refuses this node's certificate: unknown ca",
@@ -212,7 +212,7 @@ class Tls(TlsNodes):
             with self.assertRaises((ssl.SSLError, ConnectionError)):
                 self.stranger(nodes)
             wait_until("host-b has said why", lambda: "showed no certificate" in nodes.b.log(), WAIT_S)
-            time.sleep(1.1)  # its log has at most one line of that a second
+            time.sleep(1.1)  # the daemon logs at most one such line a second
             for _ in range(20):
                 with self.assertRaises(ssl.SSLError):
                     self.stranger(nodes, "one/host-a", ssl.TLSVersion.TLSv1_2)
@@ -235,9 +235,9 @@ class Tls(TlsNodes):
             with Client(nodes) as calls:
                 self.assertEqual(calls.add(1, 2), 3)
             for one in silent:
-                with contextlib.suppress(ConnectionError):  # it had not read all
+                with contextlib.suppress(ConnectionError):  # RST, if the daemon had not read all bytes
                     self.assertEqual(one.recv(1), b"")
-            wait_until("each is counted", lambda: self.failures(nodes.b, "unfinished") >= len(silent), WAIT_S)
+            wait_until("host-b has counted each", lambda: self.failures(nodes.b, "unfinished") >= len(silent), WAIT_S)
             self.assertIn("no hello within the time-out", nodes.b.log())
             self.assertTrue(nodes.a.get("/status")["links"][0]["up"])
 
@@ -278,7 +278,7 @@ class Tls(TlsNodes):
                 load.end()
             self.assertEqual(load.failed, [])
             self.assertGreater(load.calls, 10)
-            # A link that is made anew is made with the new ones.
+            # A link that is made after that uses the new certificates.
             self.assertEqual(nodes.b.stop(), 0)
             nodes.b.start()
             self.await_up(nodes)
@@ -311,10 +311,10 @@ class Tls(TlsNodes):
                 error = self.assert_fails(lambda: calls.add(1, 2), "permission_denied")
                 self.assertIn("peer host-a may not call it", error.message)
                 self.assertEqual(self.metric(nodes.b, denied % "enforce"), 2)
-                self.assertEqual(calls.consume(bytes(1000)), 1000, "the rest of the service goes on")
+                self.assertEqual(calls.consume(bytes(1000)), 1000, "other functions of the service must still work")
                 use(first.replace("dry_run", "enforce").replace("host-x", "spiffe://hatrpc.test/*"))
                 self.assertEqual(calls.add(1, 2), 3)
-                self.assertEqual(len(calls.produce(1 << 20)), 1 << 20, "large ones too")
+                self.assertEqual(len(calls.produce(1 << 20)), 1 << 20, "large replies must work too")
                 self.assertEqual(calls.consume(bytes(1 << 20)), 1 << 20)
 
     def test_a_revoked_certificate_ends_its_link_and_opens_no_more(self):
@@ -326,11 +326,11 @@ class Tls(TlsNodes):
             self.assertEqual(status, 200, body)
             self.assertIn("crl.pem has other lists; links of peers that they revoke end", body)
             self.assertIn("a list of revoked certificates", self.hatctl(nodes.b, "certs").stdout)
-            wait_until("its link ends", lambda: "its link to this node ended: TLS: the peer's certificate is "
+            wait_until("host-a's link ends", lambda: "its link to this node ended: TLS: the peer's certificate is "
                        "not good any more: revoked" in nodes.b.log(), WAIT_S)
             with Client(nodes) as calls:
                 self.assert_fails(lambda: calls.add(1, 2), "peer_unreachable")
-            wait_until("host-b refuses it", lambda: self.metric(
+            wait_until("host-b refuses host-a", lambda: self.metric(
                 nodes.b, 'hatrpc_tls_handshake_failures_total{reason="revoked"}') > 1, WAIT_S)
             wait_until("host-a says why", lambda: "refuses this node's certificate: certificate revoked" in
                        self.hatctl(nodes.a, "status").stdout, WAIT_S)
@@ -340,7 +340,7 @@ class Tls(TlsNodes):
             self.await_up(nodes)
             before = nodes.b.get("/certificates")[0]["serial"]
             make_certificates(self.folder / "one", "host-b")
-            wait_until("host-b has seen it", lambda: nodes.b.get("/certificates")[0]["serial"] !=
+            wait_until("host-b uses the new certificate", lambda: nodes.b.get("/certificates")[0]["serial"] !=
                        before, WAIT_S)
             taken = nodes.b.get("/certificates")[0]["serial"]
             draft = self.folder / "draft"

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/e2e/scenarios/unlisted_test.py: functions that no manifest lists, and Go, which sends oneway calls as ordinary ones."""
+"""tests/e2e/scenarios/unlisted_test.py: functions that no manifest lists, and Go's oneway calls.
+
+Go's library sends a oneway call as an ordinary one.
+"""
 
 import re
 import socket
@@ -50,7 +53,7 @@ class Unlisted(Scenario):
     def assert_nothing_is_left(self, nodes):
         for node, name in ((nodes.a, "hatrpc_connections_open"),
                            (nodes.b, "hatrpc_upstream_connections_open")):
-            wait_until(f"no {name} on {node.name}", lambda: gauge(node, name) == 0, 5)
+            wait_until(f"{name} of {node.name} is 0", lambda: gauge(node, name) == 0, 5)
 
     def test_gos_oneway_calls_over_every_transport_and_protocol(self):
         with self.nodes() as nodes:
@@ -63,7 +66,7 @@ class Unlisted(Scenario):
             f"  {service}: {{functions: {{add: {{}}}}}}\n" for service in services)
         with self.nodes(add_is_listed, modes={service: {"mode": "shared"} for service in services}) as nodes:
             self.run_clients(nodes, ["add", "oneway", "many"])
-            wait_until("no connection of a client", lambda: gauge(nodes.a, "hatrpc_connections_open") == 0, 5)
+            wait_until("host-a has no client connection", lambda: gauge(nodes.a, "hatrpc_connections_open") == 0, 5)
 
     def test_a_deadline_closes_the_connection_and_never_answers(self):
         timed = "hatrpc_manifest: 1\nservices: {Probe0: {hint: {timeout_ms: 400}}}\n"
@@ -73,7 +76,7 @@ class Unlisted(Scenario):
             with socket.create_connection((host, int(port)), timeout=10) as stream:
                 began = time.monotonic()
                 stream.sendall(call)
-                self.assertEqual(stream.recv(100), b"", "nobody asked for a reply")
+                self.assertEqual(stream.recv(100), b"", "the daemon must not answer a call that may be oneway")
                 self.assertGreater(time.monotonic() - began, 0.3)
             self.assert_nothing_is_left(nodes)
 

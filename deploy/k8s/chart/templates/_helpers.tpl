@@ -11,12 +11,12 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
 {{- end }}
 
-{{/* "true" where pods are on the host's network. */}}
+{{/* "true" if the pods are on the host's network. */}}
 {{- define "hatrpcd.hostNetwork" -}}
 {{- if or (eq .Values.rdma.mode "shared") .Values.hitlessUpgrade.enabled }}true{{ end -}}
 {{- end }}
 
-{{/* What hatrpcd.yaml has as `link`, beside listen. */}}
+{{/* The keys of `link` in hatrpcd.yaml, except listen. */}}
 {{- define "hatrpcd.linkSecurity" -}}
 {{- if .Values.tls.enabled -}}
 {{- $tls := dict "certificate" "../tls/tls.crt" "key" "../tls/tls.key" "ca" "../tls/ca.crt" -}}
@@ -27,7 +27,7 @@ insecure: true
 {{- end -}}
 {{- end }}
 
-{{/* Combinations that cannot be. */}}
+{{/* Fails for combinations of values that are not possible. */}}
 {{- define "hatrpcd.validate" -}}
 {{- if and .Values.hitlessUpgrade.enabled (eq .Values.rdma.mode "sriov") -}}
 {{- fail "hitlessUpgrade wants the host's network, which pods of rdma.mode sriov are not on" -}}
@@ -37,7 +37,7 @@ insecure: true
 {{- end -}}
 {{- end }}
 
-{{/* hatrpcd.yaml: what is given here, and .Values.config over it. */}}
+{{/* hatrpcd.yaml: the keys that the chart sets, overridden by .Values.config. */}}
 {{- define "hatrpcd.node" -}}
 {{- $link := include "hatrpcd.linkSecurity" . | fromYaml -}}
 {{- $_ := set $link "listen" (printf "tcp:$POD_IP:%v" .Values.linkPort) -}}
@@ -55,12 +55,12 @@ insecure: true
 {{- toYaml (mergeOverwrite $given $config) -}}
 {{- end }}
 
-{{/* A change gets another name, and so restarts the pods: hatrpcd.yaml wants that, and no pod sees it change. */}}
+{{/* The name of hatrpcd.yaml's ConfigMap. A change of hatrpcd.yaml gives a new name, which restarts the pods. */}}
 {{- define "hatrpcd.nodeConfigMap" -}}
 hatrpcd-node-{{ include "hatrpcd.node" . | sha256sum | trunc 10 }}
 {{- end }}
 
-{{/* The ports of the tcp: endpoints, as a list in JSON. */}}
+{{/* The ports of the tcp: endpoints, as a JSON list. */}}
 {{- define "hatrpcd.endpointPorts" -}}
 {{- $ports := list -}}
 {{- range .Values.config.endpoints -}}
@@ -71,7 +71,7 @@ hatrpcd-node-{{ include "hatrpcd.node" . | sha256sum | trunc 10 }}
 {{- toJson $ports -}}
 {{- end }}
 
-{{/* What was asked for, or what two workers want; and the device. */}}
+{{/* .Values.resources over the defaults, which are for two workers; and the RDMA device. */}}
 {{- define "hatrpcd.resources" -}}
 {{- $mode := .Values.rdma.mode -}}
 {{- $plain := dict "requests" (dict "cpu" "500m" "memory" "256Mi") "limits" (dict "memory" "1Gi") -}}

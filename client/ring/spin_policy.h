@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// client/ring/look_policy.h: decides whether a thread that has nothing to do polls again or sleeps.
+// client/ring/spin_policy.h: decides whether a thread that has nothing to do polls again or sleeps.
 //
 // Polling saves a wake-up. Between polls the thread yields its core, because the process that it
 // waits for may need the core. But Linux can make a thread that has yielded wait for the whole time
@@ -28,7 +28,7 @@ inline std::chrono::nanoseconds spin_for(std::chrono::nanoseconds usual) {
   return std::min(usual <= max ? std::max(2 * usual, kAtOnce) : kAtOnce, max);
 }
 
-class LookPolicy {
+class SpinPolicy {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
   using Duration = std::chrono::nanoseconds;
@@ -43,7 +43,7 @@ class LookPolicy {
 
   // Allows polling until `when`; a time before one set earlier changes nothing.
   void stay_awake_until(TimePoint when) { awake_until_ = std::max(awake_until_, when); }
-  bool looks_again(TimePoint now) const { return now < awake_until_ && now >= sleeps_until_; }
+  bool polls_again(TimePoint now) const { return now < awake_until_ && now >= sleeps_until_; }
   void yielded(TimePoint from, TimePoint to) {
     if (to - from <= kYieldMax) {
       ++good_yields_;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/link/cost_job.h: what a calibration session and the thread that measures or answers leave
-// for each other, so that the reactor's thread never waits for that thread.
+// engine/link/calibration_job.h: what a calibration session and the thread that measures or answers
+// leave for each other, so that the reactor's thread never waits for that thread.
 //
-//   measuring thread                CostTalk (engine/link/cost_talk.h) answering thread
+//   measuring thread                CalibrationSession                answering thread
 //   await_card() ◀────── offer() ── kCostAccept ◀── card() ◀────────── offer()
 //   finish() ──────── finished() ──▶ kCostClose
 //                        stop() ◀── kCostClose, the link's end, too long ──▶ stop()
@@ -22,10 +22,10 @@
 
 namespace hat::engine {
 
-class CostJob {
+class CalibrationJob {
  public:
   // Stores the target's card; the first card stays. The answering thread calls it on the answering
-  // side, and CostTalk calls it on the measuring side.
+  // side, and CalibrationSession calls it on the measuring side.
   void offer(const CostCard& card);
   std::optional<CostCard> card() const;
   // Blocks until there is a card. Returns an error if the job is stopped (with the reason), or if

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// config/mistakes.h: all diagnostics for files that people write, with their source locations.
+// config/diagnostics.h: all diagnostics for files that people write, with their source locations.
 //
 //   kv.yaml:14:9: error: unknown hint 'perf_gaol' (did you mean 'perf_goal'?); expected one of: …
 //
@@ -12,36 +12,37 @@
 
 namespace hat {
 
-struct Place {
+struct SourceLocation {
   std::string file;
   int line = 0;    // from 1; 0 refers to the file as a whole
   int column = 0;  // from 1, in bytes
 
-  friend bool operator==(const Place&, const Place&) = default;
+  friend bool operator==(const SourceLocation&, const SourceLocation&) = default;
 };
 
-std::string to_string(const Place& place);  // "file:line:column", or "file" if line is 0
+std::string to_string(
+    const SourceLocation& location);  // "file:line:column", or "file" if line is 0
 
-struct Mistake {
+struct Diagnostic {
   enum class Severity { kError, kWarning };
-  Place place;
+  SourceLocation location;
   Severity severity = Severity::kError;
   std::string message;
 };
 
-class Mistakes {
+class Diagnostics {
  public:
-  void error(Place place, std::string message);
-  void warning(Place place, std::string message);
+  void error(SourceLocation location, std::string message);
+  void warning(SourceLocation location, std::string message);
 
   bool any_errors() const { return errors_ != 0; }
-  const std::vector<Mistake>& all() const { return all_; }
+  const std::vector<Diagnostic>& all() const { return all_; }
   // Returns one line for each diagnostic: PLACE: error|warning: MESSAGE. Files are in the order of
   // their first diagnostic; the diagnostics of a file are in the order of their source locations.
   std::string text() const;
 
  private:
-  std::vector<Mistake> all_;
+  std::vector<Diagnostic> all_;
   size_t errors_ = 0;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "config/mistakes.h"
+#include "config/diagnostics.h"
 
 #include <algorithm>
 #include <numeric>
@@ -34,33 +34,34 @@ constexpr size_t kWordBytesMax = 64;  // a longer word is not a misspelling of a
 
 }  // namespace
 
-std::string to_string(const Place& place) {
-  if (place.line == 0) return place.file;
-  return place.file + ":" + std::to_string(place.line) + ":" + std::to_string(place.column);
+std::string to_string(const SourceLocation& location) {
+  if (location.line == 0) return location.file;
+  return location.file + ":" + std::to_string(location.line) + ":" +
+         std::to_string(location.column);
 }
 
-void Mistakes::error(Place place, std::string message) {
-  all_.push_back({std::move(place), Mistake::Severity::kError, std::move(message)});
+void Diagnostics::error(SourceLocation location, std::string message) {
+  all_.push_back({std::move(location), Diagnostic::Severity::kError, std::move(message)});
   ++errors_;
 }
 
-void Mistakes::warning(Place place, std::string message) {
-  all_.push_back({std::move(place), Mistake::Severity::kWarning, std::move(message)});
+void Diagnostics::warning(SourceLocation location, std::string message) {
+  all_.push_back({std::move(location), Diagnostic::Severity::kWarning, std::move(message)});
 }
 
-std::string Mistakes::text() const {
+std::string Diagnostics::text() const {
   const auto first_of = [&](const std::string& file) {
-    return std::ranges::find(all_, file, [](const Mistake& m) { return m.place.file; });
+    return std::ranges::find(all_, file, [](const Diagnostic& m) { return m.location.file; });
   };
-  std::vector<Mistake> sorted = all_;
-  std::ranges::stable_sort(sorted, {}, [&](const Mistake& m) {
-    return std::tuple(first_of(m.place.file), m.place.line, m.place.column);
+  std::vector<Diagnostic> sorted = all_;
+  std::ranges::stable_sort(sorted, {}, [&](const Diagnostic& m) {
+    return std::tuple(first_of(m.location.file), m.location.line, m.location.column);
   });
   std::string text;
-  for (const Mistake& mistake : sorted) {
-    const bool error = mistake.severity == Mistake::Severity::kError;
-    text +=
-        to_string(mistake.place) + (error ? ": error: " : ": warning: ") + mistake.message + "\n";
+  for (const Diagnostic& diagnostic : sorted) {
+    const bool error = diagnostic.severity == Diagnostic::Severity::kError;
+    text += to_string(diagnostic.location) + (error ? ": error: " : ": warning: ") +
+            diagnostic.message + "\n";
   }
   return text;
 }

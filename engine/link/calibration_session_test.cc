@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/link/cost_talk_test.cc: tests calibration sessions: the order of their frames, refusals,
-// and how they end.
-#include "engine/link/cost_talk.h"
+// engine/link/calibration_session_test.cc: tests calibration sessions: the order of their frames,
+// refusals, and how they end.
+#include "engine/link/calibration_session.h"
 
 #include <gmock/gmock.h>
 
@@ -35,7 +35,7 @@ TEST(CostMessages, ReadWhatTheyWriteAndNothingElse) {
 }
 
 TEST(CostJobs, WaitForACardOrForTheEnd) {
-  CostJob job;
+  CalibrationJob job;
   EXPECT_EQ(job.await_card(1ms).error().message, "the peer does not answer");
   std::thread other([&] { job.offer({.rkey = 3}); });
   const auto card = job.await_card(60s);
@@ -67,9 +67,9 @@ struct CostWire final : Lane {
   uint64_t count = 0;
 };
 
-class CostTalks : public testing::Test, public CostAnswerer {
+class CalibrationSessions : public testing::Test, public CostAnswerer {
  protected:
-  Result<std::shared_ptr<CostJob>> answer(const CostOpen& open) override {
+  Result<std::shared_ptr<CalibrationJob>> answer(const CostOpen& open) override {
     if (!refusal_.empty()) return fail(refusal_);
     asked_ = open;
     return answering_;
@@ -88,7 +88,7 @@ class CostTalks : public testing::Test, public CostAnswerer {
       }
     }
   }
-  void pass_time(Duration by = CostTalk::kLook) {
+  void pass_time(Duration by = CalibrationSession::kPollInterval) {
     reactor_.advance(by);
     hand_over();
   }
@@ -98,13 +98,13 @@ class CostTalks : public testing::Test, public CostAnswerer {
   CostWire from_b_;
   std::string refusal_;
   CostOpen asked_;
-  std::shared_ptr<CostJob> measuring_ = std::make_shared<CostJob>();
-  std::shared_ptr<CostJob> answering_ = std::make_shared<CostJob>();
-  CostTalk a_{reactor_, from_a_, nullptr};
-  CostTalk b_{reactor_, from_b_, this};
+  std::shared_ptr<CalibrationJob> measuring_ = std::make_shared<CalibrationJob>();
+  std::shared_ptr<CalibrationJob> answering_ = std::make_shared<CalibrationJob>();
+  CalibrationSession a_{reactor_, from_a_, nullptr};
+  CalibrationSession b_{reactor_, from_b_, this};
 };
 
-TEST_F(CostTalks, CardsGoToAndFroAndTheEndIsTold) {
+TEST_F(CalibrationSessions, CardsGoToAndFroAndTheEndIsTold) {
   ASSERT_TRUE(a_.open({"loop x", {.rkey = 1}}, measuring_));
   hand_over();
   EXPECT_EQ(asked_.reach, "loop x");
@@ -115,14 +115,14 @@ TEST_F(CostTalks, CardsGoToAndFroAndTheEndIsTold) {
   pass_time();
   ASSERT_TRUE(measuring_->card());
   EXPECT_EQ(measuring_->card()->rkey, 2u);
-  EXPECT_FALSE(a_.open({}, std::make_shared<CostJob>())) << "one at a time";
+  EXPECT_FALSE(a_.open({}, std::make_shared<CalibrationJob>())) << "one at a time";
   measuring_->finish("");
   pass_time();
   EXPECT_TRUE(answering_->stop_token().stop_requested());
   EXPECT_EQ(answering_->stopped_why(), "");
 
-  const auto next = std::make_shared<CostJob>();
-  answering_ = std::make_shared<CostJob>();
+  const auto next = std::make_shared<CalibrationJob>();
+  answering_ = std::make_shared<CalibrationJob>();
   ASSERT_TRUE(a_.open({"loop y", {}}, next)) << "and then another";
   answering_->offer({.rkey = 3});
   hand_over();
@@ -130,13 +130,13 @@ TEST_F(CostTalks, CardsGoToAndFroAndTheEndIsTold) {
   EXPECT_TRUE(next->card());
 }
 
-TEST_F(CostTalks, WhoCannotAnswerSaysWhy) {
+TEST_F(CalibrationSessions, WhoCannotAnswerSaysWhy) {
   refusal_ = "another calibration goes on\n";
   ASSERT_TRUE(a_.open({"loop x", {}}, measuring_));
   hand_over();
   EXPECT_EQ(measuring_->stopped_why(), "the peer: another calibration goes on?");
   refusal_.clear();
-  const auto second = std::make_shared<CostJob>();
+  const auto second = std::make_shared<CalibrationJob>();
   ASSERT_TRUE(a_.open({"loop x", {}}, second));
   hand_over();
   answering_->finish("the fabrics do not reach each other");
@@ -145,7 +145,7 @@ TEST_F(CostTalks, WhoCannotAnswerSaysWhy) {
   EXPECT_EQ(answering_->stopped_why(), "the fabrics do not reach each other");
 }
 
-TEST_F(CostTalks, TheEndOfTheLinkStopsBothSides) {
+TEST_F(CalibrationSessions, TheEndOfTheLinkStopsBothSides) {
   ASSERT_TRUE(a_.open({"loop x", {}}, measuring_));
   hand_over();
   a_.end("the link went down: it was cut");
@@ -154,12 +154,12 @@ TEST_F(CostTalks, TheEndOfTheLinkStopsBothSides) {
   EXPECT_EQ(answering_->stopped_why(), "the link went down: it was cut");
   pass_time();
   EXPECT_EQ(from_a_.count, 1u) << "nothing is said on a link that is down";
-  const auto last = std::make_shared<CostJob>();
-  { ASSERT_TRUE(CostTalk(reactor_, from_a_, nullptr).open({}, last)); }
+  const auto last = std::make_shared<CalibrationJob>();
+  { ASSERT_TRUE(CalibrationSession(reactor_, from_a_, nullptr).open({}, last)); }
   EXPECT_EQ(last->stopped_why(), "the link has ended");
 }
 
-TEST_F(CostTalks, LateAndWrongFramesHarmNothing) {
+TEST_F(CalibrationSessions, LateAndWrongFramesHarmNothing) {
   const std::vector<std::byte> nothing;
   b_.on_cost_frame({.kind = FrameKind::kCostAccept, .stream = 1}, nothing);
   b_.on_cost_frame({.kind = FrameKind::kCostClose, .stream = 1}, nothing);
@@ -183,10 +183,11 @@ TEST_F(CostTalks, LateAndWrongFramesHarmNothing) {
   EXPECT_THAT(measuring_->stopped_why(), HasSubstr("its length"));
 }
 
-TEST_F(CostTalks, OneThatTakesTooLongIsStopped) {
+TEST_F(CalibrationSessions, OneThatTakesTooLongIsStopped) {
   ASSERT_TRUE(a_.open({"loop x", {}}, measuring_));
   hand_over();
-  for (Duration passed{}; passed < CostTalk::kLongest + 1s; passed += 100ms) pass_time(100ms);
+  for (Duration passed{}; passed < CalibrationSession::kLongest + 1s; passed += 100ms)
+    pass_time(100ms);
   EXPECT_THAT(measuring_->stopped_why(), HasSubstr("too long"));
   EXPECT_THAT(answering_->stopped_why(), HasSubstr("too long"));
 }

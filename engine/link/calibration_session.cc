@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/link/cost_talk.h"
+#include "engine/link/calibration_session.h"
 
 #include <cstring>
 #include <utility>
@@ -49,39 +49,40 @@ Result<CostOpen> decode_cost_open(Bytes payload) {
 
 // --- The calibration session ---
 
-CostTalk::CostTalk(Reactor& reactor, Lane& control, CostAnswerer* answerer)
+CalibrationSession::CalibrationSession(Reactor& reactor, Lane& control, CostAnswerer* answerer)
     : reactor_(reactor),
       control_(control),
       answerer_(answerer),
-      timer_(reactor.timer([this] { look(); })) {}
+      timer_(reactor.timer([this] { poll(); })) {}
 
-Result<void> CostTalk::open(const CostOpen& open, std::shared_ptr<CostJob> job) {
+Result<void> CalibrationSession::open(const CostOpen& open, std::shared_ptr<CalibrationJob> job) {
   if (job_) return fail("another calibration goes on with this peer");
   begin(number_ + 1, std::move(job), true);
   send(FrameKind::kCostOpen, number_, encode(open));
   return {};
 }
 
-void CostTalk::begin(uint32_t number, std::shared_ptr<CostJob> job, bool measures) {
+void CalibrationSession::begin(uint32_t number, std::shared_ptr<CalibrationJob> job,
+                               bool measures) {
   number_ = number;
   job_ = std::move(job);
   measures_ = measures;
   told_card_ = false;
   began_ = reactor_.now();
-  timer_->set(began_ + kLook);
+  timer_->set(began_ + kPollInterval);
 }
 
-void CostTalk::end(const std::string& reason) {
+void CalibrationSession::end(const std::string& reason) {
   timer_->cancel();
   if (const auto job = std::exchange(job_, nullptr)) job->stop(reason);
 }
 
-void CostTalk::close(const std::string& reason) {
+void CalibrationSession::close(const std::string& reason) {
   send(FrameKind::kCostClose, number_, std::as_bytes(std::span(reason)));
   end(reason);
 }
 
-void CostTalk::look() {
+void CalibrationSession::poll() {
   if (!measures_ && !told_card_) {
     if (const auto card = job_->card()) {
       told_card_ = true;
@@ -91,17 +92,17 @@ void CostTalk::look() {
   if (const auto why = job_->finished()) return close(*why);
   const TimePoint now = reactor_.now();
   if (now - began_ >= kLongest) return close("the calibration has taken too long");
-  timer_->set(now + kLook);
+  timer_->set(now + kPollInterval);
 }
 
-void CostTalk::on_cost_frame(const FrameHeader& header, Bytes payload) {
+void CalibrationSession::on_cost_frame(const FrameHeader& header, Bytes payload) {
   if (header.kind == FrameKind::kCostOpen) return take_open(header.stream, payload);
   if (!job_ || header.stream != number_) return;  // that session is over
   if (header.kind == FrameKind::kCostAccept) return take_accept(payload);
   end(payload.empty() ? "" : "the peer: " + said_by_peer(payload));
 }
 
-void CostTalk::take_open(uint32_t number, Bytes payload) {
+void CalibrationSession::take_open(uint32_t number, Bytes payload) {
   const auto refuse = [&](const std::string& reason) {
     send(FrameKind::kCostClose, number, std::as_bytes(std::span(reason)));
   };
@@ -114,7 +115,7 @@ void CostTalk::take_open(uint32_t number, Bytes payload) {
   begin(number, std::move(*job), false);
 }
 
-void CostTalk::take_accept(Bytes payload) {
+void CalibrationSession::take_accept(Bytes payload) {
   if (!measures_) return close("what came to measure costs came out of order");
   const auto card = decode_cost_card(payload);
   if (!card) return close(card.error().message);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/rdma/mover.h: the interface of a leg handler, which performs one leg of a protocol on one
-// lane: it moves messages from their sender S to their receiver R. A lane has a leg handler for
-// each leg by which either side sends. Each handler does S's part for the messages that this side
-// sends, and R's part for those that this side receives.
+// engine/rdma/leg_handler.h: the interface of a leg handler, which performs one leg of a protocol
+// on one lane: it moves messages from their sender S to their receiver R. A lane has a leg handler
+// for each leg by which either side sends. Each handler does S's part for the messages that this
+// side sends, and R's part for those that this side receives.
 //
 // To add a leg: add a value of Leg and raise kLegCount (engine/protocols.h); write a file in
 // engine/legs/ with its leg handler; declare the function that creates it (engine/legs/legs.h); add
@@ -23,18 +23,18 @@ namespace hat::engine {
 class RdmaLane;
 struct Outgoing;
 
-class Mover {
+class LegHandler {
  public:
-  Mover(RdmaLane& lane, Leg leg) : lane_(lane), leg_(leg) {}
-  virtual ~Mover() = default;
-  Mover(const Mover&) = delete;
-  Mover& operator=(const Mover&) = delete;
+  LegHandler(RdmaLane& lane, Leg leg) : lane_(lane), leg_(leg) {}
+  virtual ~LegHandler() = default;
+  LegHandler(const LegHandler&) = delete;
+  LegHandler& operator=(const LegHandler&) = delete;
 
   // Starts to move a message, at S. The message is in its slot, in a buffer of its own or in a
   // borrowed range. Messages are started in their order.
   virtual void start(Outgoing& message) = 0;
   // Handles a control message for this leg, at S or R. `body` is what follows the envelope.
-  virtual void on_note(const Envelope& note, std::span<const std::byte> body);
+  virtual void on_control(const Envelope& control, std::span<const std::byte> body);
   // Handles an immediate of this leg, at R. The other side wrote `bytes` bytes with it.
   virtual void on_imm(uint64_t sequence, uint32_t bytes);
   // Handles the completion of a request that RdmaLane::post_signaled() posted with `cookie`.
@@ -44,23 +44,23 @@ class Mover {
   virtual void on_delivered([[maybe_unused]] uint64_t sequence) {}
   // Polls for messages that arrive without a completion, and retries work that lacked buffers or
   // send entries, at S or R. Returns true if it found something. The poller calls it in every poll
-  // in which looks() returns true, and calls looks() only while may_look() returns true.
-  virtual bool look() { return false; }
-  virtual bool looks() const { return false; }
-  bool may_look() const { return may_look_; }
+  // in which looks() returns true, and calls looks() only while may_poll() returns true.
+  virtual bool poll() { return false; }
+  virtual bool wants_poll() const { return false; }
+  bool may_poll() const { return may_poll_; }
   // Returns the number of the first message that is announced and has no buffer yet, at R.
   virtual uint64_t first_waiting() const { return UINT64_MAX; }
   // Does what must be done before the chain is posted. Legs whose row says `late` implement it.
   virtual void before_post() {}
 
  protected:
-  void set_may_look(bool may);
+  void set_may_poll(bool may);
 
   RdmaLane& lane_;
   const Leg leg_;
 
  private:
-  bool may_look_ = false;
+  bool may_poll_ = false;
 };
 
 }  // namespace hat::engine

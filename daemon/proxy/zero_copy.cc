@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/proxy/zero_copy.h"
+
+#include <glog/logging.h>
+
+#include <algorithm>
+
+namespace hat {
+
+void BorrowedRanges::give_back(const Range& range) {
+  if (range.memory->stream != nullptr) range.memory->stream->give_back(range.borrowed);
+}
+
+void BorrowedRanges::returned(uint32_t lane, uint64_t frame) {
+  const auto found = std::ranges::find_if(
+      ranges_, [&](const Range& range) { return range.lane == lane && range.frame == frame; });
+  if (found == ranges_.end()) return;
+  const Range range = std::move(*found);
+  ranges_.erase(found);
+  give_back(range);
+}
+
+void BorrowedRanges::lane_gone(uint32_t lane) {
+  std::erase_if(ranges_, [lane](const Range& range) {
+    if (range.lane != lane) return false;
+    give_back(range);
+    return true;
+  });
+}
+
+std::span<const std::byte> ZeroCopySender::bulk(ByteStream& stream, uint64_t unexamined,
+                                                size_t budget) {
+  const uint64_t most = std::min<uint64_t>({unexamined, budget, engine::kPieceBytesMax});
+  if (most < kBytesMin) return {};
+  const auto there = stream.peek();
+  if (there.size() < kBytesMin) return {};
+  return there.first(std::min<uint64_t>(there.size(), most));
+}
+
+bool ZeroCopySender::prepare(const std::shared_ptr<engine::Fabric>& fabric, ByteStream& stream) {
+  if (refused_) return false;
+  if (memory_ && memory_->fabric == fabric) return true;
+  if (memory_.use_count() > 1) return false;  // lanes of another link use borrowed ranges of it
+  auto memory = stream.memory();
+  auto region = fabric->register_own(*memory);
+  if (!region) {
+    refused_ = true;
+    LOG_EVERY_T(WARNING, 10) << "shared memory: an application's ring is copied, for "
+                             << region.error().message;
+    return false;
+  }
+  memory_ =
+      std::make_shared<BorrowedMemory>(&stream, fabric, std::move(memory), std::move(*region));
+  return true;
+}
+
+bool ZeroCopySender::send(const std::shared_ptr<engine::Fabric>& fabric, ByteStream& stream,
+                          engine::RdmaLane& lane, uint32_t lane_number,
+                          BorrowedRanges& borrowed_ranges, const engine::FrameHeader& header,
+                          std::span<const std::byte> bytes) {
+  if (bytes.size() < kBytesMin || !prepare(fabric, stream)) return false;
+  const engine::BorrowedRange borrowed{{const_cast<std::byte*>(bytes.data()),
+                                        static_cast<uint32_t>(bytes.size()),
+                                        memory_->region->lkey()}};
+  borrowed_ranges.add(lane_number, lane.send_zero_copy(header, borrowed), memory_,
+                      stream.borrow(bytes.size()));
+  return true;
+}
+
+void ZeroCopySender::end() {
+  if (memory_) memory_->stream = nullptr;
+  memory_.reset();
+}
+
+}  // namespace hat

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/rdma/leg_handler.h"
+
+#include "engine/rdma/rdma_lane.h"
+
+namespace hat::engine {
+
+void LegHandler::on_control(const Envelope&, std::span<const std::byte>) {
+  lane_.breaks("a control message that its leg does not know");
+}
+
+void LegHandler::set_may_poll(bool may) {
+  lane_.count_looking(int{may} - int{may_poll_});
+  may_poll_ = may;
+}
+
+void LegHandler::on_imm(uint64_t, uint32_t) {
+  lane_.breaks("an immediate that its leg does not know");
+}
+
+}  // namespace hat::engine
