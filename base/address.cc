@@ -36,7 +36,7 @@ Result<Address> parse_tcp(std::string_view text, std::string_view rest) {
   }
   if (host.empty()) return bad(text, "has no host");
   const auto port = parse_number<uint16_t>(port_text);
-  if (!port) return bad(text, "has a port that is no number from 0 to 65535");
+  if (!port) return bad(text, "has a port that is not a number from 0 to 65535");
   return Address{Address::Kind::kTcp, std::string(host), *port, {}};
 }
 
@@ -48,7 +48,7 @@ Result<Address> parse_address(std::string_view text) {
   }
   if (text.starts_with("shm:")) return parse_path(Address::Kind::kShm, text, text.substr(4));
   if (text.starts_with("tcp:")) return parse_tcp(text, text.substr(4));
-  return bad(text, "is no address");
+  return bad(text, "is not an address");
 }
 
 std::string to_string(const Address& address) {

@@ -22,13 +22,13 @@ TEST(Address, SaysWhatIsWrong) {
   };
   const std::string long_path = "unix:/" + std::string(200, 'x');
   for (const auto& [text, complaint] : {
-           Row{"127.0.0.1:9090", "is no address"},
+           Row{"127.0.0.1:9090", "is not an address"},
            Row{"tcp:localhost", "has no port"},
            Row{"tcp::80", "has no host"},
            Row{"tcp:::1:80", "needs brackets"},
-           Row{"tcp:h:65536", "no number from 0 to 65535"},
-           Row{"tcp:h:80x", "no number from 0 to 65535"},
-           Row{"tcp:h:", "no number from 0 to 65535"},
+           Row{"tcp:h:65536", "not a number from 0 to 65535"},
+           Row{"tcp:h:80x", "not a number from 0 to 65535"},
+           Row{"tcp:h:", "not a number from 0 to 65535"},
            Row{"unix:relative", "has no absolute path"},
            Row{long_path.c_str(), "over 107 bytes"},
        }) {

@@ -35,9 +35,9 @@ Result<SharedMemory> SharedMemory::create(const char* name, size_t bytes) {
 Result<SharedMemory> SharedMemory::map(int fd) {
   SharedMemory memory(fd);
   const int seals = fcntl(fd, F_GET_SEALS);
-  if (seals < 0) return failed("what came is no memfd");
+  if (seals < 0) return failed("the received descriptor is not a memfd");
   if ((seals & kSizeSeals) != kSizeSeals) {
-    return fail("shared memory: what came is not sealed against growing and shrinking");
+    return fail("shared memory: the received memfd is not sealed against growing and shrinking");
   }
   HAT_TRY_VOID(memory.map_all());
   return memory;
@@ -46,7 +46,7 @@ Result<SharedMemory> SharedMemory::map(int fd) {
 Result<void> SharedMemory::map_all() {
   struct stat info {};
   if (fstat(fd_, &info) != 0) return failed("fstat");
-  if (info.st_size == 0) return fail("shared memory: it is empty");
+  if (info.st_size == 0) return fail("shared memory: the received memfd is empty");
   const auto size = static_cast<size_t>(info.st_size);
   void* at = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0);
   if (at == MAP_FAILED) return failed("mmap");

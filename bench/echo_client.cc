@@ -121,7 +121,7 @@ void print(const Load& load, const std::vector<Seen>& seen, double cpu_used) {
     times.insert(times.end(), of_one.times.begin(), of_one.times.end());
   }
   if (account.ended == 0 || times.empty()) {
-    std::fprintf(stderr, "echo_client: no call ended in time\n");
+    std::fprintf(stderr, "echo_client: no call ended during the measurement\n");
     std::exit(1);
   }
   std::sort(times.begin(), times.end());

@@ -45,16 +45,19 @@ struct HintKey {
 inline constexpr std::array kHintKeys = {
     HintKey{"perf_goal", "", "latency, throughput or res_util", "what the function is tuned for"},
     HintKey{"concurrency", "", "a number of callers, or under, full or over",
-            "callers at once, against the host's cores"},
-    HintKey{"payload_size", "", "bytes, as 512, 4KiB or 1MiB", "how large its messages are"},
-    HintKey{"polling", "perf_pref", "busy, event or adaptive", "how completions are awaited"},
+            "how many callers there are at once, compared with the host's cores"},
+    HintKey{"payload_size", "", "bytes, such as 512, 4KiB or 1MiB",
+            "how large the function's messages are"},
+    HintKey{"polling", "perf_pref", "busy, event or adaptive",
+            "how the daemon waits for completions"},
     HintKey{"protocol", "proto", "a protocol's name",
             "the RDMA protocol, instead of the planner's"},
-    HintKey{"transport", "", "rdma or tcp", "tcp: never over RDMA"},
-    HintKey{"numa", "", "a node's number, nic or any", "where its worker's memory and core lie"},
-    HintKey{"priority", "", "low, normal or high", "who goes first where calls compete"},
+    HintKey{"transport", "", "rdma or tcp", "tcp: calls never use RDMA"},
+    HintKey{"numa", "", "a node's number, nic or any",
+            "the NUMA node of the worker's memory and core"},
+    HintKey{"priority", "", "low, normal or high", "which calls go first if calls compete"},
     HintKey{"timeout_ms", "", "milliseconds, from 1", "how long a caller waits for the reply"},
-    HintKey{"idempotent", "", "true or false", "whether a call may be handed over twice"},
+    HintKey{"idempotent", "", "true or false", "whether the server may receive a call twice"},
 };
 
 }  // namespace hat

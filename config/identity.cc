@@ -46,8 +46,8 @@ Result<void> check_identity_rule(std::string_view rule) {
     if (is_dns_name(plain)) return {};
   }
   return fail("'" + std::string(rule) +
-              "' names nobody; expected a URI (spiffe://prod.example/host-a), all below one "
-              "(spiffe://prod.example/*), a DNS name (host-a.example) or *.example");
+              "' is not an identity; expected a URI (spiffe://prod.example/host-a), all URIs below "
+              "a path (spiffe://prod.example/*), a DNS name (host-a.example) or *.example");
 }
 
 bool identity_matches(std::string_view rule, std::string_view name) {

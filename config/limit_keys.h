@@ -53,6 +53,6 @@ namespace hat {
   X(drain_timeout, "drain_timeout", 30s, 0s, 60min, "from SIGTERM until what is in flight is cut") \
   X(lane_settle, "lane_settle", 1s, 0s, 5min,                                                      \
     "how long an RDMA lane that had failed must be up again before it carries calls")              \
-  X(spin, "spin", 50us, 0s, 10ms, "adaptive polling: how long to look before sleeping")
+  X(spin, "spin", 50us, 0s, 10ms, "adaptive polling: how long to poll before sleeping")
 
 }  // namespace hat

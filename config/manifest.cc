@@ -61,7 +61,8 @@ struct AccessKeys {
   }
   std::optional<AccessRule> rule() const {
     if (!allow.empty()) return AccessRule{allow, dry_run.value_or(false)};
-    if (mode_at && !given) mode_at->error("allow_mode says how `allow` holds, which is not there");
+    if (mode_at && !given)
+      mode_at->error("allow_mode has no effect without `allow`; add `allow`, or remove allow_mode");
     return std::nullopt;
   }
 };
@@ -78,7 +79,7 @@ FieldSpecs read_fields(const YamlValue& value, std::string_view what, const Name
     if (!field) return v.error(field.error().message);
     field->id = static_cast<int16_t>(*id);
     if (!add_field(fields, std::move(*field))) {
-      key.error("field " + std::to_string(*id) + " stands twice");
+      key.error("field " + std::to_string(*id) + " appears twice");
     }
   });
   return fields;
@@ -115,7 +116,7 @@ std::vector<int32_t> read_values(const YamlValue& value) {
   read_items(value, kEnum, [&](const YamlValue& item) {
     const auto number = read_number(item, "an enum's value", INT32_MIN, INT32_MAX);
     if (number && !add_value(values, static_cast<int32_t>(*number))) {
-      item.error("value " + std::to_string(*number) + " stands twice");
+      item.error("value " + std::to_string(*number) + " appears twice");
     }
   });
   return values;
@@ -126,7 +127,8 @@ NamedTypes read_types(const YamlValue& value, const NamedTypes& names) {
   read_names(value, "types",
              [&](const std::string& name, const YamlValue& key, const YamlValue& v) {
                read_identifier(key, "a type's name");
-               if (is_type_word(name)) key.error("'" + name + "' is a type of Thrift's own");
+               if (is_type_word(name))
+                 key.error("'" + name + "' is a built-in type of Thrift; choose another name");
                NamedType type{.name = name, .kind = kind_of_type(v.node)};
                const std::string what = "type " + name;
                switch (type.kind) {
@@ -350,7 +352,7 @@ Manifest load_manifests(const std::vector<ManifestPath>& paths, Diagnostics& dia
         const auto [before, is_new] = known.emplace(manifest.services[i].name, locations[i]);
         if (!is_new) {
           diagnostics.error(locations[i], "service '" + manifest.services[i].name +
-                                              "' stands twice; first at " +
+                                              "' appears twice; first at " +
                                               to_string(before->second));
           continue;
         }
@@ -372,8 +374,8 @@ std::string write_manifest(const Manifest& manifest) {
   out << YAML::Key << "services" << YAML::Value << YAML::BeginMap;
   for (const ServiceSpec& service : manifest.services) emit_service(out, service);
   out << YAML::EndMap << YAML::EndMap;
-  return "# How calls travel. Hints are yours to edit; `hatctl reload` applies them: "
-         "docs/hints.md\n" +
+  return "# Written by hintgen. You may edit the hints; `hatctl reload` "
+         "applies them: docs/hints.md\n" +
          std::string(out.c_str()) + "\n";
 }
 

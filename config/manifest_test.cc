@@ -39,9 +39,10 @@ INSTANTIATE_TEST_SUITE_P(
             "wrong_word", "hatrpc_manifest: 1\nservices: {A: {s_hint: {polling: bussy}}}\n",
             "m.yaml:2:34: error: polling: 'bussy' (did you mean 'busy'?); expected busy, event or "
             "adaptive\n"},
-        ManifestRow{
-            "wrong_unit", "hatrpc_manifest: 1\nservices: {A: {hint: {payload_size: 12XB}}}\n",
-            "m.yaml:2:37: error: payload_size: '12XB'; expected bytes, as 512, 4KiB or 1MiB\n"},
+        ManifestRow{"wrong_unit",
+                    "hatrpc_manifest: 1\nservices: {A: {hint: {payload_size: 12XB}}}\n",
+                    "m.yaml:2:37: error: payload_size: '12XB'; expected bytes, such as 512, 4KiB "
+                    "or 1MiB\n"},
         ManifestRow{"out_of_range", "hatrpc_manifest: 1\nservices: {A: {hint: {timeout_ms: 0}}}\n",
                     "m.yaml:2:35: error: timeout_ms: '0' is out of the range from 1 to 4294967295; "
                     "expected milliseconds, from 1\n"},
@@ -52,9 +53,10 @@ INSTANTIATE_TEST_SUITE_P(
                     "hatrpc_manifest: 1\nservices: {A: {allow: [], functions: {f: {allow_mode: "
                     "dry_run}}}}\n",
                     "m.yaml:2:23: error: allow is empty; leave it out to allow everybody\n"
-                    "m.yaml:2:55: error: allow_mode says how `allow` holds, which is not there\n"},
+                    "m.yaml:2:55: error: allow_mode has no effect without `allow`; add `allow`, or "
+                    "remove allow_mode\n"},
         ManifestRow{"service_twice", "hatrpc_manifest: 1\nservices:\n  A: {}\n  A: {}\n",
-                    "m.yaml:4:3: error: 'A' stands twice; first at line 3\n"},
+                    "m.yaml:4:3: error: 'A' appears twice; first at line 3\n"},
         ManifestRow{
             "several_at_once",
             "hatrpc_manifest: 1\nservices:\n  A:\n    hint: {perf_goal: fast}\n"
@@ -69,19 +71,19 @@ INSTANTIATE_TEST_SUITE_P(
             "m.yaml:2:28: error: a function's name: 'f()'; expected 1 to 255 letters, digits, '_' "
             "and '.', the first a letter or '_'\n"},
         ManifestRow{"control_character", "hatrpc_manifest: 1\nser\4vices: {}\n",
-                    "m.yaml:2:4: error: a control character; a YAML file is text\n"},
+                    "m.yaml:2:4: error: this is a control character; a YAML file must be UTF-8 "
+                    "text without control characters\n"},
         ManifestRow{"no_utf8", "hatrpc_manifest: 1\nsource: \"\u00e4\xff\"\nservices: {}\n",
-                    "m.yaml:2:11: error: this is no UTF-8; a YAML file is text\n"},
+                    "m.yaml:2:11: error: this is not UTF-8; a YAML file must be UTF-8 text without "
+                    "control characters\n"},
         ManifestRow{"empty", "# nothing\n",
                     "m.yaml: error: the file is empty; expected a mapping\n"},
-        ManifestRow{
-            "two_documents", "hatrpc_manifest: 1\nservices: {}\n---\nservices: {}\n",
-            "m.yaml:3:1: error: this belongs to no mapping, or begins another YAML document; "
-            "expected one mapping\n"},
-        ManifestRow{
-            "endless_documents", ", hatrpc_manifest: 1\n",
-            "m.yaml:1:1: error: this belongs to no mapping, or begins another YAML document; "
-            "expected one mapping\n"}),
+        ManifestRow{"two_documents", "hatrpc_manifest: 1\nservices: {}\n---\nservices: {}\n",
+                    "m.yaml:3:1: error: this is outside of the file's mapping, or begins a second "
+                    "YAML document; expected one mapping\n"},
+        ManifestRow{"endless_documents", ", hatrpc_manifest: 1\n",
+                    "m.yaml:1:1: error: this is outside of the file's mapping, or begins a second "
+                    "YAML document; expected one mapping\n"}),
     [](const auto& row) { return row.param.name; });
 
 Manifest read_well(const std::string& text) {
@@ -106,7 +108,7 @@ INSTANTIATE_TEST_SUITE_P(
                     "32767\n"
                     "m.yaml:2:51: error: a field's id: '40000'; expected a number from -32768 to "
                     "32767\n"
-                    "m.yaml:2:69: error: field 1 stands twice\n"},
+                    "m.yaml:2:69: error: field 1 appears twice\n"},
         ManifestRow{"union_and_more",
                     "hatrpc_manifest: 1\nservices: {A: {types: {U: {union: {1: i8}, 2: i8}}}}\n",
                     "m.yaml:2:28: error: a field's id: 'union'; expected a number from -32768 to "
@@ -117,12 +119,13 @@ INSTANTIATE_TEST_SUITE_P(
                     "2147483648]}}}}\n",
                     "m.yaml:2:38: error: an enum's value: 'x'; expected a number from -2147483648 "
                     "to 2147483647\n"
-                    "m.yaml:2:41: error: value 1 stands twice\n"
+                    "m.yaml:2:41: error: value 1 appears twice\n"
                     "m.yaml:2:44: error: an enum's value: '2147483648'; expected a number from "
                     "-2147483648 to 2147483647\n"},
         ManifestRow{"type_of_thrift",
                     "hatrpc_manifest: 1\nservices: {A: {types: {uuid: {1: i8}}}}\n",
-                    "m.yaml:2:24: error: 'uuid' is a type of Thrift's own\n"}),
+                    "m.yaml:2:24: error: 'uuid' is a built-in type of Thrift; choose another "
+                    "name\n"}),
     [](const auto& row) { return row.param.name; });
 
 constexpr const char* kCalculator = R"(hatrpc_manifest: 1

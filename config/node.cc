@@ -108,7 +108,9 @@ FabricConfig read_fabric(const YamlValue& value) {
              {"faults", false, [&](const YamlValue& v) { fabric.faults = read_faults(v); }}});
   const bool names_device = !fabric.device.empty() || fabric.port != 0 || fabric.gid_index >= 0;
   if (names_device && (fabric.kind == FabricKind::kLoop || fabric.kind == FabricKind::kTcp)) {
-    value.error("fabric: device, port and gid_index are for kind: verbs or auto");
+    value.error(
+        "fabric: device, port and gid_index apply only to kind: verbs or auto; remove them, or "
+        "change kind");
   }
   return fabric;
 }
@@ -187,7 +189,9 @@ AdminConfig read_admin(const YamlValue& value) {
               [&](const YamlValue& v) {
                 admin.listen = read_address(v, "listen");
                 if (admin.listen && admin.listen->kind != Address::Kind::kTcp) {
-                  v.error("admin.listen is for HTTP over tcp:; hatctl's socket is admin.socket");
+                  v.error(
+                      "admin.listen must be a tcp: address for HTTP; hatctl's unix socket is "
+                      "admin.socket");
                 }
               }},
              {"socket", false, [&](const YamlValue& v) {
@@ -230,13 +234,13 @@ Limits read_limits(const YamlValue& value) {
   // Linux drops a connection request while the server's queue of connections is full.
   constexpr auto kFirstRetry = 1s;
   if (limits.upstream_connect_timeout <= kFirstRetry) {
-    value.diagnostics->warning(
-        value.location(), "limits.upstream_connect_timeout (" +
-                              duration_text(limits.upstream_connect_timeout) +
-                              ") ends before the kernel has repeated a request to connect, after " +
-                              duration_text(kFirstRetry) +
-                              ": where a server's queue of connections is full for a moment, calls "
-                              "are answered with upstream_unreachable");
+    value.diagnostics->warning(value.location(),
+                               "limits.upstream_connect_timeout (" +
+                                   duration_text(limits.upstream_connect_timeout) +
+                                   ") ends before the kernel retries a connection request, after " +
+                                   duration_text(kFirstRetry) +
+                                   ": if a server's queue of connections is full for a moment, "
+                                   "calls are answered with upstream_unreachable");
   }
   return limits;
 }
@@ -272,19 +276,19 @@ class Relations {
   void check_security() {
     if (node_.link.insecure && node_.link.tls) {
       diagnostics_.error(node_.link.location,
-                         "link has `tls` and `insecure: true`; keep the one that is meant");
+                         "link has both `tls` and `insecure: true`; remove one of them");
     }
     for (const PeerConfig& peer : node_.peers) {
       if (peer.identity.empty() || node_.link.tls) continue;
       diagnostics_.error(peer.location,
                          "peers." + peer.name +
-                             ".identity is proved by certificates, and `link` has no "
-                             "`tls`");
+                             ".identity is compared with the peer's certificate, but `link` has no "
+                             "`tls`; add `link.tls`, or remove `identity`");
     }
     if (node_.link.insecure || node_.link.tls) return;
     const std::string advice =
-        "links want `tls: {certificate: FILE, key: FILE, ca: FILE}` under `link`; or write "
-        "`insecure: true` there to say that the network between the nodes is trusted";
+        "links need `tls: {certificate: FILE, key: FILE, ca: FILE}` under `link`; write `insecure: "
+        "true` there instead only if the network between the nodes is trusted";
     if (node_.link.listen) {
       diagnostics_.error(node_.link.location, advice);
     } else if (!node_.peers.empty()) {
@@ -321,7 +325,7 @@ void check_signatures(const NodeConfig& node, const Manifest& manifest, Diagnost
   for (const ServedConfig& served : node.serves) {
     if (!rules_at(served.upstream, node.serves, manifest).rules_differ) continue;
     const std::string where = "serves." + served.service +
-                              ": `allow` lets some peers call a part " + "of what is at " +
+                              ": `allow` restricts some peers to a part " + "of the functions at " +
                               to_string(served.upstream) + ", ";
     const auto found = std::ranges::find(manifest.services, served.service, &ServiceSpec::name);
     if (found == manifest.services.end() || found->functions.empty()) {
@@ -334,12 +338,12 @@ void check_signatures(const NodeConfig& node, const Manifest& manifest, Diagnost
         found->functions, [](const FunctionSpec& function) { return !function.arguments; });
     if (unsigned_one != found->functions.end()) {
       diagnostics.error(served.location,
-                        where + "and " + served.service + "." + unsigned_one->name +
+                        where + "but " + served.service + "." + unsigned_one->name +
                             " has no `arguments` in its manifest; write the manifest " +
-                            "anew with this version's hintgen");
+                            "again with this version of hintgen");
     } else if (!is_known_how_it_reads(served)) {
       diagnostics.error(served.location,
-                        where + "so it must be known how that server reads requests; add " +
+                        where + "so hatrpcd must know how that server reads requests; add " +
                             "`thrift_transport` (framed, buffered or header) and " +
                             "`thrift_protocol` (binary, compact or json)");
     }
@@ -444,19 +448,18 @@ void check_against(const NodeConfig& node, const Manifest& manifest, Diagnostics
   for (const ServiceSpec& service : manifest.services) names.push_back(service.name);
   const auto check = [&](const std::string& service, const SourceLocation& location) {
     if (service.empty() || std::ranges::find(names, service) != names.end()) return;
-    diagnostics.warning(location, "no manifest names service '" + service + "'" +
+    diagnostics.warning(location, "no manifest lists service '" + service + "'" +
                                       did_you_mean(service, names) +
-                                      "; its calls go by default plans");
+                                      "; its calls use default plans");
   };
   const auto has_rule = [](const auto& spec) { return spec.access && !spec.access->dry_run; };
   const auto guarded = std::ranges::find_if(manifest.services, [&](const ServiceSpec& service) {
     return has_rule(service) || std::ranges::any_of(service.functions, has_rule);
   });
   if (guarded != manifest.services.end() && !node.serves.empty() && !node.link.tls) {
-    diagnostics.warning(node.link.location,
-                        "the manifests say who may call " + guarded->name +
-                            " (`allow`), and without link.tls no caller proves who "
-                            "it is: such calls are refused");
+    diagnostics.warning(node.link.location, "a manifest restricts the callers of " + guarded->name +
+                                                " (`allow`), but without link.tls no caller can "
+                                                "prove its identity: such calls are refused");
   }
   for (const EndpointConfig& endpoint : node.endpoints) check(endpoint.service, endpoint.location);
   for (const ServedConfig& served : node.serves) {

@@ -78,22 +78,22 @@ INSTANTIATE_TEST_SUITE_P(
         NodeRow{"tls_without_its_files", "node: a\nlink:\n  tls: {certificate: a.pem, key: ''}\n",
                 "n.yaml:3:8: error: link.tls has no 'ca'\n"
                 "n.yaml:3:34: error: key is empty; expected a file\n"},
-        NodeRow{"both_insecure_and_tls",
-                "node: a\nlink:\n  insecure: true\n  tls: {certificate: a, key: b, ca: c}\n",
-                "n.yaml:3:3: error: link has `tls` and `insecure: true`; keep the one that is "
-                "meant\n"},
+        NodeRow{
+            "both_insecure_and_tls",
+            "node: a\nlink:\n  insecure: true\n  tls: {certificate: a, key: b, ca: c}\n",
+            "n.yaml:3:3: error: link has both `tls` and `insecure: true`; remove one of them\n"},
         NodeRow{"an_identity_that_nothing_proves",
                 "node: a\nlink: {insecure: true}\npeers: {b: {link: 'tcp:h:1', identity: b}}\n",
-                "n.yaml:3:9: error: peers.b.identity is proved by certificates, and `link` has no "
-                "`tls`\n"},
+                "n.yaml:3:9: error: peers.b.identity is compared with the peer's certificate, but "
+                "`link` has no `tls`; add `link.tls`, or remove `identity`\n"},
         NodeRow{"allow_of_nobody",
                 "node: a\nlink:\n  tls: {certificate: a, key: b, ca: c, allow: ['*', 'x/y']}\n",
-                "n.yaml:3:48: error: allow: '*' names nobody; expected a URI "
-                "(spiffe://prod.example/host-a), all below one (spiffe://prod.example/*), a DNS "
-                "name (host-a.example) or *.example\n"
-                "n.yaml:3:53: error: allow: 'x/y' names nobody; expected a URI "
-                "(spiffe://prod.example/host-a), all below one (spiffe://prod.example/*), a DNS "
-                "name (host-a.example) or *.example\n"}),
+                "n.yaml:3:48: error: allow: '*' is not an identity; expected a URI "
+                "(spiffe://prod.example/host-a), all URIs below a path (spiffe://prod.example/*), "
+                "a DNS name (host-a.example) or *.example\n"
+                "n.yaml:3:53: error: allow: 'x/y' is not an identity; expected a URI "
+                "(spiffe://prod.example/host-a), all URIs below a path (spiffe://prod.example/*), "
+                "a DNS name (host-a.example) or *.example\n"}),
     [](const auto& row) { return row.param.name; });
 
 TEST(NodeConfig, SaysThatAnOpenLinkMustBeMeant) {
@@ -180,8 +180,7 @@ TEST(NodeConfig, TakesItsNameFromTheEnvironment) {
   for (const Row& row :
        {Row{"worker-1", ""},
         Row{nullptr,
-            "n.yaml:1:7: error: node: '$HAT_NODE_NAME': the environment has no such "
-            "variable\n"},
+            "n.yaml:1:7: error: node: '$HAT_NODE_NAME': this environment variable is not set\n"},
         Row{"two words",
             "n.yaml:1:7: error: node ($HAT_NODE_NAME): 'two words'; expected 1 to 255 "
             "letters, digits, '.', '-' and '_'\n"},
@@ -211,8 +210,7 @@ TEST(NodeConfig, TakesHostsOfAddressesFromTheEnvironment) {
   for (const Row& row :
        {Row{"10.0.0.11", "tcp:10.0.0.11:7471", ""}, Row{"fd00::11", "tcp:[fd00::11]:7471", ""},
         Row{nullptr, "",
-            "n.yaml:2:16: error: listen: '$HAT_HOST': the environment has no such "
-            "variable\n"},
+            "n.yaml:2:16: error: listen: '$HAT_HOST': this environment variable is not set\n"},
         Row{"", "",
             "n.yaml:2:16: error: listen (tcp:$HAT_HOST:7471): 'tcp::7471' has no host; "}}) {
     row.value == nullptr ? unsetenv("HAT_HOST") : setenv("HAT_HOST", row.value, 1);
@@ -242,9 +240,9 @@ TEST(NodeConfig, WarnsOfATimeForConnectingThatLeavesOutTheKernelsRetries) {
   Diagnostics diagnostics;
   read_node_config("node: a\nlimits: {upstream_connect_timeout: 1s}\n", "n.yaml", diagnostics);
   EXPECT_EQ(diagnostics.text(),
-            "n.yaml:2:9: warning: limits.upstream_connect_timeout (1s) ends before the kernel has "
-            "repeated a request to connect, after 1s: where a server's queue of connections is "
-            "full for a moment, calls are answered with upstream_unreachable\n");
+            "n.yaml:2:9: warning: limits.upstream_connect_timeout (1s) ends before the kernel "
+            "retries a connection request, after 1s: if a server's queue of connections is full "
+            "for a moment, calls are answered with upstream_unreachable\n");
 }
 
 TEST(NodeConfig, RefusesToShareConnectionsForAServiceWhoseFunctionsNobodyLists) {
@@ -296,22 +294,24 @@ TEST(NodeConfig, WantsSignaturesWhereAPeerMayCallAPartOfWhatAServerHas) {
   EXPECT_EQ(said_of_rules({"", {listed("S", trial), listed("T"), listed("U")}}), "");
   EXPECT_EQ(said_of_rules({"", {listed("S"), listed("T"), listed("U", rule)}}), "");
 
-  EXPECT_EQ(said_of_rules({"", {listed("S", rule), listed("T", {}, none), listed("U")}}, framed),
-            "n.yaml:4:3: error: serves.S: `allow` lets some peers call a part of what is at "
-            "tcp:127.0.0.1:1, and S.f has no `arguments` in its manifest; write the manifest anew "
-            "with this version's hintgen\n");
-  EXPECT_EQ(said_of_rules({"", {listed("S", rule, none), {.name = "T"}, listed("U")}}, framed),
-            "n.yaml:5:3: error: serves.T: `allow` lets some peers call a part of what is at "
-            "tcp:127.0.0.1:1, so a manifest must list the functions of T with their `arguments` "
-            "(hintgen writes it)\n");
+  EXPECT_EQ(
+      said_of_rules({"", {listed("S", rule), listed("T", {}, none), listed("U")}}, framed),
+      "n.yaml:4:3: error: serves.S: `allow` restricts some peers to a part of the functions at "
+      "tcp:127.0.0.1:1, but S.f has no `arguments` in its manifest; write the manifest again with "
+      "this version of hintgen\n");
+  EXPECT_EQ(
+      said_of_rules({"", {listed("S", rule, none), {.name = "T"}, listed("U")}}, framed),
+      "n.yaml:5:3: error: serves.T: `allow` restricts some peers to a part of the functions at "
+      "tcp:127.0.0.1:1, so a manifest must list the functions of T with their `arguments` "
+      "(hintgen writes it)\n");
   const Manifest good{"", {listed("S", rule, none), listed("T", {}, none), listed("U")}};
   EXPECT_EQ(said_of_rules(good, framed), "");
   EXPECT_EQ(said_of_rules(good, ", thrift_transport: header"), "");
   for (const char* half : {"", ", thrift_transport: framed", ", thrift_protocol: json"}) {
     EXPECT_NE(said_of_rules(good, half)
-                  .find("n.yaml:4:3: error: serves.S: `allow` lets some peers call a part of what "
-                        "is at tcp:127.0.0.1:1, so it must be known how that server reads "
-                        "requests; add `thrift_transport` (framed, buffered or header) and "
+                  .find("n.yaml:4:3: error: serves.S: `allow` restricts some peers to a part of "
+                        "the functions at tcp:127.0.0.1:1, so hatrpcd must know how that server "
+                        "reads requests; add `thrift_transport` (framed, buffered or header) and "
                         "`thrift_protocol` (binary, compact or json)\n"),
               std::string::npos)
         << half << ": " << said_of_rules(good, half);
@@ -321,7 +321,7 @@ TEST(NodeConfig, WantsSignaturesWhereAPeerMayCallAPartOfWhatAServerHas) {
 TEST(NodeConfig, IsReadFromARegularFileAlone) {
   Diagnostics diagnostics;
   load_node_config("/", diagnostics);
-  EXPECT_EQ(diagnostics.text(), "/: error: this is no regular file\n");
+  EXPECT_EQ(diagnostics.text(), "/: error: this is not a regular file\n");
 }
 
 }  // namespace

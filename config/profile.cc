@@ -34,14 +34,15 @@ std::vector<SizedCost> read_costs(const YamlValue& value, std::string_view what)
                        "; expected bytes from 1 to " + std::to_string(kSizeMax));
     }
     if (!costs.empty() && costs.back().bytes >= *bytes) {
-      return key.error(std::string(what) + ": size " + name + " stands behind " +
-                       std::to_string(costs.back().bytes) + "; expected rising sizes");
+      return key.error(std::string(what) + ": size " + name + " follows " +
+                       std::to_string(costs.back().bytes) + "; expected ascending sizes");
     }
     const auto ns = read_nanoseconds(v, what);
     if (ns && costs.size() < kSizesMax) costs.push_back({*bytes, *ns});
   });
   if (value.node.IsMap() && value.node.size() > kSizesMax) {
-    value.error(std::string(what) + ": more than " + std::to_string(kSizesMax) + " sizes");
+    value.error(std::string(what) + ": more than " + std::to_string(kSizesMax) +
+                " sizes; remove some");
   }
   if (value.node.IsMap() && value.node.size() == 0) {
     value.error(std::string(what) + " is empty; expected {BYTES: NANOSECONDS, …}");
@@ -138,9 +139,8 @@ std::string write_profile(const Profile& profile) {
     out << YAML::Key << key << YAML::Value << rounded(ns);
   }
   out << YAML::EndMap << YAML::EndMap;
-  return "# What the fabric costs, measured by `hatctl calibrate`; `profile` in hatrpcd.yaml has "
-         "the "
-         "planner use it\n" +
+  return "# The fabric's costs, measured by `hatctl calibrate`; the planner uses them if `profile` "
+         "in hatrpcd.yaml names this file\n" +
          std::string(out.c_str()) + "\n";
 }
 

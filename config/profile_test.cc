@@ -63,7 +63,7 @@ TEST(Profile, MistakesAreNamedWithTheirPlace) {
            Row{front + "  put: {0: 1}\n" + rest,
                "p.yaml:4:9: error: put: size '0'; expected bytes from 1 to 1073741824\n"},
            Row{front + "  put: {64: 1, 8: 2}\n" + rest,
-               "p.yaml:4:16: error: put: size 8 stands behind 64; expected rising sizes\n"},
+               "p.yaml:4:16: error: put: size 8 follows 64; expected ascending sizes\n"},
            Row{front + "  put: {}\n" + rest,
                "p.yaml:4:8: error: put is empty; expected {BYTES: NANOSECONDS, …}\n"},
            Row{front + rest, "p.yaml:4:3: error: costs_ns has no 'put'\n"},

@@ -39,7 +39,7 @@ class TypeParser {
  private:
   Result<TypeSpec> parse(int depth) {
     if (depth > kTypeNestingMax) {
-      return fail("the type nests more than " + std::to_string(kTypeNestingMax) + " deep");
+      return fail("the type is nested more than " + std::to_string(kTypeNestingMax) + " deep");
     }
     const std::string_view word = take_word();
     if (word.empty()) return unexpected();
@@ -86,7 +86,8 @@ class TypeParser {
     while (rest_.starts_with(' ')) rest_.remove_prefix(1);
   }
   std::unexpected<Error> unexpected() const {
-    return fail("'" + std::string(text_) + "' is not a type; expected one as string, list<i32>, " +
+    return fail("'" + std::string(text_) +
+                "' is not a type; expected a type such as string, list<i32>, " +
                 "map<string,i64>, or a name from the service's `types`");
   }
 

@@ -85,9 +85,10 @@ std::optional<NoText> no_text(std::string_view text, const std::string& file) {
   SourceLocation location{file, 1, 1};
   while (!text.empty()) {
     const char c = text.front();
-    if (is_control(static_cast<unsigned char>(c))) return NoText{location, "a control character"};
+    if (is_control(static_cast<unsigned char>(c)))
+      return NoText{location, "this is a control character"};
     const size_t bytes = utf8_character_bytes(text);
-    if (bytes == 0) return NoText{location, "this is no UTF-8"};
+    if (bytes == 0) return NoText{location, "this is not UTF-8"};
     location = c == '\n' ? SourceLocation{file, location.line + 1, 1}
                          : SourceLocation{file, location.line, location.column + 1};
     text.remove_prefix(bytes);
@@ -143,14 +144,16 @@ std::optional<YamlValue> parse_yaml(const std::string& text, const std::string& 
     return std::nullopt;
   }
   if (const auto wrong = no_text(text, file)) {
-    diagnostics.error(wrong->location, std::string(wrong->what) + "; a YAML file is text");
+    diagnostics.error(
+        wrong->location,
+        std::string(wrong->what) + "; a YAML file must be UTF-8 text without control characters");
     return std::nullopt;
   }
   try {
     if (const auto second = second_document(text)) {
-      diagnostics.error(
-          at(file, *second),
-          "this belongs to no mapping, or begins another YAML document; expected one mapping");
+      diagnostics.error(at(file, *second),
+                        "this is outside of the file's mapping, or begins a second YAML document; "
+                        "expected one mapping");
       return std::nullopt;
     }
     const YAML::Node document = YAML::Load(text);
@@ -168,7 +171,7 @@ std::optional<YamlValue> parse_yaml(const std::string& text, const std::string& 
 std::optional<std::string> read_file(const std::string& file, Diagnostics& diagnostics) {
   std::error_code none;
   if (std::filesystem::exists(file, none) && !std::filesystem::is_regular_file(file, none)) {
-    diagnostics.error({file}, "this is no regular file");  // reading a pipe would block
+    diagnostics.error({file}, "this is not a regular file");  // reading a pipe would block
     return std::nullopt;
   }
   errno = 0;
@@ -198,7 +201,7 @@ void read_names(
     const auto before =
         std::ranges::find(seen, name, [](const auto& earlier) { return earlier.first; });
     if (before != seen.end()) {
-      key.error(in_quotes(name) + " stands twice; first at line " +
+      key.error(in_quotes(name) + " appears twice; first at line " +
                 std::to_string(before->second.line));
       continue;
     }
@@ -273,7 +276,7 @@ std::optional<std::string> look_up(const YamlValue& value, std::string_view what
   const char* found = std::getenv(variable.c_str() + 1);
   if (found != nullptr) return found;
   value.error(std::string(what) + ": " + in_quotes(variable) +
-              ": the environment has no such variable");
+              ": this environment variable is not set");
   return std::nullopt;
 }
 

@@ -4,15 +4,15 @@
 namespace hat::engine {
 
 const char* invalid(const FrameHeader& header, uint32_t payload_bytes_max) {
-  if (header.payload_bytes > payload_bytes_max) return "payload over the frame limit";
-  if ((header.flags & ~kFlagsKnown) != 0) return "unknown flags";
+  if (header.payload_bytes > payload_bytes_max) return "the payload exceeds the frame limit";
+  if ((header.flags & ~kFlagsKnown) != 0) return "unknown frame flags";
   switch (header.kind) {
     case FrameKind::kHello:
     case FrameKind::kRefuse:
     case FrameKind::kPing:
     case FrameKind::kPong:
     case FrameKind::kGoAway:
-      return header.stream == 0 ? nullptr : "a frame of the link names a stream";
+      return header.stream == 0 ? nullptr : "a frame of the link has a stream number";
     case FrameKind::kOpen:
     case FrameKind::kRaw:
     case FrameKind::kCredit:
@@ -33,16 +33,16 @@ const char* invalid(const FrameHeader& header, uint32_t payload_bytes_max) {
     case FrameKind::kDetach:
     case FrameKind::kDetached:
     case FrameKind::kAttach:
-      return header.stream != 0 ? nullptr : "a frame of a stream names none";
+      return header.stream != 0 ? nullptr : "a frame of a stream has no stream number";
     case FrameKind::kCall:
     case FrameKind::kReply:
     case FrameKind::kMore:
     case FrameKind::kFail:
     case FrameKind::kCancel:
-      if (header.stream == 0) return "a frame of a stream names none";
-      return header.call != 0 ? nullptr : "a frame of a call names none";
+      if (header.stream == 0) return "a frame of a stream has no stream number";
+      return header.call != 0 ? nullptr : "a frame of a call has no call number";
   }
-  return "unknown kind";
+  return "unknown frame kind";
 }
 
 }  // namespace hat::engine

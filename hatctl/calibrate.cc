@@ -50,7 +50,8 @@ Result<Calibrated> calibrate(const HttpClient& client, const std::string& peer) 
     HAT_TRY(const HttpAnswer answer, client.get("/calibration"));
     const json report = json::parse(answer.body);
     if (report.at("number") != number) {
-      return Calibrated{answer.body, "another calibration has taken this one's place"};
+      return Calibrated{answer.body,
+                        "another calibration has replaced this one; run the command again"};
     }
     const std::string state = report.at("state");
     if (state == "running") continue;  // the daemon ends every calibration within a minute

@@ -32,7 +32,7 @@ std::string until(const json& certificate, double unix_now, const Terminal& term
 
 const char* title_of(const std::string& use) {
   if (use == "certificate") return "this node's certificate";
-  return use == "crl" ? "a list of revoked certificates" : "a CA whose certificates peers may have";
+  return use == "crl" ? "a list of revoked certificates" : "a CA that may sign peers' certificates";
 }
 
 std::string lines_of(const json& certificate, double unix_now, const Terminal& terminal) {
@@ -42,7 +42,7 @@ std::string lines_of(const json& certificate, double unix_now, const Terminal& t
   text += "  subject      " + word("subject") + "\n";
   for (const std::string name : certificate.at("names")) text += "  name         " + name + "\n";
   text += "  issuer       " + word("issuer") + "\n";
-  text += "  good until   " + until(certificate, unix_now, terminal) + "\n";
+  text += "  valid until  " + until(certificate, unix_now, terminal) + "\n";
   if (!word("serial").empty()) text += "  serial       " + word("serial") + "\n";
   text += "  SHA-256      " + word("fingerprint") + "\n";
   return text;

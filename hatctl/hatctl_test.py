@@ -174,7 +174,7 @@ endpoints:
             self.assertIn("not for production", made.stderr)
             wrong = self.a.hatctl("certs", "make", folder, "two words")
             self.assertEqual(wrong.returncode, 1)
-            self.assertIn("'two words' is no node's name", wrong.stderr)
+            self.assertIn("'two words' is not a valid node name", wrong.stderr)
 
     def test_routes(self):
         text = self.a.hatctl("routes").stdout
@@ -233,7 +233,7 @@ endpoints:
         generation = self.a.answer("status")["generation"]
         dry = reload("perf_goal: throughput", "--dry-run")
         self.assertEqual(dry.returncode, 0, dry.stderr)
-        self.assertIn(f"generation {generation} goes on", dry.stdout)
+        self.assertIn(f"generation {generation} stays in use", dry.stdout)
         self.assertIn("Kv.get: client: direct_write_imm", dry.stdout)
 
         done = reload("perf_goal: res_util")
@@ -256,7 +256,7 @@ endpoints:
 
         reason_only = reload("perf_goal: res_util, polling: event")
         self.assertEqual(reason_only.returncode, 0, reason_only.stderr)
-        self.assertIn("as before; the reason now: ", reason_only.stdout)
+        self.assertIn("unchanged; the reason is now: ", reason_only.stdout)
 
     def test_reloads_by_signal_and_when_a_manifest_changes(self):
         def generation():
@@ -303,7 +303,7 @@ endpoints:
         self.assertEqual((status, failed), (0, []))
         self.assertIn("node a, 1 peer, 1 endpoint", checks["configuration"][0]["text"])
         self.assertIn("node a, hatrpcd", checks["daemon"][0]["text"])
-        self.assertIn("all calls go over TCP", checks["fabric"][0]["text"])
+        self.assertIn("all calls use TCP", checks["fabric"][0]["text"])
         self.assertEqual([one["subject"] for one in checks["memlock"]],
                          ["hatctl", f"hatrpcd, pid {self.a.process.pid}"])
         self.assertIn("1 of 1 links up", checks["peers"][0]["text"])
@@ -321,19 +321,19 @@ endpoints:
 
         path, text = configuration()
         self.assertEqual(path, str(self.a.config))
-        self.assertRegex(text, rf"^node a, 1 peer, .*\(what the hatrpcd at {self.a.socket} runs with\)$")
+        self.assertRegex(text, rf"^node a, 1 peer, .*\(the file that the hatrpcd at {self.a.socket} runs with\)$")
         path, text = configuration("--config", str(self.b.config))
         self.assertEqual(path, str(self.b.config))
         self.assertRegex(text, r"^node b, .*\(named by --config\)$")
         path, text = configuration("--socket", str(self.a.folder / "nowhere.sock"))
         self.assertEqual(path, "/etc/hatrpc/hatrpcd.yaml")
-        self.assertIn("(the default, since no hatrpcd answers at ", text)
+        self.assertIn("(the default, because no hatrpcd answers at ", text)
 
     def test_doctor_without_a_daemon_tries_the_peers_itself(self):
         nowhere = self.a.folder / "nowhere.sock"
         status, checks = self.doctor("--socket", str(nowhere), "b")
         self.assertEqual((status, checks["daemon"][0]["verdict"]), (0, "warn"))
-        self.assertIn("Is hatrpcd running?", checks["daemon"][0]["text"])
+        self.assertIn("Start hatrpcd,", checks["daemon"][0]["text"])
         self.assertRegex(checks["peers"][0]["text"], r"answers, from 127\.0\.0\.1$")
 
     def test_doctor_names_what_is_wrong(self):
@@ -371,12 +371,12 @@ endpoints:
 
         own, authority = said()
         self.assertEqual(own[:2], ("ok", "certificate"))
-        self.assertRegex(own[2], r"^a, spiffe://hatrpc\.test/a; good for (29|30) d")
+        self.assertRegex(own[2], r"^a, spiffe://hatrpc\.test/a; valid for (29|30) d")
         self.assertEqual(authority[:2], ("ok", "ca"))
         (folder / "a.key").write_bytes((folder / "b.key").read_bytes())
         (wrong,) = said()
         self.assertEqual(wrong[0], "fail")
-        self.assertIn("is not that of certificate", wrong[2])
+        self.assertIn("does not belong to certificate", wrong[2])
 
     def test_the_socket_may_come_from_the_environment(self):
         done = subprocess.run([HATCTL, "ping"], text=True, capture_output=True, check=False,
@@ -387,13 +387,13 @@ endpoints:
         nowhere = self.b.folder / "nowhere.sock"
         done = self.b.hatctl("--socket", str(nowhere), "status")
         self.assertEqual((done.returncode, done.stdout), (3, ""))
-        self.assertIn(f"{nowhere}: there is no such socket. Is hatrpcd running?", done.stderr)
+        self.assertIn(f"{nowhere}: there is no such socket. Start hatrpcd,", done.stderr)
         left_over = self.b.folder / "left-over.sock"
         with socket.socket(socket.AF_UNIX) as stream:
             stream.bind(str(left_over))
         done = self.b.hatctl("--socket", str(left_over), "reload")
         self.assertEqual(done.returncode, 3)
-        self.assertIn("nobody listens", done.stderr)
+        self.assertIn("no process listens", done.stderr)
 
     def test_wrong_usage(self):
         for words in (["restart"], [], ["top", "--interval", "0"], ["status", "--dry-run"]):

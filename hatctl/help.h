@@ -18,28 +18,29 @@ struct CommandHelp {
 inline constexpr std::string_view kHelp =
     R"(usage: hatctl [--socket PATH] [--json] COMMAND [OPTION...]
 
-Asks the hatrpcd on this host how it is, and tells it what to do.
+Shows the state of the hatrpcd on this host, and controls it.
 
-  status             links, endpoints, served services, what is pending; 1 unless ready
+  status             readiness, links, endpoints and served services; exit status 1 if the
+                     node is not ready
   routes [WANTED]    each function's plan and the reason; WANTED: Service or Service.function
   top                calls per second, latency, errors and bytes by function, every second
   reload             read the manifests again, all or nothing, and print what changed
-  drain              take no new work, finish what is in flight, then leave
-  calibrate PEER     measure what the RDMA fabric costs to a peer, for the planner
-  certs              the certificates that links are made with; 1 if this node's is not good
-  certs make DIR NODE...   certificates for trying, and a CA of their own
-  doctor [PEER...]   what is wrong with this host, its files or its peers, and what mends it
-  ping               whether the daemon answers and its workers turn
-  metrics            what a Prometheus server would read
+  drain              accept no new calls, finish the calls in flight, then exit
+  calibrate PEER     measure the costs of the RDMA fabric to a peer, for the planner
+  certs              the certificates that links use; exit status 1 if this node's is invalid
+  certs make DIR NODE...   make certificates for tests, and a CA for them
+  doctor [PEER...]   check this host, its files and its peers, and print repair commands
+  ping               check that the daemon answers and that its workers respond
+  metrics            the metrics that Prometheus reads
 
   --socket PATH      hatrpcd's admin.socket (default: $HATRPCD_SOCKET, else
                      /run/hatrpcd/admin.sock)
-  --json             the answer as JSON, for scripts; all commands but metrics
+  --json             print the answer as JSON, for scripts; all commands but metrics
   -h, --help         this text; after a command: that command's options and examples
       --version      the version
 
-Only root and the user that hatrpcd runs as may reload, drain and calibrate. Exit status: 0
-done, 1 refused or not well, 2 wrong usage, 3 hatrpcd cannot be reached.
+Only root and hatrpcd's own user may reload, drain and calibrate. Exit status: 0 success,
+1 refused or not healthy, 2 wrong usage, 3 hatrpcd cannot be reached.
 
 Examples:
   hatctl status
@@ -51,24 +52,24 @@ inline constexpr std::array kCommandHelps = {
     CommandHelp{Command::kStatus, "status",
                 R"(usage: hatctl status [--json]
 
-Shows whether this node is ready, its links and RDMA lanes with the last error of
-each that is down, its endpoints and served services, how long it has run, the routes'
-generation, the last reload, and how many calls hatrpcd had to answer itself, by
-why. Exit status 1 while something is pending, as /readyz says.
+Shows whether this node is ready, its links and RDMA lanes (with the last error of
+each that is down), its endpoints and served services, its uptime, the generation of
+its routes, the last reload, and how many calls hatrpcd answered itself, by reason.
+The exit status is 1 while the node is not ready, as for /readyz.
 
 Examples:
   hatctl status
   hatctl status --json | jq '.links[] | select(.up | not)'
-  until hatctl status >/dev/null; do sleep 0.1; done    # wait until it is ready
+  until hatctl status >/dev/null; do sleep 0.1; done    # wait until the node is ready
 )"},
     CommandHelp{Command::kRoutes, "routes",
                 R"(usage: hatctl routes [SERVICE[.FUNCTION]] [--json]
 
-Shows the fabric that RDMA protocols run on here, or why there is none; then
-each function's plan on both sides, the reason, what carried the calls that
-began here (an RDMA protocol, or TCP and why), and the file and line that it
-comes from. "_other" is the plan of functions that no manifest names. Exit
-status 1 if there is no such function.
+Shows the fabric that RDMA protocols use on this node, or why there is none. Then
+it shows for each function: the plan on both sides, the reason, which protocols
+carried the calls of local clients (RDMA protocols, or TCP and why), and the
+source location of the function. "_other" is the plan of functions that no
+manifest lists. The exit status is 1 if there is no such function.
 
 Examples:
   hatctl routes
@@ -78,30 +79,32 @@ Examples:
     CommandHelp{Command::kTop, "top",
                 R"(usage: hatctl top [--interval SECONDS] [--count N | --once] [--json]
 
-Shows, by function and side, what happened since the last look: calls/s, the
-time that half of them (p50) and 99 of 100 (p99) took at most, errors/s, bytes
-in and out per second, and the calls in flight now. Most called first; functions
-that were never called are counted in the last line. Errors are application
-exceptions, answers of hatrpcd itself, and calls whose end is unknown.
+Shows by function and side, for the time since the last table: calls per second,
+the median (p50) and the 99th percentile (p99) of the latency, errors per second,
+bytes in and out per second, and the calls in flight now. The most called
+functions come first; the last line counts functions that were never called.
+Errors are application exceptions, answers of hatrpcd itself, and calls whose
+outcome is unknown.
 
-      --interval SECONDS   between looks, 0.1 to 3600 (default 1)
-      --count N            leave after N tables
+      --interval SECONDS   time between two tables, 0.1 to 3600 (default 1)
+      --count N            exit after N tables
       --once               the same as --count 1
 
-Times are estimated from counts in powers of two: within a factor of two of the
-true value.
+p50 and p99 are estimates from a histogram whose bucket bounds are powers of two.
+They are within a factor of two of the true value, except in the first bucket (up
+to 1 µs) and in the last bucket, which has no upper bound and is shown as ">".
 
 Examples:
   hatctl top
   hatctl top --once --interval 10
-  hatctl top --count 60 --json > minute.jsonl           # one object a line
+  hatctl top --count 60 --json > minute.jsonl           # one object per line
 )"},
     CommandHelp{Command::kReload, "reload",
                 R"(usage: hatctl reload [--dry-run] [--json]
 
-Has hatrpcd read its manifests again. All or nothing: a mistake anywhere leaves
-what runs in place, is printed with file, line and column, and gives exit status
-1. Calls in flight are not touched.
+Makes hatrpcd read its manifests again. The reload is all or nothing: if there is
+any error, the running configuration stays in use, all errors are printed with
+file, line and column, and the exit status is 1. Calls in flight are not affected.
 
       --dry-run   check everything and print what would change; change nothing
 
@@ -112,30 +115,32 @@ Examples:
     CommandHelp{Command::kDrain, "drain",
                 R"(usage: hatctl drain [--json]
 
-Has hatrpcd stop accepting, tell its peers, finish the calls in flight, and
-leave: what SIGTERM does. Returns at once; limits.drain_timeout bounds how long
-the daemon takes.
+Makes hatrpcd stop accepting calls, inform its peers, finish the calls in flight,
+and exit, as SIGTERM does. The command returns at once; limits.drain_timeout bounds
+the time that the daemon takes.
 
 Examples:
   hatctl drain
-  hatctl drain && while hatctl ping >/dev/null 2>&1; do sleep 0.1; done    # until it has left
+  hatctl drain && while hatctl ping >/dev/null 2>&1; do sleep 0.1; done    # until it has exited
 )"},
     CommandHelp{Command::kCalibrate, "calibrate",
                 R"(usage: hatctl calibrate PEER [--write FILE] [--json]
 
-Has hatrpcd measure, with the hatrpcd of that peer, what the RDMA fabric between
-them costs: put, get, compare-and-swap, fetch-and-add, message, registration, copy,
-wake-up. Takes a few seconds and a core on each host; calls go on meanwhile, and
-both measure best on hosts that have little else to do. One at a time on each host.
+Makes hatrpcd measure, together with the hatrpcd of that peer, the costs of the RDMA
+fabric between them: put, get, compare-and-swap, fetch-and-add, message, registration,
+copy, wake-up. This takes a few seconds and one core on each host. Calls continue
+meanwhile; the results are best on hosts that do little else. Each host takes part in
+at most one calibration at a time.
 
-With `profile: FILE` in hatrpcd.yaml the planner goes by what was written there
-instead of its constants, from the next reload on; `hatctl routes` shows what that
-changes, and hintgen(1) what it would.
+If hatrpcd.yaml has `profile: FILE`, the planner uses the costs in FILE instead of its
+constants, from the next reload on. `hatctl routes` shows the resulting plans;
+hintgen(1) can show them before the reload.
 
-      --write FILE   write the profile there, whole or not at all
+      --write FILE   write the profile to FILE, which is replaced as a whole or not at all
 
-Exit status 1 where the peer cannot be measured with, and why: there is no link to
-it, it has no RDMA, its hatrpcd is too old, or another calibration goes on.
+The exit status is 1, with the reason, if a calibration with the peer is impossible:
+there is no link to it, it has no RDMA, its hatrpcd is too old, or another calibration
+is in progress.
 
 Examples:
   hatctl calibrate host-b
@@ -144,38 +149,37 @@ Examples:
     CommandHelp{Command::kDoctor, "doctor",
                 R"(usage: hatctl doctor [--config FILE] [PEER...] [--json]
 
-Looks at this host as hatrpcd would, and says of each thing OK, WARN or FAIL: what is
-wrong, and the command that mends it. It changes nothing. Checked are
+Checks this host as hatrpcd sees it. Each finding is OK, WARN or FAIL, with the problem
+and the command that repairs it. doctor changes nothing. The checks are
 
   configuration  the node's file and its manifests, as hatrpcd reads them
-  daemon         whether hatrpcd answers, is ready, and took its last reload
-  security       the certificate, key and CA of links, who may read them, how long they
-                 are good
-  fabric         which device, port and GID hatrpcd takes for RDMA, or why none
+  daemon         whether hatrpcd answers, is ready, and accepted its last reload
+  security       the certificate, key and CA of links: who may read them, their validity
+  fabric         which device, port and GID hatrpcd uses for RDMA, or why it uses none
   modules        the kernel modules that make RDMA devices of network cards
   devices        /dev/infiniband: whether hatrpcd's user may open each device
   ports, gids    their states, link layers, addresses and versions of RoCE
-  mtu            what a packet carries, against the interface's MTU
-  congestion     packets that were lost, ECN, traffic class, where the driver tells
-  memlock        how much memory hatctl and hatrpcd may pin, and how much RDMA needs
-  memory         what is free, huge pages, /dev/shm
-  cgroup         memory.max, cpu.max and rdma.max, of hatrpcd and all above it
-  capabilities   what it has of them, and what the configuration wants
-  descriptors    how many connections there can be
-  numa, cores    whether it runs near its device; how long work waits for a core
-  clock          whether the time can be read without asking the kernel
+  mtu            the payload of an RDMA packet, and the MTU of the interface
+  congestion     lost packets, ECN and the traffic class, if the driver reports them
+  memlock        how much memory hatctl and hatrpcd may lock, and how much RDMA needs
+  memory         free memory, huge pages, /dev/shm
+  cgroup         memory.max, cpu.max and rdma.max of hatrpcd's cgroup and its ancestors
+  capabilities   the capabilities that hatrpcd has and that the configuration needs
+  descriptors    the limit on open connections
+  numa, cores    whether hatrpcd runs near its device; how long tasks wait for a core
+  clock          whether the time can be read without a system call
   peers          names, link ports, path MTU; links and lanes of the running hatrpcd
 
-It works without a hatrpcd, and on hosts without RDMA; the more rights it has, the more
-it sees: ask as root. A peer to which hatrpcd has no link is connected to, which leaves
-a line in that peer's log.
+doctor works without a running hatrpcd, and on hosts without RDMA. It sees most as root.
+If hatrpcd has no link to a peer, doctor connects to that peer's link port, which leaves
+a line in the peer's log.
 
       --config FILE   the node's configuration (default: the file that the running
                       hatrpcd was started with, else /etc/hatrpc/hatrpcd.yaml)
-      PEER            look at these peers alone
+      PEER            check only these peers
 
-Exit status 0 where nothing fails, 1 where something does, 2 for a peer that the
-configuration does not have. Warnings do not count.
+The exit status is 0 if nothing fails, 1 if something fails, and 2 if a PEER is not in
+the configuration. Warnings do not count.
 
 Examples:
   hatctl doctor
@@ -186,18 +190,17 @@ Examples:
                 R"(usage: hatctl certs [--json]
        hatctl certs make DIR NODE... [--days N] [--trust-domain NAME]
 
-Shows the certificates that this node's links are made with: its own and those of
-the CAs that peers' must be of, with names, until when they are good, and where
-they were read. Exit status 1 where its own is not good (any more).
+Shows the certificates that this node's links use: its own, those of the CAs that it
+trusts for peers, and lists of revoked certificates, with names, validity and files.
+The exit status is 1 if the node's own certificate is not valid at present.
 
-make asks no daemon. It writes certificates for trying to DIR: a CA of its own
-(ca.pem, ca.key; kept where they are there), and for each node NODE.pem and
-NODE.key, which say that it is NODE (a DNS name) and spiffe://hatrpc.test/NODE.
-They are NOT for production: whoever can read DIR/ca.key can be any node.
+make does not need a daemon. It writes certificates for tests to DIR: a CA (ca.pem and
+ca.key, which are kept if they exist), and for each node NODE.pem and NODE.key, whose
+names are NODE (a DNS name) and spiffe://hatrpc.test/NODE. They are NOT for production:
+anyone who can read DIR/ca.key can pose as any node.
 
-      --days N             how long they are good, 0 (expired already) to 3650
-                           (default 30)
-      --trust-domain NAME  of the SPIFFE ids (default hatrpc.test)
+      --days N             validity in days, 0 (expired already) to 3650 (default 30)
+      --trust-domain NAME  trust domain of the SPIFFE IDs (default hatrpc.test)
 
 Examples:
   hatctl certs
@@ -208,8 +211,8 @@ Examples:
     CommandHelp{Command::kPing, "ping",
                 R"(usage: hatctl ping [--json]
 
-Says which node answers, its version, and how long the answer took. Exit status
-1 if the daemon answers but one of its workers does not turn, as /healthz says.
+Shows which node answers, its version, and how long the answer took. The exit status
+is 1 if the daemon answers but one of its workers does not respond, as for /healthz.
 
 Example:
   hatctl ping

@@ -28,13 +28,13 @@ std::string why(CURLcode code, CURL* curl) {
   if (code != CURLE_COULDNT_CONNECT) return curl_easy_strerror(code);
   switch (system_error) {
     case ENOENT:
-      return "there is no such socket. Is hatrpcd running? Its `admin.socket` says where it "
-             "listens: give that path by --socket or $HATRPCD_SOCKET";
+      return "there is no such socket. Start hatrpcd, or give the path of its `admin.socket` with "
+             "--socket or $HATRPCD_SOCKET";
     case ECONNREFUSED:
-      return "nobody listens: the socket is left over from a hatrpcd that does not run any more. "
-             "Start it again";
+      return "no process listens on this socket: the hatrpcd that created it no longer runs. Start "
+             "hatrpcd again";
     case EACCES:
-      return "no permission: ask as root, or as the user that hatrpcd runs as";
+      return "permission denied: run hatctl as root or as the user of hatrpcd";
     default:
       return system_error == 0 ? curl_easy_strerror(code)
                                : std::strerror(static_cast<int>(system_error));

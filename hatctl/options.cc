@@ -115,10 +115,12 @@ Result<void> take_certs_words(const std::vector<std::string>& words, Options& op
   if (words.size() == 1) return {};
   if (words[1] != "make") {
     return fail("'" + words[1] +
-                "': hatctl certs shows them; hatctl certs make DIR NODE... makes "
-                "some for trying");
+                "' is not an argument of hatctl certs; `hatctl certs make DIR NODE...` makes "
+                "certificates for tests");
   }
-  if (words.size() < 4) return fail("make what? hatctl certs make DIR NODE...");
+  if (words.size() < 4)
+    return fail(
+        "certs make needs a directory and at least one node: hatctl certs make DIR NODE...");
   options.folder = words[2];
   options.nodes.assign(words.begin() + 3, words.end());
   return {};
@@ -127,11 +129,11 @@ Result<void> take_certs_words(const std::vector<std::string>& words, Options& op
 Result<void> take_words(const std::vector<std::string>& words, const std::vector<int>& keys,
                         Options& options) {
   if (words.empty()) {
-    return fail("no command: expected " + std::string(kCommandsExpected));
+    return fail("no command is given; expected " + std::string(kCommandsExpected));
   }
   const auto found = std::ranges::find(kCommandHelps, words[0], &CommandHelp::name);
   if (found == kCommandHelps.end()) {
-    return fail("'" + words[0] + "' is no command: expected " + std::string(kCommandsExpected));
+    return fail("'" + words[0] + "' is not a command; expected " + std::string(kCommandsExpected));
   }
   options.command = found->command;
   const bool calibrates = found->command == Command::kCalibrate;
@@ -142,7 +144,7 @@ Result<void> take_words(const std::vector<std::string>& words, const std::vector
   } else if (found->command == Command::kCerts) {
     HAT_TRY_VOID(take_certs_words(words, options));
   } else if (words.size() > words_max) {
-    return fail("'" + words[words_max] + "': hatctl " + words[0] + " takes no more words");
+    return fail("'" + words[words_max] + "': hatctl " + words[0] + " takes no more arguments");
   } else if (words.size() == 2) {
     (calibrates ? options.peer : options.wanted) = words[1];
   }
@@ -153,7 +155,9 @@ Result<void> take_words(const std::vector<std::string>& words, const std::vector
     }
   }
   if (options.json && options.command == Command::kMetrics) {
-    return fail("--json: metrics have a text format of their own; `hatctl top --json` has numbers");
+    return fail(
+        "--json does not apply to metrics, which have their own text format; use `hatctl top "
+        "--json`");
   }
   return {};
 }
@@ -172,7 +176,7 @@ Result<Options> parse_options(int argc, char** argv, const char* socket_in_envir
   for (int key; (key = getopt_long(argc, argv, ":h", kLong.data(), nullptr)) != -1;) {
     const std::string word = argv[optind - 1];
     if (key == ':') return fail("'" + word + "' needs a value");
-    if (key == '?') return fail("'" + word + "' is no option");
+    if (key == '?') return fail("'" + word + "' is not an option");
     help |= key == 'h';
     keys.push_back(key);
     HAT_TRY_VOID(take(key, optarg == nullptr ? "" : optarg, options));
@@ -190,7 +194,7 @@ Result<Options> parse_options(int argc, char** argv, const char* socket_in_envir
   if (help) {
     options.help = help_of(options.command).text;
   } else if (options.command == Command::kCalibrate && options.peer.empty()) {
-    return fail("calibrate with whom? hatctl calibrate PEER; `hatctl status` lists the peers");
+    return fail("calibrate needs a peer: hatctl calibrate PEER; `hatctl status` lists the peers");
   }
   return options;
 }

@@ -54,32 +54,32 @@ json some_routes() {
 }
 
 TEST(Routes, TellBothSidesOnceWhereTheyAreAlike) {
-  EXPECT_EQ(routes_text(some_routes(), kPipe),
-            "fabric     verbs: mlx5_0\n"
-            "\n"
-            "Kv.get\n"
-            "  client   eager, busy\n"
-            "           because of this\n"
-            "  server   eager, event, timeout 250 ms, idempotent\n"
-            "           of the server\n"
-            "  carried  12034 by eager, 3 over tcp (down 1, opening 2)\n"
-            "  allow    host-a, spiffe://p/* (dry run: others are counted, and served)\n"
-            "  from     kv.thrift:3:1\n"
-            "\n"
-            "Kv.log  oneway\n"
-            "  both     tcp\n"
-            "           that\n");
+  EXPECT_EQ(
+      routes_text(some_routes(), kPipe),
+      "fabric     verbs: mlx5_0\n"
+      "\n"
+      "Kv.get\n"
+      "  client   eager, busy\n"
+      "           because of this\n"
+      "  server   eager, event, timeout 250 ms, idempotent\n"
+      "           of the server\n"
+      "  carried  12034 by eager, 3 over tcp (down 1, opening 2)\n"
+      "  allow    host-a, spiffe://p/* (dry run: calls of other peers are counted, and served)\n"
+      "  from     kv.thrift:3:1\n"
+      "\n"
+      "Kv.log  oneway\n"
+      "  both     tcp\n"
+      "           that\n");
 }
 
 TEST(Routes, SayWhenTheFabricIsNotRdma) {
   json routes = some_routes();
   routes["fabric"] = "loop: memory shared with peers on this host (there is no RDMA device)";
-  EXPECT_THAT(
-      routes_text(routes, kPipe),
-      StartsWith("fabric     loop: memory shared with peers on this host (there is no RDMA "
-                 "device)\n"
-                 "           Not RDMA: lanes reach daemons on this host alone, and calls to "
-                 "other hosts go over TCP.\n\nKv.get\n"));
+  EXPECT_THAT(routes_text(routes, kPipe),
+              StartsWith("fabric     loop: memory shared with peers on this host (there is no RDMA "
+                         "device)\n"
+                         "           Not RDMA: lanes reach only daemons on this host; calls to "
+                         "other hosts use TCP.\n\nKv.get\n"));
   routes["fabric"] = "none, TCP carries all calls: the configuration says tcp";
   EXPECT_THAT(routes_text(routes, kPipe), StartsWith("fabric     none, TCP carries all calls"));
 }
@@ -126,8 +126,8 @@ TEST(Status, TellsAllInOneView) {
             "links        insecure: neither authenticated nor encrypted\n"
             "connections  12 of clients, 3 to servers, 2 KiB held for slow readers\n"
             "\n"
-            "LINK TO  ADDRESS   UP  BUILT  LAST ERROR\n"
-            "b        tcp:b:1  1/2      3  connection refused\n"
+            "LINK TO  ADDRESS   UP  SESSIONS  LAST ERROR\n"
+            "b        tcp:b:1  1/2         3  connection refused\n"
             "\n"
             "RDMA LANE TO  PROTOCOL  CLASS       STATE  LANES  LAST ERROR\n"
             "b             herd      throughput  down       1  cut\n"
@@ -167,15 +167,15 @@ TEST(Certs, TellWhatEachSays) {
             "  name         host-a\n"
             "  name         spiffe://p/host-a\n"
             "  issuer       CN=ca\n"
-            "  good until   1970-01-02 01:00:00 UTC, 1 h from now\n"
+            "  valid until  1970-01-02 01:00:00 UTC, 1 h from now\n"
             "  serial       4f\n"
             "  SHA-256      ab\n"
             "\n"
-            "a CA whose certificates peers may have\n"
+            "a CA that may sign peers' certificates\n"
             "  file         /ca.pem\n"
             "  subject      CN=ca\n"
             "  issuer       CN=ca\n"
-            "  good until   1970-01-06 18:53:20 UTC, 4 d 18 h from now\n"
+            "  valid until  1970-01-06 18:53:20 UTC, 4 d 18 h from now\n"
             "  serial       01\n"
             "  SHA-256      cd\n"
             "\n"
@@ -183,7 +183,7 @@ TEST(Certs, TellWhatEachSays) {
             "  file         /crl.pem\n"
             "  subject      CN=ca\n"
             "  issuer       CN=ca\n"
-            "  good until   1970-01-02 03:46:40 UTC, 3 h 46 min from now\n"
+            "  valid until  1970-01-02 03:46:40 UTC, 3 h 46 min from now\n"
             "  SHA-256      ef\n");
 }
 
@@ -208,7 +208,7 @@ TEST(Status, TellsWhatIsPendingAndWhyAReloadWasRefused) {
               AllOf(HasSubstr("host-a, not ready, pending: link to b, draining\n"),
                     HasSubstr(", read 10 s ago; the last reload was refused:\n"
                               "  a.yaml:1:1: error: x\n"
-                              "  `hatctl reload --dry-run` says all\n"),
+                              "  `hatctl reload --dry-run` shows all errors\n"),
                     Not(HasSubstr("b.yaml"))));
   EXPECT_THAT(status_text(status, 1000, {true, true, 80, 24}),
               HasSubstr("\x1b[31mnot ready\x1b[0m"));
@@ -220,15 +220,16 @@ TEST(Reload, TellsChangesAndWarnings) {
                        {"changes", {"Kv.get: client: a → b"}},
                        {"warnings", {"m.yaml:1:1: warning: w"}}};
   EXPECT_EQ(reload_text(report, false),
-            "reloaded: 1 change; generation 5 holds now\n"
+            "reloaded: 1 change; generation 5 is in use now\n"
             "  Kv.get: client: a → b\n"
             "m.yaml:1:1: warning: w\n");
-  EXPECT_THAT(reload_text(report, true), HasSubstr("dry run: 1 change; generation 5 goes on\n"));
+  EXPECT_THAT(reload_text(report, true),
+              HasSubstr("dry run: 1 change; generation 5 stays in use\n"));
   const json nothing = {{"generation", 6}, {"changes", json::array()}, {"warnings", json::array()}};
   EXPECT_THAT(reload_text(nothing, false), HasSubstr("reloaded: no plan changes; generation 6"));
   EXPECT_EQ(reload_text(nothing, true),
-            "dry run: no plan changes; generation 6 has all that the files say (a changed file is "
-            "taken by itself within two seconds)\n");
+            "dry run: no plan changes; generation 6 agrees with the files (hatrpcd reads a changed "
+            "file by itself within two seconds)\n");
 }
 
 TEST(CalibrationPage, IsATableOfCostsBySize) {

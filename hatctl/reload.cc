@@ -12,13 +12,13 @@ std::string reload_text(const nlohmann::json& report, bool dry_run) {
   const std::string generation = std::to_string(report.at("generation").get<uint64_t>());
   // Often the daemon's file watcher applies an edited file before the operator runs a dry run. The
   // text then explains why nothing would change.
-  const std::string goes_on = changes.empty()
-                                  ? " has all that the files say (a changed file is taken by "
-                                    "itself within two seconds)\n"
-                                  : " goes on\n";
-  std::string text = dry_run
-                         ? "dry run: " + changed + "; generation " + generation + goes_on
-                         : "reloaded: " + changed + "; generation " + generation + " holds now\n";
+  const std::string goes_on =
+      changes.empty()
+          ? " agrees with the files (hatrpcd reads a changed file by itself within two seconds)\n"
+          : " stays in use\n";
+  std::string text =
+      dry_run ? "dry run: " + changed + "; generation " + generation + goes_on
+              : "reloaded: " + changed + "; generation " + generation + " is in use now\n";
   for (const std::string change : changes) text += "  " + change + "\n";
   for (const std::string warning : report.at("warnings")) text += warning + "\n";
   return text;

@@ -54,8 +54,8 @@ std::string route_text(const std::string& service, const json& function, const T
     std::string who;
     for (const std::string rule : allow) who += (who.empty() ? "" : ", ") + rule;
     const bool dry_run = function.at("allow_mode") == "dry_run";
-    text +=
-        "  allow    " + who + (dry_run ? " (dry run: others are counted, and served)" : "") + "\n";
+    text += "  allow    " + who +
+            (dry_run ? " (dry run: calls of other peers are counted, and served)" : "") + "\n";
   }
   if (const std::string origin = function.at("origin"); !origin.empty()) {
     text += "  from     " + origin + "\n";
@@ -69,12 +69,11 @@ std::string fabric_text(const std::string& fabric, const Terminal& terminal) {
   const std::string label = "fabric" + std::string(kIndent - 6, ' ');
   std::string text = label + wrapped(fabric, kIndent, terminal.columns) + "\n";
   if (fabric.starts_with("loop:")) {
-    text += std::string(kIndent, ' ') +
-            wrapped(
-                "Not RDMA: lanes reach daemons on this host alone, and calls to other hosts go "
-                "over TCP.",
+    text +=
+        std::string(kIndent, ' ') +
+        wrapped("Not RDMA: lanes reach only daemons on this host; calls to other hosts use TCP.",
                 kIndent, terminal.columns) +
-            "\n";
+        "\n";
   }
   return text;
 }

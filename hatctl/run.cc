@@ -109,7 +109,8 @@ int run_reload(const Session& session) {
   }
   if (answer->status == 200) return kDone;
   if (session.options.json) return kRefused;
-  return complain("reload refused, what runs goes on:\n" + report.at("error").get<std::string>(),
+  return complain("reload refused; the running configuration stays in use:\n" +
+                      report.at("error").get<std::string>(),
                   kRefused);
 }
 
@@ -120,7 +121,7 @@ int run_drain(const Session& session) {
   if (session.options.json) {
     print(answer->body);
   } else {
-    print("draining: no new work, calls in flight go on; then hatrpcd leaves\n");
+    print("draining: hatrpcd accepts no new calls, finishes the calls in flight, and then exits\n");
   }
   return kDone;
 }
@@ -139,7 +140,8 @@ int run_calibrate(const Session& session) {
   const auto written = write_whole(options.write, calibration.at("profile"));
   if (!written) return complain(written.error().message, kRefused);
   if (!options.json)
-    print("\nwritten to " + options.write + "; `profile` in hatrpcd.yaml names it\n");
+    print("\nwritten to " + options.write +
+          "; set `profile` in hatrpcd.yaml to this file to use it\n");
   return kDone;
 }
 
@@ -156,8 +158,8 @@ int make_certs(const Options& options) {
     return kDone;
   }
   for (const std::string& file : *made) print(file + "\n");
-  std::cerr << "for trying, not for production: whoever can read " << options.folder
-            << "/ca.key can be any node\n";
+  std::cerr << "for tests, not for production: anyone who can read " << options.folder
+            << "/ca.key can pose as any node\n";
   return kDone;
 }
 
@@ -233,8 +235,9 @@ int run(const Options& options) {
   try {
     return run_command({options, HttpClient(options.socket), standard_output()});
   } catch (const json::exception& error) {
-    return complain("hatrpcd's answer is not understood (" + std::string(error.what()) +
-                        "): are hatctl and hatrpcd of the same version? `hatctl --version`",
+    return complain("cannot parse hatrpcd's answer (" + std::string(error.what()) +
+                        "): hatctl and hatrpcd may have different versions; compare `hatctl "
+                        "--version` with `hatrpcd --version`",
                     kRefused);
   }
 }

@@ -23,7 +23,8 @@ std::string reload_line(const json& last, double unix_now) {
   std::string read = "read " + age_text(unix_now - last.at("unix_time").get<double>()) + " ago";
   if (last.at("successful")) return read;
   return read + "; the last reload was refused:\n  " +
-         first_line(last.at("error").get<std::string>()) + "\n  `hatctl reload --dry-run` says all";
+         first_line(last.at("error").get<std::string>()) +
+         "\n  `hatctl reload --dry-run` shows all errors";
 }
 
 // A row of the table of links. Every worker has its own link to each peer; one row summarizes all
@@ -47,7 +48,7 @@ std::string links_text(const json& links, const Terminal& terminal) {
     if (const std::string error = link.at("last_error"); !error.empty()) row.last_error = error;
   }
   if (peers.empty()) return "";
-  Table table({{"LINK TO"}, {"ADDRESS"}, {"UP", true}, {"BUILT", true}, {"LAST ERROR"}});
+  Table table({{"LINK TO"}, {"ADDRESS"}, {"UP", true}, {"SESSIONS", true}, {"LAST ERROR"}});
   for (const auto& [peer, row] : peers) {
     table.add({peer, row.address, std::to_string(row.up) + "/" + std::to_string(row.workers),
                std::to_string(row.sessions), row.up < row.workers ? row.last_error : ""});

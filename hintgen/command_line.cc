@@ -45,8 +45,8 @@ class Reader {
       return fail("no IDL file is named; write hintgen FILE.thrift, or hintgen --help");
     }
     if (line_.mode == Mode::kCheck && line_.output != "-") {
-      return fail("--check writes no file, and would leave '" + line_.output +
-                  "' as it is; leave out --check or -o " + line_.output);
+      return fail("--check writes no file, so '" + line_.output +
+                  "' would not change; remove --check or -o " + line_.output);
     }
     HAT_TRY_VOID(settle_host());
     return std::move(line_);
@@ -78,7 +78,7 @@ class Reader {
   Result<void> take_mode(const ModeWord& wanted) {
     if (!mode_word_.empty() && line_.mode != wanted.mode) {
       return fail(mode_word_ + " and " + std::string(wanted.word) +
-                  " do not go together; give one of them");
+                  " cannot be combined; give one of them");
     }
     mode_word_ = wanted.word;
     line_.mode = wanted.mode;
@@ -161,7 +161,7 @@ class Reader {
 
   Result<void> settle_host() {
     if (!explain_word_.empty() && line_.mode != Mode::kExplain) {
-      return fail(explain_word_ + " says something only with --explain; add --explain");
+      return fail(explain_word_ + " has an effect only with --explain; add --explain");
     }
     engine::HostFacts& host = line_.host;
     if (cores_) host.cores = host.nic_cores = *cores_;
@@ -191,28 +191,29 @@ Result<CommandLine> parse_command_line(const std::vector<std::string>& arguments
 }
 
 std::string help_text() {
-  return R"(hintgen: Thrift IDL with performance hints, to the manifest that hatrpcd reads.
+  return R"(hintgen: reads Thrift IDL with performance hints, and writes the manifest for hatrpcd.
 
   hintgen [-I DIR]... [-o FILE] FILE.thrift           write the manifest (YAML)
-  hintgen --check    FILE.thrift                      report mistakes; takes no -o
-  hintgen --explain  FILE.thrift                      the plan of each function, and why
-  hintgen --strip    FILE.thrift                      plain IDL, without native hints
-  hintgen --annotate FILE.thrift                      plain IDL, hints as annotations
-  hintgen --dump     FILE.thrift                      what was read, as JSON
+  hintgen --check    FILE.thrift                      report errors and warnings; no -o
+  hintgen --explain  FILE.thrift                      show each function's plan and the reason
+  hintgen --strip    FILE.thrift                      write plain IDL, without native hints
+  hintgen --annotate FILE.thrift                      write plain IDL, hints as annotations
+  hintgen --dump     FILE.thrift                      print the parsed IDL as JSON
 
-  -I DIR             look for included files in DIR too; may be repeated
-  -o FILE            write to FILE instead of standard output (also -); the file is replaced
-                     as a whole, symbolic links to it stay
+  -I DIR             also search DIR for included files; may be repeated
+  -o FILE            write to FILE; without -o, or with -o -, to standard output. FILE is
+                     replaced as a whole; a symbolic link remains, and its target is replaced
   --side client|server
-                     --explain: that side alone
-  --cores N          --explain: for a host with N cores instead of this one
-  --nic-cores N      --explain: N of them are near the RDMA NIC
-  --profile FILE     --explain: for a host whose fabric `hatctl calibrate` has measured
-  --no-rdma          --explain: for a host without RDMA; --rdma: with it. Without
-                     either, RDMA is assumed: no device is looked for
+                     --explain: show only the plans of this side
+  --cores N          --explain: for a host with N cores instead of this host
+  --nic-cores N      --explain: for a host on which N of the cores are near the RDMA NIC
+  --profile FILE     --explain: use the costs that `hatctl calibrate` measured
+  --no-rdma          --explain: for a host without RDMA
+  --rdma             --explain: for a host with RDMA. This is the default: hintgen does not
+                     look for RDMA devices
   --help, --version
 
-Hints are written in a service, or after a function, in either of two ways that mean the same:
+Hints belong to a service or to a function. There are two ways to write them:
 
   service KV {
     hint: perf_goal=latency, concurrency=16;          // the whole service
@@ -221,13 +222,15 @@ Hints are written in a service, or after a function, in either of two ways that 
     void put(1: binary key, 2: binary value) ( hat.client.payload_size = "1KiB" )
   }
 
-The Thrift compiler reads the second way as it is, and the first after --strip or --annotate:
+The Thrift compiler accepts annotations (hat.KEY) as they are. It accepts an IDL file with hint:
+groups only after --strip or --annotate:
 
   hintgen kv.thrift -o kv.yaml
   hintgen --strip kv.thrift -o gen/kv.thrift && thrift --gen cpp gen/kv.thrift
   hintgen --explain --cores 28 --nic-cores 14 kv.thrift
 
-Exit status: 0 good, 1 mistakes in the input or a file that cannot be read or written, 2 usage.
+Exit status: 0 success, 1 errors in the input, or a file that cannot be read or written, 2 wrong
+usage.
 )";
 }
 

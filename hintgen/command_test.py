@@ -46,7 +46,7 @@ class CommandTest(unittest.TestCase):
                 self.assertTrue(done.stdout.endswith("\n"), done.stdout)
 
     def test_explain_says_whether_rdma_is_assumed(self):
-        for words, said in (([], "RDMA assumed (--no-rdma: without)"), (["--rdma"], "RDMA"),
+        for words, said in (([], "RDMA assumed (use --no-rdma if there is none)"), (["--rdma"], "RDMA"),
                             (["--no-rdma"], "no RDMA")):
             with self.subTest(words=words):
                 done = self.run_hintgen("--explain", "--cores", "2", *words, "good.thrift")
@@ -91,8 +91,7 @@ class CommandTest(unittest.TestCase):
             with self.subTest(order=order):
                 done = self.run_hintgen(*order, "good.thrift")
                 self.assertEqual((done.returncode, done.stdout), (2, ""))
-                self.assertEqual(done.stderr, "hintgen: --check writes no file, and would leave "
-                                 "'kept.yaml' as it is; leave out --check or -o kept.yaml\n")
+                self.assertEqual(done.stderr, "hintgen: --check writes no file, so 'kept.yaml' would not change; remove --check or -o kept.yaml\n")
                 self.assertEqual((self.at / "kept.yaml").read_text(), "kept\n")
         self.assertEqual(self.run_hintgen("--check", "-o", "-", "good.thrift").returncode, 0)
 
@@ -136,7 +135,7 @@ class CommandTest(unittest.TestCase):
         manifest.write_text("services: {S: {allow: host-a\n")
         done = self.run_hintgen("s.thrift", "-o", "s.yaml")
         self.assertEqual(done.returncode, 1)
-        self.assertIn("may have rules of who may call (`allow`), and cannot be read", done.stderr)
+        self.assertIn("may have access rules (`allow`), but it cannot be read", done.stderr)
         self.assertEqual(manifest.read_text(), "services: {S: {allow: host-a\n")
 
     def test_a_file_may_be_stripped_in_place(self):
@@ -164,7 +163,7 @@ class CommandTest(unittest.TestCase):
         self.assertEqual(list(self.at.rglob("*.new")), [])
         done = self.run_hintgen("good.thrift", "-o", "circle.yaml")
         self.assertEqual((done.returncode, done.stderr), (
-            1, "hintgen: cannot write 'circle.yaml': its symbolic links lead in a circle\n"))
+            1, "hintgen: cannot write 'circle.yaml': its symbolic links form a loop\n"))
 
     def test_names_are_texts_to_a_reader_of_yaml_1_1(self):
         words = ("y", "n", "yes", "no", "on", "off", "true", "false", "null", "inf", "nan", "e1")

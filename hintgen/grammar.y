@@ -48,7 +48,7 @@ static hat::hintgen::GrammarParser::symbol_type yylex(hat::hintgen::ParseState& 
 
 %token END 0 "the end of the file"
 %token <std::string> IDENTIFIER "a name"
-%token <std::string> LITERAL "a quoted text"
+%token <std::string> LITERAL "a quoted string"
 %token <int64_t> INTEGER "an integer"
 %token <double> NUMBER "a number"
 %token COLON "':'" SEMICOLON "';'" COMMA "','" EQUALS "'='" STAR "'*'" AMPERSAND "'&'"

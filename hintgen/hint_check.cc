@@ -40,7 +40,7 @@ class Gatherer {
     const std::optional<HintSide> side = side_of_group(group.word.text);
     if (!side) {
       report_.error(group.word.at,
-                    "unknown kind of hints '" + group.word.text + "'" +
+                    "unknown hint group '" + group.word.text + "'" +
                         did_you_mean(group.word.text, {kGroupWords.begin(), kGroupWords.end()}) +
                         "; expected hint, c_hint or s_hint");
       return;
@@ -77,7 +77,8 @@ class Gatherer {
       if (!same_hint) continue;
       if (before.value != said.value) {
         report_.error(written.at, "'" + written.text + "' contradicts '" + before.key.text +
-                                      "' in " + report_.line_of(before.key.at) + "; say it once");
+                                      "' in " + report_.line_of(before.key.at) +
+                                      "; keep one of them");
       }
       return;  // so `said_` has each hint once, even if a file repeats it often
     }

@@ -46,8 +46,7 @@ std::optional<HintSyntaxError> hint_syntax_error(const TokensAtError& tokens,
     }
     if (is_expected("':'")) {
       return HintSyntaxError{
-          true,
-          "the hint '" + key + "' stands outside of a group; write 'hint: " + key + "=VALUE;'"};
+          true, "the hint '" + key + "' is outside of a group; write 'hint: " + key + "=VALUE;'"};
     }
   }
   const bool definition_expected = is_expected("'service'") && is_expected("'struct'");
@@ -55,8 +54,8 @@ std::optional<HintSyntaxError> hint_syntax_error(const TokensAtError& tokens,
     const std::string word(found == ":" ? previous : found);
     return HintSyntaxError{found == ":",
                            "'" + word +
-                               ":' has no place here, since only services and functions "
-                               "have hints; write it in a service, or in [ ] after a function"};
+                               ":' is not allowed here, because only services and functions have "
+                               "hints; write it in a service, or in [ ] after a function"};
   }
   if (is_expected("','") && is_expected("';'")) {
     if (is_hint_key(found)) {

@@ -76,9 +76,9 @@ class Loader {
       include.program = parse_file(path, path, **std::move(text));
       return;
     }
-    std::string message = "there is no file '" + include.path.text + "' beside this one";
-    message += include_dirs_.empty() ? "; -I DIR names other folders to look in"
-                                     : " nor in the folders named by -I";
+    std::string message = "there is no file '" + include.path.text + "' next to this one";
+    message += include_dirs_.empty() ? "; use -I DIR to search in other folders"
+                                     : " or in the folders given by -I";
     report.warning(include.path.at, std::move(message));
   }
 
@@ -104,8 +104,8 @@ class Loader {
     if (open_.size() < kIncludeDepthMax && idl_.files.size() < kFilesMax) return false;
     report.error(include.path.at,
                  open_.size() >= kIncludeDepthMax
-                     ? "includes nest more than " + std::to_string(kIncludeDepthMax) + " deep"
-                     : "more than " + std::to_string(kFilesMax) + " files");
+                     ? "includes are nested more than " + std::to_string(kIncludeDepthMax) + " deep"
+                     : "more than " + std::to_string(kFilesMax) + " files are included");
     include.refused = true;
     return true;
   }

@@ -40,14 +40,14 @@ std::string describe_check(const Manifest& manifest) {
 
 // hintgen does not open a device: hatrpcd finds out whether its host has one.
 std::string describe_host(const engine::HostFacts& host, bool rdma_assumed) {
-  const char* rdma = rdma_assumed ? "RDMA assumed (--no-rdma: without)"
+  const char* rdma = rdma_assumed ? "RDMA assumed (use --no-rdma if there is none)"
                      : host.rdma  ? "RDMA"
                                   : "no RDMA";
   const std::string near = host.nic_cores == host.cores
                                ? ""
                                : std::to_string(host.nic_cores) + " of them near the NIC, ";
   return "Host: " + std::to_string(host.cores) + " cores, " + near + rdma +
-         (host.measured ? ", measured" : "") + "\n\n";
+         (host.measured ? ", costs from --profile" : "") + "\n\n";
 }
 
 // Returns the host for which plans are explained. Adds an error if the profile cannot be read.

@@ -51,10 +51,10 @@ INSTANTIATE_TEST_SUITE_P(
                    "2:28: error: expected a group of hints, found the hint 'polling'; write ',' "
                    "instead of ';' between the hints of one group, or 'hint: polling=VALUE;'\n"},
         MessageRow{"no_group_in_brackets", "service S {\n  void f() [ polling=busy; ]\n}\n",
-                   "2:14: error: the hint 'polling' stands outside of a group; write 'hint: "
+                   "2:14: error: the hint 'polling' is outside of a group; write 'hint: "
                    "polling=VALUE;'\n"},
         MessageRow{"no_group_in_service", "service S {\n  polling=busy;\n  void f()\n}\n",
-                   "2:3: error: the hint 'polling' stands outside of a group; write 'hint: "
+                   "2:3: error: the hint 'polling' is outside of a group; write 'hint: "
                    "polling=VALUE;'\n"}),
     kNameOf);
 
@@ -62,21 +62,21 @@ INSTANTIATE_TEST_SUITE_P(
     HintPlaces, Message,
     testing::Values(
         MessageRow{"in_a_struct", "struct P {\n  hint: perf_goal=latency;\n  1: i32 x\n}\n",
-                   "2:3: error: 'hint:' has no place here, since only services and functions have "
-                   "hints; write it in a service, or in [ ] after a function\n"},
+                   "2:3: error: 'hint:' is not allowed here, because only services and functions "
+                   "have hints; write it in a service, or in [ ] after a function\n"},
         MessageRow{"in_a_struct_after_a_field",
                    "struct P {\n  1: i32 x\n  s_hint: perf_goal=latency, polling=busy;\n}\n",
-                   "3:3: error: 's_hint:' has no place here, since only services and functions "
+                   "3:3: error: 's_hint:' is not allowed here, because only services and functions "
                    "have hints; write it in a service, or in [ ] after a function\n"},
         MessageRow{"in_arguments", "service S {\n  void f(hint: polling=busy;)\n}\n",
-                   "2:10: error: 'hint:' has no place here, since only services and functions have "
-                   "hints; write it in a service, or in [ ] after a function\n"},
+                   "2:10: error: 'hint:' is not allowed here, because only services and functions "
+                   "have hints; write it in a service, or in [ ] after a function\n"},
         MessageRow{"in_an_enum", "enum E {\n  A\n  hint: polling=busy;\n}\n",
-                   "3:3: error: 'hint:' has no place here, since only services and functions have "
-                   "hints; write it in a service, or in [ ] after a function\n"},
+                   "3:3: error: 'hint:' is not allowed here, because only services and functions "
+                   "have hints; write it in a service, or in [ ] after a function\n"},
         MessageRow{"outside_of_services", "hint: polling=busy;\nservice S {}\n",
-                   "1:1: error: 'hint:' has no place here, since only services and functions have "
-                   "hints; write it in a service, or in [ ] after a function\n"}),
+                   "1:1: error: 'hint:' is not allowed here, because only services and functions "
+                   "have hints; write it in a service, or in [ ] after a function\n"}),
     kNameOf);
 
 INSTANTIATE_TEST_SUITE_P(
@@ -119,10 +119,10 @@ INSTANTIATE_TEST_SUITE_P(
         MessageRow{"payload_above_64_bits",
                    "service S {\n  hint: payload_size=99999999999GiB;\n}\n",
                    "2:22: error: payload_size: '99999999999GiB' is out of the range from 0 to "
-                   "18446744073709551615; expected bytes, as 512, 4KiB or 1MiB\n"},
+                   "18446744073709551615; expected bytes, such as 512, 4KiB or 1MiB\n"},
         MessageRow{"payload_negative", "service S {\n  void f() ( hat.payload_size = \"-5\" )\n}\n",
                    "2:33: error: payload_size: '-5' is out of the range from 0 to "
-                   "18446744073709551615; expected bytes, as 512, 4KiB or 1MiB\n"},
+                   "18446744073709551615; expected bytes, such as 512, 4KiB or 1MiB\n"},
         MessageRow{"integer_above_64_bits",
                    "service S {\n  hint: concurrency=99999999999999999999;\n}\n",
                    "2:21: error: '99999999999999999999' is out of range; Thrift's integers are "
@@ -141,19 +141,20 @@ INSTANTIATE_TEST_SUITE_P(
     Units, Message,
     testing::Values(
         MessageRow{"kilobytes", "service S {\n  hint: payload_size=4KB;\n}\n",
-                   "2:22: error: payload_size: '4KB' (did you mean '4KiB'?); expected bytes, as "
-                   "512, 4KiB or 1MiB\n"},
+                   "2:22: error: payload_size: '4KB' (did you mean '4KiB'?); expected bytes, such "
+                   "as 512, 4KiB or 1MiB\n"},
         MessageRow{"megabytes_in_small_letters", "service S {\n  hint: payload_size=1mb;\n}\n",
-                   "2:22: error: payload_size: '1mb' (did you mean '1MiB'?); expected bytes, as "
-                   "512, 4KiB or 1MiB\n"},
+                   "2:22: error: payload_size: '1mb' (did you mean '1MiB'?); expected bytes, such "
+                   "as 512, 4KiB or 1MiB\n"},
         MessageRow{"bare_k", "service S {\n  hint: payload_size=10k;\n}\n",
-                   "2:22: error: payload_size: '10k' (did you mean '10KiB'?); expected bytes, as "
-                   "512, 4KiB or 1MiB\n"},
+                   "2:22: error: payload_size: '10k' (did you mean '10KiB'?); expected bytes, such "
+                   "as 512, 4KiB or 1MiB\n"},
         MessageRow{"bytes", "service S {\n  hint: payload_size=64bytes;\n}\n",
-                   "2:22: error: payload_size: '64bytes' (did you mean '64'?); expected bytes, as "
-                   "512, 4KiB or 1MiB\n"},
+                   "2:22: error: payload_size: '64bytes' (did you mean '64'?); expected bytes, "
+                   "such as 512, 4KiB or 1MiB\n"},
         MessageRow{"unknown_unit", "service S {\n  hint: payload_size=64blocks;\n}\n",
-                   "2:22: error: payload_size: '64blocks'; expected bytes, as 512, 4KiB or 1MiB\n"},
+                   "2:22: error: payload_size: '64blocks'; expected bytes, such as 512, 4KiB or "
+                   "1MiB\n"},
         MessageRow{"milliseconds", "service S {\n  hint: timeout_ms=10ms;\n}\n",
                    "2:20: error: timeout_ms: '10ms' (did you mean '10'?); expected milliseconds, "
                    "from 1\n"},
@@ -181,7 +182,7 @@ INSTANTIATE_TEST_SUITE_P(
                    "of perf_goal, concurrency, payload_size, polling, protocol, transport, numa, "
                    "priority, timeout_ms, idempotent\n"},
         MessageRow{"capital_group", "service S {\n  Hint: perf_goal=latency;\n}\n",
-                   "2:3: error: unknown kind of hints 'Hint' (did you mean 'hint'?); expected "
+                   "2:3: error: unknown hint group 'Hint' (did you mean 'hint'?); expected "
                    "hint, c_hint or s_hint\n"},
         MessageRow{
             "yes", "service S {\n  hint: idempotent=Yes;\n}\n",

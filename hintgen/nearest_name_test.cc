@@ -52,15 +52,15 @@ INSTANTIATE_TEST_SUITE_P(
                 "unknown service 'shared.Stroe' (did you mean 'shared.Store'?)"},
         NameRow{"types_are_no_services", "service S extends Pointe {}", "unknown service 'Pointe'"},
         NameRow{"constant", "const i32 A = ORIGNI",
-                "no constant and no enum's member is named 'ORIGNI' (did you mean 'ORIGIN'?)"},
+                "there is no constant or enum member named 'ORIGNI' (did you mean 'ORIGIN'?)"},
         NameRow{"included_constant", "const i32 A = shared.LIMT",
-                "no constant and no enum's member is named 'shared.LIMT' (did you mean "
+                "there is no constant or enum member named 'shared.LIMT' (did you mean "
                 "'shared.LIMIT'?)"},
         NameRow{"member_as_a_number", "const i32 A = Colour.GREN",
-                "no constant and no enum's member is named 'Colour.GREN' (did you mean "
+                "there is no constant or enum member named 'Colour.GREN' (did you mean "
                 "'Colour.GREEN'?)"},
         NameRow{"member", "const Colour A = Colour.GREN",
-                "'Colour.GREN' is no member of enum 'Colour' (did you mean 'Colour.GREEN'?)"},
+                "'Colour.GREN' is not a member of enum 'Colour' (did you mean 'Colour.GREEN'?)"},
         NameRow{"field", "const Point A = {\"lfet\": 1}",
                 "'Point' has no field 'lfet' (did you mean 'left'?)"}),
     [](const auto& row) { return row.param.name; });

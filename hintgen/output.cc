@@ -41,7 +41,7 @@ Result<std::string> follow_links(const std::string& path) {
     if (error) return fail("cannot write '" + path + "': " + error.message());
     file = file.parent_path() / target;  // an absolute target replaces the directory
   }
-  return fail("cannot write '" + path + "': its symbolic links lead in a circle");
+  return fail("cannot write '" + path + "': its symbolic links form a loop");
 }
 
 }  // namespace

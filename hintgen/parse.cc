@@ -48,7 +48,7 @@ Span ParseState::end() const {
 bool ParseState::open_bracket(Span at) {
   open_brackets_.push_back(at);
   if (open_brackets_.size() <= kNestingMax) return true;
-  syntax_error(at, "brackets nest more than " + std::to_string(kNestingMax) + " deep");
+  syntax_error(at, "brackets are nested more than " + std::to_string(kNestingMax) + " deep");
   gave_up_ = true;
   return false;
 }
@@ -79,7 +79,8 @@ void ParseState::syntax_error(Span at, std::string message) {
   if (gave_up_) return;
   diagnostics_.error(program.source->location(at), std::move(message));
   if (++syntax_errors_ < kSyntaxErrorsMax) return;
-  diagnostics_.error(program.source->location(at), "too many mistakes; the rest is not read");
+  diagnostics_.error(program.source->location(at),
+                     "too many errors; the rest of the file is not read");
   gave_up_ = true;
 }
 
@@ -125,7 +126,7 @@ std::optional<std::string> ParseState::unquote(Span at) {
       default: {
         const uint32_t begin = at.begin + static_cast<uint32_t>(i);
         syntax_error(Span{begin, begin + 2},
-                     "Thrift knows only the escapes \\r \\n \\t \\\" \\' \\\\");
+                     "Thrift accepts only the escapes \\r \\n \\t \\\" \\' \\\\");
         return std::nullopt;
       }
     }
@@ -136,7 +137,7 @@ std::optional<std::string> ParseState::unquote(Span at) {
 void ParseState::header_seen(Span at) {
   if (program.definitions.empty()) return;
   syntax_error(at, "'" + std::string(text(at).substr(0, text(at).find_first_of(" \t\r\n"))) +
-                       "' must stand before the first definition");
+                       "' must come before the first definition");
 }
 
 void ParseState::add_definition(std::variant<Const, Typedef, Enum, Struct, Service> value) {
@@ -145,7 +146,7 @@ void ParseState::add_definition(std::variant<Const, Typedef, Enum, Struct, Servi
 
 void ParseState::add_group(Service& service, HintGroup group) {
   if (!service.functions.empty()) {
-    warning(group.at, "these hints hold for the whole service; write them before its functions");
+    warning(group.at, "these hints apply to the whole service; write them before its functions");
   }
   service.groups.push_back(std::move(group));
 }
@@ -172,8 +173,8 @@ Name ParseState::joined_value(Span number, Span unit) {
     syntax_error(
         unit, "expected ',' before the next hint; write ', " + std::string(text(unit)) + "=VALUE'");
   } else if (number.end != unit.begin) {
-    syntax_error(
-        both, "write '" + std::string(text(number)) + std::string(text(unit)) + "' without a gap");
+    syntax_error(both, "write '" + std::string(text(number)) + std::string(text(unit)) +
+                           "' without a space");
   }
   return Name{std::string(text(number)) + std::string(text(unit)), both};
 }

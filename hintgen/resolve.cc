@@ -86,7 +86,7 @@ class Linker {
   void report_unusable(const Type& type, Lookup lookup, const auto& make_message) {
     if (is_included_ && lookup == Lookup::kForCode) {
       report_.warning(type.name.at, [&] {
-        return make_message() + "; an error only if code is generated for this file";
+        return make_message() + "; this is an error only if code is generated for this file";
       });
     } else {
       report_.error(type.name.at, make_message);
@@ -98,7 +98,7 @@ class Linker {
     if (const Include* missing = scopes_.missing_include(program_, name)) {
       return message + ": '" + missing->path.text + "' was not found";
     }
-    if (name == "slist") return message + ": it is gone from Thrift; use 'string'";
+    if (name == "slist") return message + ": it was removed from Thrift; use 'string'";
     if (name == "float") return message + ": it is a type of Facebook's Thrift; use 'double'";
     return message + nearest_name(program_, NameOf::kType, name);
   }
@@ -178,7 +178,8 @@ class Linker {
       }
     }
     for (const auto& [left, count] : unsettled_count) {
-      report_.error(left->name.at, "typedef '" + left->name.text + "' goes in a circle");
+      report_.error(left->name.at,
+                    "typedef '" + left->name.text + "' is circular, or uses a circular typedef");
       forget(left->type);
     }
   }

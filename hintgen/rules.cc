@@ -116,12 +116,12 @@ class Rules {
     check_fields(function.exceptions, FieldsOf::kThrows);
     for (const Field& field : function.exceptions) check_exception(field);
     if (function.async_at) {
-      report_.warning(*function.async_at, "'async' is an old word; write 'oneway'");
+      report_.warning(*function.async_at, "'async' is obsolete; write 'oneway'");
     }
     if (!function.oneway) return;
     if (!function.exceptions.empty()) {
       report_.error(function.name.at, "oneway function '" + function.name.text +
-                                          "' cannot throw: nobody waits for its answer");
+                                          "' cannot throw: the caller gets no reply");
     }
     if (function.result.kind != TypeKind::kVoid) {
       report_.warning(function.result.name.at,
@@ -165,7 +165,7 @@ class Rules {
 
   void check_id(const Field& field) {
     const std::string so =
-        "; Thrift numbers it " + std::to_string(field.id) + ", which changes when fields are moved";
+        "; Thrift assigns " + std::to_string(field.id) + ", which changes if fields are moved";
     if (!field.written_id) {
       report_.warning(field.name.at, "field '" + field.name.text + "' has no id" + so);
     } else if (field.written_id->value <= 0) {

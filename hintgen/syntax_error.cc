@@ -54,8 +54,8 @@ void fold_all(Words& words) {
        {"'namespace'", "'include'", "'cpp_include'", "'typedef'", "'struct'", "'union'",
         "'exception'", "'service'", "'enum'", "'const'"},
        "a definition");
-  fold(words, {"an integer", "a number", "a quoted text", "a name", "'['", "'{'"}, "a value");
-  fold(words, {"an integer", "a number", "a quoted text", "a name"}, "a value");
+  fold(words, {"an integer", "a number", "a quoted string", "a name", "'['", "'{'"}, "a value");
+  fold(words, {"an integer", "a number", "a quoted string", "a name"}, "a value");
 }
 
 struct Advice {
@@ -64,23 +64,26 @@ struct Advice {
 };
 
 constexpr std::array kOtherWords = {
-    Advice{"senum", "'senum' is gone from Thrift; use 'enum' or 'string'"},
-    Advice{"cpp_namespace", "'cpp_namespace' is gone from Thrift; write 'namespace cpp NAME'"},
-    Advice{"php_namespace", "'php_namespace' is gone from Thrift; write 'namespace php NAME'"},
-    Advice{"py_module", "'py_module' is gone from Thrift; write 'namespace py NAME'"},
-    Advice{"perl_package", "'perl_package' is gone from Thrift; write 'namespace perl NAME'"},
-    Advice{"ruby_namespace", "'ruby_namespace' is gone from Thrift; write 'namespace rb NAME'"},
-    Advice{"smalltalk_category",
-           "'smalltalk_category' is gone from Thrift; write 'namespace smalltalk.category NAME'"},
+    Advice{"senum", "'senum' was removed from Thrift; use 'enum' or 'string'"},
+    Advice{"cpp_namespace", "'cpp_namespace' was removed from Thrift; write 'namespace cpp NAME'"},
+    Advice{"php_namespace", "'php_namespace' was removed from Thrift; write 'namespace php NAME'"},
+    Advice{"py_module", "'py_module' was removed from Thrift; write 'namespace py NAME'"},
+    Advice{"perl_package", "'perl_package' was removed from Thrift; write 'namespace perl NAME'"},
+    Advice{"ruby_namespace", "'ruby_namespace' was removed from Thrift; write 'namespace rb NAME'"},
+    Advice{
+        "smalltalk_category",
+        "'smalltalk_category' was removed from Thrift; write 'namespace smalltalk.category NAME'"},
     Advice{"smalltalk_prefix",
-           "'smalltalk_prefix' is gone from Thrift; write 'namespace smalltalk.prefix NAME'"},
-    Advice{"java_package", "'java_package' is gone from Thrift; write 'namespace java NAME'"},
-    Advice{"cocoa_package", "'cocoa_package' is gone from Thrift; write 'namespace cocoa NAME'"},
-    Advice{"xsd_namespace", "'xsd_namespace' is gone from Thrift; write 'namespace xsd \"URI\"'"},
+           "'smalltalk_prefix' was removed from Thrift; write 'namespace smalltalk.prefix NAME'"},
+    Advice{"java_package", "'java_package' was removed from Thrift; write 'namespace java NAME'"},
+    Advice{"cocoa_package",
+           "'cocoa_package' was removed from Thrift; write 'namespace cocoa NAME'"},
+    Advice{"xsd_namespace",
+           "'xsd_namespace' was removed from Thrift; write 'namespace xsd \"URI\"'"},
     Advice{"csharp_namespace",
-           "'csharp_namespace' is gone from Thrift; write 'namespace netstd NAME'"},
+           "'csharp_namespace' was removed from Thrift; write 'namespace netstd NAME'"},
     Advice{"delphi_namespace",
-           "'delphi_namespace' is gone from Thrift; write 'namespace delphi NAME'"},
+           "'delphi_namespace' was removed from Thrift; write 'namespace delphi NAME'"},
     Advice{"package",
            "'package' is a header of Facebook's Thrift, which Apache Thrift does not read; write "
            "'namespace * NAME', or leave it out"},
@@ -136,13 +139,13 @@ std::string syntax_error_text(std::string_view found, Words expected) {
       if (other.word == found) return std::string(other.text);
     }
     if (found == ";" || found == ",") {
-      return "unexpected " + quoted(found) + "; Thrift takes no separator here";
+      return "unexpected " + quoted(found) + "; Thrift allows no separator here";
     }
   }
   std::string text = "unexpected " + quoted(found);
   if (expected.empty() || expected.size() > kExpectedShownMax) return text;
   text += "; expected " + listed(expected);
-  if (expected.size() == 1 && expected[0] == "a quoted text") text += ", such as \"128\"";
+  if (expected.size() == 1 && expected[0] == "a quoted string") text += ", such as \"128\"";
   return text;
 }
 

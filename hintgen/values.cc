@@ -31,7 +31,7 @@ const char* shape_of(Kind kind) {
     case Kind::kDouble:
       return "a number";
     case Kind::kLiteral:
-      return "a text";
+      return "a string";
     case Kind::kName:
       return "a name";
     case Kind::kList:
@@ -145,13 +145,13 @@ void ValueRules::check_name(const Type& type, const ConstValue& value, Use use) 
     if (is_text(type.kind)) {
       report_misfit(value, use,
                     "'" + use.owner.text + "' has type " + type.name.text +
-                        ", but an enum's member is an integer");
+                        ", but an enum member is an integer");
     }
     return;
   }
   if (scopes_.is_known_fully(program_, name)) {
     report_.error(value.at, [&] {
-      return "no constant and no enum's member is named '" + name + "'" +
+      return "there is no constant or enum member named '" + name + "'" +
              nearest_name(program_, NameOf::kValue, name);
     });
   }
@@ -184,7 +184,7 @@ void ValueRules::check_enum(const Enum& definition, const ConstValue& value, Use
     }
   } else if (!has_member(definition, std::string_view(name).substr(dot + 1))) {
     report_.error(value.at, [&] {
-      return "'" + name + "' is no member of enum '" + enum_name + "'" +
+      return "'" + name + "' is not a member of enum '" + enum_name + "'" +
              nearest_name(program_, NameOf::kValue, name);
     });
   }
@@ -254,7 +254,7 @@ void ValueRules::check_items(const Type& type, const ConstValue& value, Use use)
 
 void ValueRules::report_misfit(const ConstValue& value, Use use, std::string message) const {
   if (use.behind_typedef) {
-    report_.warning(value.at, message + "; Thrift does not check it behind a typedef");
+    report_.warning(value.at, message + "; Thrift does not check this through a typedef");
   } else {
     report_.error(value.at, std::move(message));
   }

@@ -142,7 +142,7 @@ class Commands(Running):
     def test_refusals_name_the_reason(self):
         self.assertEqual(self.hatkv("put", "k" * 512, "v", expect=1),
                          "hatkv: refused: the key has 512 bytes; keys have 1 to 511 bytes\n")
-        self.assertIn("'../x' is no name for a backup", self.hatkv("backup", "../x", expect=1))
+        self.assertIn("'../x' is not a valid backup name", self.hatkv("backup", "../x", expect=1))
         with client(self.server.socket) as calls:
             with self.assertRaises(Refused):
                 calls.scan(Range(b"", b"", b""), -1)
@@ -154,8 +154,8 @@ class Commands(Running):
             self.assertEqual(len(calls.scan(Range(b"", b"", b""), 1).pairs), 1)
 
     def test_exit_statuses(self):
-        self.assertIn("'fetch' is no command (hatkv --help says more)", self.hatkv("fetch", expect=2))
-        self.assertIn("expected KEY... (hatkv get --help says more)", self.hatkv("get", expect=2))
+        self.assertIn("'fetch' is not a command (see hatkv --help)", self.hatkv("fetch", expect=2))
+        self.assertIn("expected KEY... (see hatkv get --help)", self.hatkv("get", expect=2))
         nobody = f"unix:{self.folder}/nobody.sock"
         self.assertIn(f"cannot reach {nobody}", self.hatkv("stats", address=nobody, expect=3))
 
@@ -207,7 +207,7 @@ class Commands(Running):
         said = self.hatkv("backup", "one").decode()
         copy = self.folder / "backups" / "one"
         self.assertTrue(said.startswith(f"{copy}: "), said)
-        self.assertIn("is there already", self.hatkv("backup", "one", expect=1))
+        self.assertIn("this backup already exists", self.hatkv("backup", "one", expect=1))
         with tempfile.TemporaryDirectory(prefix="hatkv-restored-") as folder:
             os.rename(copy, pathlib.Path(folder) / "data")
             with Server(folder) as restored:
@@ -299,7 +299,7 @@ class Life(unittest.TestCase):
             self.assertIn(f"cannot serve at {server.addresses[0]}", said)
         status, said = self.refusal("--listen", "unix:/x")
         self.assertEqual((status, said),
-                         (2, "hatkv: --data is missing (hatkv serve --help says more)\n"))
+                         (2, "hatkv: --data is missing (see hatkv serve --help)\n"))
 
     def test_the_word_serve_may_be_left_out(self):
         with subprocess.Popen([HATKV, "--listen", "tcp:127.0.0.1:0", "--data", self.folder / "data"],

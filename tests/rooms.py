@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""tests/rooms.py: checks every #include against who may include whom (docs/architecture.md, "The components").
+"""tests/rooms.py: checks every #include against the directions that are allowed (docs/architecture.md, "The components").
 
-Prints `file:line: what the rule is` for each breach; exit status 1 where there is one.
-`--self-test` feeds it breaches and fails where one gets past.
+Prints `file:line: the rule` for each breach; the exit status is 1 if there is one.
+`--self-test` gives it breaches, and fails if it does not find one of them.
 """
 
 import fnmatch
@@ -15,7 +15,7 @@ import checker
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
-# Room (the longest folder that holds the file wins): which of our paths it may include.
+# Folder (the longest one that contains the file decides): which of our paths its files may include.
 MAY_INCLUDE = {
     "base": ["base/"],
     "client": ["client/"],
@@ -56,16 +56,16 @@ MAY_INCLUDE = {
     "bench/dds": ["bench/dds/", "engine/costs/", "engine/fabric/", "base/"],
     "tests": [""],
 }
-ROOMS_IN_DOCS = sorted({room.split("/")[0] for room in MAY_INCLUDE})
+TOP_FOLDERS = sorted({folder.split("/")[0] for folder in MAY_INCLUDE})
 
-# What tests and fuzz targets may use beyond their room.
+# Tests and fuzz targets may also include these.
 TEST_FILES = ["*_test.cc", "*_fuzz.cc", "*/fake_*.h"]
 TESTS_MAY_INCLUDE = ["tests/*.h"]
 
 # These run in the simulation too: they ask a reactor, never the kernel.
 SIMULATED = ["daemon/metrics/", "daemon/routing/", "daemon/proxy/"]
-# Folders that are one with those inside them: no direction holds between these.
-ONE_PART = ["daemon/proxy", "hatctl"]
+# Each of these counts as one component with the folders inside it, which may include each other.
+ONE_COMPONENT = ["daemon/proxy", "hatctl"]
 KERNEL = ["sys/socket.h", "sys/un.h", "sys/epoll.h", "sys/eventfd.h", "sys/ioctl.h", "sys/stat.h",
           "unistd.h", "fcntl.h", "netdb.h", "netinet/*", "arpa/*", "poll.h", "event2/*"]
 
@@ -77,12 +77,12 @@ NEVER = [
     (["*"], ["systemd/*"], "only daemon/process/service_manager.cc knows systemd",
      ["daemon/process/service_manager.cc"]),
     (["*"], ["openssl/*"], "only daemon/tls knows OpenSSL", ["daemon/tls/"]),
-    (SIMULATED, KERNEL, "what the simulation runs asks its reactor, never the kernel", []),
+    (SIMULATED, KERNEL, "code that the simulation runs asks its reactor, never the kernel", []),
     (["engine/*"], KERNEL, "the engine asks its reactor", ["engine/fabric/"]),
     (["daemon/thrift/*"], KERNEL, "reading messages needs no kernel", []),
 ]
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)')
-OURS = tuple(room + "/" for room in ROOMS_IN_DOCS)
+OURS = tuple(folder + "/" for folder in TOP_FOLDERS)
 
 
 def matches(path, patterns):
@@ -92,21 +92,22 @@ def matches(path, patterns):
 
 
 def component_of(path):
-    """Its folder, or the folder of ONE_PART that this is in."""
-    whole = [folder for folder in ONE_PART if path.startswith(folder + "/")]
+    """Returns the file's folder, or the folder of ONE_COMPONENT that contains it."""
+    whole = [folder for folder in ONE_COMPONENT if path.startswith(folder + "/")]
     return whole[0] if whole else path.rpartition("/")[0]
 
 
-def room_of(path):
-    rooms = [room for room in MAY_INCLUDE if path.startswith(room + "/")]
-    return max(rooms, key=len, default=None)
+def folder_of(path):
+    """Returns the longest folder of MAY_INCLUDE that contains the file, or None."""
+    folders = [folder for folder in MAY_INCLUDE if path.startswith(folder + "/")]
+    return max(folders, key=len, default=None)
 
 
 def breach(path, quoted, bracketed):
-    """What is wrong with one #include of `path`, or None."""
-    room = room_of(path)
-    if room is None:
-        return "lies in no room; docs/architecture.md lists the rooms"
+    """Returns what is wrong with one #include of `path`, or None."""
+    folder = folder_of(path)
+    if folder is None:
+        return "is in no folder that tests/rooms.py knows; add the folder there and to docs/architecture.md"
     included = quoted or bracketed
     for files, headers, why, but in NEVER:
         if matches(path, but):
@@ -116,13 +117,13 @@ def breach(path, quoted, bracketed):
     if not included.startswith(OURS):
         return None  # the system's, or generated beside the object files
     if bracketed:
-        return f'must include {included} in "", which marks what is ours'
+        return f'must include {included} in "", as every header of this project'
     is_test = matches(path, TEST_FILES)
     if is_test and matches(included, TESTS_MAY_INCLUDE):
         return None
-    if not matches(included, MAY_INCLUDE[room]):
-        allowed = ", ".join(MAY_INCLUDE[room])
-        return f"{room}/ may not include {included}; it may use {allowed}"
+    if not matches(included, MAY_INCLUDE[folder]):
+        allowed = ", ".join(MAY_INCLUDE[folder])
+        return f"{folder}/ may not include {included}; it may use {allowed}"
     return None
 
 
@@ -139,17 +140,18 @@ def check_text(path, text):
 
 
 def check_page(text):
-    """The page's tables name the same folders as this file."""
+    """Checks that the page's tables name the same folders as this file."""
     top, _, inside = text.partition("### Inside the daemon")
-    for part, expected in ((top, ROOMS_IN_DOCS),
-                           (inside, [room.removeprefix("daemon/") for room in MAY_INCLUDE if room.startswith("daemon/")])):
+    for part, expected in ((top, TOP_FOLDERS),
+                           (inside, [folder.removeprefix("daemon/") for folder in MAY_INCLUDE
+                            if folder.startswith("daemon/")])):
         named = re.findall(r"^\| `(\w+)/` \|", part, re.MULTILINE)
         if sorted(named) != sorted(expected):
             yield f"docs/architecture.md: a table has {sorted(named)}, tests/rooms.py has {sorted(expected)}"
 
 
 def cycles(edges):
-    """Sets of folders of which each reaches each other one; `edges`: the folders that a folder includes."""
+    """Returns the sets of folders that include each other; `edges`: the folders that a folder includes."""
     def reached(start):
         found, todo = set(), [start]
         while todo:
@@ -164,10 +166,10 @@ def cycles(edges):
 
 
 def check_cycles(texts):
-    """`texts`: by path. No folder may reach itself by includes, but within one of ONE_PART."""
+    """`texts`: by path. No folder may include itself by way of others, except within ONE_COMPONENT."""
     edges = {}
     for path, text in texts.items():
-        if matches(path, TEST_FILES) or room_of(path) == "tests":
+        if matches(path, TEST_FILES) or folder_of(path) == "tests":
             continue
         folder = component_of(path)
         for found in re.findall(r'^\s*#\s*include\s*"([^"]+)"', text, re.MULTILINE):
@@ -236,7 +238,7 @@ def self_test():
     if list(check_cycles({path: text for path, text in cycle.items() if "c/" not in path})):
         wrong.append("refused: folders without a cycle")
     if not list(check_page("| `base/` | | |\n")):
-        wrong.append("got past: a table without most rooms")
+        wrong.append("got past: a table without most folders")
     return wrong
 
 

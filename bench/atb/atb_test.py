@@ -174,7 +174,7 @@ class Measures(Atb):
         lines = done.stdout.splitlines()
         self.assertEqual([line.split()[0] for line in lines],
                          ["FUNCTION", "latency", "throughput", "2"])
-        self.assertEqual(lines[-1], "2 clients, of which each made 3 to 3 calls; the end cut 0 off")
+        self.assertEqual(lines[-1], "2 clients made 3 to 3 calls each; 0 calls had not ended when the time was over")
 
 
 class ThroughHatrpcds(Atb):
@@ -229,7 +229,7 @@ class Fails(Atb):
             for message in (0, 9):
                 with self.subTest(direction, message=message), \
                         Corruptor(port, direction, message) as between:
-                    self.complains(WRONG_ANSWER, "a wrong answer: its checksum is not that of",
+                    self.complains(WRONG_ANSWER, "a wrong answer: its checksum does not match",
                                    "throughput", between, "--size", "128KiB", "--threads", 2,
                                    "--processes", 2, "--iterations", 20, "--warm-up", 0)
         with Corruptor(port, "neither", 0) as between:
@@ -274,7 +274,7 @@ class Fails(Atb):
         self.assertIn("a call failed", errors)
 
     def test_where_an_option_is_wrong(self):
-        self.complains(USAGE, "'--sise' is no option of atb throughput",
+        self.complains(USAGE, "'--sise' is not an option of atb throughput",
                        "throughput", 1, "--sise", 4)
 
     def test_a_server_where_another_one_is(self):

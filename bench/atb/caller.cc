@@ -64,11 +64,11 @@ Outcome<Caller::Times> Caller::call(Function function, const Sizes& sizes) {
         Failure{Exit::kCannotMeasure, std::string("a call failed: ") + error.what()});
   }
   if (answer.payload.size() != sizes.answer_bytes) {
-    return wrong_answer(std::to_string(answer.payload.size()) + " bytes, and " +
-                        std::to_string(sizes.answer_bytes) + " were asked for");
+    return wrong_answer(std::to_string(answer.payload.size()) + " bytes instead of the " +
+                        std::to_string(sizes.answer_bytes) + " requested");
   }
   if (static_cast<uint64_t>(answer.checksum) != checksum(payload_, answer.payload)) {
-    return wrong_answer("its checksum is not that of what was sent and what came");
+    return wrong_answer("its checksum does not match the request and the reply");
   }
   return times;
 }

@@ -85,7 +85,7 @@ Outcome<Child> Child::fork(const Load& load, uint32_t first_client) {
     close(begin[1]);
     be_child(load, first_client, ready[1], begin[0], *child.slot_);
   }
-  auto failure = Failure{.message = system_error("cannot make a client process")};
+  auto failure = Failure{.message = system_error("cannot create a client process")};
   close(ready[1]);
   close(begin[0]);
   child.ready_ = ready[0];
@@ -119,7 +119,7 @@ Outcome<Measured> Child::ended(int status) {
   if (WIFEXITED(status)) {
     return std::unexpected(Failure{static_cast<Exit>(WEXITSTATUS(status)), slot_->failure});
   }
-  return std::unexpected(Failure{.message = "a client process was ended by signal " +
+  return std::unexpected(Failure{.message = "a client process was killed by signal " +
                                             std::to_string(WTERMSIG(status))});
 }
 
@@ -152,8 +152,8 @@ Outcome<LoadResult> run_load(const Load& load) {
   const std::chrono::duration<double> took = result.measured.until - warm_up_begins;
   result.seconds = took.count() - load.options.warm_up;
   if (result.measured.account.ended == 0) {
-    return std::unexpected(Failure{.message = "no call ended in the time that is measured; "
-                                              "a longer --seconds may help"});
+    return std::unexpected(Failure{.message = "no call ended during the measurement; "
+                                              "try a longer --seconds"});
   }
   return result;
 }

@@ -29,7 +29,7 @@ using Expected = const char*;
 
 Expected take_bytes(Word word, uint32_t& bytes) {
   const auto found = parse_bytes(word);
-  if (!found || *found > kPayloadBytesMax) return "bytes up to 8MiB, as 512 or 128KiB";
+  if (!found || *found > kPayloadBytesMax) return "bytes up to 8MiB, such as 512 or 128KiB";
   bytes = static_cast<uint32_t>(*found);
   return nullptr;
 }
@@ -59,49 +59,49 @@ struct Row {
 };
 
 constexpr std::array kRows = {
-    Row{kServer, "--clients", "N", "connections at once; more wait (default: 1024)",
+    Row{kServer, "--clients", "N", "concurrent connections; others wait (default: 1024)",
         [](Options& o, Word w) { return take_count(w, o.clients_max); }},
-    Row{kLatency, "--min", "BYTES", "the smallest payload, each way (default: 4)",
+    Row{kLatency, "--min", "BYTES", "the smallest payload of call and reply (default: 4)",
         [](Options& o, Word w) { return take_bytes(w, o.min_bytes); }},
-    Row{kLatency, "--max", "BYTES", "the largest (default: 512KiB)",
+    Row{kLatency, "--max", "BYTES", "the largest payload (default: 512KiB)",
         [](Options& o, Word w) { return take_bytes(w, o.max_bytes); }},
-    Row{kLatency, "--factor", "N", "from a payload to the next (default: 2)",
+    Row{kLatency, "--factor", "N", "ratio of a payload to the one before (default: 2)",
         [](Options& o, Word w) {
           return take_number(w, o.factor, 2u, 1024u, "a number from 2 to 1024");
         }},
-    Row{kThroughput, "--size", "BYTES", "the payload, each way (default: 512)",
+    Row{kThroughput, "--size", "BYTES", "the payload of call and reply (default: 512)",
         [](Options& o, Word w) {
           const auto expected = take_bytes(w, o.throughput.request_bytes);
           o.throughput.answer_bytes = o.throughput.request_bytes;
           return expected;
         }},
-    Row{kMix, "--latency-request-size", "BYTES", "payload of a call of `latency` (default: 512)",
+    Row{kMix, "--latency-request-size", "BYTES", "payload of a `latency` call (default: 512)",
         [](Options& o, Word w) { return take_bytes(w, o.latency.request_bytes); }},
-    Row{kMix, "--latency-answer-size", "BYTES", "and of its answer (default: 512)",
+    Row{kMix, "--latency-answer-size", "BYTES", "payload of its reply (default: 512)",
         [](Options& o, Word w) { return take_bytes(w, o.latency.answer_bytes); }},
-    Row{kMix, "--throughput-request-size", "BYTES",
-        "payload of a call of `throughput` (default: 512)",
+    Row{kMix, "--throughput-request-size", "BYTES", "payload of a `throughput` call (default: 512)",
         [](Options& o, Word w) { return take_bytes(w, o.throughput.request_bytes); }},
-    Row{kMix, "--throughput-answer-size", "BYTES", "and of its answer (default: 512)",
+    Row{kMix, "--throughput-answer-size", "BYTES", "payload of its reply (default: 512)",
         [](Options& o, Word w) { return take_bytes(w, o.throughput.answer_bytes); }},
-    Row{kMix, "--latency-percent", "N", "calls of `latency` among 100, by chance (default: 50)",
+    Row{kMix, "--latency-percent", "N",
+        "percentage of `latency` calls, drawn at random (default: 50)",
         [](Options& o, Word w) {
           return take_number(w, o.latency_percent, 0u, 100u, "a number from 0 to 100");
         }},
-    Row{kMany, "--threads", "N", "clients of a process, each a thread (default: 1)",
+    Row{kMany, "--threads", "N", "clients per process, one thread each (default: 1)",
         [](Options& o, Word w) { return take_count(w, o.threads); }},
-    Row{kMany, "--processes", "N", "processes with so many threads each (default: 1)",
+    Row{kMany, "--processes", "N", "processes with --threads clients each (default: 1)",
         [](Options& o, Word w) { return take_count(w, o.processes); }},
-    Row{kLoads, "--iterations", "N", "calls of a client at most; 0: no bound",
+    Row{kLoads, "--iterations", "N", "maximum calls of a client; 0: no limit",
         [](Options& o, Word w) {
           return take_number(w, o.iterations, uint64_t{0}, std::numeric_limits<uint64_t>::max(),
                              "a number from 0");
         }},
-    Row{kLoads, "--seconds", "S", "a measurement's time at most; 0: no bound (default: 5)",
+    Row{kLoads, "--seconds", "S", "maximum time of a measurement; 0: no limit (default: 5)",
         [](Options& o, Word w) { return take_seconds(w, o.seconds); }},
-    Row{kLoads, "--warm-up", "S", "time before it that does not count (default: 0.5)",
+    Row{kLoads, "--warm-up", "S", "time before the measurement that is not counted (default: 0.5)",
         [](Options& o, Word w) { return take_seconds(w, o.warm_up); }},
-    Row{kLoads, "--timeout", "S", "how long an answer may take (default: 30)",
+    Row{kLoads, "--timeout", "S", "how long a reply may take (default: 30)",
         [](Options& o, Word w) {
           return take_number(w, o.timeout, 1u, 3600u, "a number from 1 to 3600");
         }},
@@ -115,13 +115,14 @@ struct CommandRow {
 
 // The order is that of Command.
 constexpr std::array kCommands = {
-    CommandRow{"server", "answers all the others; prints `listening on ADDRESS` when it does",
+    CommandRow{"server",
+               "serves the other commands; prints `listening on ADDRESS` when it is ready",
                "atb server 127.0.0.1:9090"},
-    CommandRow{"latency", "one client: what a call takes, by payload (Figure 11)",
+    CommandRow{"latency", "one client: time of a call for each payload (Figure 11)",
                "atb latency 127.0.0.1:9090 --min 4 --max 512KiB --iterations 10000"},
     CommandRow{"throughput", "many clients: calls per second (Figure 12)",
                "atb throughput 127.0.0.1:9090 --size 128KiB --processes 4 --threads 16"},
-    CommandRow{"mix", "many clients, two functions by chance (Figures 13 and 14)",
+    CommandRow{"mix", "many clients, two functions at random (Figures 13 and 14)",
                "atb mix 127.0.0.1:9090 --threads 16 --latency-percent 50"},
 };
 
@@ -140,7 +141,7 @@ std::string general_help() {
   }
   text +=
       "\nADDRESS is PORT or HOST:PORT, /PATH of a unix socket, or shm:/PATH of rings; tcp:HOST:PORT"
-      "\nand unix:/PATH, as in hatrpcd.yaml, mean the same. A server takes a free port for port "
+      "\nand unix:/PATH, as in hatrpcd.yaml, also work. A server takes a free port for port "
       "0.\n"
       "\nexamples:\n";
   for (const auto& row : kCommands) text += "  " + std::string(row.example) + "\n";
@@ -158,14 +159,14 @@ std::string command_help(Command command) {
     text += "  " + padded(std::string(option.name) + " " + std::string(option.value), 34) +
             std::string(option.help) + "\n";
   }
-  if (command == Command::kLatency) text += "\nUnless told, --iterations is 10000 for latency.\n";
+  if (command == Command::kLatency) text += "\nThe default of --iterations is 10000 for latency.\n";
   if (command != Command::kServer)
-    text += "  " + padded("--json", 34) + "print JSON, not a table\n";
+    text += "  " + padded("--json", 34) + "print JSON instead of a table\n";
   return text + "\nexample:\n  " + std::string(row.example) + "\n";
 }
 
 std::unexpected<Error> wrong(Word option, const std::string& what) {
-  return fail(option + " " + what + " (atb --help, atb COMMAND --help)");
+  return fail(option + " " + what + " (see atb --help, atb COMMAND --help)");
 }
 
 Result<Address> address_of(Word word) {
@@ -193,7 +194,7 @@ const Row* row_of(Word name, Command command) {
 Result<void> check(const Options& options) {
   if (options.command == Command::kServer) return {};
   if (options.iterations == 0 && options.seconds == 0) {
-    return fail("--iterations 0 and --seconds 0: one of them must bound the measurement");
+    return fail("--iterations 0 and --seconds 0: set one of them, so that the measurement ends");
   }
   if (options.min_bytes > options.max_bytes) {
     return fail("--min " + std::to_string(options.min_bytes) + " is above --max " +
@@ -208,7 +209,7 @@ Result<std::variant<Options, Help>> parse_options(const std::vector<std::string>
   if (words.empty()) return fail("a command is missing: server, latency, throughput or mix");
   if (words[0] == "--help" || words[0] == "-h") return Help{general_help()};
   const auto command = command_of(words[0]);
-  if (!command) return wrong("'" + words[0] + "'", "is no command");
+  if (!command) return wrong("'" + words[0] + "'", "is not a command");
   Options options;
   options.command = *command;
   options.seconds = 5;
@@ -225,14 +226,14 @@ Result<std::variant<Options, Help>> parse_options(const std::vector<std::string>
       HAT_TRY(options.address, address_of(name));
       address_given = true;
     } else if (const Row* row = row_of(name, *command)) {
-      if (equals == std::string::npos && i + 1 == words.size()) return wrong(name, "wants a value");
+      if (equals == std::string::npos && i + 1 == words.size()) return wrong(name, "needs a value");
       const std::string value =
           equals == std::string::npos ? words[++i] : words[i].substr(equals + 1);
       if (const auto expected = row->take(options, value)) {
         return wrong(name, "'" + value + "': expected " + expected);
       }
     } else {
-      return wrong("'" + words[i] + "'", "is no option of atb " + words[0]);
+      return wrong("'" + words[i] + "'", "is not an option of atb " + words[0]);
     }
   }
   if (!address_given) return wrong("ADDRESS", "is missing");

@@ -107,10 +107,12 @@ std::string to_table(const Report& report) {
   }
   for (const auto& [account, seconds] : report.loads) {
     if (account.clients == 1) continue;
-    table += text("%u clients, of which each made %llu to %llu calls; the end cut %llu off\n",
-                  account.clients, static_cast<unsigned long long>(account.fewest),
-                  static_cast<unsigned long long>(account.most),
-                  static_cast<unsigned long long>(account.cut_off));
+    table += text(
+        "%u clients made %llu to %llu calls each; %llu calls had not ended when the time was "
+        "over\n",
+        account.clients, static_cast<unsigned long long>(account.fewest),
+        static_cast<unsigned long long>(account.most),
+        static_cast<unsigned long long>(account.cut_off));
   }
   return table;
 }

@@ -86,7 +86,7 @@ void print_table(const Plan& plan, const std::vector<Found>& found) {
     if (method == nullptr) continue;
     if (!std::exchange(headed, true)) {
       std::printf("\n%-20s %-19s %10s %10s %6s   %s\n", "METHOD", "PREDICTED BY", "PREDICTED",
-                  "MEASURED", "RATIO", "DONE FOR EACH: W, R, CAS, FAO, AM");
+                  "MEASURED", "RATIO", "OPERATIONS EACH: W, R, CAS, FAO, AM");
     }
     const engine::OperationCounts& counts = one.finding.counts;
     if (method->terms.empty()) {
@@ -100,7 +100,7 @@ void print_table(const Plan& plan, const std::vector<Found>& found) {
                 each(counts.gets, one.finding), each(counts.compare_swaps, one.finding),
                 each(counts.fetch_adds, one.finding), each(counts.calls, one.finding));
   }
-  if (headed) std::printf("\nnothing was lost, nothing came twice\n");
+  if (headed) std::printf("\nnothing was lost and nothing arrived twice\n");
 }
 
 Plan plan_for(const Settings& settings) {

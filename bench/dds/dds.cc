@@ -15,28 +15,30 @@ namespace hat::bench {
 namespace {
 
 constexpr const char* kHelp =
-    R"(dds: distributed data structures, one-sided and by calls, beside their cost model
+    R"(dds: measures distributed data structures with one-sided operations and with calls, and
+compares them with their cost model
 
 usage: dds COMMAND [options]
 
-  components      put, get, compare_swap, fetch_add, call …: what each costs
+  components      the cost of put, get, compare_swap, fetch_add, call …
   queue           push and pop: measured, and predicted from the components of the same run
-  hash            insert and find: the same
-  attentiveness   push, while the owner computes between two looks at its calls
+  hash            insert and find: measured and predicted in the same way
+  attentiveness   push, while the owner computes between two polls for calls
 
-Owners and clients are processes; each client does its operations one after another. After each run
-it is checked that nothing was lost and nothing came twice; the exit status is 1 where it was.
+Owners and clients are processes; each client does its operations one after another. After each
+run, dds checks that nothing was lost and nothing arrived twice; if the check fails, the exit
+status is 1.
 
 options:
-  --fabric loop|verbs     default loop; verbs wants the devices rxe1 and rxe2 (./dev lab)
+  --fabric loop|verbs     default loop; verbs needs the devices rxe1 and rxe2 (./dev lab)
   --clients N             default 1, at most 32
-  --owners N              of the hash table and the components; default 1, at most 8
-  --operations N          of each client, for each method; default 20000
+  --owners N              owners of the hash table and the components; default 1, at most 8
+  --operations N          operations of each client for each method; default 20000
   --value-bytes N         default 8
-  --method NAME           this one alone, as the output names it; may be said again for more
+  --method NAME           only this method, as named in the output; may be repeated
   --compute-us US,...     attentiveness: how long the owner computes; default 0,1,2,4,8,16,32,64
-  --timeout S             all together, at most; default 300
-  --json                  one object on one line, instead of a table
+  --timeout S             maximum duration of the run in seconds; default 300
+  --json                  print one JSON object on one line instead of a table
 
 examples:
   dds components --clients 4
@@ -46,7 +48,7 @@ examples:
 )";
 
 int usage(const std::string& what) {
-  std::fprintf(stderr, "dds: %s; dds --help tells more\n", what.c_str());
+  std::fprintf(stderr, "dds: %s (see dds --help)\n", what.c_str());
   return 2;
 }
 
@@ -132,10 +134,10 @@ int parse(int count, char** words, Settings& settings) {
       default:
         return 2;
     }
-    if (!taken) return usage("'" + std::string(optarg) + "' cannot be meant there");
+    if (!taken) return usage("'" + std::string(optarg) + "' is not a valid value");
   }
   team.timeout = std::chrono::seconds(timeout);
-  return optind == count - 1 ? 0 : usage("say what to measure");
+  return optind == count - 1 ? 0 : usage("give one command");
 }
 
 }  // namespace
@@ -147,6 +149,6 @@ int main(int count, char** words) {
   if (const int status = parse(count, words, settings); status != 0) return status;
   const std::string_view name = words[optind];
   const auto* found = std::ranges::find(kCommands, name, &Command::name);
-  if (found == std::end(kCommands)) return usage("there is no '" + std::string(name) + "'");
+  if (found == std::end(kCommands)) return usage("unknown command '" + std::string(name) + "'");
   return found->run(settings);
 }

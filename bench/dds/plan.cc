@@ -33,7 +33,7 @@ bool Settings::wants(std::string_view method) const {
 }
 
 Result<void> lost_at(uint64_t operation) {
-  return fail("operation " + std::to_string(operation) + " did not end as it should");
+  return fail("operation " + std::to_string(operation) + " did not end with the expected result");
 }
 
 Result<std::vector<Found>> run(Plan& plan) {
@@ -62,7 +62,7 @@ Result<std::vector<Found>> run(Plan& plan) {
 int refuse_unknown(const Plan& plan) {
   for (const std::string& method : plan.settings.methods) {
     if (std::ranges::find(plan.steps, method, &Step::name) != plan.steps.end()) continue;
-    std::fprintf(stderr, "dds: there is no method '%s' here; without --method, all are measured\n",
+    std::fprintf(stderr, "dds: this command has no method '%s'; omit --method to measure all\n",
                  method.c_str());
     return 2;
   }

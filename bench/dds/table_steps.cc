@@ -37,7 +37,8 @@ using Roll = std::shared_ptr<Shared<std::atomic<uint8_t>>>;
 Result<void> judge_table(const Tally& tally) {
   if (tally.is_right()) return {};
   return fail(std::to_string(tally.lost()) + " keys are lost, " + std::to_string(tally.twice()) +
-              " are there twice, " + std::to_string(tally.strange()) + " have another's value");
+              " are in the table twice, " + std::to_string(tally.strange()) +
+              " have the value of another key");
 }
 
 // Adds one owner's keys to the roll. The last owner to do so checks the keys of all owners.

@@ -140,12 +140,12 @@ Result<void> wait_for(std::vector<pid_t> children, std::chrono::seconds timeout,
       int status = 0;
       if (waitpid(child, &status, WNOHANG) != child) return false;
       if (status != 0 && why.empty()) {
-        why = board.failed.load() != 0 ? board.why.data() : "a process of the team died";
+        why = board.failed.load() != 0 ? board.why.data() : "a process of the run died";
       }
       return true;
     });
     if (why.empty() && Clock::now() > end) {
-      why = "the team is not done after " + std::to_string(timeout.count()) + " s";
+      why = "the processes have not finished after " + std::to_string(timeout.count()) + " s";
     }
     if (!why.empty()) {
       for (const pid_t child : children) kill(child, SIGKILL);
@@ -203,7 +203,7 @@ Result<void> run_team(const TeamOptions& options, std::span<const Step> steps,
   for (uint32_t place = 0; place < options.owners + options.clients; ++place) {
     const pid_t child = fork();
     if (child < 0) {
-      tell(board, "no process can be made");
+      tell(board, "cannot create a process");
       break;
     }
     if (child == 0) {

@@ -16,25 +16,25 @@ namespace hat::bench {
 namespace {
 
 constexpr const char* kHelp =
-    R"(engine_bench: one measurement of the engine between two processes, as a line of JSON
+    R"(engine_bench: measures the engine between two processes, and prints one line of JSON
 
 usage: engine_bench MEASUREMENT [options]
 
-  calls      round trips: --protocol, --size, --clients lanes with one call each
-  oneway     messages one way: --protocol, --size
-  flag       two processes toggle a flag in shared memory: the least a round trip can take
-  memcpy     copies of --size
+  calls      round trips on --clients lanes with one call each: --protocol, --size
+  oneway     messages in one direction: --protocol, --size
+  flag       two processes toggle a flag in shared memory: the lower bound of a round trip
+  memcpy     copies of --size bytes
   costs      put, get, compare-and-swap, fetch-and-add, message, registration, wake-up
 
 options:
-  --fabric loop|verbs        default loop; verbs wants the devices rxe1 and rxe2 (./dev lab)
+  --fabric loop|verbs        default loop; verbs needs the devices rxe1 and rxe2 (./dev lab)
   --protocol NAME            default direct_write_imm
   --size BYTES               default 64
   --clients N                default 1
   --polling busy|event|adaptive   default busy
   --seconds S                default 1
   --confirm-each             oneway: the receiver confirms every message
-  --lend                     oneway: from registered memory, without copying it first
+  --lend                     oneway: send from registered memory, without copying it first
 
 examples:
   engine_bench calls --protocol rfp --size 4096
@@ -42,7 +42,7 @@ examples:
 )";
 
 int usage(const char* what) {
-  std::fprintf(stderr, "engine_bench: %s; engine_bench --help tells more\n", what);
+  std::fprintf(stderr, "engine_bench: %s (see engine_bench --help)\n", what);
   return 2;
 }
 
@@ -67,7 +67,7 @@ int parse(int count, char** words, Settings& settings) {
         break;
       case 'p': {
         const auto found = engine::find_protocol(optarg);
-        if (!found) return usage("no such protocol");
+        if (!found) return usage("--protocol: unknown protocol");
         settings.protocol = &engine::protocol(*found);
         break;
       }
@@ -79,7 +79,7 @@ int parse(int count, char** words, Settings& settings) {
         break;
       case 'o':
         if (!parse_polling(optarg, settings.polling))
-          return usage("polling: busy, event, adaptive");
+          return usage("--polling: expected busy, event or adaptive");
         break;
       case 't':
         settings.seconds = std::strtod(optarg, nullptr);
@@ -97,9 +97,11 @@ int parse(int count, char** words, Settings& settings) {
         return 2;
     }
   }
-  if (settings.fabric != "loop" && settings.fabric != "verbs") return usage("fabric: loop, verbs");
-  if (settings.clients == 0 || settings.seconds <= 0) return usage("clients, seconds: above 0");
-  return optind == count - 1 ? 0 : usage("say what to measure");
+  if (settings.fabric != "loop" && settings.fabric != "verbs")
+    return usage("--fabric: expected loop or verbs");
+  if (settings.clients == 0 || settings.seconds <= 0)
+    return usage("--clients and --seconds must be above 0");
+  return optind == count - 1 ? 0 : usage("give one measurement");
 }
 
 struct Measurement {
@@ -120,7 +122,7 @@ int main(int count, char** words) {
   if (const int status = parse(count, words, settings); status != 0) return status;
   const auto* found =
       std::ranges::find(kMeasurements, std::string_view(words[optind]), &Measurement::name);
-  if (found == std::end(kMeasurements)) return usage("no such measurement");
+  if (found == std::end(kMeasurements)) return usage("unknown measurement");
   found->run(settings);
   return 0;
 }

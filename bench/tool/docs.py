@@ -118,14 +118,15 @@ def part(one, experiment, folder):
     facts = one.facts
     versions = "".join(f"; {name} {version}" for name, version in facts["versions"].items())
     source = f" The experiment follows {experiment.source}." if experiment.source else ""
-    lines = ["", f"## {title(one, experiment)}", "", f"{experiment.question}{source}", "",
-             f"`{facts['command']}`", "",
+    summary, _, conclusions = narrative(one.name, folder).partition("\n\n")
+    lines = ["", f"## {title(one, experiment)}", "", f"{experiment.question}{source}", ""]
+    if summary:
+        lines += [summary, ""]
+    lines += [f"`{facts['command']}`", "",
              f"Measured on {facts['date'][:10]} at commit {words.commit_words(facts)}; "
              f"{words.machine_words(facts['machine'])}; load average before the run "
              f"{facts['machine']['load_before']}; {words.how_words(facts)}{versions}; "
              f"[all values](results/{one.name}.json).", ""]
-    if said := narrative(one.name, folder):
-        lines += [said, ""]
     lines += [f"{noise.summary(one, experiment)} {clock.summary(one, experiment)}", ""]
     if wanted := tables.of_goals(experiment, one):
         lines.append(tables.markdown(wanted))
@@ -137,6 +138,8 @@ def part(one, experiment, folder):
         lines += [f"{len(errors)} of {one.expected()} measurements failed:", ""]
         lines += [f"* {said}" for said in map(words.error_words, errors)]
         lines.append("")
+    if conclusions:
+        lines += [conclusions, ""]
     return "\n".join([*lines, experiment.notes]).rstrip()
 
 

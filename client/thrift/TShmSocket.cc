@@ -23,8 +23,9 @@ int timeout(int ms) { return ms > 0 ? ms : ring::kForever; }
     case EINTR:
       throw TTransportException(TTransportException::INTERRUPTED, what + ": interrupted");
     case EPROTO:
-      throw TTransportException(TTransportException::CORRUPTED_DATA,
-                                what + ": the other side speaks no ring, or broke its rules");
+      throw TTransportException(
+          TTransportException::CORRUPTED_DATA,
+          what + ": the other side does not speak the ring protocol, or violated it");
     default:
       throw TTransportException(TTransportException::NOT_OPEN, what, error);
   }

@@ -54,7 +54,7 @@ Answer metrics(const Request& request) {
 
 Answer live(const Request& request) {
   if (request.control.alive()) return {.body = "ok\n"};
-  return {.status = 503, .body = "a worker does not turn\n"};
+  return {.status = 503, .body = "the event loop of a worker does not respond\n"};
 }
 
 Answer ready(const Request& request) {
@@ -122,10 +122,11 @@ constexpr std::array kResources = {
 };
 
 std::string index_text() {
-  std::string text = "hatrpcd answers:\n  GET  /   this; to a browser, the status page\n";
+  std::string text =
+      "hatrpcd serves these resources:\n  GET  /   this list; in a browser, the status page\n";
   for (const Resource& resource : kResources) {
     text += std::string(resource.method == EVHTTP_REQ_POST ? "  POST " : "  GET  ") +
-            std::string(resource.path) + (resource.local ? "   on the unix socket\n" : "\n");
+            std::string(resource.path) + (resource.local ? "   only on the unix socket\n" : "\n");
   }
   return text;
 }
@@ -163,12 +164,14 @@ Answer choose(const Request& request, bool local) {
   for (const Resource& resource : kResources) {
     if (resource.path != asked) continue;
     if (resource.local && !local) {
-      return {.status = 403, .body = std::string(asked) + " answers on the unix socket alone\n"};
+      return {
+          .status = 403,
+          .body = std::string(asked) + " is available only on the unix socket `admin.socket`\n"};
     }
     const bool head = method == EVHTTP_REQ_HEAD && resource.method == EVHTTP_REQ_GET;
     if (method != resource.method && !head) {
       return {.status = 405,
-              .body = std::string(asked) + " wants " +
+              .body = std::string(asked) + " accepts only " +
                       (resource.method == EVHTTP_REQ_POST ? "POST\n" : "GET\n")};
     }
     if (resource.method == EVHTTP_REQ_POST && !may_change(request.http)) {
@@ -181,7 +184,7 @@ Answer choose(const Request& request, bool local) {
 
 // libevent alone would try again at once, and log a line each time.
 void on_accept_failed(evconnlistener* listener, void*) {
-  LOG_EVERY_T(WARNING, 10) << "admin: no connection can be accepted: "
+  LOG_EVERY_T(WARNING, 10) << "admin: cannot accept a connection: "
                            << evutil_socket_error_to_string(EVUTIL_SOCKET_ERROR());
   evconnlistener_disable(listener);
 }
@@ -202,7 +205,7 @@ AdminServer::Door AdminServer::open(event_base* base, const ListenSocket* socket
                                     void (*on_request)(evhttp_request*, void*), void* self) {
   if (socket == nullptr) return {};
   Owned<evhttp, evhttp_free> server(evhttp_new(base));
-  CHECK(server) << "libevent has no HTTP server: out of memory";
+  CHECK(server) << "libevent cannot create an HTTP server: out of memory";
   evhttp_set_gencb(server.get(), on_request, self);
   evhttp_set_max_body_size(server.get(), 4096);
   evhttp_set_max_headers_size(server.get(), 16384);

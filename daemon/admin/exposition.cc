@@ -82,7 +82,7 @@ CalledFunctions called_functions(Control& control) {
 
 void add_calls(Page& page, const CalledFunctions& called) {
   auto& requests =
-      page.family("hatrpc_requests_total", "Calls that ended, by how.", MetricType::Counter);
+      page.family("hatrpc_requests_total", "Calls that ended, by outcome.", MetricType::Counter);
   for (const CalledFunction& one : called) {
     for (size_t i = 0; i < one.totals.outcomes.size(); ++i) {
       Labels labels = one.labels();
@@ -96,7 +96,7 @@ void add_calls(Page& page, const CalledFunctions& called) {
       Page::add(family, one.labels(), static_cast<double>(value(one.totals)));
     }
   };
-  add("hatrpc_requests_in_flight", "Calls without an end yet.", MetricType::Gauge,
+  add("hatrpc_requests_in_flight", "Calls that have not ended yet.", MetricType::Gauge,
       [](const FunctionTotals& totals) { return totals.in_flight(); });
   add("hatrpc_request_bytes_total", "Bytes of requests carried.", MetricType::Counter,
       [](const FunctionTotals& totals) { return totals.request_bytes; });
@@ -107,9 +107,9 @@ void add_calls(Page& page, const CalledFunctions& called) {
 // Adds what carried each function's calls, and why calls used TCP although their plan wants RDMA.
 // The client's side chooses the path, so only it counts this.
 void add_paths(Page& page, Control& control, const CalledFunctions& called) {
-  auto& paths =
-      page.family("hatrpc_calls_total", "Calls begun on the client's side, by what carries them.",
-                  MetricType::Counter);
+  auto& paths = page.family("hatrpc_calls_total",
+                            "Calls begun on the client's side, by the protocol that carries them.",
+                            MetricType::Counter);
   const auto routes = control.routes();
   for (const CalledFunction& one : called) {
     if (one.side != Side::kClient) continue;
@@ -125,9 +125,9 @@ void add_paths(Page& page, Control& control, const CalledFunctions& called) {
     }
     Page::add(paths, with(one.name(), "protocol", "tcp"), static_cast<double>(totals.by_tcp));
   }
-  auto& fallbacks =
-      page.family("hatrpc_fallbacks_total",
-                  "Calls over TCP although their plan wants RDMA, by why.", MetricType::Counter);
+  auto& fallbacks = page.family("hatrpc_fallbacks_total",
+                                "Calls that used TCP although their plan requests RDMA, by reason.",
+                                MetricType::Counter);
   for (const CalledFunction& one : called) {
     if (one.side != Side::kClient) continue;
     for (size_t i = 0; i < one.totals.fallbacks.size(); ++i) {
@@ -142,7 +142,7 @@ void add_paths(Page& page, Control& control, const CalledFunctions& called) {
 // first value of a series, even if it is 1.
 void add_denials(Page& page, Control& control) {
   auto& denied = page.family("hatrpc_authz_denied_total",
-                             "Calls of peers that may not call the function, by what was done.",
+                             "Calls of functions that `allow` denies to the peer, by mode.",
                              MetricType::Counter);
   const auto routes = control.routes();
   for (FunctionMetrics& function : control.functions().all()) {
@@ -193,7 +193,7 @@ void add_lanes(Page& page, Control& control) {
 void add_durations(Page& page, const CalledFunctions& called) {
   auto& durations =
       page.family("hatrpc_request_duration_seconds",
-                  "From a call's first bytes to its reply's last, as this daemon saw them.",
+                  "Time from a call's first byte to its reply's last byte, as seen by this daemon.",
                   MetricType::Histogram);
   for (const CalledFunction& one : called) {
     const FunctionTotals& totals = one.totals;
@@ -213,7 +213,8 @@ void add_durations(Page& page, const CalledFunctions& called) {
 
 void add_plans(Page& page, Control& control, const CalledFunctions& called) {
   auto& plans =
-      page.family("hatrpc_route_info", "A called function's plan; always 1.", MetricType::Gauge);
+      page.family("hatrpc_route_info", "The plan of a called function, as a label; always 1.",
+                  MetricType::Gauge);
   const auto routes = control.routes();
   for (const CalledFunction& one : called) {
     const ServiceRoutes* service = routes->find(one.function->service);
@@ -231,7 +232,7 @@ void add_traffic(Page& page, Control& control) {
     return static_cast<double>(total(workers, counter));
   };
   auto& local = page.family("hatrpc_local_replies_total",
-                            "Calls that hatrpcd answered itself, by why.", MetricType::Counter);
+                            "Calls that hatrpcd answered itself, by reason.", MetricType::Counter);
   for (size_t i = 0; i < engine::kFailureCount; ++i) {
     const auto failure = static_cast<engine::Failure>(i);
     Page::add(local, {{"reason", std::string(engine::text(failure).token)}},
@@ -241,23 +242,27 @@ void add_traffic(Page& page, Control& control) {
              sum(&WorkerCounters::connections_open));
   page.counter("hatrpc_connections_accepted_total", "Client connections accepted.",
                sum(&WorkerCounters::connections_accepted));
-  page.counter("hatrpc_connections_refused_total",
-               "Client connections closed at once: limits.max_connections, or draining.",
-               sum(&WorkerCounters::connections_refused));
-  page.counter("hatrpc_links_refused_total", "Links of peers that were refused: limits.max_links.",
+  page.counter(
+      "hatrpc_connections_refused_total",
+      "Client connections closed at once: limits.max_connections was reached, or hatrpcd drains.",
+      sum(&WorkerCounters::connections_refused));
+  page.counter("hatrpc_links_refused_total",
+               "Links that were refused because limits.max_links was reached.",
                sum(&WorkerCounters::links_refused));
-  page.counter("hatrpc_peer_connections_refused_total",
-               "Clients' connections that peers were refused: limits.max_peer_connections.",
-               sum(&WorkerCounters::peer_streams_refused));
+  page.counter(
+      "hatrpc_peer_connections_refused_total",
+      "Streams of peers that were refused because limits.max_peer_connections was reached.",
+      sum(&WorkerCounters::peer_streams_refused));
   page.counter("hatrpc_connections_taken_over_total",
-               "Client connections that came from the hatrpcd before this one.",
+               "Client connections that this process took over from the previous hatrpcd.",
                sum(&WorkerCounters::connections_taken_over));
-  page.counter("hatrpc_opaque_streams_total",
-               "Streams carried byte for byte: no Thrift that can be followed.",
-               sum(&WorkerCounters::opaque_streams));
-  auto& failed =
-      page.family("hatrpc_opaque_stream_failures_total",
-                  "Of those, the ones that failed, by side and why.", MetricType::Counter);
+  page.counter(
+      "hatrpc_opaque_streams_total",
+      "Streams carried byte for byte, because hatrpcd cannot follow their bytes as Thrift.",
+      sum(&WorkerCounters::opaque_streams));
+  auto& failed = page.family("hatrpc_opaque_stream_failures_total",
+                             "Streams carried byte for byte that failed, by side and reason.",
+                             MetricType::Counter);
   for (size_t side = 0; side < kSides.size(); ++side) {
     for (size_t i = 0; i < engine::kFailureCount; ++i) {
       uint64_t count = 0;
@@ -271,7 +276,7 @@ void add_traffic(Page& page, Control& control) {
     }
   }
   page.counter("hatrpc_zero_copy_bytes_total",
-               "Bytes that RDMA lanes sent from where an application's ring had them.",
+               "Bytes that RDMA lanes sent from an application's ring without a copy.",
                sum(&WorkerCounters::zero_copy_bytes));
   page.gauge("hatrpc_upstream_connections_open", "Connections to local servers.",
              sum(&WorkerCounters::upstream_connections_open));
@@ -281,13 +286,14 @@ void add_traffic(Page& page, Control& control) {
                "Connections to local servers that were kept for another stream.",
                sum(&WorkerCounters::upstreams_detached));
   page.counter("hatrpc_upstreams_attached_total",
-               "Connections to local servers that another stream had before.",
+               "Connections to local servers that a stream took over from another one.",
                sum(&WorkerCounters::upstreams_attached));
   page.counter("hatrpc_oneway_dropped_total", "Oneway calls that could not be delivered.",
                sum(&WorkerCounters::oneway_dropped));
-  page.counter("hatrpc_unsolicited_replies_total", "Replies that no call had asked for.",
+  page.counter("hatrpc_unsolicited_replies_total",
+               "Replies of servers that do not belong to a call.",
                sum(&WorkerCounters::unsolicited_replies));
-  page.gauge("hatrpc_buffered_bytes", "Bytes held for slow readers.",
+  page.gauge("hatrpc_buffered_bytes", "Bytes that hatrpcd holds for slow readers.",
              sum(&WorkerCounters::buffered_bytes));
 }
 
@@ -302,7 +308,7 @@ void add_peers(Page& page, Control& control) {
     for (const auto& [peer, sessions] : worker->peer_sessions) built[peer] += sessions.value();
   }
   auto& sessions =
-      page.family("hatrpc_peer_sessions_total", "Links to the peer that came up, of all workers.",
+      page.family("hatrpc_peer_sessions_total", "Links to the peer that came up, on all workers.",
                   MetricType::Counter);
   for (const auto& [peer, count] : built) {
     Page::add(sessions, {{"peer", peer}}, static_cast<double>(count));
@@ -318,10 +324,11 @@ void add_tls(Page& page, Control& control) {
     handshakes += worker->tls.handshakes.value();
     for (size_t i = 0; i < failures.size(); ++i) failures[i] += worker->tls.failures[i].value();
   }
-  page.counter("hatrpc_tls_handshakes_total", "TLS handshakes of links that were good.",
+  page.counter("hatrpc_tls_handshakes_total", "TLS handshakes of links that succeeded.",
                static_cast<double>(handshakes));
-  auto& failed = page.family("hatrpc_tls_handshake_failures_total",
-                             "TLS handshakes of links that failed, by why.", MetricType::Counter);
+  auto& failed =
+      page.family("hatrpc_tls_handshake_failures_total",
+                  "TLS handshakes of links that failed, by reason.", MetricType::Counter);
   for (size_t i = 0; i < failures.size(); ++i) {
     Page::add(failed, {{"reason", kTlsFailureNames[i]}}, static_cast<double>(failures[i]));
   }
@@ -343,19 +350,20 @@ void add_certificates(Page& page, Control& control) {
     }
   };
   add("hatrpc_tls_certificate_not_before_timestamp_seconds",
-      "Since when this node's certificate, its CA's, and lists of revoked ones are good.",
+      "Start of validity of this node's certificate, its CAs' and its revocation lists.",
       &CertificateReport::not_before);
   add("hatrpc_tls_certificate_expiry_timestamp_seconds",
-      "Until when this node's certificate, its CA's, and lists of revoked ones are good.",
+      "End of validity of this node's certificate, its CAs' and its revocation lists.",
       &CertificateReport::not_after);
 }
 
 void add_configuration(Page& page, Control& control) {
   const LastReload last = control.last_reload();
-  page.gauge("hatrpc_routes_generation", "Counts the reloads that were applied.",
+  page.gauge("hatrpc_routes_generation",
+             "1 at the start, plus one for each reload that was applied.",
              static_cast<double>(control.routes()->generation()));
-  page.gauge("hatrpc_config_last_reload_successful", "1: the last reload was applied.",
-             last.successful);
+  page.gauge("hatrpc_config_last_reload_successful",
+             "1: the last reload was applied; 0: it was refused.", last.successful);
   page.gauge("hatrpc_config_last_reload_success_timestamp_seconds",
              "When the configuration was last read and applied.", last.unix_time);
   auto& reloads =
@@ -369,9 +377,9 @@ void add_process(Page& page, Control& control) {
             {{"version", HAT_VERSION}}, 1);
   page.gauge("hatrpc_workers", "Threads that carry calls.",
              static_cast<double>(control.workers().size()));
-  page.gauge("hatrpc_draining", "1: told to leave, what is in flight is being finished.",
+  page.gauge("hatrpc_draining", "1: hatrpcd is shutting down and finishes the calls in flight.",
              control.draining());
-  page.gauge("process_start_time_seconds", "When the process began.", control.start_unix_time());
+  page.gauge("process_start_time_seconds", "When the process started.", control.start_unix_time());
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   const auto seconds = [](const timeval& time) {

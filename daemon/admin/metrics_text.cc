@@ -36,7 +36,7 @@ class Line {
   const std::string_view& rest() const { return rest_; }
 
   Result<std::string> quoted() {
-    if (!take("\"")) return fail("a label's value has no quote in front");
+    if (!take("\"")) return fail("a label's value does not begin with a quote");
     std::string value;
     while (!rest_.empty() && rest_[0] != '"') {
       if (take("\\\\"))
@@ -46,13 +46,13 @@ class Line {
       else if (take("\\n"))
         value += '\n';
       else if (rest_[0] == '\\')
-        return fail("an escape that is none of \\\\, \\\" and \\n");
+        return fail("a label's value has an escape other than \\\\, \\\" and \\n");
       else {
         value += rest_[0];
         rest_.remove_prefix(1);
       }
     }
-    if (!take("\"")) return fail("a label's value has no end");
+    if (!take("\"")) return fail("a label's value has no closing quote");
     return value;
   }
 
@@ -64,13 +64,13 @@ Result<MetricSample> read_sample(std::string_view text) {
   Line line(text);
   MetricSample sample;
   sample.name = line.until("{ ");
-  if (!is_name(sample.name, true)) return fail("'" + sample.name + "' is no metric's name");
+  if (!is_name(sample.name, true)) return fail("'" + sample.name + "' is not a metric's name");
   if (line.take("{")) {
     while (!line.take("}")) {
       const std::string label = line.until("=");
-      if (!is_name(label, false) || !line.take("=")) return fail("'" + label + "' is no label");
+      if (!is_name(label, false) || !line.take("=")) return fail("'" + label + "' is not a label");
       HAT_TRY(std::string value, line.quoted());
-      if (!sample.labels.emplace(label, value).second) return fail("label twice: " + label);
+      if (!sample.labels.emplace(label, value).second) return fail("duplicate label " + label);
       if (!line.take(",") && !line.rest().starts_with("}")) return fail("no comma after " + label);
     }
   }
@@ -78,7 +78,7 @@ Result<MetricSample> read_sample(std::string_view text) {
   const std::string number(line.rest());
   char* end = nullptr;
   sample.value = std::strtod(number.c_str(), &end);
-  if (number.empty() || *end != '\0') return fail("'" + number + "' is no value");
+  if (number.empty() || *end != '\0') return fail("'" + number + "' is not a number");
   return sample;
 }
 
@@ -97,12 +97,12 @@ class Reader {
     Line rest(text);
     if (rest.take("# HELP ")) return help(rest);
     if (rest.take("# TYPE ")) return type(rest);
-    if (text.empty() || text[0] == '#') return fail("a line that is neither HELP, TYPE nor sample");
+    if (text.empty() || text[0] == '#') return fail("the line is not a HELP, a TYPE or a sample");
     HAT_TRY(MetricSample sample, read_sample(text));
     if (families.empty() || families.back().type.empty() || !belongs(sample, families.back())) {
-      return fail(sample.name + " does not stand under its own TYPE");
+      return fail(sample.name + " is not below its own TYPE line");
     }
-    if (!series_.emplace(sample.name, sample.labels).second) return fail("the series comes twice");
+    if (!series_.emplace(sample.name, sample.labels).second) return fail("duplicate series");
     families.back().samples.push_back(std::move(sample));
     return {};
   }
@@ -112,8 +112,9 @@ class Reader {
  private:
   Result<void> help(Line& line) {
     const std::string name = line.until(" ");
-    if (!is_name(name, true) || !names_.insert(name).second) return fail("HELP twice: " + name);
-    if (!line.take(" ") || line.rest().empty()) return fail(name + " has no help");
+    if (!is_name(name, true) || !names_.insert(name).second)
+      return fail("invalid or duplicate name in HELP: " + name);
+    if (!line.take(" ") || line.rest().empty()) return fail(name + " has an empty HELP");
     families.push_back({name, std::string(line.rest()), "", {}});
     return {};
   }
@@ -125,7 +126,7 @@ class Reader {
     line.take(" ");
     const std::string_view type = line.rest();
     if (type != "counter" && type != "gauge" && type != "histogram") {
-      return fail("'" + std::string(type) + "' is no type");
+      return fail("'" + std::string(type) + "' is not a type");
     }
     families.back().type = type;
     return {};
@@ -138,7 +139,7 @@ class Reader {
 }  // namespace
 
 Result<std::vector<MetricFamilyText>> read_metrics(const std::string& text) {
-  if (!text.ends_with('\n')) return fail("the last line has no end");
+  if (!text.ends_with('\n')) return fail("the last line has no newline");
   Reader reader;
   std::istringstream lines(text);
   size_t number = 1;

@@ -34,8 +34,8 @@ std::optional<Profile> load_profile_of(const NodeConfig& node, Diagnostics& diag
     diagnostics.warning(
         node.profile_location,
         "profile: there is no " + node.profile +
-            " yet; plans go by the planner's constants until `hatctl calibrate PEER "
-            "--write` has written it");
+            " yet; the planner uses its built-in costs until `hatctl calibrate PEER "
+            "--write` writes this file");
     return std::nullopt;
   }
   return load_profile(node.profile, diagnostics);

@@ -49,7 +49,8 @@ void stay_until_stopped(const CalibrationJob& job, std::chrono::nanoseconds at_m
 Result<std::shared_ptr<CalibrationJob>> Calibrator::begin(
     std::function<void(const std::shared_ptr<CalibrationJob>&)> work) {
   if (stopped_) return fail("node " + node_ + " is shutting down");
-  if (busy_) return fail("another calibration goes on at node " + node_ + "; it takes seconds");
+  if (busy_)
+    return fail("another calibration is running at node " + node_ + "; try again in a few seconds");
   if (thread_.joinable()) thread_.join();  // its work is done
   const auto job = std::make_shared<CalibrationJob>();
   const auto run = [this, job, work = std::move(work)] {
@@ -65,7 +66,7 @@ Result<std::shared_ptr<CalibrationJob>> Calibrator::begin(
   try {
     thread_ = std::thread(run);
   } catch (const std::system_error& error) {  // a peer's request can reach the limit of threads
-    return fail("node " + node_ + " has no thread to calibrate with: " + error.what());
+    return fail("node " + node_ + " cannot start a thread for the calibration: " + error.what());
   }
   busy_ = true;  // the thread cannot have reset it yet: it needs the lock
   job_ = job;

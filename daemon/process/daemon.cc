@@ -128,8 +128,8 @@ Result<std::unique_ptr<Daemon>> Daemon::open(const std::string& config_file,
   const NodeConfig& node = configuration.node;
   HAT_TRY(Sockets sockets, open_sockets(configuration.node, inherited));
   for (const std::string& left : inherited.left()) {
-    LOG(WARNING) << left << ": was handed over and is closed, since " << config_file
-                 << " names no such address";
+    LOG(WARNING) << left << ": was handed over and is closed, because " << config_file
+                 << " does not name this address";
   }
   std::vector<std::unique_ptr<WorkerThread>> threads;
   for (size_t i = 0; i < worker_count(node); ++i) {
@@ -198,8 +198,8 @@ std::string Daemon::profile_unused(const Configuration& configuration) const {
   const std::string& measured = configuration.profile->costs.fabric;
   if (measured == host->fabric_name()) return "";
   return "profile " + node_->profile + ": the costs of fabric " + measured +
-         ", and this node's is " + host->fabric_name() +
-         ": not used; `hatctl calibrate PEER --write` measures anew";
+         " are not used, because this node's fabric is " + host->fabric_name() +
+         "; run `hatctl calibrate PEER --write` to measure them";
 }
 
 bool Daemon::run() {
@@ -234,7 +234,7 @@ bool Daemon::run() {
   admin_.reset();
   if (calibrator_) calibrator_->stop();
   threads_.clear();
-  LOG(INFO) << "node " << node_->node << " has left";
+  LOG(INFO) << "node " << node_->node << " has stopped";
   return !refused_;
 }
 
@@ -267,19 +267,21 @@ void Daemon::log_start() const {
     LOG(INFO) << "endpoint " << to_string(endpoint.listen) << " offers " << endpoint.service;
     if (endpoint.listen.kind == Address::Kind::kTcp) {
       LOG(WARNING) << "endpoint " << to_string(endpoint.listen)
-                   << ": TCP tells nothing of who calls; every local user may";
+                   << ": every local user may call, because TCP does not identify users; a unix: "
+                      "or shm: address can restrict access";
     }
   }
   if (tls_) {
     LOG(INFO) << "links have TLS 1.3; this node's certificate, " << tls_->certificate().subject
               << ", is good until " << utc_text(tls_->certificate().not_after);
   } else if (node_->link.listen || !node_->peers.empty()) {
-    LOG(WARNING) << "links are insecure: peers are neither authenticated, nor is anything "
-                    "encrypted; `link.tls` in "
-                 << config_file_ << " changes that";
+    LOG(WARNING) << "links are insecure: peers are not authenticated and nothing is encrypted; "
+                    "set `link.tls` in "
+                 << config_file_ << " to change that";
   }
   if (!sockets_.offer) {
-    LOG(INFO) << "takeover: not from this one, whose admin.socket is not given or over 98 bytes";
+    LOG(INFO) << "takeover: a new hatrpcd cannot take over from this one, because `admin.socket` "
+                 "is not set or is longer than 98 bytes";
   }
   if (node_->admin.listen) LOG(INFO) << "admin http at " << to_string(*node_->admin.listen);
   LOG(INFO) << "fabric " << fabric();
@@ -294,7 +296,7 @@ void Daemon::on_signal(evutil_socket_t signal, short, void* self) {
   }
   if (signal == SIGUSR2) return daemon.start_successor();
   if (!daemon.draining()) return daemon.drain();
-  LOG(WARNING) << "leaving at once: a second signal came";
+  LOG(WARNING) << "exiting at once: received a second signal";
   event_base_loopbreak(daemon.base_.get());
 }
 
@@ -335,11 +337,11 @@ void Daemon::tell_when_ready() {
 }
 
 std::string Daemon::state() const {
-  if (draining()) return "draining: calls in flight go on";
+  if (draining()) return "draining: finishing the calls in flight";
   std::string routes =
       "node " + node_->node + ": routes of generation " + std::to_string(routes_->generation());
   if (last_reload_.successful) return routes;
-  return routes + " go on, a reload was refused: " + last_reload_.error;
+  return routes + " stay in use, because the last reload was refused: " + last_reload_.error;
 }
 
 void Daemon::start_watchdog() {
@@ -370,9 +372,10 @@ Result<ReloadReport> Daemon::try_reload(bool dry_run) {
   const Configuration fresh = load_configuration(config_file_, diagnostics);
   if (diagnostics.any_errors()) return fail(diagnostics.text());
   if (fresh.node_text != node_text_) {
-    return fail(config_file_ +
-                ": error: it has changed since the start, and is not reloaded; nor is anything "
-                "else until a takeover or a restart has applied it, or it is put back\n");
+    return fail(
+        config_file_ +
+        ": error: it has changed since the start, and a reload cannot apply the change. Nothing is "
+        "reloaded until a takeover or a restart applies the change, or you undo it\n");
   }
   const auto routes = make_routes(routes_->generation() + 1, fresh);
   ReloadReport report{routes->generation(), route_changes(*routes_, *routes), {}};
@@ -389,8 +392,9 @@ Result<ReloadReport> Daemon::try_reload(bool dry_run) {
         " until " + utc_text(fresh.tls->certificate().not_after) + "; links that are up stay up");
   }
   if (tls_ && !same_crls(*tls_, *fresh.tls)) {
-    report.changes.push_back("link.tls: crl " + fresh.node.link.tls->crl +
-                             " has other lists; links of peers that they revoke end");
+    report.changes.push_back(
+        "link.tls: crl " + fresh.node.link.tls->crl +
+        " has new revocation lists; links of peers whose certificates they revoke end");
   }
   if (dry_run) {
     report.generation = routes_->generation();
@@ -437,7 +441,7 @@ void Daemon::check_for_changes() {
 // --- Calibration ---
 
 Result<uint64_t> Daemon::calibrate(const std::string& peer) {
-  if (peer == node_->node) return fail("it is this node itself: name another one");
+  if (peer == node_->node) return fail("a node cannot calibrate with itself; name a peer");
   std::vector<std::string_view> names;
   for (const PeerConfig& one : node_->peers) names.push_back(one.name);
   if (std::ranges::find(names, peer) == names.end()) {
@@ -456,7 +460,7 @@ Result<uint64_t> Daemon::calibrate(const std::string& peer) {
           const engine::CostOpen& open,
           const std::shared_ptr<engine::CalibrationJob>& job) -> Result<void> {
         const auto begun = worker->ask([=](Worker& own) { return own.calibrate(peer, open, job); });
-        return begun ? *begun : fail("the worker with the link to it does not turn");
+        return begun ? *begun : fail("the worker that owns the link to this peer does not respond");
       });
 }
 
@@ -531,12 +535,13 @@ bool Daemon::alive() {
 void Daemon::drain() {
   if (draining()) return;
   if (phase_ == Phase::kStarting || phase_ == Phase::kReady) {
-    LOG(INFO) << "takeover: given up; the hatrpcd before this one goes on";
+    LOG(INFO) << "takeover: abandoned; the previous hatrpcd continues to serve";
     event_base_loopbreak(base_.get());
     return;
   }
   if (phase_ == Phase::kGivingWay) {  // for seconds, until it is known which process serves
-    LOG(INFO) << "takeover: told to leave; that waits until the new one serves, or has failed";
+    LOG(INFO) << "takeover: received an order to stop; waiting until the new hatrpcd serves or has "
+                 "failed";
     drains_next_ = true;
     return;
   }
@@ -545,7 +550,7 @@ void Daemon::drain() {
   offer_.reset();
   drain_until_ = std::chrono::steady_clock::now() + node_->limits.drain_timeout;
   service_manager::tell_stopping(state());
-  LOG(INFO) << "draining: no new connections, calls in flight go on";
+  LOG(INFO) << "draining: accepting no new connections, finishing the calls in flight";
   bool all_stopped = true;
   for (auto& thread : threads_) {
     all_stopped &= thread->stop_accepting();
@@ -571,7 +576,8 @@ void Daemon::leave_if_drained() {
   const bool late = std::chrono::steady_clock::now() >= drain_until_;
   const bool gives = (next_ || detached_.has_more_to_give()) && detached_.size() != 0;
   if ((!drained || gives) && !late) return;
-  if (!drained) LOG(WARNING) << "limits.drain_timeout has passed: what is in flight is cut";
+  if (!drained)
+    LOG(WARNING) << "limits.drain_timeout has passed: the calls still in flight are cut off";
   event_base_loopbreak(base_.get());
 }
 

@@ -46,7 +46,7 @@ void Daemon::Sockets::close() {
 void Daemon::say_ready_if_ready() {
   if (!pending().empty() && std::chrono::steady_clock::now() < drain_until_) return;
   phase_ = Phase::kReady;
-  LOG(INFO) << "takeover: ready; the hatrpcd before this one is told";
+  LOG(INFO) << "takeover: ready; informing the previous hatrpcd";
   std::vector<std::string> listening;
   for (const ListenSocket* socket : sockets_.all()) {
     listening.push_back(to_string(socket->address()));
@@ -65,7 +65,7 @@ void Daemon::on_go(const std::vector<std::string>& owned_paths) {
 }
 
 void Daemon::on_refused(const std::string& why) {
-  LOG(ERROR) << "takeover: it came to nothing, and this one leaves: " << why;
+  LOG(ERROR) << "takeover: failed, and this hatrpcd exits: " << why;
   refused_ = true;
   for (ListenSocket* socket : sockets_.all()) {
     if (names(given_paths_, socket->address())) socket->own_path(false);
@@ -81,13 +81,14 @@ void Daemon::on_connection(TakenConnection connection) {
 void Daemon::on_server_connection(DetachedConnection connection) {
   if (!detached_.adopt(std::move(connection), std::chrono::steady_clock::now())) {
     LOG(ERROR) << "takeover: a connection to a server is lost: more than "
-               << DetachedConnections::kConnectionsMax << " wait for their peers";
+               << DetachedConnections::kConnectionsMax
+               << " connections already wait for their peers";
   }
 }
 
 void Daemon::on_predecessor_left() {
   detached_.expect_more(false);
-  LOG(INFO) << "takeover: the hatrpcd before this one has left; " << taken_connections_
+  LOG(INFO) << "takeover: the previous hatrpcd has exited; " << taken_connections_
             << " connection(s) came from it";
   is_main_process_ = true;
   tell_when_ready();
@@ -97,7 +98,7 @@ void Daemon::on_predecessor_left() {
 
 std::vector<std::string> Daemon::on_successor_ready(int pid,
                                                     const std::vector<std::string>& taken) {
-  LOG(INFO) << "takeover: process " << pid << " is ready; this one accepts no more";
+  LOG(INFO) << "takeover: process " << pid << " is ready; this hatrpcd stops accepting connections";
   phase_ = Phase::kGivingWay;
   if (serving_file_ != nullptr) serving_file_->hide();
   all_stopped_ = true;
@@ -113,7 +114,8 @@ std::vector<std::string> Daemon::on_successor_ready(int pid,
 }
 
 void Daemon::on_successor_failed(const std::string& why) {
-  LOG(ERROR) << "takeover: the new hatrpcd accepts nothing: " << why << "; this one goes on";
+  LOG(ERROR) << "takeover: the new hatrpcd did not begin to serve: " << why
+             << "; this hatrpcd continues to serve";
   for (ListenSocket* socket : sockets_.all()) {
     if (names(given_paths_, socket->address())) socket->own_path(true);
   }
@@ -122,7 +124,8 @@ void Daemon::on_successor_failed(const std::string& why) {
 }
 
 void Daemon::on_successor_serving(int pid, std::shared_ptr<Successor> successor) {
-  LOG(INFO) << "takeover: process " << pid << " serves; connections go there";
+  LOG(INFO) << "takeover: process " << pid
+            << " serves the node now; handing over connections to it";
   phase_ = Phase::kHandingOver;
   drain_until_ = std::chrono::steady_clock::now() + node_->limits.drain_timeout;
   watchdog_tick_.reset();  // the successor has the watchdog now
@@ -141,7 +144,7 @@ void Daemon::on_successor_serving(int pid, std::shared_ptr<Successor> successor)
 
 void Daemon::on_successor_gone(const std::string& why) {
   LOG(WARNING) << "takeover: the new hatrpcd takes no more connections: " << why
-               << "; those that are left go on until they end";
+               << "; the remaining connections stay here until they end";
   next_.reset();
   for (auto& thread : threads_) {
     thread->ask([](Worker& worker) {
@@ -176,11 +179,12 @@ void Daemon::leave_if_handed_over() {
   const bool late = std::chrono::steady_clock::now() >= drain_until_;
   if (!done && !late) return;
   if (!done) {
-    LOG(WARNING) << "limits.drain_timeout has passed: what is in flight is cut, "
+    LOG(WARNING) << "limits.drain_timeout has passed: closing "
                  << total(counter_views_, &WorkerCounters::connections_open)
-                 << " connection(s) among it";
+                 << " connection(s) and cutting off their calls in flight";
   }
-  LOG(INFO) << "takeover: over; " << total(counter_views_, &WorkerCounters::connections_handed_over)
+  LOG(INFO) << "takeover: complete; "
+            << total(counter_views_, &WorkerCounters::connections_handed_over)
             << " connection(s) went to the new hatrpcd";
   event_base_loopbreak(base_.get());
 }
@@ -189,25 +193,27 @@ void Daemon::leave_if_handed_over() {
 
 void Daemon::start_successor() {
   if (phase_ != Phase::kServing || successor_.pid != 0) {
-    LOG(WARNING) << "takeover: no SIGUSR2 while one hatrpcd gives way to another";
+    LOG(WARNING) << "takeover: ignored SIGUSR2, because this hatrpcd takes part in a takeover or "
+                    "is draining";
     return;
   }
   auto process = spawn_successor();
   if (!process) {
-    LOG(ERROR) << "takeover: no new hatrpcd can be started: " << process.error().message;
+    LOG(ERROR) << "takeover: cannot start a new hatrpcd: " << process.error().message;
     return;
   }
   successor_ = std::move(*process);
   successor_end_.reset(
       event_new(base_.get(), successor_.end.get(), EV_READ, on_successor_end, this));
   event_add(successor_end_.get(), nullptr);
-  LOG(INFO) << "takeover: on SIGUSR2, process " << successor_.pid << " is to take over";
+  LOG(INFO) << "takeover: received SIGUSR2 and started process " << successor_.pid
+            << " to take over";
 }
 
 void Daemon::on_successor_end(evutil_socket_t, short, void* self) {
   auto& daemon = *static_cast<Daemon*>(self);
   LOG(ERROR) << "takeover: the new hatrpcd, process " << daemon.successor_.pid
-             << ", has ended; its own lines say why";
+             << ", has exited; its own log lines say why";
   daemon.successor_end_.reset();
   daemon.successor_ = SuccessorProcess{};
 }

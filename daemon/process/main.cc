@@ -70,8 +70,9 @@ std::string notes(const hat::Configuration& configuration) {
   std::string text;
   for (const std::string& service : unlisted) {
     text += "note: no manifest lists functions of service " + service +
-            ": all its calls share one plan, and may be oneway, so one that passes its timeout_ms "
-            "closes its connection instead of being answered; hintgen lists them\n";
+            ": all its calls share one plan, and a call that passes its timeout_ms closes its "
+            "connection instead of being answered, because it may be oneway. "
+            "Write a manifest with hintgen\n";
   }
   return text;
 }
@@ -96,8 +97,8 @@ int unavailable(const hat::Error& error) {
 // Waits, after the successor has everything of the node, for `time` or a signal. run() has left
 // these signals blocked.
 void await_end(std::chrono::seconds time) {
-  LOG(INFO) << "another hatrpcd serves; this one stays for " << time.count()
-            << " s, or until SIGTERM";
+  LOG(INFO) << "another hatrpcd serves the node now; because of --stay, this one stays for "
+            << time.count() << " s, or until SIGTERM";
   sigset_t wanted;
   sigemptyset(&wanted);
   sigaddset(&wanted, SIGTERM);

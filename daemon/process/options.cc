@@ -75,11 +75,11 @@ Result<Options> parse_options(int argc, char** argv) {
       else
         return fail("--log-level '" + value + "': expected debug, info, warning or error");
     } else {
-      return fail(key == ':' ? "'" + word + "' needs a value" : "'" + word + "' is no option");
+      return fail(key == ':' ? "'" + word + "' needs a value" : "'" + word + "' is not an option");
     }
   }
-  if (optind < argc) return fail("'" + std::string(argv[optind]) + "' is no option");
-  if (options.quiet && !options.check) return fail("'--quiet' belongs to --check");
+  if (optind < argc) return fail("'" + std::string(argv[optind]) + "' is not an option");
+  if (options.quiet && !options.check) return fail("'--quiet' is valid only with --check");
   return options;
 }
 

@@ -29,22 +29,24 @@ Carries the calls of unmodified Thrift applications on this host to hatrpcd on t
 servers, each function by the plan that its hints lead to.
 
   -c, --config FILE      the node's configuration (default: /etc/hatrpc/hatrpcd.yaml)
-  -t, --check            read everything, name every mistake with FILE:LINE:COLUMN, and exit
-  -q, --quiet            with --check: say nothing, the exit status tells
-      --takeover         take over from the hatrpcd that serves this node now, its listening sockets
-                         and its connections; where none does, start as ever
+  -t, --check            read all files, print every error with FILE:LINE:COLUMN, and exit
+  -q, --quiet            with --check: print nothing; the exit status is the result
+      --takeover         take over the listening sockets and the connections of the hatrpcd that
+                         serves this node now; if none does, start as usual
       --serving-file FILE
-                         make FILE, empty, while this process serves the node; each needs its own
-      --stay SECONDS     once another hatrpcd has taken over, be there for SIGTERM so long: for a
-                         supervisor that starts whatever ends, and would so take the node back
+                         create FILE, which is empty, and remove it when this process no longer
+                         serves the node; each process needs a FILE of its own
+      --stay SECONDS     after another hatrpcd has taken over, wait up to SECONDS for SIGTERM before
+                         exiting; otherwise a supervisor that restarts this process would make
+                         it take the node back
       --log-level LEVEL  debug, info (default), warning or error; the log goes to standard error
   -h, --help             this text
       --version          the version
 
-Signals: HUP reloads the manifests; USR2 starts the program anew with --takeover; TERM and INT
-finish what is in flight, then leave; a second one leaves at once.
-Exit status: 0 done, 2 wrong usage, 69 an address is not to be had or the running hatrpcd does not
-give way, 78 a mistake in the configuration.
+Signals: HUP reloads the manifests. USR2 starts a new hatrpcd with --takeover. TERM and INT finish
+the calls in flight and then exit; a second TERM or INT exits at once.
+Exit status: 0 success, 2 wrong usage, 69 an address cannot be bound or the running hatrpcd refuses
+the takeover, 78 an error in the configuration.
 
 Examples:
   hatrpcd --check --config hatrpcd.yaml && hatrpcd --config hatrpcd.yaml

@@ -31,9 +31,9 @@ TEST(Options, TakesEachOption) {
 }
 
 TEST(Options, SaysWhichWordIsWrong) {
-  EXPECT_THAT(parse({"--chek"}).error().message, testing::HasSubstr("'--chek' is no option"));
+  EXPECT_THAT(parse({"--chek"}).error().message, testing::HasSubstr("'--chek' is not an option"));
   EXPECT_THAT(parse({"-c"}).error().message, testing::HasSubstr("'-c' needs a value"));
-  EXPECT_THAT(parse({"-q"}).error().message, testing::HasSubstr("belongs to --check"));
+  EXPECT_THAT(parse({"-q"}).error().message, testing::HasSubstr("valid only with --check"));
   EXPECT_THAT(parse({"--log-level", "loud"}).error().message, testing::HasSubstr("'loud'"));
   for (const char* time : {"", "0", "-1", "5m", "86401"}) {
     EXPECT_THAT(parse({"--stay", time}).error().message, testing::HasSubstr("expected seconds"));

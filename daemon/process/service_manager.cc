@@ -48,7 +48,7 @@ std::vector<daemon::InheritedSocket> inherited_sockets() {
       }
     }
     LOG(WARNING) << "systemd has handed over '" << name
-                 << "', which is no listening stream socket: it is closed";
+                 << "', which is not a listening stream socket; it is closed";
     close(fd);
   }
   return sockets;

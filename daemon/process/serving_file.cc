@@ -33,8 +33,9 @@ void ServingFile::show() {
   if (lock(file)) {
     file_ = std::move(file);
   } else {
-    LOG(ERROR) << "--serving-file " << path_ << ": cannot be made: " << std::strerror(errno)
-               << "; whoever waits for it will think that this process does not serve";
+    LOG(ERROR)
+        << "--serving-file " << path_ << ": cannot be created: " << std::strerror(errno)
+        << "; programs that check for this file will assume that this process does not serve";
   }
 }
 

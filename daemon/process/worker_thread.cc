@@ -64,7 +64,8 @@ void WorkerThread::start() {
   thread_ = std::thread([this] {
     const auto nice = worker_->node().worker_nice;
     if (nice && setpriority(PRIO_PROCESS, 0, *nice) != 0) {  // 0: this thread
-      PLOG(WARNING) << "worker_nice: " << *nice << " was refused; below 0 wants CAP_SYS_NICE";
+      PLOG(WARNING) << "worker_nice: " << *nice
+                    << " was refused; values below 0 require CAP_SYS_NICE";
     }
     reactor_.run();
   });

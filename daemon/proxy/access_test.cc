@@ -415,7 +415,7 @@ TEST_F(Access, RefusesWhatIsNoWholeRequest) {
 TEST_F(Access, RefusesWhatCannotBeFollowed) {
   node_.receive(link_, frame_bytes({.kind = FrameKind::kRaw, .stream = 1}, framed(body_of("get"))));
   EXPECT_EQ(served(), "");
-  EXPECT_THAT(link_->written, HasSubstr("no call that can be followed"));
+  EXPECT_THAT(link_->written, HasSubstr("bytes that cannot be followed"));
 }
 
 TEST_F(AccessInADryRun, ServesAndCounts) {
@@ -428,7 +428,8 @@ TEST_F(AccessInADryRun, ServesAndCounts) {
 TEST_F(AccessOfNobody, RefusesAndSaysThatNothingWasProved) {
   call("get", {framed(body_of("get"))});
   EXPECT_EQ(served(), "");
-  EXPECT_THAT(link_->written, HasSubstr("peer host-b, which proves nothing (link.tls), may not"));
+  EXPECT_THAT(link_->written,
+              HasSubstr("peer host-b, whose identity is not verified (link.tls), may not"));
 }
 
 // An older peer does not know the reason, and its caller would wait for ever.

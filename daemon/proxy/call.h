@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "base/check.h"
 #include "config/hints.h"
 #include "daemon/metrics/counters.h"
 #include "daemon/proxy/deadlines.h"
@@ -87,31 +88,31 @@ struct Call final : Deadline {
 };
 
 // Keeps the memory of calls that have ended for later calls. The path of a call allocates memory
-// for a call only if the pool has no free one.
+// for a call only if the pool has no free one. A free call owns no memory beyond its own size: the
+// pool deletes calls that own more, which are rare. So a pool holds at most kFreeMax * sizeof(Call).
 class CallPool {
  public:
-  static constexpr size_t kFreeMax = 16 * 1024;
+  static constexpr size_t kFreeMax = 4096;
 
   // Returns a call, which the caller owns until give_back().
   Call* take() {
     if (free_.empty()) return new Call;
     Call* call = free_.back().release();
     free_.pop_back();
+    DCHECK(!call->failure && call->more_heads.capacity() == 0);
     return call;
   }
   void give_back(Call* call) {
+    std::unique_ptr<Call> ended(call);
     call->end();
+    if (free_.size() >= kFreeMax || call->failure || call->more_heads.capacity() != 0) return;
     call->counters = nullptr;
     call->request_bytes = call->response_bytes = 0;
     call->replies = 0;
     call->reply = Reply::kNone;
     call->ordinal = 0;
     call->several = call->counted = call->sent = call->reply_started = false;
-    call->failure.reset();
-    call->failure_detail.clear();
-    call->more_heads.clear();
-    std::unique_ptr<Call> ended(call);
-    if (free_.size() < kFreeMax) free_.push_back(std::move(ended));
+    free_.push_back(std::move(ended));
   }
   size_t free() const { return free_.size(); }
 

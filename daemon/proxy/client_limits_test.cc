@@ -170,6 +170,23 @@ TEST(CallPool, KeepsOnlySoMany) {
   EXPECT_EQ(pool.free(), CallPool::kFreeMax);
 }
 
+// A client can make a call own much memory: a frame of many messages, or a failure with a long
+// reason. The pool is not counted towards limits.max_buffered, so such a call must not stay there.
+TEST(CallPool, KeepsNoCallThatOwnsMoreMemory) {
+  CallPool pool;
+  Call* of_many_messages = pool.take();
+  of_many_messages->more_heads.resize(255);
+  pool.give_back(of_many_messages);
+  EXPECT_EQ(pool.free(), 0u);
+  Call* failed = pool.take();
+  failed->failure = engine::Failure::kPeerUnreachable;
+  failed->failure_detail = std::string(1000, 'x');
+  pool.give_back(failed);
+  EXPECT_EQ(pool.free(), 0u);
+  pool.give_back(pool.take());
+  EXPECT_EQ(pool.free(), 1u);
+}
+
 // Connections that streams of a shared service have alone, for what may not share.
 TEST_F(PooledCallTest, OnesOwnConnectionsAreSoMany) {
   constexpr uint32_t kFirst = 10;  // none of the fixture's four streams is used

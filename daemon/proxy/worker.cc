@@ -214,7 +214,8 @@ void Worker::on_link_frame(engine::Link& link, const FrameHeader& header, engine
 void Worker::on_link_going_away(engine::Link& link) {
   PeerLink& peer = peer_of(link);
   if (&peer != &peers_.at(link.peer())) return;  // the peer has announced this before
-  LOG(INFO) << "peer " << link.peer() << ": it leaves; new calls go by a new link";
+  LOG(INFO) << "peer " << link.peer()
+            << ": it is shutting down or is replaced; new calls use a new link";
   if (peer.lanes) peer.lanes->expect_end();
   peer.leaves = peer.lanes != nullptr;  // then PeerLink::flush() agrees later
   if (!peer.leaves) link.agree_to_go_away();
@@ -282,7 +283,7 @@ Result<void> Worker::calibrate(const std::string& peer, const engine::CostOpen& 
   PeerLink& to = peers_.at(peer);
   if (!to.link->takes_calls()) {
     const std::string& why = to.link->last_error();
-    return fail("the link to it is down: " + (why.empty() ? "it is shutting down" : why));
+    return fail("the link to this peer is down: " + (why.empty() ? "it is shutting down" : why));
   }
   const engine::Hello& hello = to.link->session().peer();
   if (!to.costs) return fail("peer " + peer + " has no RDMA fabric: calls to it go over TCP");
@@ -322,7 +323,8 @@ void Worker::make_room_for_a_link() {
     ++unknown;
     if (oldest == nullptr || session.began() < oldest->began()) oldest = &session;
   }
-  if (unknown >= kHandshakesMax) oldest->end("others came, and it has not said who it is");
+  if (unknown >= kHandshakesMax)
+    oldest->end("too many connections have not sent their hello, and this one is the oldest");
 }
 
 // Returns the names that the peer's certificate proves, or the name in its hello if it proves none.

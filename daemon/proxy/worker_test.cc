@@ -69,7 +69,7 @@ TEST(Worker, AnswersAStreamForAServiceThatItDoesNotServe) {
   const auto link = node.connect_link();
   node.receive(link, hello_bytes("host-b", "host-a"));
   node.receive(link, frame_bytes({.kind = FrameKind::kOpen, .stream = 1}, "Nothing"));
-  EXPECT_THAT(link->written, HasSubstr("node host-a serves no 'Nothing'"));
+  EXPECT_THAT(link->written, HasSubstr("node host-a does not serve 'Nothing'"));
 }
 
 TEST(Worker, RefusesAPeerThatTakesItForAnotherNode) {

@@ -45,8 +45,9 @@ bool ZeroCopySender::prepare(const std::shared_ptr<engine::Fabric>& fabric, Byte
   auto region = fabric->register_own(*memory);
   if (!region) {
     refused_ = true;
-    LOG_EVERY_T(WARNING, 10) << "shared memory: an application's ring is copied, for "
-                             << region.error().message;
+    LOG_EVERY_T(WARNING, 10)
+        << "shared memory: an application's ring is copied instead of being read by the device: "
+        << region.error().message;
     return false;
   }
   memory_ =

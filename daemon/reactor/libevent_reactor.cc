@@ -29,7 +29,7 @@ LibeventReactor::LibeventReactor() {
   // another thread may already use its number.
   event_config_set_flag(config.get(), EVENT_BASE_FLAG_NOLOCK);
   base_.reset(event_base_new_with_config(config.get()));
-  CHECK(base_) << "libevent has no event base: out of memory or descriptors";
+  CHECK(base_) << "libevent cannot create an event base: out of memory or descriptors";
   wake_fd_ = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
   PCHECK(wake_fd_ >= 0) << "eventfd";
   wake_event_.reset(event_new(

@@ -32,7 +32,10 @@ std::unexpected<Error> failed(const Address& address, const char* what) {
             : "; another process listens there (`ss -lxp` names it), or the path is a file that "
               "is not a socket";
   }
-  if (errno == EACCES) advice = "; ports under 1024 and foreign directories need more rights";
+  if (errno == EACCES)
+    advice =
+        "; a port below 1024 requires CAP_NET_BIND_SERVICE, a unix socket write permission for its "
+        "directory";
   if (errno == ENOENT) advice = "; its directory must exist";
   return fail(to_string(address) + ": " + what + ": " + std::strerror(errno) + advice);
 }
@@ -52,9 +55,11 @@ Result<void> set_owner(const Address& address, uint32_t mode, const std::string&
   // to another file in the meantime.
   const Descriptor file(open(address.path.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
   struct stat info {};
-  if (file.get() < 0 || fstat(file.get(), &info) != 0) return failed(address, "it is gone");
+  if (file.get() < 0 || fstat(file.get(), &info) != 0)
+    return failed(address, "the socket's file has been removed");
   if (!S_ISSOCK(info.st_mode)) {
-    return fail(to_string(address) + ": another file has taken its place; who may write there?");
+    return fail(to_string(address) +
+                ": another file has replaced the socket; check who may write to its directory");
   }
   constexpr auto kSameUser = static_cast<uid_t>(-1);
   if (id != kNoGroup && fchownat(file.get(), "", kSameUser, id, AT_EMPTY_PATH) != 0) {
@@ -81,7 +86,7 @@ Result<ListenSocket> ListenSocket::open(const Address& address, uint32_t mode,
   HAT_TRY(const SocketAddress where, resolve(address, true));
   const bool unix_socket = address.kind != Address::Kind::kTcp;
   const int fd = socket(where.storage.ss_family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-  if (fd < 0) return failed(address, "no socket");
+  if (fd < 0) return failed(address, "cannot create a socket");
   ListenSocket result(Descriptor(fd), address);
   const int on = 1;
   setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
@@ -105,7 +110,7 @@ Result<ListenSocket> ListenSocket::adopt(Descriptor fd, const Address& address) 
   const bool unix_socket = address.kind != Address::Kind::kTcp;
   const int flags = fcntl(result.fd(), F_GETFL);
   if (flags < 0 || fcntl(result.fd(), F_SETFL, flags | O_NONBLOCK) != 0) {
-    return failed(address, "what was handed over cannot be used");
+    return failed(address, "the socket that was handed over cannot be used");
   }
   if (unix_socket) refuse_descriptors(result.fd());
   // The socket listens already; this call sets its backlog.

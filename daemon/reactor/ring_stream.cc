@@ -71,9 +71,10 @@ void RingStream::greet() {
   } else {
     error_ = error;
     event_del(&event_);
-    LOG_EVERY_T(WARNING, 1) << "shared memory: a connection was refused: "
-                            << (error == EPROTO ? "the other side speaks no ring (docs/shm.md)"
-                                                : std::strerror(error));
+    LOG_EVERY_T(WARNING, 1)
+        << "shared memory: a connection was refused: "
+        << (error == EPROTO ? "the other side does not speak the ring protocol (docs/shm.md)"
+                            : std::strerror(error));
   }
   handshake_.reset();
   heat();
@@ -160,8 +161,9 @@ std::span<const std::byte> RingStream::peek() {
 }
 
 IoResult RingStream::broken() {
-  LOG_EVERY_T(WARNING, 1) << "shared memory: a connection ends: the other side broke the ring's "
-                             "rules (docs/shm.md)";
+  LOG_EVERY_T(WARNING, 1)
+      << "shared memory: closed a connection, because the other side violated the "
+         "ring protocol (docs/shm.md)";
   return {IoResult::Kind::kError, 0, EPROTO};
 }
 

@@ -57,7 +57,7 @@ Result<Address> bound_address(int fd) {
   SocketAddress where;
   where.length = sizeof where.storage;
   if (getsockname(fd, reinterpret_cast<sockaddr*>(&where.storage), &where.length) != 0) {
-    return fail(std::string("no socket: ") + std::strerror(errno));
+    return fail(std::string("cannot create a socket: ") + std::strerror(errno));
   }
   return to_address(where);
 }

@@ -40,7 +40,7 @@ std::string plan_change(const engine::Plan& before, const engine::Plan& after) {
   const std::string is = describe(after);
   if (was != is) return was + " → " + is;
   const std::string changed = details_changed(before, after);
-  return changed.empty() ? is + " as before; the reason now: " + after.reason : changed;
+  return changed.empty() ? is + " unchanged; the reason is now: " + after.reason : changed;
 }
 
 std::string access_text(const std::optional<AccessRule>& access) {
@@ -65,7 +65,7 @@ void add_changes(const Route& before, const Route& after, std::vector<std::strin
     lines.push_back(name + "allow: " + access_text(before.access) + " → " +
                     access_text(after.access));
   }
-  if (before.arguments != after.arguments) lines.push_back(name + "arguments: other ones now");
+  if (before.arguments != after.arguments) lines.push_back(name + "arguments: changed");
 }
 
 // Returns the function's route, or nullptr if no manifest names it.
@@ -91,7 +91,7 @@ std::vector<std::string> route_changes(const RoutingTable& before, const Routing
     if (old == nullptr) continue;
     add_changes(old->other(), service->other(), lines);
     if (*old->other().types != *service->other().types) {
-      lines.push_back(service->name() + ": types: other ones now");
+      lines.push_back(service->name() + ": types: changed");
     }
     if (old->other().allow_unknown_fields != service->other().allow_unknown_fields) {
       lines.push_back(service->name() + ": allow_unknown_fields: " +
@@ -101,7 +101,7 @@ std::vector<std::string> route_changes(const RoutingTable& before, const Routing
   for (const auto& service : before.services()) {
     for (const Route& route : service->functions()) {
       if (listed(after.find(service->name()), route.method) == nullptr) {
-        lines.push_back(service->name() + "." + route.method + ": gone from the manifests");
+        lines.push_back(service->name() + "." + route.method + ": removed from the manifests");
       }
     }
   }

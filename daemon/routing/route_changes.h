@@ -15,7 +15,7 @@ namespace hat {
 // of these that differs:
 //   "HatKV.get: client: direct_write_imm, busy → ≤4KiB eager, …"   what describe() returns
 //   "HatKV.get: client: timeout_ms 100 → 250, priority normal → high"
-//   "HatKV.get: client: eager, event as before; the reason now: …"
+//   "HatKV.get: client: eager, event unchanged; the reason is now: …"
 // Another line follows if other peers may call the function: "HatKV.get: allow: everybody → host-a
 // (dry run)", or if its oneway, its argument types or allow_unknown_fields differ.
 std::vector<std::string> route_changes(const RoutingTable& before, const RoutingTable& after);

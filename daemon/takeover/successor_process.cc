@@ -88,8 +88,8 @@ Result<SuccessorProcess> spawn(Start start) {
 Result<SuccessorProcess> spawn_successor() {
   if (getpid() == 1) {
     return fail(
-        "this is the first process of its container, and all in it end with it: start another "
-        "container with --takeover");
+        "this hatrpcd is the first process of its container, so a new process would end with it; "
+        "start another container with --takeover");
   }
   HAT_TRY(const std::string path, program());
   std::vector<std::string> words = arguments();

@@ -38,8 +38,8 @@ Result<std::unique_ptr<Takeover>> Takeover::begin(const NodeConfig& node) {
   const std::string path = TakeoverOffer::path(node);
   if (path.empty()) {
     return fail(
-        "--takeover: hatrpcd is found beside its admin.socket, and the configuration names "
-        "none, or one of more than 98 bytes");
+        "--takeover: hatrpcd finds the running daemon by `admin.socket`, which is not set or "
+        "is longer than 98 bytes; set a path of at most 98 bytes");
   }
   Descriptor socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
   HAT_TRY(const SocketAddress where, resolve({Address::Kind::kUnix, "", 0, path}, false));
@@ -56,7 +56,10 @@ Result<std::unique_ptr<Takeover>> Takeover::begin(const NodeConfig& node) {
 
 // Asks for the listening sockets. Returns false if the old daemon ends before it has answered.
 Result<bool> Takeover::ask(const NodeConfig& node) {
-  if (!channel_->same_user()) return fail("--takeover: another user's process listens there");
+  if (!channel_->same_user())
+    return fail(
+        "--takeover: the process that listens at ADMIN_SOCKET.takeover belongs to another user; "
+        "run both as one user");
   const timeval patience{kAnswerTime.count(), 0};
   setsockopt(channel_->fd(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
   // If the old daemon has refused already, the send fails, and the reason is received below.
@@ -76,7 +79,8 @@ Result<bool> Takeover::ask(const NodeConfig& node) {
     last = message.kind == TakeoverKind::kLastListeners;
     if ((!last && message.kind != TakeoverKind::kListeners) ||
         addresses.size() != message.descriptors.size()) {
-      return fail("--takeover: the running hatrpcd gives something else than listening sockets");
+      return fail(
+          "--takeover: the running hatrpcd sent something other than its listening sockets");
     }
     for (size_t i = 0; i < addresses.size(); ++i) {
       sockets.push_back({"takeover", addresses[i], message.descriptors[i].get()});
@@ -142,8 +146,10 @@ void Takeover::take(TakeoverMessage message) {
   if (message.kind == TakeoverKind::kGo && !went_) return go(lines_of(message.text));
   stop();
   if (message.kind == TakeoverKind::kRefuse) return events_->on_refused(message.text);
-  LOG(WARNING) << "takeover: the hatrpcd before this one said what it may not; no more is heard";
-  went_ ? events_->on_predecessor_left() : events_->on_refused("it speaks something else");
+  LOG(WARNING) << "takeover: the previous hatrpcd sent a message that is not allowed in this "
+                  "state; its channel is closed";
+  went_ ? events_->on_predecessor_left()
+        : events_->on_refused("it sent a message that is not allowed in this state");
 }
 
 void Takeover::go(const std::vector<std::string>& owned_paths) {
@@ -157,7 +163,7 @@ void Takeover::on_end(const std::string& why) {
   if (went_) return events_->on_predecessor_left();
   // An old daemon that continues sends kRefuse first. So this one has died, and this process has
   // its sockets.
-  LOG(WARNING) << "takeover: the hatrpcd before this one died under it: " << why;
+  LOG(WARNING) << "takeover: the previous hatrpcd died during the takeover: " << why;
   went_ = true;
   events_->on_go(listening_);
   events_->on_predecessor_left();
@@ -180,11 +186,13 @@ void Takeover::take_connection(TakeoverMessage message) {
     const int error =
         rings ? hatrpc::ring::Memory::map(message.descriptors[1].release(), taken.memory) : 0;
     if (error == 0) return events_->on_connection(std::move(taken));
-    LOG(ERROR) << "takeover: a connection is lost: its rings: " << std::strerror(error);
+    LOG(ERROR) << "takeover: a client's connection is lost: its rings cannot be mapped: "
+               << std::strerror(error);
     return;
   }
-  LOG(ERROR) << "takeover: a connection is lost: it came for '" << address << "' with "
-             << message.descriptors.size() << " descriptor(s)";
+  LOG(ERROR) << "takeover: a client's connection is lost: the previous hatrpcd sent it for '"
+             << address << "' with " << message.descriptors.size()
+             << " descriptor(s), which does not fit this configuration";
 }
 
 void Takeover::take_server_connection(TakeoverMessage message) {

@@ -54,14 +54,14 @@ std::vector<Descriptor> detach(msghdr& message) {
 Result<TakeoverMessage> read_message(std::span<const std::byte> raw,
                                      std::vector<Descriptor> descriptors) {
   Header header;
-  if (raw.size() < sizeof header) return fail("it sent a message that is cut");
+  if (raw.size() < sizeof header) return fail("it sent a truncated message");
   std::memcpy(&header, raw.data(), sizeof header);
   raw = raw.subspan(sizeof header);
-  if (header.magic != kMagic) return fail("it speaks something else");
+  if (header.magic != kMagic) return fail("it does not speak the takeover protocol");
   const auto kind = static_cast<TakeoverKind>(header.kind);
   if (header.version != TakeoverChannel::kVersion && kind != TakeoverKind::kRefuse) {
     return fail("it speaks version " + std::to_string(header.version) +
-                " of the takeover, this hatrpcd version " +
+                " of the takeover protocol, this hatrpcd speaks version " +
                 std::to_string(TakeoverChannel::kVersion));
   }
   if (size_t{header.text_bytes} + header.bytes != raw.size()) {
@@ -153,7 +153,9 @@ Result<std::optional<TakeoverMessage>> TakeoverChannel::receive(bool wait) {
   auto descriptors = detach(message);
   if (count == 0) return fail(kEnded);
   if ((message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0) {
-    return fail("it sent more than a message holds, or this process may have no more descriptors");
+    return fail(
+        "it sent more than a message may hold, or this process has reached its limit of open "
+        "descriptors");
   }
   auto read =
       read_message(std::span(buffer_).first(static_cast<size_t>(count)), std::move(descriptors));

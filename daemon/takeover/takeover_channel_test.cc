@@ -117,8 +117,8 @@ TEST(TakeoverChannel, RefusesWhatIsNoMessageAndClosesWhatCameAlong) {
     std::string expected;
   };
   const std::vector<Case> cases = {
-      {"a cut header", message_of(2, 1, 0, 0, "").substr(0, 15), "cut"},
-      {"another protocol", message_of(2, 1, 0, 0, "", "GET "), "something else"},
+      {"a cut header", message_of(2, 1, 0, 0, "").substr(0, 15), "truncated"},
+      {"another protocol", message_of(2, 1, 0, 0, "", "GET "), "does not speak"},
       {"another version", message_of(1, 1, 0, 0, ""), "version 1"},
       {"too short a text", message_of(2, 1, 7, 0, "host-a"), "lengths"},
       {"bytes that nobody told of", message_of(2, 1, 6, 0, "host-ab"), "lengths"},

@@ -130,13 +130,13 @@ void TakeoverOffer::on_accept_again(evutil_socket_t, short, void* self) {
 
 void TakeoverOffer::meet(std::unique_ptr<TakeoverChannel> who) {
   if (!who->same_user()) {
-    LOG(WARNING) << "takeover: refused to another user's process " << who->pid();
+    LOG(WARNING) << "takeover: refused to hand over to another user's process " << who->pid();
     who->send(TakeoverKind::kRefuse, "only root and hatrpcd's own user may take over");
     return;
   }
   if (channel_) on_message(-1, 0, this);  // notices if an earlier new daemon has given up
   if (channel_) {
-    who->send(TakeoverKind::kRefuse, "another hatrpcd takes over already");
+    who->send(TakeoverKind::kRefuse, "another hatrpcd is already taking over");
     return;
   }
   channel_ = std::move(who);
@@ -159,7 +159,7 @@ void TakeoverOffer::take(const TakeoverMessage& message) {
   if (message.kind == TakeoverKind::kHello && state_ == State::kHello) return give_sockets(message);
   if (message.kind == TakeoverKind::kReady && state_ == State::kPreparing) return say_go(message);
   if (message.kind == TakeoverKind::kServing && state_ == State::kTold) return begin_serving();
-  constexpr const char* kWhy = "it said what it may not say now";
+  constexpr const char* kWhy = "it sent a message that is not allowed in this state";
   state_ == State::kServing ? lose(kWhy) : refuse(kWhy);
 }
 
@@ -180,7 +180,8 @@ void TakeoverOffer::lose(const std::string& why) {
   enter(before == State::kServing ? State::kOver : State::kOffered, std::chrono::seconds(0));
   if (before == State::kServing) return events_.on_successor_gone(why);
   if (before == State::kPreparing) {
-    LOG(WARNING) << "takeover: the new hatrpcd has not come to it: " << why << "; this one goes on";
+    LOG(WARNING) << "takeover: the new hatrpcd failed before it could serve: " << why
+                 << "; this hatrpcd continues to serve";
   }
   if (before != State::kTold) return;
   event_add(asked_.get(), nullptr);
@@ -207,7 +208,7 @@ void TakeoverOffer::give_sockets(const TakeoverMessage& hello) {
       descriptors.push_back(sockets_[at]->fd());
     }
     if (channel_->send(kind, addresses, {}, descriptors) != TakeoverChannel::Sent::kSent) {
-      return refuse("it does not take the listening sockets");
+      return refuse("it does not receive the listening sockets");
     }
   }
   enter(State::kPreparing, kReadyTime);

@@ -284,7 +284,7 @@ TEST_F(TakeoverTest, RefusesAnotherNode) {
 
 TEST_F(TakeoverTest, TakesOneAtATime) {
   const auto first = must_begin();
-  EXPECT_THAT(begin(node_).error().message, HasSubstr("another hatrpcd takes over already"));
+  EXPECT_THAT(begin(node_).error().message, HasSubstr("another hatrpcd is already taking over"));
 }
 
 TEST_F(TakeoverTest, ChangesNothingWhenTheNewOneGivesUpBeforeItIsReady) {
@@ -344,7 +344,7 @@ TEST_F(TakeoverTest, RefusesWhoKeepsToNoOrder) {
                                   TakeoverKind::kConnection}) {
     const auto raw = connect_raw();
     raw->send(kind, "host-a");
-    EXPECT_EQ(next(*raw), "it said what it may not say now");
+    EXPECT_EQ(next(*raw), "it sent a message that is not allowed in this state");
     EXPECT_EQ(next(*raw), TakeoverChannel::kEnded);
   }
   EXPECT_TRUE(old_.told.empty());

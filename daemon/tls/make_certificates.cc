@@ -132,7 +132,7 @@ Result<Pair> read_pair(const std::string& stem) {
 Result<Pair> make_pair(const Text& text, const Pair* signer) {
   Pair pair;
   pair.key.reset(EVP_PKEY_Q_keygen(nullptr, nullptr, "EC", "P-256"));
-  if (!pair.key) return openssl_failed("a key on P-256");
+  if (!pair.key) return openssl_failed("cannot generate a P-256 key");
   const Signer by = signer == nullptr ? Signer{nullptr, pair.key.get()}
                                       : Signer{signer->certificate.get(), signer->key.get()};
   HAT_TRY(pair.certificate, make_certificate(text, pair.key.get(), by));
@@ -178,12 +178,13 @@ Text text_for(const std::string& node, const CertificateWish& wish) {
 Result<std::vector<std::string>> make_certificates(const CertificateWish& wish) {
   for (const std::string& node : wish.nodes) {
     if (is_node_name(node) && node != "ca") continue;
-    return fail("'" + node + "' is no node's name: expected letters, digits, '.', '_' and '-', " +
+    return fail("'" + node +
+                "' is not a valid node name: expected letters, digits, '.', '_' and '-', " +
                 "and not 'ca'");
   }
   if (!is_node_name(wish.trust_domain)) {
     return fail("'" + wish.trust_domain +
-                "' is no trust domain: expected one such as prod.example");
+                "' is not a valid trust domain: expected a name such as prod.example");
   }
   std::error_code error;
   std::filesystem::create_directories(wish.folder, error);

@@ -63,7 +63,7 @@ TEST_F(MakeCertificates, WritesNothingForANameThatIsNone) {
   for (const char* name : {"", "ca", "..", "a/b", "a,URI:spiffe://x/y", "a b"}) {
     const auto made = make_certificates({.folder = folder_, .nodes = {"host-a", name}});
     ASSERT_FALSE(made) << name;
-    EXPECT_THAT(made.error().message, HasSubstr("is no node's name"));
+    EXPECT_THAT(made.error().message, HasSubstr("is not a valid node name"));
   }
   EXPECT_FALSE(std::filesystem::exists(folder_));
   EXPECT_FALSE(make_certificates({.folder = folder_, .nodes = {"a"}, .trust_domain = "a/b"}));

@@ -108,7 +108,8 @@ Result<std::shared_ptr<const TlsContext>> TlsContext::load(const TlsConfig& conf
   std::shared_ptr<TlsContext> made(new TlsContext());
   made->context_ = make_context();
   SSL_CTX* context = made->context_.get();
-  if (context == nullptr) return fail("OpenSSL has no TLS: " + take_openssl_error());
+  if (context == nullptr)
+    return fail("OpenSSL cannot create a TLS context: " + take_openssl_error());
   if (SSL_CTX_use_certificate_chain_file(context, config.certificate.c_str()) != 1) {
     return wrong("certificate", config.certificate);
   }
@@ -117,7 +118,7 @@ Result<std::shared_ptr<const TlsContext>> TlsContext::load(const TlsConfig& conf
   if (!taken && !is_of_another_certificate(ERR_peek_error())) return wrong("key", config.key);
   if (!taken || SSL_CTX_check_private_key(context) != 1) {
     ERR_clear_error();
-    return fail("key " + config.key + " is not that of certificate " + config.certificate);
+    return fail("key " + config.key + " does not belong to certificate " + config.certificate);
   }
   if (SSL_CTX_load_verify_file(context, config.ca.c_str()) != 1) return wrong("ca", config.ca);
   X509_STORE* store = SSL_CTX_get_cert_store(context);
@@ -162,22 +163,22 @@ static std::vector<std::string> crl_warnings(const TlsContext& context, const st
     warnings.push_back("crl " + file + " has no list of " + issuer + ": " + means);
   };
   for (const CertificateFacts& authority : context.authorities()) {
-    look_for(authority.subject, "no certificate of that CA is taken");
+    look_for(authority.subject, "no certificate of that CA is accepted");
   }
   for (const std::string& issuer : context.issuers()) {
-    look_for(issuer, "a peer with the same lists will not take this node's certificate");
+    look_for(issuer, "a peer with the same lists will not accept this node's certificate");
   }
   for (const CrlFacts& crl : context.crls()) {
     const int64_t left = crl.next_update - unix_now;
     const std::string which = "crl " + file + ": the list of " + crl.issuer;
     if (left < 0) {
       warnings.push_back(which +
-                         " has expired: no certificate of that CA is taken until there is "
-                         "a new one");
+                         " has expired: no certificate of that CA is accepted until the list "
+                         "is renewed");
     } else if (left < (crl.next_update - crl.last_update) / 5) {
       warnings.push_back(which +
-                         " expires soon, and should have been renewed by now: then no "
-                         "certificate of that CA is taken any more");
+                         " expires soon and has not been renewed: once it has expired, no "
+                         "certificate of that CA is accepted");
     }
   }
   return warnings;
@@ -188,14 +189,16 @@ std::vector<std::string> tls_warnings(const TlsContext& context, const TlsConfig
   std::vector<std::string> warnings;
   const CertificateFacts& own = context.certificate();
   if (own.not_after < unix_now) {
-    warnings.push_back("certificate " + config.certificate + " has expired: no peer will take it");
+    warnings.push_back("certificate " + config.certificate +
+                       " has expired: no peer will accept it");
   } else if (own.not_before > unix_now) {
-    warnings.push_back("certificate " + config.certificate + " is not valid yet");
+    warnings.push_back("certificate " + config.certificate +
+                       " is not valid yet: compare the hosts' clocks");
   }
   if (own.names.empty()) {
     warnings.push_back("certificate " + config.certificate +
-                       " has no DNS name and no URI as subjectAltName: no peer can tell whose it "
-                       "is");
+                       " has no DNS name and no URI as subjectAltName: peers cannot identify "
+                       "this node");
   }
   for (const CertificateFacts& authority : context.authorities()) {
     if (authority.not_after >= unix_now) continue;

@@ -36,7 +36,7 @@ TEST(TlsContext, NamesTheFileThatIsWrong) {
     std::string message;
   } rows[] = {{missing, "certificate " + missing.certificate + ": No such file"},
               {text, "certificate " + no_pem + ": "},
-              {other_key, "is not that of certificate " + good.certificate},
+              {other_key, "does not belong to certificate " + good.certificate},
               {no_key, "key " + no_pem + ": "},
               {no_ca, "ca " + no_pem + ": "},
               {no_crl, "crl " + no_crl.crl + ": No such file"},
@@ -69,7 +69,7 @@ TEST(TlsContext, WarnsOfWhatNobodyWouldTake) {
   EXPECT_THAT(tls_warnings(*context, good, now - 7 * 3600),
               ElementsAre(HasSubstr("is not valid yet")));
   EXPECT_THAT(tls_warnings(*context, good, now + 25 * 3600),
-              ElementsAre(HasSubstr("has expired: no peer will take it")));
+              ElementsAre(HasSubstr("has expired: no peer will accept it")));
   EXPECT_THAT(tls_warnings(*made.context("one/host-e"), made.files("one/host-e"), now),
               ElementsAre(HasSubstr("has expired")));
 }
@@ -83,7 +83,7 @@ TEST(TlsContext, WarnsOfListsOfRevokedCertificatesThatNobodyIsGoodBy) {
   EXPECT_THAT(tls_warnings(**TlsContext::load(expired), expired, now),
               ElementsAre(HasSubstr("the list of CN=hatrpc CA for trying has expired")));
   EXPECT_THAT(tls_warnings(**TlsContext::load(good), good, now + 22 * 3600),
-              ElementsAre(HasSubstr("expires soon, and should have been renewed by now")));
+              ElementsAre(HasSubstr("expires soon and has not been renewed")));
   const TlsConfig of_another = made.files_with("chain_crl.pem", "one/host-b");
   EXPECT_THAT(tls_warnings(**TlsContext::load(of_another), of_another, now),
               ElementsAre(HasSubstr("has no list of CN=hatrpc CA for trying: no certificate of")));

@@ -114,7 +114,7 @@ TlsStream::TlsStream(OwnedSsl connection, const Options& options, const engine::
   if (options_.all != nullptr) options_.all->insert(this);
   BIO* bio = ssl_ ? TlsStreamBio::make(*this) : nullptr;
   if (bio == nullptr) {
-    fail_with(TlsFailure::kOther, "TLS: memory is short");
+    fail_with(TlsFailure::kOther, "TLS: out of memory");
     return;
   }
   SSL_set_bio(ssl_.get(), bio, bio);
@@ -221,9 +221,10 @@ IoResult TlsStream::fail_handshake() {
   }
   if (heard_no_tls_) {
     say_that_this_is_tls();
-    return fail_with(TlsFailure::kNotTls,
-                     "TLS: the peer does not speak TLS: is its link insecure, or this not its "
-                     "link's address?");
+    return fail_with(
+        TlsFailure::kNotTls,
+        "TLS: the peer does not speak TLS: check that its link has `tls`, and that this "
+        "is its link's address");
   }
   if (reason == SSL_R_CERTIFICATE_VERIFY_FAILED) return fail_verification();
   if (reason == SSL_R_PEER_DID_NOT_RETURN_A_CERTIFICATE) {
@@ -237,8 +238,8 @@ IoResult TlsStream::fail_handshake() {
   }
   if (inner_ended_ || no_stream != 0) {
     return fail_with(TlsFailure::kClosed,
-                     "TLS: the peer closed the connection in the handshake: does its link have "
-                     "`tls`?");
+                     "TLS: the peer closed the connection in the handshake: check that its link "
+                     "has `tls`");
   }
   return fail_with(TlsFailure::kOther, "TLS: the handshake failed: " + take_openssl_error());
 }

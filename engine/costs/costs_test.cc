@@ -92,7 +92,7 @@ TEST(ComponentCosts, WhoAnswersDoesNotWaitForEver) {
   const auto heard = answer_costs(*silent.target, 10ms);
   ASSERT_FALSE(heard);
   EXPECT_EQ(heard.error().message,
-            "the side that measures the costs has said nothing for too long");
+            "the side that measures the costs sent nothing within the time-out");
 }
 
 TEST(ComponentCosts, WhoAnswersIsToldThatTheOtherSideHasGone) {
@@ -101,7 +101,7 @@ TEST(ComponentCosts, WhoAnswersIsToldThatTheOtherSideHasGone) {
   hosts.initiator.reset();
   const auto answered = answer_costs(*hosts.target, 60s);
   ASSERT_FALSE(answered);
-  EXPECT_EQ(answered.error().message, "the side that measures the costs has gone");
+  EXPECT_EQ(answered.error().message, "the side that measures the costs has disconnected");
   EXPECT_EQ(hosts.target->lost(), 1u);
 }
 
@@ -158,13 +158,14 @@ TEST(Target, SaysWhomItDoesNotTake) {
   const auto refused = hosts.target->add(hosts.initiator->card());
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().message,
-            "an initiator sends calls of up to 65536 B, the target takes 64");
+            "an initiator sends calls of up to 65536 B, but the target takes at most 64");
   Hosts full({.memory_bytes = 4096});
   ASSERT_TRUE(full.connect());
   const auto second = *Initiator::create(*full.fabric, {});
   const auto one_more = full.target->add(second->card());
   ASSERT_FALSE(one_more);
-  EXPECT_EQ(one_more.error().message, "a target of at most 1 initiators: one more came");
+  EXPECT_EQ(one_more.error().message,
+            "the target takes at most 1 initiators, and another one connected");
 }
 
 TEST(Initiator, FailsBeyondTheTargetsMemory) {

@@ -8,27 +8,27 @@ std::string_view text(Status status) {
     case Status::kSuccess:
       return "success";
     case Status::kLocalProtection:
-      return "a segment outside of registered memory";
+      return "a segment is outside of registered memory";
     case Status::kLocalLength:
-      return "a message longer than its receive";
+      return "a message is longer than its receive buffer";
     case Status::kLocalOperation:
-      return "a request that this queue pair cannot do";
+      return "this queue pair does not support the request";
     case Status::kRemoteAccess:
-      return "the other side allows no such access";
+      return "the other side denies access to its memory";
     case Status::kRemoteInvalid:
-      return "the other side cannot do the request";
+      return "the other side does not support the request";
     case Status::kRemoteOperation:
-      return "the other side could not take the message";
+      return "the other side could not receive the message";
     case Status::kRetryExceeded:
       return "the other side does not answer";
     case Status::kRnrRetryExceeded:
-      return "the other side has no receive";
+      return "the other side has no receive buffer posted";
     case Status::kFlushed:
-      return "flushed: the queue pair was in error";
+      return "flushed, because the queue pair is in the error state";
     case Status::kOther:
       break;
   }
-  return "an error of the device";
+  return "the device reports an error";
 }
 
 }  // namespace hat::engine

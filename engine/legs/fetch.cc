@@ -222,10 +222,12 @@ void Fetch::take_index(Read& read) {
     return in_vain(read);
   }
   if (--read.level != 0) {
-    if (index.value > lane_.in_shape().slots) return lane_.breaks("a bucket of no entry");
+    if (index.value > lane_.in_shape().slots)
+      return lane_.breaks("a bucket points to an entry that does not exist");
     return read_index(read, index.value - 1);
   }
-  if (index.value > stride(lane_.in_shape())) return lane_.breaks("an entry over its slot");
+  if (index.value > stride(lane_.in_shape()))
+    return lane_.breaks("an entry is longer than its slot");
   read_slot(read, 0, index.value);
 }
 

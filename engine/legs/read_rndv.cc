@@ -32,7 +32,8 @@ class ReadRndv final : public Rendezvous {
     // If R has already delivered the message, its buffer is free by now.
     const auto sequence = lane_.sent_sequence(control.sequence);
     if (!sequence) return;
-    if (lane_.outgoing(*sequence).leg != leg_) return lane_.breaks("it has read what is not read");
+    if (lane_.outgoing(*sequence).leg != leg_)
+      return lane_.breaks("it confirms a READ of a message that is sent in another way");
     lane_.free_buffer(*sequence);
   }
 

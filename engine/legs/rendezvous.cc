@@ -25,7 +25,7 @@ void Rendezvous::announced(const Envelope& control, const RemoteBuffer& there) {
   const bool good = sequence && lane_.receives_by(leg_) && bytes != 0 &&
                     bytes <= kMessageBytesMax && buffer_of(*sequence) == nullptr &&
                     incoming_.size() + announced_.size() < at_once;
-  if (!good) return lane_.breaks("an announcement that cannot come now");
+  if (!good) return lane_.breaks("it announces a message that is not expected now");
   announced_.push_back({.sequence = *sequence, .frame = control.frame, .there = there});
   find_buffers();
 }

@@ -16,7 +16,7 @@ class WriteNotice : public LegHandler {
     if (control.kind != ControlKind::kNotice) return LegHandler::on_control(control, body);
     const auto sequence = lane_.coming_sequence(control.sequence, 32);
     if (!sequence || !lane_.receives_by(leg_))
-      return lane_.breaks("a notice of a message that cannot come now");
+      return lane_.breaks("it notifies of a message that is not expected now");
     lane_.arrive_in_window(*sequence, leg_);
   }
 

@@ -27,10 +27,10 @@ class WriteRndv final : public Rendezvous {
     if (control.kind != ControlKind::kOffer || !remote)
       return LegHandler::on_control(control, body);
     const auto sequence = lane_.sent_sequence(control.sequence);
-    if (!sequence) return lane_.breaks("an offer for a message that is not on its way");
+    if (!sequence) return lane_.breaks("it offers memory for a message that was not announced");
     Outgoing& message = lane_.outgoing(*sequence);
     if (message.leg != leg_ || message.exposed || remote->bytes != message.payload.bytes) {
-      return lane_.breaks("an offer that nobody asked for");
+      return lane_.breaks("it offers memory that does not fit the announced message");
     }
     message.exposed = true;
     move({.sequence = *sequence, .there = *remote, .here = message.payload});
@@ -39,7 +39,7 @@ class WriteRndv final : public Rendezvous {
   void on_imm(uint64_t sequence, uint32_t bytes) override {
     const Buffer* buffer = buffer_of(sequence);
     if (buffer == nullptr || bytes == 0 || bytes > buffer->bytes().size()) {
-      return lane_.breaks("the end of a message that was not announced");
+      return lane_.breaks("it completes a message that it did not announce");
     }
     arrived(sequence);
   }

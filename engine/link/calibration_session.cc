@@ -13,7 +13,7 @@ constexpr size_t kCostReachMax = 255;
 static_assert(sizeof(CostCard) == kQueuePairAddressBytes + 24, "it travels as it lies");
 
 std::unexpected<Error> refuse_costs(const char* what) {
-  return fail(std::string("what came to measure costs is wrong: ") + what);
+  return fail(std::string("the peer sent an invalid calibration message: ") + what);
 }
 
 }  // namespace
@@ -33,7 +33,7 @@ std::vector<std::byte> encode(const CostOpen& open) {
 }
 
 Result<CostCard> decode_cost_card(Bytes payload) {
-  if (payload.size() != sizeof(CostCard)) return refuse_costs("its length");
+  if (payload.size() != sizeof(CostCard)) return refuse_costs("it has the wrong length");
   CostCard card;
   std::memcpy(&card, payload.data(), sizeof card);
   return card;
@@ -42,7 +42,7 @@ Result<CostCard> decode_cost_card(Bytes payload) {
 Result<CostOpen> decode_cost_open(Bytes payload) {
   if (payload.size() < sizeof(CostCard)) return refuse_costs("it is too short");
   const Bytes reach = payload.subspan(sizeof(CostCard));
-  if (reach.size() > kCostReachMax) return refuse_costs("its length");
+  if (reach.size() > kCostReachMax) return refuse_costs("it has the wrong length");
   HAT_TRY(const CostCard card, decode_cost_card(payload.first(sizeof(CostCard))));
   return CostOpen{{reinterpret_cast<const char*>(reach.data()), reach.size()}, card};
 }
@@ -56,7 +56,8 @@ CalibrationSession::CalibrationSession(Reactor& reactor, Lane& control, CostAnsw
       timer_(reactor.timer([this] { poll(); })) {}
 
 Result<void> CalibrationSession::open(const CostOpen& open, std::shared_ptr<CalibrationJob> job) {
-  if (job_) return fail("another calibration goes on with this peer");
+  if (job_)
+    return fail("another calibration with this peer is in progress; try again in a few seconds");
   begin(number_ + 1, std::move(job), true);
   send(FrameKind::kCostOpen, number_, encode(open));
   return {};
@@ -106,8 +107,9 @@ void CalibrationSession::take_open(uint32_t number, Bytes payload) {
   const auto refuse = [&](const std::string& reason) {
     send(FrameKind::kCostClose, number, std::as_bytes(std::span(reason)));
   };
-  if (answerer_ == nullptr) return refuse("only who opens a link may calibrate by it");
-  if (job_) return refuse("another calibration goes on by this link");
+  if (answerer_ == nullptr)
+    return refuse("only the node that opened the link may calibrate over it");
+  if (job_) return refuse("another calibration over this link is in progress");
   const auto open = decode_cost_open(payload);
   if (!open) return refuse(open.error().message);
   auto job = answerer_->answer(*open);
@@ -116,7 +118,7 @@ void CalibrationSession::take_open(uint32_t number, Bytes payload) {
 }
 
 void CalibrationSession::take_accept(Bytes payload) {
-  if (!measures_) return close("what came to measure costs came out of order");
+  if (!measures_) return close("the peer sent a calibration message out of order");
   const auto card = decode_cost_card(payload);
   if (!card) return close(card.error().message);
   job_->offer(*card);

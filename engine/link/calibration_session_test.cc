@@ -131,10 +131,10 @@ TEST_F(CalibrationSessions, CardsGoToAndFroAndTheEndIsTold) {
 }
 
 TEST_F(CalibrationSessions, WhoCannotAnswerSaysWhy) {
-  refusal_ = "another calibration goes on\n";
+  refusal_ = "another calibration is in progress\n";
   ASSERT_TRUE(a_.open({"loop x", {}}, measuring_));
   hand_over();
-  EXPECT_EQ(measuring_->stopped_why(), "the peer: another calibration goes on?");
+  EXPECT_EQ(measuring_->stopped_why(), "the peer: another calibration is in progress?");
   refusal_.clear();
   const auto second = std::make_shared<CalibrationJob>();
   ASSERT_TRUE(a_.open({"loop x", {}}, second));
@@ -180,7 +180,7 @@ TEST_F(CalibrationSessions, LateAndWrongFramesHarmNothing) {
   EXPECT_FALSE(answering_->stop_token().stop_requested()) << "the first goes on";
   from_b_.sent.clear();
   a_.on_cost_frame({.kind = FrameKind::kCostAccept, .stream = 1}, nothing);
-  EXPECT_THAT(measuring_->stopped_why(), HasSubstr("its length"));
+  EXPECT_THAT(measuring_->stopped_why(), HasSubstr("it has the wrong length"));
 }
 
 TEST_F(CalibrationSessions, OneThatTakesTooLongIsStopped) {

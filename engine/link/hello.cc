@@ -62,7 +62,7 @@ Result<Hello> decode_hello(Bytes payload) {
   }
   const auto* names = reinterpret_cast<const char*>(payload.data()) + sizeof header;
   if (!std::all_of(names, names + header.node_bytes + header.peer_bytes, may_be_in_a_name)) {
-    return fail("the hello's names have characters that no node's name has");
+    return fail("the hello's names have characters that a node's name may not have");
   }
   return Hello{header.version_min,
                header.version_max,

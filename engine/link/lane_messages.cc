@@ -33,7 +33,7 @@ bool take(Bytes& payload, T& value) {
 }
 
 std::unexpected<Error> refuse(const char* what) {
-  return fail(std::string("what came to make an RDMA lane is wrong: ") + what);
+  return fail(std::string("the peer sent an invalid message about an RDMA lane: ") + what);
 }
 
 }  // namespace
@@ -67,9 +67,10 @@ Result<LaneOpen> decode_lane_open(Bytes payload) {
   OpenHead head;
   if (!take(payload, head)) return refuse("it is too short");
   if (payload.size() != head.reach_bytes || head.reach_bytes > kReachBytesMax) {
-    return refuse("its length");
+    return refuse("it has the wrong length");
   }
-  if (head.lanes > LaneClass::kThroughput) return refuse("a class of lanes that does not exist");
+  if (head.lanes > LaneClass::kThroughput)
+    return refuse("it names a class of lanes that does not exist");
   for (const LaneShape& shape : {head.out, head.back}) {
     if (const char* what = invalid(shape)) return refuse(what);
   }
@@ -81,7 +82,7 @@ Result<LaneOpen> decode_lane_open(Bytes payload) {
 Result<LaneAccept> decode_lane_accept(Bytes payload) {
   LaneAccept accept;
   if (!take(payload, accept.back) || !take(payload, accept.offer) || !payload.empty()) {
-    return refuse("its length");
+    return refuse("it has the wrong length");
   }
   if (const char* what = invalid(accept.back)) return refuse(what);
   return accept;
@@ -89,7 +90,7 @@ Result<LaneAccept> decode_lane_accept(Bytes payload) {
 
 Result<LaneOffer> decode_lane_offer(Bytes payload) {
   LaneOffer offer;
-  if (!take(payload, offer) || !payload.empty()) return refuse("its length");
+  if (!take(payload, offer) || !payload.empty()) return refuse("it has the wrong length");
   return offer;
 }
 

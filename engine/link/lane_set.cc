@@ -141,7 +141,7 @@ void LaneSet::on_lane_frame(const FrameHeader& header, Bytes payload) {
     if (member.state == State::kReady) return take_up(member, payload);
     if (member.state == State::kUp) return;  // a message on the lane arrived before this frame
   }
-  go_down(member, "what came to make an RDMA lane came out of order", true);
+  go_down(member, "the peer sent a message about the RDMA lane out of order", true);
 }
 
 // --- The initiator ---
@@ -173,7 +173,7 @@ void LaneSet::take_accept(Member& member, Bytes payload) {
 void LaneSet::take_up(Member& member, Bytes payload) {
   if (options_.nonces) {
     if (payload.size() != sizeof(LaneNonce)) {
-      return go_down(member, "the peer gave no nonce for the RDMA lane", true);
+      return go_down(member, "the peer sent no nonce for the RDMA lane", true);
     }
     member.lane->send({.kind = FrameKind::kLaneNonce, .stream = member.number}, {payload});
   }
@@ -184,7 +184,8 @@ void LaneSet::take_up(Member& member, Bytes payload) {
 
 void LaneSet::take_open(uint32_t number, Bytes payload) {
   if (role_ != Session::Role::kAcceptor || members_.contains(number)) {
-    return tell_closed(number, "such a lane cannot be opened here");
+    return tell_closed(number,
+                       "this node opens the lanes of this link, or the lane's number is in use");
   }
   auto& member = members_[number] = std::make_unique<Member>(*this, number);
   member->began = reactor_.now();
@@ -196,8 +197,8 @@ void LaneSet::take_open(uint32_t number, Bytes payload) {
 Result<void> LaneSet::accept(Member& member, Bytes payload) {
   HAT_TRY(const LaneOpen wanted, decode_lane_open(payload));
   if (members_.size() > options_.lanes_max) {
-    return fail("there are " + std::to_string(options_.lanes_max) +
-                " lanes of this link already, as many as may be");
+    return fail("this link already has " + std::to_string(options_.lanes_max) +
+                " lanes, the maximum: use fewer distinct protocol and payload_size hints");
   }
   if (const std::string& reach = host_.reach(); wanted.reach != reach) {
     return fail("the fabrics do not reach each other: '" + wanted.reach + "' there, '" + reach +
@@ -225,7 +226,9 @@ void LaneSet::take_ready(Member& member, Bytes payload) {
 void LaneSet::take_nonce(Member& member, const FrameHeader& header, Bytes payload) {
   member.shown = header.kind == FrameKind::kLaneNonce && std::ranges::equal(payload, member.nonce);
   if (member.shown) return;
-  go_down(member, "what came first on the RDMA lane is not the nonce that the link gave", true);
+  go_down(member,
+          "the first message on the RDMA lane does not have the nonce that was sent on the link",
+          true);
 }
 
 // --- The life of a lane ---

@@ -126,7 +126,7 @@ TEST_F(LaneSets, AnAcceptorRefusesInWords) {
   say(FrameKind::kLaneOpen, 5, open_bytes(here));
   EXPECT_EQ(last_kind(), FrameKind::kLaneAccept);
   say(FrameKind::kLaneOpen, 6, open_bytes(here));
-  EXPECT_THAT(last_words(), HasSubstr("2 lanes of this link already"));
+  EXPECT_THAT(last_words(), HasSubstr("this link already has 2 lanes"));
   EXPECT_EQ(set_->size(), 2u);
   EXPECT_TRUE(down_.empty()) << "nobody was told of them";
 }
@@ -151,7 +151,7 @@ TEST_F(LaneSets, AnInitiatorGivesUpWhatIsNotAnswered) {
   EXPECT_EQ(down_[0], "the RDMA lane was not up within its time-out");
   EXPECT_EQ(last_kind(), FrameKind::kLaneClose);
   say(FrameKind::kLaneOpen, 9, open_bytes("x"));
-  EXPECT_EQ(last_words(), "such a lane cannot be opened here");
+  EXPECT_EQ(last_words(), "this node opens the lanes of this link, or the lane's number is in use");
 }
 
 TEST_F(LaneSets, ThePeersReasonIsPrintableText) {
@@ -256,12 +256,12 @@ TEST_F(TwoLaneSets, GiveUpALaneForWhichNoNonceCame) {
   begin();
   on_the_way_ = [](std::string& nonce) { nonce.clear(); };
   ASSERT_TRUE(turn_until([&] { return !initiator_.down.empty(); }));
-  EXPECT_THAT(initiator_.down, HasSubstr("gave no nonce"));
+  EXPECT_THAT(initiator_.down, HasSubstr("sent no nonce"));
 }
 
 using Heard = std::vector<std::pair<FrameKind, std::string>>;
 const Heard kTheCall = {{FrameKind::kRaw, "a call"}};
-constexpr const char* kNotShown = "not the nonce that the link gave";
+constexpr const char* kNotShown = "does not have the nonce that was sent on the link";
 
 TEST_F(TwoLaneSets, CarryCallsOnceTheNonceWasShown) {
   begin();
@@ -328,7 +328,8 @@ TEST(Ability, OfTheFabricAndOfThePeersHello) {
   const Hello hello{.legs = bit_of(Leg::kSend) | bit_of(Leg::kWriteRndv), .node = "host-b"};
   const Plan plan = make_plan({.perf_goal = PerfGoal::kLatency}, {.cores = 2, .rdma = true});
   const Plan bound = bounded(bounded(plan, ability_of(*fabric)), ability_of(hello));
-  EXPECT_EQ(bound.reason, plan.reason + "; peer host-b cannot do direct_write_imm: eager instead");
+  EXPECT_EQ(bound.reason,
+            plan.reason + "; peer host-b does not support direct_write_imm: eager is used instead");
 }
 
 }  // namespace

@@ -113,7 +113,7 @@ TEST_F(LinkTest, ShowsThePeersReasonAsPrintableText) {
 
 TEST_F(LinkTest, TakesNoNodesNameThatIsNone) {
   receive(hello_of("host\x1b[2J"));
-  EXPECT_THAT(link_.last_error(), HasSubstr("characters that no node's name has"));
+  EXPECT_THAT(link_.last_error(), HasSubstr("characters that a node's name may not have"));
 }
 
 TEST_F(LinkTest, TakesABurstInTwoHalvesWithALookBetween) {
@@ -158,19 +158,19 @@ TEST_F(LinkTest, PingsAQuietPeerAndGivesUpASilentOne) {
   advance(2500ms);
   EXPECT_TRUE(link_.up());
   advance(1s);
-  EXPECT_THAT(log_.lines, ElementsAre("up", HasSubstr("down: nothing heard")));
+  EXPECT_THAT(log_.lines, ElementsAre("up", HasSubstr("down: the peer sent nothing")));
 }
 
 TEST_F(LinkTest, GivesUpAPeerThatSaysNoHello) {
   advance(1100ms);
-  EXPECT_THAT(log_.lines, ElementsAre(HasSubstr("failed: no hello")));
+  EXPECT_THAT(log_.lines, ElementsAre(HasSubstr("failed: the peer sent no hello")));
 }
 
 // A connection costs little memory until its peer has sent a valid frame.
 TEST_F(LinkTest, GivesUpAPeerWhoseFirstFrameIsFarTooLongForAHello) {
   const std::string first = frame(FrameKind::kHello, std::string(kFramePayloadBytesMax, 'x'));
   receive(first.substr(0, TcpLane::kFirstBytes));
-  EXPECT_THAT(log_.lines, ElementsAre(HasSubstr("failed: the peer began with a frame")));
+  EXPECT_THAT(log_.lines, ElementsAre(HasSubstr("failed: the peer's first frame is not a hello")));
 }
 
 TEST_F(LinkTest, AnswersPingsAndPassesFramesOn) {

@@ -42,14 +42,14 @@ void Session::say_hello() {
 void Session::refuse(const std::string& reason) {
   lane_->send({.kind = FrameKind::kRefuse}, {std::as_bytes(std::span(reason))});
   lane_->flush();
-  go_down("refused it: " + reason);
+  go_down("the hello was not accepted: " + reason);
 }
 
 void Session::take_first_frame(const FrameHeader& header, Bytes payload) {
   if (header.kind == FrameKind::kRefuse && role_ == Role::kInitiator) {
     return go_down("the peer refused: " + said_by_peer(payload));
   }
-  if (header.kind != FrameKind::kHello) return go_down("the peer did not begin with a hello");
+  if (header.kind != FrameKind::kHello) return go_down("the peer's first frame is not a hello");
   auto hello = decode_hello(payload);
   if (role_ == Role::kInitiator) {
     if (!hello) return go_down(hello.error().message);
@@ -130,10 +130,10 @@ void Session::go_down(const std::string& reason) {
 
 void Session::check_alive() {
   const TimePoint now = reactor_.now();
-  if (state_ == State::kHandshake) return go_down("no hello within the time-out");
+  if (state_ == State::kHandshake) return go_down("the peer sent no hello within the time-out");
   const Duration silence = now - lane_->last_received();
   if (silence >= options_.keepalive_timeout)
-    return go_down("nothing heard within keepalive_timeout");
+    return go_down("the peer sent nothing within limits.keepalive_timeout");
   if (silence >= options_.keepalive_interval) lane_->send({.kind = FrameKind::kPing}, {});
   // Often enough to notice within a quarter of the interval that either bound has passed.
   timer_->set(now + std::max(options_.keepalive_interval / 4, Duration(1)));

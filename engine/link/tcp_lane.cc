@@ -148,7 +148,7 @@ void TcpLane::take_part() {
   std::memmove(in_.data(), in_.data() + in_begin_, in_end_ - in_begin_);
   in_end_ -= in_begin_;
   in_begin_ = 0;
-  if (in_end_ == in_.size()) go_down("the peer began with a frame that is no hello");
+  if (in_end_ == in_.size()) go_down("the peer's first frame is not a hello");
 }
 
 void TcpLane::go_down(const std::string& reason) {

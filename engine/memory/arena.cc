@@ -59,7 +59,10 @@ Result<std::unique_ptr<Arena>> Arena::create(Fabric& fabric, const ArenaOptions&
       messages = options.messages[i] == 0 ? std::bit_floor(granules - 1)
                                           : std::bit_ceil(granules_of(options.messages[i]));
     }
-    if (messages >= granules) return fail("RDMA memory: messages leave nothing of it for lanes");
+    if (messages >= granules)
+      return fail(
+          "RDMA memory: the part for large messages leaves nothing for lanes; raise "
+          "fabric.max_pinned");
     HAT_TRY(SharedMemory memory, SharedMemory::create(kParts[i].name, granules * kGranuleBytes));
     HAT_TRY(auto region, fabric.register_memory(memory, kParts[i].access));
     arena->parts_[i] =

@@ -76,15 +76,18 @@ MemoryLimits this_host_memory() {
 
 Result<void> check(const MemoryNeed& need, const MemoryLimits& limits, bool huge_pages) {
   const uint64_t bytes = need.total();
-  const std::string wanted = "; it is " + need.text();
+  const std::string wanted = "; the memory is " + need.text();
   if (bytes > limits.memlock) {
-    return fail("memlock " + mebibytes(limits.memlock) + " < RDMA memory " + mebibytes(bytes) +
-                ": raise LimitMEMLOCK (systemd) or `ulimit -l`, or lower fabric.max_pinned" +
+    return fail("memlock allows " + mebibytes(limits.memlock) + ", and RDMA needs " +
+                mebibytes(bytes) +
+                " of locked memory: raise LimitMEMLOCK (systemd) or `ulimit -l`, or lower "
+                "fabric.max_pinned" +
                 wanted);
   }
   if (kRegionsNeeded > limits.regions) {
     return fail("the device has " + std::to_string(limits.regions) + " memory keys and " +
-                std::to_string(kRegionsNeeded) + " are needed: use fewer, larger regions");
+                std::to_string(kRegionsNeeded) +
+                " are needed: use another device, or `fabric: tcp`");
   }
   const uint64_t pages = (bytes + limits.huge_page_bytes - 1) / limits.huge_page_bytes;
   if (huge_pages && pages > limits.huge_pages_free) {
@@ -94,8 +97,8 @@ Result<void> check(const MemoryNeed& need, const MemoryLimits& limits, bool huge
                 wanted);
   }
   if (!huge_pages && bytes > limits.available) {
-    return fail("RDMA memory " + mebibytes(bytes) + " > " + mebibytes(limits.available) +
-                " of free memory: lower fabric.max_pinned" + wanted);
+    return fail("RDMA needs " + mebibytes(bytes) + " of memory and " + mebibytes(limits.available) +
+                " are free: lower fabric.max_pinned" + wanted);
   }
   return {};
 }

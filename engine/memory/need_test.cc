@@ -30,8 +30,9 @@ TEST(MemoryNeed, ToldWhichLimitIsTooLow) {
            Row{{.memlock = 8 << 20}, false, ""},
            Row{{.memlock = 64 << 10},
                false,
-               "memlock 0.1 MiB < RDMA memory 4.1 MiB: raise LimitMEMLOCK (systemd) or `ulimit "
-               "-l`, or lower fabric.max_pinned; it is 4.1 MiB = windows"},
+               "memlock allows 0.1 MiB, and RDMA needs 4.1 MiB of locked memory: raise "
+               "LimitMEMLOCK (systemd) or `ulimit -l`, or lower fabric.max_pinned; the memory is "
+               "4.1 MiB = windows"},
            Row{{.regions = 2}, false, "the device has 2 memory keys and 3 are needed"},
            Row{{.huge_pages_free = 2},
                true,
@@ -39,7 +40,7 @@ TEST(MemoryNeed, ToldWhichLimitIsTooLow) {
            Row{{.huge_pages_free = 3}, true, ""},
            Row{{.available = 1 << 20},
                false,
-               "RDMA memory 4.1 MiB > 1.0 MiB of free memory: lower fabric.max_pinned"},
+               "RDMA needs 4.1 MiB of memory and 1.0 MiB are free: lower fabric.max_pinned"},
        }) {
     const auto checked = check(some_need(), row.limits, row.huge_pages);
     ASSERT_EQ(checked.has_value(), std::string(row.says).empty());

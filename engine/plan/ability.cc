@@ -38,20 +38,20 @@ Plan bounded(Plan plan, const Ability& ability) {
   const auto large = in_place_of(plan.large, ability);
   if (!small || !large) {
     plan.path = Path::kTcp;
-    plan.reason += "; TCP carries it: " + ability.who + " has " +
-                   (ability.legs == 0 ? "no RDMA lanes" : "none of the legs for it");
+    plan.reason += "; TCP carries the calls: " + ability.who + " has " +
+                   (ability.legs == 0 ? "no RDMA lanes" : "none of the legs that they need");
     return plan;
   }
   if (*small != plan.small || *large != plan.large) {
-    plan.reason += "; " + ability.who + " cannot do " + names(plan.small, plan.large) + ": " +
-                   names(*small, *large) + " instead";
+    plan.reason += "; " + ability.who + " does not support " + names(plan.small, plan.large) +
+                   ": " + names(*small, *large) + " is used instead";
     plan.small = *small;
     plan.large = *large;
   }
   if (plan.slot_bytes > ability.slot_bytes_max) {
     plan.slot_bytes = ability.slot_bytes_max;
     plan.reason += "; " + ability.who + " has slots of at most " + std::to_string(plan.slot_bytes) +
-                   " bytes: what is larger goes by rendezvous";
+                   " bytes: larger messages use rendezvous";
   }
   return plan;
 }

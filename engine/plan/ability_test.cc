@@ -19,14 +19,15 @@ TEST(Ability, BoundsThePlanAndSaysSo) {
            Row{"hipower", 0, "hipower, busy", ""},
            Row{"eager", bit_of(Leg::kBitmap), "eager, busy", ""},
            Row{"hipower", bit_of(Leg::kBitmap), "direct_write_imm, busy",
-               "; peer b cannot do hipower: direct_write_imm instead"},
+               "; peer b does not support hipower: direct_write_imm is used instead"},
            Row{"rfp", bit_of(Leg::kFetch0) | bit_of(Leg::kWriteImm), "eager, busy",
-               "; peer b cannot do rfp: eager instead"},
+               "; peer b does not support rfp: eager is used instead"},
            Row{"ar_grpc", bit_of(Leg::kReadRndv), "direct_write_imm, busy",
-               "; peer b cannot do ar_grpc: direct_write_imm instead"},
+               "; peer b does not support ar_grpc: direct_write_imm is used instead"},
            Row{"rfp", bit_of(Leg::kWriteRndv), "rfp, busy over tcp",
-               "; TCP carries it: peer b has none of the legs for it"},
-           Row{"rfp", kAllLegs, "rfp, busy over tcp", "; TCP carries it: peer b has no RDMA lanes"},
+               "; TCP carries the calls: peer b has none of the legs that they need"},
+           Row{"rfp", kAllLegs, "rfp, busy over tcp",
+               "; TCP carries the calls: peer b has no RDMA lanes"},
        }) {
     const Plan plan =
         make_plan({.perf_goal = PerfGoal::kLatency, .protocol = row.protocol}, kEightCores);
@@ -40,9 +41,10 @@ TEST(Ability, BoundsEachHalfOfASplitPlan) {
   const Plan plan = make_plan({.perf_goal = PerfGoal::kThroughput, .concurrency = 9u}, kEightCores);
   const Plan made = bounded(plan, {.who = "device rxe0", .legs = kAllLegs & ~bit_of(Leg::kFetch0)});
   EXPECT_EQ(describe(made), "direct_write_imm, event");
-  EXPECT_EQ(made.reason, plan.reason +
-                             "; device rxe0 cannot do direct_write_imm and rfp: direct_write_imm "
-                             "instead");
+  EXPECT_EQ(made.reason,
+            plan.reason +
+                "; device rxe0 does not support direct_write_imm and rfp: direct_write_imm "
+                "is used instead");
 }
 
 TEST(Ability, ClipsSlots) {
@@ -51,7 +53,7 @@ TEST(Ability, ClipsSlots) {
   EXPECT_EQ(made.slot_bytes, 65536u);
   EXPECT_EQ(
       made.reason,
-      plan.reason + "; peer b has slots of at most 65536 bytes: what is larger goes by rendezvous");
+      plan.reason + "; peer b has slots of at most 65536 bytes: larger messages use rendezvous");
 }
 
 TEST(Ability, LeavesTcpAlone) {

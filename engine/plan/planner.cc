@@ -67,7 +67,7 @@ Subscription subscription(const Hints& hints, const HostFacts& host) {
 // Returns, for example, "concurrency=16: over, the host has 2 cores".
 std::string concurrency_words(const Hints& hints, const HostFacts& host, Subscription where) {
   const std::string column(kSubscriptions[static_cast<size_t>(where)]);
-  if (!hints.concurrency) return "no concurrency, taken as under-subscribed";
+  if (!hints.concurrency) return "no concurrency (assumed under-subscribed)";
   if (std::holds_alternative<Subscription>(*hints.concurrency)) return "concurrency=" + column;
   const std::string callers = std::to_string(std::get<uint32_t>(*hints.concurrency));
   if (where == Subscription::kUnder && host.nic_cores != host.cores) {
@@ -132,9 +132,9 @@ Plan make_plan(const Hints& hints, const HostFacts& host) {
   plan.tcp_wanted = hints.transport == Path::kTcp;
   plan.path = host.rdma && !plan.tcp_wanted ? Path::kRdma : Path::kTcp;
   if (plan.tcp_wanted) {
-    plan.reason += "; transport=tcp overrides: TCP carries it";
+    plan.reason += "; transport=tcp overrides: TCP carries the calls";
   } else if (!host.rdma) {
-    plan.reason += "; TCP carries it: " + host.rdma_absent_reason;
+    plan.reason += "; TCP carries the calls: " + host.rdma_absent_reason;
   }
   return plan;
 }

@@ -64,7 +64,7 @@ TEST(Planner, SaysWhyTcpCarriesIt) {
   const Plan lacking = make_plan({.perf_goal = kLatency}, without);
   EXPECT_EQ(lacking.path, Path::kTcp);
   EXPECT_EQ(describe(lacking), "direct_write_imm, busy over tcp");
-  EXPECT_THAT(lacking.reason, HasSubstr("TCP carries it: fabric: tcp"));
+  EXPECT_THAT(lacking.reason, HasSubstr("TCP carries the calls: fabric: tcp"));
 
   const Plan wanted = make_plan({.perf_goal = kLatency, .transport = Path::kTcp}, kHost);
   EXPECT_EQ(describe(wanted), "tcp, busy");

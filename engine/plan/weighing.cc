@@ -43,7 +43,7 @@ void weigh_latency(Plan& plan, bool polling_is_open, const ComponentCosts& costs
   if (!polling_is_open || plan.polling != Polling::kBusy || costs.wake_up_ns == 0) return;
   if (event > busy * (1 + kPollingWorth)) return;
   plan.polling = Polling::kEvent;
-  plan.reason += ", being woken " + microseconds(event - busy) + " of it";
+  plan.reason += ", of which " + microseconds(event - busy) + " are the wake-up";
 }
 
 void weigh_border(Plan& plan, const ComponentCosts& costs) {
@@ -78,7 +78,7 @@ void weigh(Plan& plan, std::optional<PerfGoal> goal, bool polling_is_open,
     weigh_border(plan, costs);
   }
   const std::string after = choice_words(plan);
-  plan.reason += after == before ? ": so it stays" : ": so " + after;
+  plan.reason += after == before ? ": the choice stays" : ": the choice becomes " + after;
 }
 
 }  // namespace hat::engine

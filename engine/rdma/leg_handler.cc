@@ -6,7 +6,7 @@
 namespace hat::engine {
 
 void LegHandler::on_control(const Envelope&, std::span<const std::byte>) {
-  lane_.breaks("a control message that its leg does not know");
+  lane_.breaks("it sent a control message that the leg does not know");
 }
 
 void LegHandler::set_may_poll(bool may) {
@@ -15,7 +15,7 @@ void LegHandler::set_may_poll(bool may) {
 }
 
 void LegHandler::on_imm(uint64_t, uint32_t) {
-  lane_.breaks("an immediate that its leg does not know");
+  lane_.breaks("it sent an immediate that the leg does not know");
 }
 
 }  // namespace hat::engine

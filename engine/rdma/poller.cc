@@ -27,8 +27,9 @@ Result<std::unique_ptr<Poller>> Poller::create(Fabric& fabric, Arena& arena,
 Result<void> Poller::add(RdmaLane& lane) {
   const uint32_t entries = send_entries_ + lane.options().send_entries;
   if (entries + options_.receives_max > options_.completions) {
-    return fail("RDMA lanes: the completion queue's " + std::to_string(options_.completions) +
-                " entries are too few for one lane more than " + std::to_string(lanes_.size()));
+    return fail(
+        "RDMA lanes: the completion queue has " + std::to_string(options_.completions) +
+        " entries, too few for a lane more; lanes that share it: " + std::to_string(lanes_.size()));
   }
   HAT_TRY_VOID(add_receives(receives_needed_ + lane.receives_needed() + kSlack));
   receives_needed_ += lane.receives_needed();
@@ -62,7 +63,8 @@ void Poller::forget_settled() {
 Result<void> Poller::add_receives(uint32_t count) {
   if (count > options_.receives_max) {
     return fail("RDMA lanes: " + std::to_string(count) + " receives are needed and " +
-                std::to_string(options_.receives_max) + " allowed: fewer lanes, or fewer slots");
+                std::to_string(options_.receives_max) +
+                " are allowed: use fewer lanes or fewer slots");
   }
   while (blocks_.size() * kReceivesPerBlock < count) {
     auto block = arena_.take(Purpose::kControl, size_t{kReceivesPerBlock} * kReceiveBytes);

@@ -77,7 +77,7 @@ void RdmaLane::post_chain() {
   const size_t taken = queue_pair_->post(chain_);
   const bool all = taken == chain_.size();
   chain_.clear();
-  if (!all) go_down("the queue pair takes no more requests");
+  if (!all) go_down("the queue pair accepts no more work requests");
 }
 
 void RdmaLane::flush() {
@@ -119,7 +119,7 @@ void RdmaLane::send_control(ControlKind kind, Leg leg, uint64_t sequence,
   one.has_remote = remote != nullptr;
   if (remote != nullptr) one.remote = *remote;
   if (pending_controls_.size() == kPendingControlsMax)
-    return breaks("it asks for more than it takes");
+    return breaks("it requests control messages and does not receive them");
   pending_controls_.push_back(one);
   post_controls();
 }

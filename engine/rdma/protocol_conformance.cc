@@ -74,8 +74,8 @@ TEST_P(ProtocolConformance, RefusesWhatNoMemoryCanHold) {
   client_->lane->flush();
   ASSERT_EQ(client_->down.size(), 1u);
   EXPECT_EQ(client_->down[0],
-            "a message of 5242880 bytes; at most 4194304 find memory on both sides: raise "
-            "fabric.max_pinned");
+            "a message of 5242880 bytes is too large: the two sides have memory for 4194304 bytes "
+            "at most; raise fabric.max_pinned");
 }
 
 TEST_P(ProtocolConformance, CarriesTheLargestMessage) {

@@ -43,7 +43,7 @@ Result<std::shared_ptr<RdmaDomain>> RdmaHost::domain_for_link() {
   if (next_ == nullptr) {
     if (domains_.size() == kDomainsMax) {
       return fail("RDMA: " + std::to_string(kDomainsMax) +
-                  " links of this worker have memory for lanes already, as many as may");
+                  " links of this worker already have memory for lanes, the maximum");
     }
     HAT_TRY(std::unique_ptr<Fabric> fabric, open_());
     HAT_TRY_VOID(add_domain(std::move(fabric)));

@@ -60,7 +60,7 @@ TEST_F(RdmaHosts, LinksHaveSoManyDomains) {
   const auto one_more = host->domain_for_link();
   ASSERT_FALSE(one_more);
   EXPECT_EQ(one_more.error().message,
-            "RDMA: 64 links of this worker have memory for lanes already, as many as may");
+            "RDMA: 64 links of this worker already have memory for lanes, the maximum");
   links.pop_back();
   reactor_.end_iteration();
   EXPECT_TRUE(host->domain_for_link());

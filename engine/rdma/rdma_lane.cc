@@ -130,7 +130,7 @@ Result<void> RdmaLane::connect(const LaneOffer& other) {
                     other.sender_extra.bytes >= size_t{options_.in.slots} * in.sender_extra &&
                     other.receiver_extra.bytes >= size_t{options_.out.slots} * out.receiver_extra;
   if (!fits) {
-    return hat::fail("RDMA lane: the other side offers less memory than its shape needs");
+    return hat::fail("RDMA lane: the peer offers less memory than the lane needs");
   }
   other_ = other;
   message_bytes_max_ = std::min<size_t>(largest(Purpose::kSend), other.message_bytes_max);
@@ -140,7 +140,7 @@ Result<void> RdmaLane::connect(const LaneOffer& other) {
 // --- The end of a lane ---
 
 void RdmaLane::breaks(const char* what) {
-  go_down(std::string("the other side breaks the format: ") + what);
+  go_down(std::string("the peer violates the lane protocol: ") + what);
 }
 
 void RdmaLane::on_queue_pair_error(const std::string& detail) {

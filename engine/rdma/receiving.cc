@@ -20,7 +20,8 @@ uint64_t answers_in(const FrameHeader& frame) {
 
 // Returns nullptr, or why our senders never send this frame on an RDMA lane.
 const char* invalid_here(const FrameHeader& frame) {
-  if (frame.stream == 0 || is_of_link(frame.kind)) return "a frame of the link";
+  if (frame.stream == 0 || is_of_link(frame.kind))
+    return "a frame of the link is not allowed on an RDMA lane";
   return invalid(frame, kMessageBytesMax);
 }
 
@@ -39,7 +40,7 @@ void RdmaLane::on_receive(const Completion& done, uint32_t receive, const std::b
   }
   if (done.bytes < sizeof(Envelope)) {
     poller_.give_back(receive);
-    return breaks("a SEND shorter than its envelope");
+    return breaks("a SEND is shorter than its envelope");
   }
   Envelope envelope;
   std::memcpy(&envelope, bytes, sizeof envelope);
@@ -72,14 +73,14 @@ void RdmaLane::tell_if_asked() {
 void RdmaLane::take_imm(uint32_t imm, uint32_t bytes) {
   const auto leg = static_cast<Leg>(imm >> kImmSequenceBits);
   const auto sequence = coming_sequence(imm, kImmSequenceBits);
-  if (!sequence || !receives_by(leg)) return breaks("a message that cannot come now");
+  if (!sequence || !receives_by(leg)) return breaks("it sent a message that is not expected now");
   if (LegHandler* handler = handler_for(leg)) handler->on_imm(*sequence, bytes);
 }
 
 LegHandler* RdmaLane::handler_for(Leg leg) {
   const auto index = static_cast<size_t>(leg);
   LegHandler* handler = index < handlers_.size() ? handlers_[index].get() : nullptr;
-  if (handler == nullptr) breaks("a leg that this lane does not have");
+  if (handler == nullptr) breaks("it uses a leg that this lane does not have");
   return handler;
 }
 
@@ -89,7 +90,7 @@ void RdmaLane::take_message(const Envelope& envelope, uint32_t receive, const st
   const bool whole = envelope.frame.payload_bytes == count - sizeof envelope;
   if (!sequence || !whole || envelope.leg != Leg::kSend || !take_envelope(envelope)) {
     poller_.give_back(receive);
-    return breaks("a message that cannot come now");
+    return breaks("it sent a message that is not expected now");
   }
   const Bytes payload(bytes + sizeof envelope, envelope.frame.payload_bytes);
   if (*sequence != next_ || delivering_) {
@@ -111,7 +112,7 @@ bool RdmaLane::take_envelope(const Envelope& envelope) {
   const auto ahead = static_cast<int32_t>(envelope.delivered - static_cast<uint32_t>(acked_));
   if (ahead <= 0) return true;
   if (static_cast<uint64_t>(ahead) > sent_ - acked_) {
-    breaks("it has got more messages than were sent");
+    breaks("it acknowledges more messages than were sent");
     return false;
   }
   acknowledge(acked_ + static_cast<uint64_t>(ahead));
@@ -140,7 +141,7 @@ bool RdmaLane::arrive_in_window(uint64_t sequence, Leg leg) {
                     envelope.sequence == static_cast<uint32_t>(sequence) && envelope.leg == leg &&
                     envelope.kind == ControlKind::kMessage;
   if (!good) {
-    breaks("a slot does not hold what was told");
+    breaks("a slot does not contain the message that it announced");
     return false;
   }
   if (!take_envelope(envelope)) return false;
@@ -163,7 +164,7 @@ void RdmaLane::put(uint64_t sequence, Arrival arrival) {
   Arrival& place = this->arrival(sequence);
   if (place.here || sequence < next_ || sequence >= next_ + in_.size()) {
     if (arrival.receive) poller_.give_back(*arrival.receive);
-    return breaks("a message that had come before");
+    return breaks("it sent a message twice");
   }
   place = std::move(arrival);
   place.here = true;

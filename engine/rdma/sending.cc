@@ -35,9 +35,9 @@ uint64_t RdmaLane::send(FrameHeader header, size_t bytes, std::span<const Bytes>
 
 bool RdmaLane::may_send(size_t bytes) {
   if (bytes <= message_bytes_max_) return true;
-  go_down("a message of " + std::to_string(bytes) + " bytes; at most " +
-          std::to_string(message_bytes_max_) +
-          " find memory on both sides: raise fabric.max_pinned");
+  go_down("a message of " + std::to_string(bytes) +
+          " bytes is too large: the two sides have memory for " +
+          std::to_string(message_bytes_max_) + " bytes at most; raise fabric.max_pinned");
   return false;
 }
 
@@ -137,7 +137,7 @@ void RdmaLane::keep_waiting(const FrameHeader& header, std::span<const Bytes> pi
   waiting_.push_back({header, borrowed == nullptr ? std::nullopt : std::optional(*borrowed)});
   const size_t queued = waiting_bytes_.size() - waiting_begin_ + waiting_.size() * sizeof(Envelope);
   congested_ = congested_ || queued > kCongestedBytes;
-  if (queued > kQueuedBytesMax) go_down("more is queued than the other side takes");
+  if (queued > kQueuedBytesMax) go_down("the peer takes no more data, and too much is queued");
 }
 
 void RdmaLane::begin_waiting() {

@@ -22,7 +22,7 @@ void tell(const Examined& examined, const Judged& judged, const Judged* choice,
   if (examined.wants_device() && judged.meant && choice == nullptr) {
     findings.fail(subject, text, mend);
   } else {
-    findings.ok(subject, text + "; not needed");
+    findings.ok(subject, text + "; hatrpcd does not need it");
   }
 }
 
@@ -85,16 +85,16 @@ void judge_congestion(const Examined& examined, const RdmaDevice& device, const 
     findings.warn(
         subject,
         named + " of " + hatctl::count_text(static_cast<double>(packets)) +
-            " packets: the network loses some, and each costs a time-out or a repetition",
+            " packets were lost or out of order: each costs a time-out or a retransmission",
         soft ? "sysctl -w net.core.netdev_max_backlog=100000   # Soft-RoCE: the kernel's own queue"
-        : port.by_gid()
-            ? "mlnx_qos -i " + device.interface +
-                  " --trust dscp --pfc 0,0,0,1,0,0,0,0   # and the switch's: docs/rdma-hosts.md"
-            : "ibqueryerrors   # which cable");
+        : port.by_gid() ? "mlnx_qos -i " + device.interface +
+                              " --trust dscp --pfc 0,0,0,1,0,0,0,0   # and the same on the switch: "
+                              "docs/rdma-hosts.md"
+                        : "ibqueryerrors   # shows which cable");
     return;
   }
   std::string text =
-      "no loss worth a word in " + hatctl::count_text(static_cast<double>(packets)) + " packets";
+      "no significant loss in " + hatctl::count_text(static_cast<double>(packets)) + " packets";
   if (notices != 0) text += ", " + std::to_string(notices) + " congestion notices";
   if (port.by_gid()) {
     text += device.traffic_class.empty() ? "; hatrpcd sets traffic class 0"
@@ -113,23 +113,23 @@ void judge_gid_taken(const Examined& examined, const Judged& judged, const std::
     findings.ok(subject, text);
   } else if (best != nullptr && best->roce_v2 && examined.file.node.fabric.gid_index >= 0) {
     const std::string index = std::to_string(best->index);
-    findings.warn(subject,
-                  text + ", as configured: no router passes it; index " + index + " is better",
-                  "editor " + examined.file.path + "   # fabric.gid_index: " + index +
-                      ", or without it; then systemctl restart hatrpcd");
+    findings.warn(
+        subject, text + ", as configured: routers do not forward it; index " + index + " is better",
+        "editor " + examined.file.path + "   # fabric.gid_index: " + index +
+            ", or without it; then systemctl restart hatrpcd");
   } else if (best != nullptr && best->roce_v2) {
     findings.warn(subject,
-                  text + ": no router passes it; of index " + std::to_string(best->index) +
-                      ", which is better, no address handle can be made",
+                  text + ": routers do not forward it; index " + std::to_string(best->index) +
+                      " is better, but no address handle can be made for it",
                   "ip addr show dev " + judged.device->interface +
-                      "   # does its address belong to this network namespace?");
+                      "   # check that the GID's address belongs to this network namespace");
   } else {
     findings.warn(subject,
                   text +
-                      ": no router passes it, and it reaches peers on the same "
-                      "Ethernet alone; the port has no entry of RoCE v2",
+                      ": routers do not forward it, and it reaches only peers on the same "
+                      "Ethernet; the port has no RoCE v2 GID",
                   "ip addr add ADDRESS/PREFIX dev " + judged.device->interface +
-                      "   # an IPv4 address makes one, if the card can");
+                      "   # an IPv4 address adds one, if the card supports RoCE v2");
   }
 }
 
@@ -145,9 +145,9 @@ void check_devices(const Examined& examined, Findings& findings) {
       tell(examined, one, choice, device.name, one.why_not, one.mend, findings);
     } else if (device.node_type == "RNIC" && &one == choice && examined.wants_device()) {
       findings.fail(device.name,
-                    "hatrpcd would take it, and it is an iWARP device: its queue pairs go by "
-                    "neither InfiniBand's nor RoCE's addresses",
-                    "rdma link show   # another one for fabric.device, or fabric: tcp, in " +
+                    "hatrpcd would use this device, but it is an iWARP device, which has neither "
+                    "InfiniBand nor RoCE addresses",
+                    "rdma link show   # then set another fabric.device, or fabric: tcp, in " +
                         examined.file.path);
     } else {
       findings.ok(device.name,
@@ -201,22 +201,23 @@ void check_mtu(const Examined& examined, Findings& findings) {
   if (!choice->port->by_gid()) {
     if (choice->packet_bytes != 0 && choice->packet_bytes < 2048) {
       return findings.warn(
-          subject, asked + ": InfiniBand carries 2048 or 4096",
+          subject, asked + ": InfiniBand can carry 2048 or 4096",
           "smpquery portinfo -D 0   # the subnet manager's partitions.conf: mtu=5");
     }
-    return findings.ok(subject, asked.empty() ? "as the subnet manager has it" : asked);
+    return findings.ok(subject, asked.empty() ? "set by the subnet manager" : asked);
   }
   const auto interface =
       std::ranges::find(examined.host.interfaces, choice->device->interface, &Interface::name);
   if (interface == examined.host.interfaces.end()) {
-    return findings.ok(subject, asked.empty() ? "its interface is not seen" : asked);
+    return findings.ok(subject,
+                       asked.empty() ? "its network interface cannot be seen from here" : asked);
   }
   const uint32_t packet =
       choice->packet_bytes != 0 ? choice->packet_bytes : packet_of(interface->mtu);
   const std::string text = std::to_string(packet) + " bytes a packet, " + interface->name +
                            " has MTU " + std::to_string(interface->mtu);
   if (packet == kPacketBytes.front()) return findings.ok(subject, text);
-  findings.warn(subject, text + ": RoCE carries 4096 with 4200, in a quarter of the packets",
+  findings.warn(subject, text + ": with MTU 4200, RoCE packets carry 4096 bytes",
                 "ip link set dev " + interface->name +
                     " mtu 4200   # on both hosts, and no less on each switch between them");
 }

@@ -52,25 +52,27 @@ void judge_without_devices(const Examined& examined, Findings& findings) {
   const Host& host = examined.host;
   const FabricConfig& fabric = examined.file.node.fabric;
   const bool required = fabric.kind == FabricKind::kVerbs;
-  const std::string what =
-      required ? "this host has no RDMA device, and fabric: verbs does not start without one"
-               : "this host has no RDMA device: calls to other hosts go over TCP, which needs none";
+  const std::string what = required ? "this host has no RDMA device, and with fabric: verbs "
+                                      "hatrpcd does not start without one"
+                                    : "this host has no RDMA device: calls to other hosts use TCP";
   const Verdict verdict = required ? Verdict::kFail : Verdict::kWarn;
   if (const auto missing = missing_module(host)) {
-    findings.add(verdict, "", what + "; " + missing->interface + " may be one",
+    findings.add(verdict, "",
+                 what + "; " + missing->interface + " may become one with its kernel module",
                  load(missing->module));
     return;
   }
   if (host.devices_in_one_namespace) {
     findings.add(verdict, "",
                  what +
-                     "; devices belong to one network namespace each here (rdma system: netns "
-                     "exclusive), and another one may have it",
-                 "rdma dev set DEVICE netns NAME   # on the host, where `rdma dev` shows it");
+                     "; on this host each device belongs to one network namespace (`rdma system` "
+                     "shows netns exclusive), and another namespace may have it",
+                 "rdma dev set DEVICE netns NAME   # on the host, in the namespace where `rdma "
+                 "dev` shows it");
     return;
   }
   if (host.container) {
-    findings.add(verdict, "", what + "; this is a container: has its host one?",
+    findings.add(verdict, "", what + "; this is a container, and its host may have one",
                  "rdma link show   # on the host; then docs/rdma-hosts.md, \"Containers\"");
     return;
   }
@@ -81,12 +83,12 @@ void judge_unusable(const Examined& examined, const std::vector<Judged>& judged,
                     Findings& findings) {
   const FabricConfig& fabric = examined.file.node.fabric;
   const bool required = fabric.kind == FabricKind::kVerbs;
-  const std::string but = required ? "hatrpcd will not start: " : "calls will go over TCP: ";
+  const std::string but = required ? "hatrpcd will not start: " : "calls will use TCP: ";
   const auto meant = std::ranges::find_if(judged, &Judged::meant);
   if (meant == judged.end()) {
     std::string names;
     for (const Judged& one : judged) names += (names.empty() ? "" : ", ") + one.device->name;
-    findings.fail("", but + "there is no device " + fabric.device + "; there is " + names,
+    findings.fail("", but + "there is no device " + fabric.device + "; this host has " + names,
                   "rdma link show   # then fabric.device in " + examined.file.path);
     return;
   }
@@ -107,11 +109,12 @@ void judge_running(const Examined& examined, const Judged* choice, Findings& fin
   const std::string& runs = examined.daemon.fabric;
   const bool has_verbs = runs.starts_with("verbs: ");
   if (choice != nullptr && !has_verbs && examined.wants_device()) {
-    findings.warn("the running hatrpcd",
-                  "has " + runs + "; a device can be used now, and is taken at a start alone",
-                  "systemctl restart hatrpcd");
+    findings.warn(
+        "the running hatrpcd",
+        "has " + runs + "; it could use a device now, but looks for devices only when it starts",
+        "systemctl restart hatrpcd");
   } else if (choice == nullptr && has_verbs) {
-    findings.warn("the running hatrpcd", "has " + runs + "; a new start would not",
+    findings.warn("the running hatrpcd", "has " + runs + "; it would not after a restart",
                   "hatctl status   # its lanes");
   } else {
     findings.ok("the running hatrpcd", "has " + runs);
@@ -125,11 +128,11 @@ void check_fabric(const Examined& examined, Findings& findings) {
   const auto judged = judge_devices(examined);
   const Judged* choice = chosen(judged);
   if (fabric.kind == FabricKind::kTcp) {
-    findings.ok("", "fabric: tcp: all calls go over TCP, no device is used");
+    findings.ok("", "fabric: tcp: all calls use TCP, and no device is used");
   } else if (fabric.kind == FabricKind::kLoop) {
     findings.ok("", "fabric: loop: RDMA lanes between daemons of this host, TCP to other hosts");
   } else if (choice != nullptr) {
-    findings.ok("", "hatrpcd takes " + place_of(*choice));
+    findings.ok("", "hatrpcd uses " + place_of(*choice));
   } else if (examined.host.devices.empty()) {
     judge_without_devices(examined, findings);
   } else {
@@ -140,10 +143,11 @@ void check_fabric(const Examined& examined, Findings& findings) {
 
 void check_modules(const Examined& examined, Findings& findings) {
   const Host& host = examined.host;
-  if (!examined.wants_device()) return findings.ok("", "no device is wanted, so no module is");
+  if (!examined.wants_device())
+    return findings.ok("", "the configuration uses no device, so no module is needed");
   if (const auto missing = missing_module(host)) {
     findings.warn(missing->interface,
-                  "its card may be an RDMA device: " + missing->module + " is not loaded",
+                  "its card may support RDMA, but " + missing->module + " is not loaded",
                   load(missing->module));
     return;
   }
@@ -159,8 +163,8 @@ void check_modules(const Examined& examined, Findings& findings) {
         std::ranges::find(kRdmaModules, module, &RdmaModule::module) != kRdmaModules.end();
     if (ours) loaded += (loaded.empty() ? "" : ", ") + module;
   }
-  findings.ok(
-      "", loaded.empty() ? "no card here is known to want an RDMA module" : loaded + ": loaded");
+  findings.ok("", loaded.empty() ? "no card of this host is known to need an RDMA module"
+                                 : loaded + ": loaded");
 }
 
 }  // namespace hat::doctor

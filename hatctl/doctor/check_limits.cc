@@ -38,7 +38,7 @@ std::string set_limit(const Examined& examined, const std::string& setting,
   }
   if (unit.empty()) {
     return "systemd-run -p " + setting + " hatrpcd --config " + examined.file.path +
-           "   # or its unit: deploy/systemd";
+           "   # or use the unit in deploy/systemd";
   }
   const std::string folder = "/etc/systemd/system/" + unit + ".d";
   return "mkdir -p " + folder + " && printf '[Service]\\n" + setting + "\\n' >" + folder +
@@ -63,12 +63,12 @@ void judge_memlock(const Examined& examined, const Process& process, const std::
   const std::string has =
       process.may(kCapIpcLock) ? "CAP_IPC_LOCK: may lock all memory" : "may lock " + amount(limit);
   if (!pins(examined)) {
-    findings.ok(subject, has + "; without a device nothing is pinned");
+    findings.ok(subject, has + "; without a device, no memory is pinned");
   } else if (limit >= examined.rdma_bytes()) {
     findings.ok(subject, has + "; RDMA pins " + sum_of(examined));
   } else if (counts) {
     findings.fail(subject,
-                  has + ", and RDMA pins " + sum_of(examined) + ": its lanes cannot be made",
+                  has + ", but RDMA pins " + sum_of(examined) + ": RDMA lanes cannot be created",
                   set_limit(examined, "LimitMEMLOCK=infinity", "--ulimit memlock=-1"));
   } else {
     findings.warn(subject,
@@ -82,20 +82,20 @@ void judge_memory_max(const Examined& examined, const Cgroup& cgroup, Findings& 
   const uint64_t held = examined.workers() * examined.file.node.limits.buffered_bytes_max;
   const std::string subject = "memory.max";
   if (!cgroup.memory_max) {
-    findings.ok(subject, cgroup.memory_by_v1 ? "by cgroup v1, which is not read here"
-                                             : "no bound on memory");
+    findings.ok(subject, cgroup.memory_by_v1 ? "set by cgroup v1, which hatctl does not read"
+                                             : "no limit on memory");
     return;
   }
   const std::string text = amount(*cgroup.memory_max) + " at " + cgroup.memory_max_at +
-                           "; hatrpcd takes " + amount(needed) + ", and up to " + amount(held) +
+                           "; hatrpcd needs " + amount(needed) + ", and up to " + amount(held) +
                            " for slow readers";
   const std::string mend =
       set_limit(examined, "MemoryMax=" + std::to_string((needed + held) >> 20) + "M",
                 "--memory=" + std::to_string((needed + held) >> 20) + "m");
   if (*cgroup.memory_max < needed) {
-    findings.fail(subject, text + ": the kernel will end it", mend);
+    findings.fail(subject, text + ": the kernel will kill hatrpcd", mend);
   } else if (*cgroup.memory_max < needed + held) {
-    findings.warn(subject, text + ": then the kernel may end it", mend);
+    findings.warn(subject, text + ": if readers are slow, the kernel may kill hatrpcd", mend);
   } else {
     findings.ok(subject, text);
   }
@@ -104,17 +104,17 @@ void judge_memory_max(const Examined& examined, const Cgroup& cgroup, Findings& 
 void judge_cores_max(const Examined& examined, const Cgroup& cgroup, Findings& findings) {
   const std::string subject = "cpu.max";
   const double workers = static_cast<double>(examined.workers());
-  if (!cgroup.cores_max) return findings.ok(subject, "no bound on processor time");
+  if (!cgroup.cores_max) return findings.ok(subject, "no limit on processor time");
   const std::string text = hatctl::count_text(*cgroup.cores_max) + " cores' time, for " +
                            hatctl::plural(examined.workers(), "worker");
   if (cgroup.throttled == 0 && *cgroup.cores_max >= workers + 1) return findings.ok(subject, text);
   const std::string so_far =
       cgroup.throttled == 0 ? "" : ", reached " + std::to_string(cgroup.throttled) + " times";
-  findings.warn(subject,
-                text + so_far +
-                    ": a worker that polls uses its time up, and stops for the rest of "
-                    "each period",
-                set_limit(examined, "CPUQuota=", "--cpus=0") + "   # or `polling: event`");
+  findings.warn(
+      subject,
+      text + so_far +
+          ": a worker that polls uses up this time, and then stops for the rest of each period",
+      set_limit(examined, "CPUQuota=", "--cpus=0") + "   # or `polling: event`");
 }
 
 void judge_rdma_max(const Examined& examined, const Cgroup& cgroup, Findings& findings) {
@@ -123,7 +123,7 @@ void judge_rdma_max(const Examined& examined, const Cgroup& cgroup, Findings& fi
   const Judged* choice = chosen(all);
   const auto bounds =
       choice == nullptr ? cgroup.rdma_max.end() : cgroup.rdma_max.find(choice->device->name);
-  if (bounds == cgroup.rdma_max.end()) return findings.ok(subject, "no bound on RDMA objects");
+  if (bounds == cgroup.rdma_max.end()) return findings.ok(subject, "no limit on RDMA objects");
   // Each worker needs one handle, and a calibration needs another.
   const std::map<std::string, uint64_t> needed = {
       {"hca_handle", examined.workers() + 1},
@@ -133,12 +133,12 @@ void judge_rdma_max(const Examined& examined, const Cgroup& cgroup, Findings& fi
   for (const auto& [what, count] : needed) {
     const auto bound = bounds->second.find(what);
     if (bound == bounds->second.end()) continue;
-    text += " " + what + "=" + std::to_string(bound->second) + " (of " + std::to_string(count) +
-            " that are needed)";
+    text += " " + what + "=" + std::to_string(bound->second) + " (" + std::to_string(count) +
+            " are needed)";
     enough &= bound->second >= count;
   }
   if (enough) return findings.ok(subject, text);
-  findings.fail(subject, text + ": lanes cannot be made",
+  findings.fail(subject, text + ": RDMA lanes cannot be created",
                 "echo '" + choice->device->name +
                     " hca_handle=max hca_object=max' >/sys/fs/cgroup" + cgroup.path + "/rdma.max");
 }
@@ -157,29 +157,30 @@ void check_memlock(const Examined& examined, Findings& findings) {
 void check_memory(const Examined& examined, Findings& findings) {
   const Host& host = examined.host;
   const uint64_t needed = pins(examined) ? examined.rdma_bytes() : 0;
-  const std::string free = amount(host.memory_available) + " of memory are free";
+  const std::string free = amount(host.memory_available) + " of memory is free";
   // A running daemon already has its memory.
   if (host.daemon || host.memory_available >= needed + kBesidesRdma) {
     findings.ok("", free);
   } else {
     findings.fail(
-        "", free + ", and RDMA takes " + sum_of(examined) + ": hatrpcd would do without",
-        "editor " + examined.file.path + "   # fabric: {max_pinned: 36MiB}, say; or free some");
+        "", free + ", but RDMA needs " + sum_of(examined) + ": hatrpcd would run without RDMA",
+        "editor " + examined.file.path +
+            "   # for example fabric: {max_pinned: 36MiB}; or free some memory");
   }
   findings.ok("huge pages", std::to_string(host.huge_pages_free) + " of " +
                                 std::to_string(host.huge_pages_total) + " of " +
                                 amount(host.huge_page_bytes) + " are free; hatrpcd uses none");
   findings.ok("/dev/shm", host.shm_bytes == 0
-                              ? "not there; hatrpcd's memory is memfds, which need none"
+                              ? "absent; hatrpcd uses memfds, which do not need it"
                               : amount(host.shm_free) + " of " + amount(host.shm_bytes) +
-                                    " are free; hatrpcd's memory is memfds, which need none");
+                                    " are free; hatrpcd uses memfds, which do not need it");
 }
 
 void check_cgroup(const Examined& examined, Findings& findings) {
   const Cgroup& cgroup = examined.process().cgroup;
   if (!examined.host.daemon && !examined.host.container) {
-    return findings.ok("", "judged where hatrpcd runs; hatctl is in " +
-                               (cgroup.path.empty() ? "none of version 2" : cgroup.path));
+    return findings.ok("", "not checked, because no hatrpcd process is visible; hatctl is in " +
+                               (cgroup.path.empty() ? "no cgroup of version 2" : cgroup.path));
   }
   judge_memory_max(examined, cgroup, findings);
   judge_cores_max(examined, cgroup, findings);
@@ -195,11 +196,12 @@ void check_capabilities(const Examined& examined, Findings& findings) {
   if (nice && *nice < 0 && !process.may(kCapSysNice)) {
     findings.warn(subject,
                   "worker_nice: " + std::to_string(*nice) +
-                      " wants CAP_SYS_NICE, which it has not: workers run as all others do",
+                      " needs CAP_SYS_NICE, which the process lacks: workers run with the "
+                      "process's own niceness",
                   set_limit(examined, "AmbientCapabilities=CAP_SYS_NICE", "--cap-add=SYS_NICE"));
     return;
   }
-  findings.ok(subject, count == 0 ? "none; it needs none"
+  findings.ok(subject, count == 0 ? "none; hatrpcd needs none"
                                   : "has " + std::to_string(count) + "; hatrpcd needs none");
 }
 
@@ -212,10 +214,10 @@ void check_descriptors(const Examined& examined, Findings& findings) {
   const uint64_t limit = process.descriptors.hard;
   const std::string text = (limit == kUnlimited ? "no limit" : std::to_string(limit) + " at most") +
                            "; " + std::to_string(needed) +
-                           " where every endpoint has limits.max_connections";
+                           " are needed if every endpoint has limits.max_connections";
   if (limit >= needed || !examined.host.daemon) return findings.ok("", text);
   const std::string enough = std::to_string(std::max<uint64_t>(needed, 1u << 20));
-  findings.warn("", text + ": connections beyond it are refused",
+  findings.warn("", text + ": connections beyond this limit are refused",
                 set_limit(examined, "LimitNOFILE=" + enough, "--ulimit nofile=" + enough));
 }
 

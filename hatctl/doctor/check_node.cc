@@ -22,7 +22,7 @@ std::string joined_by_comma(const std::vector<std::string>& texts) {
 bool judge_way(const Examined& examined, const PeerProbe& peer, Findings& findings) {
   const std::string address = to_string(peer.address);
   if (!peer.resolve_error.empty()) {
-    findings.fail(peer.name, address + ": its name leads nowhere: " + peer.resolve_error,
+    findings.fail(peer.name, address + ": the name cannot be resolved: " + peer.resolve_error,
                   "getent hosts " + peer.address.host + "   # then DNS, /etc/hosts, or peers." +
                       peer.name + ".link in " + examined.file.path);
     return false;
@@ -34,9 +34,9 @@ bool judge_way(const Examined& examined, const PeerProbe& peer, Findings& findin
                   address + (tcp && peer.ip != peer.address.host ? " (" + peer.ip + ")" : "") +
                       " cannot be reached: " + peer.connect_error,
                   tcp ? "ss -ltn 'sport = :" + port +
-                            "'   # there: hatrpcd's link.listen? else start it; else a firewall "
-                            "between: nft list ruleset"
-                      : "ls -l " + peer.address.path + "   # does its hatrpcd run?");
+                            "'   # on that host: if nothing listens, start hatrpcd or correct "
+                            "link.listen; else check firewalls: nft list ruleset"
+                      : "ls -l " + peer.address.path + "   # check that its hatrpcd runs");
     return false;
   }
   return true;
@@ -49,12 +49,12 @@ void judge_path_mtu(const PeerProbe& peer, const Judged* choice, Findings& findi
       engine::gid_text(choice->gid->bytes) != peer.own_ip) {
     return;
   }
-  const std::string text = "the way there passes " + std::to_string(peer.path_mtu) +
-                           " bytes, and " + choice->device->name + "'s packets carry " +
-                           std::to_string(choice->packet_bytes);
+  const std::string text = "the path to this peer passes packets of " +
+                           std::to_string(peer.path_mtu) + " bytes, but " + choice->device->name +
+                           "'s packets carry " + std::to_string(choice->packet_bytes);
   if (choice->packet_bytes + kRoceHeaderMost <= peer.path_mtu) return;
   findings.warn(
-      peer.name, text + ": RDMA packets are not cut up, they are lost",
+      peer.name, text + ": RDMA packets are not fragmented, so they are lost",
       "ip link set dev " + choice->device->interface + " mtu " + std::to_string(peer.path_mtu));
 }
 
@@ -66,11 +66,11 @@ void judge_lanes(const std::string& peer, const LinkState& link, Findings& findi
     } else if (lane.last_error.contains("the fabrics do not reach each other")) {
       findings.warn(
           peer, "RDMA lane " + lane.protocol + ": " + lane.last_error,
-          "editor hatrpcd.yaml   # fabric: tcp, on both hosts, if one has no RDMA device");
+          "editor hatrpcd.yaml   # set fabric: tcp on both hosts if one has no RDMA device");
     } else if (!lane.last_error.empty()) {
       findings.warn(peer,
                     "RDMA lane " + lane.protocol + " is " + lane.state +
-                        ", its calls go over TCP: " + lane.last_error,
+                        ", its calls use TCP: " + lane.last_error,
                     "hatctl status   # and docs/trouble.md");
     }
   }
@@ -88,7 +88,7 @@ void judge_peer(const Examined& examined, const PeerProbe& peer, const Judged* c
     if (link->second.up == link->second.workers) {
       findings.ok(peer.name, text);
     } else {
-      findings.warn(peer.name, text + ", else " + link->second.last_error, "hatctl status");
+      findings.warn(peer.name, text + "; last error: " + link->second.last_error, "hatctl status");
     }
     judge_lanes(peer.name, link->second, findings);
     judge_path_mtu(peer, choice, findings);
@@ -98,8 +98,8 @@ void judge_peer(const Examined& examined, const PeerProbe& peer, const Judged* c
   if (known) {
     findings.fail(
         peer.name,
-        address + " answers, and hatrpcd's link to it is down: " + link->second.last_error,
-        "journalctl -u hatrpcd --since -5min   # here and there, by the peer's name");
+        address + " answers, but hatrpcd's link to it is down: " + link->second.last_error,
+        "journalctl -u hatrpcd --since -5min   # on both hosts; search for the peer's name");
   } else {
     findings.ok(peer.name,
                 address + " answers" + (peer.own_ip.empty() ? "" : ", from " + peer.own_ip));
@@ -112,15 +112,16 @@ void judge_peer(const Examined& examined, const PeerProbe& peer, const Judged* c
 void check_configuration(const Examined& examined, Findings& findings) {
   const NodeFile& file = examined.file;
   if (!file.present) {
-    return findings.warn(
-        "", "there is no " + file.path + " (" + file.why + "): judged as if all were default",
-        "hatctl doctor --config FILE");
+    return findings.warn("",
+                         "there is no " + file.path + " (" + file.why +
+                             "): all keys are assumed to have their defaults",
+                         "hatctl doctor --config FILE");
   }
   for (const Diagnostic& diagnostic : file.diagnostics.all()) {
     const bool error = diagnostic.severity == Diagnostic::Severity::kError;
     findings.add(error ? Verdict::kFail : Verdict::kWarn, to_string(diagnostic.location),
                  diagnostic.message,
-                 "hatrpcd --check --config " + file.path + "   # once it is corrected");
+                 "hatrpcd --check --config " + file.path + "   # after you have corrected it");
   }
   if (!file.diagnostics.any_errors()) findings.ok(file.path, file.summary + " (" + file.why + ")");
 }
@@ -141,23 +142,25 @@ void check_daemon(const Examined& examined, Findings& findings) {
     findings.ok("", who + ", ready");
   }
   if (!daemon.reload_error.empty()) {
-    findings.warn("reload",
-                  "the last one was refused, the old routes hold: " +
-                      daemon.reload_error.substr(0, daemon.reload_error.find('\n')),
-                  "hatctl reload --dry-run   # all that is wrong; then hatctl reload");
+    findings.warn(
+        "reload",
+        "the last reload was refused, and the old routes stay in use: " +
+            daemon.reload_error.substr(0, daemon.reload_error.find('\n')),
+        "hatctl reload --dry-run   # shows all errors; after correcting them: hatctl reload");
   }
   if (!examined.host.daemon) {
     findings.warn("limits",
                   "process " + std::to_string(daemon.pid) +
-                      " cannot be seen from here: its limits are not judged, hatctl's are",
-                  "hatctl doctor   # where hatrpcd runs: in its container");
+                      " cannot be seen from here: the limits of hatctl are checked instead",
+                  "hatctl doctor   # run it where hatrpcd runs, for example in its container");
   }
 }
 
 void check_peers(const Examined& examined, Findings& findings) {
   const auto judged = judge_devices(examined);
   const Judged* choice = chosen(judged);
-  if (examined.peers.empty()) findings.ok("", "none is configured: others may call this node");
+  if (examined.peers.empty())
+    findings.ok("", "no peer is configured; other nodes may still call this node");
   for (const PeerProbe& peer : examined.peers) judge_peer(examined, peer, choice, findings);
 }
 

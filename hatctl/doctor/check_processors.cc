@@ -40,9 +40,9 @@ void judge_pressure(const char* what, std::optional<double> percent, double most
   if (!percent) return;
   const std::string share = hatctl::count_text(*percent) + " % of the last minute";
   if (*percent <= most) {
-    findings.ok(what, "somebody waited for it in " + share);
+    findings.ok(what, "tasks waited for it during " + share);
   } else {
-    findings.warn(what, "somebody waited for it in " + share + ": " + text, mend);
+    findings.warn(what, "tasks waited for it during " + share + ": " + text, mend);
   }
 }
 
@@ -52,10 +52,12 @@ void check_numa(const Examined& examined, Findings& findings) {
   const Host& host = examined.host;
   const auto judged = judge_devices(examined);
   const Judged* choice = chosen(judged);
-  if (host.numa_cpus.size() < 2) return findings.ok("", "one node: all memory is as near");
+  if (host.numa_cpus.size() < 2)
+    return findings.ok("", "one NUMA node: all memory is equally near");
   if (choice == nullptr || choice->device->numa_node < 0) {
-    return findings.ok(
-        "", std::to_string(host.numa_cpus.size()) + " nodes, and no device that is near to one");
+    return findings.ok("",
+                       std::to_string(host.numa_cpus.size()) +
+                           " NUMA nodes, and hatrpcd uses no RDMA device that is near one of them");
   }
   const std::string& name = choice->device->name;
   const std::string node = std::to_string(choice->device->numa_node);
@@ -63,17 +65,17 @@ void check_numa(const Examined& examined, Findings& findings) {
   const std::vector<int>& cpus = examined.process().cpus;
   if (near == host.numa_cpus.end() || share_any(cpus, near->second)) {
     const bool only = near != host.numa_cpus.end() && std::ranges::includes(near->second, cpus);
-    return findings.ok(name, "on node " + node + "; " +
+    return findings.ok(name, "on NUMA node " + node + "; " +
                                  (examined.host.daemon ? "hatrpcd" : "hatctl") +
                                  " may run on processors " + list_text(cpus) +
                                  (only ? ", all that node's" : ", that node's among them"));
   }
   findings.warn(name,
-                "on node " + node + ", and hatrpcd runs on processors " + list_text(cpus) +
-                    " of another: each access crosses between them",
+                "on NUMA node " + node + ", but hatrpcd runs on processors " + list_text(cpus) +
+                    " of another node: each access crosses between the nodes",
                 "taskset -apc " + list_text(near->second) + " " +
                     std::to_string(examined.process().pid) +
-                    "   # for good: CPUAffinity= in its unit");
+                    "   # to keep it after a restart, set CPUAffinity= in its unit");
 }
 
 void check_cores(const Examined& examined, Findings& findings) {
@@ -83,7 +85,7 @@ void check_cores(const Examined& examined, Findings& findings) {
       hatctl::plural(examined.workers(), "worker") + " on " + hatctl::plural(cpus.size(), "core");
   if (examined.workers() >= cpus.size() && cpus.size() > 1) {
     findings.warn(
-        "", counts + ": workers that poll leave nothing to the applications",
+        "", counts + ": workers that poll leave no core to the applications",
         "editor " + examined.file.path + "   # workers: auto; then systemctl restart hatrpcd");
   } else {
     findings.ok(
@@ -91,19 +93,25 @@ void check_cores(const Examined& examined, Findings& findings) {
                 (host.isolated_cpus.empty() ? "" : "; isolated: " + list_text(host.isolated_cpus)));
   }
   judge_pressure("processor time", host.cpu_pressure, kCpuPressureMax,
-                 "latencies are those of a busy host", "top   # who; then fewer, or more cores",
-                 findings);
-  judge_pressure("memory", host.memory_pressure, kMemoryPressureMax, "pages come and go",
-                 "grep -E 'MemAvailable|Swap' /proc/meminfo   # then who takes it", findings);
+                 "latencies are higher on a busy host",
+                 "top   # shows which processes; run fewer of them, or add cores", findings);
+  judge_pressure(
+      "memory", host.memory_pressure, kMemoryPressureMax,
+      "memory is short, and pages are reclaimed",
+      "grep -E 'MemAvailable|Swap' /proc/meminfo   # then find the processes that use the memory",
+      findings);
 }
 
 void check_clock(const Examined& examined, Findings& findings) {
   const std::string& source = examined.host.clock_source;
-  if (source.empty()) return findings.ok("", "its source is not told here");
+  if (source.empty()) return findings.ok("", "the clock source cannot be read here");
   if (std::ranges::find(kQuickClocks, source) != kQuickClocks.end()) return findings.ok("", source);
-  findings.warn("", source + ": each look at the time asks the kernel, and hatrpcd looks each turn",
-                "echo tsc >/sys/devices/system/clocksource/clocksource0/current_clocksource   # if "
-                "available_clocksource beside it has tsc");
+  findings.warn(
+      "",
+      source +
+          ": each reading of this clock is a system call, and hatrpcd reads it in every iteration",
+      "echo tsc >/sys/devices/system/clocksource/clocksource0/current_clocksource   # if "
+      "available_clocksource in the same directory lists tsc");
 }
 
 }  // namespace hat::doctor

@@ -36,7 +36,7 @@ bool judge_rights(const TlsFile& file, const Process& who, Findings& findings) {
   const std::string user = owner(who);
   findings.fail(file.key,
                 file.path + ": " + user + " may not " +
-                    (itself ? "read it" : "enter its folder " + step->path),
+                    (itself ? "read it" : "enter its directory " + step->path),
                 itself && file.key == "key" ? "chown " + user + " " + file.path
                 : itself                    ? "chmod a+r " + file.path
                                             : "chmod a+x " + step->path);
@@ -54,7 +54,7 @@ bool is_open_to_everybody(const TlsFile& file) {
 // the same cause.
 bool judge_tls_file(const TlsFile& file, const Examined& examined, Findings& findings) {
   if (file.hidden) {
-    findings.warn(file.key, file.path + ": whoever asks may not read it: it is not judged",
+    findings.warn(file.key, file.path + ": not checked, because the user of hatctl may not read it",
                   "sudo hatctl doctor");
     return false;
   }
@@ -66,7 +66,7 @@ bool judge_tls_file(const TlsFile& file, const Examined& examined, Findings& fin
   }
   if (file.key == "key" && is_open_to_everybody(file)) {
     findings.warn(
-        "key", file.path + " can be read by every user of this host, who then is this node",
+        "key", file.path + " can be read by every user of this host, so each can pose as this node",
         "chown " + owner(examined.opener()) + " " + file.path + " && chmod 400 " + file.path);
   }
   return judge_rights(file, examined.opener(), findings);
@@ -81,19 +81,19 @@ std::string show(const std::string& path) {
 bool judge_time(const char* key, const CertificateFacts& facts, const std::string& path,
                 int64_t unix_now, Findings& findings) {
   const int64_t left = facts.not_after - unix_now;
-  const std::string renew = show(path) + "   # renew it; hatrpcd takes a new file by itself";
+  const std::string renew = show(path) + "   # then renew it; hatrpcd reads a new file by itself";
   if (facts.not_before > unix_now) {
-    findings.fail(key, path + ", " + facts.subject + ": not good yet",
-                  "date -u; " + show(path) + "   # which clock is wrong?");
+    findings.fail(key, path + ", " + facts.subject + ": not valid yet",
+                  "date -u; " + show(path) + "   # check which host's clock is wrong");
   } else if (left <= 0) {
     findings.fail(key,
                   path + ", " + facts.subject + ": expired " +
                       hatctl::age_text(static_cast<double>(-left)) +
-                      " ago: links that break do not come back",
+                      " ago: links that break cannot be rebuilt",
                   renew);
   } else if (left < std::min(kSoonSeconds, (facts.not_after - facts.not_before) / kSoonDivisor)) {
     findings.warn(key,
-                  path + ", " + facts.subject + ": ends in " +
+                  path + ", " + facts.subject + ": expires in " +
                       hatctl::age_text(static_cast<double>(left)) + ", and was not renewed",
                   renew);
   } else {
@@ -107,14 +107,13 @@ void judge_certificate(const CertificateFacts& facts, const std::string& path, i
   std::string names;
   for (const std::string& name : facts.names) names += (names.empty() ? "" : ", ") + name;
   if (names.empty()) {
-    return findings.fail("certificate",
-                         path +
-                             " has no DNS name and no URI as subjectAltName: no peer can tell "
-                             "whose it is",
-                         show(path) + "   # docs/security.md: what a certificate must have");
+    return findings.fail(
+        "certificate",
+        path + " has no DNS name and no URI as subjectAltName: peers cannot identify this node",
+        show(path) + "   # docs/security.md: what a certificate must have");
   }
   if (!judge_time("certificate", facts, path, unix_now, findings)) return;
-  findings.ok("certificate", names + "; good for " +
+  findings.ok("certificate", names + "; valid for " +
                                  hatctl::age_text(static_cast<double>(facts.not_after - unix_now)));
 }
 
@@ -124,7 +123,7 @@ void judge_authorities(const std::vector<CertificateFacts>& all, const std::stri
   const auto last = std::ranges::max_element(all, {}, &CertificateFacts::not_after);
   if (last == all.end()) return;
   if (!judge_time("ca", *last, path, unix_now, findings)) return;
-  findings.ok("ca", last->subject + "; good for " +
+  findings.ok("ca", last->subject + "; valid for " +
                         hatctl::age_text(static_cast<double>(last->not_after - unix_now)));
 }
 
@@ -153,10 +152,10 @@ void check_security(const Examined& examined, Findings& findings) {
   if (node.link.tls) return judge_tls(examined, findings);
   if (!node.link.listen && node.peers.empty()) return findings.ok("", "this node has no links");
   findings.warn("",
-                "links are insecure: peers prove nothing, and whoever is between them can read and "
-                "change calls",
+                "links are insecure: peers do not authenticate, and anyone on the network between "
+                "them can read and change calls",
                 "hatctl certs make tls " + node.node +
-                    " PEER...   # to try; docs/security.md: link.tls on both nodes");
+                    " PEER...   # for tests; then set link.tls on both nodes: docs/security.md");
 }
 
 }  // namespace hat::doctor

@@ -21,12 +21,12 @@ void infiniband(FakeTree& tree, const std::string& state) {
 const std::vector<Row> kRowsOfDevices = {
     {"infiniband",
      [](FakeTree& tree, Examined&) { infiniband(tree, "4: ACTIVE"); },
-     {{kOk, "fabric", "hatrpcd takes mlx5_0, port 1", ""},
+     {{kOk, "fabric", "hatrpcd uses mlx5_0, port 1", ""},
       {kOk, "ports", "mlx5_0 port 1: InfiniBand, ACTIVE, 100 Gb/sec (4X EDR)", ""},
       {kOk, "gids", "no active RoCE port", ""}}},
     {"infiniband_without_a_subnet_manager",
      [](FakeTree& tree, Examined&) { infiniband(tree, "2: INIT"); },
-     {{kFail, "fabric", "calls will go over TCP: mlx5_0 cannot be used", "opensm"},
+     {{kFail, "fabric", "calls will use TCP: mlx5_0 cannot be used", "opensm"},
       {kFail, "ports", "mlx5_0 port 1: InfiniBand, INIT", "systemctl enable --now opensm"}}},
     {"infiniband_without_a_cable",
      [](FakeTree& tree, Examined&) { infiniband(tree, "1: DOWN"); },
@@ -34,7 +34,7 @@ const std::vector<Row> kRowsOfDevices = {
       {kFail, "ports", "InfiniBand, DOWN", "ibstat mlx5_0"}}},
     {"roce_v2",
      roce,
-     {{kOk, "fabric", "hatrpcd takes mlx5_0, port 1, GID index 3 (::ffff:10.0.0.1)", ""},
+     {{kOk, "fabric", "hatrpcd uses mlx5_0, port 1, GID index 3 (::ffff:10.0.0.1)", ""},
       {kOk, "devices", "mlx5_0: /dev/infiniband/uverbs0, which hatrpcd may open", ""},
       {kOk, "gids", "index 3, RoCE v2 over IPv4, ::ffff:10.0.0.1", ""},
       {kOk, "mtu", "4096 bytes a packet, ens1 has MTU 9000", ""},
@@ -65,7 +65,7 @@ const std::vector<Row> kRowsOfDevices = {
        }
      },
      {{kOk, "fabric", "GID index 2", ""},
-      {kWarn, "gids", "RoCE v1, ::ffff:10.0.0.1: no router passes it", "dev ens1"}}},
+      {kWarn, "gids", "RoCE v1, ::ffff:10.0.0.1: routers do not forward it", "dev ens1"}}},
     {"roce_without_an_address",
      [](FakeTree& tree, Examined&) {
        tree.roce_host();
@@ -73,7 +73,7 @@ const std::vector<Row> kRowsOfDevices = {
        tree.remove("/sys/class/infiniband/mlx5_0/ports/1/gids/3");
      },
      {{kFail, "fabric", "no GID of port 1 can be used", "ip addr add"},
-      {kFail, "gids", "ens1 has no address but a link-local one",
+      {kFail, "gids", "ens1 has only a link-local address",
        "ip addr add ADDRESS/PREFIX dev ens1"}}},
     {"roce_whose_interface_is_down",
      [](FakeTree& tree, Examined&) {
@@ -96,14 +96,15 @@ const std::vector<Row> kRowsOfDevices = {
        tree.device("mlx4_0", "uverbs1");
        tree.port("mlx4_0", 1, "1: DOWN", "Ethernet");
      },
-     {{kOk, "fabric", "hatrpcd takes mlx5_0, port 1", ""},
-      {kOk, "ports", "mlx4_0 port 1: Ethernet, DOWN, 100 Gb/sec (4X EDR); not needed", ""}}},
+     {{kOk, "fabric", "hatrpcd uses mlx5_0, port 1", ""},
+      {kOk, "ports", "mlx4_0 port 1: Ethernet, DOWN, 100 Gb/sec (4X EDR); hatrpcd does not need it",
+       ""}}},
     {"the_second_port_is_taken",
      [](FakeTree& tree, Examined&) {
        infiniband(tree, "1: DOWN");
        tree.port("mlx5_0", 2, "4: ACTIVE", "InfiniBand");
      },
-     {{kOk, "fabric", "hatrpcd takes mlx5_0, port 2", ""},
+     {{kOk, "fabric", "hatrpcd uses mlx5_0, port 2", ""},
       {kOk, "ports", "mlx5_0 port 1: InfiniBand, DOWN", ""}}},
     {"soft_roce",
      [](FakeTree& tree, Examined&) {
@@ -115,14 +116,14 @@ const std::vector<Row> kRowsOfDevices = {
        tree.port("rxe0", 1, "4: ACTIVE", "Ethernet", "2.5 Gb/sec (1X SDR)");
        tree.gid("rxe0", 1, 1, "0000:0000:0000:0000:0000:ffff:0a4d:0001", "RoCE v2", "eth0");
      },
-     {{kOk, "fabric", "hatrpcd takes rxe0, port 1, GID index 1 (::ffff:10.77.0.1)", ""},
+     {{kOk, "fabric", "hatrpcd uses rxe0, port 1, GID index 1 (::ffff:10.77.0.1)", ""},
       {kOk, "modules", "rdma_rxe: loaded", ""}}},
     {"iwarp",
      [](FakeTree& tree, Examined&) {
        tree.roce_host();
        tree.file("/sys/class/infiniband/mlx5_0/node_type", "4: RNIC");
      },
-     {{kFail, "devices", "mlx5_0: hatrpcd would take it, and it is an iWARP device",
+     {{kFail, "devices", "mlx5_0: hatrpcd would use this device, but it is an iWARP device",
        "rdma link show"}}},
 };
 
@@ -158,8 +159,8 @@ const std::vector<Row> kRowsOfAccess = {
        tree.remove("/dev/infiniband");
        tree.file("/.dockerenv", "");
      },
-     {{kFail, "fabric", "this container was not given it", "--device="},
-      {kFail, "devices", "mlx5_0: /dev/infiniband/uverbs0 is not there",
+     {{kFail, "fabric", "this container has no access to it", "--device="},
+      {kFail, "devices", "mlx5_0: /dev/infiniband/uverbs0 does not exist",
        "docker run --device=/dev/infiniband/uverbs0"}}},
     {"a_device_that_the_daemons_code_cannot_use",
      [](FakeTree& tree, Examined& examined) {
@@ -183,7 +184,7 @@ const std::vector<Row> kRowsOfAccess = {
        examined.reports = {{"mlx5_0", true, "", 1, 2, 4096}};
      },
      {{kOk, "fabric", "GID index 2", ""},
-      {kWarn, "gids", "of index 3, which is better, no address handle", "ip addr show dev ens1"}}},
+      {kWarn, "gids", "index 3 is better, but no address handle", "ip addr show dev ens1"}}},
     {"devices_are_tried_as_the_library_lists_them",
      [](FakeTree& tree, Examined& examined) {
        tree.roce_host();
@@ -191,27 +192,27 @@ const std::vector<Row> kRowsOfAccess = {
        tree.port("mlx4_0", 1, "4: ACTIVE", "InfiniBand");
        examined.reports = {{"mlx5_0", true, "", 1, 3, 4096}, {"mlx4_0", true, "", 1, -1, 4096}};
      },
-     {{kOk, "fabric", "hatrpcd takes mlx5_0", ""}}},
+     {{kOk, "fabric", "hatrpcd uses mlx5_0", ""}}},
 };
 
 const std::vector<Row> kRowsOfFabric = {
     {"without_rdma",
      plain,
-     {{kWarn, "fabric", "this host has no RDMA device: calls to other hosts go over TCP",
+     {{kWarn, "fabric", "this host has no RDMA device: calls to other hosts use TCP",
        "modprobe rdma_rxe && rdma link add rxe0 type rxe netdev eth0"},
-      {kOk, "memlock", "without a device nothing is pinned", ""}}},
+      {kOk, "memlock", "without a device, no memory is pinned", ""}}},
     {"without_rdma_which_is_required",
      [](FakeTree& tree, Examined& examined) {
        tree.plain_host();
        examined.file.node.fabric.kind = FabricKind::kVerbs;
      },
-     {{kFail, "fabric", "fabric: verbs does not start without one", "rdma_rxe"}}},
+     {{kFail, "fabric", "with fabric: verbs hatrpcd does not start without one", "rdma_rxe"}}},
     {"without_rdma_which_is_not_wanted",
      [](FakeTree& tree, Examined& examined) {
        tree.plain_host();
        examined.file.node.fabric.kind = FabricKind::kTcp;
      },
-     {{kOk, "fabric", "all calls go over TCP", ""}}},
+     {{kOk, "fabric", "all calls use TCP", ""}}},
     {"a_device_that_is_not_wanted",
      [](FakeTree& tree, Examined& examined) {
        tree.roce_host();
@@ -225,7 +226,7 @@ const std::vector<Row> kRowsOfFabric = {
        tree.interface("ens1", 9000, true, "mlx5_core");
      },
      {{kWarn, "fabric", "this host has no RDMA device", "modprobe mlx5_ib"},
-      {kWarn, "modules", "ens1: its card may be an RDMA device: mlx5_ib", "modprobe mlx5_ib"}}},
+      {kWarn, "modules", "ens1: its card may support RDMA, but mlx5_ib", "modprobe mlx5_ib"}}},
     {"devices_of_another_network_namespace",
      [](FakeTree& tree, Examined&) {
        tree.plain_host();
@@ -243,7 +244,7 @@ const std::vector<Row> kRowsOfFabric = {
        tree.roce_host();
        examined.file.node.fabric.device = "mlx5_7";
      },
-     {{kFail, "fabric", "there is no device mlx5_7; there is mlx5_0", "rdma link show"}}},
+     {{kFail, "fabric", "there is no device mlx5_7; this host has mlx5_0", "rdma link show"}}},
     {"a_configured_port_that_is_not_active",
      [](FakeTree& tree, Examined& examined) {
        tree.roce_host();

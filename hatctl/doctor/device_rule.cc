@@ -13,7 +13,7 @@ constexpr mode_t kReadWrite = kMayRead | kMayWrite;
 std::string mend_of_node(const DeviceNode& node, const Process& who, bool container) {
   if (container) {
     return "docker run --device=" + node.path +
-           " …   # or a device plugin's resource: docs/rdma-hosts.md";
+           " …   # or request a device plugin's resource: docs/rdma-hosts.md";
   }
   if ((node.mode >> 3 & kReadWrite) == kReadWrite && node.gid != 0) {
     return "usermod -aG " + node.group + " " + who.user + " && systemctl restart hatrpcd";
@@ -25,14 +25,16 @@ std::string mend_of_node(const DeviceNode& node, const Process& who, bool contai
 
 std::string mend_of_port(const RdmaDevice& device, const Port& port, const Host& host) {
   if (!port.by_gid()) {
-    if (port.state != "INIT") return "ibstat " + device.name + "   # its cable, the switch's port";
+    if (port.state != "INIT")
+      return "ibstat " + device.name + "   # check its cable and the switch's port";
     return "apt-get install opensm && systemctl enable --now opensm   # on one host, unless a "
            "switch "
            "manages the subnet";
   }
   const auto found = std::ranges::find(host.interfaces, device.interface, &Interface::name);
   if (found != host.interfaces.end() && found->up) {
-    return "ethtool " + device.interface + "   # up, without a link: its cable, the switch's port";
+    return "ethtool " + device.interface +
+           "   # up, but without a link: check its cable and the switch's port";
   }
   const std::string name = device.interface.empty() ? "INTERFACE" : device.interface;
   return "ip link set dev " + name + " up";
@@ -50,11 +52,11 @@ void judge_node(const Examined& examined, Judged& judged) {
   const Host& host = examined.host;
   judged.obstacle = Obstacle::kNode;
   if (!device.node) {
-    judged.why_not = "it has no /dev/infiniband/uverbs*: ib_uverbs is not loaded";
+    judged.why_not = "it has no /dev/infiniband/uverbs* because ib_uverbs is not loaded";
     judged.mend = "modprobe ib_uverbs && echo ib_uverbs >/etc/modules-load.d/hatrpcd.conf";
   } else if (!device.node->present) {
-    judged.why_not = device.node->path + " is not there" +
-                     (host.container ? ": this container was not given it" : "");
+    judged.why_not = device.node->path + " does not exist" +
+                     (host.container ? ": this container has no access to it" : "");
     judged.mend = host.container ? mend_of_node(*device.node, host.self, true)
                                  : "udevadm trigger --subsystem-match=infiniband_verbs";
   } else if (!may_open(*device.node, examined.opener())) {
@@ -91,12 +93,12 @@ void judge_gid(const Examined& examined, const FabricConfig& fabric, Judged& jud
   if (fabric.gid_index >= 0) {
     judged.why_not = port + " has no GID index " + std::to_string(fabric.gid_index);
     judged.mend = "ibv_devinfo -v -d " + device.name +
-                  "   # lists them; then fabric.gid_index in " + examined.file.path +
-                  ", or leave it out";
+                  "   # lists them; then correct fabric.gid_index in " + examined.file.path +
+                  ", or remove it";
   } else {
     const std::string name = device.interface.empty() ? "INTERFACE" : device.interface;
     judged.why_not =
-        "no GID of " + port + " can be used: " + name + " has no address but a link-local one";
+        "no GID of " + port + " can be used: " + name + " has only a link-local address";
     judged.mend = "ip addr add ADDRESS/PREFIX dev " + name;
   }
 }

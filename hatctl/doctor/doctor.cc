@@ -33,7 +33,7 @@ Result<std::string> config_of_daemon(const std::string& socket) {
   const auto pong = nlohmann::json::parse(answer->body, nullptr, false);
   const bool has_config = pong.is_object() && pong.contains("config");
   if (answer->status != 200 || !has_config || !pong["config"].is_string()) {
-    return fail("the hatrpcd at " + socket + " does not say which file it runs with");
+    return fail("the hatrpcd at " + socket + " does not report its configuration file");
   }
   return pong["config"].get<std::string>();
 }
@@ -49,11 +49,11 @@ void choose_node_file(const hatctl::Options& options, NodeFile& file) {
   auto running = config_of_daemon(options.socket);
   if (running) {
     file.path = std::move(*running);
-    file.why = "what the hatrpcd at " + options.socket + " runs with";
+    file.why = "the file that the hatrpcd at " + options.socket + " runs with";
     return;
   }
   file.path = hatctl::kDefaultConfig;
-  file.why = "the default, since " + running.error().message;
+  file.why = "the default, because " + running.error().message;
   std::error_code error;
   file.present = std::filesystem::exists(file.path, error) || error;
 }
@@ -101,8 +101,8 @@ DaemonState ask_daemon(const hatctl::Options& options, const NodeConfig& node) {
     return read_daemon_state(nlohmann::json::parse(answer->body), socket);
   } catch (const nlohmann::json::exception& error) {
     return {.socket = socket,
-            .unreachable = socket + ": what answers is not understood (" + error.what() +
-                           "): is it a hatrpcd of this version?"};
+            .unreachable = socket + ": cannot parse the answer (" + error.what() +
+                           "); it may not come from a hatrpcd of this version"};
   }
 }
 
@@ -132,7 +132,7 @@ Result<std::vector<PeerConfig>> peers_named(const NodeConfig& node,
     const auto found = std::ranges::find(node.peers, name, &PeerConfig::name);
     if (found == node.peers.end()) {
       return fail("no peer is called '" + name + "'" + did_you_mean(name, known) +
-                  "; `peers` of the configuration has them (--config FILE)");
+                  "; `peers` in the configuration lists them (--config FILE)");
     }
     peers.push_back(*found);
   }

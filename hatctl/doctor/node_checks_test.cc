@@ -14,7 +14,7 @@ const std::vector<Row> kRowsOfLimits = {
        tree.process("77", "hatrpcd", 998, "8388608");
      },
      {{kFail, "memlock",
-       "hatrpcd, pid 77: may lock 8 MiB, and RDMA pins 288 MiB (144 MiB for each of 2 workers)",
+       "hatrpcd, pid 77: may lock 8 MiB, but RDMA pins 288 MiB (144 MiB for each of 2 workers)",
        "/etc/systemd/system/hatrpcd.service.d"}}},
     {"little_memory_to_lock_in_a_container",
      [](FakeTree& tree, Examined&) {
@@ -45,7 +45,7 @@ const std::vector<Row> kRowsOfLimits = {
        examined.file.node.workers = 2;
      },
      {{kWarn, "daemon", "nobody listens", "systemctl start"},
-      {kFail, "memory", "128 MiB of memory are free, and RDMA takes 288 MiB",
+      {kFail, "memory", "128 MiB of memory is free, but RDMA needs 288 MiB",
        "editor /etc/hatrpc/hatrpcd.yaml"}}},
     {"little_memory_of_a_cgroup",
      [](FakeTree& tree, Examined&) {
@@ -72,13 +72,13 @@ const std::vector<Row> kRowsOfLimits = {
        tree.roce_host();
        tree.file("/sys/fs/cgroup/system.slice/rdma.max", "mlx5_0 hca_handle=2 hca_object=2000");
      },
-     {{kFail, "cgroup", "mlx5_0 hca_handle=2 (of 3 that are needed)", "hca_handle=max"}}},
+     {{kFail, "cgroup", "mlx5_0 hca_handle=2 (3 are needed)", "hca_handle=max"}}},
     {"a_nice_that_is_refused",
      [](FakeTree& tree, Examined& examined) {
        tree.roce_host();
        examined.file.node.worker_nice = -5;
      },
-     {{kWarn, "capabilities", "worker_nice: -5 wants CAP_SYS_NICE",
+     {{kWarn, "capabilities", "worker_nice: -5 needs CAP_SYS_NICE",
        "AmbientCapabilities=CAP_SYS_NICE"}}},
     {"few_descriptors",
      [](FakeTree& tree, Examined& examined) {
@@ -106,22 +106,22 @@ void far_device(FakeTree& tree) {
 const std::vector<Row> kRowsOfProcessors = {
     {"a_device_of_another_numa_node",
      [](FakeTree& tree, Examined&) { far_device(tree); },
-     {{kWarn, "numa", "mlx5_0: on node 1, and hatrpcd runs on processors 0-7",
+     {{kWarn, "numa", "mlx5_0: on NUMA node 1, but hatrpcd runs on processors 0-7",
        "taskset -apc 8-15 77"}}},
     {"a_device_of_the_same_numa_node",
      [](FakeTree& tree, Examined&) {
        far_device(tree);
        tree.file("/sys/class/infiniband/mlx5_0/device/numa_node", "0");
      },
-     {{kOk, "numa", "mlx5_0: on node 0; hatrpcd may run on processors 0-7", ""}}},
+     {{kOk, "numa", "mlx5_0: on NUMA node 0; hatrpcd may run on processors 0-7", ""}}},
     {"a_busy_host",
      [](FakeTree& tree, Examined&) {
        tree.roce_host();
        tree.file("/proc/pressure/cpu", "some avg10=91.04 avg60=79.08 avg300=44.16 total=62");
        tree.file("/proc/pressure/memory", "some avg10=9 avg60=6.00 avg300=4 total=62");
      },
-     {{kWarn, "cores", "processor time: somebody waited for it in 79.1 %", "top"},
-      {kWarn, "cores", "memory: somebody waited for it in 6 %", "meminfo"}}},
+     {{kWarn, "cores", "processor time: tasks waited for it during 79.1 %", "top"},
+      {kWarn, "cores", "memory: tasks waited for it during 6 %", "meminfo"}}},
     {"more_workers_than_cores_to_spare",
      [](FakeTree& tree, Examined& examined) {
        tree.roce_host();
@@ -151,10 +151,10 @@ const std::vector<Row> kRowsOfTheNode = {
      [](FakeTree& tree, Examined& examined) {
        tree.roce_host();
        examined.file.diagnostics.error({"/n.yaml", 3, 1}, "unknown key 'fabrik'");
-       examined.file.diagnostics.warning({"/n.yaml", 5, 1}, "no manifest names service 'Kv'");
+       examined.file.diagnostics.warning({"/n.yaml", 5, 1}, "no manifest lists service 'Kv'");
      },
      {{kFail, "configuration", "/n.yaml:3:1: unknown key 'fabrik'", "hatrpcd --check --config"},
-      {kWarn, "configuration", "/n.yaml:5:1: no manifest names service", "hatrpcd --check"}}},
+      {kWarn, "configuration", "/n.yaml:5:1: no manifest lists service", "hatrpcd --check"}}},
     {"a_daemon_that_is_not_ready_and_has_a_bad_manifest",
      [](FakeTree& tree, Examined& examined) {
        tree.roce_host();
@@ -162,7 +162,8 @@ const std::vector<Row> kRowsOfTheNode = {
        examined.daemon.reload_error = "kv.yaml:1:1: error: x\nkv.yaml:2:1: error: y";
      },
      {{kWarn, "daemon", "not ready, pending: link to b, draining", "hatctl status"},
-      {kWarn, "daemon", "reload: the last one was refused, the old routes hold: kv.yaml:1:1",
+      {kWarn, "daemon",
+       "reload: the last reload was refused, and the old routes stay in use: kv.yaml:1:1",
        "hatctl reload --dry-run"}}},
     {"a_daemon_of_another_version",
      [](FakeTree& tree, Examined& examined) {
@@ -184,8 +185,8 @@ const std::vector<Row> kRowsOfTheNode = {
        examined.peers = {peer_b()};
        examined.daemon.links["b"] = {1, 2, "refused", {{"eager", "down", "a request failed"}}};
      },
-     {{kWarn, "peers", "1 of 2 links up, else refused", "hatctl status"},
-      {kWarn, "peers", "RDMA lane eager is down, its calls go over TCP: a request failed",
+     {{kWarn, "peers", "1 of 2 links up; last error: refused", "hatctl status"},
+      {kWarn, "peers", "RDMA lane eager is down, its calls use TCP: a request failed",
        "trouble.md"}}},
     {"a_peer_on_another_host_without_devices",
      [](FakeTree& tree, Examined& examined) {
@@ -195,7 +196,7 @@ const std::vector<Row> kRowsOfTheNode = {
        examined.daemon.links["b"] = {2, 2, "", {{"eager", "refused", why}}};
      },
      {{kOk, "peers", "b: tcp:host-b:7471: 2 of 2 links up", ""},
-      {kWarn, "peers", "the fabrics do not reach each other", "fabric: tcp, on both hosts"}}},
+      {kWarn, "peers", "the fabrics do not reach each other", "fabric: tcp on both hosts"}}},
     {"a_peer_that_answers_though_the_link_is_down",
      [](FakeTree& tree, Examined& examined) {
        tree.roce_host();
@@ -227,7 +228,7 @@ const std::vector<Row> kRowsOfTheNode = {
        examined.peers = {peer_b()};
        examined.peers[0].resolve_error = "Name or service not known";
      },
-     {{kFail, "peers", "its name leads nowhere: Name or service not known",
+     {{kFail, "peers", "the name cannot be resolved: Name or service not known",
        "getent hosts host-b"}}},
     {"a_way_that_does_not_pass_rdma_packets",
      [](FakeTree& tree, Examined& examined) {
@@ -237,7 +238,8 @@ const std::vector<Row> kRowsOfTheNode = {
        examined.peers[0].own_ip = "10.0.0.1";
        examined.peers[0].path_mtu = 1500;
      },
-     {{kWarn, "peers", "the way there passes 1500 bytes, and mlx5_0's packets carry 4096",
+     {{kWarn, "peers",
+       "the path to this peer passes packets of 1500 bytes, but mlx5_0's packets carry 4096",
        "ip link set dev ens1 mtu 1500"}}},
     {"a_way_that_is_not_the_devices",
      [](FakeTree& tree, Examined& examined) {

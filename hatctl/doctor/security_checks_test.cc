@@ -57,17 +57,18 @@ const std::vector<Row> kRowsOfLinks = {
        examined.file.node.link.insecure = true;
        examined.file.node.peers.resize(1);
      },
-     {{kWarn, "security", "links are insecure: peers prove nothing", "hatctl certs make tls a"}}},
+     {{kWarn, "security", "links are insecure: peers do not authenticate",
+       "hatctl certs make tls a"}}},
     {"all_well",
      tls_host,
-     {{kOk, "security", "certificate: a, spiffe://p/a; good for 60 d", ""},
-      {kOk, "security", "ca: CN=ca; good for 3650 d", ""}}},
+     {{kOk, "security", "certificate: a, spiffe://p/a; valid for 60 d", ""},
+      {kOk, "security", "ca: CN=ca; valid for 3650 d", ""}}},
     {"a_configuration_with_mistakes_says_so_itself",
      [](FakeTree& tree, Examined& examined) {
        tree.roce_host();
-       examined.file.diagnostics.error({"/n.yaml", 3, 1}, "links want `tls`");
+       examined.file.diagnostics.error({"/n.yaml", 3, 1}, "links need `tls`");
      },
-     {{kFail, "configuration", "links want", "hatrpcd --check"}}},
+     {{kFail, "configuration", "links need", "hatrpcd --check"}}},
 };
 
 const std::vector<Row> kRowsOfTlsFiles = {
@@ -92,8 +93,8 @@ const std::vector<Row> kRowsOfTlsFiles = {
        examined.tls.files[0].way[1].mode = 0700;
      },
      {{kFail, "security",
-       "certificate: /etc/hatrpc/tls/certificate.pem: hatrpcd may not enter its "
-       "folder /etc/hatrpc/tls",
+       "certificate: /etc/hatrpc/tls/certificate.pem: hatrpcd may not enter its directory "
+       "/etc/hatrpc/tls",
        "chmod a+x /etc/hatrpc/tls"}}},
     {"a_key_that_everybody_reads",
      [](FakeTree& tree, Examined& examined) {
@@ -114,13 +115,13 @@ const std::vector<Row> kRowsOfTlsFiles = {
        examined.tls.files[1].hidden = true;
        refused(examined, "key /etc/hatrpc/tls/key.pem: Permission denied");
      },
-     {{kWarn, "security", "key: /etc/hatrpc/tls/key.pem: whoever asks may not", "sudo hatctl"}}},
+     {{kWarn, "security", "key: /etc/hatrpc/tls/key.pem: not checked, because", "sudo hatctl"}}},
     {"a_key_of_another_certificate",
      [](FakeTree& tree, Examined& examined) {
        tls_host(tree, examined);
-       refused(examined, "key k is not that of certificate c");
+       refused(examined, "key k does not belong to certificate c");
      },
-     {{kFail, "security", "key k is not that of certificate c", "openssl pkey -noout -check"}}},
+     {{kFail, "security", "key k does not belong to certificate c", "openssl pkey -noout -check"}}},
 };
 
 const std::vector<Row> kRowsOfTime = {
@@ -135,31 +136,31 @@ const std::vector<Row> kRowsOfTime = {
        tls_host(tree, examined);
        examined.tls.certificate = good("CN=a", kHour, kDay);
      },
-     {{kFail, "security", "CN=a: not good yet", "date -u"}}},
+     {{kFail, "security", "CN=a: not valid yet", "date -u"}}},
     {"an_svid_in_its_second_half",
      [](FakeTree& tree, Examined& examined) {
        tls_host(tree, examined);
        examined.tls.certificate = good("", -40 * 60, 20 * 60);
      },
-     {{kOk, "security", "good for 20 min", ""}}},
+     {{kOk, "security", "valid for 20 min", ""}}},
     {"an_svid_that_was_not_renewed",
      [](FakeTree& tree, Examined& examined) {
        tls_host(tree, examined);
        examined.tls.certificate = good("", -50 * 60, 10 * 60);
      },
-     {{kWarn, "security", "ends in 10 min, and was not renewed", "renew it"}}},
+     {{kWarn, "security", "expires in 10 min, and was not renewed", "renew it"}}},
     {"a_ca_of_ten_years_in_its_last_month",
      [](FakeTree& tree, Examined& examined) {
        tls_host(tree, examined);
        examined.tls.authorities = {good("CN=ca", -3630 * kDay, 20 * kDay)};
      },
-     {{kWarn, "security", "CN=ca: ends in 20 d", "renew it"}}},
+     {{kWarn, "security", "CN=ca: expires in 20 d", "renew it"}}},
     {"an_expired_ca_beside_the_next_one",
      [](FakeTree& tree, Examined& examined) {
        tls_host(tree, examined);
        examined.tls.authorities.push_back(good("CN=old", -3650 * kDay, -kDay));
      },
-     {{kOk, "security", "ca: CN=ca; good for 3650 d", ""}}},
+     {{kOk, "security", "ca: CN=ca; valid for 3650 d", ""}}},
     {"a_certificate_of_nobody",
      [](FakeTree& tree, Examined& examined) {
        tls_host(tree, examined);

@@ -61,9 +61,9 @@ struct WordCount {
 
 constexpr size_t kAny = std::numeric_limits<size_t>::max();
 constexpr std::array kWordCounts = {
-    WordCount{"get", 1, kAny, "KEY..."},      WordCount{"put", 2, 2, "KEY VALUE"},
-    WordCount{"del", 1, kAny, "KEY..."},      WordCount{"scan", 0, 1, "[PREFIX]"},
-    WordCount{"load", 0, 0, "options alone"}, WordCount{"stats", 0, 0, "options alone"},
+    WordCount{"get", 1, kAny, "KEY..."}, WordCount{"put", 2, 2, "KEY VALUE"},
+    WordCount{"del", 1, kAny, "KEY..."}, WordCount{"scan", 0, 1, "[PREFIX]"},
+    WordCount{"load", 0, 0, "no words"}, WordCount{"stats", 0, 0, "no words"},
     WordCount{"backup", 1, 1, "NAME"},
 };
 
@@ -76,11 +76,12 @@ Result<void> check_words(std::string_view command, size_t count) {
 
 Result<void> check_load(const Asked& options) {
   if ((options.records == 0) == options.file.empty()) {
-    return fail("load: expected one of --records and --file");
+    return fail("load: give either --records or --file");
   }
   if (options.key_bytes > kKeyBytesMax || options.key_bytes < options.prefix.size() + 1) {
     return fail("--key-bytes: found " + std::to_string(options.key_bytes) +
-                ", expected more than the prefix has, and at most " + std::to_string(kKeyBytesMax));
+                ", expected more bytes than the prefix has, and at most " +
+                std::to_string(kKeyBytesMax));
   }
   if (options.value_bytes > kValueBytesMax) {
     return fail("--value-bytes: at most " + std::to_string(kValueBytesMax));
@@ -91,8 +92,9 @@ Result<void> check_load(const Asked& options) {
   const size_t batch_bytes =
       size_t{options.batch} * (size_t{options.key_bytes} + options.value_bytes);
   if (options.records != 0 && batch_bytes > kBatchBytesMax) {
-    return fail("--batch: " + std::to_string(options.batch) + " records of that size have over " +
-                std::to_string(kBatchBytesMax) + " bytes, more than a call may have");
+    return fail("--batch: " + std::to_string(options.batch) +
+                " records of this size have more than " + std::to_string(kBatchBytesMax) +
+                " bytes, which is more than one call may carry");
   }
   if (options.clients > kClientsMax) {
     return fail("--clients: at most " + std::to_string(kClientsMax));

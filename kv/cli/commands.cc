@@ -176,7 +176,7 @@ int run_command(std::string_view name, const CommandOptions& options) {
   } catch (const hatkv::Refused& refused) {
     return complain("refused: " + refused.reason, kExitRefused);
   } catch (const std::exception& error) {
-    return complain("no answer from " + to_string(options.connect) + ": " + error.what(),
+    return complain("no reply from " + to_string(options.connect) + ": " + error.what(),
                     kExitUnreachable);
   }
   if (std::fflush(stdout) != 0) return complain("cannot write to standard output", kExitRefused);

@@ -51,8 +51,8 @@ class MadeUpRecords : public Records {
   Result<std::string> key(uint64_t number) const {
     const std::string digits = std::to_string(number);
     if (options_.prefix.size() + digits.size() > options_.key_bytes) {
-      return fail("--key-bytes " + std::to_string(options_.key_bytes) + " has no room for record " +
-                  digits);
+      return fail("--key-bytes " + std::to_string(options_.key_bytes) +
+                  " is too short for record " + digits);
     }
     std::string key = options_.prefix;
     key.append(options_.key_bytes - key.size() - digits.size(), '0');
@@ -140,7 +140,7 @@ void put_all(const CommandOptions& options, Records& records, Progress& progress
     } catch (const hatkv::Refused& refused) {
       return progress.failed("refused: " + refused.reason, kExitRefused);
     } catch (const std::exception& error) {
-      return progress.failed("no answer from " + to_string(options.connect) + ": " + error.what(),
+      return progress.failed("no reply from " + to_string(options.connect) + ": " + error.what(),
                              kExitUnreachable);
     }
     progress.records += pairs->size();

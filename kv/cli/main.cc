@@ -28,7 +28,7 @@ int print_help(std::string_view command) {
 
 int wrong_usage(const Error& error, const std::string& command) {
   const std::string help = command.empty() ? "hatkv --help" : "hatkv " + command + " --help";
-  return complain(error.message + " (" + help + " says more)", kExitUsage);
+  return complain(error.message + " (see " + help + ")", kExitUsage);
 }
 
 int run(Words words) {
@@ -39,10 +39,10 @@ int run(Words words) {
   if (words.empty()) return wrong_usage({"a command is missing"}, "");
   if (command == "help") return print_help("");
   if (command != "serve" && !is_command(command)) {
-    return wrong_usage({"'" + command + "' is no command"}, "");
+    return wrong_usage({"'" + command + "' is not a command"}, "");
   }
   if (!is_named && words[0].starts_with("--connect")) {
-    return wrong_usage({"a command comes first: hatkv COMMAND --connect ADDRESS"}, "");
+    return wrong_usage({"the command must be the first word: hatkv COMMAND --connect ADDRESS"}, "");
   }
   if (asks_for(rest, "--help", "-h")) return print_help(is_named ? command : "");
   if (asks_for(rest, "--version", "--version")) {

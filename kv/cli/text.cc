@@ -59,7 +59,7 @@ Result<std::string> unescape(std::string_view text) {
     }
     if (!byte && found == nullptr) {
       return fail("'" + std::string(text.substr(0, 4)) +
-                  "' is no escape; \\\\, \\t, \\n, \\r and \\xHH are");
+                  "' is not a valid escape; use \\\\, \\t, \\n, \\r or \\xHH");
     }
     bytes += byte ? static_cast<char>(*byte) : found->byte;
     text.remove_prefix(byte ? 4 : 2);
@@ -69,7 +69,7 @@ Result<std::string> unescape(std::string_view text) {
 
 Result<std::pair<std::string, std::string>> parse_pair(std::string_view line) {
   const size_t tab = line.find('\t');
-  if (tab == std::string_view::npos) return fail("no tab between key and value");
+  if (tab == std::string_view::npos) return fail("the line has no tab between key and value");
   HAT_TRY(auto key, unescape(line.substr(0, tab)));
   HAT_TRY(auto value, unescape(line.substr(tab + 1)));
   return std::pair(std::move(key), std::move(value));

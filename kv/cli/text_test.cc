@@ -42,7 +42,7 @@ TEST(Text, RefusesWhatIsNoEscape) {
   for (const char* text : {"\\", "a\\", "\\q", "\\x", "\\x1", "\\xzz", "\\x1g"}) {
     const auto bytes = unescape(text);
     ASSERT_FALSE(bytes) << text;
-    EXPECT_THAT(bytes.error().message, testing::HasSubstr("is no escape")) << text;
+    EXPECT_THAT(bytes.error().message, testing::HasSubstr("is not a valid escape")) << text;
   }
 }
 

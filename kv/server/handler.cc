@@ -31,7 +31,7 @@ void check_backup_name(const std::string& name) {
   };
   if (name.empty() || name.size() > 200 || name.front() == '.' ||
       !std::ranges::all_of(name, is_plain)) {
-    refuse("'" + name + "' is no name for a backup: letters, digits, '-', '_' and '.' make one");
+    refuse("'" + name + "' is not a valid backup name: use letters, digits, '-', '_' and '.'");
   }
 }
 
@@ -104,7 +104,7 @@ bool KvHandler::remove(const std::string& key) {
 
 void KvHandler::scan(hatkv::Page& page, const hatkv::Range& range, int32_t limit) {
   counted(Operation::kScan, [&] {
-    if (limit < 0) refuse("the limit is " + std::to_string(limit) + "; it is 0 or more");
+    if (limit < 0) refuse("the limit is " + std::to_string(limit) + ", but must be 0 or more");
     const size_t pairs = limit == 0 ? kPagePairsDefault : static_cast<size_t>(limit);
     Store::Page found = value_or_refuse(
         store_.scan({range.start, range.before, range.prefix}, std::min(pairs, kPagePairsMax)));

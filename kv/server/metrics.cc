@@ -61,7 +61,7 @@ constexpr ev_ssize_t kHeaderBytesMax = 16384;
 constexpr int kIdleSeconds = 10;
 
 void add_operations(MetricsPage& page, Operations& operations) {
-  auto& calls = page.family("hatkv_operations_total", "Calls that ended, by function and how.",
+  auto& calls = page.family("hatkv_operations_total", "Calls that ended, by function and outcome.",
                             MetricType::Counter);
   for (size_t i = 0; i < kOperationNames.size(); ++i) {
     for (size_t j = 0; j < kOutcomeNames.size(); ++j) {
@@ -73,40 +73,51 @@ void add_operations(MetricsPage& page, Operations& operations) {
   }
   auto& durations =
       page.family("hatkv_operation_duration_seconds",
-                  "From a call's arrival at the handler to its answer.", MetricType::Histogram);
+                  "Time that the handler takes for a call, waits for the disk included.",
+                  MetricType::Histogram);
   for (size_t i = 0; i < kOperationNames.size(); ++i) {
     MetricsPage::add(durations, {{"operation", std::string(kOperationNames[i])}},
                      operations.counters[i].duration_us.read(), kMicrosecond);
   }
-  page.gauge("hatkv_connections", "Connections that are open.",
+  page.gauge("hatkv_connections", "Open connections of clients.",
              static_cast<double>(operations.connections.load()));
 }
 
 void add_store(MetricsPage& page, const Store::Statistics& now) {
   const EnvironmentUsage& usage = now.usage;
   const auto number = [](uint64_t value) { return static_cast<double>(value); };
-  MetricsPage::add(
-      page.family("hatkv_commit_writes", "Calls that a commit gathered; the count is of commits.",
-                  MetricType::Histogram),
-      {}, now.writes_per_commit, 1);
-  MetricsPage::add(page.family("hatkv_commit_duration_seconds",
-                               "Changes and commit of a group, with its waits for the disk.",
+  MetricsPage::add(page.family("hatkv_commit_writes",
+                               "Calls that share one commit; the count is the number of commits.",
                                MetricType::Histogram),
-                   {}, now.commit_us, kMicrosecond);
-  page.gauge("hatkv_writes_waiting", "Writes that wait for a commit, or are in one.",
+                   {}, now.writes_per_commit, 1);
+  MetricsPage::add(
+      page.family(
+          "hatkv_commit_duration_seconds",
+          "Time to apply and commit the changes of a group of calls, waits for the disk included.",
+          MetricType::Histogram),
+      {}, now.commit_us, kMicrosecond);
+  page.gauge("hatkv_writes_waiting", "Writes that wait for a commit or are being committed.",
              number(now.writes_waiting));
   page.counter("hatkv_syncs_total", "Commits and background syncs that waited for the disk.",
                usage.syncs);
-  page.counter("hatkv_sync_failures_total", "Background syncs that failed.", usage.sync_failures);
-  page.counter("hatkv_map_growths_total", "How often the map was made larger.", usage.growths);
-  page.counter("hatkv_reader_waits_total", "Reads that waited: all readers in use, or map growing.",
-               usage.reader_waits);
-  page.gauge("hatkv_readers", "Readers at once, at most.", usage.readers);
-  page.gauge("hatkv_readers_in_use", "Readers that read now.", usage.readers_in_use);
+  page.counter("hatkv_sync_failures_total",
+               "Syncs of the store to disk that failed: background syncs, and the sync when the "
+               "server stops.",
+               usage.sync_failures);
+  page.counter("hatkv_map_growths_total", "How often LMDB's memory map was enlarged.",
+               usage.growths);
+  page.counter("hatkv_reader_waits_total",
+               "Reads that waited for a free reader or for the map to grow.", usage.reader_waits);
+  page.gauge("hatkv_readers", "Maximum number of concurrent readers.", usage.readers);
+  page.gauge("hatkv_readers_in_use", "Readers in use now.", usage.readers_in_use);
   page.gauge("hatkv_records", "Keys in the store.", number(usage.records));
-  page.gauge("hatkv_data_bytes", "Pages that hold them.", number(usage.data_bytes));
-  page.gauge("hatkv_file_bytes", "The file's pages, free ones included.", number(usage.file_bytes));
-  page.gauge("hatkv_map_bytes", "The map, which the file may fill.", number(usage.map_bytes));
+  page.gauge("hatkv_data_bytes", "Bytes of the pages that hold the keys and values.",
+             number(usage.data_bytes));
+  page.gauge("hatkv_file_bytes", "Bytes of the store's file, free pages included.",
+             number(usage.file_bytes));
+  page.gauge("hatkv_map_bytes",
+             "Size of LMDB's memory map, the size up to which the file may grow.",
+             number(usage.map_bytes));
 }
 
 void send(evhttp_request* request, int status, const char* type, const std::string& body) {
@@ -129,14 +140,15 @@ uint16_t port_of(evutil_socket_t socket) {
 std::string kv_exposition(const MetricsSource& source) {
   MetricsPage page;
   MetricsPage::add(
-      page.family("hatkv_build_info", "Version and durability; always 1.", MetricType::Gauge),
+      page.family("hatkv_build_info", "Version and durability in labels; the value is always 1.",
+                  MetricType::Gauge),
       {{"durability", source.durability}, {"version", source.version}}, 1);
   add_operations(page, source.operations);
   if (const auto now = source.store.statistics()) add_store(page, *now);
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   page.gauge("process_resident_memory_max_bytes",
-             "The most resident memory, mapped pages included.",
+             "Maximum resident memory so far, mapped pages included.",
              static_cast<double>(usage.ru_maxrss) * 1024);
   return page.text();
 }
@@ -152,7 +164,7 @@ Result<std::unique_ptr<MetricsServer>> MetricsServer::start(const Address& addre
   if (bound == nullptr) {
     return fail("cannot listen on " + to_string(address) +
                 " for metrics: the address is in use, "
-                "or not of this host");
+                "or this host does not have it");
   }
   server->address_.port = port_of(evhttp_bound_socket_get_fd(bound));
   evhttp_set_gencb(server->http_.get(), on_request, server.get());
@@ -180,7 +192,7 @@ void MetricsServer::on_request(evhttp_request* request, void* self) {
   const char* path = evhttp_uri_get_path(evhttp_request_get_evhttp_uri(request));
   const std::string_view asked = path == nullptr ? "" : path;
   if (evhttp_request_get_command(request) != EVHTTP_REQ_GET) {
-    send(request, HTTP_BADMETHOD, "text/plain", "only GET is answered\n");
+    send(request, HTTP_BADMETHOD, "text/plain", "hatkv answers only GET\n");
   } else if (asked == "/metrics") {
     send(request, HTTP_OK, "text/plain; version=0.0.4; charset=utf-8", kv_exposition(source));
   } else if (asked == "/healthz") {

@@ -81,11 +81,11 @@ constexpr Option<Serve> kServeOptions[] = {
 Result<ServeOptions> parse_serve(Words words) {
   ServeOptions options;
   HAT_TRY(const auto rest, parse_words<ServeOptions>(words, kServeOptions, options));
-  if (!rest.empty()) return fail("'" + std::string(rest[0]) + "' is no option of serve");
+  if (!rest.empty()) return fail("'" + std::string(rest[0]) + "' is not an option of serve");
   if (options.listen.empty()) return fail("--listen is missing");
   if (options.data.empty()) return fail("--data is missing");
   if (options.server == ServerKind::kNonblocking && !options.framed) {
-    return fail("--server nonblocking speaks framed alone; leave out --buffered");
+    return fail("--server nonblocking supports only the framed transport; leave out --buffered");
   }
   if (options.metrics && options.metrics->kind != Address::Kind::kTcp) {
     return fail("--metrics: found '" + to_string(*options.metrics) + "', expected a tcp address");

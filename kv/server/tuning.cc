@@ -45,7 +45,7 @@ microseconds patience_for(const Hints& hints) {
 std::string describe_patience(std::string_view function, microseconds patience) {
   if (patience.count() == 0) return std::string(function) + " commits at once";
   return std::string(function) + " waits up to " + std::to_string(patience.count()) +
-         " µs for others";
+         " µs for other writes";
 }
 
 }  // namespace
@@ -67,10 +67,12 @@ Tuning tune(const ServiceSpec& service, uint32_t cores) {
 Result<Tuning> read_tuning(const std::string& manifest_path, uint32_t cores) {
   Diagnostics diagnostics;
   const Manifest manifest = load_manifests({{manifest_path, {}}}, diagnostics);
-  if (diagnostics.any_errors()) return fail("the manifest has mistakes:\n" + diagnostics.text());
+  if (diagnostics.any_errors()) return fail("the manifest has errors:\n" + diagnostics.text());
   const auto found = std::ranges::find(manifest.services, "HatKV", &ServiceSpec::name);
   if (found == manifest.services.end()) {
-    return fail(manifest_path + ": names no service HatKV; `hintgen kv/hatkv.thrift` writes one");
+    return fail(
+        manifest_path +
+        ": this manifest has no service HatKV; `hintgen kv/hatkv.thrift` writes one that does");
   }
   return tune(*found, cores);
 }

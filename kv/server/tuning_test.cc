@@ -93,12 +93,12 @@ TEST_F(Tunings, MistakesAreToldWithTheirPlaces) {
       tuned("hatrpc_manifest: 1\nservices:\n  HatKV:\n    hint: {perf_gaol: x}\n").error().message,
       testing::HasSubstr(".yaml:4:12: error: unknown hint 'perf_gaol'"));
   EXPECT_THAT(tuned("hatrpc_manifest: 1\nservices: {Echo: {}}\n").error().message,
-              testing::HasSubstr("names no service HatKV"));
+              testing::HasSubstr("has no service HatKV"));
 }
 
 TEST(TuningText, SaysWhatWritesDo) {
   EXPECT_EQ(describe(Tuning{.readers = 16, .multiput_patience = microseconds(500)}),
-            "readers 16; put commits at once; multiput waits up to 500 µs for others; "
+            "readers 16; put commits at once; multiput waits up to 500 µs for other writes; "
             "remove commits at once");
 }
 

@@ -31,13 +31,14 @@ struct DurabilityLevel {
 
 constexpr std::array kDurabilityLevels = {
     DurabilityLevel{Durability::kSync, "sync", 0, true, false, "two waits for the disk",
-                    "nothing that was acknowledged"},
+                    "no acknowledged write"},
     DurabilityLevel{Durability::kNoMetaSync, "nometasync", MDB_NOMETASYNC, true, false,
-                    "one wait for the disk", "the last commit; the store stays whole"},
+                    "one wait for the disk", "the last commit; the store stays intact"},
     DurabilityLevel{Durability::kEverySec, "everysec", MDB_NOSYNC, false, true, "no wait",
-                    "the last second or so, and possibly the store: keep backups"},
-    DurabilityLevel{Durability::kNoSync, "nosync", MDB_NOSYNC, false, false, "no wait",
-                    "what the kernel had not written, and possibly the store: keep backups"},
+                    "about the last second, and possibly the store: keep backups"},
+    DurabilityLevel{
+        Durability::kNoSync, "nosync", MDB_NOSYNC, false, false, "no wait",
+        "everything that the kernel had not written, and possibly the store: keep backups"},
 };
 
 constexpr const DurabilityLevel& describe(Durability level) {

@@ -24,7 +24,7 @@ constexpr uint32_t kOtherReaders = 16;  // slots for backups and for LMDB's tool
 
 std::unexpected<Error> lmdb_failed(const std::string& doing, int code) {
   std::string message = doing + ": " + mdb_strerror(code);
-  if (code == MDB_PANIC) message += "; nothing can be written until hatkv is started again";
+  if (code == MDB_PANIC) message += "; the store refuses writes until hatkv is started again";
   return fail(std::move(message));
 }
 
@@ -111,8 +111,8 @@ bool has_room_for_map(uint64_t bytes) {
 
 [[noreturn]] void end_without_map(uint64_t bytes, int code) {
   std::fprintf(stderr,
-               "hatkv: the store's map is gone, and one of %llu bytes cannot be had: %s; what was "
-               "committed is kept: start hatkv again\n",
+               "hatkv: cannot map %llu bytes of the store: %s; hatkv ends, and keeps all "
+               "committed data: start hatkv again\n",
                static_cast<unsigned long long>(bytes), mdb_strerror(code));
   std::_Exit(EXIT_FAILURE);
 }
@@ -123,10 +123,11 @@ uint32_t readers_of(MDB_env* environment, uint32_t wanted) {
   mdb_env_get_maxreaders(environment, &slots);
   const uint32_t readers = slots > kOtherReaders ? slots - kOtherReaders : 1;
   if (readers >= wanted) return wanted;
-  std::fprintf(stderr,
-               "hatkv: %u readers at once, not %u: another program keeps LMDB's lock file small; "
-               "start hatkv again when it has ended\n",
-               readers, wanted);
+  std::fprintf(
+      stderr,
+      "hatkv: only %u concurrent readers, not %u: another program holds a smaller LMDB lock file; "
+      "start hatkv again when that program has ended\n",
+      readers, wanted);
   return readers;
 }
 
@@ -157,7 +158,7 @@ Result<Environment::LockedFolder> Environment::lock(const std::string& folder) {
   if (descriptor < 0) return system_failed(folder + ": cannot open this folder");
   LockedFolder locked(descriptor);
   if (flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
-    return fail(folder + ": another hatkv has this store open; give each a folder of its own");
+    return fail(folder + ": another hatkv has this store open; give each hatkv its own folder");
   }
   return locked;
 }
@@ -229,7 +230,7 @@ Result<void> Environment::grow() {
   const uint64_t full_at = map_bytes();
   const uint64_t larger = whole_pages(std::min(2 * full_at, options_.max_bytes));
   if (larger <= full_at) {
-    return fail("the store is full: it has the " + std::to_string(full_at) +
+    return fail("the store is full: it has reached the " + std::to_string(full_at) +
                 " bytes that --max-bytes allows");
   }
   int dead_readers = 0;
@@ -243,8 +244,9 @@ Result<void> Environment::grow() {
   }
   readers_.resume();
   if (!has_room) {
-    return fail("the store is full at " + std::to_string(full_at) + " bytes: this process has no " +
-                "room in its address space for a map of " + std::to_string(larger));
+    return fail("the store is full at " + std::to_string(full_at) +
+                " bytes: the address space of hatkv " + "has no space for a map of " +
+                std::to_string(larger));
   }
   growths_.fetch_add(1, std::memory_order_relaxed);
   return {};
@@ -254,8 +256,8 @@ Result<void> Environment::sync() {
   if (const int code = mdb_env_sync(handle_.get(), 1); code != 0) {
     sync_failures_.fetch_add(1, std::memory_order_relaxed);
     return lmdb_failed(options_.folder +
-                           ": cannot sync; a crash of the machine may take what was " +
-                           "written last",
+                           ": cannot sync the store to disk; a crash of the machine may lose the " +
+                           "last writes",
                        code);
   }
   return {};
@@ -266,7 +268,7 @@ Result<void> Environment::sync() {
 Result<uint64_t> Environment::copy_to(const std::string& folder) {
   const std::scoped_lock one_at_a_time(backing_up_);
   std::error_code error;
-  if (std::filesystem::exists(folder, error)) return fail(folder + ": is there already");
+  if (std::filesystem::exists(folder, error)) return fail(folder + ": this backup already exists");
   const std::filesystem::path place(folder);
   const std::string partial = place.parent_path() / ("." + place.filename().string() + ".partial");
   std::filesystem::remove_all(partial, error);

@@ -43,7 +43,7 @@ std::string fill_without_room(const std::string& folder) {
     const auto put = (*store)->put(std::to_string(i), value);
     if (!put) refusal = put.error().message;
   }
-  if (refusal.find("no room in its address space") == std::string::npos) {
+  if (refusal.find("the address space of hatkv has no space for a map") == std::string::npos) {
     return "the refusal was: '" + refusal + "'";
   }
   const auto first = (*store)->get("first");

@@ -29,11 +29,11 @@ Result<void> check_value(std::string_view value) {
 Result<void> check_batch(size_t pairs, size_t bytes) {
   if (pairs > kBatchPairsMax) {
     return fail("the batch has " + std::to_string(pairs) + " keys; at most " +
-                std::to_string(kBatchPairsMax) + " travel in one call");
+                std::to_string(kBatchPairsMax) + " fit into one call");
   }
   if (bytes > kBatchBytesMax) {
     return fail("the batch has more than " + std::to_string(kBatchBytesMax) +
-                " bytes of keys and values; send smaller ones");
+                " bytes of keys and values; send smaller batches");
   }
   return {};
 }

@@ -112,7 +112,7 @@ const RefusedRow kRefused[] = {
        HAT_TRY_VOID(store.multiget(std::vector<std::string>(10'001, "k")));
        return {};
      },
-     "the batch has 10001 keys; at most 10000 travel in one call"},
+     "the batch has 10001 keys; at most 10000 fit into one call"},
     {"more_pairs_than_a_batch",
      [](Store& store) {
        return store.multiput(std::vector<Store::Entry>(10'001, {"k", "v"}));
@@ -259,7 +259,7 @@ TEST_F(StoreTest, BackupIsAStoreOfOneMoment) {
     EXPECT_EQ(*bytes, std::filesystem::file_size(copy + "/data.mdb"));
     const auto again = store->backup(copy);
     ASSERT_FALSE(again);
-    EXPECT_THAT(again.error().message, HasSubstr("/backups/one: is there already"));
+    EXPECT_THAT(again.error().message, HasSubstr("/backups/one: this backup already exists"));
   }
   const auto restored = Store::open({.folder = copy});
   ASSERT_TRUE(restored) << restored.error().message;

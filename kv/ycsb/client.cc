@@ -47,7 +47,8 @@ Result<void> Client::check() const {
   for (size_t i = 0; i < keys_.size(); ++i) {
     if (!is_right(workload_, keys_[i], values_[i])) {
       return fail(std::string(operation_name(operation_)) + ": the value of " + keys_[i] +
-                  " is not what was written: " + std::to_string(values_[i].size()) + " bytes");
+                  " is not the value that was written: " + std::to_string(values_[i].size()) +
+                  " bytes");
     }
   }
   return {};
@@ -57,7 +58,7 @@ Result<void> Client::multi_read() {
   std::vector<hatkv::Lookup> found;
   HAT_TRY_VOID(connection_.multiget(keys_, found));
   if (found.size() != keys_.size()) {
-    return fail("multiget: " + std::to_string(found.size()) + " answers to " +
+    return fail("multiget: " + std::to_string(found.size()) + " values returned for " +
                 std::to_string(keys_.size()) + " keys");
   }
   for (size_t i = 0; i < found.size(); ++i) {

@@ -134,7 +134,7 @@ Result<Results> load(const Workload& workload, const Address& address, uint64_t 
 Result<Results> run(const Workload& workload, const Address& address, uint64_t seed,
                     double warm_up_seconds) {
   if (workload.operations == 0 && workload.seconds == 0) {
-    return fail("nothing says when to end: give operationcount or maxexecutiontime");
+    return fail("the run has no end: set operationcount or maxexecutiontime");
   }
   const KeyChooser keys(workload);
   const OperationChooser operations(workload);

@@ -22,7 +22,7 @@ int complain(const std::string& message, int exit_code) {
 
 int run_command(const Options& options) {
   for (const std::string& key : options.unknown_keys) {
-    std::fprintf(stderr, "hatkv-ycsb: '%s' is no key of YCSB's core: it changes nothing\n",
+    std::fprintf(stderr, "hatkv-ycsb: '%s' is not a property of YCSB's core: it has no effect\n",
                  key.c_str());
   }
   const uint64_t seed = options.seed != 0 ? options.seed : std::random_device()();
@@ -45,7 +45,7 @@ int main(int argc, char** argv) {
   const std::vector<std::string_view> words(argv + 1, argv + argc);
   const auto command = hat::ycsb::parse_options(words);
   if (!command) {
-    return hat::ycsb::complain(command.error().message + " (hatkv-ycsb --help says more)",
+    return hat::ycsb::complain(command.error().message + " (see hatkv-ycsb --help)",
                                hat::ycsb::kExitUsage);
   }
   if (std::holds_alternative<hat::ycsb::HelpWanted>(*command)) {

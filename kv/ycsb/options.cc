@@ -12,26 +12,26 @@
 namespace hat::ycsb {
 
 const char* const kHelp =
-    R"(hatkv-ycsb: YCSB's workloads on HatKV, from native clients.
+    R"(hatkv-ycsb: runs YCSB's workloads on HatKV, with native clients.
 
 usage: hatkv-ycsb load|run -P FILE [options]
 
-  load                puts the records that the workload wants
-  run                 makes its operations
-  -P FILE             a workload file of YCSB's; may be repeated, later ones win
-  -p KEY=VALUE        one property more; wins over the files
-  --connect ADDRESS   tcp:HOST:PORT, unix:/PATH or shm:/PATH, of hatkv or of a hatrpcd before it;
-                      default $HATKV_ADDRESS, else tcp:127.0.0.1:9091
-  --threads N         clients at once, each with a connection of its own (threadcount)
-  --seconds S         ends the run after so long (maxexecutiontime); may be a fraction
-  --warm-up S         runs so long before it counts
-  --seed N            draws the same keys and operations as the last run with N
-  --json              one JSON object instead of YCSB's lines
+  load                puts the records of the workload
+  run                 performs the operations of the workload
+  -P FILE             a YCSB workload file; may be repeated, and later files override earlier ones
+  -p KEY=VALUE        sets one property; overrides the files
+  --connect ADDRESS   the server, or the endpoint of a hatrpcd that leads to it: tcp:HOST:PORT,
+                      unix:/PATH or shm:/PATH; default $HATKV_ADDRESS, else tcp:127.0.0.1:9091
+  --threads N         concurrent clients, each with its own connection (threadcount)
+  --seconds S         ends the run after S seconds (maxexecutiontime); S may be a fraction
+  --warm-up S         runs for S seconds before it measures
+  --seed N            draws the same keys and operations as every run with the same N
+  --json              prints one JSON object instead of YCSB's lines
   --help, --version
 
-Reads and updates are get and put, multi-reads and multi-updates (multireadproportion,
-multiupdateproportion) multiget and multiput. Exit status 1 where any operation failed, 2 for a
-wrong command line or workload.
+Reads and updates call get and put; multi-reads and multi-updates (multireadproportion,
+multiupdateproportion) call multiget and multiput. The exit status is 1 if an operation failed,
+and 2 if the command line or the workload is wrong.
 
 examples:
   hatkv-ycsb load -P kv/ycsb/workloads/a --threads 8
@@ -70,7 +70,7 @@ Result<void> keep_threads(Given& given, std::string_view, std::string_view threa
 Result<void> read_seconds(std::string_view name, std::string_view word, double& into) {
   const auto number = parse_number<double>(word);
   if (!number || !(*number > 0) || *number > kSecondsMax) {
-    return wrong_word(name, word, "seconds, up to a million");
+    return wrong_word(name, word, "a number of seconds, at most a million");
   }
   into = *number;
   return {};
@@ -123,7 +123,7 @@ Result<Command> parse_options(std::span<const std::string_view> words) {
     return wrong_word("command", found, "load or run");
   }
   options.load = rest[0] == "load";
-  if (!given.has_file) return fail("-P is missing: which workload?");
+  if (!given.has_file) return fail("-P is missing: name a workload file");
   for (const std::string& assignment : given.assignments) {
     HAT_TRY_VOID(given.properties.set(assignment));
   }

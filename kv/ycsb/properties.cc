@@ -51,7 +51,7 @@ Result<std::string> unescaped(std::string_view text) {
         result += '\f';
         break;
       case 'u':
-        return fail("\\u is not read here; write the character itself");
+        return fail("\\u escapes are not supported; write the character itself");
       default:
         result += next;
     }
@@ -99,7 +99,7 @@ Result<void> Properties::read_text(std::string_view text, const std::string& nam
     auto value = unescaped(rest);
     if (!key) return std::unexpected(in(where, std::move(key.error())));
     if (!value) return std::unexpected(in(where, std::move(value.error())));
-    if (key->empty()) return fail(where + ": there is no key before '" + line.substr(end) + "'");
+    if (key->empty()) return fail(where + ": no key before '" + line.substr(end) + "'");
     values_[*key] = {std::move(*value), where};
   }
   return {};

@@ -14,7 +14,8 @@ namespace {
 constexpr uint64_t kRecordsMax = INT32_MAX;  // YCSB truncates record numbers to an int
 constexpr uint64_t kRecordBytesMax = 16u << 20;
 constexpr uint64_t kBatchMax = 10'000;
-constexpr std::string_view kUseJava = "; YCSB itself can do it, by the binding in kv/ycsb/java";
+constexpr std::string_view kUseJava =
+    "; use YCSB itself with the binding in kv/ycsb/java for other values";
 
 constexpr std::string_view kCoreWorkload = "site.ycsb.workloads.CoreWorkload";
 constexpr std::string_view kMultiWorkload = "site.ycsb.workloads.MultiWorkload";
@@ -82,7 +83,7 @@ Result<void> read_weight(const Properties& properties, const std::string& key, d
   if (found == nullptr) return {};
   const auto number = parse_number<double>(found->text);
   if (!number || !std::isfinite(*number) || *number < 0) {
-    return wrong(key, *found, "a proportion from 0, as 0.25");
+    return wrong(key, *found, "a proportion of 0 or more, such as 0.25");
   }
   into = *number;
   return {};
@@ -179,25 +180,26 @@ Result<void> read_weights(const Properties& properties, bool multi, Workload& wo
     const bool is_multi = row.operation >= Operation::kMultiRead;
     if (!multi && is_multi && workload.weights[static_cast<size_t>(row.operation)] > 0) {
       return wrong(row.key, *properties.find(row.key),
-                   "0, or workload=" + std::string(kMultiWorkload) + " beside it");
+                   "0 unless workload=" + std::string(kMultiWorkload) + " is set");
     }
   }
   if (std::ranges::all_of(workload.weights, [](double weight) { return weight == 0; })) {
-    return fail("all proportions are 0: there is no operation to make");
+    return fail("all proportions are 0, so the workload has no operations");
   }
   return {};
 }
 
 // Checks bounds that depend on several keys.
 Result<void> check_sizes(const Properties& properties, Workload& workload) {
-  if (workload.records == 0) return fail("recordcount is missing: how many records are there?");
+  if (workload.records == 0) return fail("recordcount is missing: set the number of records");
   if (properties.find("insertcount") == nullptr && workload.insert_start < workload.records) {
     workload.insert_count = workload.records - workload.insert_start;
   }
   if (workload.insert_start + workload.insert_count > workload.records ||
       workload.insert_count == 0) {
-    return fail("insertstart and insertcount reach beyond recordcount, which is " +
-                std::to_string(workload.records));
+    return fail(
+        "insertstart and insertcount must give at least one record within recordcount, which is " +
+        std::to_string(workload.records));
   }
   if (workload.fields * workload.field_bytes > kRecordBytesMax) {
     return fail("fieldcount times fieldlength is more than " + std::to_string(kRecordBytesMax) +

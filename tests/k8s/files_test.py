@@ -75,7 +75,7 @@ class Files(unittest.TestCase):
                 environment = {key: value for key, value in ENVIRONMENT.items() if key != variable}
                 status, told = check(PROGRAMS / "hatrpcd", file, environment)
                 self.assertEqual(status, 78)
-                self.assertIn(f"'${variable}': the environment has no such variable", told)
+                self.assertIn(f"'${variable}': this environment variable is not set", told)
 
     def test_overlays_differ_in_their_fabric_alone(self):
         def without_fabric(text):

@@ -116,7 +116,7 @@ def a_doctor_who_finds_both_devices_well():
             assert finding["verdict"] == "ok", finding
             assert all(text in finding["text"] for text in texts), finding
 
-        says("fabric", "", "hatrpcd takes rxe1, port 1, GID index 1 (::ffff:10.77.0.1)")
+        says("fabric", "", "hatrpcd uses rxe1, port 1, GID index 1 (::ffff:10.77.0.1)")
         says("fabric", "the running hatrpcd", "verbs: rxe1, port 1, GID index 1")
         for end in "12":
             says("devices", f"rxe{end}", "/dev/infiniband/uverbs")

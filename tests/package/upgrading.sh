@@ -55,7 +55,7 @@ takes_over() {
   until_true 60 has_ended "$pid"
   # systemd has accepted the notifications of both processes, and shows the status of the new one.
   journalctl --quiet --no-pager --output=cat --since "@$since" -u hatrpcd >$scratch/journal
-  grep -q 'takeover: over' $scratch/journal
+  grep -q 'takeover: complete' $scratch/journal
   must_fail grep 'Got notification' $scratch/journal
   until_true 30 grep -q 'routes of generation 1$' <(property StatusText)
   [ "$(hatctl metrics | awk '/^hatrpc_connections_taken_over_total/ {sum += $2} END {print sum + 0}')" -ge $callers ]

@@ -113,10 +113,11 @@ void ring_dealloc(PyObject* self) {
 }
 
 PyMethodDef kRingMethods[] = {
-    {"read", ring_read, METH_VARARGS, "read(bytes, timeout_ms): what has come; b'' at the end"},
-    {"write", ring_write, METH_VARARGS, "write(buffer, timeout_ms): all of it"},
-    {"fileno", ring_fileno, METH_NOARGS, "the unix socket's descriptor"},
-    {"close", ring_close, METH_NOARGS, "closes it"},
+    {"read", ring_read, METH_VARARGS,
+     "read(bytes, timeout_ms): returns the bytes that have arrived, b'' at the end"},
+    {"write", ring_write, METH_VARARGS, "write(buffer, timeout_ms): writes all of buffer"},
+    {"fileno", ring_fileno, METH_NOARGS, "fileno(): returns the unix socket's descriptor"},
+    {"close", ring_close, METH_NOARGS, "close(): closes the ring"},
     {}};
 PyType_Slot kRingSlots[] = {
     {Py_tp_methods, kRingMethods}, {Py_tp_dealloc, reinterpret_cast<void*>(ring_dealloc)}, {}};
@@ -152,10 +153,11 @@ PyObject* accept(PyObject*, PyObject* arguments) {
   Py_END_ALLOW_THREADS return error == 0 ? wrap(std::move(socket)) : failed(error);
 }
 
-PyMethodDef kMethods[] = {
-    {"connect", connect, METH_VARARGS, "connect(path, timeout_ms): a Ring"},
-    {"accept", accept, METH_VARARGS, "accept(fd, timeout_ms): a Ring, which owns the descriptor"},
-    {}};
+PyMethodDef kMethods[] = {{"connect", connect, METH_VARARGS,
+                           "connect(path, timeout_ms): connects to a ring server; returns a Ring"},
+                          {"accept", accept, METH_VARARGS,
+                           "accept(fd, timeout_ms): returns a Ring, which owns the descriptor"},
+                          {}};
 PyModuleDef kModule = {PyModuleDef_HEAD_INIT, "hatrpc._ring", "Rings of shared memory.", -1,
                        kMethods};
 

@@ -106,24 +106,24 @@ class Table {
 }
 
 const MISSED = {
-  no_fabric: "this node has no RDMA fabric, or is told to use none",
+  no_fabric: "this node has no RDMA fabric, or its configuration disables RDMA",
   peer_has_none: "the peer daemon has no RDMA lanes",
-  opening: "the lane is being made: the first calls after a start or a pause",
-  refused: "the lane cannot be made; its last error is above",
-  down: "the lane failed, and is made again after a pause",
+  opening: "the lane is being opened, as for the first calls after a start or a pause",
+  refused: "the lane cannot be opened; its last error is in the table above",
+  down: "the lane failed; hatrpcd opens it again after a pause",
   settling: "the lane failed, and has not been up for limits.lane_settle yet",
-  unanswered: "calls before it went over TCP, and may be oneway: no manifest lists them",
+  unanswered: "earlier calls on the connection used TCP and have no reply yet",
 };
 const ANSWERED = {
   peer_unreachable: "no link to the peer daemon; the server did not see the call",
-  link_lost: "the link broke under the call; the server may have seen it",
-  unknown_service: "the peer daemon serves no such service",
+  link_lost: "the link broke during the call; the server may have seen it",
+  unknown_service: "the peer daemon does not serve this service",
   upstream_unreachable: "the server cannot be reached; it did not see the call",
   upstream_closed: "the server closed its connection; it may have seen the call",
   deadline_exceeded: "timeout_ms passed; the server may have seen the call",
   too_large: "larger than limits.max_message",
   overloaded: "a limit is reached; the server did not see the call",
-  permission_denied: "who called may not, by the manifest's allow; the server did not see the call",
+  permission_denied: "the manifest's allow does not permit this caller; the server did not see the call",
   not_one_message: "the request is not one whole Thrift message (mode: shared); the server did not see it",
   draining: "shutting down; the server did not see the call",
 };
@@ -302,11 +302,11 @@ function showNotices(notices) {
 function noticesOf(status) {
   const notices = [];
   if (status.state === "draining") {
-    notices.push({tone: "warn", text: "Draining: new calls are refused, what is in flight is being finished."});
+    notices.push({tone: "warn", text: "Draining: new calls are refused, and the calls in flight are finished."});
   }
   if (!status.last_reload.successful) {
-    notices.push({tone: "bad", text: "The last reload was refused, the old routes hold. "
-        + `hatctl reload --dry-run says all.\n${status.last_reload.error}`});
+    notices.push({tone: "bad", text: "The last reload was refused, and the old routes stay in use. "
+        + `hatctl reload --dry-run lists all errors.\n${status.last_reload.error}`});
   }
   notices.push(...securityNotices(status));
   return notices;
@@ -420,7 +420,7 @@ function showLost(error) {
   document.body.classList.add("stale");
   document.title = `✗ ${last?.status.node ?? "hatrpcd"} does not answer`;
   write(at("state"), "does not answer", "chip bad");
-  const since = last ? `What is shown is from ${new Date().toLocaleTimeString()}. ` : "";
+  const since = last ? `The values shown are from ${new Date().toLocaleTimeString()}. ` : "";
   showNotices([{tone: "bad", text: `hatrpcd does not answer (${error.message}). ${since}Trying again.`}]);
 }
 

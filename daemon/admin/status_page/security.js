@@ -33,22 +33,22 @@ function certificateNotice(certificate, now) {
   const soon = Math.min(SOON_S, SOON_PART * (certificate.not_after - certificate.not_before));
   const whose = `${WHOSE[certificate.use]} (${certificate.subject})`;
   if (certificate.not_before > now) {
-    return {tone: "bad", text: `${whose} is not good before ${utcText(certificate.not_before)}: `
+    return {tone: "bad", text: `${whose} is not valid before ${utcText(certificate.not_before)}: `
         + "compare the hosts' clocks."};
   }
   if (left <= 0) {
     return {tone: "bad", text: `${whose} has expired, at ${utcText(certificate.not_after)}: `
-        + "links that break do not come back. hatctl certs names its file."};
+        + "broken links cannot be built again. Renew it; hatctl certs shows its file."};
   }
   if (left >= soon) return null;
-  return {tone: "warn", text: `${whose} ends soon, at ${utcText(certificate.not_after)}, and was not renewed. `
+  return {tone: "warn", text: `${whose} ends soon, at ${utcText(certificate.not_after)}, and has not been renewed. `
       + "hatctl certs names its file."};
 }
 
 function securityNotices(status) {
   if (status.link_security === "insecure") {
-    return [{tone: "warn", text: "Links are insecure: peers prove nothing, and whoever is between them can read and "
-        + "change calls. Where that network is not trusted, give both nodes link.tls."}];
+    return [{tone: "warn", text: "Links are insecure: peers are not authenticated, and anybody between them can read "
+        + "and change calls. Unless that network is trusted, set link.tls on both nodes."}];
   }
   const now = status.start_unix_time + status.uptime_s;
   return Object.keys(WHOSE).map((use) => oneThatCounts(status.certificates, use)).filter(Boolean)

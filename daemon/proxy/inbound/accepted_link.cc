@@ -46,7 +46,7 @@ void AcceptedLink::offer_lanes(Reactor& reactor, engine::RdmaHost& host,
 Result<std::shared_ptr<engine::CalibrationJob>> AcceptedLink::answer(const engine::CostOpen& open) {
   if (worker_.routes().restricts(session->peer_names())) {
     return fail("a rule (`allow`) of node " + worker_.node().node +
-                " keeps this node from something there, so it may not calibrate");
+                " restricts this node, so it may not calibrate with that node");
   }
   return answerer_->answer(open);
 }
@@ -76,7 +76,8 @@ void AcceptedLink::take(uint32_t lane, const FrameHeader& header, engine::Bytes 
   }
   // The session carried the stream's own kReset, which may arrive after this one; so this one has
   // the reason, too.
-  constexpr std::string_view kDetail = "RDMA lane: the stream ended with the lane that it left";
+  constexpr std::string_view kDetail =
+      "RDMA lane: the stream ended with the lane that it was leaving";
   const engine::FailMeta meta{engine::Failure::kLinkLost, 1};
   this->lane(lane).send(answer,
                         {std::as_bytes(std::span(&meta, 1)), std::as_bytes(std::span(kDetail))});
@@ -102,7 +103,7 @@ void AcceptedLink::open_stream(uint32_t lane, const FrameHeader& header, engine:
   };
   if (served == serves.end() || streams.contains(header.stream)) {
     return refuse(engine::Failure::kUnknownService,
-                  "node " + worker_.node().node + " serves no '" + service + "'");
+                  "node " + worker_.node().node + " does not serve '" + service + "'");
   }
   if (!worker_.peer_shares().has_room(&PeerShare::streams, *share_,
                                       worker_.node().limits.peer_streams_max)) {

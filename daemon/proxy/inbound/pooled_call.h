@@ -116,7 +116,7 @@ class PooledCall final : public UpstreamUser, private UnitSink, private Deadline
   void on_upstream_broke(const std::string& reason) override;
   bool on_head(const thrift::Head& head) override;
   bool on_piece(Bytes piece, bool last) override;
-  void on_opaque(Bytes) override { misunderstood_ = "bytes that are no Thrift"; }
+  void on_opaque(Bytes) override { misunderstood_ = "bytes that are not Thrift"; }
   void on_deadline() override;
 
   enum class Connection : uint8_t { kGood, kBroken };

@@ -47,17 +47,17 @@ std::string text_of(const thrift::BodyFault& found, const std::string& function)
     case RequestFault::kUnusualHead:
       return "sent a message that does not begin as stock clients begin messages";
     case RequestFault::kWrongTransport:
-      return "did not use the thrift_transport that `serves` says";
+      return "did not use the thrift_transport that is set in `serves`";
     case RequestFault::kWrongProtocol:
-      return "did not use the thrift_protocol that `serves` says";
+      return "did not use the thrift_protocol that is set in `serves`";
     case RequestFault::kNotAllowed:
       return "may not call it";
     case RequestFault::kNotListed:
       return "called " + function + ", which no manifest lists with its arguments";
     case RequestFault::kMalformed:
-      return "sent what cannot be read at" + field;
+      return "sent bytes that cannot be decoded at" + field;
     case RequestFault::kWrongType:
-      return "sent another type than the manifest's at" + field;
+      return "sent a type that differs from the manifest's at" + field;
     case RequestFault::kUnknownField:
       return "sent" + field + ", which the manifest does not have";
     case RequestFault::kMissingField:
@@ -89,7 +89,7 @@ bool ServerStream::may_call(const Route& route) {
   route.metrics->at(Side::kServer, worker_.index()).denied[served].add();
   if (served) {
     LOG_EVERY_T(WARNING, 1) << caller() << " may not call " << route.service << "." << route.method
-                            << ": served all the same (allow_mode: dry_run)";
+                            << ": served anyway (allow_mode: dry_run)";
   }
   return served;
 }
@@ -123,8 +123,8 @@ bool ServerStream::began_unchecked() {
 void ServerStream::end_unchecked() {
   end_by_newest(Failure::kPermissionDenied,
                 caller() +
-                    " is restricted since `allow` has changed, and has sent requests before "
-                    "that were not checked; its client may connect again");
+                    " is restricted since `allow` has changed, and this connection has carried "
+                    "requests that were not checked; the client may connect again");
 }
 
 // Checks the newest call before any of it is passed on. Returns false if it is not passed on now.
@@ -230,7 +230,7 @@ std::optional<thrift::BodyFault> ServerStream::fault_under(const Route& route,
 std::string ServerStream::caller() const {
   const auto names = link_.session->peer_names();
   const std::string& node = link_.session->peer().node;
-  if (names.empty()) return "peer " + node + ", which proves nothing (link.tls),";
+  if (names.empty()) return "peer " + node + ", whose identity is not verified (link.tls),";
   return "peer " + names.front();
 }
 

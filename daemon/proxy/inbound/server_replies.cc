@@ -117,8 +117,9 @@ bool ServerStream::on_piece(Bytes piece, bool last) {
 
 void ServerStream::on_opaque(Bytes bytes) {
   if (is_restricted()) {
-    return reset(Failure::kUpstreamClosed,
-                 caller() + " may not call all, and what the server says cannot be followed");
+    return reset(Failure::kUpstreamClosed, caller() +
+                                               " may not call all functions, and the server sent "
+                                               "bytes that cannot be followed as Thrift");
   }
   become_opaque();
   send_raw(bytes);

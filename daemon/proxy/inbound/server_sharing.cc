@@ -69,7 +69,7 @@ void ServerStream::refuse_front(Failure failure, std::string_view detail) {
 void ServerStream::take_own() {
   if (!ensure_upstream()) {
     return refuse_front(Failure::kOverloaded,
-                        served_.service + " has all of its upstream connections");
+                        served_.service + " has reached its limit of upstream connections");
   }
   pass_held();
   if (!closed_) advance();

@@ -180,7 +180,7 @@ void ServerStream::on_request_bytes(uint32_t lane, const FrameHeader& header, By
   if (!ensure_upstream()) {
     grant(bytes.size());
     return refuse_newest(Failure::kOverloaded,
-                         served_.service + " has all of its upstream connections");
+                         served_.service + " has reached its limit of upstream connections");
   }
   if (upstream_) {
     pass(call, bytes);
@@ -472,7 +472,7 @@ void ServerStream::on_raw(Bytes bytes) {
   if (server_ == Server::kDetaching) return reset();
   if (pooled_ && pooled_->busy()) {
     return reset(Failure::kUpstreamClosed,
-                 "bytes that are no call came before a call was answered");
+                 "bytes that are not a Thrift call arrived before a call was answered");
   }
   if (!opaque_) become_opaque();
   if (!window_.take(bytes.size())) {
@@ -480,15 +480,17 @@ void ServerStream::on_raw(Bytes bytes) {
   }
   if (is_restricted()) {
     worker_.counters().local_replies[static_cast<size_t>(Failure::kPermissionDenied)].add();
-    return reset(Failure::kPermissionDenied,
-                 caller() + " may not call all, and what it sends is no call that can be followed");
+    return reset(Failure::kPermissionDenied, caller() +
+                                                 " may not call all functions, and it sent bytes "
+                                                 "that cannot be followed as a Thrift call");
   }
   // The client's side made the stream opaque before it received the kEnd.
   if (server_ == Server::kEnded && !upstream_) {
     return reset(Failure::kUpstreamClosed, to_string(served_.upstream) + ": the server has ended");
   }
   if (!ensure_upstream()) {
-    return reset(Failure::kOverloaded, served_.service + " has all of its upstream connections");
+    return reset(Failure::kOverloaded,
+                 served_.service + " has reached its limit of upstream connections");
   }
   if (upstream_ && !held_.empty()) write_held();
   const bool passes_at_once = upstream_ && upstream_->connected() && upstream_->backlog() == 0;

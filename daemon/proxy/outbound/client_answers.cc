@@ -133,7 +133,8 @@ void ClientConnection::on_raw(Bytes payload) {
     return fail_opaque(Failure::kUpstreamClosed, "the peer sent more than the stream's window");
   }
   if (life_ == Life::kEnding) {
-    return fail_opaque(Failure::kUpstreamClosed, "the connection was to end after its answers");
+    return fail_opaque(Failure::kUpstreamClosed,
+                       "the connection was about to end after its last answer");
   }
   write(payload, From::kStream);
 }

@@ -112,7 +112,7 @@ void ClientConnection::take(Bytes bytes) {
   count_input();
   if (worker_.over_buffer_limit() && reader_.held_bytes() > kInputBytesOverLimit) {
     LOG_EVERY_T(WARNING, 1) << "endpoint " << to_string(worker_.node().endpoints[endpoint_].listen)
-                            << ": limits.max_buffered is reached: a connection is closed that has "
+                            << ": limits.max_buffered is reached; closed a connection that has "
                                "sent more than 4 KiB without the head of a message";
     return close(true);
   }
@@ -171,7 +171,7 @@ bool ClientConnection::on_piece(Bytes piece, bool last) {
       current_->request_bytes += piece.size();
       if (current_->request_bytes > worker_.node().limits.message_bytes_max) {
         if (current_->sent) send_control(FrameKind::kCancel, current_->ordinal);
-        fail(*current_, Failure::kTooLarge, "the request passes limits.max_message");
+        fail(*current_, Failure::kTooLarge, "the request is larger than limits.max_message");
       }
     }
     // An empty frame has no call. It does not wait for a link, and it does not leave a link that is
@@ -290,7 +290,8 @@ bool ClientConnection::begin_call(const thrift::Head& head) {
   const Limits& limits = worker_.node().limits;
   if (head.frame_bytes > limits.message_bytes_max) {
     fail(call, Failure::kTooLarge,
-         "a frame of " + std::to_string(head.frame_bytes) + " bytes, limits.max_message is " +
+         "a frame of " + std::to_string(head.frame_bytes) +
+             " bytes is larger than limits.max_message, " +
              std::to_string(limits.message_bytes_max));
   } else if (worker_.draining()) {
     fail(call, Failure::kDraining, "node " + worker_.node().node + " is shutting down");
@@ -394,10 +395,11 @@ void ClientConnection::on_no_link() {
 
 void ClientConnection::on_call_deadline(Call& call) {
   if (call.reply == Reply::kPossible) {
-    LOG_EVERY_T(WARNING, 1) << "endpoint " << to_string(worker_.node().endpoints[endpoint_].listen)
-                            << ": a connection is closed: a call has no reply within timeout_ms, "
-                               "and gets none from here, since no manifest lists its function and "
-                               "it may be oneway";
+    LOG_EVERY_T(WARNING, 1)
+        << "endpoint " << to_string(worker_.node().endpoints[endpoint_].listen)
+        << ": closed a connection, because a call got no reply within timeout_ms; "
+           "hatrpcd does not answer the call, because it may be oneway and no "
+           "manifest lists its function";
     return end_without_answers();
   }
   if (call.sent) send_control(FrameKind::kCancel, call.ordinal);

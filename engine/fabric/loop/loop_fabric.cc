@@ -47,7 +47,8 @@ std::byte* within(std::span<std::byte> bytes, const Segment& segment) {
 // --- Set-up ---
 
 Result<std::unique_ptr<Fabric>> LoopFabric::open(std::optional<uint64_t> seed) {
-  if (!use_barriers()) return failed("membarrier (Linux 4.16 has it; a seccomp filter may not)");
+  if (!use_barriers())
+    return failed("membarrier (it requires Linux 4.16, and a seccomp filter must allow it)");
   HAT_TRY(ChannelListener listener, ChannelListener::open());
   HAT_TRY(SharedMemory table, SharedMemory::create("hatrpc-regions", sizeof(RegionTable)));
   Descriptor epoll(epoll_create1(EPOLL_CLOEXEC));

@@ -31,14 +31,15 @@ Result<Address> parse(const QueuePairAddress& bytes) {
   Address address;
   std::memcpy(&address, bytes.data(), sizeof address);
   if (address.name_bytes == 0 || address.name_bytes > kNameBytesMax) {
-    return fail("loop fabric: what came is no address of a loop queue pair");
+    return fail("loop fabric: the peer sent a queue pair address that is not of a loop fabric");
   }
   return address;
 }
 
 Result<std::unique_ptr<SharedMemory>> map_as(Descriptor& fd, size_t bytes_min) {
   HAT_TRY(SharedMemory memory, SharedMemory::map(fd.release()));
-  if (memory.bytes().size() < bytes_min) return fail("loop fabric: a memory is too small");
+  if (memory.bytes().size() < bytes_min)
+    return fail("loop fabric: the memory that the other side shares is too small");
   return std::make_unique<SharedMemory>(std::move(memory));
 }
 
@@ -81,7 +82,7 @@ QueuePairAddress LoopQueuePair::address() const {
 // The side with the smaller address creates the pair's memory and connects to the peer's listener.
 Result<void> LoopQueuePair::connect(const QueuePairAddress& other) {
   if (state_ != QueuePairState::kUnconnected) {
-    return hat::fail("loop fabric: this queue pair was connected before");
+    return hat::fail("loop fabric: this queue pair is already connected");
   }
   HAT_TRY(const Address address, parse(other));
   other_address_ = other;
@@ -106,7 +107,7 @@ Result<void> LoopQueuePair::connect(const QueuePairAddress& other) {
   if (!introduce(hello, {other_->pair->fd(), fabric_.table_fd(), recv_cq_.doorbell(),
                          send_cq_.doorbell()})) {
     other_.reset();
-    return hat::fail("loop fabric: the other side went away");
+    return hat::fail("loop fabric: the other side closed the connection");
   }
   state_ = QueuePairState::kConnected;
   fabric_.watch(other_->channel.fd());
@@ -132,7 +133,8 @@ LoopQueuePair::Wants LoopQueuePair::wants(const ChannelMessage& hello) const {
 }
 
 Result<void> LoopQueuePair::accept(Channel channel, ReceivedMessage hello) {
-  if (hello.descriptors.size() != 4) return hat::fail("loop fabric: a hello without its memory");
+  if (hello.descriptors.size() != 4)
+    return hat::fail("loop fabric: the other side's hello did not bring its memory");
   auto other = std::make_unique<Other>();
   HAT_TRY(other->pair, map_as(hello.descriptors[0], sizeof(Pair)));
   HAT_TRY(other->table, map_as(hello.descriptors[1], sizeof(RegionTable)));
@@ -147,7 +149,8 @@ Result<void> LoopQueuePair::accept(Channel channel, ReceivedMessage hello) {
   const ChannelMessage welcome{.kind = ChannelMessage::Kind::kWelcome};
   const bool sent =
       introduce(welcome, {fabric_.table_fd(), recv_cq_.doorbell(), send_cq_.doorbell()});
-  if (!sent || !read_channel()) return hat::fail("loop fabric: the other side went away");
+  if (!sent || !read_channel())
+    return hat::fail("loop fabric: the other side closed the connection");
   return {};
 }
 

@@ -148,7 +148,7 @@ Result<std::unique_ptr<QueuePair>> VerbsQueuePair::create(const Device& device, 
   attributes.cap.max_inline_data = options.inline_bytes_max;
   attributes.qp_type = IBV_QPT_RC;
   ibv_qp* pair = ibv_create_qp(&domain, &attributes);
-  if (pair == nullptr) return failed(device, "no queue pair can be made", errno);
+  if (pair == nullptr) return failed(device, "cannot create a queue pair", errno);
   std::unique_ptr<VerbsQueuePair> made(new VerbsQueuePair(device, pair, options));
   HAT_TRY_VOID(made->initialize());
   return made;
@@ -182,7 +182,7 @@ Result<void> VerbsQueuePair::initialize() {
   const int error =
       ibv_modify_qp(pair_.get(), &attributes,
                     IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
-  if (error != 0) return failed(device_, "a queue pair cannot be initialized", error);
+  if (error != 0) return failed(device_, "cannot initialize the queue pair", error);
   return {};
 }
 
@@ -200,15 +200,16 @@ QueuePairAddress VerbsQueuePair::address() const {
 
 Result<void> VerbsQueuePair::connect(const QueuePairAddress& other) {
   if (state_ != QueuePairState::kUnconnected) {
-    return hat::fail(device_.name + ": this queue pair was connected before");
+    return hat::fail(device_.name + ": this queue pair is already connected");
   }
   Address address;
   std::memcpy(&address, other.data(), sizeof address);
   if (address.magic != kMagic) {
-    return hat::fail(device_.name + ": what came is no address of a verbs queue pair");
+    return hat::fail(device_.name +
+                     ": the peer sent a queue pair address that is not of a verbs fabric");
   }
   if ((address.by_gid != 0) != device_.by_gid()) {
-    return hat::fail(device_.name + ": one side is on InfiniBand, the other on Ethernet");
+    return hat::fail(device_.name + ": one side is on InfiniBand and the other on Ethernet");
   }
   ibv_qp_attr ready{};
   ready.qp_state = IBV_QPS_RTR;
@@ -231,7 +232,7 @@ Result<void> VerbsQueuePair::connect(const QueuePairAddress& other) {
                                 IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
   if (error != 0) {
     return failed(device_,
-                  "a queue pair cannot be made ready to receive (is the other side's "
+                  "cannot make the queue pair ready to receive (is the other side's "
                   "address reachable from this port?)",
                   error);
   }
@@ -245,7 +246,7 @@ Result<void> VerbsQueuePair::connect(const QueuePairAddress& other) {
   error = ibv_modify_qp(pair_.get(), &sends,
                         IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
                             IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
-  if (error != 0) return failed(device_, "a queue pair cannot be made ready to send", error);
+  if (error != 0) return failed(device_, "cannot make the queue pair ready to send", error);
   state_ = QueuePairState::kConnected;
   return {};
 }

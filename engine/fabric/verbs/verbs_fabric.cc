@@ -26,9 +26,10 @@ std::string why_not_registered(size_t bytes) {
   rlimit limit{};
   getrlimit(RLIMIT_MEMLOCK, &limit);
   if (limit.rlim_cur == RLIM_INFINITY) {
-    return "; the device may be out of memory keys: fewer, larger regions need fewer";
+    return "; the device may be out of memory keys: run 'rdma resource show' to see which programs "
+           "hold them";
   }
-  return "; memory may be locked up to " + megabytes(limit.rlim_cur) + " in all, and this is " +
+  return "; this process may lock at most " + megabytes(limit.rlim_cur) + ", and this region has " +
          megabytes(bytes) + ": raise LimitMEMLOCK (systemd) or `ulimit -l`";
 }
 
@@ -78,13 +79,13 @@ class DeviceFabric final : public VerbsFabric {
   Result<std::unique_ptr<CompletionQueue>> create_completion_queue(uint32_t entries) override {
     Owned<ibv_comp_channel, ibv_destroy_comp_channel> channel(
         ibv_create_comp_channel(device_.context.get()));
-    if (!channel) return failed(device_, "no completion channel can be made", errno);
+    if (!channel) return failed(device_, "cannot create a completion channel", errno);
     fcntl(channel->fd, F_SETFL, fcntl(channel->fd, F_GETFL) | O_NONBLOCK);
     ibv_cq* queue =
         ibv_create_cq(device_.context.get(), static_cast<int>(entries), nullptr, channel.get(), 0);
     if (queue == nullptr) {
       return failed(device_,
-                    "no completion queue of " + std::to_string(entries) + " entries can be made",
+                    "cannot create a completion queue of " + std::to_string(entries) + " entries",
                     errno);
     }
     return std::make_unique<VerbsCompletionQueue>(channel.release(), queue);
@@ -97,7 +98,7 @@ class DeviceFabric final : public VerbsFabric {
     ibv_srq* queue = ibv_create_srq(domain_.get(), &attributes);
     if (queue == nullptr) {
       return failed(device_,
-                    "no receive queue of " + std::to_string(entries) + " entries can be made",
+                    "cannot create a receive queue of " + std::to_string(entries) + " entries",
                     errno);
     }
     return std::make_unique<VerbsReceiveQueue>(queue, entries);
@@ -175,7 +176,7 @@ Result<std::unique_ptr<VerbsFabric>> open_verbs_fabric(const VerbsOptions& optio
   HAT_TRY(verbs::Device device, verbs::open_device(options));
   ibv_pd* domain = ibv_alloc_pd(device.context.get());
   if (domain == nullptr) {
-    return verbs::failed(device, "no protection domain can be made", errno);
+    return verbs::failed(device, "cannot create a protection domain", errno);
   }
   return std::make_unique<verbs::DeviceFabric>(std::move(device), domain);
 }

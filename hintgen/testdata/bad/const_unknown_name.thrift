@@ -1,3 +1,3 @@
 # The stock compiler refuses this too.
-# hintgen: 3:23: error: no constant and no enum's member is named 'zz'
+# hintgen: 3:23: error: there is no constant or enum member named 'zz'
 struct S { 1: i32 a = zz }

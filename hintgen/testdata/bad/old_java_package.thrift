@@ -1,3 +1,3 @@
 # The stock compiler refuses this too.
-# hintgen: 3:1: error: 'java_package' is gone from Thrift; write 'namespace java NAME'
+# hintgen: 3:1: error: 'java_package' was removed from Thrift; write 'namespace java NAME'
 java_package a.b

@@ -1,3 +1,3 @@
 # The stock compiler refuses this too.
-# hintgen: 3:15: error: unknown type 'slist': it is gone from Thrift; use 'string'
+# hintgen: 3:15: error: unknown type 'slist': it was removed from Thrift; use 'string'
 struct S { 1: slist a }

@@ -1,3 +1,3 @@
 # The stock compiler refuses this too.
-# hintgen: 3:12: error: unexpected ';'; Thrift takes no separator here
+# hintgen: 3:12: error: unexpected ';'; Thrift allows no separator here
 struct S {};

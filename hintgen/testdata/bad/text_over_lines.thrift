@@ -1,4 +1,4 @@
 # The stock compiler refuses this too.
-# hintgen: 3:18: error: this text has no closing quote on its line
+# hintgen: 3:18: error: this string has no closing quote on its line
 const string a = "a
 b"

@@ -1,3 +1,3 @@
 # The stock compiler hangs on this.
-# hintgen: 3:11: error: typedef 'A' goes in a circle
+# hintgen: 3:11: error: typedef 'A' is circular, or uses a circular typedef
 typedef A A

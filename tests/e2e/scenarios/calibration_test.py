@@ -101,7 +101,7 @@ class Calibration(Scenario):
             nodes.profile.write_text(good.replace("fabric: loop", "fabric: verbs"))
             status, body = ask(nodes.a.admin, "POST", "/reload")
             self.assertEqual(status, 200)
-            self.assertIn("the costs of fabric verbs, and this node's is loop", body)
+            self.assertIn("the costs of fabric verbs are not used, because this node's fabric is loop", body)
             self.assertEqual(plan(nodes.a)["plan"], before)
 
     def idl(self, nodes):
@@ -112,7 +112,7 @@ class Calibration(Scenario):
     def test_who_cannot_be_measured_with_is_refused_with_a_reason(self):
         with probe_nodes(self.server, fabric="loop", fabric_b="tcp") as nodes:
             for node, peer, words in ((nodes.a, "host-b", "peer host-b has no RDMA fabric"),
-                                      (nodes.a, "host-a", "it is this node itself"),
+                                      (nodes.a, "host-a", "a node cannot calibrate with itself"),
                                       (nodes.a, "host-c", r"no peer is called 'host-c' \(did you mean"),
                                       (nodes.b, "host-a", "no peer is called 'host-a'")):
                 done = hatctl(node, "calibrate", peer)
@@ -128,7 +128,7 @@ class Calibration(Scenario):
         with TwoNodes(PROGRAMS, text, {"Probe": self.upstream}, fabric="loop") as nodes:
             done = hatctl(nodes.a, "calibrate", "host-b")
             self.assertEqual(done.returncode, 1, done.stdout)
-            self.assertIn("a rule (`allow`) of node host-b keeps this node from something there, "
+            self.assertIn("a rule (`allow`) of node host-b restricts this node, "
                           "so it may not calibrate", done.stderr)
             manifest = next((nodes.folder / "manifests").glob("*.yaml"))
             manifest.write_text(text + "    allow_mode: dry_run\n")
@@ -140,7 +140,7 @@ class Calibration(Scenario):
             self.assertEqual(ask(nodes.a.admin, "POST", "/calibrate?peer=host-b")[0], 202)
             status, body = ask(nodes.a.admin, "POST", "/calibrate?peer=host-b")
             self.assertEqual(status, 409)
-            self.assertIn("another calibration goes on at node host-a", body)
+            self.assertIn("another calibration is running at node host-a", body)
             nodes.b.stop(signal.SIGKILL)
             wait_until("the calibration has ended",
                        lambda: nodes.a.get("/calibration")["state"] == "failed", WAIT_S)

@@ -168,7 +168,7 @@ class Secret(TlsNodes):
             wait_until("both nodes have refused it", lambda: all(
                 self.metric(node, "hatrpc_config_last_reload_successful") == 0
                 for node in (nodes.a, nodes.b)), WAIT_S)
-            self.assertIn("is not that of certificate", nodes.b.log())
+            self.assertIn("does not belong to certificate", nodes.b.log())
             self.assertEqual(self.serials(nodes), before)
             with Client(nodes) as calls:
                 self.assertEqual(calls.add(20, 3), 23)

@@ -128,7 +128,7 @@ class ServiceManager(Scenario):
             statuses = [message["STATUS"] for message in systemd.heard() if "READY" in message]
             self.assertTrue(statuses, "without READY, `systemctl reload` waits until its timeout")
             for status in statuses:
-                self.assertRegex(status, r"generation 2 go on.*refused.*probe\.yaml:\d+:\d+: error")
+                self.assertRegex(status, r"generation 2 stay in use.*refused.*probe\.yaml:\d+:\d+: error")
 
             nodes.manifest.write_text(good)
             self.assertEqual(reload(nodes.a).returncode, 0)

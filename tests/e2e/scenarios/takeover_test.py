@@ -229,7 +229,8 @@ class Takeover(Scenario):
                 new.say(Successor.READY, new.addresses)
                 new.hear(Successor.GO)
                 nodes.a.process.terminate()
-                wait_until("the daemon has logged the signal", lambda: "told to leave" in nodes.a.log(), PATIENCE_S)
+                wait_until("the daemon has logged the signal", lambda: "received an order to stop" in nodes.a.log(),
+                           PATIENCE_S)
                 if says_serving:
                     new.say(Successor.SERVING)
                 else:

@@ -190,7 +190,7 @@ class Tls(TlsNodes):
                 insecure, None, "the peer speaks TLS, and this node's link does not",
                 "the peer does not speak TLS", None, "not_tls"),
             "an insecure server": (
-                None, insecure, "closed the connection in the handshake: does its link have `tls`?",
+                None, insecure, "closed the connection in the handshake: check that its link has `tls`",
                 "the peer speaks TLS, and this node's link does not", "closed", None),
         }
         for name, (a, b, a_says, b_says, a_counts, b_counts) in rows.items():
@@ -238,7 +238,7 @@ class Tls(TlsNodes):
                 with contextlib.suppress(ConnectionError):  # RST, if the daemon had not read all bytes
                     self.assertEqual(one.recv(1), b"")
             wait_until("host-b has counted each", lambda: self.failures(nodes.b, "unfinished") >= len(silent), WAIT_S)
-            self.assertIn("no hello within the time-out", nodes.b.log())
+            self.assertIn("the peer sent no hello within the time-out", nodes.b.log())
             self.assertTrue(nodes.a.get("/status")["links"][0]["up"])
 
     def test_files_that_cannot_be_used_end_the_start_in_words(self):
@@ -248,7 +248,7 @@ class Tls(TlsNodes):
                 ("no certificate", {"certificate": str(self.folder / "none.pem")}, "No such file"),
                 ("no key", {"key": str(self.folder / "none.key")}, "No such file"),
                 ("no CA", {"ca": str(self.folder / "none.pem")}, "No such file"),
-                ("another's key", {"key": two["key"]}, "is not that of certificate"),
+                ("another's key", {"key": two["key"]}, "does not belong to certificate"),
                 ("a CA that is none", {"ca": one["key"]}, f"ca {one['key']}")):
             with self.subTest(name):
                 config = self.folder / "hatrpcd.yaml"
@@ -324,7 +324,7 @@ class Tls(TlsNodes):
             revoke(self.folder / "one", "host-a")
             status, body = ask(nodes.b.admin, "POST", "/reload")
             self.assertEqual(status, 200, body)
-            self.assertIn("crl.pem has other lists; links of peers that they revoke end", body)
+            self.assertIn("crl.pem has new revocation lists; links of peers whose certificates they revoke end", body)
             self.assertIn("a list of revoked certificates", self.hatctl(nodes.b, "certs").stdout)
             wait_until("host-a's link ends", lambda: "its link to this node ended: TLS: the peer's certificate is "
                        "not good any more: revoked" in nodes.b.log(), WAIT_S)
@@ -348,7 +348,7 @@ class Tls(TlsNodes):
             os.replace(draft, self.folder / "one" / "host-b.key")
             status, body = ask(nodes.b.admin, "POST", "/reload")
             self.assertEqual(status, 409)
-            self.assertIn("is not that of certificate", body)
+            self.assertIn("does not belong to certificate", body)
             self.assertEqual(nodes.b.get("/certificates")[0]["serial"], taken)
             with Client(nodes) as calls:
                 self.assertEqual(calls.add(1, 2), 3)
