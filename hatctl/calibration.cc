@@ -2,8 +2,8 @@
 // hatctl/calibration.cc: formats the answer of /calibration as a table of component costs.
 #include <map>
 
+#include "base/quantities.h"
 #include "hatctl/pages.h"
-#include "hatctl/quantities.h"
 
 namespace hat::hatctl {
 namespace {
@@ -53,7 +53,7 @@ std::string calibration_text(const json& calibration, const Terminal& terminal) 
   }
   Table table(columns);
   for (const auto& [bytes, cells] : rows) {
-    std::vector<std::string> row = {bytes_text(static_cast<double>(bytes))};
+    std::vector<std::string> row = {size_text(static_cast<double>(bytes))};
     row.insert(row.end(), cells.begin(), cells.end());
     table.add(std::move(row));
   }

@@ -2,8 +2,8 @@
 // hatctl/certs.cc: formats the answer of /certificates as text.
 #include <ctime>
 
+#include "base/quantities.h"
 #include "hatctl/pages.h"
-#include "hatctl/quantities.h"
 
 namespace hat::hatctl {
 namespace {

@@ -3,8 +3,6 @@
 
 #include <gmock/gmock.h>
 
-#include "hatctl/quantities.h"
-
 namespace hat::hatctl {
 namespace {
 
@@ -252,27 +250,6 @@ TEST(CalibrationPage, IsATableOfCostsBySize) {
             "  8 B  61.2 ns  60 ns\n"
             "4 KiB  1.31 µs          2.5 µs\n\n"
             "compare-and-swap 70.1 ns\nfetch-and-add 0 ns\nwake-up 5.3 µs\n");
-}
-
-TEST(Quantities, HaveThreeDigitsAndAUnit) {
-  EXPECT_EQ(count_text(0), "0");
-  EXPECT_EQ(count_text(0.254), "0.25");
-  EXPECT_EQ(count_text(87.54), "87.5");
-  EXPECT_EQ(count_text(9999), "9999");
-  EXPECT_EQ(count_text(184321), "184k");
-  EXPECT_EQ(count_text(999999), "1M");
-  EXPECT_EQ(bytes_text(0), "0 B");
-  EXPECT_EQ(bytes_text(1023.9), "1 KiB");
-  EXPECT_EQ(bytes_text(16 << 20), "16 MiB");
-  EXPECT_EQ(time_text(86.4), "86.4 µs");
-  EXPECT_EQ(time_text(999.8), "1 ms");
-  EXPECT_EQ(time_text(8388608), "8.39 s");
-  EXPECT_EQ(time_text(5e9), "5000 s");
-  EXPECT_EQ(age_text(59.9), "59 s");
-  EXPECT_EQ(age_text(192), "3 min 12 s");
-  EXPECT_EQ(age_text(3600), "1 h");
-  EXPECT_EQ(age_text(26 * 3600), "1 d 2 h");
-  EXPECT_EQ(age_text(-3), "0 s");
 }
 
 TEST(Texts, AreCutByColumnsAndNotByBytes) {

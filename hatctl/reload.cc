@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // hatctl/reload.cc: formats the report of /reload as text.
+#include "base/quantities.h"
 #include "hatctl/pages.h"
-#include "hatctl/quantities.h"
 
 namespace hat::hatctl {
 

@@ -5,12 +5,12 @@
 #include <iostream>
 #include <thread>
 
+#include "base/quantities.h"
 #include "daemon/tls/make_certificates.h"
 #include "hatctl/calibrate.h"
 #include "hatctl/doctor/doctor.h"
 #include "hatctl/http_client.h"
 #include "hatctl/pages.h"
-#include "hatctl/quantities.h"
 
 namespace hat::hatctl {
 namespace {

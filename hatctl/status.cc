@@ -3,8 +3,8 @@
 #include <array>
 #include <map>
 
+#include "base/quantities.h"
 #include "hatctl/pages.h"
-#include "hatctl/quantities.h"
 
 namespace hat::hatctl {
 namespace {
@@ -125,7 +125,7 @@ std::string status_text(const json& status, double unix_now, const Terminal& ter
   text += links_line(status.at("link_security"), terminal);
   text += "connections  " + std::to_string(number("connections_open")) + " of clients, " +
           std::to_string(number("upstream_connections_open")) + " to servers, " +
-          bytes_text(status.at("buffered_bytes")) + " held for slow readers\n";
+          size_text(status.at("buffered_bytes")) + " held for slow readers\n";
   text += links_text(status.at("links"), terminal);
   text += lanes_text(status.at("links"), terminal);
   text += places_text(status, terminal);

@@ -4,8 +4,8 @@
 #include <string_view>
 #include <utility>
 
+#include "base/quantities.h"
 #include "hatctl/pages.h"
-#include "hatctl/quantities.h"
 
 namespace hat::hatctl {
 namespace {
@@ -62,7 +62,7 @@ std::string top_text(const std::vector<FunctionRates>& functions, const Terminal
       table.add({function.service + "." + function.method, function.side,
                  count_text(function.calls), quantile_text(function.p50),
                  quantile_text(function.p99), count_text(function.errors),
-                 bytes_text(function.bytes_in), bytes_text(function.bytes_out),
+                 size_text(function.bytes_in), size_text(function.bytes_out),
                  std::to_string(function.in_flight)});
     }
   }

@@ -125,8 +125,8 @@ class CommandTest(unittest.TestCase):
         self.assertNotIn("allow", self.run_hintgen("s.thrift").stdout, "without -o, no manifest may be read")
 
         before = manifest.read_text()
-        for idl, words in (("service S { void f() }", "may call S.g, which the IDL does not have"),
-                           ("service T { void f() }", "may call S, which the IDL does not have")):
+        for idl, words in (("service S { void f() }", "for S.g, which the IDL does not have"),
+                           ("service T { void f() }", "for S, which the IDL does not have")):
             self.write("s.thrift", idl)
             done = self.run_hintgen("s.thrift", "-o", "s.yaml")
             self.assertEqual(done.returncode, 1)

@@ -124,7 +124,7 @@ class Commands(Running):
             file.write(b"a\t1\nb 2\n")
             file.flush()
             said = self.hatkv("load", "--file", file.name, "--clients", "1", expect=1)
-        self.assertIn(f"{file.name}:2: no tab between key and value", said)
+        self.assertIn(f"{file.name}:2: the line has no tab between key and value", said)
 
     def test_what_the_limits_allow_travels(self):
         value = os.urandom(1 << 20)

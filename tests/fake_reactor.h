@@ -22,8 +22,8 @@ class FakeStream final : public ByteStream {
   struct Wire {
     std::string incoming;
     std::string written;
-    size_t room = SIZE_MAX;  // how many bytes write() takes
-    bool end = false;        // the stream ends after `incoming`
+    size_t space = SIZE_MAX;  // how many bytes write() takes
+    bool end = false;         // the stream ends after `incoming`
     int error = 0;
     int write_error = 0;  // reading still works
     bool reading = false;
@@ -65,11 +65,11 @@ class FakeStream final : public ByteStream {
     if (wire_->write_error != 0) return {IoResult::Kind::kError, 0, wire_->write_error};
     size_t taken = 0;
     for (const iovec& piece : from) {
-      const size_t count = std::min(piece.iov_len, wire_->room - taken);
+      const size_t count = std::min(piece.iov_len, wire_->space - taken);
       wire_->written.append(static_cast<const char*>(piece.iov_base), count);
       taken += count;
     }
-    wire_->room -= taken;
+    wire_->space -= taken;
     if (taken == 0) return {IoResult::Kind::kWouldBlock};
     return {IoResult::Kind::kOk, taken};
   }

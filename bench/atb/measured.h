@@ -8,14 +8,14 @@
 
 #include "bench/account.h"
 #include "bench/atb/caller.h"
-#include "bench/atb/histogram.h"
+#include "bench/time_histogram.h"
 
 namespace hat::atb {
 
 // The calls of one function that bench/account.h counts.
 struct OfFunction {
   uint64_t ended = 0;
-  Histogram times;
+  TimeHistogram times;
 
   void add(const OfFunction& other) {
     ended += other.ended;

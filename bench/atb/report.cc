@@ -51,7 +51,7 @@ std::string time_text(double ns) {
 std::string to_json(const Report& report) {
   nlohmann::ordered_json lines = nlohmann::ordered_json::array();
   for (const Line& line : report.lines) {
-    const Histogram& times = line.measured.times;
+    const TimeHistogram& times = line.measured.times;
     const auto us = [](double ns) { return std::round(ns) / 1e3; };
     lines.push_back({{"function", kFunctionNames[static_cast<size_t>(line.function)]},
                      {"request_bytes", line.sizes.request_bytes},
@@ -91,7 +91,7 @@ std::string to_table(const Report& report) {
       "P99.9"
       "       MAX\n";
   for (const Line& line : report.lines) {
-    const Histogram& times = line.measured.times;
+    const TimeHistogram& times = line.measured.times;
     table += text("%-10s %8s %7s %8llu %8.0f %7.1f", kFunctionNames[size_t(line.function)],
                   bytes_text(line.sizes.request_bytes).c_str(),
                   bytes_text(line.sizes.answer_bytes).c_str(),

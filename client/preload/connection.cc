@@ -225,9 +225,9 @@ ssize_t Connection::send(int fd, const Parts& from, int flags) {
     if (done == from.bytes()) return static_cast<ssize_t>(done);
     if (some != 0) continue;
     if (waits) {
-      const int error = wait_for_room(fd);
+      const int error = wait_for_space(fd);
       if (error != 0) return fail(static_cast<ssize_t>(done), error);
-    } else if (done != 0 || !room_comes_soon()) {
+    } else if (done != 0 || !space_comes_soon()) {
       return fail(static_cast<ssize_t>(done), EAGAIN);
     }
   }
@@ -242,14 +242,14 @@ ssize_t Connection::put(const Parts& from, size_t skipped) {
   const Lock writer(writer_);
   if (is_shared_) channel_.resync_writes();
   if (channel_.writes_ended() || channel_.gone()) return -EPIPE;
-  const auto room = channel_.writable(from.bytes() - skipped);
+  const auto space = channel_.writable(from.bytes() - skipped);
   if (channel_.broken()) return -ECONNRESET;
-  const size_t count = from.empty(skipped, room);
+  const size_t count = from.empty(skipped, space);
   if (count != 0) channel_.publish(count);
   return static_cast<ssize_t>(count);
 }
 
-bool Connection::has_room() {
+bool Connection::has_space() {
   const Lock writer(writer_);
   if (is_shared_) channel_.resync_writes();
   return !channel_.writable().empty() || channel_.writes_ended() || channel_.gone() ||
@@ -258,15 +258,15 @@ bool Connection::has_room() {
 
 // Sleeps in naps of kNapMs. It cannot sleep on the socket, which may contain doorbells for data
 // that another thread will read.
-int Connection::wait_for_room(int fd) {
+int Connection::wait_for_space(int fd) {
   constexpr int kNapMs = 1;
   Spinner spinner(usual_wait_ns_[1]);
   while (spinner.again()) {
-    if (has_room()) return 0;
+    if (has_space()) return 0;
   }
   const int64_t timeout_ms = send_timeout_ms(channel_.fd());
   const int64_t from_ms = now_ms();
-  while (!has_room()) {
+  while (!has_space()) {
     if (timeout_ms >= 0 && now_ms() - from_ms >= timeout_ms) return EAGAIN;
     // A signal does not end the wait: poll(2) does not report whether its handler was set with
     // SA_RESTART.
@@ -279,18 +279,18 @@ int Connection::wait_for_room(int fd) {
 
 // Returns true if there is space, if necessary after a short wait. The kernel always reports the
 // socket as writable, so without the nap a program that polls for space would never sleep.
-bool Connection::room_comes_soon() {
-  if (has_room()) return true;
+bool Connection::space_comes_soon() {
+  if (has_space()) return true;
   poll_socket();
   if (!has_data()) {  // otherwise the program can read first
     Spinner spinner(usual_wait_ns_[1]);
     while (spinner.again()) {
-      if (has_room()) return true;
+      if (has_space()) return true;
     }
     real::poll(nullptr, 0, 1);
   }
-  doorbells_.ask(channel_, ring::kForRoom);
-  return has_room();
+  doorbells_.ask(channel_, ring::kForSpace);
+  return has_space();
 }
 
 size_t Connection::unread_bytes() {
@@ -328,7 +328,7 @@ short Connection::ready(short events) {
     if (ended && channel_.writes_ended()) is |= POLLHUP;
     if (channel_.broken() || (ended && channel_.aborted())) is |= POLLERR;
   }
-  if ((events & (POLLOUT | POLLWRNORM)) != 0 && has_room()) is |= POLLOUT | POLLWRNORM;
+  if ((events & (POLLOUT | POLLWRNORM)) != 0 && has_space()) is |= POLLOUT | POLLWRNORM;
   return is & (events | POLLHUP | POLLERR);
 }
 

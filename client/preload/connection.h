@@ -83,12 +83,12 @@ class Connection {
   ssize_t take(const Parts& into, size_t skipped, int flags);
   ssize_t put(const Parts& from, size_t skipped);
   int wait_for_data(int fd);
-  int wait_for_room(int fd);
-  bool room_comes_soon();
+  int wait_for_space(int fd);
+  bool space_comes_soon();
   bool settle(bool asks_kernel, const Lock& reader);
   bool has_data();
   bool has_data(const Lock& reader);
-  bool has_room();
+  bool has_space();
   // Polls the socket without waiting, notes its end, and returns its events.
   short poll_socket();
 

@@ -32,7 +32,7 @@ namespace hatrpc::preload {
 class Doorbells {
  public:
   struct Counts {
-    std::atomic<uint32_t> asked;  // kForData, kForRoom
+    std::atomic<uint32_t> asked;  // kForData, kForSpace
     std::atomic<uint32_t> due;
   };
 

@@ -29,7 +29,7 @@ void Channel::release(size_t bytes) {
   assert(bytes <= read_ - consumed_);  // else the other side would overwrite unread bytes
   consumed_ += bytes;
   mine().consumed.store(consumed_, std::memory_order_release);
-  ring_for(kForRoom);
+  ring_for(kForSpace);
 }
 
 bool Channel::at_end() {
@@ -86,8 +86,8 @@ uint32_t Channel::arm(uint32_t what) {
 bool Channel::may_sleep(uint32_t what) {
   arm(what);
   const bool data = (what & kForData) != 0 && (!readable().empty() || at_end());
-  const bool room = (what & kForRoom) != 0 && (!writable().empty() || gone());
-  if (!data && !room && !broken()) return true;
+  const bool space = (what & kForSpace) != 0 && (!writable().empty() || gone());
+  if (!data && !space && !broken()) return true;
   stay_awake(what);
   return false;
 }

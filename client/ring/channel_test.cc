@@ -18,9 +18,9 @@ namespace hatrpc::ring {
 namespace {
 
 void put(Channel& channel, std::string_view text) {
-  const auto room = channel.writable(text.size());
-  ASSERT_GE(room.size(), text.size());
-  std::memcpy(room.data(), text.data(), text.size());
+  const auto space = channel.writable(text.size());
+  ASSERT_GE(space.size(), text.size());
+  std::memcpy(space.data(), text.data(), text.size());
   channel.publish(text.size());
 }
 
@@ -117,9 +117,9 @@ TEST(Channel, RingsOnceForEachTimeThatSomebodySleeps) {
 
 TEST(Channel, WakesWhoWaitsForRoomOrTheEnd) {
   Pair pair;
-  EXPECT_FALSE(pair.connector->may_sleep(kForRoom));
+  EXPECT_FALSE(pair.connector->may_sleep(kForSpace));
   put(*pair.connector, std::string(kRingBytesMin, 'x'));
-  EXPECT_TRUE(pair.connector->may_sleep(kForRoom));
+  EXPECT_TRUE(pair.connector->may_sleep(kForSpace));
   pair.acceptor->consume(1);
   EXPECT_TRUE(has_doorbell(*pair.connector));
 
@@ -142,11 +142,11 @@ TEST(Channel, CarriesAStreamBetweenThreadsThatSleep) {
   std::thread writer([&] {
     std::minstd_rand random(1);
     for (size_t sent = 0; sent < kTotal;) {
-      const auto room = pair.connector->writable();
-      const size_t count = std::min({room.size(), kTotal - sent, size_t{random() % 9000}});
-      for (size_t i = 0; i < count; ++i) room[i] = static_cast<std::byte>((sent + i) % 251);
+      const auto space = pair.connector->writable();
+      const size_t count = std::min({space.size(), kTotal - sent, size_t{random() % 9000}});
+      for (size_t i = 0; i < count; ++i) space[i] = static_cast<std::byte>((sent + i) % 251);
       if (count != 0) pair.connector->publish(count);
-      if (room.empty()) wait(*pair.connector, kForRoom);
+      if (space.empty()) wait(*pair.connector, kForSpace);
       sent += count;
     }
     pair.connector->end_writes();

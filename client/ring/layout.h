@@ -41,7 +41,7 @@ inline constexpr Side other(Side side) {
 
 // What a sleeping side waits for (Lines::waits).
 inline constexpr uint32_t kForData = 1;
-inline constexpr uint32_t kForRoom = 2;
+inline constexpr uint32_t kForSpace = 2;
 
 // Whether a side continues to write (Lines::ended).
 enum class End : uint32_t {

@@ -88,8 +88,8 @@ struct Call final : Deadline {
 };
 
 // Keeps the memory of calls that have ended for later calls. The path of a call allocates memory
-// for a call only if the pool has no free one. A free call owns no memory beyond its own size: the
-// pool deletes calls that own more, which are rare. So a pool holds at most kFreeMax * sizeof(Call).
+// for a call only if the pool has no free one. A free call owns no memory beyond its size, because
+// the pool deletes calls that own more, which are rare: it holds at most kFreeMax * sizeof(Call).
 class CallPool {
  public:
   static constexpr size_t kFreeMax = 4096;

@@ -423,14 +423,14 @@ TEST_F(ServerMovesTest, MovesTheConnectionToAnotherStream) {
 }
 
 TEST_F(ServerMovesTest, WaitsUntilTheServerHasTakenAll) {
-  server_->room = 0;
+  server_->space = 0;
   say(link_,
       {.kind = FrameKind::kCall, .flags = engine::kLastPiece, .replies = 0, .stream = 1, .call = 2},
       std::string(4, '\0') + kCallOfGet);
   detach();
   EXPECT_EQ(payload_of(FrameKind::kDetached, link_->written), "none") << "not all is sent";
   EXPECT_FALSE(server_->reading) << "what the server says now is for the next stream";
-  server_->room = SIZE_MAX;
+  server_->space = SIZE_MAX;
   server_->events->on_writable();
   node_.reactor.advance(milliseconds(10));
   EXPECT_EQ(payload_of(FrameKind::kDetached, link_->written).size(), 16u);

@@ -201,7 +201,7 @@ TEST_F(PeerLimits, HalfARequestEndsItsStreamAtTheLimit) {
   open(peer, 1);
   call(peer, 1, 1, std::string(60'000, 'x'), false);
   const auto server = node_.reactor.wires.back();
-  server->room = 10'000;
+  server->space = 10'000;
   server->events->on_writable();
   for (int i = 0; i < 2; ++i) {
     EXPECT_EQ(count(peer, FrameKind::kReset), 0u);

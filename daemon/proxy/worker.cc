@@ -338,7 +338,7 @@ Result<void> Worker::on_hello(engine::Session& session) {
   const auto found = accepted_.find(&session);
   if (found == accepted_.end()) return fail("the link has ended");
   const auto share = peer_shares_.of(identity(session));
-  if (!peer_shares_.has_room(&PeerShare::links, *share, node().limits.links_max)) {
+  if (!peer_shares_.has_space(&PeerShare::links, *share, node().limits.links_max)) {
     counters().links_refused.add();
     return fail("node " + node().node + ": limits.max_links is reached");
   }
@@ -450,12 +450,12 @@ bool Worker::peers_turned() const {
 bool Worker::handed_over() const { return connections_.empty() && accepted_.empty() && all_sent(); }
 
 void Worker::hand_over_clients() {
-  constexpr Duration kRoomAgain = std::chrono::milliseconds(1);
+  constexpr Duration kSpaceAgain = std::chrono::milliseconds(1);
   std::vector<ClientConnection*> all;  // a connection whose last frame fails may close others
   for (const auto& [key, connection] : connections_) all.push_back(connection.get());
   for (ClientConnection* connection : all) {
     if (!connections_.contains(connection) || connection->hand_over(*successor_)) continue;
-    next_iteration_->set(reactor_.now() + kRoomAgain);
+    next_iteration_->set(reactor_.now() + kSpaceAgain);
     return;
   }
 }

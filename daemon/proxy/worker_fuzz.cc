@@ -77,11 +77,11 @@ class Run {
         node_.reactor.advance(std::chrono::milliseconds(input_.next() * 10));
         return;
       case 9:
-        any_wire()->room = size_t{input_.next()} * input_.next();
+        any_wire()->space = size_t{input_.next()} * input_.next();
         return;
       case 10: {
         const auto wire = any_wire();
-        wire->room = SIZE_MAX;
+        wire->space = SIZE_MAX;
         return let_write(wire);
       }
       case 11: {

@@ -51,7 +51,7 @@ TEST(Worker, SurvivesLinksThatEndWhileTheTurnsFramesAreWritten) {
   std::string pings;
   while (pings.size() <= engine::TcpLane::kQueuedBytesMax) pings += ping;
   for (const auto& link : links) {
-    link->room = link == links[2] ? SIZE_MAX : 0;
+    link->space = link == links[2] ? SIZE_MAX : 0;
     link->incoming = link == links[2] ? ping : pings;
     link->written.clear();
     FakeNode::read(link);  // the worker owes pongs, which it writes at the iteration's end
@@ -152,14 +152,14 @@ TEST(Worker, IsDrainedOnlyOnceTheLinksHaveTakenAll) {
   const auto link = node.connect_link();
   node.receive(link, hello_bytes("host-b", "host-a"));
   for (const auto& wire : {link, node.peer_wire()}) {
-    wire->room = 0;
+    wire->space = 0;
     node.receive(wire, frame_bytes({.kind = FrameKind::kPing}));
   }
   node.worker->begin_drain();
   node.receive(link, frame_bytes({.kind = FrameKind::kGoAway}));
   for (const auto& wire : {link, node.peer_wire()}) {
     EXPECT_FALSE(node.worker->drained());
-    wire->room = SIZE_MAX;
+    wire->space = SIZE_MAX;
     wire->events->on_writable();
   }
   EXPECT_TRUE(node.worker->drained());

@@ -36,7 +36,7 @@ using hatrpc::ring::Control;
 using hatrpc::ring::Greeting;
 using hatrpc::ring::kControlBytes;
 using hatrpc::ring::kForData;
-using hatrpc::ring::kForRoom;
+using hatrpc::ring::kForSpace;
 using hatrpc::ring::kMagic;
 using hatrpc::ring::kRingBytesMin;
 using hatrpc::ring::kVersion;
@@ -123,7 +123,7 @@ class Rogue {
       require(ring(other(side_))[taken_ % ring_bytes_] == pattern(taken_), "wrong bytes came");
     }
     lines(side_).consumed.store(taken_);
-    ring_for(kForRoom);
+    ring_for(kForSpace);
   }
 
   void end_writes() {

@@ -81,15 +81,15 @@ class Connection final : public StreamEvents {
 
   IoResult::Kind read(size_t bytes) {
     if (!stream_ || bytes == 0) return IoResult::Kind::kWouldBlock;
-    std::vector<std::byte> room(bytes);  // the exact size: AddressSanitizer sees an overrun
-    const IoResult result = stream_->read(room);
+    std::vector<std::byte> space(bytes);  // the exact size: AddressSanitizer sees an overrun
+    const IoResult result = stream_->read(space);
     note_error(result, ECONNRESET, true);
     saw_end_ |= result.kind == IoResult::Kind::kEnd || result.kind == IoResult::Kind::kError;
     if (result.kind != IoResult::Kind::kOk) return result.kind;
     require(result.bytes >= 1 && result.bytes <= bytes, "it read more than it may");
     if (rogue_->kept_rules()) {
       for (size_t i = 0; i < result.bytes; ++i) {
-        require(room[i] == pattern(read_ + i), "it read what was not sent");
+        require(space[i] == pattern(read_ + i), "it read what was not sent");
       }
       require(read_ + result.bytes <= rogue_->sent(), "it read more than was sent");
     }
@@ -174,7 +174,7 @@ class Connection final : public StreamEvents {
     if (failed && !reads) write_dead_ = true;
   }
 
-  void answer(uint8_t how, bool room) {
+  void answer(uint8_t how, bool space) {
     switch (how) {
       case 0:
         read(64);
@@ -184,7 +184,7 @@ class Connection final : public StreamEvents {
         }
         return want_write(false);
       case 2:
-        return room ? want_write(false) : want_read(false);
+        return space ? want_write(false) : want_read(false);
       case 3:
         return end();
       case 4:

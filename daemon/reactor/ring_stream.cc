@@ -85,7 +85,7 @@ void RingStream::greet() {
 void RingStream::heat() {
   hot_since_ = reactor_.now();
   if (!std::exchange(hot_, true)) reactor_.hot_rings_.push_back(this);
-  if (std::exchange(armed_, false)) channel_->stay_awake(ring::kForData | ring::kForRoom);
+  if (std::exchange(armed_, false)) channel_->stay_awake(ring::kForData | ring::kForSpace);
 }
 
 bool RingStream::has_news() {
@@ -111,7 +111,7 @@ void RingStream::tell() {
 }
 
 uint32_t RingStream::wishes() const {
-  return (reading_ ? ring::kForData : 0) | (writing_ ? ring::kForRoom : 0);
+  return (reading_ ? ring::kForData : 0) | (writing_ ? ring::kForSpace : 0);
 }
 
 bool RingStream::cool() {
@@ -213,12 +213,12 @@ IoResult RingStream::write(std::span<const iovec> from) {
   if (channel_->gone()) return {IoResult::Kind::kError, 0, EPIPE};
   size_t wanted = 0;
   for (const iovec& part : from) wanted += part.iov_len;
-  const auto room = channel_->writable(wanted);
+  const auto space = channel_->writable(wanted);
   if (channel_->broken()) return broken();
   size_t written = 0;
   for (const iovec& part : from) {
-    const size_t count = std::min(part.iov_len, room.size() - written);
-    std::memcpy(room.data() + written, part.iov_base, count);
+    const size_t count = std::min(part.iov_len, space.size() - written);
+    std::memcpy(space.data() + written, part.iov_base, count);
     written += count;
   }
   if (written == 0) return {IoResult::Kind::kWouldBlock};

@@ -116,7 +116,7 @@ class TlsPair {
 
   static bool move(TlsEnd& from, TlsEnd& to, size_t bytes_at_once) {
     bool moved = false;
-    if (from.stream && from.wire->writing && from.wire->room != 0) {
+    if (from.stream && from.wire->writing && from.wire->space != 0) {
       from.wire->events->on_writable();
       moved = true;
     }

@@ -278,8 +278,8 @@ TEST_F(TlsStreams, CarryMuchBothWaysOverAWireThatTakesLittleAndChangeTheirKeys) 
   for (int i = 0;
        i < 2000 && pair.acceptor.heard.size() + pair.initiator.heard.size() < 2 * bytes.size();
        ++i) {
-    pair.initiator.wire->room = 1000 + static_cast<size_t>(i);
-    pair.acceptor.wire->room = 777;
+    pair.initiator.wire->space = 1000 + static_cast<size_t>(i);
+    pair.acceptor.wire->space = 777;
     pair.pump();
   }
   EXPECT_EQ(pair.initiator.error, "");
@@ -291,14 +291,14 @@ TEST_F(TlsStreams, CarryMuchBothWaysOverAWireThatTakesLittleAndChangeTheirKeys) 
 TEST_F(TlsStreams, SendWhatTheyTookByThemselvesAndEndAfterIt) {
   TlsPair pair(host_a(), host_b());
   pair.pump();
-  pair.initiator.wire->room = 100;
+  pair.initiator.wire->space = 100;
   const std::string bytes = many_bytes(40'000);
   pair.initiator.say(bytes);
   EXPECT_EQ(pair.initiator.unsaid, "") << "it was taken";
   pair.initiator.stream->shutdown_write();
   EXPECT_FALSE(pair.initiator.wire->shut);
   EXPECT_FALSE(pair.initiator.stream->all_sent());
-  pair.initiator.wire->room = SIZE_MAX;
+  pair.initiator.wire->space = SIZE_MAX;
   pair.pump();
   EXPECT_TRUE(pair.acceptor.heard == bytes);
   EXPECT_TRUE(pair.acceptor.ended) << pair.acceptor.error;
@@ -322,7 +322,7 @@ TEST_F(TlsStreams, TellAgainOfWhatWasNotRead) {
 TEST_F(TlsStreams, TakeNoMoreThanTheyMayHold) {
   TlsPair pair(host_a(), host_b());
   pair.pump();
-  pair.initiator.wire->room = 0;
+  pair.initiator.wire->space = 0;
   pair.initiator.say(many_bytes(500'000));
   EXPECT_GT(pair.initiator.unsaid.size(), 500'000 - 2 * TlsStream::kBytesAtOnce);
   pair.initiator.wire->write_error = EPIPE;

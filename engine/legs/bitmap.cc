@@ -209,11 +209,11 @@ bool Bitmap::wants_taken() const {
 bool Bitmap::wants_poll() const { return (awake_ && !reads_new_) || wants_taken(); }
 
 bool Bitmap::poll() {
-  if (awake_ && !reads_new_ && lane_.room() != 0) {
+  if (awake_ && !reads_new_ && lane_.space() != 0) {
     reads_new_ = true;
     read(lane_.other().sender_extra, lane_.in_shape(), lane_.scratch_in(), kReadNew);
   }
-  if (wants_taken() && lane_.room() != 0) {
+  if (wants_taken() && lane_.space() != 0) {
     reads_taken_ = true;
     read_at_ = lane_.sent();
     read(lane_.other().receiver_extra, lane_.out_shape(), lane_.scratch_out(), kReadTaken);

@@ -123,7 +123,7 @@ void Fetch::push(Outgoing& message) {
 
 void Fetch::push_some() {
   if (lane_.fetch_epoch_there() % 2 == 1) to_push_.clear();  // R READs again, and finds them
-  while (!to_push_.empty() && lane_.room() != 0) {
+  while (!to_push_.empty() && lane_.space() != 0) {
     Outgoing& message = lane_.outgoing(to_push_.front());
     // R may have READ the message meanwhile, and another message may have its slot now.
     const bool waits = message.sequence == to_push_.front() && message.sequence >= lane_.acked();
@@ -172,7 +172,7 @@ void Fetch::begin_reads() {
   }
   const uint32_t wanted = std::min({lane_.due(), options.depth, uint32_t{lane_.in_shape().slots}});
   for (uint64_t sequence = lane_.next(); sequence != lane_.next() + wanted; ++sequence) {
-    if (reads_.size() >= wanted || lane_.room() == 0) break;
+    if (reads_.size() >= wanted || lane_.space() == 0) break;
     const bool is_read = std::ranges::find(reads_, sequence, &Read::sequence) != reads_.end();
     if (is_read || lane_.arrival(sequence).here) continue;
     Read& read = reads_.emplace_back();

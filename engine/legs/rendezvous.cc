@@ -71,7 +71,7 @@ void Rendezvous::post_chunks() {
   const RendezvousOptions& options = lane_.options().rendezvous;
   for (Transfer& transfer : moving_) {
     while (transfer.posted < transfer.here.bytes) {
-      if (out_ >= options.depth || lane_.room() == 0) return;
+      if (out_ >= options.depth || lane_.space() == 0) return;
       const uint32_t left = transfer.here.bytes - transfer.posted;
       const uint32_t bytes = std::min(left, options.chunk_bytes);
       const Segment here{transfer.here.data + transfer.posted, bytes, transfer.here.lkey};

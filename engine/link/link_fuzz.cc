@@ -176,10 +176,10 @@ class Run {
       case 1:
         return receive_frame();
       case 2:
-        wire_->room = input_.next() * 16;
+        wire_->space = input_.next() * 16;
         return;
       case 3:
-        wire_->room = SIZE_MAX;
+        wire_->space = SIZE_MAX;
         if (wire_->writing) wire_->events->on_writable();
         return;
       case 4:

@@ -61,7 +61,7 @@ class LinkTest : public testing::Test {
     }
   }
   void congest() {
-    wire().room = 0;
+    wire().space = 0;
     const std::vector<std::byte> piece(kPieceBytesMax);
     while (!link_.lane().congested()) {
       link_.lane().send({.kind = FrameKind::kRaw, .stream = 1}, {piece});
@@ -198,7 +198,7 @@ TEST_F(LinkTest, TakesNoMoreCallsOnceThePeerLeavesButCarriesTheOthers) {
 
 TEST_F(LinkTest, GivesUpAPeerThatAsksAndReadsNoAnswers) {
   receive(hello_of("host-b"));
-  wire().room = 0;
+  wire().space = 0;
   std::string pings;
   for (int i = 0; i < 10'000; ++i) pings += frame(FrameKind::kPing);
   for (size_t sent = 0; link_.up() && sent <= 2 * TcpLane::kQueuedBytesMax; sent += pings.size()) {
@@ -227,7 +227,7 @@ TEST_F(LinkTest, IsCongestedWhileThePeerTakesNothingAndSaysWhenThatIsOver) {
   congest();
   EXPECT_TRUE(link_.lane().congested());
   EXPECT_TRUE(wire().writing);
-  wire().room = SIZE_MAX;
+  wire().space = SIZE_MAX;
   wire().events->on_writable();
   EXPECT_FALSE(link_.lane().congested());
   EXPECT_THAT(log_.lines, ElementsAre("up", "uncongested"));

@@ -9,7 +9,7 @@
 
 namespace hat::engine {
 
-uint32_t RdmaLane::room() const {
+uint32_t RdmaLane::space() const {
   const uint64_t out = posted_ - reclaimed_;
   const uint64_t usable = options_.send_entries - kControlReserve;
   return out >= usable || down_ ? 0 : static_cast<uint32_t>(usable - out);

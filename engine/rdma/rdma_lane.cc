@@ -171,7 +171,7 @@ void RdmaLane::settle() {
 
 bool RdmaLane::probe() {
   const InCall guard(*this);
-  if (down_ || probing_ || room() == 0) return false;
+  if (down_ || probing_ || space() == 0) return false;
   probing_ = true;
   post_signaled(Leg::kSend, kProbe, Opcode::kWrite, {});
   post_chain();

@@ -225,7 +225,7 @@ class RdmaLane final : public Lane {
   std::span<std::byte> scratch_out() const;
   uint32_t scratch_lkey() const { return scratch_.lkey(); }
   // Returns how many requests may be posted now, apart from control messages.
-  uint32_t room() const;
+  uint32_t space() const;
   // Appends a request to the chain, which is posted with the next flush() or when it is full.
   WorkRequest& post(Opcode opcode, const Segment& segment, const RemoteBuffer& remote = {});
   // Does the same; the leg's on_completion() is called with `cookie` once the request is done.

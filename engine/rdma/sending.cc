@@ -61,7 +61,7 @@ Leg RdmaLane::leg_for(const FrameHeader& frame) const {
 // Returns false if no slot, send entry or buffer is free for the frame now.
 bool RdmaLane::begin(const FrameHeader& header, std::span<const Bytes> pieces,
                      const BorrowedRange* borrowed) {
-  if (sent_ - returned_ == out_.size() || room() < kRequestsMax) return false;
+  if (sent_ - returned_ == out_.size() || space() < kRequestsMax) return false;
   Outgoing& message = outgoing(sent_);
   message.leg = leg_for(header);
   const bool on_demand = row(message.leg).on_demand;

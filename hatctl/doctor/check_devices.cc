@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <array>
 
+#include "base/quantities.h"
 #include "hatctl/doctor/checks.h"
 #include "hatctl/doctor/device_rule.h"
-#include "hatctl/quantities.h"
 
 namespace hat::doctor {
 namespace {
@@ -84,7 +84,7 @@ void judge_congestion(const Examined& examined, const RdmaDevice& device, const 
   if (static_cast<double>(lost) > kLossMax * static_cast<double>(packets)) {
     findings.warn(
         subject,
-        named + " of " + hatctl::count_text(static_cast<double>(packets)) +
+        named + " of " + count_text(static_cast<double>(packets)) +
             " packets were lost or out of order: each costs a time-out or a retransmission",
         soft ? "sysctl -w net.core.netdev_max_backlog=100000   # Soft-RoCE: the kernel's own queue"
         : port.by_gid() ? "mlnx_qos -i " + device.interface +
@@ -94,7 +94,7 @@ void judge_congestion(const Examined& examined, const RdmaDevice& device, const 
     return;
   }
   std::string text =
-      "no significant loss in " + hatctl::count_text(static_cast<double>(packets)) + " packets";
+      "no significant loss in " + count_text(static_cast<double>(packets)) + " packets";
   if (notices != 0) text += ", " + std::to_string(notices) + " congestion notices";
   if (port.by_gid()) {
     text += device.traffic_class.empty() ? "; hatrpcd sets traffic class 0"

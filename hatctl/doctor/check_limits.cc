@@ -4,20 +4,18 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/quantities.h"
 #include "hatctl/doctor/checks.h"
 #include "hatctl/doctor/device_rule.h"
-#include "hatctl/quantities.h"
 
 namespace hat::doctor {
 namespace {
-
-using hatctl::bytes_text;
 
 constexpr uint64_t kBesidesRdma = 64ull << 20;  // a daemon's own memory, with a margin
 constexpr uint64_t kObjectsOfAWorker = 64;      // domain, regions, queues; one pair per lane
 
 std::string amount(uint64_t bytes) {
-  return bytes == kUnlimited ? "unlimited" : bytes_text(static_cast<double>(bytes));
+  return bytes == kUnlimited ? "unlimited" : size_text(static_cast<double>(bytes));
 }
 
 // Returns the systemd service of the cgroup: "hatrpcd.service" for the path ".../hatrpcd.service".
@@ -54,7 +52,7 @@ bool pins(const Examined& examined) {
 std::string sum_of(const Examined& examined) {
   return amount(examined.rdma_bytes()) + " (" +
          amount(registered_bytes(examined.file.node.fabric)) + " for each of " +
-         hatctl::plural(examined.workers(), "worker") + ")";
+         plural(examined.workers(), "worker") + ")";
 }
 
 void judge_memlock(const Examined& examined, const Process& process, const std::string& subject,
@@ -105,8 +103,8 @@ void judge_cores_max(const Examined& examined, const Cgroup& cgroup, Findings& f
   const std::string subject = "cpu.max";
   const double workers = static_cast<double>(examined.workers());
   if (!cgroup.cores_max) return findings.ok(subject, "no limit on processor time");
-  const std::string text = hatctl::count_text(*cgroup.cores_max) + " cores' time, for " +
-                           hatctl::plural(examined.workers(), "worker");
+  const std::string text =
+      count_text(*cgroup.cores_max) + " cores' time, for " + plural(examined.workers(), "worker");
   if (cgroup.throttled == 0 && *cgroup.cores_max >= workers + 1) return findings.ok(subject, text);
   const std::string so_far =
       cgroup.throttled == 0 ? "" : ", reached " + std::to_string(cgroup.throttled) + " times";

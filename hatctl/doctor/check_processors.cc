@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <array>
 
+#include "base/quantities.h"
 #include "hatctl/doctor/checks.h"
 #include "hatctl/doctor/device_rule.h"
-#include "hatctl/quantities.h"
 
 namespace hat::doctor {
 namespace {
@@ -38,7 +38,7 @@ bool share_any(const std::vector<int>& one, const std::vector<int>& other) {
 void judge_pressure(const char* what, std::optional<double> percent, double most,
                     const std::string& text, const std::string& mend, Findings& findings) {
   if (!percent) return;
-  const std::string share = hatctl::count_text(*percent) + " % of the last minute";
+  const std::string share = count_text(*percent) + " % of the last minute";
   if (*percent <= most) {
     findings.ok(what, "tasks waited for it during " + share);
   } else {
@@ -82,7 +82,7 @@ void check_cores(const Examined& examined, Findings& findings) {
   const Host& host = examined.host;
   const std::vector<int>& cpus = examined.process().cpus;
   const std::string counts =
-      hatctl::plural(examined.workers(), "worker") + " on " + hatctl::plural(cpus.size(), "core");
+      plural(examined.workers(), "worker") + " on " + plural(cpus.size(), "core");
   if (examined.workers() >= cpus.size() && cpus.size() > 1) {
     findings.warn(
         "", counts + ": workers that poll leave no core to the applications",

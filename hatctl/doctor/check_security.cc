@@ -3,9 +3,9 @@
 // certificates for this stay valid.
 #include <algorithm>
 
+#include "base/quantities.h"
 #include "hatctl/doctor/checks.h"
 #include "hatctl/doctor/rights.h"
-#include "hatctl/quantities.h"
 
 namespace hat::doctor {
 namespace {
@@ -88,13 +88,13 @@ bool judge_time(const char* key, const CertificateFacts& facts, const std::strin
   } else if (left <= 0) {
     findings.fail(key,
                   path + ", " + facts.subject + ": expired " +
-                      hatctl::age_text(static_cast<double>(-left)) +
+                      age_text(static_cast<double>(-left)) +
                       " ago: links that break cannot be rebuilt",
                   renew);
   } else if (left < std::min(kSoonSeconds, (facts.not_after - facts.not_before) / kSoonDivisor)) {
     findings.warn(key,
                   path + ", " + facts.subject + ": expires in " +
-                      hatctl::age_text(static_cast<double>(left)) + ", and was not renewed",
+                      age_text(static_cast<double>(left)) + ", and was not renewed",
                   renew);
   } else {
     return true;
@@ -113,8 +113,8 @@ void judge_certificate(const CertificateFacts& facts, const std::string& path, i
         show(path) + "   # docs/security.md: what a certificate must have");
   }
   if (!judge_time("certificate", facts, path, unix_now, findings)) return;
-  findings.ok("certificate", names + "; valid for " +
-                                 hatctl::age_text(static_cast<double>(facts.not_after - unix_now)));
+  findings.ok("certificate",
+              names + "; valid for " + age_text(static_cast<double>(facts.not_after - unix_now)));
 }
 
 // Judges only the certificate that expires last, since the others are being phased out.
@@ -124,7 +124,7 @@ void judge_authorities(const std::vector<CertificateFacts>& all, const std::stri
   if (last == all.end()) return;
   if (!judge_time("ca", *last, path, unix_now, findings)) return;
   findings.ok("ca", last->subject + "; valid for " +
-                        hatctl::age_text(static_cast<double>(last->not_after - unix_now)));
+                        age_text(static_cast<double>(last->not_after - unix_now)));
 }
 
 void judge_tls(const Examined& examined, Findings& findings) {

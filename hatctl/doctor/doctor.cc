@@ -8,12 +8,12 @@
 #include <future>
 #include <iostream>
 
+#include "base/quantities.h"
 #include "daemon/configuration/configuration.h"
 #include "hatctl/doctor/checks.h"
 #include "hatctl/doctor/read_host.h"
 #include "hatctl/doctor/report.h"
 #include "hatctl/http_client.h"
-#include "hatctl/quantities.h"
 #include "hatctl/run.h"
 
 namespace hat::doctor {
@@ -77,9 +77,9 @@ void read_node_file(const hatctl::Options& options, Examined& examined) {
   }
   if (file.diagnostics.any_errors()) return;
   file.node = std::move(read.node);
-  file.summary = "node " + file.node.node + ", " + hatctl::plural(file.node.peers.size(), "peer") +
-                 ", " + hatctl::plural(file.node.endpoints.size(), "endpoint") + ", " +
-                 hatctl::plural(file.node.serves.size(), "served service");
+  file.summary = "node " + file.node.node + ", " + plural(file.node.peers.size(), "peer") + ", " +
+                 plural(file.node.endpoints.size(), "endpoint") + ", " +
+                 plural(file.node.serves.size(), "served service");
   if (file.node.link.tls) examined.tls.files = look_at(*file.node.link.tls);
   if (read.tls) {
     examined.tls.certificate = read.tls->certificate();

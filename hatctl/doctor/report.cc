@@ -3,8 +3,8 @@
 
 #include <array>
 
+#include "base/quantities.h"
 #include "hatctl/doctor/files.h"
-#include "hatctl/quantities.h"
 
 namespace hat::doctor {
 namespace {
@@ -48,7 +48,7 @@ std::string report_text(const Findings& findings, const hatctl::Terminal& termin
     }
   }
   const auto counted = [&](Verdict verdict, const char* word) {
-    return hatctl::plural(findings.count(verdict), word);
+    return plural(findings.count(verdict), word);
   };
   return text + "\n" + std::to_string(findings.count(Verdict::kOk)) + " ok, " +
          counted(Verdict::kWarn, "warning") + ", " + counted(Verdict::kFail, "failure") + "\n";

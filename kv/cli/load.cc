@@ -11,6 +11,7 @@
 #include <random>
 #include <thread>
 
+#include "base/quantities.h"
 #include "kv/cli/client.h"
 #include "kv/cli/commands.h"
 #include "kv/cli/text.h"
@@ -154,7 +155,7 @@ void report(const char* what, const Progress& progress, LoadClock::time_point be
   const uint64_t records = progress.records;
   std::fprintf(to, "%s %llu records, %s in %.1f s: %.0f records/s\n", what,
                static_cast<unsigned long long>(records),
-               human_bytes(static_cast<double>(progress.bytes)).c_str(), seconds,
+               size_text(static_cast<double>(progress.bytes)).c_str(), seconds,
                static_cast<double>(records) / seconds);
 }
 

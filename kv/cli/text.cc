@@ -2,7 +2,6 @@
 #include "kv/cli/text.h"
 
 #include <array>
-#include <cstdio>
 
 #include "base/number.h"
 
@@ -73,15 +72,6 @@ Result<std::pair<std::string, std::string>> parse_pair(std::string_view line) {
   HAT_TRY(auto key, unescape(line.substr(0, tab)));
   HAT_TRY(auto value, unescape(line.substr(tab + 1)));
   return std::pair(std::move(key), std::move(value));
-}
-
-std::string human_bytes(double bytes) {
-  constexpr std::array kUnits = {"B", "KiB", "MiB", "GiB", "TiB"};
-  size_t unit = 0;
-  for (; bytes >= 1024 && unit + 1 < kUnits.size(); ++unit) bytes /= 1024;
-  char text[32];
-  std::snprintf(text, sizeof text, unit == 0 ? "%.0f %s" : "%.1f %s", bytes, kUnits[unit]);
-  return text;
 }
 
 }  // namespace hat

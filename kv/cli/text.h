@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kv/cli/text.h: writes any bytes as one line of text, reads them back, and formats sizes for
-// people.
+// kv/cli/text.h: writes any bytes as one line of text, reads them back.
 //
 // Backslashes, control characters and line breaks become \\, \t, \n, \r or \xHH. All other bytes
 // stay as they are, so UTF-8 stays readable. `hatkv scan` writes pairs as KEY<tab>VALUE<newline>,
@@ -23,7 +22,5 @@ Result<std::string> unescape(std::string_view text);
 
 // Parses KEY<tab>VALUE, without the line's end.
 Result<std::pair<std::string, std::string>> parse_pair(std::string_view line);
-
-std::string human_bytes(double bytes);  // "512 B", "1.5 KiB", "2.0 GiB"
 
 }  // namespace hat

@@ -52,12 +52,5 @@ TEST(Text, APairIsKeyTabValue) {
   EXPECT_THAT(parse_pair("k").error().message, testing::HasSubstr("no tab"));
 }
 
-TEST(Text, SizesAreForPeople) {
-  EXPECT_EQ(human_bytes(0), "0 B");
-  EXPECT_EQ(human_bytes(1023), "1023 B");
-  EXPECT_EQ(human_bytes(1536), "1.5 KiB");
-  EXPECT_EQ(human_bytes(3.0 * (1ull << 40)), "3.0 TiB");
-}
-
 }  // namespace
 }  // namespace hat

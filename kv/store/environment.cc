@@ -103,9 +103,9 @@ Result<uint64_t> sync_file(const std::string& path) {
 // Returns whether the address space has space for a map of `bytes`. LMDB unmaps the old map before
 // it makes the new one, so grow() must know in advance.
 bool has_room_for_map(uint64_t bytes) {
-  void* room = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (room == MAP_FAILED) return false;
-  munmap(room, bytes);
+  void* space = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (space == MAP_FAILED) return false;
+  munmap(space, bytes);
   return true;
 }
 
@@ -237,13 +237,13 @@ Result<void> Environment::grow() {
   mdb_reader_check(handle_.get(), &dead_readers);  // dead readers keep pages from being reused
   const std::scoped_lock no_copy(copying_);
   readers_.pause();
-  const bool has_room = has_room_for_map(larger);
-  if (has_room) {
+  const bool has_space = has_room_for_map(larger);
+  if (has_space) {
     const int code = mdb_env_set_mapsize(handle_.get(), larger);
     if (code != 0) end_without_map(larger, code);
   }
   readers_.resume();
-  if (!has_room) {
+  if (!has_space) {
     return fail("the store is full at " + std::to_string(full_at) +
                 " bytes: the address space of hatkv " + "has no space for a map of " +
                 std::to_string(larger));

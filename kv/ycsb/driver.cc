@@ -53,7 +53,7 @@ void make_one(Share& share, Operation operation, int64_t record, Clock::time_poi
   if (!made) {
     if (begun >= share.window.begin) ++measured.failed;
   } else if (const auto time = share.results.account.add_call(share.window, before, begun, ended)) {
-    measured.latencies.add(static_cast<uint64_t>(std::chrono::nanoseconds(*time).count()));
+    measured.latencies.record(static_cast<uint64_t>(std::chrono::nanoseconds(*time).count()));
   }
   before = ended;
 }

@@ -9,13 +9,13 @@
 #include "base/address.h"
 #include "base/result.h"
 #include "bench/account.h"
-#include "kv/ycsb/latencies.h"
+#include "bench/time_histogram.h"
 #include "kv/ycsb/workload.h"
 
 namespace hat::ycsb {
 
 struct Measured {
-  Latencies latencies;  // of the operations whose time counts
+  TimeHistogram latencies;  // of the operations whose time counts
   uint64_t failed = 0;
 };
 

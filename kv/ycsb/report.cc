@@ -14,7 +14,7 @@ std::string number(double value) {
   return text;
 }
 
-double microseconds(uint64_t nanoseconds) { return double(nanoseconds) / 1000; }
+double microseconds(double nanoseconds) { return nanoseconds / 1000; }
 
 std::string line(std::string_view of, std::string_view what, const std::string& value) {
   return "[" + std::string(of) + "], " + std::string(what) + ", " + value + "\n";
@@ -45,12 +45,14 @@ std::string as_text(const Results& results) {
     if (latencies.count() > 0) {
       text +=
           line(name, "Operations", std::to_string(latencies.count())) +
-          line(name, "AverageLatency(us)", number(latencies.average() / 1000)) +
-          line(name, "MinLatency(us)", number(microseconds(latencies.least()))) +
-          line(name, "MaxLatency(us)", number(microseconds(latencies.most()))) +
-          line(name, "50thPercentileLatency(us)", number(microseconds(latencies.quantile(.5)))) +
-          line(name, "95thPercentileLatency(us)", number(microseconds(latencies.quantile(.95)))) +
-          line(name, "99thPercentileLatency(us)", number(microseconds(latencies.quantile(.99)))) +
+          line(name, "AverageLatency(us)", number(microseconds(latencies.mean_ns()))) +
+          line(name, "MinLatency(us)", number(microseconds(double(latencies.min_ns())))) +
+          line(name, "MaxLatency(us)", number(microseconds(double(latencies.max_ns())))) +
+          line(name, "50thPercentileLatency(us)", number(microseconds(latencies.quantile_ns(.5)))) +
+          line(name, "95thPercentileLatency(us)",
+               number(microseconds(latencies.quantile_ns(.95)))) +
+          line(name, "99thPercentileLatency(us)",
+               number(microseconds(latencies.quantile_ns(.99)))) +
           line(name, "Return=OK", std::to_string(latencies.count()));
     }
     if (failed > 0) text += line(name, "Return=ERROR", std::to_string(failed));
@@ -70,12 +72,12 @@ std::string as_json(const Results& results, uint32_t threads) {
     text += ", \"" + key_of_operation(i) +
             "\": {\"operations\": " + std::to_string(latencies.count()) +
             ", \"failed\": " + std::to_string(failed) +
-            ", \"avg_us\": " + number(latencies.average() / 1000) +
-            ", \"min_us\": " + number(microseconds(latencies.least())) +
-            ", \"max_us\": " + number(microseconds(latencies.most())) +
-            ", \"p50_us\": " + number(microseconds(latencies.quantile(.5))) +
-            ", \"p95_us\": " + number(microseconds(latencies.quantile(.95))) +
-            ", \"p99_us\": " + number(microseconds(latencies.quantile(.99))) + "}";
+            ", \"avg_us\": " + number(microseconds(latencies.mean_ns())) +
+            ", \"min_us\": " + number(microseconds(double(latencies.min_ns()))) +
+            ", \"max_us\": " + number(microseconds(double(latencies.max_ns()))) +
+            ", \"p50_us\": " + number(microseconds(latencies.quantile_ns(.5))) +
+            ", \"p95_us\": " + number(microseconds(latencies.quantile_ns(.95))) +
+            ", \"p99_us\": " + number(microseconds(latencies.quantile_ns(.99))) + "}";
   }
   return text + "}\n";
 }

@@ -22,10 +22,10 @@ Results of_two_clients() {
   bench::Account quick, slow;
   for (int i = 0; i < 3; ++i) {
     const auto time = quick.add_call(window, at(i * 300), at(i * 300), at(i * 300 + 300));
-    reads.latencies.add(static_cast<uint64_t>(time->count()));
+    reads.latencies.record(static_cast<uint64_t>(time->count()));
   }
   const auto time = slow.add_call(window, at(-50), at(-50), at(1500));
-  reads.latencies.add(static_cast<uint64_t>(time->count()));
+  reads.latencies.record(static_cast<uint64_t>(time->count()));
   for (bench::Account* one : {&quick, &slow}) {
     one->close();
     results.account.add(*one);

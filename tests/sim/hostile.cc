@@ -232,8 +232,8 @@ void Hostile::push() {
 }
 
 void Hostile::on_readable() {
-  std::vector<std::byte> room(64 * 1024);
-  const IoResult result = stream_->read(room);
+  std::vector<std::byte> space(64 * 1024);
+  const IoResult result = stream_->read(space);
   if (result.kind == IoResult::Kind::kEnd || result.kind == IoResult::Kind::kError) leave();
 }
 

@@ -142,8 +142,8 @@ void SimClient::on_writable() { fill(); }
 void SimClient::on_readable() {
   constexpr uint64_t kRoomMax = 64 * 1024;
   const bool patient = random_.percent(50);  // otherwise it reads in smaller pieces
-  std::vector<std::byte> room(patient ? kRoomMax : random_.log_between(1, kRoomMax));
-  const IoResult result = stream_->read(room);
+  std::vector<std::byte> space(patient ? kRoomMax : random_.log_between(1, kRoomMax));
+  const IoResult result = stream_->read(space);
   switch (result.kind) {
     case IoResult::Kind::kWouldBlock:
       return;
@@ -153,7 +153,7 @@ void SimClient::on_readable() {
       return on_end(std::strerror(result.error), true);
     case IoResult::Kind::kOk:
       connected_ = true;
-      in_.append(reinterpret_cast<const char*>(room.data()), result.bytes);
+      in_.append(reinterpret_cast<const char*>(space.data()), result.bytes);
   }
   take_answers();
   if (stream_ && random_.percent(plan_.slow_percent)) pause_reading();

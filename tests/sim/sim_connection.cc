@@ -107,11 +107,11 @@ IoResult SimConnection::write(Side side, std::span<const iovec> from) {
   if (end.error != 0) return {IoResult::Kind::kError, 0, end.error};
   if (!end.established) return {IoResult::Kind::kWouldBlock};
   if (end.end_sent) return {IoResult::Kind::kError, 0, EPIPE};
-  size_t room = path_.window_bytes - std::min(path_.window_bytes, end.unread);
-  if (room == 0) return {IoResult::Kind::kWouldBlock};
+  size_t space = path_.window_bytes - std::min(path_.window_bytes, end.unread);
+  if (space == 0) return {IoResult::Kind::kWouldBlock};
   std::string bytes;
   for (const iovec& piece : from) {
-    const size_t count = std::min(piece.iov_len, room - bytes.size());
+    const size_t count = std::min(piece.iov_len, space - bytes.size());
     bytes.append(static_cast<const char*>(piece.iov_base), count);
   }
   if (random_.percent(path_.short_percent)) bytes.resize(random_.between(1, bytes.size()));

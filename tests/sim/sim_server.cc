@@ -62,8 +62,8 @@ class SimServer::Connection final : public StreamEvents {
 };
 
 void SimServer::Connection::on_readable() {
-  std::vector<std::byte> room(server_.random_.log_between(1, 64 * 1024));
-  const IoResult result = stream_->read(room);
+  std::vector<std::byte> space(server_.random_.log_between(1, 64 * 1024));
+  const IoResult result = stream_->read(space);
   if (closed_ || result.kind == IoResult::Kind::kWouldBlock) return;
   if (result.kind == IoResult::Kind::kError) return close();
   if (result.kind == IoResult::Kind::kEnd) {
@@ -72,7 +72,7 @@ void SimServer::Connection::on_readable() {
     if (silent_ || (!working_ && calls_.empty() && out_.empty())) close();
     return;
   }
-  in_.append(reinterpret_cast<const char*>(room.data()), result.bytes);
+  in_.append(reinterpret_cast<const char*>(space.data()), result.bytes);
   if (!dialect_) dialect_ = detect(in_);
   if (dialect_) take_messages();
 }

@@ -105,8 +105,8 @@ void AcceptedLink::open_stream(uint32_t lane, const FrameHeader& header, engine:
     return refuse(engine::Failure::kUnknownService,
                   "node " + worker_.node().node + " does not serve '" + service + "'");
   }
-  if (!worker_.peer_shares().has_room(&PeerShare::streams, *share_,
-                                      worker_.node().limits.peer_streams_max)) {
+  if (!worker_.peer_shares().has_space(&PeerShare::streams, *share_,
+                                       worker_.node().limits.peer_streams_max)) {
     worker_.counters().peer_streams_refused.add();
     return refuse(engine::Failure::kOverloaded,
                   "node " + worker_.node().node + ": limits.max_peer_connections is reached");

@@ -39,7 +39,7 @@ class PeerShares {
   }
   // Returns true if one more is within `max` for all peers together, and within this peer's part of
   // `max`.
-  bool has_room(What what, const PeerShare& peer, uint64_t max) const {
+  bool has_space(What what, const PeerShare& peer, uint64_t max) const {
     return all_.*what < max && peer.*what < max / PeerShare::kPart;
   }
 

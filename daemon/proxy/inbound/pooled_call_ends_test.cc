@@ -145,7 +145,7 @@ TEST_F(PooledCallEndsTest, GiveNobodyATurnOfALinkThatHasEnded) {
 
 // Two streams end as soon as the link has space for the rest of their replies.
 TEST_F(PooledCallEndsTest, EndStreamsWhileTheLinkTellsThatItHasRoom) {
-  link_->room = 0;
+  link_->space = 0;
   constexpr size_t kStreams =
       engine::TcpLane::kCongestedBytes / (engine::kStreamWindowBytes - 1000) + 1;
   for (uint32_t stream = 10; stream < 10 + kStreams; ++stream) {
@@ -159,7 +159,7 @@ TEST_F(PooledCallEndsTest, EndStreamsWhileTheLinkTellsThatItHasRoom) {
     end_of_client(stream);
   }
   ASSERT_GT(node_.counters.buffered_bytes.value(), 2000u) << "the link is congested";
-  link_->room = SIZE_MAX;
+  link_->space = SIZE_MAX;
   link_->events->on_writable();
   node_.reactor.end_iteration();
   EXPECT_THAT(ends(), testing::IsSupersetOf({"2.1 ends", "3.1 ends"}));

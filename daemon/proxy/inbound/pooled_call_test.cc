@@ -483,11 +483,11 @@ TEST_F(PooledCallTest, HasNoPartInTheEndOfAnIdleConnection) {
 TEST_F(PooledCallTest, TakesNoConnectionWhoseServerHasNotTakenAllOfAnothersOnewayCall) {
   for (uint32_t stream = 1; stream <= 2; ++stream) oneway(stream, 1, "note");
   const auto slow = node_.reactor.wires.at(first_server_);
-  slow->room = 10;
+  slow->space = 10;
   slow->events->on_writable();
   call(3, 1, "get");
   EXPECT_THAT(slow->written, Not(HasSubstr("get")));
-  slow->room = SIZE_MAX;
+  slow->space = SIZE_MAX;
   slow->events->on_writable();
   EXPECT_THAT(requests_in(slow->written), testing::SizeIs(2));
 }
@@ -502,7 +502,7 @@ TEST_F(PooledCallTest, GrantsAllOfARequestThatItsServerAnsweredBeforeItHadTakenI
     send(1, ordinal, "get", request);
     ASSERT_EQ(servers(), ordinal) << "none is used again";
     const auto wire = node_.reactor.wires.back();
-    wire->room = 1000;
+    wire->space = 1000;
     wire->events->on_writable();
     node_.receive(wire, strict_message(MessageType::kException, "get", id_in(wire->written)));
     EXPECT_TRUE(wire->closed);

@@ -114,9 +114,9 @@ void ServerStream::send_pooled_answer() {
     const Bytes answer = pooled_->answer();
     if (!whole && answer.empty()) return;
     const bool wanted = calls_.front().replies != 0;
-    const size_t room = wanted ? read_budget() : answer.size();
-    if (room == 0) return;
-    const Bytes piece = answer.first(std::min(answer.size(), room));
+    const size_t space = wanted ? read_budget() : answer.size();
+    if (space == 0) return;
+    const Bytes piece = answer.first(std::min(answer.size(), space));
     const bool last = whole && piece.size() == answer.size();
     const thrift::Outcome outcome = pooled_->outcome();
     if (wanted) send_reply(piece, last, outcome);

@@ -98,7 +98,7 @@ TEST_F(ServerStreamTest, PassesOnWhatTheServerSaidBeforeAWriteToItFailed) {
   call(1, "request");
   const auto server = node_.reactor.wires.back();
   server->events->on_writable();
-  server->room = 0;
+  server->space = 0;
   call(2, "more");
   server->incoming =
       std::string("\x00\x00\x00\x10\x80\x01\x00\x02\x00\x00\x00\x03get\x00\x00\x00\x01\x00", 20);
@@ -241,7 +241,7 @@ TEST_F(ServerStreamTest, PassesOnAnOpaqueServersLastWordsAfterAWriteToItFailed) 
   node_.receive(link_, frame_bytes({.kind = FrameKind::kRaw, .stream = 1}, "TLS?"));
   const auto server = node_.reactor.wires.back();
   server->events->on_writable();
-  server->room = 0;
+  server->space = 0;
   node_.receive(link_, frame_bytes({.kind = FrameKind::kRaw, .stream = 1}, "more"));
   server->write_error = EPIPE;
   server->incoming = "last words";

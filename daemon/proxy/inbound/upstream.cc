@@ -159,8 +159,8 @@ void UpstreamConnection::on_readable() {
   const size_t budget = user_ == nullptr ? worker_.scratch().size() : user_->read_budget();
   if (budget == 0) return want_read(false);
   if (user_ != nullptr && pass_bulk(budget)) return;
-  const auto room = worker_.scratch().first(budget);
-  const IoResult result = stream_->read(room);
+  const auto space = worker_.scratch().first(budget);
+  const IoResult result = stream_->read(space);
   switch (result.kind) {
     case IoResult::Kind::kWouldBlock:
       if (write_error_ != 0) broke(std::strerror(write_error_));
@@ -168,8 +168,8 @@ void UpstreamConnection::on_readable() {
     case IoResult::Kind::kOk:
       // Bytes on an idle connection answer no call, and no call may use the connection after them.
       if (user_ == nullptr) return broke("unexpected bytes");
-      user_->on_upstream_bytes(room.first(result.bytes));
-      if (result.bytes < room.size() && replies_.waits_for_rest()) stream_->acknowledge_now();
+      user_->on_upstream_bytes(space.first(result.bytes));
+      if (result.bytes < space.size() && replies_.waits_for_rest()) stream_->acknowledge_now();
       if (write_error_ != 0 && reading_ && !dead_) stream_->read_again();
       return;
     case IoResult::Kind::kEnd:

@@ -51,9 +51,9 @@ ClientConnection::~ClientConnection() {
 // --- Bytes from the application ---
 
 size_t ClientConnection::read_budget() const {
-  const int64_t room = send_credit_ - static_cast<int64_t>(input_bytes());
+  const int64_t space = send_credit_ - static_cast<int64_t>(input_bytes());
   const size_t most = worker_.over_buffer_limit() ? kInputBytesOverLimit : worker_.scratch().size();
-  return room <= 0 ? 0 : std::min<size_t>(static_cast<size_t>(room), most);
+  return space <= 0 ? 0 : std::min<size_t>(static_cast<size_t>(space), most);
 }
 
 void ClientConnection::want_read(bool wanted) {
@@ -66,8 +66,8 @@ void ClientConnection::on_readable() {
   if (life_ == Life::kLingering) return drop_input();
   for (int i = 0; i < kReadsPerEvent && reading_ && !over(); ++i) {
     if (pass_bulk()) continue;
-    const auto room = worker_.scratch().first(read_budget());
-    const IoResult result = stream_->read(room);
+    const auto space = worker_.scratch().first(read_budget());
+    const IoResult result = stream_->read(space);
     switch (result.kind) {
       case IoResult::Kind::kWouldBlock:
         return;
@@ -76,8 +76,8 @@ void ClientConnection::on_readable() {
       case IoResult::Kind::kError:
         return close(true);
       case IoResult::Kind::kOk:
-        take(room.first(result.bytes));
-        if (result.bytes == room.size()) break;
+        take(space.first(result.bytes));
+        if (result.bytes == space.size()) break;
         if (!over() && reader_.waits_for_rest()) stream_->acknowledge_now();
         return;
     }

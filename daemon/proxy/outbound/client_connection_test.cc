@@ -102,7 +102,7 @@ TEST_F(ClientConnectionTest, CountsAnOpaqueStreamOfWhichACallHasFailed) {
 
 TEST_F(ClientConnectionTest, CountsAnOpaqueStreamWhosePeerSendsFarBeyondItsCredit) {
   node_.receive(client_, "\x16\x03\x01 TLS");
-  client_->room = 0;
+  client_->space = 0;
   for (int i = 0; !client_->closed && i < 100; ++i) {
     answer(FrameKind::kRaw, std::string(64'000, 'x'));
   }
@@ -148,7 +148,7 @@ TEST_F(ClientConnectionTest, CountsAnOpaqueStreamForWhichThereIsNoLink) {
 TEST_F(ClientConnectionTest, EndsWhereThePeerSendsFarBeyondItsCredit) {
   const std::string piece(64'000, 'x');
   node_.receive(client_, kGet);
-  client_->room = 0;
+  client_->space = 0;
   answer(FrameKind::kReply, piece);
   size_t sent = piece.size();
   for (int i = 0; !client_->closed && i < 100; ++i) {
@@ -208,13 +208,13 @@ TEST_F(ClientConnectionTest, GoesOnAfterALinkWasLostWithAllOfItsCredit) {
 
 TEST_F(ClientConnectionTest, ReadsNoMoreCallsFromWhoReadsNoExceptions) {
   node_.worker->begin_drain();
-  client_->room = 0;
+  client_->space = 0;
   constexpr int kCalls = 100'000;
   for (int i = 0; i < kCalls; ++i) client_->incoming += kGet;
   node_.receive(client_, "");
   EXPECT_LT(node_.counters.buffered_bytes.value(), 2 * engine::kStreamWindowBytes);
   EXPECT_GT(client_->incoming.size(), 0u);
-  client_->room = SIZE_MAX;
+  client_->space = SIZE_MAX;
   while (!client_->incoming.empty()) {
     const size_t before = client_->incoming.size();
     if (client_->writing) client_->events->on_writable();
@@ -296,7 +296,7 @@ TEST_F(ClientConnectionTest, SendsACallByTheNextLinkWhereItsFirstBrokeBeforeItWa
   node_.receive(client_, kGet);
   node_.reactor.advance(std::chrono::milliseconds(200));
   const auto full = node_.reactor.wires.back();
-  full->room = 0;
+  full->space = 0;
   node_.receive(full, hello_bytes("host-b", ""));
   full->end = true;
   FakeNode::read(full);
@@ -399,11 +399,11 @@ TEST_F(HandOverTest, GivesWhatItHeldBackOfARequest) {
 
 TEST_F(HandOverTest, WaitsForASlowReader) {
   node_.receive(client_, kGet);
-  client_->room = 3;
+  client_->space = 3;
   answer_call(1, "the reply");
   begin();
   EXPECT_FALSE(client_->closed);
-  client_->room = SIZE_MAX;
+  client_->space = SIZE_MAX;
   client_->events->on_writable();
   node_.reactor.end_iteration();
   node_.reactor.end_iteration();

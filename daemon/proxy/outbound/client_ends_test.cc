@@ -299,12 +299,12 @@ TEST_F(TimedPossibleCallTest, EndsTheConnectionWithoutAnAnswer) {
 
 TEST_F(TimedPossibleCallTest, EndsTheConnectionAlsoWhereAnswersAreStillToBeWritten) {
   call("ask");
-  client_->room = 3;
+  client_->space = 3;
   answer(1, "its reply");
   call("say");
   node_.reactor.advance(std::chrono::milliseconds(1500));
   EXPECT_FALSE(client_->shut);
-  client_->room = SIZE_MAX;
+  client_->space = SIZE_MAX;
   client_->events->on_writable();
   EXPECT_EQ(client_->written, "its reply");
   node_.reactor.advance(ClientConnection::kServerEndWait + std::chrono::seconds(1));

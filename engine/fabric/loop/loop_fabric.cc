@@ -38,8 +38,8 @@ std::unexpected<Error> failed(const char* what) {
 
 std::byte* within(std::span<std::byte> bytes, const Segment& segment) {
   if (segment.data < bytes.data() || segment.data > bytes.data() + bytes.size()) return nullptr;
-  const auto room = static_cast<size_t>(bytes.data() + bytes.size() - segment.data);
-  return segment.bytes <= room ? segment.data : nullptr;
+  const auto space = static_cast<size_t>(bytes.data() + bytes.size() - segment.data);
+  return segment.bytes <= space ? segment.data : nullptr;
 }
 
 }  // namespace

@@ -474,12 +474,12 @@ Status LoopQueuePair::take_entry(const EntryHead& head, const RingEntry& entry,
   if (head.opcode == Opcode::kWriteImm) return Status::kSuccess;
 
   const std::span<const Segment> to(receive.segments.data(), receive.segment_count);
-  uint64_t room = 0;
+  uint64_t space = 0;
   for (const Segment& segment : to) {
     if (segment.bytes != 0 && fabric_.local(segment) == nullptr) return Status::kLocalProtection;
-    room += segment.bytes;
+    space += segment.bytes;
   }
-  if (bytes > room) return Status::kLocalLength;
+  if (bytes > space) return Status::kLocalLength;
 
   Gather from;
   if (head.inlined != 0) {

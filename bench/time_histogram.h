@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/atb/histogram.h: counts times in bounded memory, exact to 0.4 %, like HdrHistogram.
+// bench/time_histogram.h: counts times in bounded memory, exact to 0.4 %, like HdrHistogram.
 //
 // Below 256 ns there is a counter for each nanosecond; above, there are 128 counters for each power
-// of two. A Histogram is plain bytes, so it may be sent through a pipe or be in shared memory.
+// of two. A TimeHistogram is plain bytes, so it may be sent through a pipe or be in shared memory.
 #pragma once
 
 #include <algorithm>
@@ -12,9 +12,9 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace hat::atb {
+namespace hat {
 
-class Histogram {
+class TimeHistogram {
  public:
   static constexpr uint64_t kMaxNs = (1ull << 40) - 1;  // 18 minutes; longer times count as this
 
@@ -23,23 +23,28 @@ class Histogram {
     ++counts_[index_of(ns)];
     ++count_;
     sum_ns_ += ns;
+    min_ns_ = std::min(min_ns_, ns);
     max_ns_ = std::max(max_ns_, ns);
   }
 
-  void add(const Histogram& other) {
+  void add(const TimeHistogram& other) {
     for (size_t i = 0; i < kCounters; ++i) counts_[i] += other.counts_[i];
     count_ += other.count_;
     sum_ns_ += other.sum_ns_;
+    min_ns_ = std::min(min_ns_, other.min_ns_);
     max_ns_ = std::max(max_ns_, other.max_ns_);
   }
 
   uint64_t count() const { return count_; }
+  // Each of these returns 0 if there are no times.
+  uint64_t min_ns() const { return count_ == 0 ? 0 : min_ns_; }
   uint64_t max_ns() const { return max_ns_; }
   double mean_ns() const {
     return count_ == 0 ? 0 : static_cast<double>(sum_ns_) / static_cast<double>(count_);
   }
 
-  // Returns the time that `share` (0 to 1) of all times do not exceed; 0 if there are no times.
+  // Returns the time that `share` (0 to 1) of all times do not exceed: the middle of its
+  // counter's range.
   double quantile_ns(double share) const {
     const double wanted = std::ceil(share * static_cast<double>(count_));
     uint64_t rank =
@@ -71,7 +76,8 @@ class Histogram {
   std::array<uint32_t, kCounters> counts_{};
   uint64_t count_ = 0;
   uint64_t sum_ns_ = 0;
+  uint64_t min_ns_ = UINT64_MAX;
   uint64_t max_ns_ = 0;
 };
 
-}  // namespace hat::atb
+}  // namespace hat

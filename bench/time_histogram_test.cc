@@ -1,31 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/atb/histogram.h"
+#include "bench/time_histogram.h"
 
 #include <gtest/gtest.h>
 
 #include <random>
 #include <vector>
 
-namespace hat::atb {
+namespace hat {
 namespace {
 
-TEST(AtbHistogram, KeepsEachTimeToWithinFourThousandths) {
-  for (uint64_t ns = 1; ns < Histogram::kMaxNs; ns += 1 + ns / 50) {
+TEST(TimeHistogram, KeepsEachTimeToWithinFourThousandths) {
+  for (uint64_t ns = 1; ns < TimeHistogram::kMaxNs; ns += 1 + ns / 50) {
     for (const uint64_t time : {ns - 1, ns, ns + 1}) {
-      Histogram histogram;
+      TimeHistogram histogram;
       histogram.record(time);
-      histogram.record(Histogram::kMaxNs);  // else the quantile is the maximum, which is exact
+      histogram.record(TimeHistogram::kMaxNs);  // else the quantile is the maximum, which is exact
       const double found = histogram.quantile_ns(0.5);
       ASSERT_NEAR(found, static_cast<double>(time), 0.004 * static_cast<double>(time)) << time;
     }
   }
 }
 
-TEST(AtbHistogram, QuantilesAreThoseOfTheSortedTimes) {
+TEST(TimeHistogram, QuantilesAreThoseOfTheSortedTimes) {
   std::minstd_rand random(7);
   std::lognormal_distribution<double> distribution(10, 2);
   std::vector<uint64_t> times;
-  Histogram histogram;
+  TimeHistogram histogram;
   for (int i = 0; i < 20'000; ++i) {
     times.push_back(static_cast<uint64_t>(distribution(random)));
     histogram.record(times.back());
@@ -39,37 +39,42 @@ TEST(AtbHistogram, QuantilesAreThoseOfTheSortedTimes) {
   EXPECT_EQ(histogram.max_ns(), times.back());
 }
 
-TEST(AtbHistogram, SumsAreExact) {
-  Histogram histogram;
+TEST(TimeHistogram, SumsAreExact) {
+  TimeHistogram histogram;
   for (const uint64_t ns : {1'000'001u, 2'000'002u, 6'000'006u}) histogram.record(ns);
   EXPECT_EQ(histogram.count(), 3u);
   EXPECT_DOUBLE_EQ(histogram.mean_ns(), 3'000'003);
+  EXPECT_EQ(histogram.min_ns(), 1'000'001u);
   EXPECT_EQ(histogram.max_ns(), 6'000'006u);
 }
 
-TEST(AtbHistogram, OneAddedToAnotherHoldsBoth) {
-  Histogram low;
-  Histogram high;
+TEST(TimeHistogram, OneAddedToAnotherHoldsBoth) {
+  TimeHistogram low;
+  TimeHistogram high;
   for (int i = 0; i < 99; ++i) low.record(100);
   high.record(1'000'000);
   low.add(high);
   EXPECT_EQ(low.count(), 100u);
   EXPECT_EQ(low.quantile_ns(0.99), 100);
   EXPECT_EQ(low.quantile_ns(1), 1'000'000);
+  EXPECT_EQ(low.min_ns(), 100u);
+  EXPECT_EQ(low.max_ns(), 1'000'000u);
 }
 
-TEST(AtbHistogram, NothingHasNoTimes) {
-  const Histogram histogram;
+TEST(TimeHistogram, NothingHasNoTimes) {
+  const TimeHistogram histogram;
   EXPECT_EQ(histogram.quantile_ns(0.5), 0);
   EXPECT_EQ(histogram.mean_ns(), 0);
+  EXPECT_EQ(histogram.min_ns(), 0u);
+  EXPECT_EQ(histogram.max_ns(), 0u);
 }
 
-TEST(AtbHistogram, WhatIsBeyondItsRangeCountsAsItsEnd) {
-  Histogram histogram;
+TEST(TimeHistogram, WhatIsBeyondItsRangeCountsAsItsEnd) {
+  TimeHistogram histogram;
   histogram.record(~0ull);
-  EXPECT_EQ(histogram.max_ns(), Histogram::kMaxNs);
-  EXPECT_NEAR(histogram.quantile_ns(0.5), static_cast<double>(Histogram::kMaxNs), 1e10);
+  EXPECT_EQ(histogram.max_ns(), TimeHistogram::kMaxNs);
+  EXPECT_NEAR(histogram.quantile_ns(0.5), static_cast<double>(TimeHistogram::kMaxNs), 1e10);
 }
 
 }  // namespace
-}  // namespace hat::atb
+}  // namespace hat

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "hatctl/quantities.h"
+#include "base/quantities.h"
 
 #include <array>
 #include <cmath>
 #include <cstdio>
 #include <string_view>
 
-namespace hat::hatctl {
+namespace hat {
 namespace {
 
 // Returns the value with at most three significant digits, or with all digits before the decimal
@@ -47,7 +47,7 @@ std::string count_text(double count) {
   return scaled(count, 1000, std::array<std::string_view, 5>{"", "k", "M", "G", "T"});
 }
 
-std::string bytes_text(double bytes) {
+std::string size_text(double bytes) {
   return scaled(bytes, 1024, std::array<std::string_view, 5>{" B", " KiB", " MiB", " GiB", " TiB"});
 }
 
@@ -67,4 +67,4 @@ std::string plural(uint64_t count, const std::string& word) {
   return std::to_string(count) + " " + word + (count == 1 ? "" : "s");
 }
 
-}  // namespace hat::hatctl
+}  // namespace hat
