@@ -76,9 +76,9 @@ constexpr bool is_of_link(FrameKind kind) {
 inline constexpr uint8_t kLastPiece = 1;     // kCall, kReply, kMore: the message ends here
 inline constexpr uint8_t kOutcomeShift = 1;  // kReply, kMore with kLastPiece: two bits of outcome
 inline constexpr uint8_t kOutcomeMask = 3 << kOutcomeShift;
-// The outcome of a reply that is one frame without payload: the server sends no reply to this call,
-// as its reply to a later call shows. Peers of every link version treat the frame as the end of the
-// call.
+// The outcome in a kReply frame without payload that says: the server will send no reply to this
+// call. The daemon knows it from the server's reply to a later call. Peers of every link version
+// treat the frame as the end of the call.
 inline constexpr uint8_t kNoReply = 3 << kOutcomeShift;
 // kReply, kMore of a reply: the request is not complete yet, so RDMA lanes do not count this as its
 // reply.

@@ -14,8 +14,8 @@ namespace hat::hintgen {
 // Returns the text without the native hint groups.
 std::string strip(const Program& program);
 
-// Returns the text with the native hints as `( hat.… = "…" )` annotations, added to existing
-// annotations.
+// Returns the text with each hint in the paper's own grammar (`hint: …`) rewritten as a Thrift
+// annotation, `( hat.… = "…" )`, and added to the annotations that are already there.
 std::string annotate(const Program& program);
 
 }  // namespace hat::hintgen

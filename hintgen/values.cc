@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// hintgen/values.cc: checks values as far as the stock compiler does, and also their ranges.
+// hintgen/values.cc: checks the values of constants and of fields' defaults against their types. It
+// refuses what the stock compiler refuses, and also numbers outside of the range of their type.
 #include "hintgen/values.h"
 
 #include <algorithm>

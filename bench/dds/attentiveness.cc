@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // bench/dds/attentiveness.cc: measures pushes while the owner computes between two polls for calls,
-// as in Figure 6. Calls wait for the owner; one-sided pushes do not.
+// as in Figure 6 of RDMA vs. RPC (Brock et al.). Calls wait for the owner; one-sided pushes do not.
 #include <algorithm>
 #include <cstdio>
 #include <numeric>

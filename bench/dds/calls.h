@@ -18,7 +18,8 @@
 
 namespace hat::bench {
 
-// The owner's side: its own structures, which only its handler accesses.
+// The side of the host that owns the queue and the table: they are in its own memory, and only its
+// handler of calls accesses them.
 class CallStore {
  public:
   CallStore(const QueueShape& queue, const TableShape& table)

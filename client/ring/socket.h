@@ -56,7 +56,8 @@ class Socket {
 
   Channel channel_;
   std::atomic<int> sleepers_ = 0;
-  // Recent wait: [0] for data (reader), [1] for space (writer).
+  // A moving average of how long this side waited: [0] for data, when it reads; [1] for space, when
+  // it writes.
   std::chrono::nanoseconds usual_wait_[2]{};
 };
 

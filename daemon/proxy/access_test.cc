@@ -432,7 +432,8 @@ TEST_F(AccessOfNobody, RefusesAndSaysThatNothingWasProved) {
               HasSubstr("peer host-b, whose identity is not verified (link.tls), may not"));
 }
 
-// An older peer does not know the reason, and its caller would wait for ever.
+// A peer of an older version does not know the failure permission_denied. If it received that
+// failure, its caller would wait for ever.
 TEST(AccessOfAnOlderPeer, IsRefusedWithAReasonThatItKnows) {
   FakeNode node(default_limits(), AccessRule{{"host-x"}, false});
   const auto link = node.connect_link();

@@ -60,7 +60,7 @@ Result<TakeoverMessage> read_message(std::span<const std::byte> raw,
   if (header.magic != kMagic) return fail("it does not speak the takeover protocol");
   const auto kind = static_cast<TakeoverKind>(header.kind);
   if (header.version != TakeoverChannel::kVersion && kind != TakeoverKind::kRefuse) {
-    return fail("it speaks version " + std::to_string(header.version) +
+    return fail("the other process speaks version " + std::to_string(header.version) +
                 " of the takeover protocol, this hatrpcd speaks version " +
                 std::to_string(TakeoverChannel::kVersion));
   }

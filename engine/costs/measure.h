@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/costs/measure.h: measures the component costs between two hosts that are connected.
+// engine/costs/measure.h: measures the component costs between two hosts that are connected: the
+// times of a PUT, a GET, an atomic, a message, a copy, a registration and a wake-up
+// (config/component_costs.h).
 //
 //   measuring side                                  the other side
 //   auto initiator = Initiator::create(fabric, …);  auto target = Target::create(fabric, …);
@@ -30,8 +32,8 @@ struct MeasureOptions {
   std::vector<uint32_t> message_bytes = {8, 64, 512, 4096, 16384, 65536};
   std::vector<uint32_t> registration_bytes = {4096, 65536, 1 << 20};  // until one is refused
   std::vector<uint32_t> copy_bytes = {64, 512, 4096, 16384, 65536, 262144, 1048576};
-  // The approximate time for each component and size; up to ten times as much if nine samples take
-  // longer.
+  // The approximate time spent on each component and size. If nine samples take longer, it takes up
+  // to ten times as long, and after that three samples are enough.
   std::chrono::nanoseconds each = std::chrono::milliseconds(50);
   std::stop_token stop{};  // checked before each component and size
 };

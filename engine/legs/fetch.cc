@@ -125,7 +125,7 @@ void Fetch::push_some() {
   if (lane_.fetch_epoch_there() % 2 == 1) to_push_.clear();  // R READs again, and finds them
   while (!to_push_.empty() && lane_.space() != 0) {
     Outgoing& message = lane_.outgoing(to_push_.front());
-    // R may have READ the message meanwhile, and another message may have its slot now.
+    // The receiver may have READ the message meanwhile, and another message may have its slot now.
     const bool waits = message.sequence == to_push_.front() && message.sequence >= lane_.acked();
     to_push_.pop_front();
     if (waits && message.leg == leg_) push(message);

@@ -18,7 +18,7 @@ std::unexpected<Error> refuse_costs(const char* what) {
 
 }  // namespace
 
-// --- Payloads: the bytes of a card; in a CostOpen, the text of the reach follows the card ---
+// --- Payloads: a card, byte for byte; in a CostOpen, the text of CostOpen::reach follows it ---
 
 std::vector<std::byte> encode(const CostCard& card) {
   const auto raw = std::as_bytes(std::span(&card, 1));

@@ -58,8 +58,9 @@ Result<void> RdmaLane::make() {
     used_.push_back(handler.get());
     if (row(leg).late) late_.push_back(handler.get());
   }
-  // Includes kSend, to which some shapes leave some messages (leg_for()), and kReadRndv: a fetching
-  // side receives pushed messages by one of these two legs.
+  // Beside the legs of the lane's shape, this side may receive by kSend, which leg_for() chooses
+  // for some messages of some shapes, and by kReadRndv. If a receiver no longer READs messages by
+  // itself (leg fetch), the sender pushes them by one of these two.
   for (const Leg leg : {Leg::kSend, Leg::kReadRndv, options_.in.leg, options_.in.beyond}) {
     receives_by_ |= 1u << static_cast<uint32_t>(leg);
   }

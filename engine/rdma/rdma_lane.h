@@ -216,12 +216,12 @@ class RdmaLane final : public Lane {
   const Buffer& receiver_extra() const { return receiver_extra_; }
   void set_fetch_epoch(uint8_t epoch) { fetch_epoch_ = epoch; }
 
-  // --- For its leg handlers: both ---
-  // Returns the memory that receives this side's READs of the indexes or the bitmap of the other
-  // side's sending leg.
+  // --- For its leg handlers, at the sender and at the receiver ---
+  // Returns the memory into which this side, as a receiver, READs the table or bitmap in which the
+  // other side shows the messages that it has.
   std::span<std::byte> scratch_in() const;
-  // Returns the memory that receives this side's READs of the bitmap that the other side keeps for
-  // this side's sending leg.
+  // Returns the memory into which this side, as a sender, READs the bitmap in which the other side
+  // shows the messages that it has taken.
   std::span<std::byte> scratch_out() const;
   uint32_t scratch_lkey() const { return scratch_.lkey(); }
   // Returns how many requests may be posted now, apart from control messages.

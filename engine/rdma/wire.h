@@ -41,7 +41,8 @@ struct Envelope {
   uint32_t delivered = 0;  // messages of the other direction delivered so far, modulo 2^32
   ControlKind kind{};
   Leg leg{};
-  // Counts how often the envelope's sender began or stopped to fetch; odd: it fetches.
+  // Counts how often the envelope's sender has begun and ended to READ messages by itself (leg
+  // fetch). While the number is odd, it READs them.
   uint8_t fetch_epoch = 0;
   uint8_t reserved = 0;
   uint32_t reserved_too = 0;

@@ -43,8 +43,9 @@ std::vector<Judged> judge_devices(const Examined& examined);
 // Returns the first device that is usable and meant, or null if there is none.
 const Judged* chosen(const std::vector<Judged>& judged);
 
-// Returns the GID of the port that has index `wanted`, or the one with the highest gid_rank() if
-// `wanted` is negative. Returns null if none can be used. Does not use Examined::reports.
+// Returns the port's GID with index `wanted`, or the one with the highest gid_rank() if `wanted` is
+// negative. Returns null if none can be used. It works without Examined::reports, the results of
+// opening the devices.
 const Gid* best_gid(const Port& port, int wanted);
 
 // Returns true if `who` may read and write the device node.

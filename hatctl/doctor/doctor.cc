@@ -144,7 +144,8 @@ int run_doctor(const hatctl::Options& options, const hatctl::Terminal& terminal)
   read_node_file(options, examined);
   const NodeConfig& node = examined.file.node;
   const auto peers = peers_named(node, options.peers);
-  // If the configuration has errors, no peer is known, and the errors are more helpful.
+  // If the configuration has errors, the peers are unknown for that reason, and the findings show
+  // the errors. A message about peers would say less.
   if (!peers && !examined.file.diagnostics.any_errors()) {
     std::cerr << "hatctl: " << peers.error().message << "\n";
     return hatctl::kUsage;

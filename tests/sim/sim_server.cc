@@ -111,8 +111,8 @@ bool SimServer::Connection::detect_next() {
   return dialect_.has_value();
 }
 
-// Queues the answer to a hostile client's message. Returns false if the bytes after it cannot be
-// understood, or have not arrived.
+// Queues the answer to a hostile client's message. Returns false if no further message can be read
+// now: the bytes after this message are malformed, or have not arrived.
 bool SimServer::Connection::take_hostile(const Decoded& decoded) {
   if (decoded.bytes == 0) {
     close();

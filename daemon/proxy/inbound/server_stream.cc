@@ -220,7 +220,8 @@ std::string ServerStream::over_limit_text() const {
   return where + "peer " + peer + " has reached its quarter of limits.max_buffered";
 }
 
-// Refuses the newest call, because something of it would have to be kept and a limit is reached.
+// Refuses the newest call, because its state or a part of its request would have to be kept, and
+// limits.max_buffered or the peer's quarter of it is reached.
 void ServerStream::refuse_over_limit(Bytes bytes) {
   const std::string detail = over_limit_text();
   grant(bytes.size());

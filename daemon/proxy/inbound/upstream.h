@@ -115,8 +115,8 @@ class UpstreamConnection final : public StreamEvents {
   const ServedConfig& served_;
   UpstreamUser* user_ = nullptr;
   UnitReader replies_;
-  // Hashes of the names of oneway calls. A stock server answers a oneway call whose function it
-  // does not know.
+  // Hashes of the names of oneway calls, and their ids below. A stock server answers a oneway call
+  // whose function it does not know; by these the answer is recognised, and dropped.
   std::vector<uint64_t> oneways_;
   std::vector<int32_t> oneway_ids_;
   int32_t next_id_;
@@ -155,8 +155,8 @@ class UpstreamPool {
   // Returns a shared connection for one call. Returns null if none is free; then on_turn() passes
   // one to the call when its turn comes.
   std::unique_ptr<UpstreamConnection> acquire(const ServedConfig& served, PooledCall& call);
-  // Takes back a call's shared connection. If `reusable`, no reply is due on it, and it may serve
-  // another call if the server has taken everything.
+  // Takes back a call's shared connection. `reusable` says that no reply is due on it. Then it
+  // serves another call, unless bytes of the last request still wait to be written to the server.
   void take_back(std::unique_ptr<UpstreamConnection> connection, bool reusable);
   // Lets the call keep its connection until another call waits for one.
   void park(PooledCall& call);

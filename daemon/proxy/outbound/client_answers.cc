@@ -119,7 +119,8 @@ void ClientConnection::on_fail(const FrameHeader& header, Bytes payload) {
   // An opaque connection no longer knows its calls, so it fails as a whole.
   if (mode_ == Mode::kOpaque) return fail_opaque(told.failure, told.detail);
   for (size_t i = 0; i < calls_.size(); ++i) {
-    // Skips calls that failed here. One that was never sent has no number on this stream.
+    // Skips calls that have failed here. Such a call may never have been sent; then the header's
+    // number means another call.
     if (calls_[i]->ordinal != header.call || calls_[i]->failure) continue;
     // Without `replies`, the last piece of the request may still be on its way to the peer.
     if (header.replies != 0) note_end(*calls_[i]);

@@ -7,9 +7,9 @@
 // kRetryMin to kRetryMax. A lane that has failed carries calls again once it has been up for
 // limits.lane_settle; until then it is not trusted.
 //
-// A lane stays until it is trusted, and while a client connection of an endpoint that has requested
-// it has a stream to the peer, so that a call after a long pause finds the lane. Otherwise an idle
-// lane is given back.
+// An idle lane is kept in two cases. It has not been up for limits.lane_settle yet; or an endpoint
+// whose calls have requested it still has a client connection with a stream to the peer, so that a
+// call after a long pause finds the lane. Any other idle lane is given back.
 //
 // Thread   the worker's.
 // Errors   on_lane_lost(), with the reason as text.

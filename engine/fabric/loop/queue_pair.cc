@@ -134,7 +134,9 @@ LoopQueuePair::Wants LoopQueuePair::wants(const ChannelMessage& hello) const {
 
 Result<void> LoopQueuePair::accept(Channel channel, ReceivedMessage hello) {
   if (hello.descriptors.size() != 4)
-    return hat::fail("loop fabric: the other side's hello did not bring its memory");
+    return hat::fail(
+        "loop fabric: the other side's first message has no descriptor of its memory, so the other "
+        "process does not follow the protocol; run the same version of hatrpcd at both ends");
   auto other = std::make_unique<Other>();
   HAT_TRY(other->pair, map_as(hello.descriptors[0], sizeof(Pair)));
   HAT_TRY(other->table, map_as(hello.descriptors[1], sizeof(RegionTable)));
