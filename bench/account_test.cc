@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/account_test.cc: checks calls at the window's edges, and Little's law for whole runs.
+// bench/account_test.cc: checks which calls count at the begin and the end of the measured time,
+// and Little's law for whole runs.
 #include "bench/account.h"
 
 #include <gtest/gtest.h>

@@ -2,8 +2,8 @@
 // config/component_costs.h: the costs of the fabric's operations between two hosts, as plain data.
 //
 // All costs are medians in nanoseconds. Each is of one operation at a time, awaited by polling,
-// between two sides that have no other work: the best case, on which the formulas of RDMA vs. RPC
-// are based.
+// between two sides that have no other work: the best case, which the formulas of the paper
+// "RDMA vs. RPC" assume.
 //
 // Source  RDMA vs. RPC (Brock et al.), Table I and section III-A. Choosing a protocol also needs
 //         the costs of a message, a registration, a copy and a wake-up.

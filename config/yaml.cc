@@ -291,7 +291,8 @@ std::optional<Address> read_address(const YamlValue& value, std::string_view wha
   if (!address->host.starts_with('$')) return std::move(*address);
   const auto host = look_up(value, what, address->host);
   if (!host) return std::nullopt;
-  // The variable holds an IPv6 address without brackets.
+  // If the environment variable holds an IPv6 address, it has no brackets, and parse_address()
+  // needs them.
   const bool is_ipv6 = host->find(':') != std::string::npos;
   address = parse_address("tcp:" + (is_ipv6 ? "[" + *host + "]" : *host) + ":" +
                           std::to_string(address->port));

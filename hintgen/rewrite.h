@@ -11,7 +11,7 @@
 
 namespace hat::hintgen {
 
-// Returns the text without the native hint groups.
+// Returns the text without its hint groups in the paper's own grammar (`hint: …`).
 std::string strip(const Program& program);
 
 // Returns the text with each hint in the paper's own grammar (`hint: …`) rewritten as a Thrift

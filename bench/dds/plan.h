@@ -46,7 +46,8 @@ void add_components(Plan& plan);
 void add_queue(Plan& plan);
 void add_table(Plan& plan);
 
-// The average result of a step's clients, or of its owners if it has no clients' work.
+// The average result of the clients of a step. If the clients have no work in it, the average of
+// the processes that own the memory.
 struct Found {
   std::string name;
   Finding finding;

@@ -278,7 +278,7 @@ int Connection::wait_for_space(int fd) {
 }
 
 // Returns true if there is space, if necessary after a short wait. The kernel always reports the
-// socket as writable, so without the nap a program that polls for space would never sleep.
+// socket as writable, so without this wait a program that polls for space would never sleep.
 bool Connection::space_comes_soon() {
   if (has_space()) return true;
   poll_socket();

@@ -33,7 +33,8 @@ class SpinPolicy {
   using TimePoint = std::chrono::steady_clock::time_point;
   using Duration = std::chrono::nanoseconds;
 
-  // A yield that takes longer gave the core to a busy process: an application would answer sooner.
+  // A yield that takes longer than this gave the core to a process that computes. An application
+  // that answers calls gives the core back sooner.
   static constexpr Duration kYieldMax = std::chrono::milliseconds(1);
   // After such a yield the thread sleeps instead of polling, at first for kSleepsMin. The time
   // doubles, up to kSleepsMax, if the next such yield occurs before kGoodYields short ones.

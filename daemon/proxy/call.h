@@ -87,9 +87,9 @@ struct Call final : Deadline {
   std::vector<KeptHead> more_heads;  // of the other two-way messages in the same frame; rare
 };
 
-// Keeps the memory of calls that have ended for later calls. The path of a call allocates memory
-// for a call only if the pool has no free one. A free call owns no memory beyond its size, because
-// the pool deletes calls that own more, which are rare: it holds at most kFreeMax * sizeof(Call).
+// Keeps ended Call objects, and reuses them for later calls. The path of a call allocates memory
+// for a call only if the pool is empty. The pool holds at most kFreeMax * sizeof(Call) bytes,
+// because it deletes an ended call that owns further memory, which is rare.
 class CallPool {
  public:
   static constexpr size_t kFreeMax = 4096;

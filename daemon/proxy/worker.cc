@@ -224,7 +224,7 @@ void Worker::on_link_going_away(engine::Link& link) {
 
 void Worker::on_link_uncongested(engine::Link& link) {
   peer_of(link).stirred = true;
-  // A connection that continues may close, and then the map changes.
+  // Copies the connections first: one that resumes may close, and is then erased from the map.
   std::vector<ClientConnection*> connections;
   for (const auto& [id, connection] : peer_of(link).streams) connections.push_back(connection);
   for (ClientConnection* connection : connections) connection->on_link_uncongested();

@@ -22,7 +22,7 @@ class ListenSocket {
   static Result<ListenSocket> open(const Address& address, uint32_t mode = 0660,
                                    const std::string& group = "", int type = SOCK_STREAM);
   // Takes a socket that is already bound to `address`. A unix socket keeps the path, mode and group
-  // that its creator gave it, until own_path(true).
+  // that its creator gave it, unless own_path(true) is called.
   static Result<ListenSocket> adopt(Descriptor fd, const Address& address);
   // Adopts the inherited socket of `address`, or opens one if there is none. In both cases, fails
   // if `group` does not exist.

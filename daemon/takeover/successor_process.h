@@ -16,11 +16,11 @@ struct SuccessorProcess {
   Descriptor end{};  // as from pidfd_open(2): readable when the process has ended
 };
 
-// Starts the new process. It is a child of this process's parent, so that a service manager is
-// notified of its end as of this one's. The new process inherits only the descriptors 0, 1 and 2,
-// and none of the environment variables that systemd meant only for this process. All signals are
-// blocked in it until it unblocks them. Fails in process 1, whose end would end the new process
-// too.
+// Starts the new process. It is a child of this process's parent, so the service manager that
+// started this process learns when the new process ends. The new process inherits only the
+// descriptors 0, 1 and 2, and none of the environment variables that systemd meant only for this
+// process. All signals are blocked in it until it unblocks them. Fails if this process has PID 1
+// (as in a container): its end would also kill the new process.
 Result<SuccessorProcess> spawn_successor();
 
 }  // namespace hat

@@ -190,7 +190,7 @@ class QueuePair {
   // Returns true once no request of the peer acts on this side's memory any more. Call it in the
   // error state. A device guarantees that by itself, but on the loop fabric the peer's process may
   // be stopped in the middle of a request. Until settled() returns true, keep the queue pair, and
-  // do not use the memory that its peer could reach for anything else.
+  // do not reuse the memory that its peer could reach.
   virtual bool settled() const { return true; }
 };
 

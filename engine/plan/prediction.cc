@@ -58,7 +58,8 @@ double message_ns(const ComponentCosts& costs, Leg leg, uint64_t bytes, Polling 
   const Operations& each = kOperations[static_cast<size_t>(leg)];
   const auto size = static_cast<uint32_t>(std::min<uint64_t>(bytes, UINT32_MAX));
   const double signal = cost_of(costs.message, kShort) / 2;
-  // A WRITE and the signal after it travel together, so a WRITE adds only what its length costs.
+  // A signal is the short message that announces the bytes to the receiver. A WRITE and its signal
+  // travel together, so a WRITE adds only the difference between its size and a short one.
   const double write = std::max(0.0, cost_of(costs.put, size) - cost_of(costs.put, kShort));
   const double waits = each.sends + each.reads + each.glances + each.signals;
   return each.copies * cost_of(costs.copy, size) + each.sends * cost_of(costs.message, size) / 2 +

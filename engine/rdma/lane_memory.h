@@ -27,8 +27,8 @@ struct LanePlan {
 };
 
 // An arena with space for all planned lanes. Each lane has rendezvous buffers for as many messages
-// of `message_bytes` as it may have in flight. `need` has the same amounts as a sum that operators
-// can read.
+// of `message_bytes` as it may have in flight. `need` lists the same amounts, and their sum,
+// for operators.
 struct ArenaPlan {
   ArenaOptions arena;
   MemoryNeed need;

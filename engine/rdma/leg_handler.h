@@ -6,8 +6,8 @@
 //
 // To add a leg: add a value of Leg and raise kLegCount (engine/protocols.h); write a file in
 // engine/legs/ with its leg handler; declare the function that creates it (engine/legs/legs.h); add
-// its row (engine/legs/table.cc), and a protocol that names it. The conformance suite then tests
-// the protocol. docs/protocols.md says more.
+// its row (engine/legs/leg_table.cc) and its operations (engine/plan/prediction.cc), and a protocol
+// that names it. The conformance suite then tests the protocol. docs/protocols.md says more.
 //
 // Thread   the lane's. No call may destroy the lane.
 // Errors   a leg handler calls RdmaLane::breaks() if the other side breaks the format.

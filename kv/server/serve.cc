@@ -86,7 +86,8 @@ class Servers {
   Result<void> stop() {
     for (One& one : all_) {
       std::unique_lock lock(mutex_);
-      // Repeats the call, since a server that has only just begun to listen may miss the first one.
+      // Calls stop() until the thread ends, since a server that has only just begun to listen may
+      // miss the first stop().
       while (one.thread.joinable() && !changed_.wait_for(lock, 0ms, [&] { return one.ended; })) {
         lock.unlock();
         try {

@@ -93,8 +93,8 @@ struct Wanted {
   }
 };
 
-// libthrift's TNonblockingServer destroys its connections while its workers may still answer on
-// them.
+// At its end, libthrift's TNonblockingServer destroys its connections while its workers may still
+// answer on them. This class first waits until the workers have ended.
 class NonblockingServer : public server::TNonblockingServer {
  public:
   using TNonblockingServer::TNonblockingServer;

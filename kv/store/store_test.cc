@@ -309,7 +309,7 @@ TEST_F(StoreTest, HasAsManyReadersAsTheLockFileHasRoomFor) {
   char is_open = 'n';
   EXPECT_EQ(read(opened[0], &is_open, 1), 1);
   EXPECT_EQ(is_open, 'y');
-  // 16 of the 20 slots are reserved for backups and LMDB's tools.
+  // LMDB's table of readers has 20 entries here, and 16 are reserved for backups and LMDB's tools.
   EXPECT_EQ(open({.readers = 126})->statistics()->usage.readers, 4u);
   EXPECT_EQ(open({.readers = 3})->statistics()->usage.readers, 3u);
   close(release[1]);

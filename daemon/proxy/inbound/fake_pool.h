@@ -114,8 +114,9 @@ class PooledCallTest : public testing::Test {
         link_,
         frame_bytes({.kind = engine::FrameKind::kCredit, .stream = stream, .credit = bytes}));
   }
-  // Returns "2.1 ends" for the last frame of a reply to call 1 of stream 2; and likewise "fails",
-  // "none" and "reset".
+  // Returns a text for each frame that ends a call or a stream: "2.1 ends" for the last frame of
+  // the reply to call 1 of stream 2; "2.1 fails" for a failure; "2.1 none" if there will be no
+  // reply; and "… reset" for a reset.
   std::vector<std::string> ends() {
     std::vector<std::string> all;
     answers_ = std::exchange(link_->written, "");

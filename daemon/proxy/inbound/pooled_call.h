@@ -3,8 +3,8 @@
 // that many clients share (upstream mode `shared`).
 //
 // The replies are kept apart as follows:
-//   · A call gets a connection for one whole request, which is one message and was understood to
-//     its last byte.
+//   · A call gets a connection only when its request is complete, is exactly one message, and was
+//     understood to its last byte.
 //   · The call has a sequence id that is unique on the connection and that no client can guess.
 //   · The reply must have that id and the function's name, be one message, and have no bytes after
 //     it. Any other reply closes the connection, and the call fails.

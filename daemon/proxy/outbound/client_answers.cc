@@ -317,8 +317,8 @@ void ClientConnection::wrote(size_t bytes) {
 void ClientConnection::grant(size_t bytes) {
   window_.pass_on(bytes);
   if (!window_.worth_a_frame() || stream_id_ == 0 || !peer_->link->up()) return;
-  // The link itself carries the credit, whichever lane the stream uses: if it were a lane that
-  // fails after the stream has left it, the credit would be lost.
+  // Credit always goes over the link's TCP connection, even if the stream uses an RDMA lane: that
+  // lane may fail after the stream has left it, and the credit on it would be lost.
   peer_->link->lane().send(
       {.kind = FrameKind::kCredit, .stream = stream_id_, .credit = window_.grant()}, {});
 }

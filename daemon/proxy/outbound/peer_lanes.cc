@@ -122,7 +122,8 @@ void PeerLanes::on_lane_down(LaneSet&, uint32_t lane, bool was_up, const std::st
   entry->state = State::kAbsent;
   entry->number = 0;
   if (is_orderly_end(lane, was_up)) {
-    VLOG(1) << "RDMA lane " << protocol_words(*entry->within) << ": ended with its peer";
+    VLOG(1) << "RDMA lane " << protocol_words(*entry->within)
+            << ": closed, because the peer ends the link in order";
     if (was_up) events_.on_lane_lost(lane, reason);
     return;
   }

@@ -36,7 +36,7 @@ void PeerLink::flush() {
 
 void PeerLink::on_lane_uncongested(uint32_t lane) {
   stirred = true;
-  // A connection that continues may close, and then the map changes.
+  // Copies the connections first: one that resumes may close, and is then erased from the map.
   std::vector<ClientConnection*> connections;
   for (const auto& [id, connection] : streams) {
     if (connection->lane_number() == lane) connections.push_back(connection);

@@ -55,7 +55,8 @@ class FaultyCompletionQueue final : public CompletionQueue {
   CompletionQueue& below() { return *below_; }
   void attach(FaultyQueuePair& pair);
   void detach(FaultyQueuePair& pair);
-  // Adds the completion of a request that a silent queue pair did not pass to the queue below.
+  // A silent queue pair drops requests instead of posting them to the fabric under this one. This
+  // adds the completion of such a request.
   void tell(const Completion& completion) {
     held_.push_back({Clock::now(), completion});
     ring_at(Clock::now());

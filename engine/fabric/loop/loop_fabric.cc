@@ -29,7 +29,8 @@ namespace {
 
 // How long to wait for a peer that is stopped in the middle of a request.
 constexpr auto kPatience = std::chrono::milliseconds(100);
-// The most channels whose queue pair is not known yet; one more, and the oldest is closed.
+// How many connections from peers may wait until it is known for which queue pair they are. If one
+// more arrives, the oldest is closed.
 constexpr size_t kWaitingMax = 256;
 
 std::unexpected<Error> failed(const char* what) {

@@ -159,7 +159,8 @@ TEST(LoopThreads, WhoSleepsIsAlwaysWoken) {
   _exit(0);
 }
 
-// The peer chooses the name of the listener, and the process that listens there gets the memory.
+// The peer names the socket to which this side connects and sends its memory. It must not get the
+// memory to a process of another user by naming a socket of that process.
 TEST(LoopProcesses, NothingIsSharedWithAnotherUsersProcess) {
   if (geteuid() != 0) GTEST_SKIP() << "wants root, to be another user";
   int ends[2];

@@ -111,8 +111,10 @@ Result<void> choose_port(Device& device, uint8_t wanted) {
     device.port_attributes = found;
     return {};
   }
-  return fail(device.name + ": " + (wanted != 0 ? "port " + std::to_string(wanted) : "no port") +
-              " is active; `rdma link` shows their states");
+  return fail(
+      device.name + ": " +
+      (wanted != 0 ? "port " + std::to_string(wanted) + " is not active" : "no port is active") +
+      "; `rdma link` shows the ports' states");
 }
 
 Result<Device> open_one(ibv_device* found, const VerbsOptions& options) {
