@@ -6,6 +6,7 @@
 #include <limits>
 #include <span>
 
+#include "base/check.h"
 #include "base/number.h"
 #include "config/diagnostics.h"
 #include "config/hint_keys.h"
@@ -186,7 +187,8 @@ Result<void> set(Hints& hints, const HintKey& key, std::string_view value) {
     hints.payload_bytes = bytes;
     return {};
   }
-  const auto ms = parse_number<uint32_t>(value);  // timeout_ms
+  CHECK_EQ(key.name, "timeout_ms") << "set() has no branch for this key of kHintKeys";
+  const auto ms = parse_number<uint32_t>(value);
   const bool good = ms && *ms != 0;
   if (!good && is_whole_number(value)) return out_of_range(key, value, 1, kNumberMax);
   if (!good) return bad_value(key, value, {});
