@@ -39,7 +39,7 @@ TEST(VerbsFabric, SaysWhatIsThereWhereTheDeviceIsNot) {
             "`fabric: tcp` needs none");
   const auto port = open_verbs_fabric({.port = 9});
   ASSERT_FALSE(port);
-  EXPECT_NE(port.error().message.find("port 9 is active"), std::string::npos);
+  EXPECT_NE(port.error().message.find("port 9 is not active"), std::string::npos);
   const auto gid = open_verbs_fabric({.gid_index = 200});
   ASSERT_FALSE(gid);
   EXPECT_NE(gid.error().message.find("no GID index 200"), std::string::npos);
