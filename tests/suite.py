@@ -99,13 +99,14 @@ def output_of(command, log, **more):
     return status == 0, log.read_text(errors="replace")
 
 
+FAILURE_LINES = 60  # of each failure, before the table; the log has all of them
 failures = []  # the name of each check that failed, and what it printed last
 
 
 def show_end(name, text, lines=60):
-    end = "\n".join(text.splitlines()[-lines:])
-    failures.append((name, end))
-    say(end)
+    said = text.splitlines()[-lines:]
+    failures.append((name, "\n".join(said[-FAILURE_LINES:])))
+    say("\n".join(said))
 
 
 def show_failures_again():

@@ -46,7 +46,7 @@ def from_(folder):
     return os.path.relpath(K8S, os.path.realpath(folder))
 
 
-# What an operator may add: components of kustomize, and the chart's values that have the same effect.
+# The components of kustomize that an operator may add, and the chart's values that have the same effect.
 VARIANTS = {
     "plain": ((), {}),
     "cert-manager": (("tls-cert-manager",),

@@ -100,7 +100,7 @@ class Ended:
 
 
 def run(work, command, seconds):
-    """Runs `command` in a new machine."""
+    """Runs `command` in a new machine, and returns how it Ended."""
     kernel = Kernel(work / "kernel")
     initramfs = work / f"initramfs-{kernel.version}"
     make_initramfs(kernel, initramfs)
@@ -124,19 +124,21 @@ def run(work, command, seconds):
 
 
 def watch(machine, log, seconds):
-    """Waits for the machine's end. One that stands still is killed: then returns a sentence about it."""
+    """Waits for the machine's end. Kills a machine that stands still, and returns a sentence about it, else ""."""
     began = grew = time.monotonic()
     size = 0
-    while machine.poll() is None:
-        time.sleep(0.2)
-        now = time.monotonic()
-        if log.stat().st_size != size:
-            size, grew = log.stat().st_size, now
-        if now - grew > SILENCE or now - began > seconds:
-            machine.kill()
-            machine.wait()
-            return f"the machine was ended after {now - began:.0f} s; its last line came {now - grew:.0f} s before"
-    return ""
+    try:
+        while machine.poll() is None:
+            time.sleep(0.2)
+            now = time.monotonic()
+            if log.stat().st_size != size:
+                size, grew = log.stat().st_size, now
+            if now - grew > SILENCE or now - began > seconds:
+                return f"the machine was killed after {now - began:.0f} s; its last line is {now - grew:.0f} s old"
+        return ""
+    finally:
+        machine.kill()  # does nothing if it has ended; no error here may leave a machine running
+        machine.wait()
 
 
 def main():
