@@ -17,6 +17,16 @@
 
 namespace hat {
 
+// Whether AddressSanitizer watches this build. It cannot see that memory is used after its end if
+// the memory was kept for reuse instead of deleted.
+#if defined(__has_feature)
+inline constexpr bool kAddressSanitizer = __has_feature(address_sanitizer);
+#elif defined(__SANITIZE_ADDRESS__)
+inline constexpr bool kAddressSanitizer = true;
+#else
+inline constexpr bool kAddressSanitizer = false;
+#endif
+
 // The thread that runs an event loop. While no thread does, as during set-up, at the end and in
 // tests that drive the loop by hand, any thread may use what belongs to the loop.
 class LoopThread {

@@ -5,11 +5,13 @@
 //
 // Input    One byte, whose lowest bit chooses the socket (0: TCP); then the bytes to send, in two
 //          parts: the first quarter, and the rest.
+#include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <string>
@@ -26,8 +28,10 @@ namespace {
 
 using namespace std::string_view_literals;
 
-void require(bool holds) {
-  if (!holds) std::abort();
+void require(bool holds, const char* what) {
+  if (holds) return;
+  std::fprintf(stderr, "admin_fuzz: %s\n", what);
+  std::abort();
 }
 
 size_t count(std::string_view text, std::string_view what) {
@@ -49,16 +53,16 @@ void check_answers(std::string_view text) {
                                    "Connection: "sv,
                                    "Transfer-Encoding: chunked"sv};
   if (text.empty()) return;
-  require(text.starts_with("HTTP/"));
+  require(text.starts_with("HTTP/"), "an answer is not HTTP");
   const size_t blank = text.find("\r\n\r\n");
-  require(blank != text.npos);
+  require(blank != text.npos, "an answer's headers have no end");
   std::string_view head = text.substr(0, blank);
   for (bool first = true; !head.empty(); first = false) {
     const std::string_view line = head.substr(0, head.find("\r\n"));
     head.remove_prefix(std::min(head.size(), line.size() + 2));
     const bool known = std::ranges::any_of(
         kHeaders, [line](std::string_view header) { return line.starts_with(header); });
-    require(first || known);
+    require(first || known, "a request put a header into the answer");
   }
 }
 
@@ -77,7 +81,9 @@ class Server {
     const ListenSocket& socket = local ? unix_ : http_;
     const SocketAddress to = *resolve(socket.address(), false);
     const Descriptor own(::socket(to.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    require(connect(own.get(), reinterpret_cast<const sockaddr*>(&to.storage), to.length) == 0);
+    if (!local) bind_to_next_address(own.get());
+    require(connect(own.get(), reinterpret_cast<const sockaddr*>(&to.storage), to.length) == 0,
+            "cannot connect");
     const size_t cut = request.size() / 4;
     say(own.get(), request.substr(0, cut));
     iterate();
@@ -93,8 +99,16 @@ class Server {
   ListenSocket open(const Address& address) {
     std::filesystem::create_directories(folder_);
     auto socket = ListenSocket::open(address, 0600);
-    require(socket.has_value());
+    require(socket.has_value(), "cannot listen");
     return std::move(*socket);
+  }
+  // The kernel keeps the port of a closed connection for a minute. One address has too few ports for
+  // the connections of a minute; a thousand have enough.
+  void bind_to_next_address(int socket) {
+    const uint32_t address = INADDR_LOOPBACK + 1 + connections_++ % 1000;
+    const sockaddr_in own{
+        .sin_family = AF_INET, .sin_port = 0, .sin_addr = {htonl(address)}, .sin_zero = {}};
+    require(bind(socket, reinterpret_cast<const sockaddr*>(&own), sizeof own) == 0, "cannot bind");
   }
   // The bytes fit into the socket's buffer, because libFuzzer's inputs are small.
   static void say(int to, std::string_view bytes) {
@@ -116,6 +130,7 @@ class Server {
     return text;
   }
 
+  uint32_t connections_ = 0;
   const std::filesystem::path folder_;
   ListenSocket http_;
   ListenSocket unix_;
@@ -136,14 +151,15 @@ void run(std::string_view input) {
   const std::string_view request = input.substr(1);
   check_answers(server.ask(local, request));
   for (int i = 0; i < 100 && next_descriptor() != before; ++i) server.iterate();
-  require(next_descriptor() == before);
+  require(next_descriptor() == before, "a descriptor stays open");
 
   const auto drains = static_cast<size_t>(control.drains);
   const bool calibrates = control.last_calibration.state != CalibrationReport::State::kNone;
-  if (!local) return require(control.reloads.empty() && drains == 0 && !calibrates);
-  require(control.reloads.size() + drains + (calibrates ? 1 : 0) <= count(request, "POST"));
-  require(control.reloads.size() <= count(request, "reload"));
-  require(drains <= count(request, "drain"));
+  const size_t changes = control.reloads.size() + drains + (calibrates ? 1 : 0);
+  require(local || changes == 0, "a request over TCP changed something");
+  require(changes <= count(request, "POST"), "something changed without POST");
+  require(control.reloads.size() <= count(request, "reload"), "a reload that was not asked for");
+  require(drains <= count(request, "drain"), "a drain that was not asked for");
 }
 
 }  // namespace

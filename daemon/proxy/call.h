@@ -89,10 +89,11 @@ struct Call final : Deadline {
 
 // Keeps ended Call objects, and reuses them for later calls. The path of a call allocates memory
 // for a call only if the pool is empty. The pool holds at most kFreeMax * sizeof(Call) bytes,
-// because it deletes an ended call that owns further memory, which is rare.
+// because it deletes an ended call that owns further memory, which is rare. With AddressSanitizer
+// the pool deletes every call, so that the sanitizer reports each use of a call after its end.
 class CallPool {
  public:
-  static constexpr size_t kFreeMax = 4096;
+  static constexpr size_t kFreeMax = kAddressSanitizer ? 0 : 4096;
 
   // Returns a call, which the caller owns until give_back().
   Call* take() {

@@ -242,12 +242,12 @@ void ClientConnection::write_exceptions(const Call& call) {
   const std::string text = "hatrpcd: " + std::string(engine::text(*call.failure).token) +
                            (call.failure_detail.empty() ? "" : ": " + call.failure_detail);
   const auto answer = [&](const KeptHead& head) {
-    if (over()) return;
     const thrift::ExceptionReply reply(head.get(), exception_code(*call.failure), text);
     write(reply.bytes(), From::kSelf);
   };
   answer(call.head);
-  for (const KeptHead& head : call.more_heads) answer(head);
+  // If an answer cannot be written, the connection ends and `call` is gone.
+  for (size_t i = 0; !over() && i < call.more_heads.size(); ++i) answer(call.more_heads[i]);
 }
 
 void ClientConnection::finish(Call& call, CallOutcome outcome) {

@@ -256,6 +256,19 @@ TEST_F(ClientConnectionTest, CountsWhatItKeepsOfAFramesManyMessages) {
   EXPECT_EQ(node_.counters.buffered_bytes.value(), 0u);
 }
 
+// The first of the three answers cannot be written, and that ends the call.
+TEST_F(ClientConnectionTest, EndsWhereTheAnswersToAFramesManyMessagesCannotBeWritten) {
+  node_.receive(client_, gets_in_one_frame(3));
+  client_->write_error = EPIPE;
+  answer(FrameKind::kReset, "");
+  node_.reactor.end_iteration();
+  EXPECT_TRUE(client_->closed);
+  EXPECT_EQ(
+      node_.counters.local_replies[static_cast<size_t>(engine::Failure::kUpstreamClosed)].value(),
+      1u);
+  EXPECT_EQ(node_.counters.buffered_bytes.value(), 0u);
+}
+
 TEST_F(ClientConnectionTest, ClosesWhereAFrameHoldsMoreMessagesThanAnyClientSends) {
   node_.receive(client_, gets_in_one_frame(1000));
   node_.reactor.end_iteration();
