@@ -7,10 +7,11 @@
 #include <span>
 
 #include "base/check.h"
+#include "base/lower_case.h"
+#include "base/nearest_word.h"
 #include "base/number.h"
 #include "config/diagnostics.h"
 #include "config/hint_keys.h"
-#include "config/lower_case.h"
 
 namespace hat {
 namespace {

@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 
+#include "base/nearest_word.h"
 #include "base/number.h"
 #include "config/limit_keys.h"
 #include "config/manifest.h"

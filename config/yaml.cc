@@ -13,6 +13,7 @@
 #include <iterator>
 #include <sstream>
 
+#include "base/nearest_word.h"
 #include "base/number.h"
 #include "base/utf8.h"
 #include "config/hint_values.h"

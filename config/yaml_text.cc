@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <array>
 
-#include "config/lower_case.h"
+#include "base/lower_case.h"
 
 namespace hat {
 namespace {

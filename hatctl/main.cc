@@ -11,13 +11,15 @@
 
 int main(int argc, char** argv) {
   using namespace hat::hatctl;
-  const auto options = parse_options(argc, argv, std::getenv("HATRPCD_SOCKET"));
+  const auto options = parse_options({argv + 1, argv + argc}, std::getenv("HATRPCD_SOCKET"));
   if (!options) {
     std::cerr << "hatctl: " << options.error().message << "; see `hatctl --help`\n";
     return kUsage;
   }
-  if (options->version) return std::puts("hatctl " HAT_VERSION) < 0;
-  if (!options->help.empty()) return std::fputs(options->help.c_str(), stdout) < 0;
+  if (options->action == hat::Action::kShowVersion) return std::puts("hatctl " HAT_VERSION) < 0;
+  if (options->action == hat::Action::kShowHelp) {
+    return std::fwrite(options->help.data(), 1, options->help.size(), stdout) == 0;
+  }
   if (curl_global_init(CURL_GLOBAL_NOTHING) != CURLE_OK) {
     std::cerr << "hatctl: libcurl cannot start\n";
     return kUnreachable;

@@ -5,8 +5,10 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "base/arguments.h"
 #include "base/result.h"
 
 namespace hat::hatctl {
@@ -31,7 +33,7 @@ struct Options {
   Command command = Command::kStatus;
   std::string socket = kDefaultSocket;
   bool socket_told = false;        // an option or the environment names the socket
-  std::string wanted;              // routes: a service, or service.function; empty: all
+  std::string route;               // routes: a service, or service.function; empty: all
   std::string peer;                // calibrate
   std::string write;               // calibrate: the file for the profile; empty: write no file
   std::string folder;              // certs make: the output folder; empty: `certs` without `make`
@@ -45,12 +47,13 @@ struct Options {
   bool dry_run = false;                      // reload
   std::chrono::milliseconds interval{1000};  // top
   uint64_t count = 0;                        // top: refreshes; 0: until interrupted
-  bool version = false;
-  std::string help;  // the text that --help prints; empty: --help was not given
+  Action action = Action::kRun;
+  std::string_view help;  // if `action` is kShowHelp: the text to print
 };
 
-// Parses the command line. `socket_in_environment` is $HATRPCD_SOCKET, or null. Errors name the
-// word that is wrong and what to write instead.
-Result<Options> parse_options(int argc, char** argv, const char* socket_in_environment);
+// Parses the arguments after the program's name. `socket_in_environment` is $HATRPCD_SOCKET, or
+// null.
+Result<Options> parse_options(const std::vector<std::string>& arguments,
+                              const char* socket_in_environment);
 
 }  // namespace hat::hatctl

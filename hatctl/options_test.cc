@@ -3,21 +3,20 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <iterator>
 #include <vector>
 
 #include "hatctl/help.h"
+#include "tests/help_text.h"
 
 namespace hat::hatctl {
 namespace {
 
 using testing::HasSubstr;
 
-Result<Options> parse(std::vector<std::string> words, const char* environment = nullptr) {
-  words.insert(words.begin(), "hatctl");
-  std::vector<char*> argv;
-  for (auto& word : words) argv.push_back(word.data());
-  argv.push_back(nullptr);
-  return parse_options(static_cast<int>(words.size()), argv.data(), environment);
+Result<Options> parse(const std::vector<std::string>& words, const char* environment = nullptr) {
+  return parse_options(words, environment);
 }
 
 TEST(HatctlOptions, TakeOptionsBeforeAndAfterTheCommand) {
@@ -32,7 +31,7 @@ TEST(HatctlOptions, TakeOptionsBeforeAndAfterTheCommand) {
   EXPECT_EQ(top->interval, std::chrono::milliseconds(250));
   EXPECT_EQ(top->count, 3u);
   EXPECT_EQ(parse({"top", "--once"})->count, 1u);
-  EXPECT_EQ(parse({"routes", "Kv.get"})->wanted, "Kv.get");
+  EXPECT_EQ(parse({"routes", "Kv.get"})->route, "Kv.get");
 }
 
 TEST(HatctlOptions, TakeTheSocketFromTheEnvironmentUnlessTold) {
@@ -40,6 +39,8 @@ TEST(HatctlOptions, TakeTheSocketFromTheEnvironmentUnlessTold) {
   EXPECT_EQ(parse({"ping"}, "")->socket, kDefaultSocket);
   EXPECT_EQ(parse({"ping"}, "/env")->socket, "/env");
   EXPECT_EQ(parse({"ping", "--socket", "/told"}, "/env")->socket, "/told");
+  EXPECT_THAT(parse({"ping"}, std::string(108, 'x').c_str()).error().message,
+              HasSubstr("$HATRPCD_SOCKET"));
 }
 
 TEST(HatctlOptions, TakePeersAndAFileForTheDoctor) {
@@ -70,33 +71,29 @@ TEST(HatctlOptions, SayWhichWordIsWrong) {
     const char* message;
   } rows[] = {
       {{}, "no command"},
-      {{"restart"}, "'restart' is not a command"},
-      {{"--sokcet", "/s", "ping"}, "'--sokcet' is not an option"},
-      {{"ping", "--socket"}, "'--socket' needs a value"},
+      {{"restart"}, "'restart' is not a command of hatctl; expected status, routes, "},
+      {{"--sokcet", "/s", "ping"}, "'--sokcet' is not an option of hatctl ping (did you mean"},
+      {{"ping", "--socket"}, "--socket: its value is missing"},
       {{"ping", "--socket", std::string(108, 'x')}, "1 to 107 bytes"},
-      {{"status", "now"}, "'now'"},
-      {{"routes", "a", "b"}, "'b'"},
-      {{"status", "--dry-run"}, "--dry-run belongs to hatctl reload"},
-      {{"reload", "--once"}, "--once belongs to hatctl top"},
+      {{"status", "now"}, "'now' is not an argument of hatctl status"},
+      {{"routes", "a", "b"}, "found 2 arguments, expected at most one"},
+      {{"status", "--dry-run"}, "'--dry-run' is not an option of hatctl status"},
       {{"top", "--once", "--count", "2"}, "--once and --count"},
-      {{"top", "--count", "0"}, "--count '0'"},
-      {{"top", "--count", "-1"}, "--count '-1'"},
-      {{"top", "--interval", "1s"}, "--interval '1s'"},
-      {{"top", "--interval", "nan"}, "--interval 'nan'"},
-      {{"top", "--interval", "0.05"}, "from 0.1 to 3600"},
+      {{"top", "--count", "0"}, "--count: found '0'"},
+      {{"top", "--count", "-1"}, "--count: found '-1'"},
+      {{"top", "--interval", "1s"}, "--interval: found '1s'"},
+      {{"top", "--interval", "nan"}, "--interval: found 'nan'"},
+      {{"top", "--interval", "0.05"}, "seconds from 0.1 to 3600"},
       {{"metrics", "--json"}, "text format"},
-      {{"calibrate"}, "calibrate needs a peer"},
-      {{"calibrate", "a", "b"}, "'b'"},
-      {{"calibrate", "a", "--write", ""}, "--write ''"},
-      {{"status", "--write", "f"}, "--write belongs to hatctl calibrate"},
-      {{"status", "--config", "f"}, "--config belongs to hatctl doctor"},
-      {{"doctor", "--config", ""}, "--config ''"},
+      {{"calibrate"}, "found 0 arguments, expected PEER"},
+      {{"calibrate", "a", "b"}, "found 2 arguments, expected PEER"},
+      {{"calibrate", "a", "--write", ""}, "--write: found '', expected a file"},
+      {{"doctor", "--config", ""}, "--config: found '', expected a file"},
       {{"certs", "show"}, "'show'"},
       {{"certs", "make"}, "certs make needs a directory"},
       {{"certs", "make", "d"}, "certs make needs a directory"},
       {{"certs", "make", "d", "a", "--days", "3651"}, "from 0 to 3650"},
-      {{"certs", "make", "d", "a", "--days", "-1"}, "--days '-1'"},
-      {{"status", "--days", "1"}, "--days belongs to hatctl certs"},
+      {{"certs", "make", "d", "a", "--days", "-1"}, "--days: found '-1'"},
   };
   for (const auto& row : rows) {
     const auto options = parse(row.words);
@@ -107,14 +104,26 @@ TEST(HatctlOptions, SayWhichWordIsWrong) {
 
 TEST(HatctlOptions, HaveHelpForEveryCommand) {
   EXPECT_EQ(parse({"--help"})->help, kHelp);
-  EXPECT_TRUE(parse({"--version"})->version);
+  EXPECT_EQ(parse({"--version"})->action, Action::kShowVersion);
   for (const CommandHelp& help : kCommandHelps) {
     const std::string name(help.name);
     EXPECT_THAT(std::string(kHelp), HasSubstr("\n  " + name + " "));
     EXPECT_EQ(parse({name, "--help"})->help, help.text);
-    EXPECT_EQ(parse({"-h", name})->command, help.command);
+    EXPECT_EQ(parse({"-h", name})->help, help.text);
     EXPECT_THAT(std::string(help.text), HasSubstr("usage: hatctl " + name));
     EXPECT_THAT(std::string(help.text), HasSubstr("\nExample")) << name;
+  }
+}
+
+TEST(HatctlOptions, AreThoseOfTheHelp) {
+  ASSERT_EQ(options_in(kHelp).size(), 5u);
+  for (const CommandHelp& help : kCommandHelps) {
+    std::vector<std::string> options = options_in(help.text);
+    std::ranges::copy(options_in(kHelp), std::back_inserter(options));
+    for (const std::string& option : options) {
+      const auto parsed = parse({std::string(help.name), option});
+      EXPECT_TRUE(parsed || !parsed.error().message.contains("is not an option")) << option;
+    }
   }
 }
 

@@ -59,7 +59,7 @@ int run_routes(const Session& session) {
   const auto answer = session.client.get("/routes");
   if (!answer) return complain(answer.error().message, kUnreachable);
   if (answer->status != 200) return refused(*answer);
-  const std::string& wanted = session.options.wanted;
+  const std::string& wanted = session.options.route;
   const json routes = routes_wanted(json::parse(answer->body), wanted);
   if (!wanted.empty() && routes.at("services").empty()) {
     return complain("no service or function is called '" + wanted +

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/arguments.h"
 #include "base/result.h"
 #include "config/hints.h"
 #include "engine/plan/planner.h"
@@ -20,11 +21,10 @@ enum class Mode : uint8_t {
   kStrip,
   kAnnotate,
   kDump,
-  kHelp,
-  kVersion,
 };
 
 struct CommandLine {
+  Action action = Action::kRun;
   Mode mode = Mode::kManifest;
   std::string input;
   std::string output = "-";  // "-": standard output
@@ -35,7 +35,7 @@ struct CommandLine {
   std::string profile;       // kExplain: file of measured costs; empty: none
 };
 
-// Parses the arguments. The error says which argument is wrong and what to write instead.
+// Parses the arguments after the program's name.
 Result<CommandLine> parse_command_line(const std::vector<std::string>& arguments);
 
 std::string help_text();

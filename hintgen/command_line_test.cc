@@ -2,7 +2,9 @@
 // hintgen/command_line_test.cc: the arguments that hintgen accepts, and the errors for all others.
 #include "hintgen/command_line.h"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
+
+#include "tests/help_text.h"
 
 namespace hat::hintgen {
 namespace {
@@ -29,17 +31,42 @@ TEST(CommandLine, WritesAManifestUnlessToldOtherwise) {
   EXPECT_EQ(line->output, "-");
 }
 
-TEST(CommandLine, RefusesWhatItDoesNotKnow) {
-  for (const std::vector<std::string>& words : {std::vector<std::string>{},
-                                                {"--explian", "kv.thrift"},
-                                                {"a.thrift", "b.thrift"},
-                                                {"--check", "--strip", "kv.thrift"},
-                                                {"-o"},
-                                                {"--explain", "--cores", "many", "kv.thrift"},
-                                                {"--explain", "--side", "both", "kv.thrift"}}) {
-    const auto line = parse_command_line(words);
-    ASSERT_FALSE(line) << (words.empty() ? "nothing" : words[0]);
-    EXPECT_FALSE(line.error().message.empty());
+TEST(CommandLine, NamesTheMistake) {
+  const struct {
+    std::vector<std::string> words;
+    const char* message;
+  } rows[] = {
+      {{}, "no IDL file is named"},
+      {{""}, "no IDL file is named"},
+      {{"--explian", "a"}, "'--explian' is not an option of hintgen (did you mean '--explain'?)"},
+      {{"a.thrift", "b.thrift"}, "both 'a.thrift' and 'b.thrift' are named"},
+      {{"--check", "--strip", "a"}, "--check and --strip cannot be combined"},
+      {{"--check", "-o", "f", "a"}, "--check writes no file"},
+      {{"--cores", "2", "a"}, "--cores has an effect only with --explain"},
+      {{"--no-rdma", "--check", "a"}, "--no-rdma has an effect only with --explain"},
+      {{"-o"}, "-o: its value is missing"},
+      {{"-o", "", "a"}, "-o: found '', expected a file"},
+      {{"--explain", "--cores", "many", "a"}, "--cores: found 'many', expected a number"},
+      {{"--explain", "--cores", "2", "--nic-cores", "3", "a"}, "--nic-cores 3 is more than"},
+      {{"--explain", "--side", "both", "a"}, "--side: found 'both', expected client or server"},
+  };
+  for (const auto& row : rows) {
+    const auto line = parse_command_line(row.words);
+    ASSERT_FALSE(line) << row.message;
+    EXPECT_THAT(line.error().message, testing::HasSubstr(row.message));
+  }
+}
+
+TEST(CommandLine, GivesHelpWithoutAFile) {
+  EXPECT_EQ(parse_command_line({"--help"})->action, Action::kShowHelp);
+  EXPECT_EQ(parse_command_line({"--check", "--version"})->action, Action::kShowVersion);
+}
+
+TEST(CommandLine, TakesTheOptionsOfTheHelp) {
+  ASSERT_GT(options_in(help_text()).size(), 8u);
+  for (const std::string& option : options_in(help_text())) {
+    const auto parsed = parse_command_line({option});
+    EXPECT_TRUE(parsed || !parsed.error().message.contains("is not an option")) << option;
   }
 }
 

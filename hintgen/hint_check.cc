@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/nearest_word.h"
 #include "config/hint_values.h"
 #include "hintgen/hint_spelling.h"
 #include "hintgen/report.h"

@@ -72,8 +72,6 @@ Result<std::string> make_output(const CommandLine& line, const engine::HostFacts
       return annotate(*idl.main);
     case Mode::kDump:
       return dump_json(*idl.main);
-    case Mode::kHelp:
-    case Mode::kVersion:
     case Mode::kManifest:
       break;
   }
@@ -124,11 +122,11 @@ int run_arguments(const std::vector<std::string>& arguments) {
     std::fprintf(stderr, "hintgen: %s\n", line.error().message.c_str());
     return kExitUsage;
   }
-  if (line->mode == Mode::kHelp) {
+  if (line->action == Action::kShowHelp) {
     std::fputs(help_text().c_str(), stdout);
     return 0;
   }
-  if (line->mode == Mode::kVersion) {
+  if (line->action == Action::kShowVersion) {
     std::puts("hintgen " HAT_VERSION);
     return 0;
   }

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/nearest_word.h"
 #include "config/diagnostics.h"
 
 namespace hat::hintgen {

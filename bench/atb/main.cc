@@ -57,12 +57,18 @@ int measure(const Options& options) {
 int main(int argc, char** argv) {
   using namespace hat::atb;
   const auto parsed = parse_options({argv + 1, argv + argc});
-  if (!parsed) return complain(parsed.error().message, Exit::kUsage);
-  if (const auto* help = std::get_if<Help>(&*parsed)) {
-    std::fputs(help->text.c_str(), stdout);
+  if (!parsed) {
+    return complain(parsed.error().message + " (see atb --help, atb COMMAND --help)", Exit::kUsage);
+  }
+  const Options& options = *parsed;
+  if (options.action == hat::Action::kShowHelp) {
+    std::fputs(options.help.c_str(), stdout);
     return static_cast<int>(Exit::kDone);
   }
-  const auto& options = std::get<Options>(*parsed);
+  if (options.action == hat::Action::kShowVersion) {
+    std::puts("atb " HAT_VERSION);
+    return static_cast<int>(Exit::kDone);
+  }
   if (options.command != Command::kServer) return measure(options);
   const auto served = serve(options);
   return served ? static_cast<int>(Exit::kDone)

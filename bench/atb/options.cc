@@ -3,17 +3,12 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
-#include <optional>
 #include <string_view>
 
-#include "base/number.h"
 #include "config/hint_values.h"
 
 namespace hat::atb {
 namespace {
-
-using Word = const std::string&;
 
 constexpr unsigned of(Command command) { return 1u << static_cast<unsigned>(command); }
 constexpr unsigned kServer = of(Command::kServer);
@@ -23,88 +18,63 @@ constexpr unsigned kMix = of(Command::kMix);
 constexpr unsigned kMany = kThroughput | kMix;
 constexpr unsigned kLoads = kLatency | kMany;
 
-// Each `take` function sets one field and returns nullptr, or returns a description of what it
-// expected.
-using Expected = const char*;
-
-Expected take_bytes(Word word, uint32_t& bytes) {
-  const auto found = parse_bytes(word);
-  if (!found || *found > kPayloadBytesMax) return "bytes up to 8MiB, such as 512 or 128KiB";
-  bytes = static_cast<uint32_t>(*found);
-  return nullptr;
+Arguments::Read bytes(uint32_t& into) {
+  return [&into](const std::string& value) -> Result<void> {
+    const auto found = parse_bytes(value);
+    if (!found || *found > kPayloadBytesMax) {
+      return unexpected_value(value, "bytes up to 8MiB, such as 512 or 128KiB");
+    }
+    into = static_cast<uint32_t>(*found);
+    return {};
+  };
 }
 
-template <class Number>
-Expected take_number(Word word, Number& number, Number least, Number most, Expected expected) {
-  const auto found = parse_number<Number>(word);
-  if (!found || !(*found >= least && *found <= most)) return expected;
-  number = *found;
-  return nullptr;
-}
+Arguments::Read count(uint32_t& into) { return read_number(into, 1u, 4096u); }
 
-Expected take_count(Word word, uint32_t& count) {
-  return take_number(word, count, 1u, 4096u, "a number from 1 to 4096");
-}
-
-Expected take_seconds(Word word, double& seconds) {
-  return take_number(word, seconds, 0.0, 86400.0, "seconds, from 0 to 86400");
-}
+Arguments::Read seconds(double& into) { return read_number(into, 0.0, 86400.0, "seconds"); }
 
 struct Row {
   unsigned commands;
   std::string_view name;
   std::string_view value;
   std::string_view help;
-  Expected (*take)(Options&, Word);
+  Arguments::Read (*read)(Options&);
 };
 
 constexpr std::array kRows = {
     Row{kServer, "--clients", "N", "concurrent connections; others wait (default: 1024)",
-        [](Options& o, Word w) { return take_count(w, o.clients_max); }},
+        [](Options& o) { return count(o.clients_max); }},
     Row{kLatency, "--min", "BYTES", "the smallest payload of call and reply (default: 4)",
-        [](Options& o, Word w) { return take_bytes(w, o.min_bytes); }},
+        [](Options& o) { return bytes(o.min_bytes); }},
     Row{kLatency, "--max", "BYTES", "the largest payload (default: 512KiB)",
-        [](Options& o, Word w) { return take_bytes(w, o.max_bytes); }},
+        [](Options& o) { return bytes(o.max_bytes); }},
     Row{kLatency, "--factor", "N", "ratio of a payload to the one before (default: 2)",
-        [](Options& o, Word w) {
-          return take_number(w, o.factor, 2u, 1024u, "a number from 2 to 1024");
-        }},
+        [](Options& o) { return read_number(o.factor, 2u, 1024u); }},
     Row{kThroughput, "--size", "BYTES", "the payload of call and reply (default: 512)",
-        [](Options& o, Word w) {
-          const auto expected = take_bytes(w, o.throughput.request_bytes);
-          o.throughput.answer_bytes = o.throughput.request_bytes;
-          return expected;
-        }},
+        [](Options& o) { return bytes(o.throughput.request_bytes); }},
     Row{kMix, "--latency-request-size", "BYTES", "payload of a `latency` call (default: 512)",
-        [](Options& o, Word w) { return take_bytes(w, o.latency.request_bytes); }},
+        [](Options& o) { return bytes(o.latency.request_bytes); }},
     Row{kMix, "--latency-answer-size", "BYTES", "payload of its reply (default: 512)",
-        [](Options& o, Word w) { return take_bytes(w, o.latency.answer_bytes); }},
+        [](Options& o) { return bytes(o.latency.answer_bytes); }},
     Row{kMix, "--throughput-request-size", "BYTES", "payload of a `throughput` call (default: 512)",
-        [](Options& o, Word w) { return take_bytes(w, o.throughput.request_bytes); }},
+        [](Options& o) { return bytes(o.throughput.request_bytes); }},
     Row{kMix, "--throughput-answer-size", "BYTES", "payload of its reply (default: 512)",
-        [](Options& o, Word w) { return take_bytes(w, o.throughput.answer_bytes); }},
+        [](Options& o) { return bytes(o.throughput.answer_bytes); }},
     Row{kMix, "--latency-percent", "N",
         "percentage of `latency` calls, drawn at random (default: 50)",
-        [](Options& o, Word w) {
-          return take_number(w, o.latency_percent, 0u, 100u, "a number from 0 to 100");
-        }},
+        [](Options& o) { return read_number(o.latency_percent, 0u, 100u); }},
     Row{kMany, "--threads", "N", "clients per process, one thread each (default: 1)",
-        [](Options& o, Word w) { return take_count(w, o.threads); }},
+        [](Options& o) { return count(o.threads); }},
     Row{kMany, "--processes", "N", "processes with --threads clients each (default: 1)",
-        [](Options& o, Word w) { return take_count(w, o.processes); }},
+        [](Options& o) { return count(o.processes); }},
     Row{kLoads, "--iterations", "N", "maximum calls of a client; 0: no limit",
-        [](Options& o, Word w) {
-          return take_number(w, o.iterations, uint64_t{0}, std::numeric_limits<uint64_t>::max(),
-                             "a number from 0");
-        }},
+        [](Options& o) { return read_number(o.iterations, uint64_t{0}); }},
     Row{kLoads, "--seconds", "S", "maximum time of a measurement; 0: no limit (default: 5)",
-        [](Options& o, Word w) { return take_seconds(w, o.seconds); }},
+        [](Options& o) { return seconds(o.seconds); }},
     Row{kLoads, "--warm-up", "S", "time before the measurement that is not counted (default: 0.5)",
-        [](Options& o, Word w) { return take_seconds(w, o.warm_up); }},
+        [](Options& o) { return seconds(o.warm_up); }},
     Row{kLoads, "--timeout", "S", "how long a reply may take (default: 30)",
-        [](Options& o, Word w) {
-          return take_number(w, o.timeout, 1u, 3600u, "a number from 1 to 3600");
-        }},
+        [](Options& o) { return read_number(o.timeout, 1u, 3600u); }},
 };
 
 struct CommandRow {
@@ -165,11 +135,7 @@ std::string command_help(Command command) {
   return text + "\nexample:\n  " + std::string(row.example) + "\n";
 }
 
-std::unexpected<Error> wrong(Word option, const std::string& what) {
-  return fail(option + " " + what + " (see atb --help, atb COMMAND --help)");
-}
-
-Result<Address> address_of(Word word) {
+Result<Address> address_of(const std::string& word) {
   if (word.starts_with('/')) return parse_address("unix:" + word);
   if (word.starts_with("unix:") || word.starts_with("shm:") || word.starts_with("tcp:")) {
     return parse_address(word);
@@ -177,18 +143,13 @@ Result<Address> address_of(Word word) {
   return parse_address((word.find(':') == std::string::npos ? "tcp:127.0.0.1:" : "tcp:") + word);
 }
 
-std::optional<Command> command_of(Word word) {
-  for (size_t i = 0; i < kCommands.size(); ++i) {
-    if (kCommands[i].name == word) return static_cast<Command>(i);
+void declare(Arguments& command, Options& options, std::vector<std::string>& addresses) {
+  command.words("ADDRESS", 1, 1, addresses);
+  for (const Row& row : kRows) {
+    if ((row.commands & of(options.command)) == 0) continue;
+    command.option(std::string(row.name), row.read(options));
   }
-  return std::nullopt;
-}
-
-const Row* row_of(Word name, Command command) {
-  for (const auto& row : kRows) {
-    if (row.name == name && (row.commands & of(command)) != 0) return &row;
-  }
-  return nullptr;
+  if (options.command != Command::kServer) command.flag("--json", options.json);
 }
 
 Result<void> check(const Options& options) {
@@ -205,38 +166,32 @@ Result<void> check(const Options& options) {
 
 }  // namespace
 
-Result<std::variant<Options, Help>> parse_options(const std::vector<std::string>& words) {
-  if (words.empty()) return fail("a command is missing: server, latency, throughput or mix");
-  if (words[0] == "--help" || words[0] == "-h") return Help{general_help()};
-  const auto command = command_of(words[0]);
-  if (!command) return wrong("'" + words[0] + "'", "is not a command");
-  Options options;
-  options.command = *command;
-  options.seconds = 5;
-  if (*command == Command::kLatency) options.iterations = 10000;
-
-  bool address_given = false;
-  for (size_t i = 1; i < words.size(); ++i) {
-    const size_t equals = words[i].starts_with("--") ? words[i].find('=') : std::string::npos;
-    const std::string name = words[i].substr(0, equals);
-    if (name == "--help" || name == "-h") return Help{command_help(*command)};
-    if (name == "--json" && *command != Command::kServer) {
-      options.json = true;
-    } else if (!name.starts_with('-') && !address_given) {
-      HAT_TRY(options.address, address_of(name));
-      address_given = true;
-    } else if (const Row* row = row_of(name, *command)) {
-      if (equals == std::string::npos && i + 1 == words.size()) return wrong(name, "needs a value");
-      const std::string value =
-          equals == std::string::npos ? words[++i] : words[i].substr(equals + 1);
-      if (const auto expected = row->take(options, value)) {
-        return wrong(name, "'" + value + "': expected " + expected);
-      }
-    } else {
-      return wrong("'" + words[i] + "'", "is not an option of atb " + words[0]);
-    }
+Result<Options> parse_options(const std::vector<std::string>& arguments) {
+  std::array<Options, kCommands.size()> of_commands;
+  std::vector<std::string> addresses;
+  Arguments parser("atb");
+  for (size_t i = 0; i < kCommands.size(); ++i) {
+    Options& options = of_commands[i];
+    options.command = static_cast<Command>(i);
+    options.seconds = 5;
+    if (options.command == Command::kLatency) options.iterations = 10000;
+    declare(parser.command(std::string(kCommands[i].name)), options, addresses);
   }
-  if (!address_given) return wrong("ADDRESS", "is missing");
+  HAT_TRY(const Action action, parser.parse(arguments));
+  const auto chosen = std::ranges::find(kCommands, parser.chosen_command(), &CommandRow::name);
+  if (action != Action::kRun) {
+    Options options;
+    options.action = action;
+    options.help = chosen == kCommands.end()
+                       ? general_help()
+                       : command_help(static_cast<Command>(chosen - kCommands.begin()));
+    return options;
+  }
+  Options options = of_commands[static_cast<size_t>(chosen - kCommands.begin())];
+  if (options.command == Command::kThroughput) {  // --size is the size of both
+    options.throughput.answer_bytes = options.throughput.request_bytes;
+  }
+  HAT_TRY(options.address, address_of(addresses[0]));
   HAT_TRY_VOID(check(options));
   return options;
 }

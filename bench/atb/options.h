@@ -4,10 +4,10 @@
 
 #include <cstdint>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "base/address.h"
+#include "base/arguments.h"
 #include "base/result.h"
 
 namespace hat::atb {
@@ -43,15 +43,13 @@ struct Options {
   double warm_up = 0.5;     // seconds before the measurement
   uint32_t timeout = 30;    // seconds for an answer
   bool json = false;
+
+  Action action = Action::kRun;
+  std::string help;  // if `action` is kShowHelp: the text to print
 };
 
-struct Help {
-  std::string text;
-};
-
-// Parses `words`, the arguments after the program's name. Errors name the option, the value found
-// and the value expected.
-Result<std::variant<Options, Help>> parse_options(const std::vector<std::string>& words);
+// Parses the arguments after the program's name.
+Result<Options> parse_options(const std::vector<std::string>& arguments);
 
 // Returns the payload sizes of `latency`: min, then each `factor` times the previous one, and max.
 std::vector<uint32_t> payload_sizes(const Options& options);

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <random>
 
+#include "base/nearest_word.h"
 #include "daemon/process/service_manager.h"
 #include "daemon/routing/route_changes.h"
 

@@ -114,13 +114,13 @@ int main(int argc, char** argv) {
   sigset_t none;  // the parent process may have blocked signals
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
-  const auto options = hat::parse_options(argc, argv);
+  const auto options = hat::parse_options({argv + 1, argv + argc});
   if (!options) {
     std::cerr << "hatrpcd: " << options.error().message << "; see `hatrpcd --help`\n";
     return kUsage;
   }
-  if (options->help) return std::fputs(hat::kHelp, stdout) < 0;
-  if (options->version) return std::puts("hatrpcd " HAT_VERSION) < 0;
+  if (options->action == hat::Action::kShowHelp) return std::fputs(hat::kHelp, stdout) < 0;
+  if (options->action == hat::Action::kShowVersion) return std::puts("hatrpcd " HAT_VERSION) < 0;
 
   hat::ServingFile serving(options->check ? "" : options->serving_file);
   hat::Diagnostics diagnostics;

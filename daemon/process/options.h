@@ -4,7 +4,9 @@
 
 #include <chrono>
 #include <string>
+#include <vector>
 
+#include "base/arguments.h"
 #include "base/result.h"
 
 namespace hat {
@@ -16,8 +18,7 @@ struct Options {
   bool takeover = false;
   std::string serving_file;           // empty: none
   std::chrono::seconds stay_time{0};  // 0: leaves when nothing is left to do
-  bool help = false;
-  bool version = false;
+  Action action = Action::kRun;
   int log_level = 0;  // glog's: 0 info, 1 warning, 2 error; -1 debug
 };
 
@@ -54,6 +55,7 @@ Examples:
   kill -HUP $(pidof hatrpcd)         after editing a manifest; `hatctl reload` shows what changed
 )";
 
-Result<Options> parse_options(int argc, char** argv);
+// Parses the arguments after the program's name.
+Result<Options> parse_options(const std::vector<std::string>& arguments);
 
 }  // namespace hat

@@ -5,16 +5,12 @@
 
 #include <vector>
 
+#include "tests/help_text.h"
+
 namespace hat {
 namespace {
 
-Result<Options> parse(std::vector<std::string> words) {
-  words.insert(words.begin(), "hatrpcd");
-  std::vector<char*> argv;
-  for (auto& word : words) argv.push_back(word.data());
-  argv.push_back(nullptr);
-  return parse_options(static_cast<int>(words.size()), argv.data());
-}
+Result<Options> parse(const std::vector<std::string>& words) { return parse_options(words); }
 
 TEST(Options, TakesEachOption) {
   const auto options = parse({"-c", "node.yaml", "--check", "-q", "--log-level", "debug"});
@@ -28,17 +24,28 @@ TEST(Options, TakesEachOption) {
   EXPECT_EQ(parse({"--stay", "300"})->stay_time, std::chrono::seconds(300));
   EXPECT_EQ(parse({})->stay_time, std::chrono::seconds(0));
   EXPECT_EQ(parse({})->config, "/etc/hatrpc/hatrpcd.yaml");
+  EXPECT_EQ(parse({"--check", "--help"})->action, Action::kShowHelp);
 }
 
 TEST(Options, SaysWhichWordIsWrong) {
   EXPECT_THAT(parse({"--chek"}).error().message, testing::HasSubstr("'--chek' is not an option"));
-  EXPECT_THAT(parse({"-c"}).error().message, testing::HasSubstr("'-c' needs a value"));
+  EXPECT_THAT(parse({"-c"}).error().message, testing::HasSubstr("-c: its value is missing"));
   EXPECT_THAT(parse({"-q"}).error().message, testing::HasSubstr("valid only with --check"));
-  EXPECT_THAT(parse({"--log-level", "loud"}).error().message, testing::HasSubstr("'loud'"));
+  EXPECT_THAT(parse({"--log-level", "loud"}).error().message,
+              testing::HasSubstr("expected debug, info, warning or error"));
   for (const char* time : {"", "0", "-1", "5m", "86401"}) {
-    EXPECT_THAT(parse({"--stay", time}).error().message, testing::HasSubstr("expected seconds"));
+    EXPECT_THAT(parse({"--stay", time}).error().message,
+                testing::HasSubstr("expected seconds from 1 to 86400"));
   }
   EXPECT_THAT(parse({"node.yaml"}).error().message, testing::HasSubstr("'node.yaml'"));
+}
+
+TEST(Options, AreThoseOfTheHelp) {
+  ASSERT_GT(options_in(kHelp).size(), 9u);
+  for (const std::string& option : options_in(kHelp)) {
+    const auto parsed = parse({option});
+    EXPECT_TRUE(parsed || !parsed.error().message.contains("is not an option")) << option;
+  }
 }
 
 }  // namespace

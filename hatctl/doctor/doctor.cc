@@ -8,6 +8,7 @@
 #include <future>
 #include <iostream>
 
+#include "base/nearest_word.h"
 #include "base/quantities.h"
 #include "daemon/configuration/configuration.h"
 #include "hatctl/doctor/checks.h"

@@ -1,80 +1,66 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kv/cli/command_options.h"
 
-#include <algorithm>
-#include <array>
-#include <cstdlib>
-#include <limits>
-
 #include "kv/limits.h"
+#include "kv/server_address.h"
 
 namespace hat {
 namespace {
 
-constexpr const char* kDefaultAddress = "tcp:127.0.0.1:9091";
 constexpr uint32_t kClientsMax = 1024;
 
-using Asked = CommandOptions;
+void declare_common(Arguments& parser, CommandOptions& options) {
+  parser.option("--connect", read_address(options.connect));
+  parser.flag("--framed", [&options] { options.framed = true; });
+  parser.flag("--buffered", [&options] { options.framed = false; });
+  parser.option("--protocol", read_one_of({"binary", "compact"}, [&options](size_t index) {
+                  options.compact = index == 1;
+                }));
+  parser.option("--timeout", read_number(options.timeout_s, 1u, kTimeoutSecondsMax));
+}
 
-Result<void> take_client_protocol(Asked& options, std::string_view name, std::string_view value) {
-  if (value != "binary" && value != "compact") {
-    return wrong_word(name, value, "binary or compact");
+void declare_scan(Arguments& parser, CommandOptions& options) {
+  parser.words("[PREFIX]", 0, 1, options.words);
+  parser.option("--start", read_text(options.start));
+  parser.option("--before", read_text(options.before));
+  parser.option("--limit", read_number(options.limit));
+  parser.flag("--keys", options.keys);
+}
+
+void declare_load(Arguments& parser, CommandOptions& options) {
+  parser.option("--records", read_number(options.records));
+  parser.option("--file", read_text(options.file));
+  parser.option("--prefix", read_text(options.prefix));
+  parser.option("--key-bytes", read_number(options.key_bytes));
+  parser.option("--value-bytes", read_number(options.value_bytes, 1u, uint32_t{kValueBytesMax}));
+  parser.option("--seed", read_number(options.seed));
+  parser.option("--batch", read_number(options.batch, 1u, uint32_t{kBatchPairsMax}));
+  parser.option("--clients", read_number(options.clients, 1u, kClientsMax));
+  parser.flag("--quiet", options.quiet);
+}
+
+void declare(Arguments& parser, const std::string& command, CommandOptions& options) {
+  constexpr size_t kAnyNumber = Arguments::kAnyNumber;
+  declare_common(parser, options);
+  if (command == "get") {
+    parser.words("KEY...", 1, kAnyNumber, options.words);
+    parser.flag("--raw", options.raw);
+  } else if (command == "put") {
+    parser.words("KEY VALUE", 2, 2, options.words);
+  } else if (command == "del") {
+    parser.words("KEY...", 1, kAnyNumber, options.words);
+  } else if (command == "scan") {
+    declare_scan(parser, options);
+  } else if (command == "load") {
+    declare_load(parser, options);
+  } else if (command == "stats") {
+    parser.flag("--json", options.json);
+  } else if (command == "backup") {
+    parser.words("NAME", 1, 1, options.words);
   }
-  options.compact = value == "compact";
-  return {};
 }
 
-struct CommandOption {
-  Option<Asked> option;
-  std::string_view command;  // empty: an option of every command
-};
-
-constexpr CommandOption kCommandOptions[] = {
-    {{"--connect", true, take<&Asked::connect>}, ""},
-    {{"--framed", false, set<&Asked::framed>}, ""},
-    {{"--buffered", false, set<&Asked::framed, false>}, ""},
-    {{"--protocol", true, take_client_protocol}, ""},
-    {{"--timeout", true, take_up_to<&Asked::timeout_s, kTimeoutSecondsMax>}, ""},
-    {{"--raw", false, set<&Asked::raw>}, "get"},
-    {{"--json", false, set<&Asked::json>}, "stats"},
-    {{"--start", true, take<&Asked::start>}, "scan"},
-    {{"--before", true, take<&Asked::before>}, "scan"},
-    {{"--limit", true, take<&Asked::limit>}, "scan"},
-    {{"--keys", false, set<&Asked::keys>}, "scan"},
-    {{"--records", true, take<&Asked::records>}, "load"},
-    {{"--file", true, take<&Asked::file>}, "load"},
-    {{"--prefix", true, take<&Asked::prefix>}, "load"},
-    {{"--key-bytes", true, take<&Asked::key_bytes>}, "load"},
-    {{"--value-bytes", true, take<&Asked::value_bytes>}, "load"},
-    {{"--seed", true, take<&Asked::seed>}, "load"},
-    {{"--batch", true, take<&Asked::batch>}, "load"},
-    {{"--clients", true, take<&Asked::clients>}, "load"},
-    {{"--quiet", false, set<&Asked::quiet>}, "load"},
-};
-
-struct WordCount {
-  std::string_view command;
-  size_t min;
-  size_t max;
-  std::string_view expected;
-};
-
-constexpr size_t kAny = std::numeric_limits<size_t>::max();
-constexpr std::array kWordCounts = {
-    WordCount{"get", 1, kAny, "KEY..."}, WordCount{"put", 2, 2, "KEY VALUE"},
-    WordCount{"del", 1, kAny, "KEY..."}, WordCount{"scan", 0, 1, "[PREFIX]"},
-    WordCount{"load", 0, 0, "no words"}, WordCount{"stats", 0, 0, "no words"},
-    WordCount{"backup", 1, 1, "NAME"},
-};
-
-Result<void> check_words(std::string_view command, size_t count) {
-  const auto row = std::ranges::find(kWordCounts, command, &WordCount::command);
-  if (count >= row->min && count <= row->max) return {};
-  return fail(std::string(command) + ": found " + std::to_string(count) + " words, expected " +
-              std::string(row->expected));
-}
-
-Result<void> check_load(const Asked& options) {
+Result<void> check_load(const CommandOptions& options) {
   if ((options.records == 0) == options.file.empty()) {
     return fail("load: give either --records or --file");
   }
@@ -83,12 +69,6 @@ Result<void> check_load(const Asked& options) {
                 ", expected more bytes than the prefix has, and at most " +
                 std::to_string(kKeyBytesMax));
   }
-  if (options.value_bytes > kValueBytesMax) {
-    return fail("--value-bytes: at most " + std::to_string(kValueBytesMax));
-  }
-  if (options.batch > kBatchPairsMax) {
-    return fail("--batch: at most " + std::to_string(kBatchPairsMax));
-  }
   const size_t batch_bytes =
       size_t{options.batch} * (size_t{options.key_bytes} + options.value_bytes);
   if (options.records != 0 && batch_bytes > kBatchBytesMax) {
@@ -96,28 +76,19 @@ Result<void> check_load(const Asked& options) {
                 " records of this size have more than " + std::to_string(kBatchBytesMax) +
                 " bytes, which is more than one call may carry");
   }
-  if (options.clients > kClientsMax) {
-    return fail("--clients: at most " + std::to_string(kClientsMax));
-  }
   return {};
 }
 
 }  // namespace
 
-Result<CommandOptions> parse_command(std::string_view command, Words words) {
+Result<CommandOptions> parse_command(const std::string& command,
+                                     const std::vector<std::string>& arguments) {
   CommandOptions options;
-  const char* from_environment = std::getenv("HATKV_ADDRESS");
-  const bool is_set = from_environment != nullptr && *from_environment != '\0';
-  HAT_TRY_VOID(
-      read_word("HATKV_ADDRESS", is_set ? from_environment : kDefaultAddress, options.connect));
-  std::vector<Option<Asked>> known;
-  for (const CommandOption& row : kCommandOptions) {
-    if (row.command.empty() || row.command == command) known.push_back(row.option);
-  }
-  HAT_TRY(const auto rest, parse_words<Asked>(words, known, options));
-  options.words.assign(rest.begin(), rest.end());
-  HAT_TRY_VOID(check_words(command, options.words.size()));
-  if (command == "load") HAT_TRY_VOID(check_load(options));
+  HAT_TRY(options.connect, default_server_address());
+  Arguments parser("hatkv " + command);
+  declare(parser, command, options);
+  HAT_TRY(options.action, parser.parse(arguments));
+  if (options.action == Action::kRun && command == "load") HAT_TRY_VOID(check_load(options));
   return options;
 }
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/address.h"
+#include "base/arguments.h"
 #include "base/result.h"
-#include "kv/words.h"
 
 namespace hat {
 
@@ -38,9 +38,12 @@ struct CommandOptions {
   uint32_t batch = 10;
   uint32_t clients = 4;
   bool quiet = false;
+
+  Action action = Action::kRun;
 };
 
-// Parses `words`, the arguments after the command's name.
-Result<CommandOptions> parse_command(std::string_view command, Words words);
+// Parses the arguments after the command's name.
+Result<CommandOptions> parse_command(const std::string& command,
+                                     const std::vector<std::string>& arguments);
 
 }  // namespace hat

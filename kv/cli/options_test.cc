@@ -9,11 +9,12 @@
 #include "kv/cli/commands.h"
 #include "kv/cli/help.h"
 #include "kv/server/serve_options.h"
+#include "tests/help_text.h"
 
 namespace hat {
 namespace {
 
-using Line = std::vector<std::string_view>;
+using Line = std::vector<std::string>;
 
 TEST(ServeOptions, ReadsEveryOption) {
   const auto options = parse_serve(Line{"--listen",
@@ -103,14 +104,14 @@ TEST(CommandOptions, TheAddressComesFromTheEnvironmentUnlessGiven) {
   EXPECT_EQ(to_string(parse_command("stats", {})->connect), "shm:/e");
   EXPECT_EQ(to_string(parse_command("stats", Line{"--connect", "unix:/g"})->connect), "unix:/g");
   setenv("HATKV_ADDRESS", "nowhere", 1);
-  EXPECT_THAT(parse_command("stats", {}).error().message, testing::HasSubstr("HATKV_ADDRESS: "));
+  EXPECT_THAT(parse_command("stats", {}).error().message, testing::HasSubstr("$HATKV_ADDRESS: "));
   unsetenv("HATKV_ADDRESS");
   EXPECT_EQ(to_string(parse_command("stats", {})->connect), "tcp:127.0.0.1:9091");
 }
 
 struct RefusedLine {
   const char* name;
-  std::string_view command;
+  std::string command;
   Line words;
   const char* message_part;
 };
@@ -119,9 +120,12 @@ const RefusedLine kRefusedLines[] = {
     {"no_listen", "serve", {"--data", "/d"}, "--listen is missing"},
     {"no_data", "serve", {"--listen", "tcp:127.0.0.1:0"}, "--data is missing"},
     {"address", "serve", {"--listen", "127.0.0.1:0"}, "--listen: '127.0.0.1:0' is not an address"},
-    {"unknown", "serve", {"--frames"}, "unknown option '--frames'"},
+    {"unknown",
+     "serve",
+     {"--frames"},
+     "'--frames' is not an option of hatkv serve (did you mean '--framed'?)"},
     {"no_value", "serve", {"--data"}, "--data: its value is missing"},
-    {"word", "serve", {"all"}, "'all' is not an option of serve"},
+    {"word", "serve", {"all"}, "'all' is not an argument of hatkv serve"},
     {"server", "serve", {"--server", "forking"}, "--server: found 'forking', expected threaded, "},
     {"protocol", "serve", {"--protocol", "json"}, "found 'json', expected binary or compact"},
     {"durability",
@@ -130,9 +134,15 @@ const RefusedLine kRefusedLines[] = {
      "found 'full', expected sync, nometasync, everysec or nosync"},
     {"number", "serve", {"--threads", "3x"}, "--threads: found '3x', expected a number from 1"},
     {"zero", "serve", {"--readers", "0"}, "--readers: found '0', expected a number from 1"},
-    {"readers", "serve", {"--readers", "10001"}, "found '10001', expected 1 to 10000"},
-    {"timeout", "get", {"--timeout", "2147484", "k"}, "found '2147484', expected 1 to 86400"},
-    {"wait", "serve", {"--commit-wait-us", "2000000"}, "expected 0 to 1000000 microseconds"},
+    {"readers",
+     "serve",
+     {"--readers", "10001"},
+     "found '10001', expected a number from 1 to 10000"},
+    {"timeout",
+     "get",
+     {"--timeout", "2147484", "k"},
+     "found '2147484', expected a number from 1 to 86400"},
+    {"wait", "serve", {"--commit-wait-us", "2000000"}, "expected microseconds from 0 to 1000000"},
     {"nonblocking_buffered",
      "serve",
      {"--listen", "tcp:127.0.0.1:0", "--data", "/d", "--server", "nonblocking", "--buffered"},
@@ -141,10 +151,10 @@ const RefusedLine kRefusedLines[] = {
      "serve",
      {"--listen", "tcp:127.0.0.1:0", "--data", "/d", "--metrics", "unix:/m"},
      "--metrics: found 'unix:/m', expected a tcp address"},
-    {"get_nothing", "get", {}, "get: found 0 words, expected KEY..."},
-    {"put_key", "put", {"k"}, "put: found 1 words, expected KEY VALUE"},
-    {"scan_two", "scan", {"a", "b"}, "scan: found 2 words, expected [PREFIX]"},
-    {"another_commands", "get", {"--limit", "1", "k"}, "unknown option '--limit'"},
+    {"get_nothing", "get", {}, "found 0 arguments, expected KEY..."},
+    {"put_key", "put", {"k"}, "found 1 argument, expected KEY VALUE"},
+    {"scan_two", "scan", {"a", "b"}, "found 2 arguments, expected [PREFIX]"},
+    {"another_commands", "get", {"--limit", "1", "k"}, "'--limit' is not an option of hatkv get"},
     {"load_nothing", "load", {}, "give either --records or --file"},
     {"load_both", "load", {"--records", "1", "--file", "-"}, "give either --records or --file"},
     {"load_long_keys", "load", {"--records", "1", "--key-bytes", "512"}, "at most 511"},
@@ -187,6 +197,17 @@ TEST(Help, EveryCommandHasAPageWithExamples) {
       const size_t end = page.text.find('\n', at);
       EXPECT_LE(end - at, 100u) << page.text.substr(at, end - at);
       at = end + 1;
+    }
+  }
+}
+
+TEST(Help, ListsOptionsThatTheCommandTakes) {
+  for (const HelpPage& page : kHelpPages) {
+    const std::string command(page.command.empty() ? "get" : page.command);
+    for (const std::string& option : options_in(page.text)) {
+      const std::string message = command == "serve" ? message_of(parse_serve({option}))
+                                                     : message_of(parse_command(command, {option}));
+      EXPECT_FALSE(message.contains("is not an option")) << command << " " << option;
     }
   }
 }

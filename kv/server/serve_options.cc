@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kv/server/serve_options.h"
 
-#include <array>
 #include <utility>
 
 #include "kv/limits.h"
@@ -9,79 +8,60 @@
 namespace hat {
 namespace {
 
-// Reads one of `names`. A name's index is the value of the enumeration.
-template <class Enum, size_t N>
-Result<void> take_name(std::string_view option, std::string_view word,
-                       const std::array<std::string_view, N>& names, Enum& into) {
-  std::string expected;
-  for (size_t i = 0; i < N; ++i) {
-    if (word == names[i]) {
-      into = static_cast<Enum>(i);
-      return {};
-    }
-    expected += (i == 0 ? "" : i + 1 == N ? " or " : ", ") + std::string(names[i]);
-  }
-  return wrong_word(option, word, expected);
+constexpr uint32_t kCommitWaitMax = 1'000'000;
+
+std::vector<std::string> durability_names() {
+  std::vector<std::string> names;
+  for (const auto& level : kDurabilityLevels) names.emplace_back(level.name);
+  return names;
 }
 
-Result<void> take_listen(ServeOptions& options, std::string_view name, std::string_view value) {
-  return read_word(name, value, options.listen.emplace_back());
+template <class T>
+Arguments::Read optional_number(std::optional<T>& into, T min, T max, std::string unit) {
+  return [&into, min, max, unit = std::move(unit)](const std::string& value) {
+    return read_number(into.emplace(), min, max, unit)(value);
+  };
 }
 
-Result<void> take_durability(ServeOptions& options, std::string_view name, std::string_view value) {
-  std::array<std::string_view, kDurabilityLevels.size()> names;
-  for (size_t i = 0; i < names.size(); ++i) names[i] = kDurabilityLevels[i].name;
-  return take_name(name, value, names, options.durability);
+void declare(Arguments& parser, ServeOptions& options) {
+  parser.option("--listen", [&options](const std::string& value) {
+    return read_address(options.listen.emplace_back())(value);
+  });
+  parser.option("--data", read_text(options.data));
+  parser.option("--durability", read_one_of(durability_names(), [&options](size_t index) {
+                  options.durability = static_cast<Durability>(index);
+                }));
+  parser.option("--manifest", read_text(options.manifest));
+  parser.option("--readers", optional_number(options.readers, 1u, kReadersMax, "a number"));
+  parser.option("--commit-wait-us",
+                optional_number(options.commit_wait_us, 0u, kCommitWaitMax, "microseconds"));
+  parser.option("--map-bytes", read_number(options.map_bytes));
+  parser.option("--max-bytes", read_number(options.max_bytes));
+  parser.option("--backups", read_text(options.backups));
+  parser.option("--metrics", [&options](const std::string& value) {
+    return read_address(options.metrics.emplace())(value);
+  });
+  parser.option("--server",
+                read_one_of({"threaded", "threadpool", "nonblocking"}, [&](size_t index) {
+                  options.server = static_cast<ServerKind>(index);
+                }));
+  parser.flag("--framed", [&options] { options.framed = true; });
+  parser.flag("--buffered", [&options] { options.framed = false; });
+  parser.option("--protocol", read_one_of({"binary", "compact"}, [&options](size_t index) {
+                  options.compact = index == 1;
+                }));
+  parser.option("--threads", read_number(options.threads));
+  parser.option("--connections", read_number(options.connections));
 }
-
-Result<void> take_server(ServeOptions& options, std::string_view name, std::string_view value) {
-  return take_name(name, value,
-                   std::to_array<std::string_view>({"threaded", "threadpool", "nonblocking"}),
-                   options.server);
-}
-
-Result<void> take_protocol(ServeOptions& options, std::string_view name, std::string_view value) {
-  int chosen = 0;
-  HAT_TRY_VOID(
-      take_name(name, value, std::to_array<std::string_view>({"binary", "compact"}), chosen));
-  options.compact = chosen == 1;
-  return {};
-}
-
-Result<void> take_commit_wait(ServeOptions& options, std::string_view name,
-                              std::string_view value) {
-  const auto found = parse_number<uint32_t>(value);
-  if (!found || *found > 1'000'000) return wrong_word(name, value, "0 to 1000000 microseconds");
-  options.commit_wait_us = *found;
-  return {};
-}
-
-using Serve = ServeOptions;
-constexpr Option<Serve> kServeOptions[] = {
-    {"--listen", true, take_listen},
-    {"--data", true, take<&Serve::data>},
-    {"--durability", true, take_durability},
-    {"--manifest", true, take<&Serve::manifest>},
-    {"--readers", true, take_up_to<&Serve::readers, kReadersMax>},
-    {"--commit-wait-us", true, take_commit_wait},
-    {"--map-bytes", true, take<&Serve::map_bytes>},
-    {"--max-bytes", true, take<&Serve::max_bytes>},
-    {"--backups", true, take<&Serve::backups>},
-    {"--metrics", true, take<&Serve::metrics>},
-    {"--server", true, take_server},
-    {"--framed", false, set<&Serve::framed>},
-    {"--buffered", false, set<&Serve::framed, false>},
-    {"--protocol", true, take_protocol},
-    {"--threads", true, take<&Serve::threads>},
-    {"--connections", true, take<&Serve::connections>},
-};
 
 }  // namespace
 
-Result<ServeOptions> parse_serve(Words words) {
+Result<ServeOptions> parse_serve(const std::vector<std::string>& arguments) {
   ServeOptions options;
-  HAT_TRY(const auto rest, parse_words<ServeOptions>(words, kServeOptions, options));
-  if (!rest.empty()) return fail("'" + std::string(rest[0]) + "' is not an option of serve");
+  Arguments parser("hatkv serve");
+  declare(parser, options);
+  HAT_TRY(options.action, parser.parse(arguments));
+  if (options.action != Action::kRun) return options;
   if (options.listen.empty()) return fail("--listen is missing");
   if (options.data.empty()) return fail("--data is missing");
   if (options.server == ServerKind::kNonblocking && !options.framed) {

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "base/address.h"
+#include "base/arguments.h"
 #include "base/result.h"
 #include "kv/store/durability.h"
-#include "kv/words.h"
 
 namespace hat {
 
@@ -32,8 +32,10 @@ struct ServeOptions {
   bool compact = false;
   uint32_t threads = 16;        // workers of a thread pool or of a nonblocking server
   uint32_t connections = 1024;  // concurrent, of each address with a thread per connection
+  Action action = Action::kRun;
 };
 
-Result<ServeOptions> parse_serve(Words words);
+// Parses the arguments after `serve`.
+Result<ServeOptions> parse_serve(const std::vector<std::string>& arguments);
 
 }  // namespace hat

@@ -3,8 +3,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <random>
-#include <string_view>
-#include <vector>
 
 #include "kv/ycsb/driver.h"
 #include "kv/ycsb/options.h"
@@ -42,19 +40,18 @@ int run_command(const Options& options) {
 }  // namespace hat::ycsb
 
 int main(int argc, char** argv) {
-  const std::vector<std::string_view> words(argv + 1, argv + argc);
-  const auto command = hat::ycsb::parse_options(words);
-  if (!command) {
-    return hat::ycsb::complain(command.error().message + " (see hatkv-ycsb --help)",
+  const auto options = hat::ycsb::parse_options({argv + 1, argv + argc});
+  if (!options) {
+    return hat::ycsb::complain(options.error().message + " (see hatkv-ycsb --help)",
                                hat::ycsb::kExitUsage);
   }
-  if (std::holds_alternative<hat::ycsb::HelpWanted>(*command)) {
+  if (options->action == hat::Action::kShowHelp) {
     std::fputs(hat::ycsb::kHelp, stdout);
     return EXIT_SUCCESS;
   }
-  if (std::holds_alternative<hat::ycsb::VersionWanted>(*command)) {
+  if (options->action == hat::Action::kShowVersion) {
     std::puts("hatkv-ycsb " HAT_VERSION);
     return EXIT_SUCCESS;
   }
-  return hat::ycsb::run_command(std::get<hat::ycsb::Options>(*command));
+  return hat::ycsb::run_command(*options);
 }

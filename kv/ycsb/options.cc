@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kv/ycsb/options.h"
 
-#include <cmath>
-#include <cstdlib>
-#include <string_view>
+#include <utility>
 #include <vector>
 
-#include "kv/words.h"
+#include "kv/server_address.h"
 #include "kv/ycsb/properties.h"
 
 namespace hat::ycsb {
@@ -40,89 +38,53 @@ examples:
 
 namespace {
 
-constexpr const char* kDefaultAddress = "tcp:127.0.0.1:9091";
+constexpr double kSecondsMin = 0.001;
 constexpr double kSecondsMax = 1e6;
 
-// The command line's contents, before the workload is read.
+// What the command line gives, before the workload is read.
 struct Given {
-  Options options;
   Properties properties;
   std::vector<std::string> assignments;  // take precedence over all files, in any order
   bool has_file = false;
   double seconds = 0;
 };
 
-Result<void> read_file(Given& given, std::string_view, std::string_view path) {
-  given.has_file = true;
-  return given.properties.read_file(std::string(path));
+Arguments::Read seconds(double& into) {
+  return read_number(into, kSecondsMin, kSecondsMax, "seconds");
 }
 
-Result<void> keep_assignment(Given& given, std::string_view, std::string_view assignment) {
-  given.assignments.emplace_back(assignment);
-  return {};
+void declare(Arguments& parser, Options& options, Given& given) {
+  parser.option("-P", [&given](const std::string& path) {
+    given.has_file = true;
+    return given.properties.read_file(path);
+  });
+  const auto assign = [&given](std::string assignment) -> Result<void> {
+    given.assignments.push_back(std::move(assignment));
+    return {};
+  };
+  parser.option("-p", assign);
+  parser.option("--threads",
+                [assign](const std::string& threads) { return assign("threadcount=" + threads); });
+  parser.option("--connect", read_address(options.address));
+  parser.option("--seconds", seconds(given.seconds));
+  parser.option("--warm-up", seconds(options.warm_up_seconds));
+  parser.option("--seed", read_number(options.seed));
+  parser.flag("--json", options.json);
+  parser.command("load");
+  parser.command("run");
 }
-
-Result<void> keep_threads(Given& given, std::string_view, std::string_view threads) {
-  given.assignments.push_back("threadcount=" + std::string(threads));
-  return {};
-}
-
-Result<void> read_seconds(std::string_view name, std::string_view word, double& into) {
-  const auto number = parse_number<double>(word);
-  if (!number || !(*number > 0) || *number > kSecondsMax) {
-    return wrong_word(name, word, "a number of seconds, at most a million");
-  }
-  into = *number;
-  return {};
-}
-
-constexpr Option<Given> kOptions[] = {
-    {"-P", true, read_file},
-    {"-p", true, keep_assignment},
-    {"--threads", true, keep_threads},
-    {"--connect", true,
-     [](Given& given, std::string_view name, std::string_view word) {
-       return read_word(name, word, given.options.address);
-     }},
-    {"--seconds", true,
-     [](Given& given, std::string_view name, std::string_view word) {
-       return read_seconds(name, word, given.seconds);
-     }},
-    {"--warm-up", true,
-     [](Given& given, std::string_view name, std::string_view word) {
-       return read_seconds(name, word, given.options.warm_up_seconds);
-     }},
-    {"--seed", true,
-     [](Given& given, std::string_view name, std::string_view word) {
-       return read_word(name, word, given.options.seed);
-     }},
-    {"--json", false,
-     [](Given& given, std::string_view, std::string_view) -> Result<void> {
-       given.options.json = true;
-       return {};
-     }},
-};
 
 }  // namespace
 
-Result<Command> parse_options(std::span<const std::string_view> words) {
-  for (const std::string_view word : words) {
-    if (word == "--help" || word == "-h") return HelpWanted{};
-    if (word == "--version") return VersionWanted{};
-  }
+Result<Options> parse_options(const std::vector<std::string>& arguments) {
+  Options options;
+  HAT_TRY(options.address, default_server_address());
   Given given;
-  Options& options = given.options;
-  const char* from_environment = std::getenv("HATKV_ADDRESS");
-  const bool is_set = from_environment != nullptr && *from_environment != '\0';
-  HAT_TRY_VOID(
-      read_word("HATKV_ADDRESS", is_set ? from_environment : kDefaultAddress, options.address));
-  HAT_TRY(const auto rest, parse_words<Given>(words, kOptions, given));
-  if (rest.size() != 1 || (rest[0] != "load" && rest[0] != "run")) {
-    std::string found;
-    for (const std::string_view word : rest) found.append(found.empty() ? "" : " ").append(word);
-    return wrong_word("command", found, "load or run");
-  }
-  options.load = rest[0] == "load";
+  Arguments parser("hatkv-ycsb");
+  declare(parser, options, given);
+  HAT_TRY(options.action, parser.parse(arguments));
+  if (options.action != Action::kRun) return options;
+  options.load = parser.chosen_command() == "load";
   if (!given.has_file) return fail("-P is missing: name a workload file");
   for (const std::string& assignment : given.assignments) {
     HAT_TRY_VOID(given.properties.set(assignment));
@@ -130,7 +92,7 @@ Result<Command> parse_options(std::span<const std::string_view> words) {
   HAT_TRY(options.workload, read_workload(given.properties));
   options.unknown_keys = unknown_keys(given.properties);
   if (given.seconds > 0) options.workload.seconds = given.seconds;
-  return std::move(options);
+  return options;
 }
 
 }  // namespace hat::ycsb

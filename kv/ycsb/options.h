@@ -3,13 +3,11 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string>
-#include <string_view>
-#include <variant>
 #include <vector>
 
 #include "base/address.h"
+#include "base/arguments.h"
 #include "base/result.h"
 #include "kv/ycsb/workload.h"
 
@@ -22,16 +20,13 @@ struct Options {
   double warm_up_seconds = 0;
   uint64_t seed = 0;  // 0: a random seed
   bool json = false;
+  Action action = Action::kRun;
   std::vector<std::string> unknown_keys;  // workload keys unknown to YCSB and this driver
 };
 
-struct HelpWanted {};
-struct VersionWanted {};
-using Command = std::variant<Options, HelpWanted, VersionWanted>;
-
-// Parses `words`, the arguments after the program's name. Errors name the option or the workload's
-// key, the value found and the value expected.
-Result<Command> parse_options(std::span<const std::string_view> words);
+// Parses the arguments after the program's name. Errors name the option or the workload's key, the
+// value found and the value expected.
+Result<Options> parse_options(const std::vector<std::string>& arguments);
 
 // The text that `hatkv-ycsb --help` prints.
 extern const char* const kHelp;

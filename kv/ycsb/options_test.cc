@@ -8,14 +8,14 @@
 
 #include <vector>
 
+#include "tests/help_text.h"
+
 namespace hat::ycsb {
 namespace {
 
 const std::string kFile = HAT_WORKLOADS "/a";
 
-Result<Command> parse(const std::vector<std::string>& words) {
-  return parse_options(std::vector<std::string_view>(words.begin(), words.end()));
-}
+Result<Options> parse(const std::vector<std::string>& words) { return parse_options(words); }
 
 TEST(YcsbOptions, ReadsEveryOption) {
   const auto parsed = parse({"run",    "-p",        "recordcount=77", "--connect", "shm:/r",
@@ -23,7 +23,7 @@ TEST(YcsbOptions, ReadsEveryOption) {
                              "0.5",    "--warm-up", "0.25",           "--seed",    "9",
                              "--json", "-p",        "fieldcount=3",   "-p",        "nonsense=1"});
   ASSERT_TRUE(parsed) << parsed.error().message;
-  const Options& options = std::get<Options>(*parsed);
+  const Options& options = *parsed;
   EXPECT_FALSE(options.load);
   EXPECT_EQ(to_string(options.address), "shm:/r");
   EXPECT_EQ(options.workload.records, 77u);  // -p wins although the file comes after it
@@ -40,16 +40,16 @@ TEST(YcsbOptions, LoadIsACommandAndHasADefaultAddress) {
   unsetenv("HATKV_ADDRESS");
   const auto parsed = parse({"load", "-P", kFile});
   ASSERT_TRUE(parsed) << parsed.error().message;
-  EXPECT_TRUE(std::get<Options>(*parsed).load);
-  EXPECT_EQ(to_string(std::get<Options>(*parsed).address), "tcp:127.0.0.1:9091");
+  EXPECT_TRUE(parsed->load);
+  EXPECT_EQ(to_string(parsed->address), "tcp:127.0.0.1:9091");
   setenv("HATKV_ADDRESS", "unix:/e", 1);
-  EXPECT_EQ(to_string(std::get<Options>(parse({"load", "-P", kFile}).value()).address), "unix:/e");
+  EXPECT_EQ(to_string(parse({"load", "-P", kFile})->address), "unix:/e");
   unsetenv("HATKV_ADDRESS");
 }
 
 TEST(YcsbOptions, HelpWinsOverWhatIsMissing) {
-  EXPECT_TRUE(std::holds_alternative<HelpWanted>(parse({"run", "--help"}).value()));
-  EXPECT_TRUE(std::holds_alternative<VersionWanted>(parse({"--version"}).value()));
+  EXPECT_EQ(parse({"run", "--help"})->action, Action::kShowHelp);
+  EXPECT_EQ(parse({"--version"})->action, Action::kShowVersion);
 }
 
 struct RefusedRow {
@@ -59,9 +59,9 @@ struct RefusedRow {
 
 TEST(YcsbOptions, RefusesWithWhatWasFoundAndExpected) {
   const RefusedRow rows[] = {
-      {{"-P", kFile}, "command: found '', expected load or run"},
-      {{"go", "-P", kFile}, "command: found 'go', expected load or run"},
-      {{"run", "load", "-P", kFile}, "command: found 'run load', expected load or run"},
+      {{"-P", kFile}, "no command is given; expected load or run"},
+      {{"go", "-P", kFile}, "'go' is not a command of hatkv-ycsb; expected load or run"},
+      {{"run", "load", "-P", kFile}, "'load' is not an argument of hatkv-ycsb run"},
       {{"run"}, "-P is missing"},
       {{"run", "-P"}, "-P: its value is missing"},
       {{"run", "--connect", "h", "-P", kFile}, "--connect: "},
@@ -72,13 +72,21 @@ TEST(YcsbOptions, RefusesWithWhatWasFoundAndExpected) {
       {{"run", "-P", kFile, "--seed", "0"}, "--seed: found '0'"},
       {{"run", "-P", kFile, "--threads", "0"}, "-p: threadcount: found '0'"},
       {{"run", "-P", kFile, "-p", "x"}, "-p: found 'x', expected KEY=VALUE"},
-      {{"run", "-P", kFile, "--fast"}, "unknown option '--fast'"},
+      {{"run", "-P", kFile, "--fast"}, "'--fast' is not an option of hatkv-ycsb run"},
   };
   for (const RefusedRow& row : rows) {
     SCOPED_TRACE(row.message);
     const auto parsed = parse(row.words);
     ASSERT_FALSE(parsed);
     EXPECT_THAT(parsed.error().message, testing::HasSubstr(row.message));
+  }
+}
+
+TEST(YcsbOptions, AreThoseOfTheHelp) {
+  ASSERT_GT(options_in(kHelp).size(), 8u);
+  for (const std::string& option : options_in(kHelp)) {
+    const auto parsed = parse({"run", option});
+    EXPECT_TRUE(parsed || !parsed.error().message.contains("is not an option")) << option;
   }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// config/lower_case.h: converts ASCII letters to lower case, independent of the locale.
+// base/lower_case.h: converts ASCII letters to lower case, independent of the locale.
 #pragma once
 
 #include <algorithm>
