@@ -8,6 +8,7 @@
 //   arguments.words("KEY...", 1, Arguments::kAnyNumber, options.words);
 //   HAT_TRY(options.action, arguments.parse(words));
 //
+// Words    are the arguments that are neither options nor their values.
 // Forms    --name VALUE, --name=VALUE, -n VALUE, -nVALUE, and -ab for the flags -a and -b. Options
 //          and words may be in any order; if an option is repeated, the last value counts, unless
 //          its reader keeps all. After -- come only words, which may begin with a hyphen.
@@ -35,8 +36,8 @@ class App;
 
 namespace hat {
 
-// What the user wants a program to do. -h, --help and --version win over every mistake, except an
-// option whose value is missing.
+// The action that a command line asks for. -h, --help and --version win over every mistake, except
+// an option whose value is missing.
 enum class Action : uint8_t { kRun, kShowHelp, kShowVersion };
 
 class Arguments {
@@ -46,7 +47,7 @@ class Arguments {
 
   static constexpr size_t kAnyNumber = std::numeric_limits<size_t>::max();
 
-  // `program` is the name that messages use.
+  // Creates a parser without options. `program` is the name that messages use.
   explicit Arguments(std::string program);
   ~Arguments();
   Arguments(const Arguments&) = delete;

@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "Echo.h"
+#include "base/arguments.h"
 #include "bench/account.h"
 #include "client/thrift/TShmSocket.h"
 
@@ -36,10 +37,10 @@ using Seconds = std::chrono::duration<double>;
 
 struct Load {
   std::string address;
-  int clients;
-  size_t bytes;
-  double seconds;
-  bool bulk;
+  uint32_t clients = 1;
+  uint32_t bytes = 0;
+  double seconds = 1;
+  bool bulk = false;
 
   static constexpr double kWarmUp = 0.2;  // part of `seconds`
   double counted_seconds() const { return seconds * (1 - kWarmUp); }
@@ -54,6 +55,7 @@ struct Seen {
 // libthrift ends a connection after a number of bytes in its lifetime, by default 100 MiB. A client
 // sets the limit to this value, and reconnects before it reaches the limit.
 constexpr size_t kLifeBytesMax = INT32_MAX;
+constexpr uint32_t kBytesMax = 256u << 20;  // of a payload
 
 std::unique_ptr<hat::bench::EchoClient> connect(const std::string& address) {
   namespace transport = thrift::transport;
@@ -133,18 +135,35 @@ void print(const Load& load, const std::vector<Seen>& seen, double cpu_used) {
       cpu_used * 1e6 / (calls_per_s * load.seconds), account.json_fields().c_str());
 }
 
+// Parses ADDRESS CLIENTS BYTES SECONDS [FUNCTION].
+hat::Result<hat::Action> parse(const std::vector<std::string>& arguments, Load& load) {
+  std::vector<std::string> words;
+  hat::Arguments parser("echo_client");
+  parser.words("ADDRESS CLIENTS BYTES SECONDS [echo|bulk]", 4, 5, words);
+  HAT_TRY(const hat::Action action, parser.parse(arguments));
+  if (action != hat::Action::kRun) return action;
+  load.address = words[0];
+  HAT_TRY_VOID(hat::read_number(load.clients, 1u, 65536u)(words[1]));
+  HAT_TRY_VOID(hat::read_number(load.bytes, 0u, kBytesMax)(words[2]));
+  HAT_TRY_VOID(hat::read_number(load.seconds, 0.1, 86400.0, "seconds")(words[3]));
+  const std::string function = words.size() == 5 ? words[4] : "echo";
+  HAT_TRY_VOID(hat::read_one_of({"echo", "bulk"}, [&](size_t i) { load.bulk = i == 1; })(function));
+  return action;
+}
+
+constexpr const char* kUsage = "usage: echo_client ADDRESS CLIENTS BYTES SECONDS [echo|bulk]\n";
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 5 && argc != 6) {
-    const bool asked = argc == 2 && std::string(argv[1]) == "--help";
-    std::fputs("usage: echo_client ADDRESS CLIENTS BYTES SECONDS [echo|bulk]\n",
-               asked ? stdout : stderr);
-    return asked ? 0 : 2;
+  Load load;
+  const auto action = parse({argv + 1, argv + argc}, load);
+  if (!action) {
+    std::fprintf(stderr, "echo_client: %s\n%s", action.error().message.c_str(), kUsage);
+    return 2;
   }
-  const Load load{argv[1], std::atoi(argv[2]), static_cast<size_t>(std::atoll(argv[3])),
-                  std::atof(argv[4]), argc == 6 && std::string(argv[5]) == "bulk"};
-  std::vector<Seen> seen(static_cast<size_t>(load.clients));
+  if (*action != hat::Action::kRun) return std::fputs(kUsage, stdout) < 0;
+  std::vector<Seen> seen(load.clients);
   for (Seen& of_one : seen) of_one.times.reserve(1u << 20);
   std::vector<std::thread> threads;
   const auto begin = Clock::now();

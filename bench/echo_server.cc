@@ -16,8 +16,10 @@
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "Echo.h"
+#include "base/arguments.h"
 #include "client/thrift/TShmServerSocket.h"
 
 namespace thrift = apache::thrift;
@@ -76,15 +78,18 @@ struct SayAddress final : thrift::server::TServerEventHandler {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::string address = argc == 2 ? argv[1] : "";
-  if (address.empty() || address.starts_with('-')) {
-    std::fputs(
-        "usage: echo_server ADDRESS    a port, 0 for a free one, a unix socket's path, or "
-        "shm:PATH\n",
-        address == "--help" ? stdout : stderr);
-    return address == "--help" ? 0 : 2;
+  constexpr const char* kUsage =
+      "usage: echo_server ADDRESS    a port, 0 for a free one, a unix socket's path, or shm:PATH\n";
+  std::vector<std::string> addresses;
+  hat::Arguments parser("echo_server");
+  parser.words("ADDRESS", 1, 1, addresses);
+  const auto action = parser.parse({argv + 1, argv + argc});
+  if (!action) {
+    std::fprintf(stderr, "echo_server: %s\n%s", action.error().message.c_str(), kUsage);
+    return 2;
   }
-  const auto socket = listen_on(address);
+  if (*action != hat::Action::kRun) return std::fputs(kUsage, stdout) < 0;
+  const auto socket = listen_on(addresses[0]);
   thrift::server::TThreadedServer server(
       std::make_shared<hat::bench::EchoProcessor>(std::make_shared<Echo>()), socket,
       std::make_shared<Framed>(), std::make_shared<thrift::protocol::TBinaryProtocolFactory>());

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // bench/dds/dds.cc: measures distributed data structures, one-sided and by calls, and compares them
 // with a cost model.
-#include <getopt.h>
-
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
+#include <ranges>
+#include <string>
 #include <string_view>
+#include <vector>
 
+#include "base/arguments.h"
+#include "base/number.h"
 #include "bench/dds/plan.h"
 
 namespace hat::bench {
@@ -47,31 +48,6 @@ examples:
   dds attentiveness --compute-us 0,10,100 --operations 2000
 )";
 
-int usage(const std::string& what) {
-  std::fprintf(stderr, "dds: %s (see dds --help)\n", what.c_str());
-  return 2;
-}
-
-bool parse_number(const char* text, uint32_t min, uint32_t max, uint32_t& to) {
-  char* end = nullptr;
-  const unsigned long value = std::strtoul(text, &end, 10);
-  if (end == text || *end != '\0' || value < min || value > max) return false;
-  to = static_cast<uint32_t>(value);
-  return true;
-}
-
-bool parse_list(const char* text, std::vector<double>& to) {
-  to.clear();
-  for (const char* at = text; *at != '\0';) {
-    char* end = nullptr;
-    const double value = std::strtod(at, &end);
-    if (end == at || value < 0 || value > 1e6 || (*end != ',' && *end != '\0')) return false;
-    to.push_back(value);
-    at = *end == ',' ? end + 1 : end;
-  }
-  return !to.empty();
-}
-
 struct Command {
   std::string_view name;
   int (*run)(const Settings&);
@@ -81,74 +57,62 @@ constexpr Command kCommands[] = {{"components", &run_components},
                                  {"hash", &run_table},
                                  {"attentiveness", &run_attentiveness}};
 
-int parse(int count, char** words, Settings& settings) {
-  static const option long_options[] = {
-      {"fabric", required_argument, nullptr, 'f'},
-      {"clients", required_argument, nullptr, 'c'},
-      {"owners", required_argument, nullptr, 'o'},
-      {"operations", required_argument, nullptr, 'n'},
-      {"value-bytes", required_argument, nullptr, 'v'},
-      {"method", required_argument, nullptr, 'm'},
-      {"compute-us", required_argument, nullptr, 'u'},
-      {"timeout", required_argument, nullptr, 't'},
-      {"json", no_argument, nullptr, 'j'},
-      {"help", no_argument, nullptr, 'h'},
-      {},
-  };
+constexpr double kComputeMax = 1e6;  // µs
+
+// Reads numbers that are separated by commas.
+Result<void> read_compute_times(const std::string& text, std::vector<double>& into) {
+  into.clear();
+  for (const auto part : std::views::split(text, ',')) {
+    const auto found = parse_number<double>(std::string_view(part.begin(), part.end()));
+    if (!found || !(*found >= 0 && *found <= kComputeMax)) {
+      return unexpected_value(text, "microseconds from 0 to 1000000, separated by commas");
+    }
+    into.push_back(*found);
+  }
+  return {};
+}
+
+Result<Action> parse(const std::vector<std::string>& arguments, Settings& settings,
+                     std::string& command) {
   TeamOptions& team = settings.team;
   uint32_t timeout = 300;
-  for (int got = 0; (got = getopt_long(count, words, "", long_options, nullptr)) != -1;) {
-    bool taken = true;
-    switch (got) {
-      case 'f':
-        team.fabric = optarg;
-        taken = team.fabric == "loop" || team.fabric == "verbs";
-        break;
-      case 'c':
-        taken = parse_number(optarg, 1, kClientsMax, team.clients);
-        break;
-      case 'o':
-        taken = parse_number(optarg, 1, kOwnersMax, team.owners);
-        break;
-      case 'n':
-        taken = parse_number(optarg, 1, 1'000'000, settings.operations);
-        break;
-      case 'v':
-        taken = parse_number(optarg, 8, 65536, settings.value_bytes);
-        break;
-      case 'm':
-        settings.methods.emplace_back(optarg);
-        break;
-      case 'u':
-        taken = parse_list(optarg, settings.compute_us);
-        break;
-      case 't':
-        taken = parse_number(optarg, 1, 86'400, timeout);
-        break;
-      case 'j':
-        settings.json = true;
-        break;
-      case 'h':
-        std::fputs(kHelp, stdout);
-        std::exit(0);
-      default:
-        return 2;
-    }
-    if (!taken) return usage("'" + std::string(optarg) + "' is not a valid value");
-  }
+  Arguments parser("dds");
+  parser.option("--fabric", read_one_of({"loop", "verbs"}, [&team](size_t index) {
+                  team.fabric = index == 0 ? "loop" : "verbs";
+                }));
+  parser.option("--clients", read_number<uint32_t>(team.clients, 1, kClientsMax));
+  parser.option("--owners", read_number<uint32_t>(team.owners, 1, kOwnersMax));
+  parser.option("--operations", read_number<uint32_t>(settings.operations, 1, 1'000'000));
+  parser.option("--value-bytes", read_number<uint32_t>(settings.value_bytes, 8, 65536));
+  parser.option("--method", [&settings](const std::string& name) -> Result<void> {
+    settings.methods.push_back(name);
+    return {};
+  });
+  parser.option("--compute-us", [&settings](const std::string& text) {
+    return read_compute_times(text, settings.compute_us);
+  });
+  parser.option("--timeout", read_number<uint32_t>(timeout, 1, 86'400, "seconds"));
+  parser.flag("--json", settings.json);
+  for (const Command& one : kCommands) parser.command(std::string(one.name));
+  HAT_TRY(const Action action, parser.parse(arguments));
   team.timeout = std::chrono::seconds(timeout);
-  return optind == count - 1 ? 0 : usage("give one command");
+  command = parser.chosen_command();
+  return action;
 }
 
 }  // namespace
 }  // namespace hat::bench
 
-int main(int count, char** words) {
+int main(int argc, char** argv) {
   using namespace hat::bench;
   Settings settings;
-  if (const int status = parse(count, words, settings); status != 0) return status;
-  const std::string_view name = words[optind];
-  const auto* found = std::ranges::find(kCommands, name, &Command::name);
-  if (found == std::end(kCommands)) return usage("unknown command '" + std::string(name) + "'");
-  return found->run(settings);
+  std::string command;
+  const auto action = parse({argv + 1, argv + argc}, settings, command);
+  if (!action) {
+    std::fprintf(stderr, "dds: %s (see dds --help)\n", action.error().message.c_str());
+    return 2;
+  }
+  if (*action == hat::Action::kShowHelp) return std::fputs(kHelp, stdout) < 0;
+  if (*action == hat::Action::kShowVersion) return std::puts("dds " HAT_VERSION) < 0;
+  return std::ranges::find(kCommands, command, &Command::name)->run(settings);
 }

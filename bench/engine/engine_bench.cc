@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // bench/engine/engine_bench.cc: runs one measurement of the engine and prints one line of JSON. The
 // experiments bench/experiments/engine_*.py run it many times.
-#include <getopt.h>
-#include <sched.h>
-
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
+#include <string>
 #include <string_view>
+#include <vector>
 
+#include "base/arguments.h"
 #include "bench/engine/measure.h"
 
 namespace hat::bench {
@@ -34,75 +32,12 @@ options:
   --polling busy|event|adaptive   default busy
   --seconds S                default 1
   --confirm-each             oneway: the receiver confirms every message
-  --lend                     oneway: send from registered memory, without copying it first
+  --zero-copy                oneway: send from registered memory, without copying it first
 
 examples:
   engine_bench calls --protocol rfp --size 4096
   engine_bench oneway --protocol hipower
 )";
-
-int usage(const char* what) {
-  std::fprintf(stderr, "engine_bench: %s (see engine_bench --help)\n", what);
-  return 2;
-}
-
-bool parse_polling(std::string_view word, Polling& polling) {
-  if (word == "busy") return polling = Polling::kBusy, true;
-  if (word == "event") return polling = Polling::kEvent, true;
-  return word == "adaptive" && (polling = Polling::kAdaptive, true);
-}
-
-int parse(int count, char** words, Settings& settings) {
-  static const option long_options[] = {
-      {"fabric", required_argument, nullptr, 'f'},  {"protocol", required_argument, nullptr, 'p'},
-      {"size", required_argument, nullptr, 's'},    {"clients", required_argument, nullptr, 'c'},
-      {"polling", required_argument, nullptr, 'o'}, {"seconds", required_argument, nullptr, 't'},
-      {"confirm-each", no_argument, nullptr, 'e'},  {"lend", no_argument, nullptr, 'l'},
-      {"help", no_argument, nullptr, 'h'},          {},
-  };
-  for (int got = 0; (got = getopt_long(count, words, "", long_options, nullptr)) != -1;) {
-    switch (got) {
-      case 'f':
-        settings.fabric = optarg;
-        break;
-      case 'p': {
-        const auto found = engine::find_protocol(optarg);
-        if (!found) return usage("--protocol: unknown protocol");
-        settings.protocol = &engine::protocol(*found);
-        break;
-      }
-      case 's':
-        settings.bytes = std::strtoul(optarg, nullptr, 10);
-        break;
-      case 'c':
-        settings.clients = static_cast<uint32_t>(std::strtoul(optarg, nullptr, 10));
-        break;
-      case 'o':
-        if (!parse_polling(optarg, settings.polling))
-          return usage("--polling: expected busy, event or adaptive");
-        break;
-      case 't':
-        settings.seconds = std::strtod(optarg, nullptr);
-        break;
-      case 'e':
-        settings.confirm_each = true;
-        break;
-      case 'l':
-        settings.zero_copy = true;
-        break;
-      case 'h':
-        std::fputs(kHelp, stdout);
-        std::exit(0);
-      default:
-        return 2;
-    }
-  }
-  if (settings.fabric != "loop" && settings.fabric != "verbs")
-    return usage("--fabric: expected loop or verbs");
-  if (settings.clients == 0 || settings.seconds <= 0)
-    return usage("--clients and --seconds must be above 0");
-  return optind == count - 1 ? 0 : usage("give one measurement");
-}
 
 struct Measurement {
   std::string_view name;
@@ -113,16 +48,52 @@ constexpr Measurement kMeasurements[] = {
     {"memcpy", &measure_memcpy}, {"costs", &measure_costs},
 };
 
+Result<void> read_protocol(const std::string& name, Settings& settings) {
+  const auto found = engine::find_protocol(name);
+  if (!found) return unexpected_value(name, "a protocol, as docs/protocols.md names it");
+  settings.protocol = &engine::protocol(*found);
+  return {};
+}
+
+Result<Action> parse(const std::vector<std::string>& arguments, Settings& settings,
+                     std::string& measurement) {
+  Arguments parser("engine_bench");
+  parser.option("--fabric", read_one_of({"loop", "verbs"}, [&](size_t index) {
+                  settings.fabric = index == 0 ? "loop" : "verbs";
+                }));
+  parser.option("--protocol",
+                [&](const std::string& name) { return read_protocol(name, settings); });
+  parser.option("--size", read_number(settings.bytes));
+  parser.option("--clients", read_number(settings.clients));
+  parser.option(
+      "--polling", read_one_of({"busy", "event", "adaptive"}, [&](size_t index) {
+        constexpr Polling kModes[] = {Polling::kBusy, Polling::kEvent, Polling::kAdaptive};
+        settings.polling = kModes[index];
+      }));
+  parser.option("--seconds", read_number(settings.seconds, 0.001, 86400.0, "seconds"));
+  parser.flag("--confirm-each", settings.confirm_each);
+  parser.flag("--zero-copy", settings.zero_copy);
+  for (const Measurement& one : kMeasurements) parser.command(std::string(one.name));
+  HAT_TRY(const Action action, parser.parse(arguments));
+  measurement = parser.chosen_command();
+  return action;
+}
+
 }  // namespace
 }  // namespace hat::bench
 
-int main(int count, char** words) {
+int main(int argc, char** argv) {
   using namespace hat::bench;
   Settings settings;
-  if (const int status = parse(count, words, settings); status != 0) return status;
-  const auto* found =
-      std::ranges::find(kMeasurements, std::string_view(words[optind]), &Measurement::name);
-  if (found == std::end(kMeasurements)) return usage("unknown measurement");
-  found->run(settings);
+  std::string measurement;
+  const auto action = parse({argv + 1, argv + argc}, settings, measurement);
+  if (!action) {
+    std::fprintf(stderr, "engine_bench: %s (see engine_bench --help)\n",
+                 action.error().message.c_str());
+    return 2;
+  }
+  if (*action == hat::Action::kShowHelp) return std::fputs(kHelp, stdout) < 0;
+  if (*action == hat::Action::kShowVersion) return std::puts("engine_bench " HAT_VERSION) < 0;
+  std::ranges::find(kMeasurements, measurement, &Measurement::name)->run(settings);
   return 0;
 }

@@ -11,7 +11,7 @@ WORDS = {
                        "busy"],
     (ONEWAY, "engine"): ["oneway", "--size", "64"],
     (LARGE, "machine"): ["memcpy", "--size", "131072"],
-    (LARGE, "engine"): ["oneway", "--size", "131072", "--lend"],
+    (LARGE, "engine"): ["oneway", "--size", "131072", "--zero-copy"],
 }
 NAMES = {"p50_us": "p50_us", "messages_per_second": "messages_per_s",
          "gigabytes_per_second": "gigabytes_per_s"}

@@ -11,8 +11,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -30,7 +32,7 @@ using namespace std::string_view_literals;
 
 void require(bool holds, const char* what) {
   if (holds) return;
-  std::fprintf(stderr, "admin_fuzz: %s\n", what);
+  std::fprintf(stderr, "admin_fuzz: %s (last system error: %s)\n", what, std::strerror(errno));
   std::abort();
 }
 

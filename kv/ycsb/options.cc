@@ -41,7 +41,7 @@ namespace {
 constexpr double kSecondsMin = 0.001;
 constexpr double kSecondsMax = 1e6;
 
-// What the command line gives, before the workload is read.
+// The contents of the command line, before the workload is read.
 struct Given {
   Properties properties;
   std::vector<std::string> assignments;  // take precedence over all files, in any order

@@ -3,13 +3,12 @@
 // to find out why it failed.
 #include <glog/logging.h>
 
-#include <charconv>
 #include <chrono>
 #include <cstdio>
-#include <cstring>
-#include <optional>
-#include <string_view>
+#include <string>
+#include <vector>
 
+#include "base/arguments.h"
 #include "tests/sim/world.h"
 
 namespace hat::sim {
@@ -30,26 +29,21 @@ struct Options {
   uint64_t count = kSeeds;
   bool trace = false;
   bool canaries = false;
+  Action action = Action::kRun;
 };
 
-std::optional<Options> read_options(int argc, char** argv) {
+Result<Options> parse_options(const std::vector<std::string>& arguments) {
   Options options;
-  for (int i = 1; i < argc; ++i) {
-    const std::string_view name = argv[i];
-    if (name == "--trace") {
-      options.trace = true;
-    } else if (name == "--canaries") {
-      options.canaries = true;
-    } else if (i + 1 < argc && (name == "--seeds" || name == "--from" || name == "--seed")) {
-      const std::string_view text = argv[++i];
-      uint64_t value = 0;
-      if (std::from_chars(text.begin(), text.end(), value).ec != std::errc()) return std::nullopt;
-      (name == "--seeds" ? options.count : options.from) = value;
-      if (name == "--seed") options.count = 1;
-    } else {
-      return std::nullopt;
-    }
-  }
+  Arguments parser("sim_test");
+  parser.option("--seeds", read_number(options.count));
+  parser.option("--from", read_number(options.from, uint64_t{0}));
+  parser.option("--seed", [&options](const std::string& seed) {
+    options.count = 1;
+    return read_number(options.from, uint64_t{0})(seed);
+  });
+  parser.flag("--trace", options.trace);
+  parser.flag("--canaries", options.canaries);
+  HAT_TRY(options.action, parser.parse(arguments));
   return options;
 }
 
@@ -126,15 +120,12 @@ int run_canaries(bool trace) {
 }  // namespace hat::sim
 
 int main(int argc, char** argv) {
-  if (argc == 2 && std::string_view(argv[1]) == "--help") {
-    std::fputs(hat::sim::kUsage, stdout);
-    return 0;
-  }
-  const auto options = hat::sim::read_options(argc, argv);
+  const auto options = hat::sim::parse_options({argv + 1, argv + argc});
   if (!options) {
-    std::fputs(hat::sim::kUsage, stderr);
+    std::fprintf(stderr, "sim_test: %s\n%s", options.error().message.c_str(), hat::sim::kUsage);
     return 2;
   }
+  if (options->action != hat::Action::kRun) return std::fputs(hat::sim::kUsage, stdout) < 0;
   google::InitGoogleLogging(argv[0]);
   FLAGS_logtostderr = true;
   // Thousands of links break here; only a person who replays a seed wants to read about that.
