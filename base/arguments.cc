@@ -89,8 +89,8 @@ void Arguments::words(std::string expected, size_t min, size_t max,
   words_min_ = min;
   words_max_ = max;
   words_ = &into;
-  // CLI11 takes no word after the minimum, unless it may split a word in brackets. So the minimum is
-  // beyond every command line, and read_words() checks the number.
+  // CLI11 takes no word after the minimum, unless it may split a word in brackets. So the minimum
+  // is beyond every command line, and read_words() checks the number.
   app_.add_option(kWords)
       ->expected(kWordsOfEveryLine)
       ->allow_extra_args(false)

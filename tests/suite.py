@@ -280,7 +280,8 @@ def seeds():
 
 
 def full_stages():
-    return [Stage("build release", build("release")),
+    return [Stage("house rules", house_rules),
+            Stage("build release", build("release")),
             Stage("release", ctest("release")),
             Stage("lab", lab()),  # it computes: nothing runs beside it
             Stage("build asan", build("asan")),
@@ -289,15 +290,14 @@ def full_stages():
             Stage("build tsan", build("tsan")),
             Stage("tsan", ctest("tsan")),
             Stage("build fuzz", build("fuzz", "fuzzers")),
-            Stage("seeds of fuzzers", fuzz(replay)),  # searching is random, and no reason to refuse a change
-            Stage("house rules", house_rules)]
+            Stage("seeds of fuzzers", fuzz(replay))]  # searching is random, and no reason to refuse a change
 
 
 def quick_stages():
-    return [Stage("build release", build("release")),
+    return [Stage("house rules", house_rules),
+            Stage("build release", build("release")),
             Stage("unit, simulation", ctest("release", *QUICK)),
-            Stage("python end to end", ctest("release", *QUICK_LANGUAGE)),
-            Stage("house rules", house_rules)]
+            Stage("python end to end", ctest("release", *QUICK_LANGUAGE))]
 
 
 def long_stages():

@@ -106,8 +106,8 @@ class Server {
     require(socket.has_value(), "cannot listen");
     return std::move(*socket);
   }
-  // The kernel keeps the port of a closed connection for a minute. One address has too few ports for
-  // the connections of a minute; a thousand have enough.
+  // The kernel keeps the port of a closed connection for a minute. One address has too few ports
+  // for the connections of a minute; a thousand have enough.
   void bind_to_next_address(int socket) {
     const uint32_t address = INADDR_LOOPBACK + 1 + connections_++ % 1000;
     const sockaddr_in own{
