@@ -4,7 +4,6 @@
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
 #include <event2/keyvalq_struct.h>
-#include <event2/listener.h>
 #include <glog/logging.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -28,6 +27,7 @@ struct Answer {
 struct Request {
   Control& control;
   evhttp_request* http;
+  AdminTotals totals;
 
   // Returns a value of the query; empty if it is absent.
   std::string value(const char* name) const {
@@ -49,7 +49,8 @@ Answer json_answer(const nlohmann::json& body, int status = 200) {
 }
 
 Answer metrics(const Request& request) {
-  return {200, "text/plain; version=0.0.4; charset=utf-8", exposition(request.control)};
+  return {200, "text/plain; version=0.0.4; charset=utf-8",
+          exposition(request.control, request.totals)};
 }
 
 Answer live(const Request& request) {
@@ -189,38 +190,46 @@ void on_accept_failed(evconnlistener* listener, void*) {
   evconnlistener_disable(listener);
 }
 
-void on_retry(evutil_socket_t, short, void* listener) {
-  evconnlistener_enable(static_cast<evconnlistener*>(listener));  // if it was disabled
-}
-
 }  // namespace
 
 AdminServer::AdminServer(event_base* base, Control& control, const ListenSocket* http,
                          const ListenSocket* unix_socket)
-    : control_(control),
-      http_(open(base, http, on_http, this)),
-      unix_(open(base, unix_socket, on_unix, this)) {}
+    : control_(control) {
+  open(http_, base, http, on_http);
+  open(unix_, base, unix_socket, on_unix);
+}
 
-AdminServer::Door AdminServer::open(event_base* base, const ListenSocket* socket,
-                                    void (*on_request)(evhttp_request*, void*), void* self) {
-  if (socket == nullptr) return {};
-  Owned<evhttp, evhttp_free> server(evhttp_new(base));
-  CHECK(server) << "libevent cannot create an HTTP server: out of memory";
-  evhttp_set_gencb(server.get(), on_request, self);
-  evhttp_set_max_body_size(server.get(), 4096);
-  evhttp_set_max_headers_size(server.get(), 16384);
-  evhttp_set_timeout(server.get(), 10);
+void AdminServer::open(Door& door, event_base* base, const ListenSocket* socket,
+                       void (*on_request)(evhttp_request*, void*)) {
+  if (socket == nullptr) return;
+  door.server.reset(evhttp_new(base));
+  CHECK(door.server) << "libevent cannot create an HTTP server: out of memory";
+  door.connections.attach(*door.server, base);
+  evhttp_set_gencb(door.server.get(), on_request, this);
+  evhttp_set_max_body_size(door.server.get(), 4096);
+  evhttp_set_max_headers_size(door.server.get(), 16384);
+  evhttp_set_timeout(door.server.get(), 10);
   // LEV_OPT_CLOSE_ON_FREE is not set, because the ListenSocket owns the descriptor. The backlog is
   // 0, because the socket listens already.
-  evconnlistener* listener =
+  door.listener =
       evconnlistener_new(base, nullptr, nullptr, LEV_OPT_CLOSE_ON_EXEC, 0, socket->fd());
-  CHECK(listener != nullptr) << to_string(socket->address());
+  CHECK(door.listener != nullptr) << to_string(socket->address());
   constexpr timeval kSecond{1, 0};
-  Owned<event, event_free> retry(event_new(base, -1, EV_PERSIST, on_retry, listener));
-  evtimer_add(retry.get(), &kSecond);
-  evhttp_bind_listener(server.get(), listener);
-  evconnlistener_set_error_cb(listener, on_accept_failed);
-  return {std::move(server), std::move(retry)};
+  door.each_second.reset(event_new(base, -1, EV_PERSIST, on_second, &door));
+  evtimer_add(door.each_second.get(), &kSecond);
+  evhttp_bind_listener(door.server.get(), door.listener);
+  evconnlistener_set_error_cb(door.listener, on_accept_failed);
+}
+
+void AdminServer::on_second(evutil_socket_t, short, void* door) {
+  auto& own = *static_cast<Door*>(door);
+  own.connections.forget_ended();
+  evconnlistener_enable(own.listener);  // if it was disabled
+}
+
+AdminTotals AdminServer::totals() {
+  return {.connections_open = http_.connections.open() + unix_.connections.open(),
+          .connections_closed = http_.connections.closed() + unix_.connections.closed()};
 }
 
 void AdminServer::on_http(evhttp_request* request, void* self) {
@@ -232,7 +241,7 @@ void AdminServer::on_unix(evhttp_request* request, void* self) {
 }
 
 void AdminServer::answer(evhttp_request* request, bool local) {
-  const Answer answer = choose({control_, request}, local);
+  const Answer answer = choose({control_, request, totals()}, local);
   evkeyvalq* headers = evhttp_request_get_output_headers(request);
   evhttp_add_header(headers, "Content-Type", answer.type.c_str());
   evhttp_add_header(headers, "X-Content-Type-Options", "nosniff");

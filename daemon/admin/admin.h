@@ -12,14 +12,19 @@
 // Only root and the daemon's own user may POST: the server reads the caller's user from the unix
 // socket's peer credentials.
 //
+// Bounds   64 connections to each address: one more closes the oldest. A request has at most 16 KiB
+//          of headers and 4 KiB of body. A connection that is idle for 10 s is closed.
 // Thread   The main thread, on its event base.
 #pragma once
 
 #include <event2/event.h>
 #include <event2/http.h>
+#include <event2/listener.h>
 
 #include "base/owned.h"
+#include "daemon/admin/admin_connections.h"
 #include "daemon/admin/control.h"
+#include "daemon/admin/exposition.h"
 #include "daemon/reactor/libevent_reactor.h"
 
 namespace hat {
@@ -31,19 +36,24 @@ class AdminServer {
   AdminServer(event_base* base, Control& control, const ListenSocket* http,
               const ListenSocket* unix_socket);
 
+  AdminTotals totals();
+
  private:
   static void on_http(evhttp_request* request, void* self);
   static void on_unix(evhttp_request* request, void* self);
   void answer(evhttp_request* request, bool local);
 
   // One listening address. If a connection cannot be accepted, because no descriptor is left, the
-  // server stops accepting until `retry` fires, which it does each second.
+  // server stops accepting until `each_second` fires.
   struct Door {
+    AdminConnections connections;
     Owned<evhttp, evhttp_free> server;
-    Owned<event, event_free> retry;
+    evconnlistener* listener = nullptr;  // the server owns it
+    Owned<event, event_free> each_second;
   };
-  static Door open(event_base* base, const ListenSocket* socket,
-                   void (*on_request)(evhttp_request*, void*), void* self);
+  void open(Door& door, event_base* base, const ListenSocket* socket,
+            void (*on_request)(evhttp_request*, void*));
+  static void on_second(evutil_socket_t, short, void* door);
 
   Control& control_;
   Door http_;

@@ -95,7 +95,11 @@ class Server {
     shutdown(own.get(), SHUT_WR);
     return answer(own.get());
   }
-  void iterate() { event_base_loop(base_.get(), EVLOOP_NONBLOCK); }
+  // One iteration. Counting the connections closes the descriptors of those that have ended.
+  void iterate() {
+    event_base_loop(base_.get(), EVLOOP_NONBLOCK);
+    (void)server_.totals();
+  }
 
   FakeControl control;
 

@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -40,7 +41,9 @@ class Admin : public testing::Test {
         http_(open({Address::Kind::kTcp, "127.0.0.1", 0, ""})),
         unix_(open({Address::Kind::kUnix, "", 0, folder_ + "/admin.sock"})),
         base_(event_base_new()),
-        server_(base_.get(), control_, &http_, &unix_) {}
+        server_(base_.get(), control_, &http_, &unix_) {
+    std::signal(SIGPIPE, SIG_IGN);  // as hatrpcd does
+  }
   ~Admin() override { std::filesystem::remove_all(folder_); }
 
   // Returns how many iterations the server's event loop makes within `time`.
@@ -54,12 +57,30 @@ class Admin : public testing::Test {
     }
     return iterations;
   }
-  int connected() {
-    const auto where = resolve(http_.address(), false);
-    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    EXPECT_EQ(connect(fd, reinterpret_cast<const sockaddr*>(&where->storage), where->length), 0);
+  void iterate() {
+    for (int i = 0; i < 10; ++i) event_base_loop(base_.get(), EVLOOP_NONBLOCK);
+  }
+  static int connected(const ListenSocket& server) {
+    const SocketAddress to = *resolve(server.address(), false);
+    const int fd = ::socket(to.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    EXPECT_EQ(connect(fd, reinterpret_cast<const sockaddr*>(&to.storage), to.length), 0)
+        << strerror(errno);
     return fd;
   }
+  // Reads what has arrived. Returns whether the server has closed the connection.
+  static bool has_ended(int fd) {
+    std::array<char, 65536> buffer;
+    ssize_t got = 0;
+    while ((got = recv(fd, buffer.data(), buffer.size(), MSG_DONTWAIT)) > 0) {
+    }
+    return got == 0;
+  }
+  // Makes the answer to kLargeRequest larger than what the kernel holds for a unix socket.
+  void make_large_answer() {
+    control_.certificate_reports = {{.use = "ca", .subject = std::string(1024 * 1024, 'x')}};
+  }
+  static constexpr std::string_view kLargeRequest =
+      "GET /certificates HTTP/1.1\r\nHost: test\r\n\r\n";
 
   Reply over_http(const std::string& method, const std::string& path) {
     return ask(http_, method, path);
@@ -73,6 +94,11 @@ class Admin : public testing::Test {
 
   FakeControl control_;
   uid_t connect_as_ = geteuid();  // SO_PEERCRED reports this user to the server
+  const std::string folder_;
+  ListenSocket http_;
+  ListenSocket unix_;
+  Owned<event_base, event_base_free> base_;
+  AdminServer server_;
 
  private:
   static std::string new_folder() {
@@ -88,12 +114,9 @@ class Admin : public testing::Test {
 
   Reply ask(const ListenSocket& socket, const std::string& method, const std::string& path,
             const std::string& headers = "") {
-    const SocketAddress to = *resolve(socket.address(), false);
-    const int fd = ::socket(to.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
     const uid_t own = geteuid();
     EXPECT_EQ(seteuid(connect_as_), 0);
-    EXPECT_EQ(connect(fd, reinterpret_cast<const sockaddr*>(&to.storage), to.length), 0)
-        << strerror(errno);
+    const int fd = connected(socket);
     EXPECT_EQ(seteuid(own), 0);
     const std::string request = method + " " + path +
                                 " HTTP/1.1\r\nHost: test\r\nConnection: close\r\n"
@@ -115,12 +138,6 @@ class Admin : public testing::Test {
     if (blank == std::string::npos) return {0, text, ""};
     return {std::stoi(text.substr(9, 3)), text.substr(0, blank), text.substr(blank + 4)};
   }
-
-  const std::string folder_;
-  ListenSocket http_;
-  ListenSocket unix_;
-  Owned<event_base, event_base_free> base_;
-  AdminServer server_;
 };
 
 TEST_F(Admin, AnswersEveryPageWhereItShould) {
@@ -341,8 +358,53 @@ TEST_F(Admin, CalibratesWhenTold) {
   EXPECT_EQ(json::parse(refused.body).at("error"), "no peer is called 'host-c'");
 }
 
+TEST_F(Admin, ClosesTheOldestOfTooManyConnections) {
+  std::vector<Descriptor> idle;
+  for (size_t i = 0; i < AdminConnections::kMax + 2; ++i) {
+    idle.emplace_back(connected(http_));
+    iterate();
+  }
+  iterate();
+  EXPECT_TRUE(has_ended(idle[0].get()));
+  EXPECT_TRUE(has_ended(idle[1].get()));
+  EXPECT_FALSE(has_ended(idle[2].get()));
+  const std::string page = over_http("GET", "/metrics").body;
+  EXPECT_THAT(page, HasSubstr("\nhatrpc_admin_connections_open 64\n"));
+  EXPECT_THAT(page, HasSubstr("\nhatrpc_admin_connections_closed_total 3\n"));
+  idle.clear();
+  iterate();
+  EXPECT_THAT(over_unix("GET", "/metrics").body, HasSubstr("\nhatrpc_admin_connections_open 1\n"));
+}
+
+TEST_F(Admin, ClosesTheOldestEvenWhereItDoesNotReadItsAnswer) {
+  make_large_answer();
+  std::vector<Descriptor> open;
+  for (size_t i = 0; i < AdminConnections::kMax; ++i) open.emplace_back(connected(unix_));
+  for (const Descriptor* deaf : {&open[0], &open[1]}) {
+    ASSERT_GT(write(deaf->get(), kLargeRequest.data(), kLargeRequest.size()), 0);
+    iterate();
+  }
+  EXPECT_EQ(over_unix("GET", "/healthz").status, 200);
+  EXPECT_TRUE(has_ended(open[0].get()));
+  EXPECT_FALSE(has_ended(open[1].get()));
+}
+
+TEST_F(Admin, ReadsLittleBehindARequestWhoseAnswerNobodyReads) {
+  make_large_answer();
+  const Descriptor client(connected(unix_));
+  ASSERT_GT(write(client.get(), kLargeRequest.data(), kLargeRequest.size()), 0);
+  const std::string more(64 * 1024, 'x');
+  size_t sent = 0;
+  for (int i = 0; i < 200; ++i) {
+    iterate();
+    const ssize_t done = send(client.get(), more.data(), more.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (done > 0) sent += static_cast<size_t>(done);
+  }
+  EXPECT_LT(sent, 1024u * 1024) << "what the socket holds, and kInputMax";
+}
+
 TEST_F(Admin, DoesNotSpinWhereNoDescriptorIsLeft) {
-  const Descriptor client(connected());  // waits to be accepted
+  const Descriptor client(connected(http_));  // waits to be accepted
   const int lowest_free = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
   ::close(lowest_free);
   rlimit before{};

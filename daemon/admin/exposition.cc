@@ -372,6 +372,15 @@ void add_configuration(Page& page, Control& control) {
   Page::add(reloads, {{"result", "refused"}}, static_cast<double>(last.refused));
 }
 
+void add_admin(Page& page, const AdminTotals& admin) {
+  page.gauge("hatrpc_admin_connections_open", "Connections to the admin addresses.",
+             static_cast<double>(admin.connections_open));
+  page.counter("hatrpc_admin_connections_closed_total",
+               "Connections to an admin address that were closed because they were the oldest of "
+               "too many.",
+               static_cast<double>(admin.connections_closed));
+}
+
 void add_process(Page& page, Control& control) {
   Page::add(page.family("hatrpc_build_info", "The version; always 1.", MetricType::Gauge),
             {{"version", HAT_VERSION}}, 1);
@@ -405,7 +414,7 @@ void add_process(Page& page, Control& control) {
 
 }  // namespace
 
-std::string exposition(Control& control) {
+std::string exposition(Control& control, const AdminTotals& admin) {
   Page page;
   const CalledFunctions called = called_functions(control);
   add_calls(page, called);
@@ -419,6 +428,7 @@ std::string exposition(Control& control) {
   add_certificates(page, control);
   add_lanes(page, control);
   add_configuration(page, control);
+  add_admin(page, admin);
   add_process(page, control);
   return page.text();
 }

@@ -13,6 +13,12 @@
 
 namespace hat {
 
-std::string exposition(Control& control);
+// The admin server's counts of its own connections, on both of its addresses.
+struct AdminTotals {
+  uint64_t connections_open = 0;
+  uint64_t connections_closed = 0;  // because they were the oldest of too many
+};
+
+std::string exposition(Control& control, const AdminTotals& admin);
 
 }  // namespace hat

@@ -40,7 +40,7 @@ TEST(MetricsText, RefusesWhatIsNoExposition) {
 class Exposition : public testing::Test {
  protected:
   std::vector<MetricFamilyText> families() {
-    auto read = read_metrics(exposition(control_));
+    auto read = read_metrics(exposition(control_, {}));
     EXPECT_TRUE(read) << read.error().message;
     return read ? *read : std::vector<MetricFamilyText>{};
   }

@@ -47,7 +47,7 @@ class ReferencePage : public testing::Test {
 
 TEST_F(ReferencePage, HasEveryMetric) {
   FakeControl control;
-  const auto families = read_metrics(exposition(control));
+  const auto families = read_metrics(exposition(control, {}));
   ASSERT_TRUE(families) << families.error().message;
   std::set<std::string> metrics;
   for (const auto& family : *families) metrics.insert(family.name);

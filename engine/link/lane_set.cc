@@ -270,7 +270,10 @@ void LaneSet::look_after(Member& member, TimePoint now) {
 void LaneSet::Member::on_frame(const FrameHeader& header, Bytes payload) {
   // An older peer's first message on the lane may arrive before its kLaneUp on the link.
   if (state == State::kReady && !set.options_.nonces) set.come_up(*this);
-  if (state != State::kUp) return;
+  if (state == State::kDown) return;
+  if (state != State::kUp) {
+    return set.go_down(*this, "the peer sent a message on the RDMA lane before it was up", true);
+  }
   const bool must_show = set.options_.nonces && set.role_ == Session::Role::kAcceptor;
   if (must_show && !shown) return set.take_nonce(*this, header, payload);
   set.events_.on_lane_message(set, number, header, payload);

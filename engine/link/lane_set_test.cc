@@ -242,7 +242,10 @@ class TwoLaneSets : public testing::Test {
   void carry(Side& from, Side& to) {
     for (; from.carried < from.control.sent.size(); ++from.carried) {
       auto [header, payload] = from.control.sent[from.carried];
-      if (header.kind == FrameKind::kLaneUp) on_the_way_(payload);
+      if (header.kind == FrameKind::kLaneUp) {
+        if (holds_back_up_) return;
+        on_the_way_(payload);
+      }
       to.set->on_lane_frame(header, std::as_bytes(std::span(payload)));
     }
   }
@@ -250,6 +253,7 @@ class TwoLaneSets : public testing::Test {
   Side initiator_;
   Side acceptor_;
   std::function<void(std::string& nonce)> on_the_way_ = [](std::string&) {};
+  bool holds_back_up_ = false;  // kLaneUp does not arrive
 };
 
 TEST_F(TwoLaneSets, GiveUpALaneForWhichNoNonceCame) {
@@ -291,6 +295,19 @@ TEST_F(TwoLaneSets, GiveUpALaneThatBeginsWithACall) {
   ASSERT_TRUE(turn_until([&] { return !initiator_.down.empty(); }));
   EXPECT_THAT(acceptor_.down, HasSubstr(kNotShown));
   EXPECT_EQ(acceptor_.heard, Heard());
+}
+
+// Only a peer that breaks the format does this: an acceptor answers, and does not send first.
+TEST_F(TwoLaneSets, GiveUpALaneThatSpeaksBeforeItsSideOfTheLinkHasSaidThatItIsUp) {
+  begin();
+  holds_back_up_ = true;
+  ASSERT_TRUE(turn_until([&] { return acceptor_.is_up; }));
+  const std::string early = "too early";
+  acceptor_.set->lane(1)->send({.kind = FrameKind::kRaw, .stream = 7},
+                               {std::as_bytes(std::span(early))});
+  ASSERT_TRUE(turn_until([&] { return !initiator_.down.empty(); }));
+  EXPECT_THAT(initiator_.down, HasSubstr("before it was up"));
+  EXPECT_EQ(initiator_.heard, Heard());
 }
 
 TEST_F(TwoLaneSets, EachNonceIsOfOneLane) {

@@ -28,6 +28,12 @@ std::unexpected<Error> lmdb_failed(const std::string& doing, int code) {
   return fail(std::move(message));
 }
 
+std::unexpected<Error> sync_failed(const std::string& folder, int code) {
+  return lmdb_failed(
+      folder + ": cannot sync the store to disk; a crash of the machine may lose the last writes",
+      code);
+}
+
 std::unexpected<Error> system_failed(const std::string& doing) {
   return fail(doing + ": " + std::strerror(errno));
 }
@@ -213,13 +219,39 @@ int Environment::try_to_write(const Changes& change) {
   return mdb_txn_commit(transaction.release());
 }
 
+// A commit's meta page makes its other pages valid. At `nometasync` that page reaches the disk with
+// the sync of the next commit. If that sync fails, the disk may keep an older meta page for ever,
+// while LMDB begins to reuse the pages to which it leads. Therefore the next commit waits for its
+// meta page too. So does the first one, since a sync may have failed in an earlier process.
+void Environment::wait_for_meta_page(bool waits) {
+  if (options_.durability != Durability::kNoMetaSync) return;
+  mdb_env_set_flags(handle_.get(), MDB_NOMETASYNC, waits ? 0 : 1);
+}
+
+uint64_t Environment::last_commit() const {
+  MDB_envinfo info;
+  mdb_env_info(handle_.get(), &info);
+  return info.me_last_txnid;
+}
+
 Result<void> Environment::write(const Changes& change) {
+  wait_for_meta_page(on_disk_ != OnDisk::kSure);
+  const uint64_t before = last_commit();
   for (;;) {
     const int code = try_to_write(change);
     if (code == 0) break;
-    if (code != MDB_MAP_FULL) return lmdb_failed("cannot write", code);
-    HAT_TRY_VOID(grow());
+    if (code == MDB_MAP_FULL) {
+      HAT_TRY_VOID(grow());
+      continue;
+    }
+    const bool is_system_error = code > 0;
+    if (is_system_error && options_.durability == Durability::kNoMetaSync) {
+      on_disk_ = OnDisk::kDoubted;
+    }
+    return lmdb_failed("cannot write", code);
   }
+  // A transaction that changed nothing has written nothing.
+  if (durability_.waits_for_disk && last_commit() != before) on_disk_ = OnDisk::kSure;
   commits_.fetch_add(1, std::memory_order_relaxed);
   if (durability_.waits_for_disk) syncs_.fetch_add(1, std::memory_order_relaxed);
   return {};
@@ -252,15 +284,22 @@ Result<void> Environment::grow() {
   return {};
 }
 
+int Environment::try_to_sync() {
+  const int code = mdb_env_sync(handle_.get(), 1);
+  if (code == 0) return code;
+  sync_failures_.fetch_add(1, std::memory_order_relaxed);
+  // At `sync`, each commit has synced all of its pages already.
+  if (options_.durability != Durability::kSync) on_disk_ = OnDisk::kDoubted;
+  return code;
+}
+
 Result<void> Environment::sync() {
-  if (const int code = mdb_env_sync(handle_.get(), 1); code != 0) {
-    sync_failures_.fetch_add(1, std::memory_order_relaxed);
-    return lmdb_failed(options_.folder +
-                           ": cannot sync the store to disk; a crash of the machine may lose the " +
-                           "last writes",
-                       code);
-  }
-  return {};
+  if (const int code = try_to_sync(); code != 0) return sync_failed(options_.folder, code);
+  if (on_disk_ != OnDisk::kDoubted) return {};
+  return fail(options_.folder +
+              ": a sync of the store failed earlier, so the disk may lack some of the writes "
+              "before it, although later syncs succeeded; make a backup on another disk, and serve "
+              "that one");
 }
 
 // The copy is written to another name and renamed, so a folder of the final name is always a
@@ -341,8 +380,9 @@ void Environment::sync_each_second(const std::stop_token& stop) {
                            [&] { return stop.stop_requested(); })) {
     const uint64_t commits = commits_.load(std::memory_order_relaxed);
     if (commits == synced_commits) continue;
-    if (const auto synced = sync(); !synced) {
-      std::fprintf(stderr, "hatkv: %s\n", synced.error().message.c_str());
+    if (const int code = try_to_sync(); code != 0) {
+      std::fprintf(stderr, "hatkv: %s\n",
+                   sync_failed(options_.folder, code).error().message.c_str());
       continue;
     }
     synced_commits = commits;

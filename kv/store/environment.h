@@ -10,7 +10,7 @@
 // Owner    One process at a time serves a folder. It holds a lock on the folder, which the kernel
 //          releases when the process ends. LMDB's own tools (mdb_stat, mdb_copy) may read
 //          meanwhile.
-// Thread   read(), copy_to() and usage(): any thread. write(): one thread at a time.
+// Thread   read(), copy_to() and usage(): any thread. write() and sync(): one thread at a time.
 // Errors   are sentences for the person who sent the request. A call that fails has changed
 //          nothing. If LMDB has given up its map and cannot get a new one, the process exits, since
 //          no read could return correct data.
@@ -72,8 +72,9 @@ class Environment {
   using Changes = std::function<int(MDB_txn*)>;
   Result<void> write(const Changes& change);
 
-  // Waits until everything that was committed is on disk. The destructor does the same, but cannot
-  // report a failure.
+  // Waits until everything that was committed is on disk. Fails also if an earlier sync failed,
+  // since the disk may then lack what that sync should have written, for ever. The destructor does
+  // the same, but cannot report a failure.
   Result<void> sync();
 
   // Writes a consistent, compact copy to `folder`, which must not exist yet; the copy can be opened
@@ -98,10 +99,22 @@ class Environment {
     int descriptor_;
   };
 
+  // Whether the disk has the commits that a sync should have written. A sync that succeeds after a
+  // failed one says nothing about them: Linux counts pages that it could not write as clean.
+  enum class OnDisk : uint8_t {
+    kUnknown,  // no commit yet: a sync may have failed in an earlier process
+    kSure,     // no sync has failed since a commit that waited for all of its pages
+    kDoubted,  // a sync failed. To kSure by a commit that waits for all of its pages, if the
+               // durability level has such commits
+  };
+
   Environment(const EnvironmentOptions& options, LockedFolder folder, Handle handle);
   static Result<LockedFolder> lock(const std::string& folder);
   static Result<Handle> open_lmdb(const EnvironmentOptions& options);
   int try_to_write(const Changes& change);
+  void wait_for_meta_page(bool waits);
+  uint64_t last_commit() const;
+  int try_to_sync();
   Result<void> open_table();
   Result<void> grow();
   Result<uint64_t> copy_into(const std::string& partial, const std::string& folder);
@@ -120,6 +133,7 @@ class Environment {
   std::atomic<uint64_t> syncs_{0};
   std::atomic<uint64_t> sync_failures_{0};
   std::atomic<uint64_t> growths_{0};
+  std::atomic<OnDisk> on_disk_{OnDisk::kUnknown};
   std::jthread syncer_;  // declared last: it ends first
 };
 

@@ -5,8 +5,11 @@
 // records on a tape what was written to the data file, what was synced, and when a write was
 // acknowledged. A crash is a position on the tape. After it, the disk has everything that was
 // synced before, and of the other writes any combination of 4 KiB pages, since drives and kernels
-// may write in any order. The test opens each such disk in a child process, since a damaged store
-// may crash the process that reads it.
+// may write in any order. A sync that fails leaves such a combination too, and later syncs do not
+// mend it: Linux counts pages that it could not write as clean. The test opens each such disk in a
+// child process, since a damaged store may crash the process that reads it.
+//
+// Source   "Can Applications Recover from fsync Failures?", Rebello et al., USENIX ATC '20.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -23,6 +26,7 @@
 #include <map>
 #include <mutex>
 #include <random>
+#include <vector>
 
 #include "kv/store/store.h"
 
@@ -32,9 +36,11 @@ namespace {
 constexpr size_t kPageBytes = 4096;
 constexpr int kWrites = 120;
 constexpr int kCrashes = 150;
+constexpr int kCrashesAfterAFailure = 40;
+constexpr size_t kSoon = 30;  // events: about five commits
 
 struct Event {
-  enum class Kind { kWrite, kSync, kAcknowledged } kind;
+  enum class Kind { kWrite, kSync, kFailedSync, kAcknowledged } kind;
   off_t offset = 0;
   std::string bytes{};
   bool synced = false;  // kWrite: through a descriptor with O_DSYNC
@@ -43,9 +49,12 @@ struct Event {
 // The recorded events of one file.
 class Tape {
  public:
-  void record(const std::string& path, const std::string& at_first) {
+  // The `failing`-th sync of the file fails, none if 0.
+  void record(const std::string& path, const std::string& at_first, int failing) {
     const std::scoped_lock lock(mutex_);
     path_ = path;
+    syncs_ = 0;
+    failing_ = failing;
     events_ = {{Event::Kind::kWrite, 0, at_first, true}};
   }
   std::vector<Event> stop() {
@@ -54,8 +63,12 @@ class Tape {
     return std::move(events_);
   }
   void acknowledged() { add({Event::Kind::kAcknowledged}); }
-  void synced(int descriptor) {
-    if (is_recorded(descriptor)) add({Event::Kind::kSync});
+  // Returns false if this sync fails: the `failing`-th of the tape.
+  bool synced(int descriptor) {
+    if (!is_recorded(descriptor)) return true;
+    const bool fails = ++syncs_ == failing_;
+    add({fails ? Event::Kind::kFailedSync : Event::Kind::kSync});
+    return !fails;
   }
   void written(int descriptor, off_t offset, const void* bytes, ssize_t count) {
     if (count <= 0 || !is_recorded(descriptor)) return;
@@ -80,6 +93,8 @@ class Tape {
   std::mutex mutex_;
   std::string path_;
   std::vector<Event> events_;
+  std::atomic<int> syncs_{0};
+  int failing_ = 0;
 };
 
 Tape& tape() {
@@ -87,7 +102,12 @@ Tape& tape() {
   return one;
 }
 
-enum class Failing { kNothing, kEverything, kMeta };  // kMeta: the write that makes a commit valid
+enum class Failing {
+  kNothing,
+  kEverything,
+  kSyncs,
+  kMeta,  // the write that makes a commit valid
+};
 
 std::atomic<Failing> failing{Failing::kNothing};
 std::atomic<int> folder_syncs{0};
@@ -132,12 +152,13 @@ ssize_t writev(int descriptor, const iovec* parts, int count) {
 
 // The tape stands for the disk, so syncs return at once.
 int fdatasync(int descriptor) {
-  if (hat::failing == hat::Failing::kEverything) {
+  if (hat::failing == hat::Failing::kEverything || hat::failing == hat::Failing::kSyncs) {
     errno = EIO;
     return -1;
   }
-  hat::tape().synced(descriptor);
-  return 0;
+  if (hat::tape().synced(descriptor)) return 0;
+  errno = EIO;
+  return -1;
 }
 
 int fsync(int descriptor) {
@@ -147,8 +168,9 @@ int fsync(int descriptor) {
     errno = EIO;
     return -1;
   }
-  hat::tape().synced(descriptor);
-  return 0;
+  if (hat::tape().synced(descriptor)) return 0;
+  errno = EIO;
+  return -1;
 }
 
 }  // extern "C"
@@ -159,22 +181,28 @@ namespace {
 using Contents = std::map<std::string, std::string>;
 using Random = std::minstd_rand;
 
-// One run: the tape, and the store's contents after each write.
+// One run: the tape, and the store's contents after each acknowledged write.
 struct Run {
   std::vector<Event> events;
   std::vector<Contents> after{{}};
+  int refused = 0;
 };
 
-Run write_much(const std::string& folder, Durability level) {
+enum class AfterAFailure { kGoOn, kRestart };
+
+Run write_much(const std::string& folder, Durability level, int failing_sync, AfterAFailure then) {
   Random random(7);
   Run run;
-  const auto opened = Store::open({.folder = folder, .durability = level});
-  EXPECT_TRUE(opened) << opened.error().message;
-  const auto& store = opened.value();
+  const auto open = [&] {
+    auto opened = Store::open({.folder = folder, .durability = level});
+    EXPECT_TRUE(opened) << opened.error().message;
+    return std::move(opened).value();
+  };
+  auto store = open();
   // open() syncs all that it writes, so the tape begins with that file as synced.
   std::ifstream made(folder + "/data.mdb", std::ios::binary);
   const std::string at_first(std::istreambuf_iterator<char>(made), {});
-  tape().record(folder + "/data.mdb", at_first);
+  tape().record(folder + "/data.mdb", at_first, failing_sync);
   for (int i = 1; i <= kWrites; ++i) {
     const std::string key = "k" + std::to_string(random() % 30);
     const std::string value(random() % 9000, static_cast<char>('a' + i % 26));
@@ -182,9 +210,16 @@ Run write_much(const std::string& folder, Durability level) {
     Contents next = run.after.back();
     next["count"] = count;
     next[key] = value;
-    run.after.push_back(std::move(next));
     const Store::Entry entries[] = {{"count", count}, {key, value}};
-    EXPECT_TRUE(store->multiput(entries));
+    if (!store->multiput(entries)) {
+      ++run.refused;
+      if (then == AfterAFailure::kRestart) {
+        store.reset();
+        store = open();
+      }
+      continue;
+    }
+    run.after.push_back(std::move(next));
     tape().acknowledged();
   }
   run.events = tape().stop();
@@ -195,9 +230,11 @@ Run write_much(const std::string& folder, Durability level) {
 // a page that was not synced is on the disk.
 std::string disk_after(const std::vector<Event>& events, size_t count, double survival,
                        Random& random) {
-  size_t synced_until = 0;
-  for (size_t i = 0; i < count; ++i) {
-    if (events[i].kind == Event::Kind::kSync) synced_until = i;
+  // Of each event: whether the next sync after it succeeded.
+  std::vector<bool> synced(count);
+  for (size_t i = count, next_succeeds = 0; i-- > 0; synced[i] = next_succeeds != 0) {
+    if (events[i].kind == Event::Kind::kSync) next_succeeds = 1;
+    if (events[i].kind == Event::Kind::kFailedSync) next_succeeds = 0;
   }
   std::string disk;
   for (size_t i = 0; i < count; ++i) {
@@ -205,7 +242,7 @@ std::string disk_after(const std::vector<Event>& events, size_t count, double su
     for (size_t at = 0; event.kind == Event::Kind::kWrite && at < event.bytes.size();
          at += kPageBytes) {
       const bool survives =
-          i < synced_until || event.synced || std::bernoulli_distribution(survival)(random);
+          synced[i] || event.synced || std::bernoulli_distribution(survival)(random);
       if (!survives) continue;
       const std::string page = event.bytes.substr(at, kPageBytes);
       const size_t offset = static_cast<size_t>(event.offset) + at;
@@ -254,10 +291,13 @@ int open_in_a_child(const std::string& folder, const std::vector<Contents>& afte
 
 struct Losses {
   int damaged = 0;
-  int most = 0;  // acknowledged writes that an undamaged store lost
+  int most = 0;     // acknowledged writes that an undamaged store lost
+  int refused = 0;  // writes that the store did not acknowledge
 };
 
-Losses lose_power(Durability level) {
+// Loses power at random positions of the tape, or, if a sync fails, soon after it.
+Losses lose_power(Durability level, int failing_sync = 0,
+                  AfterAFailure then = AfterAFailure::kGoOn) {
   // Prefer a folder in memory, since writes with O_DSYNC wait for a real disk.
   const bool has_memory = std::filesystem::is_directory("/dev/shm");
   std::string folder = (has_memory ? "/dev/shm/" : testing::TempDir()) + "hatkv-power-XXXXXX";
@@ -265,11 +305,16 @@ Losses lose_power(Durability level) {
     ADD_FAILURE() << folder << ": cannot make this folder";
     return {};
   }
-  const Run run = write_much(folder + "/run", level);
+  const Run run = write_much(folder + "/run", level, failing_sync, then);
+  const auto failed = std::ranges::find(run.events, Event::Kind::kFailedSync, &Event::kind);
+  const bool has_failed = failed != run.events.end();
+  const size_t first = has_failed ? static_cast<size_t>(failed - run.events.begin()) : 0;
+  const size_t events = std::min(run.events.size() - first, has_failed ? kSoon : SIZE_MAX);
   Random random(11);
-  Losses losses;
-  for (int i = 0; i < kCrashes; ++i) {
-    const size_t count = 1 + random() % run.events.size();
+  Losses losses{.refused = run.refused};
+  const int crashes = has_failed ? kCrashesAfterAFailure : kCrashes;
+  for (int i = 0; i < crashes; ++i) {
+    const size_t count = first + 1 + random() % events;
     const double survival = std::array{0.0, 0.1, 0.5, 0.9, 1.0}[random() % 5];
     const auto acknowledged = static_cast<int>(
         std::count_if(run.events.begin(), run.events.begin() + static_cast<ptrdiff_t>(count),
@@ -284,8 +329,11 @@ Losses lose_power(Durability level) {
     if (found != kDamaged) losses.most = std::max(losses.most, acknowledged - found);
   }
   std::filesystem::remove_all(folder);
-  std::printf("%s: %d crashes, %d stores damaged, at most %d acknowledged writes lost by others\n",
-              std::string(describe(level).name).c_str(), kCrashes, losses.damaged, losses.most);
+  std::printf(
+      "%s, failing sync %d: %d crashes, %d stores damaged, at most %d acknowledged writes lost by "
+      "others\n",
+      std::string(describe(level).name).c_str(), failing_sync, crashes, losses.damaged,
+      losses.most);
   return losses;
 }
 
@@ -336,8 +384,30 @@ TEST_F(FailingDisk, FailedSyncsAreCountedAndTold) {
   const auto synced = store->sync();
   ASSERT_FALSE(synced);
   EXPECT_NE(synced.error().message.find("cannot sync"), std::string::npos);
+  // The writes that the failed sync lost are not on the disk now either.
   failing = Failing::kNothing;
-  EXPECT_TRUE(store->sync());
+  ASSERT_TRUE(store->put("k", "w"));
+  const auto again = store->sync();
+  ASSERT_FALSE(again);
+  EXPECT_NE(again.error().message.find("a sync of the store failed earlier"), std::string::npos);
+}
+
+TEST_F(FailingDisk, ALevelThatWaitsForTheDiskIsSureAgainAfterAWholeCommit) {
+  for (const Durability level : {Durability::kSync, Durability::kNoMetaSync}) {
+    const auto opened = Store::open({.folder = folder_ + "/data", .durability = level});
+    ASSERT_TRUE(opened) << opened.error().message;
+    const auto& store = *opened;
+    ASSERT_TRUE(store->put("k", "v"));
+    failing = Failing::kSyncs;
+    EXPECT_FALSE(store->put("k", "w"));
+    failing = Failing::kNothing;
+    const bool is_doubted = level == Durability::kNoMetaSync;
+    EXPECT_NE(is_doubted, store->sync().has_value());
+    ASSERT_TRUE(store->remove("not there"));  // writes nothing
+    EXPECT_NE(is_doubted, store->sync().has_value());
+    ASSERT_TRUE(store->put("k", "w"));
+    EXPECT_TRUE(store->sync());
+  }
 }
 
 TEST_F(FailingDisk, ABackupThatFailsLeavesNothing) {
@@ -410,6 +480,30 @@ TEST(PowerLoss, NoMetaSyncLosesTheLastCommitAtMost) {
   const Losses losses = lose_power(Durability::kNoMetaSync);
   EXPECT_EQ(losses.damaged, 0);
   EXPECT_EQ(losses.most, 1);
+}
+
+constexpr int kFailingSyncs[] = {1, 2, 3, 10, 40, 100};
+
+TEST(PowerLoss, SyncLosesNothingAfterASyncThatFailed) {
+  for (const auto then : {AfterAFailure::kGoOn, AfterAFailure::kRestart}) {
+    for (const int failing_sync : kFailingSyncs) {
+      const Losses losses = lose_power(Durability::kSync, failing_sync, then);
+      EXPECT_EQ(losses.damaged, 0) << failing_sync;
+      EXPECT_EQ(losses.most, 0) << failing_sync;
+      EXPECT_EQ(losses.refused, 1) << failing_sync;
+    }
+  }
+}
+
+TEST(PowerLoss, NoMetaSyncLosesTheLastCommitAtMostAfterASyncThatFailed) {
+  for (const auto then : {AfterAFailure::kGoOn, AfterAFailure::kRestart}) {
+    for (const int failing_sync : kFailingSyncs) {
+      const Losses losses = lose_power(Durability::kNoMetaSync, failing_sync, then);
+      EXPECT_EQ(losses.damaged, 0) << failing_sync;
+      EXPECT_LE(losses.most, 1) << failing_sync;
+      EXPECT_EQ(losses.refused, 1) << failing_sync;
+    }
+  }
 }
 
 // This level is documented to lose data. The case shows that the test detects losses.

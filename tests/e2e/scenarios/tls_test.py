@@ -9,7 +9,9 @@ import re
 import shutil
 import socket
 import ssl
+import statistics
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -55,13 +57,54 @@ subjectAltName = DNS:{node}, URI:spiffe://hatrpc.test/{node}
         subprocess.run(["openssl", *words], capture_output=True, check=True, timeout=WAIT_S)
 
 
-def half_a_client_hello():
+def client_hello():
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     said = ssl.MemoryBIO()
     with contextlib.suppress(ssl.SSLWantReadError):
         context.wrap_bio(ssl.MemoryBIO(), said).do_handshake()
-    return said.read()[:100]
+    return said.read()
+
+
+# Keeps 100 connections open that begin a TLS handshake. Each one ends when it is answered, another begins, and a dot is
+# printed. The reset leaves no port behind.
+FLOOD = """
+import contextlib, select, socket, struct, sys
+said, poll, opened = bytes.fromhex(sys.argv[2]), select.epoll(), {}
+
+def begin():
+    one = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+    one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    one.sendall(said)
+    poll.register(one, select.EPOLLIN)
+    opened[one.fileno()] = one
+
+for _ in range(100):
+    begin()
+while True:
+    for number, _ in poll.poll():
+        with contextlib.suppress(OSError), opened.pop(number) as one:
+            if one.recv(1) == bytes([22]):
+                print(end=".", flush=True)
+        begin()
+"""
+
+
+@contextlib.contextmanager
+def flood(port, said):
+    """Yields a function that ends the flood and returns how many connections were answered."""
+    with tempfile.TemporaryFile() as answered:
+        process = subprocess.Popen([sys.executable, "-c", FLOOD, str(port), said.hex()], stdout=answered)
+
+        def end():
+            process.kill()
+            process.wait()
+            return answered.seek(0, os.SEEK_END)
+
+        try:
+            yield end
+        finally:
+            end()
 
 
 def fingerprint(file):
@@ -229,7 +272,7 @@ class Tls(TlsNodes):
             silent = [stack.enter_context(socket.create_connection(("127.0.0.1", nodes.link), timeout=WAIT_S))
                       for _ in range(20)]
             for one in silent[::2]:
-                one.sendall(half_a_client_hello())
+                one.sendall(client_hello()[:100])
             self.assertEqual(self.stranger(nodes, "one/host-a"),
                              fingerprint(self.folder / "one" / "host-b.pem"))
             with Client(nodes) as calls:
@@ -240,6 +283,41 @@ class Tls(TlsNodes):
             wait_until("host-b has counted each", lambda: self.failures(nodes.b, "unfinished") >= len(silent), WAIT_S)
             self.assertIn("the peer sent no hello within the time-out", nodes.b.log())
             self.assertTrue(nodes.a.get("/status")["links"][0]["up"])
+
+    def median_call_s(self, nodes, seconds=2):
+        times, end = [], time.monotonic() + seconds
+        with Client(nodes) as calls:
+            while (began := time.monotonic()) < end:
+                self.assertEqual(calls.add(len(times), 1), len(times) + 1)
+                times.append(time.monotonic() - began)
+                time.sleep(0.002)  # leaves the processors to the flood
+        return statistics.median(times)
+
+    def processor_share(self, node, seconds=2):
+        """Returns how much of one processor a node's daemon uses."""
+        def used():
+            fields = pathlib.Path(f"/proc/{node.process.pid}/stat").read_text().rpartition(")")[2].split()
+            return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+        before, began = used(), time.monotonic()
+        time.sleep(seconds)
+        return (used() - before) / (time.monotonic() - began)
+
+    def test_a_flood_of_handshakes_delays_calls_little(self):
+        with self.nodes() as nodes:
+            self.await_up(nodes)
+            calm = self.median_call_s(nodes)
+            with flood(nodes.link, client_hello()) as end:
+                share = self.processor_share(nodes.b)
+                under = self.median_call_s(nodes)
+                answered = end()
+            print(f"median call: {calm * 1e6:.0f} us, and {under * 1e6:.0f} us beside {answered} handshakes, which "
+                  f"took {share:.2f} of a processor", file=sys.stderr)
+            self.assertGreater(answered, 50)
+            self.assertLess(share, 0.5, "a quarter for the handshakes' work, and accepting connections")
+            self.assertLess(under, 3 * calm)
+            self.assertTrue(nodes.a.get("/status")["links"][0]["up"])
+            self.assertEqual(nodes.a.get("/status")["links"][0]["sessions"], 1, "the link is still the first one")
 
     def test_files_that_cannot_be_used_end_the_start_in_words(self):
         make_certificates(self.folder / "two", "host-b")
