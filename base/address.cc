@@ -12,7 +12,8 @@ constexpr std::string_view kForms =
     "expected tcp:HOST:PORT, tcp:[IPV6]:PORT, unix:/ABSOLUTE/PATH or shm:/ABSOLUTE/PATH";
 
 std::unexpected<Error> bad(std::string_view text, std::string_view why) {
-  return fail("'" + std::string(text) + "' " + std::string(why) + "; " + std::string(kForms));
+  return fail(ErrorCode::kInvalid,
+              "'" + std::string(text) + "' " + std::string(why) + "; " + std::string(kForms));
 }
 
 Result<Address> parse_path(Address::Kind kind, std::string_view text, std::string_view path) {

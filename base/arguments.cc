@@ -119,9 +119,9 @@ Result<Action> Arguments::parse(const std::vector<std::string>& arguments) {
   try {
     app_.parse(std::move(all));
   } catch (const CLI::ArgumentMismatch&) {  // thrown if the last argument lacks its value
-    return fail(arguments.back() + ": its value is missing");
+    return fail(ErrorCode::kInvalid, arguments.back() + ": its value is missing");
   } catch (const CLI::Error& error) {
-    return fail(error.what());
+    return fail(ErrorCode::kInvalid, error.what());
   }
   const Arguments* command = nullptr;
   for (const auto& one : commands_) {
@@ -134,7 +134,7 @@ Result<Action> Arguments::parse(const std::vector<std::string>& arguments) {
   if (version_) return Action::kShowVersion;
   HAT_TRY_VOID(refuse_unknown(command));
   if (command == nullptr && !commands_.empty()) {
-    return fail("no command is given; expected " + joined(command_names()));
+    return fail(ErrorCode::kInvalid, "no command is given; expected " + joined(command_names()));
   }
   HAT_TRY_VOID(read_values());
   HAT_TRY_VOID(command == nullptr ? read_words() : command->read_values());
@@ -146,7 +146,8 @@ Result<void> Arguments::set_flags() const {
   for (const Option& one : options_) {
     if (!one.given) continue;
     for (const std::string& value : one.option->results()) {
-      if (value != "true") return fail(name_of(*one.option) + " takes no value");
+      if (value != "true")
+        return fail(ErrorCode::kInvalid, name_of(*one.option) + " takes no value");
       one.given();
     }
   }
@@ -162,15 +163,17 @@ Result<void> Arguments::refuse_unknown(const Arguments* command) const {
   const bool is_option = first.size() > 1 && first.starts_with('-');
   if (!is_option && command == nullptr && !commands_.empty()) {
     const std::vector<std::string> names = command_names();
-    return fail("'" + first + "' is not a command of " + program +
-                did_you_mean(first, {names.begin(), names.end()}) + "; expected " + joined(names));
+    return fail(ErrorCode::kInvalid, "'" + first + "' is not a command of " + program +
+                                         did_you_mean(first, {names.begin(), names.end()}) +
+                                         "; expected " + joined(names));
   }
-  if (!is_option) return fail("'" + first + "' is not an argument of " + program);
+  if (!is_option)
+    return fail(ErrorCode::kInvalid, "'" + first + "' is not an argument of " + program);
   std::vector<std::string> names = option_names();
   if (command != nullptr) std::ranges::copy(command->option_names(), std::back_inserter(names));
   const std::string name = first.substr(0, first.find('='));
-  return fail("'" + name + "' is not an option of " + program +
-              did_you_mean(name, {names.begin(), names.end()}));
+  return fail(ErrorCode::kInvalid, "'" + name + "' is not an option of " + program +
+                                       did_you_mean(name, {names.begin(), names.end()}));
 }
 
 Result<void> Arguments::read_values() const {
@@ -190,8 +193,9 @@ Result<void> Arguments::read_words() const {
   *words_ = app_.get_option(kWords)->results();
   const size_t count = words_->size();
   if (count >= words_min_ && count <= words_max_) return {};
-  return fail("found " + std::to_string(count) + (count == 1 ? " argument" : " arguments") +
-              ", expected " + words_expected_);
+  return fail(ErrorCode::kInvalid, "found " + std::to_string(count) +
+                                       (count == 1 ? " argument" : " arguments") + ", expected " +
+                                       words_expected_);
 }
 
 std::vector<std::string> Arguments::command_names() const {
@@ -203,7 +207,8 @@ std::vector<std::string> Arguments::command_names() const {
 // --- Readers of values ---
 
 std::unexpected<Error> unexpected_value(std::string_view found, std::string_view expected) {
-  return fail("found '" + std::string(found) + "', expected " + std::string(expected));
+  return fail(ErrorCode::kInvalid,
+              "found '" + std::string(found) + "', expected " + std::string(expected));
 }
 
 Arguments::Read read_text(std::string& into) {

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// base/result.h: a value, or an error with a sentence that describes what failed.
+// base/result.h: a value, or an error with a code for programs and a sentence for people.
 //
 // Code off the path of a call returns Result<T>. Callers pass an error up, or add the location with
 // in(). The code that detects an error writes the message once: what failed, on which object, and
-// what to do. Code on the path of a call uses enums instead (no string, no allocation). No
-// exception crosses the boundary of a component.
+// what to do. A caller that decides something by an error compares the code, never the message.
+// Code on the path of a call uses enums instead (no string, no allocation). No exception crosses
+// the boundary of a component.
 #pragma once
 
+#include <cstdint>
 #include <expected>
 #include <string>
 #include <string_view>
@@ -14,21 +16,37 @@
 
 namespace hat {
 
+// The kind of a failure, which says what a person or a program can do about it.
+enum class ErrorCode : uint8_t {
+  kInvalid,      // a file, an option, a setting or a request is wrong; the user must correct it
+  kNotFound,     // the object that was named does not exist
+  kBusy,         // the object is in use, or exists already
+  kDenied,       // a permission or a rule forbids it
+  kExhausted,    // a limit is reached: descriptors, memory, space on a disk, a limit of our own
+  kUnsupported,  // this host, its device or the other side's version cannot do it
+  kUnavailable,  // the other side cannot be reached, does not answer, or is shutting down
+  kClosed,       // the other side has closed the connection
+  kProtocol,     // the other side sent what the protocol does not allow, or a wrong result
+  kStopped,      // this side was asked to stop before it was done
+  kSystem,       // a system call or a library failed for another reason; the message has its text
+};
+
 struct Error {
+  ErrorCode code;
   std::string message;
 };
 
 template <class T>
 using Result = std::expected<T, Error>;
 
-// Returns `error` with the location in front: "peers.host-b: connection refused".
+// Returns `error` with the location in front: "peers.host-b: connection refused". The code stays.
 inline Error in(std::string_view where, Error error) {
   error.message.insert(0, ": ").insert(0, where);
   return error;
 }
 
-inline std::unexpected<Error> fail(std::string message) {
-  return std::unexpected(Error{std::move(message)});
+inline std::unexpected<Error> fail(ErrorCode code, std::string message) {
+  return std::unexpected(Error{code, std::move(message)});
 }
 
 // HAT_TRY(auto file, open(path)); declares `file` with the value of the result, or returns the

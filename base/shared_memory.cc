@@ -10,13 +10,15 @@
 #include <cstring>
 #include <string>
 
+#include "base/system_error.h"
+
 namespace hat {
 namespace {
 
 constexpr int kSizeSeals = F_SEAL_GROW | F_SEAL_SHRINK;
 
 std::unexpected<Error> failed(const char* what) {
-  return fail(std::string("shared memory: ") + what + ": " + std::strerror(errno));
+  return fail_errno(std::string("shared memory: ") + what, errno);
 }
 
 }  // namespace
@@ -37,7 +39,8 @@ Result<SharedMemory> SharedMemory::map(int fd) {
   const int seals = fcntl(fd, F_GET_SEALS);
   if (seals < 0) return failed("the received descriptor is not a memfd");
   if ((seals & kSizeSeals) != kSizeSeals) {
-    return fail("shared memory: the received memfd is not sealed against growing and shrinking");
+    return fail(ErrorCode::kProtocol,
+                "shared memory: the received memfd is not sealed against growing and shrinking");
   }
   HAT_TRY_VOID(memory.map_all());
   return memory;
@@ -46,7 +49,8 @@ Result<SharedMemory> SharedMemory::map(int fd) {
 Result<void> SharedMemory::map_all() {
   struct stat info {};
   if (fstat(fd_, &info) != 0) return failed("fstat");
-  if (info.st_size == 0) return fail("shared memory: the received memfd is empty");
+  if (info.st_size == 0)
+    return fail(ErrorCode::kProtocol, "shared memory: the received memfd is empty");
   const auto size = static_cast<size_t>(info.st_size);
   void* at = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0);
   if (at == MAP_FAILED) return failed("mmap");

@@ -105,18 +105,19 @@ std::unexpected<Error> bad_value(const HintKey& key, std::string_view value,
       expected += (name == words.front() ? "" : ", ") + std::string(name);
   }
   const auto meant = meant_value(key, value);
-  return fail(std::string(key.name) + ": '" + std::string(value) + "'" +
-              (meant ? " (did you mean '" + *meant + "'?)"
-                     : did_you_mean(value, {words.begin(), words.end()})) +
-              "; expected " + expected);
+  return fail(ErrorCode::kInvalid, std::string(key.name) + ": '" + std::string(value) + "'" +
+                                       (meant ? " (did you mean '" + *meant + "'?)"
+                                              : did_you_mean(value, {words.begin(), words.end()})) +
+                                       "; expected " + expected);
 }
 
 // Returns the error for a `value` that is a number, but outside the range of the key.
 std::unexpected<Error> out_of_range(const HintKey& key, std::string_view value, uint64_t min,
                                     uint64_t max) {
-  return fail(std::string(key.name) + ": '" + std::string(value) + "' is out of the range from " +
-              std::to_string(min) + " to " + std::to_string(max) + "; expected " +
-              std::string(key.values));
+  return fail(ErrorCode::kInvalid, std::string(key.name) + ": '" + std::string(value) +
+                                       "' is out of the range from " + std::to_string(min) +
+                                       " to " + std::to_string(max) + "; expected " +
+                                       std::string(key.values));
 }
 
 const HintKey* find_key(std::string_view name) {
@@ -215,8 +216,8 @@ Result<void> set_hint(Hints& hints, std::string_view key, std::string_view value
     names.push_back(each.name);
     list += (list.empty() ? "" : ", ") + std::string(each.name);
   }
-  return fail("unknown hint '" + std::string(key) + "'" + did_you_mean(key, names) +
-              "; expected one of " + list);
+  return fail(ErrorCode::kInvalid, "unknown hint '" + std::string(key) + "'" +
+                                       did_you_mean(key, names) + "; expected one of " + list);
 }
 
 std::vector<std::pair<std::string, std::string>> hint_words(const Hints& hints) {

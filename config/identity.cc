@@ -45,9 +45,11 @@ Result<void> check_identity_rule(std::string_view rule) {
     if (plain.starts_with("*.")) plain.remove_prefix(2);
     if (is_dns_name(plain)) return {};
   }
-  return fail("'" + std::string(rule) +
-              "' is not an identity; expected a URI (spiffe://prod.example/host-a), all URIs below "
-              "a path (spiffe://prod.example/*), a DNS name (host-a.example) or *.example");
+  return fail(
+      ErrorCode::kInvalid,
+      "'" + std::string(rule) +
+          "' is not an identity; expected a URI (spiffe://prod.example/host-a), all URIs below "
+          "a path (spiffe://prod.example/*), a DNS name (host-a.example) or *.example");
 }
 
 bool identity_matches(std::string_view rule, std::string_view name) {

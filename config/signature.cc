@@ -39,7 +39,8 @@ class TypeParser {
  private:
   Result<TypeSpec> parse(int depth) {
     if (depth > kTypeNestingMax) {
-      return fail("the type is nested more than " + std::to_string(kTypeNestingMax) + " deep");
+      return fail(ErrorCode::kInvalid,
+                  "the type is nested more than " + std::to_string(kTypeNestingMax) + " deep");
     }
     const std::string_view word = take_word();
     if (word.empty()) return unexpected();
@@ -60,8 +61,9 @@ class TypeParser {
   Result<TypeSpec> named(std::string_view word) const {
     const auto found = std::ranges::find(types_, word, &NamedType::name);
     if (found == types_.end()) {
-      return fail("unknown type '" + std::string(word) +
-                  "': neither a Thrift type nor one of the service's `types`");
+      return fail(ErrorCode::kInvalid,
+                  "unknown type '" + std::string(word) +
+                      "': neither a Thrift type nor one of the service's `types`");
     }
     const bool is_enum = found->kind == NamedType::Kind::kEnum;
     return TypeSpec{.wire = is_enum ? WireType::kI32 : WireType::kStruct,
@@ -86,9 +88,10 @@ class TypeParser {
     while (rest_.starts_with(' ')) rest_.remove_prefix(1);
   }
   std::unexpected<Error> unexpected() const {
-    return fail("'" + std::string(text_) +
-                "' is not a type; expected a type such as string, list<i32>, " +
-                "map<string,i64>, or a name from the service's `types`");
+    return fail(ErrorCode::kInvalid,
+                "'" + std::string(text_) +
+                    "' is not a type; expected a type such as string, list<i32>, " +
+                    "map<string,i64>, or a name from the service's `types`");
   }
 
   std::string_view text_;

@@ -11,6 +11,8 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "base/system_error.h"
+
 namespace hat::hatctl {
 namespace {
 
@@ -40,9 +42,10 @@ Result<Calibrated> calibrate(const HttpClient& client, const std::string& peer) 
   HAT_TRY(const HttpAnswer begun, client.post("/calibrate?peer=" + escaped(peer)));
   if (begun.status != 202) {
     const json why = json::parse(begun.body, nullptr, false);
-    return Calibrated{begun.body, why.is_object() && why.contains("error")
-                                      ? why.at("error").get<std::string>()
-                                      : begun.body};
+    const bool has_error = why.is_object() && why.contains("error");
+    return Calibrated{
+        begun.body,
+        fail(ErrorCode::kDenied, has_error ? why.at("error").get<std::string>() : begun.body)};
   }
   const uint64_t number = json::parse(begun.body).at("number");
   for (;;) {
@@ -51,18 +54,20 @@ Result<Calibrated> calibrate(const HttpClient& client, const std::string& peer) 
     const json report = json::parse(answer.body);
     if (report.at("number") != number) {
       return Calibrated{answer.body,
-                        "another calibration has replaced this one; run the command again"};
+                        fail(ErrorCode::kBusy,
+                             "another calibration has replaced this one; run the command again")};
     }
     const std::string state = report.at("state");
     if (state == "running") continue;  // the daemon ends every calibration within a minute
-    return Calibrated{answer.body, state == "done" ? "" : report.at("error").get<std::string>()};
+    if (state == "done") return Calibrated{answer.body, {}};
+    return Calibrated{answer.body, fail(ErrorCode::kUnavailable, report.at("error"))};
   }
 }
 
 Result<void> write_whole(const std::string& path, const std::string& text) {
   const std::string fresh = path + ".new";
   const auto failed = [&](const std::string& at) {
-    return fail("cannot write '" + at + "': " + std::strerror(errno));
+    return fail_errno("cannot write '" + at + "'", errno);
   };
   std::FILE* file = std::fopen(fresh.c_str(), "wb");
   if (file == nullptr) return failed(fresh);

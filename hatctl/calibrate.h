@@ -12,8 +12,8 @@ namespace hat::hatctl {
 
 // The end of a calibration.
 struct Calibrated {
-  std::string body;     // the last answer of GET /calibration; if refused, that of POST /calibrate
-  std::string refused;  // why hatrpcd refused the calibration, or why it failed; empty: success
+  std::string body;  // the last answer of GET /calibration; if refused, that of POST /calibrate
+  Result<void> end;  // the error says why hatrpcd refused the calibration, or why it failed
 };
 // Starts a calibration with `peer` and waits until it has ended. Returns an error if hatrpcd cannot
 // be reached.

@@ -45,7 +45,8 @@ std::string why(CURLcode code, CURL* curl) {
 
 Result<HttpAnswer> HttpClient::ask(const std::string& path, bool post) const {
   const Owned<CURL, curl_easy_cleanup> curl(curl_easy_init());
-  if (!curl) return fail(socket_ + ": libcurl cannot start: out of memory");
+  if (!curl)
+    return fail(ErrorCode::kUnavailable, socket_ + ": libcurl cannot start: out of memory");
   HttpAnswer answer;
   const std::string url = "http://hatrpcd" + path;
   curl_easy_setopt(curl.get(), CURLOPT_UNIX_SOCKET_PATH, socket_.c_str());
@@ -58,7 +59,8 @@ Result<HttpAnswer> HttpClient::ask(const std::string& path, bool post) const {
   curl_easy_setopt(curl.get(), CURLOPT_WRITEDATA, &answer.body);
   if (post) curl_easy_setopt(curl.get(), CURLOPT_POSTFIELDS, "");
   const CURLcode code = curl_easy_perform(curl.get());
-  if (code != CURLE_OK) return fail(socket_ + ": " + why(code, curl.get()));
+  if (code != CURLE_OK)
+    return fail(ErrorCode::kUnavailable, socket_ + ": " + why(code, curl.get()));
   curl_easy_getinfo(curl.get(), CURLINFO_RESPONSE_CODE, &answer.status);
   return answer;
 }

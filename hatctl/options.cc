@@ -63,12 +63,14 @@ void declare(Arguments& command, Command kind, Options& options, Given& given) {
 Result<void> take_certs_words(const std::vector<std::string>& words, Options& options) {
   if (words.empty()) return {};
   if (words[0] != "make") {
-    return fail("'" + words[0] +
-                "' is not an argument of hatctl certs; `hatctl certs make DIR NODE...` makes "
-                "certificates for tests");
+    return fail(ErrorCode::kInvalid,
+                "'" + words[0] +
+                    "' is not an argument of hatctl certs; `hatctl certs make DIR NODE...` makes "
+                    "certificates for tests");
   }
   if (words.size() < 3) {
     return fail(
+        ErrorCode::kInvalid,
         "certs make needs a directory and at least one node: hatctl certs make DIR NODE...");
   }
   options.folder = words[1];
@@ -77,11 +79,13 @@ Result<void> take_certs_words(const std::vector<std::string>& words, Options& op
 }
 
 Result<void> settle(const Given& given, Options& options) {
-  if (given.once && options.count != 0) return fail("--once and --count: give one of them");
+  if (given.once && options.count != 0)
+    return fail(ErrorCode::kInvalid, "--once and --count: give one of them");
   if (given.once) options.count = 1;
   options.interval = std::chrono::milliseconds(static_cast<int64_t>(given.interval * 1000));
   if (options.json && options.command == Command::kMetrics) {
     return fail(
+        ErrorCode::kInvalid,
         "--json does not apply to metrics, which have their own text format; use `hatctl top "
         "--json`");
   }

@@ -130,9 +130,10 @@ int run_calibrate(const Session& session) {
   const Options& options = session.options;
   const auto done = calibrate(session.client, options.peer);
   if (!done) return complain(done.error().message, kUnreachable);
-  if (!done->refused.empty()) {
+  if (!done->end) {
     if (options.json) print(done->body);
-    return complain("cannot calibrate with " + options.peer + ": " + done->refused, kRefused);
+    return complain("cannot calibrate with " + options.peer + ": " + done->end.error().message,
+                    kRefused);
   }
   const json calibration = json::parse(done->body);
   options.json ? print_json(calibration) : print(calibration_text(calibration, session.terminal));

@@ -57,27 +57,31 @@ Result<void> settle_mode(const Given& given, CommandLine& line) {
   for (const auto& [name, mode] : given.modes) {
     const auto& [first_name, first_mode] = given.modes.front();
     if (mode != first_mode) {
-      return fail(first_name + " and " + name + " cannot be combined; give one of them");
+      return fail(ErrorCode::kInvalid,
+                  first_name + " and " + name + " cannot be combined; give one of them");
     }
     line.mode = mode;
   }
   if (line.mode == Mode::kCheck && line.output != "-") {
-    return fail("--check writes no file, so '" + line.output +
-                "' would not change; remove --check or -o " + line.output);
+    return fail(ErrorCode::kInvalid, "--check writes no file, so '" + line.output +
+                                         "' would not change; remove --check or -o " + line.output);
   }
   if (!given.explain_option.empty() && line.mode != Mode::kExplain) {
-    return fail(given.explain_option + " has an effect only with --explain; add --explain");
+    return fail(ErrorCode::kInvalid,
+                given.explain_option + " has an effect only with --explain; add --explain");
   }
   return {};
 }
 
 Result<void> settle_input(const Given& given, CommandLine& line) {
   if (given.inputs.empty() || given.inputs[0].empty()) {
-    return fail("no IDL file is named; write hintgen FILE.thrift, or hintgen --help");
+    return fail(ErrorCode::kInvalid,
+                "no IDL file is named; write hintgen FILE.thrift, or hintgen --help");
   }
   if (given.inputs.size() > 1) {
-    return fail("one IDL file at a time: both '" + given.inputs[0] + "' and '" + given.inputs[1] +
-                "' are named; run hintgen once for each");
+    return fail(ErrorCode::kInvalid, "one IDL file at a time: both '" + given.inputs[0] +
+                                         "' and '" + given.inputs[1] +
+                                         "' are named; run hintgen once for each");
   }
   line.input = given.inputs[0];
   return {};
@@ -87,8 +91,9 @@ Result<void> settle_host(const Given& given, engine::HostFacts& host) {
   if (given.cores != 0) host.cores = host.nic_cores = given.cores;
   if (given.nic_cores != 0) host.nic_cores = given.nic_cores;
   if (host.nic_cores > host.cores) {
-    return fail("--nic-cores " + std::to_string(host.nic_cores) + " is more than the host's " +
-                std::to_string(host.cores) + " cores; give --cores too");
+    return fail(ErrorCode::kInvalid, "--nic-cores " + std::to_string(host.nic_cores) +
+                                         " is more than the host's " + std::to_string(host.cores) +
+                                         " cores; give --cores too");
   }
   return {};
 }

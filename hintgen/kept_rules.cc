@@ -25,8 +25,9 @@ Spec* find(std::vector<Spec>& specs, const std::string& name) {
 }
 
 std::unexpected<Error> no_longer_there(const std::string& path, const std::string& what) {
-  return fail(path + " has access rules (`allow`) for " + what +
-              ", which the IDL does not have; remove these rules from the file first");
+  return fail(ErrorCode::kBusy,
+              path + " has access rules (`allow`) for " + what +
+                  ", which the IDL does not have; remove these rules from the file first");
 }
 
 Result<void> keep(const std::string& path, const ServiceSpec& before,
@@ -55,8 +56,9 @@ Result<void> keep_rules(const std::string& path, Manifest& manifest) {
   Diagnostics diagnostics;
   const Manifest before = read_manifest(text, path, diagnostics);
   if (diagnostics.any_errors()) {
-    return fail(path + " exists and may have access rules (`allow`), but it cannot be read: " +
-                "correct the file, or remove it\n" + diagnostics.text());
+    return fail(ErrorCode::kBusy,
+                path + " exists and may have access rules (`allow`), but it cannot be read: " +
+                    "correct the file, or remove it\n" + diagnostics.text());
   }
   for (const ServiceSpec& service : before.services) {
     HAT_TRY_VOID(keep(path, service, manifest.services));

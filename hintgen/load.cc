@@ -9,6 +9,7 @@
 #include <map>
 #include <utility>
 
+#include "base/system_error.h"
 #include "hintgen/parse.h"
 #include "hintgen/report.h"
 
@@ -124,16 +125,18 @@ Result<std::optional<std::string>> read_file(const std::string& path) {
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
   if (status.type() == fs::file_type::not_found) return std::nullopt;
-  if (error) return fail("cannot read '" + path + "': " + error.message());
-  if (!fs::is_regular_file(status)) return fail("'" + path + "' is not a regular file");
+  if (error) return fail_errno("cannot read '" + path + "'", error.value());
+  if (!fs::is_regular_file(status))
+    return fail(ErrorCode::kInvalid, "'" + path + "' is not a regular file");
   const uintmax_t bytes = fs::file_size(path, error);
   if (!error && bytes > kFileBytesMax) {
-    return fail("'" + path + "' is larger than " + std::to_string(kFileBytesMax >> 20) + " MiB");
+    return fail(ErrorCode::kExhausted,
+                "'" + path + "' is larger than " + std::to_string(kFileBytesMax >> 20) + " MiB");
   }
   std::ifstream file(path, std::ios::binary);
-  if (!file) return fail("cannot open '" + path + "' for reading");
+  if (!file) return fail(ErrorCode::kSystem, "cannot open '" + path + "' for reading");
   std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (file.bad()) return fail("cannot read '" + path + "' to its end");
+  if (file.bad()) return fail(ErrorCode::kSystem, "cannot read '" + path + "' to its end");
   return text;
 }
 

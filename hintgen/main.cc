@@ -110,7 +110,8 @@ int run(const CommandLine& line) {
     return kExitUsage;
   }
   const auto output = make_output(line, host, idl);
-  const auto written = output ? write_output(line.output, *output) : fail(output.error().message);
+  const auto written =
+      output ? write_output(line.output, *output) : Result<void>(std::unexpected(output.error()));
   if (written) return 0;
   std::fprintf(stderr, "hintgen: %s\n", written.error().message.c_str());
   return kExitErrors;

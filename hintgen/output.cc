@@ -8,6 +8,8 @@
 #include <filesystem>
 #include <utility>
 
+#include "base/system_error.h"
+
 namespace hat::hintgen {
 namespace {
 
@@ -18,15 +20,15 @@ constexpr int kLinksMax = 40;  // the limit of the kernel
 Result<void> write_stream(std::FILE* file, const std::string& text, const std::string& name) {
   const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
   if (written && std::fflush(file) == 0) return {};
-  return fail("cannot write " + name + ": " + std::strerror(errno));
+  return fail_errno("cannot write " + name, errno);
 }
 
 Result<void> write_directly(const std::string& path, const std::string& text) {
   std::FILE* file = std::fopen(path.c_str(), "wb");
-  if (file == nullptr) return fail("cannot write '" + path + "': " + std::strerror(errno));
+  if (file == nullptr) return fail_errno("cannot write '" + path + "'", errno);
   auto written = write_stream(file, text, "'" + path + "'");
   if (std::fclose(file) != 0 && written) {
-    written = fail("cannot write '" + path + "': " + std::strerror(errno));
+    written = fail_errno("cannot write '" + path + "'", errno);
   }
   return written;
 }
@@ -38,10 +40,10 @@ Result<std::string> follow_links(const std::string& path) {
     std::error_code error;
     if (!fs::is_symlink(fs::symlink_status(file, error))) return file.string();
     const fs::path target = fs::read_symlink(file, error);
-    if (error) return fail("cannot write '" + path + "': " + error.message());
+    if (error) return fail_errno("cannot write '" + path + "'", error.value());
     file = file.parent_path() / target;  // an absolute target replaces the directory
   }
-  return fail("cannot write '" + path + "': its symbolic links form a loop");
+  return fail(ErrorCode::kSystem, "cannot write '" + path + "': its symbolic links form a loop");
 }
 
 }  // namespace
@@ -58,7 +60,7 @@ Result<void> write_output(const std::string& path, const std::string& text) {
   if (written) {
     fs::rename(new_file, file, error);
     if (!error) return {};
-    written = fail("cannot write '" + file + "': " + error.message());
+    written = fail_errno("cannot write '" + file + "'", error.value());
   }
   fs::remove(new_file, error);
   return written;

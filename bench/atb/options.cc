@@ -155,11 +155,12 @@ void declare(Arguments& command, Options& options, std::vector<std::string>& add
 Result<void> check(const Options& options) {
   if (options.command == Command::kServer) return {};
   if (options.iterations == 0 && options.seconds == 0) {
-    return fail("--iterations 0 and --seconds 0: set one of them, so that the measurement ends");
+    return fail(ErrorCode::kInvalid,
+                "--iterations 0 and --seconds 0: set one of them, so that the measurement ends");
   }
   if (options.min_bytes > options.max_bytes) {
-    return fail("--min " + std::to_string(options.min_bytes) + " is above --max " +
-                std::to_string(options.max_bytes));
+    return fail(ErrorCode::kInvalid, "--min " + std::to_string(options.min_bytes) +
+                                         " is above --max " + std::to_string(options.max_bytes));
   }
   return {};
 }

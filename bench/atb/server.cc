@@ -99,7 +99,8 @@ Result<void> serve(const Options& options) {
   try {
     server.serve();
   } catch (const thrift::TException& error) {
-    return fail("cannot serve at " + to_string(options.address) + ": " + error.what());
+    return fail(ErrorCode::kSystem,
+                "cannot serve at " + to_string(options.address) + ": " + error.what());
   }
   return {};
 }

@@ -108,7 +108,8 @@ void add_way(Plan& plan, const Way& way, double compute_us) {
     const LocalQueue& queue = way.by_call ? plan.stores[side.index]->queue() : remote;
     Tally tally(all);
     for (uint64_t i = 0; i < queue.size(); ++i) tally.see(number_of(queue.at(i)));
-    return tally.is_right() ? Result<void>() : fail("a push was lost or happened twice");
+    return tally.is_right() ? Result<void>()
+                            : fail(ErrorCode::kProtocol, "a push was lost or happened twice");
   };
   plan.steps.push_back(std::move(step));
 }

@@ -43,8 +43,8 @@ uint64_t sum_of_words(OwnerSide& side) {
 
 Result<void> expect(std::string_view what, uint64_t found, uint64_t expected) {
   if (found == expected) return {};
-  return fail(std::string(what) + ": " + std::to_string(found) + " instead of " +
-              std::to_string(expected));
+  return fail(ErrorCode::kProtocol, std::string(what) + ": " + std::to_string(found) +
+                                        " instead of " + std::to_string(expected));
 }
 
 // Returns a step that repeats one operation on random words.

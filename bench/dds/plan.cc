@@ -33,7 +33,8 @@ bool Settings::wants(std::string_view method) const {
 }
 
 Result<void> lost_at(uint64_t operation) {
-  return fail("operation " + std::to_string(operation) + " did not end with the expected result");
+  return fail(ErrorCode::kProtocol,
+              "operation " + std::to_string(operation) + " did not end with the expected result");
 }
 
 Result<std::vector<Found>> run(Plan& plan) {

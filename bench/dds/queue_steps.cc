@@ -27,8 +27,10 @@ QueueStep step_of(const Plan& plan, bool checksums) {
 
 Result<void> judge_queue(const Tally& tally) {
   if (tally.is_right()) return {};
-  return fail(std::to_string(tally.lost()) + " values are lost, " + std::to_string(tally.twice()) +
-              " arrived twice, " + std::to_string(tally.strange()) + " are not what was pushed");
+  return fail(ErrorCode::kProtocol, std::to_string(tally.lost()) + " values are lost, " +
+                                        std::to_string(tally.twice()) + " arrived twice, " +
+                                        std::to_string(tally.strange()) +
+                                        " are not what was pushed");
 }
 
 Result<void> check_queue(const LocalQueue& queue, uint64_t all) {
@@ -88,7 +90,8 @@ auto popping(const QueueStep& step, std::span<std::atomic<uint8_t>> marks, const
     });
     if (!done) return lost_at(at);
     for (const uint64_t number : popped) {
-      if (number >= marks.size()) return fail("a popped value was never pushed");
+      if (number >= marks.size())
+        return fail(ErrorCode::kProtocol, "a popped value was never pushed");
       ++marks[number];
     }
     return {};

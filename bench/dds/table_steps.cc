@@ -36,15 +36,16 @@ using Roll = std::shared_ptr<Shared<std::atomic<uint8_t>>>;
 
 Result<void> judge_table(const Tally& tally) {
   if (tally.is_right()) return {};
-  return fail(std::to_string(tally.lost()) + " keys are lost, " + std::to_string(tally.twice()) +
-              " are in the table twice, " + std::to_string(tally.strange()) +
-              " have the value of another key");
+  return fail(ErrorCode::kProtocol,
+              std::to_string(tally.lost()) + " keys are lost, " + std::to_string(tally.twice()) +
+                  " are in the table twice, " + std::to_string(tally.strange()) +
+                  " have the value of another key");
 }
 
 // Adds one owner's keys to the roll. The last owner to do so checks the keys of all owners.
 Result<void> check_table(const LocalTable& table, const TableStep& step, const Roll& roll) {
   std::vector<LocalTable::Entry> entries;
-  if (!table.entries(entries)) return fail("a bucket stayed locked");
+  if (!table.entries(entries)) return fail(ErrorCode::kProtocol, "a bucket stayed locked");
   Tally tally(step.all);
   const std::span<std::atomic<uint8_t>> marks = roll->all();
   for (const LocalTable::Entry& entry : entries) {

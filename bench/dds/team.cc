@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <optional>
 #include <thread>
 
 #include "engine/fabric/loop/loop_fabric.h"
@@ -134,25 +135,25 @@ void tell(Board& board, const std::string& why) {
 // returns the error.
 Result<void> wait_for(std::vector<pid_t> children, std::chrono::seconds timeout, Board& board) {
   const auto end = Clock::now() + timeout;
-  std::string why;
+  std::optional<std::string> why;
   while (!children.empty()) {
     std::erase_if(children, [&](pid_t child) {
       int status = 0;
       if (waitpid(child, &status, WNOHANG) != child) return false;
-      if (status != 0 && why.empty()) {
+      if (status != 0 && !why) {
         why = board.failed.load() != 0 ? board.why.data() : "a process of the run died";
       }
       return true;
     });
-    if (why.empty() && Clock::now() > end) {
+    if (!why && Clock::now() > end) {
       why = "the processes have not finished after " + std::to_string(timeout.count()) + " s";
     }
-    if (!why.empty()) {
+    if (why) {
       for (const pid_t child : children) kill(child, SIGKILL);
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
-  if (!why.empty()) return fail(why);
+  if (why) return fail(ErrorCode::kSystem, std::move(*why));
   return {};
 }
 
@@ -197,7 +198,7 @@ bool ClientSide::touch(uint64_t offset, uint64_t bytes) const {
 Result<void> run_team(const TeamOptions& options, std::span<const Step> steps,
                       const std::function<engine::CallHandler(uint32_t)>& handler_of,
                       Board& board) {
-  if (steps.size() > kStepsMax) return fail("a team has at most 64 steps");
+  if (steps.size() > kStepsMax) return fail(ErrorCode::kInvalid, "a team has at most 64 steps");
   std::fflush(nullptr);
   std::vector<pid_t> children;
   for (uint32_t place = 0; place < options.owners + options.clients; ++place) {

@@ -26,7 +26,8 @@ void measuring_side(const Settings& settings, Wire wire, uint32_t bytes) {
   const ComponentCosts costs = must(engine::measure_costs(*initiator, options));
   if (costs.registration.size() < options.registration_bytes.size()) {
     must(Result<void>(
-        fail("cannot register 16 MiB: raise the limit on locked memory (`ulimit -l`)")));
+        fail(ErrorCode::kExhausted,
+             "cannot register 16 MiB: raise the limit on locked memory (`ulimit -l`)")));
   }
   const auto us = [](double ns) { return ns / 1000; };
   const double message_us = us(costs.message.front().ns);

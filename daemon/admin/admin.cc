@@ -75,9 +75,21 @@ Answer functions(const Request& request) {
 
 Answer ping(const Request& request) { return json_answer(ping_json(request.control)); }
 
+// Returns the HTTP status of a request that failed with `error`.
+int status_of(const Error& error) {
+  switch (error.code) {
+    case ErrorCode::kNotFound:
+      return 404;
+    case ErrorCode::kUnavailable:
+      return 503;
+    default:
+      return 409;
+  }
+}
+
 Answer reload(const Request& request) {
   const auto report = request.control.reload(request.value("dry_run") == "1");
-  return json_answer(reload_json(report), report ? 200 : 409);
+  return json_answer(reload_json(report), report ? 200 : status_of(report.error()));
 }
 
 Answer drain(const Request& request) {
@@ -87,7 +99,7 @@ Answer drain(const Request& request) {
 
 Answer calibrate(const Request& request) {
   const auto number = request.control.calibrate(request.value("peer"));
-  return json_answer(calibrate_json(number), number ? 202 : 409);
+  return json_answer(calibrate_json(number), number ? 202 : status_of(number.error()));
 }
 
 Answer calibration(const Request& request) {

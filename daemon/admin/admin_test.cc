@@ -229,7 +229,8 @@ TEST_F(Admin, ReloadsAndReportsWhatChanged) {
 }
 
 TEST_F(Admin, RefusesAReloadWithTheReasonEvenWhenItIsNoUtf8) {
-  control_.next_report = fail("manifest.yaml:3:1: error: unknown key 'h\xff'\n");
+  control_.next_report =
+      fail(ErrorCode::kInvalid, "manifest.yaml:3:1: error: unknown key 'h\xff'\n");
   const Reply reply = over_unix("POST", "/reload");
   EXPECT_EQ(reply.status, 409);
   const json body = json::parse(reply.body);
@@ -354,7 +355,7 @@ TEST_F(Admin, CalibratesWhenTold) {
   EXPECT_EQ(done.at("costs").at("put").at(0).at("ns"), 61.2);
   EXPECT_THAT(done.at("profile").get<std::string>(), HasSubstr("put: {8: 61.2}"));
   const Reply refused = over_unix("POST", "/calibrate?peer=host%2Dc");
-  EXPECT_EQ(refused.status, 409);
+  EXPECT_EQ(refused.status, 404);
   EXPECT_EQ(json::parse(refused.body).at("error"), "no peer is called 'host-c'");
 }
 

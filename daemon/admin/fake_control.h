@@ -45,7 +45,7 @@ class FakeControl final : public Control {
   }
   void drain() override { ++drains; }
   Result<uint64_t> calibrate(const std::string& peer) override {
-    if (peer != "host-b") return fail("no peer is called '" + peer + "'");
+    if (peer != "host-b") return fail(ErrorCode::kNotFound, "no peer is called '" + peer + "'");
     last_calibration = {.number = 3, .state = CalibrationReport::State::kRunning, .peer = peer};
     return last_calibration.number;
   }

@@ -36,7 +36,8 @@ class Line {
   const std::string_view& rest() const { return rest_; }
 
   Result<std::string> quoted() {
-    if (!take("\"")) return fail("a label's value does not begin with a quote");
+    if (!take("\""))
+      return fail(ErrorCode::kInvalid, "a label's value does not begin with a quote");
     std::string value;
     while (!rest_.empty() && rest_[0] != '"') {
       if (take("\\\\"))
@@ -46,13 +47,14 @@ class Line {
       else if (take("\\n"))
         value += '\n';
       else if (rest_[0] == '\\')
-        return fail("a label's value has an escape other than \\\\, \\\" and \\n");
+        return fail(ErrorCode::kInvalid,
+                    "a label's value has an escape other than \\\\, \\\" and \\n");
       else {
         value += rest_[0];
         rest_.remove_prefix(1);
       }
     }
-    if (!take("\"")) return fail("a label's value has no closing quote");
+    if (!take("\"")) return fail(ErrorCode::kInvalid, "a label's value has no closing quote");
     return value;
   }
 
@@ -64,21 +66,26 @@ Result<MetricSample> read_sample(std::string_view text) {
   Line line(text);
   MetricSample sample;
   sample.name = line.until("{ ");
-  if (!is_name(sample.name, true)) return fail("'" + sample.name + "' is not a metric's name");
+  if (!is_name(sample.name, true))
+    return fail(ErrorCode::kInvalid, "'" + sample.name + "' is not a metric's name");
   if (line.take("{")) {
     while (!line.take("}")) {
       const std::string label = line.until("=");
-      if (!is_name(label, false) || !line.take("=")) return fail("'" + label + "' is not a label");
+      if (!is_name(label, false) || !line.take("="))
+        return fail(ErrorCode::kInvalid, "'" + label + "' is not a label");
       HAT_TRY(std::string value, line.quoted());
-      if (!sample.labels.emplace(label, value).second) return fail("duplicate label " + label);
-      if (!line.take(",") && !line.rest().starts_with("}")) return fail("no comma after " + label);
+      if (!sample.labels.emplace(label, value).second)
+        return fail(ErrorCode::kInvalid, "duplicate label " + label);
+      if (!line.take(",") && !line.rest().starts_with("}"))
+        return fail(ErrorCode::kInvalid, "no comma after " + label);
     }
   }
-  if (!line.take(" ")) return fail("no space before the value");
+  if (!line.take(" ")) return fail(ErrorCode::kInvalid, "no space before the value");
   const std::string number(line.rest());
   char* end = nullptr;
   sample.value = std::strtod(number.c_str(), &end);
-  if (number.empty() || *end != '\0') return fail("'" + number + "' is not a number");
+  if (number.empty() || *end != '\0')
+    return fail(ErrorCode::kInvalid, "'" + number + "' is not a number");
   return sample;
 }
 
@@ -97,12 +104,14 @@ class Reader {
     Line rest(text);
     if (rest.take("# HELP ")) return help(rest);
     if (rest.take("# TYPE ")) return type(rest);
-    if (text.empty() || text[0] == '#') return fail("the line is not a HELP, a TYPE or a sample");
+    if (text.empty() || text[0] == '#')
+      return fail(ErrorCode::kInvalid, "the line is not a HELP, a TYPE or a sample");
     HAT_TRY(MetricSample sample, read_sample(text));
     if (families.empty() || families.back().type.empty() || !belongs(sample, families.back())) {
-      return fail(sample.name + " is not below its own TYPE line");
+      return fail(ErrorCode::kInvalid, sample.name + " is not below its own TYPE line");
     }
-    if (!series_.emplace(sample.name, sample.labels).second) return fail("duplicate series");
+    if (!series_.emplace(sample.name, sample.labels).second)
+      return fail(ErrorCode::kInvalid, "duplicate series");
     families.back().samples.push_back(std::move(sample));
     return {};
   }
@@ -113,20 +122,21 @@ class Reader {
   Result<void> help(Line& line) {
     const std::string name = line.until(" ");
     if (!is_name(name, true) || !names_.insert(name).second)
-      return fail("invalid or duplicate name in HELP: " + name);
-    if (!line.take(" ") || line.rest().empty()) return fail(name + " has an empty HELP");
+      return fail(ErrorCode::kInvalid, "invalid or duplicate name in HELP: " + name);
+    if (!line.take(" ") || line.rest().empty())
+      return fail(ErrorCode::kInvalid, name + " has an empty HELP");
     families.push_back({name, std::string(line.rest()), "", {}});
     return {};
   }
   Result<void> type(Line& line) {
     const std::string name = line.until(" ");
     if (families.empty() || families.back().name != name || !families.back().type.empty()) {
-      return fail("TYPE of " + name + " does not follow its HELP");
+      return fail(ErrorCode::kInvalid, "TYPE of " + name + " does not follow its HELP");
     }
     line.take(" ");
     const std::string_view type = line.rest();
     if (type != "counter" && type != "gauge" && type != "histogram") {
-      return fail("'" + std::string(type) + "' is not a type");
+      return fail(ErrorCode::kInvalid, "'" + std::string(type) + "' is not a type");
     }
     families.back().type = type;
     return {};
@@ -139,13 +149,14 @@ class Reader {
 }  // namespace
 
 Result<std::vector<MetricFamilyText>> read_metrics(const std::string& text) {
-  if (!text.ends_with('\n')) return fail("the last line has no newline");
+  if (!text.ends_with('\n')) return fail(ErrorCode::kInvalid, "the last line has no newline");
   Reader reader;
   std::istringstream lines(text);
   size_t number = 1;
   for (std::string line; std::getline(lines, line); ++number) {
     if (const auto read = reader.line(line); !read) {
-      return fail("line " + std::to_string(number) + ": " + read.error().message + ": " + line);
+      return fail(ErrorCode::kInvalid,
+                  "line " + std::to_string(number) + ": " + read.error().message + ": " + line);
     }
   }
   return std::move(reader.families);

@@ -28,12 +28,16 @@ std::string utc_now() {
   return text;
 }
 
-// Returns the reason for which the job was stopped, if it was, and otherwise the error: an error
-// that follows from the stop explains nothing.
-std::string why_failed(const CalibrationJob& job, const Error& error) {
-  const std::string why = job.stopped_why();
-  return why.empty() ? error.message : why;
+// Returns how the job ended: with the error of the session if the session has failed, because
+// then the error of the work only follows from that; otherwise as the work ended.
+template <class T>
+Result<void> end_of(const CalibrationJob& job, const Result<T>& work) {
+  if (work) return {};
+  if (auto error = job.stop_error()) return std::unexpected(std::move(*error));
+  return std::unexpected(work.error());
 }
+
+std::string text_of(const Result<void>& end) { return end ? "" : end.error().message; }
 
 // Waits until the session ends. On `loop`, the last answer stays in this side's memory until the
 // other side has taken it, and the session's end shows that it has.
@@ -48,9 +52,10 @@ void stay_until_stopped(const CalibrationJob& job, std::chrono::nanoseconds at_m
 
 Result<std::shared_ptr<CalibrationJob>> Calibrator::begin(
     std::function<void(const std::shared_ptr<CalibrationJob>&)> work) {
-  if (stopped_) return fail("node " + node_ + " is shutting down");
+  if (stopped_) return fail(ErrorCode::kUnavailable, "node " + node_ + " is shutting down");
   if (busy_)
-    return fail("another calibration is running at node " + node_ + "; try again in a few seconds");
+    return fail(ErrorCode::kBusy,
+                "another calibration is running at node " + node_ + "; try again in a few seconds");
   if (thread_.joinable()) thread_.join();  // its work is done
   const auto job = std::make_shared<CalibrationJob>();
   const auto run = [this, job, work = std::move(work)] {
@@ -66,7 +71,8 @@ Result<std::shared_ptr<CalibrationJob>> Calibrator::begin(
   try {
     thread_ = std::thread(run);
   } catch (const std::system_error& error) {  // a peer's request can reach the limit of threads
-    return fail("node " + node_ + " cannot start a thread for the calibration: " + error.what());
+    return fail(ErrorCode::kExhausted,
+                "node " + node_ + " cannot start a thread for the calibration: " + error.what());
   }
   busy_ = true;  // the thread cannot have reset it yet: it needs the lock
   job_ = job;
@@ -78,7 +84,7 @@ void Calibrator::stop() {
   {
     const std::lock_guard lock(mutex_);
     stopped_ = true;
-    if (busy_) job_->stop("node " + node_ + " is shutting down");
+    if (busy_) job_->stop(fail(ErrorCode::kUnavailable, "node " + node_ + " is shutting down"));
   }
   if (thread_.joinable()) thread_.join();
 }
@@ -94,12 +100,13 @@ Result<uint64_t> Calibrator::measure(const std::string& peer, OpenSession open_s
   const std::lock_guard lock(mutex_);
   const auto work = [this, peer, open_session = std::move(open_session)](const auto& job) {
     auto costs = measure_now(open_session, job);
-    const std::string error = costs ? "" : why_failed(*job, costs.error());
-    job->finish(error);
-    LOG(INFO) << "calibration with peer " << peer << (costs ? ": done" : ": failed: ") << error;
+    const Result<void> end = end_of(*job, costs);
+    job->finish(end);
+    LOG(INFO) << "calibration with peer " << peer << (end ? ": done" : ": failed: ")
+              << text_of(end);
     const std::lock_guard own(mutex_);
     last_.state = costs ? CalibrationReport::State::kDone : CalibrationReport::State::kFailed;
-    last_.error = error;
+    last_.error = text_of(end);
     if (costs) last_.profile = Profile{node_, peer, device_, utc_now(), std::move(*costs)};
   };
   HAT_TRY_VOID(begin(work));
@@ -124,17 +131,17 @@ Result<std::shared_ptr<CalibrationJob>> Calibrator::answer(const engine::CostOpe
   const std::lock_guard lock(mutex_);
   return begin([this, open](const auto& job) {
     const auto answered = answer_now(open, *job);
-    const std::string error = answered ? "" : why_failed(*job, answered.error());
-    job->finish(error);
-    LOG(INFO) << "a peer has calibrated with this node" << (answered ? "" : ": ") << error;
+    const Result<void> end = end_of(*job, answered);
+    job->finish(end);
+    LOG(INFO) << "a peer has calibrated with this node" << (end ? "" : ": ") << text_of(end);
   });
 }
 
 Result<void> Calibrator::answer_now(const engine::CostOpen& open, CalibrationJob& job) {
   HAT_TRY(const auto fabric, open_fabric_());
   if (const std::string reach = fabric->reach(); open.reach != reach) {
-    return fail("the fabrics do not reach each other: '" + open.reach + "' there, '" + reach +
-                "' here");
+    return fail(ErrorCode::kUnsupported, "the fabrics do not reach each other: '" + open.reach +
+                                             "' there, '" + reach + "' here");
   }
   HAT_TRY(const auto target, engine::Target::create(*fabric, {}));
   HAT_TRY(const engine::CostCard card, target->add(open.card));

@@ -156,7 +156,7 @@ Daemon::Daemon(std::string config_file, Configuration configuration, Sockets soc
       takeover_(std::move(takeover)) {
   routes_ = make_routes(1, configuration);
   tls_ = configuration.tls;
-  if (const std::string why = profile_unused(configuration); !why.empty()) LOG(WARNING) << why;
+  if (const auto why = profile_unused(configuration)) LOG(WARNING) << *why;
   last_reload_.unix_time = start_unix_time_;
   applied_fingerprint_ = seen_fingerprint_ = configuration.fingerprint;
   calibrator_ = make_calibrator(node_, threads_.front()->rdma());
@@ -185,7 +185,7 @@ std::shared_ptr<const RoutingTable> Daemon::make_routes(uint64_t generation,
   const OpenedRdma& rdma = threads_.front()->rdma();
   host.rdma = rdma.host != nullptr;
   host.rdma_absent_reason = rdma.what;
-  if (configuration.profile && profile_unused(configuration).empty()) {
+  if (configuration.profile && !profile_unused(configuration)) {
     host.measured = std::make_shared<const ComponentCosts>(configuration.profile->costs);
   }
   return std::make_shared<const RoutingTable>(generation, configuration.manifest,
@@ -193,11 +193,11 @@ std::shared_ptr<const RoutingTable> Daemon::make_routes(uint64_t generation,
                                               node_->limits.call_timeout);
 }
 
-std::string Daemon::profile_unused(const Configuration& configuration) const {
+std::optional<std::string> Daemon::profile_unused(const Configuration& configuration) const {
   engine::RdmaHost* host = threads_.front()->rdma().host.get();
-  if (!configuration.profile || host == nullptr) return "";
+  if (!configuration.profile || host == nullptr) return std::nullopt;
   const std::string& measured = configuration.profile->costs.fabric;
-  if (measured == host->fabric_name()) return "";
+  if (measured == host->fabric_name()) return std::nullopt;
   return "profile " + node_->profile + ": the costs of fabric " + measured +
          " are not used, because this node's fabric is " + host->fabric_name() +
          "; run `hatctl calibrate PEER --write` to measure them";
@@ -371,21 +371,20 @@ void Daemon::on_watchdog(evutil_socket_t, short, void* self) {
 Result<ReloadReport> Daemon::try_reload(bool dry_run) {
   Diagnostics diagnostics;
   const Configuration fresh = load_configuration(config_file_, diagnostics);
-  if (diagnostics.any_errors()) return fail(diagnostics.text());
+  if (diagnostics.any_errors()) return fail(ErrorCode::kInvalid, diagnostics.text());
   if (fresh.node_text != node_text_) {
-    return fail(
-        config_file_ +
-        ": error: it has changed since the start, and a reload cannot apply the change. Nothing is "
-        "reloaded until a takeover or a restart applies the change, or you undo it\n");
+    return fail(ErrorCode::kInvalid,
+                config_file_ +
+                    ": error: it has changed since the start, and a reload cannot apply the "
+                    "change. Nothing is "
+                    "reloaded until a takeover or a restart applies the change, or you undo it\n");
   }
   const auto routes = make_routes(routes_->generation() + 1, fresh);
   ReloadReport report{routes->generation(), route_changes(*routes_, *routes), {}};
   for (const Diagnostic& warning : diagnostics.all()) {
     report.warnings.push_back(to_string(warning.location) + ": warning: " + warning.message);
   }
-  if (std::string why = profile_unused(fresh); !why.empty()) {
-    report.warnings.push_back(std::move(why));
-  }
+  if (auto why = profile_unused(fresh)) report.warnings.push_back(std::move(*why));
   if (tls_ && !same_certificates(*tls_, *fresh.tls)) {
     report.changes.push_back(
         "link.tls: certificate " + tls_->certificate().subject + " until " +
@@ -442,18 +441,21 @@ void Daemon::check_for_changes() {
 // --- Calibration ---
 
 Result<uint64_t> Daemon::calibrate(const std::string& peer) {
-  if (peer == node_->node) return fail("a node cannot calibrate with itself; name a peer");
+  if (peer == node_->node)
+    return fail(ErrorCode::kInvalid, "a node cannot calibrate with itself; name a peer");
   std::vector<std::string_view> names;
   for (const PeerConfig& one : node_->peers) names.push_back(one.name);
   if (std::ranges::find(names, peer) == names.end()) {
-    return fail("no peer is called '" + peer + "'" + did_you_mean(peer, names) +
-                "; `hatctl status` lists them");
+    return fail(ErrorCode::kNotFound, "no peer is called '" + peer + "'" +
+                                          did_you_mean(peer, names) +
+                                          "; `hatctl status` lists them");
   }
   if (!calibrator_) {
-    return fail("this node has no RDMA fabric (" + threads_.front()->rdma().what +
-                "): calls go over TCP, and there is nothing to calibrate");
+    return fail(ErrorCode::kUnsupported,
+                "this node has no RDMA fabric (" + threads_.front()->rdma().what +
+                    "): calls go over TCP, and there is nothing to calibrate");
   }
-  if (draining()) return fail("node " + node_->node + " is shutting down");
+  if (draining()) return fail(ErrorCode::kUnavailable, "node " + node_->node + " is shutting down");
   // The first worker's link is enough: the links of all workers lead to the same daemon.
   return calibrator_->measure(
       peer,
@@ -461,7 +463,9 @@ Result<uint64_t> Daemon::calibrate(const std::string& peer) {
           const engine::CostOpen& open,
           const std::shared_ptr<engine::CalibrationJob>& job) -> Result<void> {
         const auto begun = worker->ask([=](Worker& own) { return own.calibrate(peer, open, job); });
-        return begun ? *begun : fail("the worker that owns the link to this peer does not respond");
+        return begun ? *begun
+                     : fail(ErrorCode::kUnavailable,
+                            "the worker that owns the link to this peer does not respond");
       });
 }
 

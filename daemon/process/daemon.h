@@ -134,7 +134,7 @@ class Daemon final : public Control, private TakeoverEvents, private TakeoverOff
   std::shared_ptr<const RoutingTable> make_routes(uint64_t generation,
                                                   const Configuration& configuration);
   // Returns why the profile does not apply here; empty if it applies, or there is none.
-  std::string profile_unused(const Configuration& configuration) const;
+  std::optional<std::string> profile_unused(const Configuration& configuration) const;
 
   const std::string config_file_;
   const std::string node_text_;

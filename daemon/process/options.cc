@@ -25,7 +25,8 @@ Result<Options> parse_options(const std::vector<std::string>& arguments) {
                 }));
   HAT_TRY(options.action, parser.parse(arguments));
   options.stay_time = std::chrono::seconds(stay_seconds);
-  if (options.quiet && !options.check) return fail("--quiet is valid only with --check");
+  if (options.quiet && !options.check)
+    return fail(ErrorCode::kInvalid, "--quiet is valid only with --check");
   return options;
 }
 

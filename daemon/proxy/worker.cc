@@ -283,12 +283,16 @@ Result<void> Worker::calibrate(const std::string& peer, const engine::CostOpen& 
   PeerLink& to = peers_.at(peer);
   if (!to.link->takes_calls()) {
     const std::string& why = to.link->last_error();
-    return fail("the link to this peer is down: " + (why.empty() ? "it is shutting down" : why));
+    return fail(ErrorCode::kUnavailable,
+                "the link to this peer is down: " + (why.empty() ? "it is shutting down" : why));
   }
   const engine::Hello& hello = to.link->session().peer();
-  if (!to.costs) return fail("peer " + peer + " has no RDMA fabric: calls to it go over TCP");
+  if (!to.costs)
+    return fail(ErrorCode::kUnsupported,
+                "peer " + peer + " has no RDMA fabric: calls to it go over TCP");
   if (hello.version_max < engine::kLinkVersionOfCosts) {
-    return fail("peer " + peer + "'s hatrpcd is older than this one and does not calibrate");
+    return fail(ErrorCode::kUnsupported,
+                "peer " + peer + "'s hatrpcd is older than this one and does not calibrate");
   }
   return to.costs->open(open, std::move(job));
 }
@@ -336,11 +340,11 @@ static std::string identity(const engine::Session& session) {
 
 Result<void> Worker::on_hello(engine::Session& session) {
   const auto found = accepted_.find(&session);
-  if (found == accepted_.end()) return fail("the link has ended");
+  if (found == accepted_.end()) return fail(ErrorCode::kClosed, "the link has ended");
   const auto share = peer_shares_.of(identity(session));
   if (!peer_shares_.has_space(&PeerShare::links, *share, node().limits.links_max)) {
     counters().links_refused.add();
-    return fail("node " + node().node + ": limits.max_links is reached");
+    return fail(ErrorCode::kExhausted, "node " + node().node + ": limits.max_links is reached");
   }
   found->second->begin(share);
   return {};

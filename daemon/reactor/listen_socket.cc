@@ -15,6 +15,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/system_error.h"
 #include "client/ring/path_claim.h"
 #include "daemon/reactor/socket_address.h"
 
@@ -37,7 +38,8 @@ std::unexpected<Error> failed(const Address& address, const char* what) {
         "; a port below 1024 requires CAP_NET_BIND_SERVICE, a unix socket write permission for its "
         "directory";
   if (errno == ENOENT) advice = "; its directory must exist";
-  return fail(to_string(address) + ": " + what + ": " + std::strerror(errno) + advice);
+  return fail(code_of_errno(errno),
+              to_string(address) + ": " + what + ": " + std::strerror(errno) + advice);
 }
 
 constexpr auto kNoGroup = static_cast<gid_t>(-1);  // chown(2) then changes no group
@@ -45,7 +47,8 @@ constexpr auto kNoGroup = static_cast<gid_t>(-1);  // chown(2) then changes no g
 Result<gid_t> group_of(const Address& address, const std::string& group) {
   if (group.empty()) return kNoGroup;
   const struct group* entry = getgrnam(group.c_str());
-  if (entry == nullptr) return fail(to_string(address) + ": there is no group '" + group + "'");
+  if (entry == nullptr)
+    return fail(ErrorCode::kNotFound, to_string(address) + ": there is no group '" + group + "'");
   return entry->gr_gid;
 }
 
@@ -58,8 +61,9 @@ Result<void> set_owner(const Address& address, uint32_t mode, const std::string&
   if (file.get() < 0 || fstat(file.get(), &info) != 0)
     return failed(address, "the socket's file has been removed");
   if (!S_ISSOCK(info.st_mode)) {
-    return fail(to_string(address) +
-                ": another file has replaced the socket; check who may write to its directory");
+    return fail(ErrorCode::kBusy,
+                to_string(address) +
+                    ": another file has replaced the socket; check who may write to its directory");
   }
   constexpr auto kSameUser = static_cast<uid_t>(-1);
   if (id != kNoGroup && fchownat(file.get(), "", kSameUser, id, AT_EMPTY_PATH) != 0) {

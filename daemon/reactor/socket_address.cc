@@ -10,6 +10,7 @@
 
 #include "base/number.h"
 #include "base/owned.h"
+#include "base/system_error.h"
 
 namespace hat {
 
@@ -31,7 +32,8 @@ Result<SocketAddress> resolve(const Address& address, bool passive) {
   const int error =
       getaddrinfo(address.host.c_str(), std::to_string(address.port).c_str(), &hints, &found);
   if (error != 0) {
-    return fail(to_string(address) + ": the host cannot be looked up: " + gai_strerror(error));
+    return fail(ErrorCode::kNotFound,
+                to_string(address) + ": the host cannot be looked up: " + gai_strerror(error));
   }
   const Owned<addrinfo, freeaddrinfo> owned(found);
   std::memcpy(&result.storage, found->ai_addr, found->ai_addrlen);
@@ -57,7 +59,7 @@ Result<Address> bound_address(int fd) {
   SocketAddress where;
   where.length = sizeof where.storage;
   if (getsockname(fd, reinterpret_cast<sockaddr*>(&where.storage), &where.length) != 0) {
-    return fail(std::string("cannot create a socket: ") + std::strerror(errno));
+    return fail_errno("cannot create a socket", errno);
   }
   return to_address(where);
 }

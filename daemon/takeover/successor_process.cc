@@ -16,6 +16,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/system_error.h"
+
 // glibc's other name for the function clone(2). ThreadSanitizer treats each call of clone() as a
 // fork(2), and would mark memory as the child's, although both processes share it here.
 extern "C" int __clone(int (*run)(void*), void* stack, int flags, void* of, ...) noexcept;
@@ -32,7 +34,7 @@ constexpr std::array<std::string_view, 4> kOnlyOurs = {
 Result<std::string> program() {
   std::error_code error;
   std::string path = std::filesystem::read_symlink("/proc/self/exe", error);
-  if (error) return fail("/proc/self/exe: " + error.message());
+  if (error) return fail_errno("/proc/self/exe", error.value());
   constexpr std::string_view kReplaced = " (deleted)";
   if (path.ends_with(kReplaced)) path.resize(path.size() - kReplaced.size());
   return path;
@@ -79,7 +81,7 @@ Result<SuccessorProcess> spawn(Start start) {
   const int error = pid < 0 ? errno : start.error;
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   Descriptor owned(end);
-  if (error != 0) return fail(std::string(start.path) + ": " + std::strerror(error));
+  if (error != 0) return fail_errno(std::string(start.path), error);
   return SuccessorProcess{pid, std::move(owned)};
 }
 
@@ -88,6 +90,7 @@ Result<SuccessorProcess> spawn(Start start) {
 Result<SuccessorProcess> spawn_successor() {
   if (getpid() == 1) {
     return fail(
+        ErrorCode::kSystem,
         "this hatrpcd is the first process of its container, so a new process would end with it; "
         "start another container with --takeover");
   }

@@ -9,6 +9,7 @@
 #include <charconv>
 #include <cstring>
 
+#include "base/system_error.h"
 #include "daemon/reactor/socket_address.h"
 #include "daemon/takeover/takeover_offer.h"
 
@@ -38,6 +39,7 @@ Result<std::unique_ptr<Takeover>> Takeover::begin(const NodeConfig& node) {
   const std::string path = TakeoverOffer::path(node);
   if (path.empty()) {
     return fail(
+        ErrorCode::kProtocol,
         "--takeover: hatrpcd finds the running daemon by `admin.socket`, which is not set or "
         "is longer than 98 bytes; set a path of at most 98 bytes");
   }
@@ -45,7 +47,7 @@ Result<std::unique_ptr<Takeover>> Takeover::begin(const NodeConfig& node) {
   HAT_TRY(const SocketAddress where, resolve({Address::Kind::kUnix, "", 0, path}, false));
   if (connect(socket.get(), reinterpret_cast<const sockaddr*>(&where.storage), where.length) != 0) {
     if (errno == ENOENT || errno == ECONNREFUSED) return nullptr;
-    return fail(path + ": cannot connect to the running hatrpcd: " + std::strerror(errno));
+    return fail_errno(path + ": cannot connect to the running hatrpcd", errno);
   }
   std::unique_ptr<Takeover> takeover(new Takeover(std::move(socket)));
   HAT_TRY(const bool there, takeover->ask(node));
@@ -58,6 +60,7 @@ Result<std::unique_ptr<Takeover>> Takeover::begin(const NodeConfig& node) {
 Result<bool> Takeover::ask(const NodeConfig& node) {
   if (!channel_->same_user())
     return fail(
+        ErrorCode::kDenied,
         "--takeover: the process that listens at ADMIN_SOCKET.takeover belongs to another user; "
         "run both as one user");
   const timeval patience{kAnswerTime.count(), 0};
@@ -68,18 +71,22 @@ Result<bool> Takeover::ask(const NodeConfig& node) {
   std::vector<Descriptor> owned;
   for (bool last = false; !last;) {
     auto answer = channel_->receive(true);
-    if (!answer && answer.error().message == TakeoverChannel::kEnded) return false;
-    if (!answer) return fail("--takeover: the running hatrpcd: " + answer.error().message);
-    if (!*answer) return fail("--takeover: the running hatrpcd does not answer");
+    if (!answer && answer.error().code == ErrorCode::kClosed) return false;
+    if (!answer)
+      return fail(ErrorCode::kProtocol,
+                  "--takeover: the running hatrpcd: " + answer.error().message);
+    if (!*answer)
+      return fail(ErrorCode::kUnavailable, "--takeover: the running hatrpcd does not answer");
     TakeoverMessage& message = **answer;
     if (message.kind == TakeoverKind::kRefuse) {
-      return fail("--takeover: the running hatrpcd refuses: " + message.text);
+      return fail(ErrorCode::kDenied, "--takeover: the running hatrpcd refuses: " + message.text);
     }
     const std::vector<std::string> addresses = lines_of(message.text);
     last = message.kind == TakeoverKind::kLastListeners;
     if ((!last && message.kind != TakeoverKind::kListeners) ||
         addresses.size() != message.descriptors.size()) {
       return fail(
+          ErrorCode::kProtocol,
           "--takeover: the running hatrpcd sent something other than its listening sockets");
     }
     for (size_t i = 0; i < addresses.size(); ++i) {

@@ -54,21 +54,24 @@ std::vector<Descriptor> detach(msghdr& message) {
 Result<TakeoverMessage> read_message(std::span<const std::byte> raw,
                                      std::vector<Descriptor> descriptors) {
   Header header;
-  if (raw.size() < sizeof header) return fail("it sent a truncated message");
+  if (raw.size() < sizeof header) return fail(ErrorCode::kProtocol, "it sent a truncated message");
   std::memcpy(&header, raw.data(), sizeof header);
   raw = raw.subspan(sizeof header);
-  if (header.magic != kMagic) return fail("it does not speak the takeover protocol");
+  if (header.magic != kMagic)
+    return fail(ErrorCode::kProtocol, "it does not speak the takeover protocol");
   const auto kind = static_cast<TakeoverKind>(header.kind);
   if (header.version != TakeoverChannel::kVersion && kind != TakeoverKind::kRefuse) {
-    return fail("the other process speaks version " + std::to_string(header.version) +
-                " of the takeover protocol, this hatrpcd speaks version " +
-                std::to_string(TakeoverChannel::kVersion));
+    return fail(ErrorCode::kUnsupported,
+                "the other process speaks version " + std::to_string(header.version) +
+                    " of the takeover protocol, this hatrpcd speaks version " +
+                    std::to_string(TakeoverChannel::kVersion));
   }
   if (size_t{header.text_bytes} + header.bytes != raw.size()) {
-    return fail("it sent a message whose lengths are wrong");
+    return fail(ErrorCode::kProtocol, "it sent a message whose lengths are wrong");
   }
   if (kind < TakeoverKind::kHello || kind > TakeoverKind::kServerConnection) {
-    return fail("it sent a message of unknown kind " + std::to_string(header.kind));
+    return fail(ErrorCode::kProtocol,
+                "it sent a message of unknown kind " + std::to_string(header.kind));
   }
   TakeoverMessage message{.kind = kind, .descriptors = std::move(descriptors)};
   message.text.assign(reinterpret_cast<const char*>(raw.data()), header.text_bytes);
@@ -148,12 +151,13 @@ Result<std::optional<TakeoverMessage>> TakeoverChannel::receive(bool wait) {
   if (count < 0 && errno == ECONNRESET) count = recvmsg(fd(), &message, flags);
   if (count < 0) {
     if (errno == EAGAIN || errno == EINTR) return std::nullopt;
-    return fail(kEnded);
+    return fail(ErrorCode::kClosed, kEnded);
   }
   auto descriptors = detach(message);
-  if (count == 0) return fail(kEnded);
+  if (count == 0) return fail(ErrorCode::kClosed, kEnded);
   if ((message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0) {
     return fail(
+        ErrorCode::kProtocol,
         "it sent more than a message may hold, or this process has reached its limit of open "
         "descriptors");
   }

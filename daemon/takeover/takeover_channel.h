@@ -73,6 +73,7 @@ class TakeoverChannel {
     kGone,      // the other side has ended
   };
 
+  // The message of an error with the code kClosed.
   static constexpr const char* kEnded = "it has ended";
 
   explicit TakeoverChannel(Descriptor socket);
@@ -87,9 +88,9 @@ class TakeoverChannel {
             std::initializer_list<std::span<const std::byte>> bytes = {},
             std::span<const int> descriptors = {});
   // Returns the next message, or nullopt if none has arrived. With `wait`, waits for a message as
-  // long as the socket's receive time-out, if it has one. Fails if the other side has ended
-  // (kEnded), or has sent bytes that are not a message of this version. After a failure the caller
-  // must not receive any more.
+  // long as the socket's receive time-out, if it has one. Returns an error with the code kClosed if
+  // the other side has ended, and with another code if the other side has sent bytes that are not a
+  // message of this version. After an error the caller must not receive any more.
   Result<std::optional<TakeoverMessage>> receive(bool wait = false);
 
  private:

@@ -160,7 +160,7 @@ TEST(TakeoverChannel, TellsOfAFullSocketAndOfItsEnd) {
   EXPECT_EQ(pair.channel->send(TakeoverKind::kGo, ""), TakeoverChannel::Sent::kGone);
   const auto received = pair.channel->receive();
   ASSERT_FALSE(received);
-  EXPECT_EQ(received.error().message, TakeoverChannel::kEnded);
+  EXPECT_EQ(received.error().code, ErrorCode::kClosed);
 }
 
 TEST(TakeoverChannel, KnowsWhoIsThere) {

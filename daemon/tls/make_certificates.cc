@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "base/system_error.h"
 #include "daemon/tls/openssl.h"
 
 namespace hat {
@@ -28,7 +29,7 @@ constexpr size_t kSerialBytes = 16;
 using OwnedExtension = Owned<X509_EXTENSION, X509_EXTENSION_free>;
 
 std::unexpected<Error> openssl_failed(const std::string& what) {
-  return fail(what + ": " + take_openssl_error());
+  return fail(ErrorCode::kSystem, what + ": " + take_openssl_error());
 }
 
 struct Signer {
@@ -89,7 +90,7 @@ Result<void> write_file(const std::string& path, mode_t mode, const OwnedBio& te
   const auto failed = [&](const std::string& what) {
     const int error = errno;
     unlink(draft.c_str());
-    return fail(what + ": " + std::strerror(error));
+    return fail_errno(what, error);
   };
   unlink(draft.c_str());
   const int fd = open(draft.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
@@ -178,17 +179,19 @@ Text text_for(const std::string& node, const CertificateWish& wish) {
 Result<std::vector<std::string>> make_certificates(const CertificateWish& wish) {
   for (const std::string& node : wish.nodes) {
     if (is_node_name(node) && node != "ca") continue;
-    return fail("'" + node +
-                "' is not a valid node name: expected letters, digits, '.', '_' and '-', " +
-                "and not 'ca'");
+    return fail(ErrorCode::kInvalid,
+                "'" + node +
+                    "' is not a valid node name: expected letters, digits, '.', '_' and '-', " +
+                    "and not 'ca'");
   }
   if (!is_node_name(wish.trust_domain)) {
-    return fail("'" + wish.trust_domain +
-                "' is not a valid trust domain: expected a name such as prod.example");
+    return fail(ErrorCode::kInvalid,
+                "'" + wish.trust_domain +
+                    "' is not a valid trust domain: expected a name such as prod.example");
   }
   std::error_code error;
   std::filesystem::create_directories(wish.folder, error);
-  if (error) return fail(wish.folder + ": " + error.message());
+  if (error) return fail_errno(wish.folder + "", error.value());
   ERR_clear_error();
   std::vector<std::string> written;
   HAT_TRY(const Pair authority, the_authority(wish.folder + "/ca", written));

@@ -17,7 +17,7 @@ constexpr long kChainBytesMax = 32 * 1024;
 constexpr int kChainDepthMax = 8;
 
 std::unexpected<Error> wrong(const std::string& what, const std::string& file) {
-  return fail(what + " " + file + ": " + take_openssl_error());
+  return fail(ErrorCode::kInvalid, what + " " + file + ": " + take_openssl_error());
 }
 
 // Checks that the files can be read. The error names all files that cannot be.
@@ -31,7 +31,7 @@ Result<void> readable(const TlsConfig& config) {
   look_at("key", config.key);
   look_at("ca", config.ca);
   look_at("crl", config.crl);
-  if (!missing.empty()) return fail(missing);
+  if (!missing.empty()) return fail(ErrorCode::kInvalid, missing);
   return {};
 }
 
@@ -109,7 +109,8 @@ Result<std::shared_ptr<const TlsContext>> TlsContext::load(const TlsConfig& conf
   made->context_ = make_context();
   SSL_CTX* context = made->context_.get();
   if (context == nullptr)
-    return fail("OpenSSL cannot create a TLS context: " + take_openssl_error());
+    return fail(ErrorCode::kInvalid,
+                "OpenSSL cannot create a TLS context: " + take_openssl_error());
   if (SSL_CTX_use_certificate_chain_file(context, config.certificate.c_str()) != 1) {
     return wrong("certificate", config.certificate);
   }
@@ -118,7 +119,8 @@ Result<std::shared_ptr<const TlsContext>> TlsContext::load(const TlsConfig& conf
   if (!taken && !is_of_another_certificate(ERR_peek_error())) return wrong("key", config.key);
   if (!taken || SSL_CTX_check_private_key(context) != 1) {
     ERR_clear_error();
-    return fail("key " + config.key + " does not belong to certificate " + config.certificate);
+    return fail(ErrorCode::kInvalid,
+                "key " + config.key + " does not belong to certificate " + config.certificate);
   }
   if (SSL_CTX_load_verify_file(context, config.ca.c_str()) != 1) return wrong("ca", config.ca);
   X509_STORE* store = SSL_CTX_get_cert_store(context);

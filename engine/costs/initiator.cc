@@ -67,8 +67,9 @@ CostCard Initiator::card() const {
 
 Result<void> Initiator::connect(const CostCard& target) {
   if (target.message_bytes_max < options_.message_bytes_max) {
-    return fail("the target takes calls of up to " + std::to_string(target.message_bytes_max) +
-                " B, but this side sends up to " + std::to_string(options_.message_bytes_max));
+    return fail(ErrorCode::kUnsupported,
+                "the target takes calls of up to " + std::to_string(target.message_bytes_max) +
+                    " B, but this side sends up to " + std::to_string(options_.message_bytes_max));
   }
   target_ = target;
   return pair_->connect(target.queue_pair);

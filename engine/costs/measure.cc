@@ -78,14 +78,15 @@ class Measurement {
  private:
   static Result<void> told(const std::expected<void, Status>& done, const std::string& what) {
     if (done) return {};
-    return fail("the cost of " + what + " cannot be measured: " + std::string(text(done.error())));
+    return fail(ErrorCode::kUnavailable,
+                "the cost of " + what + " cannot be measured: " + std::string(text(done.error())));
   }
 
   // Measures `once` and stores its cost in `to`.
   template <class Once>
   Result<void> time(const std::string& what, double& to, const Once& once) {
     if (options_.stop.stop_requested())
-      return fail("stopped on request before measuring the cost of " + what);
+      return fail(ErrorCode::kStopped, "stopped on request before measuring the cost of " + what);
     const auto took = time_of(options_.each, once);
     if (!took) return told(std::unexpected(took.error()), what);
     to = *took;
@@ -134,7 +135,8 @@ class Measurement {
     std::array<double, 2> costs{};
     for (const Ask way : {Ask::kPoll, Ask::kSleep}) {
       if (options_.stop.stop_requested())
-        return fail("stopped on request before measuring the cost of a wake-up");
+        return fail(ErrorCode::kStopped,
+                    "stopped on request before measuring the cost of a wake-up");
       HAT_TRY_VOID(told(ask(way), "wake-up"));
       std::vector<double> samples;
       const auto end = Clock::now() + options_.each;
@@ -153,7 +155,7 @@ class Measurement {
   Result<void> registrations() {
     for (const uint32_t bytes : options_.registration_bytes) {
       if (options_.stop.stop_requested())
-        return fail("stopped on request before measuring the cost of memory");
+        return fail(ErrorCode::kStopped, "stopped on request before measuring the cost of memory");
       HAT_TRY(const SharedMemory memory, SharedMemory::create("hatrpc-registered", bytes));
       std::ranges::fill(memory.bytes(), std::byte{1});
       std::vector<double> samples;
@@ -219,13 +221,15 @@ Result<void> answer_costs(Target& target, std::chrono::nanoseconds patience,
     heard |= 0 != (sleeps ? target.poll_or_sleep(handler, std::chrono::milliseconds(100))
                           : target.poll(handler));
     if (last != Ask::kEnd && target.lost() != 0)
-      return fail("the side that measures the costs has disconnected");
+      return fail(ErrorCode::kClosed, "the side that measures the costs has disconnected");
     if (!sleeps && polls % kPollsPerClock != 0) continue;
     if (!sleeps) std::this_thread::yield();
-    if (stop.stop_requested()) return fail("stopped on request");
+    if (stop.stop_requested()) return fail(ErrorCode::kStopped, "stopped on request");
     const auto now = Clock::now();
     if (std::exchange(heard, false)) end = now + patience;
-    if (now > end) return fail("the side that measures the costs sent nothing within the time-out");
+    if (now > end)
+      return fail(ErrorCode::kUnavailable,
+                  "the side that measures the costs sent nothing within the time-out");
   }
   return {};
 }

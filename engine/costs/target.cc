@@ -42,12 +42,15 @@ Result<void> Target::open() {
 
 Result<CostCard> Target::add(const CostCard& initiator) {
   if (peers_.size() == options_.peers_max) {
-    return fail("the target takes at most " + std::to_string(options_.peers_max) +
-                " initiators, and another one connected");
+    return fail(ErrorCode::kExhausted, "the target takes at most " +
+                                           std::to_string(options_.peers_max) +
+                                           " initiators, and another one connected");
   }
   if (initiator.message_bytes_max > options_.message_bytes_max) {
-    return fail("an initiator sends calls of up to " + std::to_string(initiator.message_bytes_max) +
-                " B, but the target takes at most " + std::to_string(options_.message_bytes_max));
+    return fail(ErrorCode::kExhausted, "an initiator sends calls of up to " +
+                                           std::to_string(initiator.message_bytes_max) +
+                                           " B, but the target takes at most " +
+                                           std::to_string(options_.message_bytes_max));
   }
   const bool counts = fabric_.limits().atomics != Atomicity::kNone;
   HAT_TRY(auto pair,

@@ -17,33 +17,37 @@ std::optional<CostCard> CalibrationJob::card() const {
 Result<CostCard> CalibrationJob::await_card(std::chrono::nanoseconds patience) {
   std::unique_lock lock(mutex_);
   changed_.wait_for(lock, patience, [&] { return card_ || stopped_; });
-  if (stopped_) return fail(*stopped_);
-  if (!card_) return fail("the peer does not answer");
+  if (stopped_) {
+    HAT_TRY_VOID(*stopped_);
+    return fail(ErrorCode::kClosed, "the peer has ended the calibration");
+  }
+  if (!card_) return fail(ErrorCode::kUnavailable, "the peer does not answer");
   return *card_;
 }
 
-void CalibrationJob::finish(std::string why) {
+void CalibrationJob::finish(Result<void> end) {
   const std::lock_guard lock(mutex_);
-  if (!finished_) finished_ = std::move(why);
+  if (!finished_) finished_ = std::move(end);
 }
 
-std::optional<std::string> CalibrationJob::finished() const {
+std::optional<Result<void>> CalibrationJob::finished() const {
   const std::lock_guard lock(mutex_);
   return finished_;
 }
 
-void CalibrationJob::stop(std::string why) {
+void CalibrationJob::stop(Result<void> end) {
   {
     const std::lock_guard lock(mutex_);
-    if (!stopped_) stopped_ = std::move(why);
+    if (!stopped_) stopped_ = std::move(end);
     changed_.notify_all();
   }
   stop_.request_stop();
 }
 
-std::string CalibrationJob::stopped_why() const {
+std::optional<Error> CalibrationJob::stop_error() const {
   const std::lock_guard lock(mutex_);
-  return stopped_.value_or("");
+  if (!stopped_ || stopped_->has_value()) return std::nullopt;
+  return stopped_->error();
 }
 
 }  // namespace hat::engine

@@ -15,7 +15,6 @@
 #include <mutex>
 #include <optional>
 #include <stop_token>
-#include <string>
 
 #include "base/result.h"
 #include "engine/costs/target.h"
@@ -32,22 +31,25 @@ class CalibrationJob {
   // no card is offered within `patience`.
   Result<CostCard> await_card(std::chrono::nanoseconds patience);
 
-  // Records that the thread no longer needs the other side. `why` is empty if all went well.
-  void finish(std::string why);
-  std::optional<std::string> finished() const;
+  // Records that the thread no longer needs the other side. `end` has the error if the measurement
+  // or the answering failed. The first end stays.
+  void finish(Result<void> end);
+  std::optional<Result<void>> finished() const;
 
-  // Records that the session is over, and requests the thread to end soon. The first reason stays.
-  void stop(std::string why);
+  // Records that the session is over, and requests the thread to end soon. `end` has the error if
+  // the session did not end as it should. The first end stays.
+  void stop(Result<void> end);
   std::stop_token stop_token() const { return stop_.get_token(); }
-  std::string stopped_why() const;  // empty if the job was not stopped, or ended as it should
+  // Returns why the session failed; nullopt if the session is running or ended as it should.
+  std::optional<Error> stop_error() const;
 
  private:
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::stop_source stop_;
   std::optional<CostCard> card_;
-  std::optional<std::string> finished_;
-  std::optional<std::string> stopped_;
+  std::optional<Result<void>> finished_;
+  std::optional<Result<void>> stopped_;
 };
 
 }  // namespace hat::engine

@@ -13,7 +13,8 @@ constexpr size_t kCostReachMax = 255;
 static_assert(sizeof(CostCard) == kQueuePairAddressBytes + 24, "it travels as it lies");
 
 std::unexpected<Error> refuse_costs(const char* what) {
-  return fail(std::string("the peer sent an invalid calibration message: ") + what);
+  return fail(ErrorCode::kProtocol,
+              std::string("the peer sent an invalid calibration message: ") + what);
 }
 
 }  // namespace
@@ -57,7 +58,8 @@ CalibrationSession::CalibrationSession(Reactor& reactor, Lane& control, CostAnsw
 
 Result<void> CalibrationSession::open(const CostOpen& open, std::shared_ptr<CalibrationJob> job) {
   if (job_)
-    return fail("another calibration with this peer is in progress; try again in a few seconds");
+    return fail(ErrorCode::kBusy,
+                "another calibration with this peer is in progress; try again in a few seconds");
   begin(number_ + 1, std::move(job), true);
   send(FrameKind::kCostOpen, number_, encode(open));
   return {};
@@ -73,14 +75,15 @@ void CalibrationSession::begin(uint32_t number, std::shared_ptr<CalibrationJob> 
   timer_->set(began_ + kPollInterval);
 }
 
-void CalibrationSession::end(const std::string& reason) {
+void CalibrationSession::stop(Result<void> end) {
   timer_->cancel();
-  if (const auto job = std::exchange(job_, nullptr)) job->stop(reason);
+  if (const auto job = std::exchange(job_, nullptr)) job->stop(std::move(end));
 }
 
-void CalibrationSession::close(const std::string& reason) {
+void CalibrationSession::close(Result<void> end) {
+  const std::string_view reason = end ? std::string_view() : end.error().message;
   send(FrameKind::kCostClose, number_, std::as_bytes(std::span(reason)));
-  end(reason);
+  stop(std::move(end));
 }
 
 void CalibrationSession::poll() {
@@ -90,9 +93,11 @@ void CalibrationSession::poll() {
       send(FrameKind::kCostAccept, number_, encode(*card));
     }
   }
-  if (const auto why = job_->finished()) return close(*why);
+  if (auto end = job_->finished()) return close(std::move(*end));
   const TimePoint now = reactor_.now();
-  if (now - began_ >= kLongest) return close("the calibration has taken too long");
+  if (now - began_ >= kLongest) {
+    return close(fail(ErrorCode::kUnavailable, "the calibration has taken too long"));
+  }
   timer_->set(now + kPollInterval);
 }
 
@@ -100,7 +105,8 @@ void CalibrationSession::on_cost_frame(const FrameHeader& header, Bytes payload)
   if (header.kind == FrameKind::kCostOpen) return take_open(header.stream, payload);
   if (!job_ || header.stream != number_) return;  // that session is over
   if (header.kind == FrameKind::kCostAccept) return take_accept(payload);
-  end(payload.empty() ? "" : "the peer: " + said_by_peer(payload));
+  if (payload.empty()) return stop({});
+  stop(fail(ErrorCode::kUnavailable, "the peer: " + said_by_peer(payload)));
 }
 
 void CalibrationSession::take_open(uint32_t number, Bytes payload) {
@@ -118,9 +124,11 @@ void CalibrationSession::take_open(uint32_t number, Bytes payload) {
 }
 
 void CalibrationSession::take_accept(Bytes payload) {
-  if (!measures_) return close("the peer sent a calibration message out of order");
+  if (!measures_) {
+    return close(fail(ErrorCode::kProtocol, "the peer sent a calibration message out of order"));
+  }
   const auto card = decode_cost_card(payload);
-  if (!card) return close(card.error().message);
+  if (!card) return close(std::unexpected(card.error()));
   job_->offer(*card);
 }
 

@@ -58,7 +58,7 @@ class CalibrationSession final : public CostFrames {
   // Starts a calibration session in which this side measures. Fails while another one is running.
   Result<void> open(const CostOpen& open, std::shared_ptr<CalibrationJob> job);
   // Ends the running calibration session, if any, because the link is down.
-  void end(const std::string& reason);
+  void end(const std::string& reason) { stop(fail(ErrorCode::kClosed, reason)); }
 
   void on_cost_frame(const FrameHeader& header, Bytes payload) override;
 
@@ -67,7 +67,9 @@ class CalibrationSession final : public CostFrames {
   void take_accept(Bytes payload);
   void begin(uint32_t number, std::shared_ptr<CalibrationJob> job, bool measures);
   void poll();
-  void close(const std::string& reason);  // as end(), and sends the reason to the other side
+  void stop(Result<void> end);
+  // Ends the session, and sends the end to the other side: the error's message, or nothing.
+  void close(Result<void> end);
   void send(FrameKind kind, uint32_t number, Bytes payload) {
     control_.send({.kind = kind, .stream = number}, {payload});
   }

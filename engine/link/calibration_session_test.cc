@@ -34,6 +34,12 @@ TEST(CostMessages, ReadWhatTheyWriteAndNothingElse) {
   EXPECT_FALSE(decode_cost_open(encode(CostOpen{std::string(256, 'x'), {}})));
 }
 
+// Returns why the job was stopped; an empty text if the job runs or ended as it should.
+std::string stop_text(const CalibrationJob& job) {
+  const auto error = job.stop_error();
+  return error ? error->message : "";
+}
+
 TEST(CostJobs, WaitForACardOrForTheEnd) {
   CalibrationJob job;
   EXPECT_EQ(job.await_card(1ms).error().message, "the peer does not answer");
@@ -43,10 +49,10 @@ TEST(CostJobs, WaitForACardOrForTheEnd) {
   ASSERT_TRUE(card);
   EXPECT_EQ(card->rkey, 3u);
   EXPECT_FALSE(job.stop_token().stop_requested());
-  job.stop("first");
-  job.stop("second");
+  job.stop(fail(ErrorCode::kClosed, "first"));
+  job.stop(fail(ErrorCode::kClosed, "second"));
   EXPECT_TRUE(job.stop_token().stop_requested());
-  EXPECT_EQ(job.stopped_why(), "first");
+  EXPECT_EQ(stop_text(job), "first");
   EXPECT_EQ(job.await_card(60s).error().message, "first");
 }
 
@@ -70,7 +76,7 @@ struct CostWire final : Lane {
 class CalibrationSessions : public testing::Test, public CostAnswerer {
  protected:
   Result<std::shared_ptr<CalibrationJob>> answer(const CostOpen& open) override {
-    if (!refusal_.empty()) return fail(refusal_);
+    if (!refusal_.empty()) return fail(ErrorCode::kBusy, refusal_);
     asked_ = open;
     return answering_;
   }
@@ -116,10 +122,10 @@ TEST_F(CalibrationSessions, CardsGoToAndFroAndTheEndIsTold) {
   ASSERT_TRUE(measuring_->card());
   EXPECT_EQ(measuring_->card()->rkey, 2u);
   EXPECT_FALSE(a_.open({}, std::make_shared<CalibrationJob>())) << "one at a time";
-  measuring_->finish("");
+  measuring_->finish({});
   pass_time();
   EXPECT_TRUE(answering_->stop_token().stop_requested());
-  EXPECT_EQ(answering_->stopped_why(), "");
+  EXPECT_EQ(stop_text(*answering_), "");
 
   const auto next = std::make_shared<CalibrationJob>();
   answering_ = std::make_shared<CalibrationJob>();
@@ -134,15 +140,15 @@ TEST_F(CalibrationSessions, WhoCannotAnswerSaysWhy) {
   refusal_ = "another calibration is in progress\n";
   ASSERT_TRUE(a_.open({"loop x", {}}, measuring_));
   hand_over();
-  EXPECT_EQ(measuring_->stopped_why(), "the peer: another calibration is in progress?");
+  EXPECT_EQ(stop_text(*measuring_), "the peer: another calibration is in progress?");
   refusal_.clear();
   const auto second = std::make_shared<CalibrationJob>();
   ASSERT_TRUE(a_.open({"loop x", {}}, second));
   hand_over();
-  answering_->finish("the fabrics do not reach each other");
+  answering_->finish(fail(ErrorCode::kUnsupported, "the fabrics do not reach each other"));
   pass_time();
-  EXPECT_EQ(second->stopped_why(), "the peer: the fabrics do not reach each other");
-  EXPECT_EQ(answering_->stopped_why(), "the fabrics do not reach each other");
+  EXPECT_EQ(stop_text(*second), "the peer: the fabrics do not reach each other");
+  EXPECT_EQ(stop_text(*answering_), "the fabrics do not reach each other");
 }
 
 TEST_F(CalibrationSessions, TheEndOfTheLinkStopsBothSides) {
@@ -150,13 +156,13 @@ TEST_F(CalibrationSessions, TheEndOfTheLinkStopsBothSides) {
   hand_over();
   a_.end("the link went down: it was cut");
   b_.end("the link went down: it was cut");
-  EXPECT_EQ(measuring_->stopped_why(), "the link went down: it was cut");
-  EXPECT_EQ(answering_->stopped_why(), "the link went down: it was cut");
+  EXPECT_EQ(stop_text(*measuring_), "the link went down: it was cut");
+  EXPECT_EQ(stop_text(*answering_), "the link went down: it was cut");
   pass_time();
   EXPECT_EQ(from_a_.count, 1u) << "nothing is said on a link that is down";
   const auto last = std::make_shared<CalibrationJob>();
   { ASSERT_TRUE(CalibrationSession(reactor_, from_a_, nullptr).open({}, last)); }
-  EXPECT_EQ(last->stopped_why(), "the link has ended");
+  EXPECT_EQ(stop_text(*last), "the link has ended");
 }
 
 TEST_F(CalibrationSessions, LateAndWrongFramesHarmNothing) {
@@ -180,7 +186,7 @@ TEST_F(CalibrationSessions, LateAndWrongFramesHarmNothing) {
   EXPECT_FALSE(answering_->stop_token().stop_requested()) << "the first goes on";
   from_b_.sent.clear();
   a_.on_cost_frame({.kind = FrameKind::kCostAccept, .stream = 1}, nothing);
-  EXPECT_THAT(measuring_->stopped_why(), HasSubstr("it has the wrong length"));
+  EXPECT_THAT(stop_text(*measuring_), HasSubstr("it has the wrong length"));
 }
 
 TEST_F(CalibrationSessions, OneThatTakesTooLongIsStopped) {
@@ -188,8 +194,8 @@ TEST_F(CalibrationSessions, OneThatTakesTooLongIsStopped) {
   hand_over();
   for (Duration passed{}; passed < CalibrationSession::kLongest + 1s; passed += 100ms)
     pass_time(100ms);
-  EXPECT_THAT(measuring_->stopped_why(), HasSubstr("too long"));
-  EXPECT_THAT(answering_->stopped_why(), HasSubstr("too long"));
+  EXPECT_THAT(stop_text(*measuring_), HasSubstr("too long"));
+  EXPECT_THAT(stop_text(*answering_), HasSubstr("too long"));
 }
 
 }  // namespace

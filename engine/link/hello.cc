@@ -47,22 +47,25 @@ static bool may_be_in_a_name(char c) {
 
 Result<Hello> decode_hello(Bytes payload) {
   HelloHeader header;
-  if (payload.size() < sizeof header) return fail("the hello is too short");
+  if (payload.size() < sizeof header) return fail(ErrorCode::kProtocol, "the hello is too short");
   std::memcpy(&header, payload.data(), sizeof header);
-  if (header.magic != kMagic) return fail("the hello has no HATL magic: is that a hatrpcd link?");
+  if (header.magic != kMagic)
+    return fail(ErrorCode::kProtocol, "the hello has no HATL magic: is that a hatrpcd link?");
   if (header.node_bytes == 0 || header.node_bytes > kNodeBytesMax ||
       header.peer_bytes > kNodeBytesMax ||
       payload.size() != sizeof header + header.node_bytes + header.peer_bytes) {
-    return fail("the hello's names do not fit its length");
+    return fail(ErrorCode::kProtocol, "the hello's names do not fit its length");
   }
   if (header.version_min > kLinkVersion || header.version_max < kLinkVersionMin) {
-    return fail("the peer speaks link versions " + std::to_string(header.version_min) + " to " +
-                std::to_string(header.version_max) + ", this daemon speaks " +
-                std::to_string(kLinkVersionMin) + " to " + std::to_string(kLinkVersion));
+    return fail(ErrorCode::kUnsupported,
+                "the peer speaks link versions " + std::to_string(header.version_min) + " to " +
+                    std::to_string(header.version_max) + ", this daemon speaks " +
+                    std::to_string(kLinkVersionMin) + " to " + std::to_string(kLinkVersion));
   }
   const auto* names = reinterpret_cast<const char*>(payload.data()) + sizeof header;
   if (!std::all_of(names, names + header.node_bytes + header.peer_bytes, may_be_in_a_name)) {
-    return fail("the hello's names have characters that a node's name may not have");
+    return fail(ErrorCode::kProtocol,
+                "the hello's names have characters that a node's name may not have");
   }
   return Hello{header.version_min,
                header.version_max,

@@ -33,7 +33,8 @@ bool take(Bytes& payload, T& value) {
 }
 
 std::unexpected<Error> refuse(const char* what) {
-  return fail(std::string("the peer sent an invalid message about an RDMA lane: ") + what);
+  return fail(ErrorCode::kProtocol,
+              std::string("the peer sent an invalid message about an RDMA lane: ") + what);
 }
 
 }  // namespace

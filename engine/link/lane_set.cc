@@ -197,12 +197,13 @@ void LaneSet::take_open(uint32_t number, Bytes payload) {
 Result<void> LaneSet::accept(Member& member, Bytes payload) {
   HAT_TRY(const LaneOpen wanted, decode_lane_open(payload));
   if (members_.size() > options_.lanes_max) {
-    return fail("this link already has " + std::to_string(options_.lanes_max) +
-                " lanes, the maximum: use fewer distinct protocol and payload_size hints");
+    return fail(ErrorCode::kExhausted,
+                "this link already has " + std::to_string(options_.lanes_max) +
+                    " lanes, the maximum: use fewer distinct protocol and payload_size hints");
   }
   if (const std::string& reach = host_.reach(); wanted.reach != reach) {
-    return fail("the fabrics do not reach each other: '" + wanted.reach + "' there, '" + reach +
-                "' here");
+    return fail(ErrorCode::kUnsupported, "the fabrics do not reach each other: '" + wanted.reach +
+                                             "' there, '" + reach + "' here");
   }
   member.wish = wanted.wish;
   HAT_TRY(const LaneShape back, events_.on_lane_wanted(wanted.wish));

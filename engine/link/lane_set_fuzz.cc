@@ -83,7 +83,7 @@ class Side final : public LaneSetEvents {
             *this) {}
 
   Result<LaneShape> on_lane_wanted(const LaneWish& wish) override {
-    if (wish.back.slots > 64) return fail("too many slots");
+    if (wish.back.slots > 64) return fail(ErrorCode::kExhausted, "too many slots");
     return wish.back;
   }
   void on_lane_up(LaneSet&, uint32_t lane) override {

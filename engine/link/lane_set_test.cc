@@ -87,7 +87,7 @@ class LaneSets : public testing::Test, public LaneSetEvents {
   FrameKind last_kind() { return control_.sent.back().first.kind; }
 
   Result<LaneShape> on_lane_wanted(const LaneWish&) override {
-    if (refuses_) return fail("no plan answers so");
+    if (refuses_) return fail(ErrorCode::kExhausted, "no plan answers so");
     return LaneShape{.slots = 4, .slot_bytes = 64};
   }
   void on_lane_up(LaneSet&, uint32_t lane) override { up_.push_back(lane); }

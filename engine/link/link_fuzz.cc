@@ -124,10 +124,10 @@ std::string hello_from(const std::string& node, const std::string& peer) {
 class Answerer final : public CostAnswerer {
  public:
   Result<std::shared_ptr<CalibrationJob>> answer(const CostOpen& open) override {
-    if (++asked_ % 2 == 0) return fail("busy");
+    if (++asked_ % 2 == 0) return fail(ErrorCode::kBusy, "busy");
     auto job = std::make_shared<CalibrationJob>();
     job->offer(open.card);
-    if (asked_ % 4 == 1) job->finish("done");
+    if (asked_ % 4 == 1) job->finish(fail(ErrorCode::kSystem, "done"));
     return job;
   }
 

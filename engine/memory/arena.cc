@@ -60,9 +60,9 @@ Result<std::unique_ptr<Arena>> Arena::create(Fabric& fabric, const ArenaOptions&
                                           : std::bit_ceil(granules_of(options.messages[i]));
     }
     if (messages >= granules)
-      return fail(
-          "RDMA memory: the part for large messages leaves nothing for lanes; raise "
-          "fabric.max_pinned");
+      return fail(ErrorCode::kExhausted,
+                  "RDMA memory: the part for large messages leaves nothing for lanes; raise "
+                  "fabric.max_pinned");
     HAT_TRY(SharedMemory memory, SharedMemory::create(kParts[i].name, granules * kGranuleBytes));
     HAT_TRY(auto region, fabric.register_memory(memory, kParts[i].access));
     arena->parts_[i] =

@@ -78,27 +78,30 @@ Result<void> check(const MemoryNeed& need, const MemoryLimits& limits, bool huge
   const uint64_t bytes = need.total();
   const std::string wanted = "; the memory is " + need.text();
   if (bytes > limits.memlock) {
-    return fail("memlock allows " + mebibytes(limits.memlock) + ", and RDMA needs " +
-                mebibytes(bytes) +
-                " of locked memory: raise LimitMEMLOCK (systemd) or `ulimit -l`, or lower "
-                "fabric.max_pinned" +
-                wanted);
+    return fail(ErrorCode::kExhausted,
+                "memlock allows " + mebibytes(limits.memlock) + ", and RDMA needs " +
+                    mebibytes(bytes) +
+                    " of locked memory: raise LimitMEMLOCK (systemd) or `ulimit -l`, or lower "
+                    "fabric.max_pinned" +
+                    wanted);
   }
   if (kRegionsNeeded > limits.regions) {
-    return fail("the device has " + std::to_string(limits.regions) + " memory keys and " +
-                std::to_string(kRegionsNeeded) +
-                " are needed: use another device, or `fabric: tcp`");
+    return fail(ErrorCode::kExhausted, "the device has " + std::to_string(limits.regions) +
+                                           " memory keys and " + std::to_string(kRegionsNeeded) +
+                                           " are needed: use another device, or `fabric: tcp`");
   }
   const uint64_t pages = (bytes + limits.huge_page_bytes - 1) / limits.huge_page_bytes;
   if (huge_pages && pages > limits.huge_pages_free) {
-    return fail(std::to_string(limits.huge_pages_free) + " huge pages of " +
-                mebibytes(limits.huge_page_bytes) + " are free and " + std::to_string(pages) +
-                " are needed: raise vm.nr_hugepages, or do without (fabric.huge_pages: false)" +
-                wanted);
+    return fail(ErrorCode::kExhausted,
+                std::to_string(limits.huge_pages_free) + " huge pages of " +
+                    mebibytes(limits.huge_page_bytes) + " are free and " + std::to_string(pages) +
+                    " are needed: raise vm.nr_hugepages, or do without (fabric.huge_pages: false)" +
+                    wanted);
   }
   if (!huge_pages && bytes > limits.available) {
-    return fail("RDMA needs " + mebibytes(bytes) + " of memory and " + mebibytes(limits.available) +
-                " are free: lower fabric.max_pinned" + wanted);
+    return fail(ErrorCode::kExhausted, "RDMA needs " + mebibytes(bytes) + " of memory and " +
+                                           mebibytes(limits.available) +
+                                           " are free: lower fabric.max_pinned" + wanted);
   }
   return {};
 }

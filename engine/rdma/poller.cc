@@ -27,9 +27,10 @@ Result<std::unique_ptr<Poller>> Poller::create(Fabric& fabric, Arena& arena,
 Result<void> Poller::add(RdmaLane& lane) {
   const uint32_t entries = send_entries_ + lane.options().send_entries;
   if (entries + options_.receives_max > options_.completions) {
-    return fail(
-        "RDMA lanes: the completion queue has " + std::to_string(options_.completions) +
-        " entries, too few for a lane more; lanes that share it: " + std::to_string(lanes_.size()));
+    return fail(ErrorCode::kExhausted,
+                "RDMA lanes: the completion queue has " + std::to_string(options_.completions) +
+                    " entries, too few for a lane more; lanes that share it: " +
+                    std::to_string(lanes_.size()));
   }
   HAT_TRY_VOID(add_receives(receives_needed_ + lane.receives_needed() + kSlack));
   receives_needed_ += lane.receives_needed();
@@ -62,15 +63,17 @@ void Poller::forget_settled() {
 
 Result<void> Poller::add_receives(uint32_t count) {
   if (count > options_.receives_max) {
-    return fail("RDMA lanes: " + std::to_string(count) + " receives are needed and " +
-                std::to_string(options_.receives_max) +
-                " are allowed: use fewer lanes or fewer slots");
+    return fail(ErrorCode::kExhausted, "RDMA lanes: " + std::to_string(count) +
+                                           " receives are needed and " +
+                                           std::to_string(options_.receives_max) +
+                                           " are allowed: use fewer lanes or fewer slots");
   }
   while (blocks_.size() * kReceivesPerBlock < count) {
     auto block = arena_.take(Purpose::kControl, size_t{kReceivesPerBlock} * kReceiveBytes);
     if (!block) {
-      return fail("RDMA lanes: no memory left for " + std::to_string(count) +
-                  " receives: raise fabric.max_pinned, or use fewer lanes");
+      return fail(ErrorCode::kExhausted,
+                  "RDMA lanes: no memory left for " + std::to_string(count) +
+                      " receives: raise fabric.max_pinned, or use fewer lanes");
     }
     const auto first = static_cast<uint32_t>(blocks_.size()) * kReceivesPerBlock;
     blocks_.push_back(std::move(*block));

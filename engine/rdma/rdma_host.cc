@@ -42,8 +42,9 @@ Result<std::shared_ptr<RdmaDomain>> RdmaHost::domain_for_link() {
   if (!open_) return domains_.front();
   if (next_ == nullptr) {
     if (domains_.size() == kDomainsMax) {
-      return fail("RDMA: " + std::to_string(kDomainsMax) +
-                  " links of this worker already have memory for lanes, the maximum");
+      return fail(ErrorCode::kExhausted,
+                  "RDMA: " + std::to_string(kDomainsMax) +
+                      " links of this worker already have memory for lanes, the maximum");
     }
     HAT_TRY(std::unique_ptr<Fabric> fabric, open_());
     HAT_TRY_VOID(add_domain(std::move(fabric)));

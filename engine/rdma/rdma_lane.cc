@@ -22,9 +22,11 @@ RemoteBuffer remote_buffer_of(const Buffer& buffer) {
 
 Result<std::unique_ptr<RdmaLane>> RdmaLane::create(Poller& poller, const RdmaLaneOptions& options,
                                                    LaneEvents& events) {
-  if (options.send_entries < kSendEntriesMin) return hat::fail("RDMA lane: too few send entries");
+  if (options.send_entries < kSendEntriesMin)
+    return hat::fail(ErrorCode::kInvalid, "RDMA lane: too few send entries");
   for (const LaneShape& shape : {options.out, options.in}) {
-    if (const char* wrong = invalid(shape)) return fail(std::string("RDMA lane: ") + wrong);
+    if (const char* wrong = invalid(shape))
+      return fail(ErrorCode::kInvalid, std::string("RDMA lane: ") + wrong);
   }
   std::unique_ptr<RdmaLane> lane(new RdmaLane(poller, options, events));
   HAT_TRY_VOID(lane->make());
@@ -88,9 +90,10 @@ Result<void> RdmaLane::take_memory() {
     if (pieces[i].bytes == 0) continue;
     auto taken = poller_.arena().take(pieces[i].purpose, pieces[i].bytes);
     if (!taken) {
-      return hat::fail("RDMA lane: no memory left for " + std::to_string(pieces[i].bytes) +
-                       " bytes of its " + pieces[i].what +
-                       ": raise fabric.max_pinned, or lower payload_size");
+      return hat::fail(ErrorCode::kExhausted,
+                       "RDMA lane: no memory left for " + std::to_string(pieces[i].bytes) +
+                           " bytes of its " + pieces[i].what +
+                           ": raise fabric.max_pinned, or lower payload_size");
     }
     *buffers[i] = std::move(*taken);
     std::ranges::fill(buffers[i]->bytes(), std::byte{0});  // clears an earlier lane's bytes
@@ -131,7 +134,8 @@ Result<void> RdmaLane::connect(const LaneOffer& other) {
                     other.sender_extra.bytes >= size_t{options_.in.slots} * in.sender_extra &&
                     other.receiver_extra.bytes >= size_t{options_.out.slots} * out.receiver_extra;
   if (!fits) {
-    return hat::fail("RDMA lane: the peer offers less memory than the lane needs");
+    return hat::fail(ErrorCode::kProtocol,
+                     "RDMA lane: the peer offers less memory than the lane needs");
   }
   other_ = other;
   message_bytes_max_ = std::min<size_t>(largest(Purpose::kSend), other.message_bytes_max);

@@ -30,11 +30,12 @@ bool is_of_tls_files(const Diagnostic& diagnostic, const NodeConfig& node) {
 // Returns the configuration file of the running daemon. The error is the reason why it is unknown.
 Result<std::string> config_of_daemon(const std::string& socket) {
   const auto answer = hatctl::HttpClient(socket).get("/ping");
-  if (!answer) return fail("no hatrpcd answers at " + socket);
+  if (!answer) return fail(ErrorCode::kUnavailable, "no hatrpcd answers at " + socket);
   const auto pong = nlohmann::json::parse(answer->body, nullptr, false);
   const bool has_config = pong.is_object() && pong.contains("config");
   if (answer->status != 200 || !has_config || !pong["config"].is_string()) {
-    return fail("the hatrpcd at " + socket + " does not report its configuration file");
+    return fail(ErrorCode::kUnsupported,
+                "the hatrpcd at " + socket + " does not report its configuration file");
   }
   return pong["config"].get<std::string>();
 }
@@ -132,8 +133,9 @@ Result<std::vector<PeerConfig>> peers_named(const NodeConfig& node,
   for (const std::string& name : names) {
     const auto found = std::ranges::find(node.peers, name, &PeerConfig::name);
     if (found == node.peers.end()) {
-      return fail("no peer is called '" + name + "'" + did_you_mean(name, known) +
-                  "; `peers` in the configuration lists them (--config FILE)");
+      return fail(ErrorCode::kNotFound,
+                  "no peer is called '" + name + "'" + did_you_mean(name, known) +
+                      "; `peers` in the configuration lists them (--config FILE)");
     }
     peers.push_back(*found);
   }

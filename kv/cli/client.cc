@@ -49,7 +49,8 @@ Result<std::unique_ptr<hatkv::HatKVClient>> connect_to_kv(const CommandOptions& 
   try {
     transport->open();
   } catch (const std::exception& error) {
-    return fail("cannot reach " + to_string(options.connect) + ": " + error.what());
+    return fail(ErrorCode::kUnavailable,
+                "cannot reach " + to_string(options.connect) + ": " + error.what());
   }
   return std::make_unique<hatkv::HatKVClient>(protocol);
 }

@@ -62,19 +62,20 @@ void declare(Arguments& parser, const std::string& command, CommandOptions& opti
 
 Result<void> check_load(const CommandOptions& options) {
   if ((options.records == 0) == options.file.empty()) {
-    return fail("load: give either --records or --file");
+    return fail(ErrorCode::kInvalid, "load: give either --records or --file");
   }
   if (options.key_bytes > kKeyBytesMax || options.key_bytes < options.prefix.size() + 1) {
-    return fail("--key-bytes: found " + std::to_string(options.key_bytes) +
-                ", expected more bytes than the prefix has, and at most " +
-                std::to_string(kKeyBytesMax));
+    return fail(ErrorCode::kInvalid, "--key-bytes: found " + std::to_string(options.key_bytes) +
+                                         ", expected more bytes than the prefix has, and at most " +
+                                         std::to_string(kKeyBytesMax));
   }
   const size_t batch_bytes =
       size_t{options.batch} * (size_t{options.key_bytes} + options.value_bytes);
   if (options.records != 0 && batch_bytes > kBatchBytesMax) {
-    return fail("--batch: " + std::to_string(options.batch) +
-                " records of this size have more than " + std::to_string(kBatchBytesMax) +
-                " bytes, which is more than one call may carry");
+    return fail(ErrorCode::kInvalid, "--batch: " + std::to_string(options.batch) +
+                                         " records of this size have more than " +
+                                         std::to_string(kBatchBytesMax) +
+                                         " bytes, which is more than one call may carry");
   }
   return {};
 }

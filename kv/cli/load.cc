@@ -52,8 +52,8 @@ class MadeUpRecords : public Records {
   Result<std::string> key(uint64_t number) const {
     const std::string digits = std::to_string(number);
     if (options_.prefix.size() + digits.size() > options_.key_bytes) {
-      return fail("--key-bytes " + std::to_string(options_.key_bytes) +
-                  " is too short for record " + digits);
+      return fail(ErrorCode::kInvalid, "--key-bytes " + std::to_string(options_.key_bytes) +
+                                           " is too short for record " + digits);
     }
     std::string key = options_.prefix;
     key.append(options_.key_bytes - key.size() - digits.size(), '0');
@@ -115,15 +115,16 @@ struct Progress {
   std::mutex mutex;
   std::condition_variable changed;
   unsigned running = 0;
-  std::string failure;  // the first failure
-  int status = EXIT_SUCCESS;
+  struct Failure {
+    std::string message;
+    int exit_status;
+  };
+  std::optional<Failure> failure;  // the first one
 
   void failed(const std::string& what, int exit_status) {
     const std::scoped_lock lock(mutex);
     stop = true;
-    if (!failure.empty()) return;
-    failure = what;
-    status = exit_status;
+    if (!failure) failure = {what, exit_status};
   }
 };
 
@@ -190,8 +191,8 @@ int run_load(const CommandOptions& options) {
   }
   clients.clear();
   report("loaded", progress, begun, stdout);
-  if (progress.failure.empty()) return EXIT_SUCCESS;
-  return complain(progress.failure, progress.status);
+  if (!progress.failure) return EXIT_SUCCESS;
+  return complain(progress.failure->message, progress.failure->exit_status);
 }
 
 }  // namespace hat

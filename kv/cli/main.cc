@@ -19,9 +19,9 @@ int print_help(std::string_view command) {
   return EXIT_SUCCESS;
 }
 
-int wrong_usage(const Error& error, const std::string& command) {
+int wrong_usage(const std::string& message, const std::string& command) {
   const std::string help = command.empty() ? "hatkv --help" : "hatkv " + command + " --help";
-  return complain(error.message + " (see " + help + ")", kExitUsage);
+  return complain(message + " (see " + help + ")", kExitUsage);
 }
 
 int print_version() {
@@ -31,7 +31,7 @@ int print_version() {
 
 int run_serve(const std::vector<std::string>& arguments, std::string_view help_page) {
   const auto options = parse_serve(arguments);
-  if (!options) return wrong_usage(options.error(), "serve");
+  if (!options) return wrong_usage(options.error().message, "serve");
   if (options->action == Action::kShowHelp) return print_help(help_page);
   if (options->action == Action::kShowVersion) return print_version();
   const auto served = serve(*options);
@@ -40,7 +40,7 @@ int run_serve(const std::vector<std::string>& arguments, std::string_view help_p
 
 int run_client(const std::string& command, const std::vector<std::string>& arguments) {
   const auto options = parse_command(command, arguments);
-  if (!options) return wrong_usage(options.error(), command);
+  if (!options) return wrong_usage(options.error().message, command);
   if (options->action == Action::kShowHelp) return print_help(command);
   if (options->action == Action::kShowVersion) return print_version();
   return run_command(command, *options);
@@ -48,17 +48,17 @@ int run_client(const std::string& command, const std::vector<std::string>& argum
 
 // `serve` may be left out: if the first argument is an option, it is an option of serve.
 int run(const std::vector<std::string>& arguments) {
-  if (arguments.empty()) return wrong_usage({"a command is missing"}, "");
+  if (arguments.empty()) return wrong_usage("a command is missing", "");
   const std::string& first = arguments[0];
   if (first.starts_with("--connect")) {
-    return wrong_usage({"the command must be the first word: hatkv COMMAND --connect ADDRESS"}, "");
+    return wrong_usage("the command must be the first word: hatkv COMMAND --connect ADDRESS", "");
   }
   if (first.starts_with('-')) return run_serve(arguments, "");
   const std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
   if (first == "help") return print_help("");
   if (first == "serve") return run_serve(rest, first);
   if (is_command(first)) return run_client(first, rest);
-  return wrong_usage({"'" + first + "' is not a command"}, "");
+  return wrong_usage("'" + first + "' is not a command", "");
 }
 
 }  // namespace

@@ -57,8 +57,9 @@ Result<std::string> unescape(std::string_view text) {
       if (one.letter == letter) found = &one;
     }
     if (!byte && found == nullptr) {
-      return fail("'" + std::string(text.substr(0, 4)) +
-                  "' is not a valid escape; use \\\\, \\t, \\n, \\r or \\xHH");
+      return fail(ErrorCode::kInvalid,
+                  "'" + std::string(text.substr(0, 4)) +
+                      "' is not a valid escape; use \\\\, \\t, \\n, \\r or \\xHH");
     }
     bytes += byte ? static_cast<char>(*byte) : found->byte;
     text.remove_prefix(byte ? 4 : 2);
@@ -68,7 +69,8 @@ Result<std::string> unescape(std::string_view text) {
 
 Result<std::pair<std::string, std::string>> parse_pair(std::string_view line) {
   const size_t tab = line.find('\t');
-  if (tab == std::string_view::npos) return fail("the line has no tab between key and value");
+  if (tab == std::string_view::npos)
+    return fail(ErrorCode::kInvalid, "the line has no tab between key and value");
   HAT_TRY(auto key, unescape(line.substr(0, tab)));
   HAT_TRY(auto value, unescape(line.substr(tab + 1)));
   return std::pair(std::move(key), std::move(value));

@@ -162,9 +162,9 @@ Result<std::unique_ptr<MetricsServer>> MetricsServer::start(const Address& addre
   evhttp_bound_socket* bound =
       evhttp_bind_socket_with_handle(server->http_.get(), address.host.c_str(), address.port);
   if (bound == nullptr) {
-    return fail("cannot listen on " + to_string(address) +
-                " for metrics: the address is in use, "
-                "or this host does not have it");
+    return fail(ErrorCode::kSystem, "cannot listen on " + to_string(address) +
+                                        " for metrics: the address is in use, "
+                                        "or this host does not have it");
   }
   server->address_.port = port_of(evhttp_bound_socket_get_fd(bound));
   evhttp_set_gencb(server->http_.get(), on_request, server.get());

@@ -9,6 +9,7 @@
 #include <exception>
 #include <filesystem>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 #include "kv/server/handler.h"
@@ -73,10 +74,9 @@ class Servers {
     }
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] {
-      return !failure_.empty() ||
-             std::ranges::all_of(all_, [](const One& one) { return one.listening; });
+      return failure_ || std::ranges::all_of(all_, [](const One& one) { return one.listening; });
     });
-    if (!failure_.empty()) return fail(failure_);
+    if (failure_) return std::unexpected(*failure_);
     for (const One& one : all_) std::printf("listening on %s\n", to_string(one.address).c_str());
     std::fflush(stdout);
     return {};
@@ -101,7 +101,7 @@ class Servers {
         std::remove(one.address.path.c_str());
       }
     }
-    if (!failure_.empty()) return fail(failure_);
+    if (failure_) return std::unexpected(*failure_);
     return {};
   }
 
@@ -115,23 +115,24 @@ class Servers {
   };
 
   void run(One& one) {
-    std::string failure;
+    std::optional<Error> failure;
     try {
       one.server->serve();
     } catch (const std::exception& error) {
-      failure = "cannot serve at " + to_string(one.address) + ": " + error.what();
+      failure = {ErrorCode::kSystem,
+                 "cannot serve at " + to_string(one.address) + ": " + error.what()};
     }
     const std::scoped_lock lock(mutex_);
     one.ended = true;
-    if (!failure.empty() && failure_.empty()) failure_ = failure;
-    if (!failure.empty()) kill(getpid(), SIGTERM);
+    if (failure && !failure_) failure_ = failure;
+    if (failure) kill(getpid(), SIGTERM);
     changed_.notify_all();
   }
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::string failure_;  // the first failure
-  std::list<One> all_;   // declared last: its threads end first
+  std::optional<Error> failure_;  // the first failure
+  std::list<One> all_;            // declared last: its threads end first
 };
 
 }  // namespace

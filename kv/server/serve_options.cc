@@ -62,13 +62,15 @@ Result<ServeOptions> parse_serve(const std::vector<std::string>& arguments) {
   declare(parser, options);
   HAT_TRY(options.action, parser.parse(arguments));
   if (options.action != Action::kRun) return options;
-  if (options.listen.empty()) return fail("--listen is missing");
-  if (options.data.empty()) return fail("--data is missing");
+  if (options.listen.empty()) return fail(ErrorCode::kInvalid, "--listen is missing");
+  if (options.data.empty()) return fail(ErrorCode::kInvalid, "--data is missing");
   if (options.server == ServerKind::kNonblocking && !options.framed) {
-    return fail("--server nonblocking supports only the framed transport; leave out --buffered");
+    return fail(ErrorCode::kInvalid,
+                "--server nonblocking supports only the framed transport; leave out --buffered");
   }
   if (options.metrics && options.metrics->kind != Address::Kind::kTcp) {
-    return fail("--metrics: found '" + to_string(*options.metrics) + "', expected a tcp address");
+    return fail(ErrorCode::kInvalid,
+                "--metrics: found '" + to_string(*options.metrics) + "', expected a tcp address");
   }
   return options;
 }

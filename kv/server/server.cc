@@ -171,7 +171,8 @@ Result<std::shared_ptr<server::TServer>> make_server(
     if (options.server == ServerKind::kNonblocking && !is_shm) return make_nonblocking(wanted);
     return make_blocking(wanted);
   } catch (const std::exception& error) {
-    return fail("cannot set up a server at " + to_string(listen) + ": " + error.what());
+    return fail(ErrorCode::kSystem,
+                "cannot set up a server at " + to_string(listen) + ": " + error.what());
   }
 }
 

@@ -67,12 +67,14 @@ Tuning tune(const ServiceSpec& service, uint32_t cores) {
 Result<Tuning> read_tuning(const std::string& manifest_path, uint32_t cores) {
   Diagnostics diagnostics;
   const Manifest manifest = load_manifests({{manifest_path, {}}}, diagnostics);
-  if (diagnostics.any_errors()) return fail("the manifest has errors:\n" + diagnostics.text());
+  if (diagnostics.any_errors())
+    return fail(ErrorCode::kInvalid, "the manifest has errors:\n" + diagnostics.text());
   const auto found = std::ranges::find(manifest.services, "HatKV", &ServiceSpec::name);
   if (found == manifest.services.end()) {
     return fail(
+        ErrorCode::kInvalid,
         manifest_path +
-        ": this manifest has no service HatKV; `hintgen kv/hatkv.thrift` writes one that does");
+            ": this manifest has no service HatKV; `hintgen kv/hatkv.thrift` writes one that does");
   }
   return tune(*found, cores);
 }

@@ -16,6 +16,8 @@
 #include <filesystem>
 #include <system_error>
 
+#include "base/system_error.h"
+
 namespace hat {
 namespace {
 
@@ -25,7 +27,7 @@ constexpr uint32_t kOtherReaders = 16;  // slots for backups and for LMDB's tool
 std::unexpected<Error> lmdb_failed(const std::string& doing, int code) {
   std::string message = doing + ": " + mdb_strerror(code);
   if (code == MDB_PANIC) message += "; the store refuses writes until hatkv is started again";
-  return fail(std::move(message));
+  return fail(ErrorCode::kSystem, std::move(message));
 }
 
 std::unexpected<Error> sync_failed(const std::string& folder, int code) {
@@ -34,9 +36,7 @@ std::unexpected<Error> sync_failed(const std::string& folder, int code) {
       code);
 }
 
-std::unexpected<Error> system_failed(const std::string& doing) {
-  return fail(doing + ": " + std::strerror(errno));
-}
+std::unexpected<Error> system_failed(const std::string& doing) { return fail_errno(doing, errno); }
 
 // A new file survives a crash of the machine only after its folder was synced. File systems that do
 // not sync folders return EINVAL, and read-only ones EROFS; neither is an error here.
@@ -46,7 +46,7 @@ Result<void> sync_folder(const std::string& path) {
   const int error = fsync(descriptor) == 0 ? 0 : errno;
   close(descriptor);
   if (error == 0 || error == EINVAL || error == EROFS) return {};
-  return fail(path + ": cannot sync this folder: " + std::strerror(error));
+  return fail_errno(path + ": cannot sync this folder", error);
 }
 
 // Syncs `folder` and the folders above it, since the entry of a new folder is in its parent folder,
@@ -74,7 +74,7 @@ Result<void> make_store(const std::string& folder) {
   const std::string partial = folder + "/new.partial";
   std::filesystem::remove_all(partial, error);
   std::filesystem::create_directories(partial, error);
-  if (error) return fail(partial + ": cannot make this folder: " + error.message());
+  if (error) return fail_errno(partial + ": cannot make this folder", error.value());
   MDB_env* raw = nullptr;
   if (const int code = mdb_env_create(&raw); code != 0) return lmdb_failed(partial, code);
   const Owned<MDB_env, mdb_env_close> environment(raw);
@@ -82,7 +82,7 @@ Result<void> make_store(const std::string& folder) {
   if (code == 0) code = mdb_env_sync(raw, 1);
   if (code != 0) return lmdb_failed(partial + ": cannot make a store", code);
   std::filesystem::rename(partial + "/data.mdb", file, error);
-  if (error) return fail(file + ": cannot make this file: " + error.message());
+  if (error) return fail_errno(file + ": cannot make this file", error.value());
   std::filesystem::remove_all(partial, error);
   const auto synced = sync_folder(folder);
   // A sync after a failed one may succeed although data was lost, so the file must not stay.
@@ -102,7 +102,7 @@ Result<uint64_t> sync_file(const std::string& path) {
   const int error = errno;
   const off_t bytes = lseek(descriptor, 0, SEEK_END);
   close(descriptor);
-  if (!synced) return fail(path + ": cannot sync: " + std::strerror(error));
+  if (!synced) return fail_errno(path + ": cannot sync", error);
   return static_cast<uint64_t>(bytes);
 }
 
@@ -159,12 +159,13 @@ Environment::~Environment() {
 Result<Environment::LockedFolder> Environment::lock(const std::string& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
-  if (error) return fail(folder + ": cannot make this folder: " + error.message());
+  if (error) return fail_errno(folder + ": cannot make this folder", error.value());
   const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor < 0) return system_failed(folder + ": cannot open this folder");
   LockedFolder locked(descriptor);
   if (flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
-    return fail(folder + ": another hatkv has this store open; give each hatkv its own folder");
+    return fail(ErrorCode::kBusy,
+                folder + ": another hatkv has this store open; give each hatkv its own folder");
   }
   return locked;
 }
@@ -262,8 +263,9 @@ Result<void> Environment::grow() {
   const uint64_t full_at = map_bytes();
   const uint64_t larger = whole_pages(std::min(2 * full_at, options_.max_bytes));
   if (larger <= full_at) {
-    return fail("the store is full: it has reached the " + std::to_string(full_at) +
-                " bytes that --max-bytes allows");
+    return fail(ErrorCode::kExhausted, "the store is full: it has reached the " +
+                                           std::to_string(full_at) +
+                                           " bytes that --max-bytes allows");
   }
   int dead_readers = 0;
   mdb_reader_check(handle_.get(), &dead_readers);  // dead readers keep pages from being reused
@@ -276,9 +278,9 @@ Result<void> Environment::grow() {
   }
   readers_.resume();
   if (!has_space) {
-    return fail("the store is full at " + std::to_string(full_at) +
-                " bytes: the address space of hatkv " + "has no space for a map of " +
-                std::to_string(larger));
+    return fail(ErrorCode::kExhausted, "the store is full at " + std::to_string(full_at) +
+                                           " bytes: the address space of hatkv " +
+                                           "has no space for a map of " + std::to_string(larger));
   }
   growths_.fetch_add(1, std::memory_order_relaxed);
   return {};
@@ -296,10 +298,12 @@ int Environment::try_to_sync() {
 Result<void> Environment::sync() {
   if (const int code = try_to_sync(); code != 0) return sync_failed(options_.folder, code);
   if (on_disk_ != OnDisk::kDoubted) return {};
-  return fail(options_.folder +
-              ": a sync of the store failed earlier, so the disk may lack some of the writes "
-              "before it, although later syncs succeeded; make a backup on another disk, and serve "
-              "that one");
+  return fail(
+      ErrorCode::kInvalid,
+      options_.folder +
+          ": a sync of the store failed earlier, so the disk may lack some of the writes "
+          "before it, although later syncs succeeded; make a backup on another disk, and serve "
+          "that one");
 }
 
 // The copy is written to another name and renamed, so a folder of the final name is always a
@@ -307,12 +311,13 @@ Result<void> Environment::sync() {
 Result<uint64_t> Environment::copy_to(const std::string& folder) {
   const std::scoped_lock one_at_a_time(backing_up_);
   std::error_code error;
-  if (std::filesystem::exists(folder, error)) return fail(folder + ": this backup already exists");
+  if (std::filesystem::exists(folder, error))
+    return fail(ErrorCode::kBusy, folder + ": this backup already exists");
   const std::filesystem::path place(folder);
   const std::string partial = place.parent_path() / ("." + place.filename().string() + ".partial");
   std::filesystem::remove_all(partial, error);
   std::filesystem::create_directories(partial, error);
-  if (error) return fail(partial + ": cannot make this folder: " + error.message());
+  if (error) return fail_errno(partial + ": cannot make this folder", error.value());
   const auto bytes = copy_into(partial, folder);
   if (!bytes) std::filesystem::remove_all(partial, error);
   return bytes;
@@ -329,7 +334,7 @@ Result<uint64_t> Environment::copy_into(const std::string& partial, const std::s
   HAT_TRY_VOID(sync_folder_and_those_above(partial));
   std::error_code error;
   std::filesystem::rename(partial, folder, error);
-  if (error) return fail(folder + ": cannot rename " + partial + ": " + error.message());
+  if (error) return fail_errno(folder + ": cannot rename " + partial + "", error.value());
   const std::string above = std::filesystem::absolute(folder).parent_path();
   if (const auto synced = sync_folder(above); !synced) {
     std::filesystem::remove_all(folder, error);

@@ -24,7 +24,8 @@ Result<ReaderPool::Lease> ReaderPool::take() {
   }
   if (code != 0) {
     free_.notify_one();  // the reader is still free: wake another waiter
-    return fail(std::string("cannot begin a read transaction: ") + mdb_strerror(code));
+    return fail(ErrorCode::kSystem,
+                std::string("cannot begin a read transaction: ") + mdb_strerror(code));
   }
   ++in_use_;
   return Lease(this, transaction);

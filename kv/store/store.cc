@@ -13,27 +13,29 @@ namespace {
 using Cursor = Owned<MDB_cursor, mdb_cursor_close>;
 
 Result<void> check_key(std::string_view key) {
-  if (key.empty()) return fail("the key is empty; keys have 1 to 511 bytes");
+  if (key.empty()) return fail(ErrorCode::kInvalid, "the key is empty; keys have 1 to 511 bytes");
   if (key.size() > kKeyBytesMax) {
-    return fail("the key has " + std::to_string(key.size()) + " bytes; keys have 1 to 511 bytes");
+    return fail(ErrorCode::kInvalid,
+                "the key has " + std::to_string(key.size()) + " bytes; keys have 1 to 511 bytes");
   }
   return {};
 }
 
 Result<void> check_value(std::string_view value) {
   if (value.size() <= kValueBytesMax) return {};
-  return fail("the value has " + std::to_string(value.size()) + " bytes; values have at most " +
-              std::to_string(kValueBytesMax));
+  return fail(ErrorCode::kInvalid, "the value has " + std::to_string(value.size()) +
+                                       " bytes; values have at most " +
+                                       std::to_string(kValueBytesMax));
 }
 
 Result<void> check_batch(size_t pairs, size_t bytes) {
   if (pairs > kBatchPairsMax) {
-    return fail("the batch has " + std::to_string(pairs) + " keys; at most " +
-                std::to_string(kBatchPairsMax) + " fit into one call");
+    return fail(ErrorCode::kInvalid, "the batch has " + std::to_string(pairs) + " keys; at most " +
+                                         std::to_string(kBatchPairsMax) + " fit into one call");
   }
   if (bytes > kBatchBytesMax) {
-    return fail("the batch has more than " + std::to_string(kBatchBytesMax) +
-                " bytes of keys and values; send smaller batches");
+    return fail(ErrorCode::kInvalid, "the batch has more than " + std::to_string(kBatchBytesMax) +
+                                         " bytes of keys and values; send smaller batches");
   }
   return {};
 }
@@ -53,7 +55,8 @@ Result<std::optional<std::string>> look_up(MDB_txn* transaction, MDB_dbi table,
   MDB_val value;
   const int code = mdb_get(transaction, table, &mdb_key, &value);
   if (code == MDB_NOTFOUND) return std::nullopt;
-  if (code != 0) return fail(std::string("cannot read the key: ") + mdb_strerror(code));
+  if (code != 0)
+    return fail(ErrorCode::kSystem, std::string("cannot read the key: ") + mdb_strerror(code));
   return std::string(as_view(value));
 }
 
@@ -115,7 +118,7 @@ Result<Store::Page> Store::scan(const Range& range, size_t limit) {
   HAT_TRY(const ReaderPool::Lease reader, environment_->read());
   MDB_cursor* raw = nullptr;
   int code = mdb_cursor_open(reader.transaction(), environment_->table(), &raw);
-  if (code != 0) return fail(std::string("cannot scan: ") + mdb_strerror(code));
+  if (code != 0) return fail(ErrorCode::kSystem, std::string("cannot scan: ") + mdb_strerror(code));
   const Cursor cursor(raw);
 
   const std::string_view from = std::max(range.start, range.prefix);
@@ -134,7 +137,7 @@ Result<Store::Page> Store::scan(const Range& range, size_t limit) {
     bytes += key.mv_size + value.mv_size;
   }
   if (code != 0 && code != MDB_NOTFOUND) {
-    return fail(std::string("cannot scan: ") + mdb_strerror(code));
+    return fail(ErrorCode::kSystem, std::string("cannot scan: ") + mdb_strerror(code));
   }
   return page;
 }

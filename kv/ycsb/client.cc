@@ -46,9 +46,10 @@ Result<void> Client::call() {
 Result<void> Client::check() const {
   for (size_t i = 0; i < keys_.size(); ++i) {
     if (!is_right(workload_, keys_[i], values_[i])) {
-      return fail(std::string(operation_name(operation_)) + ": the value of " + keys_[i] +
-                  " is not the value that was written: " + std::to_string(values_[i].size()) +
-                  " bytes");
+      return fail(ErrorCode::kProtocol,
+                  std::string(operation_name(operation_)) + ": the value of " + keys_[i] +
+                      " is not the value that was written: " + std::to_string(values_[i].size()) +
+                      " bytes");
     }
   }
   return {};
@@ -58,12 +59,14 @@ Result<void> Client::multi_read() {
   std::vector<hatkv::Lookup> found;
   HAT_TRY_VOID(connection_.multiget(keys_, found));
   if (found.size() != keys_.size()) {
-    return fail("multiget: " + std::to_string(found.size()) + " values returned for " +
-                std::to_string(keys_.size()) + " keys");
+    return fail(ErrorCode::kProtocol, "multiget: " + std::to_string(found.size()) +
+                                          " values returned for " + std::to_string(keys_.size()) +
+                                          " keys");
   }
   for (size_t i = 0; i < found.size(); ++i) {
     if (!found[i].found) {
-      return fail("multiget: " + keys_[i] + " is not in the store; was it loaded?");
+      return fail(ErrorCode::kNotFound,
+                  "multiget: " + keys_[i] + " is not in the store; was it loaded?");
     }
     values_[i] = std::move(found[i].value);
   }

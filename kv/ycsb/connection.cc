@@ -47,7 +47,8 @@ Result<void> Connection::open() {
     client_ = std::make_unique<hatkv::HatKVClient>(
         std::make_shared<apache::thrift::protocol::TBinaryProtocol>(framed));
   } catch (const apache::thrift::TException& error) {
-    return fail("cannot connect to " + to_string(address_) + ": " + error.what());
+    return fail(ErrorCode::kUnavailable,
+                "cannot connect to " + to_string(address_) + ": " + error.what());
   }
   return {};
 }
@@ -58,12 +59,13 @@ Result<void> Connection::make(const char* name, const std::function<void()>& cal
     call();
     return {};
   } catch (const hatkv::NotFound&) {
-    return fail(std::string(name) + ": the key is not in the store; was it loaded?");
+    return fail(ErrorCode::kNotFound,
+                std::string(name) + ": the key is not in the store; was it loaded?");
   } catch (const hatkv::Refused& refused) {
-    return fail(std::string(name) + ": refused: " + refused.reason);
+    return fail(ErrorCode::kDenied, std::string(name) + ": refused: " + refused.reason);
   } catch (const apache::thrift::TException& error) {
     client_.reset();
-    return fail(std::string(name) + ": " + error.what());
+    return fail(ErrorCode::kUnavailable, std::string(name) + ": " + error.what());
   }
 }
 

@@ -46,8 +46,8 @@ void make_one(Share& share, Operation operation, int64_t record, Clock::time_poi
   const auto ended = Clock::now();
   if (made) made = share.client->check();
   failures_in_a_row = made ? 0 : failures_in_a_row + 1;
-  if (!made && share.results.first_failure.empty()) {
-    share.results.first_failure = std::move(made.error().message);
+  if (!made && !share.results.first_failure) {
+    share.results.first_failure = std::move(made.error());
   }
   Measured& measured = share.results.operations[static_cast<size_t>(operation)];
   if (!made) {
@@ -105,7 +105,7 @@ Results run_all(std::vector<Share>& shares, const Next& next, double warm_up_sec
       all.operations[i].latencies.add(share.results.operations[i].latencies);
       all.operations[i].failed += share.results.operations[i].failed;
     }
-    if (all.first_failure.empty()) all.first_failure = share.results.first_failure;
+    if (!all.first_failure) all.first_failure = share.results.first_failure;
   }
   return all;
 }
@@ -134,7 +134,7 @@ Result<Results> load(const Workload& workload, const Address& address, uint64_t 
 Result<Results> run(const Workload& workload, const Address& address, uint64_t seed,
                     double warm_up_seconds) {
   if (workload.operations == 0 && workload.seconds == 0) {
-    return fail("the run has no end: set operationcount or maxexecutiontime");
+    return fail(ErrorCode::kInvalid, "the run has no end: set operationcount or maxexecutiontime");
   }
   const KeyChooser keys(workload);
   const OperationChooser operations(workload);

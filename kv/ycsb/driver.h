@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "base/address.h"
@@ -23,7 +24,7 @@ struct Results {
   double seconds = 0;      // measured time
   bench::Account account;  // of all clients: successful operations of any kind
   std::array<Measured, kOperations> operations;  // by Operation
-  std::string first_failure;                     // empty if no operation failed
+  std::optional<Error> first_failure;
 
   uint64_t done() const;
   uint64_t failed() const;

@@ -32,7 +32,7 @@ int run_command(const Options& options) {
       options.json ? as_json(*results, options.workload.threads) : as_text(*results);
   std::fputs(text.c_str(), stdout);
   // A failure during the warm-up counts, too.
-  if (!results->first_failure.empty()) return complain(results->first_failure, EXIT_FAILURE);
+  if (results->first_failure) return complain(results->first_failure->message, EXIT_FAILURE);
   return EXIT_SUCCESS;
 }
 

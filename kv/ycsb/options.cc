@@ -85,7 +85,7 @@ Result<Options> parse_options(const std::vector<std::string>& arguments) {
   HAT_TRY(options.action, parser.parse(arguments));
   if (options.action != Action::kRun) return options;
   options.load = parser.chosen_command() == "load";
-  if (!given.has_file) return fail("-P is missing: name a workload file");
+  if (!given.has_file) return fail(ErrorCode::kInvalid, "-P is missing: name a workload file");
   for (const std::string& assignment : given.assignments) {
     HAT_TRY_VOID(given.properties.set(assignment));
   }

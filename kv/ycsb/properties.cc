@@ -51,7 +51,8 @@ Result<std::string> unescaped(std::string_view text) {
         result += '\f';
         break;
       case 'u':
-        return fail("\\u escapes are not supported; write the character itself");
+        return fail(ErrorCode::kInvalid,
+                    "\\u escapes are not supported; write the character itself");
       default:
         result += next;
     }
@@ -75,9 +76,9 @@ size_t end_of_key(std::string_view line) {
 
 Result<void> Properties::read_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
-  if (!file) return fail(path + ": cannot read this workload file");
+  if (!file) return fail(ErrorCode::kSystem, path + ": cannot read this workload file");
   const std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (file.bad()) return fail(path + ": cannot read this workload file");
+  if (file.bad()) return fail(ErrorCode::kSystem, path + ": cannot read this workload file");
   return read_text(text, path);
 }
 
@@ -99,7 +100,8 @@ Result<void> Properties::read_text(std::string_view text, const std::string& nam
     auto value = unescaped(rest);
     if (!key) return std::unexpected(in(where, std::move(key.error())));
     if (!value) return std::unexpected(in(where, std::move(value.error())));
-    if (key->empty()) return fail(where + ": no key before '" + line.substr(end) + "'");
+    if (key->empty())
+      return fail(ErrorCode::kInvalid, where + ": no key before '" + line.substr(end) + "'");
     values_[*key] = {std::move(*value), where};
   }
   return {};
@@ -108,7 +110,8 @@ Result<void> Properties::read_text(std::string_view text, const std::string& nam
 Result<void> Properties::set(std::string_view assignment) {
   const size_t equals = assignment.find('=');
   if (equals == std::string_view::npos || equals == 0) {
-    return fail("-p: found '" + std::string(assignment) + "', expected KEY=VALUE");
+    return fail(ErrorCode::kInvalid,
+                "-p: found '" + std::string(assignment) + "', expected KEY=VALUE");
   }
   values_[std::string(assignment.substr(0, equals))] = {std::string(assignment.substr(equals + 1)),
                                                         "-p"};

@@ -60,8 +60,8 @@ constexpr std::string_view kWithoutEffect[] = {"table",
 
 std::unexpected<Error> wrong(const std::string& key, const Properties::Value& found,
                              std::string_view expected) {
-  return fail(found.where + ": " + key + ": found '" + found.text + "', expected " +
-              std::string(expected));
+  return fail(ErrorCode::kInvalid, found.where + ": " + key + ": found '" + found.text +
+                                       "', expected " + std::string(expected));
 }
 
 // Each read_…() leaves `into` unchanged if the key is not set.
@@ -184,26 +184,28 @@ Result<void> read_weights(const Properties& properties, bool multi, Workload& wo
     }
   }
   if (std::ranges::all_of(workload.weights, [](double weight) { return weight == 0; })) {
-    return fail("all proportions are 0, so the workload has no operations");
+    return fail(ErrorCode::kInvalid, "all proportions are 0, so the workload has no operations");
   }
   return {};
 }
 
 // Checks bounds that depend on several keys.
 Result<void> check_sizes(const Properties& properties, Workload& workload) {
-  if (workload.records == 0) return fail("recordcount is missing: set the number of records");
+  if (workload.records == 0)
+    return fail(ErrorCode::kInvalid, "recordcount is missing: set the number of records");
   if (properties.find("insertcount") == nullptr && workload.insert_start < workload.records) {
     workload.insert_count = workload.records - workload.insert_start;
   }
   if (workload.insert_start + workload.insert_count > workload.records ||
       workload.insert_count == 0) {
     return fail(
+        ErrorCode::kInvalid,
         "insertstart and insertcount must give at least one record within recordcount, which is " +
-        std::to_string(workload.records));
+            std::to_string(workload.records));
   }
   if (workload.fields * workload.field_bytes > kRecordBytesMax) {
-    return fail("fieldcount times fieldlength is more than " + std::to_string(kRecordBytesMax) +
-                " bytes");
+    return fail(ErrorCode::kInvalid, "fieldcount times fieldlength is more than " +
+                                         std::to_string(kRecordBytesMax) + " bytes");
   }
   return {};
 }

@@ -45,8 +45,9 @@ void AcceptedLink::offer_lanes(Reactor& reactor, engine::RdmaHost& host,
 // Calibrating takes seconds of a core, so a restricted peer may not do it.
 Result<std::shared_ptr<engine::CalibrationJob>> AcceptedLink::answer(const engine::CostOpen& open) {
   if (worker_.routes().restricts(session->peer_names())) {
-    return fail("a rule (`allow`) of node " + worker_.node().node +
-                " restricts this node, so it may not calibrate with that node");
+    return fail(ErrorCode::kDenied,
+                "a rule (`allow`) of node " + worker_.node().node +
+                    " restricts this node, so it may not calibrate with that node");
   }
   return answerer_->answer(open);
 }
@@ -157,7 +158,8 @@ void AcceptedLink::end(const std::string& reason) {
 // --- RDMA lanes ---
 
 Result<engine::LaneShape> AcceptedLink::on_lane_wanted(const engine::LaneWish& wish) {
-  if (worker_.draining()) return fail("node " + worker_.node().node + " is shutting down");
+  if (worker_.draining())
+    return fail(ErrorCode::kUnavailable, "node " + worker_.node().node + " is shutting down");
   return wish.back;  // both nodes have the same manifest, or will have
 }
 

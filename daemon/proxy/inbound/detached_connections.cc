@@ -98,7 +98,8 @@ Result<DetachedConnection> decode_detached(std::span<const std::byte> bytes) {
   for (size_t i = reader.count(); i != 0; --i) connection.peer_names.push_back(reader.text());
   for (size_t i = reader.count(); i != 0; --i) connection.oneways.push_back(reader.number());
   if (!reader.empty()) connection.unchecked = reader.number() != 0;  // older builds do not send it
-  if (!reader.whole()) return fail("the description of a server's connection is malformed");
+  if (!reader.whole())
+    return fail(ErrorCode::kProtocol, "the description of a server's connection is malformed");
   return connection;
 }
 

@@ -83,7 +83,7 @@ std::vector<LaneStatus> PeerLanes::status() {
 // --- From the lanes ---
 
 Result<engine::LaneShape> PeerLanes::on_lane_wanted(const engine::LaneWish&) {
-  return fail("only this side of the link opens lanes");
+  return fail(ErrorCode::kProtocol, "only this side of the link opens lanes");
 }
 
 void PeerLanes::on_lane_up(LaneSet&, uint32_t lane) {

@@ -250,8 +250,9 @@ class FaultyFabric final : public Fabric {
  private:
   Result<void> perhaps(const char* what) {
     if (random_() % 100 >= faults_.refused_percent) return {};
-    return fail(std::string("faulty fabric: this ") + what +
-                " fails on purpose; remove fabric.faults from the configuration");
+    return fail(ErrorCode::kExhausted,
+                std::string("faulty fabric: this ") + what +
+                    " fails on purpose; remove fabric.faults from the configuration");
   }
 
   const std::unique_ptr<Fabric> below_;

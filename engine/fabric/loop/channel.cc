@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/accept_pause.h"
+#include "base/system_error.h"
 
 namespace hat::engine::loop {
 namespace {
@@ -20,7 +21,7 @@ namespace {
 constexpr int kBacklog = 256;
 
 std::unexpected<Error> system_error(const char* what) {
-  return fail(std::string("loop fabric: ") + what + ": " + std::strerror(errno));
+  return fail_errno(std::string("loop fabric: ") + what, errno);
 }
 
 // Returns an abstract address (unix(7)), which disappears with its socket.
@@ -52,7 +53,8 @@ Result<Channel> Channel::connect(const std::string& name) {
   // The peer chose the name, and the process that listens there gets all memory that this side
   // shares.
   if (!is_of_this_user(fd.get())) {
-    return fail("loop fabric: the other side's process is another user's; run both daemons as one");
+    return fail(ErrorCode::kDenied,
+                "loop fabric: the other side's process is another user's; run both daemons as one");
   }
   return Channel(std::move(fd));
 }

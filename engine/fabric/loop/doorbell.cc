@@ -8,12 +8,14 @@
 #include <cstring>
 #include <string>
 
+#include "base/system_error.h"
+
 namespace hat::engine::loop {
 
 Result<Doorbell> Doorbell::create() {
   std::array<int, 2> ends{};
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends.data()) != 0) {
-    return fail(std::string("loop fabric: socketpair: ") + std::strerror(errno));
+    return fail_errno("loop fabric: socketpair", errno);
   }
   return Doorbell(Descriptor(ends[0]), Descriptor(ends[1]));
 }

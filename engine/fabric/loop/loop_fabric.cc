@@ -14,6 +14,7 @@
 #include <fstream>
 
 #include "base/accept_pause.h"
+#include "base/system_error.h"
 #include "engine/fabric/loop/barrier.h"
 #include "engine/fabric/loop/objects.h"
 
@@ -34,7 +35,7 @@ constexpr auto kPatience = std::chrono::milliseconds(100);
 constexpr size_t kWaitingMax = 256;
 
 std::unexpected<Error> failed(const char* what) {
-  return fail(std::string("loop fabric: ") + what + ": " + std::strerror(errno));
+  return fail_errno(std::string("loop fabric: ") + what, errno);
 }
 
 std::byte* within(std::span<std::byte> bytes, const Segment& segment) {
@@ -114,12 +115,14 @@ Result<std::unique_ptr<ReceiveQueue>> LoopFabric::create_receive_queue(uint32_t 
 
 Result<std::unique_ptr<QueuePair>> LoopFabric::create_queue_pair(const QueuePairOptions& options) {
   if (options.inline_bytes_max > kInlineBytesMax) {
-    return fail("loop fabric: inline data of " + std::to_string(options.inline_bytes_max) +
-                " bytes; at most " + std::to_string(kInlineBytesMax));
+    return fail(ErrorCode::kInvalid, "loop fabric: inline data of " +
+                                         std::to_string(options.inline_bytes_max) +
+                                         " bytes; at most " + std::to_string(kInlineBytesMax));
   }
   if (options.send_entries == 0 || options.send_entries > kRingEntries) {
-    return fail("loop fabric: " + std::to_string(options.send_entries) +
-                " send entries; a queue pair has 1 to " + std::to_string(kRingEntries));
+    return fail(ErrorCode::kInvalid, "loop fabric: " + std::to_string(options.send_entries) +
+                                         " send entries; a queue pair has 1 to " +
+                                         std::to_string(kRingEntries));
   }
   const uint32_t number = ++last_queue_pair_;
   auto pair = std::make_unique<LoopQueuePair>(*this, number, options);
@@ -147,7 +150,8 @@ Result<std::unique_ptr<MemoryRegion>> LoopFabric::register_memory(const SharedMe
                                                                   RemoteAccess access) {
   const auto free = std::ranges::find(regions_, nullptr);
   if (free == regions_.end()) {
-    return fail("loop fabric: all of its " + std::to_string(kRegionsMax) + " regions are in use");
+    return fail(ErrorCode::kExhausted,
+                "loop fabric: all of its " + std::to_string(kRegionsMax) + " regions are in use");
   }
   const auto row_index = static_cast<uint32_t>(free - regions_.begin());
   generation_ = generation_ % (kOwnKey / kRegionsMax - 1) + 1;

@@ -31,7 +31,8 @@ Result<Address> parse(const QueuePairAddress& bytes) {
   Address address;
   std::memcpy(&address, bytes.data(), sizeof address);
   if (address.name_bytes == 0 || address.name_bytes > kNameBytesMax) {
-    return fail("loop fabric: the peer sent a queue pair address that is not of a loop fabric");
+    return fail(ErrorCode::kProtocol,
+                "loop fabric: the peer sent a queue pair address that is not of a loop fabric");
   }
   return address;
 }
@@ -39,7 +40,8 @@ Result<Address> parse(const QueuePairAddress& bytes) {
 Result<std::unique_ptr<SharedMemory>> map_as(Descriptor& fd, size_t bytes_min) {
   HAT_TRY(SharedMemory memory, SharedMemory::map(fd.release()));
   if (memory.bytes().size() < bytes_min)
-    return fail("loop fabric: the memory that the other side shares is too small");
+    return fail(ErrorCode::kProtocol,
+                "loop fabric: the memory that the other side shares is too small");
   return std::make_unique<SharedMemory>(std::move(memory));
 }
 
@@ -82,7 +84,7 @@ QueuePairAddress LoopQueuePair::address() const {
 // The side with the smaller address creates the pair's memory and connects to the peer's listener.
 Result<void> LoopQueuePair::connect(const QueuePairAddress& other) {
   if (state_ != QueuePairState::kUnconnected) {
-    return hat::fail("loop fabric: this queue pair is already connected");
+    return hat::fail(ErrorCode::kBusy, "loop fabric: this queue pair is already connected");
   }
   HAT_TRY(const Address address, parse(other));
   other_address_ = other;
@@ -107,7 +109,7 @@ Result<void> LoopQueuePair::connect(const QueuePairAddress& other) {
   if (!introduce(hello, {other_->pair->fd(), fabric_.table_fd(), recv_cq_.doorbell(),
                          send_cq_.doorbell()})) {
     other_.reset();
-    return hat::fail("loop fabric: the other side closed the connection");
+    return hat::fail(ErrorCode::kClosed, "loop fabric: the other side closed the connection");
   }
   state_ = QueuePairState::kConnected;
   fabric_.watch(other_->channel.fd());
@@ -135,6 +137,7 @@ LoopQueuePair::Wants LoopQueuePair::wants(const ChannelMessage& hello) const {
 Result<void> LoopQueuePair::accept(Channel channel, ReceivedMessage hello) {
   if (hello.descriptors.size() != 4)
     return hat::fail(
+        ErrorCode::kClosed,
         "loop fabric: the other side's first message has no descriptor of its memory, so the other "
         "process does not follow the protocol; run the same version of hatrpcd at both ends");
   auto other = std::make_unique<Other>();
@@ -152,7 +155,7 @@ Result<void> LoopQueuePair::accept(Channel channel, ReceivedMessage hello) {
   const bool sent =
       introduce(welcome, {fabric_.table_fd(), recv_cq_.doorbell(), send_cq_.doorbell()});
   if (!sent || !read_channel())
-    return hat::fail("loop fabric: the other side closed the connection");
+    return hat::fail(ErrorCode::kClosed, "loop fabric: the other side closed the connection");
   return {};
 }
 

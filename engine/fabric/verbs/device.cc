@@ -71,8 +71,9 @@ Result<void> choose_gid(Device& device, int wanted) {
     const auto found =
         std::ranges::find(entries, static_cast<uint32_t>(wanted), &ibv_gid_entry::gid_index);
     if (found == entries.end()) {
-      return fail(place() + ": it has no GID index " + std::to_string(wanted) +
-                  "; `ibv_devinfo -v` lists them");
+      return fail(ErrorCode::kNotFound, place() + ": it has no GID index " +
+                                            std::to_string(wanted) +
+                                            "; `ibv_devinfo -v` lists them");
     }
     device.gid_index = wanted;
     device.gid = found->gid;
@@ -89,15 +90,16 @@ Result<void> choose_gid(Device& device, int wanted) {
                   type_text(entry.gid_type) + ", " + gid_text(bytes_of(entry.gid));
     return {};
   }
-  return fail(place() + ": none of its " + std::to_string(entries.size()) +
-              " GIDs can be used: has its network interface an address?");
+  return fail(ErrorCode::kNotFound, place() + ": none of its " + std::to_string(entries.size()) +
+                                        " GIDs can be used: has its network interface an address?");
 }
 
 // Chooses port `wanted`, or the first active port if `wanted` is 0.
 Result<void> choose_port(Device& device, uint8_t wanted) {
   ibv_device_attr attributes{};
   if (ibv_query_device(device.context.get(), &attributes) != 0) {
-    return fail(device.name + ": it cannot be queried: " + std::strerror(errno));
+    return fail(ErrorCode::kNotFound,
+                device.name + ": it cannot be queried: " + std::strerror(errno));
   }
   for (uint8_t port = 1; port <= attributes.phys_port_cnt; ++port) {
     if (wanted != 0 && port != wanted) continue;
@@ -111,10 +113,11 @@ Result<void> choose_port(Device& device, uint8_t wanted) {
     device.port_attributes = found;
     return {};
   }
-  return fail(
-      device.name + ": " +
-      (wanted != 0 ? "port " + std::to_string(wanted) + " is not active" : "no port is active") +
-      "; `rdma link` shows the ports' states");
+  return fail(ErrorCode::kNotFound,
+              device.name + ": " +
+                  (wanted != 0 ? "port " + std::to_string(wanted) + " is not active"
+                               : "no port is active") +
+                  "; `rdma link` shows the ports' states");
 }
 
 Result<Device> open_one(ibv_device* found, const VerbsOptions& options) {
@@ -122,8 +125,9 @@ Result<Device> open_one(ibv_device* found, const VerbsOptions& options) {
   device.name = ibv_get_device_name(found);
   device.context.reset(ibv_open_device(found));
   if (!device.context) {
-    return fail(device.name + ": it cannot be opened: " + std::strerror(errno) +
-                "; may this user open /dev/infiniband/uverbs*?");
+    return fail(ErrorCode::kNotFound, device.name +
+                                          ": it cannot be opened: " + std::strerror(errno) +
+                                          "; may this user open /dev/infiniband/uverbs*?");
   }
   HAT_TRY_VOID(choose_port(device, options.port));
   device.why =
@@ -153,7 +157,8 @@ std::string Device::describe() const {
 Result<Device> open_device(const VerbsOptions& options) {
   int count = 0;
   const Owned<ibv_device*, ibv_free_device_list> devices(ibv_get_device_list(&count));
-  if (!devices || count == 0) return fail(std::string("there is no RDMA device") + kWithoutDevice);
+  if (!devices || count == 0)
+    return fail(ErrorCode::kNotFound, std::string("there is no RDMA device") + kWithoutDevice);
   std::string reasons;
   for (int i = 0; i < count; ++i) {
     ibv_device* found = devices.get()[i];
@@ -164,9 +169,10 @@ Result<Device> open_device(const VerbsOptions& options) {
     reasons += (reasons.empty() ? "" : "; ") + device.error().message;
   }
   if (reasons.empty()) {
-    return fail("there is no RDMA device named '" + options.device + "'" + kWithoutDevice);
+    return fail(ErrorCode::kNotFound,
+                "there is no RDMA device named '" + options.device + "'" + kWithoutDevice);
   }
-  return fail("no RDMA device can be used: " + reasons);
+  return fail(ErrorCode::kNotFound, "no RDMA device can be used: " + reasons);
 }
 
 }  // namespace hat::engine::verbs

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <random>
 
+#include "base/system_error.h"
 #include "engine/fabric/verbs/objects.h"
 
 namespace hat::engine::verbs {
@@ -29,7 +30,7 @@ struct Address {
 static_assert(sizeof(Address) <= kQueuePairAddressBytes);
 
 std::unexpected<Error> failed(const Device& device, const char* what, int error) {
-  return hat::fail(device.name + ": " + what + ": " + std::strerror(error));
+  return fail_errno(device.name + ": " + what, error);
 }
 
 // Returns the `timeout` of ibv_modify_qp(3) for which the device waits at least `wait`: the device
@@ -200,16 +201,18 @@ QueuePairAddress VerbsQueuePair::address() const {
 
 Result<void> VerbsQueuePair::connect(const QueuePairAddress& other) {
   if (state_ != QueuePairState::kUnconnected) {
-    return hat::fail(device_.name + ": this queue pair is already connected");
+    return hat::fail(ErrorCode::kBusy, device_.name + ": this queue pair is already connected");
   }
   Address address;
   std::memcpy(&address, other.data(), sizeof address);
   if (address.magic != kMagic) {
-    return hat::fail(device_.name +
-                     ": the peer sent a queue pair address that is not of a verbs fabric");
+    return hat::fail(
+        ErrorCode::kProtocol,
+        device_.name + ": the peer sent a queue pair address that is not of a verbs fabric");
   }
   if ((address.by_gid != 0) != device_.by_gid()) {
-    return hat::fail(device_.name + ": one side is on InfiniBand and the other on Ethernet");
+    return hat::fail(ErrorCode::kUnsupported,
+                     device_.name + ": one side is on InfiniBand and the other on Ethernet");
   }
   ibv_qp_attr ready{};
   ready.qp_state = IBV_QPS_RTR;

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/system_error.h"
 #include "engine/fabric/verbs/objects.h"
 
 namespace hat::engine {
@@ -15,7 +16,7 @@ namespace verbs {
 namespace {
 
 std::unexpected<Error> failed(const Device& device, const std::string& what, int error) {
-  return fail(device.name + ": " + what + ": " + std::strerror(error));
+  return fail_errno(device.name + ": " + what, error);
 }
 
 std::string megabytes(uint64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; }
