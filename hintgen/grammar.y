@@ -40,7 +40,7 @@
 hat::hintgen::GrammarParser::symbol_type hintgen_lex(void* scanner);
 
 static hat::hintgen::GrammarParser::symbol_type yylex(hat::hintgen::ParseState& state) {
-  auto symbol = hintgen_lex(state.scanner);
+  auto symbol = hintgen_lex(state.scanner());
   state.token_taken();
   return symbol;
 }
@@ -100,12 +100,12 @@ items:
 ;
 
 header:
-  INCLUDE literal      { state.program.includes.push_back({$2}); }
-| CPP_INCLUDE literal  { state.program.cpp_includes.push_back($2); }
+  INCLUDE literal      { state.program().includes.push_back({$2}); }
+| CPP_INCLUDE literal  { state.program().cpp_includes.push_back($2); }
 | NAMESPACE identifier identifier annotations
-    { state.program.namespaces.push_back({$2, $3, $4}); }
+    { state.program().namespaces.push_back({$2, $3, $4}); }
 | NAMESPACE STAR identifier
-    { state.program.namespaces.push_back({state.name(@2), $3, {}}); }
+    { state.program().namespaces.push_back({state.name(@2), $3, {}}); }
 ;
 
 definition:

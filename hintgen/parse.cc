@@ -36,11 +36,11 @@ constexpr std::array kBaseWords = {
 }  // namespace
 
 void ParseState::advance(size_t bytes) {
-  token = Span{token.end, token.end + static_cast<uint32_t>(bytes)};
+  token_ = Span{token_.end, token_.end + static_cast<uint32_t>(bytes)};
 }
 
 Span ParseState::end() const {
-  const size_t last = program.source->text().find_last_not_of(" \t\r\n");
+  const size_t last = program_.source->text().find_last_not_of(" \t\r\n");
   const auto end = static_cast<uint32_t>(last == std::string::npos ? 0 : last + 1);
   return Span{end, end};
 }
@@ -68,18 +68,18 @@ void ParseState::unexpected_token(Span at, std::vector<std::string_view> expecte
   if (at.empty() && !open_brackets_.empty()) {  // the end of the file
     const Span open = open_brackets_.back();
     message = "unexpected end of the file; the '" + std::string(text(open)) + "' in line " +
-              std::to_string(program.source->location(open).line) + " is not closed";
+              std::to_string(program_.source->location(open).line) + " is not closed";
   }
   syntax_error(at, std::move(message));
 }
 
 void ParseState::syntax_error(Span at, std::string message) {
-  program.complete = false;
+  program_.complete = false;
   last_error_ = at;
   if (gave_up_) return;
-  diagnostics_.error(program.source->location(at), std::move(message));
+  diagnostics_.error(program_.source->location(at), std::move(message));
   if (++syntax_errors_ < kSyntaxErrorsMax) return;
-  diagnostics_.error(program.source->location(at),
+  diagnostics_.error(program_.source->location(at),
                      "too many errors; the rest of the file is not read");
   gave_up_ = true;
 }
@@ -135,13 +135,13 @@ std::optional<std::string> ParseState::unquote(Span at) {
 }
 
 void ParseState::header_seen(Span at) {
-  if (program.definitions.empty()) return;
+  if (program_.definitions.empty()) return;
   syntax_error(at, "'" + std::string(text(at).substr(0, text(at).find_first_of(" \t\r\n"))) +
                        "' must come before the first definition");
 }
 
 void ParseState::add_definition(std::variant<Const, Typedef, Enum, Struct, Service> value) {
-  program.definitions.push_back(std::make_unique<Definition>(Definition{std::move(value)}));
+  program_.definitions.push_back(std::make_unique<Definition>(Definition{std::move(value)}));
 }
 
 void ParseState::add_group(Service& service, HintGroup group) {

@@ -18,18 +18,20 @@ namespace hat::hintgen {
 class ParseState {
  public:
   ParseState(Program& to, Diagnostics& diagnostics)
-      : program(to), diagnostics_(diagnostics), warnings_(to, diagnostics) {}
+      : program_(to), diagnostics_(diagnostics), warnings_(to, diagnostics) {}
 
-  Program& program;
-  void* scanner = nullptr;  // flex's own state
+  Program& program() { return program_; }
+  // The state of flex. The lexer sets it before the parser runs, and owns it.
+  void* scanner() const { return scanner_; }
+  void set_scanner(void* scanner) { scanner_ = scanner; }
 
-  // The lexer's position: `token` is the last text that was matched.
+  // Moves the lexer's position on: the next `bytes` bytes are the token.
   void advance(size_t bytes);
-  Span token;
-  Span end() const;  // after the last byte that is not white space
+  Span token() const { return token_; }  // the last text that the lexer matched
+  Span end() const;                      // after the last byte that is not white space
 
-  // Records that the parser has received `token`.
-  void token_taken() { recent_ = {recent_[1], recent_[2], token}; }
+  // Records that the parser has received token().
+  void token_taken() { recent_ = {recent_[1], recent_[2], token_}; }
 
   // Track the open brackets. open_bracket() returns false if they nest too deep; reading then ends.
   bool open_bracket(Span at);
@@ -42,7 +44,7 @@ class ParseState {
   bool gave_up() const { return gave_up_; }
   void warning(Span at, std::string message) { warnings_.warning(at, std::move(message)); }
 
-  std::string_view text(Span at) const { return program.source->text(at); }
+  std::string_view text(Span at) const { return program_.source->text(at); }
   Name name(Span at) const { return Name{std::string(text(at)), at}; }
 
   // Convert tokens for the lexer. They return nullopt if they have reported an error.
@@ -59,6 +61,9 @@ class ParseState {
   Name joined_value(Span number, Span unit);  // the lexer returns 128KiB as a number and a word
 
  private:
+  Program& program_;
+  void* scanner_ = nullptr;
+  Span token_;
   Diagnostics& diagnostics_;
   Report warnings_;
   std::array<Span, 3> recent_;  // the last tokens that the parser received
