@@ -16,20 +16,74 @@ namespace {
 constexpr size_t kLostStreamsMax = 1024;
 }
 
+AcceptedLink::AcceptedLink(Worker& worker, engine::SessionOptions options,
+                           const engine::OpenStream& open)
+    : worker_(worker) {
+  engine::SessionEvents& events = *this;
+  session = std::make_unique<engine::Session>(worker.reactor(), engine::Session::Role::kAcceptor,
+                                              std::move(options), open, events);
+}
+
 AcceptedLink::~AcceptedLink() {
   streams.clear();  // now: a stream may get what another one frees, and then sends frames
   if (share_) worker_.peer_shares().add(&PeerShare::links, *share_, -1);
 }
 
-void AcceptedLink::begin(std::shared_ptr<PeerShare> share) {
-  DCHECK(!share_);
-  share_ = std::move(share);
-  worker_.peer_shares().add(&PeerShare::links, *share_, 1);
+// --- The session ---
+
+std::string AcceptedLink::identity() const {
+  std::string names;
+  for (const std::string& name : session->peer_names()) names += name + '\n';
+  return names.empty() ? session->peer().node : names;
 }
 
-void AcceptedLink::offer_lanes(Reactor& reactor, engine::RdmaHost& host,
-                               engine::CostAnswerer* answerer) {
+Result<void> AcceptedLink::on_hello(engine::Session&) {
+  DCHECK(!share_) << "a session reports one hello";
+  PeerShares& shares = worker_.peer_shares();
+  auto share = shares.of(identity());
+  if (!shares.has_space(&PeerShare::links, *share, worker_.node().limits.links_max)) {
+    worker_.counters().links_refused.add();
+    return fail("node " + worker_.node().node + ": limits.max_links is reached");
+  }
+  share_ = std::move(share);
+  shares.add(&PeerShare::links, *share_, 1);
+  return {};
+}
+
+void AcceptedLink::log(const std::string& what) {
+  const auto left_out = worker_.link_lines().take(worker_.reactor().now());
+  if (!left_out) return;
+  LOG(INFO) << "peer " << session->peer().node << ": " << what
+            << (*left_out == 0 ? "" : " (" + std::to_string(*left_out) + " such lines left out)");
+}
+
+void AcceptedLink::on_session_up(engine::Session&) {
+  std::string proved;
+  for (const std::string& name : session->peer_names())
+    proved += (proved.empty() ? "" : ", ") + name;
+  log("opened a link to this node" + (proved.empty() ? "" : ", as " + proved));
+  if (worker_.rdma() != nullptr && session->peer().legs != 0) {
+    offer_lanes(*worker_.rdma(), worker_.answerer());
+  }
+  if (leaves_) begin_drain();
+}
+
+void AcceptedLink::on_session_down(engine::Session&, const std::string& reason) {
+  if (share_) {
+    log("its link to this node ended: " + reason);
+  } else {
+    LOG_EVERY_T(WARNING, 1) << "link: a connection was refused: " << reason;
+  }
+  worker_.defer_delete(*this);
+  for (const auto& [id, stream] : streams) stream->stop_waiting();
+  if (lanes_) lanes_->end(reason);  // and ends the streams on them
+  for (const auto& [id, stream] : streams) stream->on_link_lost(reason);
+  if (costs_) costs_->end("the link went down: " + reason);
+}
+
+void AcceptedLink::offer_lanes(engine::RdmaHost& host, engine::CostAnswerer* answerer) {
   engine::LaneSetEvents& events = *this;
+  Reactor& reactor = worker_.reactor();
   const bool nonces = knows_nonces(session->peer());
   lanes_ = std::make_unique<engine::LaneSet>(reactor, host, engine::Session::Role::kAcceptor,
                                              session->lane(),
@@ -41,6 +95,8 @@ void AcceptedLink::offer_lanes(Reactor& reactor, engine::RdmaHost& host,
   costs_ = std::make_unique<engine::CalibrationSession>(reactor, session->lane(), &guarded);
   session->set_costs(costs_.get());
 }
+
+// --- Streams ---
 
 // Calibrating takes seconds of a core, so a restricted peer may not do it.
 Result<std::shared_ptr<engine::CalibrationJob>> AcceptedLink::answer(const engine::CostOpen& open) {
@@ -145,13 +201,6 @@ void AcceptedLink::flush() {
   if (std::ranges::any_of(streams, [](const auto& s) { return s.second->stays(); })) return;
   finished_ = true;
   session->finish();
-}
-
-void AcceptedLink::end(const std::string& reason) {
-  for (const auto& [id, stream] : streams) stream->stop_waiting();
-  if (lanes_) lanes_->end(reason);  // and ends the streams on them
-  for (const auto& [id, stream] : streams) stream->on_link_lost(reason);
-  if (costs_) costs_->end("the link went down: " + reason);
 }
 
 // --- RDMA lanes ---
