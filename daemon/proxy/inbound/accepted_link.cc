@@ -127,7 +127,7 @@ void AcceptedLink::take(uint32_t lane, const FrameHeader& header, engine::Bytes 
                            .replies = due,
                            .stream = header.stream};
   if (!begins || std::ranges::find(lost_, header.stream) == lost_.end()) {
-    this->lane(lane).send(answer, {});
+    this->lane(lane).frames->send(answer, {});
     return;
   }
   // The session carried the stream's own kReset, which may arrive after this one; so this one has
@@ -135,8 +135,8 @@ void AcceptedLink::take(uint32_t lane, const FrameHeader& header, engine::Bytes 
   constexpr std::string_view kDetail =
       "RDMA lane: the stream ended with the lane that it was leaving";
   const engine::FailMeta meta{engine::Failure::kLinkLost, 1};
-  this->lane(lane).send(answer,
-                        {std::as_bytes(std::span(&meta, 1)), std::as_bytes(std::span(kDetail))});
+  this->lane(lane).frames->send(
+      answer, {std::as_bytes(std::span(&meta, 1)), std::as_bytes(std::span(kDetail))});
 }
 
 void AcceptedLink::attach_stream(uint32_t lane, const FrameHeader& header, engine::Bytes payload) {
@@ -154,8 +154,9 @@ void AcceptedLink::open_stream(uint32_t lane, const FrameHeader& header, engine:
   const auto served = std::ranges::find(serves, service, &ServedConfig::service);
   const auto refuse = [&](engine::Failure failure, const std::string& detail) {
     const engine::FailMeta meta{failure, 0};
-    this->lane(lane).send({.kind = FrameKind::kReset, .stream = header.stream},
-                          {std::as_bytes(std::span(&meta, 1)), std::as_bytes(std::span(detail))});
+    this->lane(lane).frames->send(
+        {.kind = FrameKind::kReset, .stream = header.stream},
+        {std::as_bytes(std::span(&meta, 1)), std::as_bytes(std::span(detail))});
   };
   if (served == serves.end() || streams.contains(header.stream)) {
     return refuse(engine::Failure::kUnknownService,
@@ -225,7 +226,7 @@ void AcceptedLink::on_lane_down(engine::LaneSet&, uint32_t lane, bool was_up,
   }
   std::vector<ServerStream*> lost;
   for (const auto& [id, stream] : streams) {
-    if (stream->lane_number() != lane) continue;
+    if (!stream->leave_lane(lane)) continue;
     lost.push_back(stream.get());
     lost_.push_back(id);
     if (lost_.size() > kLostStreamsMax) lost_.pop_front();

@@ -30,16 +30,12 @@ class AcceptedLink final : private engine::SessionEvents,
   // Returns the peer's share of the limits, in which the link counts. Null before the peer's hello.
   const std::shared_ptr<PeerShare>& share() const { return share_; }
 
-  // Returns the lane that carries a stream's answers: the RDMA lane, or the session's own lane if
-  // `number` is 0 or the RDMA lane is gone. If a stream has ended with its lane, the peer ignores
-  // its frames.
-  engine::Lane& lane(uint32_t number) {
-    engine::Lane* rdma = rdma_lane(number);
-    return rdma == nullptr ? session->lane() : *rdma;
-  }
-  // Returns null if `number` is 0, or if the lane is gone.
-  engine::RdmaLane* rdma_lane(uint32_t number) {
-    return number == 0 || !lanes_ ? nullptr : lanes_->lane(number);
+  // Returns the RDMA lane with that number, or the session's own lane if `number` is 0 or the RDMA
+  // lane is gone. If a stream has ended with its lane, the peer ignores its frames.
+  InboundLane lane(uint32_t number) {
+    engine::RdmaLane* rdma = number == 0 || !lanes_ ? nullptr : lanes_->lane(number);
+    if (rdma == nullptr) return {&session->lane(), nullptr, 0};
+    return {rdma, rdma, number};
   }
   // Returns the fabric of the RDMA lanes.
   const std::shared_ptr<engine::Fabric>& fabric() const { return lanes_->fabric(); }

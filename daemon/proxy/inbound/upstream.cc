@@ -24,12 +24,12 @@ UpstreamConnection::UpstreamConnection(Worker& worker, const ServedConfig& serve
 
 UpstreamConnection::UpstreamConnection(Worker& worker, const ServedConfig& served,
                                        DetachedConnection connection)
-    : unchecked(connection.unchecked),
-      worker_(worker),
+    : worker_(worker),
       served_(served),
       oneways_(std::move(connection.oneways)),
       next_id_(kFirstId),
-      connected_(true),
+      output_(Output::kOpen),
+      carried_(connection.unchecked ? Carried::kUnchecked : Carried::kChecked),
       stream_(worker.reactor().resume(std::move(connection.descriptors), *this)) {
   worker_.counters().upstream_connections_open.add();
 }
@@ -71,13 +71,13 @@ void UpstreamConnection::note_oneway_id(int32_t id) {
 }
 
 std::optional<DetachedConnection> UpstreamConnection::duplicate() const {
-  if (!connected_ || !takes_all() || dead_ || ended_ || dropping_reply || replies_.opaque() ||
+  if (!connected() || !takes_all() || drops_reply() || replies_.opaque() ||
       replies_.inside_unit()) {
     return std::nullopt;
   }
   DetachedConnection connection;
   connection.oneways = oneways_;
-  connection.unchecked = unchecked;
+  connection.unchecked = carried_unchecked();
   connection.descriptors = duplicates_of(stream_->descriptors());
   if (connection.descriptors.empty()) return std::nullopt;
   return connection;
@@ -89,18 +89,28 @@ void UpstreamConnection::abandon() {
   dead_ = true;
 }
 
+void UpstreamConnection::change_to(Input next) {
+  DCHECK(input_ != Input::kEnded) << "the server's end is the last that is read";
+  input_ = next;
+}
+
+void UpstreamConnection::change_to(Output next) {
+  DCHECK(output_ < next) << "the way to the server only advances";
+  output_ = next;
+}
+
 void UpstreamConnection::want_read(bool wanted) {
-  if (wanted == reading_ || dead_) return;
-  reading_ = wanted;
+  if (input_ == Input::kEnded || dead_ || wanted == (input_ == Input::kReading)) return;
+  change_to(wanted ? Input::kReading : Input::kPaused);
   stream_->want_read(wanted);
 }
 
 void UpstreamConnection::write(Bytes bytes, Bytes more) {
   if (dead_) return;
-  if (write_error_ != 0) {  // the server takes no more
+  if (output_ == Output::kFailed) {
     return user_->on_upstream_wrote(bytes.size() + more.size());
   }
-  if (connected_ && out_.empty()) {
+  if (connected() && out_.empty()) {
     const std::array<iovec, 2> both{{{const_cast<std::byte*>(bytes.data()), bytes.size()},
                                      {const_cast<std::byte*>(more.data()), more.size()}}};
     const IoResult result = stream_->write(std::span(both).first(more.empty() ? 1 : 2));
@@ -122,7 +132,7 @@ void UpstreamConnection::write(Bytes bytes, Bytes more) {
 
 void UpstreamConnection::end_writes() {
   if (std::exchange(end_wanted_, true)) return;
-  if (connected_ && out_.empty()) stream_->shutdown_write();
+  if (connected() && out_.empty()) stream_->shutdown_write();
 }
 
 void UpstreamConnection::on_writable() {
@@ -132,7 +142,10 @@ void UpstreamConnection::on_writable() {
     const IoResult result = stream_->write({&one, 1});
     if (result.kind == IoResult::Kind::kError) return on_write_error(result.error);
     if (result.kind != IoResult::Kind::kOk) return;
-    if (!std::exchange(connected_, true) && user_ != nullptr) user_->on_upstream_connected();
+    if (!connected()) {
+      change_to(Output::kOpen);
+      if (user_ != nullptr) user_->on_upstream_connected();
+    }
     buffered(-static_cast<int64_t>(result.bytes));
     out_.consume(result.bytes);
     if (user_ != nullptr) user_->on_upstream_wrote(result.bytes);
@@ -145,13 +158,14 @@ void UpstreamConnection::on_writable() {
 // The bytes that the server sent before it went are still read: they may be a reply to half of a
 // request.
 void UpstreamConnection::on_write_error(int error) {
-  if (!connected_ || ended_) return broke(std::strerror(error));
+  if (!connected() || input_ == Input::kEnded) return broke(std::strerror(error));
+  change_to(Output::kFailed);
   write_error_ = error;
   stream_->want_write(false);
   const size_t lost = out_.size();
   buffered(-static_cast<int64_t>(lost));
   out_.clear();
-  if (reading_) stream_->read_again();
+  if (input_ == Input::kReading) stream_->read_again();
   if (user_ != nullptr) user_->on_upstream_wrote(lost);
 }
 
@@ -163,18 +177,20 @@ void UpstreamConnection::on_readable() {
   const IoResult result = stream_->read(space);
   switch (result.kind) {
     case IoResult::Kind::kWouldBlock:
-      if (write_error_ != 0) broke(std::strerror(write_error_));
+      if (output_ == Output::kFailed) broke(std::strerror(write_error_));
       return;
     case IoResult::Kind::kOk:
       // Bytes on an idle connection answer no call, and no call may use the connection after them.
       if (user_ == nullptr) return broke("unexpected bytes");
       user_->on_upstream_bytes(space.first(result.bytes));
       if (result.bytes < space.size() && replies_.waits_for_rest()) stream_->acknowledge_now();
-      if (write_error_ != 0 && reading_ && !dead_) stream_->read_again();
+      if (output_ == Output::kFailed && input_ == Input::kReading && !dead_) {
+        stream_->read_again();
+      }
       return;
     case IoResult::Kind::kEnd:
-      ended_ = true;
-      want_read(false);
+      stream_->want_read(false);
+      change_to(Input::kEnded);
       return user_ != nullptr ? user_->on_upstream_end() : broke("closed by the server");
     case IoResult::Kind::kError:
       return broke(std::strerror(result.error));
@@ -193,11 +209,11 @@ bool UpstreamConnection::pass_bulk(size_t budget) {
   return true;
 }
 
-bool UpstreamConnection::send_zero_copy(AcceptedLink& link, engine::RdmaLane& lane, uint32_t number,
+bool UpstreamConnection::send_zero_copy(AcceptedLink& link, const InboundLane& lane,
                                         const engine::FrameHeader& header, Bytes part) {
-  if (!in_place_) return false;
-  borrowed_ =
-      zero_copy_.send(link.fabric(), *stream_, lane, number, link.borrowed_ranges, header, part);
+  if (!in_place_ || lane.rdma == nullptr) return false;
+  borrowed_ = zero_copy_.send(link.fabric(), *stream_, *lane.rdma, lane.number,
+                              link.borrowed_ranges, header, part);
   if (borrowed_) worker_.counters().zero_copy_bytes.add(part.size());
   return borrowed_;
 }
@@ -239,7 +255,7 @@ std::unique_ptr<UpstreamConnection> UpstreamPool::keep(PooledCall& call) {
   ++service.own;
   auto connection = call.give_up();
   // A reply that has begun to arrive is the answer to a oneway call.
-  connection->dropping_reply = connection->replies().inside_unit();
+  if (connection->replies().inside_unit()) connection->drop_reply();
   serve_waiting(call.served());
   return connection;
 }
