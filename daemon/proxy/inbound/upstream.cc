@@ -16,7 +16,8 @@ UpstreamConnection::UpstreamConnection(Worker& worker, const ServedConfig& serve
     : worker_(worker),
       served_(served),
       next_id_(first_id),
-      stream_(worker.reactor().connect(served.upstream, *this)) {
+      stream_(worker.reactor().connect(served.upstream, *this)),
+      bulk_(worker.counters().zero_copy_bytes) {
   worker_.counters().upstream_connects.add();
   worker_.counters().upstream_connections_open.add();
   stream_->want_write(true);
@@ -30,7 +31,8 @@ UpstreamConnection::UpstreamConnection(Worker& worker, const ServedConfig& serve
       next_id_(kFirstId),
       output_(Output::kOpen),
       carried_(connection.unchecked ? Carried::kUnchecked : Carried::kChecked),
-      stream_(worker.reactor().resume(std::move(connection.descriptors), *this)) {
+      stream_(worker.reactor().resume(std::move(connection.descriptors), *this)),
+      bulk_(worker.counters().zero_copy_bytes) {
   worker_.counters().upstream_connections_open.add();
 }
 
@@ -172,7 +174,10 @@ void UpstreamConnection::on_write_error(int error) {
 void UpstreamConnection::on_readable() {
   const size_t budget = user_ == nullptr ? worker_.scratch().size() : user_->read_budget();
   if (budget == 0) return want_read(false);
-  if (user_ != nullptr && pass_bulk(budget)) return;
+  if (user_ != nullptr && bulk_.pass(*stream_, replies_.messages().unexamined(), budget,
+                                     [this](Bytes bulk) { user_->on_upstream_bytes(bulk); })) {
+    return;
+  }
   const auto space = worker_.scratch().first(budget);
   const IoResult result = stream_->read(space);
   switch (result.kind) {
@@ -197,25 +202,11 @@ void UpstreamConnection::on_readable() {
   }
 }
 
-// Does what ClientConnection::pass_bulk() does.
-bool UpstreamConnection::pass_bulk(size_t budget) {
-  const Bytes bulk = ZeroCopySender::bulk(*stream_, replies_.messages().unexamined(), budget);
-  if (bulk.empty()) return false;
-  borrowed_ = false;
-  in_place_ = true;
-  user_->on_upstream_bytes(bulk);
-  in_place_ = false;
-  if (!borrowed_) stream_->take(bulk.size());
-  return true;
-}
-
 bool UpstreamConnection::send_zero_copy(AcceptedLink& link, const InboundLane& lane,
                                         const engine::FrameHeader& header, Bytes part) {
-  if (!in_place_ || lane.rdma == nullptr) return false;
-  borrowed_ = zero_copy_.send(link.fabric(), *stream_, *lane.rdma, lane.number,
-                              link.borrowed_ranges, header, part);
-  if (borrowed_) worker_.counters().zero_copy_bytes.add(part.size());
-  return borrowed_;
+  if (lane.rdma == nullptr) return false;
+  return bulk_.send(*stream_, {*lane.rdma, lane.number, link.fabric(), link.borrowed_ranges},
+                    header, part);
 }
 
 void UpstreamConnection::broke(const std::string& reason) {

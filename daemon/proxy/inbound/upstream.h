@@ -132,7 +132,6 @@ class UpstreamConnection final : public StreamEvents {
   void change_to(Input next);
   void change_to(Output next);
   void buffered(int64_t change);
-  bool pass_bulk(size_t budget);
   void on_write_error(int error);
   void broke(const std::string& reason);
 
@@ -153,10 +152,8 @@ class UpstreamConnection final : public StreamEvents {
   Carried carried_ = Carried::kChecked;
   bool end_wanted_ = false;  // FIN follows what is written
   bool dead_ = false;        // it is broken or given up: no event follows
-  bool in_place_ = false;    // the bytes that the user is given are in the stream's memory
-  bool borrowed_ = false;    // a lane has borrowed them
   std::unique_ptr<ByteStream> stream_;
-  ZeroCopySender zero_copy_;
+  BulkSender bulk_;
 };
 
 class UpstreamPool {
