@@ -141,6 +141,7 @@ std::string Worker::peer_errors(PeerNames peers) const {
 }
 
 void Worker::buffered(int64_t change) {
+  DCHECK_GE(static_cast<int64_t>(buffered_bytes_) + change, 0) << "less than nothing is buffered";
   buffered_bytes_ += static_cast<uint64_t>(change);
   counters().buffered_bytes.add(static_cast<uint64_t>(change));
 }
@@ -294,6 +295,7 @@ Result<void> Worker::calibrate(const std::string& peer, const engine::CostOpen& 
 }
 
 void Worker::set_routes(std::shared_ptr<const RoutingTable> routes) {
+  reactor_.assert_in_loop();
   routes_ = std::move(routes);
   std::vector<ServerStream*> streams;  // a stream that ends leaves its link's map
   for (const auto& [key, link] : accepted_) {
@@ -305,6 +307,7 @@ void Worker::set_routes(std::shared_ptr<const RoutingTable> routes) {
 // --- Links from peers ---
 
 void Worker::accept_link(const ListenerEvents::Accept& accept) {
+  reactor_.assert_in_loop();
   if (draining_) return;
   make_room_for_a_link();
   auto link = std::make_unique<AcceptedLink>(*this, session_options(""), accept);

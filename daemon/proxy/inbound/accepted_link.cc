@@ -108,6 +108,7 @@ Result<std::shared_ptr<engine::CalibrationJob>> AcceptedLink::answer(const engin
 }
 
 void AcceptedLink::take(uint32_t lane, const FrameHeader& header, engine::Bytes payload) {
+  worker_.reactor().assert_in_loop();
   if (header.kind == FrameKind::kOpen) return open_stream(lane, header, payload, nullptr);
   if (header.kind == FrameKind::kAttach) return attach_stream(lane, header, payload);
   if (header.kind == FrameKind::kGoAway) {

@@ -87,6 +87,37 @@ TEST(AfterThePeersEnd, ASecondEndChangesNothing) {
   EXPECT_THAT(frame_kinds(link->written), ElementsAre(FrameKind::kReply));
 }
 
+// --- Planted violations ---
+
+class InboundStreamDeathTest : public testing::Test {
+ protected:
+  FakeNode node_;
+  AcceptedLink link_{*node_.worker, {.node = "host-a"}, node_.accept()};
+  InboundStream stream_{link_, 1, 0};
+};
+
+TEST_F(InboundStreamDeathTest, ASecondEnd) {
+  stream_.close();
+  EXPECT_DEATH(stream_.close(), "a stream only advances");
+}
+
+TEST_F(InboundStreamDeathTest, MoreThanThePeerTakes) {
+  constexpr size_t kMost = engine::kStreamWindowBytes + UnitReader::kHeldBytesMax;
+  const std::vector<std::byte> bytes(kMost + 1);
+  EXPECT_DEATH(stream_.send_raw(bytes), "more was sent than the peer takes");
+  stream_.send_raw(Bytes(bytes).first(kMost));
+  EXPECT_EQ(stream_.budget(), 0u);
+  stream_.add_credit(UnitReader::kHeldBytesMax + 1);
+  EXPECT_EQ(stream_.budget(), 1u);
+}
+
+TEST_F(InboundStreamDeathTest, ACreditForBytesThatHaveNotArrived) {
+  ASSERT_TRUE(stream_.take(10));
+  stream_.grant_ahead(10);
+  stream_.grant(10);  // grants nothing more
+  EXPECT_DEATH(stream_.grant(1), "more was passed on than has arrived");
+}
+
 // --- The lanes of a stream ---
 
 std::unique_ptr<engine::RdmaHost> loop_host(Reactor& reactor) {

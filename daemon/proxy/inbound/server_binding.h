@@ -9,12 +9,11 @@
 // Thread   the worker's.
 #pragma once
 
-#include <array>
-#include <cstddef>
 #include <cstdint>
 
 #include "base/check.h"
 #include "base/reactor.h"
+#include "base/transitions.h"
 #include "engine/frame.h"
 
 namespace hat {
@@ -54,17 +53,14 @@ class ServerBinding {
 
  private:
   void change_to(State next) {
-    // For each state, the states that may follow it.
-    static constexpr std::array<std::array<bool, 6>, 6> kMayFollow = {{
-        //                 kAny   kAttaching kBound kDetaching kPinned kEnded
-        /* kAny       */ {{false, true, true, false, false, true}},
-        /* kAttaching */ {{false, false, true, false, false, false}},
-        /* kBound     */ {{false, false, false, true, false, true}},
-        /* kDetaching */ {{false, false, false, false, true, true}},
-        /* kPinned    */ {{false, false, false, false, false, true}},
-        /* kEnded     */ {{}},
-    }};
-    DCHECK(kMayFollow[static_cast<size_t>(state_)][static_cast<size_t>(next)])
+    static constexpr Transition<State> kTransitions[] = {
+        {State::kAny, State::kAttaching},    {State::kAny, State::kBound},
+        {State::kAny, State::kEnded},        {State::kAttaching, State::kBound},
+        {State::kBound, State::kDetaching},  {State::kBound, State::kEnded},
+        {State::kDetaching, State::kPinned}, {State::kDetaching, State::kEnded},
+        {State::kPinned, State::kEnded},
+    };
+    DCHECK(is_listed(kTransitions, state_, next))
         << "from " << static_cast<int>(state_) << " to " << static_cast<int>(next);
     state_ = next;
   }

@@ -242,7 +242,7 @@ std::unique_ptr<UpstreamConnection> UpstreamPool::keep(PooledCall& call) {
   Service& service = of(call.served());
   if (service.own >= kOwnMax) return nullptr;
   service.parked.remove(&call);
-  --service.shared;
+  forget_shared(service);
   ++service.own;
   auto connection = call.give_up();
   // A reply that has begun to arrive is the answer to a oneway call.
@@ -252,23 +252,38 @@ std::unique_ptr<UpstreamConnection> UpstreamPool::keep(PooledCall& call) {
 }
 
 void UpstreamPool::close(std::unique_ptr<UpstreamConnection> connection) {
-  --of(connection->served()).own;
+  forget_own(of(connection->served()));
   worker_.defer_delete(std::move(connection));
+}
+
+void UpstreamPool::forget_own(Service& service) {
+  DCHECK_GT(service.own, 0u) << "the pool did not open this connection";
+  --service.own;
 }
 
 // --- Shared connections ---
 
+size_t UpstreamPool::shared_max(const ServedConfig& served) {
+  constexpr size_t kSharedByDefault = 16;
+  return served.connections_max != 0 ? served.connections_max : kSharedByDefault;
+}
+
+void UpstreamPool::forget_shared(Service& service) {
+  DCHECK_GT(service.shared, 0u) << "the pool did not open this connection";
+  --service.shared;
+  service.check();
+}
+
 // Returns an idle connection, a new one, or one whose parked call can give it up; or null.
 std::unique_ptr<UpstreamConnection> UpstreamPool::find_shared(const ServedConfig& served) {
-  constexpr size_t kSharedByDefault = 16;
   Service& service = of(served);
   if (!service.idle.empty()) {
     auto connection = std::move(service.idle.back());  // the one used last
     service.idle.pop_back();
     return connection;
   }
-  const size_t most = served.connections_max != 0 ? served.connections_max : kSharedByDefault;
-  if (service.shared < most) {
+  DCHECK_LE(service.shared, shared_max(served));
+  if (service.shared < shared_max(served)) {
     ++service.shared;
     std::uniform_int_distribution<int32_t> ids(UpstreamConnection::kFirstId);
     return std::make_unique<UpstreamConnection>(worker_, served, ids(random_));
@@ -293,8 +308,9 @@ void UpstreamPool::take_back(std::unique_ptr<UpstreamConnection> connection, boo
   if (reusable && connection->takes_all() && !connection->replies().opaque() &&
       !connection->replies().inside_unit()) {
     service.idle.push_back(std::move(connection));
+    service.check();
   } else {
-    --service.shared;
+    forget_shared(service);
     worker_.defer_delete(std::move(connection));
   }
   serve_waiting(served);
@@ -317,6 +333,7 @@ void UpstreamPool::serve_waiting(const ServedConfig& served) {
 
 void UpstreamPool::park(PooledCall& call) {
   of(call.served()).parked.push_back(&call);
+  of(call.served()).check();
   serve_waiting(call.served());
 }
 
@@ -330,7 +347,7 @@ void UpstreamPool::on_idle_broke(UpstreamConnection& connection) {
     if (it->get() != &connection) continue;
     worker_.defer_delete(std::move(*it));
     service.idle.erase(it);
-    --service.shared;
+    forget_shared(service);
     return;
   }
 }

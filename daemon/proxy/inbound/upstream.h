@@ -199,8 +199,15 @@ class UpstreamPool {
     std::list<PooledCall*> parked;
     std::list<PooledCall*> waiting;
     bool serving = false;  // serve_waiting() is running
+    // Asserts that the pool has counted each connection that it keeps: a shared one that is neither
+    // idle nor parked has a call.
+    void check() const { DCHECK_LE(idle.size() + parked.size(), shared); }
   };
   Service& of(const ServedConfig& served) { return services_[&served]; }
+  static size_t shared_max(const ServedConfig& served);
+  // Counts a shared connection that is no longer one.
+  static void forget_shared(Service& service);
+  static void forget_own(Service& service);
   std::unique_ptr<UpstreamConnection> find_shared(const ServedConfig& served);
 
   Worker& worker_;

@@ -29,5 +29,23 @@ TEST(UpstreamConnectionTest, ReportsTheServersEndOnce) {
   EXPECT_EQ(link->written, frame_bytes({.kind = FrameKind::kEnd, .stream = 1}));
 }
 
+TEST(UpstreamPoolDeathTest, ClosesOnlyConnectionsThatItOpened) {
+  FakeNode node;
+  const ServedConfig& served = node.worker->node().serves[0];
+  auto foreign =
+      std::make_unique<UpstreamConnection>(*node.worker, served, UpstreamConnection::kFirstId);
+  EXPECT_DEATH(node.worker->upstreams().close(std::move(foreign)),
+               "the pool did not open this connection");
+}
+
+TEST(UpstreamPoolDeathTest, TakesBackOnlyConnectionsThatItOpened) {
+  FakeNode node;
+  const ServedConfig& served = node.worker->node().serves[1];
+  auto foreign =
+      std::make_unique<UpstreamConnection>(*node.worker, served, UpstreamConnection::kFirstId);
+  EXPECT_DEATH(node.worker->upstreams().take_back(std::move(foreign), true),
+               "idle.size\\(\\) \\+ parked.size\\(\\) <= shared");
+}
+
 }  // namespace
 }  // namespace hat
