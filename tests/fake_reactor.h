@@ -132,6 +132,9 @@ class FakeReactor final : public Reactor {
     for (IterationEvents* events : iteration_events_) events->on_iteration_end();
   }
 
+  // Returns the thread that runs the loop: none, so any thread may, unless a test enters it.
+  LoopThread& loop_thread() { return loop_thread_; }
+
   std::vector<Address> connected_to;
   std::vector<std::vector<Descriptor>> resumed;  // the descriptors of each call
   std::vector<std::shared_ptr<FakeStream::Wire>> wires;

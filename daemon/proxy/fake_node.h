@@ -148,6 +148,12 @@ class FakeNode {
     worker->accept_link(accept());
     return reactor.wires.back();
   }
+  // Returns a function that makes a connection, whose far end is the last of reactor.wires.
+  ListenerEvents::Accept accept() {
+    return [this](StreamEvents& events) {
+      return reactor.connect(*parse_address("tcp:127.0.0.1:1"), events);
+    };
+  }
   // Delivers bytes, which the stream's owner reads while it wants to, and then ends the iteration.
   void receive(const Wire& wire, const std::string& bytes) {
     wire->incoming += bytes;
@@ -169,11 +175,6 @@ class FakeNode {
   std::unique_ptr<Worker> worker;
 
  private:
-  ListenerEvents::Accept accept() {
-    return [this](StreamEvents& events) {
-      return reactor.connect(*parse_address("tcp:127.0.0.1:1"), events);
-    };
-  }
   Worker::Setup setup(const Limits& limits, const std::optional<AccessRule>& access,
                       engine::Seal* seal) {
     NodeConfig node{.node = "host-a", .limits = limits};

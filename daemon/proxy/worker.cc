@@ -141,6 +141,7 @@ std::string Worker::peer_errors(PeerNames peers) const {
 }
 
 void Worker::buffered(int64_t change) {
+  DCHECK_GE(static_cast<int64_t>(buffered_bytes_) + change, 0) << "less than nothing is buffered";
   buffered_bytes_ += static_cast<uint64_t>(change);
   counters().buffered_bytes.add(static_cast<uint64_t>(change));
 }
@@ -298,9 +299,10 @@ Result<void> Worker::calibrate(const std::string& peer, const engine::CostOpen& 
 }
 
 void Worker::set_routes(std::shared_ptr<const RoutingTable> routes) {
+  reactor_.assert_in_loop();
   routes_ = std::move(routes);
   std::vector<ServerStream*> streams;  // a stream that ends leaves its link's map
-  for (const auto& [session, link] : accepted_) {
+  for (const auto& [key, link] : accepted_) {
     for (const auto& [id, stream] : link->streams) streams.push_back(stream.get());
   }
   for (ServerStream* stream : streams) stream->on_new_routes();
@@ -309,12 +311,11 @@ void Worker::set_routes(std::shared_ptr<const RoutingTable> routes) {
 // --- Links from peers ---
 
 void Worker::accept_link(const ListenerEvents::Accept& accept) {
+  reactor_.assert_in_loop();
   if (draining_) return;
   make_room_for_a_link();
-  auto link = std::make_unique<AcceptedLink>(*this);
-  link->session = std::make_unique<engine::Session>(reactor_, engine::Session::Role::kAcceptor,
-                                                    session_options(""), accept, *this);
-  const engine::Session* key = link->session.get();
+  auto link = std::make_unique<AcceptedLink>(*this, session_options(""), accept);
+  const AcceptedLink* key = link.get();
   accepted_.emplace(key, std::move(link));
 }
 
@@ -331,68 +332,6 @@ void Worker::make_room_for_a_link() {
     oldest->end("too many connections have not sent their hello, and this one is the oldest");
 }
 
-// Returns the names that the peer's certificate proves, or the name in its hello if it proves none.
-static std::string identity(const engine::Session& session) {
-  std::string names;
-  for (const std::string& name : session.peer_names()) names += name + '\n';
-  return names.empty() ? session.peer().node : names;
-}
-
-Result<void> Worker::on_hello(engine::Session& session) {
-  const auto found = accepted_.find(&session);
-  if (found == accepted_.end()) return fail(ErrorCode::kClosed, "the link has ended");
-  const auto share = peer_shares_.of(identity(session));
-  if (!peer_shares_.has_space(&PeerShare::links, *share, node().limits.links_max)) {
-    counters().links_refused.add();
-    return fail(ErrorCode::kExhausted, "node " + node().node + ": limits.max_links is reached");
-  }
-  found->second->begin(share);
-  return {};
-}
-
-void Worker::log_link(const engine::Session& session, const std::string& what) {
-  const auto left_out = link_lines_.take(reactor_.now());
-  if (!left_out) return;
-  LOG(INFO) << "peer " << session.peer().node << ": " << what
-            << (*left_out == 0 ? "" : " (" + std::to_string(*left_out) + " such lines left out)");
-}
-
-void Worker::on_session_up(engine::Session& session) {
-  std::string proved;
-  for (const std::string& name : session.peer_names())
-    proved += (proved.empty() ? "" : ", ") + name;
-  log_link(session, "opened a link to this node" + (proved.empty() ? "" : ", as " + proved));
-  const auto found = accepted_.find(&session);
-  if (found == accepted_.end()) return;
-  if (setup_.rdma != nullptr && session.peer().legs != 0) {
-    found->second->offer_lanes(reactor_, *setup_.rdma, setup_.answerer);
-  }
-  found->second->on_up();
-}
-
-void Worker::on_frame(engine::Session& session, const FrameHeader& header, engine::Bytes payload) {
-  const auto found = accepted_.find(&session);
-  if (found != accepted_.end()) found->second->take(0, header, payload);
-}
-
-void Worker::on_uncongested(engine::Session& session) {
-  const auto found = accepted_.find(&session);
-  if (found != accepted_.end()) found->second->on_uncongested(0);
-}
-
-void Worker::on_session_down(engine::Session& session, const std::string& reason) {
-  const auto found = accepted_.find(&session);
-  if (found == accepted_.end()) return;
-  if (found->second->share()) {
-    log_link(session, "its link to this node ended: " + reason);
-  } else {
-    LOG_EVERY_T(WARNING, 1) << "link: a connection was refused: " << reason;
-  }
-  deferred_->links.push_back(std::move(found->second));
-  accepted_.erase(found);
-  deferred_->links.back()->end(reason);
-}
-
 // --- Ends ---
 
 void Worker::defer_delete(std::unique_ptr<UpstreamConnection> upstream) {
@@ -401,6 +340,13 @@ void Worker::defer_delete(std::unique_ptr<UpstreamConnection> upstream) {
 
 void Worker::defer_delete(std::unique_ptr<engine::Session> session) {
   if (session) deferred_->sessions.push_back(std::move(session));
+}
+
+void Worker::defer_delete(AcceptedLink& link) {
+  const auto found = accepted_.find(&link);
+  if (found == accepted_.end()) return;
+  deferred_->links.push_back(std::move(found->second));
+  accepted_.erase(found);
 }
 
 void Worker::defer_delete(AcceptedLink& link, uint32_t stream) {
@@ -412,7 +358,7 @@ void Worker::defer_delete(AcceptedLink& link, uint32_t stream) {
 
 void Worker::begin_drain() {
   draining_ = true;
-  for (auto& [session, link] : accepted_) link->begin_drain();
+  for (auto& [key, link] : accepted_) link->begin_drain();
 }
 
 bool Worker::drained() const {
@@ -434,7 +380,7 @@ bool Worker::all_sent() const {
 
 void Worker::begin_hand_over(std::shared_ptr<Successor> successor) {
   successor_ = std::move(successor);
-  for (auto& [session, link] : accepted_) link->leave();
+  for (auto& [key, link] : accepted_) link->leave();
 }
 
 void Worker::end_hand_over() {

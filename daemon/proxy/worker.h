@@ -45,9 +45,7 @@ struct LinkStatus {
   std::vector<std::string> peer_names;  // proved by the peer's certificate; may be empty
 };
 
-class Worker final : public engine::LinkEvents,
-                     public engine::SessionEvents,
-                     public IterationEvents {
+class Worker final : public engine::LinkEvents, public IterationEvents {
  public:
   struct Setup {
     size_t index = 0;
@@ -144,8 +142,11 @@ class Worker final : public engine::LinkEvents,
     move_ended_ = true;
   }
 
-  // Returns the shares that the peers have of the limits.
-  PeerShares& peer_shares() { return peer_shares_; }
+  // Accessors for links from peers.
+  PeerShares& peer_shares() { return peer_shares_; }  // the peers' shares of the limits
+  LineBudget& link_lines() { return link_lines_; }
+  engine::RdmaHost* rdma() { return setup_.rdma; }
+  engine::CostAnswerer* answerer() { return setup_.answerer; }
 
   // Counts bytes that are held for slow readers towards limits.max_buffered, and towards the share
   // of the peer that they are held for.
@@ -166,6 +167,7 @@ class Worker final : public engine::LinkEvents,
   void defer_delete(ClientConnection& connection);
   void defer_delete(std::unique_ptr<UpstreamConnection> upstream);
   void defer_delete(std::unique_ptr<engine::Session> session) override;
+  void defer_delete(AcceptedLink& link);
   void defer_delete(AcceptedLink& link, uint32_t stream);
 
  private:
@@ -178,13 +180,6 @@ class Worker final : public engine::LinkEvents,
   void on_link_going_away(engine::Link& link) override;
   void on_link_down(engine::Link& link, bool was_up, const std::string& reason) override;
 
-  void log_link(const engine::Session& session, const std::string& what);
-  Result<void> on_hello(engine::Session& session) override;
-  void on_session_up(engine::Session& session) override;
-  void on_frame(engine::Session& session, const engine::FrameHeader& header,
-                engine::Bytes payload) override;
-  void on_uncongested(engine::Session& session) override;
-  void on_session_down(engine::Session& session, const std::string& reason) override;
   void make_room_for_a_link();
 
   ClientConnection& add_client(size_t endpoint, const ListenerEvents::Accept& accept);
@@ -227,7 +222,7 @@ class Worker final : public engine::LinkEvents,
   // peers_.
   std::list<Peers::node_type> leaving_;
   uint32_t links_made_ = 0;
-  std::unordered_map<const engine::Session*, std::unique_ptr<AcceptedLink>> accepted_;
+  std::unordered_map<const AcceptedLink*, std::unique_ptr<AcceptedLink>> accepted_;
   std::unordered_map<const ClientConnection*, std::unique_ptr<ClientConnection>> connections_;
   std::map<uint64_t, ClientConnection*> waiting_;
   uint64_t last_ticket_ = 0;

@@ -28,8 +28,8 @@ void BorrowedRanges::lane_gone(uint32_t lane) {
   });
 }
 
-std::span<const std::byte> ZeroCopySender::bulk(ByteStream& stream, uint64_t unexamined,
-                                                size_t budget) {
+std::span<const std::byte> BulkSender::bulk(ByteStream& stream, uint64_t unexamined,
+                                            size_t budget) {
   const uint64_t most = std::min<uint64_t>({unexamined, budget, engine::kPieceBytesMax});
   if (most < kBytesMin) return {};
   const auto there = stream.peek();
@@ -37,7 +37,7 @@ std::span<const std::byte> ZeroCopySender::bulk(ByteStream& stream, uint64_t une
   return there.first(std::min<uint64_t>(there.size(), most));
 }
 
-bool ZeroCopySender::prepare(const std::shared_ptr<engine::Fabric>& fabric, ByteStream& stream) {
+bool BulkSender::prepare(const std::shared_ptr<engine::Fabric>& fabric, ByteStream& stream) {
   if (refused_) return false;
   if (memory_ && memory_->fabric == fabric) return true;
   if (memory_.use_count() > 1) return false;  // lanes of another link use borrowed ranges of it
@@ -55,20 +55,22 @@ bool ZeroCopySender::prepare(const std::shared_ptr<engine::Fabric>& fabric, Byte
   return true;
 }
 
-bool ZeroCopySender::send(const std::shared_ptr<engine::Fabric>& fabric, ByteStream& stream,
-                          engine::RdmaLane& lane, uint32_t lane_number,
-                          BorrowedRanges& borrowed_ranges, const engine::FrameHeader& header,
-                          std::span<const std::byte> bytes) {
-  if (bytes.size() < kBytesMin || !prepare(fabric, stream)) return false;
+bool BulkSender::send(ByteStream& stream, const BulkLane& to, const engine::FrameHeader& header,
+                      std::span<const std::byte> bytes) {
+  if (state_ != State::kOffered || bytes.size() < kBytesMin || !prepare(to.fabric, stream)) {
+    return false;
+  }
   const engine::BorrowedRange borrowed{{const_cast<std::byte*>(bytes.data()),
                                         static_cast<uint32_t>(bytes.size()),
                                         memory_->region->lkey()}};
-  borrowed_ranges.add(lane_number, lane.send_zero_copy(header, borrowed), memory_,
-                      stream.borrow(bytes.size()));
+  to.borrowed_ranges.add(to.number, to.lane.send_zero_copy(header, borrowed), memory_,
+                         stream.borrow(bytes.size()));
+  state_ = State::kBorrowed;
+  bytes_sent_.add(bytes.size());
   return true;
 }
 
-void ZeroCopySender::end() {
+void BulkSender::end() {
   if (memory_) memory_->stream = nullptr;
   memory_.reset();
 }

@@ -16,20 +16,75 @@ namespace {
 constexpr size_t kLostStreamsMax = 1024;
 }
 
+AcceptedLink::AcceptedLink(Worker& worker, engine::SessionOptions options,
+                           const engine::OpenStream& open)
+    : worker_(worker) {
+  engine::SessionEvents& events = *this;
+  session = std::make_unique<engine::Session>(worker.reactor(), engine::Session::Role::kAcceptor,
+                                              std::move(options), open, events);
+}
+
 AcceptedLink::~AcceptedLink() {
   streams.clear();  // now: a stream may get what another one frees, and then sends frames
   if (share_) worker_.peer_shares().add(&PeerShare::links, *share_, -1);
 }
 
-void AcceptedLink::begin(std::shared_ptr<PeerShare> share) {
-  DCHECK(!share_);
-  share_ = std::move(share);
-  worker_.peer_shares().add(&PeerShare::links, *share_, 1);
+// --- The session ---
+
+std::string AcceptedLink::identity() const {
+  std::string names;
+  for (const std::string& name : session->peer_names()) names += name + '\n';
+  return names.empty() ? session->peer().node : names;
 }
 
-void AcceptedLink::offer_lanes(Reactor& reactor, engine::RdmaHost& host,
-                               engine::CostAnswerer* answerer) {
+Result<void> AcceptedLink::on_hello(engine::Session&) {
+  DCHECK(!share_) << "a session reports one hello";
+  PeerShares& shares = worker_.peer_shares();
+  auto share = shares.of(identity());
+  if (!shares.has_space(&PeerShare::links, *share, worker_.node().limits.links_max)) {
+    worker_.counters().links_refused.add();
+    return fail(ErrorCode::kExhausted,
+                "node " + worker_.node().node + ": limits.max_links is reached");
+  }
+  share_ = std::move(share);
+  shares.add(&PeerShare::links, *share_, 1);
+  return {};
+}
+
+void AcceptedLink::log(const std::string& what) {
+  const auto left_out = worker_.link_lines().take(worker_.reactor().now());
+  if (!left_out) return;
+  LOG(INFO) << "peer " << session->peer().node << ": " << what
+            << (*left_out == 0 ? "" : " (" + std::to_string(*left_out) + " such lines left out)");
+}
+
+void AcceptedLink::on_session_up(engine::Session&) {
+  std::string proved;
+  for (const std::string& name : session->peer_names())
+    proved += (proved.empty() ? "" : ", ") + name;
+  log("opened a link to this node" + (proved.empty() ? "" : ", as " + proved));
+  if (worker_.rdma() != nullptr && session->peer().legs != 0) {
+    offer_lanes(*worker_.rdma(), worker_.answerer());
+  }
+  if (leaves_) begin_drain();
+}
+
+void AcceptedLink::on_session_down(engine::Session&, const std::string& reason) {
+  if (share_) {
+    log("its link to this node ended: " + reason);
+  } else {
+    LOG_EVERY_T(WARNING, 1) << "link: a connection was refused: " << reason;
+  }
+  worker_.defer_delete(*this);
+  for (const auto& [id, stream] : streams) stream->stop_waiting();
+  if (lanes_) lanes_->end(reason);  // and ends the streams on them
+  for (const auto& [id, stream] : streams) stream->on_link_lost(reason);
+  if (costs_) costs_->end("the link went down: " + reason);
+}
+
+void AcceptedLink::offer_lanes(engine::RdmaHost& host, engine::CostAnswerer* answerer) {
   engine::LaneSetEvents& events = *this;
+  Reactor& reactor = worker_.reactor();
   const bool nonces = knows_nonces(session->peer());
   lanes_ = std::make_unique<engine::LaneSet>(reactor, host, engine::Session::Role::kAcceptor,
                                              session->lane(),
@@ -42,6 +97,8 @@ void AcceptedLink::offer_lanes(Reactor& reactor, engine::RdmaHost& host,
   session->set_costs(costs_.get());
 }
 
+// --- Streams ---
+
 // Calibrating takes seconds of a core, so a restricted peer may not do it.
 Result<std::shared_ptr<engine::CalibrationJob>> AcceptedLink::answer(const engine::CostOpen& open) {
   if (worker_.routes().restricts(session->peer_names())) {
@@ -53,6 +110,7 @@ Result<std::shared_ptr<engine::CalibrationJob>> AcceptedLink::answer(const engin
 }
 
 void AcceptedLink::take(uint32_t lane, const FrameHeader& header, engine::Bytes payload) {
+  worker_.reactor().assert_in_loop();
   if (header.kind == FrameKind::kOpen) return open_stream(lane, header, payload, nullptr);
   if (header.kind == FrameKind::kAttach) return attach_stream(lane, header, payload);
   if (header.kind == FrameKind::kGoAway) {
@@ -72,7 +130,7 @@ void AcceptedLink::take(uint32_t lane, const FrameHeader& header, engine::Bytes 
                            .replies = due,
                            .stream = header.stream};
   if (!begins || std::ranges::find(lost_, header.stream) == lost_.end()) {
-    this->lane(lane).send(answer, {});
+    this->lane(lane).frames->send(answer, {});
     return;
   }
   // The session carried the stream's own kReset, which may arrive after this one; so this one has
@@ -80,8 +138,8 @@ void AcceptedLink::take(uint32_t lane, const FrameHeader& header, engine::Bytes 
   constexpr std::string_view kDetail =
       "RDMA lane: the stream ended with the lane that it was leaving";
   const engine::FailMeta meta{engine::Failure::kLinkLost, 1};
-  this->lane(lane).send(answer,
-                        {std::as_bytes(std::span(&meta, 1)), std::as_bytes(std::span(kDetail))});
+  this->lane(lane).frames->send(
+      answer, {std::as_bytes(std::span(&meta, 1)), std::as_bytes(std::span(kDetail))});
 }
 
 void AcceptedLink::attach_stream(uint32_t lane, const FrameHeader& header, engine::Bytes payload) {
@@ -99,8 +157,9 @@ void AcceptedLink::open_stream(uint32_t lane, const FrameHeader& header, engine:
   const auto served = std::ranges::find(serves, service, &ServedConfig::service);
   const auto refuse = [&](engine::Failure failure, const std::string& detail) {
     const engine::FailMeta meta{failure, 0};
-    this->lane(lane).send({.kind = FrameKind::kReset, .stream = header.stream},
-                          {std::as_bytes(std::span(&meta, 1)), std::as_bytes(std::span(detail))});
+    this->lane(lane).frames->send(
+        {.kind = FrameKind::kReset, .stream = header.stream},
+        {std::as_bytes(std::span(&meta, 1)), std::as_bytes(std::span(detail))});
   };
   if (served == serves.end() || streams.contains(header.stream)) {
     return refuse(engine::Failure::kUnknownService,
@@ -148,13 +207,6 @@ void AcceptedLink::flush() {
   session->finish();
 }
 
-void AcceptedLink::end(const std::string& reason) {
-  for (const auto& [id, stream] : streams) stream->stop_waiting();
-  if (lanes_) lanes_->end(reason);  // and ends the streams on them
-  for (const auto& [id, stream] : streams) stream->on_link_lost(reason);
-  if (costs_) costs_->end("the link went down: " + reason);
-}
-
 // --- RDMA lanes ---
 
 Result<engine::LaneShape> AcceptedLink::on_lane_wanted(const engine::LaneWish& wish) {
@@ -178,7 +230,7 @@ void AcceptedLink::on_lane_down(engine::LaneSet&, uint32_t lane, bool was_up,
   }
   std::vector<ServerStream*> lost;
   for (const auto& [id, stream] : streams) {
-    if (stream->lane_number() != lane) continue;
+    if (!stream->leave_lane(lane)) continue;
     lost.push_back(stream.get());
     lost_.push_back(id);
     if (lost_.size() > kLostStreamsMax) lost_.pop_front();

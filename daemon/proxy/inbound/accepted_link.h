@@ -2,6 +2,9 @@
 // daemon/proxy/inbound/accepted_link.h: a link that a peer opened: its session, the RDMA lanes
 // beside it, and the streams on them.
 //
+// The link handles the events of its session and of its lanes itself. When the session ends, the
+// link leaves the worker, which deletes it at the end of the iteration.
+//
 // Thread   the worker's.
 #pragma once
 
@@ -16,33 +19,26 @@
 
 namespace hat {
 
-class AcceptedLink final : private engine::LaneSetEvents, private engine::CostAnswerer {
+class AcceptedLink final : private engine::SessionEvents,
+                           private engine::LaneSetEvents,
+                           private engine::CostAnswerer {
  public:
-  explicit AcceptedLink(Worker& worker) : worker_(worker) {}
+  // Begins the handshake with the peer that has connected.
+  AcceptedLink(Worker& worker, engine::SessionOptions options, const engine::OpenStream& open);
   ~AcceptedLink() override;
 
-  // Counts the link in `share`, the peer's share of the limits; the peer has sent its hello.
-  void begin(std::shared_ptr<PeerShare> share);
-  const std::shared_ptr<PeerShare>& share() const { return share_; }  // null before begin()
+  // Returns the peer's share of the limits, in which the link counts. Null before the peer's hello.
+  const std::shared_ptr<PeerShare>& share() const { return share_; }
 
-  // Lets the peer open RDMA lanes and calibrate. Both sides must have RDMA lanes.
-  void offer_lanes(Reactor& reactor, engine::RdmaHost& host, engine::CostAnswerer* answerer);
-  // Handles a frame that arrived on that lane; 0 is the session itself.
-  void take(uint32_t lane, const engine::FrameHeader& header, engine::Bytes payload);
-  // Returns the lane that carries a stream's answers: the RDMA lane, or the session's own lane if
-  // `number` is 0 or the RDMA lane is gone. If a stream has ended with its lane, the peer ignores
-  // its frames.
-  engine::Lane& lane(uint32_t number) {
-    engine::Lane* rdma = rdma_lane(number);
-    return rdma == nullptr ? session->lane() : *rdma;
-  }
-  // Returns null if `number` is 0, or if the lane is gone.
-  engine::RdmaLane* rdma_lane(uint32_t number) {
-    return number == 0 || !lanes_ ? nullptr : lanes_->lane(number);
+  // Returns the RDMA lane with that number, or the session's own lane if `number` is 0 or the RDMA
+  // lane is gone. If a stream has ended with its lane, the peer ignores its frames.
+  InboundLane lane(uint32_t number) {
+    engine::RdmaLane* rdma = number == 0 || !lanes_ ? nullptr : lanes_->lane(number);
+    if (rdma == nullptr) return {&session->lane(), nullptr, 0};
+    return {rdma, rdma, number};
   }
   // Returns the fabric of the RDMA lanes.
   const std::shared_ptr<engine::Fabric>& fabric() const { return lanes_->fabric(); }
-  void on_uncongested(uint32_t lane);
   void begin_drain();
   bool drained();
   // Returns true if the peer opens no more streams here.
@@ -52,17 +48,31 @@ class AcceptedLink final : private engine::LaneSetEvents, private engine::CostAn
   // Acts as begin_drain() once the session is up. Then the link ends when nothing is left on it, so
   // that the peer need not wait for this process to end.
   void leave();
-  void on_up() {
-    if (leaves_) begin_drain();
-  }
   void flush();
-  void end(const std::string& reason);
 
   std::unique_ptr<engine::Session> session;
   std::unordered_map<uint32_t, std::unique_ptr<ServerStream>> streams;
   BorrowedRanges borrowed_ranges;
 
  private:
+  Result<void> on_hello(engine::Session&) override;
+  void on_session_up(engine::Session&) override;
+  void on_frame(engine::Session&, const engine::FrameHeader& header,
+                engine::Bytes payload) override {
+    take(0, header, payload);
+  }
+  void on_uncongested(engine::Session&) override { on_uncongested(0); }
+  void on_session_down(engine::Session&, const std::string& reason) override;
+
+  // Returns the names that the peer's certificate proves, or the name in its hello if it proves
+  // none.
+  std::string identity() const;
+  void log(const std::string& what);
+  // Lets the peer open RDMA lanes and calibrate.
+  void offer_lanes(engine::RdmaHost& host, engine::CostAnswerer* answerer);
+  // Handles a frame that arrived on that lane; 0 is the session itself.
+  void take(uint32_t lane, const engine::FrameHeader& header, engine::Bytes payload);
+  void on_uncongested(uint32_t lane);
   // Opens a stream. `token` names the connection to the server with which it begins; null: none.
   void open_stream(uint32_t lane, const engine::FrameHeader& header, engine::Bytes payload,
                    const engine::ConnectionToken* token);

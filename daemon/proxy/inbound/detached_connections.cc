@@ -110,7 +110,9 @@ bool DetachedConnections::add(DetachedConnection connection, TimePoint now) {
     return false;
   }
   const auto token = connection.token;
-  return kept_.emplace(token, Kept{std::move(connection), now + kKeepTime}).second;
+  const bool is_new = kept_.emplace(token, Kept{std::move(connection), now + kKeepTime}).second;
+  DCHECK_LE(kept_.size(), kConnectionsMax);
+  return is_new;
 }
 
 std::optional<engine::ConnectionToken> DetachedConnections::keep(DetachedConnection connection,
@@ -138,6 +140,7 @@ std::optional<DetachedConnection> DetachedConnections::claim(
   const auto found = kept_.find(token);
   if (found == kept_.end()) return std::nullopt;
   const DetachedConnection& kept = found->second.connection;
+  DCHECK(kept.token == token) << "kept under the token of another connection";
   const bool same = kept.peer == peer &&
                     (kept.peer_names.empty() ? peer_names.empty()
                                              : have_one_in_common(kept.peer_names, peer_names));

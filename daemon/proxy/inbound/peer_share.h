@@ -16,6 +16,8 @@
 #include <string>
 #include <unordered_map>
 
+#include "base/check.h"
+
 namespace hat {
 
 struct PeerShare {
@@ -24,6 +26,13 @@ struct PeerShare {
   uint64_t links = 0;           // limits.max_links
   uint64_t streams = 0;         // limits.max_peer_connections
   uint64_t buffered_bytes = 0;  // limits.max_buffered
+
+  // Asserts that everything which was counted has gone before the peer.
+  ~PeerShare() {
+    DCHECK(links == 0 && streams == 0 && buffered_bytes == 0)
+        << "still counted: " << links << " links, " << streams << " streams, " << buffered_bytes
+        << " bytes";
+  }
 };
 
 class PeerShares {
@@ -34,6 +43,7 @@ class PeerShares {
   std::shared_ptr<PeerShare> of(const std::string& identity);
 
   void add(What what, PeerShare& peer, int64_t change) {
+    DCHECK_GE(static_cast<int64_t>(peer.*what) + change, 0) << "less than nothing is counted";
     all_.*what += static_cast<uint64_t>(change);
     peer.*what += static_cast<uint64_t>(change);
   }

@@ -5,11 +5,35 @@
 
 #include <algorithm>
 
+#include "base/transitions.h"
 #include "daemon/proxy/worker.h"
 
 namespace hat {
 
 using engine::Failure;
+
+void PooledCall::change_to(State next) {
+  static constexpr Transition<State> kTransitions[] = {
+      {State::kNone, State::kWaiting},  {State::kWaiting, State::kAsked},
+      {State::kWaiting, State::kNone},  {State::kAsked, State::kAnswered},
+      {State::kAsked, State::kParked},  {State::kAsked, State::kNone},
+      {State::kAnswered, State::kNone}, {State::kParked, State::kAsked},
+      {State::kParked, State::kNone},
+  };
+  DCHECK(is_listed(kTransitions, state_, next))
+      << "from " << static_cast<int>(state_) << " to " << static_cast<int>(next);
+  state_ = next;
+}
+
+void PooledCall::change_to(Unit next) {
+  static constexpr Transition<Unit> kTransitions[] = {
+      {Unit::kNone, Unit::kAnswer}, {Unit::kNone, Unit::kStray}, {Unit::kAnswer, Unit::kEnded},
+      {Unit::kEnded, Unit::kNone},  {Unit::kStray, Unit::kNone},
+  };
+  DCHECK(is_listed(kTransitions, unit_, next))
+      << "from " << static_cast<int>(unit_) << " to " << static_cast<int>(next);
+  unit_ = next;
+}
 
 void PooledCall::ask(const thrift::WholeMessage& request, Reply reply) {
   DCHECK(!busy());
@@ -19,7 +43,7 @@ void PooledCall::ask(const thrift::WholeMessage& request, Reply reply) {
     worker_.upstreams().unpark(*this);
     return send();
   }
-  state_ = State::kWaiting;
+  change_to(State::kWaiting);
   worker_.deadlines().set(*this, worker_.node().limits.upstream_connect_timeout);
   if (auto connection = worker_.upstreams().acquire(served_, *this)) begin(std::move(connection));
 }
@@ -33,7 +57,7 @@ void PooledCall::begin(std::unique_ptr<UpstreamConnection> connection) {
   DCHECK(state_ == State::kWaiting);
   connection_ = std::move(connection);
   connection_->set_user(this);
-  unit_ = Unit::kNone;
+  unit_ = Unit::kNone;  // the last connection may have gone in the middle of a reply
   if (connection_->connected()) {
     end();
   } else {
@@ -43,7 +67,7 @@ void PooledCall::begin(std::unique_ptr<UpstreamConnection> connection) {
 }
 
 void PooledCall::send() {
-  state_ = State::kAsked;
+  change_to(State::kAsked);
   id_ = connection_->next_id();
   const Bytes request = events_.pooled_request();
   const auto id = static_cast<uint32_t>(id_);
@@ -57,7 +81,7 @@ void PooledCall::send() {
   connection_->want_read(true);
   connection_->write(rewritten_, request.subspan(request_->envelope_bytes));
   if (oneway) {
-    state_ = State::kParked;
+    change_to(State::kParked);
     worker_.upstreams().park(*this);
   }
   events_.on_pooled_request_sent();
@@ -67,7 +91,7 @@ void PooledCall::stop_waiting() {
   if (state_ != State::kWaiting) return;
   end();
   worker_.upstreams().forget(*this);
-  state_ = State::kNone;
+  change_to(State::kNone);
 }
 
 void PooledCall::leave(Connection connection) {
@@ -88,14 +112,14 @@ void PooledCall::leave(Connection connection) {
       let_go(connection == Connection::kGood);
       break;
   }
-  state_ = State::kNone;
+  change_to(State::kNone);
   take_answer(answer_.size());
 }
 
 std::unique_ptr<UpstreamConnection> PooledCall::give_up() {
   DCHECK(parked());
   end();
-  state_ = State::kNone;
+  change_to(State::kNone);
   connection_->set_user(nullptr);
   return std::move(connection_);
 }
@@ -172,8 +196,8 @@ bool PooledCall::keeps_too_much() const {
 
 void PooledCall::finish_reply() {
   outcome_ = connection_->replies().messages().outcome();
-  unit_ = Unit::kNone;
-  state_ = State::kAnswered;
+  change_to(Unit::kNone);
+  change_to(State::kAnswered);
   // take_back() closes a connection whose server answered before it had taken the whole request:
   // such a server will never take the rest.
   let_go(connection_->replies().messages().understood());
@@ -191,7 +215,7 @@ bool PooledCall::on_head(const thrift::Head& head) {
       misunderstood_ = "a reply of another name or type";
       return false;
     }
-    unit_ = Unit::kAnswer;
+    change_to(Unit::kAnswer);
     head_ = head;
     envelope_.clear();
     envelope_left_ = connection_->replies().messages().unit_bytes();
@@ -199,7 +223,7 @@ bool PooledCall::on_head(const thrift::Head& head) {
   }
   if (exception && connection_->passed_oneway_id(head.seqid)) {
     worker_.counters().unsolicited_replies.add();
-    unit_ = Unit::kStray;
+    change_to(Unit::kStray);
     return true;
   }
   misunderstood_ = "a reply to no call of this connection";
@@ -214,7 +238,7 @@ bool PooledCall::on_piece(Bytes piece, bool last) {
   if (unit_ == Unit::kAnswer) take_piece(piece);
   if (!last) return true;
   const bool stray = unit_ == Unit::kStray;
-  unit_ = stray ? Unit::kNone : Unit::kEnded;
+  change_to(stray ? Unit::kNone : Unit::kEnded);
   return stray;
 }
 
@@ -241,7 +265,7 @@ void PooledCall::take_piece(Bytes piece) {
 void PooledCall::take_answer(size_t bytes) {
   worker_.buffered(-static_cast<int64_t>(bytes), share_);
   if (bytes != 0) answer_.consume(bytes);
-  if (state_ == State::kAnswered && answer_.empty()) state_ = State::kNone;
+  if (state_ == State::kAnswered && answer_.empty()) change_to(State::kNone);
 }
 
 }  // namespace hat

@@ -15,6 +15,7 @@
 //
 //   kNone ──▶ kWaiting ──▶ kAsked ──▶ kAnswered ──▶ kNone
 //                            └─ oneway ─▶ kParked ──▶ kNone, or the next call's kAsked
+//   A call that is dropped or fails changes from any state to kNone.
 //
 // Thread   the worker's.
 #pragma once
@@ -119,6 +120,17 @@ class PooledCall final : public UpstreamUser, private UnitSink, private Deadline
   void on_opaque(Bytes) override { misunderstood_ = "bytes that are not Thrift"; }
   void on_deadline() override;
 
+  // The reply that is being read: kNone ──▶ kAnswer ──▶ kEnded ──▶ kNone, or kNone ──▶ kStray ──▶
+  // kNone.
+  enum class Unit : uint8_t {
+    kNone,    // its head has not arrived
+    kAnswer,  // to the call
+    kStray,   // to a oneway call, and dropped
+    kEnded,
+  };
+
+  void change_to(State next);
+  void change_to(Unit next);
   enum class Connection : uint8_t { kGood, kBroken };
   void leave(Connection connection);
   void begin(std::unique_ptr<UpstreamConnection> connection);
@@ -139,13 +151,6 @@ class PooledCall final : public UpstreamUser, private UnitSink, private Deadline
   int32_t id_ = 0;                               // the call's id on the connection
   std::unique_ptr<UpstreamConnection> connection_;
 
-  // The reply that is being read.
-  enum class Unit : uint8_t {
-    kNone,    // its head has not arrived
-    kAnswer,  // to the call
-    kStray,   // to a oneway call, and dropped
-    kEnded,
-  };
   Unit unit_ = Unit::kNone;
   std::string_view misunderstood_;  // why the connection must close; empty if it need not
   size_t envelope_left_ = 0;        // bytes of the reply before its struct that have not arrived

@@ -8,6 +8,7 @@ namespace hat {
 
 using engine::Failure;
 using engine::FrameKind;
+using Bound = ServerBinding::State;
 
 namespace {
 
@@ -20,26 +21,23 @@ constexpr Duration kAttachTime = std::chrono::seconds(5);
 }  // namespace
 
 bool ServerStream::can_move() const {
-  const bool may =
-      server_ == Server::kAttaching || server_ == Server::kBound || server_ == Server::kDetaching;
-  return may && !opaque_ && knows_moves(link_.session->peer());
+  return binding_.can_move() && !is_opaque() && knows_moves(link_.session->peer());
 }
 
 // --- Away ---
 
 void ServerStream::on_detach() {
-  if (server_ == Server::kEnded) return;  // the kEnd is still on its way to the peer
+  if (binding_.is(Bound::kEnded)) return;  // the kEnd is still on its way to the peer
   // A peer detaches only a bound stream, between two calls.
-  if (server_ != Server::kBound || opaque_ || !calls_.empty()) return reset();
-  server_ = Server::kDetaching;
-  moves_until_ = worker_.reactor().now() + kDetachTime;
+  if (!binding_.is(Bound::kBound) || is_opaque() || !calls_.empty()) return reset();
+  binding_.begin_detach(worker_.reactor().now() + kDetachTime);
   read_if_room();
   try_detach();
 }
 
 void ServerStream::try_detach() {
   const bool leaves_for_good = worker_.leaves_for_good();
-  const bool late = worker_.reactor().now() >= moves_until_;
+  const bool late = worker_.reactor().now() >= binding_.moves_until();
   if (leaves_for_good && (late || upstream_->takes_all())) {
     return lose_upstream(Failure::kDraining, true,
                          "node " + worker_.node().node + " is shutting down");
@@ -47,7 +45,7 @@ void ServerStream::try_detach() {
   // The successor is gone, and no other process could be asked for the connection.
   if (link_.leaves() && worker_.successor() == nullptr && !leaves_for_good) return pin();
   auto connection = leaves_for_good ? std::nullopt : upstream_->duplicate();
-  if (!connection) return late ? pin() : worker_.deadlines().set(*this, kTryAgain);
+  if (!connection) return late ? pin() : worker_.deadlines().set(attempt_, kTryAgain);
   const auto names = link_.session->peer_names();
   connection->service = served_.service;
   connection->server = to_string(served_.upstream);
@@ -57,14 +55,13 @@ void ServerStream::try_detach() {
   if (!token) return pin();
   worker_.counters().upstreams_detached.add();
   upstream_->abandon();
-  lane().send({.kind = FrameKind::kDetached, .stream = id_}, {*token});
-  closed_ = true;
-  worker_.defer_delete(link_, id_);
+  stream_.send_control(FrameKind::kDetached, *token);
+  close();
 }
 
 void ServerStream::pin() {
-  server_ = Server::kPinned;
-  send_control(FrameKind::kDetached);
+  binding_.pin();
+  stream_.send_control(FrameKind::kDetached);
   read_if_room();
 }
 
@@ -72,19 +69,17 @@ void ServerStream::pin() {
 
 void ServerStream::attach(const engine::ConnectionToken& token) {
   if (pooled_) return reset();
-  token_ = token;
-  server_ = Server::kAttaching;
-  moves_until_ = worker_.reactor().now() + kAttachTime;
+  binding_.begin_attach(token, worker_.reactor().now() + kAttachTime);
   try_attach();
 }
 
 void ServerStream::try_attach() {
   // more_may_come() is read before claim(), so that a connection which arrives in between is found.
   const bool may_come =
-      worker_.detached().more_may_come() && worker_.reactor().now() < moves_until_;
-  auto connection =
-      worker_.detached().claim(token_, link_.session->peer().node, link_.session->peer_names());
-  if (!connection && may_come) return worker_.deadlines().set(*this, kTryAgain);
+      worker_.detached().more_may_come() && worker_.reactor().now() < binding_.moves_until();
+  auto connection = worker_.detached().claim(binding_.token(), link_.session->peer().node,
+                                             link_.session->peer_names());
+  if (!connection && may_come) return worker_.deadlines().set(attempt_, kTryAgain);
   // The configuration may have changed with the process.
   const bool fits = connection && connection->service == served_.service &&
                     connection->server == to_string(served_.upstream);
@@ -95,16 +90,16 @@ void ServerStream::try_attach() {
   worker_.counters().upstreams_attached.add();
   upstream_ = worker_.upstreams().adopt(served_, std::move(*connection));
   upstream_->set_user(this);
-  server_ = Server::kBound;
-  send_control(FrameKind::kBound);
+  binding_.bind();
+  stream_.send_control(FrameKind::kBound);
   read_if_room();
   answer_sync();
-  if (opaque_) {
+  if (is_opaque()) {
     write_held();
     return close_if_done();
   }
   advance();
-  if (!closed_) pass_end();
+  if (!stream_.is_closed()) pass_end();
 }
 
 }  // namespace hat

@@ -13,6 +13,7 @@ namespace hat {
 using engine::Failure;
 using engine::FrameHeader;
 using engine::FrameKind;
+using Bound = ServerBinding::State;
 
 namespace {
 
@@ -24,7 +25,13 @@ std::string_view text_of(Bytes bytes) {
 
 ServerStream::ServerStream(Worker& worker, AcceptedLink& link, uint32_t id, uint32_t lane,
                            const ServedConfig& served)
-    : worker_(worker), link_(link), share_(link.share()), id_(id), lane_(lane), served_(served) {
+    : worker_(worker),
+      link_(link),
+      share_(link.share()),
+      served_(served),
+      stream_(link, id, lane),
+      calls_(worker, *share_),
+      guard_(worker, link, served) {
   worker_.peer_shares().add(&PeerShare::streams, *share_, 1);
   if (served.mode != UpstreamMode::kShared) return;
   PooledCallEvents& events = *this;
@@ -33,8 +40,6 @@ ServerStream::ServerStream(Worker& worker, AcceptedLink& link, uint32_t id, uint
 
 ServerStream::~ServerStream() {
   if (upstream_) close_upstream();
-  for (size_t i = 0; i < calls_.size(); ++i) count(calls_[i], CallOutcome::kUnknown);
-  buffered(held_.size() + counted_bytes(), 0);
   worker_.peer_shares().add(&PeerShare::streams, *share_, -1);
 }
 
@@ -44,11 +49,11 @@ bool ServerStream::idle() const {
 }
 
 void ServerStream::on_frame(uint32_t lane, const FrameHeader& header, Bytes payload) {
-  if (closed_) return;
-  send_credit_ += header.credit;
+  if (stream_.is_closed()) return;
+  stream_.add_credit(header.credit);
   switch (header.kind) {
     case FrameKind::kCall:
-      move_to(lane);
+      if (!move_to(lane)) return;
       on_call(lane, header, payload);
       break;
     case FrameKind::kMore:
@@ -58,14 +63,14 @@ void ServerStream::on_frame(uint32_t lane, const FrameHeader& header, Bytes payl
       on_cancel(header.call);
       break;
     case FrameKind::kRaw:
-      move_to(lane);
+      if (!move_to(lane)) return;
       on_raw(payload);
       break;
     case FrameKind::kEnd:
       on_client_end();
       break;
     case FrameKind::kSync:
-      pending_sync_ = header.call;
+      stream_.expect_sync(header.call);
       answer_sync();
       break;
     case FrameKind::kDetach:
@@ -77,29 +82,29 @@ void ServerStream::on_frame(uint32_t lane, const FrameHeader& header, Bytes payl
     default:  // kCredit; kinds that an initiator never sends change nothing
       break;
   }
-  if (!closed_ && header.credit != 0) on_room();
+  if (!stream_.is_closed() && header.credit != 0) on_room();
 }
 
 // Answers kSync once it is certain whether the stream is bound, because kBound must be sent before
 // kSynced.
 void ServerStream::answer_sync() {
-  if (pending_sync_ == 0 || server_ == Server::kAttaching) return;
-  if (upstream_ && !upstream_->connected()) return;
-  const uint64_t number = std::exchange(pending_sync_, 0);
-  lane().send({.kind = FrameKind::kSynced, .stream = id_, .call = number}, {});
+  if (binding_.is(Bound::kAttaching) || (upstream_ && !upstream_->connected())) return;
+  stream_.answer_sync();
 }
 
 // --- Requests ---
 
 // Changes the stream's lane. The client does so only when the peer has taken everything sent
-// before.
-void ServerStream::move_to(uint32_t lane) {
-  if (std::exchange(lane_, lane) != lane) on_room();  // the other lane may have been congested
+// before. Returns false if the stream is closed now: the other lane takes the rest of the last
+// answer, and after it the stream may have nothing left to do.
+bool ServerStream::move_to(uint32_t lane) {
+  if (stream_.move_to(lane)) on_room();  // the other lane may have been congested
+  return !stream_.is_closed();
 }
 
-// Resets the stream, because a frame breaks the format or exceeds a limit.
+// Resets the stream, because a frame breaks the protocol or exceeds a limit.
 void ServerStream::refuse(uint32_t lane, const FrameHeader& header) {
-  if (header.replies != 0) end_due(lane);
+  if (header.replies != 0) stream_.end_due(link_.lane(lane));
   reset();
 }
 
@@ -111,14 +116,13 @@ void ServerStream::on_call(uint32_t lane, const FrameHeader& header, Bytes paylo
   std::memcpy(&meta, payload.data(), meta_bytes);
   payload = payload.subspan(meta_bytes);
   const size_t names = size_t{meta.name_bytes} + meta.service_bytes;
-  if (payload.size() < names || header.call <= last_ordinal_ || request_open_ || opaque_ ||
-      server_ == Server::kDetaching) {
+  if (payload.size() < names || stream_.peer_has_ended() || is_opaque() ||
+      !calls_.takes(header.call) || binding_.is(Bound::kDetaching)) {
     return refuse(lane, header);
   }
-  last_ordinal_ = header.call;
   const std::string_view method = text_of(payload.first(meta.name_bytes));
   const std::string_view service = text_of(payload.subspan(meta.name_bytes, meta.service_bytes));
-  const Route& route = route_of(service, method);
+  const Route& route = guard_.route_of(service, method);
 
   ServedCall call;
   call.ordinal = header.call;
@@ -126,91 +130,188 @@ void ServerStream::on_call(uint32_t lane, const FrameHeader& header, Bytes paylo
   call.started = worker_.reactor().now();
   call.name_hash = thrift::name_hash(method);
   call.id = meta.id;
-  if (knows_ids(peer)) call.match = Match::kNameAndId;
-  if (route.listed) call.listed = route.oneway ? Listed::kOneway : Listed::kTwoWay;
-  call.reply = call.listed == Listed::kTwoWay ? Reply::kCertain : Reply::kPossible;
-  call.lane = lane;
-  if (is_restricted()) call.check = Check::kAwaited;
-  if (!may_call(route)) call.check = Check::kDenied;
+  if (knows_ids(peer)) call.match = ServedCall::Match::kNameAndId;
+  if (route.listed) {
+    call.listed = route.oneway ? ServedCall::Listed::kOneway : ServedCall::Listed::kTwoWay;
+  }
+  const bool replies = call.listed == ServedCall::Listed::kTwoWay;
+  call.reply = replies ? Reply::kCertain : Reply::kPossible;
+  call.lane = stream_.lane();
+  if (guard_.is_restricted()) call.check = ServedCall::Check::kAwaited;
+  if (!guard_.may_call(route)) call.check = ServedCall::Check::kDenied;
   call.counters->started.add();
   call.polling = route.server.polling;
   worker_.keep_polling(call.polling);
-  add(call);
-  request_open_ = true;
+  calls_.add(call);
   on_request_bytes(lane, header, payload.subspan(names));
 }
 
 void ServerStream::on_request_bytes(uint32_t lane, const FrameHeader& header, Bytes bytes) {
-  if (!window_.take(bytes.size())) return refuse(lane, header);
-  const bool last = (header.flags & engine::kLastPiece) != 0;
-  if (!request_open_ || calls_.empty() || calls_.back().ordinal != header.call) {
-    if (header.replies != 0) end_due(lane);  // the call has failed here, or was answered
-    return grant(bytes.size());
+  if (stream_.peer_has_ended() || !stream_.take(bytes.size())) return refuse(lane, header);
+  ServedCall* const arriving = calls_.arriving(header.call);
+  if (arriving == nullptr) {  // the call has failed here, or was answered
+    if (header.replies != 0) stream_.end_due(link_.lane(lane));
+    return stream_.grant(bytes.size());
   }
-  ServedCall& call = calls_.back();
+  ServedCall& call = *arriving;
   call.request_bytes += bytes.size();
-  if (last) {
-    call.request_complete = true;
-    call.replies = header.replies;
-    if ((header.flags & engine::kSeveral) != 0) call.match = Match::kOrder;
-    if (call.replies == 0) call.reply = Reply::kNone;
-    request_open_ = false;
+  if ((header.flags & engine::kLastPiece) != 0) {
+    call.on_last_piece(header.replies, (header.flags & engine::kSeveral) != 0);
   }
   if (began_unchecked()) return end_unchecked();
   if (call.must_wait()) {
-    if (!check_newest(bytes)) return;
+    if (!check_newest(call, bytes)) return;
     bytes = {};  // check_newest() holds all of them
   }
-  if (server_ == Server::kEnded) {  // the call crossed the kEnd
-    grant(bytes.size());
+  if (binding_.is(Bound::kEnded)) {  // the call crossed the kEnd
+    stream_.grant(bytes.size());
     if (worker_.leaves_for_good()) {
       return refuse_newest(Failure::kDraining, "node " + worker_.node().node + " is shutting down");
     }
     return refuse_newest(Failure::kUpstreamClosed,
                          to_string(served_.upstream) + ": the connection has ended");
   }
-  const bool passes_at_once = upstream_ && upstream_->connected() && upstream_->backlog() == 0;
   // Bytes, or the state of a call, must be kept.
-  const bool is_kept = !passes_at_once || !call.handed_over;
+  const bool is_kept = !passes_at_once() || !call.is_handed_over();
   if (is_kept && worker_.over_buffer_limit(*share_)) return refuse_over_limit(bytes);
   if (pooled_ && !upstream_) {
-    hold(call, bytes);
+    calls_.hold(call, bytes);
     return advance_pooled();
   }
   if (!ensure_upstream()) {
-    grant(bytes.size());
+    stream_.grant(bytes.size());
     return refuse_newest(Failure::kOverloaded,
                          served_.service + " has reached its limit of upstream connections");
   }
   if (upstream_) {
     pass(call, bytes);
   } else {
-    hold(call, bytes);
+    calls_.hold(call, bytes);
   }
   advance();
 }
 
-// Adds a call. A peer may send calls of a few bytes each as fast as its server takes them, without
-// waiting for answers. The memory of the queue therefore counts for as long as the queue keeps it.
-void ServerStream::add(const ServedCall& call) {
-  const size_t before = counted_bytes();
-  calls_.push_back(call);
-  buffered(before, counted_bytes());
+// Returns true if the server's connection takes bytes without keeping any of them here.
+bool ServerStream::passes_at_once() const {
+  return upstream_ && upstream_->connected() && upstream_->backlog() == 0;
 }
 
-void ServerStream::buffered(size_t before, size_t now) {
-  worker_.buffered(static_cast<int64_t>(now) - static_cast<int64_t>(before), *share_);
+void ServerStream::on_cancel(uint64_t ordinal) {
+  for (size_t i = 0; i < calls_.size(); ++i) {
+    ServedCall& call = calls_[i];
+    if (call.ordinal != ordinal) continue;
+    call.cancel();
+    // The server has half of a request, so it could not understand anything that follows.
+    if (!call.is_complete() && call.is_handed_over()) {
+      return lose_upstream(Failure::kUpstreamClosed, true, "an earlier request was cut short");
+    }
+    return advance();
+  }
 }
 
-size_t ServerStream::counted_bytes() const {
-  return calls_.capacity() <= kCallsUncounted ? 0 : calls_.capacity() * sizeof(ServedCall);
+void ServerStream::on_client_end() {
+  stream_.end_by_peer();
+  close_if_done();
+  if (!stream_.is_closed()) pass_end();
 }
 
-// Frees the memory of a queue that had grown and is empty.
-void ServerStream::give_back_queue() {
-  if (!calls_.empty() || counted_bytes() == 0) return;
-  buffered(counted_bytes(), 0);
-  calls_ = {};
+// Passes the client's FIN to the server.
+void ServerStream::pass_end() {
+  if (stream_.peer_has_ended() && upstream_ && calls_.holds_nothing()) upstream_->end_writes();
+}
+
+void ServerStream::on_raw(Bytes bytes) {
+  if (binding_.is(Bound::kDetaching) || stream_.peer_has_ended()) return reset();
+  if (pooled_ && pooled_->busy()) {
+    return reset(Failure::kUpstreamClosed,
+                 "bytes that are not a Thrift call arrived before a call was answered");
+  }
+  if (!is_opaque()) become_opaque();
+  if (!stream_.take(bytes.size())) {
+    return reset(Failure::kUpstreamClosed, "the peer sent more than the stream's window");
+  }
+  if (guard_.is_restricted()) {
+    worker_.counters().local_replies[static_cast<size_t>(Failure::kPermissionDenied)].add();
+    return reset(Failure::kPermissionDenied, guard_.caller() +
+                                                 " may not call all functions, and it sent bytes "
+                                                 "that cannot be followed as a Thrift call");
+  }
+  // The client's side made the stream opaque before it received the kEnd.
+  if (binding_.is(Bound::kEnded) && !upstream_) {
+    return reset(Failure::kUpstreamClosed, to_string(served_.upstream) + ": the server has ended");
+  }
+  if (!ensure_upstream()) {
+    return reset(Failure::kOverloaded,
+                 served_.service + " has reached its limit of upstream connections");
+  }
+  if (upstream_ && !calls_.holds_nothing()) write_held();
+  if (!passes_at_once() && worker_.over_buffer_limit(*share_)) {
+    return reset(Failure::kOverloaded, over_limit_text());
+  }
+  if (upstream_) upstream_->note_unchecked();
+  if (bytes.empty()) return;  // an empty kRaw only makes the stream opaque; more bytes follow
+  if (upstream_) return upstream_->write(bytes);
+  calls_.hold_opaque(bytes);
+}
+
+void ServerStream::become_opaque() {
+  DCHECK(mode_ == Mode::kCalls);
+  mode_ = Mode::kOpaque;
+  worker_.counters().opaque_streams.add();
+  end_all_due();
+  calls_.become_opaque();
+}
+
+// --- Requests that are checked, or that exceed a limit ---
+
+// Ends the stream if its peer is restricted now and an unchecked call waits for a connection: the
+// call would be passed on unchecked.
+void ServerStream::on_new_routes() {
+  if (stream_.is_closed() || !guard_.is_restricted()) return;
+  for (size_t i = 0; i < calls_.size(); ++i) {
+    const bool unchecked = calls_[i].check == ServedCall::Check::kNotNeeded;
+    if (unchecked && calls_[i].held_bytes != 0) return end_unchecked();
+  }
+}
+
+// Returns true if the connection has carried unchecked bytes and the peer is restricted now. The
+// server may have half of an unchecked request, and the bytes that follow could be its rest.
+bool ServerStream::began_unchecked() {
+  return upstream_ && upstream_->carried_unchecked() && guard_.is_restricted();
+}
+
+void ServerStream::end_unchecked() {
+  end_by_newest(Failure::kPermissionDenied,
+                guard_.caller() +
+                    " is restricted since `allow` has changed, and this connection has carried "
+                    "requests that were not checked; the client may connect again");
+}
+
+// Checks the newest call before any of it is passed on. Returns false if it is not passed on now.
+bool ServerStream::check_newest(ServedCall& call, Bytes bytes) {
+  if (worker_.over_buffer_limit(*share_)) {
+    refuse_over_limit(bytes);
+    return false;
+  }
+  calls_.hold(call, bytes);
+  std::optional<RequestGuard::Fault> found;
+  if (call.check == ServedCall::Check::kDenied) {
+    found = {{thrift::RequestFault::kNotAllowed, 0}, ""};
+  } else if (call.held_bytes > worker_.node().limits.checked_request_bytes_max) {
+    found = {{thrift::RequestFault::kTooLarge, 0}, ""};
+  } else if (!call.is_complete()) {
+    stream_.grant_ahead(call.held_bytes);
+    return false;
+  } else {
+    found = guard_.check(calls_.newest_held());
+  }
+  if (found) {
+    refuse_newest(Failure::kPermissionDenied, guard_.refuse(*found));
+    return false;
+  }
+  call.check = ServedCall::Check::kPassed;
+  worker_.counters().checked_requests.add();
+  return true;
 }
 
 std::string ServerStream::over_limit_text() const {
@@ -224,23 +325,16 @@ std::string ServerStream::over_limit_text() const {
 // limits.max_buffered or the peer's quarter of it is reached.
 void ServerStream::refuse_over_limit(Bytes bytes) {
   const std::string detail = over_limit_text();
-  grant(bytes.size());
+  stream_.grant(bytes.size());
   // The server has a part of the request, so it could not understand anything that follows.
-  if (calls_.back().handed_over) return end_by_newest(Failure::kOverloaded, detail);
+  if (calls_.back().is_handed_over()) return end_by_newest(Failure::kOverloaded, detail);
   refuse_newest(Failure::kOverloaded, detail);
 }
 
 void ServerStream::refuse_newest(Failure failure, std::string_view detail) {
-  // The held bytes of the newest call are the last ones. They must not be taken for bytes of
-  // the next call.
-  const size_t held = calls_.back().held_bytes;
-  held_.drop_last(held);
-  buffered(held, 0);
-  grant(held);
-  send_fail(calls_.back(), failure, false, detail);
-  calls_.pop_back();
-  request_open_ = false;
-  give_back_queue();
+  stream_.grant(calls_.drop_newest_held());
+  send_failure(calls_.back(), failure, false, detail);
+  calls_.end_newest(CallOutcome::kLocalError);
 }
 
 // Ends the stream because of the newest call, of which the server has at most a part. The server
@@ -250,56 +344,22 @@ void ServerStream::end_by_newest(Failure failure, const std::string& detail) {
   reset(Failure::kUpstreamClosed, "a later request has ended the connection: " + detail);
 }
 
-void ServerStream::on_cancel(uint64_t ordinal) {
-  for (size_t i = 0; i < calls_.size(); ++i) {
-    ServedCall& call = calls_[i];
-    if (call.ordinal != ordinal) continue;
-    call.cancelled = true;
-    if (!call.request_complete) {
-      request_open_ = false;
-      // The server has half of a request, so it could not understand anything that follows.
-      if (call.handed_over) {
-        return lose_upstream(Failure::kUpstreamClosed, true, "an earlier request was cut short");
-      }
-    }
-    return advance();
-  }
-}
-
-void ServerStream::on_client_end() {
-  client_ended_ = true;
-  close_if_done();
-  if (!closed_) pass_end();
-}
-
-// Passes the client's FIN to the server.
-void ServerStream::pass_end() {
-  if (client_ended_ && upstream_ && held_.empty()) upstream_->end_writes();
-}
-
-bool ServerStream::all_may_be_done() const {
-  for (size_t i = 0; i < calls_.size(); ++i) {
-    if (!calls_[i].may_be_done()) return false;
-  }
-  return true;
-}
-
 // --- The upstream connection ---
 
 bool ServerStream::ensure_upstream() {
-  if (upstream_ || server_ == Server::kAttaching) return true;
+  if (upstream_ || binding_.is(Bound::kAttaching)) return true;
   // The next call must not overtake the last oneway call, so the stream keeps that call's
   // connection.
   if (pooled_ && pooled_->parked()) {
     upstream_ = worker_.upstreams().keep(*pooled_);
-    if (upstream_) granted_ahead_ += upstream_->backlog();
+    if (upstream_) stream_.expect_granted(upstream_->backlog());
   } else {
     upstream_ = worker_.upstreams().open(served_);
   }
   if (!upstream_) return false;
   upstream_->set_user(this);
   if (!upstream_->connected()) {
-    worker_.deadlines().set(*this, worker_.node().limits.upstream_connect_timeout);
+    worker_.deadlines().set(attempt_, worker_.node().limits.upstream_connect_timeout);
   }
   read_if_room();
   return true;
@@ -308,48 +368,38 @@ bool ServerStream::ensure_upstream() {
 // Writes the held bytes of an opaque stream: those that arrived before the connection existed, or
 // before the stream became opaque.
 void ServerStream::write_held() {
-  ByteQueue held;
-  std::swap(held, held_);
-  buffered(held.size(), 0);
+  const ByteQueue held = calls_.take_opaque();
   if (!held.empty()) upstream_->write(held.bytes());
   pass_end();
 }
 
 void ServerStream::pass(ServedCall& call, Bytes bytes) {
   if (bytes.empty()) return;
-  call.handed_over = true;
-  if (call.check == Check::kNotNeeded) upstream_->unchecked = true;
+  call.hand_over();
+  if (call.check == ServedCall::Check::kNotNeeded) upstream_->note_unchecked();
   upstream_->write(bytes);
 }
 
-void ServerStream::hold(ServedCall& call, Bytes bytes) {
-  call.held_bytes += bytes.size();
-  held_.append(bytes);
-  buffered(0, bytes.size());
-}
-
-// Removes the held bytes of a call, which are at the front of held_.
-size_t ServerStream::drop_held(ServedCall& call) {
-  const size_t bytes = std::exchange(call.held_bytes, 0);
-  if (bytes == 0) return 0;
-  held_.consume(bytes);
-  buffered(bytes, 0);
-  return bytes;
+// Passes the held bytes of a call, which are at the front of all held bytes. Returns false if the
+// stream ended or lost its calls meanwhile.
+bool ServerStream::pass_held(ServedCall& call) {
+  pass(call, calls_.held(call));
+  if (stream_.is_closed() || calls_.empty()) return false;
+  calls_.drop_held(call);
+  return true;
 }
 
 // Writes the bytes that calls have held until there was a connection.
-void ServerStream::pass_held() {
+void ServerStream::pass_all_held() {
   for (size_t i = 0; upstream_ && i < calls_.size(); ++i) {
     ServedCall& call = calls_[i];
     if (call.held_bytes == 0) continue;
-    if (call.must_wait() && !call.cancelled) return;  // it is the newest call
-    if (call.cancelled) {
-      grant(drop_held(call));
+    if (call.is_cancelled()) {
+      stream_.grant(calls_.drop_held(call));
       continue;
     }
-    pass(call, held_.bytes().first(call.held_bytes));
-    if (closed_ || calls_.empty()) return;  // the connection broke
-    drop_held(call);
+    if (call.must_wait()) return;  // it is the newest call
+    if (!pass_held(call)) return;
   }
   pass_end();
 }
@@ -358,67 +408,59 @@ void ServerStream::pass_held() {
 // calls that need no answer.
 void ServerStream::advance() {
   if (pooled_ && !upstream_) return advance_pooled();
-  while (!closed_ && !calls_.empty()) {
+  while (!stream_.is_closed() && !calls_.empty()) {
     ServedCall& call = calls_.front();
-    if (call.cancelled && !call.request_complete && request_open_) return;
-    if (call.cancelled) {
-      grant(drop_held(call));
-    } else if (call.held_bytes != 0 && upstream_ && !call.must_wait()) {
-      pass(call, held_.bytes().first(call.held_bytes));
-      if (closed_ || calls_.empty()) return;  // the connection broke
-      drop_held(call);
-    }
-    if (call.cancelled) {
-      if (call.handed_over) {
+    if (call.is_cancelled()) {
+      if (call.is_handed_over()) {
+        stream_.grant(calls_.drop_held(call));
         return lose_upstream(Failure::kUpstreamClosed, true, "an earlier call passed its deadline");
       }
-    } else if (!call.request_complete || call.reply != Reply::kNone || !call.handed_over) {
-      return pass_held();
-    } else {
-      upstream_->note_oneway(call.name_hash);
+      end_cancelled();
+      continue;
     }
-    if (call.is_due()) end_due(call.lane);
-    count(call, call.cancelled ? CallOutcome::kUnknown : CallOutcome::kOneway);
-    calls_.pop_front();
+    if (call.held_bytes != 0 && upstream_ && !call.must_wait() && !pass_held(call)) return;
+    if (!call.is_complete() || call.reply != Reply::kNone || !call.is_handed_over()) {
+      return pass_all_held();
+    }
+    upstream_->note_oneway(call.name_hash);
+    if (call.is_due()) stream_.end_due(call.lane);
+    calls_.end_front(CallOutcome::kOneway);
   }
-  if (!closed_) close_if_done();
+  close_if_done();
 }
 
 void ServerStream::close_upstream() {
-  end();
+  attempt_.end();
   upstream_->set_user(nullptr);
   worker_.upstreams().close(std::move(upstream_));
 }
 
 // Closes the connection, and fails the calls of which it has carried a part.
 void ServerStream::lose_upstream(Failure failure, bool delivered, std::string_view detail) {
-  if (closed_) return;  // the end of the iteration deletes the rest
-  end();
+  if (stream_.is_closed()) return;  // the end of the iteration deletes the rest
+  attempt_.end();
   // The server has ended after the client did, so it has done what the client asked for.
-  if (client_ended_ && delivered && upstream_ && !reply_begun_ && all_may_be_done()) {
+  const bool answering = !calls_.empty() && calls_.front().is_answering();
+  if (stream_.peer_has_ended() && delivered && upstream_ && !answering &&
+      calls_.all_may_be_done()) {
     while (!calls_.empty()) end_without_reply();
   }
   if (upstream_) {
-    grant(upstream_->backlog());  // the server will never take these bytes
+    stream_.grant(upstream_->backlog());  // the server will never take these bytes
     close_upstream();
   }
-  if (opaque_ || (reply_begun_ && !calls_.front().cancelled)) return reset(failure, detail);
-  reply_begun_ = false;
+  if (is_opaque() || (answering && !calls_.front().is_cancelled())) return reset(failure, detail);
   while (!calls_.empty()) {
     ServedCall& call = calls_.front();
-    if (!call.handed_over && !call.is_dropped() && !is_bound()) break;
-    if (!call.request_complete) request_open_ = false;
-    grant(drop_held(call));
-    if (call.cancelled) {
-      if (call.is_due()) end_due(call.lane);
-      count(call, CallOutcome::kUnknown);
+    if (!call.is_handed_over() && !call.is_dropped() && !binding_.is_bound()) break;
+    if (call.is_cancelled()) {
+      end_cancelled();
     } else {
-      send_fail(call, failure, delivered, detail);
+      fail_front(failure, delivered, detail);
     }
-    calls_.pop_front();
   }
   if (!calls_.empty()) return advance();  // of a shared service: their requests are not complete
-  if (is_bound()) end_server();
+  if (binding_.is_bound()) end_server();
   answer_sync();
   close_if_done();
 }
@@ -426,36 +468,36 @@ void ServerStream::lose_upstream(Failure failure, bool delivered, std::string_vi
 // Ends the client's connection, as a TCP relay does, after everything that the server owed was
 // answered.
 void ServerStream::end_server() {
-  server_ = Server::kEnded;
-  send_control(FrameKind::kEnd);
+  binding_.end();
+  stream_.send_control(FrameKind::kEnd);
 }
 
 void ServerStream::on_upstream_connected() {
-  end();
-  const bool mirrored = !opaque_ && served_.mode == UpstreamMode::kMirror;
-  if (mirrored && server_ == Server::kAny && knows_bound(link_.session->peer())) {
-    server_ = Server::kBound;
-    send_control(FrameKind::kBound);
+  attempt_.end();
+  const bool mirrored = !is_opaque() && served_.mode == UpstreamMode::kMirror;
+  if (mirrored && binding_.is(Bound::kAny) && knows_bound(link_.session->peer())) {
+    binding_.bind();
+    stream_.send_control(FrameKind::kBound);
   }
   answer_sync();
 }
 
-void ServerStream::on_deadline() {
-  if (closed_) return;
-  if (server_ == Server::kAttaching) return try_attach();
-  if (server_ == Server::kDetaching) return try_detach();
+void ServerStream::on_attempt_end() {
+  if (stream_.is_closed()) return;
+  if (binding_.is(Bound::kAttaching)) return try_attach();
+  if (binding_.is(Bound::kDetaching)) return try_detach();
   lose_upstream(
       Failure::kUpstreamUnreachable, false,
       to_string(served_.upstream) + ": no connection within limits.upstream_connect_timeout");
 }
 
 void ServerStream::on_upstream_wrote(size_t bytes) {
-  grant(bytes);
-  if (client_ended_) close_if_done();
+  stream_.grant(bytes);
+  if (stream_.peer_has_ended()) close_if_done();
 }
 
 void ServerStream::on_upstream_end() {
-  if (opaque_) {
+  if (is_opaque()) {
     end_server();
     return close_if_done();
   }
@@ -469,51 +511,59 @@ void ServerStream::on_upstream_broke(const std::string& reason) {
                 to_string(served_.upstream) + ": " + reason);
 }
 
-void ServerStream::on_raw(Bytes bytes) {
-  if (server_ == Server::kDetaching) return reset();
-  if (pooled_ && pooled_->busy()) {
-    return reset(Failure::kUpstreamClosed,
-                 "bytes that are not a Thrift call arrived before a call was answered");
-  }
-  if (!opaque_) become_opaque();
-  if (!window_.take(bytes.size())) {
-    return reset(Failure::kUpstreamClosed, "the peer sent more than the stream's window");
-  }
-  if (is_restricted()) {
-    worker_.counters().local_replies[static_cast<size_t>(Failure::kPermissionDenied)].add();
-    return reset(Failure::kPermissionDenied, caller() +
-                                                 " may not call all functions, and it sent bytes "
-                                                 "that cannot be followed as a Thrift call");
-  }
-  // The client's side made the stream opaque before it received the kEnd.
-  if (server_ == Server::kEnded && !upstream_) {
-    return reset(Failure::kUpstreamClosed, to_string(served_.upstream) + ": the server has ended");
-  }
-  if (!ensure_upstream()) {
-    return reset(Failure::kOverloaded,
-                 served_.service + " has reached its limit of upstream connections");
-  }
-  if (upstream_ && !held_.empty()) write_held();
-  const bool passes_at_once = upstream_ && upstream_->connected() && upstream_->backlog() == 0;
-  if (!passes_at_once && worker_.over_buffer_limit(*share_)) {
-    return reset(Failure::kOverloaded, over_limit_text());
-  }
-  if (upstream_) upstream_->unchecked = true;
-  if (bytes.empty()) return;  // an empty kRaw only makes the stream opaque; more bytes follow
-  if (upstream_) return upstream_->write(bytes);
-  held_.append(bytes);
-  buffered(0, bytes.size());
+// --- The end ---
+
+void ServerStream::close_if_done() {
+  if (!stream_.peer_has_ended() || binding_.is(Bound::kAttaching)) return;
+  if (!idle() || (upstream_ && !upstream_->connected())) return;
+  if (is_opaque() && !binding_.is(Bound::kEnded) && upstream_) return;
+  close();
 }
 
-void ServerStream::become_opaque() {
-  opaque_ = true;
-  request_open_ = false;
-  reply_begun_ = false;
-  worker_.counters().opaque_streams.add();
+// Gives a shared connection back to the pool at once, before the stream is destroyed.
+void ServerStream::close() {
+  stream_.close();
+  if (pooled_) pooled_->drop();
+  worker_.defer_delete(link_, stream_.id());
+}
+
+void ServerStream::reset() { reset(Failure::kUpstreamClosed, ""); }
+
+void ServerStream::reset(Failure failure, std::string_view detail) {
+  if (stream_.is_closed()) return;
+  note_if_opaque(failure, detail);
   end_all_due();
-  for (size_t i = 0; i < calls_.size(); ++i) count(calls_[i], CallOutcome::kUnknown);
-  calls_.clear();
-  give_back_queue();
+  stream_.send_reset(failure, detail);
+  close();
+}
+
+void ServerStream::stop_waiting() {
+  if (pooled_) pooled_->stop_waiting();
+}
+
+bool ServerStream::leave_lane(uint32_t lane) {
+  calls_.replace_lane(lane, link_.lane(0));
+  if (stream_.lane().number != lane) return false;
+  stream_.move_to(0);
+  return true;
+}
+
+void ServerStream::on_lane_lost(const std::string& reason) {
+  reset(Failure::kLinkLost, "RDMA lane: " + reason);
+}
+
+void ServerStream::on_link_lost(const std::string& reason) {
+  if (stream_.is_closed()) return;
+  note_if_opaque(Failure::kLinkLost, reason);
+  stream_.close();
+  if (pooled_) pooled_->drop();
+}
+
+void ServerStream::note_if_opaque(Failure failure, std::string_view detail) {
+  if (!is_opaque()) return;
+  const std::string& peer = link_.session->peer().node;
+  note_opaque_failure(worker_.counters(), Side::kServer,
+                      "service " + served_.service + " for peer " + peer, failure, detail);
 }
 
 }  // namespace hat

@@ -16,7 +16,8 @@ UpstreamConnection::UpstreamConnection(Worker& worker, const ServedConfig& serve
     : worker_(worker),
       served_(served),
       next_id_(first_id),
-      stream_(worker.reactor().connect(served.upstream, *this)) {
+      stream_(worker.reactor().connect(served.upstream, *this)),
+      bulk_(worker.counters().zero_copy_bytes) {
   worker_.counters().upstream_connects.add();
   worker_.counters().upstream_connections_open.add();
   stream_->want_write(true);
@@ -24,13 +25,14 @@ UpstreamConnection::UpstreamConnection(Worker& worker, const ServedConfig& serve
 
 UpstreamConnection::UpstreamConnection(Worker& worker, const ServedConfig& served,
                                        DetachedConnection connection)
-    : unchecked(connection.unchecked),
-      worker_(worker),
+    : worker_(worker),
       served_(served),
       oneways_(std::move(connection.oneways)),
       next_id_(kFirstId),
-      connected_(true),
-      stream_(worker.reactor().resume(std::move(connection.descriptors), *this)) {
+      output_(Output::kOpen),
+      carried_(connection.unchecked ? Carried::kUnchecked : Carried::kChecked),
+      stream_(worker.reactor().resume(std::move(connection.descriptors), *this)),
+      bulk_(worker.counters().zero_copy_bytes) {
   worker_.counters().upstream_connections_open.add();
 }
 
@@ -71,13 +73,13 @@ void UpstreamConnection::note_oneway_id(int32_t id) {
 }
 
 std::optional<DetachedConnection> UpstreamConnection::duplicate() const {
-  if (!connected_ || !takes_all() || dead_ || ended_ || dropping_reply || replies_.opaque() ||
+  if (!connected() || !takes_all() || drops_reply() || replies_.opaque() ||
       replies_.inside_unit()) {
     return std::nullopt;
   }
   DetachedConnection connection;
   connection.oneways = oneways_;
-  connection.unchecked = unchecked;
+  connection.unchecked = carried_unchecked();
   connection.descriptors = duplicates_of(stream_->descriptors());
   if (connection.descriptors.empty()) return std::nullopt;
   return connection;
@@ -89,18 +91,28 @@ void UpstreamConnection::abandon() {
   dead_ = true;
 }
 
+void UpstreamConnection::change_to(Input next) {
+  DCHECK(input_ != Input::kEnded) << "the server's end is the last that is read";
+  input_ = next;
+}
+
+void UpstreamConnection::change_to(Output next) {
+  DCHECK(output_ < next) << "the way to the server only advances";
+  output_ = next;
+}
+
 void UpstreamConnection::want_read(bool wanted) {
-  if (wanted == reading_ || dead_) return;
-  reading_ = wanted;
+  if (input_ == Input::kEnded || dead_ || wanted == (input_ == Input::kReading)) return;
+  change_to(wanted ? Input::kReading : Input::kPaused);
   stream_->want_read(wanted);
 }
 
 void UpstreamConnection::write(Bytes bytes, Bytes more) {
   if (dead_) return;
-  if (write_error_ != 0) {  // the server takes no more
+  if (output_ == Output::kFailed) {
     return user_->on_upstream_wrote(bytes.size() + more.size());
   }
-  if (connected_ && out_.empty()) {
+  if (connected() && out_.empty()) {
     const std::array<iovec, 2> both{{{const_cast<std::byte*>(bytes.data()), bytes.size()},
                                      {const_cast<std::byte*>(more.data()), more.size()}}};
     const IoResult result = stream_->write(std::span(both).first(more.empty() ? 1 : 2));
@@ -122,7 +134,7 @@ void UpstreamConnection::write(Bytes bytes, Bytes more) {
 
 void UpstreamConnection::end_writes() {
   if (std::exchange(end_wanted_, true)) return;
-  if (connected_ && out_.empty()) stream_->shutdown_write();
+  if (connected() && out_.empty()) stream_->shutdown_write();
 }
 
 void UpstreamConnection::on_writable() {
@@ -132,7 +144,10 @@ void UpstreamConnection::on_writable() {
     const IoResult result = stream_->write({&one, 1});
     if (result.kind == IoResult::Kind::kError) return on_write_error(result.error);
     if (result.kind != IoResult::Kind::kOk) return;
-    if (!std::exchange(connected_, true) && user_ != nullptr) user_->on_upstream_connected();
+    if (!connected()) {
+      change_to(Output::kOpen);
+      if (user_ != nullptr) user_->on_upstream_connected();
+    }
     buffered(-static_cast<int64_t>(result.bytes));
     out_.consume(result.bytes);
     if (user_ != nullptr) user_->on_upstream_wrote(result.bytes);
@@ -145,61 +160,53 @@ void UpstreamConnection::on_writable() {
 // The bytes that the server sent before it went are still read: they may be a reply to half of a
 // request.
 void UpstreamConnection::on_write_error(int error) {
-  if (!connected_ || ended_) return broke(std::strerror(error));
+  if (!connected() || input_ == Input::kEnded) return broke(std::strerror(error));
+  change_to(Output::kFailed);
   write_error_ = error;
   stream_->want_write(false);
   const size_t lost = out_.size();
   buffered(-static_cast<int64_t>(lost));
   out_.clear();
-  if (reading_) stream_->read_again();
+  if (input_ == Input::kReading) stream_->read_again();
   if (user_ != nullptr) user_->on_upstream_wrote(lost);
 }
 
 void UpstreamConnection::on_readable() {
   const size_t budget = user_ == nullptr ? worker_.scratch().size() : user_->read_budget();
   if (budget == 0) return want_read(false);
-  if (user_ != nullptr && pass_bulk(budget)) return;
+  if (user_ != nullptr && bulk_.pass(*stream_, replies_.messages().unexamined(), budget,
+                                     [this](Bytes bulk) { user_->on_upstream_bytes(bulk); })) {
+    return;
+  }
   const auto space = worker_.scratch().first(budget);
   const IoResult result = stream_->read(space);
   switch (result.kind) {
     case IoResult::Kind::kWouldBlock:
-      if (write_error_ != 0) broke(std::strerror(write_error_));
+      if (output_ == Output::kFailed) broke(std::strerror(write_error_));
       return;
     case IoResult::Kind::kOk:
       // Bytes on an idle connection answer no call, and no call may use the connection after them.
       if (user_ == nullptr) return broke("unexpected bytes");
       user_->on_upstream_bytes(space.first(result.bytes));
       if (result.bytes < space.size() && replies_.waits_for_rest()) stream_->acknowledge_now();
-      if (write_error_ != 0 && reading_ && !dead_) stream_->read_again();
+      if (output_ == Output::kFailed && input_ == Input::kReading && !dead_) {
+        stream_->read_again();
+      }
       return;
     case IoResult::Kind::kEnd:
-      ended_ = true;
-      want_read(false);
+      stream_->want_read(false);
+      change_to(Input::kEnded);
       return user_ != nullptr ? user_->on_upstream_end() : broke("closed by the server");
     case IoResult::Kind::kError:
       return broke(std::strerror(result.error));
   }
 }
 
-// Does what ClientConnection::pass_bulk() does.
-bool UpstreamConnection::pass_bulk(size_t budget) {
-  const Bytes bulk = ZeroCopySender::bulk(*stream_, replies_.messages().unexamined(), budget);
-  if (bulk.empty()) return false;
-  borrowed_ = false;
-  in_place_ = true;
-  user_->on_upstream_bytes(bulk);
-  in_place_ = false;
-  if (!borrowed_) stream_->take(bulk.size());
-  return true;
-}
-
-bool UpstreamConnection::send_zero_copy(AcceptedLink& link, engine::RdmaLane& lane, uint32_t number,
+bool UpstreamConnection::send_zero_copy(AcceptedLink& link, const InboundLane& lane,
                                         const engine::FrameHeader& header, Bytes part) {
-  if (!in_place_) return false;
-  borrowed_ =
-      zero_copy_.send(link.fabric(), *stream_, lane, number, link.borrowed_ranges, header, part);
-  if (borrowed_) worker_.counters().zero_copy_bytes.add(part.size());
-  return borrowed_;
+  if (lane.rdma == nullptr) return false;
+  return bulk_.send(*stream_, {*lane.rdma, lane.number, link.fabric(), link.borrowed_ranges},
+                    header, part);
 }
 
 void UpstreamConnection::broke(const std::string& reason) {
@@ -235,33 +242,48 @@ std::unique_ptr<UpstreamConnection> UpstreamPool::keep(PooledCall& call) {
   Service& service = of(call.served());
   if (service.own >= kOwnMax) return nullptr;
   service.parked.remove(&call);
-  --service.shared;
+  forget_shared(service);
   ++service.own;
   auto connection = call.give_up();
   // A reply that has begun to arrive is the answer to a oneway call.
-  connection->dropping_reply = connection->replies().inside_unit();
+  if (connection->replies().inside_unit()) connection->drop_reply();
   serve_waiting(call.served());
   return connection;
 }
 
 void UpstreamPool::close(std::unique_ptr<UpstreamConnection> connection) {
-  --of(connection->served()).own;
+  forget_own(of(connection->served()));
   worker_.defer_delete(std::move(connection));
+}
+
+void UpstreamPool::forget_own(Service& service) {
+  DCHECK_GT(service.own, 0u) << "the pool did not open this connection";
+  --service.own;
 }
 
 // --- Shared connections ---
 
+size_t UpstreamPool::shared_max(const ServedConfig& served) {
+  constexpr size_t kSharedByDefault = 16;
+  return served.connections_max != 0 ? served.connections_max : kSharedByDefault;
+}
+
+void UpstreamPool::forget_shared(Service& service) {
+  DCHECK_GT(service.shared, 0u) << "the pool did not open this connection";
+  --service.shared;
+  service.check();
+}
+
 // Returns an idle connection, a new one, or one whose parked call can give it up; or null.
 std::unique_ptr<UpstreamConnection> UpstreamPool::find_shared(const ServedConfig& served) {
-  constexpr size_t kSharedByDefault = 16;
   Service& service = of(served);
   if (!service.idle.empty()) {
     auto connection = std::move(service.idle.back());  // the one used last
     service.idle.pop_back();
     return connection;
   }
-  const size_t most = served.connections_max != 0 ? served.connections_max : kSharedByDefault;
-  if (service.shared < most) {
+  DCHECK_LE(service.shared, shared_max(served));
+  if (service.shared < shared_max(served)) {
     ++service.shared;
     std::uniform_int_distribution<int32_t> ids(UpstreamConnection::kFirstId);
     return std::make_unique<UpstreamConnection>(worker_, served, ids(random_));
@@ -286,8 +308,9 @@ void UpstreamPool::take_back(std::unique_ptr<UpstreamConnection> connection, boo
   if (reusable && connection->takes_all() && !connection->replies().opaque() &&
       !connection->replies().inside_unit()) {
     service.idle.push_back(std::move(connection));
+    service.check();
   } else {
-    --service.shared;
+    forget_shared(service);
     worker_.defer_delete(std::move(connection));
   }
   serve_waiting(served);
@@ -310,6 +333,7 @@ void UpstreamPool::serve_waiting(const ServedConfig& served) {
 
 void UpstreamPool::park(PooledCall& call) {
   of(call.served()).parked.push_back(&call);
+  of(call.served()).check();
   serve_waiting(call.served());
 }
 
@@ -323,7 +347,7 @@ void UpstreamPool::on_idle_broke(UpstreamConnection& connection) {
     if (it->get() != &connection) continue;
     worker_.defer_delete(std::move(*it));
     service.idle.erase(it);
-    --service.shared;
+    forget_shared(service);
     return;
   }
 }

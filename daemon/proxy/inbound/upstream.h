@@ -23,6 +23,7 @@
 #include "base/reactor.h"
 #include "config/node.h"
 #include "daemon/proxy/inbound/detached_connections.h"
+#include "daemon/proxy/inbound/inbound_lane.h"
 #include "daemon/proxy/inbound/peer_share.h"
 #include "daemon/proxy/unit_reader.h"
 #include "daemon/proxy/zero_copy.h"
@@ -63,16 +64,17 @@ class UpstreamConnection final : public StreamEvents {
   void write(Bytes bytes, Bytes more);
   void end_writes();  // sends FIN once everything is written
   void want_read(bool wanted);
-  bool connected() const { return connected_; }
+  bool connected() const { return output_ != Output::kConnecting; }
   size_t backlog() const { return out_.size(); }
   // Returns true if the server has taken everything that was written, and more can be written.
   bool takes_all() const {
-    return out_.empty() && write_error_ == 0 && !end_wanted_ && !ended_ && !dead_;
+    return out_.empty() && output_ != Output::kFailed && !end_wanted_ && input_ != Input::kEnded &&
+           !dead_;
   }
   UnitReader& replies() { return replies_; }
   // Sends the frame with `part` by a zero-copy send; `part` belongs to the bytes that the user was
-  // given. Returns false if these bytes are not in memory that a lane can send from.
-  bool send_zero_copy(AcceptedLink& link, engine::RdmaLane& lane, uint32_t number,
+  // given. Returns false if this lane cannot send from the memory of these bytes.
+  bool send_zero_copy(AcceptedLink& link, const InboundLane& lane,
                       const engine::FrameHeader& header, Bytes part);
   const ServedConfig& served() const { return served_; }
 
@@ -95,19 +97,41 @@ class UpstreamConnection final : public StreamEvents {
   }
 
   // --- For a connection that one stream has alone ---
-  bool dropping_reply = false;  // the unit being read answers no call
-  // It has carried bytes that daemon/proxy/inbound/server_guard.cc did not check.
-  bool unchecked = false;
+  // Drops the unit that is being read, because it answers no call.
+  void drop_reply() { unit_ = Unit::kDropped; }
+  bool drops_reply() const { return unit_ == Unit::kDropped; }
+  void end_dropped_reply() { unit_ = Unit::kPassedOn; }
+  // Notes that the connection carries bytes that no RequestGuard has checked.
+  void note_unchecked() { carried_ = Carried::kUnchecked; }
+  bool carried_unchecked() const { return carried_ == Carried::kUnchecked; }
   void note_oneway(uint64_t name);
   bool passed_oneway(uint64_t name) const {
     return std::ranges::find(oneways_, name) != oneways_.end();
   }
 
  private:
+  // The bytes from the server: kPaused ◀──▶ kReading ──▶ kEnded.
+  enum class Input : uint8_t {
+    kPaused,  // not read, because the user does not want more
+    kReading,
+    kEnded,  // the server sends no more
+  };
+  // The bytes to the server: kConnecting ──▶ kOpen ──▶ kFailed.
+  enum class Output : uint8_t {
+    kConnecting,
+    kOpen,
+    kFailed,  // the server takes no more; what it has sent is still read
+  };
+  // The unit that is being read: kPassedOn ◀──▶ kDropped.
+  enum class Unit : uint8_t { kPassedOn, kDropped };
+  // The bytes that the connection has carried: kChecked ──▶ kUnchecked.
+  enum class Carried : uint8_t { kChecked, kUnchecked };
+
   void on_readable() override;
   void on_writable() override;
+  void change_to(Input next);
+  void change_to(Output next);
   void buffered(int64_t change);
-  bool pass_bulk(size_t budget);
   void on_write_error(int error);
   void broke(const std::string& reason);
 
@@ -121,16 +145,15 @@ class UpstreamConnection final : public StreamEvents {
   std::vector<int32_t> oneway_ids_;
   int32_t next_id_;
   ByteQueue out_;
-  bool connected_ = false;
-  bool reading_ = false;
-  bool end_wanted_ = false;
-  bool ended_ = false;   // the server sends no more
-  int write_error_ = 0;  // the server takes no more; what it has sent is still read
-  bool dead_ = false;
-  bool in_place_ = false;  // the bytes that the user is given are in the stream's memory
-  bool borrowed_ = false;  // a lane has borrowed them
+  Input input_ = Input::kPaused;
+  Output output_ = Output::kConnecting;
+  int write_error_ = 0;  // in Output::kFailed
+  Unit unit_ = Unit::kPassedOn;
+  Carried carried_ = Carried::kChecked;
+  bool end_wanted_ = false;  // FIN follows what is written
+  bool dead_ = false;        // it is broken or given up: no event follows
   std::unique_ptr<ByteStream> stream_;
-  ZeroCopySender zero_copy_;
+  BulkSender bulk_;
 };
 
 class UpstreamPool {
@@ -176,8 +199,15 @@ class UpstreamPool {
     std::list<PooledCall*> parked;
     std::list<PooledCall*> waiting;
     bool serving = false;  // serve_waiting() is running
+    // Asserts that the pool has counted each connection that it keeps: a shared one that is neither
+    // idle nor parked has a call.
+    void check() const { DCHECK_LE(idle.size() + parked.size(), shared); }
   };
   Service& of(const ServedConfig& served) { return services_[&served]; }
+  static size_t shared_max(const ServedConfig& served);
+  // Counts a shared connection that is no longer one.
+  static void forget_shared(Service& service);
+  static void forget_own(Service& service);
   std::unique_ptr<UpstreamConnection> find_shared(const ServedConfig& served);
 
   Worker& worker_;

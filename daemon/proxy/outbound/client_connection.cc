@@ -38,7 +38,10 @@ void Call::on_deadline() { connection->on_call_deadline(*this); }
 
 ClientConnection::ClientConnection(Worker& worker, size_t endpoint,
                                    const ListenerEvents::Accept& accept)
-    : worker_(worker), endpoint_(endpoint), stream_(accept(*this)) {
+    : worker_(worker),
+      endpoint_(endpoint),
+      stream_(accept(*this)),
+      bulk_(worker.counters().zero_copy_bytes) {
   want_read(true);
 }
 
@@ -87,14 +90,8 @@ void ClientConnection::on_readable() {
 // Sends bytes that no code examines directly from the stream's memory, if a lane can send from
 // there. Returns false if it has sent none.
 bool ClientConnection::pass_bulk() {
-  const Bytes bulk = ZeroCopySender::bulk(*stream_, reader_.messages().unexamined(), read_budget());
-  if (bulk.empty()) return false;
-  borrowed_ = false;
-  in_place_ = true;
-  take(bulk);
-  in_place_ = false;
-  if (!borrowed_) stream_->take(bulk.size());
-  return true;
+  return bulk_.pass(*stream_, reader_.messages().unexamined(), read_budget(),
+                    [this](Bytes bulk) { take(bulk); });
 }
 
 void ClientConnection::take(Bytes bytes) {
@@ -576,11 +573,10 @@ void ClientConnection::send_piece(Bytes piece, bool last) {
 }
 
 bool ClientConnection::send_zero_copy(const FrameHeader& header, Bytes part) {
-  if (!in_place_ || lane_ == 0) return false;
-  borrowed_ = zero_copy_.send(peer_->lanes->fabric(), *stream_, peer_->lanes->rdma(lane_), lane_,
-                              peer_->borrowed_ranges, header, part);
-  if (borrowed_) worker_.counters().zero_copy_bytes.add(part.size());
-  return borrowed_;
+  if (lane_ == 0) return false;
+  return bulk_.send(
+      *stream_, {peer_->lanes->rdma(lane_), lane_, peer_->lanes->fabric(), peer_->borrowed_ranges},
+      header, part);
 }
 
 void ClientConnection::send_raw(Bytes bytes) {

@@ -222,8 +222,6 @@ class ClientConnection final : public StreamEvents, private UnitSink, private De
   bool switches_ = false;      // the current call waits for earlier calls, to use another lane
   bool stays_ = false;         // the connection cannot go to the successor
   bool taking_ = false;        // take() is running and must not be entered again
-  bool in_place_ = false;      // the bytes that take() handles are in the stream's memory
-  bool borrowed_ = false;      // a lane has borrowed them
   std::optional<engine::Failure> discarding_;  // why the current unit's call has failed
   uint64_t ticket_ = 0;                        // for stop_waiting()
   TimePoint waiting_since_{};
@@ -252,7 +250,7 @@ class ClientConnection final : public StreamEvents, private UnitSink, private De
 
   ByteQueue out_;  // for a slow reader
   std::unique_ptr<ByteStream> stream_;
-  ZeroCopySender zero_copy_;
+  BulkSender bulk_;
 };
 
 }  // namespace hat

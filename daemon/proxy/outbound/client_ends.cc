@@ -128,7 +128,7 @@ void ClientConnection::close(bool abort) {
   advance_to(Life::kClosed);
   if (abort) leave_stream(FrameKind::kReset);
   let_go();
-  zero_copy_.end();
+  bulk_.end();
   if (abort) stream_->abort_on_close();
   stream_->want_read(false);
   stream_->want_write(false);

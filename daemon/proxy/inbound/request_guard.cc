@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/proxy/inbound/server_guard.cc: which peer may call which function at the server of a
-// stream.
-//
-// The peer daemon says which function a request is for, and this claim chooses the hints. If
-// `allow` restricts the peer, its claim is not enough. Each of its requests is held until it is
-// whole, in memory that the peer cannot change. The request is passed on only if it is exactly one
-// message, of a function that the peer may call, with the types that the manifest has
-// (daemon/thrift/request_check.h). docs/security.md says what this does not keep out.
+#include "daemon/proxy/inbound/request_guard.h"
+
 #include <glog/logging.h>
 
 #include <algorithm>
@@ -18,7 +12,6 @@
 
 namespace hat {
 
-using engine::Failure;
 using thrift::RequestFault;
 
 namespace {
@@ -74,15 +67,13 @@ std::string text_of(const thrift::BodyFault& found, const std::string& function)
 
 }  // namespace
 
-const Route& ServerStream::route_of(std::string_view service, std::string_view method) const {
+const Route& RequestGuard::route_of(std::string_view service, std::string_view method) const {
   const ServiceRoutes* routes = worker_.routes().find(service);
   if (routes == nullptr) routes = worker_.routes().find(served_.service);
   return routes->find(method);
 }
 
-// Returns true if the peer may call the function. Counts each denial, and each call that only a dry
-// run lets through.
-bool ServerStream::may_call(const Route& route) {
+bool RequestGuard::may_call(const Route& route) const {
   if (!route.access) return true;
   if (any_identity_matches(route.access->allow, link_.session->peer_names())) return true;
   const bool served = route.access->dry_run;
@@ -94,9 +85,7 @@ bool ServerStream::may_call(const Route& route) {
   return served;
 }
 
-// Returns true if `allow` restricts the peer. The rules change only with a reload, and the names
-// that the peer's certificate proves never change.
-bool ServerStream::is_restricted() {
+bool RequestGuard::is_restricted() {
   const RoutingTable& routes = worker_.routes();
   if (standing_.generation != routes.generation()) {
     standing_ = {.generation = routes.generation(),
@@ -105,64 +94,23 @@ bool ServerStream::is_restricted() {
   return standing_.restricted;
 }
 
-// Ends the stream if its peer is restricted now and an unchecked call waits for a connection: the
-// call would be passed on unchecked.
-void ServerStream::on_new_routes() {
-  if (closed_ || !is_restricted()) return;
-  for (size_t i = 0; i < calls_.size(); ++i) {
-    if (calls_[i].check == Check::kNotNeeded && calls_[i].held_bytes != 0) return end_unchecked();
-  }
-}
-
-// Returns true if the connection has carried unchecked bytes and the peer is restricted now. The
-// server may have half of an unchecked request, and the bytes that follow could be its rest.
-bool ServerStream::began_unchecked() {
-  return upstream_ && upstream_->unchecked && is_restricted();
-}
-
-void ServerStream::end_unchecked() {
-  end_by_newest(Failure::kPermissionDenied,
-                caller() +
-                    " is restricted since `allow` has changed, and this connection has carried "
-                    "requests that were not checked; the client may connect again");
-}
-
-// Checks the newest call before any of it is passed on. Returns false if it is not passed on now.
-bool ServerStream::check_newest(Bytes bytes) {
-  ServedCall& call = calls_.back();
-  if (worker_.over_buffer_limit(*share_)) {
-    refuse_over_limit(bytes);
-    return false;
-  }
-  hold(call, bytes);
+std::optional<RequestGuard::Fault> RequestGuard::check(Bytes request) const {
   std::string function;
-  std::optional<thrift::BodyFault> found;
-  if (call.check == Check::kDenied) {
-    found = {RequestFault::kNotAllowed, 0};
-  } else if (call.held_bytes > worker_.node().limits.checked_request_bytes_max) {
-    found = {RequestFault::kTooLarge, 0};
-  } else if (!call.request_complete) {
-    if (granted_ahead_ < call.held_bytes) grant_ahead(call.held_bytes - granted_ahead_);
-    return false;
-  } else {
-    found = fault_of(held_.bytes().last(call.held_bytes), function);
-  }
-  if (!found) {
-    call.check = Check::kPassed;
-    worker_.counters().checked_requests.add();
-    return true;
-  }
-  worker_.counters().refused_requests[static_cast<size_t>(found->fault)].add();
-  const std::string detail = caller() + " " + text_of(*found, function) + "; `allow` in node " +
-                             worker_.node().node + "'s manifests restricts it";
-  LOG_EVERY_T(WARNING, 1) << "a call of service " << served_.service << " is refused: " << detail;
-  refuse_newest(Failure::kPermissionDenied, detail);
-  return false;
+  const auto found = fault_of(request, function);
+  if (!found) return std::nullopt;
+  return Fault{*found, std::move(function)};
 }
 
-// Returns the fault of a whole request, if it has one. Sets `function` once the message's name is
-// known.
-std::optional<thrift::BodyFault> ServerStream::fault_of(Bytes request, std::string& function) {
+std::string RequestGuard::refuse(const Fault& fault) const {
+  worker_.counters().refused_requests[static_cast<size_t>(fault.what.fault)].add();
+  std::string detail = caller() + " " + text_of(fault.what, fault.function) + "; `allow` in node " +
+                       worker_.node().node + "'s manifests restricts it";
+  LOG_EVERY_T(WARNING, 1) << "a call of service " << served_.service << " is refused: " << detail;
+  return detail;
+}
+
+std::optional<thrift::BodyFault> RequestGuard::fault_of(Bytes request,
+                                                        std::string& function) const {
   thrift::MessageReader reader;
   const auto message = thrift::read_whole(reader, request);
   if (!message) return thrift::BodyFault{RequestFault::kNotOneMessage, 0};
@@ -179,8 +127,8 @@ std::optional<thrift::BodyFault> ServerStream::fault_of(Bytes request, std::stri
   return fault_of_call(head, request.subspan(message->envelope_bytes), function);
 }
 
-std::optional<thrift::BodyFault> ServerStream::fault_of_call(const thrift::Head& head, Bytes body,
-                                                             std::string& function) {
+std::optional<thrift::BodyFault> RequestGuard::fault_of_call(const thrift::Head& head, Bytes body,
+                                                             std::string& function) const {
   const size_t colon = head.name.find(':');
   const std::string_view method = thrift::bare_name(head.name);
   const bool says_service = colon != std::string_view::npos;
@@ -211,8 +159,9 @@ std::optional<thrift::BodyFault> ServerStream::fault_of_call(const thrift::Head&
   return std::nullopt;
 }
 
-std::optional<thrift::BodyFault> ServerStream::fault_under(const Route& route,
-                                                           const thrift::Head& head, Bytes body) {
+std::optional<thrift::BodyFault> RequestGuard::fault_under(const Route& route,
+                                                           const thrift::Head& head,
+                                                           Bytes body) const {
   // A denial that only a dry run lets through was counted when the kCall arrived.
   if (route.access && !route.access->dry_run && !may_call(route)) {
     return thrift::BodyFault{RequestFault::kNotAllowed, 0};
@@ -225,9 +174,7 @@ std::optional<thrift::BodyFault> ServerStream::fault_under(const Route& route,
   return thrift::BodyFault{RequestFault::kNotListed, 0};
 }
 
-// Describes the peer by a name that its certificate proves. Without one, the name in its hello is
-// only a claim.
-std::string ServerStream::caller() const {
+std::string RequestGuard::caller() const {
   const auto names = link_.session->peer_names();
   const std::string& node = link_.session->peer().node;
   if (names.empty()) return "peer " + node + ", whose identity is not verified (link.tls),";

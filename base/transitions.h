@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// base/transitions.h: the transitions of a small state machine as a table, so that each change of
+// its state can be asserted.
+//
+//   static constexpr Transition<State> kTransitions[] = {{State::kNone, State::kWaiting}, …};
+//   DCHECK(is_listed(kTransitions, state_, next));
+#pragma once
+
+#include <algorithm>
+#include <iterator>
+
+namespace hat {
+
+template <class State>
+struct Transition {
+  State from;
+  State to;
+  bool operator==(const Transition&) const = default;
+};
+
+template <class State, size_t kCount>
+constexpr bool is_listed(const Transition<State> (&table)[kCount], State from, State to) {
+  return std::ranges::find(table, Transition<State>{from, to}) != std::end(table);
+}
+
+}  // namespace hat

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/proxy/inbound/inbound_stream.h"
+
+#include <glog/logging.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "daemon/proxy/inbound/accepted_link.h"
+#include "daemon/proxy/inbound/upstream.h"
+
+namespace hat {
+
+using engine::Failure;
+using engine::FrameHeader;
+using engine::FrameKind;
+
+InboundStream::InboundStream(AcceptedLink& link, uint32_t id, uint32_t lane)
+    : link_(link), id_(id), lane_(link.lane(lane)) {}
+
+void InboundStream::change_to(State next) {
+  DCHECK(state_ < next) << "a stream only advances";
+  state_ = next;
+}
+
+void InboundStream::end_by_peer() {
+  if (state_ == State::kOpen) change_to(State::kPeerEnded);
+}
+
+bool InboundStream::move_to(uint32_t lane) {
+  if (lane == lane_.number) return false;
+  lane_ = link_.lane(lane);
+  return true;
+}
+
+// --- Bytes from the peer ---
+
+void InboundStream::grant(size_t bytes) {
+  const size_t ahead = std::min(bytes, granted_ahead_);
+  granted_ahead_ -= ahead;
+  window_.pass_on(bytes - ahead);
+  grant_if_worth_it();
+}
+
+void InboundStream::grant_ahead(size_t held) {
+  if (held <= granted_ahead_) return;
+  window_.pass_on(held - granted_ahead_);
+  granted_ahead_ = held;
+  grant_if_worth_it();
+}
+
+// Sends the credit on the session, whichever lane the stream uses: if it were sent on a lane that
+// fails after the stream has left it, the credit would be lost.
+void InboundStream::grant_if_worth_it() {
+  if (!window_.worth_a_frame()) return;
+  link_.session->lane().send({.kind = FrameKind::kCredit, .stream = id_, .credit = window_.grant()},
+                             {});
+}
+
+void InboundStream::answer_sync() {
+  const uint64_t number = std::exchange(pending_sync_, 0);
+  if (number == 0) return;
+  lane_.frames->send({.kind = FrameKind::kSynced, .stream = id_, .call = number}, {});
+}
+
+// --- Bytes to the peer ---
+
+size_t InboundStream::budget() const {
+  if (is_closed() || send_credit_ <= 0 || lane_.frames->congested()) return 0;
+  return static_cast<size_t>(send_credit_);
+}
+
+void InboundStream::spend(size_t bytes) {
+  send_credit_ -= static_cast<int64_t>(bytes);
+  DCHECK_GE(send_credit_, -static_cast<int64_t>(UnitReader::kHeldBytesMax))
+      << "more was sent than the peer takes";
+}
+
+void InboundStream::send_reply(ServedCall& call, Bytes piece, bool last, thrift::Outcome outcome,
+                               UpstreamConnection* source) {
+  FrameHeader header{.stream = id_, .call = call.ordinal};
+  call.response_bytes += piece.size();
+  spend(piece.size());
+  do {  // repeats only if bytes were held until the unit's head was known
+    const Bytes part = piece.first(std::min<size_t>(piece.size(), engine::kPieceBytesMax));
+    piece = piece.subspan(part.size());
+    header.kind = call.begin_reply() ? FrameKind::kReply : FrameKind::kMore;
+    header.credit = window_.grant();
+    header.flags = call.is_complete() ? 0 : engine::kEarly;
+    if (last && piece.empty()) {
+      const auto how = static_cast<uint8_t>(outcome);
+      header.flags |= static_cast<uint8_t>(engine::kLastPiece | how << engine::kOutcomeShift);
+    }
+    if (source == nullptr || !source->send_zero_copy(link_, call.lane, header, part)) {
+      call.lane.frames->send(header, {part});
+    }
+  } while (!piece.empty());
+}
+
+// Ends a call that was oneway. Without this frame, the client's connection would wait for a reply.
+void InboundStream::send_no_reply(const ServedCall& call) {
+  call.lane.frames->send({.kind = FrameKind::kReply,
+                          .flags = engine::kLastPiece | engine::kNoReply,
+                          .stream = id_,
+                          .call = call.ordinal},
+                         {});
+}
+
+void InboundStream::send_failure(const ServedCall& call, Failure failure, bool delivered,
+                                 std::string_view detail) {
+  const engine::FailMeta meta{as_told(failure), delivered};
+  const uint16_t due = call.is_due() ? 1 : 0;
+  call.lane.frames->send(
+      {.kind = FrameKind::kFail, .replies = due, .stream = id_, .call = call.ordinal},
+      {std::as_bytes(std::span(&meta, 1)), std::as_bytes(std::span(detail))});
+}
+
+void InboundStream::send_raw(Bytes bytes) {
+  spend(bytes.size());
+  while (!bytes.empty()) {
+    const Bytes piece = bytes.first(std::min<size_t>(bytes.size(), engine::kPieceBytesMax));
+    bytes = bytes.subspan(piece.size());
+    lane_.frames->send({.kind = FrameKind::kRaw, .stream = id_, .credit = window_.grant()},
+                       {piece});
+  }
+}
+
+void InboundStream::send_control(FrameKind kind, Bytes payload) {
+  lane_.frames->send({.kind = kind, .stream = id_}, {payload});
+}
+
+void InboundStream::send_reset(Failure failure, std::string_view detail) {
+  const engine::FailMeta meta{as_told(failure), 1};
+  lane_.frames->send({.kind = FrameKind::kReset, .stream = id_},
+                     {std::as_bytes(std::span(&meta, 1)), std::as_bytes(std::span(detail))});
+}
+
+void InboundStream::end_due(const InboundLane& lane) {
+  if (lane.rdma == nullptr) return;
+  lane.frames->send({.kind = FrameKind::kCredit, .replies = 1, .stream = id_}, {});
+}
+
+// Returns the failure as the peer knows it: an older peer knows fewer reasons.
+Failure InboundStream::as_told(Failure failure) const {
+  const bool known = failure != Failure::kPermissionDenied ||
+                     link_.session->peer().version_max >= engine::kLinkVersionOfDenials;
+  return known ? failure : Failure::kUnknownService;
+}
+
+}  // namespace hat

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// daemon/proxy/inbound/server_binding.h: whether a stream is bound to one connection to the server,
+// as far as the client's side knows.
+//
+//   kAny ────────▶ kBound ──▶ kEnded; an opaque stream changes from kAny to kEnded
+//   kAny ──▶ kAttaching ──▶ kBound ──▶ kDetaching ──▶ kPinned ──▶ kEnded
+//                                           └────────────────────▶ kEnded, or the stream is gone
+//
+// Thread   the worker's.
+#pragma once
+
+#include <cstdint>
+
+#include "base/check.h"
+#include "base/reactor.h"
+#include "base/transitions.h"
+#include "engine/frame.h"
+
+namespace hat {
+
+class ServerBinding {
+ public:
+  enum class State : uint8_t {
+    kAny,        // there is no connection, or any other would do as well
+    kAttaching,  // another stream had the connection, and this stream waits for it
+    kBound,      // a mirrored connection; kBound was sent, so the client's side relies on it
+    kDetaching,  // as kBound, and another stream will claim the connection
+    kPinned,     // as kBound, but no other stream can have the connection
+    kEnded,      // the server has ended it, and kEnd was sent; the stream gets no other
+  };
+
+  State state() const { return state_; }
+  bool is(State state) const { return state_ == state; }
+  bool is_bound() const { return state_ >= State::kBound && state_ <= State::kPinned; }
+  // Returns true if the peer may still ask for the connection.
+  bool can_move() const { return state_ >= State::kAttaching && state_ <= State::kDetaching; }
+
+  void bind() { change_to(State::kBound); }
+  void pin() { change_to(State::kPinned); }
+  void end() { change_to(State::kEnded); }
+  // Begins a move of the connection, which must end by that time.
+  void begin_attach(const engine::ConnectionToken& token, TimePoint until) {
+    change_to(State::kAttaching);
+    token_ = token;
+    moves_until_ = until;
+  }
+  void begin_detach(TimePoint until) {
+    change_to(State::kDetaching);
+    moves_until_ = until;
+  }
+  const engine::ConnectionToken& token() const { return token_; }  // in kAttaching
+  TimePoint moves_until() const { return moves_until_; }           // in kAttaching and kDetaching
+
+ private:
+  void change_to(State next) {
+    static constexpr Transition<State> kTransitions[] = {
+        {State::kAny, State::kAttaching},    {State::kAny, State::kBound},
+        {State::kAny, State::kEnded},        {State::kAttaching, State::kBound},
+        {State::kBound, State::kDetaching},  {State::kBound, State::kEnded},
+        {State::kDetaching, State::kPinned}, {State::kDetaching, State::kEnded},
+        {State::kPinned, State::kEnded},
+    };
+    DCHECK(is_listed(kTransitions, state_, next))
+        << "from " << static_cast<int>(state_) << " to " << static_cast<int>(next);
+    state_ = next;
+  }
+
+  State state_ = State::kAny;
+  engine::ConnectionToken token_{};
+  TimePoint moves_until_{};
+};
+
+}  // namespace hat

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/proxy/inbound/upstream.h"
+
+#include <gmock/gmock.h>
+
+#include "daemon/proxy/fake_node.h"
+
+namespace hat {
+namespace {
+
+using engine::FrameKind;
+
+// The peer sends on after the server's end, and grants credit for what the server sent.
+TEST(UpstreamConnectionTest, ReportsTheServersEndOnce) {
+  FakeNode node;
+  const auto link = node.connect_link();
+  node.receive(link, hello_bytes("host-b", "host-a"));
+  node.receive(link, frame_bytes({.kind = FrameKind::kOpen, .stream = 1}, "Kv"));
+  node.receive(link, frame_bytes({.kind = FrameKind::kRaw, .stream = 1}, "TLS?"));
+  const auto server = node.reactor.wires.back();
+  server->events->on_writable();
+  link->written.clear();
+  server->end = true;
+  for (int i = 0; i < 2; ++i) {
+    FakeNode::read(server);
+    node.receive(link, frame_bytes({.kind = FrameKind::kCredit, .stream = 1, .credit = 100}));
+  }
+  EXPECT_FALSE(server->reading);
+  EXPECT_EQ(link->written, frame_bytes({.kind = FrameKind::kEnd, .stream = 1}));
+}
+
+TEST(UpstreamPoolDeathTest, ClosesOnlyConnectionsThatItOpened) {
+  FakeNode node;
+  const ServedConfig& served = node.worker->node().serves[0];
+  auto foreign =
+      std::make_unique<UpstreamConnection>(*node.worker, served, UpstreamConnection::kFirstId);
+  EXPECT_DEATH(node.worker->upstreams().close(std::move(foreign)),
+               "the pool did not open this connection");
+}
+
+TEST(UpstreamPoolDeathTest, TakesBackOnlyConnectionsThatItOpened) {
+  FakeNode node;
+  const ServedConfig& served = node.worker->node().serves[1];
+  auto foreign =
+      std::make_unique<UpstreamConnection>(*node.worker, served, UpstreamConnection::kFirstId);
+  EXPECT_DEATH(node.worker->upstreams().take_back(std::move(foreign), true),
+               "idle.size\\(\\) \\+ parked.size\\(\\) <= shared");
+}
+
+}  // namespace
+}  // namespace hat
