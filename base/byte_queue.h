@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // base/byte_queue.h: a queue of bytes that wait until a stream has space for them.
 //
-// Memory   at most a few times the queued bytes, plus 64 KiB, however many bytes pass through; at
-//          most 16 KiB while the queue is empty.
+// Memory   at most a few times the queued bytes, plus four times `keep_bytes`, however many bytes
+//          pass through; at most `keep_bytes` while the queue is empty.
 #pragma once
 
 #include <cstddef>
@@ -13,13 +13,19 @@ namespace hat {
 
 class ByteQueue {
  public:
+  static constexpr size_t kKeepBytes = 16 * 1024;
+
+  // An empty queue keeps at most `keep_bytes` of memory for the next bytes.
+  ByteQueue() = default;
+  explicit ByteQueue(size_t keep_bytes) : keep_bytes_(keep_bytes) {}
+
   bool empty() const { return begin_ == bytes_.size(); }
   size_t size() const { return bytes_.size() - begin_; }
   size_t memory_bytes() const { return bytes_.capacity(); }
   std::span<const std::byte> bytes() const { return {bytes_.data() + begin_, size()}; }
 
   void append(std::span<const std::byte> more) {
-    if (begin_ >= kKeepBytes && begin_ >= size()) give_back_front(more.size());
+    if (begin_ >= keep_bytes_ && begin_ >= size()) give_back_front(more.size());
     bytes_.insert(bytes_.end(), more.begin(), more.end());
   }
   void consume(size_t count) {
@@ -34,17 +40,20 @@ class ByteQueue {
     begin_ = 0;
     // Frees the memory that a burst needed: thousands of idle connections must not each keep a
     // window.
-    if (bytes_.capacity() > kKeepBytes) std::vector<std::byte>().swap(bytes_);
+    if (bytes_.capacity() > keep_bytes_) std::vector<std::byte>().swap(bytes_);
     bytes_.clear();
   }
 
  private:
-  static constexpr size_t kKeepBytes = 16 * 1024;
-
-  // Frees the memory of consumed bytes, because a queue that is never empty would otherwise keep
-  // all bytes that ever passed through it. Moves at most as many bytes as were consumed since the
-  // last move.
+  // Reuses or frees the memory of consumed bytes, because a queue that is never empty would
+  // otherwise keep all bytes that ever passed through it. Moves at most as many bytes as were
+  // consumed since the last move.
   void give_back_front(size_t more) {
+    if (bytes_.capacity() <= 2 * (size() + more) + 2 * keep_bytes_) {
+      bytes_.erase(bytes_.begin(), bytes_.begin() + static_cast<std::ptrdiff_t>(begin_));
+      begin_ = 0;
+      return;
+    }
     std::vector<std::byte> rest;
     rest.reserve(size() + more);
     rest.assign(bytes_.begin() + static_cast<std::ptrdiff_t>(begin_), bytes_.end());
@@ -54,6 +63,7 @@ class ByteQueue {
 
   std::vector<std::byte> bytes_;
   size_t begin_ = 0;
+  size_t keep_bytes_ = kKeepBytes;
 };
 
 }  // namespace hat

@@ -73,6 +73,12 @@ constexpr std::string_view bare_name(std::string_view name) {
   return colon == std::string_view::npos ? name : name.substr(colon + 1);
 }
 
+// Returns "Service" for "Service:method", and an empty text for a bare name.
+constexpr std::string_view service_prefix(std::string_view name) {
+  const auto colon = name.find(':');
+  return colon == std::string_view::npos ? std::string_view() : name.substr(0, colon);
+}
+
 // Returns the FNV-1a hash of a function's bare name. It is the same in every process.
 constexpr uint64_t name_hash(std::string_view name) {
   uint64_t hash = 0xcbf29ce484222325;

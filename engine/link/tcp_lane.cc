@@ -27,41 +27,26 @@ TcpLane::TcpLane(Reactor& reactor, const OpenStream& open, LaneEvents& events)
 }
 
 uint64_t TcpLane::send(FrameHeader header, std::initializer_list<Bytes> pieces) {
-  const uint64_t number = written_ + queued();
+  const uint64_t number = written_ + out_.size();
   if (down_ || write_error_ != 0) return number;
   header.payload_bytes = 0;
   for (const Bytes piece : pieces) header.payload_bytes += static_cast<uint32_t>(piece.size());
   assert(invalid(header) == nullptr);
-  const auto* raw = reinterpret_cast<const std::byte*>(&header);
-  out_.insert(out_.end(), raw, raw + sizeof header);
-  for (const Bytes piece : pieces) out_.insert(out_.end(), piece.begin(), piece.end());
-  if (queued() >= kCongestedBytes) congested_ = true;
+  out_.append(std::as_bytes(std::span(&header, 1)));
+  for (const Bytes piece : pieces) out_.append(piece);
+  if (out_.size() >= kCongestedBytes) congested_ = true;
   return number;
 }
 
 void TcpLane::flush() {
-  if (down_ || write_error_ != 0) return;
-  while (queued() != 0 && !write_blocked_) {
-    const iovec rest{out_.data() + out_sent_, queued()};
-    const IoResult result = stream_->write({&rest, 1});
-    if (result.kind == IoResult::Kind::kError) return on_write_error(result.error);
-    if (result.kind != IoResult::Kind::kOk) {
-      write_blocked_ = true;
-      stream_->want_write(true);
-      break;
-    }
-    out_sent_ += result.bytes;
-    written_ += result.bytes;
-  }
-  if (queued() > kQueuedBytesMax) return go_down("the peer does not read what it is sent");
-  if (queued() == 0) {
-    out_.clear();
-    out_sent_ = 0;
-  } else if (out_sent_ >= kCongestedBytes) {
-    out_.erase(out_.begin(), out_.begin() + static_cast<ptrdiff_t>(out_sent_));
-    out_sent_ = 0;
-  }
-  if (congested_ && queued() <= kCongestedBytes / 2) {
+  if (!down_ && write_error_ == 0) wrote(out_.flush(*stream_));
+}
+
+void TcpLane::wrote(const BufferedWriter::Written& written) {
+  written_ += written.bytes;
+  if (written.error != 0) return on_write_error(written.error);
+  if (out_.size() > kQueuedBytesMax) return go_down("the peer does not read what it is sent");
+  if (congested_ && out_.size() <= kCongestedBytes / 2) {
     congested_ = false;
     events_.on_uncongested();
     flush();  // frames that the event queued must not wait for the next event-loop iteration
@@ -76,16 +61,12 @@ void TcpLane::end_writes() {
 void TcpLane::on_write_error(int error) {
   write_error_ = error;
   congested_ = true;  // until it is down
-  out_.clear();
-  out_sent_ = 0;
-  stream_->want_write(false);
+  out_.discard(*stream_);
   stream_->read_again();
 }
 
 void TcpLane::on_writable() {
-  write_blocked_ = false;
-  stream_->want_write(false);
-  flush();
+  if (!down_ && write_error_ == 0) wrote(out_.on_writable(*stream_));
 }
 
 void TcpLane::on_readable() {

@@ -15,6 +15,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/buffered_writer.h"
 #include "base/reactor.h"
 #include "engine/lane.h"
 #include "engine/link/seal.h"
@@ -38,7 +39,7 @@ class TcpLane final : public Lane, private StreamEvents {
   }
   bool congested() const override { return congested_; }
   bool broken() const override { return write_error_ != 0; }
-  bool idle() const override { return queued() == 0 && stream_->all_sent(); }
+  bool idle() const override { return out_.empty() && stream_->all_sent(); }
   void flush() override;
   // Ends this side's direction: the peer reads the end and closes the connection. Call it only if
   // nothing is queued and nothing more will be sent.
@@ -57,7 +58,7 @@ class TcpLane final : public Lane, private StreamEvents {
   void take_part();
   void on_write_error(int error);
   void go_down(const std::string& reason);
-  size_t queued() const { return out_.size() - out_sent_; }
+  void wrote(const BufferedWriter::Written& written);
 
   Reactor& reactor_;
   LaneEvents& events_;
@@ -65,12 +66,10 @@ class TcpLane final : public Lane, private StreamEvents {
   size_t in_begin_ = 0;
   size_t in_end_ = 0;
   size_t part_bytes_ = 0;
-  std::vector<std::byte> out_;
-  size_t out_sent_ = 0;
+  BufferedWriter out_{kCongestedBytes};
   // All bytes that the stream has accepted. A frame's number is the count of the bytes before it.
   uint64_t written_ = 0;
   bool congested_ = false;
-  bool write_blocked_ = false;
   int write_error_ = 0;  // if not 0, the lane sends no more, and reads the stream to its end
   bool down_ = false;
   TimePoint last_received_;

@@ -20,7 +20,7 @@ UpstreamConnection::UpstreamConnection(Worker& worker, const ServedConfig& serve
       bulk_(worker.counters().zero_copy_bytes) {
   worker_.counters().upstream_connects.add();
   worker_.counters().upstream_connections_open.add();
-  stream_->want_write(true);
+  out_.await_writable(*stream_);
 }
 
 UpstreamConnection::UpstreamConnection(Worker& worker, const ServedConfig& served,
@@ -112,24 +112,13 @@ void UpstreamConnection::write(Bytes bytes, Bytes more) {
   if (output_ == Output::kFailed) {
     return user_->on_upstream_wrote(bytes.size() + more.size());
   }
-  if (connected() && out_.empty()) {
-    const std::array<iovec, 2> both{{{const_cast<std::byte*>(bytes.data()), bytes.size()},
-                                     {const_cast<std::byte*>(more.data()), more.size()}}};
-    const IoResult result = stream_->write(std::span(both).first(more.empty() ? 1 : 2));
-    // After an error an event follows that reports it: the writer must not be called back from
-    // here.
-    if (result.kind == IoResult::Kind::kOk) {
-      const size_t first = std::min(result.bytes, bytes.size());
-      bytes = bytes.subspan(first);
-      more = more.subspan(result.bytes - first);
-      user_->on_upstream_wrote(result.bytes);
-    }
-    if (bytes.empty() && more.empty()) return;
-  }
-  if (out_.empty()) stream_->want_write(true);
-  out_.append(bytes);
-  out_.append(more);
-  buffered(static_cast<int64_t>(bytes.size() + more.size()));
+  if (!connected()) out_.await_writable(*stream_);  // on_writable() reports that it is connected
+  const size_t before = out_.size();
+  // After an error on_writable() follows, which reports it: the caller must not be called back from
+  // here with an end.
+  const auto written = out_.write(*stream_, bytes, more);
+  buffered(static_cast<int64_t>(out_.size()) - static_cast<int64_t>(before));
+  if (written.bytes != 0) user_->on_upstream_wrote(written.bytes);
 }
 
 void UpstreamConnection::end_writes() {
@@ -138,23 +127,18 @@ void UpstreamConnection::end_writes() {
 }
 
 void UpstreamConnection::on_writable() {
-  while (!out_.empty()) {
-    const Bytes bytes = out_.bytes();
-    const iovec one{const_cast<std::byte*>(bytes.data()), bytes.size()};
-    const IoResult result = stream_->write({&one, 1});
-    if (result.kind == IoResult::Kind::kError) return on_write_error(result.error);
-    if (result.kind != IoResult::Kind::kOk) return;
+  const auto written = out_.on_writable(*stream_);
+  buffered(-static_cast<int64_t>(written.bytes));
+  if (written.bytes != 0) {
     if (!connected()) {
       change_to(Output::kOpen);
       if (user_ != nullptr) user_->on_upstream_connected();
     }
-    buffered(-static_cast<int64_t>(result.bytes));
-    out_.consume(result.bytes);
-    if (user_ != nullptr) user_->on_upstream_wrote(result.bytes);
+    if (user_ != nullptr) user_->on_upstream_wrote(written.bytes);
     if (dead_) return;
   }
-  stream_->want_write(false);
-  if (end_wanted_) stream_->shutdown_write();
+  if (written.error != 0) return on_write_error(written.error);
+  if (out_.empty() && end_wanted_) stream_->shutdown_write();
 }
 
 // The bytes that the server sent before it went are still read: they may be a reply to half of a
@@ -163,10 +147,9 @@ void UpstreamConnection::on_write_error(int error) {
   if (!connected() || input_ == Input::kEnded) return broke(std::strerror(error));
   change_to(Output::kFailed);
   write_error_ = error;
-  stream_->want_write(false);
   const size_t lost = out_.size();
   buffered(-static_cast<int64_t>(lost));
-  out_.clear();
+  out_.discard(*stream_);
   if (input_ == Input::kReading) stream_->read_again();
   if (user_ != nullptr) user_->on_upstream_wrote(lost);
 }

@@ -19,7 +19,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "base/byte_queue.h"
+#include "base/buffered_writer.h"
 #include "base/reactor.h"
 #include "config/node.h"
 #include "daemon/proxy/inbound/detached_connections.h"
@@ -144,7 +144,7 @@ class UpstreamConnection final : public StreamEvents {
   std::vector<uint64_t> oneways_;
   std::vector<int32_t> oneway_ids_;
   int32_t next_id_;
-  ByteQueue out_;
+  BufferedWriter out_;
   Input input_ = Input::kPaused;
   Output output_ = Output::kConnecting;
   int write_error_ = 0;  // in Output::kFailed

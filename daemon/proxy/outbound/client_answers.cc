@@ -42,7 +42,7 @@ Told told_in(Bytes payload) {
 }  // namespace
 
 void ClientConnection::on_frame(const FrameHeader& header, Bytes payload) {
-  send_credit_ += header.credit;
+  stream_.add_credit(header.credit);
   switch (header.kind) {
     case FrameKind::kReply:
     case FrameKind::kMore:
@@ -58,10 +58,10 @@ void ClientConnection::on_frame(const FrameHeader& header, Bytes payload) {
       on_far_end();
       break;
     case FrameKind::kBound:
-      if (server_ == Server::kAny) server_ = Server::kBound;
+      stream_.on_bound();
       break;
     case FrameKind::kSynced:
-      delivery_.synced(header.call);
+      stream_.on_synced(header.call);
       break;
     case FrameKind::kDetached:
       on_detached(payload);
@@ -78,11 +78,11 @@ void ClientConnection::on_frame(const FrameHeader& header, Bytes payload) {
 void ClientConnection::on_reply(const FrameHeader& header, Bytes payload) {
   // The peer may have sent the reply before it knew that the stream is opaque.
   if (mode_ == Mode::kOpaque) return on_raw(payload);
-  if (!window_.take(payload.size())) return close(true);
-  if (calls_.empty() || calls_.front()->ordinal != header.call) {
-    return grant(payload.size());  // the call has ended here already
+  if (!stream_.take(payload.size())) return close(true);
+  if (calls_.empty() || calls_.front().ordinal != header.call) {
+    return stream_.grant(payload.size());  // the call has ended here already
   }
-  Call& call = *calls_.front();
+  Call& call = calls_.front();
   const auto outcome = static_cast<uint8_t>(header.flags & engine::kOutcomeMask);
   if (outcome == engine::kNoReply) {
     const bool whole = header.kind == FrameKind::kReply && payload.empty() && !call.reply_started;
@@ -111,7 +111,7 @@ void ClientConnection::on_no_reply(Call& call) {
 // Records that the peer has answered a whole call, and so has taken everything that was sent
 // before.
 void ClientConnection::note_end(const Call& call) {
-  if (&call != current_) delivery_.answered(call.ordinal);
+  if (&call != current_) stream_.on_answered(call);
 }
 
 void ClientConnection::on_fail(const FrameHeader& header, Bytes payload) {
@@ -121,16 +121,16 @@ void ClientConnection::on_fail(const FrameHeader& header, Bytes payload) {
   for (size_t i = 0; i < calls_.size(); ++i) {
     // Skips calls that have failed here. Such a call may never have been sent; then the header's
     // number means another call.
-    if (calls_[i]->ordinal != header.call || calls_[i]->failure) continue;
+    if (calls_[i].ordinal != header.call || calls_[i].failure) continue;
     // Without `replies`, the last piece of the request may still be on its way to the peer.
-    if (header.replies != 0) note_end(*calls_[i]);
-    return fail(*calls_[i], told.failure, std::move(told.detail));
+    if (header.replies != 0) note_end(calls_[i]);
+    return fail(calls_[i], told.failure, std::move(told.detail));
   }
 }
 
 void ClientConnection::on_raw(Bytes payload) {
   if (mode_ == Mode::kCalls) become_opaque();
-  if (!window_.take(payload.size())) {
+  if (!stream_.take(payload.size())) {
     return fail_opaque(Failure::kUpstreamClosed, "the peer sent more than the stream's window");
   }
   if (life_ == Life::kEnding) {
@@ -142,18 +142,17 @@ void ClientConnection::on_raw(Bytes payload) {
 
 void ClientConnection::on_far_end() {
   if (mode_ == Mode::kCalls) {
-    if (is_bound()) {
-      end_move(Server::kPinned);  // calls that crossed the peer's kEnd are answered on this stream
+    if (stream_.is_bound()) {
+      stream_.pin();  // calls that crossed the peer's kEnd are answered on this stream
       end_after_answers();
     }
   } else {
-    far_ended_ = true;
+    far_end_ = FarEnd::kEnded;
   }
   close_if_done();
 }
 
 void ClientConnection::on_reset(Bytes payload) {
-  peer_->streams.erase(stream_id_);
   const Told told = told_in(payload);
   lose_stream(told.failure, told.detail);
 }
@@ -166,21 +165,22 @@ void ClientConnection::on_session_lost(const std::string& reason) {
 // another stream, unless the stream had a server connection of its own: the server's state for this
 // application is then lost.
 void ClientConnection::lose_stream(Failure failure, const std::string& reason) {
-  const bool was_bound = is_bound();
-  const std::string where = peer_ == nullptr ? "" : "peer " + peer_->link->peer() + ": ";
+  const bool was_bound = stream_.is_bound();
+  const std::string where = stream_.exists() ? "peer " + stream_.peer() + ": " : "";
   forget_stream();
   if (mode_ == Mode::kOpaque) return fail_opaque(failure, where + reason);
   if (was_bound) end_after_answers();
   // Marks all calls before it answers any: an answer ends calls, and may end the connection.
   for (size_t i = 0; i < calls_.size(); ++i) {
-    Call& call = *calls_[i];
+    Call& call = calls_[i];
     if (call.failure || (!call.sent && !was_bound)) continue;
     mark_failed(call, failure, reason);
   }
   answer_failed_calls();
   close_if_done();
   if (over()) return;
-  if (current_ != nullptr && !waiting_) {  // no part of it was sent, so it may use another stream
+  if (current_ != nullptr &&
+      !waits_for_link()) {  // no part of it was sent, so it may use another stream
     if (!find_way(*current_)) return;
   }
   resume();
@@ -193,9 +193,7 @@ void ClientConnection::fail(Call& call, Failure failure, std::string detail) {
 }
 
 void ClientConnection::mark_failed(Call& call, Failure failure, std::string detail) {
-  call.failure = failure;
-  call.failure_detail = std::move(detail);
-  ++failed_calls_;
+  calls_.mark_failed(call, failure, std::move(detail));
   if (&call != current_) return;
   leave_current();
   discarding_ = failure;
@@ -212,8 +210,8 @@ void ClientConnection::fail_opaque(Failure failure, const std::string& detail) {
 }
 
 void ClientConnection::answer_failed_calls() {
-  while (!over() && !calls_.empty() && calls_.front()->failure) {
-    Call& call = *calls_.front();
+  while (!over() && !calls_.empty() && calls_.front().failure) {
+    Call& call = calls_.front();
     if (call.reply_started) return close(true);  // a reply that was cut cannot be completed
     worker_.counters().local_replies[static_cast<size_t>(*call.failure)].add();
     if (call.replies == 0) worker_.counters().oneway_dropped.add();
@@ -222,19 +220,8 @@ void ClientConnection::answer_failed_calls() {
     write_exceptions(call);
     if (!over()) finish(call, CallOutcome::kLocalError);
   }
-  if (!over() && !set() && holds_up_failure()) worker_.deadlines().set(*this, kServerEndWait);
-}
-
-// Returns true if a call has failed and all calls before it may be oneway. Those may never end, and
-// then the failure would never be sent.
-bool ClientConnection::holds_up_failure() const {
-  if (failed_calls_ == 0) return false;
-  for (size_t i = 0; i < calls_.size(); ++i) {
-    const Call& call = *calls_[i];
-    if (call.failure) return true;
-    if (call.reply != Reply::kPossible || call.reply_started) return false;
-  }
-  return false;
+  if (!over() && !set() && calls_.holds_up_failure())
+    worker_.deadlines().set(*this, kServerEndWait);
 }
 
 void ClientConnection::write_exceptions(const Call& call) {
@@ -257,70 +244,40 @@ void ClientConnection::finish(Call& call, CallOutcome outcome) {
   counters.response_bytes.add(call.response_bytes);
   if (call.replies != 0 && outcome != CallOutcome::kOneway)
     counters.latency.observe(worker_.reactor().now() - call.started);
-  calls_.pop_front();
+  DCHECK_EQ(&call, &calls_.front());
   if (&call == current_) {  // it was answered before its request was complete
     leave_current();
     discarding_ = Failure::kUpstreamClosed;
   }
-  give_back(call);
+  calls_.pop_front();
   close_if_done();
-}
-
-void ClientConnection::forget_calls() {
-  for (size_t i = 0; i < calls_.size(); ++i) {
-    calls_[i]->counters->requests[static_cast<size_t>(CallOutcome::kUnknown)].add();
-    give_back(*calls_[i]);
-  }
-  calls_.clear();
 }
 
 void ClientConnection::write(Bytes bytes, From from) {
   if (bytes.empty()) return;
   if (from == From::kSelf) ungranted_ += bytes.size();
-  if (out_.empty()) {
-    const iovec one{const_cast<std::byte*>(bytes.data()), bytes.size()};
-    const IoResult result = stream_->write({&one, 1});
-    if (result.kind == IoResult::Kind::kError) return close(true);
-    if (result.kind == IoResult::Kind::kOk) {
-      wrote(result.bytes);
-      bytes = bytes.subspan(result.bytes);
-    }
-    if (bytes.empty()) return;
-    stream_->want_write(true);
-  }
-  out_.append(bytes);
-  worker_.buffered(static_cast<int64_t>(bytes.size()));
+  const size_t before = out_.size();
+  const auto written = out_.write(*client_, bytes);
+  worker_.buffered(static_cast<int64_t>(out_.size()) - static_cast<int64_t>(before));
+  if (written.error != 0) return close(true);
+  wrote(written.bytes);
 }
 
 void ClientConnection::on_writable() {
-  while (!out_.empty()) {
-    const Bytes bytes = out_.bytes();
-    const iovec one{const_cast<std::byte*>(bytes.data()), bytes.size()};
-    const IoResult result = stream_->write({&one, 1});
-    if (result.kind == IoResult::Kind::kError) return close(true);
-    if (result.kind != IoResult::Kind::kOk) return;
-    worker_.buffered(-static_cast<int64_t>(result.bytes));
-    out_.consume(result.bytes);
-    wrote(result.bytes);
-  }
-  stream_->want_write(false);
+  const auto written = out_.on_writable(*client_);
+  worker_.buffered(-static_cast<int64_t>(written.bytes));
+  if (written.error != 0) return close(true);
+  wrote(written.bytes);
+  if (!out_.empty()) return;
   close_if_done();
   if (!over()) resume();
 }
 
+// Grants credit for bytes of answers that the application's socket or ring has accepted.
 void ClientConnection::wrote(size_t bytes) {
   const size_t own = std::min(bytes, ungranted_);
   ungranted_ -= own;
-  grant(bytes - own);
-}
-
-void ClientConnection::grant(size_t bytes) {
-  window_.pass_on(bytes);
-  if (!window_.worth_a_frame() || stream_id_ == 0 || !peer_->link->up()) return;
-  // Credit always goes over the link's TCP connection, even if the stream uses an RDMA lane: that
-  // lane may fail after the stream has left it, and the credit on it would be lost.
-  peer_->link->lane().send(
-      {.kind = FrameKind::kCredit, .stream = stream_id_, .credit = window_.grant()}, {});
+  stream_.grant(bytes - own);
 }
 
 }  // namespace hat

@@ -7,6 +7,9 @@
 //   kCalls    the daemon follows the messages; every two-way call gets exactly one answer
 //   kOpaque   the daemon carries the bytes unread, in both directions, half-close included
 //
+// Its parts: UnitReader finds the requests in the bytes, CallQueue has the calls that await their
+// answers, and OutboundStream is the way to the peer.
+//
 // Bounds   In each direction at most a stream's window of bytes is on its way. The connection stops
 //          reading when a limit is reached and continues when there is space. If as many calls are
 //          unanswered as limits.max_pipelined allows, and none of them need ever be answered, the
@@ -19,22 +22,20 @@
 #include <span>
 #include <string>
 
+#include "base/buffered_writer.h"
 #include "base/byte_queue.h"
-#include "base/fifo.h"
 #include "base/reactor.h"
 #include "config/node.h"
 #include "daemon/proxy/call.h"
-#include "daemon/proxy/stream_delivery.h"
+#include "daemon/proxy/outbound/call_queue.h"
+#include "daemon/proxy/outbound/outbound_stream.h"
 #include "daemon/proxy/successor.h"
 #include "daemon/proxy/unit_reader.h"
-#include "daemon/proxy/zero_copy.h"
 #include "daemon/routing/routing_table.h"
 #include "engine/frame.h"
-#include "engine/receive_window.h"
 
 namespace hat {
 
-class PeerLink;
 class Worker;
 
 class ClientConnection final : public StreamEvents, private UnitSink, private Deadline {
@@ -56,7 +57,7 @@ class ClientConnection final : public StreamEvents, private UnitSink, private De
   static constexpr Duration kLaneWait = std::chrono::milliseconds(100);
   // How long the daemon reads and drops input after the connection's end.
   static constexpr Duration kLingerTime = std::chrono::seconds(2);
-  bool idle() const { return calls_.empty() && out_.empty() && !(moves() && leaves()); }
+  bool idle() const { return calls_.empty() && out_.empty() && !(stream_.moves() && leaves()); }
   // Continues a connection that another process had. That process has read the bytes `read` and
   // used none of them. `server` is the connection to the server that a peer keeps, or null if there
   // is none.
@@ -66,7 +67,7 @@ class ClientConnection final : public StreamEvents, private UnitSink, private De
   bool hand_over(Successor& successor);
   void on_successor_gone();
   size_t endpoint() const { return endpoint_; }
-  uint32_t lane_number() const { return lane_; }  // that the stream uses; 0: the link itself
+  uint32_t lane_number() const { return stream_.lane_number(); }
 
  private:
   enum class Mode : uint8_t { kCalls, kOpaque };
@@ -79,30 +80,29 @@ class ClientConnection final : public StreamEvents, private UnitSink, private De
                  // with unread bytes sends RST, which would destroy answers on their way
     kClosed,
   };
-  // The connection to the server at the stream's far end. In every state but kAny that connection
-  // belongs to this application alone, and the application's connection ends with it.
-  //   kAny ──▶ kBound ──▶ kDetaching ──▶ kDetached ──▶ kBound (on the next stream)
-  //               └────────────┴──▶ kPinned
-  // A state with a stream becomes kAny when the stream is lost, and kDetached becomes kAny when the
-  // peer cannot be reached.
-  enum class Server : uint8_t {
-    kAny,        // no stream exists, or any other server connection would do as well
-    kBound,      // it may move to another stream
-    kDetaching,  // kDetach was sent; no call begins before its answer
-    kDetached,   // no stream exists; the peer keeps the connection under the token in kept_
-    kPinned,     // it cannot move, so the stream stays even on a link that leaves
-  };
   // The application's input: kOpen ──▶ kEnded ──▶ kPassedOn.
   enum class Input : uint8_t {
     kOpen,
     kEnded,     // its FIN has arrived
     kPassedOn,  // kEnd was sent to the peer after all input
   };
+  // The input from the far side of an opaque connection: kOpen ──▶ kEnded ──▶ kPassedOn.
+  enum class FarEnd : uint8_t {
+    kOpen,
+    kEnded,     // the far side sends no more
+    kPassedOn,  // the application has its FIN, after all bytes
+  };
+  // What the current call, or the bytes of an opaque connection, wait for. Each state may follow
+  // each other one by way of kNone.
+  enum class Wait : uint8_t {
+    kNone,
+    kLink,  // a link to a peer; no stream exists
+    kLane,  // the answers to earlier calls, so that the stream may use another lane or leave its link
+  };
 
   // Handles bytes from the application.
   void on_readable() override;
   void take(Bytes bytes);
-  bool pass_bulk();
   void take_backlog();
   bool on_head(const thrift::Head& head) override;
   bool on_piece(Bytes piece, bool last) override;
@@ -118,15 +118,9 @@ class ClientConnection final : public StreamEvents, private UnitSink, private De
   bool leaves() const;
   bool may_be_handed_over() const;
   bool between_calls() const;
-  bool is_bound() const { return server_ != Server::kAny; }
-  bool moves() const { return server_ == Server::kDetaching || server_ == Server::kDetached; }
-  bool link_leaves() const;
   bool may_detach() const;
-  void end_move(Server next);
   void on_detached(Bytes payload);
   void reach_server();
-  void attach();
-  std::span<const std::string> peers() const;
 
   // Calls.
   bool begin_call(const thrift::Head& head);
@@ -134,13 +128,12 @@ class ClientConnection final : public StreamEvents, private UnitSink, private De
   void end_request();
   void bound_possible_calls();
   void become_opaque();
-  bool may_all_be_oneway(size_t count) const;
-  const Call* newest_sent(size_t count) const;
-  static constexpr size_t kCallsUncounted = 64;
   Call& add_call(const thrift::Head& head, const Route& route);
-  void give_back(Call& call);
   const Route& route(std::string_view name) const;
   Reply reply_to(const thrift::Head& head, const Route& route) const;
+  bool waits_for_link() const { return wait_ == Wait::kLink; }
+  bool waits_for_lane() const { return wait_ == Wait::kLane; }
+  void wait_for(Wait what);
   void start_waiting();
   void stop_waiting();
   void on_deadline() override;  // of the wait for a link or for the server's end, of lingering
@@ -157,20 +150,11 @@ class ClientConnection final : public StreamEvents, private UnitSink, private De
   bool take_lane(Call& call);
   void leave_current() {  // the rest of the call's unit may still arrive
     current_ = nullptr;
-    switches_ = false;
+    if (waits_for_lane()) wait_for(Wait::kNone);
   }
-  bool quiet() const;
-  void ask_whether_taken();
-  engine::Lane& lane();
-  void open_stream(PeerLink& peer);
+  bool quiet() const { return stream_.all_taken() && (!stream_.opened() || calls_.size() == 1); }
   void forget_stream();
-  void leave_stream(engine::FrameKind farewell);
-  void send_piece(Bytes piece, bool last);
-  bool send_zero_copy(const engine::FrameHeader& header, Bytes part);
-  void send_raw(Bytes bytes);
-  void send_control(engine::FrameKind kind, uint64_t call = 0);
-  void tell_of_stream();
-  void count_way(const Call& call);
+  void leave_stream(engine::FrameKind last);
 
   // Answers, in client_answers.cc.
   void on_writable() override;
@@ -186,14 +170,11 @@ class ClientConnection final : public StreamEvents, private UnitSink, private De
   void mark_failed(Call& call, engine::Failure failure, std::string detail);
   void fail_opaque(engine::Failure failure, const std::string& detail);
   void answer_failed_calls();
-  bool holds_up_failure() const;
   void write_exceptions(const Call& call);
   void finish(Call& call, CallOutcome outcome);
-  void forget_calls();
   enum class From : uint8_t { kStream, kSelf };
   void write(Bytes bytes, From from);
   void wrote(size_t bytes);
-  void grant(size_t bytes);
 
   // Ends, in client_ends.cc.
   bool over() const { return life_ >= Life::kLingering; }
@@ -214,43 +195,29 @@ class ClientConnection final : public StreamEvents, private UnitSink, private De
   Mode mode_ = Mode::kCalls;
   Life life_ = Life::kOpen;
   Input input_ = Input::kOpen;
+  FarEnd far_end_ = FarEnd::kOpen;
   bool reading_ = false;
-  bool output_ended_ = false;  // opaque: the far side's end was passed to the application
-  bool far_ended_ = false;     // opaque: the far side sends no more
-  bool waiting_ = false;       // for a link
-  LaneWait lane_wait_{*this};  // while switches_
-  bool switches_ = false;      // the current call waits for earlier calls, to use another lane
-  bool stays_ = false;         // the connection cannot go to the successor
-  bool taking_ = false;        // take() is running and must not be entered again
-  std::optional<engine::Failure> discarding_;  // why the current unit's call has failed
-  uint64_t ticket_ = 0;                        // for stop_waiting()
+  bool stays_ = false;   // the connection cannot go to the successor
+  bool taking_ = false;  // take() is running and must not be entered again
+  Wait wait_ = Wait::kNone;
+  uint64_t ticket_ = 0;  // for stop_waiting()
   TimePoint waiting_since_{};
+  LaneWait lane_wait_{*this};
 
   // While limits.max_buffered is reached: how much one read takes, and how much may be held back
   // until a message's head is complete.
   static constexpr size_t kInputBytesOverLimit = 4096;
   size_t counted_input_ = 0;  // of input_bytes(), the part counted towards limits.max_buffered
   UnitReader reader_;
-  ByteQueue backlog_;        // read, but not yet examined
-  Call* current_ = nullptr;  // the call whose unit is arriving
-  Fifo<Call*> calls_;        // unanswered, in the order of their answers
-  size_t failed_calls_ = 0;  // how many of calls_ have failed; their answers wait for earlier calls
-  uint64_t next_ordinal_ = 1;
+  ByteQueue backlog_;                          // read, but not yet examined
+  Call* current_ = nullptr;                    // the call whose unit is arriving
+  std::optional<engine::Failure> discarding_;  // why the current unit's call has failed
 
-  PeerLink* peer_ = nullptr;
-  uint32_t stream_id_ = 0;  // 0: no stream
-  Server server_ = Server::kAny;
-  KeptServer kept_;  // in kDetached
-  uint32_t lane_ = 0;
-  bool opened_ = false;  // kOpen or kAttach was sent for the stream
-  StreamDelivery delivery_;
-  int64_t send_credit_ = engine::kStreamWindowBytes;
-  engine::ReceiveWindow window_;
+  CallQueue calls_;
+  OutboundStream stream_;
+  BufferedWriter out_;    // answers
   size_t ungranted_ = 0;  // bytes in out_ for which no credit of this stream was spent
-
-  ByteQueue out_;  // for a slow reader
-  std::unique_ptr<ByteStream> stream_;
-  BulkSender bulk_;
+  std::unique_ptr<ByteStream> client_;
 };
 
 }  // namespace hat

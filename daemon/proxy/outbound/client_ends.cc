@@ -22,17 +22,18 @@ void ClientConnection::advance_to(Life next) {
 void ClientConnection::on_end_of_input() {
   if (input_ == Input::kOpen) input_ = Input::kEnded;
   want_read(false);
-  if (waiting_ || switches_ || moves() || !backlog_.empty()) return;  // resume() comes back here
+  if (wait_ != Wait::kNone || stream_.moves() || !backlog_.empty())
+    return;  // resume() comes back here
   if (mode_ == Mode::kCalls) reader_.end(*this);
-  if (over() || waiting_) return;
+  if (over() || waits_for_link()) return;
   if (mode_ == Mode::kCalls && current_ != nullptr) {
     // The application left in the middle of a request, so the request gets no answer.
     Call& call = *current_;
     leave_current();
-    if (call.sent) send_control(FrameKind::kCancel, call.ordinal);
+    if (call.sent) stream_.send_control(FrameKind::kCancel, call.ordinal);
     call.counters->requests[static_cast<size_t>(CallOutcome::kUnknown)].add();
+    DCHECK_EQ(&call, &calls_[calls_.size() - 1]);
     calls_.pop_back();
-    give_back(call);
   }
   close_if_done();
   if (!over()) pass_end();
@@ -43,17 +44,17 @@ void ClientConnection::on_end_of_input() {
 void ClientConnection::pass_end() {
   if (input_ == Input::kPassedOn) return;
   input_ = Input::kPassedOn;
-  send_control(FrameKind::kEnd);
+  stream_.send_control(FrameKind::kEnd);
   if (mode_ == Mode::kCalls) worker_.deadlines().set(*this, kServerEndWait);
 }
 
 // Ends the connection if only calls that may be oneway keep it open, since those may never end.
 // Every other call gets a reply or a failure.
 void ClientConnection::on_server_end_wait() {
-  const bool nothing_is_sure = may_all_be_oneway(calls_.size()) || holds_up_failure();
-  // While a request waits (switches_) for earlier calls, which may have no reply, no part of it was
+  const bool nothing_is_sure = calls_.may_all_be_oneway(calls_.size()) || calls_.holds_up_failure();
+  // While a request waits for a lane, and so for earlier calls, which may have no reply, no part of it was
   // sent.
-  const bool between_calls = current_ == nullptr || switches_;
+  const bool between_calls = current_ == nullptr || waits_for_lane();
   if (between_calls && nothing_is_sure) return end_without_answers();
   worker_.deadlines().set(*this, kServerEndWait);
 }
@@ -63,19 +64,19 @@ void ClientConnection::on_server_end_wait() {
 void ClientConnection::end_after_answers() {
   if (life_ != Life::kOpen) return;
   advance_to(Life::kEnding);
-  if (!waiting_) worker_.deadlines().set(*this, kServerEndWait);
+  if (!waits_for_link()) worker_.deadlines().set(*this, kServerEndWait);
 }
 
 // Ends the calls in flight without an answer, here and at the peer. Answers that were already
 // written are still sent.
 void ClientConnection::end_without_answers() {
   if (over()) return;
-  const bool cut = !calls_.empty() && calls_.front()->reply_started;
+  const bool cut = !calls_.empty() && calls_.front().reply_started;
   leave_stream(FrameKind::kReset);
   if (cut) return close(true);
-  if (waiting_) stop_waiting();
+  if (waits_for_link()) stop_waiting();
   leave_current();
-  forget_calls();
+  calls_.forget_all();
   end_after_answers();
   close_if_done();
 }
@@ -83,8 +84,11 @@ void ClientConnection::end_without_answers() {
 void ClientConnection::close_if_done() {
   if (over() || taking_ || !out_.empty()) return;
   if (mode_ == Mode::kOpaque) {
-    if (far_ended_ && !std::exchange(output_ended_, far_ended_)) stream_->shutdown_write();
-    if (far_ended_ && input_ != Input::kOpen) close(false);
+    if (far_end_ == FarEnd::kEnded) {
+      far_end_ = FarEnd::kPassedOn;
+      client_->shutdown_write();
+    }
+    if (far_end_ != FarEnd::kOpen && input_ != Input::kOpen) close(false);
   } else if (!calls_.empty()) {
     return;
   } else if (input_ != Input::kOpen && backlog_.empty()) {
@@ -100,14 +104,14 @@ void ClientConnection::linger() {
   let_go();
   backlog_.clear();
   count_input();
-  stream_->shutdown_write();
+  client_->shutdown_write();
   want_read(true);
   worker_.deadlines().set(*this, kLingerTime);
 }
 
 void ClientConnection::drop_input() {
   for (int i = 0; i < 4; ++i) {
-    const IoResult result = stream_->read(worker_.scratch());
+    const IoResult result = client_->read(worker_.scratch());
     if (result.kind == IoResult::Kind::kWouldBlock) return;
     if (result.kind != IoResult::Kind::kOk) return close(false);
   }
@@ -116,11 +120,11 @@ void ClientConnection::drop_input() {
 // Releases the deadline, the stream, the calls and the place among the connections that wait for a
 // link.
 void ClientConnection::let_go() {
-  if (waiting_) stop_waiting();
+  if (waits_for_link()) stop_waiting();
   end();
   leave_current();
   leave_stream(FrameKind::kEnd);
-  forget_calls();
+  calls_.forget_all();
 }
 
 void ClientConnection::close(bool abort) {
@@ -128,10 +132,10 @@ void ClientConnection::close(bool abort) {
   advance_to(Life::kClosed);
   if (abort) leave_stream(FrameKind::kReset);
   let_go();
-  bulk_.end();
-  if (abort) stream_->abort_on_close();
-  stream_->want_read(false);
-  stream_->want_write(false);
+  stream_.bulk().end();
+  if (abort) client_->abort_on_close();
+  client_->want_read(false);
+  client_->want_write(false);
   worker_.defer_delete(*this);
 }
 

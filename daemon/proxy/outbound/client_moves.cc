@@ -9,19 +9,9 @@
 
 namespace hat {
 
-using engine::FrameKind;
-
-// Returns the peers to which a new stream may lead.
-std::span<const std::string> ClientConnection::peers() const {
-  if (server_ == Server::kDetached) return {&kept_.peer, 1};
-  return worker_.node().endpoints[endpoint_].peers;
-}
+using Server = OutboundStream::Server;
 
 // --- The connection to the server ---
-
-bool ClientConnection::link_leaves() const {
-  return stream_id_ != 0 && !peer_->link->takes_calls();
-}
 
 // Returns true if the application continues, so that its connection to the server should move and
 // not end.
@@ -32,35 +22,24 @@ bool ClientConnection::may_detach() const {
 // Called whenever a move may have become due: the last call has ended, the link or this daemon
 // begins to leave, or another move has ended.
 void ClientConnection::detach_if_due() {
-  if (!may_detach() || stream_id_ == 0 || !opened_) return;
+  if (!may_detach() || !stream_.opened()) return;
   // A slow reader stays until it has read everything, because the peer does not keep the token long
   // enough.
-  if (!link_leaves() && (!leaves() || !out_.empty())) return;
+  if (!stream_.link_leaves() && (!leaves() || !out_.empty())) return;
   // A call waits for this move, and not for a lane.
-  const bool begins = switches_ && link_leaves();
+  const bool begins = waits_for_lane() && stream_.link_leaves();
   if (calls_.size() > (begins ? 1 : 0)) return;
-  if (!delivery_.all_taken()) return ask_whether_taken();
-  if (server_ != Server::kBound || !peer_->link->up()) return;
-  if (!knows_moves(peer_->link->session().peer())) {
-    server_ = Server::kPinned;
-    return;
-  }
-  if (!worker_.begin_move()) return;
-  server_ = Server::kDetaching;
-  send_control(FrameKind::kDetach);
+  if (!stream_.all_taken()) return stream_.ask_whether_taken();
+  stream_.detach();
 }
 
 void ClientConnection::on_detached(Bytes payload) {
-  if (server_ != Server::kDetaching) return;
-  if (payload.empty() && mode_ == Mode::kCalls) return end_move(Server::kPinned);
-  KeptServer kept{peer_->link->peer(), {}};
-  if (payload.size() != kept.token.size() || mode_ != Mode::kCalls) return close(true);
-  std::ranges::copy(payload, kept.token.begin());
-  peer_->streams.erase(stream_id_);
-  server_ = Server::kAny;  // so that forget_stream() does not end the move
-  forget_stream();
-  kept_ = std::move(kept);
-  server_ = Server::kDetached;
+  if (stream_.server() != Server::kDetaching) return;
+  if (mode_ != Mode::kCalls) return close(true);
+  if (payload.empty()) return stream_.pin();
+  if (!stream_.on_detached(payload)) return close(true);
+  if (waits_for_lane()) wait_for(Wait::kNone);
+  ungranted_ = out_.size();
   if (current_ != nullptr) {
     find_way(*current_);
   } else if (!leaves() || !may_be_handed_over()) {
@@ -68,32 +47,18 @@ void ClientConnection::on_detached(Bytes payload) {
   }
 }
 
-void ClientConnection::end_move(Server next) {
-  if (moves()) worker_.end_move();
-  server_ = next;
-}
-
 void ClientConnection::reach_server() {
-  if (server_ == Server::kDetached && !waiting_ && !have_stream()) start_waiting();
-}
-
-// Attaches the kept connection to the stream that was just opened.
-void ClientConnection::attach() {
-  const std::string& service = worker_.node().endpoints[endpoint_].service;
-  lane().send({.kind = FrameKind::kAttach, .stream = stream_id_},
-              {kept_.token, std::as_bytes(std::span(service))});
-  end_move(Server::kBound);
-  opened_ = true;
-  delivery_.send_unanswered();
-  ask_whether_taken();
+  if (stream_.server() == Server::kDetached && !waits_for_link() && !have_stream()) {
+    start_waiting();
+  }
 }
 
 // The link ends in good order, and its streams leave it between two calls. A call that was to use
 // the link, and of which no part was sent because the link was congested, uses the next link.
 void ClientConnection::on_link_leaves() {
   detach_if_due();
-  if (current_ == nullptr || current_->sent || waiting_) return;
-  switches_ = true;
+  if (current_ == nullptr || current_->sent || waits_for_link()) return;
+  if (!waits_for_lane()) wait_for(Wait::kLane);
   resume();
 }
 
@@ -110,34 +75,35 @@ bool ClientConnection::may_be_handed_over() const {
 }
 
 bool ClientConnection::between_calls() const {
-  const bool waits = waiting_ && server_ != Server::kDetached;  // with a call
+  const bool waits = waits_for_link() && stream_.server() != Server::kDetached;  // with a call
   return may_be_handed_over() && calls_.empty() && !waits && !taking_ && out_.empty();
 }
 
 bool ClientConnection::hand_over(Successor& successor) {
   if (life_ != Life::kOpen || !leaves()) return true;
   if (!between_calls()) {
-    if (!may_be_handed_over() && server_ == Server::kDetached && !waiting_) {
+    if (!may_be_handed_over() && stream_.server() == Server::kDetached && !waits_for_link()) {
       reach_server();
       resume();
     }
     return true;
   }
-  const auto descriptors = stream_->descriptors();
+  const auto descriptors = client_->descriptors();
   // Not now: the ring's handshake is not complete, or a lane reads from the ring.
   if (descriptors.empty()) return true;
   detach_if_due();
   // The peer may not have received a oneway call yet, or its answer to kDetach may not have
   // arrived.
-  if (opened_ &&
-      (server_ == Server::kDetaching || server_ == Server::kBound || !delivery_.all_taken())) {
+  const Server server_now = stream_.server();
+  if (server_now == Server::kDetaching || server_now == Server::kBound || !stream_.all_taken()) {
     return true;
   }
-  if (waiting_) stop_waiting();
-  const KeptServer* server = server_ == Server::kDetached ? &kept_ : nullptr;
-  switch (server_ == Server::kPinned ? Successor::Answer::kNever
-                                     : successor.take(endpoint_, descriptors,
-                                                      {reader_.held(), backlog_.bytes()}, server)) {
+  if (waits_for_link()) stop_waiting();
+  const KeptServer* server = server_now == Server::kDetached ? &stream_.kept() : nullptr;
+  switch (
+      server_now == Server::kPinned
+          ? Successor::Answer::kNever
+          : successor.take(endpoint_, descriptors, {reader_.held(), backlog_.bytes()}, server)) {
     case Successor::Answer::kTaken:
       worker_.counters().connections_handed_over.add();
       close(false);
@@ -164,9 +130,7 @@ void ClientConnection::go_on(Bytes read, const KeptServer* server) {
       end_after_answers();
       return close_if_done();
     }
-    kept_ = *server;
-    server_ = Server::kDetached;
-    worker_.add_move();
+    stream_.continue_with(*server);
     reach_server();
   }
   if (!read.empty()) take(read);

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/proxy/outbound/call_queue.h"
+
+#include "daemon/proxy/worker.h"
+
+namespace hat {
+
+// Returns true if the call was sent on the stream that exists now: the calls of a stream that was
+// lost have failed.
+static bool in_flight(const Call& call) { return call.sent && !call.failure; }
+
+CallQueue::~CallQueue() {
+  for (size_t i = 0; i < calls_.size(); ++i) give_back(*calls_[i]);
+  DCHECK_EQ(failed_, 0u) << "each failed call was counted once";
+}
+
+Call& CallQueue::add(ClientConnection& connection, const thrift::Head& head, Reply reply,
+                     FunctionCounters& counters) {
+  Call& call = *worker_.calls().take();
+  call.connection = &connection;
+  call.counters = &counters;
+  call.started = worker_.reactor().now();
+  call.head.keep(head);
+  call.reply = reply;
+  call.replies = reply == Reply::kNone ? 0 : 1;
+  counters.started.add();
+  if (calls_.size() >= kCallsUncounted) {
+    call.counted = true;
+    worker_.buffered(sizeof call);
+  }
+  calls_.push_back(&call);
+  return call;
+}
+
+void CallQueue::add_message(Call& call, const thrift::Head& head) {
+  if (call.replies++ == 0) return call.head.keep(head);
+  call.more_heads.emplace_back().keep(head);
+  worker_.buffered(sizeof(KeptHead));
+}
+
+void CallQueue::mark_failed(Call& call, engine::Failure failure, std::string detail) {
+  DCHECK(!call.failure) << "a call fails once";
+  call.failure = failure;
+  call.failure_detail = std::move(detail);
+  ++failed_;
+  DCHECK_LE(failed_, calls_.size());
+}
+
+void CallQueue::pop_front() {
+  Call& call = *calls_.front();
+  calls_.pop_front();
+  DCHECK(calls_.empty() || !in_flight(call) || !in_flight(*calls_.front()) ||
+         call.ordinal < calls_.front()->ordinal)
+      << "calls are sent in the order of their answers";
+  give_back(call);
+}
+
+void CallQueue::pop_back() {
+  Call& call = *calls_.back();
+  calls_.pop_back();
+  give_back(call);
+}
+
+void CallQueue::forget_all() {
+  for (size_t i = 0; i < calls_.size(); ++i) {
+    calls_[i]->counters->requests[static_cast<size_t>(CallOutcome::kUnknown)].add();
+    give_back(*calls_[i]);
+  }
+  calls_.clear();
+}
+
+void CallQueue::give_back(Call& call) {
+  if (call.failure) {
+    DCHECK_GT(failed_, 0u);
+    --failed_;
+  }
+  worker_.buffered(-static_cast<int64_t>(call.more_heads.size() * sizeof(KeptHead)));
+  if (call.counted) worker_.buffered(-static_cast<int64_t>(sizeof call));
+  worker_.calls().give_back(&call);
+}
+
+bool CallQueue::may_all_be_oneway(size_t count) const {
+  for (size_t i = 0; i < count; ++i) {
+    const Call& call = *calls_[i];
+    if (call.reply != Reply::kPossible || !call.sent || call.failure) return false;
+  }
+  return true;
+}
+
+const Call* CallQueue::newest_sent(size_t count) const {
+  while (count != 0 && !calls_[count - 1]->sent) --count;
+  return count == 0 ? nullptr : calls_[count - 1];
+}
+
+bool CallQueue::holds_up_failure() const {
+  if (failed_ == 0) return false;
+  for (size_t i = 0; i < calls_.size(); ++i) {
+    const Call& call = *calls_[i];
+    if (call.failure) return true;
+    if (call.reply != Reply::kPossible || call.reply_started) return false;
+  }
+  return false;
+}
+
+}  // namespace hat

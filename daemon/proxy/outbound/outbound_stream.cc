@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/proxy/outbound/outbound_stream.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "daemon/proxy/worker.h"
+
+namespace hat {
+
+using engine::FrameHeader;
+using engine::FrameKind;
+
+namespace {
+
+Bytes bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
+
+// Counts which way the call takes: the protocol of an RDMA lane, or TCP and the reason for that.
+void count_way(const Call& call) {
+  if (call.choice.lane != 0) {
+    call.counters->by_protocol[static_cast<size_t>(call.choice.protocol)].add();
+    return;
+  }
+  call.counters->by_tcp.add();
+  if (call.rdma == RdmaWish::kNone) return;
+  call.counters->fallbacks[static_cast<size_t>(call.choice.why)].add();
+}
+
+bool may_follow(OutboundStream::Server now, OutboundStream::Server next) {
+  using enum OutboundStream::Server;
+  switch (next) {
+    case kAny:
+      return true;
+    case kBound:
+      return now == kAny || now == kDetached;
+    case kDetaching:
+      return now == kBound;
+    case kDetached:
+      return now == kDetaching || now == kAny;
+    case kPinned:
+      return now == kBound || now == kDetaching || now == kPinned;
+  }
+  return false;
+}
+
+}  // namespace
+
+OutboundStream::OutboundStream(Worker& worker, ClientConnection& owner, size_t endpoint)
+    : worker_(worker),
+      owner_(owner),
+      endpoint_(endpoint),
+      bulk_(worker.counters().zero_copy_bytes) {}
+
+void OutboundStream::open(PeerLink& peer) {
+  DCHECK(!exists() && !opened_);
+  peer_ = &peer;
+  id_ = peer.link->next_stream();
+  DCHECK_NE(id_, 0u);
+  peer.streams[id_] = &owner_;
+  next_ordinal_ = 1;
+  use_lane(0);
+  if (server_ == Server::kDetached) attach();
+}
+
+void OutboundStream::leave(FrameKind last) {
+  if (!exists()) return;
+  if (opened_ && link_up()) peer_->end_stream(id_, lane_number_, last);
+  forget();
+}
+
+void OutboundStream::forget() {
+  drop();
+  change_to(Server::kAny);
+}
+
+void OutboundStream::drop() {
+  if (exists()) peer_->streams.erase(id_);
+  peer_ = nullptr;
+  id_ = 0;
+  lane_number_ = 0;
+  lane_ = nullptr;
+  rdma_ = nullptr;
+  opened_ = false;
+  delivery_ = {};
+  window_ = {};
+  send_credit_ = engine::kStreamWindowBytes;  // so that reading continues, for the next stream
+}
+
+// --- The lane ---
+
+void OutboundStream::use_lane(uint32_t number) {
+  DCHECK(exists());
+  DCHECK(number == lane_number_ || all_taken()) << "frames would overtake others";
+  if (lane_ != nullptr && number == lane_number_) return;
+  lane_number_ = number;
+  rdma_ = number == 0 ? nullptr : &peer_->lanes->rdma(number);
+  lane_ = number == 0 ? &peer_->link->lane() : rdma_;
+}
+
+void OutboundStream::ask_whether_taken() {
+  if (const uint64_t number = delivery_.ask()) send_control(FrameKind::kSync, number);
+}
+
+// --- Sending ---
+
+void OutboundStream::send_control(FrameKind kind, uint64_t call) {
+  if (!opened_ || !link_up()) return;
+  lane_->send({.kind = kind, .stream = id_, .call = call}, {});
+  if (kind == FrameKind::kCancel) delivery_.send_unanswered();
+}
+
+void OutboundStream::send_open() {
+  if (std::exchange(opened_, true)) return;
+  lane_->send({.kind = FrameKind::kOpen, .stream = id_},
+              {bytes_of(worker_.node().endpoints[endpoint_].service)});
+}
+
+void OutboundStream::send_piece(Call* call, ByteStream& from, Bytes piece, bool last) {
+  // An empty frame has no call, but its bytes are sent on the stream too.
+  const bool begins = call == nullptr || !call->sent;
+  FrameHeader header{.kind = begins ? FrameKind::kCall : FrameKind::kMore,
+                     .stream = id_,
+                     .call = call == nullptr ? next_ordinal() : call->ordinal};
+  send_open();
+  if (begins && call != nullptr) count_way(*call);
+  delivery_.send(header.call);
+  do {  // repeats only if bytes were held until the unit's head was known
+    const Bytes part = piece.first(std::min<size_t>(piece.size(), engine::kPieceBytesMax));
+    piece = piece.subspan(part.size());
+    if (last && piece.empty()) {
+      header.flags = engine::kLastPiece;
+      header.replies = call == nullptr ? 0 : call->replies;
+      if (call != nullptr && call->several && knows_ids(peer_->link->session().peer())) {
+        header.flags |= engine::kSeveral;
+      }
+    }
+    header.credit = window_.grant();
+    send_credit_ -= static_cast<int64_t>(part.size());
+    if (header.kind == FrameKind::kCall) {
+      send_call(call, header, part);
+    } else if (!send_in_place(from, header, part)) {
+      lane_->send(header, {part});
+    }
+    header.kind = FrameKind::kMore;
+  } while (!piece.empty());
+  if (call != nullptr) call->sent = true;
+}
+
+// Sends the first frame of a call, which names the function and, if the client's message does, the
+// service.
+void OutboundStream::send_call(Call* call, FrameHeader header, Bytes part) {
+  const std::string_view name = call == nullptr ? std::string_view() : call->head.get().name;
+  const std::string_view method = thrift::bare_name(name);
+  const std::string_view service = thrift::service_prefix(name);
+  const engine::CallMeta meta{.name_bytes = static_cast<uint16_t>(method.size()),
+                              .service_bytes = static_cast<uint16_t>(service.size()),
+                              .id = call == nullptr ? 0 : call->head.get().seqid};
+  const size_t meta_bytes = call_meta_bytes(peer_->link->session().peer());
+  lane_->send(header, {std::as_bytes(std::span(&meta, 1)).first(meta_bytes), bytes_of(method),
+                       bytes_of(service), part});
+}
+
+bool OutboundStream::send_in_place(ByteStream& from, const FrameHeader& header, Bytes part) {
+  if (rdma_ == nullptr) return false;
+  return bulk_.send(from, {*rdma_, lane_number_, peer_->lanes->fabric(), peer_->borrowed_ranges},
+                    header, part);
+}
+
+void OutboundStream::send_raw(Bytes bytes) {
+  send_open();
+  while (!bytes.empty()) {
+    const Bytes piece = bytes.first(std::min<size_t>(bytes.size(), engine::kPieceBytesMax));
+    bytes = bytes.subspan(piece.size());
+    send_credit_ -= static_cast<int64_t>(piece.size());
+    lane_->send({.kind = FrameKind::kRaw, .stream = id_, .credit = window_.grant()}, {piece});
+  }
+}
+
+// --- Receiving ---
+
+void OutboundStream::grant(size_t bytes) {
+  window_.pass_on(bytes);
+  if (!window_.worth_a_frame() || !exists() || !link_up()) return;
+  // Credit always goes over the link's TCP connection, even if the stream uses an RDMA lane: that
+  // lane may fail after the stream has left it, and the credit on it would be lost.
+  peer_->link->lane().send({.kind = FrameKind::kCredit, .stream = id_, .credit = window_.grant()},
+                           {});
+}
+
+// --- The connection to the server ---
+
+void OutboundStream::change_to(Server next) {
+  DCHECK(may_follow(server_, next))
+      << static_cast<int>(server_) << " to " << static_cast<int>(next);
+  const bool moved = moves();
+  server_ = next;
+  if (moved && !moves()) worker_.end_move();
+}
+
+std::span<const std::string> OutboundStream::peers() const {
+  if (server_ == Server::kDetached) return {&kept_.peer, 1};
+  return worker_.node().endpoints[endpoint_].peers;
+}
+
+void OutboundStream::on_bound() {
+  if (server_ == Server::kAny) change_to(Server::kBound);
+}
+
+void OutboundStream::detach() {
+  if (server_ != Server::kBound || !link_up()) return;
+  if (!knows_moves(peer_->link->session().peer())) return pin();
+  if (!worker_.begin_move()) return;
+  change_to(Server::kDetaching);
+  send_control(FrameKind::kDetach);
+}
+
+bool OutboundStream::on_detached(Bytes token) {
+  KeptServer kept{peer(), {}};
+  if (token.size() != kept.token.size()) return false;
+  std::ranges::copy(token, kept.token.begin());
+  drop();
+  kept_ = std::move(kept);
+  change_to(Server::kDetached);
+  return true;
+}
+
+void OutboundStream::continue_with(const KeptServer& kept) {
+  DCHECK(!exists());
+  worker_.add_move();
+  kept_ = kept;
+  change_to(Server::kDetached);
+}
+
+// Attaches the kept connection to the stream that was just opened.
+void OutboundStream::attach() {
+  const std::string& service = worker_.node().endpoints[endpoint_].service;
+  lane_->send({.kind = FrameKind::kAttach, .stream = id_}, {kept_.token, bytes_of(service)});
+  change_to(Server::kBound);
+  opened_ = true;
+  delivery_.send_unanswered();
+  ask_whether_taken();
+}
+
+}  // namespace hat
