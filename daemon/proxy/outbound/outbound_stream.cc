@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/transitions.h"
 #include "daemon/proxy/worker.h"
 
 namespace hat {
@@ -26,22 +27,16 @@ void count_way(const Call& call) {
   call.counters->fallbacks[static_cast<size_t>(call.choice.why)].add();
 }
 
-bool may_follow(OutboundStream::Server now, OutboundStream::Server next) {
-  using enum OutboundStream::Server;
-  switch (next) {
-    case kAny:
-      return true;
-    case kBound:
-      return now == kAny || now == kDetached;
-    case kDetaching:
-      return now == kBound;
-    case kDetached:
-      return now == kDetaching || now == kAny;
-    case kPinned:
-      return now == kBound || now == kDetaching || now == kPinned;
-  }
-  return false;
-}
+using Server = OutboundStream::Server;
+constexpr Transition<Server> kTransitions[] = {
+    {Server::kAny, Server::kAny},          {Server::kAny, Server::kBound},
+    {Server::kAny, Server::kDetached},     {Server::kBound, Server::kAny},
+    {Server::kBound, Server::kDetaching},  {Server::kBound, Server::kPinned},
+    {Server::kDetaching, Server::kAny},    {Server::kDetaching, Server::kDetached},
+    {Server::kDetaching, Server::kPinned}, {Server::kDetached, Server::kAny},
+    {Server::kDetached, Server::kBound},   {Server::kPinned, Server::kAny},
+    {Server::kPinned, Server::kPinned},
+};
 
 }  // namespace
 
@@ -190,7 +185,7 @@ void OutboundStream::grant(size_t bytes) {
 // --- The connection to the server ---
 
 void OutboundStream::change_to(Server next) {
-  DCHECK(may_follow(server_, next))
+  DCHECK(is_listed(kTransitions, server_, next))
       << static_cast<int>(server_) << " to " << static_cast<int>(next);
   const bool moved = moves();
   server_ = next;
