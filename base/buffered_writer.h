@@ -2,11 +2,12 @@
 // base/buffered_writer.h: writes bytes to a stream, and keeps those for which the stream has no
 // space until it has.
 //
-//   write(), or append() and flush()  →  the stream accepts some bytes; the rest waits here
-//   on_writable() of the stream's user  →  flush()
+//   write(), or append() and flush()     the stream accepts some bytes, and the rest waits here
+//   on_writable() of the stream's user   calls on_writable() here, which writes bytes that wait
 //
-// The writer requests the stream's on_writable() while bytes wait. It never calls its owner: each function returns how many bytes the stream has accepted, and the error if
-// the stream has failed. After an error the owner calls discard(), or ends the stream.
+// The writer requests the stream's on_writable() while bytes wait. It never calls its owner: each
+// function returns how many bytes the stream has accepted, and the error if the stream has failed.
+// After an error the owner calls discard(), or ends the stream.
 //
 // Bounds   none of its own: the owner stops adding bytes when size() is too large for it.
 // Memory   that of a ByteQueue.

@@ -15,7 +15,7 @@ class ByteQueue {
  public:
   static constexpr size_t kKeepBytes = 16 * 1024;
 
-  // An empty queue keeps at most `keep_bytes` of memory for the next bytes.
+  // Makes a queue that keeps at most `keep_bytes` of memory while it is empty.
   ByteQueue() = default;
   explicit ByteQueue(size_t keep_bytes) : keep_bytes_(keep_bytes) {}
 

@@ -45,7 +45,7 @@ Worker::Worker(Reactor& reactor, Setup setup)
   reactor_.add_iteration_events(*this);
   for (const PeerConfig& peer : node().peers) {
     counters().peer_sessions.try_emplace(peer.name);
-    make_link(peer).link->connect_now();
+    make_link(peer).link().connect_now();
   }
 }
 
@@ -53,12 +53,6 @@ Worker::~Worker() {
   reactor_.remove_iteration_events(*this);
   connections_.clear();
   accepted_.clear();
-  const auto let_go = [](PeerLink& peer) {
-    peer.lanes.reset();
-    peer.costs.reset();
-  };
-  for (auto& [name, peer] : peers_) let_go(peer);
-  for (auto& node : leaving_) let_go(node.mapped());
   while (!deferred_->empty()) std::exchange(deferred_, std::make_unique<Deferred>()).reset();
 }
 
@@ -114,17 +108,17 @@ void Worker::defer_delete(ClientConnection& connection) {
 PeerLink* Worker::choose_peer(PeerNames peers) {
   for (size_t i = 0; i < peers.size(); ++i) {
     PeerLink& peer = peers_.at(peers[(next_peer_ + i) % peers.size()]);
-    if (!peer.link->takes_calls()) continue;
+    if (!peer.link().takes_calls()) continue;
     if (peers.size() > 1) next_peer_ = (next_peer_ + i + 1) % peers.size();
     return &peer;
   }
-  for (const std::string& name : peers) peers_.at(name).link->connect_now();
+  for (const std::string& name : peers) peers_.at(name).link().connect_now();
   return nullptr;
 }
 
 bool Worker::peers_hopeless(PeerNames peers, TimePoint since) const {
   return std::ranges::all_of(peers, [&](const std::string& name) {
-    const engine::Link& link = *peers_.at(name).link;
+    const engine::Link& link = peers_.at(name).link();
     return !link.takes_calls() && !link.trying() && link.last_attempt() >= since &&
            reactor_.now() - link.down_since() > node().limits.peer_wait;
   });
@@ -133,7 +127,7 @@ bool Worker::peers_hopeless(PeerNames peers, TimePoint since) const {
 std::string Worker::peer_errors(PeerNames peers) const {
   std::string text;
   for (const std::string& name : peers) {
-    const engine::Link& link = *peers_.at(name).link;
+    const engine::Link& link = peers_.at(name).link();
     text += (text.empty() ? "" : "; ") + name + " at " + to_string(link.address()) + ": " +
             (link.last_error().empty() ? "it is shutting down" : link.last_error());
   }
@@ -163,97 +157,24 @@ void Worker::keep_polling(Polling polling) {
 // --- Links to peers ---
 
 PeerLink& Worker::make_link(const PeerConfig& peer) {
-  PeerLink& made = peers_[peer.name];
-  made.link = std::make_unique<engine::Link>(reactor_, peer.link, session_options(peer.name),
-                                             node().limits.reconnect_backoff_max,
-                                             setup_.seed + ++links_made_, *this);
-  if (setup_.rdma == nullptr) made.without_lanes = Fallback::kNoFabric;
-  return made;
+  const auto [made, is_new] = peers_.try_emplace(peer.name, *this, peer, session_options(peer.name),
+                                                 setup_.rdma, setup_.seed + ++links_made_);
+  DCHECK(is_new);
+  return made->second;
 }
 
-PeerLink& Worker::peer_of(const engine::Link& link) {
-  PeerLink& peer = peers_.at(link.peer());
-  if (peer.link.get() == &link) return peer;
-  return std::ranges::find_if(leaving_,
-                              [&](auto& node) { return node.mapped().link.get() == &link; })
-      ->mapped();
-}
-
-// Puts the link to a peer that is leaving aside, and makes a new one. Such a peer has a successor,
-// or will have one. Calls that begin from now on go to the successor, and need not wait for the
-// last call on the old link.
 void Worker::replace(PeerLink& peer) {
-  const std::string name = peer.link->peer();
-  peer.link->retire();
+  const std::string name = peer.link().peer();
+  peer.link().retire();
   leaving_.push_back(peers_.extract(name));
-  engine::Link& link = *make_link(*std::ranges::find(node().peers, name, &PeerConfig::name)).link;
-  link.follow(*peer.link);
+  DCHECK_EQ(&leaving_.back().mapped(), &peer);
+  engine::Link& link = make_link(*std::ranges::find(node().peers, name, &PeerConfig::name)).link();
+  link.follow(peer.link());
   link.connect_now();
-  std::vector<ClientConnection*> connections;
-  for (const auto& [id, connection] : peer.streams) connections.push_back(connection);
-  for (ClientConnection* connection : connections) connection->on_link_leaves();
+  for (ClientConnection* connection : peer.connections()) connection->on_link_leaves();
 }
 
-void Worker::on_link_up(engine::Link& link) {
-  counters().peer_sessions.at(link.peer()).add();
-  LOG(INFO) << "peer " << link.peer() << ": link up at " << to_string(link.address());
-  PeerLink& peer = peer_of(link);
-  if (setup_.rdma != nullptr && link.session().peer().legs != 0) {
-    peer.lanes = std::make_unique<PeerLanes>(reactor_, *setup_.rdma, link.session(),
-                                             node().limits.lane_settle, peer);
-    peer.costs =
-        std::make_unique<engine::CalibrationSession>(reactor_, link.session().lane(), nullptr);
-    link.session().set_costs(peer.costs.get());
-  }
-  tell_waiting();
-}
-
-void Worker::on_link_frame(engine::Link& link, const FrameHeader& header, engine::Bytes payload) {
-  peer_of(link).on_stream_frame(header, payload);
-}
-
-void Worker::on_link_going_away(engine::Link& link) {
-  PeerLink& peer = peer_of(link);
-  if (&peer != &peers_.at(link.peer())) return;  // the peer has announced this before
-  LOG(INFO) << "peer " << link.peer()
-            << ": it is shutting down or is replaced; new calls use a new link";
-  if (peer.lanes) peer.lanes->expect_end();
-  peer.leaves = peer.lanes != nullptr;  // then PeerLink::flush() agrees later
-  if (!peer.leaves) link.agree_to_go_away();
-  replace(peer);
-}
-
-void Worker::on_link_uncongested(engine::Link& link) {
-  peer_of(link).stirred = true;
-  // Copies the connections first: one that resumes may close, and is then erased from the map.
-  std::vector<ClientConnection*> connections;
-  for (const auto& [id, connection] : peer_of(link).streams) connections.push_back(connection);
-  for (ClientConnection* connection : connections) connection->on_link_uncongested();
-}
-
-void Worker::on_link_down(engine::Link& link, bool was_up, const std::string& reason) {
-  PeerLink& peer = peer_of(link);
-  const auto left =
-      std::ranges::find_if(leaving_, [&](const auto& node) { return &node.mapped() == &peer; });
-  if (left != leaving_.end()) {
-    LOG(INFO) << "peer " << link.peer() << ": its old link has ended: " << reason;
-  } else if (was_up) {
-    LOG(WARNING) << "peer " << link.peer() << ": link down: " << reason;
-  }
-  peer.leaves = false;
-  const auto streams = std::exchange(peer.streams, {});
-  if (peer.lanes) {
-    peer.lanes->end(reason);
-    deferred_->lanes.push_back(std::move(peer.lanes));
-    peer.costs->end("the link went down: " + reason);
-    deferred_->calibrations.push_back(std::move(peer.costs));
-  }
-  for (const auto& [id, connection] : streams) connection->on_session_lost(reason);
-  if (left != leaving_.end()) deferred_->peers.splice(deferred_->peers.end(), leaving_, left);
-  tell_waiting();
-}
-
-void Worker::tell_waiting() {
+void Worker::on_link_news() {
   const std::vector<std::pair<uint64_t, ClientConnection*>> waiting(waiting_.begin(),
                                                                     waiting_.end());
   for (const auto& [ticket, connection] : waiting) {
@@ -266,14 +187,14 @@ std::vector<LinkStatus> Worker::link_status() const {
   for (const auto& [name, peer] : peers_) {
     LinkStatus& status = all.emplace_back();
     status = {name,
-              to_string(peer.link->address()),
-              peer.link->takes_calls(),
-              peer.link->last_error(),
-              peer.link->sessions(),
-              peer.lanes ? peer.lanes->status() : std::vector<LaneStatus>(),
+              to_string(peer.link().address()),
+              peer.link().takes_calls(),
+              peer.link().last_error(),
+              peer.link().sessions(),
+              peer.lanes() != nullptr ? peer.lanes()->status() : std::vector<LaneStatus>(),
               {}};
-    if (!peer.link->up()) continue;
-    const auto names = peer.link->session().peer_names();
+    if (!peer.link().up()) continue;
+    const auto names = peer.link().session().peer_names();
     status.peer_names.assign(names.begin(), names.end());
   }
   return all;
@@ -282,20 +203,20 @@ std::vector<LinkStatus> Worker::link_status() const {
 Result<void> Worker::calibrate(const std::string& peer, const engine::CostOpen& open,
                                std::shared_ptr<engine::CalibrationJob> job) {
   PeerLink& to = peers_.at(peer);
-  if (!to.link->takes_calls()) {
-    const std::string& why = to.link->last_error();
+  if (!to.link().takes_calls()) {
+    const std::string& why = to.link().last_error();
     return fail(ErrorCode::kUnavailable,
                 "the link to this peer is down: " + (why.empty() ? "it is shutting down" : why));
   }
-  const engine::Hello& hello = to.link->session().peer();
-  if (!to.costs)
+  const engine::Hello& hello = to.link().session().peer();
+  if (to.costs() == nullptr)
     return fail(ErrorCode::kUnsupported,
                 "peer " + peer + " has no RDMA fabric: calls to it go over TCP");
   if (hello.version_max < engine::kLinkVersionOfCosts) {
     return fail(ErrorCode::kUnsupported,
                 "peer " + peer + "'s hatrpcd is older than this one and does not calibrate");
   }
-  return to.costs->open(open, std::move(job));
+  return to.costs()->open(open, std::move(job));
 }
 
 void Worker::set_routes(std::shared_ptr<const RoutingTable> routes) {
@@ -349,6 +270,21 @@ void Worker::defer_delete(AcceptedLink& link) {
   accepted_.erase(found);
 }
 
+void Worker::defer_delete(std::unique_ptr<PeerLanes> lanes) {
+  deferred_->lanes.push_back(std::move(lanes));
+}
+
+void Worker::defer_delete(std::unique_ptr<engine::CalibrationSession> costs) {
+  deferred_->calibrations.push_back(std::move(costs));
+}
+
+void Worker::defer_delete(PeerLink& replaced) {
+  const auto node =
+      std::ranges::find_if(leaving_, [&](const auto& one) { return &one.mapped() == &replaced; });
+  CHECK(node != leaving_.end()) << "only a link that was replaced ends for good";
+  deferred_->peers.splice(deferred_->peers.end(), leaving_, node);
+}
+
 void Worker::defer_delete(AcceptedLink& link, uint32_t stream) {
   const auto found = link.streams.find(stream);
   if (found == link.streams.end()) return;
@@ -368,12 +304,8 @@ bool Worker::drained() const {
 }
 
 bool Worker::all_sent() const {
-  const auto sent = [](const PeerLink& peer) {
-    const bool lanes_sent = !peer.lanes || peer.lanes->all_taken();
-    return !peer.link->up() || (peer.link->lane().idle() && lanes_sent);
-  };
-  return std::ranges::all_of(peers_, [&](const auto& entry) { return sent(entry.second); }) &&
-         std::ranges::all_of(leaving_, [&](const auto& node) { return sent(node.mapped()); });
+  return std::ranges::all_of(peers_, [](const auto& entry) { return entry.second.all_sent(); }) &&
+         std::ranges::all_of(leaving_, [](const auto& node) { return node.mapped().all_sent(); });
 }
 
 // --- To the successor ---
@@ -414,7 +346,7 @@ void Worker::hand_over_clients() {
 // were moving.
 void Worker::move_more() {
   for (auto& node : leaving_) {
-    for (const auto& [id, connection] : node.mapped().streams) connection->detach_if_due();
+    for (ClientConnection* connection : node.mapped().connections()) connection->detach_if_due();
   }
 }
 
@@ -425,8 +357,8 @@ void Worker::on_iteration_end() {
   flush();
   // A callback of flush() may queue frames on a lane that flush() has passed already.
   bool stirred = false;
-  for (auto& [name, peer] : peers_) stirred |= std::exchange(peer.stirred, false);
-  for (auto& node : leaving_) stirred |= std::exchange(node.mapped().stirred, false);
+  for (auto& [name, peer] : peers_) stirred |= peer.take_stirred();
+  for (auto& node : leaving_) stirred |= node.mapped().take_stirred();
   if (stirred || !deferred_->empty()) flush();
   if (move_ended_) next_iteration_->set(reactor_.now());
 }

@@ -45,7 +45,7 @@ struct LinkStatus {
   std::vector<std::string> peer_names;  // proved by the peer's certificate; may be empty
 };
 
-class Worker final : public engine::LinkEvents, public IterationEvents {
+class Worker final : public IterationEvents {
  public:
   struct Setup {
     size_t index = 0;
@@ -131,6 +131,13 @@ class Worker final : public engine::LinkEvents, public IterationEvents {
   }
   void stop_waiting(uint64_t ticket) { waiting_.erase(ticket); }
 
+  // Calls the connections that wait for a link: one is up, or an attempt has failed.
+  void on_link_news();
+  // Puts a link to a peer that is leaving aside, and makes a new one. Such a peer has a successor,
+  // or will have one. Calls that begin from now on go to the successor, and need not wait for the
+  // last call on the old link.
+  void replace(PeerLink& peer);
+
   // Counts the client connections whose connection to the server is between two streams. Their
   // number is bounded, because the peer keeps a detached connection only for a limited time.
   // Returns false if too many are moving; the worker calls detach_if_due() again when a move has
@@ -166,19 +173,15 @@ class Worker final : public engine::LinkEvents, public IterationEvents {
   // running.
   void defer_delete(ClientConnection& connection);
   void defer_delete(std::unique_ptr<UpstreamConnection> upstream);
-  void defer_delete(std::unique_ptr<engine::Session> session) override;
+  void defer_delete(std::unique_ptr<engine::Session> session);
+  void defer_delete(std::unique_ptr<PeerLanes> lanes);
+  void defer_delete(std::unique_ptr<engine::CalibrationSession> costs);
+  void defer_delete(PeerLink& replaced);
   void defer_delete(AcceptedLink& link);
   void defer_delete(AcceptedLink& link, uint32_t stream);
 
  private:
   static constexpr size_t kMovesMax = 64;
-
-  void on_link_up(engine::Link& link) override;
-  void on_link_frame(engine::Link& link, const engine::FrameHeader& header,
-                     engine::Bytes payload) override;
-  void on_link_uncongested(engine::Link& link) override;
-  void on_link_going_away(engine::Link& link) override;
-  void on_link_down(engine::Link& link, bool was_up, const std::string& reason) override;
 
   void make_room_for_a_link();
 
@@ -187,11 +190,8 @@ class Worker final : public engine::LinkEvents, public IterationEvents {
   void move_more();
   bool all_sent() const;
   PeerLink& make_link(const PeerConfig& peer);
-  void replace(PeerLink& peer);
   void on_iteration_end() override;
   void flush();
-  void tell_waiting();
-  PeerLink& peer_of(const engine::Link& link);
   engine::SessionOptions session_options(std::string peer) const;
 
   struct Deferred;  // objects that are deleted at the end of the iteration

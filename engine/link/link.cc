@@ -34,13 +34,14 @@ void Link::attempt() {
   ++attempts_;
   last_attempt_ = reactor_.now();
   next_stream_ = 1;
-  going_away_ = false;
+  going_away_ = session_was_up_ = false;
   session_ = std::make_unique<Session>(
       reactor_, Session::Role::kInitiator, options_,
       [this](StreamEvents& events) { return reactor_.connect(address_, events); }, *this);
 }
 
 void Link::on_session_up(Session&) {
+  session_was_up_ = true;
   ++sessions_;
   backoff_ = kBackoffMin;
   last_error_.clear();
@@ -61,7 +62,7 @@ void Link::on_frame(Session&, const FrameHeader& header, Bytes payload) {
 void Link::on_uncongested(Session&) { events_.on_link_uncongested(*this); }
 
 void Link::on_session_down(Session&, const std::string& reason) {
-  const bool was_up = last_error_.empty();
+  const bool was_up = session_was_up_;
   if (was_up && !going_away_) down_since_ = reactor_.now();
   last_error_ = reason;
   events_.defer_delete(std::move(session_));

@@ -62,8 +62,11 @@ class Link final : public SessionEvents {
   // Returns true if the link carries frames of existing streams. New calls need takes_calls().
   bool up() const { return session_ && session_->up(); }
   bool takes_calls() const { return up() && !going_away_ && !session_->lane().broken(); }
-  Lane& lane() { return session_->lane(); }  // while up
-  Session& session() { return *session_; }   // while up
+  // Returns the TCP lane or the session of a link that is up.
+  Lane& lane() { return session_->lane(); }
+  const Lane& lane() const { return session_->lane(); }
+  Session& session() { return *session_; }
+  const Session& session() const { return *session_; }
   // Returns the time since which the link takes no calls; meaningless while it takes calls.
   TimePoint down_since() const { return down_since_; }
   // Returns true if the link is connecting or connected.
@@ -74,8 +77,7 @@ class Link final : public SessionEvents {
   // Returns how many sessions have been up so far. A stream belongs to one session.
   uint64_t sessions() const { return sessions_; }
   const std::string& last_error() const { return last_error_; }
-  // Returns a number for a new stream of this session. Numbers start again at 1 after 2^32 - 1;
-  // by then the streams that had the first ones are long gone.
+  // Returns a number for a new stream of this session. Numbers start again at 1 after 2^32 - 1.
   uint32_t next_stream() {
     return next_stream_ == 0 ? next_stream_ = 1, next_stream_++ : next_stream_++;
   }
@@ -102,6 +104,7 @@ class Link final : public SessionEvents {
   uint64_t attempts_ = 0;
   uint64_t sessions_ = 0;
   uint32_t next_stream_ = 1;
+  bool session_was_up_ = false;  // the current session, or the last one
   bool going_away_ = false;
   bool retired_ = false;
   std::string last_error_ = kNotTried;

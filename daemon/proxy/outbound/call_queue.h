@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/proxy/outbound/call_queue.h: the unanswered calls of one client connection, in the order in
-// which the application must get their answers.
+// daemon/proxy/outbound/call_queue.h: the unanswered calls of one client connection, in the order
+// in which the application must get their answers.
 //
 // Bounds   the owner limits the number of calls (limits.max_pipelined). Calls after the first
 //          kCallsUncounted count towards limits.max_buffered.
@@ -40,7 +40,7 @@ class CallQueue {
   void add_message(Call& call, const thrift::Head& head);
   // Records that `call` has failed. Its answer waits until the calls before it are answered.
   void mark_failed(Call& call, engine::Failure failure, std::string detail);
-  // Remove and delete the oldest or the newest call.
+  // Removes and deletes the oldest call, or the newest one.
   void pop_front();
   void pop_back();
   // Removes all calls. Nobody will learn how they end, so each counts as `unknown`.

@@ -92,12 +92,12 @@ class ClientConnection final : public StreamEvents, private UnitSink, private De
     kEnded,     // the far side sends no more
     kPassedOn,  // the application has its FIN, after all bytes
   };
-  // What the current call, or the bytes of an opaque connection, wait for. Each state may follow
-  // each other one by way of kNone.
+  // The object for which the current call, or the bytes of an opaque connection, wait. A state
+  // other than kNone is entered from kNone, and left for kNone.
   enum class Wait : uint8_t {
     kNone,
     kLink,  // a link to a peer; no stream exists
-    kLane,  // the answers to earlier calls, so that the stream may use another lane or leave its link
+    kLane,  // the answers to earlier calls, after which the stream may use another lane or link
   };
 
   // Handles bytes from the application.

@@ -52,8 +52,8 @@ void ClientConnection::pass_end() {
 // Every other call gets a reply or a failure.
 void ClientConnection::on_server_end_wait() {
   const bool nothing_is_sure = calls_.may_all_be_oneway(calls_.size()) || calls_.holds_up_failure();
-  // While a request waits for a lane, and so for earlier calls, which may have no reply, no part of it was
-  // sent.
+  // While a request waits for a lane, and so for earlier calls that may have no reply, no part of
+  // the request was sent.
   const bool between_calls = current_ == nullptr || waits_for_lane();
   if (between_calls && nothing_is_sure) return end_without_answers();
   worker_.deadlines().set(*this, kServerEndWait);

@@ -49,9 +49,7 @@ OutboundStream::OutboundStream(Worker& worker, ClientConnection& owner, size_t e
 void OutboundStream::open(PeerLink& peer) {
   DCHECK(!exists() && !opened_);
   peer_ = &peer;
-  id_ = peer.link->next_stream();
-  DCHECK_NE(id_, 0u);
-  peer.streams[id_] = &owner_;
+  id_ = peer.open_stream(owner_);
   next_ordinal_ = 1;
   use_lane(0);
   if (server_ == Server::kDetached) attach();
@@ -69,7 +67,7 @@ void OutboundStream::forget() {
 }
 
 void OutboundStream::drop() {
-  if (exists()) peer_->streams.erase(id_);
+  if (exists()) peer_->forget_stream(id_);
   peer_ = nullptr;
   id_ = 0;
   lane_number_ = 0;
@@ -88,8 +86,8 @@ void OutboundStream::use_lane(uint32_t number) {
   DCHECK(number == lane_number_ || all_taken()) << "frames would overtake others";
   if (lane_ != nullptr && number == lane_number_) return;
   lane_number_ = number;
-  rdma_ = number == 0 ? nullptr : &peer_->lanes->rdma(number);
-  lane_ = number == 0 ? &peer_->link->lane() : rdma_;
+  rdma_ = number == 0 ? nullptr : &peer_->lanes()->rdma(number);
+  lane_ = number == 0 ? &peer_->link().lane() : rdma_;
 }
 
 void OutboundStream::ask_whether_taken() {
@@ -125,7 +123,7 @@ void OutboundStream::send_piece(Call* call, ByteStream& from, Bytes piece, bool 
     if (last && piece.empty()) {
       header.flags = engine::kLastPiece;
       header.replies = call == nullptr ? 0 : call->replies;
-      if (call != nullptr && call->several && knows_ids(peer_->link->session().peer())) {
+      if (call != nullptr && call->several && knows_ids(peer_->link().session().peer())) {
         header.flags |= engine::kSeveral;
       }
     }
@@ -150,14 +148,15 @@ void OutboundStream::send_call(Call* call, FrameHeader header, Bytes part) {
   const engine::CallMeta meta{.name_bytes = static_cast<uint16_t>(method.size()),
                               .service_bytes = static_cast<uint16_t>(service.size()),
                               .id = call == nullptr ? 0 : call->head.get().seqid};
-  const size_t meta_bytes = call_meta_bytes(peer_->link->session().peer());
+  const size_t meta_bytes = call_meta_bytes(peer_->link().session().peer());
   lane_->send(header, {std::as_bytes(std::span(&meta, 1)).first(meta_bytes), bytes_of(method),
                        bytes_of(service), part});
 }
 
 bool OutboundStream::send_in_place(ByteStream& from, const FrameHeader& header, Bytes part) {
   if (rdma_ == nullptr) return false;
-  return bulk_.send(from, {*rdma_, lane_number_, peer_->lanes->fabric(), peer_->borrowed_ranges},
+  return bulk_.send(from,
+                    {*rdma_, lane_number_, peer_->lanes()->fabric(), peer_->borrowed_ranges()},
                     header, part);
 }
 
@@ -178,8 +177,8 @@ void OutboundStream::grant(size_t bytes) {
   if (!window_.worth_a_frame() || !exists() || !link_up()) return;
   // Credit always goes over the link's TCP connection, even if the stream uses an RDMA lane: that
   // lane may fail after the stream has left it, and the credit on it would be lost.
-  peer_->link->lane().send({.kind = FrameKind::kCredit, .stream = id_, .credit = window_.grant()},
-                           {});
+  peer_->link().lane().send({.kind = FrameKind::kCredit, .stream = id_, .credit = window_.grant()},
+                            {});
 }
 
 // --- The connection to the server ---
@@ -203,7 +202,7 @@ void OutboundStream::on_bound() {
 
 void OutboundStream::detach() {
   if (server_ != Server::kBound || !link_up()) return;
-  if (!knows_moves(peer_->link->session().peer())) return pin();
+  if (!knows_moves(peer_->link().session().peer())) return pin();
   if (!worker_.begin_move()) return;
   change_to(Server::kDetaching);
   send_control(FrameKind::kDetach);

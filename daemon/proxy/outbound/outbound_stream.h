@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/proxy/outbound/outbound_stream.h: the stream of one client connection to a peer daemon, and
-// what this daemon knows of the server's connection at its far end.
+// daemon/proxy/outbound/outbound_stream.h: the stream of one client connection to a peer daemon,
+// and what this daemon knows of the server's connection at its far end.
 //
 // An object lasts as long as the client connection, and has one stream after another: a stream ends
 // with its link, or when its link leaves. While there is none, exists() is false, and only open(),
@@ -53,11 +53,11 @@ class OutboundStream {
   OutboundStream& operator=(const OutboundStream&) = delete;
 
   bool exists() const { return id_ != 0; }
-  const std::string& peer() const { return peer_->link->peer(); }
+  const std::string& peer() const { return peer_->link().peer(); }
   // Returns true if the peer knows of the stream: a frame of it was sent.
   bool opened() const { return opened_; }
   // Returns true if the stream exists and no call may begin on its link.
-  bool link_leaves() const { return exists() && !peer_->link->takes_calls(); }
+  bool link_leaves() const { return exists() && !peer_->link().takes_calls(); }
   // Returns true if the stream exists and its lane has more frames queued than it should.
   bool congested() const { return exists() && link_up() && lane_->congested(); }
 
@@ -126,7 +126,7 @@ class OutboundStream {
   void lose_server() { change_to(Server::kAny); }
 
  private:
-  bool link_up() const { return peer_->link->up(); }
+  bool link_up() const { return peer_->link().up(); }
   void change_to(Server next);
   void attach();
   void send_open();

@@ -1,76 +1,175 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/proxy/outbound/peer_link.h"
 
-#include <algorithm>
+#include <glog/logging.h>
 
+#include <algorithm>
+#include <utility>
+
+#include "base/transitions.h"
 #include "daemon/proxy/outbound/client_connection.h"
+#include "daemon/proxy/worker.h"
 
 namespace hat {
 
-void PeerLink::on_stream_frame(const engine::FrameHeader& header, engine::Bytes payload) {
-  const auto stream = streams.find(header.stream);
-  if (stream != streams.end()) stream->second->on_frame(header, payload);
+PeerLink::PeerLink(Worker& worker, const PeerConfig& peer, engine::SessionOptions options,
+                   engine::RdmaHost* rdma, uint32_t seed)
+    : worker_(worker),
+      rdma_(rdma),
+      without_lanes_(rdma == nullptr ? Fallback::kNoFabric : Fallback::kPeerHasNone),
+      link_(worker.reactor(), peer.link, std::move(options),
+            worker.node().limits.reconnect_backoff_max, seed, *this) {}
+
+PeerLink::~PeerLink() = default;
+
+void PeerLink::change_to(State next) {
+  static constexpr Transition<State> kTransitions[] = {{State::kCurrent, State::kLeaving},
+                                                       {State::kCurrent, State::kAgreed},
+                                                       {State::kLeaving, State::kAgreed}};
+  DCHECK(is_listed(kTransitions, state_, next));
+  state_ = next;
 }
 
-void PeerLink::end_stream(uint32_t stream, uint32_t lane, engine::FrameKind farewell) {
-  const uint64_t number = this->lane(lane).send({.kind = farewell, .stream = stream}, {});
-  if (lane != 0) farewells_.push_back({stream, lane, number});
+// --- Streams ---
+
+uint32_t PeerLink::open_stream(ClientConnection& connection) {
+  DCHECK(link_.takes_calls());
+  for (;;) {  // a stream that still exists may have the number, once the numbers start again
+    const uint32_t stream = link_.next_stream();
+    if (streams_.emplace(stream, &connection).second) return stream;
+  }
+}
+
+void PeerLink::end_stream(uint32_t stream, uint32_t lane, engine::FrameKind last) {
+  engine::Lane& carrier = lane == 0 ? link_.lane() : lanes_->lane(lane);
+  const uint64_t number = carrier.send({.kind = last, .stream = stream}, {});
+  if (lane != 0) last_frames_.push_back({stream, lane, number});
+}
+
+// The connections are copied, because one that is called may close, and then leaves the map.
+std::vector<ClientConnection*> PeerLink::connections() const {
+  std::vector<ClientConnection*> all;
+  for (const auto& [id, connection] : streams_) all.push_back(connection);
+  return all;
+}
+
+void PeerLink::on_stream_frame(const engine::FrameHeader& header, engine::Bytes payload) {
+  const auto stream = streams_.find(header.stream);
+  if (stream != streams_.end()) stream->second->on_frame(header, payload);
 }
 
 void PeerLink::flush() {
-  if (!lanes) {
-    farewells_.clear();
-  } else if (!farewells_.empty()) {
-    std::erase_if(farewells_, [&](const Farewell& one) {
-      const engine::Lane* lane = lanes->find(one.lane);
+  if (!lanes_) {
+    last_frames_.clear();
+  } else if (!last_frames_.empty()) {
+    std::erase_if(last_frames_, [&](const LastFrame& one) {
+      const engine::Lane* lane = lanes_->find(one.lane);
       return lane == nullptr || lane->fate(one.number) == engine::Fate::kDelivered;
     });
   }
-  if (leaves && link->up() && (!lanes || lanes->all_taken())) {
-    leaves = false;
-    link->agree_to_go_away();
-  }
-  if (lanes) lanes->flush();
-  link->flush();
+  if (state_ == State::kLeaving && link_.up() && lanes_->all_taken()) agree_to_go_away();
+  if (lanes_) lanes_->flush();
+  link_.flush();
 }
 
-void PeerLink::on_lane_uncongested(uint32_t lane) {
-  stirred = true;
-  // Copies the connections first: one that resumes may close, and is then erased from the map.
-  std::vector<ClientConnection*> connections;
-  for (const auto& [id, connection] : streams) {
-    if (connection->lane_number() == lane) connections.push_back(connection);
+bool PeerLink::all_sent() const {
+  if (!link_.up()) return true;
+  return link_.lane().idle() && (!lanes_ || lanes_->all_taken());
+}
+
+// --- The link ---
+
+void PeerLink::on_link_up(engine::Link&) {
+  worker_.counters().peer_sessions.at(link_.peer()).add();
+  LOG(INFO) << "peer " << link_.peer() << ": link up at " << to_string(link_.address());
+  engine::Session& session = link_.session();
+  if (rdma_ != nullptr && session.peer().legs != 0) {
+    lanes_ = std::make_unique<PeerLanes>(worker_.reactor(), *rdma_, session,
+                                         worker_.node().limits.lane_settle, *this);
+    costs_ =
+        std::make_unique<engine::CalibrationSession>(worker_.reactor(), session.lane(), nullptr);
+    session.set_costs(costs_.get());
   }
-  for (ClientConnection* connection : connections) connection->on_link_uncongested();
+  worker_.on_link_news();
+}
+
+void PeerLink::on_link_going_away(engine::Link&) {
+  if (state_ != State::kCurrent) return;  // the peer has announced this before
+  LOG(INFO) << "peer " << link_.peer()
+            << ": it is shutting down or is replaced; new calls use a new link";
+  if (lanes_) {
+    lanes_->expect_end();
+    change_to(State::kLeaving);
+  } else {
+    agree_to_go_away();
+  }
+  worker_.replace(*this);
+}
+
+void PeerLink::agree_to_go_away() {
+  change_to(State::kAgreed);
+  link_.agree_to_go_away();
+}
+
+void PeerLink::on_link_down(engine::Link&, bool was_up, const std::string& reason) {
+  const bool is_replaced = state_ != State::kCurrent;
+  if (is_replaced) {
+    LOG(INFO) << "peer " << link_.peer() << ": its old link has ended: " << reason;
+  } else if (was_up) {
+    LOG(WARNING) << "peer " << link_.peer() << ": link down: " << reason;
+  }
+  const auto streams = std::exchange(streams_, {});
+  if (lanes_) {
+    lanes_->end(reason);
+    worker_.defer_delete(std::move(lanes_));
+    costs_->end("the link went down: " + reason);
+    worker_.defer_delete(std::move(costs_));
+  }
+  for (const auto& [id, connection] : streams) connection->on_session_lost(reason);
+  if (is_replaced) worker_.defer_delete(*this);
+  worker_.on_link_news();
+}
+
+void PeerLink::defer_delete(std::unique_ptr<engine::Session> session) {
+  worker_.defer_delete(std::move(session));
+}
+
+// --- Lanes; 0 is the link's TCP connection ---
+
+void PeerLink::on_lane_uncongested(uint32_t lane) {
+  stirred_ = true;
+  for (ClientConnection* connection : connections()) {
+    if (lane == 0 || connection->lane_number() == lane) connection->on_link_uncongested();
+  }
 }
 
 bool PeerLink::has_clients(const std::vector<size_t>& endpoints) const {
-  return std::ranges::any_of(streams, [&](const auto& stream) {
+  return std::ranges::any_of(streams_, [&](const auto& stream) {
     return std::ranges::find(endpoints, stream.second->endpoint()) != endpoints.end();
   });
 }
 
 // Ends the streams on the lane at both sides: the frames on their way may or may not have arrived.
 void PeerLink::on_lane_lost(uint32_t lane, const std::string& reason) {
-  stirred = true;
+  stirred_ = true;
   std::vector<std::pair<uint32_t, ClientConnection*>> lost;
-  for (const auto& [id, connection] : streams) {
+  for (const auto& [id, connection] : streams_) {
     if (connection->lane_number() == lane) lost.emplace_back(id, connection);
   }
   for (const auto& [id, connection] : lost) {
-    streams.erase(id);
+    streams_.erase(id);
     reset(id);
   }
-  std::erase_if(farewells_, [&](const Farewell& one) {
+  std::erase_if(last_frames_, [&](const LastFrame& one) {
     if (one.lane != lane) return false;
-    if (lanes->find(lane)->fate(one.number) != engine::Fate::kDelivered) reset(one.stream);
+    if (lanes_->find(lane)->fate(one.number) != engine::Fate::kDelivered) reset(one.stream);
     return true;
   });
   for (const auto& [id, connection] : lost) connection->on_session_lost("RDMA lane: " + reason);
 }
 
 void PeerLink::reset(uint32_t stream) {
-  if (link->up()) link->lane().send({.kind = engine::FrameKind::kReset, .stream = stream}, {});
+  if (link_.up()) link_.lane().send({.kind = engine::FrameKind::kReset, .stream = stream}, {});
 }
 
 }  // namespace hat
