@@ -168,7 +168,7 @@ class Worker final : public engine::LinkEvents, public IterationEvents {
   void defer_delete(std::unique_ptr<UpstreamConnection> upstream);
   void defer_delete(std::unique_ptr<engine::Session> session) override;
   void defer_delete(AcceptedLink& link);
-  void defer_delete(AcceptedLink& link, uint32_t stream);
+  void defer_delete(std::unique_ptr<ServerStream> stream);
 
  private:
   static constexpr size_t kMovesMax = 64;

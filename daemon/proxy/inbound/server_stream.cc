@@ -110,7 +110,7 @@ void ServerStream::refuse(uint32_t lane, const FrameHeader& header) {
 
 void ServerStream::on_call(uint32_t lane, const FrameHeader& header, Bytes payload) {
   engine::CallMeta meta;
-  const engine::Hello& peer = link_.session->peer();
+  const engine::Hello& peer = link_.peer();
   const size_t meta_bytes = call_meta_bytes(peer);
   if (payload.size() < meta_bytes) return refuse(lane, header);
   std::memcpy(&meta, payload.data(), meta_bytes);
@@ -317,7 +317,7 @@ bool ServerStream::check_newest(ServedCall& call, Bytes bytes) {
 std::string ServerStream::over_limit_text() const {
   const std::string where = "node " + worker_.node().node + ": ";
   if (worker_.over_buffer_limit()) return where + "limits.max_buffered is reached";
-  const std::string& peer = link_.session->peer().node;
+  const std::string& peer = link_.peer().node;
   return where + "peer " + peer + " has reached its quarter of limits.max_buffered";
 }
 
@@ -475,7 +475,7 @@ void ServerStream::end_server() {
 void ServerStream::on_upstream_connected() {
   attempt_.end();
   const bool mirrored = !is_opaque() && served_.mode == UpstreamMode::kMirror;
-  if (mirrored && binding_.is(Bound::kAny) && knows_bound(link_.session->peer())) {
+  if (mirrored && binding_.is(Bound::kAny) && knows_bound(link_.peer())) {
     binding_.bind();
     stream_.send_control(FrameKind::kBound);
   }
@@ -524,7 +524,7 @@ void ServerStream::close_if_done() {
 void ServerStream::close() {
   stream_.close();
   if (pooled_) pooled_->drop();
-  worker_.defer_delete(link_, stream_.id());
+  link_.end_stream(stream_.id());
 }
 
 void ServerStream::reset() { reset(Failure::kUpstreamClosed, ""); }
@@ -561,7 +561,7 @@ void ServerStream::on_link_lost(const std::string& reason) {
 
 void ServerStream::note_if_opaque(Failure failure, std::string_view detail) {
   if (!is_opaque()) return;
-  const std::string& peer = link_.session->peer().node;
+  const std::string& peer = link_.peer().node;
   note_opaque_failure(worker_.counters(), Side::kServer,
                       "service " + served_.service + " for peer " + peer, failure, detail);
 }

@@ -205,7 +205,7 @@ void UpstreamConnection::on_readable() {
 bool UpstreamConnection::send_zero_copy(AcceptedLink& link, const InboundLane& lane,
                                         const engine::FrameHeader& header, Bytes part) {
   if (lane.rdma == nullptr) return false;
-  return bulk_.send(*stream_, {*lane.rdma, lane.number, link.fabric(), link.borrowed_ranges},
+  return bulk_.send(*stream_, {*lane.rdma, lane.number, link.fabric(), link.borrowed_ranges()},
                     header, part);
 }
 
