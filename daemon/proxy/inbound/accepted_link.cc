@@ -182,6 +182,12 @@ void AcceptedLink::on_uncongested(uint32_t lane) {
   for (ServerStream* stream : on_it) stream->on_link_uncongested();
 }
 
+std::string AcceptedLink::over_limit_text() const {
+  const std::string where = "node " + worker_.node().node + ": ";
+  if (worker_.over_buffer_limit()) return where + "limits.max_buffered is reached";
+  return where + "peer " + peer().node + " has reached its quarter of limits.max_buffered";
+}
+
 void AcceptedLink::end_stream(uint32_t id) {
   const auto found = streams_.find(id);
   if (found == streams_.end()) return;

@@ -48,6 +48,8 @@ class AcceptedLink final : private engine::SessionEvents,
   const std::shared_ptr<engine::Fabric>& fabric() const { return lanes_->fabric(); }
   // Returns the ranges of servers' rings that the RDMA lanes have borrowed.
   BorrowedRanges& borrowed_ranges() { return borrowed_ranges_; }
+  // Returns which limit is reached: limits.max_buffered, or the peer's part of it.
+  std::string over_limit_text() const;
   // Handles new routes, whose `allow` rules may have changed.
   void on_new_routes();
   // Removes a stream; the worker deletes it at the end of the iteration.

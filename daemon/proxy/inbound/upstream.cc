@@ -112,7 +112,7 @@ void UpstreamConnection::write(Bytes bytes, Bytes more) {
   if (output_ == Output::kFailed) {
     return user_->on_upstream_wrote(bytes.size() + more.size());
   }
-  if (connected() && out_.empty()) {
+  if (passes_at_once()) {
     const std::array<iovec, 2> both{{{const_cast<std::byte*>(bytes.data()), bytes.size()},
                                      {const_cast<std::byte*>(more.data()), more.size()}}};
     const IoResult result = stream_->write(std::span(both).first(more.empty() ? 1 : 2));
@@ -134,7 +134,7 @@ void UpstreamConnection::write(Bytes bytes, Bytes more) {
 
 void UpstreamConnection::end_writes() {
   if (std::exchange(end_wanted_, true)) return;
-  if (connected() && out_.empty()) stream_->shutdown_write();
+  if (passes_at_once()) stream_->shutdown_write();
 }
 
 void UpstreamConnection::on_writable() {
