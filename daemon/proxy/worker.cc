@@ -222,11 +222,7 @@ Result<void> Worker::calibrate(const std::string& peer, const engine::CostOpen& 
 void Worker::set_routes(std::shared_ptr<const RoutingTable> routes) {
   reactor_.assert_in_loop();
   routes_ = std::move(routes);
-  std::vector<ServerStream*> streams;  // a stream that ends leaves its link's map
-  for (const auto& [key, link] : accepted_) {
-    for (const auto& [id, stream] : link->streams) streams.push_back(stream.get());
-  }
-  for (ServerStream* stream : streams) stream->on_new_routes();
+  for (auto& [key, link] : accepted_) link->on_new_routes();
 }
 
 // --- Links from peers ---
@@ -242,12 +238,11 @@ void Worker::accept_link(const ListenerEvents::Accept& accept) {
 
 void Worker::make_room_for_a_link() {
   size_t unknown = 0;
-  engine::Session* oldest = nullptr;
+  AcceptedLink* oldest = nullptr;
   for (const auto& [key, link] : accepted_) {
-    engine::Session& session = *link->session;
-    if (session.up()) continue;
+    if (link->is_up()) continue;
     ++unknown;
-    if (oldest == nullptr || session.began() < oldest->began()) oldest = &session;
+    if (oldest == nullptr || link->began() < oldest->began()) oldest = link.get();
   }
   if (unknown >= kHandshakesMax)
     oldest->end("too many connections have not sent their hello, and this one is the oldest");
@@ -285,11 +280,8 @@ void Worker::defer_delete(PeerLink& replaced) {
   deferred_->peers.splice(deferred_->peers.end(), leaving_, node);
 }
 
-void Worker::defer_delete(AcceptedLink& link, uint32_t stream) {
-  const auto found = link.streams.find(stream);
-  if (found == link.streams.end()) return;
-  deferred_->streams.push_back(std::move(found->second));
-  link.streams.erase(found);
+void Worker::defer_delete(std::unique_ptr<ServerStream> stream) {
+  deferred_->streams.push_back(std::move(stream));
 }
 
 void Worker::begin_drain() {

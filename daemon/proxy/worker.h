@@ -178,7 +178,7 @@ class Worker final : public IterationEvents {
   void defer_delete(std::unique_ptr<engine::CalibrationSession> costs);
   void defer_delete(PeerLink& replaced);
   void defer_delete(AcceptedLink& link);
-  void defer_delete(AcceptedLink& link, uint32_t stream);
+  void defer_delete(std::unique_ptr<ServerStream> stream);
 
  private:
   static constexpr size_t kMovesMax = 64;

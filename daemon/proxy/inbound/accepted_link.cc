@@ -20,12 +20,12 @@ AcceptedLink::AcceptedLink(Worker& worker, engine::SessionOptions options,
                            const engine::OpenStream& open)
     : worker_(worker) {
   engine::SessionEvents& events = *this;
-  session = std::make_unique<engine::Session>(worker.reactor(), engine::Session::Role::kAcceptor,
-                                              std::move(options), open, events);
+  session_ = std::make_unique<engine::Session>(worker.reactor(), engine::Session::Role::kAcceptor,
+                                               std::move(options), open, events);
 }
 
 AcceptedLink::~AcceptedLink() {
-  streams.clear();  // now: a stream may get what another one frees, and then sends frames
+  streams_.clear();  // now: a stream may get what another one frees, and then sends frames
   if (share_) worker_.peer_shares().add(&PeerShare::links, *share_, -1);
 }
 
@@ -33,8 +33,8 @@ AcceptedLink::~AcceptedLink() {
 
 std::string AcceptedLink::identity() const {
   std::string names;
-  for (const std::string& name : session->peer_names()) names += name + '\n';
-  return names.empty() ? session->peer().node : names;
+  for (const std::string& name : session_->peer_names()) names += name + '\n';
+  return names.empty() ? session_->peer().node : names;
 }
 
 Result<void> AcceptedLink::on_hello(engine::Session&) {
@@ -54,19 +54,19 @@ Result<void> AcceptedLink::on_hello(engine::Session&) {
 void AcceptedLink::log(const std::string& what) {
   const auto left_out = worker_.link_lines().take(worker_.reactor().now());
   if (!left_out) return;
-  LOG(INFO) << "peer " << session->peer().node << ": " << what
+  LOG(INFO) << "peer " << session_->peer().node << ": " << what
             << (*left_out == 0 ? "" : " (" + std::to_string(*left_out) + " such lines left out)");
 }
 
 void AcceptedLink::on_session_up(engine::Session&) {
   std::string proved;
-  for (const std::string& name : session->peer_names())
+  for (const std::string& name : session_->peer_names())
     proved += (proved.empty() ? "" : ", ") + name;
   log("opened a link to this node" + (proved.empty() ? "" : ", as " + proved));
-  if (worker_.rdma() != nullptr && session->peer().legs != 0) {
+  if (worker_.rdma() != nullptr && session_->peer().legs != 0) {
     offer_lanes(*worker_.rdma(), worker_.answerer());
   }
-  if (leaves_) begin_drain();
+  if (leaves()) begin_drain();
 }
 
 void AcceptedLink::on_session_down(engine::Session&, const std::string& reason) {
@@ -76,32 +76,32 @@ void AcceptedLink::on_session_down(engine::Session&, const std::string& reason) 
     LOG_EVERY_T(WARNING, 1) << "link: a connection was refused: " << reason;
   }
   worker_.defer_delete(*this);
-  for (const auto& [id, stream] : streams) stream->stop_waiting();
+  for (const auto& [id, stream] : streams_) stream->stop_waiting();
   if (lanes_) lanes_->end(reason);  // and ends the streams on them
-  for (const auto& [id, stream] : streams) stream->on_link_lost(reason);
+  for (const auto& [id, stream] : streams_) stream->on_link_lost(reason);
   if (costs_) costs_->end("the link went down: " + reason);
 }
 
 void AcceptedLink::offer_lanes(engine::RdmaHost& host, engine::CostAnswerer* answerer) {
   engine::LaneSetEvents& events = *this;
   Reactor& reactor = worker_.reactor();
-  const bool nonces = knows_nonces(session->peer());
+  const bool nonces = knows_nonces(session_->peer());
   lanes_ = std::make_unique<engine::LaneSet>(reactor, host, engine::Session::Role::kAcceptor,
-                                             session->lane(),
+                                             session_->lane(),
                                              engine::LaneSetOptions{.nonces = nonces}, events);
-  session->set_lanes(lanes_.get());
+  session_->set_lanes(lanes_.get());
   answerer_ = answerer;
   if (answerer == nullptr) return;
   engine::CostAnswerer& guarded = *this;
-  costs_ = std::make_unique<engine::CalibrationSession>(reactor, session->lane(), &guarded);
-  session->set_costs(costs_.get());
+  costs_ = std::make_unique<engine::CalibrationSession>(reactor, session_->lane(), &guarded);
+  session_->set_costs(costs_.get());
 }
 
 // --- Streams ---
 
 // Calibrating takes seconds of a core, so a restricted peer may not do it.
 Result<std::shared_ptr<engine::CalibrationJob>> AcceptedLink::answer(const engine::CostOpen& open) {
-  if (worker_.routes().restricts(session->peer_names())) {
+  if (worker_.routes().restricts(session_->peer_names())) {
     return fail(ErrorCode::kDenied,
                 "a rule (`allow`) of node " + worker_.node().node +
                     " restricts this node, so it may not calibrate with that node");
@@ -117,8 +117,8 @@ void AcceptedLink::take(uint32_t lane, const FrameHeader& header, engine::Bytes 
     agreed_to_go_away_ = true;
     return;
   }
-  const auto stream = streams.find(header.stream);
-  if (stream != streams.end()) return stream->second->on_frame(lane, header, payload);
+  const auto stream = streams_.find(header.stream);
+  if (stream != streams_.end()) return stream->second->on_frame(lane, header, payload);
   if (lane == 0) return;
   // The stream has ended here, and the lane that carried its end may be gone, so a new call is
   // answered with kReset. An RDMA lane also counts the calls that have not ended yet, so the answer
@@ -161,7 +161,7 @@ void AcceptedLink::open_stream(uint32_t lane, const FrameHeader& header, engine:
         {.kind = FrameKind::kReset, .stream = header.stream},
         {std::as_bytes(std::span(&meta, 1)), std::as_bytes(std::span(detail))});
   };
-  if (served == serves.end() || streams.contains(header.stream)) {
+  if (served == serves.end() || streams_.contains(header.stream)) {
     return refuse(engine::Failure::kUnknownService,
                   "node " + worker_.node().node + " does not serve '" + service + "'");
   }
@@ -171,40 +171,59 @@ void AcceptedLink::open_stream(uint32_t lane, const FrameHeader& header, engine:
     return refuse(engine::Failure::kOverloaded,
                   "node " + worker_.node().node + ": limits.max_peer_connections is reached");
   }
-  const auto opened = streams.emplace(
+  const auto opened = streams_.emplace(
       header.stream, std::make_unique<ServerStream>(worker_, *this, header.stream, lane, *served));
   if (token != nullptr) opened.first->second->attach(*token);
 }
 
 void AcceptedLink::on_uncongested(uint32_t lane) {
-  std::vector<ServerStream*> on_it;  // a stream may end, and then leaves `streams`
-  for (const auto& [id, stream] : streams) {
+  std::vector<ServerStream*> on_it;  // a stream may end, and then leaves `streams_`
+  for (const auto& [id, stream] : streams_) {
     if (stream->lane_number() == lane) on_it.push_back(stream.get());
   }
   for (ServerStream* stream : on_it) stream->on_link_uncongested();
 }
 
-void AcceptedLink::begin_drain() { session->lane().send({.kind = FrameKind::kGoAway}, {}); }
+std::string AcceptedLink::over_limit_text() const {
+  const std::string where = "node " + worker_.node().node + ": ";
+  if (worker_.over_buffer_limit()) return where + "limits.max_buffered is reached";
+  return where + "peer " + peer().node + " has reached its quarter of limits.max_buffered";
+}
+
+void AcceptedLink::end_stream(uint32_t id) {
+  const auto found = streams_.find(id);
+  if (found == streams_.end()) return;
+  worker_.defer_delete(std::move(found->second));
+  streams_.erase(found);
+}
+
+void AcceptedLink::on_new_routes() {
+  std::vector<ServerStream*> streams;  // a stream that ends leaves streams_
+  for (const auto& [id, stream] : streams_) streams.push_back(stream.get());
+  for (ServerStream* stream : streams) stream->on_new_routes();
+}
+
+void AcceptedLink::begin_drain() { session_->lane().send({.kind = FrameKind::kGoAway}, {}); }
 
 bool AcceptedLink::drained() {
-  return peer_turned() && session->lane().idle() &&
+  return peer_turned() && session_->lane().idle() &&
          std::ranges::all_of(
-             streams, [](const auto& s) { return s.second->idle() && !s.second->can_move(); }) &&
+             streams_, [](const auto& s) { return s.second->idle() && !s.second->can_move(); }) &&
          (!lanes_ || lanes_->all_taken());
 }
 
 void AcceptedLink::leave() {
-  leaves_ = true;
-  if (session->up()) begin_drain();
+  if (departure_ == Departure::kNone) departure_ = Departure::kBegun;
+  if (session_->up()) begin_drain();
 }
 
 void AcceptedLink::flush() {
   if (lanes_) lanes_->flush();
-  session->lane().flush();
-  if (!leaves_ || finished_ || !session->up() || !drained()) return;
-  if (std::ranges::any_of(streams, [](const auto& s) { return s.second->stays(); })) return;
-  finished_ = true;
-  session->finish();
+  session_->lane().flush();
+  if (departure_ != Departure::kBegun || !session_->up() || !drained()) return;
+  if (std::ranges::any_of(streams_, [](const auto& s) { return s.second->stays(); })) return;
+  departure_ = Departure::kFinished;
+  session_->finish();
 }
 
 // --- RDMA lanes ---
@@ -226,10 +245,10 @@ void AcceptedLink::on_lane_uncongested(engine::LaneSet&, uint32_t lane) { on_unc
 void AcceptedLink::on_lane_down(engine::LaneSet&, uint32_t lane, bool was_up,
                                 const std::string& reason) {
   if (was_up) {
-    VLOG(1) << "peer " << session->peer().node << ": RDMA lane " << lane << " down: " << reason;
+    VLOG(1) << "peer " << session_->peer().node << ": RDMA lane " << lane << " down: " << reason;
   }
   std::vector<ServerStream*> lost;
-  for (const auto& [id, stream] : streams) {
+  for (const auto& [id, stream] : streams_) {
     if (!stream->leave_lane(lane)) continue;
     lost.push_back(stream.get());
     lost_.push_back(id);

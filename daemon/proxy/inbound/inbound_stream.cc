@@ -53,7 +53,7 @@ void InboundStream::grant_ahead(size_t held) {
 // fails after the stream has left it, the credit would be lost.
 void InboundStream::grant_if_worth_it() {
   if (!window_.worth_a_frame()) return;
-  link_.session->lane().send({.kind = FrameKind::kCredit, .stream = id_, .credit = window_.grant()},
+  link_.lane(0).frames->send({.kind = FrameKind::kCredit, .stream = id_, .credit = window_.grant()},
                              {});
 }
 
@@ -143,7 +143,7 @@ void InboundStream::end_due(const InboundLane& lane) {
 // Returns the failure as the peer knows it: an older peer knows fewer reasons.
 Failure InboundStream::as_told(Failure failure) const {
   const bool known = failure != Failure::kPermissionDenied ||
-                     link_.session->peer().version_max >= engine::kLinkVersionOfDenials;
+                     link_.peer().version_max >= engine::kLinkVersionOfDenials;
   return known ? failure : Failure::kUnknownService;
 }
 

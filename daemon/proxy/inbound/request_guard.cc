@@ -75,7 +75,7 @@ const Route& RequestGuard::route_of(std::string_view service, std::string_view m
 
 bool RequestGuard::may_call(const Route& route) const {
   if (!route.access) return true;
-  if (any_identity_matches(route.access->allow, link_.session->peer_names())) return true;
+  if (any_identity_matches(route.access->allow, link_.peer_names())) return true;
   const bool served = route.access->dry_run;
   route.metrics->at(Side::kServer, worker_.index()).denied[served].add();
   if (served) {
@@ -89,7 +89,7 @@ bool RequestGuard::is_restricted() {
   const RoutingTable& routes = worker_.routes();
   if (standing_.generation != routes.generation()) {
     standing_ = {.generation = routes.generation(),
-                 .restricted = routes.restricts(link_.session->peer_names())};
+                 .restricted = routes.restricts(link_.peer_names())};
   }
   return standing_.restricted;
 }
@@ -175,8 +175,8 @@ std::optional<thrift::BodyFault> RequestGuard::fault_under(const Route& route,
 }
 
 std::string RequestGuard::caller() const {
-  const auto names = link_.session->peer_names();
-  const std::string& node = link_.session->peer().node;
+  const auto names = link_.peer_names();
+  const std::string& node = link_.peer().node;
   if (names.empty()) return "peer " + node + ", whose identity is not verified (link.tls),";
   return "peer " + names.front();
 }

@@ -21,7 +21,7 @@ constexpr Duration kAttachTime = std::chrono::seconds(5);
 }  // namespace
 
 bool ServerStream::can_move() const {
-  return binding_.can_move() && !is_opaque() && knows_moves(link_.session->peer());
+  return binding_.can_move() && !is_opaque() && knows_moves(link_.peer());
 }
 
 // --- Away ---
@@ -46,10 +46,10 @@ void ServerStream::try_detach() {
   if (link_.leaves() && worker_.successor() == nullptr && !leaves_for_good) return pin();
   auto connection = leaves_for_good ? std::nullopt : upstream_->duplicate();
   if (!connection) return late ? pin() : worker_.deadlines().set(attempt_, kTryAgain);
-  const auto names = link_.session->peer_names();
+  const auto names = link_.peer_names();
   connection->service = served_.service;
   connection->server = to_string(served_.upstream);
-  connection->peer = link_.session->peer().node;
+  connection->peer = link_.peer().node;
   connection->peer_names.assign(names.begin(), names.end());
   const auto token = worker_.detached().keep(std::move(*connection), worker_.reactor().now());
   if (!token) return pin();
@@ -77,8 +77,8 @@ void ServerStream::try_attach() {
   // more_may_come() is read before claim(), so that a connection which arrives in between is found.
   const bool may_come =
       worker_.detached().more_may_come() && worker_.reactor().now() < binding_.moves_until();
-  auto connection = worker_.detached().claim(binding_.token(), link_.session->peer().node,
-                                             link_.session->peer_names());
+  auto connection =
+      worker_.detached().claim(binding_.token(), link_.peer().node, link_.peer_names());
   if (!connection && may_come) return worker_.deadlines().set(attempt_, kTryAgain);
   // The configuration may have changed with the process.
   const bool fits = connection && connection->service == served_.service &&

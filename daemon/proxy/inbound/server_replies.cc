@@ -62,10 +62,11 @@ bool ServerStream::on_head(const thrift::Head& head) {
 
 bool ServerStream::on_piece(Bytes piece, bool last) {
   const UpstreamConnection* const from = upstream_.get();
-  if (upstream_->drops_reply() || calls_.empty()) {
+  if (upstream_->drops_reply()) {
     if (last) upstream_->end_dropped_reply();
     return true;
   }
+  if (calls_.empty()) return true;  // an empty frame, which answers nothing
   ServedCall& call = calls_.front();
   const bool complete = last && call.replies_seen >= (call.is_complete() ? call.replies : 1);
   const thrift::Outcome outcome = upstream_->replies().messages().outcome();

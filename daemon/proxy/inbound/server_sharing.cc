@@ -11,17 +11,22 @@ namespace hat {
 
 using engine::Failure;
 
-bool ServerStream::may_share(const ServedCall& call) const {
+namespace {
+
+bool may_share(const ServedCall& call, const Limits& limits) {
   return call.listed != ServedCall::Listed::kNot &&
-         call.held_bytes <= worker_.node().limits.shared_request_bytes_max;
+         call.held_bytes <= limits.shared_request_bytes_max;
 }
 
-// Returns true for an empty frame, which has no message. Some clients send one.
-bool ServerStream::is_empty_frame(const ServedCall& call) const {
+// Returns true for an empty frame, which has no message. Some clients send one. `held` are the held
+// bytes of the call.
+bool is_empty_frame(const ServedCall& call, Bytes held) {
   constexpr size_t kLengthBytes = 4;
-  return call.is_complete() && call.replies == 0 && call.held_bytes == kLengthBytes &&
-         std::ranges::all_of(calls_.held(call), [](std::byte one) { return one == std::byte{0}; });
+  return call.is_complete() && call.replies == 0 && held.size() == kLengthBytes &&
+         std::ranges::all_of(held, [](std::byte one) { return one == std::byte{0}; });
 }
+
+}  // namespace
 
 // Processes calls from the front of the queue until one must wait.
 void ServerStream::advance_pooled() {
@@ -33,12 +38,12 @@ void ServerStream::advance_pooled() {
     }
     if (call.is_cancelled()) {
       end_cancelled();
-    } else if (is_empty_frame(call)) {
+    } else if (is_empty_frame(call, calls_.held(call))) {
       stream_.grant(calls_.drop_held(call));
       calls_.end_front(CallOutcome::kOneway);
     } else if (call.must_wait()) {
       return;
-    } else if (!may_share(call)) {
+    } else if (!may_share(call, worker_.node().limits)) {
       take_own();
     } else if (!call.is_complete()) {
       return stream_.grant_ahead(call.held_bytes);

@@ -110,7 +110,7 @@ void ServerStream::refuse(uint32_t lane, const FrameHeader& header) {
 
 void ServerStream::on_call(uint32_t lane, const FrameHeader& header, Bytes payload) {
   engine::CallMeta meta;
-  const engine::Hello& peer = link_.session->peer();
+  const engine::Hello& peer = link_.peer();
   const size_t meta_bytes = call_meta_bytes(peer);
   if (payload.size() < meta_bytes) return refuse(lane, header);
   std::memcpy(&meta, payload.data(), meta_bytes);
@@ -172,7 +172,7 @@ void ServerStream::on_request_bytes(uint32_t lane, const FrameHeader& header, By
                          to_string(served_.upstream) + ": the connection has ended");
   }
   // Bytes, or the state of a call, must be kept.
-  const bool is_kept = !passes_at_once() || !call.is_handed_over();
+  const bool is_kept = !upstream_ || !upstream_->passes_at_once() || !call.is_handed_over();
   if (is_kept && worker_.over_buffer_limit(*share_)) return refuse_over_limit(bytes);
   if (pooled_ && !upstream_) {
     calls_.hold(call, bytes);
@@ -189,11 +189,6 @@ void ServerStream::on_request_bytes(uint32_t lane, const FrameHeader& header, By
     calls_.hold(call, bytes);
   }
   advance();
-}
-
-// Returns true if the server's connection takes bytes without keeping any of them here.
-bool ServerStream::passes_at_once() const {
-  return upstream_ && upstream_->connected() && upstream_->backlog() == 0;
 }
 
 void ServerStream::on_cancel(uint64_t ordinal) {
@@ -245,8 +240,9 @@ void ServerStream::on_raw(Bytes bytes) {
                  served_.service + " has reached its limit of upstream connections");
   }
   if (upstream_ && !calls_.holds_nothing()) write_held();
-  if (!passes_at_once() && worker_.over_buffer_limit(*share_)) {
-    return reset(Failure::kOverloaded, over_limit_text());
+  const bool is_kept = !upstream_ || !upstream_->passes_at_once();
+  if (is_kept && worker_.over_buffer_limit(*share_)) {
+    return reset(Failure::kOverloaded, link_.over_limit_text());
   }
   if (upstream_) upstream_->note_unchecked();
   if (bytes.empty()) return;  // an empty kRaw only makes the stream opaque; more bytes follow
@@ -314,17 +310,10 @@ bool ServerStream::check_newest(ServedCall& call, Bytes bytes) {
   return true;
 }
 
-std::string ServerStream::over_limit_text() const {
-  const std::string where = "node " + worker_.node().node + ": ";
-  if (worker_.over_buffer_limit()) return where + "limits.max_buffered is reached";
-  const std::string& peer = link_.session->peer().node;
-  return where + "peer " + peer + " has reached its quarter of limits.max_buffered";
-}
-
 // Refuses the newest call, because its state or a part of its request would have to be kept, and
 // limits.max_buffered or the peer's quarter of it is reached.
 void ServerStream::refuse_over_limit(Bytes bytes) {
-  const std::string detail = over_limit_text();
+  const std::string detail = link_.over_limit_text();
   stream_.grant(bytes.size());
   // The server has a part of the request, so it could not understand anything that follows.
   if (calls_.back().is_handed_over()) return end_by_newest(Failure::kOverloaded, detail);
@@ -475,7 +464,7 @@ void ServerStream::end_server() {
 void ServerStream::on_upstream_connected() {
   attempt_.end();
   const bool mirrored = !is_opaque() && served_.mode == UpstreamMode::kMirror;
-  if (mirrored && binding_.is(Bound::kAny) && knows_bound(link_.session->peer())) {
+  if (mirrored && binding_.is(Bound::kAny) && knows_bound(link_.peer())) {
     binding_.bind();
     stream_.send_control(FrameKind::kBound);
   }
@@ -524,7 +513,7 @@ void ServerStream::close_if_done() {
 void ServerStream::close() {
   stream_.close();
   if (pooled_) pooled_->drop();
-  worker_.defer_delete(link_, stream_.id());
+  link_.end_stream(stream_.id());
 }
 
 void ServerStream::reset() { reset(Failure::kUpstreamClosed, ""); }
@@ -561,7 +550,7 @@ void ServerStream::on_link_lost(const std::string& reason) {
 
 void ServerStream::note_if_opaque(Failure failure, std::string_view detail) {
   if (!is_opaque()) return;
-  const std::string& peer = link_.session->peer().node;
+  const std::string& peer = link_.peer().node;
   note_opaque_failure(worker_.counters(), Side::kServer,
                       "service " + served_.service + " for peer " + peer, failure, detail);
 }

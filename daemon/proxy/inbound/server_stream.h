@@ -96,7 +96,6 @@ class ServerStream final : private UnitSink, private UpstreamUser, private Poole
   bool began_unchecked();
   void end_unchecked();
   bool check_newest(ServedCall& call, Bytes bytes);
-  std::string over_limit_text() const;
   void refuse_over_limit(Bytes bytes);
   void refuse_newest(engine::Failure failure, std::string_view detail);
   void end_by_newest(engine::Failure failure, const std::string& detail);
@@ -121,7 +120,6 @@ class ServerStream final : private UnitSink, private UpstreamUser, private Poole
   void on_upstream_end() override;
   void on_upstream_broke(const std::string& reason) override;
   bool ensure_upstream();
-  bool passes_at_once() const;
   void pass(ServedCall& call, Bytes bytes);
   bool pass_held(ServedCall& call);
   void pass_all_held();
@@ -139,8 +137,6 @@ class ServerStream final : private UnitSink, private UpstreamUser, private Poole
   void on_pooled_answer() override { send_pooled_answer(); }
   void on_pooled_failure(engine::Failure failure, bool delivered,
                          const std::string& detail) override;
-  bool may_share(const ServedCall& call) const;
-  bool is_empty_frame(const ServedCall& call) const;
   void advance_pooled();
   void take_own();
   void ask_pooled(ServedCall& call);

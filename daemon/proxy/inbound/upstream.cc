@@ -123,7 +123,7 @@ void UpstreamConnection::write(Bytes bytes, Bytes more) {
 
 void UpstreamConnection::end_writes() {
   if (std::exchange(end_wanted_, true)) return;
-  if (connected() && out_.empty()) stream_->shutdown_write();
+  if (passes_at_once()) stream_->shutdown_write();
 }
 
 void UpstreamConnection::on_writable() {
@@ -188,7 +188,7 @@ void UpstreamConnection::on_readable() {
 bool UpstreamConnection::send_zero_copy(AcceptedLink& link, const InboundLane& lane,
                                         const engine::FrameHeader& header, Bytes part) {
   if (lane.rdma == nullptr) return false;
-  return bulk_.send(*stream_, {*lane.rdma, lane.number, link.fabric(), link.borrowed_ranges},
+  return bulk_.send(*stream_, {*lane.rdma, lane.number, link.fabric(), link.borrowed_ranges()},
                     header, part);
 }
 

@@ -66,6 +66,8 @@ class UpstreamConnection final : public StreamEvents {
   void want_read(bool wanted);
   bool connected() const { return output_ != Output::kConnecting; }
   size_t backlog() const { return out_.size(); }
+  // Returns true if bytes are written without keeping any of them, while the server takes them.
+  bool passes_at_once() const { return connected() && out_.empty(); }
   // Returns true if the server has taken everything that was written, and more can be written.
   bool takes_all() const {
     return out_.empty() && output_ != Output::kFailed && !end_wanted_ && input_ != Input::kEnded &&
@@ -97,10 +99,17 @@ class UpstreamConnection final : public StreamEvents {
   }
 
   // --- For a connection that one stream has alone ---
-  // Drops the unit that is being read, because it answers no call.
-  void drop_reply() { unit_ = Unit::kDropped; }
+  // Drops the unit that is being read, because it answers no call. The user calls
+  // end_dropped_reply() at the unit's end.
+  void drop_reply() {
+    DCHECK(unit_ == Unit::kPassedOn);
+    unit_ = Unit::kDropped;
+  }
   bool drops_reply() const { return unit_ == Unit::kDropped; }
-  void end_dropped_reply() { unit_ = Unit::kPassedOn; }
+  void end_dropped_reply() {
+    DCHECK(unit_ == Unit::kDropped);
+    unit_ = Unit::kPassedOn;
+  }
   // Notes that the connection carries bytes that no RequestGuard has checked.
   void note_unchecked() { carried_ = Carried::kUnchecked; }
   bool carried_unchecked() const { return carried_ == Carried::kUnchecked; }
