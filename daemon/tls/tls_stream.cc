@@ -6,10 +6,14 @@
 #include <ctime>
 #include <utility>
 
+#include "base/transitions.h"
 #include "config/identity.h"
 #include "daemon/tls/certificate.h"
 
 namespace hat {
+
+using Contact = RecordTransport::Contact;
+
 namespace {
 
 std::string joined(std::span<const std::string> words, const char* none) {
@@ -17,9 +21,6 @@ std::string joined(std::span<const std::string> words, const char* none) {
   for (const std::string& word : words) all += (all.empty() ? "" : ", ") + word;
   return all.empty() ? none : all;
 }
-
-// Returns true if `first` begins a TLS handshake record or an alert.
-bool begins_tls(char first) { return first == 0x16 || first == 0x15; }
 
 // Returns "unknown ca" for OpenSSL's "tlsv1 alert unknown ca".
 std::string alert_text(unsigned long error) {
@@ -46,80 +47,18 @@ bool is_of_version(int reason) {
 
 }  // namespace
 
-// --- The BIO through which OpenSSL reads and writes ---
-
-struct TlsStreamBio {
-  static TlsStream& of(BIO* bio) { return *static_cast<TlsStream*>(BIO_get_data(bio)); }
-
-  static int read(BIO* bio, char* into, size_t size, size_t* got) {
-    TlsStream& self = of(bio);
-    BIO_clear_retry_flags(bio);
-    IoResult result;
-    if (!self.drained_) result = self.stream_->read({reinterpret_cast<std::byte*>(into), size});
-    switch (result.kind) {
-      case IoResult::Kind::kOk:
-        self.in_touch_ = true;
-        if (!std::exchange(self.heard_, true)) self.heard_no_tls_ = !begins_tls(into[0]);
-        self.drained_ = result.bytes < size;
-        *got = result.bytes;
-        return 1;
-      case IoResult::Kind::kWouldBlock:
-        self.drained_ = true;
-        BIO_set_retry_read(bio);
-        return 0;
-      case IoResult::Kind::kEnd:
-        self.inner_ended_ = true;
-        return 0;
-      case IoResult::Kind::kError:
-        self.inner_error_ = result.error;
-        return 0;
-    }
-    return 0;
-  }
-
-  static int write(BIO* bio, const char* from, size_t size, size_t* took) {
-    TlsStream& self = of(bio);
-    BIO_clear_retry_flags(bio);
-    if (self.sealed_.size() >= TlsStream::kBytesAtOnce) {
-      BIO_set_retry_write(bio);
-      return 0;
-    }
-    const auto* bytes = reinterpret_cast<const std::byte*>(from);
-    self.sealed_.insert(self.sealed_.end(), bytes, bytes + size);
-    *took = size;
-    return 1;
-  }
-
-  static long control(BIO*, int what, long, void*) { return what == BIO_CTRL_FLUSH ? 1 : 0; }
-
-  static BIO* make(TlsStream& self) {
-    static BIO_METHOD* const method = [] {
-      BIO_METHOD* made = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "hat stream");
-      BIO_meth_set_read_ex(made, read);
-      BIO_meth_set_write_ex(made, write);
-      BIO_meth_set_ctrl(made, control);
-      return made;
-    }();
-    BIO* bio = BIO_new(method);
-    if (bio == nullptr) return nullptr;
-    BIO_set_data(bio, &self);
-    BIO_set_init(bio, 1);
-    return bio;
-  }
-};
-
 TlsStream::TlsStream(OwnedSsl connection, const Options& options, const engine::OpenStream& open,
                      StreamEvents& events)
-    : options_(options), events_(events), ssl_(std::move(connection)), stream_(open(*this)) {
+    : options_(options), events_(events), ssl_(std::move(connection)), transport_(open, *this) {
   if (options_.all != nullptr) options_.all->insert(this);
-  BIO* bio = ssl_ ? TlsStreamBio::make(*this) : nullptr;
+  BIO* bio = ssl_ ? transport_.make_bio() : nullptr;
   if (bio == nullptr) {
     fail_with(TlsFailure::kOther, "TLS: out of memory");
     return;
   }
   SSL_set_bio(ssl_.get(), bio, bio);
   SSL_set_app_data(ssl_.get(), this);
-  SSL_set_default_read_buffer_len(ssl_.get(), kBytesAtOnce);
+  SSL_set_default_read_buffer_len(ssl_.get(), RecordTransport::kBytesAtOnce);
   SSL_set_verify(ssl_.get(), SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, on_certificate);
   if (options_.role == Role::kInitiator) {
     SSL_set_connect_state(ssl_.get());
@@ -136,10 +75,20 @@ TlsStream::~TlsStream() {
   if (options_.turns != nullptr) options_.turns->leave(*this);
   ERR_clear_error();
   if (state_ == State::kOpen) SSL_shutdown(ssl_.get());  // seals close_notify
-  send_sealed();
-  const bool begun = in_touch_ || options_.role == Role::kAcceptor;
+  transport_.send();
+  const bool begun = transport_.contact() != Contact::kNone || options_.role == Role::kAcceptor;
   if (!is_in_handshake() || !begun) return;
   options_.counters->failures[static_cast<size_t>(TlsFailure::kUnfinished)].add();
+}
+
+void TlsStream::change_to(State next) {
+  static constexpr Transition<State> kTransitions[] = {
+      {State::kHandshake, State::kHandshake}, {State::kHandshake, State::kWaits},
+      {State::kHandshake, State::kOpen},      {State::kHandshake, State::kFailed},
+      {State::kWaits, State::kWaits},         {State::kWaits, State::kHandshake},
+      {State::kOpen, State::kFailed},         {State::kFailed, State::kFailed}};
+  DCHECK(is_listed(kTransitions, state_, next));
+  state_ = next;
 }
 
 // --- The handshake ---
@@ -148,7 +97,7 @@ std::optional<IoResult> TlsStream::shake_hands() {
   if (state_ == State::kOpen) return std::nullopt;
   if (state_ == State::kFailed) return IoResult{IoResult::Kind::kError, 0, EPROTO};
   const bool may_go_on = options_.turns == nullptr || options_.turns->take(*this);
-  state_ = may_go_on ? State::kHandshake : State::kWaits;
+  change_to(may_go_on ? State::kHandshake : State::kWaits);
   if (!may_go_on) {
     update_wants();
     return IoResult{IoResult::Kind::kWouldBlock};
@@ -157,13 +106,14 @@ std::optional<IoResult> TlsStream::shake_hands() {
   const int done = step();
   if (options_.turns != nullptr) options_.turns->took(time_worked() - began);
   const int why = SSL_get_error(ssl_.get(), done);
-  send_sealed();
+  transport_.send();
   if (done == 1) {
     if (newer_ && newer_->revokes(*ssl_)) return fail_revoked();
     come_open();
     return std::nullopt;
   }
-  if (write_error_ != 0 || (why != SSL_ERROR_WANT_READ && why != SSL_ERROR_WANT_WRITE)) {
+  if (transport_.write_error() != 0 ||
+      (why != SSL_ERROR_WANT_READ && why != SSL_ERROR_WANT_WRITE)) {
     return fail_handshake();
   }
   update_wants();
@@ -175,7 +125,7 @@ int TlsStream::step() {
   do {
     ERR_clear_error();
     done = SSL_do_handshake(ssl_.get());
-  } while (done != 1 && SSL_want_write(ssl_.get()) && send_sealed());
+  } while (done != 1 && SSL_want_write(ssl_.get()) && transport_.send());
   return done;
 }
 
@@ -186,10 +136,10 @@ bool TlsStream::still_shaking_hands() {
 }
 
 void TlsStream::come_open() {
-  state_ = State::kOpen;
+  change_to(State::kOpen);
   options_.counters->handshakes.add();
   update_wants();
-  if (reads_) stream_->read_again();  // data may have arrived with the handshake's last bytes
+  if (reads_) transport_.read_again();  // data may have arrived with the handshake's last bytes
 }
 
 // OpenSSL calls this for each certificate of the chain. The first is the CA that this side trusts,
@@ -212,14 +162,16 @@ bool TlsStream::allows(X509& certificate) {
 IoResult TlsStream::fail_handshake() {
   const unsigned long error = ERR_peek_error();
   const int reason = ERR_GET_LIB(error) == ERR_LIB_SSL ? ERR_GET_REASON(error) : 0;
-  const int no_stream = inner_error_ != 0 ? inner_error_ : write_error_;
-  if (no_stream != 0 && !in_touch_) {  // there was never a connection: not a failure of TLS
-    state_ = State::kFailed;
-    error_ = stream_->error_text(no_stream);
+  const int no_stream =
+      transport_.read_error() != 0 ? transport_.read_error() : transport_.write_error();
+  if (no_stream != 0 && transport_.contact() ==
+                            Contact::kNone) {  // there was never a connection: not a failure of TLS
+    change_to(State::kFailed);
+    error_ = transport_.error_text(no_stream);
     update_wants();
     return {IoResult::Kind::kError, 0, no_stream};
   }
-  if (heard_no_tls_) {
+  if (transport_.contact() == Contact::kNotTls) {
     say_that_this_is_tls();
     return fail_with(
         TlsFailure::kNotTls,
@@ -236,7 +188,7 @@ IoResult TlsStream::fail_handshake() {
   if (is_alert(reason)) {
     return fail_with(TlsFailure::kRefused, "TLS: the peer refuses this node: " + alert_text(error));
   }
-  if (inner_ended_ || no_stream != 0) {
+  if (transport_.ended() || no_stream != 0) {
     return fail_with(TlsFailure::kClosed,
                      "TLS: the peer closed the connection in the handshake: check that its link "
                      "has `tls`");
@@ -248,9 +200,7 @@ IoResult TlsStream::fail_handshake() {
 // hatrpcd without TLS recognises this alert, and reports it.
 void TlsStream::say_that_this_is_tls() {
   constexpr std::array<uint8_t, 7> kFatalProtocolVersion = {0x15, 3, 1, 0, 2, 2, 0x46};
-  auto alert = kFatalProtocolVersion;
-  const iovec all{alert.data(), alert.size()};
-  if (options_.role == Role::kAcceptor) (void)stream_->write({&all, 1});
+  if (options_.role == Role::kAcceptor) transport_.send_plain(kFatalProtocolVersion);
 }
 
 IoResult TlsStream::fail_verification() {
@@ -275,7 +225,7 @@ void TlsStream::fail_if_revoked(std::shared_ptr<const TlsContext> context) {
     newer_ = std::move(context);
   } else if (state_ == State::kOpen && context->revokes(*ssl_)) {
     fail_revoked();
-    if (reads_) stream_->read_again();
+    if (reads_) transport_.read_again();
   }
 }
 
@@ -286,9 +236,9 @@ IoResult TlsStream::fail_revoked() {
 
 IoResult TlsStream::fail_with(TlsFailure failure, const std::string& text) {
   ERR_clear_error();
-  state_ = State::kFailed;
+  change_to(State::kFailed);
   error_ = text;
-  send_sealed();  // sends OpenSSL's alert
+  transport_.send();  // sends OpenSSL's alert
   options_.counters->failures[static_cast<size_t>(failure)].add();
   update_wants();
   return {IoResult::Kind::kError, 0, EPROTO};
@@ -304,9 +254,10 @@ IoResult TlsStream::stopped() {
   if (why == SSL_ERROR_ZERO_RETURN) return {IoResult::Kind::kEnd};
   const unsigned long error = ERR_peek_error();
   if (error == 0) {
-    if (inner_error_ != 0) return {IoResult::Kind::kError, 0, inner_error_};
+    const int inner = transport_.read_error();
+    if (inner != 0) return {IoResult::Kind::kError, 0, inner};
     // The end without a close_notify. A frame has its own length, so the reader notices a cut one.
-    if (inner_ended_) return {IoResult::Kind::kEnd};
+    if (transport_.ended()) return {IoResult::Kind::kEnd};
   }
   // In TLS 1.3 the initiator's handshake is over before the acceptor has seen its certificate, so
   // the acceptor's refusal arrives only now.
@@ -318,31 +269,14 @@ IoResult TlsStream::stopped() {
                          (not_allowed ? "its link.tls.allow has none of the certificate's names"
                                       : alert_text(error) + "; its log says why"));
   }
-  state_ = State::kFailed;
+  change_to(State::kFailed);
   error_ = "TLS: " + take_openssl_error();
   return {IoResult::Kind::kError, 0, EPROTO};
 }
 
-bool TlsStream::send_sealed() {
-  while (sealed_sent_ < sealed_.size() && write_error_ == 0) {
-    const iovec rest{sealed_.data() + sealed_sent_, sealed_.size() - sealed_sent_};
-    const IoResult result = stream_->write({&rest, 1});
-    if (result.kind == IoResult::Kind::kWouldBlock) return false;
-    if (result.kind == IoResult::Kind::kOk) {
-      in_touch_ = true;
-      sealed_sent_ += result.bytes;
-    } else {
-      write_error_ = result.error == 0 ? EPIPE : result.error;
-    }
-  }
-  sealed_.clear();
-  sealed_sent_ = 0;
-  return write_error_ == 0;
-}
-
 IoResult TlsStream::read(std::span<std::byte> into) {
   if (const auto not_open = shake_hands()) return *not_open;
-  keeps_ = false;
+  pending_ = Pending::kNothing;
   size_t total = 0;
   while (total < into.size()) {
     size_t got = 0;
@@ -352,23 +286,24 @@ IoResult TlsStream::read(std::span<std::byte> into) {
       total += got;
       continue;
     }
-    if (SSL_want_write(ssl_.get()) && send_sealed()) continue;  // answers to key updates
-    read_waits_ = SSL_want_write(ssl_.get());
+    if (SSL_want_write(ssl_.get()) && transport_.send()) continue;  // answers to key updates
+    if (SSL_want_write(ssl_.get())) pending_ = Pending::kSpace;
     const IoResult why = stopped();
-    send_sealed();
+    transport_.send();
     update_wants();
     if (total == 0) return why;
-    if (why.kind != IoResult::Kind::kWouldBlock) stream_->read_again();  // returned by that read()
+    if (why.kind != IoResult::Kind::kWouldBlock)
+      transport_.read_again();  // returned by that read()
     return {IoResult::Kind::kOk, total};
   }
-  keeps_ = SSL_has_pending(ssl_.get()) == 1;
-  if (keeps_) stream_->read_again();
+  if (SSL_has_pending(ssl_.get()) == 1) pending_ = Pending::kBytes;
+  if (pending_ == Pending::kBytes) transport_.read_again();
   return {IoResult::Kind::kOk, total};
 }
 
 IoResult TlsStream::write(std::span<const iovec> from) {
   if (const auto not_open = shake_hands()) return *not_open;
-  if (shut_) return {IoResult::Kind::kError, 0, EPIPE};
+  if (transport_.writes_ended()) return {IoResult::Kind::kError, 0, EPIPE};
   IoResult why{IoResult::Kind::kOk};
   size_t total = 0;
   for (const iovec& piece : from) {
@@ -380,14 +315,14 @@ IoResult TlsStream::write(std::span<const iovec> from) {
         done += took;
         total += took;
         change_key_in_time();
-      } else if (!SSL_want_write(ssl_.get()) || !send_sealed()) {
+      } else if (!SSL_want_write(ssl_.get()) || !transport_.send()) {
         why = stopped();
       }
     }
   }
-  send_sealed();
+  transport_.send();
   update_wants();
-  if (write_error_ != 0) return {IoResult::Kind::kError, 0, write_error_};
+  if (const int error = transport_.write_error()) return {IoResult::Kind::kError, 0, error};
   if (total != 0 || why.kind == IoResult::Kind::kOk) return {IoResult::Kind::kOk, total};
   return why.kind == IoResult::Kind::kEnd ? IoResult{IoResult::Kind::kError, 0, EPIPE} : why;
 }
@@ -402,14 +337,12 @@ void TlsStream::change_key_in_time() {
 void TlsStream::shutdown_write() {
   ERR_clear_error();
   if (state_ == State::kOpen) SSL_shutdown(ssl_.get());
-  shut_ = true;
-  ends_ = !send_sealed() && write_error_ == 0;
-  if (!ends_) stream_->shutdown_write();
+  transport_.end_writes();
   update_wants();
 }
 
 std::string TlsStream::error_text(int error) const {
-  return state_ == State::kFailed ? error_ : stream_->error_text(error);
+  return state_ == State::kFailed ? error_ : transport_.error_text(error);
 }
 
 // --- Events ---
@@ -417,7 +350,7 @@ std::string TlsStream::error_text(int error) const {
 void TlsStream::want_read(bool wanted) {
   reads_ = wanted;
   update_wants();
-  if (reads_ && (keeps_ || state_ == State::kFailed)) stream_->read_again();
+  if (reads_ && (pending_ == Pending::kBytes || state_ == State::kFailed)) transport_.read_again();
 }
 
 void TlsStream::want_write(bool wanted) {
@@ -428,26 +361,24 @@ void TlsStream::want_write(bool wanted) {
 void TlsStream::update_wants() {
   const bool shaking = is_in_handshake();
   const bool reads = shaking ? (reads_ || writes_) && state_ != State::kWaits : reads_;
-  const bool writes = !sealed_.empty() || (writes_ && !shaking);
-  if (std::exchange(inner_reads_, reads) != reads) stream_->want_read(reads);
-  if (std::exchange(inner_writes_, writes) != writes) stream_->want_write(writes);
+  transport_.want(reads, writes_ && !shaking);
 }
 
 void TlsStream::on_readable() {
-  drained_ = false;
+  transport_.on_readable();
   if (still_shaking_hands()) return;
   // Repeats the event in the next iteration, as a socket does: the callee may not read all bytes.
-  if (keeps_) stream_->read_again();
+  if (pending_ == Pending::kBytes) transport_.read_again();
   if (reads_) return events_.on_readable();
   if (writes_) events_.on_writable();  // a write() waited for the handshake
 }
 
 void TlsStream::on_writable() {
-  if (!send_sealed() && write_error_ == 0) return;
-  if (std::exchange(ends_, false)) stream_->shutdown_write();
+  if (!transport_.on_writable()) return;
   if (still_shaking_hands()) return;
   update_wants();
-  const bool for_reading = std::exchange(read_waits_, false) || state_ == State::kFailed;
+  const bool for_reading = pending_ == Pending::kSpace || state_ == State::kFailed;
+  if (pending_ == Pending::kSpace) pending_ = Pending::kNothing;
   if (for_reading && reads_) return events_.on_readable();
   if (writes_) events_.on_writable();
 }

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // daemon/tls/tls_stream.h: TLS 1.3 over another byte stream of the reactor, the inner stream.
 //
-// OpenSSL reads from the inner stream, and writes sealed (encrypted) records to it, through a BIO
-// of ours. The reactor, its sockets and its iterations therefore stay as they are. (libevent's
-// bufferevents would add their own buffers, reads and callbacks to the reactor's.) The stream
-// collects sealed records before it sends them, since a send for each record of 16 KiB would wake
-// the other side each time.
+// RecordTransport carries the records between OpenSSL and the inner stream. The reactor, its
+// sockets and its iterations therefore stay as they are. (libevent's bufferevents would add their
+// own buffers, reads and callbacks to the reactor's.)
 //
 //   kHandshake ──▶ kOpen        both sides have proved their identities, and are allowed
 //    ▲  │└───────▶ kFailed ◀─┘  read() and write() fail, and error_text() says why
@@ -33,6 +31,7 @@
 #include "daemon/metrics/counters.h"
 #include "daemon/tls/handshake_turns.h"
 #include "daemon/tls/openssl.h"
+#include "daemon/tls/record_transport.h"
 #include "daemon/tls/tls_context.h"
 #include "engine/link/seal.h"
 
@@ -45,8 +44,6 @@ class TlsStream final : public ByteStream, private StreamEvents, private Handsha
   // The number of records after which the stream changes its key. AES-GCM is safe for 2^24.5 full
   // records under one key (RFC 8446 5.5), so the change is early.
   static constexpr uint64_t kRecordsPerKey = 1 << 22;
-  // How many bytes the stream collects before it sends them, and reads at once.
-  static constexpr size_t kBytesAtOnce = 64 * 1024;
 
   struct Options {
     Role role = Role::kInitiator;
@@ -75,10 +72,10 @@ class TlsStream final : public ByteStream, private StreamEvents, private Handsha
   void shutdown_write() override;
   void want_read(bool wanted) override;
   void want_write(bool wanted) override;
-  void read_again() override { stream_->read_again(); }
-  void abort_on_close() override { stream_->abort_on_close(); }
+  void read_again() override { transport_.read_again(); }
+  void abort_on_close() override { transport_.abort_on_close(); }
   std::string error_text(int error) const override;
-  bool all_sent() const override { return sealed_.empty(); }
+  bool all_sent() const override { return transport_.all_sent(); }
   std::span<const std::string> peer_names() const override {
     if (state_ != State::kOpen) return {};
     return names_;
@@ -86,7 +83,12 @@ class TlsStream final : public ByteStream, private StreamEvents, private Handsha
 
  private:
   enum class State : uint8_t { kHandshake, kWaits, kOpen, kFailed };
-  friend struct TlsStreamBio;
+  // The work that the last read() has left. No event of the inner stream announces it.
+  enum class Pending : uint8_t {
+    kNothing,
+    kBytes,  // opened bytes in OpenSSL
+    kSpace,  // OpenSSL needs space for an answer; read() continues once records were sent
+  };
 
   void on_readable() override;
   void on_writable() override;
@@ -96,12 +98,10 @@ class TlsStream final : public ByteStream, private StreamEvents, private Handsha
   // complete or has failed; returns nullopt if the stream is open.
   std::optional<IoResult> shake_hands();
   int step();
+  void change_to(State next);
   bool is_in_handshake() const { return state_ == State::kHandshake || state_ == State::kWaits; }
   bool still_shaking_hands();
   void come_open();
-  // Writes the sealed records to the inner stream. Returns true if none are left. Returns false if
-  // the inner stream has no space, or has failed.
-  bool send_sealed();
   // Returns the result for an OpenSSL operation that did not succeed after the handshake.
   IoResult stopped();
   IoResult fail_handshake();
@@ -120,29 +120,15 @@ class TlsStream final : public ByteStream, private StreamEvents, private Handsha
   State state_ = State::kHandshake;
   bool reads_ = false;  // want_read() and want_write() of this stream
   bool writes_ = false;
-  bool inner_reads_ = false;  // want_read() and want_write() of the inner stream
-  bool inner_writes_ = false;
-  bool read_waits_ = false;    // read() needs space for an answer: continues after send_sealed()
-  bool ends_ = false;          // shut the inner stream down when all sealed records are sent
-  bool shut_ = false;          // shutdown_write() was called
-  bool keeps_ = false;         // the last read() left bytes in OpenSSL, which cause no event
-  bool drained_ = false;       // the inner stream gave less than asked: not read until its event
-  bool inner_ended_ = false;   // the inner stream has ended
-  int inner_error_ = 0;        // the errno of a failed read from the inner stream
-  int write_error_ = 0;        // the errno of a failed write to the inner stream
-  bool in_touch_ = false;      // the inner stream has carried bytes in some direction
-  bool heard_ = false;         // the other side has sent bytes
-  bool heard_no_tls_ = false;  // the first of these bytes was not TLS
-  bool heard_data_ = false;    // the other side has sent data, so it has accepted this side
-  uint64_t records_ = 0;       // records written under the current key
+  Pending pending_ = Pending::kNothing;
+  bool heard_data_ = false;  // the other side has sent data, so it has accepted this side
+  uint64_t records_ = 0;     // records written under the current key
   std::shared_ptr<const TlsContext> newer_;  // checks the certificate when the handshake ends
   std::string error_;                        // the reason for kFailed
   std::vector<std::string> names_;           // the names in the other side's certificate
-  std::vector<std::byte> sealed_;            // sealed records that wait to be sent
-  size_t sealed_sent_ = 0;                   // bytes at the front of sealed_ that have been sent
   OwnedSsl ssl_;
-  std::unique_ptr<ByteStream> stream_;  // the inner stream; last, so that it is destroyed first and
-                                        // calls no event of a half-destroyed object
+  // The last member, so that it is destroyed first: no event then reaches a half-destroyed object.
+  RecordTransport transport_;
 };
 
 }  // namespace hat

@@ -324,7 +324,7 @@ TEST_F(TlsStreams, TakeNoMoreThanTheyMayHold) {
   pair.pump();
   pair.initiator.wire->space = 0;
   pair.initiator.say(many_bytes(500'000));
-  EXPECT_GT(pair.initiator.unsaid.size(), 500'000 - 2 * TlsStream::kBytesAtOnce);
+  EXPECT_GT(pair.initiator.unsaid.size(), 500'000 - 2 * RecordTransport::kBytesAtOnce);
   pair.initiator.wire->write_error = EPIPE;
   pair.initiator.wire->events->on_writable();
   EXPECT_THAT(pair.initiator.error, HasSubstr("Broken pipe"));
