@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/transitions.h"
 #include "daemon/reactor/socket_address.h"
 
 namespace hat {
@@ -43,7 +44,7 @@ RingStream::RingStream(LibeventReactor& reactor, int fd, ring::Memory memory, ri
 RingStream::~RingStream() {
   reactor_.assert_in_loop();
   event_del(&event_);
-  if (hot_) std::erase(reactor_.hot_rings_, this);
+  if (attention_ == Attention::kPolled) std::erase(reactor_.hot_rings_, this);
   if (fd_ >= 0 && !channel_) close(fd_);
 }
 
@@ -84,8 +85,20 @@ void RingStream::greet() {
 
 void RingStream::heat() {
   hot_since_ = reactor_.now();
-  if (!std::exchange(hot_, true)) reactor_.hot_rings_.push_back(this);
-  if (std::exchange(armed_, false)) channel_->stay_awake(ring::kForData | ring::kForSpace);
+  if (attention_ == Attention::kPolled) return;
+  if (attention_ == Attention::kDoorbell) channel_->stay_awake(ring::kForData | ring::kForSpace);
+  change_to(Attention::kPolled);
+  reactor_.hot_rings_.push_back(this);
+}
+
+void RingStream::change_to(Attention next) {
+  static constexpr Transition<Attention> kTransitions[] = {
+      {Attention::kNone, Attention::kPolled},
+      {Attention::kPolled, Attention::kNone},
+      {Attention::kPolled, Attention::kDoorbell},
+      {Attention::kDoorbell, Attention::kPolled}};
+  DCHECK(is_listed(kTransitions, attention_, next));
+  attention_ = next;
 }
 
 bool RingStream::has_news() {
@@ -116,11 +129,9 @@ uint32_t RingStream::wishes() const {
 
 bool RingStream::cool() {
   if (has_news()) return false;
-  if (channel_ && wishes() != 0) {
-    if (!channel_->may_sleep(wishes())) return false;
-    armed_ = true;
-  }
-  hot_ = false;
+  const bool waits = channel_ && wishes() != 0;
+  if (waits && !channel_->may_sleep(wishes())) return false;
+  change_to(waits ? Attention::kDoorbell : Attention::kNone);
   return true;
 }
 

@@ -59,6 +59,15 @@ class RingStream final : public ByteStream {
   bool cool();
   TimePoint hot_since() const { return hot_since_; }
 
+  // How the stream learns of changes in the ring: kNone ──▶ kPolled ◀──▶ kDoorbell, and
+  // kPolled ──▶ kNone.
+  enum class Attention : uint8_t {
+    kNone,      // no event is wanted, or the ring does not exist yet; the socket's events still are
+    kPolled,    // hot: the reactor polls the ring in each iteration
+    kDoorbell,  // cold: the other side knows that it must ring the doorbell
+  };
+  void change_to(Attention next);
+
   // Bytes that were taken from the ring but not released to the other side, because these bytes, or
   // some before them, are borrowed.
   struct Held {
@@ -80,10 +89,9 @@ class RingStream final : public ByteStream {
   int error_;
   bool reading_ = false;
   bool writing_ = false;
-  bool hot_ = false;
+  Attention attention_ = Attention::kNone;
   bool again_ = false;             // read_again() was called
   std::optional<IoResult> ended_;  // read()'s result from then on, whatever the other side does
-  bool armed_ = false;             // cold, and the other side knows that it waits
   bool ends_writes_ = false;       // shutdown_write() was called, perhaps before channel_ existed
   TimePoint hot_since_{};          // when something last arrived, or heat() was called
   uint64_t released_ = 0;          // how many entries have left held_ since the start
