@@ -153,12 +153,12 @@ Daemon::Daemon(std::string config_file, Configuration configuration, Sockets soc
       sockets_(std::move(sockets)),
       threads_(std::move(threads)),
       base_(event_base_new()),
-      takeover_(std::move(takeover)) {
-  routes_ = make_routes(1, configuration);
-  tls_ = configuration.tls;
+      taking_over_{.channel = std::move(takeover)} {
+  applied_.routes = make_routes(1, configuration);
+  applied_.tls = configuration.tls;
   if (const auto why = profile_unused(configuration)) LOG(WARNING) << *why;
-  last_reload_.unix_time = start_unix_time_;
-  applied_fingerprint_ = seen_fingerprint_ = configuration.fingerprint;
+  applied_.last_reload.unix_time = start_unix_time_;
+  applied_.fingerprint = applied_.seen_fingerprint = configuration.fingerprint;
   calibrator_ = make_calibrator(node_, threads_.front()->rdma());
   std::random_device random;
   const uint64_t generation = (uint64_t{random()} << 32) | random();
@@ -169,11 +169,11 @@ Daemon::Daemon(std::string config_file, Configuration configuration, Sockets soc
                               .generation = generation,
                               .seed = static_cast<uint32_t>(random()),
                               .node = node_,
-                              .routes = routes_,
+                              .routes = applied_.routes,
                               .answerer = calibrator_.get(),
                               .counters = counters_.back().get(),
                               .detached = &detached_},
-                             tls_);
+                             applied_.tls);
   }
 }
 
@@ -217,9 +217,9 @@ bool Daemon::run() {
     event_add(events_.back().get(), nullptr);
   }
   tick_.reset(event_new(base_.get(), -1, EV_PERSIST, on_tick, this));
-  if (takeover_) {
+  if (taking_over_.channel) {
     phase_ = Phase::kStarting;
-    is_main_process_ = false;
+    ready_report_ = ReadyReport::kNotYet;
     drain_until_ =
         std::chrono::steady_clock::now() +
         std::min<std::chrono::nanoseconds>(2 * node_->limits.connect_timeout, Takeover::kLinksTime);
@@ -236,7 +236,7 @@ bool Daemon::run() {
   if (calibrator_) calibrator_->stop();
   threads_.clear();
   LOG(INFO) << "node " << node_->node << " has stopped";
-  return !refused_;
+  return !taking_over_.refused;
 }
 
 void Daemon::serve() {
@@ -245,7 +245,7 @@ void Daemon::serve() {
   if (sockets_.offer) {
     const auto all = sockets_.all();
     TakeoverOfferEvents& events = *this;
-    offer_ = std::make_unique<TakeoverOffer>(
+    giving_way_.offer = std::make_unique<TakeoverOffer>(
         base_.get(), *node_, *sockets_.offer,
         std::vector<const ListenSocket*>(all.begin(), all.end()), events);
   }
@@ -272,9 +272,10 @@ void Daemon::log_start() const {
                       "or shm: address can restrict access";
     }
   }
-  if (tls_) {
-    LOG(INFO) << "links have TLS 1.3; this node's certificate, " << tls_->certificate().subject
-              << ", is good until " << utc_text(tls_->certificate().not_after);
+  if (applied_.tls) {
+    LOG(INFO) << "links have TLS 1.3; this node's certificate, "
+              << applied_.tls->certificate().subject << ", is good until "
+              << utc_text(applied_.tls->certificate().not_after);
   } else if (node_->link.listen || !node_->peers.empty()) {
     LOG(WARNING) << "links are insecure: peers are not authenticated and nothing is encrypted; "
                     "set `link.tls` in "
@@ -305,8 +306,8 @@ void Daemon::on_tick(evutil_socket_t, short, void* self) {
   auto& daemon = *static_cast<Daemon*>(self);
   daemon.tell_when_ready();
   daemon.detached_.sweep(std::chrono::steady_clock::now());
-  // drain() runs here and not at the phase's end, which is in a callback of offer_: drain()
-  // destroys offer_.
+  // drain() runs here and not at the phase's end, which is in a callback of the takeover offer:
+  // drain() destroys the offer.
   if (daemon.drains_next_ && daemon.phase_ != Phase::kGivingWay) {
     daemon.drains_next_ = false;
     return daemon.drain();
@@ -332,17 +333,18 @@ void Daemon::on_tick(evutil_socket_t, short, void* self) {
 // worker's event loop runs. After a takeover the unit has been ready all the time; only its STATUS=
 // changes.
 void Daemon::tell_when_ready() {
-  if (told_ready_ || !is_main_process_ || phase_ != Phase::kServing || !alive()) return;
-  told_ready_ = true;
+  if (ready_report_ != ReadyReport::kDue || phase_ != Phase::kServing || !alive()) return;
+  ready_report_ = ReadyReport::kSent;
   service_manager::tell_ready(state());
 }
 
 std::string Daemon::state() const {
   if (draining()) return "draining: finishing the calls in flight";
-  std::string routes =
-      "node " + node_->node + ": routes of generation " + std::to_string(routes_->generation());
-  if (last_reload_.successful) return routes;
-  return routes + " stay in use, because the last reload was refused: " + last_reload_.error;
+  std::string routes = "node " + node_->node + ": routes of generation " +
+                       std::to_string(applied_.routes->generation());
+  if (applied_.last_reload.successful) return routes;
+  return routes +
+         " stay in use, because the last reload was refused: " + applied_.last_reload.error;
 }
 
 void Daemon::start_watchdog() {
@@ -354,16 +356,16 @@ void Daemon::start_watchdog() {
     loops.push_back({[counters = counters_[i].get()] { return counters->iterations.value(); },
                      [thread = threads_[i].get()] { thread->wake(); }});
   }
-  watchdog_ = std::make_unique<Watchdog>(std::move(loops), service_manager::tell_alive);
-  watchdog_tick_.reset(event_new(base_.get(), -1, EV_PERSIST, on_watchdog, this));
+  watchdog_.watchdog = std::make_unique<Watchdog>(std::move(loops), service_manager::tell_alive);
+  watchdog_.tick.reset(event_new(base_.get(), -1, EV_PERSIST, on_watchdog, this));
   const auto us = std::chrono::duration_cast<std::chrono::microseconds>(*time / kChecksPerTime);
   constexpr int64_t kSecond = 1'000'000;
   const timeval interval{us.count() / kSecond, us.count() % kSecond};
-  event_add(watchdog_tick_.get(), &interval);
+  event_add(watchdog_.tick.get(), &interval);
 }
 
 void Daemon::on_watchdog(evutil_socket_t, short, void* self) {
-  static_cast<Daemon*>(self)->watchdog_->check();
+  static_cast<Daemon*>(self)->watchdog_.watchdog->check();
 }
 
 // --- Reload ---
@@ -379,32 +381,32 @@ Result<ReloadReport> Daemon::try_reload(bool dry_run) {
                     "change. Nothing is "
                     "reloaded until a takeover or a restart applies the change, or you undo it\n");
   }
-  const auto routes = make_routes(routes_->generation() + 1, fresh);
-  ReloadReport report{routes->generation(), route_changes(*routes_, *routes), {}};
+  const auto routes = make_routes(applied_.routes->generation() + 1, fresh);
+  ReloadReport report{routes->generation(), route_changes(*applied_.routes, *routes), {}};
   for (const Diagnostic& warning : diagnostics.all()) {
     report.warnings.push_back(to_string(warning.location) + ": warning: " + warning.message);
   }
   if (auto why = profile_unused(fresh)) report.warnings.push_back(std::move(*why));
-  if (tls_ && !same_certificates(*tls_, *fresh.tls)) {
+  if (applied_.tls && !same_certificates(*applied_.tls, *fresh.tls)) {
     report.changes.push_back(
-        "link.tls: certificate " + tls_->certificate().subject + " until " +
-        utc_text(tls_->certificate().not_after) + " → " + fresh.tls->certificate().subject +
+        "link.tls: certificate " + applied_.tls->certificate().subject + " until " +
+        utc_text(applied_.tls->certificate().not_after) + " → " + fresh.tls->certificate().subject +
         " until " + utc_text(fresh.tls->certificate().not_after) + "; links that are up stay up");
   }
-  if (tls_ && !same_crls(*tls_, *fresh.tls)) {
+  if (applied_.tls && !same_crls(*applied_.tls, *fresh.tls)) {
     report.changes.push_back(
         "link.tls: crl " + fresh.node.link.tls->crl +
         " has new revocation lists; links of peers whose certificates they revoke end");
   }
   if (dry_run) {
-    report.generation = routes_->generation();
+    report.generation = applied_.routes->generation();
     return report;
   }
-  if (tls_) {
-    tls_ = fresh.tls;
-    for (auto& thread : threads_) thread->set_tls(tls_);
+  if (applied_.tls) {
+    applied_.tls = fresh.tls;
+    for (auto& thread : threads_) thread->set_tls(applied_.tls);
   }
-  routes_ = routes;
+  applied_.routes = routes;
   for (auto& thread : threads_) {
     thread->ask([routes](Worker& worker) {
       worker.set_routes(routes);
@@ -421,11 +423,11 @@ Result<ReloadReport> Daemon::reload(bool dry_run) {
   if (dry_run) return try_reload(true);
   service_manager::tell_reloading();
   auto report = try_reload(false);
-  applied_fingerprint_ = read_fingerprint;
-  last_reload_.successful = report.has_value();
-  last_reload_.error = report ? "" : report.error().message;
-  ++(report ? last_reload_.succeeded : last_reload_.refused);
-  if (report) last_reload_.unix_time = unix_now();
+  applied_.fingerprint = read_fingerprint;
+  applied_.last_reload.successful = report.has_value();
+  applied_.last_reload.error = report ? "" : report.error().message;
+  ++(report ? applied_.last_reload.succeeded : applied_.last_reload.refused);
+  if (report) applied_.last_reload.unix_time = unix_now();
   log_reload(report);
   service_manager::tell_ready(state());
   return report;
@@ -434,8 +436,8 @@ Result<ReloadReport> Daemon::reload(bool dry_run) {
 void Daemon::check_for_changes() {
   const uint64_t now = fingerprint(config_file_, *node_);
   // A file is complete only if it was the same in two checks: an editor may still be writing.
-  const bool settled = std::exchange(seen_fingerprint_, now) == now;
-  if (settled && now != applied_fingerprint_) (void)reload(false);
+  const bool settled = std::exchange(applied_.seen_fingerprint, now) == now;
+  if (settled && now != applied_.fingerprint) (void)reload(false);
 }
 
 // --- Calibration ---
@@ -500,14 +502,14 @@ std::string Daemon::fabric() const {
 }
 
 std::vector<CertificateReport> Daemon::certificates() const {
-  if (!tls_) return {};
+  if (!applied_.tls) return {};
   const TlsConfig& config = *node_->link.tls;
   std::vector<CertificateReport> all = {
-      report_of("certificate", config.certificate, tls_->certificate())};
-  for (const CertificateFacts& authority : tls_->authorities()) {
+      report_of("certificate", config.certificate, applied_.tls->certificate())};
+  for (const CertificateFacts& authority : applied_.tls->authorities()) {
     all.push_back(report_of("ca", config.ca, authority));
   }
-  for (const CrlFacts& crl : tls_->crls()) {
+  for (const CrlFacts& crl : applied_.tls->crls()) {
     all.push_back({.use = "crl",
                    .file = config.crl,
                    .subject = crl.issuer,
@@ -552,7 +554,7 @@ void Daemon::drain() {
   }
   phase_ = Phase::kDraining;
   if (serving_file_ != nullptr) serving_file_->hide();
-  offer_.reset();
+  giving_way_.offer.reset();
   drain_until_ = std::chrono::steady_clock::now() + node_->limits.drain_timeout;
   service_manager::tell_stopping(state());
   LOG(INFO) << "draining: accepting no new connections, finishing the calls in flight";
@@ -579,7 +581,7 @@ void Daemon::leave_if_drained() {
     return thread->ask([](Worker& worker) { return worker.drained(); }).value_or(false);
   });
   const bool late = std::chrono::steady_clock::now() >= drain_until_;
-  const bool gives = (next_ || detached_.has_more_to_give()) && detached_.size() != 0;
+  const bool gives = (giving_way_.next || detached_.has_more_to_give()) && detached_.size() != 0;
   if ((!drained || gives) && !late) return;
   if (!drained)
     LOG(WARNING) << "limits.drain_timeout has passed: the calls still in flight are cut off";

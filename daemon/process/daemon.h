@@ -58,14 +58,14 @@ class Daemon final : public Control, private TakeoverEvents, private TakeoverOff
   // --- Control ---
   const NodeConfig& node() const override { return *node_; }
   std::string config_file() const override;
-  std::shared_ptr<const RoutingTable> routes() const override { return routes_; }
+  std::shared_ptr<const RoutingTable> routes() const override { return applied_.routes; }
   MetricsRegistry& functions() override { return functions_; }
   const std::vector<const WorkerCounters*>& workers() const override { return counter_views_; }
   std::vector<LinkReport> links() const override;
   std::string fabric() const override;
   std::vector<CertificateReport> certificates() const override;
   double start_unix_time() const override { return start_unix_time_; }
-  LastReload last_reload() const override { return last_reload_; }
+  LastReload last_reload() const override { return applied_.last_reload; }
   bool draining() const override { return phase_ == Phase::kDraining; }
   std::vector<std::string> pending() const override;
   bool alive() override;
@@ -92,6 +92,37 @@ class Daemon final : public Control, private TakeoverEvents, private TakeoverOff
 
     std::vector<ListenSocket*> all();
     void close();
+  };
+  // The configuration that is in use, and what is known of its files.
+  struct Applied {
+    std::shared_ptr<const RoutingTable> routes;
+    std::shared_ptr<const TlsContext> tls;  // null: links have no TLS
+    LastReload last_reload;
+    uint64_t fingerprint = 0;       // of the files that are in use
+    uint64_t seen_fingerprint = 0;  // of the files that were seen last
+  };
+  // Whether systemd knows that the node is ready: kNotYet ──▶ kDue ──▶ kSent.
+  enum class ReadyReport : uint8_t {
+    kNotYet,  // the predecessor is the service's main process until it has left
+    kDue,
+    kSent,
+  };
+  struct WatchdogTicks {
+    std::unique_ptr<Watchdog> watchdog;  // null: systemd expects no WATCHDOG=1
+    Owned<event, event_free> tick;
+  };
+  struct TakingOver {
+    std::unique_ptr<Takeover> channel;  // null: no predecessor
+    uint64_t connections = 0;           // that came from the predecessor
+    bool refused = false;
+  };
+  struct GivingWay {
+    std::vector<std::string> paths;   // unix sockets whose path changed its owner
+    std::shared_ptr<Successor> next;  // gets the connections to servers once peers use it
+    TimePoint next_until{};           // gets them at this time at the latest
+    SuccessorProcess process;         // started by this process; pid 0: none
+    Owned<event, event_free> process_end;
+    std::unique_ptr<TakeoverOffer> offer;  // null: no successor can take over now
   };
   static constexpr std::chrono::seconds kTurnTime{1};  // for peers to notice the successor
   static constexpr timeval kDrainInterval{0, 20'000};  // how often a phase's end is checked
@@ -143,25 +174,14 @@ class Daemon final : public Control, private TakeoverEvents, private TakeoverOff
   MetricsRegistry functions_;
   std::vector<std::unique_ptr<WorkerCounters>> counters_;
   std::vector<const WorkerCounters*> counter_views_;
-  std::shared_ptr<const RoutingTable> routes_;
-  std::shared_ptr<const TlsContext> tls_;  // null: links have no TLS
-  LastReload last_reload_;
-  uint64_t applied_fingerprint_ = 0;
-  uint64_t seen_fingerprint_ = 0;
-  bool told_ready_ = false;
-  bool is_main_process_ = true;  // a successor reports to systemd once its predecessor has left
-  bool drains_next_ = false;     // drain() was called in kGivingWay: drain when that ends
+  Applied applied_;
+  ReadyReport ready_report_ = ReadyReport::kDue;
+  bool drains_next_ = false;  // drain() was called in kGivingWay: drain when that ends
   Phase phase_ = Phase::kServing;
   TimePoint drain_until_{};  // end of the wait for links (kStarting), or of the drain
   Sockets sockets_;
-  bool all_stopped_ = false;  // no worker listens, so the sockets may be closed
-  bool refused_ = false;
-  ServingFile* serving_file_ = nullptr;   // null: none was set
-  std::vector<std::string> given_paths_;  // unix sockets whose path changed its owner
-  uint64_t taken_connections_ = 0;
-  std::shared_ptr<Successor> next_;         // gets the connections to servers once peers use it
-  TimePoint next_until_{};                  // gets them at this time at the latest
-  SuccessorProcess successor_;              // started by this process; pid 0: none
+  bool all_stopped_ = false;                // no worker listens, so the sockets may be closed
+  ServingFile* serving_file_ = nullptr;     // null: none was set
   std::unique_ptr<Calibrator> calibrator_;  // null: no RDMA; answers peers for the workers
   DetachedConnections detached_;            // of all workers
   mutable std::vector<std::unique_ptr<WorkerThread>> threads_;
@@ -169,11 +189,10 @@ class Daemon final : public Control, private TakeoverEvents, private TakeoverOff
   std::unique_ptr<AdminServer> admin_;
   std::vector<Owned<event, event_free>> events_;
   Owned<event, event_free> tick_;
-  std::unique_ptr<Watchdog> watchdog_;  // null: systemd expects no WATCHDOG=1
-  Owned<event, event_free> watchdog_tick_;
-  Owned<event, event_free> successor_end_;
-  std::unique_ptr<Takeover> takeover_;    // null: no predecessor
-  std::unique_ptr<TakeoverOffer> offer_;  // null: no successor can take over now
+  WatchdogTicks watchdog_;
+  // After base_, so that their events are freed before it.
+  TakingOver taking_over_;
+  GivingWay giving_way_;
 };
 
 }  // namespace hat

@@ -51,31 +51,31 @@ void Daemon::say_ready_if_ready() {
   for (const ListenSocket* socket : sockets_.all()) {
     listening.push_back(to_string(socket->address()));
   }
-  takeover_->say_ready(base_.get(), listening, *node_, *this);
+  taking_over_.channel->say_ready(base_.get(), listening, *node_, *this);
 }
 
 void Daemon::on_go(const std::vector<std::string>& owned_paths) {
-  given_paths_ = owned_paths;
+  giving_way_.paths = owned_paths;
   for (ListenSocket* socket : sockets_.all()) {
-    if (names(given_paths_, socket->address())) socket->own_path(true);
+    if (names(giving_way_.paths, socket->address())) socket->own_path(true);
   }
   detached_.expect_more(true);
   serve();
-  takeover_->say_serving();
+  taking_over_.channel->say_serving();
 }
 
 void Daemon::on_refused(const std::string& why) {
   LOG(ERROR) << "takeover: failed, and this hatrpcd exits: " << why;
-  refused_ = true;
+  taking_over_.refused = true;
   for (ListenSocket* socket : sockets_.all()) {
-    if (names(given_paths_, socket->address())) socket->own_path(false);
+    if (names(giving_way_.paths, socket->address())) socket->own_path(false);
   }
   if (phase_ != Phase::kReady) return drain();
   event_base_loopbreak(base_.get());
 }
 
 void Daemon::on_connection(TakenConnection connection) {
-  threads_[taken_connections_++ % threads_.size()]->give(std::move(connection));
+  threads_[taking_over_.connections++ % threads_.size()]->give(std::move(connection));
 }
 
 void Daemon::on_server_connection(DetachedConnection connection) {
@@ -88,9 +88,9 @@ void Daemon::on_server_connection(DetachedConnection connection) {
 
 void Daemon::on_predecessor_left() {
   detached_.expect_more(false);
-  LOG(INFO) << "takeover: the previous hatrpcd has exited; " << taken_connections_
+  LOG(INFO) << "takeover: the previous hatrpcd has exited; " << taking_over_.connections
             << " connection(s) came from it";
-  is_main_process_ = true;
+  ready_report_ = ReadyReport::kDue;
   tell_when_ready();
 }
 
@@ -104,20 +104,20 @@ std::vector<std::string> Daemon::on_successor_ready(int pid,
   all_stopped_ = true;
   for (auto& thread : threads_) all_stopped_ &= thread->stop_accepting();
   admin_.reset();
-  given_paths_.clear();
+  giving_way_.paths.clear();
   for (ListenSocket* socket : sockets_.all()) {
     if (!socket->owns_path() || !names(taken, socket->address())) continue;
     socket->own_path(false);
-    given_paths_.push_back(to_string(socket->address()));
+    giving_way_.paths.push_back(to_string(socket->address()));
   }
-  return given_paths_;
+  return giving_way_.paths;
 }
 
 void Daemon::on_successor_failed(const std::string& why) {
   LOG(ERROR) << "takeover: the new hatrpcd did not begin to serve: " << why
              << "; this hatrpcd continues to serve";
   for (ListenSocket* socket : sockets_.all()) {
-    if (names(given_paths_, socket->address())) socket->own_path(true);
+    if (names(giving_way_.paths, socket->address())) socket->own_path(true);
   }
   phase_ = Phase::kServing;
   accept();
@@ -128,11 +128,11 @@ void Daemon::on_successor_serving(int pid, std::shared_ptr<Successor> successor)
             << " serves the node now; handing over connections to it";
   phase_ = Phase::kHandingOver;
   drain_until_ = std::chrono::steady_clock::now() + node_->limits.drain_timeout;
-  watchdog_tick_.reset();  // the successor has the watchdog now
+  watchdog_.tick.reset();  // the successor has the watchdog now
   if (pid != 0) service_manager::tell_main_process(pid);
   if (all_stopped_) sockets_.close();
-  next_ = successor;
-  next_until_ = std::chrono::steady_clock::now() + kTurnTime;
+  giving_way_.next = successor;
+  giving_way_.next_until = std::chrono::steady_clock::now() + kTurnTime;
   for (auto& thread : threads_) {
     thread->ask([successor](Worker& worker) {
       worker.begin_hand_over(successor);
@@ -145,7 +145,7 @@ void Daemon::on_successor_serving(int pid, std::shared_ptr<Successor> successor)
 void Daemon::on_successor_gone(const std::string& why) {
   LOG(WARNING) << "takeover: the new hatrpcd takes no more connections: " << why
                << "; the remaining connections stay here until they end";
-  next_.reset();
+  giving_way_.next.reset();
   for (auto& thread : threads_) {
     thread->ask([](Worker& worker) {
       worker.end_hand_over();
@@ -156,14 +156,14 @@ void Daemon::on_successor_gone(const std::string& why) {
 
 // Gives the detached connections to the successor once no peer opens streams here any more: a
 // stream that opens here may still claim one. Peers move to the successor as soon as they notice
-// it; a silent peer is waited for until next_until_.
+// it; a silent peer is waited for until giving_way_.next_until.
 void Daemon::give_server_connections() {
-  if (!next_) return;
+  if (!giving_way_.next) return;
   const bool turned = std::ranges::all_of(threads_, [](auto& thread) {
     return thread->ask([](Worker& worker) { return worker.peers_turned(); }).value_or(false);
   });
-  if (!turned && std::chrono::steady_clock::now() < next_until_) return;
-  detached_.give_to(std::move(next_));
+  if (!turned && std::chrono::steady_clock::now() < giving_way_.next_until) return;
+  detached_.give_to(std::move(giving_way_.next));
   detached_.sweep(std::chrono::steady_clock::now());
 }
 
@@ -192,7 +192,7 @@ void Daemon::leave_if_handed_over() {
 // --- A successor that this process starts ---
 
 void Daemon::start_successor() {
-  if (phase_ != Phase::kServing || successor_.pid != 0) {
+  if (phase_ != Phase::kServing || giving_way_.process.pid != 0) {
     LOG(WARNING) << "takeover: ignored SIGUSR2, because this hatrpcd takes part in a takeover or "
                     "is draining";
     return;
@@ -202,20 +202,20 @@ void Daemon::start_successor() {
     LOG(ERROR) << "takeover: cannot start a new hatrpcd: " << process.error().message;
     return;
   }
-  successor_ = std::move(*process);
-  successor_end_.reset(
-      event_new(base_.get(), successor_.end.get(), EV_READ, on_successor_end, this));
-  event_add(successor_end_.get(), nullptr);
-  LOG(INFO) << "takeover: received SIGUSR2 and started process " << successor_.pid
+  giving_way_.process = std::move(*process);
+  giving_way_.process_end.reset(
+      event_new(base_.get(), giving_way_.process.end.get(), EV_READ, on_successor_end, this));
+  event_add(giving_way_.process_end.get(), nullptr);
+  LOG(INFO) << "takeover: received SIGUSR2 and started process " << giving_way_.process.pid
             << " to take over";
 }
 
 void Daemon::on_successor_end(evutil_socket_t, short, void* self) {
   auto& daemon = *static_cast<Daemon*>(self);
-  LOG(ERROR) << "takeover: the new hatrpcd, process " << daemon.successor_.pid
+  LOG(ERROR) << "takeover: the new hatrpcd, process " << daemon.giving_way_.process.pid
              << ", has exited; its own log lines say why";
-  daemon.successor_end_.reset();
-  daemon.successor_ = SuccessorProcess{};
+  daemon.giving_way_.process_end.reset();
+  daemon.giving_way_.process = SuccessorProcess{};
 }
 
 }  // namespace hat
