@@ -17,6 +17,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/check.h"
 #include "base/fifo.h"
 #include "engine/fabric/fabric.h"
 #include "engine/fabric/loop/channel.h"
@@ -193,7 +194,27 @@ class LoopQueuePair final : public QueuePair {
     std::array<std::byte, kInlineBytesMax> inlined_bytes;
   };
 
-  Request& request(uint64_t index) { return requests_[index & (requests_.size() - 1)]; }
+  // A ring of requests, whose length is a power of two. The requests from `head` to `started` are
+  // outstanding; those from `started` to `tail` have not begun. The entries from `freed` to `tail`
+  // are in use.
+  // check() asserts that the numbers are in this order, and that the entries in use fit.
+  struct SendQueue {
+    std::vector<Request> requests;
+    Fifo<uint64_t> signaled;   // numbers of the signaled requests from `head` to `tail`
+    std::vector<Early> early;  // the requests from `started` on, until the peer is attached
+    uint64_t freed = 0;
+    uint64_t head = 0;
+    uint64_t started = 0;
+    uint64_t tail = 0;
+
+    Request& at(uint64_t index) { return requests[index & (requests.size() - 1)]; }
+    void check() const {
+      DCHECK(freed <= head && head <= started && started <= tail);
+      DCHECK_LE(tail - freed, requests.size());
+    }
+  };
+
+  Request& request(uint64_t index) { return sends_.at(index); }
   bool attached() const { return other_ != nullptr && other_->ready; }
   void keep(const WorkRequest& work);
   void start_early();
@@ -239,15 +260,7 @@ class LoopQueuePair final : public QueuePair {
   Status why_failed_ = Status::kFlushed;  // for the oldest request that is not done
   bool failed_in_taking_ = false;
   bool broken_ = false;  // a started request has failed: no later one starts
-  // A ring whose length is a power of two. The requests from head_ to started_ are outstanding;
-  // those from started_ to tail_ have not begun. The entries from freed_ to tail_ are in use.
-  std::vector<Request> requests_;
-  Fifo<uint64_t> signaled_;   // numbers of the signaled requests from head_ to tail_
-  std::vector<Early> early_;  // the requests from started_ on, until the peer is attached
-  uint64_t freed_ = 0;
-  uint64_t head_ = 0;
-  uint64_t started_ = 0;
-  uint64_t tail_ = 0;
+  SendQueue sends_;
   uint64_t posted_ = 0;  // entries sent to the peer
   uint64_t taken_ = 0;   // entries taken from the peer
   Clock::time_point deadline_ = Clock::time_point::max();

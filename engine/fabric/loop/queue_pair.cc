@@ -55,7 +55,7 @@ LoopQueuePair::LoopQueuePair(LoopFabric& fabric, uint32_t number, const QueuePai
       recv_cq_(static_cast<LoopCompletionQueue&>(options.recv_cq)),
       srq_(static_cast<LoopReceiveQueue&>(options.srq)),
       options_(options),
-      requests_(std::bit_ceil(options.send_entries)) {
+      sends_{.requests = std::vector<Request>(std::bit_ceil(options.send_entries))} {
   send_cq_.attach_sender(*this);
   recv_cq_.attach_receiver(*this);
   srq_.attach(*this);
@@ -268,7 +268,7 @@ void LoopQueuePair::set_failing(Status why) {
   state_ = QueuePairState::kError;
   why_failed_ = why;
   deadline_ = Clock::time_point::max();
-  early_ = {};
+  sends_.early = {};
   if (other_) say_failed();
   fabric_.tell({.kind = FabricEvent::Kind::kQueuePairError,
                 .queue_pair = number_,

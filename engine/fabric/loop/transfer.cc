@@ -89,19 +89,21 @@ size_t LoopQueuePair::post(std::span<const WorkRequest> chain) {
   size_t taken = 0;
   for (; taken < chain.size(); ++taken) {
     const WorkRequest& work = chain[taken];
-    if (tail_ - freed_ == options_.send_entries || work.segments.size() > kSegmentsMax) break;
+    if (sends_.tail - sends_.freed == options_.send_entries || work.segments.size() > kSegmentsMax)
+      break;
     uint64_t bytes = 0;
     for (const Segment& segment : work.segments) bytes += segment.bytes;
     if (bytes > (work.inlined ? options_.inline_bytes_max : UINT32_MAX)) break;
-    Request& request = this->request(tail_);
+    Request& request = this->request(sends_.tail);
     request = {.id = work.id,
                .ring_end = 0,
                .bytes = static_cast<uint32_t>(bytes),
                .opcode = work.opcode,
                .status = Status::kSuccess,
                .signaled = work.signaled};
-    if (work.signaled) signaled_.push_back(tail_);
-    ++tail_;
+    if (work.signaled) sends_.signaled.push_back(sends_.tail);
+    ++sends_.tail;
+    sends_.check();
     solicited |= work.solicited;
     if (starts) {
       if (!broken_) start(work, request);
@@ -121,10 +123,10 @@ size_t LoopQueuePair::post(std::span<const WorkRequest> chain) {
 // Rings this side's own send_cq for requests that are done at once or flushed: no peer rings for
 // those.
 void LoopQueuePair::ring_own_sender() {
-  if (send_cq_.armed() == Wake::kNone || head_ == tail_) return;
+  if (send_cq_.armed() == Wake::kNone || sends_.head == sends_.tail) return;
   const uint64_t taken = taken_there();
-  if (state_ == QueuePairState::kError || (broken_ && is_done(started_ - 1, taken)) ||
-      (!signaled_.empty() && is_done(signaled_.front(), taken))) {
+  if (state_ == QueuePairState::kError || (broken_ && is_done(sends_.started - 1, taken)) ||
+      (!sends_.signaled.empty() && is_done(sends_.signaled.front(), taken))) {
     send_cq_.ring_if_armed();
   }
 }
@@ -132,7 +134,7 @@ void LoopQueuePair::ring_own_sender() {
 // Keeps a request until the peer is attached. Copies its segments and inlined bytes, which are
 // valid only until post() returns.
 void LoopQueuePair::keep(const WorkRequest& work) {
-  Early& early = early_.emplace_back();
+  Early& early = sends_.early.emplace_back();
   early.work = work;
   early.segment_count = work.segments.size();
   std::ranges::copy(work.segments, early.segments.begin());
@@ -147,7 +149,7 @@ void LoopQueuePair::keep(const WorkRequest& work) {
 void LoopQueuePair::start_early() {
   const uint64_t before = posted_;
   bool solicited = false;
-  for (Early& early : early_) {
+  for (Early& early : sends_.early) {
     if (broken_ || state_ != QueuePairState::kConnected) break;
     const auto segments = std::span(early.segments).first(early.segment_count);
     std::byte* at = early.inlined_bytes.data();
@@ -155,10 +157,10 @@ void LoopQueuePair::start_early() {
       if (early.work.inlined) segment.data = std::exchange(at, at + segment.bytes);
     }
     early.work.segments = segments;
-    start(early.work, request(started_));
+    start(early.work, request(sends_.started));
     solicited |= early.work.solicited;
   }
-  early_ = {};
+  sends_.early = {};
   if (posted_ != before) ring_receiver(solicited);
 }
 
@@ -174,7 +176,7 @@ void LoopQueuePair::start(const WorkRequest& work, Request& request) {
     ++posted_;
   }
   request.ring_end = posted_;
-  ++started_;
+  ++sends_.started;
 }
 
 Status LoopQueuePair::check_local(const WorkRequest& work) const {
@@ -330,25 +332,26 @@ uint64_t LoopQueuePair::taken_there() const {
 // Returns true if no caller waits for a completion. Then this side does not read `taken`, so that
 // the word stays in the cache of the peer's core.
 bool LoopQueuePair::nobody_asks() const {
-  return state_ == QueuePairState::kConnected && signaled_.empty() && !broken_ &&
+  return state_ == QueuePairState::kConnected && sends_.signaled.empty() && !broken_ &&
          options_.rnr_retries == 7;
 }
 
 bool LoopQueuePair::is_done(uint64_t index, uint64_t taken) {
-  return index < started_ && taken >= request(index).ring_end;
+  return index < sends_.started && taken >= request(index).ring_end;
 }
 
 size_t LoopQueuePair::complete_sends(std::span<Completion> into) {
-  if (head_ == tail_ || nobody_asks()) return 0;
+  if (sends_.head == sends_.tail || nobody_asks()) return 0;
   const uint64_t taken = taken_there();
   size_t found = 0;
   // Signaled requests. The unsignaled requests before each of them are done with it.
-  while (found < into.size() && !signaled_.empty()) {
-    const uint64_t index = signaled_.front();
+  while (found < into.size() && !sends_.signaled.empty()) {
+    const uint64_t index = sends_.signaled.front();
     if (!is_done(index, taken) || request(index).status != Status::kSuccess) break;
     into[found++] = completion_of(request(index), Status::kSuccess);
-    signaled_.pop_front();
-    freed_ = head_ = index + 1;
+    sends_.signaled.pop_front();
+    sends_.freed = sends_.head = index + 1;
+    sends_.check();
   }
   if (state_ == QueuePairState::kConnected && !broken_) check_refusal(taken);
   if (state_ == QueuePairState::kConnected && !broken_) return found;
@@ -359,21 +362,22 @@ size_t LoopQueuePair::complete_sends(std::span<Completion> into) {
 // it, which are flushed.
 size_t LoopQueuePair::complete_failing(std::span<Completion> into, uint64_t taken) {
   size_t found = 0;
-  while (head_ != tail_ && found < into.size()) {
-    const Request& front = request(head_);
+  while (sends_.head != sends_.tail && found < into.size()) {
+    const Request& front = request(sends_.head);
     Status status = front.status;
-    if (!is_done(head_, taken)) {
+    if (!is_done(sends_.head, taken)) {
       if (state_ == QueuePairState::kConnected) check_refusal(taken);
       if (state_ != QueuePairState::kError) break;
       status = std::exchange(why_failed_, Status::kFlushed);
     }
-    if (front.signaled) signaled_.pop_front();
+    if (front.signaled) sends_.signaled.pop_front();
     const bool told = front.signaled || status != Status::kSuccess;
     if (told) into[found++] = completion_of(front, status);
-    started_ = std::max(started_, ++head_);
+    sends_.started = std::max(sends_.started, ++sends_.head);
     // As on a device, unsignaled requests keep their entries until a later completion shows that
     // they are done.
-    if (told) freed_ = head_;
+    if (told) sends_.freed = sends_.head;
+    sends_.check();
     if (status != Status::kSuccess) {
       set_failing(status);
       why_failed_ = Status::kFlushed;
