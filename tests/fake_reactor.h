@@ -19,6 +19,8 @@ namespace hat {
 // written.
 class FakeStream final : public ByteStream {
  public:
+  // The far end, which the test holds.
+  // Members  Each is a switch that the test sets, or a call of the stream that the test checks.
   struct Wire {
     std::string incoming;
     std::string written;

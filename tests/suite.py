@@ -244,7 +244,7 @@ def source_files():
 
 def house_rules():
     counts = check("format", "clang-format-16", "--dry-run", "-Werror", *source_files())
-    for name in ("rooms", "tidy", "links", "prose", "workflow"):
+    for name in ("rooms", "tidy", "classes", "links", "prose", "workflow"):
         counts += check(name, "/usr/bin/python3", f"tests/{name}.py")
     return counts
 

@@ -10,6 +10,8 @@
 
 namespace hat::engine {
 
+// The properties of one leg.
+// Members  They are a row of a table of constants, and no state.
 struct LegRow {
   Leg leg;
   std::string_view name;

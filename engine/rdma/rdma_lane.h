@@ -108,6 +108,9 @@ struct Arrival {
   Buffer buffer;
 };
 
+// One lane: it sends messages, receives messages, and posts the requests of both.
+// Members  The three parts share sequence numbers, the memory that both sides see, and one chain of
+//          requests; sending.cc, receiving.cc and posting.cc have the functions of one part each.
 class RdmaLane final : public Lane {
  public:
   static constexpr size_t kCongestedBytes = 1024 * 1024;

@@ -12,6 +12,8 @@
 
 namespace hat {
 
+// The options of one command line, as they were given.
+// Members  One for each option; no command uses all of them.
 struct CommandOptions {
   // Options of every command.
   Address connect;  // --connect, else $HATKV_ADDRESS, else tcp:127.0.0.1:9091

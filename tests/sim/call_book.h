@@ -31,6 +31,8 @@ enum class Behaviour : uint8_t {
   kHalfReply,  // closes the connection in the middle of the reply
 };
 
+// One call of the simulation: its plan, and what each party has seen of it.
+// Members  Each boolean is a fact that some party has recorded, in any order.
 struct SimCall {
   // --- The plan ---
   uint64_t id = 0;

@@ -33,6 +33,8 @@ struct ClientPlan {
   uint32_t leaves_percent = 0;      // answers after which it leaves, even with calls outstanding
 };
 
+// An application that makes the calls of its plan.
+// Members  Most booleans are drawn before the client begins, and do not change.
 class SimClient final : public StreamEvents {
  public:
   static constexpr Duration kTimeout = std::chrono::milliseconds(300);  // of the function "timed"

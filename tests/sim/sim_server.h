@@ -23,6 +23,8 @@ enum class ServerMistake : uint8_t {
   kOverlooksOneway,
 };
 
+// A server that answers calls as their plans say.
+// Members  Most booleans are drawn before the server begins, and do not change.
 class SimServer {
  public:
   SimServer(SimNetwork& network, CallBook& book, Address address, bool mirrored, uint64_t seed);
