@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/thrift/classify.h: finds out from a unit's first bytes what the unit is.
+// daemon/thrift/classify.h: classifies a unit (a Thrift frame, or an unframed message) by its first
+// bytes: a Thrift message in a known framing and encoding, an empty frame, or bytes of another
+// protocol, which the daemon passes on without reading them as Thrift (opaque).
 //
-// classify() decides as soon as the bytes are decisive, so that the daemon never holds back a short
-// greeting of another protocol while it waits for bytes that do not arrive. docs/wire.md section
-// 1.1 has the table in words.
+// classify() decides as soon as the bytes allow only one answer. Otherwise the daemon would hold
+// back a short greeting of another protocol while it waits for bytes that never arrive.
+// docs/wire.md section 1.1 describes the rules.
 #pragma once
 
 #include <cstddef>
@@ -15,10 +17,10 @@
 
 namespace hat::thrift {
 
-// The largest length that a frame may have on the wire, without its length word. A larger number is
-// not a frame's length.
+// The largest length in bytes that a Thrift frame may announce in its length word. The length word
+// itself does not count. classify() does not take a larger number for a frame's length.
 inline constexpr uint32_t kFrameBytesMax = 0x3fffffff;
-// classify() never needs more bytes of a unit than this.
+// The largest number of a unit's bytes that classify() needs for its decision.
 inline constexpr size_t kDecisiveBytesMax = 10;
 
 struct Classification {
@@ -30,8 +32,9 @@ struct Classification {
   std::string_view opaque_reason;         // set for kOpaque; see MessageReader::opaque_reason
 };
 
-// Classifies a unit by its bytes so far, of which `first` has all or at least the first
-// kDecisiveBytesMax. Further bytes never change a decision.
+// Classifies a unit by the bytes that have arrived. `first` has all of these bytes, or at least the
+// first kDecisiveBytesMax. Returns kUndecided if more bytes are needed. Any other result stays the
+// same when more bytes arrive.
 Classification classify(std::span<const uint8_t> first);
 
 }  // namespace hat::thrift

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/thrift/cursor.h: reads a piece of input whose last token may continue in the next piece.
+// daemon/thrift/cursor.h: reads input that arrives in pieces. The last token of a piece (such as
+// an integer) may continue in the next piece.
 //
-// Every reader in this folder works the same way: it consumes bytes of the cursor, keeps an
-// incomplete token in a Token or a Varint, and returns kNeedMore only when the cursor is empty.
+// Every reader in this folder consumes the bytes of a Cursor (the unread part of one piece), keeps
+// an incomplete token in a Token or a Varint, and returns kNeedMore only when the cursor is empty.
 #pragma once
 
 #include <algorithm>
@@ -15,10 +16,10 @@
 namespace hat::thrift {
 
 enum class Progress : uint8_t {
-  kNeedMore,  // the cursor is empty
+  kNeedMore,  // the cursor is empty; call again with the next piece of input
   kDone,
   kBroken,    // the bytes do not follow the format
-  kLongName,  // a name over kNameBytesMax
+  kLongName,  // the message's name is longer than kNameBytesMax
 };
 
 struct Cursor {
@@ -72,7 +73,7 @@ class Token {
 };
 
 // Reads a variable-length integer: 7 bits per byte, the least significant first. As in libthrift,
-// it has at most 10 bytes, and a reader that wants 32 bits takes the low ones.
+// the integer has at most 10 bytes, and a reader that needs 32 bits takes the low 32 bits.
 class Varint {
  public:
   static constexpr uint8_t kBytesMax = 10;
@@ -106,7 +107,7 @@ class Varint {
   uint8_t bytes_ = 0;
 };
 
-// Skips a number of bytes without reading them. They may arrive in any number of pieces.
+// Skips a number of bytes without reading them. These bytes may arrive in any number of pieces.
 class Skip {
  public:
   void begin(Cursor& in, uint64_t bytes) {

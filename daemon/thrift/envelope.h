@@ -2,12 +2,12 @@
 // daemon/thrift/envelope.h: rewrites the bytes around a message's struct (frame lengths, THeader's
 // own part, the head) with another sequence id.
 //
-// Clients that share a connection to a server may choose the same ids. The daemon therefore sends
-// each request to the server with an id that is unique on the connection, and returns the reply
-// with the caller's id. In compact and JSON a new id may take more or fewer bytes, so the frame
-// lengths change too.
+// Several clients that share one connection to a server may choose the same sequence ids. The
+// daemon therefore sends each request to the server with a sequence id that is unique on this
+// connection, and puts the caller's own id into the reply. In the encodings compact and JSON, a new
+// id may take more or fewer bytes than the old id, so the frame lengths change too.
 //
-// Thread   none of its own.
+// These functions start no thread.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ namespace hat::thrift {
 
 struct MessageIds {
   int32_t seqid = 0;
-  uint32_t header_seqid = 0;  // THeader's own
+  uint32_t header_seqid = 0;  // the sequence id in THeader's own header
 
   friend bool operator==(const MessageIds&, const MessageIds&) = default;
 };

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/thrift/exception_reply.h: a TApplicationException in the caller's own framing and
-// encoding.
+// daemon/thrift/exception_reply.h: builds the reply by which the daemon reports a failed call: a
+// TApplicationException in the caller's own framing and encoding.
 //
 // Some clients (Go, Rust, Node) insist on the exact sequence id and the *bare* function name, so
-// the reply takes both from the request's head. The reply to old binary is in strict binary, as
-// stock servers write it. The reply to THeader repeats the caller's protocol id, flags and header
-// sequence id, without transforms.
+// the reply takes the id and the name from the request's head. A request in old binary gets its
+// reply in strict binary, as from stock Thrift servers. A reply in THeader repeats the request's
+// protocol id, flags and header sequence id, and has no transforms.
 //
 // Source: docs/wire.md section 2.
 #pragma once
@@ -19,7 +19,8 @@
 
 namespace hat::thrift {
 
-// TApplicationException's own codes. The daemon sends no others, since clients know only these.
+// The codes that Thrift defines for TApplicationException. The daemon sends no other codes, because
+// clients know only these.
 enum class ExceptionCode : int32_t {
   kUnknown = 0,
   kUnknownMethod = 1,
@@ -34,7 +35,8 @@ enum class ExceptionCode : int32_t {
   kUnsupportedClientType = 10,
 };
 
-inline constexpr size_t kExceptionTextBytesMax = 512;  // a longer text is cut
+inline constexpr size_t kExceptionTextBytesMax =
+    512;  // the reply has only the first bytes of a longer text
 
 // Holds the reply's bytes in a buffer of fixed size, so that an answer needs no allocation.
 class ExceptionReply {

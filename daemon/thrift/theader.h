@@ -5,8 +5,8 @@
 //   u16 0x0fff | u16 flags | u32 seqid | u16 header words | varint protocol | varint transforms | …
 //
 // The payload begins after the last header word. HeaderReader skips all header words except the
-// protocol and the number of transforms. The daemon does not use the stock reader, because that of
-// Thrift 0.17 writes out of bounds on hostile input.
+// protocol and the number of transforms. The daemon does not use the stock reader, because the
+// reader of Thrift 0.17 writes out of bounds on hostile input.
 // Source: Thrift's doc/specs/HeaderFormat.md.
 #pragma once
 
@@ -24,18 +24,20 @@ inline constexpr size_t kHeaderWordsAt = 8;
 
 class HeaderReader {
  public:
-  // Prepares for a header; the magic's first byte is the next of the input. `frame_bytes` is the
-  // frame's length on the wire.
+  // Prepares for a new header. The next byte of the input must be the first byte of the magic
+  // number 0x0fff. `frame_bytes` is the number of the frame's bytes after its length
+  // words.
   void begin(uint32_t frame_bytes);
-  // Continues with the bytes of `in`. After kDone the cursor is at the payload. Also returns
-  // kBroken if the payload is transformed.
+  // Continues with the bytes of `in`. After kDone the cursor `in` is at the payload's first byte.
+  // Returns kBroken if the header is invalid, or if it announces a transform of the payload (such
+  // as zlib), because the daemon undoes no transforms.
   Progress read(Cursor& in);
 
   // Returns the payload's encoding. Valid after kDone, like flags() and seqid().
   Encoding encoding() const { return encoding_; }
   uint16_t flags() const { return flags_; }
   uint32_t seqid() const { return seqid_; }
-  // Returns true if a transform is the reason for kBroken.
+  // Returns true if read() returned kBroken because the payload is transformed.
   bool transformed() const { return transformed_; }
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/thrift/walker_binary.h: finds the end of a struct in TBinaryProtocol, from pieces of
-// input.
+// daemon/thrift/walker_binary.h: finds the end of a struct that is encoded in Thrift's
+// TBinaryProtocol. The bytes may arrive in several pieces.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,9 @@ namespace hat::thrift {
 class BinaryWalker {
  public:
   void reset();
-  // Continues with the bytes of `in`. After kDone the cursor is after the struct's end; after
-  // kBroken it is after the invalid token.
+  // Continues the walk with the bytes of `in`. Returns kDone at the struct's end, with the cursor
+  // `in` after the struct's last byte. Returns kBroken at a token that is invalid or exceeds a
+  // limit of daemon/thrift/nesting.h, with the cursor after this token.
   Progress walk(Cursor& in);
   // Returns how many of the next bytes the walker will skip, whatever their values.
   uint64_t unexamined() const { return skip_.left(); }
@@ -24,8 +25,8 @@ class BinaryWalker {
   std::optional<int16_t> first_field() const { return first_field_; }
 
  private:
-  // Finds the next value. After kDone, `type` is its type, or 0 if a struct or container has ended
-  // instead.
+  // Finds the next value. When the function returns kDone, `type` is the value's type, or 0 if a
+  // struct or container has ended and there is no value.
   Progress next_value(Cursor& in, uint8_t& type);
   Progress begin_value(Cursor& in, uint8_t type);
   Progress begin_list(Cursor& in);

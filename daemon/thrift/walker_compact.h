@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/thrift/walker_compact.h: finds the end of a struct in TCompactProtocol, from pieces of
-// input.
+// daemon/thrift/walker_compact.h: finds the end of a struct that is encoded in Thrift's
+// TCompactProtocol. The bytes may arrive in several pieces.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,9 @@ namespace hat::thrift {
 class CompactWalker {
  public:
   void reset();
-  // Does the same as BinaryWalker::walk(); so do the next two functions for theirs.
+  // Does the same as BinaryWalker::walk() (daemon/thrift/walker_binary.h). The functions
+  // unexamined() and first_field() also do the same as the functions of BinaryWalker that have
+  // these names.
   Progress walk(Cursor& in);
   uint64_t unexamined() const { return skip_.left(); }
   std::optional<int16_t> first_field() const { return first_field_; }
@@ -53,7 +55,7 @@ class CompactWalker {
   uint8_t type_ = 0;        // type of the field whose id, or the elements whose count, is awaited
   uint32_t map_count_ = 0;  // only in kMapTypes
   uint64_t varints_left_ = 0;
-  uint8_t varint_bytes_ = 0;  // bytes so far of the varint that is being skipped
+  uint8_t varint_bytes_ = 0;  // bytes already read of the varint that the walker is skipping
   bool fields_seen_ = false;
   std::optional<int16_t> first_field_;
 };

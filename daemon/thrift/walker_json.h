@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/thrift/walker_json.h: finds the end of a message in TJSONProtocol, from pieces of input.
+// daemon/thrift/walker_json.h: finds the end of a message that is encoded in Thrift's
+// TJSONProtocol. The bytes may arrive in several pieces.
 //
-// The walker counts brackets and skips strings. It interprets nothing else, because only these show
-// the end of a message.
+// The walker counts brackets, and skips the contents of strings, which may contain brackets. Except
+// for the first field's id, it ignores all other syntax, because brackets and strings suffice to
+// find the end of a message.
 #pragma once
 
 #include <cstddef>
@@ -14,20 +16,21 @@
 
 namespace hat::thrift {
 
-// A struct in a struct takes two brackets, {"1":{"rec":{…}}}, and other nestings take fewer. The
-// message, the outermost struct and the innermost value add one bracket each.
+// The largest number of brackets that may be open at once. A struct in a struct opens two brackets,
+// {"1":{"rec":{…}}}; any other nesting opens fewer. The message, the outermost struct and the
+// innermost value open one more bracket each.
 inline constexpr size_t kJsonBracketsMax = 2 * kNestingMax + 1;
 
 class JsonWalker {
  public:
-  // Prepares for the bytes after the sequence id's comma: the struct, then the message's last
-  // bracket.
+  // Prepares for a new message. The input must begin after the comma that follows the message's
+  // sequence id: it has the message's struct, and then the message's last bracket.
   void reset();
-  // Does the same as BinaryWalker's, but after kDone the cursor is after the message's last
-  // bracket.
+  // Does the same as BinaryWalker::walk(), except that after kDone the cursor `in` is after the
+  // message's last bracket, not after the struct.
   Progress walk(Cursor& in);
-  // Returns the outermost struct's first key, or -1 if the key is not a number. Returns nullopt as
-  // BinaryWalker does.
+  // Returns the first key of the outermost struct, which is a field id, or -1 if the key is not a
+  // number. Returns nullopt if the struct has no field or the key has not been read yet.
   std::optional<int32_t> first_field() const { return first_field_; }
 
  private:
