@@ -18,6 +18,10 @@ RemoteBuffer remote_buffer_of(const Buffer& buffer) {
   return {buffer.address(), static_cast<uint32_t>(buffer.bytes().size()), buffer.rkey()};
 }
 
+uint32_t inline_bytes_of(const RdmaLaneOptions& options, const FabricLimits& limits) {
+  return std::min(options.inline_bytes_max, limits.inline_bytes_max);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<RdmaLane>> RdmaLane::create(Poller& poller, const RdmaLaneOptions& options,
@@ -32,24 +36,25 @@ Result<std::unique_ptr<RdmaLane>> RdmaLane::create(Poller& poller, const RdmaLan
 }
 
 RdmaLane::RdmaLane(Poller& poller, const RdmaLaneOptions& options, LaneEvents& events)
-    : poller_(poller), options_(options), events_(events) {}
+    : poller_(poller),
+      options_(options),
+      events_(events),
+      chain_(options.send_entries, inline_bytes_of(options, poller.fabric().limits())) {}
 
 Result<void> RdmaLane::make() {
-  const FabricLimits limits = poller_.fabric().limits();
-  inline_bytes_max_ = std::min(options_.inline_bytes_max, limits.inline_bytes_max);
   HAT_TRY_VOID(take_memory());
   out_.resize(options_.out.slots);
   in_.resize(options_.in.slots);
-  chain_.reserve(kChainMax);
-  HAT_TRY(queue_pair_, poller_.fabric().create_queue_pair({.send_cq = poller_.completion_queue(),
-                                                           .recv_cq = poller_.completion_queue(),
-                                                           .srq = poller_.receive_queue(),
-                                                           .send_entries = options_.send_entries,
-                                                           .inline_bytes_max = inline_bytes_max_,
-                                                           .access = {.write = true, .read = true},
-                                                           .ack_timeout = options_.ack_timeout,
-                                                           .retries = options_.retries,
-                                                           .rnr_retries = options_.rnr_retries}));
+  HAT_TRY(queue_pair_,
+          poller_.fabric().create_queue_pair({.send_cq = poller_.completion_queue(),
+                                              .recv_cq = poller_.completion_queue(),
+                                              .srq = poller_.receive_queue(),
+                                              .send_entries = options_.send_entries,
+                                              .inline_bytes_max = chain_.inline_bytes_max(),
+                                              .access = {.write = true, .read = true},
+                                              .ack_timeout = options_.ack_timeout,
+                                              .retries = options_.retries,
+                                              .rnr_retries = options_.rnr_retries}));
   for (const Leg leg :
        {Leg::kSend, Leg::kWriteRndv, Leg::kReadRndv, options_.out.leg, options_.in.leg}) {
     auto& handler = handlers_[static_cast<size_t>(leg)];
@@ -174,7 +179,8 @@ bool RdmaLane::probe() {
   const InCall guard(*this);
   if (down_ || probing_ || space() == 0) return false;
   probing_ = true;
-  post_signaled(Leg::kSend, kProbe, Opcode::kWrite, {});
+  post(Opcode::kWrite, {});
+  chain_.await(RequestChain::Waiter::kProbe, {}, 0);
   post_chain();
   return true;
 }

@@ -22,7 +22,6 @@
 //          other side may have seen it.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <chrono>
 #include <memory>
@@ -34,6 +33,7 @@
 #include "engine/memory/arena.h"
 #include "engine/memory/registration_cache.h"
 #include "engine/rdma/leg_table.h"
+#include "engine/rdma/request_chain.h"
 #include "engine/rdma/wire.h"
 
 namespace hat::engine {
@@ -239,15 +239,8 @@ class RdmaLane final : public Lane {
   const RdmaLaneOptions& options() const { return options_; }
   void breaks(const char* what);  // takes the lane down: the other side has broken the format
   void count_looking(int more) { looking_ += more; }
-  bool is_inline(uint32_t bytes) const { return bytes <= inline_bytes_max_; }
 
  private:
-  struct Signaled {
-    uint64_t posted = 0;  // requests posted up to this one: all are done once it completes
-    Leg leg{};
-    bool to_leg = false;
-    uint64_t cookie = 0;
-  };
   struct PendingControl {
     Envelope envelope;
     RemoteBuffer remote;
@@ -259,10 +252,8 @@ class RdmaLane final : public Lane {
     std::optional<BorrowedRange>
         borrowed;  // the payload; without it, the payload is in waiting_bytes_
   };
-  static constexpr uint32_t kChainMax = 32;
   static constexpr size_t kPendingControlsMax = 4 * kSlotsMax;
-  static constexpr uint64_t kProbe = UINT64_MAX;  // the cookie of a probe
-  static constexpr uint32_t kRequestsMax = 2;     // how many requests start one message, at most
+  static constexpr uint32_t kRequestsMax = 2;  // how many requests start one message, at most
   static constexpr uint32_t kControlReserve =
       16;  // send entries that only control messages may use
 
@@ -295,7 +286,6 @@ class RdmaLane final : public Lane {
   void release(Arrival& arrival);
   void give_back_receive(Arrival& arrival);
   size_t largest(Purpose purpose) const;
-  void sign(WorkRequest& work);
   void post_control(const PendingControl& control);
   void post_controls();
   void go_down(const std::string& reason);
@@ -316,7 +306,6 @@ class RdmaLane final : public Lane {
   Poller& poller_;
   const RdmaLaneOptions options_;
   LaneEvents& events_;
-  uint32_t inline_bytes_max_ = 0;
   size_t message_bytes_max_ = 0;
   LaneOffer other_;
   uint32_t number_ = 0;  // of the queue pair
@@ -358,15 +347,8 @@ class RdmaLane final : public Lane {
   bool delivering_ = false;
 
   // Posting
-  uint64_t posted_ = 0;         // requests so far, including those in the chain
-  uint64_t reclaimed_ = 0;      // of them, those that are known to be done
-  uint64_t last_signaled_ = 0;  // posted_ at the last signaled request
-  bool signs_ = false;          // post() signals every request
-  uint32_t to_legs_ = 0;        // outstanding requests whose completion a leg or a probe waits for
-  Fifo<Signaled> signaled_;
+  RequestChain chain_;
   Fifo<PendingControl> pending_controls_;
-  std::vector<WorkRequest> chain_;
-  std::array<std::array<Segment, 2>, kChainMax> chain_segments_;
 
   std::array<std::unique_ptr<LegHandler>, kLegCount>
       handlers_;                   // by Leg; null if neither side uses it

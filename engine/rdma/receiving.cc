@@ -246,7 +246,8 @@ void RdmaLane::after_look() {
 }
 
 bool RdmaLane::wants_send_completions() const {
-  return to_legs_ != 0 || borrowed_ != 0 || !pending_controls_.empty() || space() < kRequestsMax;
+  return chain_.has_waiters() || borrowed_ != 0 || !pending_controls_.empty() ||
+         space() < kRequestsMax;
 }
 
 }  // namespace hat::engine

@@ -73,10 +73,10 @@ bool RdmaLane::begin(const FrameHeader& header, std::span<const Bytes> pieces,
   message.on_demand = on_demand;
   if (on_demand) ++rendezvous_out_;
   ++sent_;
-  signs_ = message.borrowed;  // the completion allows the range to be returned
+  chain_.signal_every(message.borrowed);  // the completion allows the range to be returned
   handler(message.leg).start(message);
-  signs_ = false;
-  message.posted = posted_;
+  chain_.signal_every(false);
+  message.posted = chain_.posted();
   if (message.borrowed) ++borrowed_;
   if (borrowed != nullptr && !message.borrowed) copied_.push_back(message.sequence);
   return true;
@@ -176,7 +176,7 @@ void RdmaLane::return_borrowed() {
   for (uint64_t each = returned_; borrowed_ != 0 && each != sent_; ++each) {
     Outgoing& message = outgoing(each);
     if (!message.borrowed) continue;
-    if (message.posted > reclaimed_) break;
+    if (message.posted > chain_.done()) break;
     if (each < acked_ || !message.on_demand) give_back(message);
   }
   if (borrowed_ == 0) returned_ = acked_;
