@@ -34,6 +34,7 @@
 #include "engine/memory/registration_cache.h"
 #include "engine/rdma/leg_table.h"
 #include "engine/rdma/request_chain.h"
+#include "engine/rdma/waiting_frames.h"
 #include "engine/rdma/wire.h"
 
 namespace hat::engine {
@@ -246,12 +247,6 @@ class RdmaLane final : public Lane {
     RemoteBuffer remote;
     bool has_remote = false;
   };
-  // A frame that waits for a slot.
-  struct Waiting {
-    FrameHeader header;
-    std::optional<BorrowedRange>
-        borrowed;  // the payload; without it, the payload is in waiting_bytes_
-  };
   static constexpr size_t kPendingControlsMax = 4 * kSlotsMax;
   static constexpr uint32_t kRequestsMax = 2;  // how many requests start one message, at most
   static constexpr uint32_t kControlReserve =
@@ -329,9 +324,7 @@ class RdmaLane final : public Lane {
   bool starved_ = false;   // the first waiting frame found no buffer
   uint8_t fetch_epoch_there_ = 1;
   bool congested_ = false;
-  Fifo<Waiting> waiting_;
-  std::vector<std::byte> waiting_bytes_;
-  size_t waiting_begin_ = 0;
+  WaitingFrames waiting_;
 
   // R
   Buffer window_;

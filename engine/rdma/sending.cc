@@ -126,29 +126,18 @@ bool RdmaLane::stage(Outgoing& message, std::span<const Bytes> pieces,
 
 void RdmaLane::keep_waiting(const FrameHeader& header, std::span<const Bytes> pieces,
                             const BorrowedRange* borrowed) {
-  if (waiting_begin_ > waiting_bytes_.size() / 2) {
-    const auto begin = waiting_bytes_.begin();
-    waiting_bytes_.erase(begin, begin + static_cast<ptrdiff_t>(waiting_begin_));
-    waiting_begin_ = 0;
-  }
-  for (const Bytes piece : pieces) {
-    waiting_bytes_.insert(waiting_bytes_.end(), piece.begin(), piece.end());
-  }
-  waiting_.push_back({header, borrowed == nullptr ? std::nullopt : std::optional(*borrowed)});
-  const size_t queued = waiting_bytes_.size() - waiting_begin_ + waiting_.size() * sizeof(Envelope);
-  congested_ = congested_ || queued > kCongestedBytes;
-  if (queued > kQueuedBytesMax) go_down("the peer takes no more data, and too much is queued");
+  waiting_.push_back(header, pieces, borrowed);
+  congested_ = congested_ || waiting_.bytes() > kCongestedBytes;
+  if (waiting_.bytes() > kQueuedBytesMax)
+    go_down("the peer takes no more data, and too much is queued");
 }
 
 void RdmaLane::begin_waiting() {
   while (!waiting_.empty() && !down_) {
-    const Waiting& first = waiting_.front();
-    const BorrowedRange* borrowed = first.borrowed ? &*first.borrowed : nullptr;
-    const size_t copied = borrowed == nullptr ? first.header.payload_bytes : 0;
-    const Bytes bytes(waiting_bytes_.data() + waiting_begin_, copied);
+    const Bytes copied = waiting_.copied();
     starved_ = false;
-    if (!begin(first.header, {&bytes, copied == 0 ? 0u : 1u}, borrowed)) return;
-    waiting_begin_ += copied;
+    const std::span<const Bytes> pieces(&copied, copied.empty() ? 0u : 1u);
+    if (!begin(waiting_.header(), pieces, waiting_.borrowed())) return;
     waiting_.pop_front();
   }
   if (waiting_.empty() && congested_ && !down_) {
