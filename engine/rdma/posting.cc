@@ -10,7 +10,7 @@ namespace hat::engine {
 
 uint32_t RdmaLane::space() const {
   const uint32_t free = chain_.entries_free();
-  return free <= kControlReserve || down_ ? 0 : free - kControlReserve;
+  return free <= kControlReserve || broken() ? 0 : free - kControlReserve;
 }
 
 WorkRequest& RdmaLane::post(Opcode opcode, const Segment& segment, const RemoteBuffer& remote) {
@@ -37,19 +37,19 @@ WorkRequest& RdmaLane::post_signaled(Leg leg, uint64_t cookie, Opcode opcode,
 }
 
 void RdmaLane::post_chain() {
-  if (down_) return chain_.discard();
+  if (broken()) return chain_.discard();
   if (!chain_.post_to(*queue_pair_)) go_down("the queue pair accepts no more work requests");
 }
 
 void RdmaLane::flush() {
-  if (down_) return tell_down();
+  if (broken()) return tell_down();
   for (LegHandler* handler : late_) handler->before_post();
   post_chain();
   for (; !copied_.empty(); copied_.pop_front()) events_.on_returned(copied_.front());
 }
 
 void RdmaLane::on_send_completion(const Completion& done) {
-  if (down_) return;
+  if (broken()) return;
   if (done.status != Status::kSuccess) {
     return go_down("a request failed: " + std::string(text(done.status)));
   }
@@ -71,7 +71,7 @@ void RdmaLane::on_send_completion(const Completion& done) {
 
 void RdmaLane::send_control(ControlKind kind, Leg leg, uint64_t sequence,
                             const RemoteBuffer* remote, const FrameHeader* frame) {
-  if (down_) return;
+  if (broken()) return;
   PendingControl one;
   one.envelope.kind = kind;
   one.envelope.leg = leg;
@@ -86,7 +86,7 @@ void RdmaLane::send_control(ControlKind kind, Leg leg, uint64_t sequence,
 }
 
 void RdmaLane::post_controls() {
-  while (!down_ && !pending_controls_.empty() && chain_.entries_free() != 0) {
+  while (!broken() && !pending_controls_.empty() && chain_.entries_free() != 0) {
     post_control(pending_controls_.front());
     pending_controls_.pop_front();
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/check.h"
 #include "engine/rdma/lane_memory.h"
 #include "engine/rdma/poller.h"
 
@@ -154,15 +155,16 @@ void RdmaLane::on_queue_pair_error(const std::string& detail) {
 }
 
 void RdmaLane::go_down(const std::string& reason) {
-  if (down_) return;
-  down_ = true;
+  if (broken()) return;
+  state_ = State::kFailed;
   why_down_ = reason;
   queue_pair_->fail();
   if (in_calls_ == 0) tell_down();
 }
 
 void RdmaLane::tell_down() {
-  if (!std::exchange(told_down_, true)) events_.on_down(why_down_);
+  DCHECK(state_ != State::kUp);
+  if (std::exchange(state_, State::kDown) == State::kFailed) events_.on_down(why_down_);
 }
 
 void RdmaLane::end(const std::string& reason) {
@@ -177,7 +179,7 @@ void RdmaLane::settle() {
 
 bool RdmaLane::probe() {
   const InCall guard(*this);
-  if (down_ || probing_ || space() == 0) return false;
+  if (broken() || probing_ || space() == 0) return false;
   probing_ = true;
   post(Opcode::kWrite, {});
   chain_.await(RequestChain::Waiter::kProbe, {}, 0);

@@ -129,13 +129,15 @@ class RdmaLane final : public Lane {
   // and the leg's row does not say `gathers`.
   uint64_t send_zero_copy(FrameHeader header, const BorrowedRange& payload);
   bool congested() const override { return congested_; }
-  bool broken() const override { return down_; }
+  bool broken() const override { return state_ != State::kUp; }
   bool idle() const override { return waiting_.empty() && acked_ == sent_; }
   void flush() override;
   Fate fate(uint64_t number) const override;
 
   // Returns true if a slot is free and no frame waits for one.
-  bool takes_more() const { return !down_ && waiting_.empty() && sent_ - returned_ < out_.size(); }
+  bool takes_more() const {
+    return !broken() && waiting_.empty() && sent_ - returned_ < out_.size();
+  }
 
   // Asks the other side to acknowledge the messages that it has delivered, so that idle() becomes
   // true. Unasked, it acknowledges them only in whatever else it sends, or once it has delivered
@@ -242,6 +244,12 @@ class RdmaLane final : public Lane {
   void count_looking(int more) { looking_ += more; }
 
  private:
+  // kUp ──go_down()──▶ kFailed ──tell_down()──▶ kDown
+  enum class State : uint8_t {
+    kUp,
+    kFailed,  // carries no more frames; on_down() is due
+    kDown,    // on_down() was called
+  };
   struct PendingControl {
     Envelope envelope;
     RemoteBuffer remote;
@@ -304,8 +312,7 @@ class RdmaLane final : public Lane {
   size_t message_bytes_max_ = 0;
   LaneOffer other_;
   uint32_t number_ = 0;  // of the queue pair
-  bool down_ = false;
-  bool told_down_ = false;
+  State state_ = State::kUp;
   std::string why_down_;
   uint32_t in_calls_ = 0;
   bool probing_ = false;

@@ -173,7 +173,7 @@ void RdmaLane::put(uint64_t sequence, Arrival arrival) {
 }
 
 void RdmaLane::deliver_what_waited() {
-  while (!down_ && !delivering_ && arrival(next_).here) {
+  while (!broken() && !delivering_ && arrival(next_).here) {
     Arrival& arrival = this->arrival(next_);
     deliver(arrival.frame, arrival.payload, arrival.leg);
     release(arrival);
@@ -229,13 +229,13 @@ bool RdmaLane::poll() {
   if (starved_) begin_waiting();
   bool found = sent_ != sent;
   for (LegHandler* handler : used_) {
-    if (!down_ && handler->may_poll() && handler->wants_poll()) found |= handler->poll();
+    if (!broken() && handler->may_poll() && handler->wants_poll()) found |= handler->poll();
   }
   return found;
 }
 
 void RdmaLane::after_look() {
-  if (down_) return tell_down();
+  if (broken()) return tell_down();
   if (!pending_controls_.empty()) post_controls();
   if (!waiting_.empty() || congested_) begin_waiting();
   // Sends a credit once the unacknowledged messages are half as many as there are slots.

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/check.h"
 #include "engine/rdma/poller.h"
 #include "engine/rdma/rdma_lane.h"
 #include "engine/rdma/sum.h"
@@ -25,7 +26,7 @@ uint64_t RdmaLane::send(FrameHeader header, size_t bytes, std::span<const Bytes>
                         const BorrowedRange* borrowed) {
   const uint64_t number = sent_ + waiting_.size();
   const InCall guard(*this);
-  if (down_ || !may_send(bytes)) return number;
+  if (broken() || !may_send(bytes)) return number;
   header.payload_bytes = static_cast<uint32_t>(bytes);
   const bool asks = header.kind == FrameKind::kCall || header.kind == FrameKind::kMore;
   if (asks && header.replies != 0) ++due_;
@@ -133,14 +134,14 @@ void RdmaLane::keep_waiting(const FrameHeader& header, std::span<const Bytes> pi
 }
 
 void RdmaLane::begin_waiting() {
-  while (!waiting_.empty() && !down_) {
+  while (!waiting_.empty() && !broken()) {
     const Bytes copied = waiting_.copied();
     starved_ = false;
     const std::span<const Bytes> pieces(&copied, copied.empty() ? 0u : 1u);
     if (!begin(waiting_.header(), pieces, waiting_.borrowed())) return;
     waiting_.pop_front();
   }
-  if (waiting_.empty() && congested_ && !down_) {
+  if (waiting_.empty() && congested_ && !broken()) {
     congested_ = false;
     events_.on_uncongested();
   }
@@ -154,6 +155,7 @@ std::optional<uint64_t> RdmaLane::sent_sequence(uint32_t low_bits) const {
 }
 
 void RdmaLane::acknowledge(uint64_t delivered) {
+  DCHECK(acked_ <= delivered && delivered <= sent_) << acked_ << ", " << delivered << ", " << sent_;
   while (rendezvous_out_ != 0 && acked_ != delivered) free_buffer(outgoing(acked_++));
   acked_ = delivered;
   return_borrowed();
@@ -169,10 +171,12 @@ void RdmaLane::return_borrowed() {
     if (each < acked_ || !message.on_demand) give_back(message);
   }
   if (borrowed_ == 0) returned_ = acked_;
+  DCHECK_LE(returned_, acked_);
   while (returned_ != acked_ && !outgoing(returned_).borrowed) ++returned_;
 }
 
 void RdmaLane::give_back(Outgoing& message) {
+  DCHECK_NE(borrowed_, 0u);
   message.borrowed = false;
   --borrowed_;
   events_.on_returned(message.sequence);
