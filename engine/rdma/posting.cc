@@ -97,7 +97,7 @@ void RdmaLane::post_control(const PendingControl& control) {
   std::byte* at =
       control_bytes_.bytes().data() + (chain_.posted() % options_.send_entries) * kControlBytesMax;
   Envelope envelope = control.envelope;
-  envelope.delivered = static_cast<uint32_t>(next_);
+  envelope.delivered = static_cast<uint32_t>(in_.next());
   envelope.fetch_epoch = fetch_epoch_;
   std::memcpy(at, &envelope, sizeof envelope);
   uint32_t bytes = sizeof envelope;

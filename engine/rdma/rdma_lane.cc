@@ -40,12 +40,12 @@ RdmaLane::RdmaLane(Poller& poller, const RdmaLaneOptions& options, LaneEvents& e
     : poller_(poller),
       options_(options),
       events_(events),
+      in_(options.in.slots),
       chain_(options.send_entries, inline_bytes_of(options, poller.fabric().limits())) {}
 
 Result<void> RdmaLane::make() {
   HAT_TRY_VOID(take_memory());
   out_.resize(options_.out.slots);
-  in_.resize(options_.in.slots);
   HAT_TRY(queue_pair_,
           poller_.fabric().create_queue_pair({.send_cq = poller_.completion_queue(),
                                               .recv_cq = poller_.completion_queue(),
@@ -107,13 +107,13 @@ Result<void> RdmaLane::take_memory() {
 RdmaLane::~RdmaLane() {
   if (queue_pair_) poller_.remove(*this);
   queue_pair_.reset();
-  for (Arrival& arrival : in_) release(arrival);
+  for (Arrival& arrival : in_.all()) release(arrival);
 }
 
 void RdmaLane::leave() {
   queue_pair_->fail();
   poller_.remove(*this);
-  for (Arrival& arrival : in_) give_back_receive(arrival);
+  for (Arrival& arrival : in_.all()) give_back_receive(arrival);
 }
 
 bool RdmaLane::settled() const { return queue_pair_->settled(); }

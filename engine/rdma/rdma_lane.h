@@ -32,6 +32,7 @@
 #include "engine/lane.h"
 #include "engine/memory/arena.h"
 #include "engine/memory/registration_cache.h"
+#include "engine/rdma/arrival_order.h"
 #include "engine/rdma/leg_table.h"
 #include "engine/rdma/request_chain.h"
 #include "engine/rdma/waiting_frames.h"
@@ -99,16 +100,6 @@ struct Outgoing {
   uint32_t bytes() const { return static_cast<uint32_t>(sizeof(Envelope)) + payload.bytes; }
 };
 
-// A message that has arrived; kept until all messages before it have been delivered.
-struct Arrival {
-  bool here = false;
-  Leg leg = Leg::kSend;
-  FrameHeader frame;
-  Bytes payload;                    // in `receive`, in `buffer`, or in a slot of the window
-  std::optional<uint32_t> receive;  // a receive of the poller
-  Buffer buffer;
-};
-
 class RdmaLane final : public Lane {
  public:
   static constexpr size_t kCongestedBytes = 1024 * 1024;
@@ -153,7 +144,7 @@ class RdmaLane final : public Lane {
   // Returns the largest payload for which both sides have memory. A larger one takes the lane down.
   size_t message_bytes_max() const { return message_bytes_max_; }
   // Returns how many messages this side has begun to send and has delivered, in all.
-  uint64_t messages() const { return sent_ + next_; }
+  uint64_t messages() const { return sent_ + in_.next(); }
 
   // --- For its poller ---
   uint32_t number() const { return number_; }
@@ -162,7 +153,7 @@ class RdmaLane final : public Lane {
   void on_queue_pair_error(const std::string& detail);
   void expect() const {
     if (!window_) return;
-    const std::byte* slot = landing(next_, 0).data;
+    const std::byte* slot = landing(in_.next(), 0).data;
     __builtin_prefetch(slot);
     __builtin_prefetch(slot + 64);
   }
@@ -199,8 +190,8 @@ class RdmaLane final : public Lane {
 
   // --- For its leg handlers: R, the receiver ---
   const LaneShape& in_shape() const { return options_.in; }
-  uint64_t next() const { return next_; }
-  Arrival& arrival(uint64_t sequence) { return in_[sequence & (in_.size() - 1)]; }
+  uint64_t next() const { return in_.next(); }
+  Arrival& arrival(uint64_t sequence) { return in_.at(sequence); }
   // Returns true if the other side may send by this leg on this lane.
   bool receives_by(Leg leg) const { return (receives_by_ >> static_cast<uint32_t>(leg) & 1) != 0; }
   // Returns the full number of the message that has these low bits and may arrive now. Returns
@@ -337,9 +328,7 @@ class RdmaLane final : public Lane {
   Buffer window_;
   Buffer receiver_extra_;
   Buffer scratch_;  // receives what this side's legs READ, apart from messages
-  std::vector<Arrival> in_;
-  uint64_t next_ = 0;              // the next message to deliver
-  uint64_t highest_ = 0;           // 1 + the highest message number that has arrived
+  ArrivalOrder in_;
   uint64_t tell_at_ = UINT64_MAX;  // the other side asked for a credit after this message
   uint64_t to_tell_ = 0;           // delivered, but not yet acknowledged to the other side
   uint64_t due_ = 0;               // calls sent that have not ended yet

@@ -113,7 +113,7 @@ bool RdmaLane::stage(Outgoing& message, std::span<const Bytes> pieces,
   for (const Bytes piece : pieces) at = std::copy(piece.begin(), piece.end(), at);
   Envelope& envelope = *message.envelope;
   envelope = {.sequence = static_cast<uint32_t>(message.sequence),
-              .delivered = static_cast<uint32_t>(next_),
+              .delivered = static_cast<uint32_t>(in_.next()),
               .kind = ControlKind::kMessage,
               .leg = message.leg,
               .fetch_epoch = fetch_epoch_,
