@@ -120,6 +120,7 @@ void Poller::dispatch(const Completion& done) {
     if (lane != nullptr) lane->on_send_completion(done);
   } else {
     const auto receive = static_cast<uint32_t>(done.id);
+    DCHECK_NE(posted_, 0u);
     --posted_;
     if (lane == nullptr || lane->broken()) return give_back(receive);
     lane->on_receive(done, receive, at(receive));

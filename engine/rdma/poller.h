@@ -16,6 +16,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/check.h"
 #include "engine/fabric/fabric.h"
 #include "engine/memory/arena.h"
 #include "engine/rdma/wire.h"
@@ -76,7 +77,10 @@ class Poller {
   // no longer accesses that memory (QueuePair::settled()).
   void retire(std::unique_ptr<RdmaLane> lane);
   void forget_settled();  // destroys the retired lanes that are settled
-  void give_back(uint32_t receive) { to_post_.push_back(receive); }
+  void give_back(uint32_t receive) {
+    DCHECK_NE(receives_in_use(), 0u) << "a receive was given back twice";
+    to_post_.push_back(receive);
+  }
 
  private:
   Poller(Fabric& fabric, Arena& arena, const PollerOptions& options);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/check.h"
 #include "engine/rdma/lane_memory.h"
 #include "engine/rdma/poller.h"
 
@@ -16,6 +17,10 @@ constexpr uint32_t kSendEntriesMin = 64;
 RemoteBuffer remote_buffer_of(const Buffer& buffer) {
   if (!buffer) return {};
   return {buffer.address(), static_cast<uint32_t>(buffer.bytes().size()), buffer.rkey()};
+}
+
+uint32_t inline_bytes_of(const RdmaLaneOptions& options, const FabricLimits& limits) {
+  return std::min(options.inline_bytes_max, limits.inline_bytes_max);
 }
 
 }  // namespace
@@ -34,24 +39,25 @@ Result<std::unique_ptr<RdmaLane>> RdmaLane::create(Poller& poller, const RdmaLan
 }
 
 RdmaLane::RdmaLane(Poller& poller, const RdmaLaneOptions& options, LaneEvents& events)
-    : poller_(poller), options_(options), events_(events) {}
+    : poller_(poller),
+      options_(options),
+      events_(events),
+      in_(options.in.slots),
+      chain_(options.send_entries, inline_bytes_of(options, poller.fabric().limits())) {}
 
 Result<void> RdmaLane::make() {
-  const FabricLimits limits = poller_.fabric().limits();
-  inline_bytes_max_ = std::min(options_.inline_bytes_max, limits.inline_bytes_max);
   HAT_TRY_VOID(take_memory());
   out_.resize(options_.out.slots);
-  in_.resize(options_.in.slots);
-  chain_.reserve(kChainMax);
-  HAT_TRY(queue_pair_, poller_.fabric().create_queue_pair({.send_cq = poller_.completion_queue(),
-                                                           .recv_cq = poller_.completion_queue(),
-                                                           .srq = poller_.receive_queue(),
-                                                           .send_entries = options_.send_entries,
-                                                           .inline_bytes_max = inline_bytes_max_,
-                                                           .access = {.write = true, .read = true},
-                                                           .ack_timeout = options_.ack_timeout,
-                                                           .retries = options_.retries,
-                                                           .rnr_retries = options_.rnr_retries}));
+  HAT_TRY(queue_pair_,
+          poller_.fabric().create_queue_pair({.send_cq = poller_.completion_queue(),
+                                              .recv_cq = poller_.completion_queue(),
+                                              .srq = poller_.receive_queue(),
+                                              .send_entries = options_.send_entries,
+                                              .inline_bytes_max = chain_.inline_bytes_max(),
+                                              .access = {.write = true, .read = true},
+                                              .ack_timeout = options_.ack_timeout,
+                                              .retries = options_.retries,
+                                              .rnr_retries = options_.rnr_retries}));
   for (const Leg leg :
        {Leg::kSend, Leg::kWriteRndv, Leg::kReadRndv, options_.out.leg, options_.in.leg}) {
     auto& handler = handlers_[static_cast<size_t>(leg)];
@@ -104,13 +110,13 @@ Result<void> RdmaLane::take_memory() {
 RdmaLane::~RdmaLane() {
   if (queue_pair_) poller_.remove(*this);
   queue_pair_.reset();
-  for (Arrival& arrival : in_) release(arrival);
+  for (Arrival& arrival : in_.all()) release(arrival);
 }
 
 void RdmaLane::leave() {
   queue_pair_->fail();
   poller_.remove(*this);
-  for (Arrival& arrival : in_) give_back_receive(arrival);
+  for (Arrival& arrival : in_.all()) give_back_receive(arrival);
 }
 
 bool RdmaLane::settled() const { return queue_pair_->settled(); }
@@ -153,15 +159,16 @@ void RdmaLane::on_queue_pair_error(const std::string& detail) {
 }
 
 void RdmaLane::go_down(const std::string& reason) {
-  if (down_) return;
-  down_ = true;
+  if (broken()) return;
+  state_ = State::kFailed;
   why_down_ = reason;
   queue_pair_->fail();
   if (in_calls_ == 0) tell_down();
 }
 
 void RdmaLane::tell_down() {
-  if (!std::exchange(told_down_, true)) events_.on_down(why_down_);
+  DCHECK(state_ != State::kUp);
+  if (std::exchange(state_, State::kDown) == State::kFailed) events_.on_down(why_down_);
 }
 
 void RdmaLane::end(const std::string& reason) {
@@ -176,9 +183,10 @@ void RdmaLane::settle() {
 
 bool RdmaLane::probe() {
   const InCall guard(*this);
-  if (down_ || probing_ || space() == 0) return false;
+  if (broken() || probing_ || space() == 0) return false;
   probing_ = true;
-  post_signaled(Leg::kSend, kProbe, Opcode::kWrite, {});
+  post(Opcode::kWrite, {});
+  chain_.await(RequestChain::Waiter::kProbe, {}, 0);
   post_chain();
   return true;
 }

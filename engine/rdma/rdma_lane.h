@@ -22,7 +22,6 @@
 //          other side may have seen it.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <chrono>
 #include <memory>
@@ -33,7 +32,10 @@
 #include "engine/lane.h"
 #include "engine/memory/arena.h"
 #include "engine/memory/registration_cache.h"
+#include "engine/rdma/arrival_order.h"
 #include "engine/rdma/leg_table.h"
+#include "engine/rdma/request_chain.h"
+#include "engine/rdma/waiting_frames.h"
 #include "engine/rdma/wire.h"
 
 namespace hat::engine {
@@ -98,19 +100,9 @@ struct Outgoing {
   uint32_t bytes() const { return static_cast<uint32_t>(sizeof(Envelope)) + payload.bytes; }
 };
 
-// A message that has arrived; kept until all messages before it have been delivered.
-struct Arrival {
-  bool here = false;
-  Leg leg = Leg::kSend;
-  FrameHeader frame;
-  Bytes payload;                    // in `receive`, in `buffer`, or in a slot of the window
-  std::optional<uint32_t> receive;  // a receive of the poller
-  Buffer buffer;
-};
-
 // One lane: it sends messages, receives messages, and posts the requests of both.
-// Members  The three parts share sequence numbers, the memory that both sides see, and one chain of
-//          requests; sending.cc, receiving.cc and posting.cc have the functions of one part each.
+// Members  The sender and the receiver share sequence numbers and the memory that both sides see;
+//          sending.cc and receiving.cc have the functions of one of them each.
 class RdmaLane final : public Lane {
  public:
   static constexpr size_t kCongestedBytes = 1024 * 1024;
@@ -131,13 +123,15 @@ class RdmaLane final : public Lane {
   // and the leg's row does not say `gathers`.
   uint64_t send_zero_copy(FrameHeader header, const BorrowedRange& payload);
   bool congested() const override { return congested_; }
-  bool broken() const override { return down_; }
+  bool broken() const override { return state_ != State::kUp; }
   bool idle() const override { return waiting_.empty() && acked_ == sent_; }
   void flush() override;
   Fate fate(uint64_t number) const override;
 
   // Returns true if a slot is free and no frame waits for one.
-  bool takes_more() const { return !down_ && waiting_.empty() && sent_ - returned_ < out_.size(); }
+  bool takes_more() const {
+    return !broken() && waiting_.empty() && sent_ - returned_ < out_.size();
+  }
 
   // Asks the other side to acknowledge the messages that it has delivered, so that idle() becomes
   // true. Unasked, it acknowledges them only in whatever else it sends, or once it has delivered
@@ -153,7 +147,7 @@ class RdmaLane final : public Lane {
   // Returns the largest payload for which both sides have memory. A larger one takes the lane down.
   size_t message_bytes_max() const { return message_bytes_max_; }
   // Returns how many messages this side has begun to send and has delivered, in all.
-  uint64_t messages() const { return sent_ + next_; }
+  uint64_t messages() const { return sent_ + in_.next(); }
 
   // --- For its poller ---
   uint32_t number() const { return number_; }
@@ -162,7 +156,7 @@ class RdmaLane final : public Lane {
   void on_queue_pair_error(const std::string& detail);
   void expect() const {
     if (!window_) return;
-    const std::byte* slot = landing(next_, 0).data;
+    const std::byte* slot = landing(in_.next(), 0).data;
     __builtin_prefetch(slot);
     __builtin_prefetch(slot + 64);
   }
@@ -199,8 +193,8 @@ class RdmaLane final : public Lane {
 
   // --- For its leg handlers: R, the receiver ---
   const LaneShape& in_shape() const { return options_.in; }
-  uint64_t next() const { return next_; }
-  Arrival& arrival(uint64_t sequence) { return in_[sequence & (in_.size() - 1)]; }
+  uint64_t next() const { return in_.next(); }
+  Arrival& arrival(uint64_t sequence) { return in_.at(sequence); }
   // Returns true if the other side may send by this leg on this lane.
   bool receives_by(Leg leg) const { return (receives_by_ >> static_cast<uint32_t>(leg) & 1) != 0; }
   // Returns the full number of the message that has these low bits and may arrive now. Returns
@@ -242,30 +236,21 @@ class RdmaLane final : public Lane {
   const RdmaLaneOptions& options() const { return options_; }
   void breaks(const char* what);  // takes the lane down: the other side has broken the format
   void count_looking(int more) { looking_ += more; }
-  bool is_inline(uint32_t bytes) const { return bytes <= inline_bytes_max_; }
 
  private:
-  struct Signaled {
-    uint64_t posted = 0;  // requests posted up to this one: all are done once it completes
-    Leg leg{};
-    bool to_leg = false;
-    uint64_t cookie = 0;
+  // kUp ──go_down()──▶ kFailed ──tell_down()──▶ kDown
+  enum class State : uint8_t {
+    kUp,
+    kFailed,  // carries no more frames; on_down() is due
+    kDown,    // on_down() was called
   };
   struct PendingControl {
     Envelope envelope;
     RemoteBuffer remote;
     bool has_remote = false;
   };
-  // A frame that waits for a slot.
-  struct Waiting {
-    FrameHeader header;
-    std::optional<BorrowedRange>
-        borrowed;  // the payload; without it, the payload is in waiting_bytes_
-  };
-  static constexpr uint32_t kChainMax = 32;
   static constexpr size_t kPendingControlsMax = 4 * kSlotsMax;
-  static constexpr uint64_t kProbe = UINT64_MAX;  // the cookie of a probe
-  static constexpr uint32_t kRequestsMax = 2;     // how many requests start one message, at most
+  static constexpr uint32_t kRequestsMax = 2;  // how many requests start one message, at most
   static constexpr uint32_t kControlReserve =
       16;  // send entries that only control messages may use
 
@@ -298,7 +283,6 @@ class RdmaLane final : public Lane {
   void release(Arrival& arrival);
   void give_back_receive(Arrival& arrival);
   size_t largest(Purpose purpose) const;
-  void sign(WorkRequest& work);
   void post_control(const PendingControl& control);
   void post_controls();
   void go_down(const std::string& reason);
@@ -319,12 +303,10 @@ class RdmaLane final : public Lane {
   Poller& poller_;
   const RdmaLaneOptions options_;
   LaneEvents& events_;
-  uint32_t inline_bytes_max_ = 0;
   size_t message_bytes_max_ = 0;
   LaneOffer other_;
   uint32_t number_ = 0;  // of the queue pair
-  bool down_ = false;
-  bool told_down_ = false;
+  State state_ = State::kUp;
   std::string why_down_;
   uint32_t in_calls_ = 0;
   bool probing_ = false;
@@ -343,17 +325,13 @@ class RdmaLane final : public Lane {
   bool starved_ = false;   // the first waiting frame found no buffer
   uint8_t fetch_epoch_there_ = 1;
   bool congested_ = false;
-  Fifo<Waiting> waiting_;
-  std::vector<std::byte> waiting_bytes_;
-  size_t waiting_begin_ = 0;
+  WaitingFrames waiting_;
 
   // R
   Buffer window_;
   Buffer receiver_extra_;
   Buffer scratch_;  // receives what this side's legs READ, apart from messages
-  std::vector<Arrival> in_;
-  uint64_t next_ = 0;              // the next message to deliver
-  uint64_t highest_ = 0;           // 1 + the highest message number that has arrived
+  ArrivalOrder in_;
   uint64_t tell_at_ = UINT64_MAX;  // the other side asked for a credit after this message
   uint64_t to_tell_ = 0;           // delivered, but not yet acknowledged to the other side
   uint64_t due_ = 0;               // calls sent that have not ended yet
@@ -361,15 +339,8 @@ class RdmaLane final : public Lane {
   bool delivering_ = false;
 
   // Posting
-  uint64_t posted_ = 0;         // requests so far, including those in the chain
-  uint64_t reclaimed_ = 0;      // of them, those that are known to be done
-  uint64_t last_signaled_ = 0;  // posted_ at the last signaled request
-  bool signs_ = false;          // post() signals every request
-  uint32_t to_legs_ = 0;        // outstanding requests whose completion a leg or a probe waits for
-  Fifo<Signaled> signaled_;
+  RequestChain chain_;
   Fifo<PendingControl> pending_controls_;
-  std::vector<WorkRequest> chain_;
-  std::array<std::array<Segment, 2>, kChainMax> chain_segments_;
 
   std::array<std::unique_ptr<LegHandler>, kLegCount>
       handlers_;                   // by Leg; null if neither side uses it

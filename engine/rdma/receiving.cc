@@ -58,14 +58,14 @@ void RdmaLane::take_control(const Envelope& control, std::span<const std::byte> 
     if (LegHandler* handler = handler_for(control.leg)) handler->on_control(control, body);
     return;
   }
-  tell_at_ = next_ - 1 +
+  tell_at_ = in_.next() - 1 +
              static_cast<uint64_t>(
-                 static_cast<int32_t>(control.sequence - static_cast<uint32_t>(next_ - 1)));
+                 static_cast<int32_t>(control.sequence - static_cast<uint32_t>(in_.next() - 1)));
   tell_if_asked();
 }
 
 void RdmaLane::tell_if_asked() {
-  if (tell_at_ == UINT64_MAX || next_ <= tell_at_) return;
+  if (tell_at_ == UINT64_MAX || in_.next() <= tell_at_) return;
   tell_at_ = UINT64_MAX;
   send_control(ControlKind::kCredit, Leg::kSend, 0);
 }
@@ -93,7 +93,7 @@ void RdmaLane::take_message(const Envelope& envelope, uint32_t receive, const st
     return breaks("it sent a message that is not expected now");
   }
   const Bytes payload(bytes + sizeof envelope, envelope.frame.payload_bytes);
-  if (*sequence != next_ || delivering_) {
+  if (*sequence != in_.next() || delivering_) {
     return put(
         *sequence,
         {.leg = Leg::kSend, .frame = envelope.frame, .payload = payload, .receive = receive});
@@ -123,13 +123,12 @@ bool RdmaLane::take_envelope(const Envelope& envelope) {
 
 std::optional<uint64_t> RdmaLane::coming_sequence(uint64_t low_bits, uint32_t bits) const {
   const uint64_t mask = (uint64_t{1} << bits) - 1;
-  const uint64_t number = next_ + ((low_bits - next_) & mask);
-  if (number >= next_ + in_.size() || in_[number & (in_.size() - 1)].here) return std::nullopt;
-  return number;
+  const uint64_t number = in_.next() + ((low_bits - in_.next()) & mask);
+  return in_.is_coming(number) ? std::optional(number) : std::nullopt;
 }
 
 Segment RdmaLane::landing(uint64_t sequence, uint32_t bytes) const {
-  const size_t offset = (sequence & (in_.size() - 1)) * stride(options_.in);
+  const size_t offset = (sequence & (in_.slots() - 1)) * stride(options_.in);
   return {window_.bytes().data() + offset, bytes, window_.lkey()};
 }
 
@@ -146,7 +145,7 @@ bool RdmaLane::arrive_in_window(uint64_t sequence, Leg leg) {
   }
   if (!take_envelope(envelope)) return false;
   const Bytes payload(slot.data + sizeof envelope, envelope.frame.payload_bytes);
-  if (sequence != next_ || delivering_) {
+  if (sequence != in_.next() || delivering_) {
     put(sequence, {.leg = leg, .frame = envelope.frame, .payload = payload});
     return true;
   }
@@ -161,20 +160,17 @@ void RdmaLane::arrive(uint64_t sequence, const FrameHeader& frame, Buffer buffer
 }
 
 void RdmaLane::put(uint64_t sequence, Arrival arrival) {
-  Arrival& place = this->arrival(sequence);
-  if (place.here || sequence < next_ || sequence >= next_ + in_.size()) {
+  if (!in_.is_coming(sequence)) {
     if (arrival.receive) poller_.give_back(*arrival.receive);
     return breaks("it sent a message twice");
   }
-  place = std::move(arrival);
-  place.here = true;
-  highest_ = std::max(highest_, sequence + 1);
+  in_.keep(sequence, std::move(arrival));
   deliver_what_waited();
 }
 
 void RdmaLane::deliver_what_waited() {
-  while (!down_ && !delivering_ && arrival(next_).here) {
-    Arrival& arrival = this->arrival(next_);
+  while (!broken() && !delivering_ && arrival(in_.next()).here) {
+    Arrival& arrival = this->arrival(in_.next());
     deliver(arrival.frame, arrival.payload, arrival.leg);
     release(arrival);
   }
@@ -186,8 +182,7 @@ void RdmaLane::deliver(const FrameHeader& frame, Bytes payload, Leg leg) {
   delivering_ = true;
   events_.on_frame(frame, payload);
   delivering_ = false;
-  const uint64_t delivered = next_++;
-  highest_ = std::max(highest_, next_);
+  const uint64_t delivered = in_.advance();
   if (!row(leg).recycles) ++to_tell_;
   handler(options_.in.leg).on_delivered(delivered);
   tell_if_asked();
@@ -206,8 +201,8 @@ void RdmaLane::give_back_receive(Arrival& arrival) {
 }
 
 uint32_t RdmaLane::due() const {
-  if (due_ != 0) return static_cast<uint32_t>(std::min<uint64_t>(due_, in_.size()));
-  return highest_ > next_ ? 1 : 0;
+  if (due_ != 0) return static_cast<uint32_t>(std::min<uint64_t>(due_, in_.slots()));
+  return in_.has_gap() ? 1 : 0;
 }
 
 // --- Polling ---
@@ -229,24 +224,25 @@ bool RdmaLane::poll() {
   if (starved_) begin_waiting();
   bool found = sent_ != sent;
   for (LegHandler* handler : used_) {
-    if (!down_ && handler->may_poll() && handler->wants_poll()) found |= handler->poll();
+    if (!broken() && handler->may_poll() && handler->wants_poll()) found |= handler->poll();
   }
   return found;
 }
 
 void RdmaLane::after_look() {
-  if (down_) return tell_down();
+  if (broken()) return tell_down();
   if (!pending_controls_.empty()) post_controls();
   if (!waiting_.empty() || congested_) begin_waiting();
   // Sends a credit once the unacknowledged messages are half as many as there are slots.
-  const uint64_t tell_from = options_.confirm_each ? 1 : in_.size() / 2;
+  const uint64_t tell_from = options_.confirm_each ? 1 : in_.slots() / 2;
   if (to_tell_ >= tell_from && pending_controls_.empty())
     send_control(ControlKind::kCredit, Leg::kSend, 0);
   flush();
 }
 
 bool RdmaLane::wants_send_completions() const {
-  return to_legs_ != 0 || borrowed_ != 0 || !pending_controls_.empty() || space() < kRequestsMax;
+  return chain_.has_waiters() || borrowed_ != 0 || !pending_controls_.empty() ||
+         space() < kRequestsMax;
 }
 
 }  // namespace hat::engine

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/check.h"
 #include "engine/rdma/poller.h"
 #include "engine/rdma/rdma_lane.h"
 #include "engine/rdma/sum.h"
@@ -25,7 +26,7 @@ uint64_t RdmaLane::send(FrameHeader header, size_t bytes, std::span<const Bytes>
                         const BorrowedRange* borrowed) {
   const uint64_t number = sent_ + waiting_.size();
   const InCall guard(*this);
-  if (down_ || !may_send(bytes)) return number;
+  if (broken() || !may_send(bytes)) return number;
   header.payload_bytes = static_cast<uint32_t>(bytes);
   const bool asks = header.kind == FrameKind::kCall || header.kind == FrameKind::kMore;
   if (asks && header.replies != 0) ++due_;
@@ -73,10 +74,10 @@ bool RdmaLane::begin(const FrameHeader& header, std::span<const Bytes> pieces,
   message.on_demand = on_demand;
   if (on_demand) ++rendezvous_out_;
   ++sent_;
-  signs_ = message.borrowed;  // the completion allows the range to be returned
+  chain_.signal_every(message.borrowed);  // the completion allows the range to be returned
   handler(message.leg).start(message);
-  signs_ = false;
-  message.posted = posted_;
+  chain_.signal_every(false);
+  message.posted = chain_.posted();
   if (message.borrowed) ++borrowed_;
   if (borrowed != nullptr && !message.borrowed) copied_.push_back(message.sequence);
   return true;
@@ -112,7 +113,7 @@ bool RdmaLane::stage(Outgoing& message, std::span<const Bytes> pieces,
   for (const Bytes piece : pieces) at = std::copy(piece.begin(), piece.end(), at);
   Envelope& envelope = *message.envelope;
   envelope = {.sequence = static_cast<uint32_t>(message.sequence),
-              .delivered = static_cast<uint32_t>(next_),
+              .delivered = static_cast<uint32_t>(in_.next()),
               .kind = ControlKind::kMessage,
               .leg = message.leg,
               .fetch_epoch = fetch_epoch_,
@@ -126,32 +127,21 @@ bool RdmaLane::stage(Outgoing& message, std::span<const Bytes> pieces,
 
 void RdmaLane::keep_waiting(const FrameHeader& header, std::span<const Bytes> pieces,
                             const BorrowedRange* borrowed) {
-  if (waiting_begin_ > waiting_bytes_.size() / 2) {
-    const auto begin = waiting_bytes_.begin();
-    waiting_bytes_.erase(begin, begin + static_cast<ptrdiff_t>(waiting_begin_));
-    waiting_begin_ = 0;
-  }
-  for (const Bytes piece : pieces) {
-    waiting_bytes_.insert(waiting_bytes_.end(), piece.begin(), piece.end());
-  }
-  waiting_.push_back({header, borrowed == nullptr ? std::nullopt : std::optional(*borrowed)});
-  const size_t queued = waiting_bytes_.size() - waiting_begin_ + waiting_.size() * sizeof(Envelope);
-  congested_ = congested_ || queued > kCongestedBytes;
-  if (queued > kQueuedBytesMax) go_down("the peer takes no more data, and too much is queued");
+  waiting_.push_back(header, pieces, borrowed);
+  congested_ = congested_ || waiting_.bytes() > kCongestedBytes;
+  if (waiting_.bytes() > kQueuedBytesMax)
+    go_down("the peer takes no more data, and too much is queued");
 }
 
 void RdmaLane::begin_waiting() {
-  while (!waiting_.empty() && !down_) {
-    const Waiting& first = waiting_.front();
-    const BorrowedRange* borrowed = first.borrowed ? &*first.borrowed : nullptr;
-    const size_t copied = borrowed == nullptr ? first.header.payload_bytes : 0;
-    const Bytes bytes(waiting_bytes_.data() + waiting_begin_, copied);
+  while (!waiting_.empty() && !broken()) {
+    const Bytes copied = waiting_.copied();
     starved_ = false;
-    if (!begin(first.header, {&bytes, copied == 0 ? 0u : 1u}, borrowed)) return;
-    waiting_begin_ += copied;
+    const std::span<const Bytes> pieces(&copied, copied.empty() ? 0u : 1u);
+    if (!begin(waiting_.header(), pieces, waiting_.borrowed())) return;
     waiting_.pop_front();
   }
-  if (waiting_.empty() && congested_ && !down_) {
+  if (waiting_.empty() && congested_ && !broken()) {
     congested_ = false;
     events_.on_uncongested();
   }
@@ -165,6 +155,7 @@ std::optional<uint64_t> RdmaLane::sent_sequence(uint32_t low_bits) const {
 }
 
 void RdmaLane::acknowledge(uint64_t delivered) {
+  DCHECK(acked_ <= delivered && delivered <= sent_) << acked_ << ", " << delivered << ", " << sent_;
   while (rendezvous_out_ != 0 && acked_ != delivered) free_buffer(outgoing(acked_++));
   acked_ = delivered;
   return_borrowed();
@@ -176,14 +167,16 @@ void RdmaLane::return_borrowed() {
   for (uint64_t each = returned_; borrowed_ != 0 && each != sent_; ++each) {
     Outgoing& message = outgoing(each);
     if (!message.borrowed) continue;
-    if (message.posted > reclaimed_) break;
+    if (message.posted > chain_.done()) break;
     if (each < acked_ || !message.on_demand) give_back(message);
   }
   if (borrowed_ == 0) returned_ = acked_;
+  DCHECK_LE(returned_, acked_);
   while (returned_ != acked_ && !outgoing(returned_).borrowed) ++returned_;
 }
 
 void RdmaLane::give_back(Outgoing& message) {
+  DCHECK_NE(borrowed_, 0u);
   message.borrowed = false;
   --borrowed_;
   events_.on_returned(message.sequence);

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// engine/rdma/arrival_order.h: the messages of one lane that arrived before an earlier one, and the
+// number of the next message to deliver.
+//
+// Bounds   as many messages as there are slots: those from next() on.
+// Thread   its lane's.
+// Always   next() <= highest_ <= next() + slots
+#pragma once
+
+#include <algorithm>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/check.h"
+#include "engine/lane.h"
+#include "engine/memory/arena.h"
+#include "engine/protocols.h"
+
+namespace hat::engine {
+
+// A message that has arrived; kept until all messages before it have been delivered.
+struct Arrival {
+  bool here = false;
+  Leg leg = Leg::kSend;
+  FrameHeader frame;
+  Bytes payload;                    // in `receive`, in `buffer`, or in a slot of the window
+  std::optional<uint32_t> receive;  // a receive of the poller
+  Buffer buffer;
+};
+
+class ArrivalOrder {
+ public:
+  // Creates an order for `slots` messages, a power of two.
+  explicit ArrivalOrder(uint32_t slots) : arrivals_(slots) {}
+
+  size_t slots() const { return arrivals_.size(); }
+  uint64_t next() const { return next_; }
+  Arrival& at(uint64_t sequence) { return arrivals_[sequence & (arrivals_.size() - 1)]; }
+  const Arrival& at(uint64_t sequence) const {
+    return arrivals_[sequence & (arrivals_.size() - 1)];
+  }
+  std::span<Arrival> all() { return arrivals_; }
+  // Returns true if message `sequence` may arrive now: it has a slot, and has not arrived yet.
+  bool is_coming(uint64_t sequence) const {
+    return sequence >= next_ && sequence < next_ + arrivals_.size() && !at(sequence).here;
+  }
+  // Returns true if a message has arrived before an earlier one.
+  bool has_gap() const { return highest_ > next_; }
+
+  // Keeps a message that is_coming().
+  void keep(uint64_t sequence, Arrival arrival) {
+    DCHECK(is_coming(sequence)) << "message " << sequence << " has no slot or has arrived";
+    at(sequence) = std::move(arrival);
+    at(sequence).here = true;
+    highest_ = std::max(highest_, sequence + 1);
+  }
+  // Counts message next() as delivered. Returns its number.
+  uint64_t advance() {
+    const uint64_t delivered = next_++;
+    highest_ = std::max(highest_, next_);
+    DCHECK_LE(highest_, next_ + arrivals_.size());
+    return delivered;
+  }
+
+ private:
+  std::vector<Arrival> arrivals_;
+  uint64_t next_ = 0;
+  uint64_t highest_ = 0;  // 1 + the highest message number that has arrived
+};
+
+}  // namespace hat::engine
