@@ -26,6 +26,10 @@ enum class Leg : uint8_t {
 };
 inline constexpr size_t kLegCount = 10;
 
+// Returns the bit of `leg` in a set of legs.
+constexpr uint32_t bit_of(Leg leg) { return 1u << static_cast<uint32_t>(leg); }
+inline constexpr uint32_t kAllLegs = (1u << kLegCount) - 1;
+
 struct Protocol {
   std::string_view name;
   Leg request;

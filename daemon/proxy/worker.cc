@@ -5,8 +5,6 @@
 
 #include <algorithm>
 
-#include "engine/plan/ability.h"
-
 namespace hat {
 
 using engine::FrameHeader;
@@ -61,7 +59,7 @@ engine::SessionOptions Worker::session_options(std::string peer) const {
   return {.node = node().node,
           .peer = std::move(peer),
           .generation = setup_.generation,
-          .legs = setup_.rdma == nullptr ? 0 : engine::kAllLegs,
+          .legs = setup_.rdma == nullptr ? 0 : setup_.rdma->legs(),
           .seal = setup_.seal,
           .handshake_timeout = limits.connect_timeout,
           .keepalive_interval = limits.keepalive_interval,

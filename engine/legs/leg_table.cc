@@ -27,19 +27,25 @@ constexpr std::array<LegRow, kLegCount> kLegs = {{
            .make = &make_write_rndv,
            .on_demand = true,
            .gathers = true},
-    LegRow{.leg = Leg::kReadRndv, .name = "read_rndv", .make = &make_read_rndv, .on_demand = true},
+    LegRow{.leg = Leg::kReadRndv,
+           .name = "read_rndv",
+           .make = &make_read_rndv,
+           .on_demand = true,
+           .reads = true},
     LegRow{.leg = Leg::kFetch0,
            .name = "fetch",
            .make = &make_fetch,
            .window = true,
            .sums = true,
-           .replies = true},
+           .replies = true,
+           .reads = true},
     LegRow{.leg = Leg::kFetch1,
            .name = "fetch, 1 metadata READ",
            .make = &make_fetch,
            .window = true,
            .sums = true,
            .replies = true,
+           .reads = true,
            .sender_extra = 8,
            .scratch = 8},
     LegRow{.leg = Leg::kFetch2,
@@ -48,6 +54,7 @@ constexpr std::array<LegRow, kLegCount> kLegs = {{
            .window = true,
            .sums = true,
            .replies = true,
+           .reads = true,
            .sender_extra = 16,
            .scratch = 8},
     LegRow{.leg = Leg::kBitmap,
@@ -57,6 +64,7 @@ constexpr std::array<LegRow, kLegCount> kLegs = {{
            .sums = true,
            .recycles = true,
            .late = true,
+           .reads = true,
            .sender_extra = 2,
            .receiver_extra = 2,
            .scratch = 8},
@@ -73,5 +81,13 @@ constexpr bool in_order() {
 static_assert(in_order(), "a leg's row stands where its value says");
 
 }  // namespace
+
+uint32_t legs_of(const FabricLimits& limits) {
+  uint32_t legs = 0;
+  for (const LegRow& one : kLegs) {
+    if (!one.reads || limits.reads_max != 0) legs |= bit_of(one.leg);
+  }
+  return legs;
+}
 
 }  // namespace hat::engine

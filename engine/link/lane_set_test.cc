@@ -9,7 +9,6 @@
 #include <functional>
 
 #include "engine/fabric/loop/loop_fabric.h"
-#include "engine/link/ability.h"
 #include "tests/fake_reactor.h"
 
 namespace hat::engine {
@@ -335,18 +334,6 @@ TEST_F(TwoLaneSets, SayNothingOfNoncesToAnOlderPeer) {
   ASSERT_TRUE(turn_until([&] { return !acceptor_.heard.empty(); }));
   EXPECT_EQ(acceptor_.heard, kTheCall);
   EXPECT_EQ(given, "");
-}
-
-// The fabric here and the peer's hello limit the plan.
-TEST(Ability, OfTheFabricAndOfThePeersHello) {
-  const auto fabric = *open_loop_fabric();
-  EXPECT_EQ(ability_of(*fabric).legs, kAllLegs);
-  EXPECT_EQ(ability_of(*fabric).who, "fabric loop");
-  const Hello hello{.legs = bit_of(Leg::kSend) | bit_of(Leg::kWriteRndv), .node = "host-b"};
-  const Plan plan = make_plan({.perf_goal = PerfGoal::kLatency}, {.cores = 2, .rdma = true});
-  const Plan bound = bounded(bounded(plan, ability_of(*fabric)), ability_of(hello));
-  EXPECT_EQ(bound.reason,
-            plan.reason + "; peer host-b does not support direct_write_imm: eager is used instead");
 }
 
 }  // namespace

@@ -10,9 +10,6 @@
 
 namespace hat::engine {
 
-constexpr uint32_t bit_of(Leg leg) { return 1u << static_cast<uint32_t>(leg); }
-inline constexpr uint32_t kAllLegs = (1u << kLegCount) - 1;
-
 struct Ability {
   std::string who;           // as reasons name it: "device mlx5_0", "peer host-b"
   uint32_t legs = kAllLegs;  // bit_of() of each leg; 0: no RDMA lanes at all

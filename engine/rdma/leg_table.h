@@ -22,6 +22,7 @@ struct LegRow {
   bool recycles;   // S finds out by itself which slots are free
   bool late;       // before_post() has work to do
   bool on_demand;  // the message is in a buffer of its own, not in a slot
+  bool reads;      // R or S READs, so the fabric must support READs
   bool gathers;    // S can WRITE the message from any memory, and no checksum covers its bytes
   // Bytes per slot, in addition to the slots: in S's memory, READ by R; in R's memory, READ by S;
   // and at the side that READs them.
@@ -32,5 +33,8 @@ struct LegRow {
 
 extern const std::array<LegRow, kLegCount> kLegs;
 inline const LegRow& row(Leg leg) { return kLegs[static_cast<size_t>(leg)]; }
+
+// Returns the bits of the legs that a fabric with these limits can perform.
+uint32_t legs_of(const FabricLimits& limits);
 
 }  // namespace hat::engine

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "engine/rdma/leg_table.h"
+
 namespace hat::engine {
 
 Result<std::unique_ptr<RdmaHost>> RdmaHost::create(Reactor& reactor, OpenFabric open,
@@ -11,6 +13,7 @@ Result<std::unique_ptr<RdmaHost>> RdmaHost::create(Reactor& reactor, OpenFabric 
   std::unique_ptr<RdmaHost> host(new RdmaHost(reactor, std::move(open), options));
   host->name_ = first->name();
   host->reach_ = first->reach();
+  host->legs_ = legs_of(first->limits());
   HAT_TRY_VOID(host->add_domain(std::move(first)));
   reactor.add_iteration_events(*host);
   return host;

@@ -43,6 +43,8 @@ class RdmaHost final : private IterationEvents {
   // a host.
   const std::string& fabric_name() const { return name_; }
   const std::string& reach() const { return reach_; }
+  // Returns the bits of the legs that the fabrics can perform.
+  uint32_t legs() const { return legs_; }
 
   Result<std::shared_ptr<RdmaDomain>> domain_for_link();
   // Returns the domains in use, and the one for the next link if it is open already.
@@ -64,6 +66,7 @@ class RdmaHost final : private IterationEvents {
   const RdmaDomainOptions options_;
   std::string name_;
   std::string reach_;
+  uint32_t legs_ = 0;
   std::list<std::shared_ptr<RdmaDomain>> domains_;  // may grow during an iteration over it
   RdmaDomain* next_ = nullptr;                      // for the next link; null: not open yet
   bool found_ = false;  // a poll of this event-loop iteration found something

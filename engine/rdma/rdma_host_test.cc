@@ -73,6 +73,51 @@ TEST_F(RdmaHosts, LinksShareWhatIsAHosts) {
   EXPECT_EQ(one, *host->domain_for_link());
 }
 
+// The loop fabric as a device without READs would show it.
+class WithoutReads final : public Fabric {
+ public:
+  explicit WithoutReads(std::unique_ptr<Fabric> below) : below_(std::move(below)) {}
+  std::string_view name() const override { return below_->name(); }
+  std::string reach() const override { return below_->reach(); }
+  FabricLimits limits() const override {
+    FabricLimits limits = below_->limits();
+    limits.reads_max = 0;
+    return limits;
+  }
+  Result<std::unique_ptr<MemoryRegion>> register_memory(const SharedMemory& memory,
+                                                        RemoteAccess access) override {
+    return below_->register_memory(memory, access);
+  }
+  Result<std::unique_ptr<MemoryRegion>> register_own(std::span<std::byte> memory) override {
+    return below_->register_own(memory);
+  }
+  Result<std::unique_ptr<CompletionQueue>> create_completion_queue(uint32_t entries) override {
+    return below_->create_completion_queue(entries);
+  }
+  Result<std::unique_ptr<ReceiveQueue>> create_receive_queue(uint32_t entries) override {
+    return below_->create_receive_queue(entries);
+  }
+  Result<std::unique_ptr<QueuePair>> create_queue_pair(const QueuePairOptions& options) override {
+    return below_->create_queue_pair(options);
+  }
+  int event_fd() const override { return below_->event_fd(); }
+  std::optional<FabricEvent> next_event() override { return below_->next_event(); }
+
+ private:
+  const std::unique_ptr<Fabric> below_;
+};
+
+TEST_F(RdmaHosts, HaveTheLegsThatTheirFabricCanPerform) {
+  EXPECT_EQ(make()->legs(), kAllLegs);
+  const OpenFabric open = []() -> Result<std::unique_ptr<Fabric>> {
+    return std::make_unique<WithoutReads>(*open_loop_fabric());
+  };
+  const auto host = std::move(*RdmaHost::create_per_link(reactor_, open, kSmall));
+  constexpr uint32_t kReading = bit_of(Leg::kReadRndv) | bit_of(Leg::kFetch0) |
+                                bit_of(Leg::kFetch1) | bit_of(Leg::kFetch2) | bit_of(Leg::kBitmap);
+  EXPECT_EQ(host->legs(), kAllLegs & ~kReading);
+}
+
 class TwoDomains : public RdmaHosts {
  protected:
   TwoDomains() {

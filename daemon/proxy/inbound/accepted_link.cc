@@ -231,6 +231,13 @@ void AcceptedLink::flush() {
 Result<engine::LaneShape> AcceptedLink::on_lane_wanted(const engine::LaneWish& wish) {
   if (worker_.draining())
     return fail(ErrorCode::kUnavailable, "node " + worker_.node().node + " is shutting down");
+  for (const engine::LaneShape& shape : {wish.out, wish.back}) {
+    const uint32_t needed = engine::bit_of(shape.leg) | engine::bit_of(shape.beyond);
+    if ((needed & ~worker_.rdma()->legs()) != 0) {
+      return fail(ErrorCode::kUnsupported, "the fabric of node " + worker_.node().node +
+                                               " does not support the lane's protocol");
+    }
+  }
   return wish.back;  // both nodes have the same manifest, or will have
 }
 

@@ -22,7 +22,7 @@ std::string protocol_words(const LaneKey& key) {
 PeerLanes::PeerLanes(Reactor& reactor, engine::RdmaHost& host, engine::Session& session,
                      Duration settle, PeerLanesEvents& events)
     : reactor_(reactor),
-      legs_(session.peer().legs),
+      legs_(session.peer().legs & host.legs()),
       settle_(settle),
       events_(events),
       set_(reactor, host, engine::Session::Role::kInitiator, session.lane(),

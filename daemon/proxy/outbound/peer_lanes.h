@@ -119,7 +119,7 @@ class PeerLanes final : private engine::LaneSetEvents {
                     const std::string& reason) override;
 
   Reactor& reactor_;
-  const uint32_t legs_;  // the legs that the peer can perform
+  const uint32_t legs_;  // the legs that both sides can perform
   const Duration settle_;
   bool end_expected_ = false;
   PeerLanesEvents& events_;
