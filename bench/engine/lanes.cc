@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "bench/account.h"
+#include "bench/engine/idle_policy.h"
 #include "bench/engine/measure.h"
 #include "bench/engine/two.h"
 #include "engine/fabric/sleep.h"
-#include "engine/rdma/idle_policy.h"
 #include "engine/rdma/lane_memory.h"
 #include "engine/rdma/poller.h"
 #include "engine/rdma/rdma_lane.h"
@@ -151,16 +151,14 @@ class Payloads {
  public:
   Payloads(const Settings& settings, Fabric& fabric)
       : bytes_(settings.bytes),
-        zero_copy_(settings.zero_copy),
-        memory_(must(SharedMemory::create("hatrpc-payloads", kBuffers * settings.bytes + 1))),
-        cache_(fabric) {
+        memory_(must(SharedMemory::create("hatrpc-payloads", kBuffers * settings.bytes + 1))) {
     std::ranges::fill(memory_.bytes(), std::byte{7});
-    if (zero_copy_) must(cache_.add(memory_, {.read = true}));
+    if (settings.zero_copy) region_ = must(fabric.register_memory(memory_, {.read = true}));
   }
   void send(RdmaLane& lane, const FrameHeader& header) const {
     const auto payload = memory_.bytes().subspan(next_++ % kBuffers * bytes_, bytes_);
-    if (zero_copy_) {
-      lane.send_zero_copy(header, *cache_.find(payload));
+    if (region_) {
+      lane.send_zero_copy(header, range_of(*region_, payload));
     } else {
       lane.send(header, {payload});
     }
@@ -171,9 +169,8 @@ class Payloads {
   // again.
   static constexpr size_t kBuffers = 64;
   const size_t bytes_;
-  const bool zero_copy_;
   SharedMemory memory_;
-  RegistrationCache cache_;
+  std::unique_ptr<MemoryRegion> region_;  // null: the lane copies
   mutable size_t next_ = 0;
 };
 

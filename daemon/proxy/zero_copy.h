@@ -21,7 +21,7 @@
 #include "base/reactor.h"
 #include "daemon/metrics/counters.h"
 #include "engine/fabric/fabric.h"
-#include "engine/memory/registration_cache.h"
+#include "engine/memory/borrowed_range.h"
 #include "engine/rdma/rdma_lane.h"
 
 namespace hat {

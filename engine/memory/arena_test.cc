@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/memory/arena_test.cc: the buddy method, arenas, and the registration cache.
+// engine/memory/arena_test.cc: the buddy method, arenas, and borrowed ranges.
 #include "engine/memory/arena.h"
 
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 #include <random>
 
 #include "engine/fabric/loop/loop_fabric.h"
-#include "engine/memory/registration_cache.h"
+#include "engine/memory/borrowed_range.h"
 
 namespace hat::engine {
 namespace {
@@ -126,34 +126,23 @@ TEST(Arena, TargetsHoldNothingOfOtherOwners) {
   EXPECT_TRUE(holds(*arena->take_target(kBytes, two), std::byte{0}));
 }
 
-TEST(RegistrationCache, FindsWhatLiesInsideAMemoryThatWasAdded) {
-  auto fabric = *open_loop_fabric();
-  const SharedMemory one = *SharedMemory::create("one", 8192);
-  const SharedMemory two = *SharedMemory::create("two", 4096);
-  RegistrationCache cache(*fabric);
-  EXPECT_FALSE(cache.find(one.bytes()));
-  ASSERT_TRUE(cache.add(one, {.read = true}));
-  ASSERT_TRUE(cache.add(two, {.read = true}));
-  ASSERT_TRUE(cache.add(two, {.read = true}));
-  EXPECT_EQ(cache.size(), 2u);
-  for (const SharedMemory* memory : {&one, &two}) {
-    const auto bytes = memory->bytes();
-    const auto found = cache.find(bytes.subspan(100, 50));
-    ASSERT_TRUE(found);
-    EXPECT_EQ(found->segment.data, bytes.data() + 100);
-    EXPECT_EQ(found->segment.bytes, 50u);
-    EXPECT_TRUE(cache.find(bytes));
-    const std::span<const std::byte> over(bytes.data() + 100, bytes.size());
-    EXPECT_FALSE(cache.find(over)) << "it goes beyond the end";
-  }
-  std::array<std::byte, 8> elsewhere{};
-  EXPECT_FALSE(cache.find(elsewhere));
-  cache.remove(two);
-  EXPECT_TRUE(cache.find(two.bytes())) << "it was added twice";
-  cache.remove(two);
-  cache.remove(two);
-  EXPECT_FALSE(cache.find(two.bytes()));
-  EXPECT_TRUE(cache.find(one.bytes()));
+TEST(BorrowedRange, IsInsideItsRegion) {
+  const auto fabric = *open_loop_fabric();
+  const SharedMemory memory = *SharedMemory::create("one", 8192);
+  const auto region = *fabric->register_memory(memory, {.read = true});
+  const BorrowedRange range = range_of(*region, memory.bytes().subspan(100, 50));
+  EXPECT_EQ(range.segment.data, memory.bytes().data() + 100);
+  EXPECT_EQ(range.segment.bytes, 50u);
+  EXPECT_EQ(range.segment.lkey, region->lkey());
+  EXPECT_EQ(range.rkey, region->rkey());
+}
+
+TEST(BorrowedRangeDeathTest, AssertsThatItIsInsideItsRegion) {
+  const auto fabric = *open_loop_fabric();
+  const SharedMemory memory = *SharedMemory::create("one", 8192);
+  const auto region = *fabric->register_memory(memory, {.read = true});
+  const std::span<std::byte> over(memory.bytes().data() + 100, 8192);
+  EXPECT_DEATH(range_of(*region, over), "not inside the region");
 }
 
 }  // namespace

@@ -31,7 +31,7 @@
 #include "base/fifo.h"
 #include "engine/lane.h"
 #include "engine/memory/arena.h"
-#include "engine/memory/registration_cache.h"
+#include "engine/memory/borrowed_range.h"
 #include "engine/rdma/arrival_order.h"
 #include "engine/rdma/leg_table.h"
 #include "engine/rdma/request_chain.h"

@@ -15,7 +15,7 @@
 #include "base/check.h"
 #include "base/fifo.h"
 #include "engine/lane.h"
-#include "engine/memory/registration_cache.h"
+#include "engine/memory/borrowed_range.h"
 #include "engine/rdma/wire.h"
 
 namespace hat::engine {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/rdma/idle_policy.h: what a thread does after a poll that found nothing, according to the
+// bench/engine/idle_policy.h: what a thread does after a poll that found nothing, according to the
 // plan's polling (HatRPC SC'21 3.2: busy for low latency, event to save CPU time).
 //
 //   busy      polls again, always
@@ -20,7 +20,7 @@
 
 #include "config/hints.h"
 
-namespace hat::engine {
+namespace hat::bench {
 
 enum class Idle : uint8_t { kPoll, kYield, kSleep };
 
@@ -58,4 +58,4 @@ class IdlePolicy {
 // Returns true if `pollers` polling threads leave no core for the processes that they serve.
 inline bool cores_are_short(uint32_t pollers, uint32_t cores) { return pollers >= cores; }
 
-}  // namespace hat::engine
+}  // namespace hat::bench

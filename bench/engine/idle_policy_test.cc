@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/rdma/idle_policy.h"
+#include "bench/engine/idle_policy.h"
 
 #include <gtest/gtest.h>
 
-namespace hat::engine {
+namespace hat::bench {
 namespace {
 
 using namespace std::chrono_literals;
@@ -53,4 +53,4 @@ TEST(IdlePolicy, AdaptiveSleepsAfterItsSpinFromTheLastFind) {
 }
 
 }  // namespace
-}  // namespace hat::engine
+}  // namespace hat::bench
