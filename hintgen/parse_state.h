@@ -23,15 +23,16 @@ class ParseState {
   Program& program;
   void* scanner = nullptr;  // flex's own state
 
-  // The lexer's position: `token` is the last text that was matched.
+  // Advances the lexer's position by `bytes`; `token` then is the text that the lexer has matched.
   void advance(size_t bytes);
   Span token;
-  Span end() const;  // after the last byte that is not white space
+  Span end() const;  // returns the position after the last byte that is not white space
 
   // Records that the parser has received `token`.
   void token_taken() { recent_ = {recent_[1], recent_[2], token}; }
 
-  // Track the open brackets. open_bracket() returns false if they nest too deep; reading then ends.
+  // Records an open bracket, which close_bracket() removes. Returns false if brackets are nested
+  // too deeply; reading the file then ends.
   bool open_bracket(Span at);
   void close_bracket();
 
@@ -45,7 +46,8 @@ class ParseState {
   std::string_view text(Span at) const { return program.source->text(at); }
   Name name(Span at) const { return Name{std::string(text(at)), at}; }
 
-  // Convert tokens for the lexer. They return nullopt if they have reported an error.
+  // Converts a token to an integer, or a literal to the text in its quotes. Returns nullopt after
+  // it has reported an error.
   std::optional<int64_t> integer(Span at);
   std::optional<std::string> unquote(Span at);
 

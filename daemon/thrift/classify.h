@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/thrift/classify.h: finds out from a unit's first bytes what the unit is.
+// daemon/thrift/classify.h: finds out from the first bytes of a unit (a frame or an unframed Thrift
+// message) which framing and encoding the unit has, or that the bytes are not Thrift.
 //
-// classify() decides as soon as the bytes are decisive, so that the daemon never holds back a short
-// greeting of another protocol while it waits for bytes that do not arrive. docs/wire.md section
-// 1.1 has the table in words.
+// classify() decides as soon as the bytes allow only one answer. Otherwise the daemon would hold
+// back a short greeting of another protocol and wait for further bytes that never arrive.
+// docs/wire.md section 1.1 has the table of first bytes in words.
 #pragma once
 
 #include <cstddef>
@@ -15,10 +16,10 @@
 
 namespace hat::thrift {
 
-// The largest length that a frame may have on the wire, without its length word. A larger number is
-// not a frame's length.
+// The largest length of a frame, without the length word itself. A larger number at the start of a
+// unit is not the length of a frame.
 inline constexpr uint32_t kFrameBytesMax = 0x3fffffff;
-// classify() never needs more bytes of a unit than this.
+// The number of bytes of a unit that are always enough for classify() to decide.
 inline constexpr size_t kDecisiveBytesMax = 10;
 
 struct Classification {
@@ -27,11 +28,12 @@ struct Classification {
   Kind kind = Kind::kUndecided;
   Framing framing = Framing::kUnframed;   // set for kMessage, and kFramed for kEmptyFrame
   Encoding encoding = Encoding::kBinary;  // set for kMessage, unless has_header(framing)
-  std::string_view opaque_reason;         // set for kOpaque; see MessageReader::opaque_reason
+  std::string_view opaque_reason;         // set for kOpaque: see MessageReader::opaque_reason()
 };
 
-// Classifies a unit by its bytes so far, of which `first` has all or at least the first
-// kDecisiveBytesMax. Further bytes never change a decision.
+// Classifies a unit by the bytes that have arrived. `first` must have all of these bytes, or at
+// least the first kDecisiveBytesMax. Returns kUndecided if more bytes are needed; bytes that arrive
+// later never change another result.
 Classification classify(std::span<const uint8_t> first);
 
 }  // namespace hat::thrift

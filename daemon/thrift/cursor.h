@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/thrift/cursor.h: reads a piece of input whose last token may continue in the next piece.
+// daemon/thrift/cursor.h: reads input that arrives in pieces. The last token of a piece (a number
+// or a string, for example) may continue in the next piece.
 //
-// Every reader in this folder works the same way: it consumes bytes of the cursor, keeps an
-// incomplete token in a Token or a Varint, and returns kNeedMore only when the cursor is empty.
+// Every reader in this folder works the same way. A reader consumes the bytes of a Cursor, keeps an
+// incomplete token in a Token or a Varint, and returns kNeedMore only when the Cursor is empty.
 #pragma once
 
 #include <algorithm>
@@ -37,14 +38,15 @@ Word big_endian(const uint8_t* p) {
 inline uint16_t big_endian16(const uint8_t* p) { return big_endian<uint16_t>(p); }
 inline uint32_t big_endian32(const uint8_t* p) { return big_endian<uint32_t>(p); }
 
-// Reads a token of known size, and assembles it if its bytes arrive in pieces.
+// Reads a token of known size, and assembles the token if its bytes arrive in several pieces.
 class Token {
  public:
   static constexpr size_t kBytesMax = 16;
 
-  // Returns the whole token, or nullptr if the cursor ran empty before the token's end. The caller
-  // then calls again with the same size and more input. The result points into the input or into
-  // this object, so it is valid until the next call and not longer than the input.
+  // Returns a pointer to the `size` bytes of the whole token, or nullptr if the input ended before
+  // the token's end. After nullptr the caller calls take() again, with the same size and more
+  // input. The pointer points into the input or into this object, so it is valid until the next
+  // call, and only while the input is.
   const uint8_t* take(Cursor& in, size_t size) {
     if (filled_ == 0 && in.left() >= size) [[likely]] {
       const uint8_t* token = in.at;
@@ -71,8 +73,9 @@ class Token {
   uint8_t filled_ = 0;
 };
 
-// Reads a variable-length integer: 7 bits per byte, the least significant first. As in libthrift,
-// it has at most 10 bytes, and a reader that wants 32 bits takes the low ones.
+// Reads a variable-length integer: 7 bits per byte, the least significant bits first. As in
+// libthrift, the integer has at most 10 bytes, and a reader that needs 32 bits uses the low 32
+// bits.
 class Varint {
  public:
   static constexpr uint8_t kBytesMax = 10;
@@ -106,7 +109,7 @@ class Varint {
   uint8_t bytes_ = 0;
 };
 
-// Skips a number of bytes without reading them. They may arrive in any number of pieces.
+// Skips a number of bytes without looking at them. The bytes may arrive in any number of pieces.
 class Skip {
  public:
   void begin(Cursor& in, uint64_t bytes) {

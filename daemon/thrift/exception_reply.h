@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/thrift/exception_reply.h: a TApplicationException in the caller's own framing and
-// encoding.
+// daemon/thrift/exception_reply.h: writes the reply by which the daemon reports an error to a
+// caller: a TApplicationException in the framing and encoding of the caller's request.
 //
-// Some clients (Go, Rust, Node) insist on the exact sequence id and the *bare* function name, so
-// the reply takes both from the request's head. The reply to old binary is in strict binary, as
-// stock servers write it. The reply to THeader repeats the caller's protocol id, flags and header
-// sequence id, without transforms.
+// Some clients (Go, Rust, Node) accept a reply only if it has the request's sequence id and
+// function name, without a service name. The reply takes both from the head of the request. The
+// reply to a request in old binary is in strict binary, because stock servers do the same. The
+// reply to a THeader request repeats the protocol id, the flags and the header's sequence id of the
+// request, and has no transforms.
 //
 // Source: docs/wire.md section 2.
 #pragma once
@@ -19,7 +20,8 @@
 
 namespace hat::thrift {
 
-// TApplicationException's own codes. The daemon sends no others, since clients know only these.
+// The codes that Thrift defines for TApplicationException. The daemon sends no other codes, because
+// clients know only these.
 enum class ExceptionCode : int32_t {
   kUnknown = 0,
   kUnknownMethod = 1,
@@ -34,7 +36,7 @@ enum class ExceptionCode : int32_t {
   kUnsupportedClientType = 10,
 };
 
-inline constexpr size_t kExceptionTextBytesMax = 512;  // a longer text is cut
+inline constexpr size_t kExceptionTextBytesMax = 512;  // a longer exception text is cut
 
 // Holds the reply's bytes in a buffer of fixed size, so that an answer needs no allocation.
 class ExceptionReply {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/thrift/nesting.h: the stack of structs and containers that a walk is inside of.
+// daemon/thrift/nesting.h: a stack of the structs and containers that a reader has entered and not
+// yet left.
 #pragma once
 
 #include <array>
@@ -8,10 +9,10 @@
 
 namespace hat::thrift {
 
-// How many structs and containers may be open at once, including the outermost struct. Stock
+// The maximum number of nested structs and containers, including the outermost struct. Stock
 // readers have the same limit.
 inline constexpr size_t kNestingMax = 64;
-// The limit of a container's count and a string's length, which are i32 on the wire.
+// The maximum count of a container and the maximum length of a string; both are an i32 on the wire.
 inline constexpr uint32_t kCountMax = 0x7fffffff;
 
 struct Level {

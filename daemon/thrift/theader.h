@@ -24,11 +24,11 @@ inline constexpr size_t kHeaderWordsAt = 8;
 
 class HeaderReader {
  public:
-  // Prepares for a header; the magic's first byte is the next of the input. `frame_bytes` is the
-  // frame's length on the wire.
+  // Prepares to read a header. The next byte of the input must be the first byte of the magic
+  // number. `frame_bytes` is the frame's length on the wire.
   void begin(uint32_t frame_bytes);
-  // Continues with the bytes of `in`. After kDone the cursor is at the payload. Also returns
-  // kBroken if the payload is transformed.
+  // Continues to read with the bytes of `in`. After kDone, `in` is at the payload. Returns kBroken
+  // if the header is invalid or the payload has a transform (zlib, for example).
   Progress read(Cursor& in);
 
   // Returns the payload's encoding. Valid after kDone, like flags() and seqid().

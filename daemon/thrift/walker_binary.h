@@ -14,8 +14,8 @@ namespace hat::thrift {
 class BinaryWalker {
  public:
   void reset();
-  // Continues with the bytes of `in`. After kDone the cursor is after the struct's end; after
-  // kBroken it is after the invalid token.
+  // Continues with the bytes of `in`. After kDone, `in` is after the end of the struct; after
+  // kBroken, `in` is after the invalid token.
   Progress walk(Cursor& in);
   // Returns how many of the next bytes the walker will skip, whatever their values.
   uint64_t unexamined() const { return skip_.left(); }

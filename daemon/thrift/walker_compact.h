@@ -14,7 +14,8 @@ namespace hat::thrift {
 class CompactWalker {
  public:
   void reset();
-  // Does the same as BinaryWalker::walk(); so do the next two functions for theirs.
+  // Does the same as BinaryWalker::walk(). The next two functions do the same as the functions of
+  // BinaryWalker with their names.
   Progress walk(Cursor& in);
   uint64_t unexamined() const { return skip_.left(); }
   std::optional<int16_t> first_field() const { return first_field_; }

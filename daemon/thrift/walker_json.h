@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // daemon/thrift/walker_json.h: finds the end of a message in TJSONProtocol, from pieces of input.
 //
-// The walker counts brackets and skips strings. It interprets nothing else, because only these show
-// the end of a message.
+// The walker counts brackets and skips strings. It does not interpret anything else, because
+// brackets outside strings are enough to find the end of a message.
 #pragma once
 
 #include <cstddef>
@@ -14,17 +14,18 @@
 
 namespace hat::thrift {
 
-// A struct in a struct takes two brackets, {"1":{"rec":{…}}}, and other nestings take fewer. The
-// message, the outermost struct and the innermost value add one bracket each.
+// The maximum number of open brackets at kNestingMax levels. A struct in a struct takes two
+// brackets, {"1":{"rec":{…}}}, and all other nestings take fewer. The message, the outermost struct
+// and the innermost value add one bracket each.
 inline constexpr size_t kJsonBracketsMax = 2 * kNestingMax + 1;
 
 class JsonWalker {
  public:
-  // Prepares for the bytes after the sequence id's comma: the struct, then the message's last
-  // bracket.
+  // Prepares to read the bytes after the head of a message: the struct, then the last bracket of
+  // the message.
   void reset();
-  // Does the same as BinaryWalker's, but after kDone the cursor is after the message's last
-  // bracket.
+  // Does the same as BinaryWalker::walk(), but after kDone, `in` is after the last bracket of the
+  // message.
   Progress walk(Cursor& in);
   // Returns the outermost struct's first key, or -1 if the key is not a number. Returns nullopt as
   // BinaryWalker does.

@@ -5,7 +5,7 @@
 
 namespace hat::engine {
 
-// Returns the last entry that begins at or before `address`; end() if there is none.
+// Returns the last entry whose memory begins at or before `address`, or end() if there is none.
 std::vector<RegistrationCache::Entry>::const_iterator RegistrationCache::at_or_before(
     const std::byte* address) const {
   const auto after = std::ranges::upper_bound(entries_, address, {}, &Entry::begin);

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/memory/registration_cache.h: memory that another owner provides (an application's ring),
-// registered once when it is added, so that messages are sent from it without a copy or a
+// engine/memory/registration_cache.h: registers memory that is not the daemon's own with the RDMA
+// device, for example a ring (shared memory) of an application. The memory is registered once, when
+// it is added. Messages are then sent from this memory without a copy and without another
 // registration.
 //
-// The cache does not guess when memory is freed: the owner that frees memory calls remove(). Caches
-// that guess, by hooking malloc, have corrupted data (libfabric #6244).
+// The owner of the memory must call remove() before it frees the memory, because the cache does not
+// watch for freed memory. Caches that watch for it, by hooking malloc, have corrupted data
+// (libfabric #6244).
 //
-// Bounds   as many regions as the fabric accepts; the loop fabric accepts 128 in all.
-// Thread   the fabric's.
+// Bounds   The fabric limits the number of registrations; the loop fabric accepts 128 in all.
+// Thread   Only the thread of the fabric uses a cache.
 #pragma once
 
 #include <memory>
@@ -18,10 +20,11 @@
 
 namespace hat::engine {
 
-// A borrowed range: bytes that a lane may send from the memory in which they are.
+// A borrowed range: bytes in an application's memory that an RDMA lane sends without a copy.
 struct BorrowedRange {
   Segment segment;
-  // 0: own memory (Fabric::register_own()), which its owner may change at any time.
+  // The key by which other hosts READ the bytes. The key is 0 for memory that was registered with
+  // Fabric::register_own(), which its owner may change at any time.
   uint32_t rkey = 0;
 };
 
@@ -29,11 +32,12 @@ class RegistrationCache {
  public:
   explicit RegistrationCache(Fabric& fabric) : fabric_(fabric) {}
 
-  // `memory` must stay valid until remove(). Memory that is added twice is registered once, and
-  // must be removed twice.
+  // Registers `memory`, which must stay valid until remove(), with the remote rights `access`.
+  // Memory that is added twice is registered once, and must be removed twice.
   Result<void> add(const SharedMemory& memory, RemoteAccess access);
   void remove(const SharedMemory& memory);
-  // Returns nullopt if `bytes` are not inside one memory that was added. Allocates nothing.
+  // Finds the registration of `bytes`. Returns nullopt if `bytes` are not wholly inside one memory
+  // that was added. Allocates nothing.
   std::optional<BorrowedRange> find(std::span<const std::byte> bytes) const;
   size_t size() const { return entries_.size(); }
 
