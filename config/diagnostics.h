@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// config/diagnostics.h: all diagnostics for files that people write, with their source locations.
+// config/diagnostics.h: collects diagnostics (errors and warnings) for files that people write,
+// with the file, line and column of each diagnostic. For example:
 //
 //   kv.yaml:14:9: error: unknown hint 'perf_gaol' (did you mean 'perf_goal'?); expected one of: …
 //
-// Readers add a diagnostic and continue, so one run reports every error of every file.
+// The code that reads a file adds a diagnostic and continues, so that one run reports every error
+// of every file.
 #pragma once
 
 #include <string>
@@ -37,8 +39,8 @@ class Diagnostics {
 
   bool any_errors() const { return errors_ != 0; }
   const std::vector<Diagnostic>& all() const { return all_; }
-  // Returns one line for each diagnostic: PLACE: error|warning: MESSAGE. Files are in the order of
-  // their first diagnostic; the diagnostics of a file are in the order of their source locations.
+  // Returns one line for each diagnostic: "LOCATION: error|warning: MESSAGE". The files are in the
+  // order of their first diagnostics. The diagnostics of one file are ordered by line and column.
   std::string text() const;
 
  private:

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// config/hint_keys.h: the table of all hints: key, values and meaning.
+// config/hint_keys.h: the table of all hints (statements of a developer about a function or
+// service, from which the daemon chooses how to carry the calls): key, values and meaning of each
+// hint.
 //
-// The readers of IDL and YAML, docs/hints.md and its test use this table.
+// This table is used by the code that reads hints in IDL and YAML files, and by the test that
+// compares docs/hints.md with it.
 #pragma once
 
 #include <array>
@@ -17,8 +20,8 @@ inline constexpr std::array<std::string_view, 3> kPriorityWords = {"low", "norma
 inline constexpr std::array<std::string_view, 3> kSubscriptionWords = {"under", "full", "over"};
 inline constexpr std::array<std::string_view, 2> kNumaWords = {"nic", "any"};
 inline constexpr std::array<std::string_view, 2> kBoolWords = {"false", "true"};
-// The names of engine/protocols.h, which this component may not include. A test of the engine
-// compares the two lists.
+// The names of the protocols in engine/protocols.h. Files of config/ must not include files of
+// engine/, so the list is repeated here. A test of the engine compares the two lists.
 inline constexpr std::array<std::string_view, 13> kProtocolWords = {
     "eager",
     "direct_write_send",
@@ -37,8 +40,10 @@ inline constexpr std::array<std::string_view, 13> kProtocolWords = {
 
 struct HintKey {
   std::string_view name;
-  std::string_view older;   // the spelling in HatRPC's artifact, or empty
-  std::string_view values;  // a description for messages and the reference
+  // The key's older spelling, in the software of the HatRPC paper, or empty.
+  std::string_view older;
+  // A description of the valid values, for error messages and docs/hints.md.
+  std::string_view values;
   std::string_view meaning;
 };
 

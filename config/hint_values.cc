@@ -49,8 +49,8 @@ std::optional<T> word(std::string_view text, std::span<const std::string_view> w
   return static_cast<T>(found - words.begin());
 }
 
-// Returns the size that `value` probably means: "4KB" means 4KiB, "10K" 10KiB and "64bytes" 64.
-// Returns nullopt if `value` is not a size.
+// Returns the correct spelling of the size that `value` probably means, for an error message: 4KiB
+// for "4KB", 10KiB for "10K", and 64 for "64bytes". Returns nullopt if `value` is not a size.
 std::optional<std::string> meant_bytes(std::string_view value) {
   const auto [count, unit] = split_unit(value);
   if (count.empty() || unit.empty()) return std::nullopt;
@@ -67,7 +67,8 @@ std::optional<std::string> meant_bytes(std::string_view value) {
   return std::nullopt;
 }
 
-// Returns the milliseconds that `value` probably means: "10ms" means 10, and "2s" 2000.
+// Returns the number of milliseconds that `value` probably means, for an error message: 10 for
+// "10ms", and 2000 for "2s".
 std::optional<std::string> meant_milliseconds(std::string_view value) {
   const auto [digits, unit] = split_unit(value);
   const auto count = parse_number<uint32_t>(digits);

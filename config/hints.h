@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // config/hints.h: the performance hints of a service or a function, as plain data.
 //
-// A hint is a request of the application's author or of the operator. engine/plan/planner.h makes a
-// plan from the hints and the abilities of the host. Hints are spelled alike in IDL and YAML;
-// config/hint_keys.h lists every key, its values and its older spelling.
+// A hint is a statement of the application's author or of the operator about a function: how large
+// its messages are, for example. From the hints and the facts about a host, engine/plan/planner.h
+// makes a plan, which says how to carry the function's messages. IDL and YAML files use the same
+// spelling of hints; config/hint_keys.h lists every key, its values and its older spelling.
 //
 // Source: HatRPC (SC'21) 4.1 for the hierarchy; docs/hints.md for the reference.
 #pragma once
@@ -20,17 +21,19 @@ enum class PerfGoal : uint8_t { kLatency, kThroughput, kResUtil };
 enum class Polling : uint8_t { kBusy, kEvent, kAdaptive };
 enum class Path : uint8_t { kRdma, kTcp };  // the hint `transport`
 enum class Priority : uint8_t { kLow, kNormal, kHigh };
-enum class Subscription : uint8_t { kUnder, kFull, kOver };  // callers versus cores, HatRPC 3.3
+// Whether a host has fewer callers than cores, as many, or more (HatRPC 3.3).
+enum class Subscription : uint8_t { kUnder, kFull, kOver };
 
-// Concurrent callers: a number, which the planner compares with the host's cores, or the result of
-// that comparison.
+// The number of concurrent callers, which the planner compares with the host's cores, or the result
+// of this comparison.
 using Concurrency = std::variant<uint32_t, Subscription>;
 
 // A NUMA node's number, or one of two words.
 enum class NumaWord : uint8_t { kNic, kAny };
 using Numa = std::variant<uint32_t, NumaWord>;
 
-// One group of hints. An absent hint is not set, so a weaker group may set it.
+// One group of hints. If a hint is absent in this group, a group of lower precedence may set the
+// hint (overlay()).
 struct Hints {
   std::optional<PerfGoal> perf_goal;
   std::optional<Concurrency> concurrency;
@@ -62,7 +65,8 @@ enum class Side : uint8_t { kClient, kServer };
 
 // Returns the hints of `stronger`, and those of `weaker` that `stronger` does not set.
 Hints overlay(const Hints& stronger, const Hints& weaker);
-// Overlays each group separately. Used for a child service (stronger) and its parent (weaker).
+// Returns the result of overlay() for each of the three groups. Used for a service (`stronger`) and
+// the service that it extends (`weaker`).
 HintGroups overlay(const HintGroups& stronger, const HintGroups& weaker);
 
 // Returns the hints that apply to one side of one function. In order of precedence: the function's

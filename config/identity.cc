@@ -57,7 +57,7 @@ bool identity_matches(std::string_view rule, std::string_view name) {
   if (uri != (name.find(kSchemeEnd) != std::string_view::npos)) return false;
   if (uri) {
     if (!rule.ends_with("/*")) return rule == name;
-    rule.remove_suffix(1);  // keeps the slash: only names below the path match
+    rule.remove_suffix(1);  // removes "*" but keeps "/", so that only names below the path match
     return name.size() > rule.size() && name.starts_with(rule);
   }
   if (!rule.starts_with("*.")) return same_without_case(rule, name);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// config/identity.h: the identity of a peer, from the names in its certificate, and the rules that
-// match identities.
+// config/identity.h: matches the names in a peer daemon's certificate with the identity rules in
+// the configuration. The names in the certificate are the identity of the peer.
 //
 //   a name     spiffe://prod.example/hosts/a   a URI, in SPIFFE's form
 //              host-a.prod.example             a DNS name
@@ -8,8 +8,8 @@
 //              spiffe://prod.example/hosts/*   all URIs below that path
 //              *.prod.example                  all DNS names with one more label
 //
-// A wildcard in a certificate has no meaning here: a certificate belongs to one node. DNS names are
-// compared without regard to case, URIs exactly.
+// A wildcard in a name of a certificate is not treated as a wildcard, because a certificate belongs
+// to one node. The comparison of DNS names ignores case; the comparison of URIs does not.
 #pragma once
 
 #include <span>
@@ -20,7 +20,8 @@
 
 namespace hat {
 
-// Checks the syntax of a rule. The error contains the problem with the rule, and valid examples.
+// Checks the syntax of a rule. The text of an error says what is wrong with the rule, and shows
+// valid examples.
 Result<void> check_identity_rule(std::string_view rule);
 
 // Returns true if `rule` matches `name`: a whole URI or DNS name that names_of()
@@ -31,8 +32,10 @@ bool identity_matches(std::string_view rule, std::string_view name);
 // Does not allocate.
 bool any_identity_matches(std::span<const std::string> rules, std::span<const std::string> names);
 
-// Return true if a DNS or URI entry of a certificate has the form of a name of that kind. Entries
-// that do not are ignored, so an entry of one kind cannot pass for a name of the other.
+// Returns true if `text`, an entry for DNS names (is_dns_name()) or for URIs (is_uri()) in a
+// certificate, has the form of a DNS name or of a URI. Entries without this form are ignored, so
+// that an entry for DNS names cannot contain a URI that then matches a rule, or the other way
+// round.
 bool is_dns_name(std::string_view text);
 bool is_uri(std::string_view text);
 

@@ -96,8 +96,8 @@ NamedType::Kind kind_of_type(const YAML::Node& type) {
   return key.Scalar() == kEnum ? NamedType::Kind::kEnum : NamedType::Kind::kStruct;
 }
 
-// Returns only the names and kinds of the types of a service. They are needed first, because
-// arguments may use types that appear later in the file.
+// Returns only the names and kinds of the types of a service. Names and kinds are read before
+// everything else, because arguments may use types that appear later in the file.
 NamedTypes names_of_types(const YamlValue& service) {
   NamedTypes types;
   for (const auto& key : service.node) {
@@ -196,7 +196,8 @@ ServiceSpec read_service(const std::string& name, const YamlValue& value) {
   return service;
 }
 
-// Reads a manifest. Appends the source location of each service to `places`, for load_manifests().
+// Reads a manifest. Appends the source location of each service to `locations`, which
+// load_manifests() needs.
 Manifest read(const std::string& text, const std::string& file, Diagnostics& diagnostics,
               std::vector<SourceLocation>& locations) {
   Manifest manifest;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// config/manifest.h: *how* calls travel: services, functions, hints. There is one file per IDL
-// file, the same on every node. hintgen writes the file, and people edit the hints in it.
+// config/manifest.h: reads and writes manifests. A manifest lists the services and functions of one
+// IDL file with their hints, which decide *how* calls travel. Every node has the same manifests.
+// hintgen generates a manifest, and people edit the hints in it. For example:
 //
 //   hatrpc_manifest: 1
 //   source: kv/hatkv.thrift
@@ -21,7 +22,8 @@
 //         Pair: {1: required string, 2: i64}
 //       allow_unknown_fields: false
 //
-// Required: hatrpc_manifest and services. All other keys may be absent (oneway: false).
+// The keys hatrpc_manifest and services are required. All other keys may be absent; if oneway is
+// absent, it is false.
 #pragma once
 
 #include <optional>
@@ -35,20 +37,24 @@
 
 namespace hat {
 
-// The peers that may call: `allow`. Their links prove their identity (config/identity.h).
+// The rule that says which peers may call a function (the keys `allow` and `allow_mode`). The TLS
+// certificate of a peer's link proves the identity of the peer (config/identity.h).
 struct AccessRule {
-  std::vector<std::string> allow;  // at least one
-  bool dry_run = false;  // `allow_mode`: counts callers that the rule excludes, but serves them
+  std::vector<std::string> allow;  // at least one identity rule
+  // `allow_mode: dry_run`: the daemon serves the callers that the rule excludes, but counts them.
+  bool dry_run = false;
 
   friend bool operator==(const AccessRule&, const AccessRule&) = default;
 };
 
 struct FunctionSpec {
   std::string name;
-  bool oneway = false;  // from the IDL: the message type on the wire is not reliable
+  // Whether the IDL declares the function oneway. The type of a message does not show this, because
+  // some clients send oneway calls as ordinary calls.
+  bool oneway = false;
   HintGroups hints;
   std::string origin;                   // FILE:LINE:COLUMN in the IDL, or empty
-  std::optional<FieldSpecs> arguments;  // absent: unknown; requests are not checked against them
+  std::optional<FieldSpecs> arguments;  // nullopt: unknown, so requests cannot be checked
   std::optional<AccessRule> access;     // absent: the rule of the service applies
 
   friend bool operator==(const FunctionSpec&, const FunctionSpec&) = default;
@@ -57,11 +63,13 @@ struct FunctionSpec {
 struct ServiceSpec {
   std::string name;
   HintGroups hints;
-  std::vector<FunctionSpec> functions;  // with inherited functions; in the order of the file
+  std::vector<FunctionSpec> functions;  // includes inherited functions; in the order of the file
   std::string origin;
-  std::optional<AccessRule> access;   // absent: every peer may call
-  NamedTypes types;                   // the types that `arguments` use
-  bool allow_unknown_fields = false;  // accept scalars and strings not in `arguments` or `types`
+  std::optional<AccessRule> access;  // absent: every peer may call
+  NamedTypes types;                  // the types that `arguments` use
+  // Requests may have fields that `arguments` and `types` do not list, if these fields are scalars
+  // or strings.
+  bool allow_unknown_fields = false;
 
   friend bool operator==(const ServiceSpec&, const ServiceSpec&) = default;
 };
@@ -73,8 +81,8 @@ struct Manifest {
   friend bool operator==(const Manifest&, const Manifest&) = default;
 };
 
-// Reads the text of one file. Adds every error found to `mistakes`; the result is meaningful if
-// none was added.
+// Reads a manifest from `text`, the contents of `file`. Adds every error in the text to
+// `diagnostics`. The result is meaningful only if no error was added.
 Manifest read_manifest(const std::string& text, const std::string& file, Diagnostics& diagnostics);
 
 struct ManifestPath {
@@ -82,13 +90,13 @@ struct ManifestPath {
   SourceLocation location;  // where this path is written
 };
 
-// Reads files and directories as one manifest. Of a directory, reads every *.yaml and *.yml file in
-// the order of their names, and follows links. It is an error if a service is defined twice; the
-// diagnostic names both locations.
+// Reads all files and directories in `paths` as one manifest. In a directory, reads every *.yaml
+// and *.yml file in the order of names, and follows symbolic links. It is an error if a service is
+// defined twice; the diagnostic names both locations.
 Manifest load_manifests(const std::vector<ManifestPath>& paths, Diagnostics& diagnostics);
 
-// Returns the text that read_manifest() reads back as the same value. The order is stable, and
-// sizes have units.
+// Returns the manifest as text, which read_manifest() reads back as the same value. The order of
+// keys is always the same, and sizes have units.
 std::string write_manifest(const Manifest& manifest);
 
 }  // namespace hat

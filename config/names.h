@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// config/names.h: reads names of services, functions and nodes.
+// config/names.h: reads names of services, functions and nodes from YAML values. The argument
+// `what` is the name of the key, for error messages.
 //
-// Bounds   1 to kConfigNameBytesMax bytes: what a link's hello and the head of a message can hold.
-// Errors   are added to the value's `mistakes`; the functions then return nullopt.
+// Bounds   A name has 1 to kConfigNameBytesMax bytes, because the hello of a link and the head of a
+//          message cannot hold longer names.
+// Errors   An error is added to the diagnostics of the value; the function then returns nullopt.
 #pragma once
 
 #include <optional>
@@ -20,8 +22,8 @@ inline constexpr size_t kConfigNameBytesMax = 255;
 std::optional<std::string> read_identifier(const YamlValue& value, std::string_view what);
 // Reads a name in the form of a host name: letters, digits, '.', '-' and '_'.
 std::optional<std::string> read_node_name(const YamlValue& value, std::string_view what);
-// As read_node_name(), but also accepts "$VARIABLE": the name is then the value of this environment
-// variable, so that many hosts can share one file.
+// Reads a name as read_node_name() does, but also accepts "$VARIABLE". The name is then the value
+// of this environment variable, so that many hosts can share one file.
 std::optional<std::string> read_own_name(const YamlValue& value, std::string_view what);
 
 }  // namespace hat

@@ -23,7 +23,8 @@ using namespace std::chrono_literals;
 constexpr uint32_t kWorkersMax = 64;
 constexpr uint32_t kUpstreamsMax = 65536;
 
-// Returns a key whose value is read into `member` if the value is valid.
+// Returns the YamlKey for the key `key`. If the value of the key is valid, it is stored in
+// `member`.
 template <class T, class Read>
 YamlKey into(std::string_view key, bool required, T& member, Read read) {
   return {key, required, [key, &member, read](const YamlValue& value) {
@@ -116,7 +117,8 @@ FabricConfig read_fabric(const YamlValue& value) {
   return fabric;
 }
 
-// Rejects shm addresses: links cross hosts, while rings serve applications on this host only.
+// Reads the address of a link. Rejects shm addresses, because these work only between processes of
+// one host, and a link usually connects two hosts.
 std::optional<Address> read_link_address(const YamlValue& value, std::string_view what) {
   auto address = read_address(value, what);
   if (!address || address->kind != Address::Kind::kShm) return address;
@@ -232,7 +234,8 @@ Limits read_limits(const YamlValue& value) {
                 ") must be longer than keepalive_interval (" +
                 duration_text(limits.keepalive_interval) + "), or no ping can be answered in time");
   }
-  // Linux drops a connection request while the server's queue of connections is full.
+  // Linux drops a connection request while the server's queue of connections is full, and sends the
+  // request again after one second. A shorter time-out ends the attempt before that.
   constexpr auto kFirstRetry = 1s;
   if (limits.upstream_connect_timeout <= kFirstRetry) {
     value.diagnostics->warning(value.location(),
@@ -246,7 +249,7 @@ Limits read_limits(const YamlValue& value) {
   return limits;
 }
 
-// Checks relations between several keys.
+// Checks that the values of different keys fit together.
 class Relations {
  public:
   Relations(const NodeConfig& node, Diagnostics& diagnostics)
@@ -301,7 +304,8 @@ class Relations {
   // port each time.
   void claim(const Address& address, const SourceLocation& location) {
     if (address.kind == Address::Kind::kTcp && address.port == 0) return;
-    // Two addresses with one path name the same socket, whichever kind they are.
+    // Two addresses with the same path name the same socket, even if their kinds (unix, shm)
+    // differ.
     const auto [before, is_new] =
         claimed_.emplace(address.path.empty() ? to_string(address) : address.path, location);
     if (is_new) return;
@@ -319,9 +323,10 @@ bool is_known_how_it_reads(const ServedConfig& served) {
          (served.thrift_protocol || served.thrift_transport == ThriftTransport::kHeader);
 }
 
-// Requires signatures if the rules differ at one server: a request can hide another call from a
-// reader that does not know the types of the arguments, or where the server expects a message to
-// begin.
+// Reports an error if functions at one server have different `allow` rules but the manifest lacks
+// signatures (the types of arguments) or the configuration lacks the server's transport. Without
+// both, the daemon cannot check requests, and a request for an allowed function could hide a call
+// of another function.
 void check_signatures(const NodeConfig& node, const Manifest& manifest, Diagnostics& diagnostics) {
   for (const ServedConfig& served : node.serves) {
     if (!rules_at(served.upstream, node.serves, manifest).rules_differ) continue;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// config/node.h: *where* calls travel: this node's name, fabric, peers, local endpoints, served
-// services and limits. There is one file per node, /etc/hatrpc/hatrpcd.yaml;
-// config/examples/hatrpcd.yaml shows every key with its default.
+// config/node.h: reads the configuration of one hatrpcd (a node), which decides *where* calls
+// travel: the node's name, fabric, peers, local endpoints, served services and limits. The file is
+// usually /etc/hatrpc/hatrpcd.yaml; config/examples/hatrpcd.yaml shows every key with its default.
+// For example:
 //
 //   node: host-a
 //   manifests: [/etc/hatrpc/manifests]
@@ -29,7 +30,8 @@
 
 namespace hat {
 
-// The fabric that carries RDMA lanes. `kAuto` uses a device if one is usable, else kLoop.
+// The fabric (implementation of RDMA operations) that carries RDMA lanes. `kAuto` means kVerbs if
+// an RDMA device is usable, and kLoop otherwise.
 enum class FabricKind : uint8_t {
   kAuto,
   kVerbs,  // an RDMA device
@@ -40,33 +42,36 @@ enum class FabricKind : uint8_t {
 // Faults injected on purpose, to test fail-over (engine/fabric/faulty/faulty_fabric.h).
 struct FaultsConfig {
   uint64_t seed = 1;
-  std::chrono::nanoseconds delay_max{};  // `delay`: each completion is late by less than this
-  // The share of memory registrations and of queue and queue pair creations that fail.
+  // `delay`: each completion is delayed by a random time below this value.
+  std::chrono::nanoseconds delay_max{};
+  // The percentage of memory registrations, queue creations and queue pair creations that fail.
   uint32_t refused_percent = 0;
-  // For each lane, the seed chooses a number from 1 to this value. After that number of requests
-  // the lane breaks (cut_within) or stops responding (silent_within). 0: never.
+  // For each lane, a number from 1 to cut_within (or silent_within) is chosen with `seed`. After
+  // that number of work requests the lane breaks (cut_within) or stops responding (silent_within).
+  // The value 0 means never.
   uint64_t cut_within = 0;
   uint64_t silent_within = 0;
 };
 
-// In the file: a word for `kind`, or a map with these keys.
+// The key `fabric`. In the file its value is one word, for `kind`, or a map with these keys.
 struct FabricConfig {
   FabricKind kind = FabricKind::kAuto;
-  std::string device;                      // empty: the first one that has a usable port
-  uint8_t port = 0;                        // 0: the first usable port of the device
-  int gid_index = -1;                      // -1: chosen by rank and by a test
-  uint64_t pinned_bytes_max = 144u << 20;  // `max_pinned`: for RDMA, per worker (loop: per link)
+  std::string device;  // empty: the first RDMA device that has a usable port
+  uint8_t port = 0;    // 0: the first usable port of the device
+  int gid_index = -1;  // -1: the best GID that passes a test
+  // `max_pinned`: the maximum memory to pin for RDMA, per worker (with kLoop: per link).
+  uint64_t pinned_bytes_max = 144u << 20;
   std::optional<FaultsConfig> faults;
 };
 
-// TLS of the links: proves the identity of both sides and encrypts the data. TLS 1.3; both sides
-// have a certificate. Files are PEM. Relative paths start at the directory of the configuration
-// file.
+// The TLS settings of links. TLS 1.3 proves the identity of both daemons, which both need a
+// certificate, and encrypts the data on TCP. The files are in PEM format. Relative paths start at
+// the directory of the configuration file.
 struct TlsConfig {
-  std::string certificate;         // this node's, then any between it and its CA
-  std::string key;                 // its private key
+  std::string certificate;         // this node's certificate, then any intermediate certificates
+  std::string key;                 // the private key of this node's certificate
   std::string ca;                  // the CAs that must have signed the peers' certificates
-  std::string crl;                 // lists of those that are revoked; empty: none
+  std::string crl;                 // lists of revoked certificates; empty: no lists
   std::vector<std::string> allow;  // peers that may open links here (config/identity.h);
                                    // empty: all peers whose certificates `ca` signed
   SourceLocation location;
@@ -83,84 +88,100 @@ struct PeerConfig {
   std::string name;
   Address link;
   SourceLocation location;
-  std::string identity;  // with tls: the rule for its certificate; empty: `name` as a DNS name
+  // With tls: the rule that a name in the peer's certificate must match. If the rule is empty, the
+  // certificate must have `name` as a DNS name.
+  std::string identity;
 };
 
 struct EndpointConfig {
   Address listen;
-  std::string service;             // its hints apply, and the peer is asked for it
-  std::vector<std::string> peers;  // a connection stays with one peer; new ones take them in turn
-  uint32_t mode = 0660;            // unix: permission bits
-  std::string group;               // unix: name of the owning group; empty: the daemon's group
+  std::string service;  // the service that clients of this endpoint call; its hints apply
+  // The peers that serve the service. Each new connection of a client uses the next peer in turn,
+  // and stays with this peer.
+  std::vector<std::string> peers;
+  uint32_t mode = 0660;  // unix: permission bits
+  std::string group;     // unix: name of the owning group; empty: the daemon's group
   SourceLocation location;
 };
 
 enum class UpstreamMode : uint8_t {
-  kMirror,  // one upstream connection per client connection; both open and close together
-  kShared,  // a pool; a connection carries one call at a time
+  kMirror,  // each client connection has its own connection to the server; both end together
+  kShared,  // many clients share a few connections to the server, one call at a time on each
 };
 
 // The transport that a Thrift server reads: TFramedTransport, TBufferedTransport or
 // THeaderTransport.
 enum class ThriftTransport : uint8_t { kFramed, kBuffered, kHeader };
-// The protocol that a Thrift server reads. With THeaderTransport, each message names its own.
+// The protocol that a Thrift server reads. With THeaderTransport, each message names its protocol.
 enum class ThriftProtocol : uint8_t { kBinary, kCompact, kJson };
 
 struct ServedConfig {
   std::string service;
   Address upstream;
   UpstreamMode mode = UpstreamMode::kMirror;
-  uint32_t connections_max = 0;  // per worker; 0: 1024 for mirror, 16 for shared
-  // Peers that `allow` restricts must use these. Absent: how the server reads is not known.
+  // The maximum number of connections to the server, per worker; 0: 1024 for mirror, 16 for shared.
+  uint32_t connections_max = 0;
+  // The transport and the protocol that the server reads. Peers that an `allow` rule restricts must
+  // use them in requests. nullopt: it is not known how the server reads.
   std::optional<ThriftTransport> thrift_transport{};
   std::optional<ThriftProtocol> thrift_protocol{};
   SourceLocation location;
 };
 
 struct AdminConfig {
-  std::optional<Address> listen;  // HTTP: /metrics, /healthz, /readyz, /routes; only tcp:
-  std::string socket;             // unix socket for hatctl; empty: none
+  // The TCP address for HTTP requests: /metrics, /healthz, /readyz, /routes. nullopt: none.
+  std::optional<Address> listen;
+  std::string socket;  // the path of the unix socket for hatctl; empty: none
   SourceLocation location;
 };
 
 // All limits of the daemon. Keys, units, defaults and ranges: config/limit_keys.h.
 struct Limits {
-  uint64_t message_bytes_max;          // `max_message`: largest request
-  uint64_t buffered_bytes_max;         // `max_buffered`: bytes held for slow readers, per worker
-  uint64_t shared_request_bytes_max;   // `shared_request`: larger ones get their own connection
-  uint64_t shared_reply_bytes_max;     // `shared_reply`: reply bytes held, on a shared connection
-  uint64_t checked_request_bytes_max;  // `checked_request`: bytes held for the check (`allow`)
-  uint32_t connections_max;            // `max_connections`: of clients, per endpoint and worker
-  uint32_t calls_per_connection_max;   // `max_pipelined`: unanswered calls of one connection
-  uint32_t links_max;                  // `max_links`: links from peers to one worker
-  uint32_t peer_streams_max;           // `max_peer_connections`: of clients, on these links
-  std::chrono::nanoseconds connect_timeout;           // to a peer, until its hello has arrived
-  std::chrono::nanoseconds upstream_connect_timeout;  // to a local server
-  std::chrono::nanoseconds peer_wait;  // maximum wait of a call for a link that is being built
+  uint64_t message_bytes_max;   // `max_message`: largest request
+  uint64_t buffered_bytes_max;  // `max_buffered`: bytes held for slow readers, per worker
+  // `shared_request`: the largest request on a shared connection to a server; a larger request gets
+  // its own connection.
+  uint64_t shared_request_bytes_max;
+  // `shared_reply`: the bytes of a reply on a shared connection that are held for a slow caller.
+  uint64_t shared_reply_bytes_max;
+  // `checked_request`: the largest request of a peer that an `allow` rule restricts.
+  uint64_t checked_request_bytes_max;
+  uint32_t connections_max;           // `max_connections`: clients, per endpoint and worker
+  uint32_t calls_per_connection_max;  // `max_pipelined`: unanswered calls of one connection
+  uint32_t links_max;                 // `max_links`: links that peers have to one worker
+  uint32_t peer_streams_max;          // `max_peer_connections`: peers' clients, on these links
+  std::chrono::nanoseconds connect_timeout;  // for a connection to a peer and the peer's hello
+  std::chrono::nanoseconds upstream_connect_timeout;  // for a connection to a local server
+  std::chrono::nanoseconds peer_wait;  // how long a call waits for a link that is being built
   std::chrono::nanoseconds keepalive_interval;  // silence on a link before a ping
   std::chrono::nanoseconds keepalive_timeout;   // silence after which the link is considered dead
   std::chrono::nanoseconds reconnect_backoff_max;
-  std::chrono::nanoseconds call_timeout;   // for functions without timeout_ms; 0: none
+  std::chrono::nanoseconds call_timeout;   // for functions without timeout_ms; 0: no limit
   std::chrono::nanoseconds tcp_keepalive;  // silence of a local connection before a probe; 0: never
   std::chrono::nanoseconds drain_timeout;  // longest time from SIGTERM to exit
-  std::chrono::nanoseconds lane_settle;    // uptime of a lane after a failure before it is used
-  std::chrono::nanoseconds spin;           // adaptive polling: time to poll before sleeping
+  // How long an RDMA lane that had failed must be up again before it carries calls.
+  std::chrono::nanoseconds lane_settle;
+  std::chrono::nanoseconds spin;  // adaptive polling: time to poll before sleeping
 
   friend bool operator==(const Limits&, const Limits&) = default;
 };
 Limits default_limits();
 
 struct NodeConfig {
-  std::string node;  // in the file also "$VARIABLE" of the environment
+  std::string node;  // the node's name; the file may name an environment variable: "$VARIABLE"
   FabricConfig fabric;
-  uint32_t workers = 0;                 // 0 (`auto`): a quarter of the cores, at least 1, at most 8
-  std::optional<int> worker_nice;       // of worker threads, see nice(2); absent: the process's
-  std::vector<ManifestPath> manifests;  // in the file, relative to its directory
-  // The file of measured costs (config/profile.h), relative like `manifests`; empty: none.
+  uint32_t workers = 0;  // 0 (`auto`): a quarter of the cores, at least 1, at most 8
+  // The nice value of worker threads, see nice(2); nullopt: the nice value of the process.
+  std::optional<int> worker_nice;
+  // The manifests. Paths in the file are relative to the directory of the file.
+  std::vector<ManifestPath> manifests;
+  // The file of measured costs (config/profile.h), or empty if there is none. The path in the
+  // configuration file is relative to the directory of that file.
   std::string profile;
   SourceLocation profile_location;
   LinkConfig link;
-  std::vector<PeerConfig> peers;  // may include this node: its clients then reach its own servers
+  // The peers. They may include this node itself, so that its clients can call its own servers.
+  std::vector<PeerConfig> peers;
   std::vector<EndpointConfig> endpoints;
   std::vector<ServedConfig> serves;
   AdminConfig admin;
@@ -173,9 +194,9 @@ uint32_t workers_of(const NodeConfig& node, uint32_t cores);
 // largest power of two that fits.
 uint64_t registered_bytes(const FabricConfig& fabric);
 
-// Reads the text of one file. `file` is used in source locations and as the base of relative paths.
-// Adds every error found to `mistakes`, including names that refer to nothing; the result is
-// meaningful if none was added.
+// Reads a node configuration from `text`. The path `file` is used in source locations and as the
+// base of relative paths. Adds every error to `diagnostics`, for example names of peers that are
+// not defined. The result is meaningful only if no error was added.
 NodeConfig read_node_config(const std::string& text, const std::string& file,
                             Diagnostics& diagnostics);
 

@@ -102,7 +102,7 @@ TEST(NodeConfig, SaysThatAnOpenLinkMustBeMeant) {
   EXPECT_THAT(diagnostics.text(), testing::HasSubstr("write `insecure: true`"));
 }
 
-// Every input produces a result: an error, never a crash.
+// Text that is not a configuration gives an error and never a crash.
 TEST(NodeConfig, SurvivesWhatIsNoConfiguration) {
   for (const std::string& text :
        {std::string(), std::string("\xff\xfe\x00", 3), std::string(100'000, '['),
@@ -167,8 +167,8 @@ TEST_F(ExampleFile, HoldsEveryLimit) {
 #undef EXPECT_KEY
 }
 
-// Many hosts share one file: each gets its own name from the environment, and is also one of the
-// peers.
+// Many hosts can share one file: each host gets its name from the environment, and the list of
+// peers in the file includes every host.
 TEST(NodeConfig, TakesItsNameFromTheEnvironment) {
   const std::string text =
       "node: $HAT_NODE_NAME\nlink: {insecure: true}\n"
@@ -287,8 +287,8 @@ TEST(NodeConfig, WantsSignaturesWhereAPeerMayCallAPartOfWhatAServerHas) {
   const AccessRule rule{{"host-a"}, false}, trial{{"host-a"}, true};
   const FieldSpecs none;
   const std::string framed = ", thrift_transport: framed, thrift_protocol: binary";
-  // If the same rule applies to all services at an address, or none, a request has no rule to
-  // evade.
+  // If all services at an address have the same rule, or none has a rule, a request gains nothing
+  // by hiding a call of another service.
   EXPECT_EQ(said_of_rules({"", {listed("S"), listed("T"), listed("U")}}), "");
   EXPECT_EQ(said_of_rules({"", {listed("S", rule), listed("T", rule), listed("U")}}), "");
   EXPECT_EQ(said_of_rules({"", {listed("S", trial), listed("T"), listed("U")}}), "");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// config/profile.h: the measured costs of this host's fabric. `hatctl calibrate` writes the file,
-// and the planner uses it (`profile` in the node configuration).
+// config/profile.h: reads and writes profiles. A profile is a file with the measured costs of RDMA
+// operations on a host. `hatctl calibrate` writes the file; the planner uses the file that the key
+// `profile` of the node configuration names. For example:
 //
 //   hatrpc_profile: 1
 //   node: host-a
@@ -18,8 +19,9 @@
 //     fetch_add: 70.4
 //     wake_up: 5300
 //
-// Required: hatrpc_profile, fabric, and under costs_ns: put, get, message, copy and wake_up.
-// config/component_costs.h defines the cost of each size; sizes must increase.
+// The keys hatrpc_profile and fabric are required, and under costs_ns the keys put, get, message,
+// copy and wake_up. A cost such as `4096: 310.5` means that the operation takes 310.5 ns for 4096
+// bytes (config/component_costs.h); the sizes must increase.
 #pragma once
 
 #include <string>
@@ -37,14 +39,15 @@ struct Profile {
   ComponentCosts costs;
 };
 
-// Reads the text of one file. Adds every error found to `mistakes`; the result is meaningful if
-// none was added.
+// Reads a profile from `text`, the contents of `file`. Adds every error in the text to
+// `diagnostics`. The result is meaningful only if no error was added.
 Profile read_profile(const std::string& text, const std::string& file, Diagnostics& diagnostics);
 
 // Reads a file and calls read_profile(). It is an error if the file cannot be read.
 Profile load_profile(const std::string& file, Diagnostics& diagnostics);
 
-// Returns the text that read_profile() reads back, with costs rounded to a tenth of a nanosecond.
+// Returns the profile as text, which read_profile() can read. Costs are rounded to a tenth of a
+// nanosecond.
 std::string write_profile(const Profile& profile);
 
 }  // namespace hat

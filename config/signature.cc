@@ -12,7 +12,7 @@ namespace {
 // Indexed by WireType. Empty for kStruct, because each struct has its own name.
 constexpr std::array<std::string_view, 12> kTypeNames = {
     "bool", "i8", "i16", "i32", "i64", "double", "string", "uuid", "", "list", "set", "map"};
-constexpr std::string_view kBinary = "binary";  // a string that need not be UTF-8
+constexpr std::string_view kBinary = "binary";  // the type of strings that need not be UTF-8
 constexpr std::string_view kRequired = "required ";
 
 const std::string_view* own_type(std::string_view word) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// config/signature.h: the types of functions' arguments, as encoded on the wire. hintgen writes
-// them into manifests, and a daemon that restricts callers checks requests against them.
+// config/signature.h: the signatures of functions, which are the types of their arguments as
+// encoded on the wire. hintgen writes signatures into manifests. A daemon that restricts which
+// functions a peer may call checks the peer's requests against the signatures. For example:
 //
 //   services:
 //     HatKV:
@@ -13,9 +14,9 @@
 //
 // A type is bool, i8, i16, i32, i64, double, string (UTF-8), binary, uuid, list<T>, set<T>,
 // map<K,V>, or a name from the service's `types`: a struct or exception, a union, or an enum.
-// Typedefs are resolved. Structs may contain themselves. An enum is an i32 on the wire. hintgen
-// names the enum only for required fields, where a value that the IDL lacks could make a server
-// fail; elsewhere it writes i32.
+// Typedefs are replaced by their types. A struct may contain itself. An enum is an i32 on the wire.
+// hintgen writes the enum's name only for required fields, because there a value that the IDL does
+// not define could make a server fail; for other fields hintgen writes i32.
 //
 // Source: Apache Thrift's doc/specs (binary and compact protocol) for the types that a header can
 //         name; doc/specs/idl.md for the meaning of `required` and `union`.
@@ -50,9 +51,9 @@ enum class WireType : uint8_t {
 
 struct TypeSpec {
   WireType wire = WireType::kBool;
-  bool is_text = false;              // kString: UTF-8
-  std::optional<size_t> named = {};  // kStruct, kI32 of an enum: index in the service's types
-  std::vector<TypeSpec> elements;    // kList, kSet: one; kMap: key and value
+  bool is_text = false;              // for kString: true if it must be UTF-8, false if binary
+  std::optional<size_t> named = {};  // for a struct, union or enum: index in the service's types
+  std::vector<TypeSpec> elements;    // for kList and kSet: one type; for kMap: key and value
 
   friend bool operator==(const TypeSpec&, const TypeSpec&) = default;
 };

@@ -9,8 +9,8 @@ namespace {
 
 using Rule = std::optional<AccessRule>;
 
-// Returns the rule if it is enforced. Returns nullopt if every peer is served, also if the rule is
-// only a dry run.
+// Returns `access` if it is an enforced rule. Returns nullopt if there is no rule or the rule is
+// only a dry run, because then every peer is served.
 Rule enforced(const Rule& access) { return access && !access->dry_run ? access : std::nullopt; }
 
 void add(std::vector<Rule>& rules, const Rule& rule) {

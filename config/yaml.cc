@@ -76,8 +76,8 @@ bool is_control(unsigned char c) {
   return (c < ' ' && c != '\t' && c != '\n' && c != '\r') || c == 0x7f;
 }
 
-// The first reason why the input is not text. yaml-cpp would read some such input, and would write
-// different bytes.
+// The first position at which the input is not valid text, and the reason. Such input is rejected,
+// because yaml-cpp accepts some of it but changes the bytes.
 struct NoText {
   SourceLocation location;
   const char* what;
@@ -221,7 +221,8 @@ void read_keys(const YamlValue& value, std::string_view what, const std::vector<
     if (known == keys.end()) {
       key.error("unknown key " + in_quotes(name) + " in " + std::string(what) +
                 did_you_mean(name, names) + "; expected one of " + list(names));
-      found.emplace_back(nearest_word(name, names));  // so that it is not also reported as missing
+      // The misspelt key counts as present, so that the key is not also reported as missing.
+      found.emplace_back(nearest_word(name, names));
       return;
     }
     found.push_back(name);
@@ -292,8 +293,7 @@ std::optional<Address> read_address(const YamlValue& value, std::string_view wha
   if (!address->host.starts_with('$')) return std::move(*address);
   const auto host = look_up(value, what, address->host);
   if (!host) return std::nullopt;
-  // If the environment variable holds an IPv6 address, it has no brackets, and parse_address()
-  // needs them.
+  // An IPv6 address in an environment variable has no brackets, but parse_address() needs brackets.
   const bool is_ipv6 = host->find(':') != std::string::npos;
   address = parse_address("tcp:" + (is_ipv6 ? "[" + *host + "]" : *host) + ":" +
                           std::to_string(address->port));

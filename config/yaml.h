@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// config/yaml.h: reads YAML (yaml-cpp) by tables of keys, and keeps the source location of every
-// value.
+// config/yaml.h: reads YAML with yaml-cpp. The caller describes the keys of a mapping in a table,
+// and every value keeps its source location (file, line and column).
 //
-// Each function below adds the errors that it finds to the Diagnostics and continues. An optional
-// result is empty if the function added an error. Files over kYamlBytesMax are rejected without
-// parsing.
+// Each function below adds the errors in its input to the Diagnostics and continues. A function
+// that returns an optional returns nullopt if it added an error. Files over kYamlBytesMax are
+// rejected without parsing.
 #pragma once
 
 #include <yaml-cpp/yaml.h>
@@ -34,7 +34,8 @@ struct YamlValue {
   void error(std::string message) const { diagnostics->error(location(), std::move(message)); }
 };
 
-// Parses a whole text. `file` and `mistakes` must outlive the result.
+// Parses a whole text. `file` is the name for source locations. `file` and `diagnostics` must
+// outlive the result.
 std::optional<YamlValue> parse_yaml(const std::string& text, const std::string& file,
                                     Diagnostics& diagnostics);
 
@@ -76,7 +77,7 @@ std::optional<std::string> look_up(const YamlValue& value, std::string_view what
 // Reads an address. The host of a tcp address may be "$NAME", so that many hosts can share one
 // file.
 std::optional<Address> read_address(const YamlValue& value, std::string_view what);
-// Read identity rules (config/identity.h). A list must have at least one rule.
+// Reads an identity rule, or a list of at least one identity rule (config/identity.h).
 std::optional<std::string> read_identity_rule(const YamlValue& value, std::string_view what);
 std::vector<std::string> read_identity_rules(const YamlValue& value, std::string_view what);
 // Reads a size with a unit: 128KiB, 1GiB.

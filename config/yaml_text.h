@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// config/yaml_text.h: writes texts so that every YAML reader reads them as texts.
+// config/yaml_text.h: writes strings to YAML in such a way that every YAML parser reads them as
+// strings, and not as numbers or booleans, for example.
 //
 // yaml-cpp quotes only texts that its own reader would misread. Readers of YAML 1.1, which most
 // languages use, read a plain `on` as a boolean, `1:30` as ninety and `2026-11-23` as a date.

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/failure.h: why a server did not answer a call: one list for both daemons.
+// engine/failure.h: the reasons for which a daemon answers a Thrift call with an exception instead
+// of the server's reply. The daemon of the client and the daemon of the server use the same list.
 //
-// The token is stable: it begins the text of the caller's exception ("hatrpcd: peer_unreachable:
-// …"), is the `reason` label of hatrpc_local_replies_total, and is listed in docs/reference.md.
+// A reason's token never changes, because users rely on it. The token begins the text of the
+// exception ("hatrpcd: peer_unreachable: …"), is the `reason` label of the metric
+// hatrpc_local_replies_total, and is listed in docs/reference.md.
 #pragma once
 
 #include <array>
@@ -21,7 +23,7 @@ enum class Failure : uint8_t {
   kTooLarge,
   kOverloaded,
   kDraining,
-  kPermissionDenied,  // since link version 3; an older peer receives kUnknownService
+  kPermissionDenied,  // since link version 3; an older peer receives kUnknownService instead
   kNotOneMessage,     // an older peer treats it as kUpstreamClosed
 };
 

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/frame.h: the unit that lanes carry between daemons: a fixed header, then payload.
+// engine/frame.h: frames, in which two daemons send everything to each other. A frame has a header
+// of fixed size and a payload. A lane (a TCP or RDMA connection between the two daemons) carries
+// frames.
 //
-// A link's initiator opens *streams* (one per client connection) and sends calls on them; the
-// acceptor answers. A message may be cut into several frames; the frames of one stream keep their
-// order. docs/wire.md section 3 shows the bytes.
+// The initiator is the daemon that opened the link between the two; the other daemon is the
+// acceptor. For each connection of a client the initiator opens a *stream*, a numbered path over
+// the link, and sends calls on this stream. The acceptor answers. One message may be cut into
+// several frames. The frames of one stream keep their order. docs/wire.md section 3 shows the
+// bytes.
 #pragma once
 
 #include <array>
@@ -16,56 +20,73 @@
 namespace hat::engine {
 
 enum class FrameKind : uint8_t {
-  kHello = 1,  // both, first: payload is a Hello (engine/link/hello.h)
+  // Each comment begins with the side that sends the frame: the initiator, the acceptor, or both.
+  kHello = 1,  // both, as the first frame: payload is a Hello (engine/link/hello.h)
   kRefuse,     // acceptor, instead of its hello: payload is the reason as text
-  kPing,       // both: answer with a pong
-  kPong,       // both: the answer to a ping
-  kGoAway,  // acceptor: it is leaving, begin no more calls here; initiator: it begins no more calls
+  kPing,       // both: the other side must answer with a kPong
+  kPong,       // both: the answer to a kPing
+  // acceptor: this daemon is shutting down, so the initiator must begin no more calls on this link.
+  // initiator, as the answer: no more calls will begin on this link.
+  kGoAway,
   kOpen,    // initiator: stream `stream` begins; payload is the service's name
   kCall,    // initiator: first piece of a request; payload is a CallMeta, the name, then bytes
   kReply,   // acceptor: first piece of a reply; payload is bytes
   kMore,    // both: the next piece of the message that the last kCall or kReply began
   kFail,    // acceptor: call `call` has no reply; payload is a FailMeta, then text
   kCancel,  // initiator: the caller no longer waits for call `call`
-  kRaw,     // both: bytes that are not calls; the stream is opaque from here on, in both directions
-  kCredit,  // both: carries only the header's credit
-  kEnd,     // both: this side sends no more on the stream; replies that are due still follow
-  kReset,   // both: the stream is gone; from the acceptor, payload may be a FailMeta and text
-  // RDMA lanes beside the link (engine/link/lane_set.h); `stream` is the lane's number.
+  // both: bytes that are not Thrift messages. From this frame on the stream is opaque: both sides
+  // pass bytes through without reading them.
+  kRaw,
+  kCredit,  // both: has no content but the header's credit
+  // both: this side sends no more data on the stream, except that the acceptor still sends replies
+  // to earlier calls.
+  kEnd,
+  kReset,  // both: the stream has ended; payload from the acceptor: empty, or a FailMeta and text
+  // The next frames create and end RDMA lanes (RDMA connections between the two daemons;
+  // engine/link/lane_set.h). `stream` is the lane's number.
   kLaneOpen,    // initiator: payload is a LaneOpen
   kLaneAccept,  // acceptor: payload is a LaneAccept
   kLaneReady,   // initiator: payload is a LaneOffer
   kLaneUp,      // acceptor: both sides may send on the lane
   kLaneClose,   // both: the lane does not exist (any more); payload is the reason as text
-  // A stream moves to another lane once everything sent before the move has been taken.
-  kSync,    // initiator: send kSynced when all earlier frames of the stream have been taken
-  kSynced,  // acceptor: they have been taken
-  // Component costs (engine/link/calibration_session.h), since link version 2. `stream` is the
-  // number of the calibration session.
+  // A stream may use another lane once the acceptor has handled all frames of the stream that were
+  // sent on the old lane.
+  // initiator: the acceptor must answer with kSynced once it has handled all earlier frames of the
+  // stream.
+  kSync,
+  kSynced,  // acceptor: all frames of the stream that came before the kSync have been handled
+  // The next three frames measure the costs of RDMA operations between the two daemons
+  // (engine/link/calibration_session.h). Since link version 2. `stream` is the number of the
+  // calibration session.
   kCostOpen,    // initiator: payload is a CostOpen
   kCostAccept,  // acceptor: payload is a CostCard
-  // both: the session is over; payload is the reason as text, empty if it ended as it should.
+  // both: the calibration session is over; payload is the reason as text, empty after a success.
   kCostClose,
-  // Since link version 3: the first frame on an RDMA lane, sent only there. `stream` is the lane's
-  // number.
+  // Since link version 3: the first frame on each RDMA lane, which is sent on the RDMA lane itself.
+  // `stream` is the lane's number.
   kLaneNonce,  // initiator: payload is the nonce that kLaneUp carried
   // Since link version 4.
-  // acceptor: the server has a connection for this stream alone. If the stream is gone, or after
-  // the acceptor's kEnd, the client's connection ends, because another stream would get a new
-  // connection to the server.
+  // acceptor: this stream now has a connection to the server that no other stream uses. Once the
+  // stream has ended, or the acceptor has sent kEnd, the initiator ends the client's connection,
+  // because another stream would get a new connection to the server, which lacks the state
+  // (a login, for example) of the old connection.
   kBound,
-  // Since link version 5: the server's connection moves to another stream, on another link.
-  kDetach,  // initiator, on a bound stream without calls in flight: keep the server's connection
-  // acceptor: payload is the ConnectionToken that names the connection, and the stream is gone; or
-  // payload is empty, the connection cannot move, and the stream stays as it is.
+  // Since link version 5: the next three frames move a connection to the server from one stream to
+  // another stream on another link.
+  // initiator, on a stream with kBound and without calls in flight: the acceptor must keep the
+  // connection to the server for a later stream.
+  kDetach,
+  // acceptor, the answer to kDetach. Either the payload is the ConnectionToken of the kept
+  // connection, and the stream has ended; or the payload is empty, the connection cannot move, and
+  // the stream continues.
   kDetached,
-  // initiator: as kOpen, with a connection that was kept; payload is its ConnectionToken, then the
-  // service's name.
+  // initiator: a stream begins as with kOpen, but uses a connection to the server that was kept;
+  // the payload is the ConnectionToken of this connection, then the service's name.
   kAttach,
 };
 
-// Returns true for frames that only a link's TCP connection carries: about the link itself, about
-// lanes and about costs.
+// Returns true if only the TCP connection of a link carries frames of this kind: frames about the
+// link itself, about RDMA lanes and about measuring costs.
 constexpr bool is_of_link(FrameKind kind) {
   return kind <= FrameKind::kGoAway ||
          (kind >= FrameKind::kLaneOpen && kind <= FrameKind::kLaneClose) ||
@@ -76,43 +97,47 @@ constexpr bool is_of_link(FrameKind kind) {
 inline constexpr uint8_t kLastPiece = 1;     // kCall, kReply, kMore: the message ends here
 inline constexpr uint8_t kOutcomeShift = 1;  // kReply, kMore with kLastPiece: two bits of outcome
 inline constexpr uint8_t kOutcomeMask = 3 << kOutcomeShift;
-// The outcome in a kReply frame without payload that says: the server will send no reply to this
-// call. The daemon knows it from the server's reply to a later call. Peers of every link version
-// treat the frame as the end of the call.
+// The outcome of a kReply frame without payload, which means that the server will send no reply to
+// this call. The acceptor knows this because the server has replied to a later call. Peers of every
+// link version treat such a frame as the end of the call.
 inline constexpr uint8_t kNoReply = 3 << kOutcomeShift;
-// kReply, kMore of a reply: the request is not complete yet, so RDMA lanes do not count this as its
-// reply.
+// On kReply, and on kMore frames of a reply: the request is not complete yet, so RDMA lanes do not
+// count this frame as the reply to the request.
 inline constexpr uint8_t kEarly = 8;
-// On a request's last piece: the request is a frame of several messages, whose replies are counted
-// and not compared with its CallMeta. Since link version 6.
+// On the last piece of a request: the request is one Thrift frame with several messages. The
+// daemons only count the replies, and do not compare them with the request's CallMeta. Since link
+// version 6.
 inline constexpr uint8_t kSeveral = 16;
 inline constexpr uint8_t kFlagsKnown = kLastPiece | kOutcomeMask | kEarly | kSeveral;
 
 struct FrameHeader {           // little-endian
-  uint32_t payload_bytes = 0;  // at most kFramePayloadBytesMax; RDMA lanes: kMessageBytesMax
+  uint32_t payload_bytes = 0;  // at most kFramePayloadBytesMax, or kMessageBytesMax on RDMA lanes
   FrameKind kind{};
   uint8_t flags = 0;
-  // On a request's last piece: the number of replies that the request calls for. On an acceptor's
-  // frame that is not a reply: the number of calls that it ends (RDMA lanes count the replies due).
-  // Otherwise 0.
+  // On the last piece of a request: the number of replies that the request expects. On a frame of
+  // the acceptor that is not a reply: the number of calls that the frame ends without a reply.
+  // Otherwise 0. RDMA lanes use this field to count the replies that are still expected.
   uint16_t replies = 0;
   uint32_t stream = 0;  // chosen by the initiator, never reused on a link; 0 for the link itself
-  uint32_t credit = 0;  // how many more bytes of messages the other side may send on the stream
-  uint64_t call = 0;    // 1, 2, 3 … in each stream; 0 if the frame is not about a call
+  // The number of bytes that the other side may send in addition on the stream.
+  uint32_t credit = 0;
+  uint64_t call = 0;  // 1, 2, 3 … in each stream; 0 if the frame is not about a call
 };
 static_assert(sizeof(FrameHeader) == 24 && offsetof(FrameHeader, call) == 16);
 static_assert(std::has_unique_object_representations_v<FrameHeader>);
 
 struct CallMeta {
-  uint16_t name_bytes = 0;     // the function's bare name follows
-  uint16_t service_bytes = 0;  // then the service's name, if the message's name has one
-  int32_t id = 0;              // the message's sequence id; absent before link version 6
+  uint16_t name_bytes = 0;  // length of the function's name, which follows this struct
+  // Length of the service's name, which follows; 0 if not in the message.
+  uint16_t service_bytes = 0;
+  int32_t id = 0;  // the message's sequence id; absent before link version 6
 };
 static_assert(sizeof(CallMeta) == 8 && std::has_unique_object_representations_v<CallMeta>);
 static_assert(offsetof(CallMeta, id) == 4, "older peers send and expect what is before it");
 
 // Names a connection to a server that the server's daemon keeps for a later stream of the same
-// peer. The token is random, because a stream that presents it gets the connection.
+// peer. A stream that presents the token gets the connection, so the token is random and cannot be
+// guessed.
 using ConnectionToken = std::array<std::byte, 16>;
 
 struct FailMeta {
@@ -121,16 +146,17 @@ struct FailMeta {
 };
 static_assert(sizeof(FailMeta) == 2);
 
-// A message travels in pieces of at most this size; a piece, its meta and two names fit into a
-// frame.
+// A message travels in pieces of at most kPieceBytesMax bytes. One frame can hold a piece, its
+// CallMeta, and the names of a function and a service.
 inline constexpr uint32_t kPieceBytesMax = 64 * 1024;
 inline constexpr uint32_t kFramePayloadBytesMax = kPieceBytesMax + 1024;
-// Each direction of a stream starts with this much credit.
+// The credit with which each direction of a stream starts: the bytes that a side may send before
+// the other side grants more credit.
 inline constexpr uint32_t kStreamWindowBytes = 256 * 1024;
 static_assert(kStreamWindowBytes >= 2 * kPieceBytesMax, "else a piece waits for its own credit");
 
-// Returns nullptr, or a constant string that says how the header differs from all that our senders
-// send.
+// Returns nullptr if the header is valid. Otherwise returns a constant string that says how the
+// header breaks the format. A payload may have at most `payload_bytes_max` bytes.
 const char* invalid(const FrameHeader& header, uint32_t payload_bytes_max = kFramePayloadBytesMax);
 
 }  // namespace hat::engine

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/lane.h: an ordered, reliable carrier of frames between two daemons.
+// engine/lane.h: the interface of a lane, an ordered and reliable connection that carries frames
+// between two daemons.
 //
-// The TCP lane (engine/link/tcp_lane.h) is one; the lane of each RDMA protocol is another. The
-// users of a lane see only frames.
+// A lane is implemented over TCP (engine/link/tcp_lane.h) and over RDMA
+// (engine/rdma/rdma_lane.h). The user of a lane sees only frames, whatever carries them.
 #pragma once
 
 #include <initializer_list>
@@ -15,48 +16,50 @@ namespace hat::engine {
 
 using Bytes = std::span<const std::byte>;
 
-// What became of a frame by the time that its lane went down.
+// Says whether a frame had arrived by the time at which its lane went down.
 enum class Fate : uint8_t {
-  kDelivered,     // the other side has confirmed it
-  kUnknown,       // it may have arrived
-  kNotDelivered,  // it has certainly not arrived
+  kDelivered,     // the other side has confirmed that the frame arrived
+  kUnknown,       // the frame may or may not have arrived
+  kNotDelivered,  // the frame has certainly not arrived
 };
 
-// Called by a lane, on its worker's thread. A callback must not destroy the lane; it defers the
-// deletion.
+// The callbacks of a lane, which run on the thread of the lane's worker. A callback must not
+// destroy the lane directly; to do so, the callback defers the deletion.
 class LaneEvents {
  public:
   virtual ~LaneEvents() = default;
-  // Called for each frame; `payload` is valid until the call returns.
+  // Handles a received frame. `payload` is valid until this function returns.
   virtual void on_frame(const FrameHeader& header, Bytes payload) = 0;
-  // Called when congested() has become false again.
+  // Reports that Lane::congested() has become false again.
   virtual void on_uncongested() = 0;
-  // Called when the lane no longer uses the range that frame `number` borrowed
-  // (RdmaLane::send_zero_copy()); in any order.
+  // Reports that the lane no longer uses the memory that frame `number` borrowed from an
+  // application (RdmaLane::send_zero_copy()). The reports for several frames can come in any order.
   virtual void on_returned([[maybe_unused]] uint64_t number) {}
-  // Called once; the lane carries nothing more. Lane::fate() says which frames may have arrived.
+  // Reports that the lane carries no more frames. Called once. Lane::fate() says which of the sent
+  // frames may have arrived.
   virtual void on_down(const std::string& reason) = 0;
 };
 
 class Lane {
  public:
   virtual ~Lane() = default;
-  // Queues a frame with a copy of `pieces`; sets payload_bytes to the sum of their sizes. Never
-  // refuses a frame (a lane that is down drops it), so control frames always get through; a caller
-  // that sends messages checks congested() first. Returns a number for fate(), above those of all
-  // earlier frames.
+  // Queues a frame. The payload is a copy of all `pieces`, and the lane sets the header's
+  // payload_bytes. A lane queues a frame even if the lane is congested, so that control frames are
+  // always sent; a caller that sends messages must check congested() first. A lane that is down
+  // drops the frame. Returns the frame's number for fate(), which is greater than the numbers of
+  // all earlier frames.
   virtual uint64_t send(FrameHeader header, std::initializer_list<Bytes> pieces) = 0;
   virtual Fate fate(uint64_t number) const = 0;
-  // Returns true if more is queued than the other side takes; the caller then waits for
-  // on_uncongested().
+  // Returns true if the queue is so full that the caller should wait for on_uncongested() before it
+  // sends more messages.
   virtual bool congested() const = 0;
-  // Returns true if the lane carries no more frames; on_down() follows once the bytes that had
-  // arrived are read.
+  // Returns true if the lane can send no more frames, even if on_down() was not called yet: the
+  // lane first reads the bytes that have already arrived.
   virtual bool broken() const = 0;
-  // Returns true if the lane holds nothing that send() accepted: on TCP, the socket has taken every
-  // byte; on RDMA, the other side has acknowledged every frame.
+  // Returns true if the lane no longer holds any queued frame. On TCP this means that the socket
+  // has accepted every byte; on RDMA it means that the other side has acknowledged every frame.
   virtual bool idle() const = 0;
-  // Sends what is queued; the worker calls it once per event-loop iteration.
+  // Sends the queued frames. The worker calls this function once per event-loop iteration.
   virtual void flush() = 0;
 };
 

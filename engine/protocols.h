@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/protocols.h: the RDMA protocols by name. A protocol is a pair of legs; each leg defines
-// how one message moves from its sender S to its receiver R.
+// engine/protocols.h: lists the RDMA protocols by name. A protocol is a pair of legs: one leg for
+// requests and one for replies. A leg is a way to move one message from its sender S to its
+// receiver R. The hint `protocol` uses the names in this list.
 //
-// Source: HatRPC (SC'21) 3.1 and Figure 3; HiPower (NPC'19); the names are those that hints use.
+// Source: HatRPC (SC'21) 3.1 and Figure 3; HiPower (NPC'19).
 #pragma once
 
 #include <array>
@@ -13,16 +14,18 @@
 namespace hat::engine {
 
 enum class Leg : uint8_t {
-  kSend,              // copy into a slot, SEND
-  kWriteSend,         // WRITE into R's window, then SEND a notice
-  kChainedWriteSend,  // the same two work requests in one post
-  kWriteImm,          // one WRITE_WITH_IMM
-  kWriteRndv,         // R offers a buffer, S WRITEs it in chunks
-  kReadRndv,          // S announces, R READs it in chunks
-  kFetch0,            // R READs S's slot; no metadata READ before (RFP)
-  kFetch1,            // one metadata READ before (FaRM)
-  kFetch2,            // two metadata READs before (Pilaf)
-  kBitmap,            // S WRITEs slots, R READs S's bitmap (HiPower)
+  kSend,              // S copies the message into a slot and SENDs the slot
+  kWriteSend,         // S WRITEs the message into R's window, then SENDs a notice in a second post
+  kChainedWriteSend,  // as kWriteSend, but S posts the WRITE and the SEND together
+  kWriteImm,          // S WRITEs the message into R's window with one WRITE_WITH_IMM
+  kWriteRndv,         // S announces the message, R offers a buffer, S WRITEs the message in chunks
+  kReadRndv,          // S announces the message, R READs the message in chunks
+  kFetch0,            // R READs the message from S's slot, without a READ of metadata (RFP)
+  kFetch1,            // as kFetch0, after one READ of metadata (FaRM)
+  kFetch2,            // as kFetch0, after two READs of metadata (Pilaf)
+  // S WRITEs the message into R's slot and flips the slot's bit in a bitmap at S, which R READs
+  // (HiPower).
+  kBitmap,
 };
 inline constexpr size_t kLegCount = 10;
 
@@ -34,8 +37,8 @@ struct Protocol {
   std::string_view name;
   Leg request;
   Leg response;
-  Leg beyond;  // for messages that do not fit a slot, in both directions
-  std::string_view source;
+  Leg beyond;  // the leg for messages that are too large for a slot, for requests and replies alike
+  std::string_view source;  // the paper that describes the protocol
 };
 
 inline constexpr std::array kProtocols = {
@@ -62,6 +65,7 @@ inline constexpr std::array kProtocols = {
 // An index into kProtocols.
 enum class ProtocolId : uint8_t {};
 
+// Returns the protocol with this name, or nullopt if there is none.
 constexpr std::optional<ProtocolId> find_protocol(std::string_view name) {
   for (size_t i = 0; i < kProtocols.size(); ++i) {
     if (kProtocols[i].name == name) return ProtocolId{static_cast<uint8_t>(i)};

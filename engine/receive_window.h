@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/receive_window.h: the receiving side of a stream's credit: the bytes that arrived, and the
-// credit to grant again after they were passed on.
+// engine/receive_window.h: counts the credit of a stream on the receiving side. Credit is the
+// number of bytes that the sender may send on the stream. The receiver grants credit again for
+// bytes that it has passed on to the client or the server.
 //
-// Bounds   A sender spends one byte of credit for each byte of a message. It may exceed its credit
-//          by bytes that it had read before it knew which stream they belong to; these are less
-//          than a second window. A sender that exceeds that would fill this host's memory.
-// Thread   none of its own.
+// Bounds   A sender spends one byte of credit for each byte of a message. The sender may exceed its
+//          credit by bytes that it had read before it knew to which stream the bytes belong; these
+//          are fewer than kStreamWindowBytes. A sender that sends more than that could fill the
+//          memory of this host, so the stream is ended.
+// Thread   One thread at a time; there is no lock.
 // Always   passed_on_ <= outstanding_
 #pragma once
 
@@ -22,28 +24,29 @@ class ReceiveWindow {
  public:
   static constexpr size_t kOutstandingBytesMax = 2 * kStreamWindowBytes;
 
-  // Counts bytes that arrived. Returns false if they are more than any of our senders would send;
-  // the caller then ends the stream.
+  // Counts `bytes` that arrived. Returns false if more bytes are outstanding than a correct sender
+  // would ever send; the caller then ends the stream.
   bool take(size_t bytes) {
     outstanding_ += bytes;
     return outstanding_ <= kOutstandingBytesMax;
   }
-  // Counts bytes that arrived and that this side has passed on.
+  // Counts `bytes` that arrived earlier and that this side has now passed on.
   void pass_on(size_t bytes) {
     passed_on_ += bytes;
     DCHECK_LE(passed_on_, outstanding_) << "more was passed on than has arrived";
   }
-  // Returns true if enough was passed on to grant it in a frame of its own.
+  // Returns true if enough bytes were passed on that the caller should send their credit now, in a
+  // separate kCredit frame, and not wait for another frame that can carry the credit.
   bool worth_a_frame() const { return passed_on_ >= kStreamWindowBytes / 2; }
-  // Returns the credit for the next frame's header, and counts it as granted.
+  // Returns the credit to put into the header of the next frame, and counts this credit as granted.
   uint32_t grant() {
     outstanding_ -= passed_on_;
     return static_cast<uint32_t>(std::exchange(passed_on_, 0));
   }
 
  private:
-  size_t outstanding_ = 0;  // arrived and not yet granted again
-  size_t passed_on_ = 0;    // the part of them that the next grant covers
+  size_t outstanding_ = 0;  // bytes that arrived and for which no credit was granted again
+  size_t passed_on_ = 0;    // the part of `outstanding_` for which the next grant() gives credit
 };
 
 }  // namespace hat::engine

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// hatctl/calibration.cc: formats the answer of /calibration as a table of component costs.
+// hatctl/calibration.cc: formats the answer of /calibration as a table of the measured costs of
+// RDMA operations.
 #include <map>
 
 #include "base/quantities.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// hatctl/function_rates.h: computes the activity of each function between two answers of
-// /functions.
+// hatctl/function_rates.h: computes rates (calls per second, for example) of each function from two
+// answers of hatrpcd's /functions, which has counts since the daemon's start.
 #pragma once
 
 #include <chrono>
@@ -13,7 +13,8 @@
 
 namespace hat::hatctl {
 
-// The counts of one function on one side: all workers together, since the daemon's start.
+// The counts of one function on one side (client or server): the sums over all workers since the
+// start of the daemon.
 struct FunctionCounts {
   std::string service;
   std::string method;
@@ -21,10 +22,10 @@ struct FunctionCounts {
   uint64_t started = 0;
   uint64_t in_flight = 0;
   uint64_t ended = 0;
-  uint64_t errors = 0;            // application exceptions, local errors, unknown ends
+  uint64_t errors = 0;  // application exceptions, errors of the daemon, calls with unknown outcome
   uint64_t bytes_in = 0;          // of requests
   uint64_t bytes_out = 0;         // of replies
-  std::vector<uint64_t> buckets;  // those of LatencyHistogram; not cumulative
+  std::vector<uint64_t> buckets;  // calls per bucket of LatencyHistogram; not cumulative
 };
 struct Snapshot {
   std::chrono::steady_clock::time_point taken;
@@ -51,10 +52,10 @@ struct FunctionRates {
 Snapshot read_snapshot(const std::string& functions_body,
                        std::chrono::steady_clock::time_point taken);
 
-// Returns the rates of all functions in `after`. The function with the most calls per second is
-// first; equal rates are in the order of service, method and side. If the counts of a function are
-// lower in `after`, the daemon has restarted, and the function's earlier counts are taken as zero.
-// Requires that the two snapshots were taken at different times.
+// Returns the rates of all functions in `after`. The function with the most calls per second comes
+// first; functions with equal rates are ordered by service, method and side. If a function has
+// lower counts in `after` than in `before`, the daemon was restarted in between, and the counts in
+// `before` are treated as zero. The two snapshots must have been taken at different times.
 std::vector<FunctionRates> rates_between(const Snapshot& before, const Snapshot& after);
 
 }  // namespace hat::hatctl

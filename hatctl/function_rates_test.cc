@@ -115,7 +115,7 @@ TEST(Top, CountsFunctionsThatWereNeverCalledAndNotTheirSides) {
   auto servers = many(3);
   for (auto& one : servers) one.side = "server";
   functions[1].ever_called = functions[2].ever_called = false;
-  servers[2].ever_called = false;  // function1 was called on the server's side only
+  servers[2].ever_called = false;  // so function1 was called only on the server's side
   functions.insert(functions.end(), servers.begin(), servers.end());
   EXPECT_THAT(top_text(functions, {}), HasSubstr("(1 never called)\n"));
 }

@@ -17,7 +17,7 @@ constexpr long kTimeoutMs = 30000;
 
 size_t on_body(char* bytes, size_t, size_t count, void* body) {
   auto& text = *static_cast<std::string*>(body);
-  if (text.size() + count > kAnswerBytesMax) return 0;  // curl then ends the transfer
+  if (text.size() + count > kAnswerBytesMax) return 0;  // 0 makes curl end the transfer
   text.append(bytes, count);
   return count;
 }
@@ -50,7 +50,7 @@ Result<HttpAnswer> HttpClient::ask(const std::string& path, bool post) const {
   HttpAnswer answer;
   const std::string url = "http://hatrpcd" + path;
   curl_easy_setopt(curl.get(), CURLOPT_UNIX_SOCKET_PATH, socket_.c_str());
-  curl_easy_setopt(curl.get(), CURLOPT_PROXY, "");  // overrides the variable http_proxy
+  curl_easy_setopt(curl.get(), CURLOPT_PROXY, "");  // ignores the environment variable http_proxy
   curl_easy_setopt(curl.get(), CURLOPT_URL, url.c_str());
   curl_easy_setopt(curl.get(), CURLOPT_NOSIGNAL, 1L);
   curl_easy_setopt(curl.get(), CURLOPT_CONNECTTIMEOUT_MS, kConnectTimeoutMs);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // hatctl/http_client.h: sends one HTTP request to hatrpcd's admin socket and returns the answer.
 //
-// Thread   blocks the caller for at most 30 s, of which at most 2 s to connect.
-// Bounds   an answer has at most 64 MiB; a longer one is an error.
+// Thread   A request blocks the caller for at most 30 s. Connecting takes at most 2 s of these.
+// Bounds   An answer has at most 64 MiB; a longer answer is an error.
 #pragma once
 
 #include <string>
@@ -20,8 +20,9 @@ class HttpClient {
  public:
   explicit HttpClient(std::string socket) : socket_(std::move(socket)) {}
 
-  // Sends one request and returns the answer, whatever its HTTP status. `path` begins with a slash.
-  // An error means that hatrpcd cannot be reached; its text says what to do.
+  // Sends one request and returns the answer with its HTTP status, even if the status is an error.
+  // `path` begins with a slash. Returns an error only if hatrpcd cannot be reached; the text of the
+  // error says what to do.
   Result<HttpAnswer> get(const std::string& path) const { return ask(path, false); }
   Result<HttpAnswer> post(const std::string& path) const { return ask(path, true); }
 

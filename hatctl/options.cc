@@ -22,7 +22,7 @@ Result<void> read_socket(const std::string& path, Options& options) {
   return {};
 }
 
-// The words and the values that options do not hold as they are written.
+// The arguments as written, for those that Options holds in another form.
 struct Given {
   std::vector<std::string> words;
   double interval = 1;  // seconds
@@ -59,7 +59,7 @@ void declare(Arguments& command, Command kind, Options& options, Given& given) {
   }
 }
 
-// Takes the words of `hatctl certs` or `hatctl certs make DIR NODE...`.
+// Stores the words after `hatctl certs` in `options`: none, or `make DIR NODE...`.
 Result<void> take_certs_words(const std::vector<std::string>& words, Options& options) {
   if (words.empty()) return {};
   if (words[0] != "make") {

@@ -32,7 +32,7 @@ inline constexpr const char* kDefaultConfig = "/etc/hatrpc/hatrpcd.yaml";
 struct Options {
   Command command = Command::kStatus;
   std::string socket = kDefaultSocket;
-  bool socket_told = false;        // an option or the environment names the socket
+  bool socket_told = false;        // true if an option or the environment names the socket
   std::string route;               // routes: a service, or service.function; empty: all
   std::string peer;                // calibrate
   std::string write;               // calibrate: the file for the profile; empty: write no file
@@ -46,13 +46,13 @@ struct Options {
   bool json = false;
   bool dry_run = false;                      // reload
   std::chrono::milliseconds interval{1000};  // top
-  uint64_t count = 0;                        // top: refreshes; 0: until interrupted
+  uint64_t count = 0;  // top: the number of tables to print; 0: until interrupted
   Action action = Action::kRun;
   std::string_view help;  // if `action` is kShowHelp: the text to print
 };
 
-// Parses the arguments after the program's name. `socket_in_environment` is $HATRPCD_SOCKET, or
-// null.
+// Parses the arguments after the program's name. `socket_in_environment` is the value of the
+// environment variable HATRPCD_SOCKET, or null if it is not set.
 Result<Options> parse_options(const std::vector<std::string>& arguments,
                               const char* socket_in_environment);
 

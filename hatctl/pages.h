@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// hatctl/pages.h: turns the answers of hatrpcd into text for people. daemon/admin/admin_json.h
-// documents the JSON of these answers.
+// hatctl/pages.h: formats the answers of hatrpcd, which are JSON, as text for people.
+// daemon/admin/admin_json.h documents the JSON.
 //
-// Errors   A function that takes an answer throws nlohmann::json::exception if the answer lacks a
-//          value that the function reads.
+// Errors   Each function that reads an answer throws nlohmann::json::exception if the answer lacks
+// a
+//          value that the function needs.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -15,14 +16,15 @@
 
 namespace hat::hatctl {
 
-// Returns the text of /status. `unix_now` is the time in seconds since 1970; ages are computed from
-// it.
+// Returns the answer of /status as text. `unix_now` is the current time in seconds since 1970, from
+// which the text's ages ("2 min ago") are computed.
 std::string status_text(const nlohmann::json& status, double unix_now, const Terminal& terminal);
 
 std::string routes_text(const nlohmann::json& routes, const Terminal& terminal);
 
-// Returns the answer of /routes, reduced to the functions that `wanted` names: a service,
-// service.function, or "" for all. The result has no services if `wanted` matches no function.
+// Returns the part of an answer of /routes that has the functions that `wanted` names. `wanted` is
+// a service, service.function, or "" for all functions. If no function matches, the result has no
+// services.
 nlohmann::json routes_wanted(nlohmann::json routes, const std::string& wanted);
 
 std::string calibration_text(const nlohmann::json& calibration, const Terminal& terminal);

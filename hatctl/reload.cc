@@ -10,8 +10,8 @@ std::string reload_text(const nlohmann::json& report, bool dry_run) {
   const std::string changed =
       changes.empty() ? std::string("no plan changes") : plural(changes.size(), "change");
   const std::string generation = std::to_string(report.at("generation").get<uint64_t>());
-  // Often the daemon's file watcher applies an edited file before the operator runs a dry run. The
-  // text then explains why nothing would change.
+  // The daemon watches its files, so it has often applied an edited file before the operator runs
+  // `hatctl reload --dry-run`. In this case the text explains why nothing would change.
   const std::string goes_on =
       changes.empty()
           ? " agrees with the files (hatrpcd reads a changed file by itself within two seconds)\n"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// hatctl/routes.cc: formats the answer of /routes as text, and reduces it to the wanted functions.
+// hatctl/routes.cc: formats the answer of /routes (the plan of each function) as text, and selects
+// the functions that the user wants to see.
 #include "hatctl/pages.h"
 
 namespace hat::hatctl {
@@ -20,8 +21,8 @@ std::string plan_text(const std::string& side, const json& plan, const Terminal&
          wrapped(plan.at("reason").get<std::string>(), kIndent, terminal.columns) + "\n";
 }
 
-// Returns how many calls each protocol has carried, and why calls used TCP:
-// "12034 by direct_write_imm, 1 over tcp (opening 1)".
+// Returns as text how many calls of the function each protocol has carried, and why calls used TCP.
+// For example: "12034 by direct_write_imm, 1 over tcp (opening 1)".
 std::string carried_text(const json& function) {
   std::string text;
   for (const auto& [protocol, calls] : function.at("calls_by").items()) {
@@ -63,8 +64,8 @@ std::string route_text(const std::string& service, const json& function, const T
   return text;
 }
 
-// Returns the text about the fabric on which the protocols of the plans run. The text is needed
-// because a plan names an RDMA protocol even if the host has no RDMA device.
+// Returns a text that says which fabric (access to RDMA) carries the protocols of the plans. The
+// user needs this text because a plan names an RDMA protocol even if the host has no RDMA device.
 std::string fabric_text(const std::string& fabric, const Terminal& terminal) {
   const std::string label = "fabric" + std::string(kIndent - 6, ' ');
   std::string text = label + wrapped(fabric, kIndent, terminal.columns) + "\n";

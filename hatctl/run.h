@@ -8,7 +8,9 @@ namespace hat::hatctl {
 
 // Exit statuses, for shells and scripts.
 inline constexpr int kDone = 0;
-inline constexpr int kRefused = 1;  // or not healthy: not ready, or a worker's event loop is stuck
+// The daemon refused the command, or is not healthy: not ready, or the event loop of a worker
+// hangs.
+inline constexpr int kRefused = 1;
 inline constexpr int kUsage = 2;
 inline constexpr int kUnreachable = 3;
 

@@ -27,8 +27,8 @@ std::string reload_line(const json& last, double unix_now) {
          "\n  `hatctl reload --dry-run` shows all errors";
 }
 
-// A row of the table of links. Every worker has its own link to each peer; one row summarizes all
-// links to one peer.
+// A row of the table of links. Every worker of the daemon has its own link to each peer, and one
+// row summarizes the links of all workers to one peer.
 struct PeerRow {
   std::string address;
   uint64_t up = 0;

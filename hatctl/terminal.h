@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// hatctl/terminal.h: lays out text for the terminal, pipe or file that is standard output.
+// hatctl/terminal.h: formats text (colours, tables, line breaks) for standard output, which is a
+// terminal, a pipe or a file.
 #pragma once
 
 #include <string>
@@ -14,17 +15,18 @@ struct Terminal {
   size_t columns = 0;        // 0: no limit
   size_t rows = 0;           // 0: no limit
 };
+// Finds out the properties of standard output.
 Terminal standard_output();
 
 enum class Colour { kPlain, kGreen, kYellow, kRed, kBold };
 std::string coloured(std::string_view text, Colour colour, const Terminal& terminal);
 
-// Returns the number of columns that the text occupies on a terminal: one for each code point of
-// its UTF-8.
+// Returns the number of columns that the text occupies on a terminal: one column for each Unicode
+// code point.
 size_t width_of(std::string_view text);
 
-// Returns at most the first `width` columns of the text. If something was cut off, the last column
-// is "…".
+// Returns the text cut to `width` columns. If a part of the text was cut off, the last column of
+// the result is "…".
 std::string cut(std::string_view text, size_t width);
 
 // Returns the text, broken between words into lines of at most `columns` columns (0: one line). A

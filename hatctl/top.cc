@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// hatctl/top.cc: formats one refresh of `hatctl top` as a table or as JSON.
+// hatctl/top.cc: formats the rates of functions, which `hatctl top` shows every second, as a table
+// or as JSON.
 #include <set>
 #include <string_view>
 #include <utility>
@@ -12,8 +13,8 @@ namespace {
 
 using nlohmann::json;
 
-// The rows of the terminal that show no function: the table's heading, the line of totals after the
-// table, and the line of the cursor.
+// The number of rows of the terminal that cannot show a function: the heading of the table, the
+// line of totals after the table, and the line of the cursor.
 constexpr size_t kRowsAround = 3;
 
 std::string quantile_text(const std::optional<Quantile>& quantile) {
@@ -25,8 +26,8 @@ json quantile_json(const std::optional<Quantile>& quantile) {
   return quantile ? json(quantile->microseconds) : json(nullptr);
 }
 
-// Returns the number of functions that were called on neither side. The list has one entry for each
-// function and side.
+// Returns the number of functions that were never called, neither as a client nor as a server.
+// `functions` has one entry for each function and side.
 size_t never_called(const std::vector<FunctionRates>& functions) {
   std::set<std::pair<std::string_view, std::string_view>> all;
   std::set<std::pair<std::string_view, std::string_view>> called;

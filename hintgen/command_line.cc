@@ -8,7 +8,7 @@ namespace {
 
 constexpr uint32_t kCoresMax = 65536;
 
-// The arguments that a CommandLine does not hold as they are written.
+// The arguments as written, for those that a CommandLine holds in another form.
 struct Given {
   std::vector<std::string> inputs;
   std::vector<std::pair<std::string, Mode>> modes;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// hintgen/command_line.h: the arguments of hintgen.
+// hintgen/command_line.h: parses the command line of hintgen, the program that reads Thrift IDL
+// with hints and writes a manifest (the functions and their hints) for the daemons.
 #pragma once
 
 #include <cstdint>
@@ -29,10 +30,12 @@ struct CommandLine {
   std::string input;
   std::string output = "-";  // "-": standard output
   std::vector<std::string> include_dirs;
-  engine::HostFacts host;    // kExplain: this host's cores, with RDMA, unless set otherwise
-  bool rdma_assumed = true;  // neither --rdma nor --no-rdma was given
-  std::optional<Side> side;  // kExplain: absent: both
-  std::string profile;       // kExplain: file of measured costs; empty: none
+  // kExplain: the host for which plans are made. Unless options say otherwise, the host has the
+  // cores of this host, and RDMA.
+  engine::HostFacts host;
+  bool rdma_assumed = true;  // true if neither --rdma nor --no-rdma was given
+  std::optional<Side> side;  // kExplain: the side to explain; nullopt: both sides
+  std::string profile;       // kExplain: the file of measured costs; empty: none
 };
 
 // Parses the arguments after the program's name.

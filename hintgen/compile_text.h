@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// hintgen/compile_text.h: for tests: runs all steps of hintgen on IDL texts that are not on disk.
+// hintgen/compile_text.h: runs all steps of hintgen (load, resolve names, read hints) on IDL texts
+// in memory; for tests only.
 #pragma once
 
 #include <map>

@@ -70,8 +70,8 @@ std::string shortest(double number) {
                                : json_string(std::signbit(number) ? "-inf" : "inf");
 }
 
-// Names become {"name": …} and maps {"map": [[key, value], …]}; other values are written as in
-// JSON.
+// Returns a value as JSON. A name becomes {"name": …}, and a map {"map": [[key, value], …]}. JSON
+// has all other kinds of values.
 std::string show(const ConstValue& value) {
   switch (value.kind) {
     case ConstValue::Kind::kInteger:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// hintgen/dump.h: writes the tree of a parsed file as JSON, for scripts and tests.
+// hintgen/dump.h: writes the tree of a parsed IDL file as JSON, for scripts and tests.
 #pragma once
 
 #include <string>

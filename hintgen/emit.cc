@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// hintgen/emit.cc: flattens inherited functions and hints, and formats the table of plans.
+// hintgen/emit.cc: copies inherited functions and hints into each service, and formats the table of
+// plans.
 #include "hintgen/emit.h"
 
 #include <algorithm>
@@ -50,7 +51,8 @@ ServiceSpec make_service(const Service& service, const Origins& origins, Signatu
   return spec;
 }
 
-// Returns the width on a terminal: plans contain '≤', which has three bytes and one column.
+// Returns the number of columns that `text` takes on a terminal. This differs from its size because
+// plans contain '≤', which has three bytes but one column.
 size_t shown_width(const std::string& text) {
   return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) {
     return (static_cast<unsigned char>(c) & 0xC0) != 0x80;

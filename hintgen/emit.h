@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// hintgen/emit.h: makes the manifest of a file, and the table of its functions' plans.
+// hintgen/emit.h: makes the manifest (functions and hints) of an IDL file, and a table of the plans
+// that the planner makes from the hints.
 #pragma once
 
 #include <optional>
@@ -12,13 +13,13 @@
 
 namespace hat::hintgen {
 
-// Returns the services of the main file in its order. A service that extends another one starts
-// with the functions of that service, and inherits the hints that it does not set itself. Call this
-// only for files without errors.
+// Returns a manifest with the services of the main file, in the order of the file. If a service
+// extends a parent service, the functions of the parent come first, and the service inherits the
+// parent's hints that it does not set itself. Call this function only for files without errors.
 Manifest make_manifest(const Idl& idl);
 
-// Returns the plan of each function and the reason for it, as an aligned table. Contains both sides
-// if `side` is absent.
+// Returns a table with the plan (protocol and polling) of each function on `host`, and the reason
+// for the plan. If `side` is nullopt, the table has the plans of both sides, client and server.
 std::string explain(const Manifest& manifest, const engine::HostFacts& host,
                     std::optional<Side> side);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// hintgen/emit_test.cc: manifests from hints in either spelling.
+// hintgen/emit_test.cc: tests the manifests that hintgen makes from hints in either spelling.
 #include "hintgen/emit.h"
 
 #include <gtest/gtest.h>
@@ -143,8 +143,9 @@ TEST(Emit, NamesStructsOfIncludedFilesApart) {
   EXPECT_EQ(service.types.back().name, "x.P_");
 }
 
-// The manifest contains what a server may reject: a union with two fields, a struct without a
-// required field, an enum value that the IDL lacks.
+// The manifest must say which types are unions, which fields are required, and which values an enum
+// has. With this a daemon can refuse what a server may reject: a union with two fields, a struct
+// without a required field, or an unknown enum value.
 TEST(Emit, WritesWhatServersDemandOfStructsUnionsAndEnums) {
   const Compiled compiled = compile_text(R"(
 enum Colour { RED = 4, BLUE = -1, GREEN, AZURE = -1 }
@@ -171,8 +172,8 @@ service S { void f(1: required Any any, 2: Colour colour, 3: Bad bad) }
   EXPECT_EQ(diagnostics.text(), "");
 }
 
-// A field of unknown type is left out, so a request with that field is rejected if callers are
-// restricted.
+// The manifest leaves out a field of unknown type, so a daemon that restricts callers refuses a
+// request with this field.
 TEST(Emit, LeavesOutFieldsOfUnknownTypes) {
   const Compiled compiled =
       compile_files({{"t.thrift", "include \"i.thrift\"\nservice S { void f(1: i.P p) }\n"},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// hintgen/hint_check.cc: converts both spellings to one form, and reports unknown and duplicate
-// hints.
+// hintgen/hint_check.cc: converts the two spellings of hints to one form, and reports unknown and
+// duplicate hints.
 #include "hintgen/hint_check.h"
 
 #include <array>
@@ -30,7 +30,7 @@ class Gatherer {
   }
 
  private:
-  // One hint that was read: its group, the value that it sets, and its key as written.
+  // One hint that was read: its side, the value that the hint sets, and the key as written.
   struct Said {
     HintSide side;
     Hints value;
@@ -72,8 +72,8 @@ class Gatherer {
       return;
     }
     for (const Said& before : said_) {
-      // Each of the two sets one member. If one overlays the other completely, both set the same
-      // member.
+      // Each of the two hints sets one member of Hints. If `said` hides `before` completely in an
+      // overlay, both set the same member.
       const bool same_hint = before.side == side && overlay(said.value, before.value) == said.value;
       if (!same_hint) continue;
       if (before.value != said.value) {
@@ -81,7 +81,7 @@ class Gatherer {
                                       "' in " + report_.line_of(before.key.at) +
                                       "; keep one of them");
       }
-      return;  // so `said_` has each hint once, even if a file repeats it often
+      return;  // a repeated hint is not added, so `said_` has each hint only once
     }
     Hints& group = group_of(hints_, side);
     group = overlay(said.value, group);
@@ -105,8 +105,8 @@ class Gatherer {
   std::vector<Said> said_;
 };
 
-// Warns of hints that have no effect where they are written; they were probably meant for something
-// else.
+// Warns of hints at places where hints have no effect (on a struct, for example), because the
+// author probably meant them for a service or function.
 class MisplacedHints {
  public:
   explicit MisplacedHints(Report& report) : report_(report) {}

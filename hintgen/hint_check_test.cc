@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// hintgen/hint_check_test.cc: every error in a hint, in both spellings, with its source location.
+// hintgen/hint_check_test.cc: tests the diagnostics for every kind of error in a hint, in both
+// spellings, and their source locations.
 #include "hintgen/hint_check.h"
 
 #include <gtest/gtest.h>
@@ -12,7 +13,7 @@ namespace {
 struct Row {
   const char* name;
   const char* line;         // the second line of a service
-  const char* diagnostics;  // without file, line, excerpt, and text from the first ';' on
+  const char* diagnostics;  // in the form that short_form() returns
 };
 std::ostream& operator<<(std::ostream& out, const Row& row) { return out << row.name; }
 

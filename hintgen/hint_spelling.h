@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// hintgen/hint_spelling.h: the words that surround a hint's key in HatRPC's grammar and in
-// annotations.
+// hintgen/hint_spelling.h: the words that say for which side (client, server or both) a hint is, in
+// the two spellings of hints: the grammar of the HatRPC paper, and Thrift annotations.
 #pragma once
 
 #include <array>
@@ -13,11 +13,13 @@ namespace hat::hintgen {
 
 enum class HintSide : uint8_t { kBoth, kClient, kServer };
 
-// Indexed by HintSide: `hint: key=value;` is `hat.key = "value"`.
+// Both arrays are indexed by HintSide. For example, `hint: key=value;` in the paper's grammar is
+// the annotation `hat.key = "value"`.
 inline constexpr std::array<std::string_view, 3> kGroupWords = {"hint", "c_hint", "s_hint"};
 inline constexpr std::array<std::string_view, 3> kKeyPrefixes = {"hat.", "hat.client.",
                                                                  "hat.server."};
 
+// Returns the side that `word` stands for in the paper's grammar, or nullopt for any other word.
 constexpr std::optional<HintSide> side_of_group(std::string_view word) {
   for (size_t i = 0; i < kGroupWords.size(); ++i) {
     if (kGroupWords[i] == word) return static_cast<HintSide>(i);
@@ -25,7 +27,8 @@ constexpr std::optional<HintSide> side_of_group(std::string_view word) {
   return std::nullopt;
 }
 
-// Returns true if the annotation is a hint, by its prefix. Other annotations belong to other tools.
+// Returns true if the annotation with this key is a hint, which the prefix of the key shows. All
+// other annotations belong to other tools.
 constexpr bool is_hint_annotation(std::string_view key) { return key.starts_with(kKeyPrefixes[0]); }
 
 struct SidedKey {
@@ -33,7 +36,8 @@ struct SidedKey {
   std::string key;
 };
 
-// Returns nullopt if a word other than a side precedes the key, or if no key follows.
+// Splits the key of an annotation, such as "hat.client.polling", into the side and the key of the
+// hint. Returns nullopt if the annotation has an unknown side or no key of a hint.
 constexpr std::optional<SidedKey> split_annotation_key(std::string_view annotation_key) {
   for (size_t i = kKeyPrefixes.size(); i-- > 0;) {  // the longer prefixes first
     if (!annotation_key.starts_with(kKeyPrefixes[i])) continue;

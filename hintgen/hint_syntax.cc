@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// hintgen/hint_syntax.cc: recognizes each mistake by two or three tokens and by the tokens that
-// were expected.
+// hintgen/hint_syntax.cc: recognizes each kind of wrong hint by the last two or three tokens, and
+// by the tokens that the grammar would accept.
 #include "hintgen/hint_syntax.h"
 
 #include <algorithm>
@@ -32,8 +32,8 @@ std::optional<HintSyntaxError> hint_syntax_error(const TokensAtError& tokens,
     return HintSyntaxError{false, missing_colon(previous, found)};
   }
   if (found == "=" && is_hint_key(previous)) {
-    // Example: service S { hint perf_goal=latency; ... }. Up to here the parser sees a function
-    // whose type is `hint`.
+    // Example: service S { hint perf_goal=latency; ... }. At this token the parser has read what
+    // could be a function `perf_goal` with the result type `hint`.
     if (is_group_word(before_previous)) {
       return HintSyntaxError{true, missing_colon(before_previous, previous)};
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // hintgen/hint_syntax.h: makes error messages for hints that the grammar does not accept.
 //
-// The grammar reads `hint` as an ordinary name. So its own message for a mistake in a hint
-// ("expected '('") would refer to functions and fields.
+// The parser treats `hint` as an ordinary name. Without this file, its message for a wrong hint
+// would therefore speak of functions and fields ("expected '('").
 #pragma once
 
 #include <optional>
@@ -12,7 +12,8 @@
 
 namespace hat::hintgen {
 
-// An unexpected token and the two tokens before it. A text is empty if there is no such token.
+// The text of an unexpected token (`found`) and of the two tokens before it. A text is empty if
+// there is no such token.
 struct TokensAtError {
   std::string_view before_previous;
   std::string_view previous;
@@ -20,12 +21,12 @@ struct TokensAtError {
 };
 
 struct HintSyntaxError {
-  bool at_previous;  // the error is at `previous`, else at `found`
+  bool at_previous;  // true if the message is about the token `previous`, false if about `found`
   std::string message;
 };
 
-// Returns nullopt if the tokens do not look like a mistake in a hint. `expected` is as for
-// syntax_error_text().
+// Returns the error for a wrong hint, or nullopt if the tokens do not look like a hint. `expected`
+// has the names of the tokens that the grammar would accept, as for syntax_error_text().
 std::optional<HintSyntaxError> hint_syntax_error(const TokensAtError& tokens,
                                                  const std::vector<std::string_view>& expected);
 

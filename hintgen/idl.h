@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// hintgen/idl.h: a Thrift IDL file as a tree of plain data, including hints.
+// hintgen/idl.h: represents a Thrift IDL file, including hints, as a tree of plain data.
 //
-// The parser sets all members except those under "resolved", which resolve() and read_hints() set.
-// No node moves after a file is parsed, so resolved members may point into the trees of other
-// files.
+// The parser sets all members except those whose comment says "resolved". resolve() and
+// read_hints() set these later. The nodes of a tree never move in memory after a file is parsed, so
+// a resolved member can point into the tree of another file.
 //
 // Source: Apache Thrift's IDL (0.17 and later); HatRPC (SC'21) Figure 7 for hint groups.
 #pragma once
@@ -20,7 +20,7 @@
 
 namespace hat::hintgen {
 
-// The maximum nesting of brackets of any kind, and thus of types and values.
+// The maximum nesting of brackets of all kinds. It also bounds the nesting of types and values.
 inline constexpr int kNestingMax = 64;
 
 // A word or an unescaped literal, with its position.
@@ -31,8 +31,8 @@ struct Name {
 
 struct Annotation {
   Name key;
-  std::optional<Name> value;  // absent: Thrift uses "1"
-  Span at;                    // including its separator
+  std::optional<Name> value;  // nullopt if not written; Thrift then uses "1"
+  Span at;                    // the whole annotation, including the separator after it
 };
 
 // ( key = "value", … ) after a definition, type, field or function.
@@ -48,7 +48,7 @@ struct Hint {
 
 // `hint: key=value, …;`
 struct HintGroup {
-  Name word;  // should be hint, c_hint or s_hint
+  Name word;  // the word before the colon; an error is reported unless it is hint, c_hint or s_hint
   std::vector<Hint> hints;
   Span at;
 };
@@ -75,7 +75,7 @@ struct Definition;
 struct Type {
   TypeKind kind = TypeKind::kVoid;
   Name name;                   // as written: `i32`, `map`, `inc.Thing`
-  std::vector<Type> elements;  // of a container: one, or key and value
+  std::vector<Type> elements;  // of a list or set: one type; of a map: key and value
   std::optional<Name> cpp_type;
   Annotations annotations;
 
@@ -103,7 +103,9 @@ struct FieldId {
 
 struct Field {
   std::optional<FieldId> written_id;
-  int64_t id = 0;  // as written if positive; else -1, -2, …, as Thrift numbers them
+  // The id as written if that is positive. Otherwise -1, -2, … as the Thrift compiler numbers
+  // fields.
+  int64_t id = 0;
   Requiredness requiredness = Requiredness::kDefault;
   Span requiredness_at;
   Type type;
@@ -143,7 +145,7 @@ struct Service {
 
   // Resolved.
   const Service* parent = nullptr;
-  HintGroups hints;  // without inherited ones
+  HintGroups hints;  // without the hints that are inherited from the parent
 };
 
 struct Struct {
@@ -173,7 +175,7 @@ struct Typedef {
   Type type;
   Annotations annotations;
 
-  // Resolved: the type after all typedefs are followed; nullptr if it is unknown.
+  // Resolved: the type that is left after all typedefs are followed; nullptr if that is unknown.
   const Type* meaning = nullptr;
 };
 
@@ -196,7 +198,8 @@ struct Program;
 struct Include {
   Name path;  // as written
 
-  // Resolved. nullptr if the file does not exist, or if hintgen refused to read it (`refused`).
+  // Resolved: the included file; nullptr if the file does not exist or hintgen refused to read the
+  // file (`refused`).
   const Program* program = nullptr;
   bool refused = false;
 };
@@ -210,13 +213,13 @@ struct Namespace {
 // One parsed file.
 struct Program {
   std::shared_ptr<const SourceFile> source;
-  std::string name;  // program_name() of its path
+  std::string name;  // program_name() of the file's path
   std::vector<Include> includes;
   std::vector<Name> cpp_includes;
   std::vector<Namespace> namespaces;
   std::vector<std::unique_ptr<Definition>> definitions;
   std::vector<Span> comments;  // in the order of the file
-  bool complete = true;        // false: a syntax error may have hidden definitions
+  bool complete = true;  // false after a syntax error, because definitions may be missing then
 };
 
 }  // namespace hat::hintgen

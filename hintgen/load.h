@@ -17,8 +17,8 @@ namespace hat::hintgen {
 inline constexpr size_t kIncludeDepthMax = 100;
 inline constexpr size_t kFilesMax = 5000;
 
-// The files of one run. The trees point into each other, so keep this object as long as any of them
-// is used.
+// All files of one run of hintgen. The trees of the files point into each other, so this object
+// must exist as long as one of its trees is used.
 struct Idl {
   std::vector<std::unique_ptr<Program>> programs;  // included files precede their includers
   std::vector<const SourceFile*> files;            // in the order of discovery: the main file first
@@ -33,9 +33,10 @@ using ReadFile = std::function<Result<std::optional<std::string>>(const std::str
 // Reads a regular file of at most kFileBytesMax from disk.
 Result<std::optional<std::string>> read_file(const std::string& path);
 
-// Parses `path` and its includes. Searches an include in the directory of the including file, then
-// in `include_dirs` in order. A missing include is a warning, as in the stock compiler; a circular
-// include is an error that lists the circle.
+// Parses the file `path` and all files that it includes. Looks for an included file in the
+// directory of the including file, and then in each of `include_dirs`. If an included file does not
+// exist, adds a warning, as the stock compiler does. If files include each other in a circle, adds
+// an error that lists these files.
 Idl load(const std::string& path, const std::vector<std::string>& include_dirs,
          const ReadFile& read, Diagnostics& diagnostics);
 

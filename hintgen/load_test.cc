@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// hintgen/load_test.cc: files and their includes; every kind of error with its source location and
-// caret.
+// hintgen/load_test.cc: tests how files and their includes are loaded, and the printed form of
+// every kind of error.
 #include <gtest/gtest.h>
 
 #include "hintgen/compile_text.h"
@@ -107,8 +107,8 @@ TEST(Load, ReadsAFileOnceHoweverOftenItIsIncluded) {
   EXPECT_EQ(compiled.idl.files.size(), 4u);
 }
 
-// The 51st diagnostic says that there are more. hintgen searches no similar name for a diagnostic
-// that is not shown.
+// hintgen shows 50 errors and 50 warnings; the 51st text says that there are more. For a diagnostic
+// that is not shown, hintgen does not search for a similar name.
 TEST(Load, ShowsTheFirstFiftyMistakesOfEachKind) {
   std::string errors, warnings;
   for (int i = 1; i <= 20000; ++i) {

@@ -38,7 +38,8 @@ std::string describe_check(const Manifest& manifest) {
          counted(function_count, "function") + ", no errors\n";
 }
 
-// hintgen does not open a device: hatrpcd finds out whether its host has one.
+// Returns a text about the host for which plans are explained. hintgen does not open an RDMA
+// device, so it does not know whether the host has one; hatrpcd finds that out when it starts.
 std::string describe_host(const engine::HostFacts& host, bool rdma_assumed) {
   const char* rdma = rdma_assumed ? "RDMA assumed (use --no-rdma if there is none)"
                      : host.rdma  ? "RDMA"

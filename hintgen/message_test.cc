@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// hintgen/message_test.cc: the complete diagnostics for common mistakes: location, reason and
-// remedy.
+// hintgen/message_test.cc: tests the complete diagnostics (location, reason and remedy) for common
+// errors in IDL files.
 #include <gtest/gtest.h>
 
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// hintgen/nearest_name.cc: gathers the names that may be used in place of an unknown one.
+// hintgen/nearest_name.cc: collects the names that may be used in place of an unknown name.
 #include "hintgen/nearest_name.h"
 
 #include <algorithm>
@@ -14,7 +14,9 @@ namespace hat::hintgen {
 namespace {
 
 constexpr size_t kUnknownBytesMin = 3;  // a shorter name is similar to every other
-constexpr size_t kNamesMax = 1000;  // per diagnostic; a file may have many names and many errors
+// The maximum number of names to compare for one diagnostic. It bounds the time for a file with
+// many names and many errors.
+constexpr size_t kNamesMax = 1000;
 
 constexpr std::array kBaseTypes = {"bool",   "byte",   "i8",     "i16",  "i32", "i64", "uuid",
                                    "double", "string", "binary", "list", "set", "map"};
@@ -47,8 +49,9 @@ class Names {
     return NameOf::kType;
   }
 
-  // Adds the name if its length is close enough: each inserted or deleted letter counts as one
-  // edit, and at most a third of the letters may be wrong.
+  // Adds `name` to the candidates unless its length differs too much from the length of the unknown
+  // name. At most a third of the letters may be wrong, and each inserted or deleted letter counts
+  // as a wrong letter.
   void add(std::string name) {
     const size_t longer = std::max(name.size(), unknown_.size());
     const size_t shorter = std::min(name.size(), unknown_.size());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// hintgen/nearest_name.h: proposes a defined name for a name that is not defined.
+// hintgen/nearest_name.h: finds a defined name that is similar to an undefined (misspelt) name.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ enum class NameOf : uint8_t { kType, kService, kValue };
 // similar to `unknown`, else "". The name is spelled as `from` must write it.
 std::string nearest_name(const Program& from, NameOf wanted, std::string_view unknown);
 
-// As above, but considers only `names`.
+// Returns such a text if one of `names` is similar to `unknown`, else "".
 std::string nearest_name(const std::vector<std::string_view>& names, std::string_view unknown);
 
 }  // namespace hat::hintgen

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// hintgen/nearest_name_test.cc: the names proposed for a misspelled name, by kind and by file.
+// hintgen/nearest_name_test.cc: tests which names hintgen proposes for a misspelt name.
 #include "hintgen/nearest_name.h"
 
 #include <gtest/gtest.h>

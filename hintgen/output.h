@@ -10,8 +10,9 @@ namespace hat::hintgen {
 
 // Writes `text` to the file at `path`, or to standard output if `path` is "-".
 //
-// Replaces a file as a whole, so a daemon that watches the file never reads a part of it. Follows
-// symbolic links and keeps them; writes directly to devices and pipes.
+// A regular file is replaced as a whole, so that a daemon that watches the file never reads only a
+// part of the text. If `path` is a symbolic link, the target is replaced and the link stays.
+// Devices and pipes are written directly.
 Result<void> write_output(const std::string& path, const std::string& text);
 
 }  // namespace hat::hintgen

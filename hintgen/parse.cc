@@ -58,7 +58,7 @@ void ParseState::close_bracket() {
 }
 
 void ParseState::unexpected_token(Span at, std::vector<std::string_view> expected) {
-  if (recent_[1] == last_error_) return;  // a consequence of the last error
+  if (recent_[1] == last_error_) return;  // this error is only a consequence of the last error
   const TokensAtError tokens{text(recent_[0]), text(recent_[1]), text(at)};
   if (auto error = hint_syntax_error(tokens, expected)) {
     syntax_error(error->at_previous ? recent_[1] : at, std::move(error->message));

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// hintgen/parse.h: parses the text of a file to a tree, with the whole Thrift grammar and HatRPC's
-// hint groups.
+// hintgen/parse.h: parses the text of an IDL file to a tree (idl.h). Supports the whole Thrift
+// grammar and the hint groups of the HatRPC paper.
 //
-// Errors   are added to `mistakes` with their source locations. After an error, parsing continues
-//          at the next field, function or definition. The tree then has what could be read, and
-//          `complete` is false.
-// Bounds   kFileBytesMax of text, kNestingMax of nesting, kSyntaxErrorsMax messages.
-// Thread   any; two parses share no data.
+// Errors   Errors are added to `diagnostics` with their source locations. After an error, parsing
+//          continues at the next field, function or definition. The tree then has only the parts
+// that
+//          could be read, and Program::complete is false.
+// Bounds   At most kFileBytesMax of text, kNestingMax levels of brackets and kSyntaxErrorsMax
+// errors. Thread   Any thread may call parse(); two calls share no data.
 #pragma once
 
 #include <memory>

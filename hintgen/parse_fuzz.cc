@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// hintgen/parse_fuzz.cc: parses arbitrary bytes as IDL. IDL without errors must keep its meaning
-// when hintgen rewrites it.
+// hintgen/parse_fuzz.cc: fuzzes the parser with arbitrary bytes as IDL. If the IDL has no errors,
+// hintgen rewrites it, and the rewritten IDL must have the same meaning.
 //
 // Input: the files main.thrift, a.thrift and b.thrift, with "%%" lines between them.
 #include <algorithm>

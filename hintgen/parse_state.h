@@ -33,7 +33,8 @@ class ParseState {
   // Records that the parser has received token().
   void token_taken() { recent_ = {recent_[1], recent_[2], token_}; }
 
-  // Track the open brackets. open_bracket() returns false if they nest too deep; reading then ends.
+  // Records an open bracket, which close_bracket() removes. Returns false if brackets are nested
+  // too deeply; reading the file then ends.
   bool open_bracket(Span at);
   void close_bracket();
 
@@ -47,7 +48,8 @@ class ParseState {
   std::string_view text(Span at) const { return program_.source->text(at); }
   Name name(Span at) const { return Name{std::string(text(at)), at}; }
 
-  // Convert tokens for the lexer. They return nullopt if they have reported an error.
+  // Converts a token to an integer, or a literal to the text in its quotes. Returns nullopt after
+  // it has reported an error.
   std::optional<int64_t> integer(Span at);
   std::optional<std::string> unquote(Span at);
 

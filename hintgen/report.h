@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// hintgen/report.h: reports errors and warnings of one IDL file, by the positions of the bytes
-// concerned.
+// hintgen/report.h: reports errors and warnings of one IDL file. The caller gives the byte
+// positions in the file; a Report converts them to lines and columns.
 #pragma once
 
 #include <concepts>
@@ -13,8 +13,8 @@
 
 namespace hat::hintgen {
 
-// A report belongs to one file and one step of processing it. It shows the first kShownMax errors
-// and as many warnings, so that time and output are bounded even for a file that consists of
+// A Report belongs to one file and to one step of processing the file. It shows at most kShownMax
+// errors and kShownMax warnings, so that time and output are bounded even for a file that has only
 // errors.
 class Report {
  public:
@@ -28,7 +28,8 @@ class Report {
   void error(Span at, std::string message) {
     error(at, [&] { return std::move(message); });
   }
-  // Calls `make_message` only if the error is shown; for messages that require a search.
+  // Reports an error with the text that `make_message` returns. Calls `make_message` only if the
+  // error is shown; this saves time if the text needs a search for similar names.
   void error(Span at, const std::invocable auto& make_message) {
     add(Diagnostic::Severity::kError, at, make_message);
   }

@@ -6,8 +6,8 @@
 
 namespace hat::hintgen {
 
-// Returns true if `word` is reserved. Reserved words are not part of the grammar: a file that uses
-// one as a name is read, with a warning.
+// Returns true if `word` is reserved. The grammar accepts reserved words as names; hintgen reads a
+// file that uses one, but adds a warning.
 // Source: Apache Thrift, doc/specs/idl.md, "Reserved keywords".
 bool is_reserved_word(std::string_view word);
 

@@ -144,8 +144,8 @@ class Linker {
     return depth;
   }
 
-  // Sets the meaning of each typedef, in an order in which a typedef follows the typedefs that it
-  // uses. The typedefs that remain are circular, or use a circular one.
+  // Sets the meaning of each typedef, and handles the typedefs that a typedef uses before the
+  // typedef itself. Typedefs that remain without a meaning are circular, or use a circular typedef.
   void settle_typedefs() {
     std::unordered_map<const Definition*, std::vector<Typedef*>> waiting;
     std::unordered_map<Typedef*, size_t> unsettled_count;

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// hintgen/resolve.h: resolves every name, and checks the files against Thrift's rules.
+// hintgen/resolve.h: finds the definition of every name in the IDL files, and checks the files
+// against Thrift's rules.
 //
-// Sets the members that idl.h calls resolved, except the hints. An error of the stock compiler is
-// an error here, and a warning of the stock compiler is a warning. Words that only its generators
-// reject are also warnings. A type that an included file uses but no file defines is a warning too,
-// since the stock compiler looks it up only with -r.
+// Sets the members that idl.h calls resolved, except the hints. If the stock Thrift compiler
+// reports an error, hintgen reports an error; the same holds for warnings. hintgen also warns of
+// words that only the code generators of the stock compiler reject. If an included file uses a type
+// that no file defines, hintgen only warns, because the stock compiler looks up such a type only
+// with -r.
 #pragma once
 
 #include "config/diagnostics.h"

@@ -15,8 +15,9 @@
 namespace hat::hintgen {
 namespace {
 
-// Removes the bytes of `at`, except comments and line ends within them; or, if `at` is empty,
-// inserts a text there. The edits of one file do not overlap.
+// One change of a text. If `at` is empty, the edit inserts a text at this position. Otherwise the
+// edit removes the bytes of `at`, except comments and line ends among these bytes. The edits of one
+// file do not overlap.
 struct Edit {
   Span at;
   std::string inserted;
@@ -44,8 +45,8 @@ class Rewriter {
   }
 
  private:
-  // A range outside of the text, or one before a byte that is already written, would silently
-  // corrupt the user's file. Therefore the program ends in that case.
+  // A range that is outside of the text, or that begins before the last written byte, would
+  // silently corrupt the user's file. Therefore hintgen aborts in this case.
   void copy_until(size_t end) {
     CHECK(position_ <= end && end <= text_.size())
         << "edits are out of order: byte " << end << " after byte " << position_ << " of "
@@ -151,8 +152,8 @@ std::string string_literal(std::string_view value) {
   return text + "\"";
 }
 
-// Returns `hat.perf_goal = "latency", hat.client.payload_size = "64"`: the hints that no annotation
-// sets yet.
+// Returns, as a list of annotations, the hints in `groups` that the annotations in `present` do not
+// set yet. For example: `hat.perf_goal = "latency", hat.client.payload_size = "64"`.
 std::string as_annotations(const std::vector<HintGroup>& groups, const Annotations& present) {
   std::set<std::string> said;
   for (const Annotation& annotation : present.items) said.insert(annotation.key.text);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // hintgen/rewrite.h: rewrites IDL for tools that do not know HatRPC's grammar.
 //
-// Both functions change only what is necessary: comments, line numbers and all other text remain as
-// they are. Both require a complete program.
+// Both functions change only the hints. Comments, line numbers and all other text stay the same.
+// Both functions require a program that was parsed without syntax errors (Program::complete).
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// hintgen/rules.h: checks the definitions of one file against Thrift's rules, after its names are
-// linked.
+// hintgen/rules.h: checks the definitions of one IDL file against Thrift's rules. Call
+// check_rules() after every name in the file is linked to its definition.
 #pragma once
 
 #include "hintgen/report.h"
@@ -10,7 +10,7 @@ namespace hat::hintgen {
 
 void check_rules(const Program& program, const Scopes& scopes, Report& report);
 
-// Returns the type after all typedefs are followed, or nullptr if it is unknown.
+// Returns the type that is left after all typedefs are followed, or nullptr if it is unknown.
 const Type* meaning_of(const Type& type);
 
 }  // namespace hat::hintgen

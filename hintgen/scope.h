@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// hintgen/scope.h: finds the meaning of a name in a file: its own definitions, and `include.Name`.
+// hintgen/scope.h: finds the definition of a name that an IDL file uses. The name is defined in
+// this file (`Name`) or in a file that it includes (`include.Name`).
 #pragma once
 
 #include <optional>
@@ -13,19 +14,20 @@ namespace hat::hintgen {
 
 class Scopes {
  public:
-  // Covers all files of `idl`, which must outlive this object. If two definitions have the same
-  // name, the first one counts.
+  // Collects the names of all files of `idl`, which must outlive this object. If a file has two
+  // definitions with the same name, the first definition is used.
   explicit Scopes(const Idl& idl);
 
-  // Returns a type or a service, which share one set of names; nullptr if `name` is neither.
+  // Returns the type or service with this name, or nullptr if there is none. A type and a service
+  // cannot have the same name.
   const Definition* type_or_service(const Program& from, std::string_view name) const;
   const Const* constant(const Program& from, std::string_view name) const;
   // Returns the enum of `Enum.MEMBER` or `include.Enum.MEMBER`, or nullptr if there is no such enum
   // or member.
   const Definition* enum_of_member(const Program& from, std::string_view name) const;
 
-  // Returns false if an error or warning that was already reported may be the reason why `name` is
-  // unknown.
+  // Returns false if `name` may be unknown only because of an error or warning that was already
+  // reported (a missing include, for example).
   bool is_known_fully(const Program& from, std::string_view name) const;
   // Returns the include that should define `name` but was not found; nullptr if there is none.
   const Include* missing_include(const Program& from, std::string_view name) const;

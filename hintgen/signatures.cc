@@ -85,8 +85,9 @@ FieldSpecs Signatures::fields_of(const std::vector<Field>& fields) {
     auto type = type_of(field.type, 0);
     if (!type) continue;
     const bool required = field.requiredness == Requiredness::kRequired;
-    // Generated Java code reads an enum value that the IDL lacks as null, which a required field
-    // must not be. So the enum of a required field is named.
+    // Generated Java code reads an enum value that the IDL does not define as null, and a required
+    // field must not be null. Therefore the signature names the enum of a required field, so that
+    // daemons can refuse other values.
     const Type* meaning = meaning_of(field.type);
     if (required && type->wire == WireType::kI32 && meaning->kind == TypeKind::kNamed) {
       type->named = place_of(*meaning->definition);
@@ -128,8 +129,8 @@ size_t Signatures::place_of(const Definition& definition) {
   return known->second;
 }
 
-// Appends "_" until the name is unused: two included files in different directories may have the
-// same name.
+// Returns a name for the type that no other type has. Appends "_" if necessary, because two
+// included files in different directories may have the same name.
 std::string Signatures::unused_name(const Definition& definition) {
   const Program* program = programs_.at(&definition);
   std::string name = definition.name().text;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// hintgen/signatures.h: makes the types of functions' arguments, as encoded on the wire, for the
-// manifest (config/signature.h).
+// hintgen/signatures.h: makes the signatures of functions (the types of their arguments, as encoded
+// on the wire), which hintgen writes into the manifest (config/signature.h).
 #pragma once
 
 #include <deque>
@@ -15,16 +15,17 @@
 namespace hat::hintgen {
 
 // The signatures of one service: the arguments of its functions, and the types that they use.
-// Leaves out a field of unknown type (a warning has named the type), and a field whose type nests
-// deeper than kTypeNestingMax.
+// Leaves out each field of unknown type (a warning has named the type), and each field whose type
+// is nested deeper than kTypeNestingMax.
 class Signatures {
  public:
   // Requires files without errors; `idl` must outlive this object.
   explicit Signatures(const Idl& idl);
 
   FieldSpecs arguments_of(const Function& function) { return fields_of(function.arguments); }
-  // Returns the types that all arguments so far have used, in the order of first use, and starts
-  // anew. A type of an included file is prefixed with the name of that file: `shared.SharedStruct`.
+  // Returns the types that all arguments since the last call have used, in the order of first use,
+  // and forgets them. The name of a type from an included file begins with the name of that file:
+  // `shared.SharedStruct`.
   NamedTypes take_types();
 
  private:
@@ -39,7 +40,8 @@ class Signatures {
   NamedTypes types_;
   std::unordered_map<const Definition*, size_t> places_;
   std::unordered_set<std::string> names_;
-  std::deque<const Definition*> unread_;  // types that have an index, but no fields or values yet
+  // The types that have an index, but whose fields or values were not read yet.
+  std::deque<const Definition*> unread_;
 };
 
 }  // namespace hat::hintgen

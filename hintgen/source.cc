@@ -29,7 +29,8 @@ std::string source_excerpt(const SourceFile& file, const SourceLocation& locatio
   const std::string_view line = file.line(location.line);
   const auto column = static_cast<size_t>(location.column);
   if (column > kShownLineBytesMax || column > line.size() + 1) return "";
-  // The content of a file must not control the terminal that shows it.
+  // printable() replaces control characters, because bytes from a file must not control the
+  // terminal on which hintgen prints them.
   return printable(line.substr(0, kShownLineBytesMax)) + "\n" +
          blank_like(printable(line.substr(0, column - 1))) + "^\n";
 }

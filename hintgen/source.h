@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // hintgen/source.h: the text of one IDL file, and the line and column of each byte in it.
 //
-// Positions in the tree are byte offsets; only messages convert them to lines and columns.
+// The tree of a file uses byte offsets as positions. They are converted to lines and columns only
+// for messages.
 #pragma once
 
 #include <cstdint>

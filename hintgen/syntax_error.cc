@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// hintgen/syntax_error.cc: folds lists of tokens into words, and has advice for words of old Thrift
-// and of Facebook's Thrift.
+// hintgen/syntax_error.cc: shortens lists of expected tokens, and gives advice for words that only
+// old versions of Thrift or Facebook's Thrift use.
 #include "hintgen/syntax_error.h"
 
 #include <algorithm>

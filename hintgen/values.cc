@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// hintgen/values.cc: checks the values of constants and of fields' defaults against their types. It
-// refuses what the stock compiler refuses, and also numbers outside of the range of their type.
+// hintgen/values.cc: checks whether the values of constants and the default values of fields fit
+// their types. hintgen refuses the values that the stock compiler refuses, and also numbers outside
+// of the range of their type.
 #include "hintgen/values.h"
 
 #include <algorithm>

@@ -17,13 +17,14 @@ class ValueRules {
     check(type, value, Use{owner, false});
   }
 
-  // Returns false and reports an error if the type `use` is defined after `owner`. Thrift reads
-  // files in one pass, so what `owner` needs for its value or throws must be defined before it.
+  // Returns false and reports an error if the definition of the type `use` comes after `owner`. The
+  // Thrift compiler reads a file in one pass. Therefore the types of values and of exceptions must
+  // be defined before the constant, field or function (`owner`) that uses them.
   bool check_defined_before(const Type& use, const Name& owner) const;
 
  private:
-  // The owner of the value, and whether there is a typedef between the value and its type. The
-  // stock compiler does not follow a typedef to check whether a value fits the type.
+  // The constant or field that has the value, and whether its type is a typedef. The stock compiler
+  // does not follow typedefs when it checks whether a value fits its type.
   struct Use {
     const Name& owner;
     bool behind_typedef;

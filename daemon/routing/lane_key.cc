@@ -15,11 +15,12 @@ using engine::ProtocolId;
 
 namespace {
 
-// The bytes before a message in its frame: a CallMeta and two names.
+// The space in a slot for what comes before a message in its frame: a CallMeta, the function's name
+// and the service's name.
 constexpr uint32_t kHeadBytes = 320;
 
-// Returns a power of two plus the head, so that functions with nearly the same payload share a
-// lane.
+// Returns the slot size for messages of `plan`: a power of two, plus kHeadBytes. The size is
+// rounded to a power of two so that functions with nearly the same payload share a lane.
 uint32_t slot_bytes(const Plan& plan) {
   const uint64_t message = std::min<uint64_t>(plan.slot_bytes, engine::kPieceBytesMax);
   const uint64_t rounded = std::bit_ceil(std::max<uint64_t>(message, 64)) + kHeadBytes;
@@ -30,7 +31,8 @@ engine::LaneShape shape_of(Leg leg, Leg beyond, uint32_t slot_bytes) {
   constexpr uint32_t kSlotBytesMin = 64;
   constexpr uint32_t kSlotsFewest = 4;
   constexpr uint32_t kSlotsMost = 64;
-  if (engine::row(leg).on_demand) slot_bytes = kSlotBytesMin;  // it only holds an envelope
+  // With such a leg, a slot does not hold the message itself, so the smallest slot is enough.
+  if (engine::row(leg).on_demand) slot_bytes = kSlotBytesMin;
   if (leg == Leg::kSend) slot_bytes = std::min(slot_bytes, engine::kEagerBytesMax);
   const uint32_t slots =
       std::clamp(std::bit_floor(kLaneSideBytes / slot_bytes), kSlotsFewest, kSlotsMost);

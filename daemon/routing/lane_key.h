@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/routing/lane_key.h: the RDMA lane that a call's plans lead to: calls with equal keys share
-// a lane.
+// daemon/routing/lane_key.h: chooses the RDMA lane (RDMA connection between two daemons) for a
+// call. A LaneKey has the properties of a lane that the plans of the called function require. Calls
+// with equal keys share a lane.
 #pragma once
 
 #include <cstdint>
@@ -21,22 +22,24 @@ struct LaneKey {
   friend bool operator==(const LaneKey&, const LaneKey&) = default;
 };
 
-// The keys of one function: for calls of up to the plan's small_bytes_max, and for larger ones. The
-// size of an answer is not known in advance, so `payload_size` of the server's side decides.
+// The two keys of one function: `small` for calls whose request has at most Plan::small_bytes_max
+// bytes, and `large` for larger requests. The size of a reply is not known in advance, so the hint
+// `payload_size` of the server's side decides which protocol and slots replies use.
 struct LaneKeys {
   LaneKey small;
   LaneKey large;
 };
 LaneKeys lane_keys(const engine::Plan& client, const engine::Plan& server);
 
-// The slots of each side of a lane take at most this much memory.
+// The maximum memory, in bytes, for the slots (message buffers) of each side of a lane.
 inline constexpr uint32_t kLaneSideBytes = 512 * 1024;
-// Returns the wish for a lane with that key. Each side gets as many slots as fit into
-// kLaneSideBytes, from 4 to 64.
+// Returns the shapes to request from the peer for a lane with this key. Each side gets as many
+// slots as fit into kLaneSideBytes, but at least 4 and at most 64.
 engine::LaneWish wish_of(const LaneKey& key);
 
-// Returns the key with protocols that the peer's legs allow: a protocol with missing legs is
-// replaced (engine/plan/ability.h). Returns nothing if no protocol remains.
+// Returns `key` with protocols that the peer supports. `legs` has the peer's legs (its ways to move
+// one message). A protocol that needs other legs is replaced (engine/plan/ability.h). Returns
+// nullopt if no protocol is possible.
 std::optional<LaneKey> reachable(LaneKey key, uint32_t legs);
 
 }  // namespace hat

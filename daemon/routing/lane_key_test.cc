@@ -46,7 +46,8 @@ TEST(LaneKey, KeepsLatencyApart) {
   EXPECT_EQ(lane_keys(plan_of(hints), plan_of({})).small.lanes, engine::LaneClass::kLatency);
 }
 
-// For all hints, a lane's memory is bounded, and the other side accepts the lane's shapes.
+// Whatever the hints are, the memory of a lane is bounded, and the peer accepts the shapes of the
+// lane.
 TEST(LaneKey, AsksForLanesThatFit) {
   for (const engine::Protocol& protocol : engine::kProtocols) {
     for (const uint64_t payload : {1ul, 64ul, 4096ul, 4097ul, 65'536ul, 1ul << 30}) {

@@ -9,7 +9,7 @@
 namespace hat {
 namespace {
 
-// Returns the parts of the plan that describe() omits, each spelled like its hint.
+// Returns the parts of the plan that describe() omits, as pairs of a hint's key and value.
 std::vector<std::pair<std::string, std::string>> details(const engine::Plan& plan) {
   Hints hints;
   hints.payload_bytes = plan.slot_bytes;

@@ -56,7 +56,7 @@ TEST_F(RouteChanges, TellTheReasonWhereNothingElseDiffers) {
   FunctionSpec before;
   before.hints.client.perf_goal = PerfGoal::kLatency;
   FunctionSpec after = before;
-  after.hints.client.polling = Polling::kBusy;  // as the planner's table chose before
+  after.hints.client.polling = Polling::kBusy;  // the same polling that the planner chose before
   EXPECT_THAT(between(kv(before), kv(after)),
               ElementsAre(testing::AllOf(
                   HasSubstr("Kv.get: client: direct_write_imm, busy over tcp unchanged"),

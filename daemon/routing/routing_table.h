@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/routing/routing_table.h: an immutable table from service and function to plan; a reload
+// daemon/routing/routing_table.h: an immutable table that maps a service and a function to the
+// function's route: its plans (protocol, polling and sizes), its rules and its metrics. A reload
 // replaces the whole table.
 //
-// Thread   The main thread builds it; every worker reads it.
+// Thread   The main thread builds a table; every worker reads it.
 #pragma once
 
 #include <chrono>
@@ -25,17 +26,18 @@ namespace hat {
 
 struct Route {
   std::string service;
-  std::string method;  // "_other": functions that no manifest names
-  bool listed = false;
-  bool oneway = false;  // true only if listed
+  std::string method;   // the function's name; "_other" for all functions that no manifest names
+  bool listed = false;  // a manifest names the function
+  bool oneway = false;  // the manifest says that the function has no reply; false if not listed
   engine::Plan client;
   engine::Plan server;
   LaneKeys lanes;
   std::string origin;
   FunctionMetrics* metrics = nullptr;
-  std::optional<AccessRule> access;         // the function's, or its service's; none: all may call
-  std::optional<FieldSpecs> arguments;      // none: the manifest does not give them
-  std::shared_ptr<const NamedTypes> types;  // that the service's arguments use
+  // The peers that may call: the rule of the function or else of its service; nullopt: all peers.
+  std::optional<AccessRule> access;
+  std::optional<FieldSpecs> arguments;      // nullopt: the manifest does not give the arguments
+  std::shared_ptr<const NamedTypes> types;  // the types that arguments of the service use
   bool allow_unknown_fields = false;
 };
 
@@ -61,8 +63,9 @@ class ServiceRoutes {
 
 class RoutingTable {
  public:
-  // Builds the table. Services that the node's configuration names but no manifest does get default
-  // plans. `call_timeout` applies to functions without timeout_ms; 0 means no limit.
+  // Builds the table from the manifest. `unlisted_services` are services that the node's
+  // configuration names and no manifest names; these get default plans. `call_timeout` applies to
+  // functions without the hint timeout_ms; 0 means no limit.
   RoutingTable(uint64_t generation, const Manifest& manifest,
                const std::vector<std::string>& unlisted_services, const engine::HostFacts& host,
                MetricsRegistry& metrics, const std::vector<ServedConfig>& serves = {},
@@ -75,10 +78,10 @@ class RoutingTable {
   }
   const std::vector<std::unique_ptr<ServiceRoutes>>& services() const { return services_; }
   uint64_t generation() const { return generation_; }
-  // Returns the `allow` rules at one of the addresses of `serves`.
+  // Returns the `allow` rules for the server at `upstream`, which must be an address in `serves`.
   const UpstreamRules& rules_at(const Address& upstream) const;
-  // Returns true if an enforced rule of this node keeps a peer that proved these names from at
-  // least one function.
+  // Returns true if at least one enforced `allow` rule of this node excludes a peer that has proved
+  // these names.
   bool restricts(std::span<const std::string> names) const;
 
  private:

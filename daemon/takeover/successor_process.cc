@@ -25,12 +25,14 @@ extern "C" int __clone(int (*run)(void*), void* stack, int flags, void* of, ...)
 namespace hat {
 namespace {
 
-// The variables that systemd sets for one process. sd_watchdog_enabled(3) and sd_listen_fds(3)
-// ignore them in a process whose id is not the one in them.
+// The environment variables that systemd sets for one process alone. In another process,
+// sd_watchdog_enabled(3) and sd_listen_fds(3) ignore these variables, because they hold the id of
+// the process for which systemd set them.
 constexpr std::array<std::string_view, 4> kOnlyOurs = {
     "WATCHDOG_PID=", "LISTEN_PID=", "LISTEN_FDS=", "LISTEN_FDNAMES="};
 
-// Returns the path from which this process was started. Another file may be at that path by now.
+// Returns the path from which this process was started. Since then, another file may have replaced
+// the file at this path.
 Result<std::string> program() {
   std::error_code error;
   std::string path = std::filesystem::read_symlink("/proc/self/exe", error);
@@ -48,7 +50,7 @@ std::vector<std::string> arguments() {
   return words;
 }
 
-// The arguments of execve(2), and its errno if it fails.
+// The arguments for execve(2), and the errno of execve(2) if it fails.
 struct Start {
   const char* path = nullptr;
   char** arguments = nullptr;
@@ -56,7 +58,8 @@ struct Start {
   int error = 0;
 };
 
-// Runs in the new process, on this process's memory, while the calling thread is suspended.
+// Runs in the new process until execve(2). It uses the memory of the old process, whose calling
+// thread is suspended meanwhile.
 int execute(void* start) {
   auto& one = *static_cast<Start*>(start);
   execve(one.path, one.arguments, one.variables);
@@ -64,14 +67,15 @@ int execute(void* start) {
   _exit(127);
 }
 
-// Starts the new process as posix_spawn(3) does, but also with CLONE_PARENT and CLONE_PIDFD. This
-// copies no memory. After a fork(2), in contrast, this process's next write to memory that is
-// registered with a device would go to another page than the one that the device uses.
+// Starts the new process as posix_spawn(3) does, but with CLONE_PARENT and CLONE_PIDFD in addition.
+// The two processes share memory until execve(2), so no memory is copied. A fork(2) would break
+// RDMA: a write of this process to memory that is registered with a device would then go to a copy
+// of the page, while the device still uses the original page.
 Result<SuccessorProcess> spawn(Start start) {
   constexpr size_t kStackBytes = 64 << 10;
   constexpr int kFlags = CLONE_VM | CLONE_VFORK | CLONE_PARENT | CLONE_PIDFD | SIGCHLD;
   alignas(16) static std::array<char, kStackBytes> stack;
-  // Blocks all signals, so that no signal handler of this process runs in the new one.
+  // All signals are blocked, so that no signal handler of this process runs in the new process.
   sigset_t all;
   sigset_t before;
   sigfillset(&all);

@@ -19,8 +19,8 @@ namespace {
 constexpr int kMessagesPerPoll = 64;
 static_assert(Takeover::kLinksTime < TakeoverOffer::kReadyTime);
 
-// Returns the token that `text` has in hexadecimal. Returns an all-zero token if `text` is not a
-// token; no connection is kept under that one.
+// Converts `text` from hexadecimal to a token. Returns a token of zeroes if `text` is not a token;
+// no kept connection has a token of zeroes.
 engine::ConnectionToken token_of(std::string_view text) {
   engine::ConnectionToken token{};
   if (text.size() != 2 * token.size()) return token;
@@ -51,12 +51,14 @@ Result<std::unique_ptr<Takeover>> Takeover::begin(const NodeConfig& node) {
   }
   std::unique_ptr<Takeover> takeover(new Takeover(std::move(socket)));
   HAT_TRY(const bool there, takeover->ask(node));
-  // If the old daemon still runs all the same, binding its addresses fails later.
+  // If an old daemon runs although it did not answer, this process cannot bind the addresses of
+  // that daemon later, and fails then.
   if (!there) return nullptr;
   return takeover;
 }
 
-// Asks for the listening sockets. Returns false if the old daemon ends before it has answered.
+// Requests the listening sockets from the old daemon. Returns false if the old daemon ends before
+// it has answered.
 Result<bool> Takeover::ask(const NodeConfig& node) {
   if (!channel_->same_user())
     return fail(
@@ -65,7 +67,8 @@ Result<bool> Takeover::ask(const NodeConfig& node) {
         "run both as one user");
   const timeval patience{kAnswerTime.count(), 0};
   setsockopt(channel_->fd(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-  // If the old daemon has refused already, the send fails, and the reason is received below.
+  // The result of send() is ignored: if the old daemon has already refused, the send fails, and the
+  // reason for the refusal is received below.
   channel_->send(TakeoverKind::kHello, node.node);
   std::vector<daemon::InheritedSocket> sockets;
   std::vector<Descriptor> owned;
@@ -111,7 +114,8 @@ void Takeover::say_ready(event_base* base, const std::vector<std::string>& liste
   evtimer_add(late_.get(), &patience);
   std::string text;
   for (const std::string& address : listening_) text += address + "\n";
-  // If the old daemon is gone, on_message() next receives its last message or its end.
+  // The result of send() is ignored: if the old daemon is gone, on_message() will receive the last
+  // message of the old daemon or the end of the channel.
   channel_->send(TakeoverKind::kReady, text);
 }
 
@@ -119,8 +123,8 @@ void Takeover::say_serving() {
   if (channel_) channel_->send(TakeoverKind::kServing, "");  // if null, the old daemon has died
 }
 
-// Closes the channel, so that the old daemon hands over nothing more that this process would not
-// receive.
+// Closes the channel, so that the old daemon stops handing over connections. This process would no
+// longer receive these connections.
 void Takeover::stop() {
   message_.reset();
   late_.reset();
@@ -168,8 +172,8 @@ void Takeover::go(const std::vector<std::string>& owned_paths) {
 void Takeover::on_end(const std::string& why) {
   stop();
   if (went_) return events_->on_predecessor_left();
-  // An old daemon that continues sends kRefuse first. So this one has died, and this process has
-  // its sockets.
+  // An old daemon that continues to run sends kRefuse before it closes the channel. This old daemon
+  // sent none, so it has died. The new daemon already has the listening sockets, and continues.
   LOG(WARNING) << "takeover: the previous hatrpcd died during the takeover: " << why;
   went_ = true;
   events_->on_go(listening_);

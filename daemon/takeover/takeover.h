@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/takeover/takeover.h: the new daemon's side of a takeover: it takes the listening sockets
-// of the running hatrpcd (the old daemon), and then its connections.
+// daemon/takeover/takeover.h: the side of a new hatrpcd process in a takeover. In a takeover, the
+// new process (the new daemon) replaces the running hatrpcd of the same node (the old daemon): the
+// old daemon hands over its listening sockets and then its connections. The new daemon calls in
+// order:
 //
-//   begin()        called before anything is opened: returns the sockets, or null if no daemon runs
-//   say_ready()    called when everything is open and nothing accepts; on_go() follows, also if the
-//                  old daemon has died
-//   say_serving()  called when this daemon accepts; on_connection() follows for each connection
-//                  that the old daemon hands over
+//   begin()        before the new daemon opens anything. begin() gets the old daemon's listening
+//                  sockets, or returns null if no daemon runs
+//   say_ready()    when the new daemon has opened everything but does not accept connections yet.
+//                  on_go() follows, even if the old daemon has died
+//   say_serving()  when the new daemon accepts connections. on_connection() follows for each
+//                  connection that the old daemon hands over
 //
-// Until on_go() the old daemon serves the node. If this process ends before, the old daemon
-// continues unchanged.
+// Until on_go() the old daemon serves the node. If the new daemon ends before on_go(), the old
+// daemon continues unchanged.
 //
-// Thread   the main thread's.
+// Thread   Only the main thread uses this class.
 #pragma once
 
 #include <event2/event.h>
@@ -36,19 +39,21 @@ namespace hat {
 struct TakenConnection {
   size_t endpoint = 0;  // the index in NodeConfig::endpoints
   Descriptor socket;
-  hatrpc::ring::Memory memory;       // the memory of rings; empty for a socket
-  std::vector<std::byte> read;       // bytes that were read from the connection but not used
+  // For a client that uses rings: the shared memory of the rings. Empty for a client with a socket.
+  hatrpc::ring::Memory memory;
+  std::vector<std::byte> read;  // bytes that the old daemon read from the client but did not use
   std::optional<KeptServer> server;  // nullopt if the client has no connection to a server
 };
 
 class TakeoverEvents {
  public:
   virtual ~TakeoverEvents() = default;
-  // Reports that the old daemon has stopped accepting, or has died. `owned_paths` has the addresses
-  // of the unix sockets whose paths this process must remove when it closes the sockets.
+  // Reports that the old daemon has stopped accepting connections, or has died. `owned_paths` has
+  // the addresses of the unix sockets whose paths this process must remove when it closes the
+  // sockets.
   virtual void on_go(const std::vector<std::string>& owned_paths) = 0;
-  // Reports that the old daemon continues to serve the node, and why. This may follow on_go(), if
-  // this daemon took too long to send kServing.
+  // Reports that the old daemon continues to serve the node, and why. This function may be called
+  // after on_go(), if the new daemon took too long to send kServing.
   virtual void on_refused(const std::string& why) = 0;
   virtual void on_connection(TakenConnection connection) = 0;
   virtual void on_server_connection(DetachedConnection connection) = 0;
@@ -58,9 +63,11 @@ class TakeoverEvents {
 
 class Takeover {
  public:
-  static constexpr std::chrono::seconds kAnswerTime{10};  // for each answer of the old daemon
-  // How long the daemon may wait for its links before say_ready(). It is then still in time for
-  // TakeoverOffer::kReadyTime.
+  // The maximum time to wait for each answer of the old daemon.
+  static constexpr std::chrono::seconds kAnswerTime{10};
+  // The maximum time that the new daemon may wait for its links before it calls say_ready(). This
+  // time is shorter than TakeoverOffer::kReadyTime, after which the old daemon refuses the
+  // takeover.
   static constexpr std::chrono::seconds kLinksTime{30};
 
   // Asks the old daemon for its listening sockets. Returns null if no daemon serves the node, so
@@ -71,11 +78,11 @@ class Takeover {
   // Returns the listening sockets of the old daemon. May be called once.
   daemon::InheritedSockets take_sockets() { return std::move(sockets_); }
 
-  // Sends kReady. `listening` has the addresses at which this daemon listens. `node` and `events`
-  // must outlive this object.
+  // Sends kReady to the old daemon. `listening` has the addresses at which the new daemon listens.
+  // `node` and `events` must outlive this object.
   void say_ready(event_base* base, const std::vector<std::string>& listening,
                  const NodeConfig& node, TakeoverEvents& events);
-  // Sends kServing. Called in on_go().
+  // Sends kServing to the old daemon. Call it in on_go().
   void say_serving();
 
  private:

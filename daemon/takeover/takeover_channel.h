@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/takeover/takeover_channel.h: the messages between two hatrpcds of one node when the new
-// daemon takes over from the old one (docs/upgrade.md): whole messages with descriptors, over a
-// unix SOCK_SEQPACKET socket.
+// daemon/takeover/takeover_channel.h: carries the messages between the old and the new hatrpcd
+// process of one node while the new process replaces the old one (docs/upgrade.md). The channel is
+// a unix SOCK_SEQPACKET socket, which transfers whole messages together with file descriptors.
 //
 //   new daemon                             old daemon
 //   kHello {node}                 ──▶
@@ -12,17 +12,20 @@
 //                                 ◀──      kConnection {endpoint, sockets, bytes} …
 //                                 ◀──      kServerConnection {token …, sockets} …
 //
-// The old daemon may send kRefuse {why} at any time before it hands over connections; it then
-// continues without the new one. The end of the socket means that the other side receives nothing
-// more: it has died, or the old daemon has nothing more to hand over.
+// Before it hands over connections, the old daemon may send kRefuse {why} at any time. The old
+// daemon then continues to serve, and the new daemon must end. If one side closes the socket, that
+// side has died, or it is the old daemon and has nothing more to hand over.
 //
 // Format   a header of 16 bytes: "hatT", version, kind, length of the text, length of the bytes;
 //          then text and bytes. Numbers are in native byte order, since both processes are on one
 //          host. The header and kRefuse are the same in every version, so that both sides always
 //          understand a refusal.
-// Trust    the other side is the same user or root (same_user()). All the same, nothing that it
-//          sends makes this side crash, grow without bound, or leave a descriptor open.
-// Thread   send(): any, also several at once; receive(): one thread.
+// Trust    Both sides check that the other side is the same user or root (same_user()). In
+// addition,
+//          nothing that the other side sends can make this side crash, use unbounded memory, or
+// leave
+//          a descriptor open.
+// Thread   Any number of threads may call send() at once. Only one thread may call receive().
 #pragma once
 
 #include <cstdint>
@@ -41,15 +44,16 @@ namespace hat {
 enum class TakeoverKind : uint16_t {
   kHello = 1,
   kRefuse,
-  kListeners,      // like kLastListeners, but more messages with listening sockets follow
+  kListeners,      // the same as kLastListeners, but more messages with listening sockets follow
   kLastListeners,  // text: one address per line, with one descriptor for each
   kReady,          // text: the addresses at which the new daemon listens, one per line
   kGo,             // text: the addresses of the unix sockets whose paths the new daemon, and no
                    // longer the old one, must remove, one per line
   kServing,
-  kConnection,  // text: the endpoint's address; if a peer keeps a connection to the server for this
-                // client, also the peer's name and the token in hexadecimal; one per line.
-                // bytes: read from the connection, but not used
+  kConnection,  // a client's connection. text: the endpoint's address; if a peer daemon keeps a
+                // connection to the server for this client, also the peer's name and the token (in
+                // hexadecimal) of that connection; one item per line.
+                // bytes: the bytes that were read from the client but not used
   kServerConnection,  // bytes: an encoded DetachedConnection
 };
 
@@ -63,8 +67,8 @@ struct TakeoverMessage {
 class TakeoverChannel {
  public:
   static constexpr uint16_t kVersion = 2;
-  static constexpr size_t kMessageBytesMax = 192 * 1024;  // less than a socket's default buffer
-  static constexpr size_t kDescriptorsMax = 128;          // Linux accepts 253 in a message
+  static constexpr size_t kMessageBytesMax = 192 * 1024;  // fits the default buffer of a socket
+  static constexpr size_t kDescriptorsMax = 128;          // per message; Linux accepts up to 253
 
   enum class Sent : uint8_t {
     kSent,
@@ -84,6 +88,7 @@ class TakeoverChannel {
   // Returns the other side's process id, or 0 if the other side is in another pid namespace.
   int pid() const;
 
+  // Sends one message without waiting. The other side receives duplicates of `descriptors`.
   Sent send(TakeoverKind kind, std::string_view text,
             std::initializer_list<std::span<const std::byte>> bytes = {},
             std::span<const int> descriptors = {});

@@ -32,7 +32,8 @@ struct Pair {
     raw = Descriptor(fds[0]);
     channel = std::make_unique<TakeoverChannel>(Descriptor(fds[1]));
   }
-  // Sends any bytes with one descriptor, as a process may that does not follow the protocol.
+  // Sends `message` as it is, with one descriptor, as a process that does not follow the protocol
+  // may.
   void send_raw(const std::string& message) const {
     const Descriptor along(open("/dev/null", O_RDONLY | O_CLOEXEC));
     iovec part{const_cast<char*>(message.data()), message.size()};

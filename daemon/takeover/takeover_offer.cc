@@ -16,7 +16,9 @@ namespace {
 
 constexpr size_t kPathBytesMax = 107;       // the size of sun_path without its final zero
 constexpr size_t kSocketsPerMessage = 100;  // below TakeoverChannel::kDescriptorsMax
-constexpr int kMessagesPerEvent = 4;        // so that an endless sender does not block the rest
+// The maximum number of messages to read per event, so that a process that sends messages without
+// end does not keep the event loop from other work.
+constexpr int kMessagesPerEvent = 4;
 
 std::string to_hex(const engine::ConnectionToken& token) {
   constexpr std::string_view kDigits = "0123456789abcdef";
@@ -28,8 +30,9 @@ std::string to_hex(const engine::ConnectionToken& token) {
   return text;
 }
 
-// Hands over connections through the channel. After the offer has dropped the channel, it lives as
-// long as a worker still holds this object.
+// Hands over connections through the channel. This object keeps the channel alive: after the
+// TakeoverOffer has dropped its reference, the channel exists as long as a worker holds this
+// object.
 class ChannelSuccessor final : public Successor {
  public:
   ChannelSuccessor(std::shared_ptr<TakeoverChannel> channel, const NodeConfig& node,
@@ -134,7 +137,9 @@ void TakeoverOffer::meet(std::unique_ptr<TakeoverChannel> who) {
     who->send(TakeoverKind::kRefuse, "only root and hatrpcd's own user may take over");
     return;
   }
-  if (channel_) on_message(-1, 0, this);  // notices if an earlier new daemon has given up
+  // Handles the messages of an earlier new daemon first: if that process has gone, this process can
+  // take its place.
+  if (channel_) on_message(-1, 0, this);
   if (channel_) {
     who->send(TakeoverKind::kRefuse, "another hatrpcd is already taking over");
     return;
@@ -172,7 +177,7 @@ void TakeoverOffer::refuse(const std::string& why) {
   lose(why);
 }
 
-// Drops the channel: the new daemon is gone, or its messages do not count any more.
+// Drops the channel, because the new daemon has gone or has been refused.
 void TakeoverOffer::lose(const std::string& why) {
   const State before = state_;
   message_.reset();
@@ -216,7 +221,7 @@ void TakeoverOffer::give_sockets(const TakeoverMessage& hello) {
 
 void TakeoverOffer::say_go(const TakeoverMessage& ready) {
   taken_ = lines_of(ready.text);
-  event_del(asked_.get());  // from here on the new daemon answers other processes that ask
+  event_del(asked_.get());  // from now on the new daemon answers processes that ask for a takeover
   event_del(accept_again_.get());
   enter(State::kTold, std::chrono::seconds(0));
   std::string owned_paths;

@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/takeover/takeover_offer.h: the running daemon's side of a takeover: a unix socket at which
-// a new hatrpcd of the same node (the new daemon) asks for the listening sockets, and then gets the
-// connections.
+// daemon/takeover/takeover_offer.h: the side of the running daemon in a takeover, in which a new
+// hatrpcd process of the same node (the new daemon) replaces this process (this daemon). This
+// daemon listens on a unix socket. There the new daemon asks for the listening sockets, and later
+// receives the connections. The steps are:
 //
-//   offered   processes of the same user or of root may ask, one at a time; until the new daemon
-//             says that it is ready, nothing changes here, even if it fails
-//   ready     this daemon stops accepting, and sends kGo
-//   serving   the new daemon accepts: it keeps the listening sockets, and gets the connections
+//   offered   Processes of the same user or of root may ask, one at a time. Until the new daemon
+// says
+//             that it is ready, nothing changes in this daemon, even if the new daemon fails.
+//   ready     The new daemon is ready: this daemon stops accepting connections, and sends kGo.
+//   serving   The new daemon accepts connections: it keeps the listening sockets, and this daemon
+//             hands over its connections.
 //
-// This daemon refuses a new daemon that does not take the next step in time. The limits are
-// kHelloTime, kReadyTime (the new daemon opens its fabric and its links meanwhile) and
+// This daemon refuses a new daemon that does not take the next step in time. The time limits are
+// kHelloTime, kReadyTime (meanwhile the new daemon opens its fabric and its links) and
 // kServingTime.
 //
-// Thread   the main thread's, on its event base. The workers use the Successor that
-//          on_successor_serving() gets.
+// Thread   Only the main thread uses this class, on its event base. The workers use the Successor
+// that
+//          is passed to on_successor_serving().
 #pragma once
 
 #include <event2/event.h>
@@ -34,15 +38,16 @@ namespace hat {
 class TakeoverOfferEvents {
  public:
   virtual ~TakeoverOfferEvents() = default;
-  // Stops accepting. `taken` has the addresses at which the new daemon listens. Returns those of
-  // them whose paths the new daemon, and no longer this one, must remove.
+  // Stops accepting connections. `taken` has the addresses at which the new daemon listens. Returns
+  // the addresses in `taken` whose paths the new daemon must remove in the end, and this daemon
+  // must no longer remove.
   virtual std::vector<std::string> on_successor_ready(int pid,
                                                       const std::vector<std::string>& taken) = 0;
-  // Starts to accept again. Called after on_successor_ready(), if the new daemon is gone and has
-  // accepted nothing.
+  // Starts to accept connections again. Called after on_successor_ready(), if the new daemon has
+  // gone before it accepted any connection.
   virtual void on_successor_failed(const std::string& why) = 0;
-  // Closes the listening sockets and hands over the connections. Called when the new daemon
-  // accepts.
+  // Closes the listening sockets, and hands over the connections to `successor`. Called when the
+  // new daemon accepts connections.
   virtual void on_successor_serving(int pid, std::shared_ptr<Successor> successor) = 0;
   // Reports, after on_successor_serving(), that the new daemon takes no more connections.
   virtual void on_successor_gone(const std::string& why) = 0;
@@ -54,12 +59,13 @@ class TakeoverOffer {
   static constexpr std::chrono::seconds kReadyTime{60};
   static constexpr std::chrono::seconds kServingTime{10};
 
-  // Returns the path of a node's offer: that of its admin socket with ".takeover" at the end.
-  // Returns "" if the node has no admin socket, or the path would be too long.
+  // Returns the path of the unix socket at which this daemon offers a takeover: the path of the
+  // admin socket with ".takeover" appended. Returns "" if the node has no admin socket, or if the
+  // path would be too long.
   static std::string path(const NodeConfig& node);
 
-  // Requires that `offer` listens at path(). `offer` and all elements of `sockets` must live until
-  // on_successor_serving().
+  // Requires that the socket `offer` listens at path(). `sockets` are the listening sockets to hand
+  // over. `offer` and all elements of `sockets` must live until on_successor_serving().
   TakeoverOffer(event_base* base, const NodeConfig& node, const ListenSocket& offer,
                 std::vector<const ListenSocket*> sockets, TakeoverOfferEvents& events);
   ~TakeoverOffer();  // refuses a new daemon that has asked and has not been sent kGo yet

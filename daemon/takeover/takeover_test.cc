@@ -25,7 +25,7 @@ using testing::HasSubstr;
 
 constexpr auto kPatience = 20s;
 
-// The old daemon: records the calls of its offer.
+// Stands for the old daemon: records the callbacks of its TakeoverOffer.
 struct Old final : TakeoverOfferEvents {
   std::vector<std::string> on_successor_ready(int, const std::vector<std::string>& taken) override {
     told.push_back("ready");
@@ -105,7 +105,8 @@ class TakeoverTest : public testing::Test {
     EXPECT_TRUE(held);
   }
 
-  // Calls Takeover::begin() on another thread: it waits for answers of the offer on this thread.
+  // Calls Takeover::begin() on another thread, because begin() waits for answers of the
+  // TakeoverOffer, which runs on this thread.
   Result<std::unique_ptr<Takeover>> begin(const NodeConfig& node) {
     auto begun = std::async(std::launch::async, [&] { return Takeover::begin(node); });
     turn_until([&] { return begun.wait_for(0s) == std::future_status::ready; });
@@ -116,7 +117,7 @@ class TakeoverTest : public testing::Test {
     EXPECT_TRUE(begun) << begun.error().message;
     return begun ? std::move(*begun) : nullptr;
   }
-  // Runs a takeover until the new daemon accepts.
+  // Runs a takeover until the new daemon accepts connections.
   std::unique_ptr<Takeover> take_over() {
     auto takeover = must_begin();
     takeover->say_ready(base_.get(), addresses(), node_, new_);
@@ -138,7 +139,7 @@ class TakeoverTest : public testing::Test {
         0);
     return std::make_unique<TakeoverChannel>(std::move(socket));
   }
-  // Returns the text of the next message, or the error if the channel ends.
+  // Returns the text of the next message, or the text of the error if the channel has ended.
   std::string next(TakeoverChannel& channel) {
     std::string text;
     turn_until([&] {
@@ -241,7 +242,7 @@ TEST_F(TakeoverTest, DropsWhatIsNoConnectionOfItsEndpoint) {
   const std::array two = {none.get(), none.get()};
   old_.successor->take(0, two, {}, nullptr);  // a socket needs one descriptor
   old_.successor->take(1, one, {}, nullptr);  // rings need two descriptors
-  old_.successor->take(1, two, {}, nullptr);  // the second one is not the rings' memory
+  old_.successor->take(1, two, {}, nullptr);  // the second descriptor is not the memory of rings
   old_.successor->take(0, one, {}, nullptr);
   turn_until([&] { return !new_.connections.empty(); });
   ASSERT_EQ(new_.connections.size(), 1u);
@@ -312,7 +313,7 @@ TEST_F(TakeoverTest, HearsWhenTheNewOneDiesLater) {
 
 TEST_F(TakeoverTest, TheNewOneGoesOnAloneWhenTheOldOneDies) {
   auto takeover = must_begin();
-  offer_.reset();  // refuses, as a daemon does that is shutting down
+  offer_.reset();  // the destructor refuses the new daemon, as in a daemon that is shutting down
   takeover->say_ready(base_.get(), addresses(), node_, new_);
   turn_until([&] { return !new_.told.empty(); });
   EXPECT_THAT(new_.told, ElementsAre("refused: node host-a is shutting down"));
@@ -331,7 +332,9 @@ TEST_F(TakeoverTest, TheNewOneGoesOnAloneWhenTheOldOneDies) {
     killed.send(TakeoverKind::kLastListeners, addresses()[0], {}, fds);
     turn_until([&] { return asked.wait_for(0s) == std::future_status::ready; });
     takeover = asked.get().value();
-    ASSERT_TRUE(killed.receive());  // the hello; if unread, the end would be a reset
+    // Reads the hello. If the hello stayed unread, the other side would see a reset and not the
+    // end.
+    ASSERT_TRUE(killed.receive());
   }
   takeover->say_ready(base_.get(), addresses(), node_, new_);
   turn_until([&] { return new_.told.size() == 2; });

@@ -109,8 +109,8 @@ class Chooser {
     node.__set_far(far_number());
     return node;
   }
-  // Returns a node without children. Its union has a value, unlike in Node(), because other
-  // languages do not accept a union without a value.
+  // Returns a node without children. The union in this node has a value, although Node() sets none,
+  // because the code of other languages does not accept a union without a value.
   Node leaf() {
     Node node;
     node.either.__set_text(text());
@@ -285,7 +285,8 @@ StockServed serve_checked(Framing framing, Encoding encoding, std::string_view b
   const auto protocol = protocol_of(encoding, transport);
   CheckedProcessor processor(std::make_shared<Notes>(served.calls));
   try {
-    // The framed transport holds the unread rest of a frame, which `in` does not count any more.
+    // The framed transport may hold an unread rest of a frame, which available_read() of `in` does
+    // not include.
     while (in->available_read() > 0 || transport->peek()) {
       const auto out = protocol_of(encoding, std::make_shared<TMemoryBuffer>());
       if (!processor.process(protocol, out, nullptr)) break;
@@ -333,7 +334,8 @@ std::optional<std::string> disagreement(std::string_view bytes, bool allow_unkno
 
 void mutate(std::string& request, const std::string& other, std::mt19937& random) {
   const auto below = [&random](size_t bound) { return bound == 0 ? 0 : random() % bound; };
-  // Types in binary and compact, counts, and the characters that delimit JSON's tokens.
+  // Bytes that often change the meaning of a request: types in binary and compact, counts, and the
+  // characters that delimit tokens in JSON.
   constexpr std::string_view kTelling =
       "\0\1\2\3\4\5\6\7\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f\x10\x15\x18"
       "\x19\x1a\x1b\x1c\x2c\x7f\x80\x82\xff[]{}:,\"0123\\"sv;

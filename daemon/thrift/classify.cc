@@ -47,8 +47,9 @@ Match match(First bytes, std::string_view text) {
 bool is_printable(uint8_t byte) { return byte > 0x20 && byte < 0x7f; }
 bool is_message_type(uint8_t type) { return type >= 1 && type <= 4; }
 
-// Recognises the encodings whose first bytes identify them, which are all but old binary. Returns
-// kOpaque if the bytes are none of these. `body_bytes` is how many bytes the message may have.
+// Recognises every encoding except old binary, because only old binary messages begin without an
+// identifying byte. Returns kOpaque if the bytes begin none of these encodings. `body_bytes` is the
+// maximum size of the message.
 Classification classify_marked(First body, uint32_t body_bytes, Framing framing) {
   if (body.empty()) return undecided();
   const auto fits = [&](uint32_t least) { return body_bytes >= least; };
@@ -107,7 +108,8 @@ Classification classify_lengthless(First first) {
   return opaque("unknown");
 }
 
-// Returns the opaque reason for a unit whose bytes from the fifth on do not look like Thrift.
+// Returns kOpaque with the reason, for a unit whose bytes after the first four do not look like
+// Thrift.
 Classification not_a_frame(uint32_t word, uint8_t byte4) {
   const uint8_t type = static_cast<uint8_t>(word >> 24);
   // SASL's START, then the length of the mechanism's name.
@@ -116,8 +118,8 @@ Classification not_a_frame(uint32_t word, uint8_t byte4) {
   return opaque("unknown");
 }
 
-// Matches a frame's body with the start of one THeader frame that fills it: the length of the rest,
-// and the magic.
+// Checks whether the body of a frame begins like a THeader frame that fills the body: with the
+// length of the rest of the body, and the magic number of THeader.
 Match match_inner_header(uint32_t frame_bytes, First body) {
   if (frame_bytes < 4 + kHeaderBytesMin) return Match::kNo;
   const uint32_t inner = frame_bytes - 4;
@@ -166,7 +168,8 @@ Classification classify_length(uint32_t word, First body) {
 Classification classify(First first) {
   if (first.empty()) return undecided();
   if (first[0] > kFrameBytesMax >> 24) return classify_lengthless(first);
-  // The first three bytes identify a TLS record; as a frame it would have 369 MB.
+  // The first three bytes identify a TLS record. Read as the length of a frame, the same bytes
+  // would mean 369 MB.
   if (first.size() >= 3 && first[0] == 0x16 && first[1] == 0x03 && first[2] <= 0x04) {
     return opaque("tls");
   }

@@ -29,7 +29,7 @@ struct Classification {
   Kind kind = Kind::kUndecided;
   Framing framing = Framing::kUnframed;   // set for kMessage, and kFramed for kEmptyFrame
   Encoding encoding = Encoding::kBinary;  // set for kMessage, unless has_header(framing)
-  std::string_view opaque_reason;         // set for kOpaque; see MessageReader::opaque_reason
+  std::string_view opaque_reason;         // set for kOpaque: see MessageReader::opaque_reason()
 };
 
 // Classifies a unit by the bytes that have arrived. `first` has all of these bytes, or at least the

@@ -38,14 +38,15 @@ Word big_endian(const uint8_t* p) {
 inline uint16_t big_endian16(const uint8_t* p) { return big_endian<uint16_t>(p); }
 inline uint32_t big_endian32(const uint8_t* p) { return big_endian<uint32_t>(p); }
 
-// Reads a token of known size, and assembles it if its bytes arrive in pieces.
+// Reads a token of known size, and assembles the token if its bytes arrive in several pieces.
 class Token {
  public:
   static constexpr size_t kBytesMax = 16;
 
-  // Returns the whole token, or nullptr if the cursor ran empty before the token's end. The caller
-  // then calls again with the same size and more input. The result points into the input or into
-  // this object, so it is valid until the next call and not longer than the input.
+  // Returns a pointer to the `size` bytes of the whole token, or nullptr if the input ended before
+  // the token's end. After nullptr the caller calls take() again, with the same size and more
+  // input. The pointer points into the input or into this object, so it is valid until the next
+  // call, and only while the input is.
   const uint8_t* take(Cursor& in, size_t size) {
     if (filled_ == 0 && in.left() >= size) [[likely]] {
       const uint8_t* token = in.at;

@@ -13,8 +13,8 @@ namespace hat::thrift {
 namespace {
 
 constexpr size_t kLengthWordBytes = 4;
-constexpr size_t kHeaderSeqidAt = 4;  // after THeader's magic and flags
-constexpr size_t kCompactIdAt = 2;    // after compact's protocol, version and type
+constexpr size_t kHeaderSeqidAt = 4;  // THeader: offset of the sequence id, after magic and flags
+constexpr size_t kCompactIdAt = 2;    // compact: offset of the sequence id in a message
 
 const uint8_t* octets(std::span<const std::byte> bytes) {
   return reinterpret_cast<const uint8_t*>(bytes.data());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/thrift/envelope.h: rewrites the bytes around a message's struct (frame lengths, THeader's
-// own part, the head) with another sequence id.
+// daemon/thrift/envelope.h: changes the sequence id in the envelope of a Thrift message. The
+// envelope is all that comes before the message's struct: frame lengths, the header of THeader, and
+// the head (name, type and sequence id).
 //
 // Several clients that share one connection to a server may choose the same sequence ids. The
 // daemon therefore sends each request to the server with a sequence id that is unique on this
@@ -34,12 +35,13 @@ struct WholeMessage {
   uint64_t name_hash;       // thrift::name_hash() of the bare name
   uint32_t envelope_bytes;  // size of the unit's bytes before the message's struct
 };
-// Reads a unit. Returns nullopt if `unit` is not exactly one message, or if `reader` does not
-// understand it to its last byte. `reader` must be new; afterwards it has the message's head.
+// Reads `unit`, a frame or an unframed message. Returns nullopt if `unit` is not exactly one
+// message, or if `reader` cannot follow the message to its last byte. `reader` must be new;
+// afterwards `reader` has the head of the message.
 std::optional<WholeMessage> read_whole(MessageReader& reader, std::span<const std::byte> unit);
 
-// Replaces the contents of `out` with `envelope`, which is a unit's bytes before its first
-// message's struct, with `ids` in it.
+// Replaces the contents of `out` with a copy of `envelope` in which the sequence ids are `ids`.
+// `envelope` has the bytes of a unit before the struct of its first message.
 void write_envelope(std::span<const std::byte> envelope, Framing framing, Encoding encoding,
                     MessageIds ids, std::vector<std::byte>& out);
 

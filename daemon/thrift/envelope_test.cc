@@ -65,7 +65,7 @@ std::string in_frame(const std::string& body) {
   return length + body;
 }
 
-// Stock servers answer each message of a frame, so such a frame is not one call.
+// Stock servers answer each message in a frame, so a frame with several messages is not one call.
 TEST(ReadWhole, RefusesFramesWithMoreInThemThanOneMessage) {
   std::mt19937 random(1);
   const Dialect unframed{"", Framing::kUnframed, Encoding::kBinary};

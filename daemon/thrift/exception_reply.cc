@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/thrift/exception_reply.cc: writes the exception in each encoding and its frame.
+// daemon/thrift/exception_reply.cc: writes the exception in each encoding, and the frame around it.
 #include "daemon/thrift/exception_reply.h"
 
 #include <algorithm>
@@ -14,7 +14,8 @@ constexpr uint16_t kHeaderMagic = 0x0fff;
 // The reply's one THeader word has the protocol id, no transforms and two bytes of padding.
 constexpr uint16_t kHeaderWords = 1;
 
-// Appends to the reply's bytes, which have space for the longest name and text.
+// Appends bytes to the reply. The buffer of the reply has space for the longest name and text, so
+// the Writer does not check the space.
 class Writer {
  public:
   Writer(std::byte* begin) : begin_(begin), at_(begin) {}
@@ -63,8 +64,8 @@ class Writer {
   std::byte* at_;
 };
 
-// Cuts `text` to kExceptionTextBytesMax. It never cuts inside a UTF-8 character, because some
-// clients refuse such a text.
+// Returns `text` cut to kExceptionTextBytesMax. Never cuts inside a UTF-8 character, because some
+// clients refuse a text with a part of a character.
 std::string_view cut(std::string_view text) {
   if (text.size() <= kExceptionTextBytesMax) return text;
   size_t size = kExceptionTextBytesMax;
@@ -87,7 +88,7 @@ void write_binary(Writer& out, std::string_view name, int32_t seqid, int32_t cod
 
 void write_compact(Writer& out, std::string_view name, int32_t seqid, int32_t code,
                    std::string_view text) {
-  constexpr uint8_t kNextField = 1 << 4;  // the field's id is one above the last
+  constexpr uint8_t kNextField = 1 << 4;  // the field's id is one higher than the last field's id
   constexpr uint8_t kBinary = 8, kI32 = 5, kStop = 0;
   out.u8(0x82), out.u8(kException << 5 | 1);
   out.varint(static_cast<uint32_t>(seqid));

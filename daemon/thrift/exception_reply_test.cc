@@ -28,8 +28,8 @@ class ExceptionReplyTest : public testing::TestWithParam<Dialect> {
             .header_flags = 0x0108,
             .header_seqid = 0xfedcba98};
   }
-  // Returns the reply's encoding. The reply to old binary is in strict binary, which old readers
-  // accept.
+  // Returns the encoding of the reply. A request in old binary gets a reply in strict binary, which
+  // the readers of old binary accept.
   Encoding answered() const {
     return GetParam().encoding == Encoding::kBinaryOld ? Encoding::kBinary : GetParam().encoding;
   }

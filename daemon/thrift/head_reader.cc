@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/thrift/head_reader.cc: reads heads, with one function for each encoding.
+// daemon/thrift/head_reader.cc: reads the heads of messages (type, name and sequence id), with one
+// function for each encoding.
 #include "daemon/thrift/head_reader.h"
 
 #include <charconv>
@@ -217,8 +218,9 @@ Progress HeadReader::json_escape_byte(uint8_t byte) {
   }
 }
 
-// Reads the digits of \u0000 to \u00ff, and appends the character in UTF-8. Refuses higher
-// characters: writers do not escape them but write them as UTF-8.
+// Reads the four digits of an escape from \u0000 to \u00ff, and appends the character to the name
+// in UTF-8. Refuses escapes of higher characters, because writers write these characters as UTF-8
+// and never as escapes.
 Progress HeadReader::json_escape_digits(Cursor& in) {
   const uint8_t* token = token_.take(in, 4);
   if (token == nullptr) return Progress::kNeedMore;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/thrift/head_reader.h: reads the head of one message from pieces of input: type, name,
-// sequence id.
+// daemon/thrift/head_reader.h: reads the head of one Thrift message (its type, name and sequence
+// id) from input that arrives in pieces.
 #pragma once
 
 #include <array>
@@ -14,9 +14,10 @@ namespace hat::thrift {
 
 class HeadReader {
  public:
-  // Prepares for a message in this encoding, whose first byte is the next of the input.
+  // Prepares to read a message in this encoding. The next byte of the input must be the first byte
+  // of the message.
   void begin(Encoding encoding);
-  // Continues with the bytes of `in`. After kDone the cursor is at the message's struct.
+  // Continues to read with the bytes of `in`. After kDone, `in` is at the message's struct.
   Progress read(Cursor& in);
 
   MessageType type() const { return type_; }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/thrift/message.h: what the daemon knows of one Thrift message: its framing, its encoding
-// and its head. The daemon does not interpret the rest, which belongs to the application.
+// daemon/thrift/message.h: describes a Thrift message as far as the daemon reads it: its framing,
+// its encoding and its head (type, name and sequence id). The daemon does not interpret the rest.
 //
-// Words: Thrift calls an Encoding a protocol and a Framing a transport. This project uses the words
-// protocol and transport for other things.
+// Thrift calls an Encoding a "protocol" and a Framing a "transport". This project uses these two
+// words for other things.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/thrift/message_reader.cc: goes through the parts of a unit in order: first bytes, header,
-// heads, bodies, end.
+// daemon/thrift/message_reader.cc: reads the parts of a unit (a frame or an unframed message) in
+// order: first bytes, THeader's header, the heads and bodies of messages, and the end.
 #include "daemon/thrift/message_reader.h"
 
 #include <algorithm>
@@ -51,9 +51,9 @@ MessageReader::Event MessageReader::advance(Cursor& in) {
   }
 }
 
-// The fast path for nearly every unit: strict binary whose head has arrived completely. Returns
-// false, and consumes nothing, for any other unit. advance() handles those, and would give the same
-// result for the units of the fast path.
+// Handles the usual case quickly: a unit in strict binary whose head has arrived completely.
+// Returns false and consumes nothing for any other unit. advance() can read every unit and gives
+// the same result, but more slowly.
 bool MessageReader::start_whole(Cursor& in) {
   constexpr uint32_t kStrict = 0x8001;
   constexpr size_t kHeadBytesMin = 12;  // with an empty name
@@ -79,7 +79,8 @@ bool MessageReader::start_whole(Cursor& in) {
   frame_left_ = (framed ? frame_bytes : kNoFrame) - head_bytes;
   understood_ = true;
   frame_bytes_ = framed ? static_cast<uint32_t>(kLengthBytes + frame_bytes) : 0;
-  // A copy of fixed size is faster. It includes bytes after the name, which have no effect.
+  // A copy of fixed size is faster than a copy of the name's size. The copy also includes bytes
+  // after the name, which are not used.
   constexpr size_t kUsualNameBytes = 32;
   if (name_bytes <= kUsualNameBytes && come >= 8 + kUsualNameBytes) {
     std::memcpy(name_.data(), message + 8, kUsualNameBytes);
@@ -111,7 +112,7 @@ MessageReader::Event MessageReader::start(Cursor& in) {
     Cursor again{first_.data() + length_bytes(found.framing), first_.data() + first_size_};
     first_size_ = 0;
     const Event event = begin_unit(found, first_.data());
-    // Reads the stored first bytes again. They are never the whole unit.
+    // Reads the stored first bytes again; a unit always has more bytes than these.
     return event == Event::kNeedMore ? advance(again) : event;
   }
   return Event::kNeedMore;
@@ -205,7 +206,8 @@ MessageReader::Event MessageReader::after_broken(Progress progress) {
     return Event::kNeedMore;
   }
   if (state_ == State::kHeader && header_.transformed()) return become_opaque("theader_transform");
-  // In a frame, a name length that exceeds the frame's rest does not belong to a name.
+  // A name cannot be longer than the rest of its frame, so such a length means that the bytes are
+  // not a Thrift head.
   const bool long_name = progress == Progress::kLongName && head_reader_.name_bytes() < frame_left_;
   return become_opaque(long_name ? "long_name" : "unknown");
 }

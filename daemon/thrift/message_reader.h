@@ -13,25 +13,26 @@
 //     }
 //   }
 //
-// A *unit* is what a transport hands over at once: one frame, or one unframed message. A frame may
-// carry several messages (stock blocking servers answer each): each message gives one kHead, and
-// one kEnd closes the whole frame. The reader detects framing and encoding anew for each unit,
-// because stock servers allow a connection to mix framings. The result never depends on how the
-// bytes were split.
+// A *unit* is one frame or one unframed message. A frame may carry several messages, and stock
+// blocking servers answer each of them. In such a frame each message gives one kHead event, and the
+// whole frame gives one kEnd event. The reader detects framing and encoding anew for each unit,
+// because stock servers allow clients to mix framings on one connection. The events never depend on
+// how the input is split into pieces.
 //
-// The following is opaque: TLS, SASL, HTTP, a zlib stream, little-endian binary, a THeader payload
-// under transforms, names over kNameBytesMax, and anything unknown. If the unit has had no kHead,
-// all its bytes so far are opaque. If it has had one (an unframed message whose struct cannot be
-// walked), only the rest is opaque. The reader then stays opaque and consumes no more bytes. After
-// the first kHead in a frame, the frame is never opaque: the reader takes a body that it cannot
-// walk as one message up to the frame's end.
+// The stream is opaque (the daemon passes it on without reading it) if it has TLS, SASL, HTTP,
+// zlib, little-endian binary, a THeader payload with transforms, a name over kNameBytesMax, or
+// anything unknown. If the current unit has had no kHead, all bytes of the unit are opaque. If the
+// unit is an unframed message that has had its kHead, only the rest of the unit is opaque. A reader
+// that has returned kOpaque returns nothing else afterwards, and consumes no more bytes. A frame
+// never becomes opaque after its first kHead: if the reader cannot parse the rest of the frame, it
+// counts that rest as part of the newest message.
 //
 // Bounds   nesting 64, names kNameBytesMax, frames 0x3fffffff bytes. The caller compares a frame's
 //          size (Head::frame_bytes) with the configured limit.
 // Cost     no allocation, lock or exception. The reader looks at each byte at most once, except the
 //          first ten of a unit, and skips string bodies and arrays of fixed-size elements in O(1).
 //          A framed strict message of 64 bytes takes about 25 ns; message_reader_bench measures it.
-// Thread   none of its own; one reader per stream and direction.
+// Thread   One thread at a time; each direction of each stream has its own reader.
 // Source   docs/wire.md section 1; Thrift's doc/specs.
 #pragma once
 

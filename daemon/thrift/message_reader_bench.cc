@@ -4,8 +4,9 @@
 //
 //   message_reader_bench [ROUNDS]    default 20000; ctest runs 10, to check that it still works
 //
-// For each row the reader repeatedly reads one message that libthrift wrote, whole and from memory.
-// The best of five batches counts, since other work on the machine can only add time.
+// For each row of the table, a MessageReader reads the same message again and again. The message
+// was written by libthrift and is whole in memory. The row shows the best of five batches, because
+// other work on the machine can only make a batch slower.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/thrift/message_reader_split_test.cc: checks that no split of the input changes the result,
-// and that messages end where libthrift ends them.
+// daemon/thrift/message_reader_split_test.cc: checks that the result does not depend on how the
+// input is split into pieces, and that each message ends at the byte at which it ends for
+// libthrift.
 #include <gtest/gtest.h>
 
 #include <algorithm>

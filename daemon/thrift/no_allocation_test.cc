@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/thrift/no_allocation_test.cc: checks that reading and answering messages never allocates.
+// daemon/thrift/no_allocation_test.cc: checks that reading Thrift messages and writing exception
+// replies never allocates memory.
 #include <gtest/gtest.h>
 
 #include <random>

@@ -39,8 +39,8 @@ bool is_usual_json_head(std::string_view text, const Head& head) {
          take({digits.data(), static_cast<size_t>(end - digits.data())}) && text == ",";
 }
 
-// Walks a struct and compares it with its types. This is a template, so that the compiler inlines
-// the reading of each encoding's tokens.
+// Reads a struct and compares its fields with the types in the manifest. This class is a template,
+// so that the compiler can inline the functions that read the tokens of an encoding.
 template <class Wire>
 class BodyChecker {
  public:
@@ -95,8 +95,8 @@ class BodyChecker {
     return true;
   }
 
-  // Checks a field that the manifest does not have. Only the request gives the field's type, so
-  // this must be a type whose end all readers find.
+  // Checks a field that the manifest does not list. The type of such a field is known only from the
+  // request, so the field is accepted only if its type is one that every server skips correctly.
   bool unknown(const TypedField& field, Kind kind) {
     const bool passes = types_.allow_unknown_fields && kind == Kind::kStruct && field.id > 0 &&
                         !is_container(field.type) && field.type != WireType::kUuid;
@@ -135,8 +135,8 @@ class BodyChecker {
   bool list(const TypeSpec& element) {
     TypedContainer list;
     if (!enter() || !wire_.begin_list(list)) return false;
-    // Checked for an empty list too: a stock server that refuses the type may continue with the
-    // bytes after the list.
+    // The element type must be right even if the list is empty: a stock server that refuses the
+    // type may continue to read with the bytes after the list.
     if (list.element != element.wire) return wrong(RequestFault::kWrongType);
     --depth_;
     const size_t fixed = element.named ? 0 : Wire::fixed_bytes(element.wire);
@@ -172,8 +172,8 @@ class BodyChecker {
   Wire wire_;
   const ArgumentTypes& types_;
   size_t depth_ = 0;
-  // For each field of each open struct, whether the field has occurred. The innermost struct's bits
-  // are last.
+  // One bit for each field of each open struct: whether the field has occurred in the request. The
+  // bits of the innermost struct are last.
   std::vector<bool> seen_;
   RequestFault fault_ = RequestFault::kMalformed;
   int field_ = 0;
@@ -187,7 +187,8 @@ bool is_usual_head(std::span<const std::byte> envelope, const Head& head) {
   const auto* at = reinterpret_cast<const uint8_t*>(envelope.data()) + length_bytes(head.framing);
   const auto* const end = reinterpret_cast<const uint8_t*>(envelope.data()) + envelope.size();
   if (has_header(head.framing)) {
-    // The protocol id in one byte, then zeroes: no transforms, no further headers, padding.
+    // The header words must be the protocol id in one byte, then zeroes, which mean: no transforms,
+    // no further headers, and padding.
     const auto* const words = at + kHeaderFixedBytes;
     const size_t bytes = 4 * size_t{big_endian16(at + kHeaderWordsAt)};
     if (words[0] >= 0x80) return false;
@@ -200,7 +201,7 @@ bool is_usual_head(std::span<const std::byte> envelope, const Head& head) {
     case Encoding::kBinary:
       return at[2] == 0;  // the version's third byte; HeadReader has checked the others
     case Encoding::kBinaryOld:
-      return true;  // every part of it has only one spelling
+      return true;  // each part of a head in this encoding has only one spelling
     case Encoding::kCompact:
       return size == 2 + varint_bytes(static_cast<uint32_t>(head.seqid)) +
                          varint_bytes(name_bytes) + name_bytes;

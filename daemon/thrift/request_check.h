@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/thrift/request_check.h: decides whether stock servers read a request as the daemon does.
+// daemon/thrift/request_check.h: checks that a server will read a request in the same way as the
+// daemon has read it. The daemon checks each request of a restricted peer, which may not call all
+// functions.
 //
-// Generated code reads a struct by its IDL: it reads a list<string> whose header says list<i64> as
-// strings all the same. If a request means one thing to a reader of the wire and another to a
-// reader of the IDL, it can hide a second call in its arguments. The daemon therefore compares each
-// request of a restricted peer with the types in the manifest, and with the one spelling that stock
-// clients use. It also refuses a request that makes a stock server give up in the middle of the
-// request, because some servers then continue there and take the rest for another message. Such
-// requests contain for example a union of two fields, a struct without a required field, or text
-// that is not UTF-8.
+// A server's generated code reads a struct by the types in the IDL. For example, the code reads a
+// field of type list<string> as strings even if the bytes say list<i64>. If the types in the bytes
+// and in the IDL differ, a request can hide a second call in its arguments. The daemon therefore
+// compares each request with the types in the manifest, and with the only spelling of numbers and
+// heads that stock clients use. The daemon also refuses a request that makes a stock server stop
+// reading in the middle of the request, because some servers then read the rest as another message.
+// Such a request contains, for example, a union with two fields, a struct without a required field,
+// or text that is not UTF-8.
 //
-// Memory   one bit for each field of the structs that are open at once. The request is complete, in
-//          memory that no peer can change.
-// Thread   none of its own.
+// Memory   One bit for each field of the structs that are open at once. The caller holds the whole
+//          request in memory that no peer can change.
+// Thread   Any thread may use these functions.
 // Source   Apache Thrift's doc/specs; the generated readers of C++, Java, Go, Python and Node.
 #pragma once
 
@@ -48,25 +50,29 @@ inline constexpr std::array kRequestFaultNames = {
     "not_allowed",   "not_listed",      "malformed",     "wrong_type",      "unknown_field",
     "missing_field", "bad_union",       "unknown_value", "not_utf8"};
 
-// Returns true if stock clients would write the head in exactly these bytes. `envelope` is the unit
-// up to the message's struct; `head` is what a MessageReader has read from it.
+// Returns true if stock clients would write `head` in exactly the bytes of `envelope`. `envelope`
+// has the bytes before the message's struct; `head` is the head that a MessageReader has read from
+// them.
 bool is_usual_head(std::span<const std::byte> envelope, const Head& head);
 
 struct ArgumentTypes {
   const FieldSpecs& arguments;
-  const NamedTypes& types;    // the types that the arguments refer to by name
-  bool allow_unknown_fields;  // only scalars and strings, not structs, containers or uuids
+  const NamedTypes& types;  // the types that the arguments refer to by name
+  // True if the request may have fields that the manifest does not list. Such fields may be only
+  // scalars and strings, not structs, containers or uuids.
+  bool allow_unknown_fields;
 };
 
 struct BodyFault {
   RequestFault fault;
-  int field;  // the id of the innermost field at the fault; 0 before the first field
+  int field;  // the id of the innermost field with the fault; 0 if the fault is before any field
 
   friend bool operator==(const BodyFault&, const BodyFault&) = default;
 };
 
-// Compares a request's arguments with `types`. `body` is the message's struct, with the bracket
-// that ends a message in JSON, and nothing after it. Returns nullopt if all of it agrees.
+// Compares the arguments of a request with `types`. `body` must have the bytes of the message after
+// the head: the struct and, in JSON, the bracket that ends the message. Returns the first fault, or
+// nullopt if there is none.
 std::optional<BodyFault> check_body(Encoding encoding, std::span<const std::byte> body,
                                     const ArgumentTypes& types);
 

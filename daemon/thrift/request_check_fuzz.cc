@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/thrift/request_check_fuzz.cc: verifies that stock generated code reads each request that
-// passes the check as exactly one call of its function.
+// daemon/thrift/request_check_fuzz.cc: verifies that the generated code of a server reads each
+// request that the daemon's check accepts as exactly one call of the function that the check has
+// found.
 //
-// Input: one byte, which is odd if unknown fields may pass; then a request. The seeds have requests
-// without a frame.
+// Input: one byte, which is odd if the check accepts unknown fields; then a request. The seeds of
+// the corpus have requests without a frame.
 #include <cstdint>
 #include <cstdlib>
 #include <iostream>

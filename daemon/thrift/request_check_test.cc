@@ -205,8 +205,8 @@ INSTANTIATE_TEST_SUITE_P(
         CheckRow{"json_more_after_the_end", kJson, "none", "{}]]", {RequestFault::kMalformed, 0}}),
     [](const auto& row) { return row.param.name; });
 
-// For these requests, the generated code of some language stops in the middle, and its server then
-// continues with the bytes after that.
+// Each of these requests makes the generated code of at least one language stop in the middle of
+// the request. A server in that language then reads the remaining bytes as another message.
 INSTANTIATE_TEST_SUITE_P(
     WhereServersStop, BodyCheck,
     testing::Values(

@@ -52,7 +52,8 @@ std::shared_ptr<tp::TProtocol> protocol(const Dialect& dialect,
 
 std::shared_ptr<tt::TMemoryBuffer> memory_over(std::string_view bytes) {
   auto* data = reinterpret_cast<uint8_t*>(const_cast<char*>(bytes.data()));
-  // The buffer gets a configuration of its own: the shared one counts the bytes of all buffers.
+  // The buffer gets a separate configuration object, because a shared one counts the bytes of all
+  // buffers against its limit.
   return std::make_shared<tt::TMemoryBuffer>(data, static_cast<uint32_t>(bytes.size()),
                                              tt::TMemoryBuffer::OBSERVE,
                                              std::make_shared<TConfiguration>());

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/thrift/stock_messages.h: writes and reads messages with libthrift; for tests only.
+// daemon/thrift/stock_messages.h: writes and reads messages with libthrift, the C++ library of
+// Apache Thrift; for tests only.
 #pragma once
 
 #include <cstdint>

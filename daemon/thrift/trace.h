@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/thrift/trace.h: records the events of a MessageReader for given bytes; for tests only.
+// daemon/thrift/trace.h: records the events that a MessageReader (the parser of Thrift messages)
+// returns for given bytes; for tests only.
 #pragma once
 
 #include <algorithm>

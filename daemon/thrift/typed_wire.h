@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/thrift/typed_wire.h: reads the tokens of a struct that is complete in memory, with one
-// class for each encoding. All classes have the same functions; request_check.cc combines the
-// tokens.
+// daemon/thrift/typed_wire.h: reads the tokens (field headers, counts, values) of a Thrift struct
+// that is complete in memory. There is one class for each encoding, and all classes have the same
+// functions. request_check.cc uses these classes to compare a request with the types in the
+// manifest.
 //
 // Each function returns false if the bytes cannot be that token, or are not spelt as stock writers
 // spell it (numbers in their shortest form, JSON without white space).
@@ -348,7 +349,8 @@ class JsonWire {
     map.key = *key;
     map.element = *element;
     is_first_ = true;
-    return !is_container(*key) || count == 0;  // writers spell keys that are containers differently
+    // Keys that are containers are refused, because writers spell such keys in different ways.
+    return !is_container(*key) || count == 0;
   }
   bool end_map() {
     is_first_ = false;
@@ -512,7 +514,7 @@ class JsonWire {
   }
 
   std::string_view rest_;
-  bool is_first_ = false;  // no comma precedes the next field or map entry
+  bool is_first_ = false;  // the next field or map entry is the first, so no comma precedes it
 };
 
 }  // namespace hat::thrift

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon/thrift/walker_binary.cc: walks tokens of fixed size; skips values that need not be read.
+// daemon/thrift/walker_binary.cc: reads the tokens that show the structure of a struct, and skips
+// all values that do not.
 #include "daemon/thrift/walker_binary.h"
 
 namespace hat::thrift {
@@ -23,7 +24,8 @@ enum : uint8_t {
   kTypes = 17,
 };
 
-// The size of a value, indexed by TType; 0 if the size is not fixed, or for an invalid type.
+// The size of a value in bytes, indexed by TType. The size is 0 for a type without a fixed size and
+// for an invalid type.
 constexpr std::array<uint8_t, kTypes> kFixedBytes = [] {
   std::array<uint8_t, kTypes> bytes{};
   bytes[kBool] = bytes[kByte] = 1;
@@ -132,7 +134,8 @@ Progress BinaryWalker::begin_list(Cursor& in) {
   const uint8_t type = header[0];
   const uint32_t count = big_endian32(header + 1);
   if (count > kCountMax) return Progress::kBroken;
-  if (count == 0) return Progress::kDone;  // of any type: some writers omit the type
+  // The type of an empty list or set is not checked, because some writers omit it.
+  if (count == 0) return Progress::kDone;
   if (!is_type(type)) return Progress::kBroken;
   if (kFixedBytes[type] > 0) {
     skip_.begin(in, uint64_t{count} * kFixedBytes[type]);

@@ -76,9 +76,9 @@ Progress CompactWalker::walk(Cursor& cursor) {
   return progress;
 }
 
-// Continues with the part that the end of the last bytes interrupted. The function for each part
-// sets awaited_ to its own part before it needs bytes, and calls the function for the next part
-// directly.
+// Continues with the part of a value in which the previous piece of input ended. The function for a
+// part sets awaited_ to its own part before it needs bytes. When the part is complete, the function
+// calls the function for the next part directly.
 inline Progress CompactWalker::step(Cursor& in) {
   switch (awaited_) {
     case Awaited::kNextValue:
@@ -139,7 +139,8 @@ inline Progress CompactWalker::begin_field(Cursor& in, uint8_t type, int16_t id)
     fields_seen_ = true;
     first_field_ = id;
   }
-  if (type == kTrue || type == kFalse) return Progress::kDone;  // a bool's value is its type
+  // The type of a bool field is also its value, so no further bytes follow.
+  if (type == kTrue || type == kFalse) return Progress::kDone;
   return begin_value(in, type);
 }
 

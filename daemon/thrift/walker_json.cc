@@ -22,8 +22,8 @@ constexpr std::array<uint8_t, 256> kClasses = [] {
   return classes;
 }();
 
-// Returns a word with the high bit set in each byte of `word` that equals `byte`. Only the lowest
-// set bit is reliable: the bits above it may be wrong.
+// Compares eight bytes at once: returns a word that has the high bit set in each byte in which
+// `word` equals `byte`. Only the lowest set bit is reliable; higher bits may be wrong.
 constexpr uint64_t equal_bytes(uint64_t word, uint8_t byte) {
   constexpr uint64_t kOnes = 0x0101010101010101;
   const uint64_t zero_where_equal = word ^ (kOnes * byte);
@@ -47,8 +47,8 @@ Progress JsonWalker::walk(Cursor& cursor) {
   return progress;
 }
 
-// Makes one step. Returns kNeedMore if the walk continues; walk() then calls again while bytes are
-// left.
+// Makes one step. Returns kNeedMore if the end is not found yet; walk() then calls this function
+// again as long as input is left.
 Progress JsonWalker::step(Cursor& in) {
   switch (state_) {
     case State::kStruct:

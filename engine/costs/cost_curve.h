@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/costs/cost_curve.h: interpolates measured component costs by size; prints them as JSON.
+// engine/costs/cost_curve.h: interpolates the measured costs of RDMA operations by size, and prints
+// these costs as JSON.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +11,11 @@
 
 namespace hat::engine {
 
-// Returns the cost of `bytes`: between two measured sizes on the straight line; above the largest
-// by the slope of the last line, but never below 0; below the smallest the smallest size's cost.
-// `costs` must be sorted by size. Returns 0 if it is empty.
+// Returns the cost in nanoseconds of an operation on `bytes` bytes, from measured costs. A size
+// between two measured sizes is interpolated linearly. A size above the largest measured size is
+// extrapolated from the two largest sizes, but the result is never below 0. A size below the
+// smallest measured size has the cost of the smallest size. `costs` must be sorted by size; if
+// `costs` is empty, the result is 0.
 double cost_of(std::span<const SizedCost> costs, uint32_t bytes);
 
 // Returns one JSON object without a line break:

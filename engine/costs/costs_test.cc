@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/costs/costs_test.cc: interpolated costs, and costs measured between two threads.
+// engine/costs/costs_test.cc: tests the interpolation of measured RDMA costs, and the measurement
+// of these costs between two threads.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -37,7 +38,8 @@ TEST(ComponentCosts, AreWrittenAsOneObject) {
             R"("wake_up_ns": 0.0, "registration": [], "copy": []})");
 }
 
-// A target, which a test may serve in a second thread, and an initiator in this one.
+// A connected target and initiator. The initiator runs in the test's thread; a test may serve the
+// target in a second thread.
 struct Hosts {
   explicit Hosts(const TargetOptions& target_options,
                  const InitiatorOptions& initiator_options = {})
@@ -119,7 +121,7 @@ TEST(Target, DoesEachOperationOnItsMemory) {
   ASSERT_TRUE(hosts.connect());
   Initiator& initiator = *hosts.initiator;
   std::atomic<bool> done = false;
-  std::thread other([&] {  // answers a call with the bytes reversed
+  std::thread other([&] {  // answers each call with the bytes of its request in reverse order
     while (!done) {
       hosts.target->poll([](std::span<const std::byte> request, std::span<std::byte> reply) {
         std::reverse_copy(request.begin(), request.end(), reply.begin());

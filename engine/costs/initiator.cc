@@ -12,7 +12,8 @@ using Clock = std::chrono::steady_clock;
 
 constexpr uint32_t kInitiatorEntries = 16;
 constexpr uint32_t kInitiatorReceives = 2;
-// The thread yields after this many polls: it may be keeping the other side from its processor.
+// The number of unsuccessful polls after which the thread yields its processor, because the other
+// side may be waiting for the same processor.
 constexpr uint32_t kPollsPerYield = 256;
 constexpr uint32_t kPollsPerEventCheck = 4096;
 
@@ -101,8 +102,9 @@ Initiator::Outcome<void> Initiator::put(uint64_t offset, size_t bytes) {
 Initiator::Outcome<void> Initiator::get(uint64_t offset, size_t bytes) {
   ++counts_.gets;
   HAT_TRY_VOID(one_sided(Opcode::kRead, offset, at(local_offset(), bytes)));
-  // If the word that was read says "ready", a later get() must find what was written before that
-  // word. `loop` copies without a fence.
+  // A caller may read a word that says that other data are ready, and then read these data with
+  // another get(). The fence makes sure that the second get() does not see older data: the fabric
+  // `loop` copies bytes without a fence.
   std::atomic_thread_fence(std::memory_order_acquire);
   return {};
 }
@@ -141,7 +143,8 @@ Initiator::Outcome<void> Initiator::one_sided(Opcode opcode, uint64_t offset,
   return {};
 }
 
-// Waits for two completions, because the reply may arrive before the SEND's own completion.
+// Sends a request and waits for two completions in any order: the reply may arrive before the
+// completion of the SEND.
 Initiator::Outcome<std::span<const std::byte>> Initiator::call(size_t bytes) {
   ++counts_.calls;
   const Segment segment = at(request_offset(), bytes);
@@ -174,8 +177,8 @@ Initiator::Outcome<Completion> Initiator::await() {
   }
 }
 
-// Returns true if the target is gone. If it goes after it has taken a call, an event says so, and
-// no completion does.
+// Returns true if the target is gone. If the target goes away after it has received a call, the
+// fabric reports this by an event, and not by a completion.
 bool Initiator::is_lost() {
   while (const auto event = fabric_.next_event()) {
     lost_ |=

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/costs/initiator.h: one-sided operations on a target's memory and calls to the target, one
-// at a time, each awaited by polling: the component operations of RDMA vs. RPC, Table I.
+// engine/costs/initiator.h: performs one-sided RDMA operations on the memory of a target (another
+// process, target.h), and calls to the target. An initiator performs one operation at a time and
+// polls until the operation is complete. The operations are those of RDMA vs. RPC, Table I:
 //
 //   put            W      WRITE, until its completion
 //   get            R      READ
@@ -8,13 +9,14 @@
 //   fetch_add      A_FAO  as compare_swap
 //   call           AM     SEND, until the target's reply has arrived
 //
-// An offset in the target's memory names the remote bytes. put() reads from local() and get()
-// writes to local(), so nothing is copied except by the fabric.
+// The argument `offset` of an operation is an offset in the target's memory. put() sends bytes of
+// local(), and get() stores bytes in local(), so that only the fabric copies bytes.
 //
-// Owner    the fabric outlives the initiator.
-// Thread   one, the fabric's.
-// Errors   a Status. After the first error the queue pair is in error, and all operations fail.
-//          kRetryExceeded also if the other side has not answered for `patience`.
+// Owner    The fabric must outlive the initiator.
+// Thread   Only the thread of the fabric uses an initiator.
+// Errors   Operations return a Status. After the first error the queue pair is in its error state,
+//          and all later operations fail. kRetryExceeded is also returned if the other side has not
+//          answered for `patience`.
 #pragma once
 
 #include <chrono>
@@ -29,13 +31,13 @@
 namespace hat::engine {
 
 struct InitiatorOptions {
-  uint32_t local_bytes = 1 << 20;  // the longest put or get
+  uint32_t local_bytes = 1 << 20;  // the maximum size of one put or get
   uint32_t message_bytes_max = 64 * 1024;
   std::chrono::nanoseconds patience = std::chrono::seconds(20);
-  std::stop_token stop{};  // after a stop request, an operation that is awaited fails soon
+  std::stop_token stop{};  // after a stop request, the operation in progress fails soon
 };
 
-// The number of operations of each kind that were begun.
+// Counts the operations of each kind that an initiator has begun.
 struct OperationCounts {
   uint64_t puts = 0;
   uint64_t gets = 0;
@@ -54,8 +56,8 @@ class Initiator {
 
   static Result<std::unique_ptr<Initiator>> create(Fabric& fabric, const InitiatorOptions& options);
   CostCard card() const;
-  // Fails if the target accepts only shorter calls than this side sends, or if the fabric reports
-  // an error.
+  // Connects to the target that `target` describes. Fails if this side's message_bytes_max is
+  // larger than the target's, or if the fabric reports an error.
   Result<void> connect(const CostCard& target);
 
   std::span<std::byte> local() const;
@@ -63,11 +65,14 @@ class Initiator {
   Outcome<void> put(uint64_t offset, size_t bytes);
   // Reads `bytes` of the target's memory at `offset` into the beginning of local().
   Outcome<void> get(uint64_t offset, size_t bytes);
-  // Returns the old value; the word was swapped if the old value equals `expected`.
+  // Replaces, atomically, the 8-byte word at `offset` with `desired` if its value is `expected`.
+  // Returns the value before the operation.
   Outcome<uint64_t> compare_swap(uint64_t offset, uint64_t expected, uint64_t desired);
-  // Returns the old value.
+  // Adds, atomically, `addend` to the 8-byte word at `offset`. Returns the value before the
+  // operation.
   Outcome<uint64_t> fetch_add(uint64_t offset, uint64_t addend);
-  // Sends the first `bytes` of request(). The reply that it returns is valid until the next call.
+  // Sends the first `bytes` of request() to the target and waits for the reply. The returned reply
+  // is valid until the next call.
   Outcome<std::span<const std::byte>> call(size_t bytes);
   std::span<std::byte> request() const;
 
@@ -78,7 +83,8 @@ class Initiator {
  private:
   Initiator(Fabric& fabric, const InitiatorOptions& options) : fabric_(fabric), options_(options) {}
   Result<void> open();
-  // The layout of memory_: a word for atomics, two receives, the request, local().
+  // The layout of memory_: a word for the results of atomic operations, two receive buffers, the
+  // request, and local().
   static constexpr size_t kWordBytes = 64;
   size_t receive_offset(uint64_t id) const { return kWordBytes + id * options_.message_bytes_max; }
   size_t request_offset() const { return receive_offset(2); }

@@ -10,18 +10,20 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// The first byte of a message: what the answering side does besides sending the message back.
+// The first byte of a message. It says what the answering side must do in addition to sending the
+// message back.
 enum class Ask : uint8_t {
   kEcho,
-  kPoll,        // poll from now on
-  kSleep,       // sleep from now on, while there is nothing to do
+  kPoll,        // poll for messages from now on
+  kSleep,       // sleep from now on while no message has arrived
   kTakeEvents,  // read the fabric's events
   kEnd,
 };
 
-constexpr size_t kSamplesMin = 9;  // only three if nine take more than ten times `each`
+// The minimum number of samples; three are enough if nine samples take more than ten times `each`.
+constexpr size_t kSamplesMin = 9;
 constexpr size_t kSamplesMax = 20'000;
-// The time of one sample: long enough that reading the clock adds little.
+// The minimum duration of one sample, so long that the time for reading the clock hardly counts.
 constexpr auto kSample = std::chrono::microseconds(5);
 
 double ns(Clock::duration took) { return std::chrono::duration<double, std::nano>(took).count(); }
@@ -32,8 +34,8 @@ double median(std::vector<double> samples) {
   return *middle;
 }
 
-// Returns the median time of `once`, which returns an expected<…, Status>. Times several cheap
-// operations at once.
+// Returns the median time in nanoseconds of the operation `once`, which returns an
+// expected<…, Status>. If the operation is fast, one sample times several operations.
 template <class Once>
 std::expected<double, Status> time_of(std::chrono::nanoseconds each, const Once& once) {
   const auto warm = Clock::now();
@@ -82,7 +84,8 @@ class Measurement {
                 "the cost of " + what + " cannot be measured: " + std::string(text(done.error())));
   }
 
-  // Measures `once` and stores its cost in `to`.
+  // Measures the operation `once` and stores its cost in `to`. `what` names the operation in
+  // errors.
   template <class Once>
   Result<void> time(const std::string& what, double& to, const Once& once) {
     if (options_.stop.stop_requested())
@@ -129,8 +132,9 @@ class Measurement {
     return {};
   }
 
-  // Sends the same message to a side that polls and to a side that sleeps; the pause before each
-  // message lets the side fall asleep.
+  // Measures the cost of a wake-up: the difference between the time of a message to a side that
+  // sleeps and the time of the same message to a side that polls. A pause before each message lets
+  // the other side fall asleep.
   Result<void> wake_up() {
     std::array<double, 2> costs{};
     for (const Ask way : {Ask::kPoll, Ask::kSleep}) {
@@ -163,10 +167,11 @@ class Measurement {
         const auto begin = Clock::now();
         const auto region =
             initiator_.fabric().register_memory(memory, {.write = true, .read = true});
-        if (!region) return {};  // a limit of the host; the sizes within it were measured
+        // This size exceeds a limit of the host; smaller sizes are measured.
+        if (!region) return {};
         samples.push_back(ns(Clock::now() - begin));
-        // On `loop` the other side gets an event for each registration, and must read it before
-        // more arrive.
+        // On the fabric `loop`, the other side gets an event for each registration, and must read
+        // these events before too many of them arrive.
         HAT_TRY_VOID(told(ask(Ask::kTakeEvents), "registration"));
       }
       costs_.registration.push_back({bytes, median(std::move(samples))});
@@ -174,7 +179,7 @@ class Measurement {
     return {};
   }
 
-  // Copies between two buffers that are larger than a core's own cache.
+  // Measures copies between two buffers that are larger than the cache of one core.
   void copies() {
     constexpr size_t kRing = 8 << 20;
     std::vector<std::byte> from(kRing, std::byte{1});

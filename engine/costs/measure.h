@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/costs/measure.h: measures the component costs between two hosts that are connected: the
-// times of a PUT, a GET, an atomic, a message, a copy, a registration and a wake-up
-// (config/component_costs.h).
+// engine/costs/measure.h: measures the component costs between two connected hosts: the times of an
+// RDMA write (PUT), an RDMA read (GET), an atomic operation, a message and its answer, a copy in
+// memory, a memory registration, and the wake-up of a sleeping thread (config/component_costs.h).
 //
 //   measuring side                                  the other side
 //   auto initiator = Initiator::create(fabric, …);  auto target = Target::create(fabric, …);
-//   … exchange of the cards (initiator.h, target.h) …
+//   … the two sides exchange their cards, which hold the addresses to connect to (target.h) …
 //   auto costs = measure_costs(*initiator, {});     answer_costs(*target, std::chrono::minutes(1));
 //
-// The measuring side leads: its messages say when the other side sleeps, and when everything is
-// done. The measurement overwrites the target's memory.
+// The measuring side controls the measurement: its messages request the other side to poll, to
+// sleep, or to finish. The measurement overwrites the target's memory.
 //
-// Thread   each side blocks its thread, which owns the fabric; use a thread that has no other work.
-// Errors   sentences: which component, and what the fabric reported. It is not an error if the
-//          fabric refuses to register memory: the result has the sizes before that one.
+// Thread   Each side blocks the thread that owns the fabric, so use a thread that has no other
+// work. Errors   An error is a sentence with the operation that failed and the error of the fabric.
+// If the
+//          fabric refuses to register memory of some size, this is not an error: the result has
+// only
+//          the costs of the smaller sizes.
 #pragma once
 
 #include <chrono>
@@ -27,21 +30,25 @@
 namespace hat::engine {
 
 struct MeasureOptions {
-  // Sizes that exceed the target's memory, local() or a message are left out.
+  // The sizes in bytes to measure. A size is skipped if it is larger than the target's memory, than
+  // Initiator::local() or than the largest message.
   std::vector<uint32_t> transfer_bytes = {8, 64, 512, 4096, 16384, 65536, 262144, 1048576};
   std::vector<uint32_t> message_bytes = {8, 64, 512, 4096, 16384, 65536};
-  std::vector<uint32_t> registration_bytes = {4096, 65536, 1 << 20};  // until one is refused
+  // The first size whose registration the fabric refuses ends this part of the measurement.
+  std::vector<uint32_t> registration_bytes = {4096, 65536, 1 << 20};
   std::vector<uint32_t> copy_bytes = {64, 512, 4096, 16384, 65536, 262144, 1048576};
-  // The approximate time spent on each component and size. If nine samples take longer, it takes up
-  // to ten times as long, and after that three samples are enough.
+  // The approximate time to spend on each operation and size. If nine samples take longer than
+  // that, the measurement continues for up to ten times `each`; after that time, three samples are
+  // enough.
   std::chrono::nanoseconds each = std::chrono::milliseconds(50);
-  std::stop_token stop{};  // checked before each component and size
+  std::stop_token stop{};  // checked before the measurement of each operation and size
 };
 
+// Measures the costs between the initiator and its target, and returns them.
 Result<ComponentCosts> measure_costs(Initiator& initiator, const MeasureOptions& options);
 
-// Answers until the measuring side is done. Fails if that side goes away or is silent for
-// `patience`, and within 100 ms of a stop request.
+// Answers the measuring side until it has finished. Returns an error if the measuring side goes
+// away or sends nothing for `patience`, or within 100 ms after a stop request.
 Result<void> answer_costs(Target& target, std::chrono::nanoseconds patience,
                           const std::stop_token& stop = {});
 

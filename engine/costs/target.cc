@@ -9,7 +9,9 @@ namespace hat::engine {
 namespace {
 
 constexpr uint32_t kReplyEntries = 16;
-constexpr uint32_t kReceivesPerPeer = 2;  // a call may arrive before the last one's is posted again
+// Each peer needs two receive buffers, because its next call may arrive before the buffer of its
+// last call is posted again.
+constexpr uint32_t kReceivesPerPeer = 2;
 constexpr uint32_t kPollsPerTakeEvents = 1000;
 
 }  // namespace
@@ -86,7 +88,8 @@ size_t Target::poll(const CallHandler& handler) {
   size_t answered = 0;
   for (const Completion& completion : std::span(done).first(count)) {
     if (completion.status != Status::kSuccess) {
-      // Each request that the failure flushed completes; the peer counts once.
+      // A failure of the queue pair completes each of its outstanding requests with an error. The
+      // peer is counted only once, because the first of these completions removes it.
       lost_ += peers_.erase(completion.queue_pair);
     } else if (completion.opcode == Opcode::kReceive) {
       answer(completion, handler);
@@ -107,7 +110,8 @@ void Target::answer(const Completion& call, const CallHandler& handler) {
                            .inlined = size <= inline_bytes_,
                            .solicited = true,
                            .segments = {&segment, 1}};
-    const auto still = peers_.find(call.queue_pair);  // the handler may have taken events
+    // The handler may have called take_events(), which removes a peer that has gone.
+    const auto still = peers_.find(call.queue_pair);
     if (still != peers_.end()) still->second.pair->post({&work, 1});
   }
   post_receive(call.id);
@@ -125,7 +129,8 @@ size_t Target::poll_or_sleep(const CallHandler& handler, std::chrono::millisecon
 
 void Target::take_events() {
   while (const auto event = fabric_.next_event()) {
-    // If no reply to a peer is in flight, no completion says that the peer has gone.
+    // If no reply to a peer is in flight, only an event, and no completion, reports that the peer
+    // has gone.
     if (event->kind == FabricEvent::Kind::kQueuePairError) lost_ += peers_.erase(event->queue_pair);
   }
 }

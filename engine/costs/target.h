@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/costs/target.h: memory that peers access by one-sided requests, and calls (active
-// messages) that they send. It is the side that is measured, and the owner of a distributed data
-// structure.
+// engine/costs/target.h: a target offers memory that peers access by one-sided RDMA requests, and
+// answers calls (active messages) of these peers. When RDMA costs are measured, the target is the
+// side that does not measure. A distributed data structure uses a target in each process that owns
+// a part of the structure.
 //
 //   Target                                        Initiator (initiator.h)
 //   auto target = Target::create(fabric, …);      auto initiator = Initiator::create(fabric, …);
 //   auto card = target->add(theirs);    ◀── cards, by other means ──▶    initiator->card()
 //   for (;;) target->poll(handler);               initiator->connect(card);
 //
-// One-sided requests need no work of the target's processor: on `loop` the initiator performs them,
-// on `verbs` the device does. A call is answered only when the target polls.
+// One-sided requests need no work of the target's processor. On the fabric `loop` the initiator
+// performs these requests; on `verbs` the RDMA device performs them. A call is answered only when
+// the target polls.
 //
-// Bounds   peers_max initiators, each with one call at a time of at most message_bytes_max.
-// Owner    the fabric outlives the target; the target owns its memory.
-// Thread   one, the fabric's.
-// Errors   set-up functions return sentences. A peer that goes away is counted in lost().
+// Bounds   At most peers_max initiators. Each initiator has at most one call at a time, and a call
+//          has at most message_bytes_max bytes.
+// Owner    The fabric must outlive the target. The target owns its memory.
+// Thread   Only the thread of the fabric uses a target.
+// Errors   create() and add() return an error as a sentence. lost() counts peers that went away.
 // Source   RDMA vs. RPC (Brock et al.), section II-B: a handler sends nothing but its one reply.
 #pragma once
 
@@ -28,19 +31,23 @@
 
 namespace hat::engine {
 
-// The same value as for lanes, and for the same reason: a busy host answers late.
+// The time that a queue pair waits for an acknowledgement. The value is the same as for RDMA lanes,
+// and just as long because a busy host acknowledges late.
 inline constexpr std::chrono::nanoseconds kCostAckTimeout = std::chrono::milliseconds(67);
 
-// What one side must know about the other. Plain bytes; an initiator's card describes no memory.
+// What one side must know about the other side before they can connect: the address of a queue pair
+// and the memory to access. In an initiator's card the memory is empty. The struct has no pointers
+// and can be sent as it is.
 struct CostCard {
   QueuePairAddress queue_pair{};
-  uint64_t address = 0;  // of the memory, in its owner's address space
-  uint64_t bytes = 0;
-  uint32_t rkey = 0;
-  uint32_t message_bytes_max = 0;
+  uint64_t address = 0;            // of the memory, in the address space of the memory's owner
+  uint64_t bytes = 0;              // the size of the memory
+  uint32_t rkey = 0;               // the key by which the other side accesses the memory
+  uint32_t message_bytes_max = 0;  // the maximum size of a call or a reply
 };
 
-// Reads a request, writes a reply, and returns the reply's length. A handler must not make calls.
+// A function that answers a call: reads `request`, writes the reply to `reply`, and returns the
+// length of the reply in bytes. The function must not make calls itself.
 using CallHandler =
     std::function<size_t(std::span<const std::byte> request, std::span<std::byte> reply)>;
 
@@ -54,16 +61,19 @@ class Target {
  public:
   static Result<std::unique_ptr<Target>> create(Fabric& fabric, const TargetOptions& options);
 
-  // Connects to an initiator, which may then read, write and use atomics in memory(). Returns the
-  // card for the initiator.
+  // Connects to the initiator that the card describes. From then on the initiator can read and
+  // write memory(), and use atomic operations on it. Returns the target's card for this initiator.
   Result<CostCard> add(const CostCard& initiator);
   std::span<std::byte> memory() const { return region_->bytes(); }
-  // Answers the calls that have arrived; returns how many. Makes no system call, except in each
-  // thousandth poll that finds nothing, which checks whether peers have gone.
+  // Answers the calls that have arrived, with `handler`, and returns the number of these calls.
+  // Makes no system call, except that each thousandth poll without a call checks whether peers have
+  // gone.
   size_t poll(const CallHandler& handler);
-  // As poll(), but sleeps until a call arrives if there is none.
+  // Polls as poll() does. If no call has arrived, sleeps until a call arrives, for at most
+  // `at_most`.
   size_t poll_or_sleep(const CallHandler& handler, std::chrono::milliseconds at_most);
-  void take_events();  // reads the fabric's events: peers come and go, memory is registered
+  // Handles the fabric's events, which report peers that come or go, and registrations of memory.
+  void take_events();
   uint64_t lost() const { return lost_; }
 
  private:
@@ -84,7 +94,8 @@ class Target {
   uint32_t empty_polls_ = 0;
   uint64_t lost_ = 0;
   std::unique_ptr<SharedMemory> memory_;
-  std::unique_ptr<SharedMemory> buffers_memory_;  // the receives, then one reply for each peer
+  // The receive buffers, followed by one buffer for the reply to each peer.
+  std::unique_ptr<SharedMemory> buffers_memory_;
   std::unique_ptr<MemoryRegion> region_;
   std::unique_ptr<MemoryRegion> buffers_;
   std::unique_ptr<CompletionQueue> cq_;

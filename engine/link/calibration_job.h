@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/link/calibration_job.h: what a calibration session and the thread that measures or answers
-// leave for each other, so that the reactor's thread never waits for that thread.
+// engine/link/calibration_job.h: passes data between two threads of a daemon during a calibration
+// session, in which two daemons measure the costs of RDMA between them. One thread performs the
+// RDMA operations: it measures, or answers the daemon that measures. The other is the reactor's
+// thread, which runs CalibrationSession and never waits for the first thread. A "card" (CostCard)
+// describes the queue pairs and the memory of one side. The diagram shows the calls on a job and
+// the frames between the daemons:
 //
 //   measuring thread                CalibrationSession                answering thread
 //   await_card() ◀────── offer() ── kCostAccept ◀── card() ◀────────── offer()
 //   finish() ──────── finished() ──▶ kCostClose
-//                        stop() ◀── kCostClose, the link's end, too long ──▶ stop()
+//                        stop() ◀── kCostClose, the link's end, time-out ──▶ stop()
 //
-// Thread   any. It uses a lock, but is not on the path of a call.
+// Thread   Any thread may call a job, which uses a lock. No Thrift call waits for that lock.
 #pragma once
 
 #include <chrono>
@@ -23,12 +27,14 @@ namespace hat::engine {
 
 class CalibrationJob {
  public:
-  // Stores the target's card; the first card stays. The answering thread calls it on the answering
-  // side, and CalibrationSession calls it on the measuring side.
+  // Stores the card of the answering side, and wakes await_card(). Ignores any later card. On the
+  // answering side, the answering thread calls this function; on the measuring side,
+  // CalibrationSession does.
   void offer(const CostCard& card);
+  // Returns the stored card, if there is one.
   std::optional<CostCard> card() const;
-  // Blocks until there is a card. Returns an error if the job is stopped (with the reason), or if
-  // no card is offered within `patience`.
+  // Waits for a card and returns it. Returns an error with the reason if the job is stopped, or an
+  // error if no card is stored within `patience`.
   Result<CostCard> await_card(std::chrono::nanoseconds patience);
 
   // Records that the thread no longer needs the other side. `end` has the error if the measurement

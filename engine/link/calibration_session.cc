@@ -19,7 +19,8 @@ std::unexpected<Error> refuse_costs(const char* what) {
 
 }  // namespace
 
-// --- Payloads: a card, byte for byte; in a CostOpen, the text of CostOpen::reach follows it ---
+// --- Payloads: the bytes of a CostCard; in a CostOpen, the text CostOpen::reach follows the card
+// ---
 
 std::vector<std::byte> encode(const CostCard& card) {
   const auto raw = std::as_bytes(std::span(&card, 1));
@@ -103,7 +104,7 @@ void CalibrationSession::poll() {
 
 void CalibrationSession::on_cost_frame(const FrameHeader& header, Bytes payload) {
   if (header.kind == FrameKind::kCostOpen) return take_open(header.stream, payload);
-  if (!job_ || header.stream != number_) return;  // that session is over
+  if (!job_ || header.stream != number_) return;  // the frame's calibration session is over
   if (header.kind == FrameKind::kCostAccept) return take_accept(payload);
   if (payload.empty()) return stop({});
   stop(fail(ErrorCode::kUnavailable, "the peer: " + said_by_peer(payload)));

@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/link/calibration_session.h: calibration sessions, in which one side of a link measures
-// what its fabric costs between the two: the payloads of the kCost… frames, and the exchange of
-// these frames. docs/wire.md section 3.4 shows the bytes.
+// engine/link/calibration_session.h: runs calibration sessions. In a calibration session one of the
+// two daemons of a link, the initiator, measures the costs of RDMA operations between the two
+// daemons. This file has the payloads of the kCost… frames and the exchange of these frames.
+// docs/wire.md section 3.4 shows the bytes. A "card" (CostCard) describes the queue pairs and the
+// memory of one side.
 //
-//   initiator: kCostOpen ──▶      wants to measure: its fabric's reach, its card
-//              ◀── kCostAccept    the card of the memory to measure with
-//   both:      kCostClose         the session is over: the reason, empty if it ended as it should
+//   initiator sends kCostOpen     the request to measure: its fabric's reach and its card
+//   acceptor sends kCostAccept    the card of the memory to measure with
+//   either side sends kCostClose  the session is over; the payload is the reason, or empty if the
+//                                 session succeeded
 //
-// Other threads do the work on the fabric, which takes long. CalibrationSession checks every
-// kPollInterval what they have left for it in the CalibrationJob.
+// The RDMA operations take long, so other threads perform them. These threads store results in a
+// CalibrationJob, which CalibrationSession checks every kPollInterval.
 //
-// Bounds   one calibration session at a time on a link; one that lasts longer than kLongest is
-//          stopped.
-// Thread   the reactor's.
-// Errors   are passed to the job as sentences; the link and its calls are not affected.
+// Bounds   A link has at most one calibration session at a time. A session that lasts longer than
+//          kLongest is stopped.
+// Thread   Only the reactor's thread uses this class.
+// Errors   An error is passed to the job as a sentence. It does not affect the link or its calls.
 #pragma once
 
 #include <memory>
@@ -26,22 +29,25 @@
 namespace hat::engine {
 
 struct CostOpen {
-  std::string reach;  // Fabric::reach()
-  CostCard card;
+  std::string reach;  // Fabric::reach() of the initiator: text that says whom its fabric can reach
+  CostCard card;      // the initiator's card
 };
 
+// Returns the payload of a kCostOpen frame.
 std::vector<std::byte> encode(const CostOpen& open);
+// Returns the payload of a kCostAccept frame.
 std::vector<std::byte> encode(const CostCard& card);
-// Decodes a payload; an error says what is wrong with it.
+// Decodes the payload of a kCostOpen or kCostAccept frame. An error says how the payload is wrong.
 Result<CostOpen> decode_cost_open(Bytes payload);
 Result<CostCard> decode_cost_card(Bytes payload);
 
-// Answers calibration sessions for a node, on a thread of its own.
+// Performs the work of the answering side of calibration sessions, on a separate thread.
 class CostAnswerer {
  public:
   virtual ~CostAnswerer() = default;
-  // Starts to answer, and leaves the results in the job that it returns. If it cannot answer now,
-  // the error says why. Any thread may call it.
+  // Starts to answer the session that `open` requests. Returns a job in which the answering thread
+  // stores its results, or an error that says why no session is possible now. Any thread may call
+  // this function.
   virtual Result<std::shared_ptr<CalibrationJob>> answer(const CostOpen& open) = 0;
 };
 
@@ -50,12 +56,14 @@ class CalibrationSession final : public CostFrames {
   static constexpr Duration kPollInterval = std::chrono::milliseconds(5);
   static constexpr Duration kLongest = std::chrono::seconds(60);
 
-  // Uses `control`, the TCP lane of the link's session. If `answerer` is null, this side only
-  // measures. All arguments must outlive this object.
+  // Creates an object that sends its frames on `control`, the TCP connection of the link. If
+  // `answerer` is null, this side refuses sessions that the peer opens. All arguments must outlive
+  // this object.
   CalibrationSession(Reactor& reactor, Lane& control, CostAnswerer* answerer);
   ~CalibrationSession() override { end("the link has ended"); }
 
-  // Starts a calibration session in which this side measures. Fails while another one is running.
+  // Starts a calibration session in which this side measures. Returns an error while another
+  // calibration session is running on the link.
   Result<void> open(const CostOpen& open, std::shared_ptr<CalibrationJob> job);
   // Ends the running calibration session, if any, because the link is down.
   void end(const std::string& reason) { stop(fail(ErrorCode::kClosed, reason)); }
@@ -77,7 +85,8 @@ class CalibrationSession final : public CostFrames {
   Reactor& reactor_;
   Lane& control_;
   CostAnswerer* const answerer_;
-  uint32_t number_ = 0;  // of the running session or the last one; the initiator counts
+  // The number of the running calibration session or the last one; the initiator chooses it.
+  uint32_t number_ = 0;
   std::shared_ptr<CalibrationJob> job_;  // null if no session is running
   bool measures_ = false;
   bool told_card_ = false;

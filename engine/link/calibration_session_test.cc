@@ -56,7 +56,8 @@ TEST(CostJobs, WaitForACardOrForTheEnd) {
   EXPECT_EQ(job.await_card(60s).error().message, "first");
 }
 
-// The TCP lane of one side: sent frames wait until the test passes them to the other side.
+// The TCP connection of one side of a link: frames that this side sends are stored until the test
+// passes them to the other side.
 struct CostWire final : Lane {
   uint64_t send(FrameHeader header, std::initializer_list<Bytes> pieces) override {
     std::vector<std::byte> payload;

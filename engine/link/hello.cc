@@ -10,7 +10,7 @@ namespace {
 constexpr uint32_t kMagic = 0x4c544148;  // "HATL"
 constexpr size_t kNodeBytesMax = 255;
 
-struct HelloHeader {  // little-endian; the two names follow
+struct HelloHeader {  // little-endian; the names Hello::node and Hello::peer follow
   uint32_t magic = kMagic;
   uint16_t version_min = 0;
   uint16_t version_max = 0;
@@ -39,7 +39,7 @@ std::vector<std::byte> encode(const Hello& hello) {
   return out;
 }
 
-// Returns true for the characters that configurations allow in names (config/names.h).
+// Returns true if configuration files allow the character `c` in names (config/names.h).
 static bool may_be_in_a_name(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
          c == '-' || c == '_';

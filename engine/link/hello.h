@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/link/hello.h: the hello, which two daemons send to each other before anything else.
+// engine/link/hello.h: the hello, the first message that each of two daemons sends on a link (the
+// connection between them).
 //
-// The initiator sends its hello first. That hello names the node that the initiator wants to reach,
-// so a daemon that was reached by a wrong address refuses the link. docs/wire.md section 3.1 shows
-// the bytes.
+// The initiator sends its hello first. The initiator's hello names the daemon that the initiator
+// wants to reach, so that another daemon, reached by a wrong address, refuses the link.
+// docs/wire.md section 3.1 shows the bytes.
 #pragma once
 
 #include <cstdint>
@@ -15,15 +16,15 @@
 
 namespace hat::engine {
 
-// The link versions, and what each one has added. A daemon uses none of these additions with a peer
-// of an older version.
+// The versions of the link's format, and the frames or fields that each version has added. A daemon
+// does not use the additions of a version if its peer has an older version.
 //
 //   1  the first
 //   2  component costs (the kCost… frames)
-//   3  Failure::kPermissionDenied; nonces of RDMA lanes
-//   4  kBound, and after it the acceptor's kEnd on a stream of calls
-//   5  kDetach, kDetached and kAttach
-//   6  the id in a CallMeta; kSeveral
+//   3  Failure::kPermissionDenied; nonces, by which a peer proves that an RDMA lane is its own
+//   4  the frame kBound, and the acceptor's kEnd after kBound on a stream that carries calls
+//   5  the frames kDetach, kDetached and kAttach
+//   6  the id in a CallMeta; the flag kSeveral
 inline constexpr uint16_t kLinkVersionMin = 1;
 inline constexpr uint16_t kLinkVersion = 6;
 inline constexpr uint16_t kLinkVersionOfCosts = 2;
@@ -36,25 +37,35 @@ inline constexpr uint16_t kLinkVersionOfIds = 6;
 struct Hello {
   uint16_t version_min = kLinkVersionMin;
   uint16_t version_max = kLinkVersion;
-  uint64_t generation = 0;  // of the sender's process: differs once the sender has restarted
-  uint32_t legs = 0;        // of the sender's RDMA lanes: a bit for each Leg; 0: it has no lanes
-  std::string node;         // the sender's name; 1 to 255 bytes
-  std::string peer;         // the name of the node that an initiator wants; empty from an acceptor
+  // A number of the sender's process: it changes when the sender is restarted.
+  uint64_t generation = 0;
+  // The legs (ways to move one message over RDMA) that the sender supports: a bit for each Leg. The
+  // value 0 means that the sender has no RDMA lanes.
+  uint32_t legs = 0;
+  std::string node;  // the sender's name; 1 to 255 bytes
+  // In an initiator's hello: the name of the daemon that the initiator wants to reach. In an
+  // acceptor's hello: empty.
+  std::string peer;
 
   friend bool operator==(const Hello&, const Hello&) = default;
 };
 
+// Returns true if the link version of the peer includes kBound. The next three functions check for
+// kDetach, kDetached and kAttach, for CallMeta::id, and for nonces.
 inline bool knows_bound(const Hello& peer) { return peer.version_max >= kLinkVersionOfBound; }
 inline bool knows_moves(const Hello& peer) { return peer.version_max >= kLinkVersionOfMoves; }
 inline bool knows_ids(const Hello& peer) { return peer.version_max >= kLinkVersionOfIds; }
 inline bool knows_nonces(const Hello& peer) { return peer.version_max >= kLinkVersionOfNonces; }
 
-// Returns the size of a CallMeta on a link with this peer.
+// Returns the bytes of a CallMeta on a link with this peer: the field `id` is absent on links with
+// older peers.
 inline size_t call_meta_bytes(const Hello& peer) {
   return knows_ids(peer) ? sizeof(CallMeta) : offsetof(CallMeta, id);
 }
 
+// Returns the payload of a kHello frame.
 std::vector<std::byte> encode(const Hello& hello);
+// Decodes the payload of a kHello frame. An error says how the payload is wrong.
 Result<Hello> decode_hello(Bytes payload);
 
 }  // namespace hat::engine

@@ -12,7 +12,7 @@ struct OpenHead {
   LaneShape out;
   LaneShape back;
   LaneClass lanes{};
-  uint8_t reach_bytes = 0;  // the reach follows
+  uint8_t reach_bytes = 0;  // the length of the text LaneOpen::reach, which follows this struct
   uint16_t reserved = 0;
 };
 static_assert(sizeof(OpenHead) == 20);
@@ -23,7 +23,7 @@ void append(std::vector<std::byte>& bytes, const T& value) {
   bytes.insert(bytes.end(), raw, raw + sizeof value);
 }
 
-// Removes `value` from the front of `payload`. Returns false if `payload` is too short.
+// Moves the first sizeof(T) bytes of `payload` to `value`. Returns false if `payload` is too short.
 template <class T>
 bool take(Bytes& payload, T& value) {
   if (payload.size() < sizeof value) return false;

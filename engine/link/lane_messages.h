@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/link/lane_messages.h: the payloads of the kLane… frames, by which the two sides of a link
-// create an RDMA lane. docs/wire.md section 3.3 shows the bytes.
+// engine/link/lane_messages.h: the payloads of the kLane… frames, by which two daemons create an
+// RDMA lane (one RDMA connection between them) over the TCP connection of their link. A LaneShape
+// says how one side sends on the lane; a LaneOffer has the address of a side's queue pair and
+// memory. docs/wire.md section 3.3 shows the bytes.
 //
-//   initiator: kLaneOpen ──▶      its shape, the shape it would like back, its fabric's reach
-//              ◀── kLaneAccept    the acceptor's shape and its LaneOffer
-//   initiator: kLaneReady ──▶     the initiator's LaneOffer
-//              ◀── kLaneUp        both sides may send; a nonce
-//   initiator: kLaneNonce         the same nonce, as the first frame on the lane itself: it proves
-//                                 that the sender on the lane is the peer of the link
-//   both:      kLaneClose         the lane is refused or ended; the reason
+//   initiator: kLaneOpen     the shape for what the initiator sends, the shape that it would like
+//                            for what the acceptor sends, and the reach of its fabric
+//   acceptor:  kLaneAccept   the shape for what the acceptor sends, and the acceptor's LaneOffer
+//   initiator: kLaneReady    the initiator's LaneOffer
+//   acceptor:  kLaneUp       both sides may send from now on; the payload is a nonce
+//   initiator: kLaneNonce    the same nonce, as the first frame on the lane itself. The nonce
+// proves
+//                            that the sender on the lane is the peer of the link
+//   both:      kLaneClose    the lane is refused or ended; the payload is the reason
 //
-// If either side has a link version below 3, the two sides use no nonces.
+// If one of the two daemons has a link version below 3, they use no nonces.
 #pragma once
 
 #include <array>
@@ -29,23 +33,24 @@ using LaneNonce = std::array<std::byte, 16>;
 struct LaneWish {
   LaneClass lanes = LaneClass::kThroughput;
   LaneShape out;   // how the initiator sends
-  LaneShape back;  // how it would like the acceptor to send; the acceptor decides
+  LaneShape back;  // how the initiator would like the acceptor to send; the acceptor decides
 };
 
 struct LaneOpen {
   LaneWish wish;
-  std::string reach;  // Fabric::reach()
+  std::string reach;  // Fabric::reach() of the initiator: text that says whom its fabric can reach
 };
 
 struct LaneAccept {
-  LaneShape back;
+  LaneShape back;  // how the acceptor sends
   LaneOffer offer;
 };
 
+// Returns the payload of a kLaneOpen, kLaneAccept or kLaneReady frame.
 std::vector<std::byte> encode(const LaneOpen& open);
 std::vector<std::byte> encode(const LaneAccept& accept);
 std::vector<std::byte> encode(const LaneOffer& offer);
-// Decodes a payload; an error says what is wrong with it.
+// Decodes the payload of such a frame. An error says how the payload is wrong.
 Result<LaneOpen> decode_lane_open(Bytes payload);
 Result<LaneAccept> decode_lane_accept(Bytes payload);
 Result<LaneOffer> decode_lane_offer(Bytes payload);

@@ -37,7 +37,8 @@ LaneSet::LaneSet(Reactor& reactor, RdmaHost& host, Session::Role role, Lane& con
 
 LaneSet::~LaneSet() { end_deferred(); }
 
-// Deletes the members whose deletion was deferred. Must not be called from an event of a member.
+// Deletes the members whose deletion was deferred. Must not be called from a callback of a member,
+// because the callback would return to a deleted object.
 void LaneSet::end_deferred() {
   for (const auto& member : std::exchange(deferred_, {})) {
     if (member->lane) domain_->poller(member->wish.lanes).retire(std::move(member->lane));
@@ -57,7 +58,8 @@ RdmaLane* LaneSet::lane(uint32_t number) {
 void LaneSet::flush() {
   end_deferred();
   for (auto next = members_.begin(); next != members_.end();) {
-    Member& member = *next++->second;  // flush() may take it down and out of members_
+    // The iterator is advanced first, because flush() can remove the member from members_.
+    Member& member = *next++->second;
     if (member.state == State::kUp) member.lane->flush();
   }
 }
@@ -125,7 +127,7 @@ void LaneSet::on_lane_frame(const FrameHeader& header, Bytes payload) {
   if (ended_) return;
   if (header.kind == FrameKind::kLaneOpen) return take_open(header.stream, payload);
   const auto found = members_.find(header.stream);
-  if (found == members_.end()) return;  // it went down meanwhile
+  if (found == members_.end()) return;  // the lane went down while the frame was on its way
   Member& member = *found->second;
   const bool initiates = role_ == Session::Role::kInitiator;
   if (header.kind == FrameKind::kLaneClose) {
@@ -139,7 +141,8 @@ void LaneSet::on_lane_frame(const FrameHeader& header, Bytes payload) {
   }
   if (header.kind == FrameKind::kLaneUp && initiates) {
     if (member.state == State::kReady) return take_up(member, payload);
-    if (member.state == State::kUp) return;  // a message on the lane arrived before this frame
+    // The first message on the lane can arrive before kLaneUp, and has brought the lane up then.
+    if (member.state == State::kUp) return;
   }
   go_down(member, "the peer sent a message about the RDMA lane out of order", true);
 }
@@ -162,7 +165,8 @@ void LaneSet::take_accept(Member& member, Bytes payload) {
   if (const auto made = make(member, member.wish.out, accepted->back); !made) {
     return go_down(member, made.error().message, true);
   }
-  // The offer is sent first: once this side connects, the two queue pairs may contact each other.
+  // This side sends its offer before it connects its queue pair, because the two queue pairs can
+  // contact each other as soon as this side has connected.
   send(FrameKind::kLaneReady, member.number, encode(member.lane->offer()));
   if (const auto connected = member.lane->connect(accepted->offer); !connected) {
     return go_down(member, connected.error().message, true);
@@ -269,7 +273,8 @@ void LaneSet::look_after(Member& member, TimePoint now) {
 }
 
 void LaneSet::Member::on_frame(const FrameHeader& header, Bytes payload) {
-  // An older peer's first message on the lane may arrive before its kLaneUp on the link.
+  // If the peer has a link version without nonces, its first message on the lane may arrive before
+  // its kLaneUp, which travels over TCP. With nonces, such a message breaks the format.
   if (state == State::kReady && !set.options_.nonces) set.come_up(*this);
   if (state == State::kDown) return;
   if (state != State::kUp) {

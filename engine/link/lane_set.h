@@ -1,22 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/link/lane_set.h: the RDMA lanes of one session of a link: creates them on demand, ends
-// them when they are idle, and watches over them.
+// engine/link/lane_set.h: manages the RDMA lanes (RDMA connections to one peer daemon) that belong
+// to one session of a link. A session is one TCP connection to the peer, and its two sides are the
+// initiator, which opened the TCP connection, and the acceptor. A LaneSet creates lanes on demand,
+// ends idle lanes, and detects failed lanes.
 //
 //   initiator: open() ──▶ on_lane_up() … lane(n)->send() … close(), or idle for idle_timeout
 //   any time:  on_lane_down(), with the reason; during that call, lane(n)->fate() still works
 //
-// How soon a failure is noticed:
-//   requests are outstanding    after ack_timeout * (retries + 1) of the lane's queue pair
-//   no request is outstanding   by a probe every probe_interval: the other side's queue pair must
-//                               answer within ack_timeout * (retries + 1), or probe_timeout at most
-//   the other side notices      at once: it sends kLaneClose over TCP
-//   the link goes down          with the link (Session: keepalive_timeout): end() ends all lanes
+// How soon a LaneSet notices that a lane has failed:
+//   work requests are outstanding      after ack_timeout * (retries + 1) of the lane's queue pair
+//   no work request is outstanding     by a probe, which is sent every probe_interval: the other
+//                                      side's queue pair must answer within ack_timeout *
+//                                      (retries + 1), and within probe_timeout at most
+//   the other side notices a failure   at once, because the other side sends kLaneClose over TCP
+//   the session ends                   at once, because end() ends all lanes (a session ends if the
+//                                      peer sends nothing on TCP for keepalive_timeout)
 //
-// Bounds   an acceptor accepts at most lanes_max lanes. Their memory is that of the link's domain:
-//          a lane for which it has no space is refused, with a reason. A lane that is not up within
-//          open_timeout is closed.
-// Thread   the reactor's.
-// Errors   on_lane_down(), never a return value.
+// Bounds   An acceptor accepts at most lanes_max lanes. Lanes use the registered memory of the
+// link's
+//          domain. The acceptor refuses a lane, with a reason, if that memory has no space for the
+//          lane. Each side closes a lane that is not up within open_timeout.
+// Thread   Only the reactor's thread uses this class.
+// Errors   A failed lane is reported by on_lane_down(), never by a return value.
 #pragma once
 
 #include <map>
@@ -35,61 +40,64 @@ class LaneSet;
 class LaneSetEvents {
  public:
   virtual ~LaneSetEvents() = default;
-  // Returns the shape by which this side, the acceptor, sends on such a lane. An error refuses the
-  // lane.
+  // Returns the shape (the leg and the slots) with which this side, the acceptor, sends on the lane
+  // that the initiator requests with `wish`. If this function returns an error, the lane is
+  // refused.
   virtual Result<LaneShape> on_lane_wanted(const LaneWish& wish) = 0;
   virtual void on_lane_up(LaneSet& lanes, uint32_t lane) = 0;
   virtual void on_lane_message(LaneSet& lanes, uint32_t lane, const FrameHeader& header,
                                Bytes payload) = 0;
   virtual void on_lane_uncongested(LaneSet& lanes, uint32_t lane) = 0;
-  // Returns the range that frame `frame` borrowed (RdmaLane::send_zero_copy()): the lane no longer
-  // uses it.
+  // Reports that the lane no longer uses the memory that frame `frame` borrowed from an application
+  // (RdmaLane::send_zero_copy()).
   virtual void on_lane_returned(LaneSet&, [[maybe_unused]] uint32_t lane,
                                 [[maybe_unused]] uint64_t frame) {}
-  // Returns false to keep an idle lane open. The initiator calls it for a lane that has carried no
-  // message for idle_timeout, and on which no reply is due.
+  // Returns false to keep an idle lane open. Only the initiator's set calls this function, for a
+  // lane that has carried no message for idle_timeout and on which no reply is outstanding.
   virtual bool may_close(LaneSet&, [[maybe_unused]] uint32_t lane) { return true; }
-  // Reports that nothing reads or writes the ranges that the lane had borrowed any more. Follows
-  // on_lane_down(), in a later flush() or in the destructor of the set.
+  // Reports that the RDMA hardware no longer reads or writes the application memory that the lane
+  // had borrowed. Called after on_lane_down(): in a later flush() or in the destructor of the set.
   virtual void on_lane_gone(LaneSet&, [[maybe_unused]] uint32_t lane) {}
-  // Reports the end of a lane, once for each lane that this side has opened and for each that was
-  // up.
+  // Reports the end of a lane. Called once for each lane that this side has opened and once for
+  // each other lane that was up.
   virtual void on_lane_down(LaneSet& lanes, uint32_t lane, bool was_up,
                             const std::string& reason) = 0;
 };
 
 struct LaneSetOptions {
-  RdmaLaneOptions lane;  // without its shapes
+  RdmaLaneOptions lane;  // options for every lane; LaneSet sets the shapes in a copy
   uint32_t lanes_max = 64;
   Duration open_timeout = std::chrono::seconds(2);
   Duration idle_timeout = std::chrono::seconds(30);
   Duration probe_interval = std::chrono::seconds(1);
   Duration probe_timeout = std::chrono::seconds(2);
-  bool nonces = true;  // knows_nonces() of the peer
+  bool nonces = true;  // the peer supports nonces (knows_nonces() in engine/link/hello.h)
 };
 
 class LaneSet final : public LaneFrames {
  public:
   static constexpr const char* kIdle = "it was idle";  // on_lane_down()'s reason for an idle lane
 
-  // Uses `control`, the session's TCP lane. All arguments but `options` must outlive the set.
+  // Creates a set without lanes. Frames that create and end lanes are sent on `control`, the
+  // session's TCP connection. All arguments except `options` must outlive the set.
   LaneSet(Reactor& reactor, RdmaHost& host, Session::Role role, Lane& control,
           const LaneSetOptions& options, LaneSetEvents& events);
   ~LaneSet() override;
 
-  // Starts to open a lane and returns its number; only the initiator may call it. The lane is
-  // usable after on_lane_up(). Returns 0 if the link has ended.
+  // Starts to open a lane and returns the lane's number, or 0 if the session has ended. Only the
+  // initiator may call this function. The lane is usable after on_lane_up().
   uint32_t open(const LaneWish& wish);
+  // Ends a lane and sends `reason` to the peer. Does nothing if no such lane exists.
   void close(uint32_t lane, const std::string& reason);
-  // Returns null if the lane is not up. During on_lane_down(), returns the lane that went down, on
-  // which only fate() may be called.
+  // Returns the lane with this number, or null if that lane is not up. During on_lane_down(), also
+  // returns the lane that has gone down; the caller may call only fate() on that lane.
   RdmaLane* lane(uint32_t number);
   size_t size() const { return members_.size(); }
-  // Posts the frames that were queued on all lanes. The worker calls it once per event-loop
+  // Posts the queued frames of all lanes. The worker calls this function once per event-loop
   // iteration.
   void flush();
-  // Returns true if the other side has acknowledged everything that was sent on all lanes. Asks for
-  // an acknowledgement on each lane on which one is missing.
+  // Returns true if the peer has acknowledged every frame that this side sent on any lane. Requests
+  // an acknowledgement on each lane that has unacknowledged frames.
   bool all_taken();
   // Returns the fabric of the lanes. May be called only once a lane has been created.
   const std::shared_ptr<Fabric>& fabric() const { return domain_->fabric(); }
@@ -110,15 +118,15 @@ class LaneSet final : public LaneFrames {
     LaneSet& set;
     const uint32_t number;
     State state = State::kOpening;
-    bool told = false;  // on_lane_down() was called
+    bool told = false;  // on_lane_down() was or is being called, so on_lane_gone() has to follow
     LaneWish wish;
     TimePoint began{};
     TimePoint last_used{};
     TimePoint probed{};
     uint64_t moved = 0;  // RdmaLane::messages() at the last check by look_after()
-    uint64_t asked = 0;  // RdmaLane::messages() at the last settle() of all_taken()
+    uint64_t asked = 0;  // RdmaLane::messages() when all_taken() last called settle() on the lane
     LaneNonce nonce{};   // acceptor: the nonce that the initiator must send on the lane
-    bool shown = false;  // acceptor: the initiator has sent it
+    bool shown = false;  // acceptor: the initiator has sent the nonce on the lane
     std::unique_ptr<RdmaLane> lane;
   };
 
@@ -146,11 +154,12 @@ class LaneSet final : public LaneFrames {
   Lane& control_;
   const LaneSetOptions options_;
   LaneSetEvents& events_;
-  uint32_t owner_ = 0;  // the peer's number from Arena::new_owner()
+  uint32_t owner_ = 0;  // the number of this peer as an owner of memory, from Arena::new_owner()
   uint32_t last_number_ = 0;
   bool ended_ = false;
   std::map<uint32_t, std::unique_ptr<Member>> members_;
-  // Members whose deletion is deferred until no event of theirs can be running.
+  // Members whose lanes went down. Their deletion is deferred until no callback of a member can be
+  // running.
   std::vector<std::unique_ptr<Member>> deferred_;
   std::unique_ptr<Timer> timer_;
 };

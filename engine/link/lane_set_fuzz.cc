@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/link/lane_set_fuzz.cc: feeds both sides of a link's RDMA lanes the frames that create
-// lanes, changed, lost, repeated, and invented. Each side must end each lane once, with a reason,
-// and send only valid frames. Lanes must carry what was sent on them for as long as no offer was
-// changed.
+// engine/link/lane_set_fuzz.cc: fuzzes the frames by which two daemons create RDMA lanes (RDMA
+// connections). The fuzzer changes, drops, repeats and invents such frames on their way between the
+// two sides of a link. Each side must end each lane exactly once, with a reason, and must send only
+// valid frames. As long as the fuzzer has not changed a LaneOffer, a lane must deliver what was
+// sent on that lane.
 //
-// Input    Steps: a byte that chooses the operation, and the arguments of that operation.
+// Input    a series of steps; each step is a byte that chooses the operation, then the arguments of
+//          that operation.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -35,7 +37,7 @@ struct ControlFrame {
 
 Bytes bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
 
-// A payload that is decoded is the one that its value encodes to.
+// Checks that a payload that can be decoded is equal to the encoding of the decoded value.
 void check_payload(const ControlFrame& frame) {
   const auto same = [&](const auto& decoded) {
     return !decoded || std::ranges::equal(encode(*decoded), bytes_of(frame.payload));
@@ -49,7 +51,7 @@ void check_payload(const ControlFrame& frame) {
   }
 }
 
-// The session's TCP lane: keeps the frames for the other side.
+// Stands for the session's TCP connection: keeps sent frames until the fuzzer passes them on.
 struct Control final : Lane {
   uint64_t send(FrameHeader header, std::initializer_list<Bytes> pieces) override {
     std::string payload;
@@ -72,7 +74,7 @@ struct Control final : Lane {
   uint64_t sent = 0;
 };
 
-// One side of the link, and what was sent and received on each of its lanes.
+// One side of the link, with records of what this side sent and received on each lane.
 class Side final : public LaneSetEvents {
  public:
   Side(FakeReactor& reactor, Session::Role role)
@@ -115,7 +117,7 @@ class Side final : public LaneSetEvents {
     for (const auto& domain : host_->domains()) domain->take_fabric_events();
     require(set.size() <= kLanesMax || role_ == Session::Role::kInitiator, "too many lanes");
   }
-  // Requires that each message received on a lane was sent there by `other`, in this order.
+  // Checks that `other` sent, in the same order, each message that this side received on a lane.
   void check_received(const Side& other) const {
     const auto check = [&](const auto& lanes) {
       for (const auto& [number, lane] : lanes) {
@@ -200,7 +202,7 @@ class Run {
         return turn();
     }
   }
-  // Opens a lane, up to kLanesMax at a time: more would test little but the memory.
+  // Opens a lane unless kLanesMax lanes are open: more lanes would only test the use of memory.
   void open() {
     if (initiator_.set.size() > kLanesMax) return;
     initiator_.set.open({static_cast<LaneClass>(input_.next() % 2), shape(), shape()});
@@ -251,7 +253,7 @@ class Run {
   }
   static void deliver(Side& to, ControlFrame frame) {
     frame.header.payload_bytes = static_cast<uint32_t>(frame.payload.size());
-    if (invalid(frame.header) != nullptr) return;  // the session ends the link
+    if (invalid(frame.header) != nullptr) return;  // a real session would end the link here
     check_payload(frame);
     to.set.on_lane_frame(frame.header, bytes_of(frame.payload));
   }
@@ -265,7 +267,7 @@ class Run {
   FakeReactor reactor_;
   Side initiator_;
   Side acceptor_;
-  bool tampered_ = false;  // the peer is hostile, so what lanes carry is its choice
+  bool tampered_ = false;  // an offer was changed, so lanes can carry anything from now on
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/link/lane_set_test.cc: tests the frames that create lanes, and refusals.
-// daemon/process/rdma_link_conformance.cc tests lanes that carry calls.
+// engine/link/lane_set_test.cc: tests the frames that create RDMA lanes (RDMA connections between
+// two daemons), and refusals of lanes. daemon/process/rdma_link_conformance.cc tests lanes that
+// carry calls.
 #include "engine/link/lane_set.h"
 
 #include <gmock/gmock.h>
@@ -47,7 +48,7 @@ TEST(LaneMessages, RefuseEveryTruncationAndExtension) {
   check(encode(LaneOffer{}), [](Bytes bytes) { return decode_lane_offer(bytes); });
 }
 
-// The TCP lane of a session, as far as a LaneSet uses it.
+// Stands for the TCP connection of a session, on which a LaneSet sends its frames.
 struct Control final : Lane {
   uint64_t send(FrameHeader header, std::initializer_list<Bytes> pieces) override {
     std::string payload;
@@ -172,8 +173,8 @@ TEST_F(LaneSets, TheEndOfTheLinkIsTheEndOfAll) {
   EXPECT_EQ(control_.sent.size(), 2u) << "nothing is said on a link that is down";
 }
 
-// An initiator and an acceptor in one process. The test carries the frames that they would exchange
-// over TCP.
+// An initiator and an acceptor in one process. The test delivers the frames that the two sides
+// would exchange over TCP.
 class TwoLaneSets : public testing::Test {
  protected:
   struct Side final : LaneSetEvents {
@@ -200,7 +201,8 @@ class TwoLaneSets : public testing::Test {
   static constexpr LaneShape kShape{.slots = 4, .slot_bytes = 1024};
 
   TwoLaneSets() : initiator_(reactor_), acceptor_(reactor_) {}
-  // Creates both sets, each of which knows the hello of the other side, and opens a lane.
+  // Creates the initiator's set and the acceptor's set, and opens a lane. Each set uses the hello
+  // of the other side, which is given as an argument.
   void begin(const Hello& initiators = {}, const Hello& acceptors = {}) {
     initiator_.set = std::make_unique<LaneSet>(
         reactor_, *initiator_.host, Session::Role::kInitiator, initiator_.control,
@@ -218,8 +220,8 @@ class TwoLaneSets : public testing::Test {
     initiator_.set->lane(1)->send({.kind = FrameKind::kRaw, .stream = 7},
                                   {std::as_bytes(std::span(call))});
   }
-  // Runs event-loop iterations until `holds()` returns true, for at most 20 s. The two sides of the
-  // loop fabric need a few iterations to connect.
+  // Runs event-loop iterations until `holds()` returns true, or for at most 20 s. The two sides
+  // need a few iterations to connect over the loop fabric (RDMA in shared memory).
   bool turn_until(const std::function<bool()>& holds) {
     const auto end = std::chrono::steady_clock::now() + 20s;
     while (!holds()) {
@@ -234,7 +236,8 @@ class TwoLaneSets : public testing::Test {
     }
     return true;
   }
-  // Handles the fabric's events, because a FakeReactor watches no descriptors.
+  // Handles the fabric's events. A real reactor does this when the fabric's descriptor is readable,
+  // but a FakeReactor does not watch descriptors.
   static void hear_of_the_fabric(Side& side) {
     for (const auto& domain : side.host->domains()) domain->take_fabric_events();
   }
@@ -252,7 +255,7 @@ class TwoLaneSets : public testing::Test {
   Side initiator_;
   Side acceptor_;
   std::function<void(std::string& nonce)> on_the_way_ = [](std::string&) {};
-  bool holds_back_up_ = false;  // kLaneUp does not arrive
+  bool holds_back_up_ = false;  // if true, the test does not deliver kLaneUp frames
 };
 
 TEST_F(TwoLaneSets, GiveUpALaneForWhichNoNonceCame) {
@@ -286,7 +289,8 @@ TEST_F(TwoLaneSets, GiveUpALaneThatShowsAnotherNonce) {
   EXPECT_EQ(acceptor_.heard, Heard());
 }
 
-// An attacker would do this if it had found the queue pair but could not read the link.
+// An attacker that has found the queue pair, but cannot read the nonce on the link, would begin the
+// RDMA lane like this.
 TEST_F(TwoLaneSets, GiveUpALaneThatBeginsWithACall) {
   begin({}, {.version_max = kLinkVersionOfNonces - 1});
   ASSERT_TRUE(come_up());
@@ -296,7 +300,8 @@ TEST_F(TwoLaneSets, GiveUpALaneThatBeginsWithACall) {
   EXPECT_EQ(acceptor_.heard, Heard());
 }
 
-// Only a peer that breaks the format does this: an acceptor answers, and does not send first.
+// Only a peer that breaks the format sends on the lane before its kLaneUp: on a lane an acceptor
+// only answers, and never sends first.
 TEST_F(TwoLaneSets, GiveUpALaneThatSpeaksBeforeItsSideOfTheLinkHasSaidThatItIsUp) {
   begin();
   holds_back_up_ = true;
@@ -323,7 +328,8 @@ TEST_F(TwoLaneSets, EachNonceIsOfOneLane) {
   EXPECT_NE(initiator_.set->lane(1), nullptr) << "the first stays";
 }
 
-// Both sides see a peer of link version 2, so neither sends nor expects a nonce.
+// Each side is given the hello of a peer with link version 2, so neither side sends or expects a
+// nonce.
 TEST_F(TwoLaneSets, SayNothingOfNoncesToAnOlderPeer) {
   const Hello older{.version_max = kLinkVersionOfNonces - 1};
   begin(older, older);

@@ -49,8 +49,8 @@ void Link::on_session_up(Session&) {
 }
 
 void Link::on_frame(Session&, const FrameHeader& header, Bytes payload) {
-  // A draining peer finishes the calls that it has and would refuse new ones. So new calls wait for
-  // its successor or go to another peer.
+  // A peer that sends kGoAway finishes the calls that it already has, but refuses new calls. New
+  // calls therefore wait for the process that replaces this peer, or use another peer.
   if (header.kind == FrameKind::kGoAway) {
     going_away_ = true;
     down_since_ = reactor_.now();
@@ -71,8 +71,8 @@ void Link::on_session_down(Session&, const std::string& reason) {
 }
 
 void Link::try_later() {
-  // Jitter of up to half the backoff prevents many nodes from connecting to a restarted peer at the
-  // same moment.
+  // A random addition of up to half the backoff time prevents many daemons from connecting to a
+  // restarted peer at the same moment.
   const auto jitter = std::uniform_int_distribution<int64_t>(0, backoff_.count() / 2)(random_);
   retry_->set(reactor_.now() + backoff_ + Duration(jitter));
   backoff_ = std::min(backoff_ * 2, backoff_max_);

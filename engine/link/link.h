@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/link/link.h: this worker's connection to one peer: a session that is opened when the
-// daemon starts, and opened again, with backoff, whenever it breaks.
+// engine/link/link.h: a worker's connection to one peer daemon. A link opens a session (one TCP
+// connection) when the daemon starts. Whenever the session breaks, the link opens a new session,
+// after a backoff time.
 //
-// Thread   the reactor's.
-// Errors   no function returns one: on_link_down() gives the reason, and the link keeps trying.
+// Thread   Only the reactor's thread uses this class.
+// Errors   No function returns an error. on_link_down() gives the reason, and the link tries again.
 #pragma once
 
 #include <cstdint>
@@ -23,31 +24,35 @@ class LinkEvents {
   virtual void on_link_up(Link& link) = 0;
   virtual void on_link_frame(Link& link, const FrameHeader& header, Bytes payload) = 0;
   virtual void on_link_uncongested(Link& link) = 0;
-  // Reports that the peer is leaving: new calls must not use this link. The callee calls
-  // agree_to_go_away() once all frames that were sent, on any lane, have arrived at the peer.
+  // Reports that the peer is going to shut down, so new calls must not use this link. The
+  // implementation calls agree_to_go_away() once all frames that it sent, on TCP or RDMA lanes,
+  // have arrived at the peer.
   virtual void on_link_going_away(Link& link) = 0;
   // Reports the end of a session or, if `was_up` is false, a failed attempt to connect.
   virtual void on_link_down(Link& link, bool was_up, const std::string& reason) = 0;
-  // Defers the deletion of a broken session until no event of it can be running (the end of the
-  // event-loop iteration).
+  // Deletes a broken session at the end of the event-loop iteration, when no callback of the
+  // session can be running.
   virtual void defer_delete(std::unique_ptr<Session> session) = 0;
 };
 
 class Link final : public SessionEvents {
  public:
   static constexpr Duration kBackoffMin = std::chrono::milliseconds(10);
-  static constexpr const char* kNotTried = "not tried yet";  // the first last_error()
+  // The text that last_error() returns before the first attempt to connect has failed.
+  static constexpr const char* kNotTried = "not tried yet";
 
   Link(Reactor& reactor, Address address, SessionOptions options, Duration backoff_max,
        uint32_t seed, LinkEvents& events);
 
-  // Makes this link replace `before`, whose peer is leaving: takes over its count of sessions.
+  // Makes this link the replacement of `before`, whose peer is going to shut down: continues the
+  // count of sessions() of `before`.
   void follow(const Link& before);
   // Makes the link not reconnect after the current session ends.
   void retire() { retired_ = true; }
 
-  // Connects because a call needs the link, without waiting for the backoff, but at least
-  // kBackoffMin after the last attempt. Does nothing if a session exists.
+  // Connects at once, because a call needs the link: does not wait for the end of the backoff time,
+  // but waits until kBackoffMin has passed since the last attempt. Does nothing if a session
+  // exists.
   void connect_now();
 
   // Sends the frames of this event-loop iteration, including the hello of a new session.
@@ -55,12 +60,15 @@ class Link final : public SessionEvents {
     if (session_) session_->lane().flush();
   }
 
+  // Sends kGoAway to the peer: this side begins no more calls on the link. Call it only while up.
   void agree_to_go_away() { session_->lane().send({.kind = FrameKind::kGoAway}, {}); }
 
   const std::string& peer() const { return options_.peer; }
   const Address& address() const { return address_; }
-  // Returns true if the link carries frames of existing streams. New calls need takes_calls().
+  // Returns true if the link can carry frames of existing streams. A link that is up but going away
+  // cannot carry new calls: for these, check takes_calls().
   bool up() const { return session_ && session_->up(); }
+  // Returns true if new calls can use the link.
   bool takes_calls() const { return up() && !going_away_ && !session_->lane().broken(); }
   // Returns the TCP lane or the session of a link that is up.
   Lane& lane() { return session_->lane(); }
@@ -71,10 +79,11 @@ class Link final : public SessionEvents {
   TimePoint down_since() const { return down_since_; }
   // Returns true if the link is connecting or connected.
   bool trying() const { return session_ != nullptr; }
-  // Returns when the last attempt to connect began, so that a caller can find out whether an
-  // attempt was made since its call began.
+  // Returns when the last attempt to connect began. A caller compares the time with the start of a
+  // Thrift call to find out whether the link has tried to connect since then.
   TimePoint last_attempt() const { return last_attempt_; }
-  // Returns how many sessions have been up so far. A stream belongs to one session.
+  // Returns how many sessions have been up so far, including the current one. A stream belongs to
+  // one session, so a changed count means that the streams of the earlier session are gone.
   uint64_t sessions() const { return sessions_; }
   const std::string& last_error() const { return last_error_; }
   // Returns a number for a new stream of this session. Numbers start again at 1 after 2^32 - 1.

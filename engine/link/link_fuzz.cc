@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/link/link_fuzz.cc: feeds either side of a link any bytes from a peer, split in any way.
-// Each session must pass on exactly the frames that a parse of the whole stream finds, and end with
-// a reason.
+// engine/link/link_fuzz.cc: fuzzes the bytes that one side of a link receives from its peer over
+// TCP, and the way in which these bytes are split into reads. The session must pass on exactly the
+// frames that a parser of all received bytes finds, and the session must end with a reason.
 //
 // Input: the first byte chooses the side. The rest are steps, each one a byte that chooses the
 // operation, and the arguments of that operation.
@@ -23,13 +23,15 @@ void require(bool holds, const char* what) {
   std::abort();
 }
 
-// Returns true for frames that a session without RDMA lanes answers or drops by itself.
+// Returns true if a session without RDMA lanes answers or drops frames of this kind and does not
+// pass them on.
 bool of_the_session(FrameKind kind) {
   return kind == FrameKind::kHello || kind == FrameKind::kRefuse || kind == FrameKind::kPing ||
          kind == FrameKind::kPong || (is_of_link(kind) && kind >= FrameKind::kLaneOpen);
 }
 
-// The frames that one session must pass on, found by parsing all received bytes at once.
+// The frames that a session must pass on. The fuzzer finds them by parsing all received bytes at
+// once.
 struct Expected {
   std::vector<std::string> frames;
   bool broken = false;
@@ -61,10 +63,10 @@ Expected expected_of(std::string_view bytes) {
   return expected;
 }
 
-// The owner of the link or session; keeps the frames that it receives.
+// Owns the link or the session under test, and records the frames that it passes on.
 class Owner final : public LinkEvents, public SessionEvents {
  public:
-  // A link reconnects; only its first session is checked.
+  // A link reconnects after a session has ended, but the fuzzer checks only the first session.
   void on_link_up(Link&) override {
     if (!down) came_up();
   }
@@ -120,7 +122,8 @@ std::string hello_from(const std::string& node, const std::string& peer) {
   return bytes.append(reinterpret_cast<const char*>(hello.data()), hello.size());
 }
 
-// Answers every second calibration session, and finishes every second one of those at once.
+// Answers every second calibration session (a peer's request to measure RDMA costs), and finishes
+// every second session that it answers at once.
 class Answerer final : public CostAnswerer {
  public:
   Result<std::shared_ptr<CalibrationJob>> answer(const CostOpen& open) override {
@@ -198,7 +201,8 @@ class Run {
     }
   }
 
-  // Receives a frame with a plausible header, so that random bytes get past the header's check.
+  // Makes the session receive a frame with a plausible header, because random bytes seldom pass the
+  // check of the header.
   void receive_frame() {
     FrameHeader header{.kind = static_cast<FrameKind>(input_.next() % 27), .stream = input_.next()};
     header.flags = input_.next() & kFlagsKnown;
@@ -217,8 +221,8 @@ class Run {
       if (wire_->incoming.size() >= before || wire_->incoming.empty()) break;
       before = wire_->incoming.size();
     }
-    // Unless an error, a time-out or the end of the stream has occurred, the received bytes alone
-    // decide what the session must have done.
+    // After an error, a time-out or the end of the stream, the session may have stopped early.
+    // Otherwise the received bytes alone determine what the session must have done.
     if (!wire_->end && unbroken()) judge();
   }
 
@@ -248,7 +252,8 @@ class Run {
     require(owner_.down || !expected.broken, "a session outlives a breach of the format");
   }
 
-  // Returns true if the frames agree apart from kGoAway, which a Link does not pass on.
+  // Returns true if a Link is under test and the frames that it passed on are equal to the expected
+  // frames without kGoAway, which a Link does not pass on.
   bool link_leaves(const Expected& expected) const {
     if (!link_) return false;
     std::vector<std::string> others;

@@ -122,7 +122,7 @@ TEST_F(LinkTest, TakesABurstInTwoHalvesWithALookBetween) {
   for (int i = 0; i < 8; ++i) wire().incoming += frame(FrameKind::kPing);
   wire().events->on_readable();
   link_.flush();
-  EXPECT_EQ(wire().written.size(), 4 * sizeof(FrameHeader));  // a pong for each
+  EXPECT_EQ(wire().written.size(), 4 * sizeof(FrameHeader));  // one kPong for each kPing
   EXPECT_TRUE(wire().again);
   wire().tell_readable();
   link_.flush();
@@ -135,7 +135,7 @@ TEST_F(LinkTest, TriesAgainWithBackoffAndAtOnceForACall) {
   EXPECT_EQ(reactor_.wires.size(), 1u);
   advance(20ms);
   EXPECT_EQ(reactor_.wires.size(), 2u);
-  for (int i = 0; i < 10; ++i) {  // each failure doubles the pause, up to its bound
+  for (int i = 0; i < 10; ++i) {  // each failure doubles the backoff time, up to the maximum
     wire().error = ECONNREFUSED;
     wire().tell_readable();
     advance(2s);
@@ -166,7 +166,8 @@ TEST_F(LinkTest, GivesUpAPeerThatSaysNoHello) {
   EXPECT_THAT(log_.lines, ElementsAre(HasSubstr("failed: the peer sent no hello")));
 }
 
-// A connection costs little memory until its peer has sent a valid frame.
+// A TCP connection has only a small receive buffer until its peer has sent a valid first frame, so
+// a first frame that does not fit this buffer ends the connection.
 TEST_F(LinkTest, GivesUpAPeerWhoseFirstFrameIsFarTooLongForAHello) {
   const std::string first = frame(FrameKind::kHello, std::string(kFramePayloadBytesMax, 'x'));
   receive(first.substr(0, TcpLane::kFirstBytes));
@@ -233,7 +234,7 @@ TEST_F(LinkTest, IsCongestedWhileThePeerTakesNothingAndSaysWhenThatIsOver) {
   EXPECT_THAT(log_.lines, ElementsAre("up", "uncongested"));
 }
 
-// The peer uses TLS on its links, and this node does not.
+// The peer uses TLS on its links, but this node does not.
 TEST_F(LinkTest, SaysThatThePeerSpeaksTlsWhereItAnswersWithAnAlert) {
   receive(std::string("\x15\x03\x01\x00\x02\x02\x46", 7));
   EXPECT_THAT(log_.lines, IsEmpty());

@@ -135,7 +135,8 @@ void Session::check_alive() {
   if (silence >= options_.keepalive_timeout)
     return go_down("the peer sent nothing within limits.keepalive_timeout");
   if (silence >= options_.keepalive_interval) lane_->send({.kind = FrameKind::kPing}, {});
-  // Often enough to notice within a quarter of the interval that either bound has passed.
+  // The timer fires four times per keepalive_interval, so that a session notices each of the two
+  // time-outs at most a quarter of the interval late.
   timer_->set(now + std::max(options_.keepalive_interval / 4, Duration(1)));
 }
 

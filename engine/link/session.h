@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/link/session.h: one connection of a link, from its hello to its end.
+// engine/link/session.h: one TCP connection between two daemons, from its hello (the first frame,
+// which names the sender) to its end. A link is a series of sessions.
 //
 //   initiator: kHello ──▶            ◀── kHello | kRefuse          then frames both ways
 //
-// Each side pings when it has received nothing for `keepalive_interval`, and ends the session when
-// it has received nothing for `keepalive_timeout`: a host whose kernel has died sends not even a
-// reset.
+// A side sends a ping when it has received nothing for `keepalive_interval`, and ends the session
+// when it has received nothing for `keepalive_timeout`. Both are needed because a host whose kernel
+// has died does not even send a TCP reset.
 //
-// Thread   the reactor's.
-// Errors   on_session_down() once, with a sentence; no event follows it.
+// Thread   Only the reactor's thread uses this class.
+// Errors   on_session_down() is called once, with a sentence; no other callback follows.
 #pragma once
 
 #include <memory>
@@ -24,27 +25,29 @@ namespace hat::engine {
 
 class Session;
 
-// Called by a session. A callback must not destroy the session; it defers the deletion.
+// The callbacks of a session. A callback must not destroy the session directly; to end the session,
+// the callback defers the deletion.
 class SessionEvents {
  public:
   virtual ~SessionEvents() = default;
-  // Reports to an acceptor that the initiator's hello has arrived, and peer() is known. An error is
-  // sent to the peer and ends the session.
+  // Reports that the initiator's hello has arrived, so that Session::peer() is known. Only an
+  // acceptor's session calls this function. If it returns an error, the session sends the error's
+  // text to the peer and ends.
   virtual Result<void> on_hello(Session& session) = 0;
-  virtual void on_session_up(Session& session) = 0;  // peer() is known; both hellos are exchanged
+  virtual void on_session_up(Session& session) = 0;  // both hellos have arrived; peer() is known
   virtual void on_frame(Session& session, const FrameHeader& header, Bytes payload) = 0;
   virtual void on_uncongested(Session& session) = 0;
   virtual void on_session_down(Session& session, const std::string& reason) = 0;
 };
 
-// Receives a session's frames about RDMA lanes (engine/link/lane_set.h).
+// Receives the frames of a session that create and end RDMA lanes (engine/link/lane_set.h).
 class LaneFrames {
  public:
   virtual ~LaneFrames() = default;
   virtual void on_lane_frame(const FrameHeader& header, Bytes payload) = 0;
 };
 
-// Receives a session's frames about component costs (engine/link/calibration_session.h).
+// Receives the frames of a session for measuring RDMA costs (engine/link/calibration_session.h).
 class CostFrames {
  public:
   virtual ~CostFrames() = default;
@@ -71,19 +74,22 @@ class Session final : public LaneEvents {
 
   bool up() const { return state_ == State::kUp; }
   const Hello& peer() const { return peer_; }  // once up
-  // Returns the names that the peer has proved to have. The name in its hello is not proved.
+  // Returns the names that the peer has proved with its TLS certificate. The name in the peer's
+  // hello is not proved.
   std::span<const std::string> peer_names() const { return lane_->peer_names(); }
-  // Sets the receiver of frames about RDMA lanes. Without one, this side refuses lanes.
+  // Sets the receiver of frames about RDMA lanes. Without a receiver, this side refuses RDMA lanes.
   void set_lanes(LaneFrames* lanes) { lanes_ = lanes; }
-  // Sets the receiver of frames about component costs. Without one, this side refuses calibration.
+  // Sets the receiver of frames for measuring RDMA costs. Without a receiver, this side refuses to
+  // measure.
   void set_costs(CostFrames* costs) { costs_ = costs; }
   Lane& lane() { return *lane_; }
   const Lane& lane() const { return *lane_; }
   TimePoint began() const { return began_; }
   void end(const std::string& reason) { go_down(reason); }
-  // Ends this side's direction; call it if the lane is idle and stays so. The peer reads the end
-  // after everything that was sent, and then ends the session. If this side closed the connection
-  // instead, a reset might destroy the last replies on their way to the peer.
+  // Closes this side's direction of the TCP connection. Call it only if nothing is queued on the
+  // lane and nothing more will be sent. The peer reads everything that was sent, then the end of
+  // the stream, and then ends the session. If this side closed both directions instead, a TCP reset
+  // could destroy the last replies on their way to the peer.
   void finish() { lane_->end_writes(); }
 
  private:

@@ -7,9 +7,10 @@
 namespace hat::engine {
 namespace {
 
-// The lane handles the bytes of one read in this many parts. Between two parts, the event loop
-// handles the other connections and flushes. In one part, a burst of calls would pass through
-// daemon, server and daemon all at once, and each host would be idle while the other one works.
+// The number of parts in which the lane handles the bytes of one read. Between two parts, the event
+// loop handles the other connections and sends queued frames. If the lane handled all bytes at
+// once, a burst of calls would move from host to host as a whole, and each host would be idle while
+// another host works on the burst.
 constexpr size_t kPartsPerRead = 2;
 
 constexpr const char* kPeerSpeaksTls =
@@ -49,7 +50,7 @@ void TcpLane::wrote(const BufferedWriter::Written& written) {
   if (congested_ && out_.size() <= kCongestedBytes / 2) {
     congested_ = false;
     events_.on_uncongested();
-    flush();  // frames that the event queued must not wait for the next event-loop iteration
+    flush();  // sends now what the callback has queued, without waiting for the next iteration
   }
 }
 
@@ -57,7 +58,8 @@ void TcpLane::end_writes() {
   if (!down_ && write_error_ == 0) stream_->shutdown_write();
 }
 
-// Stops sending, but reads on to the end: the peer may have sent replies before it closed.
+// Stops sending because of `error`, but keeps reading to the end of the stream, because the peer
+// may have sent replies before it closed the connection.
 void TcpLane::on_write_error(int error) {
   write_error_ = error;
   congested_ = true;  // until it is down
@@ -91,8 +93,8 @@ void TcpLane::on_readable() {
   if (write_error_ != 0 && !down_) stream_->read_again();
 }
 
-// Returns true if no frame was taken yet, and the bytes received so far begin like a TLS handshake
-// or alert.
+// Returns true if the lane has not yet received a whole frame, and the received bytes begin like a
+// TLS handshake or a TLS alert.
 bool TcpLane::begins_with_tls() const {
   constexpr auto kAlert = std::byte{0x15};
   constexpr auto kHandshake = std::byte{0x16};
@@ -125,7 +127,8 @@ void TcpLane::take_part() {
     more = in_begin_ < part_end;
   }
   if (holds_frame()) return stream_->read_again();
-  if (in_begin_ != 0) in_.resize(kReceiveBytes);  // the peer has sent a frame, so it is a daemon
+  // The peer has sent a valid frame, so it is a daemon and gets the large receive buffer.
+  if (in_begin_ != 0) in_.resize(kReceiveBytes);
   std::memmove(in_.data(), in_.data() + in_begin_, in_end_ - in_begin_);
   in_end_ -= in_begin_;
   in_begin_ = 0;

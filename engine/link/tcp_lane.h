@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/link/tcp_lane.h: a lane over one byte stream, which sends the frames of one event-loop
-// iteration in one write.
+// engine/link/tcp_lane.h: carries frames between two daemons over one byte stream (a TCP
+// connection, possibly with TLS). All frames of one event-loop iteration are sent in one write.
 //
-// Bounds   payloads of at most kFramePayloadBytesMax; congested() from kCongestedBytes queued. If
-//          more than kQueuedBytesMax are queued, the lane goes down: its peer sends pings and
-//          calls, and does not read the answers.
-// Memory   a receive buffer, of kFirstBytes until the first frame has arrived, because anybody may
-//          connect; a send buffer, which keeps the largest capacity that it has needed.
-// Thread   the reactor's.
-// Errors   on_down() once, with the reason as a sentence: end of stream, an errno, or a frame that
-//          breaks the format.
+// Bounds   The payload of a frame has at most kFramePayloadBytesMax bytes. congested() becomes true
+//          when kCongestedBytes bytes are queued, and becomes false again when at most half of
+//          kCongestedBytes are queued. If more than kQueuedBytesMax bytes are
+//          queued, the lane goes down, because its peer sends pings and calls but does not read the
+//          answers.
+// Memory   A lane has a receive buffer, which has only kFirstBytes until the first frame has
+// arrived,
+//          because any host may connect. The send buffer keeps the largest capacity that it has
+//          needed.
+// Thread   Only the reactor's thread uses this class.
+// Errors   on_down() is called once, with the reason as a sentence: the end of the stream, a system
+//          error, or an invalid frame.
 #pragma once
 
 #include <memory>
@@ -30,7 +34,7 @@ class TcpLane final : public Lane, private StreamEvents {
   static constexpr size_t kReceiveBytes = 256 * 1024;
   static_assert(kReceiveBytes >= 2 * (sizeof(FrameHeader) + kFramePayloadBytesMax));
 
-  // Creates the stream with `open`; the lane is that stream's events.
+  // Creates the byte stream with `open`; the stream calls this object's StreamEvents functions.
   TcpLane(Reactor& reactor, const OpenStream& open, LaneEvents& events);
 
   uint64_t send(FrameHeader header, std::initializer_list<Bytes> pieces) override;
@@ -41,11 +45,11 @@ class TcpLane final : public Lane, private StreamEvents {
   bool broken() const override { return write_error_ != 0; }
   bool idle() const override { return out_.empty() && stream_->all_sent(); }
   void flush() override;
-  // Ends this side's direction: the peer reads the end and closes the connection. Call it only if
-  // nothing is queued and nothing more will be sent.
+  // Closes this side's direction of the byte stream: the peer reads the end of the stream and
+  // closes the connection. Call it only if nothing is queued and nothing more will be sent.
   void end_writes();
 
-  // Returns when bytes last arrived, for the keep-alive.
+  // Returns the time at which bytes last arrived; the session uses this time for its keep-alive.
   TimePoint last_received() const { return last_received_; }
   // Returns the names that the other side has proved to have (ByteStream::peer_names()).
   std::span<const std::string> peer_names() const { return stream_->peer_names(); }
@@ -53,7 +57,7 @@ class TcpLane final : public Lane, private StreamEvents {
  private:
   void on_readable() override;
   void on_writable() override;
-  bool holds_frame() const;  // true for a complete frame, or one that breaks the format
+  bool holds_frame() const;  // returns true if `in_` begins with a complete or an invalid frame
   bool begins_with_tls() const;
   void take_part();
   void on_write_error(int error);
@@ -62,7 +66,7 @@ class TcpLane final : public Lane, private StreamEvents {
 
   Reactor& reactor_;
   LaneEvents& events_;
-  std::vector<std::byte> in_;  // its size is the space for received bytes
+  std::vector<std::byte> in_;  // the receive buffer; size() is the capacity for received bytes
   size_t in_begin_ = 0;
   size_t in_end_ = 0;
   size_t part_bytes_ = 0;
@@ -73,7 +77,8 @@ class TcpLane final : public Lane, private StreamEvents {
   int write_error_ = 0;  // if not 0, the lane sends no more, and reads the stream to its end
   bool down_ = false;
   TimePoint last_received_;
-  // The last member, so that it is destroyed first: no event then reaches a half-destroyed lane.
+  // The stream is the last member, so it is destroyed first, and cannot call an object that is half
+  // destroyed.
   std::unique_ptr<ByteStream> stream_;
 };
 

@@ -1,30 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/memory/arena.h: the memory in which a worker's RDMA moves messages: registered once and
-// divided on demand, so that no call registers memory.
+// engine/memory/arena.h: the memory that a worker thread uses for messages over RDMA. An arena
+// registers its memory with the RDMA device once, and hands out buffers from it on demand, so that
+// no Thrift call has to register memory.
 //
-// An arena has three parts, each a memory region of its own. So no part can use up another's memory
-// (if sends and receives share a pool, they deadlock: nothing can be sent until something is
-// received), and other hosts have access to no more than they need:
+// An arena has three parts, and each part is a separate memory region. One part cannot use up the
+// memory of another part. (Sends and receives that share one pool can deadlock: a send waits for
+// memory that is freed only when a message has been received.) Also, other hosts have only the
+// access rights that they need:
 //
 //   kReceive  other hosts WRITE here        windows, rendezvous targets
 //   kSend     other hosts READ here         slots, rendezvous sources, bitmaps
 //   kControl  no other host has access      receives of a queue, targets of small READs
 //
-// A share of kReceive and kSend is reserved for messages. Lanes hold their windows and slots for
-// long; because of the reserve they never leave a message without a block that is large enough.
+// In kReceive and kSend, a share is reserved for single large messages. The rest serves lanes (RDMA
+// connections), which hold their windows and slots for a long time. Because of the reserved share,
+// lanes cannot use up the memory that a large message needs.
 //
-// A part is handed out in granules of kGranuleBytes by the buddy method: in blocks of powers of
-// two, aligned to their size. The unused rest of a block is given back at once.
+// A part is divided into granules of kGranuleBytes. The buddy method hands out blocks of 1, 2, 4, …
+// granules, each aligned to its size. The unused rest of a block is given back at once.
 //
-// When another host WRITES a message, this host relies on that host's statement that it has written
-// every byte. So a target must not contain bytes of other peers: each granule of the messages'
-// share records its last owner, and is cleared when another owner gets it.
+// A host that WRITEs a message into this host's memory (a "target" buffer) says when it has written
+// every byte, and this host cannot check that. The target must therefore not contain old bytes of
+// other peers, which the message would otherwise seem to contain. Each granule of the share for
+// messages records its last owner, and is cleared when another owner gets the granule.
 //
-// Bounds   a request must fit into one free block of its share of the part (the messages' share for
-//          take_message() and take_target(), the rest for take()); alignment 4 KiB.
-// Owner    a Buffer gives itself back; the arena outlives all of its buffers.
-// Thread   one.
-// Errors   create() says which limit is too low; take() returns nullopt if the part has no space.
+// Bounds   A request must fit into one free block of the share that it uses: the share for messages
+//          (take_message() and take_target()) or the rest (take()). Buffers are aligned to 4 KiB.
+// Owner    A Buffer gives its memory back when it is destroyed. The arena must outlive its buffers.
+// Thread   One thread at a time; there is no lock.
+// Errors   The error of create() says which limit is too low. The take functions return nullopt if
+//          the part has no space.
 #pragma once
 
 #include <array>
@@ -43,7 +48,7 @@ inline constexpr size_t kPurposes = 3;
 
 class Arena;
 
-// A piece of one part of an arena.
+// A piece of memory from one part of an arena. Gives the memory back when it is destroyed.
 class [[nodiscard]] Buffer {
  public:
   Buffer() = default;
@@ -69,8 +74,8 @@ class [[nodiscard]] Buffer {
 
 struct ArenaOptions {
   std::array<size_t, kPurposes> bytes{};  // of each part, rounded up to whole granules
-  // The share reserved for messages, of kReceive and kSend: a power of two; 0 means the largest
-  // below the part's size.
+  // The bytes of kReceive and of kSend that are reserved for messages. Each is rounded up to a
+  // power of two; 0 means the largest power of two below the size of the part.
   std::array<size_t, 2> messages{};
   size_t total() const { return bytes[0] + bytes[1] + bytes[2]; }
 };
@@ -79,17 +84,22 @@ class Arena {
  public:
   static constexpr size_t kGranuleBytes = 4096;
 
+  // Creates an arena, and registers its memory with `fabric`.
   static Result<std::unique_ptr<Arena>> create(Fabric& fabric, const ArenaOptions& options);
 
+  // Takes a buffer for a lane from the share that is not reserved for messages.
   std::optional<Buffer> take(Purpose purpose, size_t bytes);
-  std::optional<Buffer> take_message(Purpose purpose, size_t bytes);  // for kReceive or kSend
-  // Takes a buffer of kReceive for a message that `owner` will WRITE. The buffer contains zeroes,
-  // or bytes that the same owner wrote before.
+  // Takes a buffer from the share of kReceive or kSend that is reserved for messages.
+  std::optional<Buffer> take_message(Purpose purpose, size_t bytes);
+  // Takes a buffer of kReceive for a message that the peer `owner` will WRITE. The buffer contains
+  // zeroes, or bytes that the same owner wrote before.
   std::optional<Buffer> take_target(size_t bytes, uint32_t owner);
+  // Returns a new number that names a peer in take_target().
   uint32_t new_owner() { return ++last_owner_; }
-  size_t free_bytes(Purpose purpose) const;  // including the messages' share
+  size_t free_bytes(Purpose purpose) const;  // includes the free bytes of the share for messages
   size_t bytes(Purpose purpose) const;
-  // Returns a size for which there is always space once the other messages are done.
+  // Returns the size of the largest message for which there is always space once the buffers of all
+  // other messages have been given back.
   size_t message_bytes_max(Purpose purpose) const;
 
  private:
@@ -97,9 +107,9 @@ class Arena {
   struct Part {
     SharedMemory memory;
     std::unique_ptr<MemoryRegion> region;
-    Buddy messages;                // the first granules of the part
-    std::vector<uint32_t> owners;  // the last owner of each of them; 0: never used
-    Buddy others;
+    Buddy messages;                // the share for messages: the first granules of the part
+    std::vector<uint32_t> owners;  // the last owner of each granule in that share; 0: never used
+    Buddy others;                  // the remaining granules
   };
   std::optional<Buffer> take(Purpose purpose, bool message, size_t bytes);
 

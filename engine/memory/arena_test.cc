@@ -40,7 +40,7 @@ TEST(BuddyDeathTest, ARunIsGivenBackOnce) {
 TEST(Buddy, RunsNeverOverlapAndAllComeBack) {
   constexpr size_t kGranules = 1000;
   Buddy buddy(kGranules);
-  std::map<size_t, size_t> taken;  // first granule to count
+  std::map<size_t, size_t> taken;  // from the first granule of a run to the run's length
   std::minstd_rand random(3);
   for (int step = 0; step < 20'000; ++step) {
     if (random() % 2 == 0 || taken.empty()) {
@@ -66,7 +66,7 @@ TEST(Buddy, RunsNeverOverlapAndAllComeBack) {
   }
   for (const auto& [first, count] : taken) buddy.give_back(first, count);
   EXPECT_EQ(buddy.free_count(), kGranules);
-  // 1000 is 512 + 256 + 128 + 64 + 32 + 8.
+  // 1000 granules consist of aligned blocks of 512 + 256 + 128 + 64 + 32 + 8 granules.
   for (const size_t count : {512u, 256u, 128u, 64u, 32u, 8u})
     EXPECT_TRUE(buddy.take(count)) << count;
   EXPECT_EQ(buddy.free_count(), 0u);

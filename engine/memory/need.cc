@@ -20,7 +20,8 @@ std::string mebibytes(uint64_t bytes) {
   return text.data();
 }
 
-// Returns the value of "Name:   123 kB" in a file of /proc; 0 if there is no such line.
+// Returns the number in a line such as "Name:   123 kB" of the file `path` in /proc. Returns 0 if
+// the file has no line with this name.
 uint64_t field(const char* path, std::string_view name, std::ios_base& (*base)(std::ios_base&)) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/memory/need.h: how much memory the RDMA of this host pins, as a sum that an operator can
-// check by hand, and whether the host allows it. The daemon finds this out at start, not by a call
-// that fails.
+// engine/memory/need.h: computes how much memory the daemon pins for RDMA, as a sum that an
+// operator can check by hand, and checks whether the host allows that much. The daemon checks this
+// when it starts, so that a limit that is too low does not first show as a failed call.
 //
-// Pure, except for this_host_memory().
+// All functions except this_host_memory() are pure: they do no I/O.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,15 @@
 
 namespace hat::engine {
 
-inline constexpr uint32_t kRegionsNeeded = 3;  // memory keys: one for each part of an arena
+// The memory keys that the daemon needs from the RDMA device: one for each part of an arena.
+inline constexpr uint32_t kRegionsNeeded = 3;
 
 class MemoryNeed {
  public:
-  // Adds one line to the sum, such as "receive windows", 8 of 266240 bytes each.
+  // Adds `count` times `bytes_each` to the sum. `what` names the memory, such as "receive windows".
   void add(std::string_view what, uint64_t count, uint64_t bytes_each);
   uint64_t total() const;
-  // Returns "512.0 MiB = receive windows 8 x 266240 B + …".
+  // Returns the sum as text, such as "512.0 MiB = receive windows 8 x 266240 B + …".
   std::string text() const;
 
  private:
@@ -36,16 +37,18 @@ class MemoryNeed {
 
 // The limits of a host. UINT64_MAX means that no limit is known.
 struct MemoryLimits {
-  uint64_t memlock = UINT64_MAX;  // RLIMIT_MEMLOCK; no limit with CAP_IPC_LOCK
-  uint64_t available = UINT64_MAX;
+  uint64_t memlock = UINT64_MAX;    // bytes, RLIMIT_MEMLOCK; no limit with CAP_IPC_LOCK
+  uint64_t available = UINT64_MAX;  // bytes of memory that are free, or that the kernel can free
   uint64_t huge_page_bytes = 2 << 20;
   uint64_t huge_pages_free = 0;
-  uint64_t regions = UINT64_MAX;  // memory keys of the device
+  uint64_t regions = UINT64_MAX;  // memory keys of the RDMA device
 };
+// Reads the limits of this host.
 MemoryLimits this_host_memory();
 
-// Returns an error for the first limit that is too low: which one, how much there is and is needed,
-// and how to raise it. Locked memory, free memory, huge pages and memory keys have a text each.
+// Returns an error if a limit is lower than `need`. The error describes the first such limit: its
+// name, its value, the value that is needed, and how to raise the limit. The limits are checked for
+// locked memory, free memory (or huge pages, if `huge_pages` is true), and memory keys.
 Result<void> check(const MemoryNeed& need, const MemoryLimits& limits, bool huge_pages);
 
 }  // namespace hat::engine

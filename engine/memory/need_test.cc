@@ -23,7 +23,7 @@ TEST(MemoryNeed, ToldWhichLimitIsTooLow) {
   struct Row {
     MemoryLimits limits;
     bool huge_pages;
-    const char* says;  // how the message begins; empty: no error
+    const char* says;  // the beginning of the expected error message; empty if no error is expected
   };
   for (const Row& row : {
            Row{{}, false, ""},

@@ -9,7 +9,8 @@ namespace {
 
 constexpr std::array kInPlace = {*find_protocol("direct_write_imm"), *find_protocol("eager")};
 
-// Returns the legs that a protocol needs, including the one for messages that do not fit a slot.
+// Returns the set of legs that the protocol `id` needs, including the leg for messages that are too
+// large for a slot.
 uint32_t legs_of(ProtocolId id) {
   const Protocol& one = protocol(id);
   return bit_of(one.request) | bit_of(one.response) | bit_of(one.beyond);
@@ -17,7 +18,8 @@ uint32_t legs_of(ProtocolId id) {
 
 bool can(const Ability& ability, ProtocolId id) { return (legs_of(id) & ~ability.legs) == 0; }
 
-// Returns `id` if `ability` covers it, else the first replacement that it covers, else nullopt.
+// Returns `id` if `ability` includes all legs of that protocol. Otherwise returns the first
+// replacement protocol whose legs `ability` includes, or nullopt if there is none.
 std::optional<ProtocolId> in_place_of(ProtocolId id, const Ability& ability) {
   if (can(ability, id)) return id;
   const auto found =

@@ -11,7 +11,7 @@ const HostFacts kEightCores{.cores = 8, .nic_cores = 4, .rdma = true};
 TEST(Ability, BoundsThePlanAndSaysSo) {
   struct Row {
     const char* protocol;
-    uint32_t missing;  // legs that the peer lacks
+    uint32_t missing;  // the set of legs that the peer does not support
     const char* plan;
     const char* reason;  // the text appended to the plan's reason
   };

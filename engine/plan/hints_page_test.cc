@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/plan/hints_page_test.cc: docs/hints.md has every hint key and the planner's table.
+// engine/plan/hints_page_test.cc: tests that docs/hints.md lists every hint key and shows the
+// planner's table.
 #include <gmock/gmock.h>
 
 #include <fstream>

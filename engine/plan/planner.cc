@@ -14,7 +14,7 @@ namespace {
 
 constexpr ProtocolId id(std::string_view name) { return *find_protocol(name); }
 
-// One cell of the table in planner.h.
+// One cell of the planner's table (planner.h shows the table).
 struct Choice {
   ProtocolId small;
   ProtocolId large;
@@ -64,7 +64,8 @@ Subscription subscription(const Hints& hints, const HostFacts& host) {
   return callers <= host.cores ? Subscription::kFull : Subscription::kOver;
 }
 
-// Returns, for example, "concurrency=16: over, the host has 2 cores".
+// Returns the column of the table and why the hints select that column, for example
+// "concurrency=16: over, the host has 2 cores".
 std::string concurrency_words(const Hints& hints, const HostFacts& host, Subscription where) {
   const std::string column(kSubscriptions[static_cast<size_t>(where)]);
   if (!hints.concurrency) return "no concurrency (assumed under-subscribed)";

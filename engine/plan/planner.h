@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/plan/planner.h: makes a plan, and the reason for it, from hints and facts about a host.
-// Pure: `hintgen --explain`, `hatctl routes` and the daemon get the same answer.
+// engine/plan/planner.h: makes a plan (the protocol, polling and sizes for one function) and the
+// plan's reason from the function's hints and facts about a host. The planner is pure: it does no
+// I/O and keeps no state, so `hintgen --explain`, `hatctl routes` and the daemon get the same plan.
 //
-// The table (design note in docs/architecture.md; HatRPC SC'21 Figure 6 and section 3.3):
+// The planner's table gives protocols and polling by performance goal (row) and number of callers
+// (column). Sources: the design note in docs/architecture.md; HatRPC SC'21 Figure 6 and section
+// 3.3.
 //
 //   goal        under                     full                         over
 //   latency     direct_write_imm, busy    direct_write_imm, busy       direct_write_imm, event
@@ -13,9 +16,13 @@
 //   none        hybrid_eager_rndv,        as under                     as under
 //               adaptive
 //
-// small: at most Plan::small_bytes_max. under: callers ≤ HostFacts::nic_cores; full: callers ≤ all
-// cores; over: more callers. Explicit hints (`protocol`, `polling`, `transport`) override the
-// table, and measured costs (`profile`) override its constants: weighing.h.
+// small   messages of at most Plan::small_bytes_max; all longer messages are large
+// under   at most HostFacts::nic_cores callers
+// full    more callers than that, but at most HostFacts::cores
+// over    more callers than HostFacts::cores
+//
+// Explicit hints (`protocol`, `polling`, `transport`) override the table. Measured costs, which the
+// daemon reads from its `profile`, change the table's choices (weighing.h).
 #pragma once
 
 #include <chrono>
@@ -32,46 +39,61 @@ namespace hat::engine {
 
 inline constexpr uint64_t kSmallBytesMax = 4096;  // HatRPC 4.3: the eager/rendezvous threshold
 
-// What the planner needs to know about a host.
+// The facts about a host on which a plan depends.
 struct HostFacts {
-  uint32_t cores = 1;      // cores that this process may run on
-  uint32_t nic_cores = 1;  // of the NIC's NUMA node; hatrpcd does not read it and uses all cores
-  bool rdma = false;       // a fabric with RDMA lanes is available
-  std::string rdma_absent_reason;  // quoted in plans if rdma is false: "fabric: tcp", …
-  std::shared_ptr<const ComponentCosts> measured;  // of its fabric; null: not measured
+  uint32_t cores = 1;  // cores that this process may run on
+  // The cores of the NUMA node to which the NIC is attached. hatrpcd does not find out this number,
+  // and uses the number of all cores instead.
+  uint32_t nic_cores = 1;
+  bool rdma = false;  // the host has a fabric (access to RDMA) on which lanes can be created
+  std::string rdma_absent_reason;  // if `rdma` is false: the reason to quote, e.g. "fabric: tcp"
+  // The costs of RDMA operations, measured on the host's fabric; null if they were not measured.
+  std::shared_ptr<const ComponentCosts> measured;
 };
-HostFacts this_host();  // the cores that the scheduler allows; no RDMA
+// Returns the facts about this host: `cores` counts the cores that the scheduler allows this
+// process to use, and `rdma` is false.
+HostFacts this_host();
 
-// How one side of one function moves its messages.
+// Describes how a daemon moves the messages of one function.
 struct Plan {
-  Path path = Path::kTcp;  // what carries the messages on this host
-  ProtocolId small{};      // wanted on RDMA for messages up to small_bytes_max
-  ProtocolId large{};      // wanted for larger ones; a hint or the table may name the same
-  uint64_t small_bytes_max = kSmallBytesMax;  // or the measured border
+  Path path = Path::kTcp;  // what carries the messages on this host: TCP or RDMA
+  ProtocolId small{};      // the RDMA protocol for messages of at most small_bytes_max
+  ProtocolId large{};      // the RDMA protocol for larger messages; can be the same as `small`
+  // The size that separates small from large messages: a constant, or a size that follows from
+  // measured costs.
+  uint64_t small_bytes_max = kSmallBytesMax;
   Polling polling = Polling::kAdaptive;
-  bool latency = false;  // perf_goal=latency: its lanes are polled apart from all others
-  uint64_t slot_bytes = kSmallBytesMax;  // memory to reserve per message in flight: `payload_size`
+  // True for the hint perf_goal=latency: the RDMA lanes of this function are polled separately from
+  // all other lanes.
+  bool latency = false;
+  // The memory to reserve for each message in flight, from the hint `payload_size`.
+  uint64_t slot_bytes = kSmallBytesMax;
   Numa numa = NumaWord::kAny;
   Priority priority = Priority::kNormal;
   std::optional<std::chrono::milliseconds> timeout;
   bool idempotent = false;
-  bool tcp_wanted = false;  // the hint `transport: tcp` decided, not a lack of RDMA
-  // One sentence: the hints that decided, the row and the column that they select, what overrode
-  // the table, and, if path is kTcp although the plan wants RDMA, why.
+  bool tcp_wanted =
+      false;  // `path` is TCP because of the hint `transport: tcp`, not for lack of RDMA
+  // One sentence that gives the hints that decided, the row and the column of the table that these
+  // hints select, and the hints that overrode the table. If `path` is kTcp although the plan would
+  // use RDMA, the sentence also says why.
   std::string reason;
 
   friend bool operator==(const Plan&, const Plan&) = default;
 };
 
+// Returns the plan for a function with these hints on this host.
 Plan make_plan(const Hints& hints, const HostFacts& host);
 
-// Returns one of:
+// Returns a short text for `plan`, which has one of these forms:
 //   "direct_write_imm, busy" or "≤4KiB direct_write_imm, larger rfp; event"
-//   the same with " over tcp" appended, if the path is TCP although the plan wants RDMA
-//   "tcp, adaptive", if the hint `transport: tcp` decided
+//   one of these texts with " over tcp" appended, if no RDMA is available for the plan
+//   "tcp, adaptive", if the hint `transport: tcp` chose TCP
 std::string describe(const Plan& plan);
-std::string choice_words(const Plan& plan);  // for RDMA: "direct_write_imm, busy"
+// Returns the protocols and the polling that the plan uses on RDMA, e.g. "direct_write_imm, busy".
+std::string choice_words(const Plan& plan);
 
-std::string size_words(uint64_t bytes);  // "512B", "4KiB", "100000B"
+// Returns a size as a short text, e.g. "512B", "4KiB" or "100000B".
+std::string size_words(uint64_t bytes);
 
 }  // namespace hat::engine

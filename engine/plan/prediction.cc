@@ -15,15 +15,16 @@ constexpr uint64_t kBorderMin = 512;
 constexpr uint64_t kBorderMax = kPieceBytesMax;
 constexpr uint32_t kShort = 8;
 
-// How often each component operation occurs on a message's path; the operations follow one another.
+// Counts the operations that move one message by `leg`. No two operations overlap in time, so their
+// costs add up.
 struct Operations {
   Leg leg;
-  double copies = 0;   // of the payload, by a processor
-  double sends = 0;    // of the payload
-  double writes = 0;   // of the payload; a signal after it reports its arrival
-  double reads = 0;    // of the payload
-  double glances = 0;  // READs of a word
-  double signals = 0;  // short SENDs, notices, immediates
+  double copies = 0;   // copies of the payload by a processor
+  double sends = 0;    // SENDs of the payload
+  double writes = 0;   // WRITEs of the payload; the signal after a WRITE announces its arrival
+  double reads = 0;    // READs of the payload
+  double glances = 0;  // READs of a single word
+  double signals = 0;  // short messages without payload: SENDs, notices, immediates
 };
 
 constexpr std::array<Operations, kLegCount> kOperations = {{
@@ -31,7 +32,8 @@ constexpr std::array<Operations, kLegCount> kOperations = {{
     {.leg = Leg::kWriteSend, .copies = 1, .writes = 1, .signals = 1},
     {.leg = Leg::kChainedWriteSend, .copies = 1, .writes = 1, .signals = 1},
     {.leg = Leg::kWriteImm, .copies = 1, .writes = 1, .signals = 1},
-    // The announcement, the offer, and the immediate of the last chunk.
+    // The three signals are the sender's announcement, the receiver's offer of a buffer, and the
+    // immediate of the last chunk.
     {.leg = Leg::kWriteRndv, .copies = 1, .writes = 1, .signals = 3},
     {.leg = Leg::kReadRndv, .copies = 1, .reads = 1, .signals = 1},
     {.leg = Leg::kFetch0, .copies = 1, .reads = 1},
@@ -58,8 +60,9 @@ double message_ns(const ComponentCosts& costs, Leg leg, uint64_t bytes, Polling 
   const Operations& each = kOperations[static_cast<size_t>(leg)];
   const auto size = static_cast<uint32_t>(std::min<uint64_t>(bytes, UINT32_MAX));
   const double signal = cost_of(costs.message, kShort) / 2;
-  // A signal is the short message that announces the bytes to the receiver. A WRITE and its signal
-  // travel together, so a WRITE adds only the difference between its size and a short one.
+  // A WRITE and the short message that announces it (its signal) travel together. The cost of the
+  // signal is counted separately, so a WRITE of the payload adds only what it costs more than a
+  // short WRITE.
   const double write = std::max(0.0, cost_of(costs.put, size) - cost_of(costs.put, kShort));
   const double waits = each.sends + each.reads + each.glances + each.signals;
   return each.copies * cost_of(costs.copy, size) + each.sends * cost_of(costs.message, size) / 2 +

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/plan/prediction.h: predicts the time of a message by leg and of a call by protocol, from
-// measured component costs. Pure: a table of operations per leg, and sums.
+// engine/plan/prediction.h: predicts how long a message takes with a given leg (a way to move one
+// message over RDMA), and how long a call takes with a given protocol (a leg for requests and a leg
+// for replies). A prediction adds up the measured costs of the leg's operations (component costs).
 //
-// The model has two hosts that do nothing else and one message at a time: it shows how legs differ,
-// not how a loaded host behaves. A zero-copy send copies no payload, but the model counts the copy
-// all the same, for every leg alike.
+// The model assumes two hosts that do nothing else and one message at a time. Therefore a
+// prediction shows how legs differ, but not how a loaded host behaves. The model counts one copy of
+// the payload for every leg, although a zero-copy send does not copy the payload.
 //
 // Source   docs/protocols.md section 3 (the operations); RDMA vs. RPC (Brock et al.), section III
 //          (cost as a sum of component operations)
@@ -18,18 +19,21 @@
 
 namespace hat::engine {
 
-// Returns the nanoseconds from the sender to the receiver. kEvent: each time that one side waits
-// for the other, a wake-up is added; otherwise both sides poll.
+// Returns the nanoseconds that a message of `bytes` takes from its sender to its receiver. With
+// Polling::kEvent, the time includes a wake-up each time that one side waits for the other side.
+// With any other polling, the model assumes that both sides poll, so no wake-up is included.
 double message_ns(const ComponentCosts& costs, Leg leg, uint64_t bytes, Polling polling);
 
-// Returns the nanoseconds of a request and its reply, both of `bytes`; in slots if the legs allow
-// it.
+// Returns the nanoseconds that a call takes whose request and reply have `bytes` each. Messages use
+// slots if the legs of the protocol can hold `bytes` in a slot.
 double call_ns(const ComponentCosts& costs, ProtocolId id, uint64_t bytes, Polling polling);
 
-// Returns the size up to which slots are worth their copy and their memory: the largest power of
-// two at which the rendezvous `large` takes more than kRendezvousWorth times as long as `small`.
-// The result is from 512 B to 64 KiB (longer messages travel in pieces of that size), and never
-// exceeds what a slot of `small` holds.
+// Returns the message size in bytes up to which `small`, which uses slots, is worth its copy and
+// its memory. The result is the largest power of two at which a call by `large`, which uses a
+// rendezvous (the two sides agree on a buffer for each message), takes more than kRendezvousWorth
+// times as long as a call by `small`. The result is at least 512 B and at most 64 KiB, because
+// longer messages travel in pieces of 64 KiB. If `small` uses SENDs, the result is also at most the
+// payload of one SEND.
 inline constexpr double kRendezvousWorth = 1.25;
 uint64_t border_bytes(const ComponentCosts& costs, ProtocolId small, ProtocolId large,
                       Polling polling);

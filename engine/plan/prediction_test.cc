@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/plan/prediction_test.cc: the predicted costs of legs, and how they change plans.
+// engine/plan/prediction_test.cc: tests the predicted times of legs (ways to move one message), and
+// how measured costs change plans.
 #include "engine/plan/prediction.h"
 
 #include <gmock/gmock.h>
@@ -15,7 +16,8 @@ using testing::Not;
 
 constexpr ProtocolId id(std::string_view name) { return *find_protocol(name); }
 
-// Straight lines, for sums in the head: a byte costs 0.1 ns by put, get and copy.
+// Returns costs that grow linearly with the size, so that a reader can check the expected sums:
+// each byte costs 0.1 ns with put, get and copy.
 ComponentCosts lines() {
   return {.fabric = "loop",
           .put = {{8, 1000}, {8 + 100'000, 11'000}},
@@ -28,8 +30,10 @@ ComponentCosts lines() {
 TEST(Prediction, IsTheSumOfALegsOperations) {
   struct Row {
     Leg leg;
-    double busy;   // for 8 + 10'000 B: copy 1000, put 2000, get 2500, message 6000
-    double event;  // 5000 more for each wait
+    // Nanoseconds for 8 + 10'000 B; of these bytes, copy takes 1000 ns, put 2000, get 2500 and
+    // message 6000.
+    double busy;
+    double event;  // `busy`, plus 5000 ns for each wait of one side for the other side
   };
   for (const Row& row : {
            Row{Leg::kSend, 1000 + 3000, 4000 + 5000},
@@ -58,8 +62,8 @@ TEST(Prediction, OfACallHasBothWaysAndWhatASendCannotHold) {
   EXPECT_LT(by("eager", 4096), by("write_rndv", 4096));
 }
 
-// A rendezvous takes 2000 ns more per message; a slot takes 1000 ns and 0.2 ns a byte. A slot is
-// worth that up to 35,000 B.
+// A rendezvous takes 2000 ns longer per message than a slot. A message in a slot takes 1000 ns and
+// 0.2 ns per byte. Hence a slot is worth its memory for messages of up to 35,000 B.
 TEST(Prediction, TheBorderIsWhereARendezvousIsNotMuchDearer) {
   ComponentCosts costs = lines();
   const auto border = [&](const char* small, Polling polling) {

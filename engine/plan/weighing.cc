@@ -18,7 +18,8 @@ std::string microseconds(double ns) {
   return text;
 }
 
-// Returns "a call of 16KiB takes 4.1 µs by direct_write_imm, 22 µs by write_rndv".
+// Returns the predicted times of a call by two protocols as text, for example "a call of 16KiB
+// takes 4.1 µs by direct_write_imm, 22 µs by write_rndv".
 std::string comparison(const ComponentCosts& costs, uint64_t bytes, ProtocolId one,
                        ProtocolId other, Polling polling) {
   const auto by = [&](ProtocolId id) {
@@ -28,7 +29,9 @@ std::string comparison(const ComponentCosts& costs, uint64_t bytes, ProtocolId o
   return "a call of " + size_words(bytes) + " takes " + by(one) + ", " + by(other);
 }
 
-// Compares a latency plan's protocol with eager, which needs no window.
+// Replaces the protocol of a latency plan with eager if eager is faster (eager needs no window of
+// memory that the peer writes to), and busy polling with event polling if busy polling saves
+// little.
 void weigh_latency(Plan& plan, bool polling_is_open, const ComponentCosts& costs) {
   const uint64_t bytes = plan.slot_bytes;
   plan.reason += comparison(costs, bytes, plan.small, kEager, plan.polling);
@@ -38,8 +41,8 @@ void weigh_latency(Plan& plan, bool polling_is_open, const ComponentCosts& costs
   }
   const double busy = call_ns(costs, plan.small, bytes, Polling::kBusy);
   const double event = call_ns(costs, plan.small, bytes, Polling::kEvent);
-  // A wake-up cost of 0 is not evidence: if the two sides that were measured share cores, their
-  // waits for each other may hide the cost.
+  // A measured wake-up cost of 0 proves nothing: if the two measured sides shared cores, the time
+  // that they waited for each other may have hidden the cost of the wake-up.
   if (!polling_is_open || plan.polling != Polling::kBusy || costs.wake_up_ns == 0) return;
   if (event > busy * (1 + kPollingWorth)) return;
   plan.polling = Polling::kEvent;

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine/plan/weighing.h: how measured costs change a plan that the planner's table has made. Pure.
+// engine/plan/weighing.h: changes a plan (the protocol, polling and sizes for one function) that
+// the planner's table has made, if measured costs show that another choice is faster. Pure: no I/O
+// and no state.
 //
-//   goal         what is compared
-//   latency      direct_write_imm with eager, at the plan's payload. Polling stays busy only if it
-//                saves more than kPollingWorth of a call; otherwise it becomes event
-//   throughput   nothing: no component cost includes the processor time that a server saves
-//   res_util     the border between small and large: slots up to the size at which a rendezvous
-//                costs little more (border_bytes())
-//   none         hybrid_eager_rndv with direct_write_imm, and a rendezvous above the border
+//   goal         what the measured costs decide
+//   latency      eager replaces direct_write_imm if it is faster for messages of the plan's size.
+//                Busy polling becomes event polling unless busy polling saves more than
+//                kPollingWorth of the time of a call
+//   throughput   nothing: no measured cost includes the processor time that a server saves
+//   res_util     the size that separates small from large messages (border_bytes())
+//   none         direct_write_imm, with a rendezvous for larger messages, replaces
+//                hybrid_eager_rndv if it is faster
 //
-// Another choice replaces the table's only if it takes at most kWorth of the table's time, because
-// measurements vary.
+// Measurements vary, so a protocol replaces the protocol of the table only if it takes at most
+// kWorth of the time that the table's protocol takes.
 #pragma once
 
 #include "engine/costs/cost_curve.h"
@@ -21,8 +24,10 @@ namespace hat::engine {
 inline constexpr double kWorth = 0.9;
 inline constexpr double kPollingWorth = 0.05;
 
-// Changes the protocols, the border and, only if `polling_is_open`, the polling. Appends the result
-// to the reason, even if nothing changes (for throughput, appends nothing).
+// Changes the plan's protocols, its small_bytes_max and, only if `polling_is_open` (no hint asks
+// for a certain polling), its polling. `goal` is the hint perf_goal, if there is one. Appends the
+// comparison and its result to the plan's reason, even if nothing changes; for throughput, changes
+// and appends nothing.
 void weigh(Plan& plan, std::optional<PerfGoal> goal, bool polling_is_open,
            const ComponentCosts& costs);
 

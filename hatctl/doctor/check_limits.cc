@@ -11,8 +11,10 @@
 namespace hat::doctor {
 namespace {
 
-constexpr uint64_t kBesidesRdma = 64ull << 20;  // a daemon's own memory, with a margin
-constexpr uint64_t kObjectsOfAWorker = 64;      // domain, regions, queues; one pair per lane
+// The memory that a daemon uses in addition to the memory for RDMA, with a margin.
+constexpr uint64_t kBesidesRdma = 64ull << 20;
+// The RDMA objects of one worker: its domain, memory regions and queues, and a queue pair per lane.
+constexpr uint64_t kObjectsOfAWorker = 64;
 
 std::string amount(uint64_t bytes) {
   return bytes == kUnlimited ? "unlimited" : size_text(static_cast<double>(bytes));
@@ -156,7 +158,8 @@ void check_memory(const Examined& examined, Findings& findings) {
   const Host& host = examined.host;
   const uint64_t needed = pins(examined) ? examined.rdma_bytes() : 0;
   const std::string free = amount(host.memory_available) + " of memory is free";
-  // A running daemon already has its memory.
+  // A running daemon has already allocated its memory, so the free memory need not be enough for
+  // it.
   if (host.daemon || host.memory_available >= needed + kBesidesRdma) {
     findings.ok("", free);
   } else {

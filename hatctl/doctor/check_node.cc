@@ -9,7 +9,7 @@
 namespace hat::doctor {
 namespace {
 
-constexpr uint32_t kRoceHeaderMost = 96;  // most bytes of headers in a packet
+constexpr uint32_t kRoceHeaderMost = 96;  // the maximum bytes of headers in a RoCE packet
 
 std::string joined_by_comma(const std::vector<std::string>& texts) {
   std::string all;

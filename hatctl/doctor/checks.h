@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// hatctl/doctor/checks.h: the checks: a table of pure functions that judge the facts in Examined.
+// hatctl/doctor/checks.h: the checks of `hatctl doctor`, which finds problems of a host. Each check
+// is a pure function: it reads the facts in Examined and adds findings, and does no I/O.
 #pragma once
 
 #include <span>
@@ -14,6 +15,7 @@ struct Check {
   std::string_view name;
   void (*judge)(const Examined& examined, Findings& findings);
 };
+// Returns the table of all checks.
 std::span<const Check> checks();
 
 // Runs all checks, in the order of the table.

@@ -26,12 +26,13 @@ struct LinkState {
 };
 
 struct DaemonState {
-  std::string socket;       // the socket to which the request was sent
-  std::string unreachable;  // why there was no usable answer; empty: the rest is set
+  std::string socket;  // the socket to which the request was sent
+  // Why the daemon gave no usable answer. If this text is empty, all other members are set.
+  std::string unreachable;
 
   std::string node;
   std::string version;
-  int pid = 0;  // in its own PID namespace
+  int pid = 0;  // the daemon's process id in the PID namespace of the daemon
   uint64_t workers = 0;
   std::string fabric;  // "verbs: …", "loop: …", "none, …"
   std::vector<std::string> pending;

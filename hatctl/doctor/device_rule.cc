@@ -108,7 +108,8 @@ void judge_gid(const Examined& examined, const FabricConfig& fabric, Judged& jud
 void judge_by_report(const engine::DeviceReport& report, const Host& host, Judged& judged) {
   const RdmaDevice& device = *judged.device;
   if (!report.usable) {
-    // The user of hatctl may have fewer rights than the daemon. Then the failure proves nothing.
+    // If the user of hatctl may not open the device, the failed report proves nothing, because the
+    // daemon may have more rights.
     if (!may_open(*device.node, host.self)) return;
     judged.obstacle = Obstacle::kProof;
     judged.why_not = report.detail;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// hatctl/doctor/device_rule.h: finds the device, port and GID that hatrpcd would use, and the
-// obstacle that keeps it from each device that it cannot use.
+// hatctl/doctor/device_rule.h: finds out which RDMA device, port and GID (address of a port)
+// hatrpcd would use on this host, and why hatrpcd cannot use each of the other devices.
 //
-// The rule is that of engine/fabric/verbs/device.cc: try the devices in turn; of a device, use the
-// first active port; on Ethernet, use the GID with the highest gid_rank(). If Examined::reports has
-// a report of the daemon's own code on a device, the report takes precedence, because only that
-// code can prove a GID usable by making an address handle of it.
+// The rule is the same as in engine/fabric/verbs/device.cc: try the devices in order; use the first
+// active port of a device; on Ethernet, use the GID with the highest gid_rank(). If
+// Examined::reports has a report about a device, the report takes precedence. The report comes from
+// the daemon's own code, which proves that a GID is usable by creating an address handle with it.
 #pragma once
 
 #include <cstdint>
@@ -19,21 +19,24 @@ namespace hat::doctor {
 // The first reason why a device cannot be used.
 enum class Obstacle : uint8_t {
   kNone,
-  kNode,   // its node in /dev cannot be opened
+  kNode,   // the node of the device in /dev cannot be opened
   kPort,   // none of the ports that the configuration permits is active
   kGid,    // the port has no usable GID
-  kProof,  // the daemon's own code failed to use it, although the files show no obstacle
+  kProof,  // the daemon's own code failed to use the device, although files show no obstacle
 };
 
+// The result of the rule for one RDMA device.
 struct Judged {
   const RdmaDevice* device = nullptr;
   bool meant = true;  // the configuration names this device, or names none
   Obstacle obstacle = Obstacle::kNone;
-  std::string why_not;         // why it cannot be used; empty: it can
-  std::string mend;            // commands that remove the obstacle; empty: it can be used
-  const Port* port = nullptr;  // null: none is active, or its node in /dev cannot be opened
-  const Gid* gid = nullptr;    // null: none can be used, or none is needed (InfiniBand)
-  uint32_t packet_bytes = 0;   // most payload of a packet, from the report; 0: unknown
+  std::string why_not;  // why the device cannot be used; empty if the device can be used
+  std::string mend;     // commands that remove the obstacle; empty if the device can be used
+  // The port to use; null if no port is active, or if the device's node in /dev cannot be opened.
+  const Port* port = nullptr;
+  // The GID to use; null if no GID can be used, or if none is needed (InfiniBand).
+  const Gid* gid = nullptr;
+  uint32_t packet_bytes = 0;  // the maximum payload of a packet, from the report; 0: unknown
 
   bool usable() const { return obstacle == Obstacle::kNone; }
 };
@@ -43,9 +46,9 @@ std::vector<Judged> judge_devices(const Examined& examined);
 // Returns the first device that is usable and meant, or null if there is none.
 const Judged* chosen(const std::vector<Judged>& judged);
 
-// Returns the port's GID with index `wanted`, or the one with the highest gid_rank() if `wanted` is
-// negative. Returns null if none can be used. It works without Examined::reports, the results of
-// opening the devices.
+// Returns the GID of the port with the index `wanted` or, if `wanted` is negative, the GID with the
+// highest gid_rank(). Returns null if no GID can be used. This function does not need
+// Examined::reports, the results of opening the devices.
 const Gid* best_gid(const Port& port, int wanted);
 
 // Returns true if `who` may read and write the device node.

@@ -147,8 +147,8 @@ int run_doctor(const hatctl::Options& options, const hatctl::Terminal& terminal)
   read_node_file(options, examined);
   const NodeConfig& node = examined.file.node;
   const auto peers = peers_named(node, options.peers);
-  // If the configuration has errors, the peers are unknown for that reason, and the findings show
-  // the errors. A message about peers would say less.
+  // If the configuration has errors, its peers are not known. The findings show these errors, so no
+  // message about an unknown peer is printed.
   if (!peers && !examined.file.diagnostics.any_errors()) {
     std::cerr << "hatctl: " << peers.error().message << "\n";
     return hatctl::kUsage;

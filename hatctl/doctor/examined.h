@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// hatctl/doctor/examined.h: all facts that the checks judge, in one struct.
+// hatctl/doctor/examined.h: all facts about a host, its daemon and its peers that the checks of
+// `hatctl doctor` use, in one struct.
 #pragma once
 
 #include <string>
@@ -18,7 +19,7 @@ namespace hat::doctor {
 // The node's configuration with its manifests, as `hatrpcd --check` reads them.
 struct NodeFile {
   std::string path;
-  std::string why;  // why this file is judged: "named by --config", …
+  std::string why;  // why doctor checks this file: "named by --config", …
   bool present = false;
   Diagnostics diagnostics;  // all diagnostics except those about the files of `link.tls`
   std::string summary;      // "node host-a, 1 peer, …"
@@ -33,8 +34,9 @@ struct Examined {
   int64_t unix_now = 0;  // seconds since 1970
   DaemonState daemon;
   std::vector<PeerProbe> peers;
-  // The reports of the daemon's own device code, which hatctl runs with the rights of its own user.
-  // Empty if the configuration wants no device, or if the host has none.
+  // The reports of the daemon's code about each RDMA device. hatctl runs this code itself, with the
+  // rights of the user who runs hatctl. The list is empty if the configuration wants no device, or
+  // if the host has none.
   std::vector<engine::DeviceReport> reports;
 
   // Returns the process whose limits and processors the checks judge: the daemon, or hatctl if the

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// hatctl/doctor/fake_examined.h: rows for tables of hosts, for tests: how to build each host, and
-// the findings that doctor must report for it.
+// hatctl/doctor/fake_examined.h: describes invented hosts for tests of `hatctl doctor`: how to
+// build each host, and the findings that doctor must report for this host.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -27,7 +27,7 @@ struct Expected {
   const char* mend;  // a part of the finding's `mend`
 };
 
-// One kind of host. Everything on it is in order, except for what `make` changes.
+// One kind of host. `make` introduces problems; everything else on the host is in order.
 struct Row {
   const char* name;
   std::function<void(FakeTree& tree, Examined& examined)> make;

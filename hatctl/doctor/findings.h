@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// hatctl/doctor/findings.h: the results of the checks, in the order in which the checks ran.
+// hatctl/doctor/findings.h: the results (findings) of the checks of `hatctl doctor`, in the order
+// in which the checks ran.
 #pragma once
 
 #include <algorithm>
@@ -19,9 +20,9 @@ enum class Verdict : uint8_t {
 struct Finding {
   Verdict verdict = Verdict::kOk;
   std::string check;    // "ports"
-  std::string subject;  // "mlx5_0 port 1"; empty: the host
-  std::string text;     // the fact, and why it matters
-  std::string mend;     // shell commands that repair it, one per line; explanations follow a "#"
+  std::string subject;  // the thing that was checked: "mlx5_0 port 1"; empty: the whole host
+  std::string text;     // the fact that was found, and why this fact matters
+  std::string mend;     // shell commands that repair the problem, one per line, with "#" comments
 };
 
 class Findings {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// hatctl/doctor/host.h: the facts about this host that doctor uses, as plain data. read_host.h
-// reads them once; checks.h judges them.
+// hatctl/doctor/host.h: the facts about this host that `hatctl doctor` uses, as plain data. The
+// functions in read_host.h read these facts once; the checks in checks.h judge them.
 //
-// A fact that could not be read keeps its default (empty, absent, 0), unless a comment says more.
-// Sizes are in bytes.
+// A fact that could not be read has its default value (empty, nullopt or 0), unless its comment
+// says otherwise. Sizes are in bytes.
 #pragma once
 
 #include <sys/types.h>

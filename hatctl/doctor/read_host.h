@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // hatctl/doctor/read_host.h: reads a Host from the files of /proc, /sys, /dev and /etc.
 //
-// Errors   none: a fact that cannot be read stays empty, and the checks report that.
+// Errors   No function returns an error. A fact that cannot be read stays empty, and a check
+// reports
+//          that it is missing.
 #pragma once
 
 #include <optional>

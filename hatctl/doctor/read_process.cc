@@ -77,7 +77,7 @@ void read_rdma_max(const Files& files, const std::string& at, Cgroup& cgroup) {
       const size_t equals = parts[i].find('=');
       if (equals == std::string::npos) continue;
       const auto bound = parse_number<uint64_t>(std::string_view(parts[i]).substr(equals + 1));
-      if (!bound) continue;  // it is "max"
+      if (!bound) continue;  // the value is "max": no bound
       auto& bounds = cgroup.rdma_max[parts[0]];
       const auto least = bounds.emplace(parts[i].substr(0, equals), *bound).first;
       least->second = std::min(least->second, *bound);

@@ -4,7 +4,7 @@
 //   {ok, node, config, hatctl, counts: {ok, warn, fail},
 //    findings: [{verdict: "ok"|"warn"|"fail", check, subject, text, mend}]}
 //
-// The JSON is an interface, so keys are added and never renamed.
+// Scripts rely on the keys of the JSON, so new versions may add keys but must not rename any.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// hatctl/doctor/security_checks_test.cc: tests nodes whose links do not authenticate their peers,
-// or not for long.
+// hatctl/doctor/security_checks_test.cc: tests doctor on nodes whose links do not authenticate
+// their peers, or whose certificates expire soon.
 #include "hatctl/doctor/fake_examined.h"
 
 namespace hat::doctor {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// hatctl/doctor/tls_files.h: facts about the files that `link.tls` names, as plain data: which
-// users may read them, and whether hatrpcd can use them.
+// hatctl/doctor/tls_files.h: facts about the TLS files (certificate, key and CA) that `link.tls` in
+// the configuration names: which users may read the files, and whether hatrpcd can use the files.
 #pragma once
 
 #include <sys/types.h>
@@ -38,8 +38,8 @@ struct TlsFiles {
   std::vector<CertificateFacts> authorities;    // those of `ca`
 };
 
-// Finds out which users may read the files. Does not read the contents of the files:
-// load_configuration() does.
+// Finds out which users may read the files. Does not read the contents of the files, because
+// load_configuration() reads them.
 std::vector<TlsFile> look_at(const TlsConfig& config);
 
 }  // namespace hat::doctor
